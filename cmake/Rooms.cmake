@@ -1,0 +1,74 @@
+# How a folder of sources becomes a library. A folder without sources is left out.
+#
+# A core room is part of libplait; its sources are compiled once, as an object library, and merged
+# by plait_library. An outer room stands on libplait and belongs to the program only.
+#
+#   plait_core_room(name FOLDER folder [INCLUDES folders] [LIBRARIES targets])
+#
+# INCLUDES are the folders of other rooms whose headers this one may use.
+
+function(plait_sources out folder)
+    file(GLOB found CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.c")
+    set(${out} "${found}" PARENT_SCOPE)
+endfunction()
+
+function(plait_include_rooms target)
+    target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/include")
+    foreach(folder IN LISTS ARGN)
+        target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/${folder}")
+    endforeach()
+endfunction()
+
+function(plait_core_room name)
+    cmake_parse_arguments(ROOM "" "FOLDER" "INCLUDES;LIBRARIES" ${ARGN})
+    plait_sources(sources ${ROOM_FOLDER})
+    if(NOT sources)
+        return()
+    endif()
+    add_library(plait_${name} OBJECT ${sources})
+    plait_include_rooms(plait_${name} ${ROOM_FOLDER} ${ROOM_INCLUDES})
+    target_link_libraries(plait_${name} PRIVATE ${ROOM_LIBRARIES})
+    set_property(GLOBAL APPEND PROPERTY PLAIT_CORE_ROOMS plait_${name})
+    set_property(GLOBAL APPEND PROPERTY PLAIT_FOLDERS ${ROOM_FOLDER})
+endfunction()
+
+# libplait, static unless BUILD_SHARED_LIBS: the objects of all core rooms, and the public headers.
+function(plait_library)
+    get_property(rooms GLOBAL PROPERTY PLAIT_CORE_ROOMS)
+    add_library(plait)
+    foreach(room IN LISTS rooms)
+        target_sources(plait PRIVATE $<TARGET_OBJECTS:${room}>)
+    endforeach()
+    target_link_libraries(plait PRIVATE glpk PkgConfig::CJSON OpenMP::OpenMP_C m)
+    target_include_directories(plait PUBLIC
+        $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+    set_target_properties(plait PROPERTIES
+        LINKER_LANGUAGE C VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+endfunction()
+
+function(plait_outer_room name)
+    cmake_parse_arguments(ROOM "" "FOLDER" "INCLUDES;LIBRARIES" ${ARGN})
+    plait_sources(sources ${ROOM_FOLDER})
+    if(NOT sources)
+        return()
+    endif()
+    add_library(plait_${name} STATIC ${sources})
+    plait_include_rooms(plait_${name} ${ROOM_FOLDER} ${ROOM_INCLUDES})
+    target_link_libraries(plait_${name} PRIVATE ${ROOM_LIBRARIES} plait m)
+    set_property(GLOBAL APPEND PROPERTY PLAIT_OUTER_ROOMS plait_${name})
+    set_property(GLOBAL APPEND PROPERTY PLAIT_FOLDERS ${ROOM_FOLDER})
+endfunction()
+
+# The target is plait_cli, since `plait` is the library; the file is called plait.
+function(plait_program)
+    cmake_parse_arguments(ROOM "" "FOLDER" "INCLUDES;LIBRARIES" ${ARGN})
+    if(NOT EXISTS "${CMAKE_SOURCE_DIR}/${ROOM_FOLDER}/main.c")
+        return()
+    endif()
+    plait_sources(sources ${ROOM_FOLDER})
+    get_property(rooms GLOBAL PROPERTY PLAIT_OUTER_ROOMS)
+    add_executable(plait_cli ${sources})
+    plait_include_rooms(plait_cli ${ROOM_FOLDER} ${ROOM_INCLUDES})
+    target_link_libraries(plait_cli PRIVATE ${rooms} ${ROOM_LIBRARIES} plait m)
+    set_target_properties(plait_cli PROPERTIES OUTPUT_NAME plait)
+endfunction()

@@ -1,0 +1,237 @@
+/*
+ * block.h - the one description of a layer: which operators and collectives it performs.
+ *
+ * plait_block_describe lists, for one kind of layer under given degrees and for one pass, the
+ * operators in order (with shapes, FLOPs and bytes), the collectives between them, the tensors
+ * that stay for backward and the weights that one rank holds. Time, memory, communication
+ * volumes and parameter counts all read this list; nothing else knows what a layer does.
+ *
+ *     norm -> [gather] -> qkv -> rotary -> core_attn -> attn_out -> [scatter] -> residual
+ *          -> norm -> [gather] -> fc1 -> act -> fc2 -> [scatter] -> residual
+ *
+ * Two further blocks stand at the ends of the pipeline: plait_block_embedding, plait_block_head.
+ *
+ * Left out: masks as data (padding, documents), dynamic shapes.
+ */
+#ifndef PLAIT_BLOCK_H
+#define PLAIT_BLOCK_H
+
+#include <stdbool.h>
+
+#include "plait/job.h"
+#include "plait/plan.h"
+
+/** What is computed of a layer. Training uses the first four, serving the last two. */
+typedef enum plait_pass_kind {
+    PLAIT_FORWARD,
+    PLAIT_BACKWARD,        /* both of the next two */
+    PLAIT_BACKWARD_INPUT,  /* gradients of inputs */
+    PLAIT_BACKWARD_WEIGHT, /* gradients of weights */
+    PLAIT_PREFILL,
+    PLAIT_DECODE,
+    PLAIT_PASSES
+} plait_pass_kind;
+
+typedef struct plait_pass {
+    plait_pass_kind kind;
+    double sequences;      /* on this rank */
+    double query_tokens;   /* of one sequence, before context parallelism */
+    double context_tokens; /* keys a sequence attends to; = query_tokens in training */
+} plait_pass;
+
+/** Parts of a layer: what recomputation is chosen by, and what reports group by. */
+#define PLAIT_PART_LIST(X)                                        \
+    X(norm, "norms")                                              \
+    X(qkv, "query, key, value projection")                        \
+    X(mla_up, "MLA up-projections")                               \
+    X(rotary, "rotary embedding and q/k norms")                   \
+    X(indexer, "sparse-attention indexer")                        \
+    X(conv, "short convolution")                                  \
+    X(core_attn, "core attention, linear attention or scan")      \
+    X(attn_out, "attention output projection")                    \
+    X(residual, "residual additions and dropout")                 \
+    X(fc1, "MLP first product")                                   \
+    X(act, "MLP activation")                                      \
+    X(fc2, "MLP second product")                                  \
+    X(router, "expert router")                                    \
+    X(dispatch, "tokens to experts: permute and all-to-all")      \
+    X(expert_fc1, "experts' first product")                       \
+    X(expert_act, "experts' activation")                          \
+    X(expert_fc2, "experts' second product")                      \
+    X(combine, "tokens from experts: all-to-all and unpermute")   \
+    X(shared, "shared experts")                                   \
+    X(opaque, "layer known only by its costs")                    \
+    X(embedding, "token and position embedding")                  \
+    X(head, "final norm and vocabulary projection")               \
+    X(loss, "cross-entropy")
+
+typedef enum plait_part {
+#define X(name, what) PLAIT_PART_##name,
+    PLAIT_PART_LIST(X)
+#undef X
+        PLAIT_PARTS
+} plait_part;
+
+/**
+ * Classes of tensors that may stay for backward. What a piece of software keeps of each, in bytes
+ * an element, is a table of its runtime profile (plait_runtime.keeps).
+ */
+#define PLAIT_TENSOR_LIST(X)                                             \
+    X(norm_in, "inputs of norms")                                        \
+    X(norm_out, "outputs of norms, inputs of the first products")        \
+    X(qkv, "queries, keys, values")                                      \
+    X(rotary, "queries and keys behind rotary, where kept apart")        \
+    X(latent, "MLA latents")                                             \
+    X(scores, "attention probabilities, unfused attention only")         \
+    X(scores_dropout, "their dropout mask and product")                  \
+    X(lse, "log-sum-exp of fused attention")                             \
+    X(core_out, "output of the core attention")                          \
+    X(scan, "states of linear attention or scan")                        \
+    X(fc1_out, "MLP before its activation")                              \
+    X(act_mid, "inside an unfused activation")                           \
+    X(act_out, "MLP behind its activation")                              \
+    X(dropout, "hidden dropout masks")                                   \
+    X(router, "router logits and probabilities")                         \
+    X(routed, "tokens as the experts get them")                          \
+    X(expert_fc1_out, "experts before their activation")                 \
+    X(expert_act_out, "experts behind it")                               \
+    X(routed_out, "tokens as the experts return them")                   \
+    X(shared_fc1_out, "shared experts before their activation")          \
+    X(shared_act_out, "shared experts behind it")                        \
+    X(opaque, "what an opaque layer states, in bytes")
+
+typedef enum plait_tensor {
+#define X(name, what) PLAIT_TENSOR_##name,
+    PLAIT_TENSOR_LIST(X)
+#undef X
+        PLAIT_TENSORS
+} plait_tensor;
+
+typedef enum plait_op_kind {
+    PLAIT_OP_GEMM,
+    PLAIT_OP_GROUPED_GEMM,
+    PLAIT_OP_ATTENTION, /* a fused kernel */
+    PLAIT_OP_MEMORY,    /* bound by HBM traffic */
+    PLAIT_OP_SCAN,      /* recurrence: traffic, and FLOPs far below the matrix peak */
+    PLAIT_OP_COLLECTIVE
+} plait_op_kind;
+
+/** How a collective can hide. */
+typedef enum plait_overlap_class {
+    PLAIT_OVERLAP_TP, /* the share that the runtime leaves exposed */
+    PLAIT_OVERLAP_CP_RING,
+    PLAIT_OVERLAP_CP,
+    PLAIT_OVERLAP_EP,
+    PLAIT_OVERLAP_NONE
+} plait_overlap_class;
+
+/** One operator on one rank. Fields that its kind does not use are zero. */
+typedef struct plait_op {
+    plait_op_kind kind;
+    plait_part part;
+    double flops;
+    double model_flops; /* what MFU counts: attention as the full square */
+    double bytes;       /* HBM traffic; of a collective: the buffer S of collective.h */
+    /* GEMM: `batch` products [m, k] x [k, n]; grouped: `batch` experts of m rows each */
+    double m, n, k, batch;
+    plait_pass_kind layout; /* FORWARD, BACKWARD_INPUT or BACKWARD_WEIGHT */
+    bool matrix_precision;  /* runs in the job's precision; else bf16 */
+    /* attention: sequences x heads over [query, context], head width as priced; `ramp` is the
+     * sequence length that one kernel call sees, for its start-up cost */
+    double sequences, heads, query, context, head_dim, ramp;
+    /* collective */
+    plait_collective_op collective;
+    plait_axis axis;
+    plait_overlap_class overlap;
+    double node_copies; /* expert all-to-all: copies of a token that leave for other nodes at
+                         * most, of topk; 0: each of topk copies travels */
+    double topk;
+    double count;       /* repeats of this operator */
+} plait_op;
+
+/** Parameters that one rank holds of a layer, by what shards them. */
+typedef struct plait_weights {
+    double dense;    /* divided by tp already; norms and routers whole */
+    double expert;   /* divided by ep and etp */
+} plait_weights;
+
+/** How a layer is cut, and which kernels run it. */
+typedef struct plait_shard {
+    int tp;
+    int cp;
+    int ep;
+    int etp;
+    bool sp;
+    plait_cp_comm cp_comm;
+    plait_attention_kernel attention;
+    const plait_runtime *runtime; /* kernel switches */
+} plait_shard;
+
+enum { PLAIT_MAX_OPS = 96 };
+
+typedef struct plait_block {
+    int ops;
+    plait_op op[PLAIT_MAX_OPS];
+    double saved[PLAIT_TENSORS]; /* elements kept for backward on this rank, one microbatch */
+    double saved_gathered;       /* of norm_out, elements that sp divides by tp */
+    plait_weights weights;
+} plait_block;
+
+/**
+ * Describe one layer of a model.
+ *
+ * @param model  for the hidden width and the kind of norm
+ * @param layer  one of model->kind
+ * @param shard  degrees; widths that tp does not divide are rounded up
+ * @param pass   which pass, over how many tokens
+ * @param out    filled; `saved` counts what the forward pass keeps, whichever pass is asked
+ *
+ * FLOPs count a multiply-add as two. Bytes are bf16 unless an operator says otherwise. A backward
+ * pass lists its operators in the order of the forward. (C.3-C.9)
+ */
+void plait_block_describe(const plait_model *model, const plait_layer *layer,
+                          const plait_shard *shard, plait_pass pass, plait_block *out);
+
+/** The embedding in front of the first layer. */
+void plait_block_embedding(const plait_model *model, const plait_shard *shard, plait_pass pass,
+                           plait_block *out);
+
+/** Final norm, vocabulary projection and cross-entropy behind the last layer. */
+void plait_block_head(const plait_model *model, const plait_shard *shard, plait_pass pass,
+                      plait_block *out);
+
+/** Sum of FLOPs over a block's operators. */
+double plait_block_flops(const plait_block *block);
+
+/** FLOPs per byte of one operator. */
+double plait_op_intensity(const plait_op *op);
+
+/**
+ * Bytes that the forward pass keeps, for a runtime's table and a recompute choice. (C.10)
+ *
+ * @param drops  bits 1 << PLAIT_TENSOR_...: classes that recomputation drops
+ */
+double plait_block_saved_bytes(const plait_block *block, const plait_shard *shard,
+                               unsigned drops);
+
+/** What a recompute choice runs again and what it drops. */
+typedef struct plait_recompute_masks {
+    unsigned parts;   /* bits 1 << PLAIT_PART_... whose forward runs twice */
+    unsigned tensors; /* bits 1 << PLAIT_TENSOR_... that do not stay */
+} plait_recompute_masks;
+
+/** The masks of `none`, `selective`, `modules:...` and `sac`; `full` keeps the layer input only. */
+plait_recompute_masks plait_recompute_masks_of(plait_recompute recompute);
+
+/**
+ * Model FLOPs of one step per token, forward and backward without recomputation: what MFU counts.
+ * Attention counts the full square, windows their width. (C.11)
+ *
+ * @param recompute  also count a second forward of every layer (hardware FLOPs of full recompute)
+ */
+double plait_model_flops_per_token(const plait_model *model, double seq, bool recompute);
+
+extern const char *const plait_part_name[PLAIT_PARTS + 1];
+extern const char *const plait_tensor_name[PLAIT_TENSORS + 1];
+
+#endif

@@ -1,0 +1,233 @@
+/*
+ * cluster.h - what it is trained on: accelerators, and the levels of links that join them.
+ *
+ * A cluster is one or more node groups (accelerator, node shape, count) and a list of levels from
+ * the accelerator outwards: the scale-up domain, the NIC or rail, the leaf switch, the spine. A
+ * level says how many accelerators it joins and what one of them can send through it, in one
+ * direction. Rank r sits on accelerator r; consecutive ranks share the innermost level.
+ *
+ * In order: plait_accelerator_load, plait_cluster_load or plait_cluster_synthetic, then
+ * plait_cluster_take for the GPUs of a job. Constants fitted to measurements say so (`measured`);
+ * defaults in their place lower the confidence that reports print.
+ *
+ * Left out: routing inside a switch, congestion between jobs, failures.
+ */
+#ifndef PLAIT_CLUSTER_H
+#define PLAIT_CLUSTER_H
+
+#include <stdbool.h>
+
+#include "plait/arena.h"
+#include "plait/error.h"
+
+/** Number formats of the matrix units. fp16 runs at the bf16 rate. */
+typedef enum plait_precision {
+    PLAIT_BF16,
+    PLAIT_FP16,
+    PLAIT_FP8,
+    PLAIT_FP8_BLOCK,
+    PLAIT_MXFP8,
+    PLAIT_NVFP4,
+    PLAIT_PRECISIONS
+} plait_precision;
+
+/** Attention kernels, slowest first. */
+typedef enum plait_attention_kernel {
+    PLAIT_ATTENTION_UNFUSED,
+    PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL, /* unfused but for a fused scale-mask-softmax */
+    PLAIT_ATTENTION_FLASH,
+    PLAIT_ATTENTION_FLASH2,
+    PLAIT_ATTENTION_FLASH3,
+    PLAIT_ATTENTION_FUSED, /* cuDNN */
+    PLAIT_ATTENTION_KERNELS
+} plait_attention_kernel;
+
+/**
+ * Constants of a GEMM's time (equation C.20): shape efficiency over tiles and waves, a
+ * memory-bound floor, a launch time.
+ */
+typedef struct plait_gemm_fit {
+    bool measured;
+    double emax;   /* fraction of the peak that the best tile reaches */
+    double k0;     /* elements of k that a tile's prologue costs */
+    double q;      /* share of wave quantisation that is real: 1 ceil(w), 0 w */
+    double r128;   /* rate of a 128x128 tile against 256x128 */
+    double r64;    /* of 128x64 */
+    double r32;    /* of 64x64 */
+    double eb;     /* fraction of the HBM rate */
+    double t0_s;   /* fixed time of one kernel */
+    double p;      /* how sharply compute and memory time join: (c^p + m^p)^(1/p) */
+    double cq;     /* passes over the input that quantises it; 0 for bf16 */
+} plait_gemm_fit;
+
+/** Constants of an attention kernel's forward time (C.22). */
+typedef struct plait_attention_fit {
+    bool measured;
+    double e[4];           /* fraction of the bf16 peak at head widths 64, 128, 192, 256 */
+    double s0;             /* tokens of sequence that the ramp costs */
+    double q;              /* share of wave quantisation */
+    double t0_s;
+    double backward_ratio; /* backward time over forward time */
+} plait_attention_fit;
+
+/** Constants of the grouped GEMM of experts (C.21). */
+typedef struct plait_grouped_fit {
+    bool measured;
+    double emax;
+    double rs; /* rate kept per halving of rows below 128 */
+    double k0;
+    double eb;
+    double t0_s;
+    double permute_passes; /* of 8 bytes a routed element, permute and finalise */
+} plait_grouped_fit;
+
+typedef enum plait_collective_op {
+    PLAIT_ALL_REDUCE,
+    PLAIT_ALL_GATHER,
+    PLAIT_REDUCE_SCATTER,
+    PLAIT_ALL_TO_ALL,
+    PLAIT_FITTED_COLLECTIVES, /* the four above have fits */
+    PLAIT_BROADCAST = PLAIT_FITTED_COLLECTIVES,
+    PLAIT_P2P,
+    PLAIT_COLLECTIVES
+} plait_collective_op;
+
+/** Constants of a collective inside one scale-up domain (C.30), small, middle and large messages. */
+typedef struct plait_collective_fit {
+    bool measured;
+    double a_s[3];            /* fixed time */
+    double b_s[3];            /* for each rank beyond the first */
+    double bytes_per_s[3];    /* bus rate */
+    double local_bytes_per_s; /* copy of the rank's own shard */
+    double nvls_a_s;          /* in-switch reduction; 0: none */
+    double nvls_bytes_per_s;
+} plait_collective_fit;
+
+/** One class of network hop, as seen by one GPU. */
+typedef struct plait_link {
+    double latency_s;   /* alpha: a message of zero bytes */
+    double bytes_per_s; /* beta: one direction */
+} plait_link;
+
+typedef enum plait_confidence {
+    PLAIT_CONFIDENCE_LOW,
+    PLAIT_CONFIDENCE_MEDIUM,
+    PLAIT_CONFIDENCE_HIGH
+} plait_confidence;
+
+typedef struct plait_accelerator {
+    const char *name;
+    const char *vendor;
+    const char *source;
+    plait_confidence confidence;                   /* of the data sheet figures */
+    double peak_flops_per_s[PLAIT_PRECISIONS];     /* dense; 0: not supported */
+    bool fp16_only; /* no bf16 units (V100): its bf16 entries hold those of fp16 */
+    double vector_flops_per_s;                     /* fp32 outside the matrix units */
+    int sms;                                       /* SMs, CUs or cores */
+    double memory_bytes;                           /* what a process can see */
+    double hbm_bytes_per_s;
+    double power_w;                                /* board limit; 0: unknown */
+    double idle_w;
+    double usd_per_hour;                           /* 0: unknown */
+    double sustained[2];                           /* clock under load over burst: bf16, fp8 and below */
+    double wgrad_ratio;                            /* weight-gradient GEMM time over forward's */
+    plait_gemm_fit gemm[PLAIT_PRECISIONS];
+    plait_attention_fit attention[PLAIT_ATTENTION_KERNELS]; /* from PLAIT_ATTENTION_FLASH on */
+    plait_grouped_fit grouped[PLAIT_PRECISIONS];
+    double memory_op_fraction; /* of the HBM rate, elementwise kernels */
+    double memory_op_t0_s;
+    bool memory_op_measured;
+    plait_collective_fit collective[PLAIT_FITTED_COLLECTIVES];
+    plait_link p2p; /* between two GPUs of a domain */
+    /* the node it is sold in, for synthetic clusters */
+    int gpus_per_node;
+    int scale_up_domain;
+    double scale_up_bytes_per_s; /* one direction, one GPU */
+    bool scale_up_mesh;          /* direct links between pairs: the rate needs all peers at once */
+    int torus[3];                /* shape of the scale-up torus; 0: not a torus */
+    double nic_bytes_per_s;      /* one GPU's share */
+} plait_accelerator;
+
+typedef enum plait_level_kind {
+    PLAIT_LEVEL_SWITCH, /* any pair at full rate */
+    PLAIT_LEVEL_MESH,   /* direct links: the rate is shared evenly among all peers */
+    PLAIT_LEVEL_TORUS   /* rings along up to three axes */
+} plait_level_kind;
+
+/** One level of links; level 0 is the scale-up domain. */
+typedef struct plait_level {
+    const char *name;
+    plait_level_kind kind;
+    int gpus;               /* that one instance joins; INT_MAX: all */
+    plait_link link;        /* one GPU's share into this level; latency of one hop */
+    double efficiency;      /* of the wire rate that large messages reach */
+    double ramp_bytes;      /* message size per unit joined at which half the rate is reached */
+    double oversubscription; /* >= 1: the rate is divided by it when all send */
+    int torus[3];           /* PLAIT_LEVEL_TORUS: nodes along x, y, z (1 where absent) */
+} plait_level;
+
+enum { PLAIT_MAX_LEVELS = 6, PLAIT_MAX_NODE_GROUPS = 4 };
+
+typedef struct plait_node_group {
+    const plait_accelerator *accelerator;
+    int gpus_per_node;
+    int nodes; /* 0: as many as a job takes */
+} plait_node_group;
+
+typedef struct plait_cluster {
+    const char *name;
+    const char *source;
+    int groups;
+    plait_node_group group[PLAIT_MAX_NODE_GROUPS];
+    int levels;
+    plait_level level[PLAIT_MAX_LEVELS];
+    int gpus;                /* taken; 0 before plait_cluster_take if the file gives no size */
+    double node_overhead_w;  /* host, fans, NICs: one node */
+    double pue;              /* facility power over IT power */
+    double host_speed;       /* launch rate of its CPU against the one that profiles were fitted on */
+} plait_cluster;
+
+/** Load an accelerator file. *out lives in `arena`. */
+PLAIT_MUST_CHECK plait_status plait_accelerator_load(const char *path, plait_arena *arena,
+                                                     plait_accelerator *out, plait_error *err);
+
+PLAIT_MUST_CHECK plait_status plait_accelerator_parse(const char *text, size_t length,
+                                                      const char *name, plait_arena *arena,
+                                                      plait_accelerator *out, plait_error *err);
+
+/** Load a cluster file; the accelerators it names are found in the data folder. */
+PLAIT_MUST_CHECK plait_status plait_cluster_load(const char *path, plait_arena *arena,
+                                                 plait_cluster *out, plait_error *err);
+
+PLAIT_MUST_CHECK plait_status plait_cluster_parse(const char *text, size_t length,
+                                                  const char *name, plait_arena *arena,
+                                                  plait_cluster *out, plait_error *err);
+
+/**
+ * A cluster from a string: ACCELERATOR:NODESxGPUS[,nic=GBPS], such as "h100-80gb-sxm:64x8" or
+ * "h100-80gb-sxm:64x8,nic=400" (network Gb/s per GPU).
+ */
+PLAIT_MUST_CHECK plait_status plait_cluster_synthetic(const char *text, plait_arena *arena,
+                                                      plait_cluster *out, plait_error *err);
+
+/**
+ * Take `gpus` of a cluster for a job: whole nodes, or part of one node.
+ *
+ * Fails (RANGE) when the cluster has fewer, or when `gpus` is neither at most one node nor a
+ * multiple of a node. A torus of which only part is taken shrinks to the most compact slice of so
+ * many nodes that fits in it, so take from a copy when several sizes are asked about.
+ */
+PLAIT_MUST_CHECK plait_status plait_cluster_take(plait_cluster *cluster, int gpus,
+                                                 plait_error *err);
+
+/** The accelerator that rank `rank` sits on. */
+const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster, int rank);
+
+/** FLOP per byte of HBM traffic at which compute and memory time are equal. */
+double plait_ridge_flops_per_byte(double flops_per_s, double bytes_per_s);
+
+extern const char *const plait_precision_name[PLAIT_PRECISIONS + 1];
+extern const char *const plait_attention_kernel_name[PLAIT_ATTENTION_KERNELS + 1];
+extern const char *const plait_collective_name[PLAIT_COLLECTIVES + 1];
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * cost.h - the price of a plan: seconds and bytes.
+ *
+ * Two ways in. plait_plan_cost prices one full plan and keeps every term: time by name, memory by
+ * name, stages, collectives. For a search, a table is made once per (model, cluster, job):
+ * plait_degrees_cost adds its entries up for one point, plait_degrees_bound gives what no
+ * completion of a point can undercut. Both read the same terms, and a property test holds them
+ * equal.
+ *
+ * The step time is a sum of exposed terms on the slowest stage; hidden communication is listed
+ * apart (plait_volume). Every equation is numbered in costmodel/README.md.
+ *
+ * Left out: checkpoints, data loading, restarts, network jitter.
+ */
+#ifndef PLAIT_COST_H
+#define PLAIT_COST_H
+
+#include "plait/collective.h"
+#include "plait/job.h"
+#include "plait/plan.h"
+#include "plait/runtime.h"
+
+/** Terms of the step time, in seconds of the slowest stage. They sum to the step. */
+#define PLAIT_STEP_TERMS(X)                                                       \
+    X(matmul, "C.24", "matrix products, forward and backward")                    \
+    X(attention, "C.24", "core attention")                                        \
+    X(memory_ops, "C.24", "memory-bound kernels: norms, activations, residuals")  \
+    X(recompute, "C.10", "forward work repeated in backward")                     \
+    X(launch, "C.25", "waiting for the host to launch kernels")                   \
+    X(tp_comm, "C.41", "tensor-parallel collectives, exposed")                    \
+    X(cp_comm, "C.42", "context-parallel exchange, exposed")                      \
+    X(ep_comm, "C.43", "expert dispatch and combine, exposed")                    \
+    X(gather, "C.44", "ZeRO-3 parameter gathers and gradient scatters, exposed")  \
+    X(pp_comm, "C.45", "pipeline sends, exposed")                                 \
+    X(bubble, "C.50", "idle while the pipeline fills and drains, uneven stages")  \
+    X(dp_comm, "C.46", "gradient reduction and parameter gather, exposed")        \
+    X(optimizer, "C.47", "gradient norm, optimizer step")
+
+typedef struct plait_step_time {
+#define X(name, equation, what) double name##_s;
+    PLAIT_STEP_TERMS(X)
+#undef X
+} plait_step_time;
+
+/** Terms of the memory of one GPU at its peak, in bytes. They sum to the peak. */
+#define PLAIT_MEMORY_TERMS(X)                                                          \
+    X(weights, "C.70", "parameters")                                                   \
+    X(gradients, "C.70", "gradients")                                                  \
+    X(optimizer, "C.70", "master weights and moments")                                 \
+    X(activations, "C.71", "activations of the microbatches in flight, one live layer") \
+    X(buffers, "C.72", "logits, gathers, buckets, expert and context buffers")         \
+    X(runtime, "C.73", "context, NCCL, allocator")
+
+typedef struct plait_memory {
+#define X(name, equation, what) double name##_bytes;
+    PLAIT_MEMORY_TERMS(X)
+#undef X
+    double peak_bytes;     /* their sum */
+    double capacity_bytes; /* of the accelerator */
+} plait_memory;
+
+/** One kind of communication of a step, as one GPU of the slowest stage sees it. */
+typedef struct plait_volume {
+    const char *what;  /* "TP all-gather" */
+    plait_collective_op op;
+    plait_axis axis;
+    int ranks;
+    double count;      /* calls a step */
+    double bytes;      /* buffer of one call */
+    double seconds;    /* all calls, hidden or not */
+    double exposed_s;
+} plait_volume;
+
+enum { PLAIT_MAX_VOLUMES = 24 };
+
+/** One stage of a priced plan. */
+typedef struct plait_stage_cost {
+    double forward_s;  /* one microbatch */
+    double backward_s;
+    double memory_bytes;
+    double in_flight;
+} plait_stage_cost;
+
+typedef struct plait_cost {
+    plait_verdict verdict;
+    double missing_bytes;  /* PLAIT_OUT_OF_MEMORY: what the fullest stage lacks */
+    double step_s;         /* sum of `step`; also when out of memory; zero when invalid */
+    plait_step_time step;
+    plait_memory memory;   /* of the fullest GPU */
+    int fullest_stage;
+    int slowest_stage;
+    int stages;
+    const plait_stage_cost *stage; /* [stages], in the arena */
+    int volumes;
+    plait_volume volume[PLAIT_MAX_VOLUMES];
+    double tokens_per_s_per_gpu;
+    double model_flops_per_s;    /* one GPU */
+    double mfu;                  /* of the job precision's peak */
+    double hfu;                  /* recomputation counted */
+    double cost_usd;             /* one step; NaN when no price is known */
+    double energy_j;             /* one step; NaN when no power is known */
+    plait_confidence confidence; /* low when constants are defaults or the runtime is uncalibrated */
+    char why[256];               /* when the plan does not fit: one sentence */
+} plait_cost;
+
+/**
+ * Price one full plan, every term.
+ *
+ * @param arena  cost->stage lives in it
+ * @return       NOMEM only; a plan that does not fit or divide is a verdict in *cost
+ */
+PLAIT_MUST_CHECK plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *plan,
+                                              plait_arena *arena, plait_cost *cost,
+                                              plait_error *err);
+
+/** A point's price, as the search needs it. */
+typedef struct plait_price {
+    double step_s;
+    double peak_bytes;
+} plait_price;
+
+/** Tables of one problem; one per thread, since it remembers the rows used last. */
+typedef struct plait_table plait_table;
+
+/** Make the tables of a problem. They live in `arena`; NULL when out of memory. */
+plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena);
+
+/**
+ * Price one legal point: a sum of table entries.
+ *
+ * Fast when consecutive points share their first keys: rows are remembered by
+ * (tp cp ep etp sp mbs), then (pp vpp split schedule), then (zero shard_group), then recompute.
+ */
+plait_price plait_degrees_cost(plait_table *table, const plait_degrees *degrees);
+
+/**
+ * Lower bounds of time and memory over all completions of a point.
+ *
+ * Fixed: tp cp pp vpp ep etp dp mbs sp cp_comm schedule split order of `degrees`. Free: zero,
+ * shard_group, recompute, grad_sync. (C.80)
+ */
+plait_price plait_degrees_bound(plait_table *table, const plait_degrees *degrees);
+
+/** Device memory that plans may use, in bytes. */
+double plait_capacity_bytes(const plait_problem *problem);
+
+/** Joules and dollars of a step of `cost`, filled by plait_plan_cost. (C.90) */
+void plait_cost_money(const plait_problem *problem, plait_cost *cost);
+
+#define X(name, equation, what) +1
+enum { PLAIT_STEP_TERM_COUNT = 0 PLAIT_STEP_TERMS(X), PLAIT_MEMORY_TERM_COUNT = 0 PLAIT_MEMORY_TERMS(X) };
+#undef X
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * job.h - what one step computes: sequences, their length, number formats.
+ *
+ * A job is the part of the question that no plan may change: two plans of one job compute the
+ * same step. plait_problem binds it to the model, the cluster and the software that it is asked
+ * about; the cost model and the search are pure functions of it.
+ */
+#ifndef PLAIT_JOB_H
+#define PLAIT_JOB_H
+
+#include "plait/cluster.h"
+#include "plait/model.h"
+
+typedef struct plait_runtime plait_runtime;
+
+typedef struct plait_job {
+    int seq;  /* tokens of one sequence */
+    int gbs;  /* sequences of one step, over all GPUs */
+    int gpus;
+    plait_precision precision;        /* of the matrix products; the rest is bf16 or fp32 */
+    plait_attention_kernel attention; /* kernel of the core attention */
+} plait_job;
+
+/** The four inputs of every price. */
+typedef struct plait_problem {
+    const plait_model *model;
+    const plait_cluster *cluster;
+    const plait_runtime *runtime;
+    plait_job job;
+} plait_problem;
+
+/** Tokens of one step. */
+static inline double plait_job_tokens(const plait_job *job)
+{
+    return (double)job->gbs * (double)job->seq;
+}
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * kernel.h - seconds of one operator on one accelerator.
+ *
+ * The forms are those of the measurements' fits: a GEMM by tiles, waves and an HBM floor, an
+ * attention kernel by head width and sequence, a memory-bound pass by bytes. plait_op_s prices an
+ * operator of block.h; the others are its parts, public since calibration fits these very
+ * functions.
+ *
+ * Left out: cache reuse between operators, clocks that drift within a step.
+ */
+#ifndef PLAIT_KERNEL_H
+#define PLAIT_KERNEL_H
+
+#include "plait/block.h"
+#include "plait/cluster.h"
+
+/** One matrix product [m, k] x [k, n], repeated `batch` times by one kernel. */
+typedef struct plait_gemm {
+    double m, n, k, batch;
+    plait_precision precision;
+    bool weight_gradient; /* accumulates in fp32 */
+    bool quantise;        /* its input is quantised by a pass of its own */
+} plait_gemm;
+
+/**
+ * Time of a matrix product at burst clocks.
+ *
+ *     T  = t0 + (Tc^p + Tm^p)^(1/p) + cq 3 m k / (HBM eb)                              (C.20)
+ *     Tm = batch (es (m k + k n) + 2 m n) / (HBM eb)
+ *     Tc = min over tiles and splits s of  W 2 bm bn (k/s + k0) / (P/SM emax r) + split traffic
+ *     W  = q ceil(w) + (1-q) max(w, 1),   w = batch ceil(m/bm) ceil(n/bn) s / SM
+ *
+ * @return seconds; es is the bytes of an input element, P the dense peak
+ *
+ * Source: form and constants fitted on ai-dynamo/aiconfigurator kernel tables (Apache-2.0),
+ * held-out error 4-8 % where m >= 1024 and n, k >= 512.
+ */
+double plait_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
+
+/**
+ * Time of the two products of a gated expert layer's part: `experts` products of `rows` rows.
+ *
+ *     Tc = min over bm of max(w, 1) 2 bm 128 (k + k0) / (P/SM emax r)                  (C.21)
+ *     w  = experts ceil(rows/bm) ceil(n/128) / SM,   r = rs^log2(128/bm) below 128 rows
+ *     T  = (Tc^4 + Tm^4)^(1/4),   Tm = (experts n k es + 2 experts rows (k + n)) / (HBM eb)
+ */
+double plait_grouped_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
+
+/** Work of a fused attention kernel. */
+typedef struct plait_attention_work {
+    double sequences, heads, query, head_dim;
+    double ramp;  /* S, the sequence length one call sees */
+    double flops; /* F, over the pairs of query and key that the mask leaves */
+    double bytes;
+} plait_attention_work;
+
+/**
+ * Forward time of a fused attention kernel.
+ *
+ *     T = t0 + ((F (1 + s0/S) W/w / (P e))^4 + (bytes / (0.8 HBM))^4)^(1/4)            (C.22)
+ *     w = B H ceil(query/128) / SM,   W as in C.20
+ *
+ * e is interpolated between head widths 64, 128, 192, 256. Backward: backward_ratio times it.
+ * Source: fits on aiconfigurator's prefill tables (F = 2 B H D S (S+1) when causal), and the
+ * flash-attention papers' figures; held-out error 5-10 % from 1024 tokens on.
+ */
+double plait_attention_s(const plait_accelerator *accelerator, plait_attention_kernel kernel,
+                         plait_attention_work work);
+
+/** Time of a pass over `bytes` of HBM traffic: t0 + bytes / (HBM f). (C.23) */
+double plait_memory_op_s(const plait_accelerator *accelerator, double bytes);
+
+/** What one accelerator, precision and runtime make of operators. */
+typedef struct plait_kernel_context {
+    const plait_accelerator *accelerator;
+    const plait_runtime *runtime;
+    plait_precision precision;
+    plait_attention_kernel attention;
+} plait_kernel_context;
+
+/**
+ * Seconds of one operator of a block, collectives excepted (0).
+ *
+ * Applies the sustained clock, the runtime's factors and the weight-gradient ratio. (C.24)
+ */
+double plait_op_s(const plait_kernel_context *context, const plait_op *op);
+
+#endif

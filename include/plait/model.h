@@ -1,0 +1,180 @@
+/*
+ * model.h - what is trained: a list of layers, each of one of a few kinds.
+ *
+ * A layer kind is a mixer (attention, MLA, gated delta net, Mamba) followed by a feed-forward
+ * part (MLP or mixture of experts), or an opaque layer that only states its costs. Kinds are few
+ * (dense and MoE, full and windowed attention); `layer_kind[i]` names the kind of layer i. So a
+ * dense model has one kind, DeepSeek-V3 two, and the cost model prices kinds, never layers.
+ *
+ * In order: plait_model_load (a plait model file or a Hugging Face config.json), then read the
+ * struct. plait_model_params counts parameters from the same description that prices a step.
+ *
+ * Left out: the numbers inside the weights, tokenizers, and everything after the last norm but
+ * the vocabulary projection and its loss.
+ */
+#ifndef PLAIT_MODEL_H
+#define PLAIT_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plait/arena.h"
+#include "plait/error.h"
+
+typedef enum plait_mixer_kind {
+    PLAIT_MIXER_NONE,
+    PLAIT_MIXER_ATTENTION, /* multi-head or grouped-query attention */
+    PLAIT_MIXER_MLA,       /* multi-head latent attention */
+    PLAIT_MIXER_DELTA_NET, /* gated delta net, a linear attention */
+    PLAIT_MIXER_MAMBA      /* selective state space */
+} plait_mixer_kind;
+
+typedef enum plait_ffn_kind { PLAIT_FFN_NONE, PLAIT_FFN_MLP, PLAIT_FFN_MOE } plait_ffn_kind;
+
+/** Multi-head or grouped-query attention. */
+typedef struct plait_attention {
+    int heads;
+    int kv_heads; /* = heads without grouping */
+    int head_dim;
+    int window;     /* tokens a query sees at most; 0: all before it */
+    int chunk;      /* attention stays within chunks of so many tokens; 0: none */
+    bool qkv_bias;
+    bool out_bias;
+    bool qk_norm;   /* a learned norm over head_dim on q and on k */
+    bool rotary;    /* rotary position embedding on q and k */
+    bool gate;      /* a sigmoid gate as wide as the output: q is projected twice as wide */
+    bool shared_kv; /* values are the keys: no value projection */
+    bool sinks;     /* one learned logit a head beside the scores */
+    bool full_mask; /* not causal (encoders) */
+} plait_attention;
+
+/** Multi-head latent attention; index_* describe the sparse-attention indexer, 0 without. */
+typedef struct plait_mla {
+    int heads;
+    int q_rank; /* 0: q is projected directly */
+    int kv_rank;
+    int nope_dim; /* of a q or k head, the part without position */
+    int rope_dim; /* the part with; shared by all heads on the k side */
+    int v_dim;
+    int index_heads;
+    int index_dim;
+    int index_topk; /* keys a query attends to */
+} plait_mla;
+
+typedef struct plait_delta_net {
+    int key_heads;
+    int value_heads;
+    int key_dim; /* of one head */
+    int value_dim;
+    int conv; /* width of the short convolution */
+} plait_delta_net;
+
+typedef struct plait_mamba {
+    int inner; /* channels inside the block */
+    int state;
+    int conv;
+    int dt_rank;
+} plait_mamba;
+
+typedef struct plait_mlp {
+    int width;
+    bool gated; /* three matrices (SwiGLU, GeGLU), else two */
+    bool bias;
+} plait_mlp;
+
+typedef struct plait_moe {
+    int experts;
+    int topk;
+    int width;        /* of one expert */
+    int shared_width; /* of all shared experts together; 0: none */
+    int groups;       /* node-limited routing: experts come in so many groups ... */
+    int group_topk;   /* ... of which a token may use so many; both 0: unlimited */
+    bool gated;
+    bool bias;        /* biases in the experts */
+    bool router_bias;
+    bool shared_gate; /* a scalar gate on the shared expert */
+} plait_moe;
+
+/** A layer known only by its costs, per token unless said otherwise. */
+typedef struct plait_opaque {
+    double params;
+    double forward_flops;
+    double forward_bytes;    /* read and written by its kernels */
+    double activation_bytes; /* kept for backward */
+} plait_opaque;
+
+/** One kind of layer. */
+typedef struct plait_layer {
+    const char *name; /* "dense", "moe", "sliding" */
+    bool opaque;      /* then only `given` counts */
+    plait_opaque given;
+    int norms;              /* norms over the hidden width (2; 4 in Gemma-2) */
+    bool parallel_residual; /* attention and MLP read the same norm (GPT-J, GPT-NeoX) */
+    plait_mixer_kind mixer;
+    plait_attention attention; /* by `mixer`, one of these four is filled */
+    plait_mla mla;
+    plait_delta_net delta_net;
+    plait_mamba mamba;
+    plait_ffn_kind ffn;
+    plait_mlp mlp; /* by `ffn`; the dense MLP beside experts is moe.shared_width */
+    plait_moe moe;
+} plait_layer;
+
+/** Layer kinds a model may have. */
+enum { PLAIT_MAX_LAYER_KINDS = 16, PLAIT_MAX_LAYERS = 4096 };
+
+typedef struct plait_model {
+    const char *name;
+    const char *family; /* Hugging Face model_type, or "" */
+    const char *source; /* where its numbers come from */
+    int hidden;
+    int vocab; /* rows of the embedding, unpadded; classes of an encoder */
+    int layers;
+    int kinds;
+    const plait_layer *kind;         /* [kinds] */
+    const unsigned char *layer_kind; /* [layers], an index into `kind` */
+    bool layer_norm;                 /* LayerNorm (weight and bias), else RMSNorm (weight) */
+    bool tied;                       /* the output projection is the embedding */
+    bool head_bias;
+    bool embedding_norm;   /* a norm behind the embedding (BLOOM) */
+    bool dropout;          /* hidden and attention dropout as published */
+    int learned_positions; /* rows of a learned position table; 0: none */
+    int patch_dim;         /* an encoder of patches: inputs a patch; 0: token embedding */
+    int mtp_layers;        /* multi-token-prediction modules behind the last layer */
+    int mtp_kind;          /* their kind */
+    int max_seq;           /* published context length; 0: unknown */
+} plait_model;
+
+/** Parameters by what shards them. */
+typedef struct plait_params {
+    double total;     /* without MTP, as model cards count */
+    double active;    /* of which one token uses */
+    double embedding; /* token and position tables */
+    double head;      /* output projection; 0 when tied */
+    double mtp;
+} plait_params;
+
+/**
+ * Count a model's parameters.
+ *
+ * Sums the weights of each layer's description, so the count and the price cannot disagree. (C.1)
+ */
+plait_params plait_model_params(const plait_model *model);
+
+/**
+ * Load a model from a plait model file or a Hugging Face config.json, told apart by content.
+ *
+ * @param path     a file
+ * @param arena    *out lives in `arena`
+ * @param warning  NULL, or receives a sentence in `arena` that lists what was ignored ("" if none)
+ */
+PLAIT_MUST_CHECK plait_status plait_model_load(const char *path, plait_arena *arena,
+                                               plait_model *out, const char **warning,
+                                               plait_error *err);
+
+/** The same from text; `name` stands for the file in messages. */
+PLAIT_MUST_CHECK plait_status plait_model_parse(const char *text, size_t length, const char *name,
+                                                plait_arena *arena, plait_model *out,
+                                                const char **warning, plait_error *err);
+
+#endif

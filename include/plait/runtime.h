@@ -1,0 +1,145 @@
+/*
+ * runtime.h - what a piece of software can run, what it overlaps and what it keeps in memory.
+ *
+ * A runtime profile (clusters/runtimes/NAME.json) bounds the plan space and adds about ten
+ * numbers to the hardware's: factors on kernels, host time a layer, exposed shares of
+ * collectives. Rules that tie several degrees together are code (src/plan/rules_<runtime>.c);
+ * the profile names which.
+ *
+ * In order: plait_runtime_load, then read the struct.
+ */
+#ifndef PLAIT_RUNTIME_H
+#define PLAIT_RUNTIME_H
+
+#include <stdbool.h>
+
+#include "plait/arena.h"
+#include "plait/block.h"
+#include "plait/error.h"
+#include "plait/plan.h"
+
+/** Which rules of src/plan bind a runtime's plans. */
+typedef enum plait_rules {
+    PLAIT_RULES_GENERIC,
+    PLAIT_RULES_MEGATRON,
+    PLAIT_RULES_TORCHTITAN,
+    PLAIT_RULES_FSDP,
+    PLAIT_RULES_DEEPSPEED,
+    PLAIT_RULES
+} plait_rules;
+
+enum { PLAIT_MAX_MODULE_SETS = 16 };
+
+/** What the software can express: the plan space of a search. Masks hold bits 1 << enumerator. */
+typedef struct plait_capabilities {
+    int max_tp, max_pp, max_cp, max_ep, max_vpp; /* 1: not supported */
+    bool sp;
+    bool sp_optional; /* else sp = 1 whenever tp > 1 */
+    bool etp;         /* expert tensor parallelism other than tp */
+    bool hsdp;        /* shard_group below dp cp */
+    bool full_layers; /* recompute full:N */
+    bool uneven;      /* layers need not divide into stages */
+    unsigned zero;
+    unsigned cp_comm;
+    unsigned schedules;
+    unsigned grad_sync;
+    unsigned recompute; /* plait_recompute_kind */
+    unsigned splits;
+    unsigned orders;
+    unsigned attention; /* kernels, of plait_attention_kernel */
+    unsigned precision;
+    int module_sets;
+    unsigned char module_set[PLAIT_MAX_MODULE_SETS];
+} plait_capabilities;
+
+/** What `eval` fills in when a key is not given. */
+typedef struct plait_runtime_defaults {
+    int zero;
+    plait_cp_comm cp_comm;
+    plait_grad_sync grad_sync;
+    plait_attention_kernel attention;
+} plait_runtime_defaults;
+
+/** Kernel switches: which passes over memory are fused into one. */
+typedef struct plait_kernel_set {
+    bool fused_norm;
+    bool fused_activation;
+    bool fused_rotary;
+    bool fused_residual; /* bias, dropout and addition in one pass */
+    bool fused_loss;
+    bool cuda_graphs; /* no launch time */
+} plait_kernel_set;
+
+/** What hides behind what. Shares are of the collective's own time, 0 hidden .. 1 exposed. */
+typedef struct plait_overlaps {
+    bool grad_reduce;      /* gradient buckets reduced during backward */
+    bool param_gather;     /* ZeRO-1 all-gather during the next forward */
+    bool p2p;              /* pipeline sends during compute */
+    bool moe_dedup;        /* expert dispatch sends a token once a node (DeepEP) */
+    double bucket_bytes;   /* of one gradient bucket */
+    double tp_exposed;     /* share of TP collectives left exposed */
+    double dp_exposed;     /* share of gradient and parameter traffic never hidden */
+    double ep_exposed;     /* share of expert all-to-alls left exposed */
+    double p2p_exposed;    /* share of pipeline sends left exposed when p2p overlaps */
+} plait_overlaps;
+
+/** Factors of the software on the hardware's constants; 1 and 0 are neutral. */
+typedef struct plait_factors {
+    double gemm;      /* on matrix product time */
+    double memory;    /* on memory-bound kernels */
+    double attention; /* on fused attention time */
+    double host_s;    /* launch time of one layer's forward */
+    double host_tp_s; /* more of it when tp > 1 */
+    double nic;       /* on the network rate */
+    double p2p_s;     /* fixed time of one pipeline send */
+    double hop_s;     /* latency of one hop between nodes, on top of the cluster's */
+    double ep_imbalance; /* received tokens of the fullest rank over the mean */
+} plait_factors;
+
+/** Bytes of state a parameter, before ZeRO divides them. */
+typedef struct plait_state_bytes {
+    double weight;
+    double gradient;        /* kept */
+    double gradient_reduce; /* as sent */
+    double gather;          /* a gathered parameter as sent and held */
+    double optimizer;       /* master weight and moments */
+    double replicated;      /* more, never divided (buckets, copies) */
+} plait_state_bytes;
+
+/** What stays in memory beside state and activations. */
+typedef struct plait_residents {
+    double keeps[PLAIT_TENSORS]; /* bytes an element; 0: not kept */
+    bool keeps_gathered;         /* sp inputs are kept gathered, not divided by tp */
+    double logits;               /* bytes a token and vocabulary entry on the last stage */
+    bool logits_whole;           /* not divided by tp */
+    double transient_layers;     /* unsharded layers alive under ZeRO-3 */
+    double weight_transient;     /* bytes a parameter of one layer, alive during backward */
+    double head_transient;       /* bytes an entry of V h / tp, alive on the last stage */
+    double constant_bytes;       /* context, NCCL, workspace */
+    double nccl_bytes;           /* buffers of one communicator spanning several nodes */
+    double reserved_ratio;       /* reserved by the allocator over allocated */
+} plait_residents;
+
+struct plait_runtime {
+    const char *name;
+    const char *source;
+    bool calibrated; /* its factors were fitted to measured runs */
+    plait_rules rules;
+    plait_capabilities can;
+    plait_runtime_defaults defaults;
+    plait_kernel_set kernels;
+    plait_overlaps overlap;
+    plait_factors factor;
+    plait_state_bytes state;
+    plait_residents keep;
+};
+
+/** Load a runtime profile. *out lives in `arena`. */
+PLAIT_MUST_CHECK plait_status plait_runtime_load(const char *path, plait_arena *arena,
+                                                 plait_runtime *out, plait_error *err);
+
+PLAIT_MUST_CHECK plait_status plait_runtime_parse(const char *text, size_t length,
+                                                  const char *name, plait_arena *arena,
+                                                  plait_runtime *out, plait_error *err);
+
+#endif

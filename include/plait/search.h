@@ -1,0 +1,146 @@
+/*
+ * search.h - the best plans of a problem, proven.
+ *
+ * plait_search walks the whole plan space that the runtime can express and returns the best
+ * plans, the Pareto front of time and memory, and how it knows. Pruning never changes the answer:
+ * a block of the space is skipped only when its lower bounds show that nothing in it can enter the
+ * ranking or the front. The same input gives the same bytes for any number of threads.
+ *
+ * In order: plait_search_options_init, set limits, plait_search; plait_why_not and
+ * plait_relaxations for the questions that follow.
+ */
+#ifndef PLAIT_SEARCH_H
+#define PLAIT_SEARCH_H
+
+#include "plait/cost.h"
+
+typedef enum plait_objective {
+    PLAIT_MINIMISE_TIME,
+    PLAIT_MINIMISE_MEMORY,
+    PLAIT_MINIMISE_COST,
+    PLAIT_MINIMISE_ENERGY,
+    PLAIT_OBJECTIVES
+} plait_objective;
+
+extern const char *const plait_objective_name[PLAIT_OBJECTIVES + 1];
+
+enum { PLAIT_MAX_LIMITS = 32 };
+
+/** A condition on one key: `tp=8`, `tp=..8`, `pp=2..16`, `recompute=full`, `schedule=1f1b`. */
+typedef struct plait_limit {
+    char key[24];
+    char value[64]; /* a word or number; "" when a range */
+    int low;        /* a range of a numeric key */
+    int high;
+} plait_limit;
+
+typedef struct plait_search_options {
+    plait_objective objective;
+    const char *strategy; /* "auto", "exhaustive" */
+    int top;              /* plans to return */
+    int threads;          /* 0: as many as the machine has */
+    bool prune;           /* off: price every point (for tests) */
+    int limits;
+    plait_limit limit[PLAIT_MAX_LIMITS];
+    void (*progress)(void *context, double share); /* called from one thread; may be NULL */
+    void *progress_context;
+} plait_search_options;
+
+void plait_search_options_init(plait_search_options *options);
+
+/**
+ * Add `tp=8,pp=..4` to the limits.
+ *
+ * Fails (RANGE) with the key in `where` when a key is unknown or a value outside its range.
+ */
+PLAIT_MUST_CHECK plait_status plait_search_limit(plait_search_options *options, const char *text,
+                                                 plait_error *err);
+
+/** A ranked plan. */
+typedef struct plait_ranked {
+    plait_degrees degrees;
+    plait_price price;
+    double objective; /* value it is ranked by */
+    int64_t index;    /* in the space: the tie-break */
+} plait_ranked;
+
+typedef struct plait_search_result {
+    int64_t points; /* = priced + pruned */
+    int64_t priced;
+    int64_t pruned;
+    int64_t fits; /* among the priced */
+    double elapsed_s;
+    int threads;
+    const char *strategy; /* that ran */
+    bool optimal;         /* the ranking is proven */
+    double bound_s;       /* when not */
+    int plans;
+    const plait_ranked *plan; /* [plans], best first; empty when nothing fits */
+    int front_size;
+    const plait_ranked *front; /* time against memory, fastest first */
+    bool has_closest;
+    plait_ranked closest; /* when nothing fits: the plan that lacks least memory */
+} plait_search_result;
+
+/**
+ * Search the plan space.
+ *
+ * @param arena  result's arrays live in it
+ * @return       RANGE when a limit contradicts the problem or the runtime (no point left, with the
+ *               reason); an empty `plan` with PLAIT_OK when points exist but none fits
+ */
+PLAIT_MUST_CHECK plait_status plait_search(const plait_problem *problem,
+                                           const plait_search_options *options,
+                                           plait_arena *arena, plait_search_result *result,
+                                           plait_error *err);
+
+/** Fill the keys of a plan that `given` (a bit per plait_degrees_keys entry) leaves out, as `eval`
+ * does: the runtime's defaults, the least recomputation that fits, the split that balances. */
+PLAIT_MUST_CHECK plait_status plait_degrees_complete(const plait_problem *problem,
+                                                     unsigned long given, plait_degrees *degrees,
+                                                     plait_arena *arena, plait_error *err);
+
+/** Why the search does not choose plans with these limits: best such plan against the winner. */
+typedef struct plait_why {
+    plait_verdict verdict;   /* of the best plan with the limits */
+    bool any;                /* is there such a plan at all */
+    plait_ranked best;       /* the best (or closest to fitting) plan with them */
+    char sentence[512];
+} plait_why;
+
+PLAIT_MUST_CHECK plait_status plait_why_not(const plait_problem *problem,
+                                            const plait_search_options *options,
+                                            const char *limits, plait_arena *arena, plait_why *why,
+                                            plait_error *err);
+
+/** One change to the question that makes a plan fit, or a step faster. */
+typedef struct plait_relaxation {
+    char change[160]; /* "512 GPUs instead of 256" */
+    plait_ranked best;
+    plait_job job;    /* the changed job */
+} plait_relaxation;
+
+enum { PLAIT_MAX_RELAXATIONS = 8 };
+
+/** When nothing fits: the smallest change of each sort that makes a plan fit, cheapest first. */
+PLAIT_MUST_CHECK plait_status plait_relaxations(const plait_problem *problem,
+                                                const plait_search_options *options,
+                                                plait_arena *arena, plait_relaxation *found,
+                                                int *count, plait_error *err);
+
+/** What 10 % more of one resource does to a plan's step time. */
+typedef struct plait_sensitivity {
+    const char *resource; /* "matrix peak", "HBM bandwidth", ... */
+    double step_s;        /* with 10 % more of it */
+    double gain;          /* step time saved over today's, 0 .. 1 */
+} plait_sensitivity;
+
+enum { PLAIT_SENSITIVITIES = 7 };
+
+PLAIT_MUST_CHECK plait_status plait_sensitivities(const plait_problem *problem,
+                                                  const plait_degrees *degrees,
+                                                  plait_arena *arena,
+                                                  plait_sensitivity found[PLAIT_SENSITIVITIES],
+                                                  plait_error *err);
+
+#endif

@@ -1,0 +1,202 @@
+/* arena.c - memory that is released all at once
+ *
+ * An arena is a list of blocks. Allocation moves `used` of the current block forward and goes on to
+ * the next block when it is full. A rewind goes back and keeps the blocks it leaves, as spares for
+ * the next turn:
+ *
+ *     first                current
+ *     [######] -> [####] -> [###....] -> [.......] -> NULL
+ *                                         spare
+ *
+ * A mark is a count of bytes from the start of the first block, without the gaps at the ends
+ * of blocks.
+ */
+#include "plait/arena.h"
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Under the address sanitizer, what is not allocated is poisoned: use after a rewind is caught. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ARENA_POISONS 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define ARENA_POISONS 1
+#endif
+
+#ifdef ARENA_POISONS
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#endif
+
+enum { ALIGNMENT = alignof(max_align_t), BLOCK_SIZE = 64 * 1024 - 64 };
+
+typedef struct arena_block {
+    struct arena_block *next;
+    size_t start; /* bytes used in the blocks before this one */
+    size_t used;
+    size_t size;
+    alignas(max_align_t) unsigned char data[];
+} arena_block;
+
+struct plait_arena {
+    arena_block *first;
+    arena_block *current;
+};
+
+/* Requests left before they begin to fail; negative when none is to fail. */
+static atomic_long requests_left = -1;
+
+void plait_arena_fail_after(long calls)
+{
+    atomic_store(&requests_left, calls);
+}
+
+static bool request_must_fail(void)
+{
+    long left = atomic_load_explicit(&requests_left, memory_order_relaxed);
+
+    while (left > 0 && !atomic_compare_exchange_weak(&requests_left, &left, left - 1))
+        ;
+    return left == 0;
+}
+
+static arena_block *block_new(size_t size)
+{
+    arena_block *block;
+
+    if (size > SIZE_MAX - sizeof *block)
+        return NULL;
+    block = malloc(sizeof *block + size);
+    if (block == NULL)
+        return NULL;
+    *block = (arena_block){.size = size};
+    ASAN_POISON_MEMORY_REGION(block->data, size);
+    return block;
+}
+
+plait_arena *plait_arena_new(void)
+{
+    plait_arena *arena;
+
+    if (request_must_fail())
+        return NULL;
+    arena = malloc(sizeof *arena);
+    if (arena == NULL)
+        return NULL;
+    arena->first = arena->current = block_new(BLOCK_SIZE);
+    if (arena->first == NULL) {
+        free(arena);
+        return NULL;
+    }
+    return arena;
+}
+
+void plait_arena_free(plait_arena *arena)
+{
+    if (arena == NULL)
+        return;
+    for (arena_block *block = arena->first, *next; block != NULL; block = next) {
+        next = block->next;
+        free(block);
+    }
+    free(arena);
+}
+
+/* Makes a block with room for `size` bytes current: the spare that follows, or a new one before it.
+ * */
+static bool arena_advance(plait_arena *arena, size_t size)
+{
+    arena_block *full = arena->current;
+    arena_block *block = full->next;
+
+    if (block == NULL || block->size < size) {
+        block = block_new(size > BLOCK_SIZE ? size : BLOCK_SIZE);
+        if (block == NULL)
+            return false;
+        block->next = full->next;
+        full->next = block;
+    }
+    block->start = full->start + full->used;
+    block->used = 0;
+    arena->current = block;
+    return true;
+}
+
+void *plait_arena_alloc(plait_arena *arena, size_t count, size_t size)
+{
+    size_t bytes, room;
+    unsigned char *data;
+
+    assert(arena != NULL);
+    if (request_must_fail() || (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size))
+        return NULL;
+
+    /* An empty request takes room too: each result is a different, valid address. */
+    bytes = count * size;
+    room = bytes == 0 ? ALIGNMENT : (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (arena->current->size - arena->current->used < room && !arena_advance(arena, room))
+        return NULL;
+
+    data = arena->current->data + arena->current->used;
+    arena->current->used += room;
+    ASAN_UNPOISON_MEMORY_REGION(data, bytes);
+    return memset(data, 0, bytes);
+}
+
+char *plait_arena_text(plait_arena *arena, const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    char *copy = plait_arena_alloc(arena, size, 1);
+
+    return copy != NULL ? memcpy(copy, text, size) : NULL;
+}
+
+char *plait_arena_printf(plait_arena *arena, const char *fmt, ...)
+{
+    va_list args;
+    int length;
+    char *text;
+
+    va_start(args, fmt);
+    length = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    assert(length >= 0);
+
+    text = plait_arena_alloc(arena, (size_t)length + 1, 1);
+    if (text == NULL)
+        return NULL;
+    va_start(args, fmt);
+    vsnprintf(text, (size_t)length + 1, fmt, args);
+    va_end(args);
+    return text;
+}
+
+plait_arena_mark plait_arena_save(const plait_arena *arena)
+{
+    return arena->current->start + arena->current->used;
+}
+
+void plait_arena_rewind(plait_arena *arena, plait_arena_mark mark)
+{
+    arena_block *block = arena->first;
+
+    assert(mark <= plait_arena_save(arena));
+    while (block->start + block->used < mark)
+        block = block->next;
+    for (arena_block *left = block->next; left != NULL; left = left->next)
+        ASAN_POISON_MEMORY_REGION(left->data, left->size);
+    block->used = mark - block->start;
+    ASAN_POISON_MEMORY_REGION(block->data + block->used, block->size - block->used);
+    arena->current = block;
+}

@@ -1,0 +1,88 @@
+/* text_nearest.c - the known word that was probably meant */
+#include <stddef.h>
+#include <string.h>
+
+#include "text.h"
+
+/* Longer words are not compared letter by letter: no name is as long. */
+enum { LONGEST = 63 };
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/*
+ * Edits between two words, each place edited at most once ("optimal string alignment"): with d(i,j)
+ * the edits from the first i letters of a to the first j of b,
+ *
+ *     d(i,j) = min( d(i-1,j) + 1, d(i,j-1) + 1, d(i-1,j-1) + [a_i != b_j],
+ *                   d(i-2,j-2) + 1  when a_(i-1) a_i = b_j b_(j-1) )
+ *
+ * Three rows of d are enough: i-2, i-1 and i.
+ */
+static int edits(const char *a, const char *b)
+{
+    const size_t columns = strlen(b);
+    int rows[3][LONGEST + 1];
+    int *two_before = rows[0], *before = rows[1], *row = rows[2];
+
+    for (size_t j = 0; j <= columns; j++)
+        before[j] = (int)j;
+    for (size_t i = 1; a[i - 1] != '\0'; i++) {
+        int *oldest = two_before;
+
+        row[0] = (int)i;
+        for (size_t j = 1; j <= columns; j++) {
+            const char p = lower(a[i - 1]), q = lower(b[j - 1]);
+
+            row[j] = least(least(before[j], row[j - 1]) + 1, before[j - 1] + (p != q));
+            if (i > 1 && j > 1 && p == lower(b[j - 2]) && lower(a[i - 2]) == q)
+                row[j] = least(row[j], two_before[j - 2] + 1);
+        }
+        two_before = before;
+        before = row;
+        row = oldest;
+    }
+    return before[columns];
+}
+
+static const char *first_that_begins(const char *word, const char *const *known)
+{
+    for (; *word != '\0' && *known != NULL; known++) {
+        size_t i = 0;
+
+        while (word[i] != '\0' && lower(word[i]) == lower((*known)[i]))
+            i++;
+        if (word[i] == '\0')
+            return *known;
+    }
+    return NULL;
+}
+
+const char *text_nearest(const char *word, const char *const *known)
+{
+    const size_t length = strlen(word);
+    int fewest = (int)(length + 2) / 3 + 1; // one more than is accepted
+    const char *nearest = NULL;
+
+    if (length > LONGEST)
+        return NULL;
+    for (const char *const *candidate = known; *candidate != NULL; candidate++) {
+        int distance;
+
+        if (strlen(*candidate) > LONGEST)
+            continue;
+        distance = edits(word, *candidate);
+        if (distance < fewest) {
+            fewest = distance;
+            nearest = *candidate;
+        }
+    }
+    return nearest != NULL ? nearest : first_that_begins(word, known);
+}

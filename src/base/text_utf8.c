@@ -1,0 +1,63 @@
+/* text_utf8.c - well-formed UTF-8
+ *
+ * The table of RFC 3629, section 4: what may follow a first byte. Only the second byte has a range
+ * that depends on the first; it is what keeps overlong forms, surrogates and values above U+10FFFF
+ * out.
+ */
+#include "text.h"
+
+typedef struct utf8_form {
+    unsigned char first_low, first_high;
+    unsigned char second_low, second_high;
+    size_t length;
+} utf8_form;
+
+static const utf8_form forms[] = {
+    {0x00, 0x7f, 0x00, 0x00, 1}, // ASCII
+    {0xc2, 0xdf, 0x80, 0xbf, 2}, // c0 and c1 would begin overlong forms
+    {0xe0, 0xe0, 0xa0, 0xbf, 3}, // shorter forms exist below U+0800
+    {0xe1, 0xec, 0x80, 0xbf, 3}, // U+1000 to U+CFFF
+    {0xed, 0xed, 0x80, 0x9f, 3}, // U+D800 to U+DFFF are surrogates
+    {0xee, 0xef, 0x80, 0xbf, 3}, // U+E000 to U+FFFF
+    {0xf0, 0xf0, 0x90, 0xbf, 4}, // shorter forms exist below U+10000
+    {0xf1, 0xf3, 0x80, 0xbf, 4}, // U+40000 to U+FFFFF
+    {0xf4, 0xf4, 0x80, 0x8f, 4}, // U+10FFFF is the last
+};
+
+static const utf8_form *form_of(unsigned char first)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (first >= forms[i].first_low && first <= forms[i].first_high)
+            return &forms[i];
+    return NULL;
+}
+
+/* Bytes of the character at `bytes`, or 0 when it is malformed or cut off. */
+static size_t character_length(const unsigned char *bytes, size_t left)
+{
+    const utf8_form *form = form_of(bytes[0]);
+
+    if (form == NULL || form->length > left)
+        return 0;
+    if (form->length > 1 && (bytes[1] < form->second_low || bytes[1] > form->second_high))
+        return 0;
+    for (size_t i = 2; i < form->length; i++)
+        if (bytes[i] < 0x80 || bytes[i] > 0xbf)
+            return 0;
+    return form->length;
+}
+
+size_t text_utf8_prefix(const char *text, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t at = 0;
+
+    while (at < length) {
+        const size_t step = character_length(bytes + at, length - at);
+
+        if (step == 0)
+            break;
+        at += step;
+    }
+    return at;
+}

@@ -1,0 +1,182 @@
+/* file.c - whole files in and out */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "text.h"
+
+static plait_status fail_errno(const char *path, const char *what, plait_error *err)
+{
+    return plait_fail(err, PLAIT_ERROR_IO, path, "%s: %s", what, strerror(errno));
+}
+
+static plait_status fail_too_large(const char *path, size_t limit, plait_error *err)
+{
+    return plait_fail(err, PLAIT_ERROR_IO, path, "expected at most %zu bytes, found more", limit);
+}
+
+/* ---- reading ---- */
+
+static plait_status check_readable(int fd, const char *path, size_t limit, plait_error *err)
+{
+    struct stat info;
+
+    if (fstat(fd, &info) != 0)
+        return fail_errno(path, "cannot read", err);
+    if (S_ISDIR(info.st_mode))
+        return plait_fail(err, PLAIT_ERROR_IO, path, "expected a file, found a directory");
+    if (S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
+        return fail_too_large(path, limit, err);
+    return PLAIT_OK;
+}
+
+static plait_status read_to_end(int fd, const char *path, size_t limit, text_builder *out,
+                                plait_error *err)
+{
+    enum { CHUNK = 64 * 1024 };
+
+    for (;;) {
+        ssize_t got;
+
+        if (!text_builder_reserve(out, CHUNK))
+            return plait_fail_nomem(err);
+        got = read(fd, out->text + out->length, CHUNK);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_errno(path, "cannot read", err);
+        if (got == 0)
+            return PLAIT_OK;
+        out->length += (size_t)got;
+        if (out->length > limit)
+            return fail_too_large(path, limit, err);
+    }
+}
+
+plait_status file_read_all(const char *path, size_t limit, plait_arena *arena, const char **text,
+                           size_t *length, plait_error *err)
+{
+    text_builder out;
+    plait_status status;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return fail_errno(path, "cannot open", err);
+    text_builder_init(&out, arena);
+    status = check_readable(fd, path, limit, err);
+    if (status == PLAIT_OK)
+        status = read_to_end(fd, path, limit, &out, err);
+    close(fd);
+    PLAIT_TRY(status);
+
+    *text = text_builder_finish(&out, length);
+    return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+/* ---- writing ---- */
+
+static bool write_bytes(int fd, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        const ssize_t put = write(fd, bytes, length);
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return false;
+        bytes += put;
+        length -= (size_t)put;
+    }
+    return true;
+}
+
+/* Closes `fd` whatever happens, and keeps the errno of what went wrong first. */
+static bool write_and_close(int fd, const char *text, size_t length, bool durable)
+{
+    bool ok = write_bytes(fd, text, length) && (!durable || fsync(fd) == 0);
+    const int failure = errno;
+
+    if (close(fd) != 0 && ok)
+        return false;
+    errno = failure;
+    return ok;
+}
+
+/* A name in the folder of `path` that nobody else writes to; `size` is enough for path and suffix.
+ * */
+static int open_temporary(const char *path, mode_t mode, char *name, size_t size)
+{
+    int fd = -1;
+
+    for (int attempt = 0; attempt < 100 && fd < 0; attempt++) {
+        snprintf(name, size, "%s.tmp-%ld-%d", path, (long)getpid(), attempt);
+        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    return fd;
+}
+
+/* `path` is where the file really is: a rename over a symbolic link would replace the link. */
+static bool replace_file(const char *path, mode_t mode, const char *text, size_t length)
+{
+    const size_t size = strlen(path) + 48;
+    char *name = malloc(size);
+    bool ok = false;
+    int fd, failure;
+
+    if (name == NULL)
+        return false;
+    fd = open_temporary(path, mode, name, size);
+    if (fd >= 0) {
+        ok = write_and_close(fd, text, length, true) && rename(name, path) == 0;
+        failure = errno;
+        if (!ok)
+            unlink(name);
+        errno = failure;
+    }
+    failure = errno;
+    free(name);
+    errno = failure;
+    return ok;
+}
+
+static bool replace_existing(const char *path, mode_t mode, const char *text, size_t length)
+{
+    char *target = realpath(path, NULL);
+    bool ok = false;
+
+    if (target != NULL)
+        ok = replace_file(target, mode, text, length);
+    free(target);
+    return ok;
+}
+
+static bool write_special(const char *path, const char *text, size_t length)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    return fd >= 0 && write_and_close(fd, text, length, false);
+}
+
+plait_status file_write_atomically(const char *path, const char *text, size_t length,
+                                   plait_error *err)
+{
+    struct stat info;
+    bool ok;
+
+    if (stat(path, &info) != 0)
+        ok = replace_file(path, 0666, text, length);
+    else if (S_ISREG(info.st_mode))
+        ok = replace_existing(path, info.st_mode & 0777, text, length);
+    else
+        ok = write_special(path, text, length);
+    return ok ? PLAIT_OK : fail_errno(path, "cannot write", err);
+}

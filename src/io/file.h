@@ -1,0 +1,29 @@
+/* file.h - whole files in and out */
+#ifndef FILE_H
+#define FILE_H
+
+#include <stddef.h>
+
+#include "plait/arena.h"
+#include "plait/error.h"
+
+/**
+ * Reads a file, a pipe or a device to its end. A regular file above `limit` bytes is refused
+ * unread, anything else as soon as it turns out to be longer.
+ *
+ * @param text    out: the bytes, then a zero byte that `length` leaves out; lives in `arena`
+ * @param length  out: may be NULL
+ */
+plait_status file_read_all(const char *path, size_t limit, plait_arena *arena, const char **text,
+                           size_t *length, plait_error *err) PLAIT_MUST_CHECK;
+
+/**
+ * Writes a file so that a reader, or a crash, sees the old content or the new one and nothing in
+ * between: into a temporary file of the same folder first, then renamed. A symbolic link stays, and
+ * what it points to is replaced. What is not a regular file (/dev/stdout, a pipe) is simply written
+ * to.
+ */
+plait_status file_write_atomically(const char *path, const char *text, size_t length,
+                                   plait_error *err) PLAIT_MUST_CHECK;
+
+#endif
