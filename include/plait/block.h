@@ -231,6 +231,10 @@ plait_recompute_masks plait_recompute_masks_of(plait_recompute recompute);
  */
 double plait_model_flops_per_token(const plait_model *model, double seq, bool recompute);
 
+/** Forward FLOPs a token of some parts of one layer, unsharded (bits 1 << PLAIT_PART_...). */
+double plait_layer_flops_per_token(const plait_model *model, const plait_layer *layer, double seq,
+                                   unsigned parts);
+
 extern const char *const plait_part_name[PLAIT_PARTS + 1];
 extern const char *const plait_tensor_name[PLAIT_TENSORS + 1];
 

@@ -144,6 +144,9 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *degrees
 /** Device memory that plans may use, in bytes. */
 double plait_capacity_bytes(const plait_problem *problem);
 
+/** Watts of the whole cluster while every GPU waits: no moment of a step draws less. (C.91) */
+double plait_waiting_power_w(const plait_problem *problem);
+
 /** Joules and dollars of a step of `cost`, filled by plait_plan_cost. (C.90) */
 void plait_cost_money(const plait_problem *problem, plait_cost *cost);
 

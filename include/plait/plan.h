@@ -201,6 +201,9 @@ extern const char *const plait_degrees_keys[];
 plait_verdict plait_plan_check(const plait_problem *problem, const plait_degrees *degrees,
                                char *why, size_t size);
 
+/** Has the cost model a price for this schedule? The V-shaped ones wait for a simulator. */
+bool plait_schedule_priced(plait_schedule schedule);
+
 /** Expand degrees to stages. *out lives in `arena`. The degrees must pass plait_plan_check. */
 PLAIT_MUST_CHECK plait_status plait_plan_expand(const plait_problem *problem,
                                                 const plait_degrees *degrees, plait_arena *arena,

@@ -75,6 +75,7 @@ typedef struct plait_overlaps {
     bool grad_reduce;      /* gradient buckets reduced during backward */
     bool param_gather;     /* ZeRO-1 all-gather during the next forward */
     bool p2p;              /* pipeline sends during compute */
+    bool p2p_scatter;      /* sends divided by tp even without sp (scatter-gather) */
     bool moe_dedup;        /* expert dispatch sends a token once a node (DeepEP) */
     double bucket_bytes;   /* of one gradient bucket */
     double tp_exposed;     /* share of TP collectives left exposed */

@@ -65,9 +65,6 @@ double plait_schedule_in_flight(plait_schedule schedule, int stages, int stage, 
 /** Copies of the stage's parameters: 2 for DualPipe, which runs two stages a rank. */
 int plait_schedule_copies(plait_schedule schedule);
 
-/** Has this schedule a price yet? */
-bool plait_schedule_priced(plait_schedule schedule);
-
 /**
  * Gradient reduction left after the pipeline when each stage may start after its own last backward
  * (shifted), or waits in line (bulk: every stage's time adds up). (C.60, C.61)

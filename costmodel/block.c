@@ -1,0 +1,423 @@
+/* block.c - one layer as a list of operators; block_<kind>.c draw the parts */
+#include "plait/block.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "block_build.h"
+
+#define X(name, what) #name,
+const char *const plait_part_name[PLAIT_PARTS + 1] = {PLAIT_PART_LIST(X) NULL};
+const char *const plait_tensor_name[PLAIT_TENSORS + 1] = {PLAIT_TENSOR_LIST(X) NULL};
+#undef X
+
+double block_share(int width, int ways)
+{
+    return (double)((width + ways - 1) / ways);
+}
+
+bool block_is_forward(const block_draft *draft)
+{
+    const plait_pass_kind kind = draft->pass.kind;
+
+    return kind == PLAIT_FORWARD || kind == PLAIT_PREFILL || kind == PLAIT_DECODE;
+}
+
+bool block_is_backward_input(const block_draft *draft)
+{
+    return draft->pass.kind == PLAIT_BACKWARD || draft->pass.kind == PLAIT_BACKWARD_INPUT;
+}
+
+static bool is_backward_weight(const block_draft *draft)
+{
+    return draft->pass.kind == PLAIT_BACKWARD || draft->pass.kind == PLAIT_BACKWARD_WEIGHT;
+}
+
+void block_op_add(block_draft *draft, plait_op op)
+{
+    plait_block *out = draft->out;
+
+    assert(out->ops < PLAIT_MAX_OPS);
+    if (op.count == 0.0)
+        op.count = 1.0;
+    out->op[out->ops++] = op;
+}
+
+void block_keep(block_draft *draft, plait_tensor tensor, double elements)
+{
+    draft->out->saved[tensor] += elements;
+}
+
+// ---- products ------------------------------------------------------------------------------
+
+static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_kind layout)
+{
+    const bool grouped = linear->experts > 0.0;
+    plait_op op = {
+        .kind = grouped ? PLAIT_OP_GROUPED_GEMM : PLAIT_OP_GEMM,
+        .part = linear->part,
+        .layout = layout,
+        .matrix_precision = linear->part != PLAIT_PART_head && linear->part != PLAIT_PART_router,
+        .batch = grouped ? linear->experts : 1.0,
+        .m = layout == PLAIT_BACKWARD_WEIGHT ? linear->k : linear->rows,
+        .n = layout == PLAIT_BACKWARD_INPUT ? linear->k : linear->n,
+        .k = layout == PLAIT_BACKWARD_INPUT    ? linear->n
+             : layout == PLAIT_BACKWARD_WEIGHT ? linear->rows
+                                               : linear->k,
+    };
+
+    op.flops = 2.0 * op.batch * op.m * op.n * op.k;
+    op.model_flops = op.flops;
+    op.bytes = 2.0 * op.batch * (op.m * op.k + op.k * op.n + op.m * op.n);
+    block_op_add(draft, op);
+}
+
+void block_linear_add(block_draft *draft, block_linear linear)
+{
+    const bool grouped = linear.experts > 0.0;
+    const double matrices = grouped ? linear.experts : 1.0;
+    const double params = matrices * (linear.n * linear.k + (linear.bias ? linear.n : 0.0));
+
+    if (!linear.counted_elsewhere)
+        *(grouped ? &draft->out->weights.expert : &draft->out->weights.dense) += params;
+    if (linear.rows <= 0.0)
+        return;
+    if (block_is_forward(draft))
+        add_gemm(draft, &linear, PLAIT_FORWARD);
+    if (block_is_backward_input(draft))
+        add_gemm(draft, &linear, PLAIT_BACKWARD_INPUT);
+    if (is_backward_weight(draft))
+        add_gemm(draft, &linear, PLAIT_BACKWARD_WEIGHT);
+}
+
+// ---- passes over memory --------------------------------------------------------------------
+
+void block_memory_add(block_draft *draft, plait_part part, double elements, block_traffic traffic)
+{
+    const double bytes = block_is_forward(draft)          ? traffic.forward
+                         : block_is_backward_input(draft) ? traffic.backward
+                                                          : 0.0;
+    if (bytes * elements > 0.0)
+        block_op_add(draft, (plait_op){.kind = PLAIT_OP_MEMORY,
+                                       .part = part,
+                                       .bytes = bytes * elements});
+}
+
+void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes)
+{
+    if (!block_is_forward(draft) && !block_is_backward_input(draft))
+        return;
+
+    const double passes = block_is_forward(draft) ? 1.0 : 2.0;
+    block_op_add(draft, (plait_op){.kind = PLAIT_OP_SCAN,
+                                   .part = part,
+                                   .flops = passes * flops,
+                                   .model_flops = passes * flops,
+                                   .bytes = passes * bytes});
+}
+
+void block_norm_add(block_draft *draft, bool feeds)
+{
+    // An unfused RMSNorm in PyTorch casts to fp32, squares, averages, scales and casts back.
+    static const block_traffic fused = {4.0, 6.0};
+    static const block_traffic unfused = {24.0, 40.0};
+    const double elements = draft->norm_tokens * draft->model->hidden;
+
+    block_memory_add(draft, PLAIT_PART_norm, elements,
+                     draft->shard->runtime->kernels.fused_norm ? fused : unfused);
+    block_keep(draft, PLAIT_TENSOR_norm_in, elements);
+    if (feeds) {
+        block_keep(draft, PLAIT_TENSOR_norm_out, elements);
+        draft->out->saved_gathered += (draft->tokens - draft->norm_tokens) * draft->model->hidden;
+    }
+    draft->out->weights.dense += draft->model->hidden * (draft->model->layer_norm ? 2.0 : 1.0);
+}
+
+void block_residual_add(block_draft *draft)
+{
+    const bool dropout = draft->model->dropout;
+    const double mask = dropout ? 1.0 : 0.0;
+    const block_traffic fused = {6.0 + mask, dropout ? 5.0 : 0.0};
+    const block_traffic unfused = {dropout ? 15.0 : 6.0, dropout ? 9.0 : 2.0};
+    const double elements = draft->norm_tokens * draft->model->hidden;
+
+    block_memory_add(draft, PLAIT_PART_residual, elements,
+                     draft->shard->runtime->kernels.fused_residual ? fused : unfused);
+    if (dropout)
+        block_keep(draft, PLAIT_TENSOR_dropout, elements);
+}
+
+// ---- collectives ---------------------------------------------------------------------------
+
+void block_collective_add(block_draft *draft, plait_op collective)
+{
+    collective.kind = PLAIT_OP_COLLECTIVE;
+    block_op_add(draft, collective);
+}
+
+static void add_tp(block_draft *draft, plait_part part, plait_collective_op op)
+{
+    block_collective_add(draft, (plait_op){.part = part,
+                                           .collective = op,
+                                           .axis = PLAIT_AXIS_TP,
+                                           .overlap = PLAIT_OVERLAP_TP,
+                                           .bytes = 2.0 * draft->tokens * draft->model->hidden});
+}
+
+void block_tp_enter(block_draft *draft, plait_part part)
+{
+    const plait_shard *shard = draft->shard;
+
+    if (shard->tp == 1)
+        return;
+    if (block_is_forward(draft) && shard->sp)
+        add_tp(draft, part, PLAIT_ALL_GATHER);
+    if (block_is_backward_input(draft))
+        add_tp(draft, part, shard->sp ? PLAIT_REDUCE_SCATTER : PLAIT_ALL_REDUCE);
+}
+
+void block_tp_leave(block_draft *draft, plait_part part)
+{
+    const plait_shard *shard = draft->shard;
+
+    if (shard->tp == 1)
+        return;
+    if (block_is_forward(draft))
+        add_tp(draft, part, shard->sp ? PLAIT_REDUCE_SCATTER : PLAIT_ALL_REDUCE);
+    if (block_is_backward_input(draft) && shard->sp)
+        add_tp(draft, part, PLAIT_ALL_GATHER);
+}
+
+// ---- the layer -----------------------------------------------------------------------------
+
+block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
+                           const plait_shard *shard, plait_pass pass, plait_block *out)
+{
+    const double tokens = pass.sequences * pass.query_tokens / shard->cp;
+
+    out->ops = 0;
+    out->saved_gathered = 0.0;
+    out->weights = (plait_weights){0};
+    memset(out->saved, 0, sizeof out->saved);
+    return (block_draft){
+        .model = model,
+        .layer = layer,
+        .shard = shard,
+        .pass = pass,
+        .out = out,
+        .tokens = tokens,
+        .norm_tokens = shard->sp ? tokens / shard->tp : tokens,
+    };
+}
+
+static void draw_opaque(block_draft *draft)
+{
+    const plait_opaque *given = &draft->layer->given;
+    const int tp = draft->shard->tp;
+
+    block_scan_add(draft, PLAIT_PART_opaque, draft->tokens * given->forward_flops / tp,
+                   draft->tokens * given->forward_bytes / tp);
+    block_keep(draft, PLAIT_TENSOR_opaque, draft->tokens * given->activation_bytes / tp);
+    block_keep(draft, PLAIT_TENSOR_norm_in, draft->norm_tokens * draft->model->hidden);
+    draft->out->weights.dense += given->params / tp;
+}
+
+static void draw_mixer(block_draft *draft)
+{
+    switch (draft->layer->mixer) {
+    case PLAIT_MIXER_ATTENTION:
+        block_attention(draft);
+        break;
+    case PLAIT_MIXER_MLA:
+        block_mla(draft);
+        break;
+    case PLAIT_MIXER_DELTA_NET:
+        block_delta_net(draft);
+        break;
+    case PLAIT_MIXER_MAMBA:
+        block_mamba(draft);
+        break;
+    case PLAIT_MIXER_NONE:
+        break;
+    }
+}
+
+static void draw_ffn(block_draft *draft)
+{
+    if (draft->layer->ffn == PLAIT_FFN_MLP)
+        block_mlp(draft, draft->layer->mlp, false);
+    else if (draft->layer->ffn == PLAIT_FFN_MOE)
+        block_moe(draft);
+}
+
+/*
+ * Sequential residual:  x + mixer(norm(x)), then x + ffn(norm(x)).
+ * Parallel residual:    x + mixer(norm(x)) + ffn(norm(x)): one exchange in, one out.
+ */
+void plait_block_describe(const plait_model *model, const plait_layer *layer,
+                          const plait_shard *shard, plait_pass pass, plait_block *out)
+{
+    block_draft draft = block_draft_of(model, layer, shard, pass, out);
+    const bool mixer = layer->mixer != PLAIT_MIXER_NONE;
+    const bool ffn = layer->ffn != PLAIT_FFN_NONE;
+    const bool parallel = layer->parallel_residual && mixer && ffn;
+    int norms = layer->norms;
+
+    if (layer->opaque) {
+        draw_opaque(&draft);
+        return;
+    }
+    if (mixer) {
+        if (norms-- > 0)
+            block_norm_add(&draft, true);
+        block_tp_enter(&draft, PLAIT_PART_qkv);
+        draw_mixer(&draft);
+        if (!parallel) {
+            block_tp_leave(&draft, PLAIT_PART_attn_out);
+            block_residual_add(&draft);
+        }
+    }
+    if (ffn) {
+        const bool moe = layer->ffn == PLAIT_FFN_MOE; // exchanges tokens in its own way
+        if (norms-- > 0)
+            block_norm_add(&draft, true);
+        if (!parallel && !moe)
+            block_tp_enter(&draft, PLAIT_PART_fc1);
+        draw_ffn(&draft);
+        if (parallel || !moe)
+            block_tp_leave(&draft, PLAIT_PART_fc2);
+        block_residual_add(&draft);
+    }
+    while (norms-- > 0)
+        block_norm_add(&draft, false);
+}
+
+double plait_block_flops(const plait_block *block)
+{
+    double flops = 0.0;
+
+    for (int i = 0; i < block->ops; i++)
+        flops += block->op[i].count * block->op[i].flops;
+    return flops;
+}
+
+double plait_op_intensity(const plait_op *op)
+{
+    return op->bytes > 0.0 ? op->flops / op->bytes : HUGE_VAL;
+}
+
+double plait_block_saved_bytes(const plait_block *block, const plait_shard *shard, unsigned drops)
+{
+    const plait_residents *keep = &shard->runtime->keep;
+    double bytes = 0.0;
+
+    for (int t = 0; t < PLAIT_TENSORS; t++) {
+        if (drops >> t & 1u)
+            continue;
+        bytes += keep->keeps[t] * block->saved[t];
+        if (t == PLAIT_TENSOR_norm_out && keep->keeps_gathered)
+            bytes += keep->keeps[t] * block->saved_gathered;
+    }
+    return bytes;
+}
+
+// ---- model FLOPs and parameters ------------------------------------------------------------
+
+static double forward_model_flops(const plait_block *block)
+{
+    double flops = 0.0;
+
+    for (int i = 0; i < block->ops; i++)
+        flops += block->op[i].count * block->op[i].model_flops;
+    return flops;
+}
+
+/* One device, every kernel fused: the plain shape of the model. */
+static plait_shard whole_shard(const plait_runtime *neutral)
+{
+    return (plait_shard){.tp = 1,
+                         .cp = 1,
+                         .ep = 1,
+                         .etp = 1,
+                         .attention = PLAIT_ATTENTION_FUSED,
+                         .runtime = neutral};
+}
+
+double plait_layer_flops_per_token(const plait_model *model, const plait_layer *layer, double seq,
+                                   unsigned parts)
+{
+    const plait_runtime neutral = {0};
+    const plait_shard shard = whole_shard(&neutral);
+    double flops = 0.0;
+    plait_block block;
+
+    plait_block_describe(model, layer, &shard, (plait_pass){PLAIT_FORWARD, 1.0, seq, seq}, &block);
+    for (int i = 0; i < block.ops; i++)
+        if (parts >> block.op[i].part & 1u)
+            flops += block.op[i].count * block.op[i].model_flops;
+    return flops / seq;
+}
+
+double plait_model_flops_per_token(const plait_model *model, double seq, bool recompute)
+{
+    const plait_runtime neutral = {0};
+    const plait_shard shard = whole_shard(&neutral);
+    const plait_pass pass = {PLAIT_FORWARD, 1.0, seq, seq};
+    double of_kind[PLAIT_MAX_LAYER_KINDS] = {0};
+    double layers = 0.0;
+    plait_block block;
+
+    for (int k = 0; k < model->kinds; k++) {
+        plait_block_describe(model, &model->kind[k], &shard, pass, &block);
+        of_kind[k] = forward_model_flops(&block);
+    }
+    for (int i = 0; i < model->layers; i++)
+        layers += of_kind[model->layer_kind[i]];
+    plait_block_head(model, &shard, pass, &block);
+
+    const double head = forward_model_flops(&block);
+    const double mtp = model->mtp_layers * (of_kind[model->mtp_kind] + head);
+    return ((recompute ? 4.0 : 3.0) * layers + 3.0 * (head + mtp)) / seq;
+}
+
+static double layer_params(const plait_model *model, const plait_layer *layer, bool active)
+{
+    const plait_runtime neutral = {0};
+    const plait_shard shard = whole_shard(&neutral);
+    plait_block block;
+
+    plait_block_describe(model, layer, &shard, (plait_pass){PLAIT_FORWARD, 1.0, 1.0, 1.0}, &block);
+    double expert = block.weights.expert;
+    if (active && layer->ffn == PLAIT_FFN_MOE)
+        expert *= (double)layer->moe.topk / layer->moe.experts;
+    return block.weights.dense + expert;
+}
+
+plait_params plait_model_params(const plait_model *model)
+{
+    const plait_runtime neutral = {0};
+    const plait_shard shard = whole_shard(&neutral);
+    const plait_pass pass = {PLAIT_FORWARD, 1.0, 1.0, 1.0};
+    plait_params params = {0};
+    plait_block block;
+
+    plait_block_embedding(model, &shard, pass, &block);
+    params.embedding = block.weights.dense;
+    plait_block_head(model, &shard, pass, &block);
+    const double norm = (model->layer_norm ? 2.0 : 1.0) * model->hidden;
+    params.head = block.weights.dense - norm;
+    params.total = params.embedding + params.head + norm;
+    params.active = params.total;
+    for (int i = 0; i < model->layers; i++) {
+        const plait_layer *layer = &model->kind[model->layer_kind[i]];
+        params.total += layer_params(model, layer, false);
+        params.active += layer_params(model, layer, true);
+    }
+    // An MTP module: a layer, two norms and a projection of [hidden; embedding] to hidden.
+    if (model->mtp_layers > 0)
+        params.mtp = model->mtp_layers * (layer_params(model, &model->kind[model->mtp_kind], false) +
+                                          2.0 * model->hidden * model->hidden + 2.0 * norm);
+    return params;
+}

@@ -1,0 +1,317 @@
+/* block_attention.c - multi-head, grouped-query and latent attention */
+#include <math.h>
+
+#include "block_build.h"
+
+double block_mean_keys(double context, double window, double chunk, bool causal)
+{
+    const double reach = fmin(context, fmin(window > 0.0 ? window : context,
+                                            chunk > 0.0 ? chunk : context));
+
+    if (!causal)
+        return reach;
+    if (chunk > 0.0 && chunk < context && (window <= 0.0 || chunk <= window))
+        return (chunk + 1.0) / 2.0;
+    // The first `reach` queries see 1 .. reach keys, the others `reach` each.
+    return (reach * (reach + 1.0) / 2.0 + (context - reach) * reach) / context;
+}
+
+// ---- context parallelism -------------------------------------------------------------------
+
+static void add_cp(block_draft *draft, plait_collective_op op, plait_overlap_class overlap,
+                   double bytes, double count)
+{
+    block_collective_add(draft, (plait_op){.part = PLAIT_PART_core_attn,
+                                           .collective = op,
+                                           .axis = PLAIT_AXIS_CP,
+                                           .overlap = overlap,
+                                           .bytes = bytes,
+                                           .count = count});
+}
+
+/* Ring: K and V blocks travel c-1 hops; backward sends them again, with their gradients. */
+static void exchange_ring(block_draft *draft, double kv_bytes)
+{
+    const double hops = draft->shard->cp - 1.0;
+
+    if (block_is_forward(draft))
+        add_cp(draft, PLAIT_P2P, PLAIT_OVERLAP_CP_RING, kv_bytes, hops);
+    else if (block_is_backward_input(draft))
+        add_cp(draft, PLAIT_P2P, PLAIT_OVERLAP_CP_RING, 2.0 * kv_bytes, hops);
+}
+
+static void exchange_gather(block_draft *draft, double kv_bytes)
+{
+    const double whole = kv_bytes * draft->shard->cp;
+
+    if (block_is_forward(draft) || block_is_backward_input(draft))
+        add_cp(draft, PLAIT_ALL_GATHER, PLAIT_OVERLAP_CP, whole, 1.0);
+    if (block_is_backward_input(draft))
+        add_cp(draft, PLAIT_REDUCE_SCATTER, PLAIT_OVERLAP_CP, whole, 1.0);
+}
+
+/* Ulysses: q, k, v in and the output back, each an all-to-all; the same again in backward. */
+static void exchange_all_to_all(block_draft *draft, double kv_bytes, const block_core *core)
+{
+    const double token_bytes = 2.0 * draft->tokens * core->heads;
+
+    if (!block_is_forward(draft) && !block_is_backward_input(draft))
+        return;
+    add_cp(draft, PLAIT_ALL_TO_ALL, PLAIT_OVERLAP_CP, token_bytes * core->qk_dim, 1.0);
+    add_cp(draft, PLAIT_ALL_TO_ALL, PLAIT_OVERLAP_CP, kv_bytes / 2.0, 2.0);
+    add_cp(draft, PLAIT_ALL_TO_ALL, PLAIT_OVERLAP_CP, token_bytes * core->v_dim, 1.0);
+}
+
+static void exchange(block_draft *draft, const block_core *core)
+{
+    const double kv_bytes = 2.0 * draft->tokens * core->kv_width;
+
+    if (draft->shard->cp == 1)
+        return;
+    switch (draft->shard->cp_comm) {
+    case PLAIT_CP_ALLGATHER:
+        exchange_gather(draft, kv_bytes);
+        break;
+    case PLAIT_CP_A2A:
+        exchange_all_to_all(draft, kv_bytes, core);
+        break;
+    default:
+        exchange_ring(draft, kv_bytes);
+        break;
+    }
+}
+
+// ---- kernels -------------------------------------------------------------------------------
+
+/* One kernel; the scores never reach memory. */
+static void draw_fused(block_draft *draft, const block_core *core)
+{
+    const plait_shard *shard = draft->shard;
+    const bool backward = !block_is_forward(draft);
+    const double query = draft->pass.query_tokens / shard->cp;
+    const double width = core->qk_dim + core->v_dim;
+    const double per_key = 2.0 * draft->pass.sequences * core->heads * query * width;
+    const bool ring = shard->cp > 1 && shard->cp_comm == PLAIT_CP_P2P;
+
+    if (backward && !block_is_backward_input(draft))
+        return;
+    plait_op op = {
+        .kind = PLAIT_OP_ATTENTION,
+        .part = PLAIT_PART_core_attn,
+        .layout = backward ? PLAIT_BACKWARD : PLAIT_FORWARD,
+        .flops = (backward ? 2.5 : 1.0) * per_key * core->keys,
+        .model_flops = (backward ? 2.0 : 1.0) * per_key *
+                       fmin(core->causal ? 2.0 * core->keys : core->keys,
+                            draft->pass.context_tokens),
+        .bytes = 2.0 * (draft->tokens * core->heads * width +
+                        draft->tokens * core->kv_heads * width * (ring ? 1.0 : shard->cp)),
+        .sequences = draft->pass.sequences,
+        .heads = core->heads,
+        .query = query,
+        .context = draft->pass.context_tokens,
+        .head_dim = core->qk_dim,
+        .ramp = ring ? query : draft->pass.context_tokens,
+    };
+    if (shard->cp > 1 && shard->cp_comm == PLAIT_CP_A2A) { // whole sequences, fewer heads
+        op.heads = core->heads / shard->cp;
+        op.query = draft->pass.query_tokens;
+    }
+    block_op_add(draft, op);
+    block_keep(draft, PLAIT_TENSOR_lse, draft->tokens * core->heads);
+}
+
+static void add_batched(block_draft *draft, double batch, double m, double n, double k,
+                        double passes)
+{
+    const double flops = 2.0 * batch * m * n * k;
+
+    block_op_add(draft, (plait_op){.kind = PLAIT_OP_GEMM,
+                                   .part = PLAIT_PART_core_attn,
+                                   .m = m,
+                                   .n = n,
+                                   .k = k,
+                                   .batch = batch,
+                                   .flops = flops,
+                                   .model_flops = flops,
+                                   .bytes = 2.0 * batch * (m * k + k * n + m * n),
+                                   .count = passes});
+}
+
+/*
+ * Two batched products and passes over the scores between them. A fused scale-mask-softmax reads
+ * and writes each score once; PyTorch's own makes scale, mask, cast, softmax and cast of it.
+ */
+static void draw_unfused(block_draft *draft, const block_core *core)
+{
+    const bool fused_softmax =
+        draft->shard->attention == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
+    const bool dropout = draft->model->dropout;
+    const double query = draft->pass.query_tokens / draft->shard->cp;
+    const double context = draft->pass.context_tokens;
+    const double batch = draft->pass.sequences * core->heads;
+    const double scores = batch * query * context;
+    const double more = dropout ? 5.0 : 0.0;
+    const block_traffic traffic = fused_softmax ? (block_traffic){4.0 + more, 6.0 + more}
+                                                : (block_traffic){18.0 + more, 16.0 + more};
+
+    if (block_is_forward(draft) || block_is_backward_input(draft)) {
+        const double passes = block_is_forward(draft) ? 1.0 : 2.0;
+        add_batched(draft, batch, query, context, core->qk_dim, passes);
+        add_batched(draft, batch, query, core->v_dim, context, passes);
+    }
+    block_memory_add(draft, PLAIT_PART_core_attn, scores, traffic);
+    block_keep(draft, PLAIT_TENSOR_scores, scores);
+    if (dropout)
+        block_keep(draft, PLAIT_TENSOR_scores_dropout, scores);
+}
+
+void block_core_add(block_draft *draft, block_core core)
+{
+    exchange(draft, &core);
+    if (draft->shard->attention <= PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL)
+        draw_unfused(draft, &core);
+    else
+        draw_fused(draft, &core);
+    block_keep(draft, PLAIT_TENSOR_core_out, draft->tokens * core.heads * core.v_dim);
+}
+
+// ---- grouped-query attention ---------------------------------------------------------------
+
+static block_traffic rotary_traffic(const block_draft *draft)
+{
+    return draft->shard->runtime->kernels.fused_rotary ? (block_traffic){4.0, 4.0}
+                                                       : (block_traffic){16.0, 16.0};
+}
+
+void block_attention(block_draft *draft)
+{
+    const plait_attention *a = &draft->layer->attention;
+    const double heads = block_share(a->heads, draft->shard->tp);
+    const double kv_heads = block_share(a->kv_heads, draft->shard->tp);
+    const double q_width = heads * a->head_dim;
+    const double kv_width = kv_heads * a->head_dim;
+    const double projected = q_width * (a->gate ? 2.0 : 1.0) + kv_width * (a->shared_kv ? 1.0 : 2.0);
+    const double tokens = draft->tokens;
+
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv,
+                                           .rows = tokens,
+                                           .n = projected,
+                                           .k = draft->model->hidden,
+                                           .bias = a->qkv_bias});
+    block_keep(draft, PLAIT_TENSOR_qkv, tokens * projected);
+    if (a->rotary || a->qk_norm) {
+        block_memory_add(draft, PLAIT_PART_rotary, tokens * (q_width + kv_width),
+                         rotary_traffic(draft));
+        block_keep(draft, PLAIT_TENSOR_rotary, tokens * (q_width + kv_width));
+    }
+    if (a->qk_norm)
+        draft->out->weights.dense += 2.0 * a->head_dim;
+    if (a->sinks)
+        draft->out->weights.dense += heads;
+    block_core_add(draft, (block_core){
+                              .heads = heads,
+                              .kv_heads = kv_heads,
+                              .qk_dim = a->head_dim,
+                              .v_dim = a->head_dim,
+                              .kv_width = 2.0 * kv_width,
+                              .keys = block_mean_keys(draft->pass.context_tokens, a->window,
+                                                      a->chunk, !a->full_mask),
+                              .causal = !a->full_mask && a->window == 0 && a->chunk == 0,
+                          });
+    if (a->gate)
+        block_memory_add(draft, PLAIT_PART_core_attn, tokens * q_width, (block_traffic){6.0, 10.0});
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out,
+                                           .rows = tokens,
+                                           .n = draft->model->hidden,
+                                           .k = q_width,
+                                           .bias = a->out_bias});
+}
+
+// ---- multi-head latent attention -----------------------------------------------------------
+
+/* The down-projections run whole on every rank; heads start at the up-projections. */
+static void draw_query(block_draft *draft, const plait_mla *a, double heads)
+{
+    const double tokens = draft->tokens;
+    const double hidden = draft->model->hidden;
+    const double width = heads * (a->nope_dim + a->rope_dim);
+
+    if (a->q_rank > 0) {
+        block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv, .rows = tokens,
+                                               .n = a->q_rank, .k = hidden});
+        block_linear_add(draft, (block_linear){.part = PLAIT_PART_mla_up, .rows = tokens,
+                                               .n = width, .k = a->q_rank});
+        block_memory_add(draft, PLAIT_PART_norm, tokens * a->q_rank, (block_traffic){4.0, 6.0});
+        block_keep(draft, PLAIT_TENSOR_latent, 2.0 * tokens * a->q_rank);
+        draft->out->weights.dense += a->q_rank;
+    } else {
+        block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv, .rows = tokens, .n = width,
+                                               .k = hidden});
+    }
+    block_keep(draft, PLAIT_TENSOR_qkv, tokens * width);
+}
+
+static void draw_key_value(block_draft *draft, const plait_mla *a, double heads)
+{
+    const double tokens = draft->tokens;
+    const double width = heads * (a->nope_dim + a->v_dim);
+
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv, .rows = tokens,
+                                           .n = a->kv_rank + a->rope_dim,
+                                           .k = draft->model->hidden});
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_mla_up, .rows = tokens, .n = width,
+                                           .k = a->kv_rank});
+    block_memory_add(draft, PLAIT_PART_norm, tokens * a->kv_rank, (block_traffic){4.0, 6.0});
+    block_keep(draft, PLAIT_TENSOR_latent, tokens * (2.0 * a->kv_rank + a->rope_dim));
+    draft->out->weights.dense += a->kv_rank;
+    // Keys carry the shared rotary part once a head.
+    block_keep(draft, PLAIT_TENSOR_qkv, tokens * (width + heads * a->rope_dim));
+}
+
+/* Scores every pair with a few narrow heads, then attention sees the best keys only. */
+static void draw_indexer(block_draft *draft, const plait_mla *a)
+{
+    const double tokens = draft->tokens;
+    const double hidden = draft->model->hidden;
+    const double width = (double)a->index_heads * a->index_dim;
+    const double keys = block_mean_keys(draft->pass.context_tokens, 0.0, 0.0, true);
+
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_indexer, .rows = tokens, .n = width,
+                                           .k = a->q_rank > 0 ? a->q_rank : hidden});
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_indexer, .rows = tokens,
+                                           .n = a->index_dim, .k = hidden});
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_indexer, .rows = tokens,
+                                           .n = a->index_heads, .k = hidden});
+    draft->out->weights.dense += 2.0 * a->index_dim;
+    block_scan_add(draft, PLAIT_PART_indexer, 2.0 * tokens * keys * width, 4.0 * tokens * keys);
+}
+
+void block_mla(block_draft *draft)
+{
+    const plait_mla *a = &draft->layer->mla;
+    const double heads = block_share(a->heads, draft->shard->tp);
+    const double qk_dim = a->nope_dim + a->rope_dim;
+    const double context = draft->pass.context_tokens;
+    double keys = block_mean_keys(context, 0.0, 0.0, true);
+
+    draw_query(draft, a, heads);
+    draw_key_value(draft, a, heads);
+    if (a->index_topk > 0) {
+        draw_indexer(draft, a);
+        keys = fmin(keys, a->index_topk);
+    }
+    block_memory_add(draft, PLAIT_PART_rotary, draft->tokens * 2.0 * heads * qk_dim,
+                     rotary_traffic(draft));
+    block_keep(draft, PLAIT_TENSOR_rotary, draft->tokens * 2.0 * heads * qk_dim);
+    block_core_add(draft, (block_core){.heads = heads,
+                                       .kv_heads = heads,
+                                       .qk_dim = qk_dim,
+                                       .v_dim = a->v_dim,
+                                       .kv_width = heads * (qk_dim + a->v_dim),
+                                       .keys = keys,
+                                       .causal = a->index_topk == 0});
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out,
+                                           .rows = draft->tokens,
+                                           .n = draft->model->hidden,
+                                           .k = heads * a->v_dim});
+}

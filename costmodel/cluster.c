@@ -1,0 +1,133 @@
+/* cluster.c - which accelerators a job takes of a cluster, and the words for what runs on them */
+#include "plait/cluster.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdint.h>
+
+const char *const plait_precision_name[PLAIT_PRECISIONS + 1] = {
+    [PLAIT_BF16] = "bf16",           [PLAIT_FP16] = "fp16",   [PLAIT_FP8] = "fp8",
+    [PLAIT_FP8_BLOCK] = "fp8_block", [PLAIT_MXFP8] = "mxfp8", [PLAIT_NVFP4] = "nvfp4",
+};
+
+const char *const plait_attention_kernel_name[PLAIT_ATTENTION_KERNELS + 1] = {
+    [PLAIT_ATTENTION_UNFUSED] = "unfused",
+    [PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL] = "unfused-softmax-kernel",
+    [PLAIT_ATTENTION_FLASH] = "flash",
+    [PLAIT_ATTENTION_FLASH2] = "flash2",
+    [PLAIT_ATTENTION_FLASH3] = "flash3",
+    [PLAIT_ATTENTION_FUSED] = "fused",
+};
+
+const char *const plait_collective_name[PLAIT_COLLECTIVES + 1] = {
+    [PLAIT_ALL_REDUCE] = "all_reduce",         [PLAIT_ALL_GATHER] = "all_gather",
+    [PLAIT_REDUCE_SCATTER] = "reduce_scatter", [PLAIT_ALL_TO_ALL] = "all_to_all",
+    [PLAIT_BROADCAST] = "broadcast",           [PLAIT_P2P] = "p2p",
+};
+
+/* GPUs of a node group; a group without a count has no end. */
+static int64_t group_gpus(const plait_node_group *group)
+{
+    return group->nodes == 0 ? INT_MAX : (int64_t)group->nodes * group->gpus_per_node;
+}
+
+static int64_t cluster_gpus(const plait_cluster *cluster)
+{
+    int64_t gpus = 0;
+
+    for (int g = 0; g < cluster->groups; g++)
+        gpus += group_gpus(&cluster->group[g]);
+    return gpus;
+}
+
+/* Do `gpus` end where a node ends, when the groups are filled in their order? */
+static bool ends_with_node(const plait_cluster *cluster, int64_t gpus)
+{
+    for (int g = 0; g < cluster->groups; g++) {
+        const plait_node_group *group = &cluster->group[g];
+
+        if (gpus <= group_gpus(group))
+            return gpus % group->gpus_per_node == 0;
+        gpus -= group_gpus(group);
+    }
+    return false;
+}
+
+/* ---- slices of a torus ---- */
+
+static int torus_size(const int torus[3])
+{
+    return torus[0] * torus[1] * torus[2];
+}
+
+/*
+ * The slice x * y * z = nodes with the least x + y + z that fits in the torus: 64 nodes of a
+ * 16x20x28 torus are 4x4x4. A count that no slice has leaves the torus as it is.
+ */
+static void torus_slice(int nodes, int torus[3])
+{
+    int best[3] = {torus[0], torus[1], torus[2]};
+    int least = INT_MAX;
+
+    for (int x = 1; x <= torus[0]; x++)
+        for (int y = 1; y <= torus[1]; y++) {
+            const int z = nodes / (x * y);
+
+            if (z < 1 || z > torus[2] || x * y * z != nodes || x + y + z >= least)
+                continue;
+            least = x + y + z;
+            best[0] = x;
+            best[1] = y;
+            best[2] = z;
+        }
+    for (int axis = 0; axis < 3; axis++)
+        torus[axis] = best[axis];
+}
+
+static void take_torus(plait_level *level, int gpus)
+{
+    if (level->kind != PLAIT_LEVEL_TORUS || gpus >= torus_size(level->torus))
+        return;
+    torus_slice(gpus, level->torus);
+    level->gpus = torus_size(level->torus);
+}
+
+plait_status plait_cluster_take(plait_cluster *cluster, int gpus, plait_error *err)
+{
+    const int node = cluster->group[0].gpus_per_node;
+    const int64_t all = cluster_gpus(cluster);
+
+    if (gpus < 1)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "gpus", "expected at least 1 GPU, found %d",
+                          gpus);
+    if (gpus > all)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "gpus",
+                          "expected at most the %lld GPUs of %s, found %d", (long long)all,
+                          cluster->name, gpus);
+    if (gpus > node && !ends_with_node(cluster, gpus))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "gpus",
+                          "expected whole nodes of %d GPUs or part of one node, found %d", node,
+                          gpus);
+
+    for (int l = 0; l < cluster->levels; l++)
+        take_torus(&cluster->level[l], gpus);
+    cluster->gpus = gpus;
+    return PLAIT_OK;
+}
+
+const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster, int rank)
+{
+    int64_t left = rank;
+    int g = 0;
+
+    assert(rank >= 0 && rank < cluster_gpus(cluster));
+    while (left >= group_gpus(&cluster->group[g]))
+        left -= group_gpus(&cluster->group[g++]);
+    return cluster->group[g].accelerator;
+}
+
+double plait_ridge_flops_per_byte(double flops_per_s, double bytes_per_s)
+{
+    assert(flops_per_s >= 0.0 && bytes_per_s > 0.0);
+    return flops_per_s / bytes_per_s;
+}

@@ -1,0 +1,246 @@
+/* kernel.c - seconds of one operator on one accelerator */
+#include "plait/kernel.h"
+
+#include <math.h>
+
+#include "plait/runtime.h"
+
+/* Bytes of an input element, scale factors included. */
+static double element_bytes(plait_precision precision)
+{
+    switch (precision) {
+    case PLAIT_FP8:
+    case PLAIT_FP8_BLOCK:
+        return 1.0;
+    case PLAIT_MXFP8:
+        return 1.03125; // one scale byte for 32 values
+    case PLAIT_NVFP4:
+        return 0.5625; // half a byte, one scale byte for 16 values
+    default:
+        return 2.0;
+    }
+}
+
+/* The rate of products outside fp8: bf16, or fp16 where there is no bf16 (V100). */
+static plait_precision plain_precision(const plait_accelerator *gpu, plait_precision precision)
+{
+    if (precision <= PLAIT_FP16)
+        return precision;
+    return gpu->peak_flops_per_s[PLAIT_BF16] > 0.0 ? PLAIT_BF16 : PLAIT_FP16;
+}
+
+static double plain_peak(const plait_accelerator *gpu)
+{
+    return gpu->peak_flops_per_s[plain_precision(gpu, PLAIT_FP8)];
+}
+
+// ---- matrix products -----------------------------------------------------------------------
+
+enum { TILES = 6 };
+static const double tile_rows[TILES] = {256, 128, 128, 128, 64, 64};
+static const double tile_columns[TILES] = {128, 256, 128, 64, 128, 64};
+
+static double tile_rate(const plait_gemm_fit *fit, int tile)
+{
+    static const int group[TILES] = {0, 0, 1, 2, 2, 3};
+    const double rate[] = {1.0, fit->r128, fit->r64, fit->r32};
+
+    return rate[group[tile]];
+}
+
+static double waves(double w, double quantised)
+{
+    return quantised * ceil(w) + (1.0 - quantised) * fmax(w, 1.0);
+}
+
+/* Tc of C.20: the best tile and split of k. */
+static double gemm_compute_s(const plait_accelerator *gpu, const plait_gemm_fit *fit,
+                             const plait_gemm *g)
+{
+    const double sm_rate = gpu->peak_flops_per_s[g->precision] / gpu->sms * fit->emax;
+    double best = HUGE_VAL;
+
+    for (int t = 0; t < TILES; t++) {
+        const double tiles =
+            g->batch * ceil(g->m / tile_rows[t]) * ceil(g->n / tile_columns[t]);
+        const double area = 2.0 * tile_rows[t] * tile_columns[t] / (sm_rate * tile_rate(fit, t));
+        for (double split = 1.0; split <= 8.0; split *= 2.0) {
+            double s = waves(tiles * split / gpu->sms, fit->q) * area * (g->k / split + fit->k0);
+            if (split > 1.0)
+                s += 4.0 * g->batch * g->m * g->n * split / (2.0 * gpu->hbm_bytes_per_s);
+            best = fmin(best, s);
+        }
+    }
+    return best;
+}
+
+static double gemm_memory_s(const plait_accelerator *gpu, double eb, const plait_gemm *g)
+{
+    const double inputs = element_bytes(g->precision) * (g->m * g->k + g->k * g->n);
+
+    return g->batch * (inputs + 2.0 * g->m * g->n) / (gpu->hbm_bytes_per_s * eb);
+}
+
+/* Both times joined by a p-norm, without overflow for tiny or huge values. */
+static double join(double a, double b, double p)
+{
+    const double high = fmax(a, b);
+    const double low = fmin(a, b);
+
+    return high > 0.0 ? high * pow(1.0 + pow(low / high, p), 1.0 / p) : 0.0;
+}
+
+double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
+{
+    const plait_gemm_fit *fit = &gpu->gemm[g.precision];
+    const double compute_s = gemm_compute_s(gpu, fit, &g);
+    const double memory_s = gemm_memory_s(gpu, fit->eb, &g);
+    const double quantise_s =
+        g.quantise ? fit->cq * 3.0 * g.batch * g.m * g.k / (gpu->hbm_bytes_per_s * fit->eb) : 0.0;
+
+    return fit->t0_s + join(compute_s, memory_s, fit->p) + quantise_s;
+}
+
+double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
+{
+    const plait_grouped_fit *fit = &gpu->grouped[g.precision];
+    const double sm_rate = gpu->peak_flops_per_s[g.precision] / gpu->sms * fit->emax;
+    double compute_s = HUGE_VAL;
+    double rate = fit->rs * fit->rs * fit->rs; // of 16 rows: three halvings below 128
+
+    for (double rows = 16.0; rows <= 256.0; rows *= 2.0) {
+        const double tiles = g.batch * ceil(g.m / rows) * ceil(g.n / 128.0);
+        const double w = fmax(tiles / gpu->sms, 1.0);
+        compute_s = fmin(compute_s, w * 2.0 * rows * 128.0 * (g.k + fit->k0) / (sm_rate * rate));
+        rate = fmin(1.0, rate / fit->rs);
+    }
+    return join(compute_s, gemm_memory_s(gpu, fit->eb, &g), 4.0);
+}
+
+// ---- attention and memory ------------------------------------------------------------------
+
+/* The fitted fraction of the peak at a head width between those measured. */
+static double attention_rate(const plait_attention_fit *fit, double head_dim)
+{
+    const double x = fmin(fmax(head_dim / 64.0 - 1.0, 0.0), 3.0);
+    const int i = x < 2.0 ? (int)x : 2;
+
+    return fit->e[i] + (x - i) * (fit->e[i + 1] - fit->e[i]);
+}
+
+double plait_attention_s(const plait_accelerator *gpu, plait_attention_kernel kernel,
+                         plait_attention_work work)
+{
+    const plait_attention_fit *fit = &gpu->attention[kernel];
+    const double w = work.sequences * work.heads * ceil(work.query / 128.0) / gpu->sms;
+    const double ramp = 1.0 + fit->s0 / fmax(work.ramp, 1.0);
+    const double compute_s = work.flops * ramp * waves(w, fit->q) / w /
+                             (plain_peak(gpu) * attention_rate(fit, work.head_dim));
+    const double memory_s = work.bytes / (0.8 * gpu->hbm_bytes_per_s);
+
+    return fit->t0_s + join(compute_s, memory_s, 4.0);
+}
+
+double plait_memory_op_s(const plait_accelerator *gpu, double bytes)
+{
+    return gpu->memory_op_t0_s + bytes / (gpu->hbm_bytes_per_s * gpu->memory_op_fraction);
+}
+
+// ---- operators of a block ------------------------------------------------------------------
+
+/*
+ * Long loops of large products run at the power limit, short ones at burst clocks: the derate sets
+ * in between 3 and 30 GFLOP (aiconfigurator, sustained against burst runs).
+ */
+static double sustained_clock(const plait_accelerator *gpu, plait_precision precision, double flops)
+{
+    const double full = gpu->sustained[precision <= PLAIT_FP16 ? 0 : 1];
+    const double onset = fmin(fmax(log10(fmax(flops, 1.0) / 3e9), 0.0), 1.0);
+
+    return 1.0 + onset * (full - 1.0);
+}
+
+static double product_s(const plait_kernel_context *context, const plait_op *op)
+{
+    const plait_accelerator *gpu = context->accelerator;
+    const plait_precision precision = op->matrix_precision
+                                          ? context->precision
+                                          : plain_precision(gpu, context->precision);
+    const plait_gemm gemm = {
+        .m = op->m,
+        .n = op->n,
+        .k = op->k,
+        .batch = op->batch,
+        .precision = precision,
+        .weight_gradient = op->layout == PLAIT_BACKWARD_WEIGHT,
+        .quantise = precision > PLAIT_FP16,
+    };
+    double s = op->kind == PLAIT_OP_GROUPED_GEMM ? plait_grouped_gemm_s(gpu, gemm)
+                                                 : plait_gemm_s(gpu, gemm);
+
+    if (gemm.weight_gradient)
+        s *= gpu->wgrad_ratio;
+    return s * context->runtime->factor.gemm / sustained_clock(gpu, precision, op->flops);
+}
+
+static double attention_op_s(const plait_kernel_context *context, const plait_op *op)
+{
+    const bool backward = op->layout == PLAIT_BACKWARD;
+    const double forward_flops = backward ? op->flops / 2.5 : op->flops;
+    const double s = plait_attention_s(context->accelerator, context->attention,
+                                       (plait_attention_work){
+                                           .sequences = op->sequences,
+                                           .heads = op->heads,
+                                           .query = op->query,
+                                           .head_dim = op->head_dim,
+                                           .ramp = op->ramp,
+                                           .flops = forward_flops,
+                                           .bytes = op->bytes,
+                                       });
+
+    return context->runtime->factor.attention * s *
+           (backward ? context->accelerator->attention[context->attention].backward_ratio : 1.0);
+}
+
+/* Expert permutation goes over its tokens several times (fit of the expert layer). */
+static double memory_passes(const plait_kernel_context *context, const plait_op *op)
+{
+    if (op->part != PLAIT_PART_dispatch && op->part != PLAIT_PART_combine)
+        return 1.0;
+    return context->accelerator->grouped[context->precision].permute_passes;
+}
+
+/*
+ * A recurrence keeps to the matrix units for a fifth of their rate at best; an estimate, for lack
+ * of published kernel measurements. Opaque layers state work that runs like products.
+ */
+static double scan_s(const plait_kernel_context *context, const plait_op *op)
+{
+    const plait_accelerator *gpu = context->accelerator;
+    const bool opaque = op->part == PLAIT_PART_opaque;
+    const double rate = opaque ? gpu->gemm[PLAIT_BF16].emax : 0.2;
+    const double compute_s = op->flops / (plain_peak(gpu) * rate);
+
+    return fmax(compute_s, plait_memory_op_s(gpu, op->bytes)) *
+           (opaque ? context->runtime->factor.gemm : context->runtime->factor.memory);
+}
+
+double plait_op_s(const plait_kernel_context *context, const plait_op *op)
+{
+    switch (op->kind) {
+    case PLAIT_OP_GEMM:
+    case PLAIT_OP_GROUPED_GEMM:
+        return op->count * product_s(context, op);
+    case PLAIT_OP_ATTENTION:
+        return op->count * attention_op_s(context, op);
+    case PLAIT_OP_MEMORY:
+        return op->count * context->runtime->factor.memory *
+               plait_memory_op_s(context->accelerator,
+                                 op->bytes * memory_passes(context, op));
+    case PLAIT_OP_SCAN:
+        return op->count * scan_s(context, op);
+    case PLAIT_OP_COLLECTIVE:
+        break;
+    }
+    return 0.0;
+}

@@ -1,0 +1,211 @@
+/*
+ * overlap.c - gradients and parameters on the wire, and what of it hides behind compute
+ *
+ *     ZeRO-0   all-reduce of gradients, once a step
+ *     ZeRO-1   reduce-scatter of gradients, all-gather of parameters, once a step
+ *     ZeRO-2   reduce-scatter by each microbatch, all-gather once a step
+ *     ZeRO-3   all-gather for forward and backward and reduce-scatter by each microbatch
+ *     shards over fewer ranks than replicas (HSDP): also an all-reduce of the shard across them
+ */
+#include <math.h>
+#include <string.h>
+
+#include "table.h"
+
+sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
+{
+    const plait_group_shape replicas = plait_group_replicas(d);
+    const plait_group_shape experts = plait_group_of(d, PLAIT_AXIS_EDP);
+    const plait_group_shape stages = plait_group_of(d, PLAIT_AXIS_PP);
+    const shard_ways ways = shard_ways_of(d);
+    const plait_group_shape ends = {
+        .ranks = d->pp > 1 ? 2 : 1,
+        .runs = 1,
+        .run = {{d->pp > 1 ? 2 : 1, stages.run[0].stride * (d->pp > 1 ? d->pp - 1 : 1)}},
+    };
+
+    return (sync_routes){
+        .ways = ways,
+        .shard = plait_route_of(problem->cluster, plait_group_inner(replicas, ways.dense)),
+        .replicas = plait_route_of(problem->cluster, plait_group_outer(replicas, ways.dense)),
+        .expert_shard = plait_route_of(problem->cluster, plait_group_inner(experts, ways.expert)),
+        .expert_replicas =
+            plait_route_of(problem->cluster, plait_group_outer(experts, ways.expert)),
+        .ends = plait_route_of(problem->cluster, ends),
+        .network = network_of(problem),
+    };
+}
+
+// ---- ZeRO-2 and -3, by layer (C.44) --------------------------------------------------------
+
+static double over_shards_s(const sync_routes *routes, plait_collective_op op, double dense_bytes,
+                            double expert_bytes)
+{
+    return plait_collective_s(&routes->shard, routes->network, op, dense_bytes) +
+           plait_collective_s(&routes->expert_shard, routes->network, op, expert_bytes);
+}
+
+void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
+                     const sync_routes *routes, const layer_row *row, gather_row *out)
+{
+    const plait_state_bytes *state = &problem->runtime->state;
+
+    memset(out, 0, sizeof *out);
+    out->gathers = d->zero == 3;
+    out->scatters = d->zero >= 2;
+    if (!out->scatters)
+        return;
+    for (int i = 0; i < ROW_PRICES; i++) {
+        const plait_weights *w = &row->price[i].weights;
+        if (i >= problem->model->kinds && i < ROW_EMBEDDING)
+            continue;
+        out->layer[i].scatter_s =
+            over_shards_s(routes, PLAIT_REDUCE_SCATTER, state->gradient_reduce * w->dense,
+                          state->gradient_reduce * w->expert);
+        if (out->gathers)
+            out->layer[i].gather_s = over_shards_s(routes, PLAIT_ALL_GATHER,
+                                                   state->gather * w->dense,
+                                                   state->gather * w->expert);
+    }
+}
+
+// ---- once a step (C.46) --------------------------------------------------------------------
+
+/* A large buffer goes in buckets, each with its own latency. */
+static double bucketed_s(const plait_route *route, plait_network network, plait_collective_op op,
+                         double bytes, double bucket_bytes)
+{
+    const double buckets = bucket_bytes > 0.0 ? fmax(1.0, ceil(bytes / bucket_bytes)) : 1.0;
+
+    return buckets * plait_collective_s(route, network, op, bytes / buckets);
+}
+
+static double reduce_group_s(const plait_problem *problem, const plait_degrees *d,
+                             const plait_route *shard, const plait_route *replicas,
+                             plait_network network, int shard_ranks, double bytes)
+{
+    const double bucket = problem->runtime->overlap.bucket_bytes;
+
+    if (d->zero == 0)
+        return bucketed_s(shard, network, PLAIT_ALL_REDUCE, bytes, bucket);
+    const double across_s =
+        bucketed_s(replicas, network, PLAIT_ALL_REDUCE, bytes / shard_ranks, bucket);
+    if (d->zero >= 2) // scattered by each microbatch already
+        return across_s;
+    return bucketed_s(shard, network, PLAIT_REDUCE_SCATTER, bytes, bucket) + across_s;
+}
+
+static double reduce_s(const plait_problem *problem, const plait_degrees *d,
+                       const sync_routes *routes, const stage_load *load)
+{
+    const double bytes = problem->runtime->state.gradient_reduce;
+    double s = reduce_group_s(problem, d, &routes->shard, &routes->replicas, routes->network,
+                              routes->ways.dense, bytes * load->dense) +
+               reduce_group_s(problem, d, &routes->expert_shard, &routes->expert_replicas,
+                              routes->network, routes->ways.expert, bytes * load->expert);
+
+    // A tied embedding lives on both ends of the pipeline: its gradients are added up.
+    if (problem->model->tied && d->pp > 1 && (load->embedding || load->loss))
+        s += plait_collective_s(&routes->ends, routes->network, PLAIT_ALL_REDUCE,
+                                bytes * problem->model->vocab / d->tp * problem->model->hidden);
+    return s;
+}
+
+static double gather_s(const plait_problem *problem, const plait_degrees *d,
+                       const sync_routes *routes, const stage_load *load)
+{
+    const double bytes = problem->runtime->state.gather;
+    const double bucket = problem->runtime->overlap.bucket_bytes;
+
+    if (d->zero != 1 && d->zero != 2)
+        return 0.0;
+    return bucketed_s(&routes->shard, routes->network, PLAIT_ALL_GATHER, bytes * load->dense, bucket) +
+           bucketed_s(&routes->expert_shard, routes->network, PLAIT_ALL_GATHER, bytes * load->expert,
+                      bucket);
+}
+
+// ---- the optimizer step (C.47) -------------------------------------------------------------
+
+/*
+ * Adam reads the gradient, master weight and two moments and writes the last three and the bf16
+ * weight: 30 bytes a parameter of the shard, and four passes of its gradient (norm, clip).
+ * Gradient buffers are zeroed and scaled whole: three passes.
+ */
+static double optimizer_s(const plait_problem *problem, double whole, double shard)
+{
+    const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
+    const double gradient = problem->runtime->state.gradient;
+    const double bytes = shard * (30.0 + 4.0 * gradient) + 3.0 * gradient * whole;
+
+    return problem->runtime->factor.memory * plait_memory_op_s(gpu, bytes);
+}
+
+stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *d,
+                         const sync_routes *routes, const stage_load *load)
+{
+    const double whole = load->dense + load->expert;
+    const double shard = load->dense / routes->ways.dense + load->expert / routes->ways.expert;
+
+    return (stage_sync){
+        .reduce_s = reduce_s(problem, d, routes, load),
+        .gather_s = gather_s(problem, d, routes, load),
+        .optimizer_s =
+            optimizer_s(problem, d->zero >= 2 ? shard : whole, d->zero >= 1 ? shard : whole),
+    };
+}
+
+// ---- what stays exposed --------------------------------------------------------------------
+
+/* Hides behind four fifths of the last microbatch; a share never does. */
+static double overlapped_s(double comm_s, double compute_s, double never_hidden)
+{
+    return fmax(never_hidden * comm_s, comm_s - 0.8 * compute_s);
+}
+
+static double reduction_exposed_s(const plait_problem *problem, const plait_degrees *d,
+                                  const stage_load *load, const stage_sync *sync, double backward_s)
+{
+    const plait_overlaps *overlap = &problem->runtime->overlap;
+
+    switch ((plait_grad_sync)d->grad_sync) {
+    case PLAIT_SYNC_BUCKETED:
+        return overlapped_s(sync->reduce_s, load->backward_s, overlap->dp_exposed);
+    case PLAIT_SYNC_SHIFTED: { // later stages finish their last backward earlier
+        const double alone_s = overlap->grad_reduce ? 1.0 : overlap->dp_exposed;
+        return fmax(0.0, alone_s * sync->reduce_s - load->index * backward_s);
+    }
+    default:
+        return load->count * sync->reduce_s;
+    }
+}
+
+static double gather_left_s(const plait_overlaps *overlap, const stage_load *load,
+                            const stage_sync *sync)
+{
+    return overlap->param_gather
+               ? overlapped_s(sync->gather_s, load->forward_s, overlap->dp_exposed)
+               : sync->gather_s;
+}
+
+/*
+ * Bulk synchronisation (Alpa) puts each stage's reduction on the way of the next: times add up
+ * (C.60). Shifted, the slowest of what sticks out counts (C.61); bucketed likewise.
+ */
+double sync_exposed_s(const plait_problem *problem, const plait_degrees *d,
+                      const stage_load *loads, const stage_sync *syncs, int count)
+{
+    const bool bulk = d->grad_sync == PLAIT_SYNC_BULK;
+    double backward_s = HUGE_VAL;
+    double reduce_left_s = 0.0;
+    double gather_s_left = 0.0;
+
+    for (int i = 0; i < count; i++)
+        backward_s = fmin(backward_s, loads[i].backward_s);
+    for (int i = 0; i < count; i++) {
+        const double left_s = reduction_exposed_s(problem, d, &loads[i], &syncs[i], backward_s);
+        reduce_left_s = bulk ? reduce_left_s + left_s : fmax(reduce_left_s, left_s);
+        gather_s_left =
+            fmax(gather_s_left, gather_left_s(&problem->runtime->overlap, &loads[i], &syncs[i]));
+    }
+    return reduce_left_s + gather_s_left;
+}

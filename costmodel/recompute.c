@@ -1,0 +1,57 @@
+/* recompute.c - which parts run again and which tensors go, by recompute choice */
+#include "plait/block.h"
+
+#define PART(name) (1u << PLAIT_PART_##name)
+#define TENSOR(name) (1u << PLAIT_TENSOR_##name)
+
+/*
+ * A checkpointed module drops what is inside it; its input and output stay, for its neighbours.
+ * `layernorm` and `moe_act` drop their output too (Megatron: CheckpointWithoutOutput).
+ */
+static const plait_recompute_masks module_masks[PLAIT_MODULES] = {
+    [PLAIT_MODULE_core_attn] = {PART(core_attn),
+                                TENSOR(scores) | TENSOR(scores_dropout) | TENSOR(lse)},
+    [PLAIT_MODULE_layernorm] = {PART(norm), TENSOR(norm_out)},
+    [PLAIT_MODULE_mla_up_proj] = {PART(mla_up) | PART(rotary), TENSOR(qkv) | TENSOR(rotary)},
+    [PLAIT_MODULE_moe_act] = {PART(expert_act), TENSOR(expert_act_out)},
+    [PLAIT_MODULE_shared_experts] = {PART(shared), TENSOR(shared_fc1_out) | TENSOR(shared_act_out)},
+    [PLAIT_MODULE_mlp] = {PART(fc1) | PART(act) | PART(fc2),
+                          TENSOR(fc1_out) | TENSOR(act_mid) | TENSOR(act_out)},
+    [PLAIT_MODULE_moe] = {PART(router) | PART(dispatch) | PART(expert_fc1) | PART(expert_act) |
+                              PART(expert_fc2) | PART(combine) | PART(shared),
+                          TENSOR(router) | TENSOR(routed) | TENSOR(expert_fc1_out) |
+                              TENSOR(expert_act_out) | TENSOR(routed_out) | TENSOR(shared_fc1_out) |
+                              TENSOR(shared_act_out)},
+};
+
+/*
+ * torchtitan saves the outputs of every second matrix product and of attention, and runs the rest
+ * again: norms, activations, rotary, and about half of the products (key, output, up).
+ */
+static const plait_recompute_masks sac_masks = {
+    PART(norm) | PART(rotary) | PART(act) | PART(expert_act) | PART(attn_out),
+    TENSOR(norm_out) | TENSOR(rotary) | TENSOR(act_mid) | TENSOR(act_out) | TENSOR(expert_act_out) |
+        TENSOR(dropout),
+};
+
+plait_recompute_masks plait_recompute_masks_of(plait_recompute recompute)
+{
+    plait_recompute_masks masks = {0, 0};
+
+    switch ((plait_recompute_kind)recompute.kind) {
+    case PLAIT_RECOMPUTE_SELECTIVE:
+        return module_masks[PLAIT_MODULE_core_attn];
+    case PLAIT_RECOMPUTE_SAC:
+        return sac_masks;
+    case PLAIT_RECOMPUTE_MODULES:
+        for (int m = 0; m < PLAIT_MODULES; m++) {
+            if (!(recompute.modules >> m & 1))
+                continue;
+            masks.parts |= module_masks[m].parts;
+            masks.tensors |= module_masks[m].tensors;
+        }
+        return masks;
+    default:
+        return masks;
+    }
+}

@@ -1,0 +1,73 @@
+/* step.c - only adds the terms up */
+#include <math.h>
+
+#include "table.h"
+
+/* C.45: a send's bytes on the wire, and what the software spends on it. */
+double pipeline_send_s(const plait_problem *problem, const plait_degrees *d, const layer_row *row)
+{
+    if (d->pp == 1)
+        return 0.0;
+    const plait_route route = route_of_axis(problem, d, PLAIT_AXIS_PP);
+    return plait_p2p_s(&route, network_of(problem), row->p2p_bytes) +
+           problem->runtime->factor.p2p_s;
+}
+
+/*
+ * The fill and drain wait for 2(p-1) sends whatever overlaps. In the steady state a rank sends and
+ * receives for each microbatch and chunk: all exposed when synchronous, else a share.
+ */
+double pipeline_sends_exposed_s(const plait_problem *problem, const plait_degrees *d,
+                                double send_s)
+{
+    const plait_overlaps *overlap = &problem->runtime->overlap;
+    const double sends = (double)plait_degrees_microbatches(d, problem->job.gbs) * d->vpp;
+
+    if (d->pp == 1)
+        return 0.0;
+    if (d->schedule == PLAIT_NAIVE)
+        return 2.0 * (d->pp - 1.0) * sends * send_s;
+    if (overlap->p2p)
+        return (2.0 * (d->pp - 1.0) + overlap->p2p_exposed * sends) * send_s;
+    return 2.0 * (sends + d->pp - 2.0) * send_s;
+}
+
+static plait_pipeline_load pipeline_load(const plait_problem *problem, const plait_degrees *d,
+                                         const stage_load *loads, int count, int *slowest)
+{
+    plait_pipeline_load pipeline = {
+        .stages = d->pp,
+        .chunks = d->vpp,
+        .microbatches = plait_degrees_microbatches(d, problem->job.gbs),
+    };
+
+    *slowest = 0;
+    for (int i = 0; i < count; i++) {
+        const double s = loads[i].forward_s + loads[i].backward_s;
+        pipeline.sum_s += loads[i].count * s;
+        if (s > pipeline.max_s) {
+            pipeline.max_s = s;
+            *slowest = i;
+        }
+    }
+    pipeline.max_f_s = loads[*slowest].forward_s;
+    pipeline.max_b_s = loads[*slowest].backward_s;
+    pipeline.max_w_s = loads[*slowest].weight_s;
+    return pipeline;
+}
+
+step_sum step_sum_of(const plait_problem *problem, const plait_degrees *d, double send_s,
+                     const stage_load *loads, const stage_sync *syncs, int count)
+{
+    step_sum sum = {0};
+    const plait_pipeline_load pipeline = pipeline_load(problem, d, loads, count, &sum.slowest);
+
+    sum.pipeline_s = plait_pipeline_s((plait_schedule)d->schedule, &pipeline);
+    sum.busy_s = pipeline.microbatches * pipeline.max_s;
+    sum.pp_comm_s = pipeline_sends_exposed_s(problem, d, send_s);
+    sum.dp_comm_s = sync_exposed_s(problem, d, loads, syncs, count);
+    for (int i = 0; i < count; i++)
+        sum.optimizer_s = fmax(sum.optimizer_s, syncs[i].optimizer_s);
+    sum.total_s = sum.pipeline_s + sum.pp_comm_s + sum.dp_comm_s + sum.optimizer_s;
+    return sum;
+}

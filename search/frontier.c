@@ -1,0 +1,122 @@
+/* frontier.c - a short ranking, and the Pareto front of time and memory */
+#include "frontier.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- the ranking ---------------------------------------------------------------------------
+
+bool top_make(plan_top *top, int room, plait_arena *arena)
+{
+    *top = (plan_top){.room = room,
+                      .plan = plait_arena_alloc(arena, (size_t)room, sizeof *top->plan)};
+    return top->plan != NULL;
+}
+
+bool top_wants(const plan_top *top, double objective, int64_t index)
+{
+    if (top->count < top->room)
+        return true;
+    const plait_ranked *last = &top->plan[top->count - 1];
+    return objective < last->objective || (objective == last->objective && index < last->index);
+}
+
+void top_add(plan_top *top, const plait_ranked *plan)
+{
+    int at;
+
+    if (!top_wants(top, plan->objective, plan->index))
+        return;
+    if (top->count < top->room)
+        top->count++;
+    for (at = top->count - 1; at > 0; at--) {
+        const plait_ranked *before = &top->plan[at - 1];
+        if (before->objective < plan->objective ||
+            (before->objective == plan->objective && before->index < plan->index))
+            break;
+        top->plan[at] = *before;
+    }
+    top->plan[at] = *plan;
+}
+
+double top_limit(const plan_top *top)
+{
+    return top->count < top->room ? HUGE_VAL : top->plan[top->count - 1].objective;
+}
+
+// ---- the front -----------------------------------------------------------------------------
+
+/* Number of plans that are at most as slow; memory falls along the front. */
+static int faster_or_equal(const plan_front *front, double step_s)
+{
+    int low = 0;
+    int high = front->count;
+
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (front->plan[middle].price.step_s <= step_s)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool front_dominates(const plan_front *front, plait_price price)
+{
+    const int at = faster_or_equal(front, price.step_s);
+
+    if (at == 0)
+        return false;
+    const plait_price best = front->plan[at - 1].price;
+    return best.peak_bytes < price.peak_bytes ||
+           (best.peak_bytes == price.peak_bytes && best.step_s < price.step_s);
+}
+
+static bool grow(plan_front *front)
+{
+    const int room = front->room ? 2 * front->room : 32;
+    plait_ranked *more = plait_arena_alloc(front->arena, (size_t)room, sizeof *more);
+
+    if (!more)
+        return false;
+    if (front->count > 0)
+        memcpy(more, front->plan, (size_t)front->count * sizeof *more);
+    front->plan = more;
+    front->room = room;
+    return true;
+}
+
+bool front_add(plan_front *front, const plait_ranked *plan)
+{
+    const int at = faster_or_equal(front, plan->price.step_s);
+    int end = at;
+    int start = at;
+
+    if (at > 0 && front->plan[at - 1].price.peak_bytes <= plan->price.peak_bytes) {
+        plait_ranked *known = &front->plan[at - 1];
+        const bool equal = known->price.peak_bytes == plan->price.peak_bytes &&
+                           known->price.step_s == plan->price.step_s;
+        if (equal && plan->index < known->index)
+            *known = *plan;
+        return true;
+    }
+    // Equally fast but larger ones before it, slower and larger ones behind it.
+    while (start > 0 && front->plan[start - 1].price.step_s == plan->price.step_s)
+        start--;
+    while (end < front->count && front->plan[end].price.peak_bytes >= plan->price.peak_bytes)
+        end++;
+    if (start == end) {
+        if (front->count == front->room && !grow(front))
+            return false;
+        memmove(&front->plan[start + 1], &front->plan[start],
+                (size_t)(front->count - start) * sizeof *front->plan);
+        front->count++;
+    } else {
+        memmove(&front->plan[start + 1], &front->plan[end],
+                (size_t)(front->count - end) * sizeof *front->plan);
+        front->count -= end - start - 1;
+    }
+    front->plan[start] = *plan;
+    return true;
+}

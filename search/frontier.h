@@ -1,0 +1,31 @@
+/* frontier.h - the best plans so far: a short ranking, and the Pareto front of time and memory */
+#ifndef SEARCH_FRONTIER_H
+#define SEARCH_FRONTIER_H
+
+#include "plait/search.h"
+
+/** The `room` best plans by (objective, index), best first. */
+typedef struct plan_top {
+    int count, room;
+    plait_ranked *plan;
+} plan_top;
+
+/** Plans that no other beats in both time and memory, fastest first. */
+typedef struct plan_front {
+    int count, room;
+    plait_ranked *plan;
+    plait_arena *arena; /* where it grows */
+} plan_front;
+
+bool top_make(plan_top *top, int room, plait_arena *arena);
+bool top_wants(const plan_top *top, double objective, int64_t index);
+void top_add(plan_top *top, const plait_ranked *plan);
+/** What a plan must undercut to enter; infinite while there is room. */
+double top_limit(const plan_top *top);
+
+/** Is there a plan at least as fast and as small, and better in one? */
+bool front_dominates(const plan_front *front, plait_price price);
+/** Adds a plan unless one is as good in both; false when out of memory. */
+bool front_add(plan_front *front, const plait_ranked *plan);
+
+#endif

@@ -1,0 +1,256 @@
+/* search.c - options, strategies, threads, and the merged answer */
+#include "plait/search.h"
+
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+#include <time.h>
+
+#include "strategy.h"
+#include "text.h"
+
+const char *const plait_objective_name[PLAIT_OBJECTIVES + 1] = {"time", "memory", "cost", "energy",
+                                                                NULL};
+
+const plait_strategy *const plait_strategies[] = {&plait_strategy_exhaustive, NULL};
+
+void plait_search_options_init(plait_search_options *options)
+{
+    *options = (plait_search_options){
+        .objective = PLAIT_MINIMISE_TIME,
+        .strategy = "auto",
+        .top = 10,
+        .prune = true,
+    };
+}
+
+// ---- objectives ----------------------------------------------------------------------------
+
+/* Dollars are proportional to time; energy is at least what a waiting cluster draws. */
+double objective_bound(const search_run *run, plait_price price)
+{
+    switch (run->options->objective) {
+    case PLAIT_MINIMISE_MEMORY:
+        return price.peak_bytes;
+    case PLAIT_MINIMISE_ENERGY:
+        return price.step_s * run->floor_w;
+    default:
+        return price.step_s;
+    }
+}
+
+double objective_exact(const search_run *run, search_worker *worker, const plait_degrees *degrees,
+                       plait_price price)
+{
+    const plait_arena_mark mark = plait_arena_save(worker->scratch);
+    double energy_j = HUGE_VAL;
+    plait_plan plan;
+    plait_cost cost;
+
+    if (run->options->objective != PLAIT_MINIMISE_ENERGY)
+        return objective_bound(run, price);
+    if (plait_plan_expand(run->problem, degrees, worker->scratch, &plan, NULL) == PLAIT_OK &&
+        plait_plan_cost(run->problem, &plan, worker->scratch, &cost, NULL) == PLAIT_OK)
+        energy_j = cost.energy_j;
+    plait_arena_rewind(worker->scratch, mark);
+    return energy_j;
+}
+
+// ---- threads -------------------------------------------------------------------------------
+
+static void worker_end(search_worker *worker)
+{
+    plait_arena_free(worker->arena);
+    plait_arena_free(worker->scratch);
+}
+
+static bool worker_begin(const search_run *run, search_worker *worker)
+{
+    *worker = (search_worker){.arena = plait_arena_new(), .scratch = plait_arena_new()};
+    if (worker->arena && worker->scratch)
+        worker->table = plait_table_new(run->problem, worker->arena);
+    return worker->table != NULL;
+}
+
+static void found_begin(const search_run *run, search_found *found, plait_arena *arena)
+{
+    *found = (search_found){.front = {.arena = arena}};
+    found->failed = !arena || !top_make(&found->top, run->options->top, arena);
+}
+
+/* Copies a task's finds to the caller's arena, in the order of tasks. */
+static bool merge(const search_run *run, const search_found *part, search_found *merged)
+{
+    merged->points += part->points;
+    merged->priced += part->priced;
+    merged->fits += part->fits;
+    for (int i = 0; i < part->top.count; i++)
+        top_add(&merged->top, &part->top.plan[i]);
+    for (int i = 0; i < part->front.count; i++)
+        if (!front_add(&merged->front, &part->front.plan[i]))
+            return false;
+    (void)run;
+    return !part->failed;
+}
+
+static void report_progress(const search_run *run, int64_t done, int64_t batches)
+{
+    if (run->options->progress && omp_get_thread_num() == 0)
+        run->options->progress(run->options->progress_context,
+                               ((double)done / (double)batches + !run->coarse) / 2.0);
+}
+
+plait_status search_batches(const search_run *run, search_explore *explore, search_found *merged,
+                            plait_error *err)
+{
+    const int64_t batches = (run->space->rows + SEARCH_BATCH_ROWS - 1) / SEARCH_BATCH_ROWS;
+    search_found *found = plait_arena_alloc(run->arena, (size_t)batches + 1, sizeof *found);
+    plait_arena **arenas = plait_arena_alloc(run->arena, (size_t)batches + 1, sizeof *arenas);
+    bool failed = false;
+    int64_t done = 0;
+
+    found_begin(run, merged, run->arena);
+    if (!found || !arenas || merged->failed)
+        return plait_fail_nomem(err);
+
+    // What a batch finds does not depend on the threads: its rows and limits are fixed.
+#pragma omp parallel num_threads(run->threads)
+    {
+        search_worker worker;
+        const bool ready = worker_begin(run, &worker);
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t b = 0; b < batches; b++) {
+            arenas[b] = plait_arena_new();
+            found_begin(run, &found[b], arenas[b]);
+            if (ready && !found[b].failed)
+                explore(run, &worker, b, &found[b]);
+            else
+                found[b].failed = true;
+            int64_t finished;
+#pragma omp atomic capture
+            finished = ++done;
+            report_progress(run, finished, batches);
+        }
+        worker_end(&worker);
+    }
+    for (int64_t b = 0; b < batches; b++) {
+        failed = failed || !merge(run, &found[b], merged);
+        plait_arena_free(arenas[b]);
+    }
+    return failed ? plait_fail_nomem(err) : PLAIT_OK;
+}
+
+// ---- the search ----------------------------------------------------------------------------
+
+static double seconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static const plait_strategy *strategy_of(const char *name)
+{
+    if (text_equal(name, "auto"))
+        return plait_strategies[0];
+    for (int i = 0; plait_strategies[i]; i++)
+        if (text_equal(plait_strategies[i]->name, name))
+            return plait_strategies[i];
+    return NULL;
+}
+
+static plait_status check_options(const plait_problem *problem,
+                                  const plait_search_options *options, plait_error *err)
+{
+    const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
+
+    if (options->objective == PLAIT_MINIMISE_ENERGY && gpu->power_w <= 0.0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
+                          "expected an objective other than energy, found no power for %s",
+                          gpu->name);
+    if (options->objective == PLAIT_MINIMISE_COST && gpu->usd_per_hour <= 0.0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
+                          "expected an objective other than cost, found no price for %s",
+                          gpu->name);
+    if (!strategy_of(options->strategy))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "strategy",
+                          "expected auto or exhaustive, found '%s'", options->strategy);
+    if (options->top < 1 || options->top > 1000)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "top", "expected an integer from 1 to 1000, found %d",
+                          options->top);
+    if (options->threads < 0 || options->threads > 1024)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "threads",
+                          "expected an integer from 0 to 1024, found %d", options->threads);
+    return PLAIT_OK;
+}
+
+/* Nothing fits: the plan that needs least memory lacks least. */
+static plait_status find_closest(const search_run *run, const plait_strategy *strategy,
+                                 plait_search_result *result, plait_error *err)
+{
+    plait_search_options options = *run->options;
+    search_run relaxed = *run;
+    search_found found;
+
+    options.objective = PLAIT_MINIMISE_MEMORY;
+    options.top = 1;
+    relaxed.options = &options;
+    relaxed.capacity_bytes = HUGE_VAL;
+    PLAIT_TRY(strategy->run(&relaxed, &found, err));
+    result->has_closest = found.top.count > 0;
+    if (result->has_closest)
+        result->closest = found.top.plan[0];
+    return PLAIT_OK;
+}
+
+static plait_status fail_empty(const plan_space *space, plait_error *err)
+{
+    char why[256] = "";
+
+    space_explain_empty(space, why, sizeof why);
+    return plait_fail(err, PLAIT_ERROR_RANGE, "search", "expected at least one legal plan, found none: %s",
+                      why);
+}
+
+plait_status plait_search(const plait_problem *problem, const plait_search_options *options,
+                          plait_arena *arena, plait_search_result *result, plait_error *err)
+{
+    const double start_s = seconds_now();
+    plan_space space;
+    search_found found;
+
+    *result = (plait_search_result){0};
+    PLAIT_TRY(check_options(problem, options, err));
+    const plait_strategy *strategy = strategy_of(options->strategy);
+    PLAIT_TRY(space_make(problem, options, arena, &space, err));
+    search_run run = {
+        .problem = problem,
+        .options = options,
+        .space = &space,
+        .arena = arena,
+        .capacity_bytes = plait_capacity_bytes(problem),
+        .floor_w = plait_waiting_power_w(problem),
+        .threads = options->threads > 0 ? options->threads : omp_get_max_threads(),
+    };
+    PLAIT_TRY(strategy->run(&run, &found, err));
+    if (found.points == 0)
+        return fail_empty(&space, err);
+    *result = (plait_search_result){
+        .points = found.points,
+        .priced = found.priced,
+        .pruned = found.points - found.priced,
+        .fits = found.fits,
+        .threads = run.threads,
+        .strategy = strategy->name,
+        .optimal = strategy->proves_optimal,
+        .plans = found.top.count,
+        .plan = found.top.plan,
+        .front_size = found.front.count,
+        .front = found.front.plan,
+    };
+    if (result->plans == 0)
+        PLAIT_TRY(find_closest(&run, strategy, result, err));
+    result->elapsed_s = seconds_now() - start_s;
+    return PLAIT_OK;
+}

@@ -1,0 +1,70 @@
+/* strategy.h - how a search walks the space: one file a strategy, all with the same anatomy */
+#ifndef SEARCH_STRATEGY_H
+#define SEARCH_STRATEGY_H
+
+#include "frontier.h"
+#include "space.h"
+
+/** Rows that one task explores in order. Tasks do not see each other's finds. */
+enum { SEARCH_BATCH_ROWS = 8 };
+
+/** What one task found. */
+typedef struct search_found {
+    int64_t points;
+    int64_t priced;
+    int64_t fits;
+    plan_top top;
+    plan_front front;
+    bool failed; /* out of memory */
+} search_found;
+
+typedef struct search_run {
+    const plait_problem *problem;
+    const plait_search_options *options;
+    const plan_space *space;
+    plait_arena *arena;       /* of the caller */
+    double capacity_bytes;    /* plans above it do not count */
+    double floor_w;           /* least power of the cluster during a step */
+    const plan_top *best;     /* of the coarse pass: may be NULL */
+    const plan_front *front;  /* of the coarse pass: may be NULL */
+    bool coarse;              /* this is the coarse pass */
+    int threads;
+} search_run;
+
+/** One thread's tools, kept from task to task. */
+typedef struct search_worker {
+    plait_arena *arena;   /* the table's */
+    plait_arena *scratch; /* rewound after each row */
+    plait_table *table;
+} search_worker;
+
+typedef void search_explore(const search_run *run, search_worker *worker, int64_t batch,
+                            search_found *found);
+
+/**
+ * Run a task for every batch of rows, on several threads, and merge what they found in order.
+ *
+ * @param merged  its lists live in run->arena
+ */
+PLAIT_MUST_CHECK plait_status search_batches(const search_run *run, search_explore *explore,
+                                             search_found *merged, plait_error *err);
+
+typedef struct plait_strategy {
+    const char *name;
+    bool proves_optimal;
+    plait_status (*run)(search_run *run, search_found *found, plait_error *err);
+} plait_strategy;
+
+extern const plait_strategy plait_strategy_exhaustive;
+
+/** Every strategy, NULL-terminated. */
+extern const plait_strategy *const plait_strategies[];
+
+/** What no plan of a price can undercut in the value that plans are ranked by. */
+double objective_bound(const search_run *run, plait_price price);
+
+/** That value. */
+double objective_exact(const search_run *run, search_worker *worker, const plait_degrees *degrees,
+                       plait_price price);
+
+#endif

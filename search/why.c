@@ -1,0 +1,332 @@
+/* why.c - the questions that follow a search: why not, what would make it fit, what binds */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plait/search.h"
+#include "plait/units.h"
+#include "space.h"
+#include "text.h"
+
+static plait_status full_cost(const plait_problem *problem, const plait_degrees *degrees,
+                              plait_arena *arena, plait_cost *cost, plait_error *err)
+{
+    plait_plan plan;
+
+    PLAIT_TRY(plait_plan_expand(problem, degrees, arena, &plan, err));
+    return plait_plan_cost(problem, &plan, arena, cost, err);
+}
+
+// ---- why not -------------------------------------------------------------------------------
+
+typedef struct named_term {
+    const char *name;
+    double s;
+} named_term;
+
+enum { TERMS = PLAIT_STEP_TERM_COUNT };
+
+static void list_terms(const plait_step_time *step, named_term terms[TERMS])
+{
+    int at = 0;
+
+#define X(name, equation, what) terms[at++] = (named_term){#name, step->name##_s};
+    PLAIT_STEP_TERMS(X)
+#undef X
+}
+
+/* The term that grew most from the winner to the other plan. */
+static named_term largest_loss(const plait_step_time *winner, const plait_step_time *other)
+{
+    named_term a[TERMS];
+    named_term b[TERMS];
+    named_term worst = {"", 0.0};
+
+    list_terms(winner, a);
+    list_terms(other, b);
+    for (int i = 0; i < TERMS; i++)
+        if (b[i].s - a[i].s > worst.s)
+            worst = (named_term){a[i].name, b[i].s - a[i].s};
+    return worst;
+}
+
+static plait_status explain_slower(const plait_problem *problem, const plait_ranked *winner,
+                                   plait_arena *arena, plait_why *why, plait_error *err)
+{
+    plait_cost best;
+    plait_cost other;
+
+    PLAIT_TRY(full_cost(problem, &winner->degrees, arena, &best, err));
+    PLAIT_TRY(full_cost(problem, &why->best.degrees, arena, &other, err));
+    const double slower = other.step_s / best.step_s - 1.0;
+    const named_term loss = largest_loss(&best.step, &other.step);
+    if (slower <= 0.0)
+        snprintf(why->sentence, sizeof why->sentence, "the search does choose it: it is the best plan");
+    else
+        snprintf(why->sentence, sizeof why->sentence,
+                 "its best plan takes %.4g s, %.1f %% more than the winner's %.4g s; the largest "
+                 "difference is %s: %.3g s more",
+                 other.step_s, 100.0 * slower, best.step_s, loss.name, loss.s);
+    return PLAIT_OK;
+}
+
+plait_status plait_why_not(const plait_problem *problem, const plait_search_options *options,
+                           const char *limits, plait_arena *arena, plait_why *why,
+                           plait_error *err)
+{
+    plait_search_options limited = *options;
+    plait_search_result winner;
+    plait_search_result other;
+    plait_error refusal;
+
+    *why = (plait_why){.verdict = PLAIT_INVALID};
+    limited.top = 1;
+    PLAIT_TRY(plait_search_limit(&limited, limits, err));
+    const plait_status status = plait_search(problem, &limited, arena, &other, &refusal);
+    if (status == PLAIT_ERROR_RANGE) {
+        snprintf(why->sentence, sizeof why->sentence, "%s", refusal.message);
+        return PLAIT_OK;
+    }
+    if (status != PLAIT_OK)
+        return plait_fail(err, status, refusal.where, "%s", refusal.message);
+    why->any = true;
+    if (other.plans == 0) {
+        why->verdict = PLAIT_OUT_OF_MEMORY;
+        why->best = other.closest;
+        const double missing = other.closest.price.peak_bytes - plait_capacity_bytes(problem);
+        snprintf(why->sentence, sizeof why->sentence,
+                 "no such plan fits: the leanest needs %.1f GiB, %.1f GiB more than there is",
+                 other.closest.price.peak_bytes / PLAIT_GIB, missing / PLAIT_GIB);
+        return PLAIT_OK;
+    }
+    why->verdict = PLAIT_FITS;
+    why->best = other.plan[0];
+    PLAIT_TRY(plait_search(problem, options, arena, &winner, err));
+    return explain_slower(problem, &winner.plan[0], arena, why, err);
+}
+
+// ---- the smallest change that makes a plan fit ---------------------------------------------
+
+typedef struct relaxer {
+    const plait_problem *problem;
+    const plait_search_options *options;
+    plait_arena *arena;
+    plait_relaxation *found;
+    int *count;
+} relaxer;
+
+/* Does any plan of a changed question fit? The best one goes to `out`. */
+static bool fits(const relaxer *r, const plait_problem *problem,
+                 const plait_search_options *options, plait_ranked *out)
+{
+    plait_search_options one = *options;
+    plait_search_result result;
+
+    one.top = 1;
+    one.progress = NULL;
+    if (plait_search(problem, &one, r->arena, &result, NULL) != PLAIT_OK || result.plans == 0)
+        return false;
+    *out = result.plan[0];
+    return true;
+}
+
+static plait_relaxation *next_relaxation(const relaxer *r)
+{
+    return *r->count < PLAIT_MAX_RELAXATIONS ? &r->found[(*r->count)++] : NULL;
+}
+
+/* Without one of the limits: another microbatch, recomputation, ... */
+static void drop_limits(const relaxer *r)
+{
+    for (int i = 0; i < r->options->limits; i++) {
+        const char *key = r->options->limit[i].key;
+        plait_search_options fewer = *r->options;
+        plait_ranked best;
+        char value[96];
+
+        // Degrees that follow from others go with them.
+        fewer.limits = 0;
+        for (int j = 0; j < r->options->limits; j++) {
+            const char *other = r->options->limit[j].key;
+            if (!text_equal(other, key) && !text_equal(other, "dp") &&
+                !text_equal(other, "shard_group") && !text_equal(other, "split"))
+                fewer.limit[fewer.limits++] = r->options->limit[j];
+        }
+        if (text_equal(key, "dp") || text_equal(key, "shard_group") || text_equal(key, "split") ||
+            !fits(r, r->problem, &fewer, &best))
+            continue;
+        plait_relaxation *found = next_relaxation(r);
+        if (!found)
+            return;
+        snprintf(found->change, sizeof found->change, "%s = %s", key,
+                 plait_degrees_get(&best.degrees, key, value, sizeof value));
+        found->best = best;
+        found->job = r->problem->job;
+    }
+}
+
+static void more_gpus(const relaxer *r)
+{
+    enum { MOST = 64 };
+
+    for (int times = 2; times <= MOST && r->problem->job.gpus <= (1 << 22) / times; times *= 2) {
+        plait_problem larger = *r->problem;
+        plait_cluster cluster = *r->problem->cluster;
+        plait_ranked best;
+
+        larger.job.gpus = r->problem->job.gpus * times;
+        larger.cluster = &cluster;
+        if (plait_cluster_take(&cluster, larger.job.gpus, NULL) != PLAIT_OK)
+            return;
+        if (!fits(r, &larger, r->options, &best))
+            continue;
+        plait_relaxation *found = next_relaxation(r);
+        if (!found)
+            return;
+        snprintf(found->change, sizeof found->change, "%d GPUs instead of %d", larger.job.gpus,
+                 r->problem->job.gpus);
+        found->best = best;
+        found->job = larger.job;
+        return;
+    }
+}
+
+static void shorter_sequence(const relaxer *r)
+{
+    for (int seq = r->problem->job.seq / 2; seq >= 128; seq /= 2) {
+        plait_problem shorter = *r->problem;
+        plait_ranked best;
+
+        shorter.job.seq = seq;
+        if (!fits(r, &shorter, r->options, &best))
+            continue;
+        plait_relaxation *found = next_relaxation(r);
+        if (!found)
+            return;
+        snprintf(found->change, sizeof found->change, "sequences of %d tokens instead of %d", seq,
+                 r->problem->job.seq);
+        found->best = best;
+        found->job = shorter.job;
+        return;
+    }
+}
+
+plait_status plait_relaxations(const plait_problem *problem, const plait_search_options *options,
+                               plait_arena *arena, plait_relaxation *found, int *count,
+                               plait_error *err)
+{
+    const relaxer r = {problem, options, arena, found, count};
+
+    (void)err;
+    *count = 0;
+    drop_limits(&r);
+    more_gpus(&r);
+    shorter_sequence(&r);
+    return PLAIT_OK;
+}
+
+// ---- what 10 % more of a resource buys -----------------------------------------------------
+
+static const double more = 1.1;
+
+static void more_peak(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    (void)cluster;
+    for (int p = 0; p < PLAIT_PRECISIONS; p++)
+        gpu->peak_flops_per_s[p] *= more;
+}
+
+static void more_hbm(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    (void)cluster;
+    gpu->hbm_bytes_per_s *= more;
+}
+
+static void more_memory(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    (void)cluster;
+    gpu->memory_bytes *= more;
+}
+
+static void more_scale_up(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    (void)gpu;
+    cluster->level[0].link.bytes_per_s *= more;
+}
+
+static void more_network(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    (void)gpu;
+    for (int l = 1; l < cluster->levels; l++)
+        cluster->level[l].link.bytes_per_s *= more;
+}
+
+static void less_latency(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    for (int l = 0; l < cluster->levels; l++)
+        cluster->level[l].link.latency_s /= more;
+    for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++)
+        for (int p = 0; p < 3; p++) {
+            gpu->collective[op].a_s[p] /= more;
+            gpu->collective[op].b_s[p] /= more;
+        }
+    gpu->p2p.latency_s /= more;
+}
+
+static void faster_host(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    (void)gpu;
+    cluster->host_speed *= more;
+}
+
+static const struct {
+    const char *resource;
+    void (*change)(plait_cluster *cluster, plait_accelerator *gpu);
+} changes[PLAIT_SENSITIVITIES] = {
+    {"matrix peak", more_peak},        {"HBM bandwidth", more_hbm},
+    {"HBM capacity", more_memory},     {"scale-up bandwidth", more_scale_up},
+    {"network bandwidth", more_network}, {"link latency (less)", less_latency},
+    {"host launch rate", faster_host},
+};
+
+/* With more memory the plan may recompute less: every key but recompute is kept. */
+static unsigned long all_but_recompute(void)
+{
+    unsigned long given = 0;
+
+    for (int i = 0; plait_degrees_keys[i]; i++)
+        if (!text_equal(plait_degrees_keys[i], "recompute"))
+            given |= 1ul << i;
+    return given;
+}
+
+plait_status plait_sensitivities(const plait_problem *problem, const plait_degrees *degrees,
+                                 plait_arena *arena,
+                                 plait_sensitivity found[PLAIT_SENSITIVITIES], plait_error *err)
+{
+    plait_cost today;
+
+    PLAIT_TRY(full_cost(problem, degrees, arena, &today, err));
+    for (int i = 0; i < PLAIT_SENSITIVITIES; i++) {
+        plait_accelerator gpu = *plait_cluster_accelerator(problem->cluster, 0);
+        plait_cluster cluster = *problem->cluster;
+        plait_problem changed = *problem;
+        plait_degrees chosen = *degrees;
+        plait_cost cost;
+
+        changes[i].change(&cluster, &gpu);
+        for (int g = 0; g < cluster.groups; g++)
+            cluster.group[g].accelerator = &gpu;
+        changed.cluster = &cluster;
+        if (changes[i].change == more_memory && today.verdict == PLAIT_FITS)
+            PLAIT_TRY(plait_degrees_complete(&changed, all_but_recompute(), &chosen, arena, err));
+        PLAIT_TRY(full_cost(&changed, &chosen, arena, &cost, err));
+        found[i] = (plait_sensitivity){
+            .resource = changes[i].resource,
+            .step_s = cost.step_s,
+            .gain = today.step_s > 0.0 ? 1.0 - cost.step_s / today.step_s : 0.0,
+        };
+    }
+    return PLAIT_OK;
+}

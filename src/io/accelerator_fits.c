@@ -1,0 +1,291 @@
+/* accelerator_fits.c - fitted constants of an accelerator: what its file has, over its family's */
+#include <string.h>
+
+#include "plait/units.h"
+
+#include "accelerator_private.h"
+
+#define GEMM(member) FIELD_AT(plait_gemm_fit, member)
+static const field gemm_fields[] = {
+    {"emax", .range = JSON_POSITIVE, .most = 1.0, GEMM(emax)},
+    {"k0", .range = JSON_NON_NEGATIVE, GEMM(k0)},
+    {"q", .range = JSON_FRACTION, GEMM(q)},
+    {"r128", .range = JSON_POSITIVE, .most = 2.0, GEMM(r128)},
+    {"r64", .range = JSON_POSITIVE, .most = 2.0, GEMM(r64)},
+    {"r32", .range = JSON_POSITIVE, .most = 2.0, GEMM(r32)},
+    {"eb", .range = JSON_POSITIVE, .most = 1.5, GEMM(eb)},
+    {"t0_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, GEMM(t0_s)},
+    {"p", .range = JSON_POSITIVE, .most = 100.0, GEMM(p)},
+    {"cq", .range = JSON_NON_NEGATIVE, GEMM(cq)},
+    {"measured", .is_bool = true, GEMM(measured)},
+    {.key = NULL},
+};
+
+#define GROUPED(member) FIELD_AT(plait_grouped_fit, member)
+static const field grouped_fields[] = {
+    {"emax", .range = JSON_POSITIVE, .most = 1.0, GROUPED(emax)},
+    {"rs", .range = JSON_POSITIVE, .most = 1.0, GROUPED(rs)},
+    {"k0", .range = JSON_NON_NEGATIVE, GROUPED(k0)},
+    {"eb", .range = JSON_POSITIVE, .most = 1.5, GROUPED(eb)},
+    {"t0_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, GROUPED(t0_s)},
+    {"permute_passes", .range = JSON_NON_NEGATIVE, GROUPED(permute_passes)},
+    {"measured", .is_bool = true, GROUPED(measured)},
+    {.key = NULL},
+};
+
+#define ATTENTION(member) FIELD_AT(plait_attention_fit, member)
+static const field attention_fields[] = {
+    {"s0", .range = JSON_NON_NEGATIVE, ATTENTION(s0)},
+    {"q", .range = JSON_FRACTION, ATTENTION(q)},
+    {"t0_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, ATTENTION(t0_s)},
+    {"backward_ratio", .range = JSON_POSITIVE, .most = 20.0, ATTENTION(backward_ratio)},
+    {"measured", .is_bool = true, ATTENTION(measured)},
+    {.key = NULL},
+};
+
+static const char *const head_widths[] = {"64", "128", "192", "256"};
+
+#define COLLECTIVE(member) FIELD_AT(plait_collective_fit, member)
+static const field collective_fields[] = {
+    {"local_gb_per_s", .range = JSON_POSITIVE, .unit = PLAIT_GB, COLLECTIVE(local_bytes_per_s)},
+    {"nvls_a_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, COLLECTIVE(nvls_a_s)},
+    {"nvls_gb_per_s", .range = JSON_NON_NEGATIVE, .unit = PLAIT_GB, COLLECTIVE(nvls_bytes_per_s)},
+    {"measured", .is_bool = true, COLLECTIVE(measured)},
+    {.key = NULL},
+};
+
+/* The member `key` of an object whose keys are all among `keys`; *child is null without it. */
+static plait_status block_of(const json_cursor *at, const char *key, json_cursor *child,
+                             plait_error *err)
+{
+    if (json_is_null(at)) {
+        *child = *at;
+        return PLAIT_OK;
+    }
+    return json_object_optional(at, key, child, err);
+}
+
+/* The object `key` of the accelerator: keys of `words` from the `from`th on, and "source". */
+static plait_status section_of(const json_cursor *at, const char *key, const char *const *words,
+                               int from, int to, json_cursor *section, plait_error *err)
+{
+    const char *keys[16];
+    int count = 0;
+
+    PLAIT_TRY(json_object_optional(at, key, section, err));
+    if (json_is_null(section))
+        return PLAIT_OK;
+    for (int i = from; i < to; i++)
+        keys[count++] = words[i];
+    keys[count++] = "source";
+    keys[count] = NULL;
+    return json_keys_among(section, keys, err);
+}
+
+/* ---- matrix products ---- */
+
+/* fp16 stands in for bf16 where there is no bf16: the bf16 entry is what prices 16-bit products. */
+static const char *precision_key(const plait_accelerator *out, int precision)
+{
+    return plait_precision_name[precision == PLAIT_BF16 && out->fp16_only ? PLAIT_FP16 : precision];
+}
+
+static plait_status read_gemm(const json_cursor *at, accelerator_family family,
+                              plait_accelerator *out, plait_error *err)
+{
+    json_cursor section, block;
+
+    PLAIT_TRY(section_of(at, "gemm", plait_precision_name, 0, PLAIT_PRECISIONS, &section, err));
+    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
+        plait_gemm_fit *fit = &out->gemm[p];
+
+        *fit = accelerator_default_gemm(family, (plait_precision)p, out->gemm);
+        PLAIT_TRY(block_of(&section, precision_key(out, p), &block, err));
+        if (json_is_null(&block))
+            continue;
+        fit->measured = true;
+        PLAIT_TRY(fields_read(&block, gemm_fields, NULL, fit, err));
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_grouped(const json_cursor *at, accelerator_family family,
+                                 plait_accelerator *out, plait_error *err)
+{
+    json_cursor section, block;
+
+    PLAIT_TRY(
+        section_of(at, "grouped_gemm", plait_precision_name, 0, PLAIT_PRECISIONS, &section, err));
+    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
+        plait_grouped_fit *fit = &out->grouped[p];
+
+        *fit = accelerator_default_grouped(family, (plait_precision)p, out);
+        PLAIT_TRY(block_of(&section, precision_key(out, p), &block, err));
+        if (json_is_null(&block))
+            continue;
+        fit->measured = true;
+        PLAIT_TRY(fields_read(&block, grouped_fields, NULL, fit, err));
+    }
+    return PLAIT_OK;
+}
+
+/* ---- attention ---- */
+
+static plait_status read_width(const json_cursor *widths, int i, double missing, double e[4],
+                               plait_error *err)
+{
+    e[i] = missing;
+    PLAIT_TRY(json_number_optional(widths, head_widths[i], JSON_POSITIVE, &e[i], err));
+    if (e[i] > 1.0)
+        return json_fail_key(widths, head_widths[i], PLAIT_ERROR_RANGE, err,
+                             "expected a fraction of the peak, found %g", e[i]);
+    return PLAIT_OK;
+}
+
+/* {"64": 0.45, "128": 0.58}: a width that is missing has the rate of the next narrower one, and 64
+ * that of 0.9 times 128, as in training runs. */
+static plait_status read_widths(const json_cursor *at, double e[4], plait_error *err)
+{
+    static const char *const keys[] = {"64", "128", "192", "256", NULL};
+    json_cursor widths;
+
+    PLAIT_TRY(json_object_optional(at, "e", &widths, err));
+    if (json_is_null(&widths))
+        return PLAIT_OK;
+    PLAIT_TRY(json_keys_among(&widths, keys, err));
+    PLAIT_TRY(json_number(&widths, "128", JSON_POSITIVE, &e[1], err));
+    PLAIT_TRY(read_width(&widths, 1, e[1], e, err));
+    PLAIT_TRY(read_width(&widths, 0, 0.9 * e[1], e, err));
+    PLAIT_TRY(read_width(&widths, 2, e[1], e, err));
+    return read_width(&widths, 3, e[2], e, err);
+}
+
+static plait_status read_attention(const json_cursor *at, accelerator_family family,
+                                   plait_accelerator *out, plait_error *err)
+{
+    static const char *const also[] = {"e", NULL};
+    json_cursor section, block;
+
+    PLAIT_TRY(section_of(at, "attention", plait_attention_kernel_name, PLAIT_ATTENTION_FLASH,
+                         PLAIT_ATTENTION_KERNELS, &section, err));
+    for (int k = 0; k < PLAIT_ATTENTION_KERNELS; k++) {
+        plait_attention_fit *fit = &out->attention[k];
+
+        *fit = accelerator_default_attention(family, (plait_attention_kernel)k);
+        PLAIT_TRY(block_of(&section, plait_attention_kernel_name[k], &block, err));
+        if (json_is_null(&block))
+            continue;
+        fit->measured = true;
+        PLAIT_TRY(fields_read(&block, attention_fields, also, fit, err));
+        PLAIT_TRY(read_widths(&block, fit->e, err));
+    }
+    return PLAIT_OK;
+}
+
+/* ---- collectives ---- */
+
+static plait_status read_collective(const json_cursor *at, plait_collective_fit *fit,
+                                    plait_error *err)
+{
+    static const char *const also[] = {"a_us", "b_us", "bus_gb_per_s", NULL};
+
+    PLAIT_TRY(fields_read(at, collective_fields, also, fit, err));
+    PLAIT_TRY(fields_read_array(at, "a_us", JSON_NON_NEGATIVE, PLAIT_US, 3, fit->a_s, err));
+    PLAIT_TRY(fields_read_array(at, "b_us", JSON_NON_NEGATIVE, PLAIT_US, 3, fit->b_s, err));
+    return fields_read_array(at, "bus_gb_per_s", JSON_POSITIVE, PLAIT_GB, 3, fit->bytes_per_s, err);
+}
+
+static plait_status read_collectives(const json_cursor *at, bool pcie, plait_accelerator *out,
+                                     plait_error *err)
+{
+    const double bus = accelerator_default_ring_share(pcie) * out->scale_up_bytes_per_s;
+    json_cursor section, block;
+
+    PLAIT_TRY(section_of(at, "collectives", plait_collective_name, 0, PLAIT_FITTED_COLLECTIVES,
+                         &section, err));
+    for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++) {
+        plait_collective_fit *fit = &out->collective[op];
+
+        *fit = accelerator_default_collective((plait_collective_op)op, bus, out->hbm_bytes_per_s);
+        PLAIT_TRY(block_of(&section, plait_collective_name[op], &block, err));
+        if (json_is_null(&block))
+            continue;
+        fit->measured = true;
+        PLAIT_TRY(read_collective(&block, fit, err));
+    }
+    return PLAIT_OK;
+}
+
+plait_status accelerator_read_fits(const json_cursor *at, accelerator_family family, bool pcie,
+                                   plait_accelerator *out, plait_error *err)
+{
+    PLAIT_TRY(read_gemm(at, family, out, err));
+    PLAIT_TRY(read_grouped(at, family, out, err));
+    PLAIT_TRY(read_attention(at, family, out, err));
+    return read_collectives(at, pcie, out, err);
+}
+
+/* ---- writing ---- */
+
+static void write_block(json_writer *json, const char *key, const field *fields, const void *block)
+{
+    json_write_key(json, key);
+    json_begin_object(json);
+    fields_write(json, fields, block);
+    json_end_object(json);
+}
+
+static void write_gemms(json_writer *json, const plait_accelerator *accelerator)
+{
+    json_write_key(json, "gemm");
+    json_begin_object(json);
+    for (int p = accelerator->fp16_only; p < PLAIT_PRECISIONS; p++)
+        write_block(json, plait_precision_name[p], gemm_fields, &accelerator->gemm[p]);
+    json_end_object(json);
+    json_write_key(json, "grouped_gemm");
+    json_begin_object(json);
+    for (int p = accelerator->fp16_only; p < PLAIT_PRECISIONS; p++)
+        write_block(json, plait_precision_name[p], grouped_fields, &accelerator->grouped[p]);
+    json_end_object(json);
+}
+
+static void write_attention(json_writer *json, const plait_attention_fit *fit)
+{
+    json_begin_object(json);
+    json_write_key(json, "e");
+    json_begin_object(json);
+    for (int i = 0; i < 4; i++)
+        json_member_number(json, head_widths[i], fit->e[i]);
+    json_end_object(json);
+    fields_write(json, attention_fields, fit);
+    json_end_object(json);
+}
+
+static void write_collective(json_writer *json, const plait_collective_fit *fit)
+{
+    json_begin_object(json);
+    fields_write_array(json, "a_us", PLAIT_US, 3, fit->a_s);
+    fields_write_array(json, "b_us", PLAIT_US, 3, fit->b_s);
+    fields_write_array(json, "bus_gb_per_s", PLAIT_GB, 3, fit->bytes_per_s);
+    fields_write(json, collective_fields, fit);
+    json_end_object(json);
+}
+
+void accelerator_write_fits(json_writer *json, const plait_accelerator *accelerator)
+{
+    write_gemms(json, accelerator);
+    json_write_key(json, "attention");
+    json_begin_object(json);
+    for (int k = PLAIT_ATTENTION_FLASH; k < PLAIT_ATTENTION_KERNELS; k++) {
+        json_write_key(json, plait_attention_kernel_name[k]);
+        write_attention(json, &accelerator->attention[k]);
+    }
+    json_end_object(json);
+    json_write_key(json, "collectives");
+    json_begin_object(json);
+    for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++) {
+        json_write_key(json, plait_collective_name[op]);
+        write_collective(json, &accelerator->collective[op]);
+    }
+    json_end_object(json);
+}

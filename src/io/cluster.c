@@ -1,0 +1,326 @@
+/* cluster.c - a cluster as JSON: what a node is, and the levels of links from the GPU outwards */
+#include <limits.h>
+#include <string.h>
+
+#include "plait/data.h"
+#include "plait/units.h"
+
+#include "accelerator_private.h"
+#include "cluster_private.h"
+#include "cluster_write.h"
+#include "text.h"
+
+#define LEVEL(member) FIELD_AT(plait_level, member)
+static const field level_fields[] = {
+    {"bandwidth_gb_per_s", JSON_POSITIVE, .most = 1e6, .unit = PLAIT_GB, .required = true,
+     LEVEL(link.bytes_per_s)},
+    {"latency_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, .required = true,
+     LEVEL(link.latency_s)},
+    {"efficiency", JSON_POSITIVE, .most = 1.0, LEVEL(efficiency)},
+    {"ramp_mb", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_MB, LEVEL(ramp_bytes)},
+    {"oversubscription", JSON_POSITIVE, .most = 1e6, LEVEL(oversubscription)},
+    {.key = NULL},
+};
+
+static const field power_fields[] = {
+    {"node_overhead_w", JSON_NON_NEGATIVE, .most = 1e9, FIELD_AT(plait_cluster, node_overhead_w)},
+    {"pue", JSON_POSITIVE, .most = 10.0, FIELD_AT(plait_cluster, pue)},
+    {.key = NULL},
+};
+
+static const char *const level_kind_name[] = {"switch", "mesh", "torus", NULL};
+
+/* ---- levels ---- */
+
+static plait_status read_torus(const json_cursor *at, plait_level *level, plait_error *err)
+{
+    json_cursor list, axis;
+    int nodes = 1;
+
+    PLAIT_TRY(json_array(at, "torus", &list, err));
+    if (json_count(&list) != 3)
+        return json_fail(&list, PLAIT_ERROR_SCHEMA, err, "expected 3 numbers, found %zu",
+                         json_count(&list));
+    for (bool more = json_first(&list, &axis); more; more = json_next(&axis)) {
+        PLAIT_TRY(json_as_int(&axis, 1, 1024, &level->torus[axis.index], err));
+        nodes *= level->torus[axis.index];
+    }
+    if (nodes != level->gpus)
+        return json_fail(&list, PLAIT_ERROR_RANGE, err,
+                         "expected a product of the level's %d GPUs, found %d", level->gpus, nodes);
+    return PLAIT_OK;
+}
+
+static plait_status read_level(const json_cursor *at, plait_arena *arena, plait_level *level,
+                               plait_error *err)
+{
+    static const char *const also[] = {"name", "kind", "gpus", "torus", NULL};
+    int kind = PLAIT_LEVEL_SWITCH;
+
+    *level =
+        (plait_level){.name = "links", .gpus = INT_MAX, .efficiency = 1.0, .oversubscription = 1.0};
+    PLAIT_TRY(fields_read(at, level_fields, also, level, err));
+    PLAIT_TRY(json_string_optional(at, "name", arena, &level->name, err));
+    PLAIT_TRY(json_word_optional(at, "kind", level_kind_name, &kind, err));
+    PLAIT_TRY(json_int_optional(at, "gpus", 1, CLUSTER_MAX_GPUS, &level->gpus, err));
+    level->kind = (plait_level_kind)kind;
+    if (level->oversubscription < 1.0)
+        return json_fail_key(at, "oversubscription", PLAIT_ERROR_RANGE, err,
+                             "expected at least 1, found %g", level->oversubscription);
+    if (level->kind == PLAIT_LEVEL_TORUS)
+        return read_torus(at, level, err);
+    if (json_has(at, "torus"))
+        return json_fail_key(at, "torus", PLAIT_ERROR_SCHEMA, err,
+                             "expected it only where kind is torus");
+    return PLAIT_OK;
+}
+
+/* Levels nest: each joins a whole number of the ones before. */
+static plait_status check_nesting(const json_cursor *at, const plait_level *inner,
+                                  const plait_level *level, plait_error *err)
+{
+    if (level->gpus <= inner->gpus)
+        return json_fail_key(at, "gpus", PLAIT_ERROR_RANGE, err,
+                             "expected more than the %d GPUs of the level before, found %d",
+                             inner->gpus, level->gpus);
+    if (level->gpus != INT_MAX && level->gpus % inner->gpus != 0)
+        return json_fail_key(at, "gpus", PLAIT_ERROR_RANGE, err,
+                             "expected a multiple of the %d GPUs of the level before, found %d",
+                             inner->gpus, level->gpus);
+    return PLAIT_OK;
+}
+
+static plait_status read_levels(const json_cursor *at, plait_arena *arena, plait_cluster *out,
+                                plait_error *err)
+{
+    json_cursor list, level;
+
+    PLAIT_TRY(json_array(at, "levels", &list, err));
+    if (json_count(&list) < 1 || json_count(&list) > PLAIT_MAX_LEVELS)
+        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected 1 to %d levels, found %zu",
+                         PLAIT_MAX_LEVELS, json_count(&list));
+    for (bool more = json_first(&list, &level); more; more = json_next(&level)) {
+        plait_level *read = &out->level[level.index];
+
+        PLAIT_TRY(read_level(&level, arena, read, err));
+        if (level.index > 0)
+            PLAIT_TRY(check_nesting(&level, read - 1, read, err));
+    }
+    out->levels = (int)json_count(&list);
+    return PLAIT_OK;
+}
+
+/* ---- nodes ---- */
+
+/* A name, or the accelerator itself. A path would depend on where the program runs. */
+static plait_status read_accelerator(const json_cursor *at, plait_arena *arena,
+                                     const plait_accelerator **out, plait_error *err)
+{
+    plait_accelerator *accelerator = plait_arena_alloc(arena, 1, sizeof *accelerator);
+    plait_error unknown;
+    const char *name;
+    json_cursor value;
+
+    if (accelerator == NULL)
+        return plait_fail_nomem(err);
+    *out = accelerator;
+    PLAIT_TRY(json_value(at, "accelerator", &value, err));
+    if (json_is_object(&value))
+        return accelerator_read(&value, arena, accelerator, err);
+
+    PLAIT_TRY(json_as_string(&value, arena, &name, err));
+    if (text_ends_with(name, ".json") || strchr(name, '/') != NULL)
+        return json_fail(&value, PLAIT_ERROR_RANGE, err,
+                         "expected the name of an accelerator or the accelerator itself, found a "
+                         "path");
+    if (plait_data_find(PLAIT_DATA_ACCELERATORS, name, arena, &name, &unknown) != PLAIT_OK)
+        return json_fail(&value, unknown.status, err, "%s", unknown.message);
+    return plait_accelerator_load(name, arena, accelerator, err);
+}
+
+static plait_status read_group(const json_cursor *at, plait_arena *arena, plait_node_group *group,
+                               plait_error *err)
+{
+    *group = (plait_node_group){0};
+    PLAIT_TRY(read_accelerator(at, arena, &group->accelerator, err));
+    PLAIT_TRY(json_int(at, "gpus_per_node", 1, CLUSTER_MAX_NODE, &group->gpus_per_node, err));
+    return json_int_optional(at, "nodes", 1, CLUSTER_MAX_NODES, &group->nodes, err);
+}
+
+static plait_status read_groups(const json_cursor *list, plait_arena *arena, plait_cluster *out,
+                                plait_error *err)
+{
+    static const char *const keys[] = {"accelerator", "gpus_per_node", "nodes", "source", NULL};
+    json_cursor group;
+
+    if (json_count(list) < 1 || json_count(list) > PLAIT_MAX_NODE_GROUPS)
+        return json_fail(list, PLAIT_ERROR_RANGE, err, "expected 1 to %d groups, found %zu",
+                         PLAIT_MAX_NODE_GROUPS, json_count(list));
+    for (bool more = json_first(list, &group); more; more = json_next(&group)) {
+        if (group.index > 0 && out->group[group.index - 1].nodes == 0)
+            return json_fail(&group, PLAIT_ERROR_RANGE, err,
+                             "expected nothing behind a group without a number of nodes");
+        PLAIT_TRY(json_keys_among(&group, keys, err));
+        PLAIT_TRY(read_group(&group, arena, &out->group[group.index], err));
+    }
+    out->groups = (int)json_count(list);
+    return PLAIT_OK;
+}
+
+static plait_status read_nodes(const json_cursor *at, plait_arena *arena, plait_cluster *out,
+                               plait_error *err)
+{
+    static const char *const single[] = {"accelerator", "gpus_per_node", "nodes"};
+    json_cursor list;
+
+    PLAIT_TRY(json_array_optional(at, "groups", &list, err));
+    if (json_is_null(&list)) {
+        out->groups = 1;
+        return read_group(at, arena, &out->group[0], err);
+    }
+    for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
+        if (json_has(at, single[i]))
+            return json_fail_key(at, single[i], PLAIT_ERROR_SCHEMA, err,
+                                 "expected it inside groups, where there are groups");
+    return read_groups(&list, arena, out, err);
+}
+
+/* GPUs of all groups; 0 when a group has no end. */
+static plait_status count_gpus(const json_cursor *at, plait_cluster *out, plait_error *err)
+{
+    int64_t gpus = 0;
+
+    for (int g = 0; g < out->groups; g++) {
+        if (out->group[g].nodes == 0)
+            return PLAIT_OK;
+        gpus += (int64_t)out->group[g].nodes * out->group[g].gpus_per_node;
+    }
+    if (gpus > CLUSTER_MAX_GPUS)
+        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at most %d GPUs, found %lld",
+                         CLUSTER_MAX_GPUS, (long long)gpus);
+    out->gpus = (int)gpus;
+    return PLAIT_OK;
+}
+
+/* The outermost level must reach every GPU. */
+static plait_status check_reach(const json_cursor *at, const plait_cluster *cluster,
+                                plait_error *err)
+{
+    const int reach = cluster->level[cluster->levels - 1].gpus;
+
+    if (reach == INT_MAX || (cluster->gpus > 0 && cluster->gpus <= reach))
+        return PLAIT_OK;
+    return json_fail_key(at, "levels", PLAIT_ERROR_RANGE, err,
+                         "expected a last level that joins all GPUs (no \"gpus\"), found one of %d",
+                         reach);
+}
+
+plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_cluster *out,
+                          plait_error *err)
+{
+    static const char *const keys[] = {
+        "name",   "source", "accelerator", "gpus_per_node", "nodes",
+        "groups", "levels", "power",       "host_speed",    NULL,
+    };
+
+    *out = (plait_cluster){.source = "", .host_speed = 1.0};
+    PLAIT_TRY(json_keys_among(at, keys, err));
+    PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
+    PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
+    PLAIT_TRY(read_nodes(at, arena, out, err));
+    PLAIT_TRY(count_gpus(at, out, err));
+    PLAIT_TRY(read_levels(at, arena, out, err));
+    PLAIT_TRY(check_reach(at, out, err));
+    out->node_overhead_w = CLUSTER_GPU_OVERHEAD_W * out->group[0].gpus_per_node;
+    out->pue = CLUSTER_PUE;
+    PLAIT_TRY(fields_read_optional(at, "power", power_fields, out, err));
+    return json_number_optional(at, "host_speed", JSON_POSITIVE, &out->host_speed, err);
+}
+
+static plait_status read_document(const json_document *doc, plait_arena *arena, plait_cluster *out,
+                                  plait_error *err)
+{
+    const json_cursor root = json_document_root(doc);
+
+    return cluster_read(&root, arena, out, err);
+}
+
+plait_status plait_cluster_load(const char *path, plait_arena *arena, plait_cluster *out,
+                                plait_error *err)
+{
+    json_document doc;
+    plait_status status;
+
+    PLAIT_TRY(json_document_read(path, arena, &doc, err));
+    status = read_document(&doc, arena, out, err);
+    json_document_free(&doc);
+    return status;
+}
+
+plait_status plait_cluster_parse(const char *text, size_t length, const char *name,
+                                 plait_arena *arena, plait_cluster *out, plait_error *err)
+{
+    json_document doc;
+    plait_status status;
+
+    PLAIT_TRY(json_document_parse(text, length, name, arena, &doc, err));
+    status = read_document(&doc, arena, out, err);
+    json_document_free(&doc);
+    return status;
+}
+
+/* ---- writing ---- */
+
+static void write_group(json_writer *json, const plait_node_group *group)
+{
+    json_begin_object(json);
+    json_write_key(json, "accelerator");
+    accelerator_write(json, group->accelerator);
+    json_member_int64(json, "gpus_per_node", group->gpus_per_node);
+    if (group->nodes > 0)
+        json_member_int64(json, "nodes", group->nodes);
+    json_end_object(json);
+}
+
+static void write_level(json_writer *json, const plait_level *level)
+{
+    json_begin_object(json);
+    json_member_string(json, "name", level->name);
+    json_member_string(json, "kind", level_kind_name[level->kind]);
+    if (level->gpus < INT_MAX)
+        json_member_int64(json, "gpus", level->gpus);
+    else
+        json_member_null(json, "gpus");
+    if (level->kind == PLAIT_LEVEL_TORUS) {
+        json_write_key(json, "torus");
+        json_begin_row(json);
+        for (int axis = 0; axis < 3; axis++)
+            json_write_int64(json, level->torus[axis]);
+        json_end_array(json);
+    }
+    fields_write(json, level_fields, level);
+    json_end_object(json);
+}
+
+void cluster_write(json_writer *json, const plait_cluster *cluster)
+{
+    json_begin_object(json);
+    json_member_string(json, "name", cluster->name);
+    json_member_string(json, "source", cluster->source);
+    json_write_key(json, "groups");
+    json_begin_array(json);
+    for (int g = 0; g < cluster->groups; g++)
+        write_group(json, &cluster->group[g]);
+    json_end_array(json);
+    json_write_key(json, "levels");
+    json_begin_array(json);
+    for (int l = 0; l < cluster->levels; l++)
+        write_level(json, &cluster->level[l]);
+    json_end_array(json);
+    json_write_key(json, "power");
+    json_begin_object(json);
+    fields_write(json, power_fields, cluster);
+    json_end_object(json);
+    json_member_number(json, "host_speed", cluster->host_speed);
+    json_end_object(json);
+}

@@ -1,0 +1,58 @@
+/* fields.h - blocks of plain numbers and switches in JSON, by a table that reader and writer share
+ *
+ *     static const field link_fields[] = {
+ *         {"latency_us", JSON_POSITIVE, .unit = PLAIT_US, FIELD_AT(plait_link, latency_s)},
+ *         {.key = NULL},
+ *     };
+ *     PLAIT_TRY(fields_read(&at, link_fields, NULL, &link, err));
+ *
+ * Each block may also have a "source", which is for its human readers.
+ */
+#ifndef FIELDS_H
+#define FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "json.h"
+#include "json_write.h"
+
+typedef struct field {
+    const char *key;
+    json_range range;
+    double most;   /* largest number allowed; 0: any */
+    double unit;   /* what one unit of the key is in base units; 0: 1 */
+    bool required; /* else what the struct holds before stays */
+    bool is_bool;  /* a bool, else a double */
+    size_t offset;
+} field;
+
+#define FIELD_AT(type, member) .offset = offsetof(type, member)
+
+/**
+ * Reads the block at the cursor.
+ *
+ * @param also  other keys that the caller reads itself, ended by NULL; may be NULL
+ * @param out   the struct that the offsets are in, filled with the defaults
+ */
+plait_status fields_read(const json_cursor *at, const field *fields, const char *const *also,
+                         void *out, plait_error *err) PLAIT_MUST_CHECK;
+
+/** The same for a member that may be missing. */
+plait_status fields_read_optional(const json_cursor *at, const char *key, const field *fields,
+                                  void *out, plait_error *err) PLAIT_MUST_CHECK;
+
+/** Writes the members of the block, without the braces around them. */
+void fields_write(json_writer *json, const field *fields, const void *block);
+
+/** A number with its unit taken out, without the digits that the division makes up. */
+void fields_write_number(json_writer *json, const char *key, double number, double unit);
+
+/** An array of exactly `count` numbers; *out stays as it is when the member is missing. */
+plait_status fields_read_array(const json_cursor *at, const char *key, json_range range,
+                               double unit, size_t count, double *out,
+                               plait_error *err) PLAIT_MUST_CHECK;
+void fields_write_array(json_writer *json, const char *key, double unit, size_t count,
+                        const double *numbers);
+
+#endif

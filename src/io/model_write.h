@@ -1,0 +1,15 @@
+/* model_write.h - a model as a plait model file */
+#ifndef MODEL_WRITE_H
+#define MODEL_WRITE_H
+
+#include "plait/model.h"
+
+#include "json_write.h"
+
+/**
+ * Writes a model as one JSON object in the format of models/README.md, every key spelled out, so
+ * that reading it back gives the same model, wherever it came from.
+ */
+void model_write(json_writer *json, const plait_model *model);
+
+#endif

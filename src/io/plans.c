@@ -1,0 +1,326 @@
+/* plans.c - reading a document of plans back */
+#include "plans.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cluster_private.h"
+#include "json.h"
+#include "model_private.h"
+#include "text.h"
+
+// clang-format off: one key a line would hide the lists
+/* Keys of a PLAN that are degrees. */
+static const char *const degree_keys[] = {
+    "tp",   "sp",          "pp",  "vpp",       "cp",       "cp_comm",   "ep",    "etp",
+    "zero", "shard_group", "mbs", "recompute", "schedule", "grad_sync", "split", NULL};
+
+/* All of them: those that follow from others are named too, so that a misspelt one is refused. */
+static const char *const plan_keys[] = {"rank",
+                                        "verdict",
+                                        "why",
+                                        "tp",
+                                        "sp",
+                                        "pp",
+                                        "vpp",
+                                        "cp",
+                                        "cp_comm",
+                                        "ep",
+                                        "etp",
+                                        "dp",
+                                        "zero",
+                                        "shard_group",
+                                        "mbs",
+                                        "gbs",
+                                        "microbatches",
+                                        "recompute",
+                                        "schedule",
+                                        "grad_sync",
+                                        "fusion",
+                                        "precision",
+                                        "attention",
+                                        "runtime",
+                                        "split",
+                                        "order",
+                                        "settings",
+                                        "stages",
+                                        "step_s",
+                                        "step_low_s",
+                                        "step_high_s",
+                                        "tokens_per_s_per_gpu",
+                                        "model_tflops_per_gpu",
+                                        "mfu",
+                                        "hfu",
+                                        "cost_usd",
+                                        "energy_j",
+                                        "time",
+                                        "memory",
+                                        "communication",
+                                        NULL};
+// clang-format on
+
+unsigned long plans_key_bit(const char *key)
+{
+    const int index = text_index(key, plait_degrees_keys);
+
+    return index < 0 ? 0 : 1UL << index;
+}
+
+/* ---- degrees ---- */
+
+static plait_status degree_text(const json_cursor *at, plait_arena *arena, const char **text,
+                                plait_error *err)
+{
+    int number;
+
+    if (json_is_string(at))
+        return json_as_string(at, arena, text, err);
+    PLAIT_TRY(json_as_int(at, 0, INT_MAX, &number, err));
+    *text = plait_arena_printf(arena, "%d", number);
+    return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+static plait_status read_degree(const json_cursor *plan, const char *key, plait_arena *arena,
+                                plans_entry *out, plait_error *err)
+{
+    const char *text;
+    json_cursor at;
+    plait_error inner;
+
+    PLAIT_TRY(json_value_optional(plan, key, &at, err));
+    if (json_is_null(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(degree_text(&at, arena, &text, err));
+    if (plait_degrees_set(&out->degrees, key, text, &inner) != PLAIT_OK)
+        return json_fail(&at, inner.status, err, "%s", inner.message);
+    out->given |= plans_key_bit(key);
+    return PLAIT_OK;
+}
+
+static bool same_axes(const plait_axis *a, const int *b)
+{
+    for (int i = 0; i < PLAIT_AXES; i++)
+        if ((int)a[i] != b[i])
+            return false;
+    return true;
+}
+
+/* ["tp", "cp", "dp", "pp"], innermost first */
+static plait_status read_order(const json_cursor *plan, plans_entry *out, plait_error *err)
+{
+    json_cursor axes, at;
+    int axis[PLAIT_AXES], count = 0;
+
+    PLAIT_TRY(json_array_optional(plan, "order", &axes, err));
+    if (json_is_null(&axes))
+        return PLAIT_OK;
+    if (json_count(&axes) != PLAIT_AXES)
+        return json_fail(&axes, PLAIT_ERROR_SCHEMA, err, "expected %d axes, found %zu", PLAIT_AXES,
+                         json_count(&axes));
+    for (bool more = json_first(&axes, &at); more; more = json_next(&at))
+        PLAIT_TRY(json_as_word(&at, plait_axis_name, &axis[count++], err));
+    for (int order = 0; order < PLAIT_ORDERS; order++) {
+        if (!same_axes(plait_order_axes((plait_order)order), axis))
+            continue;
+        out->degrees.order = (unsigned char)order;
+        out->given |= plans_key_bit("order");
+        return PLAIT_OK;
+    }
+    return json_fail(&axes, PLAIT_ERROR_RANGE, err,
+                     "expected tp, cp, dp, pp or tp, cp, pp, dp, found another order");
+}
+
+/* Fused collectives have no price yet: only a plan without them can be read. */
+static plait_status check_fusion(const json_cursor *plan, plait_error *err)
+{
+    static const char *const words[] = {"none", "auto", NULL};
+    int word;
+
+    return json_word_optional(plan, "fusion", words, &word, err);
+}
+
+static plait_status check_stages(const json_cursor *plan, plait_error *err)
+{
+    static const char *const keys[] = {"chunks",       "mesh",      "logical_mesh", "recompute",
+                                       "memory_bytes", "forward_s", "backward_s",   NULL};
+    json_cursor stages, at;
+
+    PLAIT_TRY(json_array_optional(plan, "stages", &stages, err));
+    for (bool more = json_first(&stages, &at); more; more = json_next(&at))
+        PLAIT_TRY(json_keys_among(&at, keys, err));
+    return PLAIT_OK;
+}
+
+/* A file without a job may still say how many GPUs its degrees make up. */
+static plait_status read_world(const json_cursor *plan, plans_entry *out, plait_error *err)
+{
+    const unsigned long all = plans_key_bit("tp") | plans_key_bit("pp") | plans_key_bit("cp");
+    int dp = 0;
+    double world;
+
+    PLAIT_TRY(json_int_optional(plan, "dp", 0, INT_MAX, &dp, err));
+    world = (double)dp * out->degrees.tp * out->degrees.pp * out->degrees.cp;
+    if (out->gpus == 0 && (out->given & all) == all && world <= INT_MAX)
+        out->gpus = (int)world;
+    return PLAIT_OK;
+}
+
+static plait_status read_plan(const json_cursor *plan, plait_arena *arena, plans_entry *out,
+                              plait_error *err)
+{
+    PLAIT_TRY(json_keys_among(plan, plan_keys, err));
+    out->degrees = plait_degrees_init();
+    for (const char *const *key = degree_keys; *key != NULL; key++)
+        PLAIT_TRY(read_degree(plan, *key, arena, out, err));
+    PLAIT_TRY(read_order(plan, out, err));
+    PLAIT_TRY(check_fusion(plan, err));
+    PLAIT_TRY(check_stages(plan, err));
+    return read_world(plan, out, err);
+}
+
+/* ---- the question ---- */
+
+static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_entry *out,
+                             plait_error *err)
+{
+    static const char *const keys[] = {"seq",     "gbs",       "gpus", "precision",
+                                       "runtime", "attention", NULL};
+    json_cursor at;
+
+    out->precision = out->attention = -1;
+    PLAIT_TRY(json_object_optional(root, "job", &at, err));
+    if (json_is_null(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(json_keys_among(&at, keys, err));
+    PLAIT_TRY(json_int_optional(&at, "seq", 1, MODEL_MAX_SEQ, &out->seq, err));
+    PLAIT_TRY(json_int_optional(&at, "gbs", 1, INT_MAX, &out->gbs, err));
+    PLAIT_TRY(json_int_optional(&at, "gpus", 1, INT_MAX, &out->gpus, err));
+    PLAIT_TRY(json_word_optional(&at, "precision", plait_precision_name, &out->precision, err));
+    PLAIT_TRY(json_string_optional(&at, "runtime", arena, &out->runtime, err));
+    return json_word_optional(&at, "attention", plait_attention_kernel_name, &out->attention, err);
+}
+
+static plait_status read_model(const json_cursor *root, plait_arena *arena, plans_entry *out,
+                               plait_error *err)
+{
+    plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
+    json_cursor at;
+
+    if (model == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(json_object_optional(root, "model", &at, err));
+    if (json_is_null(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(model_read_plait(&at, arena, model, err));
+    out->model = model;
+    return PLAIT_OK;
+}
+
+static plait_status read_cluster(const json_cursor *root, plait_arena *arena, plans_entry *out,
+                                 plait_error *err)
+{
+    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
+    json_cursor at;
+
+    if (cluster == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(json_object_optional(root, "cluster", &at, err));
+    if (json_is_null(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(cluster_read(&at, arena, cluster, err));
+    out->cluster = cluster;
+    return PLAIT_OK;
+}
+
+/* ---- which plan ---- */
+
+/* The rank that a plan states, or its place in the list. */
+static plait_status rank_of(const json_cursor *plan, int *rank, plait_error *err)
+{
+    *rank = plan->index < INT_MAX ? (int)plan->index + 1 : INT_MAX;
+    PLAIT_TRY(json_as_object(plan, err));
+    return json_int_optional(plan, "rank", 1, INT_MAX, rank, err);
+}
+
+static plait_status find_plan(const json_cursor *plans, int rank, json_cursor *plan,
+                              plait_error *err)
+{
+    int found, last = 0;
+
+    if (json_count(plans) == 0)
+        return json_fail(plans, PLAIT_ERROR_RANGE, err, "expected a plan, found none");
+    for (bool more = json_first(plans, plan); more; more = json_next(plan)) {
+        PLAIT_TRY(rank_of(plan, &found, err));
+        if (found == rank || rank == 0)
+            return PLAIT_OK;
+        last = found > last ? found : last;
+    }
+    return json_fail(plans, PLAIT_ERROR_RANGE, err, "expected a rank from 1 to %d, found %d", last,
+                     rank);
+}
+
+static plait_status read_document(const json_document *doc, int rank, plait_arena *arena,
+                                  plans_entry *out, plait_error *err)
+{
+    static const char *const keys[] = {"plait",       "model",   "cluster", "job",
+                                       "search",      "plans",   "front",   "closest",
+                                       "relaxations", "explain", NULL};
+    const json_cursor root = json_document_root(doc);
+    json_cursor plans, plan;
+
+    PLAIT_TRY(json_keys_among(&root, keys, err));
+    PLAIT_TRY(json_array(&root, "plans", &plans, err));
+    PLAIT_TRY(find_plan(&plans, rank, &plan, err));
+    PLAIT_TRY(rank_of(&plan, &out->rank, err));
+    out->where = plait_arena_printf(arena, "%s:/plans/%zu", doc->name, plan.index);
+    if (out->where == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(read_model(&root, arena, out, err));
+    PLAIT_TRY(read_cluster(&root, arena, out, err));
+    PLAIT_TRY(read_job(&root, arena, out, err));
+    return read_plan(&plan, arena, out, err);
+}
+
+plait_status plans_parse(const char *text, size_t length, const char *name, int rank,
+                         plait_arena *arena, plans_entry *out, plait_error *err)
+{
+    json_document doc;
+    plait_status status;
+
+    *out = (plans_entry){0};
+    PLAIT_TRY(json_document_parse(text, length, name, arena, &doc, err));
+    status = read_document(&doc, rank, arena, out, err);
+    json_document_free(&doc);
+    return status;
+}
+
+/* "plans.json:3" is plan 3 of plans.json, unless there is a file of that name. */
+static int cut_rank(char *path)
+{
+    char *const colon = strrchr(path, ':');
+    int rank;
+
+    if (colon == NULL || access(path, F_OK) == 0 || !text_parse_int(colon + 1, 1, INT_MAX, &rank))
+        return 0;
+    *colon = '\0';
+    return rank;
+}
+
+plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, plait_error *err)
+{
+    char *file = plait_arena_text(arena, path);
+    json_document doc;
+    plait_status status;
+    int rank;
+
+    *out = (plans_entry){0};
+    if (file == NULL)
+        return plait_fail_nomem(err);
+    rank = cut_rank(file);
+    PLAIT_TRY(json_document_read(file, arena, &doc, err));
+    status = read_document(&doc, rank, arena, out, err);
+    json_document_free(&doc);
+    return status;
+}

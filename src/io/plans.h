@@ -1,0 +1,51 @@
+/* plans.h - a plan out of a file that `plait search -o` or `plait eval --json` wrote
+ *
+ * The file repeats the question that its plans answer, so it is enough by itself. What an imported
+ * file does not know is null there and 0, -1 or NULL here; whoever needs it asks for it. Numbers
+ * that follow from the plan (times, memory, stages) are not read: they are priced anew.
+ *
+ * Left out: plans whose stages differ in degrees.
+ */
+#ifndef PLANS_H
+#define PLANS_H
+
+#include "plait/cluster.h"
+#include "plait/job.h"
+#include "plait/model.h"
+#include "plait/plan.h"
+
+/** One plan and its question. */
+typedef struct plans_entry {
+    const char *where; /* "plans.json:/plans/1", for messages */
+    int rank;
+    const plait_model *model;     /* NULL: not given */
+    const plait_cluster *cluster; /* NULL: not given; no GPUs are taken of it yet */
+    const char *runtime;          /* a name; NULL: not given */
+    int seq;                      /* 0: not given, as the next two */
+    int gbs;
+    int gpus;
+    int precision; /* plait_precision; -1: not given */
+    int attention; /* plait_attention_kernel; -1: not given */
+    plait_degrees degrees;
+    unsigned long given; /* a bit per entry of plait_degrees_keys */
+} plans_entry;
+
+/**
+ * Load one plan.
+ *
+ * @param path  PATH or PATH:RANK; without a rank the first plan. A file whose name ends like a rank
+ *              is taken by its name.
+ * @param out   lives in `arena`
+ */
+PLAIT_MUST_CHECK plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out,
+                                         plait_error *err);
+
+/** The same from text; `name` stands for the file in messages. Rank 0: the first plan. */
+PLAIT_MUST_CHECK plait_status plans_parse(const char *text, size_t length, const char *name,
+                                          int rank, plait_arena *arena, plans_entry *out,
+                                          plait_error *err);
+
+/** The bit of one key in plans_entry.given; 0 when plait_degrees_keys has no such key. */
+unsigned long plans_key_bit(const char *key);
+
+#endif

@@ -1,0 +1,272 @@
+/* degrees.c - one point of the plan space: its keys as text, and what follows from them */
+#include <stdio.h>
+#include <string.h>
+
+#include "plait/plan.h"
+#include "text.h"
+
+enum { MAX_DEGREE = 1 << 24 };
+
+const char *const plait_degrees_keys[] = {
+    "tp",  "sp",        "cp",   "cp_comm", "pp",       "vpp",   "ep",    "etp", "dp",
+    "zero", "shard_group", "mbs", "recompute", "schedule", "split", "order", "grad_sync", "fusion",
+    NULL,
+};
+
+plait_degrees plait_degrees_init(void)
+{
+    return (plait_degrees){
+        .tp = 1,
+        .cp = 1,
+        .pp = 1,
+        .vpp = 1,
+        .ep = 1,
+        .etp = 1,
+        .dp = 1,
+        .mbs = 1,
+        .shard_group = 1,
+        .schedule = PLAIT_1F1B,
+        .grad_sync = PLAIT_SYNC_BUCKETED,
+    };
+}
+
+int plait_degrees_dp(int gpus, int tp, int pp, int cp)
+{
+    const int64_t model = (int64_t)tp * pp * cp;
+
+    return model > 0 && gpus % model == 0 ? (int)(gpus / model) : 0;
+}
+
+int plait_degrees_microbatches(const plait_degrees *degrees, int gbs)
+{
+    const int64_t sequences = (int64_t)degrees->dp * degrees->mbs;
+
+    return sequences > 0 && gbs % sequences == 0 ? (int)(gbs / sequences) : 0;
+}
+
+// ---- values from text ----------------------------------------------------------------------
+
+static plait_status expect(plait_error *err, const char *key, const char *what, const char *found)
+{
+    return plait_fail(err, PLAIT_ERROR_RANGE, key, "expected %s, found '%s'", what, found);
+}
+
+static plait_status set_int(int *out, const char *key, const char *value, int min, int max,
+                            plait_error *err)
+{
+    char what[64];
+
+    if (text_parse_int(value, min, max, out))
+        return PLAIT_OK;
+    snprintf(what, sizeof what, "an integer from %d to %d", min, max);
+    return expect(err, key, what, value);
+}
+
+static plait_status set_word(unsigned char *out, const char *key, const char *value,
+                             const char *const *words, plait_error *err)
+{
+    const int found = text_index(value, words);
+    char what[192] = "one of ";
+
+    if (found >= 0) {
+        *out = (unsigned char)found;
+        return PLAIT_OK;
+    }
+    for (int i = 0; words[i]; i++) {
+        const size_t used = strlen(what);
+        snprintf(what + used, sizeof what - used, "%s%s", i ? ", " : "", words[i]);
+    }
+    return expect(err, key, what, value);
+}
+
+/* modules:a+b */
+static plait_status set_modules(plait_recompute *out, const char *list, plait_error *err)
+{
+    unsigned mask = 0;
+    char word[32];
+
+    for (const char *at = list; *at;) {
+        const size_t length = strcspn(at, "+");
+        snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), at);
+        const int module = text_index(word, plait_recompute_module_name);
+        if (module < 0) {
+            const char *nearest = text_nearest(word, plait_recompute_module_name);
+            return plait_fail(err, PLAIT_ERROR_RANGE, "recompute",
+                              "expected module names joined by '+', found '%s'%s%s%s", word,
+                              nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                              nearest ? "'?" : "");
+        }
+        mask |= 1u << module;
+        at += length + (at[length] == '+');
+    }
+    if (mask == 0)
+        return expect(err, "recompute", "at least one module", list);
+    *out = (plait_recompute){.kind = PLAIT_RECOMPUTE_MODULES, .modules = (unsigned char)mask};
+    return PLAIT_OK;
+}
+
+static plait_status set_recompute(plait_recompute *out, const char *value, plait_error *err)
+{
+    static const char *const words[] = {"none", "selective", "modules", "sac", "full", NULL};
+    int layers;
+
+    if (text_starts_with(value, "modules:"))
+        return set_modules(out, value + strlen("modules:"), err);
+    if (text_starts_with(value, "full:")) {
+        PLAIT_TRY(set_int(&layers, "recompute", value + strlen("full:"), 1, PLAIT_MAX_LAYERS, err));
+        *out = (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL, .layers = (short)layers};
+        return PLAIT_OK;
+    }
+    const int kind = text_index(value, words);
+    if (kind < 0 || kind == PLAIT_RECOMPUTE_MODULES)
+        return expect(err, "recompute", "none, selective, full, full:N, modules:a+b or sac", value);
+    *out = (plait_recompute){.kind = (unsigned char)kind};
+    return PLAIT_OK;
+}
+
+/* first-last:F,L, or first-last:F+L where commas separate keys */
+static plait_status set_split(plait_split *out, const char *value, plait_error *err)
+{
+    int first = 0;
+    int last = 0;
+    char junk;
+
+    if (text_starts_with(value, "first-last:")) {
+        const char *counts = value + strlen("first-last:");
+        if ((sscanf(counts, "%5d,%5d%c", &first, &last, &junk) == 2 ||
+             sscanf(counts, "%5d+%5d%c", &first, &last, &junk) == 2) &&
+            first >= 1 && last >= 1 && first <= PLAIT_MAX_LAYERS && last <= PLAIT_MAX_LAYERS) {
+            *out = (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first,
+                                 (unsigned short)last};
+            return PLAIT_OK;
+        }
+        return expect(err, "split", "first-last:F,L with layer counts", value);
+    }
+    unsigned char kind;
+    PLAIT_TRY(set_word(&kind, "split", value, plait_split_name, err));
+    if (kind == PLAIT_SPLIT_FIRST_LAST)
+        return expect(err, "split", "first-last:F,L with layer counts", value);
+    *out = (plait_split){.kind = kind};
+    return PLAIT_OK;
+}
+
+static plait_status set_flag(bool *out, const char *key, const char *value, plait_error *err)
+{
+    int flag;
+
+    PLAIT_TRY(set_int(&flag, key, value, 0, 1, err));
+    *out = flag != 0;
+    return PLAIT_OK;
+}
+
+static int *degree_of(plait_degrees *d, const char *key)
+{
+    const struct {
+        const char *key;
+        int *degree;
+    } degrees[] = {
+        {"tp", &d->tp},   {"cp", &d->cp}, {"pp", &d->pp},   {"vpp", &d->vpp},
+        {"ep", &d->ep},   {"etp", &d->etp}, {"dp", &d->dp}, {"mbs", &d->mbs},
+        {"shard_group", &d->shard_group},
+    };
+
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+        if (text_equal(degrees[i].key, key))
+            return degrees[i].degree;
+    return NULL;
+}
+
+plait_status plait_degrees_set(plait_degrees *d, const char *key, const char *value,
+                               plait_error *err)
+{
+    int *degree = degree_of(d, key);
+    int zero;
+
+    if (degree)
+        return set_int(degree, key, value, 1, MAX_DEGREE, err);
+    if (text_equal(key, "sp"))
+        return set_flag(&d->sp, key, value, err);
+    if (text_equal(key, "zero")) {
+        PLAIT_TRY(set_int(&zero, key, value, 0, 3, err));
+        d->zero = (unsigned char)zero;
+        return PLAIT_OK;
+    }
+    if (text_equal(key, "cp_comm"))
+        return set_word(&d->cp_comm, key, value, plait_cp_comm_name, err);
+    if (text_equal(key, "schedule"))
+        return set_word(&d->schedule, key, value, plait_schedule_name, err);
+    if (text_equal(key, "grad_sync"))
+        return set_word(&d->grad_sync, key, value, plait_grad_sync_name, err);
+    if (text_equal(key, "order"))
+        return set_word(&d->order, key, value, plait_order_name, err);
+    if (text_equal(key, "recompute"))
+        return set_recompute(&d->recompute, value, err);
+    if (text_equal(key, "split"))
+        return set_split(&d->split, value, err);
+    if (text_equal(key, "fusion")) // no fused collective is priced yet
+        return text_equal(value, "none") || text_equal(value, "auto")
+                   ? PLAIT_OK
+                   : expect(err, key, "none or auto", value);
+
+    const char *nearest = text_nearest(key, plait_degrees_keys);
+    return plait_fail(err, PLAIT_ERROR_RANGE, key, "expected a key of a plan, found '%s'%s%s%s", key,
+                      nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                      nearest ? "'?" : "");
+}
+
+// ---- text from values ----------------------------------------------------------------------
+
+static char *recompute_text(plait_recompute recompute, char *text, size_t size)
+{
+    static const char *const words[] = {"none", "selective", "modules:", "sac", "full"};
+
+    snprintf(text, size, "%s", words[recompute.kind]);
+    if (recompute.kind == PLAIT_RECOMPUTE_FULL && recompute.layers > 0)
+        snprintf(text, size, "full:%d", recompute.layers);
+    if (recompute.kind != PLAIT_RECOMPUTE_MODULES)
+        return text;
+    for (int m = 0, written = 0; m < PLAIT_MODULES; m++) {
+        const size_t used = strlen(text);
+        if (recompute.modules >> m & 1)
+            snprintf(text + used, size - used, "%s%s", written++ ? "+" : "",
+                     plait_recompute_module_name[m]);
+    }
+    return text;
+}
+
+static char *split_text(plait_split split, char *text, size_t size)
+{
+    if (split.kind == PLAIT_SPLIT_FIRST_LAST)
+        snprintf(text, size, "first-last:%d,%d", split.first, split.last);
+    else
+        snprintf(text, size, "%s", plait_split_name[split.kind]);
+    return text;
+}
+
+char *plait_degrees_get(const plait_degrees *d, const char *key, char *text, size_t size)
+{
+    plait_degrees copy = *d;
+    const int *degree = degree_of(&copy, key);
+
+    if (degree)
+        snprintf(text, size, "%d", *degree);
+    else if (text_equal(key, "sp"))
+        snprintf(text, size, "%d", d->sp);
+    else if (text_equal(key, "zero"))
+        snprintf(text, size, "%d", d->zero);
+    else if (text_equal(key, "cp_comm"))
+        snprintf(text, size, "%s", plait_cp_comm_name[d->cp_comm]);
+    else if (text_equal(key, "schedule"))
+        snprintf(text, size, "%s", plait_schedule_name[d->schedule]);
+    else if (text_equal(key, "grad_sync"))
+        snprintf(text, size, "%s", plait_grad_sync_name[d->grad_sync]);
+    else if (text_equal(key, "order"))
+        snprintf(text, size, "%s", plait_order_name[d->order]);
+    else if (text_equal(key, "recompute"))
+        recompute_text(d->recompute, text, size);
+    else if (text_equal(key, "split"))
+        split_text(d->split, text, size);
+    else
+        snprintf(text, size, "%s", "none");
+    return text;
+}

@@ -1,0 +1,297 @@
+/* plan_check.c - degrees against model, cluster, batch and software: verdict and reason */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "rules.h"
+
+/* Where the reason goes; no text is made when nobody asks. */
+typedef struct plan_reason {
+    char *text;
+    size_t size;
+} plan_reason;
+
+static bool because(const plan_reason *why, const char *fmt, ...) PLAIT_PRINTF(2, 3);
+
+/* Always false, so that a check can return it. */
+static bool because(const plan_reason *why, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!why->text || why->size == 0)
+        return false;
+    va_start(args, fmt);
+    vsnprintf(why->text, why->size, fmt, args);
+    va_end(args);
+    return false;
+}
+
+// ---- the world and the batch ---------------------------------------------------------------
+
+static bool world_divides(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const int64_t model = (int64_t)d->tp * d->pp * d->cp;
+
+    if (model > p->job.gpus || p->job.gpus % model != 0)
+        return because(why, "tp %d x pp %d x cp %d = %lld does not divide %d GPUs", d->tp, d->pp,
+                       d->cp, (long long)model, p->job.gpus);
+    if (d->dp != p->job.gpus / model)
+        return because(why, "dp is %d: %d GPUs / (tp pp cp)", (int)(p->job.gpus / model),
+                       p->job.gpus);
+    if (plait_degrees_microbatches(d, p->job.gbs) == 0)
+        return because(why, "dp %d x mbs %d = %lld does not divide a batch of %d sequences", d->dp,
+                       d->mbs, (long long)d->dp * d->mbs, p->job.gbs);
+    return true;
+}
+
+// ---- tensor and context parallelism --------------------------------------------------------
+
+static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, const plan_reason *why)
+{
+    if (heads % d->tp != 0)
+        return because(why, "tp %d does not divide %d heads", d->tp, heads);
+    if (kv_heads % d->tp != 0 && d->tp % kv_heads != 0)
+        return because(why, "tp %d and %d key-value heads: neither divides the other", d->tp,
+                       kv_heads);
+    if (d->cp > 1 && d->cp_comm == PLAIT_CP_A2A && heads / d->tp % d->cp != 0)
+        return because(why, "cp %d (a2a) does not divide %d heads a tensor rank", d->cp,
+                       heads / d->tp);
+    return true;
+}
+
+static bool mixer_divides(const plait_layer *layer, const plait_degrees *d, const plan_reason *why)
+{
+    switch (layer->mixer) {
+    case PLAIT_MIXER_ATTENTION:
+        return heads_divide(d, layer->attention.heads, layer->attention.kv_heads, why);
+    case PLAIT_MIXER_MLA:
+        return heads_divide(d, layer->mla.heads, layer->mla.heads, why);
+    case PLAIT_MIXER_DELTA_NET:
+        return heads_divide(d, layer->delta_net.value_heads, layer->delta_net.key_heads, why);
+    case PLAIT_MIXER_MAMBA:
+        if (layer->mamba.inner % d->tp != 0)
+            return because(why, "tp %d does not divide %d channels", d->tp, layer->mamba.inner);
+        break;
+    case PLAIT_MIXER_NONE:
+        break;
+    }
+    return true;
+}
+
+static bool ffn_divides(const plait_layer *layer, const plait_degrees *d, const plan_reason *why)
+{
+    if (layer->ffn == PLAIT_FFN_MLP && layer->mlp.width % d->tp != 0)
+        return because(why, "tp %d does not divide an MLP width of %d", d->tp, layer->mlp.width);
+    if (layer->ffn != PLAIT_FFN_MOE)
+        return true;
+    if (layer->moe.experts % d->ep != 0)
+        return because(why, "ep %d does not divide %d experts", d->ep, layer->moe.experts);
+    if (layer->moe.width % d->etp != 0)
+        return because(why, "etp %d does not divide an expert width of %d", d->etp,
+                       layer->moe.width);
+    if (layer->moe.shared_width % d->tp != 0)
+        return because(why, "tp %d does not divide a shared expert width of %d", d->tp,
+                       layer->moe.shared_width);
+    return true;
+}
+
+static bool layers_divide(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    for (int k = 0; k < p->model->kinds; k++)
+        if (!mixer_divides(&p->model->kind[k], d, why) || !ffn_divides(&p->model->kind[k], d, why))
+            return false;
+    return true;
+}
+
+static bool sequence_divides(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    if (d->sp && d->tp == 1)
+        return because(why, "sp needs tp > 1");
+    if (p->job.seq % d->cp != 0)
+        return because(why, "cp %d does not divide a sequence of %d", d->cp, p->job.seq);
+    if (d->cp > 1 && model_is_recurrent(p->model) && d->cp_comm != PLAIT_CP_A2A)
+        return because(why, "cp %d of a recurrent layer needs cp_comm a2a", d->cp);
+    return true;
+}
+
+// ---- experts, shards, pipeline -------------------------------------------------------------
+
+static bool experts_divide(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const int64_t stage = (int64_t)d->tp * d->cp * d->dp;
+
+    if (!model_has_experts(p->model)) {
+        if (d->ep > 1)
+            return because(why, "ep %d, but %s has no experts", d->ep, p->model->name);
+        return d->etp == d->tp || d->etp == 1 ||
+               because(why, "etp %d, but %s has no experts", d->etp, p->model->name);
+    }
+    if (stage % ((int64_t)d->etp * d->ep) != 0)
+        return because(why, "etp %d x ep %d does not divide the %lld GPUs of a stage", d->etp,
+                       d->ep, (long long)stage);
+    return true;
+}
+
+static bool shards_divide(const plait_degrees *d, const plan_reason *why)
+{
+    const int replicas = d->dp * d->cp;
+
+    if (d->shard_group > replicas || replicas % d->shard_group != 0)
+        return because(why, "shard_group %d does not divide dp x cp = %d", d->shard_group, replicas);
+    if (d->zero == 0 && d->shard_group != replicas)
+        return because(why, "ZeRO 0 shards nothing: shard_group is dp x cp = %d", replicas);
+    return true;
+}
+
+bool plait_schedule_priced(plait_schedule schedule)
+{
+    switch (schedule) {
+    case PLAIT_NAIVE:
+    case PLAIT_GPIPE:
+    case PLAIT_1F1B:
+    case PLAIT_INTERLEAVED:
+    case PLAIT_ZB_H1:
+    case PLAIT_ZB_H2:
+    case PLAIT_DUALPIPE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* DualPipe feeds both ends: an even pipeline, and microbatches for both. */
+static bool schedule_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const char *name = plait_schedule_name[d->schedule];
+
+    if (!plait_schedule_priced((plait_schedule)d->schedule))
+        return because(why, "schedule %s has no price yet", name);
+    if ((d->vpp > 1) != (d->schedule == PLAIT_INTERLEAVED))
+        return because(why, "schedule %s with vpp %d: chunks are interleaved, and only they", name,
+                       d->vpp);
+    if (d->pp == 1 && d->schedule != PLAIT_1F1B)
+        return because(why, "schedule %s needs pp > 1", name);
+    if (d->schedule == PLAIT_DUALPIPE &&
+        (d->pp % 2 != 0 || plait_degrees_microbatches(d, p->job.gbs) < 2 * d->pp))
+        return because(why, "dualpipe needs an even pp and at least 2 pp microbatches");
+    return true;
+}
+
+static bool stages_fill(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    int counts[PLAIT_MAX_LAYERS];
+    char split[48];
+
+    if ((int64_t)d->pp * d->vpp > p->model->layers || d->pp * d->vpp > PLAIT_MAX_LAYERS)
+        return because(why, "pp %d x vpp %d chunks for %d layers", d->pp, d->vpp, p->model->layers);
+    if (!plait_split_layers(p->model, d, counts))
+        return because(why, "%d layers do not divide into pp %d x vpp %d chunks by split %s",
+                       p->model->layers, d->pp, d->vpp,
+                       plait_degrees_get(d, "split", split, sizeof split));
+    if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > p->model->layers)
+        return because(why, "recompute full:%d of %d layers", d->recompute.layers,
+                       p->model->layers);
+    return true;
+}
+
+// ---- what the software can express ---------------------------------------------------------
+
+static bool degree_within(int degree, int most, const char *key, const char *runtime,
+                          const plan_reason *why)
+{
+    if (degree <= most)
+        return true;
+    return most == 1 ? because(why, "%s has no %s", runtime, key)
+                     : because(why, "%s takes %s up to %d", runtime, key, most);
+}
+
+static bool word_within(unsigned mask, int word, const char *key, const char *name,
+                        const char *runtime, const plan_reason *why)
+{
+    return (mask >> word & 1u) || because(why, "%s has no %s %s", runtime, key, name);
+}
+
+static bool recompute_expressible(const plait_runtime *r, const plait_degrees *d, const plan_reason *why)
+{
+    char text[96];
+
+    if (!(r->can.recompute >> d->recompute.kind & 1u) ||
+        (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0 &&
+         !r->can.full_layers))
+        return because(why, "%s has no recompute %s", r->name,
+                       plait_degrees_get(d, "recompute", text, sizeof text));
+    return true;
+}
+
+static bool expressible(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const plait_runtime *r = p->runtime;
+    const plait_capabilities *can = &r->can;
+
+    if (!degree_within(d->tp, can->max_tp, "tp", r->name, why) ||
+        !degree_within(d->pp, can->max_pp, "pp", r->name, why) ||
+        !degree_within(d->vpp, can->max_vpp, "vpp", r->name, why) ||
+        !degree_within(d->cp, can->max_cp, "cp", r->name, why) ||
+        !degree_within(d->ep, can->max_ep, "ep", r->name, why) ||
+        !word_within(can->schedules, d->schedule, "schedule", plait_schedule_name[d->schedule],
+                     r->name, why) ||
+        !word_within(can->splits, d->split.kind, "split", plait_split_name[d->split.kind], r->name,
+                     why) ||
+        !word_within(can->orders, d->order, "order", plait_order_name[d->order], r->name, why) ||
+        !word_within(can->grad_sync, d->grad_sync, "grad_sync", plait_grad_sync_name[d->grad_sync],
+                     r->name, why) ||
+        !recompute_expressible(r, d, why))
+        return false;
+    if (d->cp > 1 && !word_within(can->cp_comm, d->cp_comm, "cp_comm",
+                                  plait_cp_comm_name[d->cp_comm], r->name, why))
+        return false;
+    if (!(can->zero >> d->zero & 1u))
+        return because(why, "%s has no ZeRO %d", r->name, d->zero);
+    if (d->tp > 1 && d->sp != can->sp && !(can->sp && can->sp_optional))
+        return because(why, "%s runs tp > 1 with sp = %d", r->name, can->sp);
+    if (!can->hsdp && d->shard_group != d->dp * d->cp)
+        return because(why, "%s shards over all of dp x cp", r->name);
+    if (!can->etp && d->etp != 1 && d->etp != d->tp)
+        return because(why, "%s cuts experts by etp 1 or tp", r->name);
+    return true;
+}
+
+/* The job's number format and kernel, on this accelerator and in this software. */
+static bool job_runs(const plait_problem *p, const plan_reason *why)
+{
+    const plait_accelerator *gpu = p->cluster->group[0].accelerator;
+    const plait_precision precision = p->job.precision;
+    const char *format = plait_precision_name[precision];
+
+    if (gpu->fp16_only && precision == PLAIT_BF16)
+        return because(why, "%s has no bf16; it runs fp16", gpu->name);
+    if (gpu->peak_flops_per_s[precision] <= 0.0)
+        return because(why, "%s has no %s", gpu->name, format);
+    return word_within(p->runtime->can.precision, (int)precision, "precision", format,
+                       p->runtime->name, why) &&
+           word_within(p->runtime->can.attention, (int)p->job.attention, "attention",
+                       plait_attention_kernel_name[p->job.attention], p->runtime->name, why);
+}
+
+static bool rules_hold(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const plan_rule *broken = plan_rule_broken(p, d);
+
+    return !broken || because(why, "%s (%s, rule %s)", broken->says, p->runtime->name,
+                              broken->number);
+}
+
+plait_verdict plait_plan_check(const plait_problem *p, const plait_degrees *d, char *why,
+                               size_t size)
+{
+    const plan_reason reason = {why, size};
+
+    if (size > 0 && why)
+        why[0] = '\0';
+    return job_runs(p, &reason) && world_divides(p, d, &reason) && layers_divide(p, d, &reason) &&
+                   sequence_divides(p, d, &reason) && experts_divide(p, d, &reason) &&
+                   shards_divide(d, &reason) && schedule_suits(p, d, &reason) &&
+                   expressible(p, d, &reason) && rules_hold(p, d, &reason) &&
+                   stages_fill(p, d, &reason)
+               ? PLAIT_FITS
+               : PLAIT_INVALID;
+}

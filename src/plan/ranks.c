@@ -1,0 +1,122 @@
+/*
+ * ranks.c - which ranks form each group, in the plan's axis order
+ *
+ * 16 ranks, tp = 2, dp = 4, pp = 2, order tp-cp-dp-pp:
+ *
+ *     stage 0   0 1 | 2 3 | 4 5 | 6 7        tp groups {0,1} {2,3} ..   stride 1
+ *     stage 1   8 9 | a b | c d | e f        dp groups {0,2,4,6} ..     stride 2
+ *                                            pp groups {0,8} {1,9} ..   stride 8
+ */
+#include "plait/plan.h"
+
+static const plait_axis orders[PLAIT_ORDERS][PLAIT_AXES] = {
+    {PLAIT_AXIS_TP, PLAIT_AXIS_CP, PLAIT_AXIS_DP, PLAIT_AXIS_PP},
+    {PLAIT_AXIS_TP, PLAIT_AXIS_CP, PLAIT_AXIS_PP, PLAIT_AXIS_DP},
+};
+
+const plait_axis *plait_order_axes(plait_order order)
+{
+    return orders[order];
+}
+
+static int size_of(const plait_degrees *d, plait_axis axis)
+{
+    switch (axis) {
+    case PLAIT_AXIS_TP:
+        return d->tp;
+    case PLAIT_AXIS_CP:
+        return d->cp;
+    case PLAIT_AXIS_DP:
+        return d->dp;
+    case PLAIT_AXIS_PP:
+        return d->pp;
+    default:
+        return 1;
+    }
+}
+
+static int stride_of(const plait_degrees *d, plait_axis axis)
+{
+    int stride = 1;
+
+    for (const plait_axis *at = orders[d->order]; *at != axis; at++)
+        stride *= size_of(d, *at);
+    return stride;
+}
+
+static plait_group_shape single_run(int size, int stride)
+{
+    return (plait_group_shape){.ranks = size, .runs = 1, .run = {{size, stride}}};
+}
+
+/* Experts are dealt over the ranks of one stage, etp innermost, whatever tp and cp are. */
+plait_group_shape plait_group_of(const plait_degrees *d, plait_axis axis)
+{
+    const int replicas = (int)((int64_t)d->tp * d->cp * d->dp / ((int64_t)d->etp * d->ep));
+    const int stages_inside = d->order == PLAIT_ORDER_TP_CP_PP_DP ? d->pp : 1;
+
+    switch (axis) {
+    case PLAIT_AXIS_ETP:
+        return single_run(d->etp, 1);
+    case PLAIT_AXIS_EP:
+        return single_run(d->ep, d->etp);
+    case PLAIT_AXIS_EDP:
+        return single_run(replicas > 0 ? replicas : 1, d->etp * d->ep * stages_inside);
+    default:
+        return single_run(size_of(d, axis), stride_of(d, axis));
+    }
+}
+
+plait_group_shape plait_group_replicas(const plait_degrees *d)
+{
+    const int cp_stride = stride_of(d, PLAIT_AXIS_CP);
+    const int dp_stride = stride_of(d, PLAIT_AXIS_DP);
+
+    if (dp_stride == cp_stride * d->cp)
+        return single_run(d->cp * d->dp, cp_stride);
+    return (plait_group_shape){
+        .ranks = d->cp * d->dp,
+        .runs = 2,
+        .run = {{d->cp, cp_stride}, {d->dp, dp_stride}},
+    };
+}
+
+/* Cuts a group after its first `ranks` members; a cut inside a run leaves both parts of it. */
+static void cut(const plait_group_shape *group, int ranks, plait_group_shape *inner,
+                plait_group_shape *outer)
+{
+    int wanted = ranks;
+
+    *inner = (plait_group_shape){.ranks = ranks};
+    *outer = (plait_group_shape){.ranks = group->ranks / ranks};
+    for (int r = 0; r < group->runs; r++) {
+        const int size = group->run[r].size;
+        const int stride = group->run[r].stride;
+        const int taken = size < wanted ? size : wanted;
+        if (taken > 1) {
+            inner->run[inner->runs].size = taken;
+            inner->run[inner->runs++].stride = stride;
+        }
+        if (size / taken > 1) {
+            outer->run[outer->runs].size = size / taken;
+            outer->run[outer->runs++].stride = stride * taken;
+        }
+        wanted = (wanted + taken - 1) / taken;
+    }
+}
+
+plait_group_shape plait_group_inner(plait_group_shape group, int ranks)
+{
+    plait_group_shape inner, outer;
+
+    cut(&group, ranks, &inner, &outer);
+    return inner;
+}
+
+plait_group_shape plait_group_outer(plait_group_shape group, int ranks)
+{
+    plait_group_shape inner, outer;
+
+    cut(&group, ranks, &inner, &outer);
+    return outer;
+}

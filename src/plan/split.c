@@ -1,0 +1,140 @@
+/*
+ * split.c - layers to stages and chunks
+ *
+ * Chunk c of pp * vpp sits on stage c % pp. 10 layers, pp = 2, vpp = 2, embedding and loss counted:
+ * 12 / 4 = 3 a chunk, so 2 3 3 2.
+ */
+#include "split.h"
+
+#include <math.h>
+
+/* `extra` pseudo-layers share the chunks evenly; the first and last chunk hold them. */
+static bool deal_evenly(int layers, int chunks, bool embedding, bool loss, int *counts)
+{
+    const int units = layers + embedding + loss;
+
+    if (units % chunks != 0 || units / chunks < 1)
+        return false;
+    for (int c = 0; c < chunks; c++)
+        counts[c] = units / chunks;
+    counts[0] -= embedding;
+    counts[chunks - 1] -= loss;
+    return counts[0] >= 0 && counts[chunks - 1] >= 0;
+}
+
+static bool deal_spread(int layers, int chunks, int *counts)
+{
+    if (layers < chunks)
+        return false;
+    for (int c = 0; c < chunks; c++)
+        counts[c] = layers / chunks + (c < layers % chunks);
+    return true;
+}
+
+static bool deal_first_last(int layers, const plait_degrees *d, int *counts)
+{
+    const int pp = d->pp;
+    const int middle = layers - d->split.first - d->split.last;
+    const int between = pp - 2;
+
+    if (pp < 2 || middle < 0 || (between == 0 ? middle != 0 : middle % between != 0))
+        return false;
+    for (int s = 0; s < pp; s++) {
+        const int of_stage = s == 0        ? d->split.first
+                             : s == pp - 1 ? d->split.last
+                                           : middle / between;
+        if (of_stage < d->vpp || of_stage % d->vpp != 0)
+            return false;
+        for (int v = 0; v < d->vpp; v++)
+            counts[v * pp + s] = of_stage / d->vpp;
+    }
+    return true;
+}
+
+/* Rough cost of a block, in multiplications a token: attention and MLP weights. */
+static double layer_weight(const plait_model *model, const plait_layer *layer)
+{
+    const double attention = 4.0 * layer->attention.heads * layer->attention.head_dim;
+    const double ffn = layer->ffn == PLAIT_FFN_MOE
+                           ? 3.0 * layer->moe.width * layer->moe.topk + 3.0 * layer->moe.shared_width
+                           : (layer->mlp.gated ? 3.0 : 2.0) * layer->mlp.width;
+
+    return model->hidden * (attention + ffn);
+}
+
+/*
+ * nanotron: blocks fill a stage until the running cost exceeds total (r+1)/p; the embedding is
+ * free, the head costs V h.
+ */
+static bool deal_by_cost(const plait_model *model, int chunks, int *counts)
+{
+    double total = (double)model->vocab * model->hidden;
+    double running = 0.0;
+    int chunk = 0;
+
+    for (int i = 0; i < model->layers; i++)
+        total += layer_weight(model, &model->kind[model->layer_kind[i]]);
+    for (int c = 0; c < chunks; c++)
+        counts[c] = 0;
+    for (int i = 0; i < model->layers; i++) {
+        counts[chunk]++;
+        running += layer_weight(model, &model->kind[model->layer_kind[i]]);
+        if (running > total * (chunk + 1) / chunks && chunk < chunks - 1)
+            chunk++;
+    }
+    for (int c = 0; c < chunks; c++)
+        if (counts[c] == 0 && c < chunks - 1)
+            return false;
+    return true;
+}
+
+bool plait_split_layers(const plait_model *model, const plait_degrees *d, int *counts)
+{
+    const int chunks = d->pp * d->vpp;
+
+    switch ((plait_split_kind)d->split.kind) {
+    case PLAIT_SPLIT_EVEN:
+        return deal_evenly(model->layers, chunks, false, false, counts);
+    case PLAIT_SPLIT_EMBEDDING:
+        return deal_evenly(model->layers, chunks, true, false, counts);
+    case PLAIT_SPLIT_LOSS:
+        return deal_evenly(model->layers, chunks, false, true, counts);
+    case PLAIT_SPLIT_BOTH:
+        return deal_evenly(model->layers, chunks, true, true, counts);
+    case PLAIT_SPLIT_FIRST_LAST:
+        return deal_first_last(model->layers, d, counts);
+    case PLAIT_SPLIT_SPREAD:
+        return deal_spread(model->layers, chunks, counts);
+    case PLAIT_SPLIT_COST:
+        return deal_by_cost(model, chunks, counts);
+    case PLAIT_SPLITS:
+        break;
+    }
+    return false;
+}
+
+bool split_first_last(const plait_model *model, int pp, int vpp, plait_split *out)
+{
+    const int layers = model->layers;
+    const double mean = layer_weight(model, &model->kind[model->layer_kind[layers - 1]]);
+    const double head = mean > 0.0 ? (double)model->vocab * model->hidden / mean : 0.0;
+
+    if (pp < 2)
+        return false;
+    for (int middle = (layers + pp - 1) / pp; middle <= layers; middle++) {
+        const int rest = layers - (pp - 2) * middle;
+        if (rest < 2)
+            return false;
+        if (rest > 2 * middle || middle % vpp != 0)
+            continue;
+        int last = (int)lround((rest - head) / 2.0);
+        last = last < rest - middle ? rest - middle : last;
+        last = last < 1 ? 1 : last;
+        const int first = rest - last;
+        if (first % vpp != 0 || last % vpp != 0 || first < 1)
+            continue;
+        *out = (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
+        return true;
+    }
+    return false;
+}

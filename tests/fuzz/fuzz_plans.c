@@ -1,0 +1,77 @@
+/* fuzz_plans.c - any bytes through the reader of plans; what it accepts can be asked about and written */
+#undef NDEBUG
+#include <assert.h>
+#include <string.h>
+
+#include "cluster_write.h"
+#include "model_write.h"
+#include "plans.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Every key has a text, and setting that text again changes nothing. */
+static void check_degrees(const plait_degrees *degrees)
+{
+    plait_degrees copy = *degrees;
+    char text[128], again[128];
+    plait_error err;
+
+    for (const char *const *key = plait_degrees_keys; *key != NULL; key++) {
+        plait_degrees_get(degrees, *key, text, sizeof text);
+        assert(text[0] != '\0');
+        assert(plait_degrees_set(&copy, *key, text, &err) == PLAIT_OK);
+        assert(strcmp(plait_degrees_get(&copy, *key, again, sizeof again), text) == 0);
+    }
+}
+
+/* A model or a cluster that was read can be written and read again. */
+static void check_model(const plait_model *model, plait_arena *arena)
+{
+    json_writer json;
+    plait_model again;
+    const char *text;
+    size_t length;
+    plait_error err;
+
+    json_writer_init(&json, arena);
+    model_write(&json, model);
+    assert(json_writer_finish(&json, &text, &length, &err) == PLAIT_OK);
+    assert(plait_model_parse(text, length, "again", arena, &again, NULL, &err) == PLAIT_OK);
+    assert(again.layers == model->layers && again.kinds == model->kinds);
+    assert(memcmp(again.layer_kind, model->layer_kind, (size_t)model->layers) == 0);
+}
+
+static void check_cluster(const plait_cluster *cluster, plait_arena *arena)
+{
+    json_writer json;
+    plait_cluster again;
+    const char *text;
+    size_t length;
+    plait_error err;
+
+    json_writer_init(&json, arena);
+    cluster_write(&json, cluster);
+    assert(json_writer_finish(&json, &text, &length, &err) == PLAIT_OK);
+    assert(plait_cluster_parse(text, length, "again", arena, &again, &err) == PLAIT_OK);
+    assert(again.levels == cluster->levels && again.groups == cluster->groups);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    plait_arena *arena = plait_arena_new();
+    plait_error err = {PLAIT_OK, "", ""};
+    plans_entry entry;
+
+    assert(arena != NULL);
+    if (plans_parse((const char *)data, size, "input", 0, arena, &entry, &err) == PLAIT_OK) {
+        check_degrees(&entry.degrees);
+        if (entry.model != NULL)
+            check_model(entry.model, arena);
+        if (entry.cluster != NULL)
+            check_cluster(entry.cluster, arena);
+    } else {
+        assert(err.status != PLAIT_OK && err.message[0] != '\0');
+    }
+    plait_arena_free(arena);
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* fuzz_runtime.c - any bytes as a runtime profile; what it accepts can run at least one plan */
+#undef NDEBUG
+#include <assert.h>
+#include <stdint.h>
+
+#include "plait/runtime.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const plait_runtime *r)
+{
+    assert(r->can.max_tp >= 1 && r->can.max_vpp >= 1);
+    assert(r->can.zero != 0 && r->can.schedules != 0 && r->can.splits != 0 && r->can.orders != 0);
+    assert(r->can.zero >> r->defaults.zero & 1u);
+    assert(r->can.attention >> r->defaults.attention & 1u);
+    assert(r->can.module_sets >= 0 && r->can.module_sets <= PLAIT_MAX_MODULE_SETS);
+    assert(r->factor.gemm > 0.0 && r->keep.reserved_ratio > 0.0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    plait_arena *arena = plait_arena_new();
+    plait_error err = {PLAIT_OK, "", ""};
+    plait_runtime runtime;
+
+    assert(arena != NULL);
+    if (plait_runtime_parse((const char *)data, size, "input", arena, &runtime, &err) == PLAIT_OK)
+        check(&runtime);
+    else
+        assert(err.status != PLAIT_OK && err.message[0] != '\0');
+    plait_arena_free(arena);
+    return 0;
+}

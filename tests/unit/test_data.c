@@ -1,0 +1,251 @@
+/* test_data.c - what names stand for, and every file that ships */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "assert_near.h"
+#include "plait/data.h"
+#include "json.h"
+
+static int begin(void **state)
+{
+    *state = plait_arena_new();
+    return *state == NULL;
+}
+
+static int end(void **state)
+{
+    plait_arena_free(*state);
+    return 0;
+}
+
+static const char *const *list(plait_arena *arena, plait_data_kind kind, size_t *count)
+{
+    const char *const *names = NULL;
+    plait_error err = {PLAIT_OK, "", ""};
+
+    assert_int_equal(plait_data_list(kind, arena, &names, count, &err), PLAIT_OK);
+    assert_null(names[*count]);
+    return names;
+}
+
+static bool contains(const char *const *names, const char *name)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+static void test_data_list__is_sorted_and_names_each_once(void **state)
+{
+    for (int kind = 0; kind < PLAIT_DATA_KINDS; kind++) {
+        size_t count;
+        const char *const *names = list(*state, (plait_data_kind)kind, &count);
+
+        assert_true(count > 1);
+        for (size_t i = 1; i < count; i++)
+            assert_true(strcmp(names[i - 1], names[i]) < 0);
+    }
+}
+
+static void test_data_list__has_what_scripts_rely_on(void **state)
+{
+    size_t count;
+    const char *const *clusters = list(*state, PLAIT_DATA_CLUSTERS, &count);
+    const char *const *accelerators = list(*state, PLAIT_DATA_ACCELERATORS, &count);
+    const char *const *runtimes = list(*state, PLAIT_DATA_RUNTIMES, &count);
+
+    assert_true(contains(clusters, "dgx-h100") && contains(clusters, "gb200-nvl72"));
+    assert_true(contains(accelerators, "h100-80gb-sxm") && contains(accelerators, "tpu-v5p"));
+    assert_true(contains(runtimes, "megatron") && contains(runtimes, "torchtitan-eager"));
+    assert_false(contains(clusters, "megatron"));
+}
+
+static void test_data_find__takes_a_path_as_it_is(void **state)
+{
+    const char *path;
+    plait_error err;
+
+    assert_int_equal(plait_data_find(PLAIT_DATA_CLUSTERS, "no/such", *state, &path, &err), 0);
+    assert_string_equal(path, "no/such");
+    assert_int_equal(plait_data_find(PLAIT_DATA_CLUSTERS, "mine.json", *state, &path, &err), 0);
+    assert_string_equal(path, "mine.json");
+}
+
+static void test_data_find__suggests_the_nearest_name(void **state)
+{
+    const char *path;
+    plait_error err;
+
+    assert_int_equal(plait_data_find(PLAIT_DATA_CLUSTERS, "dgx-h10", *state, &path, &err),
+                     PLAIT_ERROR_RANGE);
+    assert_string_equal(err.where, "dgx-h10");
+    assert_string_equal(err.message, "expected a cluster, a path or ACCELERATOR:NODESxGPUS; did "
+                                     "you mean dgx-h100? (plait clusters lists all)");
+    assert_int_equal(plait_data_find(PLAIT_DATA_RUNTIMES, "megatorn", *state, &path, &err),
+                     PLAIT_ERROR_RANGE);
+    assert_non_null(strstr(err.message, "perhaps megatron: "));
+    assert_non_null(strstr(err.message, "nanotron"));
+    assert_int_equal(plait_data_find(PLAIT_DATA_MODELS, "", *state, &path, &err),
+                     PLAIT_ERROR_RANGE);
+    assert_int_equal(plait_data_find(PLAIT_DATA_MODELS, "zzzzzzzzzzzz", *state, &path, &err),
+                     PLAIT_ERROR_RANGE);
+    assert_null(strstr(err.message, "did you mean"));
+}
+
+/* A folder of one's own comes first: it may add names and replace those that ship. */
+static void test_data_find__looks_into_plait_data_first(void **state)
+{
+    char folder[] = "/tmp/plait-data-XXXXXX";
+    char clusters[64], runtimes[80], file[96];
+    const char *path;
+    plait_error err;
+    FILE *stream;
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(clusters, sizeof clusters, "%s/clusters", folder);
+    snprintf(runtimes, sizeof runtimes, "%s/runtimes", clusters);
+    snprintf(file, sizeof file, "%s/megatron.json", runtimes);
+    assert_int_equal(mkdir(clusters, 0700) | mkdir(runtimes, 0700), 0);
+    stream = fopen(file, "w");
+    assert_non_null(stream);
+    fclose(stream);
+
+    setenv("PLAIT_DATA", folder, 1);
+    assert_int_equal(plait_data_find(PLAIT_DATA_RUNTIMES, "megatron", *state, &path, &err), 0);
+    assert_string_equal(path, file);
+    assert_int_equal(plait_data_find(PLAIT_DATA_RUNTIMES, "nanotron", *state, &path, &err), 0);
+    unsetenv("PLAIT_DATA");
+
+    assert_int_equal(unlink(file) | rmdir(runtimes) | rmdir(clusters) | rmdir(folder), 0);
+}
+
+static void test_cluster_find__prefers_a_cluster_to_an_accelerator_of_its_name(void **state)
+{
+    plait_cluster cluster;
+    plait_error err = {PLAIT_OK, "", ""};
+
+    assert_int_equal(plait_cluster_find("gb200-nvl72", *state, &cluster, &err), PLAIT_OK);
+    assert_int_equal(cluster.levels, 3); // the file's; synthetic clusters have two
+    assert_int_equal(plait_cluster_find("h100-80gb-sxm", *state, &cluster, &err), PLAIT_OK);
+    assert_int_equal(cluster.gpus, 0);
+    assert_int_equal(cluster.group[0].gpus_per_node, 8);
+    assert_int_equal(plait_cluster_find("clusters/p5.json", *state, &cluster, &err), PLAIT_OK);
+    assert_string_equal(cluster.name, "p5");
+    assert_int_equal(plait_cluster_find("clusters/none.json", *state, &cluster, &err),
+                     PLAIT_ERROR_IO);
+    assert_int_equal(plait_cluster_find("none", *state, &cluster, &err), PLAIT_ERROR_RANGE);
+}
+
+/* ---- every file that ships ---- */
+
+static void load(plait_data_kind kind, const char *name, plait_arena *arena)
+{
+    plait_error err = {PLAIT_OK, "", ""};
+    plait_status status = PLAIT_OK;
+    const char *loaded = "";
+
+    if (kind == PLAIT_DATA_CLUSTERS) {
+        plait_cluster cluster;
+
+        status = plait_cluster_find(name, arena, &cluster, &err);
+        loaded = status == PLAIT_OK ? cluster.name : "";
+    } else if (kind == PLAIT_DATA_ACCELERATORS) {
+        plait_accelerator accelerator;
+
+        status = plait_accelerator_find(name, arena, &accelerator, &err);
+        loaded = status == PLAIT_OK ? accelerator.name : "";
+    } else {
+        plait_runtime runtime;
+
+        status = plait_runtime_find(name, arena, &runtime, &err);
+        loaded = status == PLAIT_OK ? runtime.name : "";
+    }
+    if (status != PLAIT_OK)
+        print_error("%s: %s\n", err.where, err.message);
+    assert_int_equal(status, PLAIT_OK);
+    assert_string_equal(loaded, name);
+}
+
+static void test_data__every_file_loads_and_has_its_name_inside(void **state)
+{
+    for (int kind = PLAIT_DATA_CLUSTERS; kind < PLAIT_DATA_KINDS; kind++) {
+        size_t count;
+        const char *const *names = list(*state, (plait_data_kind)kind, &count);
+
+        for (size_t i = 0; i < count; i++)
+            load((plait_data_kind)kind, names[i], *state);
+    }
+}
+
+/* Blocks that hold blocks, words spelled elsewhere, and the table that "residents" explains. */
+static bool needs_no_source(const char *key)
+{
+    static const char *const blocks[] = {"gemm",   "grouped_gemm", "attention", "collectives",
+                                         "levels", "defaults",     "keeps"};
+
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
+        if (strcmp(key, blocks[i]) == 0)
+            return true;
+    return false;
+}
+
+static void check_blocks(const json_cursor *root, const char *name)
+{
+    json_cursor block, inner;
+
+    assert_true(json_has(root, "source"));
+    for (bool more = json_first(root, &block); more; more = json_next(&block)) {
+        if (json_is_object(&block) && !needs_no_source(block.key) && !json_has(&block, "source"))
+            fail_msg("%s: %s has no source", name, block.key);
+        if (!needs_no_source(block.key) || strcmp(block.key, "keeps") == 0 ||
+            strcmp(block.key, "defaults") == 0)
+            continue;
+        for (bool also = json_first(&block, &inner); also; also = json_next(&inner))
+            if (!json_has(&inner, "source"))
+                fail_msg("%s: an entry of %s has no source", name, block.key);
+    }
+}
+
+static void test_data__every_block_says_where_it_comes_from(void **state)
+{
+    for (int kind = PLAIT_DATA_CLUSTERS; kind < PLAIT_DATA_KINDS; kind++) {
+        size_t count;
+        const char *const *names = list(*state, (plait_data_kind)kind, &count);
+
+        for (size_t i = 0; i < count; i++) {
+            const char *path;
+            json_document doc;
+            json_cursor root;
+            plait_error err;
+
+            assert_int_equal(plait_data_find((plait_data_kind)kind, names[i], *state, &path, &err),
+                             PLAIT_OK);
+            assert_int_equal(json_document_read(path, *state, &doc, &err), PLAIT_OK);
+            root = json_document_root(&doc);
+            check_blocks(&root, names[i]);
+            json_document_free(&doc);
+        }
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_data_list__is_sorted_and_names_each_once),
+        TEST(test_data_list__has_what_scripts_rely_on),
+        TEST(test_data_find__takes_a_path_as_it_is),
+        TEST(test_data_find__suggests_the_nearest_name),
+        TEST(test_data_find__looks_into_plait_data_first),
+        TEST(test_cluster_find__prefers_a_cluster_to_an_accelerator_of_its_name),
+        TEST(test_data__every_file_loads_and_has_its_name_inside),
+        TEST(test_data__every_block_says_where_it_comes_from),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

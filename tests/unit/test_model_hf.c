@@ -1,0 +1,668 @@
+/* test_model_hf.c - Hugging Face configs: what a class means by what it leaves out */
+#include "assert_near.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plait/model.h"
+
+typedef struct model_fixture {
+    plait_arena *arena;
+    plait_model model;
+    const char *warning;
+    plait_error err;
+} model_fixture;
+
+static int set_up(void **state)
+{
+    static model_fixture fixture;
+
+    fixture = (model_fixture){.arena = plait_arena_new()};
+    *state = &fixture;
+    return fixture.arena == NULL;
+}
+
+static int tear_down(void **state)
+{
+    model_fixture *test = *state;
+
+    plait_arena_fail_after(-1);
+    plait_arena_free(test->arena);
+    return 0;
+}
+
+static plait_status parse(model_fixture *test, const char *text)
+{
+    return plait_model_parse(text, strlen(text), "dir/Some-Model/config.json", test->arena,
+                             &test->model, &test->warning, &test->err);
+}
+
+static const plait_model *read_text(model_fixture *test, const char *text)
+{
+    if (parse(test, text) != PLAIT_OK)
+        fail_msg("%s: %s", test->err.where, test->err.message);
+    return &test->model;
+}
+
+/* A sample loads without a warning. */
+static const plait_model *read_sample(model_fixture *test, const char *name)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, "tests/data/hf_configs/%s.json", name);
+    if (plait_model_load(path, test->arena, &test->model, &test->warning, &test->err) != PLAIT_OK)
+        fail_msg("%s: %s", test->err.where, test->err.message);
+    assert_string_equal(test->warning, "");
+    assert_string_equal(test->model.name, name);
+    return &test->model;
+}
+
+static int layers_of_kind(const plait_model *model, const char *name)
+{
+    int layers = 0;
+
+    for (int i = 0; i < model->layers; i++)
+        layers += strcmp(model->kind[model->layer_kind[i]].name, name) == 0;
+    return layers;
+}
+
+static const char *name_of_layer(const plait_model *model, int layer)
+{
+    return model->kind[model->layer_kind[layer]].name;
+}
+
+/* A small model of a class: keys are added, and a later one does not replace an earlier one. */
+#define SIZES                                                                                      \
+    "\"hidden_size\": 64, \"num_hidden_layers\": 4, \"num_attention_heads\": 4, \"vocab_size\": "  \
+    "100"
+#define CONFIG(type, keys) "{\"model_type\": \"" type "\", " SIZES keys "}"
+#define MLP ", \"intermediate_size\": 128"
+
+/* ---- absent keys ---- */
+
+static void test_llama__without_kv_heads_and_head_dim(void **state)
+{
+    const plait_model *model = read_text(*state, CONFIG("llama", MLP));
+    const plait_layer *layer = &model->kind[0];
+
+    assert_int_equal(layer->attention.kv_heads, 4);
+    assert_int_equal(layer->attention.head_dim, 16);
+    assert_true(layer->attention.rotary && layer->mlp.gated);
+    assert_false(model->tied || model->layer_norm || layer->attention.qkv_bias || layer->mlp.bias);
+    assert_string_equal(model->name, "Some-Model");
+    assert_string_equal(model->family, "llama");
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
+static void test_llama__takes_its_flags_from_the_file(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("llama", MLP ", \"attention_bias\": true, \"mlp_bias\": true, "
+                                    "\"tie_word_embeddings\": true, \"head_dim\": 32, "
+                                    "\"num_key_value_heads\": 2, \"num_hidden_layers_\": 3"));
+
+    assert_true(model->tied);
+    assert_true(model->kind[0].attention.qkv_bias && model->kind[0].attention.out_bias);
+    assert_true(model->kind[0].mlp.bias);
+    assert_int_equal(model->kind[0].attention.head_dim, 32);
+    assert_int_equal(model->kind[0].attention.kv_heads, 2);
+}
+
+static void test_mistral__has_a_window_unless_it_is_null(void **state)
+{
+    const plait_model *model =
+        read_text(*state, CONFIG("mistral", MLP ", \"num_key_value_heads\": 4"));
+
+    assert_int_equal(model->kind[0].attention.window, 4096);
+    model = read_text(*state, CONFIG("mistral", MLP ", \"num_key_value_heads\": null, "
+                                                    "\"sliding_window\": null"));
+    assert_int_equal(model->kind[0].attention.window, 0);
+    assert_int_equal(model->kind[0].attention.kv_heads, 4);
+}
+
+static void test_qwen2__has_biases_on_q_k_and_v_by_class(void **state)
+{
+    const plait_model *model = read_text(*state, CONFIG("qwen2", MLP));
+
+    assert_true(model->kind[0].attention.qkv_bias);
+    assert_false(model->kind[0].attention.out_bias);
+}
+
+/* Layers from max_window_layers on are windowed, if at all. */
+static void test_qwen2__uses_its_window_only_when_told(void **state)
+{
+    const plait_model *model = read_text(*state, CONFIG("qwen2", MLP ", \"sliding_window\": 32, "
+                                                                     "\"max_window_layers\": 3"));
+
+    assert_int_equal(model->kinds, 1);
+    assert_int_equal(model->kind[0].attention.window, 0);
+    model =
+        read_text(*state, CONFIG("qwen2", MLP ", \"sliding_window\": 32, \"max_window_layers\": 3, "
+                                              "\"use_sliding_window\": true"));
+    assert_int_equal(layers_of_kind(model, "sliding"), 1);
+    assert_string_equal(name_of_layer(model, 3), "sliding");
+}
+
+static void test_gpt2__is_tied_has_biases_and_learned_positions(void **state)
+{
+    const plait_model *model = read_sample(*state, "gpt2");
+    const plait_layer *layer = &model->kind[0];
+
+    assert_true(model->tied && model->layer_norm && model->dropout);
+    assert_int_equal(model->learned_positions, 1024);
+    assert_int_equal(model->max_seq, 1024);
+    assert_int_equal(layer->mlp.width, 3072);
+    assert_true(layer->attention.qkv_bias && layer->attention.out_bias && layer->mlp.bias);
+    assert_false(layer->attention.rotary || layer->mlp.gated);
+}
+
+static void test_gptj__shares_one_norm_and_has_a_biased_head(void **state)
+{
+    const plait_model *model = read_text(
+        *state, "{\"model_type\": \"gptj\", \"n_embd\": 64, \"n_layer\": 2, \"n_head\": 4, "
+                "\"vocab_size\": 100, \"n_positions\": 2048, \"tie_word_embeddings\": false}");
+
+    assert_int_equal(model->kind[0].norms, 1);
+    assert_true(model->kind[0].parallel_residual && model->head_bias && model->kind[0].mlp.bias);
+    assert_false(model->kind[0].attention.qkv_bias || model->tied);
+    assert_int_equal(model->learned_positions, 0);
+    assert_int_equal(model->kind[0].mlp.width, 256);
+}
+
+static void test_gpt_neox__is_parallel_with_two_norms(void **state)
+{
+    const plait_model *model = read_sample(*state, "gpt-neox-20b");
+
+    assert_true(model->kind[0].parallel_residual && model->kind[0].attention.out_bias);
+    assert_int_equal(model->kind[0].norms, 2);
+    assert_false(model->tied);
+}
+
+static void test_bloom__has_a_norm_behind_the_embedding(void **state)
+{
+    const plait_model *model =
+        read_text(*state, "{\"model_type\": \"bloom\", \"n_embed\": 64, "
+                          "\"n_layer\": 2, \"n_head\": 4, \"vocab_size\": 100}");
+
+    assert_true(model->embedding_norm && model->tied);
+    assert_false(model->kind[0].attention.rotary);
+    assert_int_equal(model->kind[0].mlp.width, 256);
+}
+
+static void test_opt__has_two_more_rows_than_positions(void **state)
+{
+    const plait_model *model =
+        read_text(*state, CONFIG("opt", ", \"ffn_dim\": 256, \"max_position_embeddings\": 2048, "
+                                        "\"word_embed_proj_dim\": 64"));
+
+    assert_int_equal(model->learned_positions, 2050);
+    assert_int_equal(model->kind[0].mlp.width, 256);
+    assert_true(model->dropout);
+}
+
+static void test_falcon__has_one_key_head_and_one_norm(void **state)
+{
+    const plait_model *model = read_text(*state, CONFIG("falcon", ", \"num_kv_heads\": 4"));
+
+    assert_int_equal(model->kind[0].attention.kv_heads, 1);
+    assert_int_equal(model->kind[0].norms, 1);
+    assert_true(model->tied);
+    model = read_text(*state, CONFIG("falcon", ", \"new_decoder_architecture\": true, "
+                                               "\"num_kv_heads\": 2"));
+    assert_int_equal(model->kind[0].attention.kv_heads, 2);
+    assert_int_equal(model->kind[0].norms, 2);
+}
+
+static void test_mpt__has_positions_unless_it_has_alibi(void **state)
+{
+    const plait_model *model = read_text(
+        *state, "{\"model_type\": \"mpt\", \"d_model\": 64, \"n_layers\": 2, \"n_heads\": 4, "
+                "\"vocab_size\": 100, \"max_seq_len\": 512, \"expansion_ratio\": 3, "
+                "\"attn_config\": {\"alibi\": true}}");
+
+    assert_int_equal(model->learned_positions, 0);
+    assert_int_equal(model->kind[0].mlp.width, 192);
+    assert_false(model->kind[0].mlp.bias);
+    model = read_text(*state, "{\"model_type\": \"mpt\", \"d_model\": 64, \"n_layers\": 2, "
+                              "\"n_heads\": 4, \"vocab_size\": 100, \"max_seq_len\": 512, "
+                              "\"no_bias\": false}");
+    assert_int_equal(model->learned_positions, 512);
+    assert_true(model->kind[0].mlp.bias && model->kind[0].attention.qkv_bias);
+}
+
+static void test_mamba__has_a_rank_of_its_own_choice(void **state)
+{
+    const plait_model *model = read_text(
+        *state, "{\"model_type\": \"mamba\", \"hidden_size\": 2048, \"num_hidden_layers\": 48, "
+                "\"vocab_size\": 50280, \"time_step_rank\": \"auto\"}");
+
+    assert_int_equal(model->kind[0].mixer, PLAIT_MIXER_MAMBA);
+    assert_int_equal(model->kind[0].mamba.inner, 4096);
+    assert_int_equal(model->kind[0].mamba.dt_rank, 128);
+    assert_int_equal(model->kind[0].norms, 1);
+    assert_true(model->tied);
+    model = read_text(*state, "{\"model_type\": \"mamba\", \"hidden_size\": 2048, "
+                              "\"num_hidden_layers\": 48, \"vocab_size\": 50280, "
+                              "\"time_step_rank\": 160}");
+    assert_int_equal(model->kind[0].mamba.dt_rank, 160);
+}
+
+static void test_cohere__shares_one_norm_without_bias(void **state)
+{
+    const plait_model *model = read_text(*state, CONFIG("cohere", MLP));
+
+    assert_int_equal(model->kind[0].norms, 1);
+    assert_true(model->tied && model->kind[0].parallel_residual && model->kind[0].mlp.gated);
+    assert_false(model->layer_norm);
+}
+
+/* ---- windows ---- */
+
+static void test_gemma2__alternates_windows_and_has_four_norms(void **state)
+{
+    const plait_model *model = read_sample(*state, "gemma-2-2b");
+
+    assert_int_equal(layers_of_kind(model, "sliding"), 13);
+    assert_string_equal(name_of_layer(model, 0), "sliding");
+    assert_int_equal(model->kind[0].attention.window, 4096);
+    assert_int_equal(model->kind[1].attention.window, 0);
+    assert_int_equal(model->kind[0].attention.head_dim, 256);
+    assert_int_equal(model->kind[0].norms, 4);
+    assert_true(model->tied);
+}
+
+static void test_gemma3__has_every_sixth_layer_full(void **state)
+{
+    const plait_model *model = read_text(
+        *state, "{\"model_type\": \"gemma3_text\", \"hidden_size\": 64, \"num_hidden_layers\": 13, "
+                "\"num_attention_heads\": 4, \"vocab_size\": 100, \"intermediate_size\": 128, "
+                "\"sliding_window\": 512}");
+
+    assert_int_equal(layers_of_kind(model, "full"), 2);
+    assert_string_equal(name_of_layer(model, 5), "full");
+    assert_true(model->kind[0].attention.qk_norm);
+}
+
+static void test_layer_types__win_over_the_class(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("gemma2", MLP ", \"layer_types\": [\"full_attention\", \"full_attention\", "
+                                     "\"full_attention\", \"sliding_attention\"]"));
+
+    assert_int_equal(layers_of_kind(model, "full"), 3);
+    assert_string_equal(name_of_layer(model, 3), "sliding");
+}
+
+static void test_gpt_oss__has_sinks_biases_and_every_other_layer_windowed(void **state)
+{
+    const plait_model *model = read_sample(*state, "gpt-oss-20b");
+    const plait_layer *layer = &model->kind[model->layer_kind[0]];
+
+    assert_int_equal(layers_of_kind(model, "sliding"), 12);
+    assert_int_equal(layer->attention.window, 128);
+    assert_true(layer->attention.sinks && layer->attention.qkv_bias && layer->attention.out_bias);
+    assert_true(layer->moe.bias && layer->moe.router_bias && layer->moe.gated);
+    assert_int_equal(layer->moe.experts, 32);
+    assert_int_equal(layer->moe.topk, 4);
+    assert_int_equal(layer->moe.width, 2880);
+}
+
+static void test_llama4__chunks_three_layers_of_four(void **state)
+{
+    const plait_model *model = read_sample(*state, "llama-4-scout");
+    const plait_layer *chunked = &model->kind[0], *full = &model->kind[1];
+
+    assert_int_equal(layers_of_kind(model, "chunked"), 36);
+    assert_string_equal(name_of_layer(model, 3), "full");
+    assert_int_equal(chunked->attention.chunk, 8192);
+    assert_true(chunked->attention.rotary);
+    assert_true(chunked->attention.qk_norm);
+    assert_false(full->attention.rotary || full->attention.qk_norm);
+    assert_int_equal(full->attention.chunk, 0);
+    assert_int_equal(chunked->moe.shared_width, 8192);
+    assert_int_equal(chunked->moe.topk, 1);
+    assert_false(model->tied);
+}
+
+static void test_llama4__interleaves_dense_layers(void **state)
+{
+    const plait_model *model =
+        read_text(*state, CONFIG("llama4_text", MLP
+                                 ", \"intermediate_size_mlp\": 256, \"head_dim\": 16, "
+                                 "\"num_key_value_heads\": 2, \"num_local_experts\": 8, "
+                                 "\"num_experts_per_tok\": 1, \"interleave_moe_layer_step\": 2"));
+
+    assert_string_equal(name_of_layer(model, 0), "chunked-dense");
+    assert_string_equal(name_of_layer(model, 1), "chunked-moe");
+    assert_string_equal(name_of_layer(model, 2), "chunked-dense");
+    assert_string_equal(name_of_layer(model, 3), "full-moe");
+    assert_int_equal(model->kind[0].mlp.width, 256);
+    assert_int_equal(model->kind[1].moe.width, 128);
+    assert_int_equal(model->kind[1].moe.shared_width, 128);
+}
+
+/* ---- experts ---- */
+
+static void test_mixtral__has_experts_of_the_intermediate_size(void **state)
+{
+    const plait_model *model = read_sample(*state, "mixtral-8x7b");
+
+    assert_int_equal(model->kinds, 1);
+    assert_int_equal(model->kind[0].moe.experts, 8);
+    assert_int_equal(model->kind[0].moe.width, 14336);
+    assert_int_equal(model->kind[0].moe.shared_width, 0);
+    assert_int_equal(model->kind[0].attention.window, 0);
+}
+
+static void test_qwen3_moe__has_experts_where_step_and_list_say(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("qwen3_moe", MLP ", \"num_experts\": 8, \"num_experts_per_tok\": 2, "
+                                        "\"moe_intermediate_size\": 32, \"head_dim\": 16, "
+                                        "\"decoder_sparse_step\": 2, \"mlp_only_layers\": [1]"));
+
+    assert_int_equal(layers_of_kind(model, "moe"), 1);
+    assert_string_equal(name_of_layer(model, 3), "moe");
+    assert_true(model->kind[0].attention.qk_norm);
+}
+
+static void test_qwen2_moe__has_a_gated_shared_expert(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("qwen2_moe", MLP ", \"num_experts\": 8, \"num_experts_per_tok\": 2, "
+                                        "\"moe_intermediate_size\": 32, "
+                                        "\"shared_expert_intermediate_size\": 96"));
+
+    assert_int_equal(model->kind[0].moe.shared_width, 96);
+    assert_true(model->kind[0].moe.shared_gate);
+    assert_true(model->kind[0].attention.qkv_bias);
+}
+
+static void test_deepseek_v3__has_dense_layers_first_and_one_mtp_module(void **state)
+{
+    const plait_model *model = read_sample(*state, "deepseek-v3");
+    const plait_layer *moe = &model->kind[1];
+
+    assert_int_equal(layers_of_kind(model, "dense"), 3);
+    assert_int_equal(model->mtp_layers, 1);
+    assert_int_equal(model->mtp_kind, 1);
+    assert_int_equal(model->kind[0].mlp.width, 18432);
+    assert_int_equal(moe->mla.q_rank, 1536);
+    assert_int_equal(moe->mla.kv_rank, 512);
+    assert_int_equal(moe->mla.nope_dim, 128);
+    assert_int_equal(moe->mla.rope_dim, 64);
+    assert_int_equal(moe->mla.v_dim, 128);
+    assert_int_equal(moe->moe.shared_width, 2048);
+    assert_int_equal(moe->moe.groups, 8);
+    assert_int_equal(moe->moe.group_topk, 4);
+    assert_true(moe->moe.router_bias);
+}
+
+static void test_deepseek_v2_lite__projects_q_directly_and_has_no_groups(void **state)
+{
+    const plait_model *model = read_sample(*state, "deepseek-v2-lite");
+
+    assert_int_equal(model->kind[1].mla.q_rank, 0);
+    assert_int_equal(model->kind[1].moe.groups, 0);
+    assert_int_equal(model->kind[1].moe.shared_width, 2816);
+    assert_false(model->kind[1].moe.router_bias);
+}
+
+static void test_kimi_k2__goes_by_its_type_not_its_architecture(void **state)
+{
+    const plait_model *model = read_sample(*state, "kimi-k2");
+
+    assert_string_equal(model->family, "kimi_k2");
+    assert_int_equal(layers_of_kind(model, "dense"), 1);
+    assert_int_equal(model->mtp_layers, 0);
+}
+
+static void test_deepseek_v32_and_glm_5__have_an_indexer(void **state)
+{
+    const plait_model *model = read_sample(*state, "deepseek-v3.2");
+
+    assert_int_equal(model->kind[0].mla.index_heads, 64);
+    assert_int_equal(model->kind[0].mla.index_dim, 128);
+    assert_int_equal(model->kind[0].mla.index_topk, 2048);
+    model = read_sample(*state, "glm-5");
+    assert_int_equal(model->kind[0].mla.index_heads, 32);
+    assert_int_equal(model->kind[0].mla.nope_dim, 192);
+    assert_int_equal(model->kind[0].mla.v_dim, 256);
+}
+
+static void test_glm4_moe__has_biases_on_q_k_and_v_only(void **state)
+{
+    const plait_model *model = read_sample(*state, "glm-4.5");
+
+    assert_true(model->kind[0].attention.qkv_bias && model->kind[0].attention.qk_norm);
+    assert_false(model->kind[0].attention.out_bias);
+    model = read_sample(*state, "glm-4.5-air");
+    assert_false(model->kind[0].attention.qk_norm);
+    assert_int_equal(model->kind[0].attention.head_dim, 128);
+}
+
+static void test_gemma4__has_two_head_sizes_and_an_mlp_beside_the_experts(void **state)
+{
+    const plait_model *model = read_sample(*state, "gemma-4-26b-a4b");
+    const plait_layer *sliding = &model->kind[0], *full = &model->kind[1];
+
+    assert_int_equal(layers_of_kind(model, "full"), 5);
+    assert_int_equal(sliding->attention.head_dim, 256);
+    assert_int_equal(sliding->attention.kv_heads, 8);
+    assert_false(sliding->attention.shared_kv);
+    assert_int_equal(full->attention.head_dim, 512);
+    assert_int_equal(full->attention.kv_heads, 2);
+    assert_true(full->attention.shared_kv && full->attention.rotary);
+    assert_int_equal(full->moe.shared_width, 2112);
+    assert_int_equal(full->moe.width, 704);
+    assert_int_equal(full->moe.topk, 8);
+    assert_int_equal(full->norms, 7);
+    assert_true(model->tied);
+}
+
+static void test_gemma4__without_experts_has_an_mlp(void **state)
+{
+    const plait_model *model =
+        read_text(*state, CONFIG("gemma4_text", MLP ", \"num_experts\": 8, \"top_k_experts\": 2"));
+
+    assert_int_equal(model->kind[0].ffn, PLAIT_FFN_MLP);
+    assert_int_equal(model->kind[0].norms, 4);
+}
+
+static void test_qwen3_5__mixes_linear_and_gated_attention(void **state)
+{
+    const plait_model *model = read_sample(*state, "qwen3.5-35b-a3b");
+    const plait_layer *linear = &model->kind[0], *full = &model->kind[1];
+
+    assert_int_equal(layers_of_kind(model, "linear"), 30);
+    assert_int_equal(linear->mixer, PLAIT_MIXER_DELTA_NET);
+    assert_int_equal(linear->delta_net.value_heads, 32);
+    assert_int_equal(linear->delta_net.key_heads, 16);
+    assert_true(full->attention.gate && full->attention.qk_norm);
+    assert_int_equal(full->attention.kv_heads, 2);
+    assert_int_equal(full->moe.shared_width, 512);
+    assert_true(full->moe.shared_gate);
+    assert_int_equal(model->mtp_layers, 1);
+    assert_int_equal(model->mtp_kind, 1);
+    assert_false(model->tied);
+}
+
+/* ---- what surrounds the decoder ---- */
+
+static void test_nested_decoder__is_read_and_what_is_around_it_ignored(void **state)
+{
+    model_fixture *test = *state;
+    const plait_model *model =
+        read_text(test, "{\"model_type\": \"llava\", \"tie_word_embeddings\": true, "
+                        "\"vision_config\": {\"hidden_size\": 1}, "
+                        "\"text_config\": " CONFIG("llama", MLP) "}");
+
+    assert_string_equal(model->family, "llama");
+    assert_int_equal(model->hidden, 64);
+    assert_true(model->tied);
+    assert_string_equal(test->warning, "ignored: vision_config");
+}
+
+static void test_known_class__warns_of_parts_that_have_no_price(void **state)
+{
+    model_fixture *test = *state;
+
+    read_text(test, CONFIG("gemma4_text", MLP ", \"hidden_size_per_layer_input\": 256, "
+                                              "\"num_kv_shared_layers\": 0, \"some_token_id\": 3"));
+    assert_string_equal(test->warning, "ignored: hidden_size_per_layer_input");
+}
+
+static void test_unknown_class__with_familiar_keys_is_read_like_llama(void **state)
+{
+    model_fixture *test = *state;
+    const plait_model *model = read_text(
+        test, CONFIG("brand_new", MLP ", \"rms_norm_eps\": 1e-6, \"magic_width\": 7, "
+                                      "\"bos_token_id\": 1, \"rope_theta\": 1e4, "
+                                      "\"torch_dtype\": \"bfloat16\", \"magic_off\": false"));
+
+    assert_true(model->kind[0].mlp.gated);
+    assert_false(model->layer_norm || model->tied);
+    assert_string_equal(test->warning,
+                        "the model type \"brand_new\" is not known and was read like "
+                        "llama; ignored: magic_width");
+}
+
+static void test_unknown_class__of_the_older_kind_has_plain_mlps(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("older", MLP ", \"layer_norm_eps\": 1e-5, \"hidden_act\": \"gelu\""));
+
+    assert_true(model->layer_norm);
+    assert_false(model->kind[0].mlp.gated);
+}
+
+/* ---- refusals ---- */
+
+typedef struct refusal {
+    const char *text;
+    plait_status status;
+    const char *where;
+    const char *message; /* a part of it */
+} refusal;
+
+static void test_refusals__say_where_and_why(void **state)
+{
+    static const refusal cases[] = {
+        {CONFIG("t5", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found t5 (an encoder and decoder)"},
+        {CONFIG("bert", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found bert (an encoder)"},
+        {CONFIG("whisper", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found whisper"},
+        {CONFIG("jamba", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found jamba"},
+        {CONFIG("brand_new", MLP ", \"is_encoder_decoder\": true"), PLAIT_ERROR_SCHEMA,
+         "/is_encoder_decoder", "expected a decoder, found an encoder and decoder"},
+        {"{\"model_type\": \"any_vision\", \"vision_config\": {}}", PLAIT_ERROR_SCHEMA, "",
+         "found a vision tower only"},
+        {"{\"architectures\": [\"X\"]}", PLAIT_ERROR_SCHEMA, "", "\"hidden_size\""},
+        {CONFIG("llama", ""), PLAIT_ERROR_SCHEMA, "", "\"intermediate_size\""},
+        {CONFIG("brand_new", ""), PLAIT_ERROR_SCHEMA, "", "\"intermediate_size\""},
+        {CONFIG("llama", MLP ", \"num_key_value_heads\": 3"), PLAIT_ERROR_RANGE,
+         "/num_key_value_heads", "expected a divisor of the 4 heads, found 3"},
+        {CONFIG("llama", ", \"intermediate_size\": -8"), PLAIT_ERROR_RANGE, "/intermediate_size",
+         "found -8"},
+        {CONFIG("llama", ", \"intermediate_size\": \"x\""), PLAIT_ERROR_SCHEMA,
+         "/intermediate_size", "found \"x\""},
+        {CONFIG("llama", MLP ", \"layer_types\": [\"full_attention\"]"), PLAIT_ERROR_SCHEMA,
+         "/layer_types", "expected one entry for each of the 4 layers, found 1"},
+        {CONFIG("llama",
+                MLP ", \"layer_types\": [\"full_attention\", \"full_attention\", \"conv\", "
+                    "\"conv\"]"),
+         PLAIT_ERROR_SCHEMA, "/layer_types/2", "\"conv\""},
+        {CONFIG("mixtral", MLP ", \"num_key_value_heads\": 4, \"num_local_experts\": 2, "
+                               "\"num_experts_per_tok\": 3"),
+         PLAIT_ERROR_RANGE, "/num_experts_per_tok", "expected at most the 2 experts, found 3"},
+        {CONFIG("deepseek_v3", MLP ", \"kv_lora_rank\": 8"), PLAIT_ERROR_SCHEMA, "",
+         "\"qk_nope_head_dim\""},
+        {CONFIG("opt", ", \"ffn_dim\": 256, \"word_embed_proj_dim\": 32"), PLAIT_ERROR_SCHEMA,
+         "/word_embed_proj_dim", "expected the hidden width 64, found 32"},
+        {"{\"model_type\": 3}", PLAIT_ERROR_SCHEMA, "/model_type", "expected a string"},
+        {"{\"model_type\": \"llama\", \"text_config\": 3}", PLAIT_ERROR_SCHEMA, "/text_config",
+         "expected an object"},
+        {"{\"model_type\": \"llama\", \"text_config\": {\"hidden_size\": 0}}", PLAIT_ERROR_RANGE,
+         "/text_config/hidden_size", "found 0"},
+    };
+    model_fixture *test = *state;
+
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char where[128];
+
+        snprintf(where, sizeof where, "dir/Some-Model/config.json%s%s",
+                 cases[c].where[0] != '\0' ? ":" : "", cases[c].where);
+        if (parse(test, cases[c].text) == PLAIT_OK)
+            fail_msg("not refused: %s", cases[c].text);
+        if (strstr(test->err.message, cases[c].message) == NULL)
+            assert_string_equal(test->err.message, cases[c].message);
+        assert_string_equal(test->err.where, where);
+        assert_int_equal(test->err.status, cases[c].status);
+    }
+}
+
+/* Each failing request for memory is an error, and none leaks or crashes. */
+static void test_parse__survives_every_failing_allocation(void **state)
+{
+    static const char text[] = CONFIG("brand_new", MLP ", \"magic_width\": 7");
+    model_fixture *test = *state;
+    plait_status status = PLAIT_ERROR_NOMEM;
+
+    for (long calls = 0; calls < 100 && status != PLAIT_OK; calls++) {
+        plait_arena *arena = plait_arena_new();
+
+        plait_arena_fail_after(calls);
+        status = plait_model_parse(text, strlen(text), "x", arena, &test->model, &test->warning,
+                                   &test->err);
+        plait_arena_fail_after(-1);
+        plait_arena_free(arena);
+        assert_true(status == PLAIT_OK || status == PLAIT_ERROR_NOMEM);
+    }
+    assert_int_equal(status, PLAIT_OK);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_llama__without_kv_heads_and_head_dim),
+        TEST(test_llama__takes_its_flags_from_the_file),
+        TEST(test_mistral__has_a_window_unless_it_is_null),
+        TEST(test_qwen2__has_biases_on_q_k_and_v_by_class),
+        TEST(test_qwen2__uses_its_window_only_when_told),
+        TEST(test_gpt2__is_tied_has_biases_and_learned_positions),
+        TEST(test_gptj__shares_one_norm_and_has_a_biased_head),
+        TEST(test_gpt_neox__is_parallel_with_two_norms),
+        TEST(test_bloom__has_a_norm_behind_the_embedding),
+        TEST(test_opt__has_two_more_rows_than_positions),
+        TEST(test_falcon__has_one_key_head_and_one_norm),
+        TEST(test_mpt__has_positions_unless_it_has_alibi),
+        TEST(test_mamba__has_a_rank_of_its_own_choice),
+        TEST(test_cohere__shares_one_norm_without_bias),
+        TEST(test_gemma2__alternates_windows_and_has_four_norms),
+        TEST(test_gemma3__has_every_sixth_layer_full),
+        TEST(test_layer_types__win_over_the_class),
+        TEST(test_gpt_oss__has_sinks_biases_and_every_other_layer_windowed),
+        TEST(test_llama4__chunks_three_layers_of_four),
+        TEST(test_llama4__interleaves_dense_layers),
+        TEST(test_mixtral__has_experts_of_the_intermediate_size),
+        TEST(test_qwen3_moe__has_experts_where_step_and_list_say),
+        TEST(test_qwen2_moe__has_a_gated_shared_expert),
+        TEST(test_deepseek_v3__has_dense_layers_first_and_one_mtp_module),
+        TEST(test_deepseek_v2_lite__projects_q_directly_and_has_no_groups),
+        TEST(test_kimi_k2__goes_by_its_type_not_its_architecture),
+        TEST(test_deepseek_v32_and_glm_5__have_an_indexer),
+        TEST(test_glm4_moe__has_biases_on_q_k_and_v_only),
+        TEST(test_gemma4__has_two_head_sizes_and_an_mlp_beside_the_experts),
+        TEST(test_gemma4__without_experts_has_an_mlp),
+        TEST(test_qwen3_5__mixes_linear_and_gated_attention),
+        TEST(test_nested_decoder__is_read_and_what_is_around_it_ignored),
+        TEST(test_known_class__warns_of_parts_that_have_no_price),
+        TEST(test_unknown_class__with_familiar_keys_is_read_like_llama),
+        TEST(test_unknown_class__of_the_older_kind_has_plain_mlps),
+        TEST(test_refusals__say_where_and_why),
+        TEST(test_parse__survives_every_failing_allocation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

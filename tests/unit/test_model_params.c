@@ -1,0 +1,368 @@
+/* test_model_params.c - every shipped model and every sample config has as many parameters as its source says
+ *
+ * Each line of the output names the count, the published number, the difference, and the source.
+ */
+#include "assert_near.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "plait/model.h"
+#include "text.h"
+
+static const char *const models_folder = "models";
+static const char *const samples_folder = "tests/data/hf_configs";
+
+/* What a source counts, as models/README.md describes it. */
+typedef struct published_count {
+    double params; /* 0: unknown */
+    double active; /* 0: unknown */
+    bool with_mtp;
+    bool with_vision;
+    bool without_embedding;
+    bool without_head;
+    const char *source;
+} published_count;
+
+/* ---- reading ---- */
+
+static const char *path_of(plait_arena *arena, const char *folder, const char *name)
+{
+    return plait_arena_printf(arena, "%s/%s.json", folder, name);
+}
+
+static plait_model load(plait_arena *arena, const char *folder, const char *name)
+{
+    plait_model model;
+    plait_error err;
+
+    if (plait_model_load(path_of(arena, folder, name), arena, &model, NULL, &err) != PLAIT_OK)
+        fail_msg("%s: %s", err.where, err.message);
+    return model;
+}
+
+static published_count read_published(plait_arena *arena, const char *name)
+{
+    published_count out = {.source = ""};
+    json_document doc;
+    json_cursor root, list, at;
+    const char *word;
+
+    assert_int_equal(json_document_read(path_of(arena, models_folder, name), arena, &doc, NULL),
+                     PLAIT_OK);
+    root = json_document_root(&doc);
+    assert_int_equal(
+        json_number_optional(&root, "published_params", JSON_POSITIVE, &out.params, NULL),
+        PLAIT_OK);
+    assert_int_equal(
+        json_number_optional(&root, "published_active_params", JSON_POSITIVE, &out.active, NULL),
+        PLAIT_OK);
+    assert_int_equal(json_string(&root, "source", arena, &out.source, NULL), PLAIT_OK);
+    assert_int_equal(json_array_optional(&root, "published_as", &list, NULL), PLAIT_OK);
+    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
+        assert_int_equal(json_as_string(&at, arena, &word, NULL), PLAIT_OK);
+        out.with_mtp |= text_equal(word, "with-mtp");
+        out.with_vision |= text_equal(word, "with-vision");
+        out.without_embedding |= text_equal(word, "without-embedding");
+        out.without_head |= text_equal(word, "without-head");
+    }
+    json_document_free(&doc);
+    return out;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names of the JSON files in a folder, in order; NULL ends them. */
+static const char **names_in(plait_arena *arena, const char *folder)
+{
+    const char **names = plait_arena_alloc(arena, 1024, sizeof *names);
+    DIR *open_folder = opendir(folder);
+    size_t count = 0;
+
+    assert_non_null(open_folder);
+    for (struct dirent *entry; (entry = readdir(open_folder)) != NULL && count < 1023;) {
+        char *name = plait_arena_text(arena, entry->d_name);
+
+        if (!text_ends_with(name, ".json"))
+            continue;
+        name[strlen(name) - strlen(".json")] = '\0';
+        names[count++] = name;
+    }
+    closedir(open_folder);
+    qsort(names, count, sizeof *names, compare_names);
+    return names;
+}
+
+/* ---- comparing ---- */
+
+/* A published 1.7e9 may be anything from 1.65e9: half a unit of its last digit, of two at least. */
+static double rounding_of(double published)
+{
+    double unit = pow(10.0, floor(log10(published)) - 1.0);
+
+    while (unit > 1.0 && fmod(published, unit) != 0.0)
+        unit /= 10.0;
+    return unit > 1.0 ? unit / 2.0 : 0.0;
+}
+
+static double counted_as(const published_count *published, const plait_params *params)
+{
+    double count = params->total;
+
+    count += published->with_mtp ? params->mtp : 0.0;
+    count -= published->without_embedding ? params->embedding : 0.0;
+    count -= published->without_head ? params->head : 0.0;
+    return count;
+}
+
+/* A vision tower is at most 2 % of the models here that have one. */
+static bool check_total(const char *name, const published_count *published,
+                        const plait_params *params)
+{
+    const double count = counted_as(published, params);
+    const double error = count / published->params - 1.0;
+    const double slack = fmax(0.005 * published->params, rounding_of(published->params));
+    const double below = published->with_vision ? 0.02 * published->params : slack;
+    const bool good = count >= published->params - below && count <= published->params + slack;
+
+    print_message("%-18s %16.0f  published %16.0f  %+7.3f %%  %s%s\n", name, count,
+                  published->params, 100.0 * error, good ? "" : "WRONG  ", published->source);
+    return good;
+}
+
+/* Sources count the embedding and the head among the active parameters, or one of them, or neither. */
+static bool check_active(const char *name, const published_count *published,
+                         const plait_params *params)
+{
+    const double slack = fmax(0.005 * published->active, rounding_of(published->active));
+    const double least = params->active - params->embedding - params->head;
+    const bool good = published->active == 0.0 || (published->active >= least - slack &&
+                                                   published->active <= params->active + slack);
+
+    if (!good)
+        print_message("%-18s active: %.0f to %.0f, published %.0f\n", name, least, params->active,
+                      published->active);
+    return good;
+}
+
+/* ---- the shipped models ---- */
+
+static void test_models__have_as_many_parameters_as_published(void **state)
+{
+    plait_arena *arena = plait_arena_new();
+    int wrong = 0, unknown = 0, models = 0;
+
+    (void)state;
+    for (const char **name = names_in(arena, models_folder); *name != NULL; name++) {
+        const plait_model model = load(arena, models_folder, *name);
+        const plait_params params = plait_model_params(&model);
+        const published_count published = read_published(arena, *name);
+
+        models++;
+        wrong += !check_active(*name, &published, &params);
+        if (published.params > 0.0)
+            wrong += !check_total(*name, &published, &params);
+        else
+            print_message("%-18s %16.0f  published nowhere\n", *name, params.total);
+        unknown += published.params == 0.0;
+    }
+    print_message("%d models, %d without a published number\n", models, unknown);
+    assert_int_equal(wrong, 0);
+    assert_true(models >= 60 && unknown == 0);
+    plait_arena_free(arena);
+}
+
+static void test_models__are_named_as_their_files_and_say_their_source(void **state)
+{
+    plait_arena *arena = plait_arena_new();
+
+    (void)state;
+    for (const char **name = names_in(arena, models_folder); *name != NULL; name++) {
+        const plait_model model = load(arena, models_folder, *name);
+
+        assert_string_equal(model.name, *name);
+        assert_true(model.source[0] != '\0');
+        assert_true(model.max_seq > 0);
+    }
+    plait_arena_free(arena);
+}
+
+/* GPT-2, L(12h^2 + 13h) + (V + s)h + 2h: 12 (12*768^2 + 13*768) + (50257 + 1024) 768 + 2*768 = 124439808.
+ * GPT-J, L(12h^2 + 7h) + 2h + 2Vh + V: 28 (12*4096^2 + 7*4096) + 8192 + 2*50400*4096 + 50400 = 6050882784. */
+static void test_counts__are_exact(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t params;
+    } exact[] = {{"gpt2", 124439808},          {"gpt2-medium", 354823168},
+                 {"gpt2-large", 774030080},    {"gpt2-xl", 1557611200},
+                 {"gpt-j-6b", 6050882784},     {"mamba-1.4b", 1372178432},
+                 {"vit-b-16", 86567656},       {"gemma-2-2b", 2614341888},
+                 {"llama-3.1-8b", 8030261248}, {"llama-3.1-70b", 70553706496},
+                 {"mpt-7b", 6658859008},       {"mixtral-8x7b", 46702792704},
+                 {"bloom-176b", 176247271424}, {"deepseek-v2-lite", 15706484224}};
+    plait_arena *arena = plait_arena_new();
+
+    (void)state;
+    for (size_t e = 0; e < sizeof exact / sizeof *exact; e++) {
+        const plait_model model = load(arena, models_folder, exact[e].name);
+        const plait_params params = plait_model_params(&model);
+
+        if (params.total != (double)exact[e].params)
+            fail_msg("%s: expected %.0f, found %.0f", exact[e].name, (double)exact[e].params,
+                     params.total);
+    }
+    plait_arena_free(arena);
+}
+
+/* ---- the samples ---- */
+
+/* Samples without a model of their name in models/. */
+static published_count published_of_sample(plait_arena *arena, const char *name)
+{
+    static const struct {
+        const char *name;
+        published_count published;
+    } others[] = {
+        {"gpt-neox-20b", {.params = 20554567680, .source = "EleutherAI/gpt-neox-20b model card"}},
+        {"qwen3-0.6b", {.params = 0.6e9, .source = "Qwen/Qwen3-0.6B model card"}},
+        {"deepseek-v3.2", {.params = 671e9, .source = "as DeepSeek-V3, the indexer not counted"}},
+        {"glm-5", {.params = 744e9, .active = 40e9, .source = "GLM-5 report, table of the architecture"}},
+        {"gemma-4-26b-a4b", {.params = 25.2e9, .active = 3.8e9, .source = "Gemma 4 model card"}},
+        {"qwen3.5-35b-a3b",
+         {.params = 35e9, .active = 3e9, .source = "Qwen/Qwen3.5-35B-A3B model card"}},
+    };
+
+    for (size_t o = 0; o < sizeof others / sizeof *others; o++)
+        if (strcmp(others[o].name, name) == 0)
+            return others[o].published;
+    return read_published(arena, name);
+}
+
+static void test_samples__have_as_many_parameters_as_published(void **state)
+{
+    plait_arena *arena = plait_arena_new();
+    int wrong = 0, samples = 0;
+
+    (void)state;
+    for (const char **name = names_in(arena, samples_folder); *name != NULL; name++) {
+        const plait_model model = load(arena, samples_folder, *name);
+        const plait_params params = plait_model_params(&model);
+        const published_count published = published_of_sample(arena, *name);
+
+        wrong += !check_total(*name, &published, &params);
+        wrong += !check_active(*name, &published, &params);
+        samples++;
+    }
+    assert_int_equal(wrong, 0);
+    assert_int_equal(samples, 28);
+    plait_arena_free(arena);
+}
+
+/* ---- a model and the config of the same name ---- */
+
+static void assert_same_attention(const plait_attention *a, const plait_attention *b)
+{
+    assert_int_equal(a->heads, b->heads);
+    assert_int_equal(a->kv_heads, b->kv_heads);
+    assert_int_equal(a->head_dim, b->head_dim);
+    assert_int_equal(a->window, b->window);
+    assert_int_equal(a->chunk, b->chunk);
+    assert_int_equal(a->qkv_bias, b->qkv_bias);
+    assert_int_equal(a->out_bias, b->out_bias);
+    assert_int_equal(a->qk_norm, b->qk_norm);
+    assert_int_equal(a->rotary, b->rotary);
+    assert_int_equal(a->gate, b->gate);
+    assert_int_equal(a->sinks, b->sinks);
+    assert_int_equal(a->shared_kv, b->shared_kv);
+    assert_int_equal(a->full_mask, b->full_mask);
+}
+
+static void assert_same_moe(const plait_moe *a, const plait_moe *b)
+{
+    assert_int_equal(a->experts, b->experts);
+    assert_int_equal(a->topk, b->topk);
+    assert_int_equal(a->width, b->width);
+    assert_int_equal(a->shared_width, b->shared_width);
+    assert_int_equal(a->groups, b->groups);
+    assert_int_equal(a->group_topk, b->group_topk);
+    assert_int_equal(a->gated, b->gated);
+    assert_int_equal(a->bias, b->bias);
+    assert_int_equal(a->router_bias, b->router_bias);
+    assert_int_equal(a->shared_gate, b->shared_gate);
+}
+
+/* No sample of a shipped model has a delta net or Mamba layers. */
+static void assert_same_layer(const plait_layer *a, const plait_layer *b)
+{
+    assert_string_equal(a->name, b->name);
+    assert_int_equal(a->norms, b->norms);
+    assert_int_equal(a->parallel_residual, b->parallel_residual);
+    assert_int_equal(a->mixer, b->mixer);
+    assert_same_attention(&a->attention, &b->attention);
+    assert_memory_equal(&a->mla, &b->mla, sizeof a->mla);
+    assert_int_equal(a->ffn, b->ffn);
+    assert_int_equal(a->mlp.width, b->mlp.width);
+    assert_int_equal(a->mlp.gated, b->mlp.gated);
+    assert_int_equal(a->mlp.bias, b->mlp.bias);
+    assert_same_moe(&a->moe, &b->moe);
+}
+
+static void assert_same_model(const plait_model *a, const plait_model *b)
+{
+    assert_int_equal(a->hidden, b->hidden);
+    assert_int_equal(a->vocab, b->vocab);
+    assert_int_equal(a->layers, b->layers);
+    assert_int_equal(a->layer_norm, b->layer_norm);
+    assert_int_equal(a->tied, b->tied);
+    assert_int_equal(a->head_bias, b->head_bias);
+    assert_int_equal(a->embedding_norm, b->embedding_norm);
+    assert_int_equal(a->dropout, b->dropout);
+    assert_int_equal(a->learned_positions, b->learned_positions);
+    assert_int_equal(a->patch_dim, b->patch_dim);
+    assert_int_equal(a->mtp_layers, b->mtp_layers);
+    assert_int_equal(a->max_seq, b->max_seq);
+    for (int i = 0; i < a->layers; i++)
+        assert_same_layer(&a->kind[a->layer_kind[i]], &b->kind[b->layer_kind[i]]);
+}
+
+static void test_models__are_what_their_hugging_face_configs_say(void **state)
+{
+    plait_arena *arena = plait_arena_new();
+    const char **names = names_in(arena, models_folder);
+    int pairs = 0;
+
+    (void)state;
+    for (const char **name = names_in(arena, samples_folder); *name != NULL; name++) {
+        if (text_index(*name, names) < 0)
+            continue;
+        const plait_model model = load(arena, models_folder, *name);
+        const plait_model sample = load(arena, samples_folder, *name);
+
+        print_message("%s\n", *name);
+        assert_string_equal(model.family, sample.family);
+        assert_same_model(&model, &sample);
+        pairs++;
+    }
+    assert_true(pairs >= 20);
+    plait_arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_models__have_as_many_parameters_as_published),
+        cmocka_unit_test(test_models__are_named_as_their_files_and_say_their_source),
+        cmocka_unit_test(test_counts__are_exact),
+        cmocka_unit_test(test_samples__have_as_many_parameters_as_published),
+        cmocka_unit_test(test_models__are_what_their_hugging_face_configs_say),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
