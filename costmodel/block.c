@@ -100,9 +100,8 @@ void block_memory_add(block_draft *draft, plait_part part, double elements, bloc
                          : block_is_backward_input(draft) ? traffic.backward
                                                           : 0.0;
     if (bytes * elements > 0.0)
-        block_op_add(draft, (plait_op){.kind = PLAIT_OP_MEMORY,
-                                       .part = part,
-                                       .bytes = bytes * elements});
+        block_op_add(draft,
+                     (plait_op){.kind = PLAIT_OP_MEMORY, .part = part, .bytes = bytes * elements});
 }
 
 void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes)
@@ -417,7 +416,8 @@ plait_params plait_model_params(const plait_model *model)
     }
     // An MTP module: a layer, two norms and a projection of [hidden; embedding] to hidden.
     if (model->mtp_layers > 0)
-        params.mtp = model->mtp_layers * (layer_params(model, &model->kind[model->mtp_kind], false) +
-                                          2.0 * model->hidden * model->hidden + 2.0 * norm);
+        params.mtp =
+            model->mtp_layers * (layer_params(model, &model->kind[model->mtp_kind], false) +
+                                 2.0 * model->hidden * model->hidden + 2.0 * norm);
     return params;
 }

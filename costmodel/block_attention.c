@@ -5,8 +5,8 @@
 
 double block_mean_keys(double context, double window, double chunk, bool causal)
 {
-    const double reach = fmin(context, fmin(window > 0.0 ? window : context,
-                                            chunk > 0.0 ? chunk : context));
+    const double reach =
+        fmin(context, fmin(window > 0.0 ? window : context, chunk > 0.0 ? chunk : context));
 
     if (!causal)
         return reach;
@@ -100,9 +100,9 @@ static void draw_fused(block_draft *draft, const block_core *core)
         .part = PLAIT_PART_core_attn,
         .layout = backward ? PLAIT_BACKWARD : PLAIT_FORWARD,
         .flops = (backward ? 2.5 : 1.0) * per_key * core->keys,
-        .model_flops = (backward ? 2.0 : 1.0) * per_key *
-                       fmin(core->causal ? 2.0 * core->keys : core->keys,
-                            draft->pass.context_tokens),
+        .model_flops =
+            (backward ? 2.0 : 1.0) * per_key *
+            fmin(core->causal ? 2.0 * core->keys : core->keys, draft->pass.context_tokens),
         .bytes = 2.0 * (draft->tokens * core->heads * width +
                         draft->tokens * core->kv_heads * width * (ring ? 1.0 : shard->cp)),
         .sequences = draft->pass.sequences,
@@ -143,8 +143,8 @@ static void add_batched(block_draft *draft, double batch, double m, double n, do
  */
 static void draw_unfused(block_draft *draft, const block_core *core)
 {
-    const bool fused_softmax =
-        draft->shard->attention == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
+    const bool fused_softmax = draft->shard->attention == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL ||
+                               draft->shard->runtime->kernels.fused_softmax;
     const bool dropout = draft->model->dropout;
     const double query = draft->pass.query_tokens / draft->shard->cp;
     const double context = draft->pass.context_tokens;
@@ -190,7 +190,8 @@ void block_attention(block_draft *draft)
     const double kv_heads = block_share(a->kv_heads, draft->shard->tp);
     const double q_width = heads * a->head_dim;
     const double kv_width = kv_heads * a->head_dim;
-    const double projected = q_width * (a->gate ? 2.0 : 1.0) + kv_width * (a->shared_kv ? 1.0 : 2.0);
+    const double projected =
+        q_width * (a->gate ? 2.0 : 1.0) + kv_width * (a->shared_kv ? 1.0 : 2.0);
     const double tokens = draft->tokens;
 
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv,
@@ -237,16 +238,18 @@ static void draw_query(block_draft *draft, const plait_mla *a, double heads)
     const double width = heads * (a->nope_dim + a->rope_dim);
 
     if (a->q_rank > 0) {
-        block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv, .rows = tokens,
-                                               .n = a->q_rank, .k = hidden});
-        block_linear_add(draft, (block_linear){.part = PLAIT_PART_mla_up, .rows = tokens,
-                                               .n = width, .k = a->q_rank});
+        block_linear_add(
+            draft,
+            (block_linear){.part = PLAIT_PART_qkv, .rows = tokens, .n = a->q_rank, .k = hidden});
+        block_linear_add(
+            draft,
+            (block_linear){.part = PLAIT_PART_mla_up, .rows = tokens, .n = width, .k = a->q_rank});
         block_memory_add(draft, PLAIT_PART_norm, tokens * a->q_rank, (block_traffic){4.0, 6.0});
         block_keep(draft, PLAIT_TENSOR_latent, 2.0 * tokens * a->q_rank);
         draft->out->weights.dense += a->q_rank;
     } else {
-        block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv, .rows = tokens, .n = width,
-                                               .k = hidden});
+        block_linear_add(
+            draft, (block_linear){.part = PLAIT_PART_qkv, .rows = tokens, .n = width, .k = hidden});
     }
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * width);
 }
@@ -256,11 +259,13 @@ static void draw_key_value(block_draft *draft, const plait_mla *a, double heads)
     const double tokens = draft->tokens;
     const double width = heads * (a->nope_dim + a->v_dim);
 
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv, .rows = tokens,
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv,
+                                           .rows = tokens,
                                            .n = a->kv_rank + a->rope_dim,
                                            .k = draft->model->hidden});
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_mla_up, .rows = tokens, .n = width,
-                                           .k = a->kv_rank});
+    block_linear_add(
+        draft,
+        (block_linear){.part = PLAIT_PART_mla_up, .rows = tokens, .n = width, .k = a->kv_rank});
     block_memory_add(draft, PLAIT_PART_norm, tokens * a->kv_rank, (block_traffic){4.0, 6.0});
     block_keep(draft, PLAIT_TENSOR_latent, tokens * (2.0 * a->kv_rank + a->rope_dim));
     draft->out->weights.dense += a->kv_rank;
@@ -276,12 +281,16 @@ static void draw_indexer(block_draft *draft, const plait_mla *a)
     const double width = (double)a->index_heads * a->index_dim;
     const double keys = block_mean_keys(draft->pass.context_tokens, 0.0, 0.0, true);
 
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_indexer, .rows = tokens, .n = width,
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_indexer,
+                                           .rows = tokens,
+                                           .n = width,
                                            .k = a->q_rank > 0 ? a->q_rank : hidden});
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_indexer, .rows = tokens,
-                                           .n = a->index_dim, .k = hidden});
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_indexer, .rows = tokens,
-                                           .n = a->index_heads, .k = hidden});
+    block_linear_add(
+        draft,
+        (block_linear){.part = PLAIT_PART_indexer, .rows = tokens, .n = a->index_dim, .k = hidden});
+    block_linear_add(
+        draft, (block_linear){
+                   .part = PLAIT_PART_indexer, .rows = tokens, .n = a->index_heads, .k = hidden});
     draft->out->weights.dense += 2.0 * a->index_dim;
     block_scan_add(draft, PLAIT_PART_indexer, 2.0 * tokens * keys * width, 4.0 * tokens * keys);
 }

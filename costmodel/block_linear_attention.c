@@ -27,8 +27,8 @@ void block_delta_net(block_draft *draft)
     const double value_width = value_heads * d->value_dim;
     const double mixed = 2.0 * key_width + value_width;
     // In a chunk: q k^T, its inverse applied to k and v, the product with v; across: the state.
-    const double flops_a_head = 4.0 * delta_chunk * (d->key_dim + d->value_dim) +
-                                6.0 * (double)d->key_dim * d->value_dim;
+    const double flops_a_head =
+        4.0 * delta_chunk * (d->key_dim + d->value_dim) + 6.0 * (double)d->key_dim * d->value_dim;
 
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv,
                                            .rows = tokens,
@@ -43,10 +43,9 @@ void block_delta_net(block_draft *draft)
     block_keep(draft, PLAIT_TENSOR_scan,
                tokens / delta_chunk * value_heads * d->key_dim * d->value_dim);
     block_keep(draft, PLAIT_TENSOR_core_out, 2.0 * tokens * value_width);
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out,
-                                           .rows = tokens,
-                                           .n = hidden,
-                                           .k = value_width});
+    block_linear_add(
+        draft,
+        (block_linear){.part = PLAIT_PART_attn_out, .rows = tokens, .n = hidden, .k = value_width});
 }
 
 /* Gu and Dao, arXiv 2312.00752: nine FLOPs a channel and state in the selective scan. */
@@ -58,19 +57,23 @@ void block_mamba(block_draft *draft)
     const double tokens = draft->tokens;
     const double parameters = s->dt_rank + 2.0 * s->state;
 
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv, .rows = tokens, .n = 2.0 * inner,
-                                           .k = hidden});
+    block_linear_add(
+        draft,
+        (block_linear){.part = PLAIT_PART_qkv, .rows = tokens, .n = 2.0 * inner, .k = hidden});
     block_memory_add(draft, PLAIT_PART_conv, tokens * inner, (block_traffic){4.0, 8.0});
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_conv, .rows = tokens,
-                                           .n = parameters, .k = inner});
+    block_linear_add(
+        draft,
+        (block_linear){.part = PLAIT_PART_conv, .rows = tokens, .n = parameters, .k = inner});
     if (draft->shard->tp > 1 && draft->pass.kind != PLAIT_BACKWARD_WEIGHT)
         block_collective_add(draft, (plait_op){.part = PLAIT_PART_conv,
                                                .collective = PLAIT_ALL_REDUCE,
                                                .axis = PLAIT_AXIS_TP,
                                                .overlap = PLAIT_OVERLAP_TP,
                                                .bytes = 2.0 * tokens * parameters});
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_conv, .rows = tokens, .n = inner,
-                                           .k = s->dt_rank, .bias = true});
+    block_linear_add(
+        draft,
+        (block_linear){
+            .part = PLAIT_PART_conv, .rows = tokens, .n = inner, .k = s->dt_rank, .bias = true});
     draft->out->weights.dense += inner * (s->conv + 1.0 + s->state + 1.0);
     exchange_states(draft, inner);
     block_scan_add(draft, PLAIT_PART_core_attn, 9.0 * tokens * inner * s->state,
@@ -78,6 +81,7 @@ void block_mamba(block_draft *draft)
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * (3.0 * inner + parameters));
     block_keep(draft, PLAIT_TENSOR_scan, tokens * inner);
     block_keep(draft, PLAIT_TENSOR_core_out, tokens * inner);
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out, .rows = tokens, .n = hidden,
-                                           .k = inner});
+    block_linear_add(
+        draft,
+        (block_linear){.part = PLAIT_PART_attn_out, .rows = tokens, .n = hidden, .k = inner});
 }

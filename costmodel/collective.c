@@ -17,14 +17,14 @@ static double rounds_of(plait_collective_op op)
 // ---- inside one scale-up domain ------------------------------------------------------------
 
 /* The cluster's link against the one that the fit was measured on; a mesh needs all peers. */
-static double domain_speed(const plait_route *route)
+static double domain_speed(const plait_route *route, int ranks)
 {
     const plait_level *level = &route->cluster->level[0];
     const double wire = level->link.bytes_per_s / route->accelerator->scale_up_bytes_per_s;
 
     if (level->kind != PLAIT_LEVEL_MESH)
         return wire;
-    return wire * (route->ranks - 1.0) / (level->gpus - 1.0);
+    return wire * (ranks - 1.0) / (level->gpus - 1.0);
 }
 
 /* C.30: small, middle and large messages each on a line; in-switch reduction from 5 ranks on. */
@@ -32,18 +32,18 @@ static double fitted_s(const plait_route *route, int ranks, plait_collective_op 
 {
     const plait_collective_fit *fit = &route->accelerator->collective[op];
     const double n = ranks;
-    const double speed = domain_speed(route);
+    const double speed = domain_speed(route, ranks);
     const double sent = plait_collective_sent_bytes(op, ranks, bytes);
     double best_s = HUGE_VAL;
 
     for (int p = 0; p < 3; p++)
-        best_s = fmin(best_s, fit->a_s[p] + fit->b_s[p] * (n - 1.0) +
-                                  sent / (fit->bytes_per_s[p] * speed));
+        best_s = fmin(best_s,
+                      fit->a_s[p] + fit->b_s[p] * (n - 1.0) + sent / (fit->bytes_per_s[p] * speed));
     best_s += bytes / n / fit->local_bytes_per_s;
     if (op == PLAIT_ALL_REDUCE && ranks > 4 && fit->nvls_bytes_per_s > 0.0)
-        best_s = fmin(best_s, fit->nvls_a_s + plait_switch_all_reduce_s(
-                                                  bytes, fit->nvls_bytes_per_s * speed, ranks,
-                                                  true));
+        best_s =
+            fmin(best_s, fit->nvls_a_s + plait_switch_all_reduce_s(
+                                             bytes, fit->nvls_bytes_per_s * speed, ranks, true));
     return best_s;
 }
 
@@ -96,8 +96,7 @@ static double torus_s(const plait_route *route, plait_collective_op op, double b
 {
     const torus_place place = place_on_torus(route);
     const double axis = (place.wrap ? 2.0 : 1.0) * place.link_bytes_per_s;
-    const double latency_s =
-        rounds_of(op) * place.hops * route->cluster->level[0].link.latency_s;
+    const double latency_s = rounds_of(op) * place.hops * route->cluster->level[0].link.latency_s;
 
     if (place.axes == 0)
         return 0.0;
@@ -126,10 +125,11 @@ static double level_rate(const plait_level *level, plait_network network)
 
 /*
  * Bandwidth term of C.39: at level l, N units of g ranks each exchange their 1/g of the buffer;
- * the slowest level sets the pace of the pipelined whole. The ramp makes short messages slower.
+ * the slowest level sets the pace of the pipelined whole. Short messages do not fill the links:
+ * `ramp` times the level's ramp_bytes is added, once for each node that a chunk passes.
  */
 static double outer_bytes_s(const plait_route *route, plait_network network, double rounds,
-                            double bytes, bool ramp)
+                            double bytes, double ramp)
 {
     int units[PLAIT_MAX_LEVELS];
     double rate[PLAIT_MAX_LEVELS];
@@ -140,9 +140,9 @@ static double outer_bytes_s(const plait_route *route, plait_network network, dou
         const int inside = route->joined[l - 1];
         units[l - 1] = (route->joined[l] + inside - 1) / inside;
         rate[l - 1] = inside * level_rate(level, network);
-        ramp_bytes = fmax(ramp_bytes, level->ramp_bytes * units[l - 1]);
+        ramp_bytes = fmax(ramp_bytes, level->ramp_bytes);
     }
-    return rounds * (bytes + (ramp ? ramp_bytes : 0.0)) /
+    return rounds * (bytes + ramp * ramp_bytes) /
            plait_tree_all_gather_bytes_per_s(units, rate, route->levels - 1);
 }
 
@@ -178,26 +178,25 @@ static double ring_s(const plait_route *route, plait_network network, plait_coll
     const double sent = plait_collective_sent_bytes(op, route->ranks, bytes);
 
     if (protocol == PLAIT_NCCL_LL)
-        return latency_s + fmax(sent / cap, 2.0 * outer_bytes_s(route, network, rounds_of(op),
-                                                                bytes, false));
-    return latency_s + outer_bytes_s(route, network, rounds_of(op), bytes, true) /
+        return latency_s +
+               fmax(sent / cap, 2.0 * outer_bytes_s(route, network, rounds_of(op), bytes, 0.0));
+    return latency_s + outer_bytes_s(route, network, rounds_of(op), bytes, 1.0 + hops) /
                            (protocol == PLAIT_NCCL_LL128 ? 0.92 : 1.0);
 }
 
-static double tree_s(const plait_route *route, plait_network network,
-                     plait_nccl_protocol protocol, double bytes)
+static double tree_s(const plait_route *route, plait_network network, plait_nccl_protocol protocol,
+                     double bytes)
 {
     const double nodes = plait_route_nodes(route);
-    const double latency_s =
-        plait_nccl_latency_s(PLAIT_ALL_REDUCE, PLAIT_NCCL_TREE, protocol, route->ranks,
-                             (int)lround(nodes), posting_s) +
-        2.0 * ceil(log2(nodes)) * hop_latency_s(route, network);
+    const double latency_s = plait_nccl_latency_s(PLAIT_ALL_REDUCE, PLAIT_NCCL_TREE, protocol,
+                                                  route->ranks, (int)lround(nodes), posting_s) +
+                             2.0 * ceil(log2(nodes)) * hop_latency_s(route, network);
     const double sent = plait_collective_sent_bytes(PLAIT_ALL_REDUCE, route->ranks, bytes);
 
     if (protocol == PLAIT_NCCL_LL)
-        return latency_s + fmax(sent / ll_cap_more,
-                                3.8 * outer_bytes_s(route, network, 2.0, bytes, false));
-    return latency_s + outer_bytes_s(route, network, 2.0, bytes, true) / 0.92;
+        return latency_s +
+               fmax(sent / ll_cap_more, 3.8 * outer_bytes_s(route, network, 2.0, bytes, 0.0));
+    return latency_s + outer_bytes_s(route, network, 2.0, bytes, 1.0 + ceil(log2(nodes))) / 0.92;
 }
 
 /* Across nodes an all-to-all is n-1 sends: what leaves the domain is bound by the rank's own NIC. */
@@ -210,12 +209,11 @@ static double outer_all_to_all_s(const plait_route *route, plait_network network
     for (int l = 1; l < route->levels; l++) {
         const int inside = route->joined[l - 1];
         const double rate = inside * level_rate(&route->cluster->level[l], network);
-        slowest_s = fmax(slowest_s, plait_switch_all_to_all_s(bytes * leaving_share * n, rate,
-                                                              (route->ranks + inside - 1) / inside,
-                                                              0));
+        slowest_s =
+            fmax(slowest_s, plait_switch_all_to_all_s(bytes * leaving_share * n, rate,
+                                                      (route->ranks + inside - 1) / inside, 0));
     }
-    return slowest_s + hop_latency_s(route, network) +
-           0.5 * posting_s * (n - route->joined[0]);
+    return slowest_s + hop_latency_s(route, network) + 0.5 * posting_s * (n - route->joined[0]);
 }
 
 static double all_to_all_s(const plait_route *route, plait_network network, double bytes,
@@ -224,8 +222,8 @@ static double all_to_all_s(const plait_route *route, plait_network network, doub
     const plait_collective_fit *fit = &route->accelerator->collective[PLAIT_ALL_TO_ALL];
     const int inside = route->joined[0];
     const double staying = bytes * inside / route->ranks;
-    const double inner_s = inside > 1 ? domain_s(route, inside, PLAIT_ALL_TO_ALL, staying)
-                                      : fit->a_s[1];
+    const double inner_s =
+        inside > 1 ? domain_s(route, inside, PLAIT_ALL_TO_ALL, staying) : fit->a_s[1];
 
     return fmax(inner_s, fit->a_s[1] + outer_all_to_all_s(route, network, bytes, leaving_share));
 }
@@ -305,6 +303,5 @@ double plait_p2p_s(const plait_route *route, plait_network network, double bytes
         return near.latency_s + bytes / (near.bytes_per_s * speed);
     }
     const plait_level *outer = &route->cluster->level[route->levels - 1];
-    return near.latency_s + hop_latency_s(route, network) +
-           bytes / level_rate(outer, network);
+    return near.latency_s + hop_latency_s(route, network) + bytes / level_rate(outer, network);
 }

@@ -146,9 +146,9 @@ double plait_nccl_latency_s(plait_collective_op op, plait_nccl_algorithm algorit
         us = ring_latency_us(op, protocol, ranks, nodes, net_overhead_s * 1e6);
         break;
     case PLAIT_NCCL_TREE:
-        us = base_us[algorithm][protocol] +
-             2.0 * ((per_node - 1) * nvlink_us[algorithm][protocol] +
-                    floor(log2(nodes)) * net_us[algorithm][protocol]);
+        us =
+            base_us[algorithm][protocol] + 2.0 * ((per_node - 1) * nvlink_us[algorithm][protocol] +
+                                                  floor(log2(nodes)) * net_us[algorithm][protocol]);
         break;
     case PLAIT_NCCL_NVLS:
         us = nvlink_us[algorithm][protocol] + (nodes > 1 ? net_us[algorithm][protocol] : 0.0);

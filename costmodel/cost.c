@@ -15,7 +15,7 @@ typedef struct plan_rows {
     gather_row gather;
     sync_routes routes;
     double send_s;
-    stage_load *load;   /* [stages] */
+    stage_load *load; /* [stages] */
     stage_sync *sync;
     stage_state *state;
 } plan_rows;
@@ -32,13 +32,12 @@ static stage_load sum_stage(const plan_rows *rows, int s)
     stage_load_begin(rows->problem, d, s, &load);
     for (int c = 0; c < stage->chunks; c++) {
         const plait_chunk *chunk = &stage->chunk[c];
-        stage_load_add_ends(rows->problem, d, &rows->row, &rows->gather,
-                            chunk->embedding, chunk->loss, chunk->mtp, &load);
+        stage_load_add_ends(rows->problem, d, &rows->row, &rows->gather, chunk->embedding,
+                            chunk->loss, chunk->mtp, &load);
         for (int i = chunk->first; i < chunk->last; i++, at++) {
             const int kind = rows->problem->model->layer_kind[i];
-            const layer_time time =
-                layer_time_of(rows->problem, &rows->row.price[kind], &rows->gather.layer[kind],
-                              stage->recompute[at]);
+            const layer_time time = layer_time_of(rows->problem, &rows->row.price[kind],
+                                                  &rows->gather.layer[kind], stage->recompute[at]);
             stage_load_add_layer(&rows->row.price[kind], &time, &load);
         }
     }
@@ -110,8 +109,7 @@ static double sum_of_terms(const plait_step_time *step)
 
 static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *cost)
 {
-    const double m =
-        plait_degrees_microbatches(&rows->plan->degrees, rows->problem->job.gbs);
+    const double m = plait_degrees_microbatches(&rows->plan->degrees, rows->problem->job.gbs);
     double terms[LAYER_TERMS];
 
     terms_of_stage(rows, sum->slowest, terms);
@@ -170,8 +168,8 @@ static void judge(const plan_rows *rows, plait_cost *cost)
     cost->missing_bytes = memory->peak_bytes - memory->capacity_bytes;
     snprintf(cost->why, sizeof cost->why,
              "stage %d of %d needs %.1f GiB of %.1f GiB: %.1f GiB too much", cost->fullest_stage,
-             rows->plan->stages, memory->peak_bytes / PLAIT_GIB,
-             memory->capacity_bytes / PLAIT_GIB, cost->missing_bytes / PLAIT_GIB);
+             rows->plan->stages, memory->peak_bytes / PLAIT_GIB, memory->capacity_bytes / PLAIT_GIB,
+             cost->missing_bytes / PLAIT_GIB);
 }
 
 // ---- rates and confidence ------------------------------------------------------------------
@@ -219,8 +217,8 @@ static plait_confidence confidence_of(const plait_problem *problem)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
     const plait_attention_kernel kernel = problem->job.attention;
-    const bool attention = kernel <= PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL ||
-                           gpu->attention[kernel].measured;
+    const bool attention =
+        kernel <= PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL || gpu->attention[kernel].measured;
     const bool kernels = gpu->gemm[problem->job.precision].measured && attention;
     const bool wires = gpu->collective[PLAIT_ALL_REDUCE].measured;
 
@@ -231,8 +229,7 @@ static plait_confidence confidence_of(const plait_problem *problem)
 
 // ---- the price -----------------------------------------------------------------------------
 
-static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan,
-                           plait_arena *arena)
+static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan, plait_arena *arena)
 {
     const size_t stages = (size_t)plan->stages;
     plan_rows *rows = plait_arena_alloc(arena, 1, sizeof *rows);
@@ -261,13 +258,12 @@ plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *pla
         return PLAIT_OK;
 
     plan_rows *rows = new_rows(problem, plan, arena);
-    plait_stage_cost *stages =
-        plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stages);
+    plait_stage_cost *stages = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stages);
     if (!rows || !stages)
         return plait_fail_nomem(err);
     sum_stages(rows);
-    const step_sum sum = step_sum_of(problem, &plan->degrees, rows->send_s, rows->load, rows->sync,
-                                     plan->stages);
+    const step_sum sum =
+        step_sum_of(problem, &plan->degrees, rows->send_s, rows->load, rows->sync, plan->stages);
     fill_time(rows, &sum, cost);
     fill_memory(rows, stages, cost);
     judge(rows, cost);

@@ -61,8 +61,7 @@ static double gemm_compute_s(const plait_accelerator *gpu, const plait_gemm_fit 
     double best = HUGE_VAL;
 
     for (int t = 0; t < TILES; t++) {
-        const double tiles =
-            g->batch * ceil(g->m / tile_rows[t]) * ceil(g->n / tile_columns[t]);
+        const double tiles = g->batch * ceil(g->m / tile_rows[t]) * ceil(g->n / tile_columns[t]);
         const double area = 2.0 * tile_rows[t] * tile_columns[t] / (sm_rate * tile_rate(fit, t));
         for (double split = 1.0; split <= 8.0; split *= 2.0) {
             double s = waves(tiles * split / gpu->sms, fit->q) * area * (g->k / split + fit->k0);
@@ -163,9 +162,8 @@ static double sustained_clock(const plait_accelerator *gpu, plait_precision prec
 static double product_s(const plait_kernel_context *context, const plait_op *op)
 {
     const plait_accelerator *gpu = context->accelerator;
-    const plait_precision precision = op->matrix_precision
-                                          ? context->precision
-                                          : plain_precision(gpu, context->precision);
+    const plait_precision precision =
+        op->matrix_precision ? context->precision : plain_precision(gpu, context->precision);
     const plait_gemm gemm = {
         .m = op->m,
         .n = op->n,
@@ -235,8 +233,7 @@ double plait_op_s(const plait_kernel_context *context, const plait_op *op)
         return op->count * attention_op_s(context, op);
     case PLAIT_OP_MEMORY:
         return op->count * context->runtime->factor.memory *
-               plait_memory_op_s(context->accelerator,
-                                 op->bytes * memory_passes(context, op));
+               plait_memory_op_s(context->accelerator, op->bytes * memory_passes(context, op));
     case PLAIT_OP_SCAN:
         return op->count * scan_s(context, op);
     case PLAIT_OP_COLLECTIVE:

@@ -203,8 +203,7 @@ static void price_layer(const plait_problem *problem, const plait_degrees *d,
 /* What a pipeline send carries: the hidden state, cut by tp under sp or scatter-gather. */
 static double send_bytes(const plait_problem *problem, const plait_degrees *d)
 {
-    const double whole =
-        2.0 * d->mbs * problem->job.seq / d->cp * (double)problem->model->hidden;
+    const double whole = 2.0 * d->mbs * problem->job.seq / d->cp * (double)problem->model->hidden;
 
     return d->sp || problem->runtime->overlap.p2p_scatter ? whole / d->tp : whole;
 }
@@ -311,8 +310,7 @@ static layer_split_time split_time(const plait_problem *problem, const layer_pri
     t.backward_gather_s =
         gather_exposed_s(problem, gather->gather_s + gather->scatter_s, backward_gpu_s);
     t.forward_s = behind_host(forward_gpu_s + t.forward_gather_s, price->host_s);
-    t.backward_s = behind_host(backward_gpu_s + t.backward_gather_s,
-                               price->host_s * (1.2 + again));
+    t.backward_s = behind_host(backward_gpu_s + t.backward_gather_s, price->host_s * (1.2 + again));
     return t;
 }
 

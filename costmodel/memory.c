@@ -68,8 +68,8 @@ double stage_buffer_bytes(const plait_problem *problem, const plait_degrees *d,
     if (d->pp > 1) // one message in, one out
         bytes += 2.0 * row->p2p_bytes;
     if (load->loss)
-        bytes += row->logit_bytes + keep->head_transient * problem->model->vocab / d->tp *
-                                        problem->model->hidden;
+        bytes += row->logit_bytes +
+                 keep->head_transient * problem->model->vocab / d->tp * problem->model->hidden;
     return bytes;
 }
 
@@ -105,8 +105,8 @@ plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
                              memory.optimizer_bytes + memory.activations_bytes +
                              memory.buffers_bytes;
 
-    memory.runtime_bytes = (problem->runtime->keep.reserved_ratio - 1.0) * allocated +
-                           runtime_fixed_bytes(problem, d);
+    memory.runtime_bytes =
+        (problem->runtime->keep.reserved_ratio - 1.0) * allocated + runtime_fixed_bytes(problem, d);
     memory.peak_bytes = allocated + memory.runtime_bytes;
     return memory;
 }

@@ -43,10 +43,10 @@ void plait_cost_money(const plait_problem *problem, plait_cost *cost)
     const plait_accelerator *gpu = plait_cluster_accelerator(cluster, 0);
     const double gpus = problem->job.gpus;
 
-    cost->cost_usd = gpu->usd_per_hour > 0.0
-                         ? gpus * gpu->usd_per_hour * cost->step_s / PLAIT_HOUR
-                         : (double)NAN;
-    cost->energy_j = gpu->power_w > 0.0 ? cluster->pue * gpus *
-                                              (board_j(gpu, &cost->step) + host_w(cluster) * cost->step_s)
-                                        : (double)NAN;
+    cost->cost_usd = gpu->usd_per_hour > 0.0 ? gpus * gpu->usd_per_hour * cost->step_s / PLAIT_HOUR
+                                             : (double)NAN;
+    cost->energy_j =
+        gpu->power_w > 0.0
+            ? cluster->pue * gpus * (board_j(gpu, &cost->step) + host_w(cluster) * cost->step_s)
+            : (double)NAN;
 }

@@ -63,18 +63,19 @@ void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
             over_shards_s(routes, PLAIT_REDUCE_SCATTER, state->gradient_reduce * w->dense,
                           state->gradient_reduce * w->expert);
         if (out->gathers)
-            out->layer[i].gather_s = over_shards_s(routes, PLAIT_ALL_GATHER,
-                                                   state->gather * w->dense,
-                                                   state->gather * w->expert);
+            out->layer[i].gather_s = over_shards_s(
+                routes, PLAIT_ALL_GATHER, state->gather * w->dense, state->gather * w->expert);
     }
 }
 
 // ---- once a step (C.46) --------------------------------------------------------------------
 
 /* A large buffer goes in buckets, each with its own latency. */
-static double bucketed_s(const plait_route *route, plait_network network, plait_collective_op op,
-                         double bytes, double bucket_bytes)
+static double bucketed_s(const plait_overlaps *overlap, const plait_route *route,
+                         plait_network network, plait_collective_op op, double bytes)
 {
+    const double bucket_bytes =
+        fmax(overlap->bucket_bytes, overlap->bucket_bytes_per_rank * route->ranks);
     const double buckets = bucket_bytes > 0.0 ? fmax(1.0, ceil(bytes / bucket_bytes)) : 1.0;
 
     return buckets * plait_collective_s(route, network, op, bytes / buckets);
@@ -84,15 +85,15 @@ static double reduce_group_s(const plait_problem *problem, const plait_degrees *
                              const plait_route *shard, const plait_route *replicas,
                              plait_network network, int shard_ranks, double bytes)
 {
-    const double bucket = problem->runtime->overlap.bucket_bytes;
+    const plait_overlaps *overlap = &problem->runtime->overlap;
 
     if (d->zero == 0)
-        return bucketed_s(shard, network, PLAIT_ALL_REDUCE, bytes, bucket);
+        return bucketed_s(overlap, shard, network, PLAIT_ALL_REDUCE, bytes);
     const double across_s =
-        bucketed_s(replicas, network, PLAIT_ALL_REDUCE, bytes / shard_ranks, bucket);
+        bucketed_s(overlap, replicas, network, PLAIT_ALL_REDUCE, bytes / shard_ranks);
     if (d->zero >= 2) // scattered by each microbatch already
         return across_s;
-    return bucketed_s(shard, network, PLAIT_REDUCE_SCATTER, bytes, bucket) + across_s;
+    return bucketed_s(overlap, shard, network, PLAIT_REDUCE_SCATTER, bytes) + across_s;
 }
 
 static double reduce_s(const plait_problem *problem, const plait_degrees *d,
@@ -115,13 +116,14 @@ static double gather_s(const plait_problem *problem, const plait_degrees *d,
                        const sync_routes *routes, const stage_load *load)
 {
     const double bytes = problem->runtime->state.gather;
-    const double bucket = problem->runtime->overlap.bucket_bytes;
+    const plait_overlaps *overlap = &problem->runtime->overlap;
 
     if (d->zero != 1 && d->zero != 2)
         return 0.0;
-    return bucketed_s(&routes->shard, routes->network, PLAIT_ALL_GATHER, bytes * load->dense, bucket) +
-           bucketed_s(&routes->expert_shard, routes->network, PLAIT_ALL_GATHER, bytes * load->expert,
-                      bucket);
+    return bucketed_s(overlap, &routes->shard, routes->network, PLAIT_ALL_GATHER,
+                      bytes * load->dense) +
+           bucketed_s(overlap, &routes->expert_shard, routes->network, PLAIT_ALL_GATHER,
+                      bytes * load->expert);
 }
 
 // ---- the optimizer step (C.47) -------------------------------------------------------------
@@ -191,8 +193,8 @@ static double gather_left_s(const plait_overlaps *overlap, const stage_load *loa
  * Bulk synchronisation (Alpa) puts each stage's reduction on the way of the next: times add up
  * (C.60). Shifted, the slowest of what sticks out counts (C.61); bucketed likewise.
  */
-double sync_exposed_s(const plait_problem *problem, const plait_degrees *d,
-                      const stage_load *loads, const stage_sync *syncs, int count)
+double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, const stage_load *loads,
+                      const stage_sync *syncs, int count)
 {
     const bool bulk = d->grad_sync == PLAIT_SYNC_BULK;
     double backward_s = HUGE_VAL;

@@ -9,9 +9,8 @@ void stage_load_begin(const plait_problem *problem, const plait_degrees *d, int 
     *load = (stage_load){
         .index = stage,
         .count = 1,
-        .in_flight =
-            plait_schedule_in_flight((plait_schedule)d->schedule, d->pp, stage, d->vpp,
-                                     plait_degrees_microbatches(d, problem->job.gbs)),
+        .in_flight = plait_schedule_in_flight((plait_schedule)d->schedule, d->pp, stage, d->vpp,
+                                              plait_degrees_microbatches(d, problem->job.gbs)),
     };
 }
 
@@ -40,8 +39,7 @@ void stage_load_add_ends(const plait_problem *problem, const plait_degrees *d, c
 
     if (embedding) {
         const layer_price *price = &row->price[ROW_EMBEDDING];
-        const layer_time time =
-            layer_time_of(problem, price, &gather->layer[ROW_EMBEDDING], none);
+        const layer_time time = layer_time_of(problem, price, &gather->layer[ROW_EMBEDDING], none);
         stage_load_add_layer(price, &time, load);
         load->embedding = true;
     }

@@ -12,7 +12,7 @@
 
 /* One class of stages: what its layers are, and how many of each kind lead its first N. */
 typedef struct stage_class {
-    int stage;  /* the earliest of it */
+    int stage; /* the earliest of it */
     int count;
     int layers;
     bool embedding;
@@ -46,7 +46,7 @@ struct plait_table {
     double fixed_bytes;
     layer_time time[SLOTS][PLAIT_MAX_LAYER_KINDS];
     bool time_known[SLOTS];
-    int ends_slot; /* the slot that `ends` was made for */
+    int ends_slot;      /* the slot that `ends` was made for */
     stage_load ends[3]; /* embedding only, loss only, both */
 
     /* by class of stages, at most as many as layers */
@@ -417,8 +417,8 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
         sum_class(table, c, first, first_layers, rest);
         fullest = fmax(fullest, peak_bytes(table, c));
     }
-    const step_sum sum = step_sum_of(&table->problem, d, table->send_s, table->load, table->sync,
-                                     table->classes);
+    const step_sum sum =
+        step_sum_of(&table->problem, d, table->send_s, table->load, table->sync, table->classes);
     return (plait_price){.step_s = sum.total_s, .peak_bytes = fullest};
 }
 
@@ -438,8 +438,7 @@ static double lean_peak_bytes(const plait_table *table, const plait_degrees *lea
                               const stage_load *load)
 {
     const plait_problem *problem = &table->problem;
-    const stage_state state =
-        stage_state_of(problem, lean, &table->row, shard_ways_of(lean), load);
+    const stage_state state = stage_state_of(problem, lean, &table->row, shard_ways_of(lean), load);
     const double allocated = state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
                              (lean->zero == 3 ? 0.0 : state.buffers_bytes) +
                              stage_activation_bytes(load) +

@@ -29,25 +29,21 @@ typedef enum layer_term {
 
 /** One kind of layer under one set of degrees, one microbatch on one rank. */
 typedef struct layer_price {
-    double forward[LAYER_TERMS];  /* seconds by term, launch apart */
+    double forward[LAYER_TERMS]; /* seconds by term, launch apart */
     double backward[LAYER_TERMS];
-    double part_s[PLAIT_PARTS];   /* forward seconds by part, for recomputation */
+    double part_s[PLAIT_PARTS]; /* forward seconds by part, for recomputation */
     double forward_gpu_s;
     double backward_gpu_s;
-    double weight_s;              /* weight-gradient part of backward */
-    double host_s;                /* launch time of the forward */
+    double weight_s; /* weight-gradient part of backward */
+    double host_s;   /* launch time of the forward */
     double saved_bytes[PLAIT_TENSORS];
-    double kept_bytes;            /* without recomputation: their sum */
-    double input_bytes;           /* what `full` keeps */
+    double kept_bytes;  /* without recomputation: their sum */
+    double input_bytes; /* what `full` keeps */
     plait_weights weights;
 } layer_price;
 
 /** Number of prices in a row: the kinds, then the embedding and the head. */
-enum {
-    ROW_EMBEDDING = PLAIT_MAX_LAYER_KINDS,
-    ROW_HEAD,
-    ROW_PRICES
-};
+enum { ROW_EMBEDDING = PLAIT_MAX_LAYER_KINDS, ROW_HEAD, ROW_PRICES };
 
 /** What ZeRO-2 and -3 add to one layer: seconds of one gather and one scatter. */
 typedef struct layer_gather {
@@ -103,8 +99,8 @@ typedef struct stage_state {
 
 /** Gradients and parameters of one stage, once a step. */
 typedef struct stage_sync {
-    double reduce_s;    /* gradients, all of it */
-    double gather_s;    /* ZeRO-1 and -2: parameters after the optimizer */
+    double reduce_s; /* gradients, all of it */
+    double gather_s; /* ZeRO-1 and -2: parameters after the optimizer */
     double optimizer_s;
 } stage_sync;
 
@@ -117,8 +113,8 @@ typedef struct shard_ways {
 /** Routes of the groups that gradients and parameters travel. */
 typedef struct sync_routes {
     shard_ways ways;
-    plait_route shard;          /* one ZeRO shard's ranks */
-    plait_route replicas;       /* who holds the same shard */
+    plait_route shard;    /* one ZeRO shard's ranks */
+    plait_route replicas; /* who holds the same shard */
     plait_route expert_shard;
     plait_route expert_replicas;
     plait_route ends; /* first and last stage, which share a tied embedding */
@@ -183,8 +179,8 @@ typedef struct step_sum {
     double total_s;
     int slowest; /* index into the loads */
 } step_sum;
-step_sum step_sum_of(const plait_problem *problem, const plait_degrees *degrees,
-                     double send_s, const stage_load *loads, const stage_sync *syncs, int count);
+step_sum step_sum_of(const plait_problem *problem, const plait_degrees *degrees, double send_s,
+                     const stage_load *loads, const stage_sync *syncs, int count);
 double pipeline_send_s(const plait_problem *problem, const plait_degrees *degrees,
                        const layer_row *row);
 double pipeline_sends_exposed_s(const plait_problem *problem, const plait_degrees *degrees,

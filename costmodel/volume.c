@@ -61,8 +61,7 @@ static void add_block(const plait_problem *problem, const plait_degrees *d,
                              .count = times * op->count,
                              .bytes = op->bytes,
                              .seconds = times * s,
-                             .exposed_s =
-                                 times * collective_exposed_s(problem, op, s, attention_s),
+                             .exposed_s = times * collective_exposed_s(problem, op, s, attention_s),
                          });
     }
 }
@@ -141,7 +140,9 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
         .op = PLAIT_ALL_GATHER,
         .axis = PLAIT_AXIS_DP,
         .ranks = d->shard_group,
-        .count = d->zero == 3 ? 2.0 * m : d->zero >= 1 ? 1.0 : 0.0,
+        .count = d->zero == 3   ? 2.0 * m
+                 : d->zero >= 1 ? 1.0
+                                : 0.0,
         .bytes = state->gather * (load->dense + load->expert),
         .seconds = sync.gather_s,
         .exposed_s = exposed * sync.gather_s,
@@ -154,9 +155,9 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
         reduce.exposed_s += cost->step.gather_s * (d->zero == 3 ? 1.0 / 3.0 : 1.0);
     }
     if (d->zero == 3) {
-        gather.seconds += 2.0 * m * plait_collective_s(&routes.shard, routes.network,
-                                                       PLAIT_ALL_GATHER,
-                                                       state->gather * load->dense);
+        gather.seconds += 2.0 * m *
+                          plait_collective_s(&routes.shard, routes.network, PLAIT_ALL_GATHER,
+                                             state->gather * load->dense);
         gather.exposed_s += cost->step.gather_s * 2.0 / 3.0;
     }
     add_volume(cost, reduce);

@@ -36,10 +36,10 @@ static void fill_defaults(const plait_problem *problem, unsigned long given, pla
     if (!is_given(given, "order"))
         d->order = (unsigned char)first_bit(runtime->can.orders, PLAIT_ORDER_TP_CP_DP_PP);
     if (!is_given(given, "schedule"))
-        d->schedule = (unsigned char)(d->vpp > 1                  ? PLAIT_INTERLEAVED
-                                      : d->pp == 1 || has_1f1b ? PLAIT_1F1B
-                                                               : first_bit(runtime->can.schedules,
-                                                                           PLAIT_1F1B));
+        d->schedule = (unsigned char)(d->vpp > 1 ? PLAIT_INTERLEAVED
+                                      : d->pp == 1 || has_1f1b
+                                          ? PLAIT_1F1B
+                                          : first_bit(runtime->can.schedules, PLAIT_1F1B));
     if (!is_given(given, "dp")) {
         const int dp = plait_degrees_dp(problem->job.gpus, d->tp, d->pp, d->cp);
         d->dp = dp > 0 ? dp : 1;

@@ -8,8 +8,8 @@
 
 bool top_make(plan_top *top, int room, plait_arena *arena)
 {
-    *top = (plan_top){.room = room,
-                      .plan = plait_arena_alloc(arena, (size_t)room, sizeof *top->plan)};
+    *top =
+        (plan_top){.room = room, .plan = plait_arena_alloc(arena, (size_t)room, sizeof *top->plan)};
     return top->plan != NULL;
 }
 

@@ -7,7 +7,7 @@
 
 static bool is_number_key(const char *key)
 {
-    static const char *const numbers[] = {"tp", "sp", "cp",  "pp",  "vpp", "ep",
+    static const char *const numbers[] = {"tp",  "sp", "cp",   "pp",          "vpp", "ep",
                                           "etp", "dp", "zero", "shard_group", "mbs", NULL};
 
     return text_index(key, numbers) >= 0;

@@ -113,7 +113,7 @@ plait_status search_batches(const search_run *run, search_explore *explore, sear
     if (!found || !arenas || merged->failed)
         return plait_fail_nomem(err);
 
-    // What a batch finds does not depend on the threads: its rows and limits are fixed.
+        // What a batch finds does not depend on the threads: its rows and limits are fixed.
 #pragma omp parallel num_threads(run->threads)
     {
         search_worker worker;
@@ -160,8 +160,8 @@ static const plait_strategy *strategy_of(const char *name)
     return NULL;
 }
 
-static plait_status check_options(const plait_problem *problem,
-                                  const plait_search_options *options, plait_error *err)
+static plait_status check_options(const plait_problem *problem, const plait_search_options *options,
+                                  plait_error *err)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
 
@@ -177,8 +177,8 @@ static plait_status check_options(const plait_problem *problem,
         return plait_fail(err, PLAIT_ERROR_RANGE, "strategy",
                           "expected auto or exhaustive, found '%s'", options->strategy);
     if (options->top < 1 || options->top > 1000)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "top", "expected an integer from 1 to 1000, found %d",
-                          options->top);
+        return plait_fail(err, PLAIT_ERROR_RANGE, "top",
+                          "expected an integer from 1 to 1000, found %d", options->top);
     if (options->threads < 0 || options->threads > 1024)
         return plait_fail(err, PLAIT_ERROR_RANGE, "threads",
                           "expected an integer from 0 to 1024, found %d", options->threads);
@@ -209,8 +209,8 @@ static plait_status fail_empty(const plan_space *space, plait_error *err)
     char why[256] = "";
 
     space_explain_empty(space, why, sizeof why);
-    return plait_fail(err, PLAIT_ERROR_RANGE, "search", "expected at least one legal plan, found none: %s",
-                      why);
+    return plait_fail(err, PLAIT_ERROR_RANGE, "search",
+                      "expected at least one legal plan, found none: %s", why);
 }
 
 plait_status plait_search(const plait_problem *problem, const plait_search_options *options,

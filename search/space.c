@@ -57,8 +57,8 @@ static plait_status list_mask(const plait_search_options *options, unsigned mask
     if (!value)
         return plait_fail_nomem(err);
     for (int i = 0; i < 31; i++)
-        if ((mask >> i & 1u) && (names ? limits_allow_text(options, key, names[i])
-                                       : limits_allow(options, key, i)))
+        if ((mask >> i & 1u) &&
+            (names ? limits_allow_text(options, key, names[i]) : limits_allow(options, key, i)))
             value[count++] = i;
     *out = (space_list){count, value};
     return PLAIT_OK;
@@ -131,10 +131,10 @@ static plait_status list_recompute(const plait_problem *problem,
         }
         for (int s = 0; s < can->module_sets; s++)
             if (modules_exist(problem->model, can->module_set[s]))
-                add_recompute(options,
-                              (plait_recompute){.kind = (unsigned char)kind,
-                                                .modules = can->module_set[s]},
-                              value, &count);
+                add_recompute(
+                    options,
+                    (plait_recompute){.kind = (unsigned char)kind, .modules = can->module_set[s]},
+                    value, &count);
     }
     *out = (space_recompute){
         .count = count,
@@ -243,8 +243,8 @@ static void walk_context(row_walk *walk, plait_degrees d)
             space->problem->job.seq % (d.cp > 1 ? 2 * d.cp : 1) != 0)
             continue;
         for (int comm = 0; comm < (d.cp > 1 ? PLAIT_CP_COMMS : 1); comm++) {
-            d.cp_comm = (unsigned char)(d.cp > 1 ? comm
-                                                 : (int)space->problem->runtime->defaults.cp_comm);
+            d.cp_comm =
+                (unsigned char)(d.cp > 1 ? comm : (int)space->problem->runtime->defaults.cp_comm);
             if (d.cp > 1 &&
                 (!(can->cp_comm >> comm & 1u) ||
                  !limits_allow_text(space->options, "cp_comm", plait_cp_comm_name[comm])))
@@ -294,8 +294,8 @@ plait_status space_make(const plait_problem *problem, const plait_search_options
                         &space->grad_sync, err));
     PLAIT_TRY(list_mask(options, schedules, "schedule", plait_schedule_name, arena,
                         &space->schedules, err));
-    PLAIT_TRY(list_mask(options, can->orders, "order", plait_order_name, arena, &space->orders,
-                        err));
+    PLAIT_TRY(
+        list_mask(options, can->orders, "order", plait_order_name, arena, &space->orders, err));
     PLAIT_TRY(list_recompute(problem, options, arena, &space->recompute, err));
 
     row_walk walk = {.space = space};
@@ -352,8 +352,7 @@ static void add_group(group_walk *walk, plait_degrees d)
         walk->groups = more;
         walk->room = room;
     }
-    walk->groups[walk->count++] =
-        (space_group){d, fullest_stage(walk->space->problem->model, &d)};
+    walk->groups[walk->count++] = (space_group){d, fullest_stage(walk->space->problem->model, &d)};
 }
 
 /* Both orders are one when stages or replicas are alone. */

@@ -22,12 +22,12 @@ typedef struct search_run {
     const plait_problem *problem;
     const plait_search_options *options;
     const plan_space *space;
-    plait_arena *arena;       /* of the caller */
-    double capacity_bytes;    /* plans above it do not count */
-    double floor_w;           /* least power of the cluster during a step */
-    const plan_top *best;     /* of the coarse pass: may be NULL */
-    const plan_front *front;  /* of the coarse pass: may be NULL */
-    bool coarse;              /* this is the coarse pass */
+    plait_arena *arena;      /* of the caller */
+    double capacity_bytes;   /* plans above it do not count */
+    double floor_w;          /* least power of the cluster during a step */
+    const plan_top *best;    /* of the coarse pass: may be NULL */
+    const plan_front *front; /* of the coarse pass: may be NULL */
+    bool coarse;             /* this is the coarse pass */
     int threads;
 } search_run;
 

@@ -80,7 +80,8 @@ static void price_group(const search_run *run, search_worker *worker, const plai
         plait_degrees degrees = shards[s];
         for (int c = 0; c < choices; c++) {
             degrees.recompute = space_recompute_choice(run->space, c);
-            consider(run, worker, found, &degrees, plait_degrees_cost(worker->table, &degrees), index++);
+            consider(run, worker, found, &degrees, plait_degrees_cost(worker->table, &degrees),
+                     index++);
         }
     }
 }
@@ -117,8 +118,8 @@ static void explore(const search_run *run, search_worker *worker, int64_t batch,
                     search_found *found)
 {
     const int64_t first = batch * SEARCH_BATCH_ROWS;
-    const int64_t end = first + SEARCH_BATCH_ROWS < run->space->rows ? first + SEARCH_BATCH_ROWS
-                                                                     : run->space->rows;
+    const int64_t end =
+        first + SEARCH_BATCH_ROWS < run->space->rows ? first + SEARCH_BATCH_ROWS : run->space->rows;
 
     for (int64_t r = first; r < end && !found->failed; r++) {
         const plait_arena_mark mark = plait_arena_save(worker->scratch);

@@ -62,7 +62,8 @@ static plait_status explain_slower(const plait_problem *problem, const plait_ran
     const double slower = other.step_s / best.step_s - 1.0;
     const named_term loss = largest_loss(&best.step, &other.step);
     if (slower <= 0.0)
-        snprintf(why->sentence, sizeof why->sentence, "the search does choose it: it is the best plan");
+        snprintf(why->sentence, sizeof why->sentence,
+                 "the search does choose it: it is the best plan");
     else
         snprintf(why->sentence, sizeof why->sentence,
                  "its best plan takes %.4g s, %.1f %% more than the winner's %.4g s; the largest "
@@ -72,8 +73,7 @@ static plait_status explain_slower(const plait_problem *problem, const plait_ran
 }
 
 plait_status plait_why_not(const plait_problem *problem, const plait_search_options *options,
-                           const char *limits, plait_arena *arena, plait_why *why,
-                           plait_error *err)
+                           const char *limits, plait_arena *arena, plait_why *why, plait_error *err)
 {
     plait_search_options limited = *options;
     plait_search_result winner;
@@ -284,8 +284,8 @@ static const struct {
     const char *resource;
     void (*change)(plait_cluster *cluster, plait_accelerator *gpu);
 } changes[PLAIT_SENSITIVITIES] = {
-    {"matrix peak", more_peak},        {"HBM bandwidth", more_hbm},
-    {"HBM capacity", more_memory},     {"scale-up bandwidth", more_scale_up},
+    {"matrix peak", more_peak},          {"HBM bandwidth", more_hbm},
+    {"HBM capacity", more_memory},       {"scale-up bandwidth", more_scale_up},
     {"network bandwidth", more_network}, {"link latency (less)", less_latency},
     {"host launch rate", faster_host},
 };
@@ -302,8 +302,8 @@ static unsigned long all_but_recompute(void)
 }
 
 plait_status plait_sensitivities(const plait_problem *problem, const plait_degrees *degrees,
-                                 plait_arena *arena,
-                                 plait_sensitivity found[PLAIT_SENSITIVITIES], plait_error *err)
+                                 plait_arena *arena, plait_sensitivity found[PLAIT_SENSITIVITIES],
+                                 plait_error *err)
 {
     plait_cost today;
 

@@ -40,29 +40,29 @@ typedef struct plait_pass {
 } plait_pass;
 
 /** Parts of a layer: what recomputation is chosen by, and what reports group by. */
-#define PLAIT_PART_LIST(X)                                        \
-    X(norm, "norms")                                              \
-    X(qkv, "query, key, value projection")                        \
-    X(mla_up, "MLA up-projections")                               \
-    X(rotary, "rotary embedding and q/k norms")                   \
-    X(indexer, "sparse-attention indexer")                        \
-    X(conv, "short convolution")                                  \
-    X(core_attn, "core attention, linear attention or scan")      \
-    X(attn_out, "attention output projection")                    \
-    X(residual, "residual additions and dropout")                 \
-    X(fc1, "MLP first product")                                   \
-    X(act, "MLP activation")                                      \
-    X(fc2, "MLP second product")                                  \
-    X(router, "expert router")                                    \
-    X(dispatch, "tokens to experts: permute and all-to-all")      \
-    X(expert_fc1, "experts' first product")                       \
-    X(expert_act, "experts' activation")                          \
-    X(expert_fc2, "experts' second product")                      \
-    X(combine, "tokens from experts: all-to-all and unpermute")   \
-    X(shared, "shared experts")                                   \
-    X(opaque, "layer known only by its costs")                    \
-    X(embedding, "token and position embedding")                  \
-    X(head, "final norm and vocabulary projection")               \
+#define PLAIT_PART_LIST(X)                                                                         \
+    X(norm, "norms")                                                                               \
+    X(qkv, "query, key, value projection")                                                         \
+    X(mla_up, "MLA up-projections")                                                                \
+    X(rotary, "rotary embedding and q/k norms")                                                    \
+    X(indexer, "sparse-attention indexer")                                                         \
+    X(conv, "short convolution")                                                                   \
+    X(core_attn, "core attention, linear attention or scan")                                       \
+    X(attn_out, "attention output projection")                                                     \
+    X(residual, "residual additions and dropout")                                                  \
+    X(fc1, "MLP first product")                                                                    \
+    X(act, "MLP activation")                                                                       \
+    X(fc2, "MLP second product")                                                                   \
+    X(router, "expert router")                                                                     \
+    X(dispatch, "tokens to experts: permute and all-to-all")                                       \
+    X(expert_fc1, "experts' first product")                                                        \
+    X(expert_act, "experts' activation")                                                           \
+    X(expert_fc2, "experts' second product")                                                       \
+    X(combine, "tokens from experts: all-to-all and unpermute")                                    \
+    X(shared, "shared experts")                                                                    \
+    X(opaque, "layer known only by its costs")                                                     \
+    X(embedding, "token and position embedding")                                                   \
+    X(head, "final norm and vocabulary projection")                                                \
     X(loss, "cross-entropy")
 
 typedef enum plait_part {
@@ -76,28 +76,28 @@ typedef enum plait_part {
  * Classes of tensors that may stay for backward. What a piece of software keeps of each, in bytes
  * an element, is a table of its runtime profile (plait_runtime.keeps).
  */
-#define PLAIT_TENSOR_LIST(X)                                             \
-    X(norm_in, "inputs of norms")                                        \
-    X(norm_out, "outputs of norms, inputs of the first products")        \
-    X(qkv, "queries, keys, values")                                      \
-    X(rotary, "queries and keys behind rotary, where kept apart")        \
-    X(latent, "MLA latents")                                             \
-    X(scores, "attention probabilities, unfused attention only")         \
-    X(scores_dropout, "their dropout mask and product")                  \
-    X(lse, "log-sum-exp of fused attention")                             \
-    X(core_out, "output of the core attention")                          \
-    X(scan, "states of linear attention or scan")                        \
-    X(fc1_out, "MLP before its activation")                              \
-    X(act_mid, "inside an unfused activation")                           \
-    X(act_out, "MLP behind its activation")                              \
-    X(dropout, "hidden dropout masks")                                   \
-    X(router, "router logits and probabilities")                         \
-    X(routed, "tokens as the experts get them")                          \
-    X(expert_fc1_out, "experts before their activation")                 \
-    X(expert_act_out, "experts behind it")                               \
-    X(routed_out, "tokens as the experts return them")                   \
-    X(shared_fc1_out, "shared experts before their activation")          \
-    X(shared_act_out, "shared experts behind it")                        \
+#define PLAIT_TENSOR_LIST(X)                                                                       \
+    X(norm_in, "inputs of norms")                                                                  \
+    X(norm_out, "outputs of norms, inputs of the first products")                                  \
+    X(qkv, "queries, keys, values")                                                                \
+    X(rotary, "queries and keys behind rotary, where kept apart")                                  \
+    X(latent, "MLA latents")                                                                       \
+    X(scores, "attention probabilities, unfused attention only")                                   \
+    X(scores_dropout, "their dropout mask and product")                                            \
+    X(lse, "log-sum-exp of fused attention")                                                       \
+    X(core_out, "output of the core attention")                                                    \
+    X(scan, "states of linear attention or scan")                                                  \
+    X(fc1_out, "MLP before its activation")                                                        \
+    X(act_mid, "inside an unfused activation")                                                     \
+    X(act_out, "MLP behind its activation")                                                        \
+    X(dropout, "hidden dropout masks")                                                             \
+    X(router, "router logits and probabilities")                                                   \
+    X(routed, "tokens as the experts get them")                                                    \
+    X(expert_fc1_out, "experts before their activation")                                           \
+    X(expert_act_out, "experts behind it")                                                         \
+    X(routed_out, "tokens as the experts return them")                                             \
+    X(shared_fc1_out, "shared experts before their activation")                                    \
+    X(shared_act_out, "shared experts behind it")                                                  \
     X(opaque, "what an opaque layer states, in bytes")
 
 typedef enum plait_tensor {
@@ -146,13 +146,13 @@ typedef struct plait_op {
     double node_copies; /* expert all-to-all: copies of a token that leave for other nodes at
                          * most, of topk; 0: each of topk copies travels */
     double topk;
-    double count;       /* repeats of this operator */
+    double count; /* repeats of this operator */
 } plait_op;
 
 /** Parameters that one rank holds of a layer, by what shards them. */
 typedef struct plait_weights {
-    double dense;    /* divided by tp already; norms and routers whole */
-    double expert;   /* divided by ep and etp */
+    double dense;  /* divided by tp already; norms and routers whole */
+    double expert; /* divided by ep and etp */
 } plait_weights;
 
 /** How a layer is cut, and which kernels run it. */
@@ -211,8 +211,7 @@ double plait_op_intensity(const plait_op *op);
  *
  * @param drops  bits 1 << PLAIT_TENSOR_...: classes that recomputation drops
  */
-double plait_block_saved_bytes(const plait_block *block, const plait_shard *shard,
-                               unsigned drops);
+double plait_block_saved_bytes(const plait_block *block, const plait_shard *shard, unsigned drops);
 
 /** What a recompute choice runs again and what it drops. */
 typedef struct plait_recompute_masks {

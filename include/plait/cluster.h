@@ -48,24 +48,24 @@ typedef enum plait_attention_kernel {
  */
 typedef struct plait_gemm_fit {
     bool measured;
-    double emax;   /* fraction of the peak that the best tile reaches */
-    double k0;     /* elements of k that a tile's prologue costs */
-    double q;      /* share of wave quantisation that is real: 1 ceil(w), 0 w */
-    double r128;   /* rate of a 128x128 tile against 256x128 */
-    double r64;    /* of 128x64 */
-    double r32;    /* of 64x64 */
-    double eb;     /* fraction of the HBM rate */
-    double t0_s;   /* fixed time of one kernel */
-    double p;      /* how sharply compute and memory time join: (c^p + m^p)^(1/p) */
-    double cq;     /* passes over the input that quantises it; 0 for bf16 */
+    double emax; /* fraction of the peak that the best tile reaches */
+    double k0;   /* elements of k that a tile's prologue costs */
+    double q;    /* share of wave quantisation that is real: 1 ceil(w), 0 w */
+    double r128; /* rate of a 128x128 tile against 256x128 */
+    double r64;  /* of 128x64 */
+    double r32;  /* of 64x64 */
+    double eb;   /* fraction of the HBM rate */
+    double t0_s; /* fixed time of one kernel */
+    double p;    /* how sharply compute and memory time join: (c^p + m^p)^(1/p) */
+    double cq;   /* passes over the input that quantises it; 0 for bf16 */
 } plait_gemm_fit;
 
 /** Constants of an attention kernel's forward time (C.22). */
 typedef struct plait_attention_fit {
     bool measured;
-    double e[4];           /* fraction of the bf16 peak at head widths 64, 128, 192, 256 */
-    double s0;             /* tokens of sequence that the ramp costs */
-    double q;              /* share of wave quantisation */
+    double e[4]; /* fraction of the bf16 peak at head widths 64, 128, 192, 256 */
+    double s0;   /* tokens of sequence that the ramp costs */
+    double q;    /* share of wave quantisation */
     double t0_s;
     double backward_ratio; /* backward time over forward time */
 } plait_attention_fit;
@@ -119,18 +119,18 @@ typedef struct plait_accelerator {
     const char *name;
     const char *vendor;
     const char *source;
-    plait_confidence confidence;                   /* of the data sheet figures */
-    double peak_flops_per_s[PLAIT_PRECISIONS];     /* dense; 0: not supported */
-    bool fp16_only; /* no bf16 units (V100): its bf16 entries hold those of fp16 */
-    double vector_flops_per_s;                     /* fp32 outside the matrix units */
-    int sms;                                       /* SMs, CUs or cores */
-    double memory_bytes;                           /* what a process can see */
+    plait_confidence confidence;               /* of the data sheet figures */
+    double peak_flops_per_s[PLAIT_PRECISIONS]; /* dense; 0: not supported */
+    bool fp16_only;            /* no bf16 units (V100): its bf16 entries hold those of fp16 */
+    double vector_flops_per_s; /* fp32 outside the matrix units */
+    int sms;                   /* SMs, CUs or cores */
+    double memory_bytes;       /* what a process can see */
     double hbm_bytes_per_s;
-    double power_w;                                /* board limit; 0: unknown */
+    double power_w; /* board limit; 0: unknown */
     double idle_w;
-    double usd_per_hour;                           /* 0: unknown */
-    double sustained[2];                           /* clock under load over burst: bf16, fp8 and below */
-    double wgrad_ratio;                            /* weight-gradient GEMM time over forward's */
+    double usd_per_hour; /* 0: unknown */
+    double sustained[2]; /* clock under load over burst: bf16, fp8 and below */
+    double wgrad_ratio;  /* weight-gradient GEMM time over forward's */
     plait_gemm_fit gemm[PLAIT_PRECISIONS];
     plait_attention_fit attention[PLAIT_ATTENTION_KERNELS]; /* from PLAIT_ATTENTION_FLASH on */
     plait_grouped_fit grouped[PLAIT_PRECISIONS];
@@ -158,12 +158,12 @@ typedef enum plait_level_kind {
 typedef struct plait_level {
     const char *name;
     plait_level_kind kind;
-    int gpus;               /* that one instance joins; INT_MAX: all */
-    plait_link link;        /* one GPU's share into this level; latency of one hop */
-    double efficiency;      /* of the wire rate that large messages reach */
-    double ramp_bytes;      /* message size per unit joined at which half the rate is reached */
+    int gpus;                /* that one instance joins; INT_MAX: all */
+    plait_link link;         /* one GPU's share into this level; latency of one hop */
+    double efficiency;       /* of the wire rate that large messages reach */
+    double ramp_bytes;       /* message size per unit joined at which half the rate is reached */
     double oversubscription; /* >= 1: the rate is divided by it when all send */
-    int torus[3];           /* PLAIT_LEVEL_TORUS: nodes along x, y, z (1 where absent) */
+    int torus[3];            /* PLAIT_LEVEL_TORUS: nodes along x, y, z (1 where absent) */
 } plait_level;
 
 enum { PLAIT_MAX_LEVELS = 6, PLAIT_MAX_NODE_GROUPS = 4 };
@@ -181,10 +181,10 @@ typedef struct plait_cluster {
     plait_node_group group[PLAIT_MAX_NODE_GROUPS];
     int levels;
     plait_level level[PLAIT_MAX_LEVELS];
-    int gpus;                /* taken; 0 before plait_cluster_take if the file gives no size */
-    double node_overhead_w;  /* host, fans, NICs: one node */
-    double pue;              /* facility power over IT power */
-    double host_speed;       /* launch rate of its CPU against the one that profiles were fitted on */
+    int gpus;               /* taken; 0 before plait_cluster_take if the file gives no size */
+    double node_overhead_w; /* host, fans, NICs: one node */
+    double pue;             /* facility power over IT power */
+    double host_speed; /* launch rate of its CPU against the one that profiles were fitted on */
 } plait_cluster;
 
 /** Load an accelerator file. *out lives in `arena`. */
@@ -199,9 +199,9 @@ PLAIT_MUST_CHECK plait_status plait_accelerator_parse(const char *text, size_t l
 PLAIT_MUST_CHECK plait_status plait_cluster_load(const char *path, plait_arena *arena,
                                                  plait_cluster *out, plait_error *err);
 
-PLAIT_MUST_CHECK plait_status plait_cluster_parse(const char *text, size_t length,
-                                                  const char *name, plait_arena *arena,
-                                                  plait_cluster *out, plait_error *err);
+PLAIT_MUST_CHECK plait_status plait_cluster_parse(const char *text, size_t length, const char *name,
+                                                  plait_arena *arena, plait_cluster *out,
+                                                  plait_error *err);
 
 /**
  * A cluster from a string: ACCELERATOR:NODESxGPUS[,nic=GBPS], such as "h100-80gb-sxm:64x8" or

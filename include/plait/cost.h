@@ -21,19 +21,19 @@
 #include "plait/runtime.h"
 
 /** Terms of the step time, in seconds of the slowest stage. They sum to the step. */
-#define PLAIT_STEP_TERMS(X)                                                       \
-    X(matmul, "C.24", "matrix products, forward and backward")                    \
-    X(attention, "C.24", "core attention")                                        \
-    X(memory_ops, "C.24", "memory-bound kernels: norms, activations, residuals")  \
-    X(recompute, "C.10", "forward work repeated in backward")                     \
-    X(launch, "C.25", "waiting for the host to launch kernels")                   \
-    X(tp_comm, "C.41", "tensor-parallel collectives, exposed")                    \
-    X(cp_comm, "C.42", "context-parallel exchange, exposed")                      \
-    X(ep_comm, "C.43", "expert dispatch and combine, exposed")                    \
-    X(gather, "C.44", "ZeRO-3 parameter gathers and gradient scatters, exposed")  \
-    X(pp_comm, "C.45", "pipeline sends, exposed")                                 \
-    X(bubble, "C.50", "idle while the pipeline fills and drains, uneven stages")  \
-    X(dp_comm, "C.46", "gradient reduction and parameter gather, exposed")        \
+#define PLAIT_STEP_TERMS(X)                                                                        \
+    X(matmul, "C.24", "matrix products, forward and backward")                                     \
+    X(attention, "C.24", "core attention")                                                         \
+    X(memory_ops, "C.24", "memory-bound kernels: norms, activations, residuals")                   \
+    X(recompute, "C.10", "forward work repeated in backward")                                      \
+    X(launch, "C.25", "waiting for the host to launch kernels")                                    \
+    X(tp_comm, "C.41", "tensor-parallel collectives, exposed")                                     \
+    X(cp_comm, "C.42", "context-parallel exchange, exposed")                                       \
+    X(ep_comm, "C.43", "expert dispatch and combine, exposed")                                     \
+    X(gather, "C.44", "ZeRO-3 parameter gathers and gradient scatters, exposed")                   \
+    X(pp_comm, "C.45", "pipeline sends, exposed")                                                  \
+    X(bubble, "C.50", "idle while the pipeline fills and drains, uneven stages")                   \
+    X(dp_comm, "C.46", "gradient reduction and parameter gather, exposed")                         \
     X(optimizer, "C.47", "gradient norm, optimizer step")
 
 typedef struct plait_step_time {
@@ -43,12 +43,12 @@ typedef struct plait_step_time {
 } plait_step_time;
 
 /** Terms of the memory of one GPU at its peak, in bytes. They sum to the peak. */
-#define PLAIT_MEMORY_TERMS(X)                                                          \
-    X(weights, "C.70", "parameters")                                                   \
-    X(gradients, "C.70", "gradients")                                                  \
-    X(optimizer, "C.70", "master weights and moments")                                 \
-    X(activations, "C.71", "activations of the microbatches in flight, one live layer") \
-    X(buffers, "C.72", "logits, gathers, buckets, expert and context buffers")         \
+#define PLAIT_MEMORY_TERMS(X)                                                                      \
+    X(weights, "C.70", "parameters")                                                               \
+    X(gradients, "C.70", "gradients")                                                              \
+    X(optimizer, "C.70", "master weights and moments")                                             \
+    X(activations, "C.71", "activations of the microbatches in flight, one live layer")            \
+    X(buffers, "C.72", "logits, gathers, buckets, expert and context buffers")                     \
     X(runtime, "C.73", "context, NCCL, allocator")
 
 typedef struct plait_memory {
@@ -61,13 +61,13 @@ typedef struct plait_memory {
 
 /** One kind of communication of a step, as one GPU of the slowest stage sees it. */
 typedef struct plait_volume {
-    const char *what;  /* "TP all-gather" */
+    const char *what; /* "TP all-gather" */
     plait_collective_op op;
     plait_axis axis;
     int ranks;
-    double count;      /* calls a step */
-    double bytes;      /* buffer of one call */
-    double seconds;    /* all calls, hidden or not */
+    double count;   /* calls a step */
+    double bytes;   /* buffer of one call */
+    double seconds; /* all calls, hidden or not */
     double exposed_s;
 } plait_volume;
 
@@ -75,7 +75,7 @@ enum { PLAIT_MAX_VOLUMES = 24 };
 
 /** One stage of a priced plan. */
 typedef struct plait_stage_cost {
-    double forward_s;  /* one microbatch */
+    double forward_s; /* one microbatch */
     double backward_s;
     double memory_bytes;
     double in_flight;
@@ -83,10 +83,10 @@ typedef struct plait_stage_cost {
 
 typedef struct plait_cost {
     plait_verdict verdict;
-    double missing_bytes;  /* PLAIT_OUT_OF_MEMORY: what the fullest stage lacks */
-    double step_s;         /* sum of `step`; also when out of memory; zero when invalid */
+    double missing_bytes; /* PLAIT_OUT_OF_MEMORY: what the fullest stage lacks */
+    double step_s;        /* sum of `step`; also when out of memory; zero when invalid */
     plait_step_time step;
-    plait_memory memory;   /* of the fullest GPU */
+    plait_memory memory; /* of the fullest GPU */
     int fullest_stage;
     int slowest_stage;
     int stages;
@@ -94,13 +94,14 @@ typedef struct plait_cost {
     int volumes;
     plait_volume volume[PLAIT_MAX_VOLUMES];
     double tokens_per_s_per_gpu;
-    double model_flops_per_s;    /* one GPU */
-    double mfu;                  /* of the job precision's peak */
-    double hfu;                  /* recomputation counted */
-    double cost_usd;             /* one step; NaN when no price is known */
-    double energy_j;             /* one step; NaN when no power is known */
-    plait_confidence confidence; /* low when constants are defaults or the runtime is uncalibrated */
-    char why[256];               /* when the plan does not fit: one sentence */
+    double model_flops_per_s; /* one GPU */
+    double mfu;               /* of the job precision's peak */
+    double hfu;               /* recomputation counted */
+    double cost_usd;          /* one step; NaN when no price is known */
+    double energy_j;          /* one step; NaN when no power is known */
+    plait_confidence
+        confidence; /* low when constants are defaults or the runtime is uncalibrated */
+    char why[256];  /* when the plan does not fit: one sentence */
 } plait_cost;
 
 /**
@@ -151,7 +152,10 @@ double plait_waiting_power_w(const plait_problem *problem);
 void plait_cost_money(const plait_problem *problem, plait_cost *cost);
 
 #define X(name, equation, what) +1
-enum { PLAIT_STEP_TERM_COUNT = 0 PLAIT_STEP_TERMS(X), PLAIT_MEMORY_TERM_COUNT = 0 PLAIT_MEMORY_TERMS(X) };
+enum {
+    PLAIT_STEP_TERM_COUNT = 0 PLAIT_STEP_TERMS(X),
+    PLAIT_MEMORY_TERM_COUNT = 0 PLAIT_MEMORY_TERMS(X)
+};
 #undef X
 
 #endif

@@ -14,8 +14,8 @@
 typedef struct plait_runtime plait_runtime;
 
 typedef struct plait_job {
-    int seq;  /* tokens of one sequence */
-    int gbs;  /* sequences of one step, over all GPUs */
+    int seq; /* tokens of one sequence */
+    int gbs; /* sequences of one step, over all GPUs */
     int gpus;
     plait_precision precision;        /* of the matrix products; the rest is bf16 or fp32 */
     plait_attention_kernel attention; /* kernel of the core attention */

@@ -36,8 +36,8 @@ typedef struct plait_attention {
     int heads;
     int kv_heads; /* = heads without grouping */
     int head_dim;
-    int window;     /* tokens a query sees at most; 0: all before it */
-    int chunk;      /* attention stays within chunks of so many tokens; 0: none */
+    int window; /* tokens a query sees at most; 0: all before it */
+    int chunk;  /* attention stays within chunks of so many tokens; 0: none */
     bool qkv_bias;
     bool out_bias;
     bool qk_norm;   /* a learned norm over head_dim on q and on k */
@@ -90,7 +90,7 @@ typedef struct plait_moe {
     int groups;       /* node-limited routing: experts come in so many groups ... */
     int group_topk;   /* ... of which a token may use so many; both 0: unlimited */
     bool gated;
-    bool bias;        /* biases in the experts */
+    bool bias; /* biases in the experts */
     bool router_bias;
     bool shared_gate; /* a scalar gate on the shared expert */
 } plait_moe;

@@ -75,13 +75,13 @@ typedef enum plait_recompute_kind {
 } plait_recompute_kind;
 
 /** Megatron's names of recomputable modules, bits of plait_recompute.modules. */
-#define PLAIT_RECOMPUTE_MODULE_LIST(X)                                \
-    X(core_attn, "core attention")                                    \
-    X(layernorm, "norms: their outputs are dropped")                  \
-    X(mla_up_proj, "MLA up-projections and rotary")                   \
-    X(moe_act, "activation of the experts: its output is dropped")    \
-    X(shared_experts, "the shared experts")                           \
-    X(mlp, "the dense MLP")                                           \
+#define PLAIT_RECOMPUTE_MODULE_LIST(X)                                                             \
+    X(core_attn, "core attention")                                                                 \
+    X(layernorm, "norms: their outputs are dropped")                                               \
+    X(mla_up_proj, "MLA up-projections and rotary")                                                \
+    X(moe_act, "activation of the experts: its output is dropped")                                 \
+    X(shared_experts, "the shared experts")                                                        \
+    X(mlp, "the dense MLP")                                                                        \
     X(moe, "the whole MoE part, dispatch included")
 
 enum {
@@ -110,7 +110,7 @@ typedef enum plait_split_kind {
 } plait_split_kind;
 
 typedef struct plait_split {
-    unsigned char kind;  /* plait_split_kind */
+    unsigned char kind;   /* plait_split_kind */
     unsigned short first; /* FIRST_LAST: layers of the first stage ... */
     unsigned short last;  /* ... and of the last */
 } plait_split;
@@ -129,9 +129,9 @@ typedef struct plait_degrees {
     int pp;
     int vpp; /* model chunks a rank; 1: not interleaved */
     int ep;
-    int etp; /* tensor parallelism inside an expert */
-    int dp;  /* gpus / (tp pp cp) */
-    int mbs; /* sequences of one microbatch on one data-parallel rank */
+    int etp;         /* tensor parallelism inside an expert */
+    int dp;          /* gpus / (tp pp cp) */
+    int mbs;         /* sequences of one microbatch on one data-parallel rank */
     int shard_group; /* ranks a ZeRO shard is spread over, of dp cp */
     plait_recompute recompute;
     plait_split split;

@@ -66,34 +66,36 @@ typedef struct plait_kernel_set {
     bool fused_activation;
     bool fused_rotary;
     bool fused_residual; /* bias, dropout and addition in one pass */
+    bool fused_softmax;  /* unfused attention runs one scale-mask-softmax kernel */
     bool fused_loss;
     bool cuda_graphs; /* no launch time */
 } plait_kernel_set;
 
 /** What hides behind what. Shares are of the collective's own time, 0 hidden .. 1 exposed. */
 typedef struct plait_overlaps {
-    bool grad_reduce;      /* gradient buckets reduced during backward */
-    bool param_gather;     /* ZeRO-1 all-gather during the next forward */
-    bool p2p;              /* pipeline sends during compute */
-    bool p2p_scatter;      /* sends divided by tp even without sp (scatter-gather) */
-    bool moe_dedup;        /* expert dispatch sends a token once a node (DeepEP) */
-    double bucket_bytes;   /* of one gradient bucket */
-    double tp_exposed;     /* share of TP collectives left exposed */
-    double dp_exposed;     /* share of gradient and parameter traffic never hidden */
-    double ep_exposed;     /* share of expert all-to-alls left exposed */
-    double p2p_exposed;    /* share of pipeline sends left exposed when p2p overlaps */
+    bool grad_reduce;             /* gradient buckets reduced during backward */
+    bool param_gather;            /* ZeRO-1 all-gather during the next forward */
+    bool p2p;                     /* pipeline sends during compute */
+    bool p2p_scatter;             /* sends divided by tp even without sp (scatter-gather) */
+    bool moe_dedup;               /* expert dispatch sends a token once a node (DeepEP) */
+    double bucket_bytes;          /* of one gradient bucket, at least; 0: one for all */
+    double bucket_bytes_per_rank; /* buckets grow with the ranks that share them */
+    double tp_exposed;            /* share of TP collectives left exposed */
+    double dp_exposed;            /* share of gradient and parameter traffic never hidden */
+    double ep_exposed;            /* share of expert all-to-alls left exposed */
+    double p2p_exposed;           /* share of pipeline sends left exposed when p2p overlaps */
 } plait_overlaps;
 
 /** Factors of the software on the hardware's constants; 1 and 0 are neutral. */
 typedef struct plait_factors {
-    double gemm;      /* on matrix product time */
-    double memory;    /* on memory-bound kernels */
-    double attention; /* on fused attention time */
-    double host_s;    /* launch time of one layer's forward */
-    double host_tp_s; /* more of it when tp > 1 */
-    double nic;       /* on the network rate */
-    double p2p_s;     /* fixed time of one pipeline send */
-    double hop_s;     /* latency of one hop between nodes, on top of the cluster's */
+    double gemm;         /* on matrix product time */
+    double memory;       /* on memory-bound kernels */
+    double attention;    /* on fused attention time */
+    double host_s;       /* launch time of one layer's forward */
+    double host_tp_s;    /* more of it when tp > 1 */
+    double nic;          /* on the network rate */
+    double p2p_s;        /* fixed time of one pipeline send */
+    double hop_s;        /* latency of one hop between nodes, on top of the cluster's */
     double ep_imbalance; /* received tokens of the fullest rank over the mean */
 } plait_factors;
 
@@ -139,8 +141,8 @@ struct plait_runtime {
 PLAIT_MUST_CHECK plait_status plait_runtime_load(const char *path, plait_arena *arena,
                                                  plait_runtime *out, plait_error *err);
 
-PLAIT_MUST_CHECK plait_status plait_runtime_parse(const char *text, size_t length,
-                                                  const char *name, plait_arena *arena,
-                                                  plait_runtime *out, plait_error *err);
+PLAIT_MUST_CHECK plait_status plait_runtime_parse(const char *text, size_t length, const char *name,
+                                                  plait_arena *arena, plait_runtime *out,
+                                                  plait_error *err);
 
 #endif

@@ -28,10 +28,10 @@ typedef struct plait_pipeline_load {
     int stages;
     int chunks; /* a stage */
     int microbatches;
-    double sum_s;      /* f + b over all stages */
-    double max_s;      /* of the slowest stage */
-    double max_b_s;    /* its backward ... */
-    double max_w_s;    /* ... of which weight gradients */
+    double sum_s;   /* f + b over all stages */
+    double max_s;   /* of the slowest stage */
+    double max_b_s; /* its backward ... */
+    double max_w_s; /* ... of which weight gradients */
     double max_f_s;
 } plait_pipeline_load;
 

@@ -90,9 +90,8 @@ typedef struct plait_search_result {
  *               reason); an empty `plan` with PLAIT_OK when points exist but none fits
  */
 PLAIT_MUST_CHECK plait_status plait_search(const plait_problem *problem,
-                                           const plait_search_options *options,
-                                           plait_arena *arena, plait_search_result *result,
-                                           plait_error *err);
+                                           const plait_search_options *options, plait_arena *arena,
+                                           plait_search_result *result, plait_error *err);
 
 /** Fill the keys of a plan that `given` (a bit per plait_degrees_keys entry) leaves out, as `eval`
  * does: the runtime's defaults, the least recomputation that fits, the split that balances. */
@@ -102,22 +101,21 @@ PLAIT_MUST_CHECK plait_status plait_degrees_complete(const plait_problem *proble
 
 /** Why the search does not choose plans with these limits: best such plan against the winner. */
 typedef struct plait_why {
-    plait_verdict verdict;   /* of the best plan with the limits */
-    bool any;                /* is there such a plan at all */
-    plait_ranked best;       /* the best (or closest to fitting) plan with them */
+    plait_verdict verdict; /* of the best plan with the limits */
+    bool any;              /* is there such a plan at all */
+    plait_ranked best;     /* the best (or closest to fitting) plan with them */
     char sentence[512];
 } plait_why;
 
 PLAIT_MUST_CHECK plait_status plait_why_not(const plait_problem *problem,
-                                            const plait_search_options *options,
-                                            const char *limits, plait_arena *arena, plait_why *why,
-                                            plait_error *err);
+                                            const plait_search_options *options, const char *limits,
+                                            plait_arena *arena, plait_why *why, plait_error *err);
 
 /** One change to the question that makes a plan fit, or a step faster. */
 typedef struct plait_relaxation {
     char change[160]; /* "512 GPUs instead of 256" */
     plait_ranked best;
-    plait_job job;    /* the changed job */
+    plait_job job; /* the changed job */
 } plait_relaxation;
 
 enum { PLAIT_MAX_RELAXATIONS = 8 };
@@ -138,8 +136,7 @@ typedef struct plait_sensitivity {
 enum { PLAIT_SENSITIVITIES = 7 };
 
 PLAIT_MUST_CHECK plait_status plait_sensitivities(const plait_problem *problem,
-                                                  const plait_degrees *degrees,
-                                                  plait_arena *arena,
+                                                  const plait_degrees *degrees, plait_arena *arena,
                                                   plait_sensitivity found[PLAIT_SENSITIVITIES],
                                                   plait_error *err);
 

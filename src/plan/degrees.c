@@ -5,12 +5,12 @@
 #include "plait/plan.h"
 #include "text.h"
 
-enum { MAX_DEGREE = 1 << 24 };
+enum { MAX_DEGREE = 1 << 20 }; // the product of three stays within 64 bits
 
 const char *const plait_degrees_keys[] = {
-    "tp",  "sp",        "cp",   "cp_comm", "pp",       "vpp",   "ep",    "etp", "dp",
-    "zero", "shard_group", "mbs", "recompute", "schedule", "split", "order", "grad_sync", "fusion",
-    NULL,
+    "tp",    "sp",    "cp",        "cp_comm",     "pp",  "vpp",       "ep",
+    "etp",   "dp",    "zero",      "shard_group", "mbs", "recompute", "schedule",
+    "split", "order", "grad_sync", "fusion",      NULL,
 };
 
 plait_degrees plait_degrees_init(void)
@@ -136,8 +136,8 @@ static plait_status set_split(plait_split *out, const char *value, plait_error *
         if ((sscanf(counts, "%5d,%5d%c", &first, &last, &junk) == 2 ||
              sscanf(counts, "%5d+%5d%c", &first, &last, &junk) == 2) &&
             first >= 1 && last >= 1 && first <= PLAIT_MAX_LAYERS && last <= PLAIT_MAX_LAYERS) {
-            *out = (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first,
-                                 (unsigned short)last};
+            *out =
+                (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
             return PLAIT_OK;
         }
         return expect(err, "split", "first-last:F,L with layer counts", value);
@@ -165,9 +165,9 @@ static int *degree_of(plait_degrees *d, const char *key)
         const char *key;
         int *degree;
     } degrees[] = {
-        {"tp", &d->tp},   {"cp", &d->cp}, {"pp", &d->pp},   {"vpp", &d->vpp},
-        {"ep", &d->ep},   {"etp", &d->etp}, {"dp", &d->dp}, {"mbs", &d->mbs},
-        {"shard_group", &d->shard_group},
+        {"tp", &d->tp},   {"cp", &d->cp},   {"pp", &d->pp},
+        {"vpp", &d->vpp}, {"ep", &d->ep},   {"etp", &d->etp},
+        {"dp", &d->dp},   {"mbs", &d->mbs}, {"shard_group", &d->shard_group},
     };
 
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
@@ -209,8 +209,8 @@ plait_status plait_degrees_set(plait_degrees *d, const char *key, const char *va
                    : expect(err, key, "none or auto", value);
 
     const char *nearest = text_nearest(key, plait_degrees_keys);
-    return plait_fail(err, PLAIT_ERROR_RANGE, key, "expected a key of a plan, found '%s'%s%s%s", key,
-                      nearest ? "; did you mean '" : "", nearest ? nearest : "",
+    return plait_fail(err, PLAIT_ERROR_RANGE, key, "expected a key of a plan, found '%s'%s%s%s",
+                      key, nearest ? "; did you mean '" : "", nearest ? nearest : "",
                       nearest ? "'?" : "");
 }
 

@@ -136,7 +136,8 @@ static bool shards_divide(const plait_degrees *d, const plan_reason *why)
     const int replicas = d->dp * d->cp;
 
     if (d->shard_group > replicas || replicas % d->shard_group != 0)
-        return because(why, "shard_group %d does not divide dp x cp = %d", d->shard_group, replicas);
+        return because(why, "shard_group %d does not divide dp x cp = %d", d->shard_group,
+                       replicas);
     if (d->zero == 0 && d->shard_group != replicas)
         return because(why, "ZeRO 0 shards nothing: shard_group is dp x cp = %d", replicas);
     return true;
@@ -210,7 +211,8 @@ static bool word_within(unsigned mask, int word, const char *key, const char *na
     return (mask >> word & 1u) || because(why, "%s has no %s %s", runtime, key, name);
 }
 
-static bool recompute_expressible(const plait_runtime *r, const plait_degrees *d, const plan_reason *why)
+static bool recompute_expressible(const plait_runtime *r, const plait_degrees *d,
+                                  const plan_reason *why)
 {
     char text[96];
 
@@ -276,8 +278,8 @@ static bool rules_hold(const plait_problem *p, const plait_degrees *d, const pla
 {
     const plan_rule *broken = plan_rule_broken(p, d);
 
-    return !broken || because(why, "%s (%s, rule %s)", broken->says, p->runtime->name,
-                              broken->number);
+    return !broken ||
+           because(why, "%s (%s, rule %s)", broken->says, p->runtime->name, broken->number);
 }
 
 plait_verdict plait_plan_check(const plait_problem *p, const plait_degrees *d, char *why,

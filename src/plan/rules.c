@@ -6,7 +6,7 @@
 static const plan_rule rules_generic[] = {{NULL, NULL, NULL}};
 
 static const plan_rule *const tables[PLAIT_RULES] = {
-    [PLAIT_RULES_GENERIC] = rules_generic,     [PLAIT_RULES_MEGATRON] = rules_megatron,
+    [PLAIT_RULES_GENERIC] = rules_generic,       [PLAIT_RULES_MEGATRON] = rules_megatron,
     [PLAIT_RULES_TORCHTITAN] = rules_torchtitan, [PLAIT_RULES_FSDP] = rules_fsdp,
     [PLAIT_RULES_DEEPSPEED] = rules_deepspeed,
 };

@@ -55,9 +55,10 @@ static bool deal_first_last(int layers, const plait_degrees *d, int *counts)
 static double layer_weight(const plait_model *model, const plait_layer *layer)
 {
     const double attention = 4.0 * layer->attention.heads * layer->attention.head_dim;
-    const double ffn = layer->ffn == PLAIT_FFN_MOE
-                           ? 3.0 * layer->moe.width * layer->moe.topk + 3.0 * layer->moe.shared_width
-                           : (layer->mlp.gated ? 3.0 : 2.0) * layer->mlp.width;
+    const double ffn =
+        layer->ffn == PLAIT_FFN_MOE
+            ? 3.0 * layer->moe.width * layer->moe.topk + 3.0 * layer->moe.shared_width
+            : (layer->mlp.gated ? 3.0 : 2.0) * layer->mlp.width;
 
     return model->hidden * (attention + ffn);
 }

@@ -1,0 +1,61 @@
+/* cmd_eval.c - plait eval: the price of one plan */
+#include "asked.h"
+#include "command.h"
+#include "json_plan.h"
+
+typedef struct eval_values {
+    asked_flags asked;
+    bool json;
+    const char *output;
+} eval_values;
+
+_Static_assert(offsetof(eval_values, asked) == 0, "the rows of ASKED_OPTIONS count on it");
+
+static const opt options[] = {
+    ASKED_OPTIONS,
+    OPT_HEADING("the answer"),
+    OPT_OF_FLAG(eval_values, json, "json", "one JSON document on standard output"),
+    OPT_OF_TEXT(eval_values, output, "output", 'o', "FILE", "also write the JSON document to FILE"),
+    OPT_END,
+};
+
+static plait_status deliver_json(const eval_values *flags, const asked *question,
+                                 plait_arena *arena, plait_error *err)
+{
+    const char *text;
+    size_t length;
+
+    if (!flags->json && flags->output == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(json_eval(&question->problem, &question->plan, arena, &text, &length, err));
+    return command_deliver(text, length, flags->output, flags->json, err);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    const eval_values *const flags = values;
+    asked *question = plait_arena_alloc(arena, 1, sizeof *question);
+
+    if (question == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(asked_resolve(&flags->asked, operands, arena, question, err));
+    *no = question->plan.verdict != PLAIT_FITS;
+    PLAIT_TRY(deliver_json(flags, question, arena, err));
+    if (flags->json)
+        return PLAIT_OK;
+    return report_eval(&question->problem, &question->plan, stdout, err);
+}
+
+const command command_eval = {
+    .usage = {.command = "eval",
+              .synopsis = "MODEL CLUSTER --seq S --gbs B [--gpus N] --tp 8 --pp 4 ... | "
+                          "--plan FILE[:RANK]",
+              .summary = "Price one plan: time of a step, memory, verdict.",
+              .about =
+                  "Exit status 1 when the plan does not fit or cannot run; the answer says why.",
+              .max_operands = 2,
+              .options = options},
+    .values_size = sizeof(eval_values),
+    .run = run,
+};

@@ -1,0 +1,215 @@
+/* cmd_explain.c - plait explain: every term of a plan, what binds it, and why it is not another */
+#include <stdio.h>
+#include <string.h>
+
+#include "asked.h"
+#include "command.h"
+#include "json_plan.h"
+
+typedef struct explain_values {
+    asked_flags asked;
+    const char *versus;
+    const char *why_not;
+    int threads;
+    bool json;
+} explain_values;
+
+_Static_assert(offsetof(explain_values, asked) == 0, "the rows of ASKED_OPTIONS count on it");
+
+static const opt options[] = {
+    ASKED_OPTIONS,
+    OPT_HEADING("comparisons"),
+    OPT_OF_TEXT(explain_values, versus, "versus", 0, "FILE[:RANK]",
+                "compare with this plan, term by term"),
+    OPT_OF_LIST(explain_values, why_not, "why-not", "KEY=VALUE,...",
+                "why the search does not choose such a plan: tp=4,pp=2; without other flags of "
+                "the plan, it is the search's best plan that is explained"),
+    OPT_HEADING("the answer"),
+    OPT_OF_INT(explain_values, threads, "threads", "N", 1, 1024,
+               "threads of a search; as many as the machine has"),
+    OPT_OF_FLAG(explain_values, json, "json", "one JSON document on standard output"),
+    OPT_END,
+};
+
+/* What the parts of an explanation point to. */
+typedef struct explanation {
+    const explain_values *flags;
+    plait_arena *arena;
+    asked asked;
+    asked versus;
+    plait_search_options search;
+    plait_sensitivity sensitivity[PLAIT_SENSITIVITIES];
+    plait_relaxation relaxation[PLAIT_MAX_RELAXATIONS];
+    plait_why why;
+    report_plan why_not_plan;
+    report_plan winner;
+    report_explained report;
+} explanation;
+
+/* ---- what makes it fit ---- */
+
+/* The least recomputation that fits, everything else as asked for. */
+static plait_status relax_recompute(explanation *e, plait_error *err)
+{
+    const unsigned long all = ~plans_key_bit("recompute");
+    const plait_degrees *const asked_for = &e->asked.plan.degrees;
+    plait_degrees degrees = *asked_for;
+    plait_relaxation *const relaxation = &e->relaxation[0];
+    char less[96], more[96];
+    report_plan plan;
+
+    PLAIT_TRY(plait_degrees_complete(&e->asked.problem, all, &degrees, e->arena, err));
+    PLAIT_TRY(report_price(&e->asked.problem, &degrees, 0, e->arena, &plan, err));
+    if (plan.verdict != PLAIT_FITS)
+        return PLAIT_OK;
+    *relaxation = (plait_relaxation){.job = e->asked.problem.job};
+    relaxation->best.degrees = degrees;
+    relaxation->best.price = (plait_price){plan.cost.step_s, plan.cost.memory.peak_bytes};
+    snprintf(relaxation->change, sizeof relaxation->change, "recompute %.60s instead of %.60s",
+             plait_degrees_get(&degrees, "recompute", more, sizeof more),
+             plait_degrees_get(asked_for, "recompute", less, sizeof less));
+    e->report.relaxations = 1;
+    return PLAIT_OK;
+}
+
+/* Changes with which a plan of about these degrees fits; if there are none, of any degrees. */
+static plait_status relax_job(explanation *e, plait_error *err)
+{
+    const plait_degrees *const d = &e->asked.plan.degrees;
+    plait_search_options limited = e->search;
+    char limits[96];
+
+    snprintf(limits, sizeof limits, "tp=%d,pp=%d,cp=%d,ep=%d", d->tp, d->pp, d->cp, d->ep);
+    PLAIT_TRY(plait_search_limit(&limited, limits, err));
+    PLAIT_TRY(plait_relaxations(&e->asked.problem, &limited, e->arena, e->relaxation,
+                                &e->report.relaxations, err));
+    if (e->report.relaxations > 0)
+        return PLAIT_OK;
+    return plait_relaxations(&e->asked.problem, &e->search, e->arena, e->relaxation,
+                             &e->report.relaxations, err);
+}
+
+static plait_status relax(explanation *e, plait_error *err)
+{
+    if (e->asked.plan.verdict != PLAIT_OUT_OF_MEMORY)
+        return PLAIT_OK;
+    e->report.relaxation = e->relaxation;
+    PLAIT_TRY(relax_recompute(e, err));
+    return e->report.relaxations > 0 ? PLAIT_OK : relax_job(e, err);
+}
+
+/* ---- comparisons ---- */
+
+static plait_status compare(explanation *e, plait_error *err)
+{
+    if (e->flags->versus == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(asked_versus(e->flags->versus, &e->asked.problem, e->arena, &e->versus, err));
+    e->report.versus = &e->versus.plan;
+    e->report.versus_problem = &e->versus.problem;
+    e->report.versus_name = e->versus.file->where;
+    return PLAIT_OK;
+}
+
+/* The winner of the search, if something fits. */
+static plait_status find_winner(const plait_problem *problem, explanation *e, plait_error *err)
+{
+    plait_search_result result;
+
+    PLAIT_TRY(plait_search(problem, &e->search, e->arena, &result, err));
+    if (result.plans == 0)
+        return PLAIT_OK;
+    e->report.winner = &e->winner;
+    return report_price(problem, &result.plan[0].degrees, 0, e->arena, &e->winner, err);
+}
+
+static plait_status ask_why_not(explanation *e, plait_error *err)
+{
+    const plait_problem *const problem = &e->asked.problem;
+    plait_error inner = {PLAIT_OK, "", ""};
+    char where[sizeof inner.where + 16];
+
+    if (e->flags->why_not == NULL)
+        return PLAIT_OK;
+    if (e->report.winner == NULL)
+        PLAIT_TRY(find_winner(problem, e, err));
+    if (plait_why_not(problem, &e->search, e->flags->why_not, e->arena, &e->why, &inner) !=
+        PLAIT_OK) {
+        snprintf(where, sizeof where, "--why-not %s", inner.where);
+        return plait_fail(err, inner.status, where, "%s", inner.message);
+    }
+    e->report.why_not = &e->why;
+    e->report.why_not_asked = e->flags->why_not;
+    if (!e->why.any)
+        return PLAIT_OK;
+    e->report.why_not_plan = &e->why_not_plan;
+    return report_price(problem, &e->why.best.degrees, 0, e->arena, &e->why_not_plan, err);
+}
+
+/* ---- the whole ---- */
+
+/* With --why-not alone it is the winner that is explained. */
+static plait_status resolve_plan(const opt_operands *operands, explanation *e, plait_error *err)
+{
+    const asked_flags *const flags = &e->flags->asked;
+
+    if (e->flags->why_not == NULL || asked_any(flags))
+        return asked_resolve(flags, operands, e->arena, &e->asked, err);
+    PLAIT_TRY(problem_resolve(&flags->problem, operands, NULL, e->arena, &e->asked.problem, err));
+    PLAIT_TRY(find_winner(&e->asked.problem, e, err));
+    if (e->report.winner == NULL)
+        return asked_resolve(flags, operands, e->arena, &e->asked, err);
+    e->asked.plan = e->winner;
+    e->asked.plan.rank = 1;
+    return PLAIT_OK;
+}
+
+static plait_status explain(const opt_operands *operands, explanation *e, plait_error *err)
+{
+    PLAIT_TRY(resolve_plan(operands, e, err));
+    e->report.plan = &e->asked.plan;
+    if (e->asked.plan.verdict != PLAIT_INVALID) {
+        PLAIT_TRY(plait_sensitivities(&e->asked.problem, &e->asked.plan.degrees, e->arena,
+                                      e->sensitivity, err));
+        e->report.sensitivity = e->sensitivity;
+        e->report.sensitivities = PLAIT_SENSITIVITIES;
+    }
+    PLAIT_TRY(compare(e, err));
+    PLAIT_TRY(ask_why_not(e, err));
+    return relax(e, err);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    explanation *e = plait_arena_alloc(arena, 1, sizeof *e);
+    const char *text;
+    size_t length;
+
+    if (e == NULL)
+        return plait_fail_nomem(err);
+    e->flags = values;
+    e->arena = arena;
+    plait_search_options_init(&e->search);
+    e->search.top = 1;
+    e->search.threads = e->flags->threads;
+    PLAIT_TRY(explain(operands, e, err));
+    *no = e->asked.plan.verdict != PLAIT_FITS;
+    if (!e->flags->json)
+        return report_explain(&e->asked.problem, &e->report, stdout, err);
+    PLAIT_TRY(json_explain(&e->asked.problem, &e->report, arena, &text, &length, err));
+    return command_deliver(text, length, NULL, true, err);
+}
+
+const command command_explain = {
+    .usage = {.command = "explain",
+              .synopsis = "MODEL CLUSTER --seq S --gbs B [--gpus N] --tp 8 --pp 4 ... | "
+                          "--plan FILE[:RANK]",
+              .summary = "Show every term of a plan's price, what binds it, why not another.",
+              .about = "Each term has the number of its equation in costmodel/README.md. Exit "
+                       "status 1 when the\nplan does not fit or cannot run.",
+              .max_operands = 2,
+              .options = options},
+    .values_size = sizeof(explain_values),
+    .run = run,
+};

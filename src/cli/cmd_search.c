@@ -1,0 +1,252 @@
+/* cmd_search.c - plait search: the best plans of a job */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "asked.h"
+#include "command.h"
+#include "json_plan.h"
+#include "text.h"
+
+typedef struct search_values {
+    problem_flags problem;
+    const char *fix;
+    const char *limit;
+    const char *strategy;
+    const char *objective;
+    int top;
+    int threads;
+    bool json;
+    const char *output;
+} search_values;
+
+static const opt options[] = {
+    PROBLEM_OPTIONS(search_values, problem),
+    OPT_HEADING("the search"),
+    OPT_OF_LIST(search_values, fix, "fix", "KEY=VALUE,...",
+                "only plans with these values: tp=8,recompute=full"),
+    OPT_OF_LIST(search_values, limit, "limit", "KEY=LOW..HIGH,...",
+                "only plans within these ranges: tp=..8,pp=2..16"),
+    OPT_OF_TEXT(search_values, strategy, "strategy", 0, "NAME", "auto (default), exhaustive"),
+    OPT_OF_TEXT(search_values, objective, "objective", 0, "WHAT",
+                "what is least in the best plan: time (default), memory, cost, energy"),
+    OPT_OF_INT(search_values, top, "top", "N", 1, 1000, "plans to list; 10"),
+    OPT_OF_INT(search_values, threads, "threads", "N", 1, 1024,
+               "threads; as many as the machine has. The answer does not depend on them"),
+    OPT_HEADING("the answer"),
+    OPT_OF_FLAG(search_values, json, "json", "one JSON document on standard output"),
+    OPT_OF_TEXT(search_values, output, "output", 'o', "FILE",
+                "also write the JSON document to FILE"),
+    OPT_END,
+};
+
+/* ---- options ---- */
+
+/* What the limits refuse is said of the flag that they came from. */
+static plait_status add_limits(plait_search_options *search, const char *flag, const char *text,
+                               plait_error *err)
+{
+    plait_error inner = {PLAIT_OK, "", ""};
+    char where[sizeof inner.where + 16];
+
+    if (text == NULL || plait_search_limit(search, text, &inner) == PLAIT_OK)
+        return PLAIT_OK;
+    snprintf(where, sizeof where, "%s %s", flag, inner.where);
+    return plait_fail(err, inner.status, where, "%s", inner.message);
+}
+
+static plait_status choose_strategy(const char *name, plait_search_options *search,
+                                    plait_error *err)
+{
+    static const char *const names[] = {"auto", "exhaustive", NULL};
+    int index;
+
+    if (name == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(problem_word("--strategy", name, names, &index, err));
+    search->strategy = names[index];
+    return PLAIT_OK;
+}
+
+static plait_status choose_objective(const char *name, const plait_problem *problem,
+                                     plait_search_options *search, plait_error *err)
+{
+    int objective;
+
+    if (name == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(problem_word("--objective", name, plait_objective_name, &objective, err));
+    search->objective = (plait_objective)objective;
+    for (int g = 0; g < problem->cluster->groups; g++) {
+        const plait_accelerator *const accelerator = problem->cluster->group[g].accelerator;
+
+        if (objective == PLAIT_MINIMISE_COST && accelerator->usd_per_hour <= 0.0)
+            return plait_fail(err, PLAIT_ERROR_RANGE, "--objective",
+                              "expected time, memory or energy, since no price of %s is known, "
+                              "found cost",
+                              accelerator->name);
+        if (objective == PLAIT_MINIMISE_ENERGY && accelerator->power_w <= 0.0)
+            return plait_fail(err, PLAIT_ERROR_RANGE, "--objective",
+                              "expected time, memory or cost, since no power of %s is known, "
+                              "found energy",
+                              accelerator->name);
+    }
+    return PLAIT_OK;
+}
+
+/* Long work shows where it is, to whom it may concern: only on a terminal. */
+static void show_progress(void *context, double share)
+{
+    int *const shown = context;
+    const int percent = (int)(100.0 * share);
+
+    if (percent == *shown)
+        return;
+    *shown = percent;
+    fprintf(stderr, "\rsearching %3d %%", percent);
+    fflush(stderr);
+}
+
+static void clear_progress(int *shown)
+{
+    if (*shown >= 0)
+        fputs("\r                \r", stderr);
+    *shown = -1;
+}
+
+static plait_status read_options(const search_values *flags, const plait_problem *problem,
+                                 int *shown, plait_search_options *search, plait_error *err)
+{
+    plait_search_options_init(search);
+    PLAIT_TRY(add_limits(search, "--fix", flags->fix, err));
+    PLAIT_TRY(add_limits(search, "--limit", flags->limit, err));
+    PLAIT_TRY(choose_strategy(flags->strategy, search, err));
+    PLAIT_TRY(choose_objective(flags->objective, problem, search, err));
+    search->top = flags->top > 0 ? flags->top : 10;
+    search->threads = flags->threads;
+    if (isatty(STDERR_FILENO))
+        search->progress = show_progress;
+    search->progress_context = shown;
+    return PLAIT_OK;
+}
+
+/* ---- the answer ---- */
+
+static plait_status price_plans(const plait_problem *problem, const plait_search_result *result,
+                                plait_arena *arena, report_found *found, plait_error *err)
+{
+    report_plan *plan = plait_arena_alloc(arena, (size_t)result->plans, sizeof *plan);
+
+    if (plan == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < result->plans; i++)
+        PLAIT_TRY(report_price(problem, &result->plan[i].degrees, i + 1, arena, &plan[i], err));
+    found->plan = plan;
+    return PLAIT_OK;
+}
+
+/* Nothing fits: how close it comes, and what would make something fit. */
+static plait_status look_closer(const plait_problem *problem, const plait_search_result *result,
+                                plait_arena *arena, report_found *found, plait_error *err)
+{
+    plait_relaxation *relaxation =
+        plait_arena_alloc(arena, PLAIT_MAX_RELAXATIONS, sizeof *relaxation);
+    report_plan *closest = plait_arena_alloc(arena, 1, sizeof *closest);
+
+    if (relaxation == NULL || closest == NULL)
+        return plait_fail_nomem(err);
+    if (!result->has_closest)
+        return PLAIT_OK;
+    PLAIT_TRY(report_price(problem, &result->closest.degrees, 0, arena, closest, err));
+    PLAIT_TRY(
+        plait_relaxations(problem, found->options, arena, relaxation, &found->relaxations, err));
+    found->closest = closest;
+    found->relaxation = relaxation;
+    return PLAIT_OK;
+}
+
+/* The command that explains the best plan. */
+static plait_status next_command(const search_values *flags, const opt_operands *operands,
+                                 const plait_problem *problem, plait_arena *arena,
+                                 report_found *found, plait_error *err)
+{
+    const char *question, *plan;
+
+    if (found->result->plans == 0)
+        return PLAIT_OK;
+    if (flags->output != NULL) {
+        plan = problem_quoted(flags->output, arena);
+        if (plan == NULL)
+            return plait_fail_nomem(err);
+        found->next = plait_arena_printf(arena, "plait explain --plan %s:1", plan);
+        return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    }
+    question = problem_text(problem, &flags->problem, operands, arena);
+    if (question == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(asked_text(problem, &found->result->plan[0].degrees, arena, &plan, err));
+    found->next = plait_arena_printf(arena, "plait explain %s %s", question, plan);
+    return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+static plait_status deliver_json(const search_values *flags, const plait_problem *problem,
+                                 const report_found *found, plait_arena *arena, plait_error *err)
+{
+    const char *text;
+    size_t length;
+
+    if (!flags->json && flags->output == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(json_search(problem, found, arena, &text, &length, err));
+    return command_deliver(text, length, flags->output, flags->json, err);
+}
+
+static plait_status answer(const search_values *flags, const opt_operands *operands,
+                           const plait_problem *problem, const plait_search_options *search,
+                           const plait_search_result *result, plait_arena *arena, plait_error *err)
+{
+    report_found found = {.options = search, .result = result};
+
+    PLAIT_TRY(price_plans(problem, result, arena, &found, err));
+    if (result->plans == 0)
+        PLAIT_TRY(look_closer(problem, result, arena, &found, err));
+    clear_progress(search->progress_context);
+    PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
+    if (flags->json)
+        return PLAIT_OK;
+    PLAIT_TRY(next_command(flags, operands, problem, arena, &found, err));
+    return report_search(problem, &found, stdout, err);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    const search_values *const flags = values;
+    plait_problem problem;
+    plait_search_options search;
+    plait_search_result result;
+    plait_status status;
+    int shown = -1;
+
+    PLAIT_TRY(problem_resolve(&flags->problem, operands, NULL, arena, &problem, err));
+    PLAIT_TRY(read_options(flags, &problem, &shown, &search, err));
+    status = plait_search(&problem, &search, arena, &result, err);
+    clear_progress(&shown);
+    PLAIT_TRY(status);
+    *no = result.plans == 0;
+    return answer(flags, operands, &problem, &search, &result, arena, err);
+}
+
+const command command_search = {
+    .usage = {.command = "search",
+              .synopsis = "MODEL CLUSTER --seq S --gbs B [--gpus N] [options]",
+              .summary = "Find the best plans of a job, and prove that they are the best.",
+              .about = "MODEL is a name that `plait models` lists, a model file or a Hugging Face "
+                       "config.json.\nCLUSTER is a name that `plait clusters` lists, a file, or "
+                       "ACCELERATOR:NODESxGPUS\nsuch as h100-80gb-sxm:64x8. Exit status 1 when no "
+                       "plan fits.",
+              .max_operands = 2,
+              .options = options},
+    .values_size = sizeof(search_values),
+    .run = run,
+};

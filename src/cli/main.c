@@ -1,0 +1,133 @@
+/* main.c - plait's command line: a verb, its options, an exit status
+ *
+ * Exit: 0 done; 1 the answer is no; 2 bad input or usage; 3 our fault. Answers go to stdout,
+ * complaints to stderr, each on one line: `plait: where: expected ..., found ...`.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "file.h"
+#include "text.h"
+
+enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAULT = 3 };
+
+static const command *const commands[] = {
+    &command_search, &command_eval, &command_explain, &command_models, &command_clusters,
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *out)
+{
+    fputs("usage: plait COMMAND ARGUMENTS\n\n"
+          "A planner for the parallel training of large models: which split of a model over a\n"
+          "cluster is fastest, what it costs, and why.\n\n",
+          out);
+    for (int c = 0; c < COMMANDS; c++)
+        fprintf(out, "  %-10s %s\n", commands[c]->usage.command, commands[c]->usage.summary);
+    fputs("\n  plait COMMAND --help    its options\n"
+          "  plait --version\n\n"
+          "For example:\n\n"
+          "  plait search llama-3.1-8b h100-80gb-sxm:2x8 --seq 8192 --gbs 128\n",
+          out);
+}
+
+static int complain(const plait_error *err)
+{
+    fprintf(stderr, "plait: %s%s%s\n", err->where, err->where[0] != '\0' ? ": " : "", err->message);
+    return err->status == PLAIT_ERROR_SOLVER || err->status == PLAIT_ERROR_NOMEM ? EXIT_FAULT
+                                                                                 : EXIT_USAGE;
+}
+
+/* A full disk or a closed pipe shows only when what was printed leaves the buffer. */
+static int flush(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "plait: stdout: expected to write the answer, found: %s\n", strerror(errno));
+    return EXIT_FAULT;
+}
+
+static const command *find_command(const char *name, plait_error *err)
+{
+    const char *names[COMMANDS + 1] = {NULL};
+    const char *nearest;
+
+    for (int c = 0; c < COMMANDS; c++) {
+        names[c] = commands[c]->usage.command;
+        if (strcmp(name, names[c]) == 0)
+            return commands[c];
+    }
+    nearest = text_nearest(name, names);
+    if (nearest != NULL)
+        (void)!plait_fail(err, PLAIT_ERROR_SCHEMA, "command", "expected \"%s\", found \"%.60s\"",
+                          nearest, name);
+    else
+        (void)!plait_fail(err, PLAIT_ERROR_SCHEMA, "command",
+                          "expected search, eval, explain, models or clusters, found \"%.60s\"",
+                          name);
+    return NULL;
+}
+
+static plait_status run(const command *verb, int argc, const char **argv, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    void *values = plait_arena_alloc(arena, 1, verb->values_size);
+    opt_operands operands;
+
+    if (values == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(opt_parse(&verb->usage, argc, argv, arena, values, &operands, err));
+    if (operands.help) {
+        opt_help(&verb->usage, stdout);
+        return PLAIT_OK;
+    }
+    return verb->run(values, &operands, arena, no, err);
+}
+
+static int run_command(int argc, const char **argv)
+{
+    plait_error err = {PLAIT_OK, "", ""};
+    const command *verb = find_command(argv[0], &err);
+    plait_arena *arena;
+    plait_status status;
+    bool no = false;
+
+    if (verb == NULL)
+        return complain(&err);
+    arena = plait_arena_new();
+    status = arena == NULL ? plait_fail_nomem(&err) : run(verb, argc, argv, arena, &no, &err);
+    plait_arena_free(arena);
+    if (status != PLAIT_OK)
+        return complain(&err);
+    return flush(no ? EXIT_NO : EXIT_DONE);
+}
+
+plait_status command_deliver(const char *text, size_t length, const char *path, bool print,
+                             plait_error *err)
+{
+    if (path != NULL)
+        PLAIT_TRY(file_write_atomically(path, text, length, err));
+    if (print)
+        fwrite(text, 1, length, stdout);
+    return PLAIT_OK;
+}
+
+int main(int argc, const char **argv)
+{
+    if (argc < 2) {
+        fputs("plait: command: expected a verb that `plait --help` lists, found nothing\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help(stdout);
+        return flush(EXIT_DONE);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("plait " PLAIT_VERSION);
+        return flush(EXIT_DONE);
+    }
+    return run_command(argc - 1, argv + 1);
+}

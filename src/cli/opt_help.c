@@ -1,0 +1,63 @@
+/* opt_help.c - what `plait COMMAND --help` prints, out of its table of options */
+#include "opt.h"
+
+#include <string.h>
+
+enum { HELP_COLUMN = 28, HELP_WIDTH = 96 };
+
+/* Words from `column` on, later lines indented to HELP_COLUMN. */
+static void print_wrapped(const char *text, FILE *out)
+{
+    int column = HELP_COLUMN;
+
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, " ");
+
+        if (column > HELP_COLUMN && column + 1 + length > HELP_WIDTH) {
+            fprintf(out, "\n%*s", HELP_COLUMN, "");
+            column = HELP_COLUMN;
+        } else if (column > HELP_COLUMN) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", length, text);
+        column += length;
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+static void print_option(const opt *option, FILE *out)
+{
+    char left[80];
+    int length;
+
+    if (option->letter != '\0')
+        length = snprintf(left, sizeof left, "  -%c, --%s", option->letter, option->name);
+    else
+        length = snprintf(left, sizeof left, "  --%s", option->name);
+    if (option->value != NULL)
+        length += snprintf(left + length, sizeof left - (size_t)length, " %s", option->value);
+    if (length > HELP_COLUMN - 2)
+        fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
+    else
+        fprintf(out, "%-*s", HELP_COLUMN, left);
+    print_wrapped(option->help, out);
+}
+
+void opt_help(const opt_usage *usage, FILE *out)
+{
+    static const opt help = {OPT_FLAG, "help", 'h', NULL, 0, 0, 0, "this text"};
+
+    fprintf(out, "usage: plait %s %s\n\n%s\n", usage->command, usage->synopsis, usage->summary);
+    if (usage->about[0] != '\0')
+        fprintf(out, "\n%s\n", usage->about);
+    for (const opt *option = usage->options; option->kind != OPT_LAST; option++) {
+        if (option->kind == OPT_GROUP)
+            fprintf(out, "\n%s:\n", option->name);
+        else
+            print_option(option, out);
+    }
+    print_option(&help, out);
+}

@@ -1,0 +1,288 @@
+/* problem.c - the question: a model on a cluster, a job, the software that runs it */
+#include "problem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plait/data.h"
+#include "text.h"
+
+/* ---- words ---- */
+
+plait_status problem_word(const char *where, const char *word, const char *const *words, int *out,
+                          plait_error *err)
+{
+    const char *nearest;
+    char list[200] = "";
+
+    *out = text_index(word, words);
+    if (*out >= 0)
+        return PLAIT_OK;
+    nearest = text_nearest(word, words);
+    if (nearest != NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected \"%s\", found \"%.60s\"",
+                          nearest, word);
+    for (; *words != NULL; words++) {
+        const size_t used = strlen(list);
+
+        snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", *words);
+    }
+    return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected one of %s, found \"%.40s\"", list,
+                      word);
+}
+
+/* ---- model and cluster ---- */
+
+static plait_status fail_missing(const char *where, const char *expected, plait_error *err)
+{
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, where, "expected %s, found nothing", expected);
+}
+
+static plait_status resolve_model(const char *name, const plans_entry *file, plait_arena *arena,
+                                  plait_problem *out, plait_error *err)
+{
+    const char *warning = NULL;
+    plait_model *model;
+
+    if (name == NULL && file != NULL && file->model != NULL) {
+        out->model = file->model;
+        return PLAIT_OK;
+    }
+    if (name == NULL)
+        return fail_missing("MODEL", "a name that `plait models` lists, or a file", err);
+    model = plait_arena_alloc(arena, 1, sizeof *model);
+    if (model == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_model_find(name, arena, model, &warning, err));
+    if (warning != NULL && warning[0] != '\0')
+        fprintf(stderr, "plait: warning: %s: %s\n", name, warning);
+    out->model = model;
+    return PLAIT_OK;
+}
+
+static plait_status find_cluster(const char *name, const plans_entry *file, plait_arena *arena,
+                                 plait_cluster *cluster, plait_error *err)
+{
+    if (name == NULL && file != NULL && file->cluster != NULL) {
+        *cluster = *file->cluster;
+        return PLAIT_OK;
+    }
+    if (name == NULL)
+        return fail_missing("CLUSTER",
+                            "a name that `plait clusters` lists, a file, or ACCELERATOR:NODESxGPUS",
+                            err);
+    return plait_cluster_find(name, arena, cluster, err);
+}
+
+/* --gpus, else what the plans file says, else the size of the cluster. */
+static plait_status take_gpus(const problem_flags *flags, const plans_entry *file,
+                              plait_cluster *cluster, plait_error *err)
+{
+    plait_error inner = {PLAIT_OK, "", ""};
+    int gpus = flags->gpus;
+
+    if (gpus == 0 && file != NULL)
+        gpus = file->gpus;
+    if (gpus == 0)
+        gpus = cluster->gpus;
+    if (gpus == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--gpus",
+                          "expected a number of GPUs, since %.80s states no size, found nothing",
+                          cluster->name);
+    if (plait_cluster_take(cluster, gpus, &inner) != PLAIT_OK)
+        return plait_fail(err, inner.status, "--gpus", "%s", inner.message);
+    return PLAIT_OK;
+}
+
+static plait_status resolve_cluster(const char *name, const problem_flags *flags,
+                                    const plans_entry *file, plait_arena *arena, plait_problem *out,
+                                    plait_error *err)
+{
+    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
+
+    if (cluster == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(find_cluster(name, file, arena, cluster, err));
+    PLAIT_TRY(take_gpus(flags, file, cluster, err));
+    out->cluster = cluster;
+    out->job.gpus = cluster->gpus;
+    return PLAIT_OK;
+}
+
+/* ---- job and runtime ---- */
+
+static plait_status resolve_sizes(const problem_flags *flags, const plans_entry *file,
+                                  plait_job *job, plait_error *err)
+{
+    job->seq = flags->seq > 0 || file == NULL ? flags->seq : file->seq;
+    job->gbs = flags->gbs > 0 || file == NULL ? flags->gbs : file->gbs;
+    if (job->seq == 0)
+        return fail_missing("--seq", "the tokens of one sequence", err);
+    if (job->gbs == 0)
+        return fail_missing("--gbs", "the sequences of one step", err);
+    return PLAIT_OK;
+}
+
+static plait_status resolve_runtime(const problem_flags *flags, const plans_entry *file,
+                                    plait_arena *arena, plait_problem *out, plait_error *err)
+{
+    plait_runtime *runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
+    const char *name = flags->runtime;
+
+    if (runtime == NULL)
+        return plait_fail_nomem(err);
+    if (name == NULL && file != NULL)
+        name = file->runtime;
+    if (name == NULL)
+        name = "megatron";
+    PLAIT_TRY(plait_runtime_find(name, arena, runtime, err));
+    out->runtime = runtime;
+    return PLAIT_OK;
+}
+
+static plait_status resolve_words(const problem_flags *flags, const plans_entry *file,
+                                  plait_problem *out, plait_error *err)
+{
+    int precision = file != NULL && file->precision >= 0 ? file->precision : PLAIT_BF16;
+    int attention = file != NULL && file->attention >= 0 ? file->attention
+                                                         : (int)out->runtime->defaults.attention;
+
+    if (flags->precision != NULL)
+        PLAIT_TRY(
+            problem_word("--precision", flags->precision, plait_precision_name, &precision, err));
+    if (flags->attention != NULL)
+        PLAIT_TRY(problem_word("--attention", flags->attention, plait_attention_kernel_name,
+                               &attention, err));
+    out->job.precision = (plait_precision)precision;
+    out->job.attention = (plait_attention_kernel)attention;
+    return PLAIT_OK;
+}
+
+/* ---- do the words suit the hardware and the software? ---- */
+
+static plait_status fail_unsupported(const char *where, const char *const *words, unsigned mask,
+                                     const char *whose, int found, plait_error *err)
+{
+    char list[160] = "";
+
+    for (int i = 0; words[i] != NULL; i++) {
+        const size_t used = strlen(list);
+
+        if (mask >> i & 1U)
+            snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", words[i]);
+    }
+    return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected what %.60s has (%s), found %s",
+                      whose, list, words[found]);
+}
+
+static plait_status check_precision(const plait_problem *problem, plait_error *err)
+{
+    const plait_precision precision = problem->job.precision;
+
+    for (int g = 0; g < problem->cluster->groups; g++) {
+        const plait_accelerator *const accelerator = problem->cluster->group[g].accelerator;
+        unsigned mask = 0;
+
+        for (int p = 0; p < PLAIT_PRECISIONS; p++)
+            if (accelerator->peak_flops_per_s[p] > 0.0)
+                mask |= 1U << p;
+        if (!(mask >> precision & 1U))
+            return fail_unsupported("--precision", plait_precision_name, mask, accelerator->name,
+                                    (int)precision, err);
+    }
+    if (!(problem->runtime->can.precision >> precision & 1U))
+        return fail_unsupported("--precision", plait_precision_name,
+                                problem->runtime->can.precision, problem->runtime->name,
+                                (int)precision, err);
+    return PLAIT_OK;
+}
+
+static plait_status check_words(const plait_problem *problem, plait_error *err)
+{
+    PLAIT_TRY(check_precision(problem, err));
+    if (!(problem->runtime->can.attention >> problem->job.attention & 1U))
+        return fail_unsupported("--attention", plait_attention_kernel_name,
+                                problem->runtime->can.attention, problem->runtime->name,
+                                (int)problem->job.attention, err);
+    return PLAIT_OK;
+}
+
+static void warn(const plait_problem *problem)
+{
+    if (problem->model->max_seq > 0 && problem->job.seq > problem->model->max_seq)
+        fprintf(stderr,
+                "plait: warning: --seq: %d tokens are more than the %d that %s was published for\n",
+                problem->job.seq, problem->model->max_seq, problem->model->name);
+}
+
+plait_status problem_resolve(const problem_flags *flags, const opt_operands *operands,
+                             const plans_entry *file, plait_arena *arena, plait_problem *out,
+                             plait_error *err)
+{
+    *out = (plait_problem){0};
+    PLAIT_TRY(resolve_model(operands->text[0], file, arena, out, err));
+    PLAIT_TRY(resolve_cluster(operands->text[1], flags, file, arena, out, err));
+    PLAIT_TRY(resolve_sizes(flags, file, &out->job, err));
+    PLAIT_TRY(resolve_runtime(flags, file, arena, out, err));
+    PLAIT_TRY(resolve_words(flags, file, out, err));
+    PLAIT_TRY(check_words(out, err));
+    warn(out);
+    return PLAIT_OK;
+}
+
+/* ---- the question as text ---- */
+
+static bool needs_quotes(const char *text)
+{
+    return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                        "-_./:,=+@%") != strlen(text);
+}
+
+static void append_word(text_builder *out, const char *word)
+{
+    if (!needs_quotes(word)) {
+        text_append(out, word);
+        return;
+    }
+    text_append_char(out, '\'');
+    for (; *word != '\0'; word++)
+        text_append(out, *word == '\'' ? "'\\''" : (char[]){*word, '\0'});
+    text_append_char(out, '\'');
+}
+
+char *problem_quoted(const char *word, plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    append_word(&out, word);
+    return text_builder_finish(&out, NULL);
+}
+
+char *problem_text(const plait_problem *problem, const problem_flags *flags,
+                   const opt_operands *operands, plait_arena *arena)
+{
+    const struct {
+        const char *name;
+        const char *value;
+    } words[] = {{"precision", flags->precision},
+                 {"runtime", flags->runtime},
+                 {"attention", flags->attention}};
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    for (int i = 0; i < operands->count; i++) {
+        append_word(&out, operands->text[i]);
+        text_append_char(&out, ' ');
+    }
+    text_append_printf(&out, "--seq %d --gbs %d", problem->job.seq, problem->job.gbs);
+    if (flags->gpus > 0)
+        text_append_printf(&out, " --gpus %d", flags->gpus);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (words[i].value == NULL)
+            continue;
+        text_append_printf(&out, " --%s ", words[i].name);
+        append_word(&out, words[i].value);
+    }
+    return text_builder_finish(&out, NULL);
+}

@@ -1,0 +1,62 @@
+/* problem.h - the question: a model on a cluster, a job, the software that runs it */
+#ifndef PROBLEM_H
+#define PROBLEM_H
+
+#include <limits.h>
+#include <stddef.h>
+
+#include "opt.h"
+#include "plait/runtime.h"
+#include "plans.h"
+
+/** What the command line says of the question; 0 and NULL where it says nothing. */
+typedef struct problem_flags {
+    int seq;
+    int gbs;
+    int gpus;
+    const char *precision;
+    const char *runtime;
+    const char *attention;
+} problem_flags;
+
+/** Rows of an option table: `member` of `values` is the problem_flags. */
+#define PROBLEM_OPTIONS(values, member)                                                            \
+    OPT_HEADING("the job"),                                                                        \
+        OPT_OF_INT(values, member.seq, "seq", "TOKENS", 1, 1 << 30, "tokens of one sequence"),     \
+        OPT_OF_INT(values, member.gbs, "gbs", "SEQUENCES", 1, 1 << 30,                             \
+                   "sequences of one step, over all GPUs"),                                        \
+        OPT_OF_INT(values, member.gpus, "gpus", "N", 1, 1 << 24,                                   \
+                   "take N GPUs of the cluster; may be left out where the cluster has a size"),    \
+        OPT_OF_TEXT(values, member.precision, "precision", 0, "FORMAT",                            \
+                    "bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4"),                         \
+        OPT_OF_TEXT(values, member.runtime, "runtime", 0, "NAME",                                  \
+                    "the software that runs the plan: megatron (default), torchtitan, fsdp, "      \
+                    "deepspeed, nanotron, ..."),                                                   \
+        OPT_OF_TEXT(values, member.attention, "attention", 0, "KERNEL",                            \
+                    "unfused, unfused-softmax-kernel, flash, flash2, flash3, fused; the "          \
+                    "runtime's own when left out")
+
+/**
+ * Resolve the question; warnings go to stderr.
+ *
+ * @param operands  MODEL and CLUSTER, as far as they are given
+ * @param file      what a plans file says where the command line says nothing; may be NULL
+ * @param out       lives in `arena`
+ */
+PLAIT_MUST_CHECK plait_status problem_resolve(const problem_flags *flags,
+                                              const opt_operands *operands, const plans_entry *file,
+                                              plait_arena *arena, plait_problem *out,
+                                              plait_error *err);
+
+/** A word of a list, or a refusal that names the nearest. */
+PLAIT_MUST_CHECK plait_status problem_word(const char *where, const char *word,
+                                           const char *const *words, int *out, plait_error *err);
+
+/** A word as a shell takes it: in quotes when it needs them. NULL when out of memory. */
+char *problem_quoted(const char *word, plait_arena *arena);
+
+/** The part of a command line that asks the same question again: "MODEL CLUSTER --seq 4096 ...". */
+char *problem_text(const plait_problem *problem, const problem_flags *flags,
+                   const opt_operands *operands, plait_arena *arena);
+
+#endif

@@ -1,0 +1,228 @@
+/* json_answer.c - documents of plans: the question in full, then the answer */
+#include "json_plan.h"
+
+#include "cluster_write.h"
+#include "model_write.h"
+
+/* ---- the question ---- */
+
+static void write_job(json_writer *json, const plait_problem *problem)
+{
+    const plait_job *const job = &problem->job;
+
+    json_begin_object(json);
+    json_member_int64(json, "seq", job->seq);
+    json_member_int64(json, "gbs", job->gbs);
+    json_member_int64(json, "gpus", job->gpus);
+    json_member_string(json, "precision", plait_precision_name[job->precision]);
+    json_member_string(json, "runtime", problem->runtime->name);
+    json_member_string(json, "attention", plait_attention_kernel_name[job->attention]);
+    json_end_object(json);
+}
+
+static void write_question(json_writer *json, const plait_problem *problem)
+{
+    json_member_string(json, "plait", PLAIT_VERSION);
+    json_write_key(json, "model");
+    model_write(json, problem->model);
+    json_write_key(json, "cluster");
+    cluster_write(json, problem->cluster);
+    json_write_key(json, "job");
+    write_job(json, problem);
+}
+
+static void write_plans(json_writer *json, const plait_problem *problem, const report_plan *plan,
+                        int count)
+{
+    json_write_key(json, "plans");
+    json_begin_array(json);
+    for (int i = 0; i < count; i++)
+        json_plan_write(json, problem, &plan[i]);
+    json_end_array(json);
+}
+
+/* ---- search ---- */
+
+static void write_search(json_writer *json, const plait_search_result *result)
+{
+    json_write_key(json, "search");
+    json_begin_object(json);
+    json_member_int64(json, "points", result->points);
+    json_member_int64(json, "priced", result->priced);
+    json_member_int64(json, "pruned", result->pruned);
+    json_member_int64(json, "fits", result->fits);
+    json_member_number(json, "elapsed_s", result->elapsed_s);
+    json_member_int64(json, "threads", result->threads);
+    json_member_string(json, "strategy", result->strategy);
+    json_member_string(json, "proof", result->optimal ? "optimal" : "gap");
+    if (!result->optimal)
+        json_member_number(json, "bound_s", result->bound_s);
+    json_end_object(json);
+}
+
+/* The rank of a point of the front among the plans; 0 when it is not among them. */
+static int rank_of(const plait_search_result *result, const plait_ranked *point)
+{
+    for (int i = 0; i < result->plans; i++)
+        if (result->plan[i].index == point->index)
+            return i + 1;
+    return 0;
+}
+
+static void write_front(json_writer *json, const plait_problem *problem,
+                        const plait_search_result *result)
+{
+    json_write_key(json, "front");
+    json_begin_array(json);
+    for (int i = 0; i < result->front_size; i++)
+        json_point_write(json, problem, &result->front[i], rank_of(result, &result->front[i]));
+    json_end_array(json);
+}
+
+static void write_relaxations(json_writer *json, const plait_problem *problem,
+                              const plait_relaxation *relaxation, int count)
+{
+    json_write_key(json, "relaxations");
+    json_begin_array(json);
+    for (int i = 0; i < count; i++) {
+        plait_problem changed = *problem;
+
+        changed.job = relaxation[i].job;
+        json_begin_object(json);
+        json_member_string(json, "change", relaxation[i].change);
+        json_write_key(json, "best");
+        json_point_write(json, &changed, &relaxation[i].best, 0);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+plait_status json_search(const plait_problem *problem, const report_found *found,
+                         plait_arena *arena, const char **text, size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    write_question(&json, problem);
+    write_search(&json, found->result);
+    write_plans(&json, problem, found->plan, found->result->plans);
+    write_front(&json, problem, found->result);
+    if (found->closest != NULL) {
+        json_write_key(&json, "closest");
+        json_plan_write(&json, problem, found->closest);
+        write_relaxations(&json, problem, found->relaxation, found->relaxations);
+    }
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}
+
+/* ---- eval ---- */
+
+plait_status json_eval(const plait_problem *problem, const report_plan *plan, plait_arena *arena,
+                       const char **text, size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    write_question(&json, problem);
+    write_plans(&json, problem, plan, 1);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}
+
+/* ---- explain ---- */
+
+static void write_terms(json_writer *json, const report_term *term, int count, const char *unit)
+{
+    json_begin_array(json);
+    for (int i = 0; i < count; i++) {
+        json_begin_object(json);
+        json_member_string(json, "term", term[i].name);
+        json_member_string(json, "equation", term[i].equation);
+        json_member_string(json, "what", term[i].what);
+        json_member_number(json, unit, term[i].value);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void write_both_terms(json_writer *json, const plait_cost *cost)
+{
+    report_term step[PLAIT_STEP_TERM_COUNT], memory[PLAIT_MEMORY_TERM_COUNT];
+
+    report_step_term_list(&cost->step, step);
+    report_memory_term_list(&cost->memory, memory);
+    json_write_key(json, "time");
+    write_terms(json, step, PLAIT_STEP_TERM_COUNT, "seconds");
+    json_write_key(json, "memory");
+    write_terms(json, memory, PLAIT_MEMORY_TERM_COUNT, "bytes");
+}
+
+static void write_sensitivities(json_writer *json, const report_explained *explained)
+{
+    json_write_key(json, "ten_percent_more");
+    json_begin_array(json);
+    for (int i = 0; i < explained->sensitivities; i++) {
+        json_begin_object(json);
+        json_member_string(json, "resource", explained->sensitivity[i].resource);
+        json_member_number(json, "step_s", explained->sensitivity[i].step_s);
+        json_member_number(json, "gain", explained->sensitivity[i].gain);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void write_why_not(json_writer *json, const plait_problem *problem,
+                          const report_explained *explained)
+{
+    json_write_key(json, "why_not");
+    json_begin_object(json);
+    json_member_string(json, "asked", explained->why_not_asked);
+    json_member_string(json, "sentence", explained->why_not->sentence);
+    json_write_key(json, "best");
+    if (explained->why_not_plan != NULL)
+        json_plan_write(json, problem, explained->why_not_plan);
+    else
+        json_write_null(json);
+    json_write_key(json, "winner");
+    if (explained->winner != NULL)
+        json_plan_write(json, problem, explained->winner);
+    else
+        json_write_null(json);
+    json_end_object(json);
+}
+
+static void write_explanation(json_writer *json, const plait_problem *problem,
+                              const report_explained *explained)
+{
+    json_write_key(json, "explain");
+    json_begin_object(json);
+    write_both_terms(json, &explained->plan->cost);
+    json_member_int64(json, "slowest_stage", explained->plan->cost.slowest_stage);
+    json_member_int64(json, "fullest_stage", explained->plan->cost.fullest_stage);
+    write_sensitivities(json, explained);
+    write_relaxations(json, problem, explained->relaxation, explained->relaxations);
+    if (explained->versus != NULL) {
+        json_write_key(json, "versus");
+        json_plan_write(json, explained->versus_problem, explained->versus);
+    }
+    if (explained->why_not != NULL)
+        write_why_not(json, problem, explained);
+    json_end_object(json);
+}
+
+plait_status json_explain(const plait_problem *problem, const report_explained *explained,
+                          plait_arena *arena, const char **text, size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    write_question(&json, problem);
+    write_plans(&json, problem, explained->plan, 1);
+    write_explanation(&json, problem, explained);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}

@@ -1,0 +1,156 @@
+/* json_stages.c - the stages of a plan as JSON: layers, where its ranks sit, what it takes */
+#include "json_plan.h"
+
+static int axis_size(const plait_degrees *degrees, plait_axis axis)
+{
+    switch (axis) {
+    case PLAIT_AXIS_TP:
+        return degrees->tp;
+    case PLAIT_AXIS_CP:
+        return degrees->cp;
+    case PLAIT_AXIS_DP:
+        return degrees->dp;
+    case PLAIT_AXIS_PP:
+        return degrees->pp;
+    case PLAIT_AXES:
+    case PLAIT_AXIS_ETP:
+    case PLAIT_AXIS_EDP:
+    case PLAIT_GROUPS:
+        break;
+    }
+    return 1;
+}
+
+/*
+ * Nodes that hold ranks of a stage. Its ranks come in runs: with pp outermost one run of all of
+ * them, else one of tp cp ranks for each replica, a whole pipeline apart.
+ */
+static int nodes_of_stage(const plait_plan *plan, int stage, int gpus_per_node)
+{
+    int run = 1, runs = 1, nodes = 0, last = -1;
+    bool outside = false;
+
+    for (int i = 0; i < PLAIT_AXES; i++) {
+        const int size = axis_size(&plan->degrees, plan->order[i]);
+
+        if (plan->order[i] == PLAIT_AXIS_PP)
+            outside = true;
+        else if (outside)
+            runs *= size;
+        else
+            run *= size;
+    }
+    for (int r = 0; r < runs; r++) {
+        const int begin = (r * plan->stages + stage) * run;
+        int first = begin / gpus_per_node;
+        const int end = (begin + run - 1) / gpus_per_node;
+
+        first = first <= last ? last + 1 : first;
+        if (end >= first)
+            nodes += end - first + 1;
+        last = end;
+    }
+    return nodes;
+}
+
+static void write_mesh(json_writer *json, const plait_problem *problem, const plait_plan *plan,
+                       int stage)
+{
+    const plait_degrees *const degrees = &plan->degrees;
+    const int gpus = degrees->tp * degrees->cp * degrees->dp;
+    const int nodes = nodes_of_stage(plan, stage, problem->cluster->group[0].gpus_per_node);
+
+    json_write_key(json, "mesh");
+    json_begin_row(json);
+    json_write_int64(json, nodes);
+    json_write_int64(json, gpus / nodes);
+    json_end_array(json);
+
+    json_write_key(json, "logical_mesh");
+    json_begin_object(json);
+    json_member_int64(json, "tp", degrees->tp);
+    json_member_int64(json, "cp", degrees->cp);
+    json_member_int64(json, "dp", degrees->dp);
+    json_member_int64(json, "ep", degrees->ep);
+    json_member_int64(json, "etp", degrees->etp);
+    json_end_object(json);
+}
+
+static void write_chunk(json_writer *json, const plait_chunk *chunk)
+{
+    json_begin_object(json);
+    json_write_key(json, "layers");
+    json_begin_row(json);
+    json_write_int64(json, chunk->first);
+    json_write_int64(json, chunk->last);
+    json_end_array(json);
+    json_member_bool(json, "embedding", chunk->embedding);
+    json_member_bool(json, "loss", chunk->loss);
+    json_member_int64(json, "mtp", chunk->mtp);
+    json_end_object(json);
+}
+
+static bool same_recompute(plait_recompute a, plait_recompute b)
+{
+    return a.kind == b.kind && a.modules == b.modules && a.layers == b.layers;
+}
+
+static void write_recompute_word(json_writer *json, plait_recompute recompute)
+{
+    plait_degrees one = plait_degrees_init();
+    char text[80];
+
+    one.recompute = recompute;
+    json_write_string(json, plait_degrees_get(&one, "recompute", text, sizeof text));
+}
+
+/* One word when all layers agree, else a word a layer. */
+static void write_recompute(json_writer *json, const plait_stage *stage)
+{
+    int same = 1;
+
+    json_write_key(json, "recompute");
+    while (same < stage->layers && same_recompute(stage->recompute[same], stage->recompute[0]))
+        same++;
+    if (stage->layers == 0) {
+        write_recompute_word(json, stage->degrees.recompute);
+        return;
+    }
+    if (same == stage->layers) {
+        write_recompute_word(json, stage->recompute[0]);
+        return;
+    }
+    json_begin_row(json);
+    for (int i = 0; i < stage->layers; i++)
+        write_recompute_word(json, stage->recompute[i]);
+    json_end_array(json);
+}
+
+static void write_stage(json_writer *json, const plait_problem *problem, const report_plan *plan,
+                        int s)
+{
+    const plait_stage *const stage = &plan->plan.stage[s];
+    const plait_stage_cost *const cost = &plan->cost.stage[s];
+
+    json_begin_object(json);
+    json_write_key(json, "chunks");
+    json_begin_array(json);
+    for (int c = 0; c < stage->chunks; c++)
+        write_chunk(json, &stage->chunk[c]);
+    json_end_array(json);
+    write_mesh(json, problem, &plan->plan, s);
+    write_recompute(json, stage);
+    json_member_number(json, "memory_bytes", cost->memory_bytes);
+    json_member_number(json, "forward_s", cost->forward_s);
+    json_member_number(json, "backward_s", cost->backward_s);
+    json_end_object(json);
+}
+
+void json_stages_write(json_writer *json, const plait_problem *problem, const report_plan *plan)
+{
+    json_write_key(json, "stages");
+    json_begin_array(json);
+    for (int s = 0; s < plan->plan.stages && s < plan->cost.stages; s++)
+        write_stage(json, problem, plan, s);
+    json_end_array(json);
+}

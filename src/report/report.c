@@ -1,0 +1,247 @@
+/* report.c - parts that several reports share: the question, the terms, what the numbers rest on */
+#include "report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report_table.h"
+#include "units.h"
+
+plait_status report_price(const plait_problem *problem, const plait_degrees *degrees, int rank,
+                          plait_arena *arena, report_plan *out, plait_error *err)
+{
+    *out = (report_plan){.rank = rank, .degrees = *degrees};
+    out->verdict = plait_plan_check(problem, degrees, out->why, sizeof out->why);
+    if (out->verdict == PLAIT_INVALID)
+        return PLAIT_OK;
+    PLAIT_TRY(plait_plan_expand(problem, degrees, arena, &out->plan, err));
+    PLAIT_TRY(plait_plan_cost(problem, &out->plan, arena, &out->cost, err));
+    out->verdict = out->cost.verdict;
+    memcpy(out->why, out->cost.why, sizeof out->why);
+    return PLAIT_OK;
+}
+
+/* ---- the question ---- */
+
+static void print_model(const plait_model *model, FILE *out)
+{
+    const plait_params params = plait_model_params(model);
+    char total[UNITS_SIZE], active[UNITS_SIZE];
+
+    fprintf(out, "%s, %s parameters", model->name, units_count(params.total, total));
+    if (params.active < params.total * 0.999)
+        fprintf(out, " (%s active)", units_count(params.active, active));
+}
+
+static void print_hardware(const plait_problem *problem, FILE *out)
+{
+    const plait_cluster *const cluster = problem->cluster;
+    const int gpus = problem->job.gpus;
+
+    fprintf(out, "%d GPU%s of %s", gpus, gpus == 1 ? "" : "s", cluster->name);
+    for (int g = 0; g < cluster->groups; g++) {
+        const plait_node_group *const group = &cluster->group[g];
+
+        fprintf(out, "%s%s, %d a node", g == 0 ? " (" : "; ", group->accelerator->name,
+                group->gpus_per_node);
+    }
+    fputc(')', out);
+}
+
+void report_question(const plait_problem *problem, FILE *out)
+{
+    const plait_job *const job = &problem->job;
+    char tokens[UNITS_SIZE];
+
+    print_model(problem->model, out);
+    fputs(" on ", out);
+    print_hardware(problem, out);
+    fprintf(out, "\n%s tokens a step: %d sequences of %d; %s, attention %s, runtime %s\n",
+            units_count(plait_job_tokens(job), tokens), job->gbs, job->seq,
+            plait_precision_name[job->precision], plait_attention_kernel_name[job->attention],
+            problem->runtime->name);
+}
+
+/* ---- degrees ---- */
+
+bool report_has_experts(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            return true;
+    return false;
+}
+
+void report_degrees(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
+{
+    static const char *const words[] = {"recompute", "schedule", "grad_sync", "split", NULL};
+    const struct {
+        const char *name;
+        int value;
+        int neutral; /* not worth a word */
+    } numbers[] = {
+        {"tp", degrees->tp, 0},
+        {"sp", degrees->sp, degrees->tp > 1},
+        {"pp", degrees->pp, 0},
+        {"vpp", degrees->vpp, 1},
+        {"cp", degrees->cp, 1},
+        {"ep", degrees->ep, 1},
+        {"etp", degrees->etp, report_has_experts(problem->model) ? 0 : degrees->etp},
+        {"dp", degrees->dp, 0},
+        {"ZeRO", degrees->zero, -1},
+        {"shard group", degrees->shard_group, degrees->dp * degrees->cp},
+        {"mbs", degrees->mbs, 0},
+        {"microbatches", plait_degrees_microbatches(degrees, problem->job.gbs), 0},
+    };
+    char text[80];
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].value != numbers[i].neutral)
+            fprintf(out, "%s%s %d", i > 0 ? ", " : "", numbers[i].name, numbers[i].value);
+    fputs("\n", out);
+    for (const char *const *word = words; *word != NULL; word++)
+        fprintf(out, "%s%s %s", word > words ? ", " : "", *word,
+                plait_degrees_get(degrees, *word, text, sizeof text));
+    if (degrees->cp > 1)
+        fprintf(out, ", cp_comm %s", plait_cp_comm_name[degrees->cp_comm]);
+    fprintf(out, ", order %s\n", plait_order_name[degrees->order]);
+}
+
+/* ---- terms ---- */
+
+void report_step_term_list(const plait_step_time *step, report_term term[PLAIT_STEP_TERM_COUNT])
+{
+    int count = 0;
+
+#define X(name, equation, what)                                                                    \
+    term[count++] = (report_term){#name, equation, what, step->name##_s};
+    PLAIT_STEP_TERMS(X)
+#undef X
+}
+
+void report_memory_term_list(const plait_memory *memory, report_term term[PLAIT_MEMORY_TERM_COUNT])
+{
+    int count = 0;
+
+#define X(name, equation, what)                                                                    \
+    term[count++] = (report_term){#name, equation, what, memory->name##_bytes};
+    PLAIT_MEMORY_TERMS(X)
+#undef X
+}
+
+/* Work that the model's arithmetic needs; all else is what the plan pays for being a plan. */
+static bool is_arithmetic(const char *name)
+{
+    return strcmp(name, "matmul") == 0 || strcmp(name, "attention") == 0 ||
+           strcmp(name, "memory_ops") == 0;
+}
+
+report_term report_largest_overhead(const plait_step_time *step)
+{
+    report_term term[PLAIT_STEP_TERM_COUNT];
+    report_term largest = {"none", "", "", 0.0};
+
+    report_step_term_list(step, term);
+    for (int i = 0; i < PLAIT_STEP_TERM_COUNT; i++)
+        if (!is_arithmetic(term[i].name) && term[i].value > largest.value)
+            largest = term[i];
+    return largest;
+}
+
+typedef char *quantity_text(double value, char text[UNITS_SIZE]);
+
+static plait_status print_terms(const report_term *term, int count, double total, const char *title,
+                                quantity_text *written, FILE *out, plait_error *err)
+{
+    const table_column columns[] = {{"term", TABLE_LEFT},
+                                    {title, TABLE_RIGHT},
+                                    {"share", TABLE_RIGHT},
+                                    {"equation", TABLE_LEFT},
+                                    {"what", TABLE_LEFT}};
+    table *rows = table_new(columns, 5);
+    char value[UNITS_SIZE], share[UNITS_SIZE];
+
+    for (int i = 0; i < count; i++) {
+        if (term[i].value == 0.0)
+            continue;
+        table_cell(rows, "%s", term[i].name);
+        table_cell(rows, "%s", written(term[i].value, value));
+        table_cell(rows, "%s", units_percent(term[i].value / total, share));
+        table_cell(rows, "%s", term[i].equation);
+        table_cell(rows, "%s", term[i].what);
+    }
+    table_cell(rows, "total");
+    table_cell(rows, "%s", written(total, value));
+    for (int i = 0; i < 3; i++)
+        table_cell(rows, "%s", "");
+    return table_print(rows, 2, out, err);
+}
+
+plait_status report_step_terms(const plait_cost *cost, FILE *out, plait_error *err)
+{
+    report_term term[PLAIT_STEP_TERM_COUNT];
+
+    report_step_term_list(&cost->step, term);
+    return print_terms(term, PLAIT_STEP_TERM_COUNT, cost->step_s, "time", units_seconds, out, err);
+}
+
+plait_status report_memory_terms(const plait_cost *cost, FILE *out, plait_error *err)
+{
+    report_term term[PLAIT_MEMORY_TERM_COUNT];
+
+    report_memory_term_list(&cost->memory, term);
+    return print_terms(term, PLAIT_MEMORY_TERM_COUNT, cost->memory.peak_bytes, "memory", units_gib,
+                       out, err);
+}
+
+/* ---- what the numbers rest on ---- */
+
+/* Adds ", name" unless the constants were measured. */
+static void note_default(bool measured, const char *name, char *list, size_t size)
+{
+    const size_t length = strlen(list);
+
+    if (!measured && length < size)
+        snprintf(list + length, size - length, "%s%s", length > 0 ? ", " : "", name);
+}
+
+static void note_accelerator(const plait_problem *problem, const plait_accelerator *accelerator,
+                             FILE *out)
+{
+    const plait_precision precision = problem->job.precision;
+    const plait_attention_kernel kernel = problem->job.attention;
+    char list[160] = "";
+
+    note_default(accelerator->gemm[precision].measured, "matrix products", list, sizeof list);
+    if (kernel >= PLAIT_ATTENTION_FLASH)
+        note_default(accelerator->attention[kernel].measured, "attention", list, sizeof list);
+    if (report_has_experts(problem->model))
+        note_default(accelerator->grouped[precision].measured, "experts' products", list,
+                     sizeof list);
+    note_default(accelerator->memory_op_measured, "memory-bound kernels", list, sizeof list);
+    if (problem->job.gpus > 1)
+        note_default(accelerator->collective[PLAIT_ALL_REDUCE].measured, "collectives", list,
+                     sizeof list);
+    if (list[0] != '\0')
+        fprintf(out, "note: constants of %s that are defaults, not measured: %s\n",
+                accelerator->name, list);
+}
+
+void report_confidence(const plait_problem *problem, FILE *out)
+{
+    for (int g = 0; g < problem->cluster->groups; g++)
+        note_accelerator(problem, problem->cluster->group[g].accelerator, out);
+    if (!problem->runtime->calibrated)
+        fprintf(out, "note: the factors of runtime %s are not fitted to measured steps\n",
+                problem->runtime->name);
+}
+
+void report_relaxations(const plait_relaxation *relaxation, int count, FILE *out)
+{
+    char step[UNITS_SIZE], memory[UNITS_SIZE];
+
+    for (int i = 0; i < count; i++)
+        fprintf(out, "  %s: step %s, %s\n", relaxation[i].change,
+                units_seconds(relaxation[i].best.price.step_s, step),
+                units_gib(relaxation[i].best.price.peak_bytes, memory));
+}

@@ -1,0 +1,228 @@
+/* report_clusters.c - the clusters and accelerators there are, and one cluster with its numbers */
+#include "report.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "report_table.h"
+#include "units.h"
+
+/* ---- the lists ---- */
+
+static plait_status list_clusters(const plait_cluster *cluster, size_t count, FILE *out,
+                                  plait_error *err)
+{
+    static const table_column columns[] = {
+        {"cluster", TABLE_LEFT}, {"accelerator", TABLE_LEFT}, {"GPUs a node", TABLE_RIGHT},
+        {"nodes", TABLE_RIGHT},  {"domain", TABLE_RIGHT},     {"in domain", TABLE_RIGHT},
+        {"beyond", TABLE_RIGHT}};
+    table *rows = table_new(columns, 7);
+    char text[UNITS_SIZE];
+
+    for (size_t i = 0; i < count; i++) {
+        const plait_cluster *const c = &cluster[i];
+        const plait_node_group *const group = &c->group[0];
+
+        table_cell(rows, "%s", c->name);
+        table_cell(rows, "%s%s", group->accelerator->name, c->groups > 1 ? ", ..." : "");
+        table_cell(rows, "%d", group->gpus_per_node);
+        if (group->nodes > 0)
+            table_cell(rows, "%d", group->nodes);
+        else
+            table_cell(rows, "any");
+        if (c->level[0].gpus < INT_MAX)
+            table_cell(rows, "%d", c->level[0].gpus);
+        else
+            table_cell(rows, "all");
+        table_cell(rows, "%s", units_rate(c->level[0].link.bytes_per_s, "B/s", text));
+        table_cell(rows, "%s",
+                   c->levels > 1 ? units_rate(c->level[1].link.bytes_per_s, "B/s", text) : "-");
+    }
+    return table_print(rows, 0, out, err);
+}
+
+static plait_status list_accelerators(const plait_accelerator *accelerator, size_t count, FILE *out,
+                                      plait_error *err)
+{
+    static const table_column columns[] = {{"accelerator", TABLE_LEFT}, {"memory", TABLE_RIGHT},
+                                           {"HBM", TABLE_RIGHT},        {"bf16", TABLE_RIGHT},
+                                           {"fp8", TABLE_RIGHT},        {"scale-up", TABLE_RIGHT},
+                                           {"constants", TABLE_LEFT}};
+    table *rows = table_new(columns, 7);
+    char text[UNITS_SIZE];
+
+    for (size_t i = 0; i < count; i++) {
+        const plait_accelerator *const a = &accelerator[i];
+
+        table_cell(rows, "%s", a->name);
+        table_cell(rows, "%s", units_gib(a->memory_bytes, text));
+        table_cell(rows, "%s", units_rate(a->hbm_bytes_per_s, "B/s", text));
+        table_cell(rows, "%s", units_rate(a->peak_flops_per_s[PLAIT_BF16], "FLOP/s", text));
+        table_cell(rows, "%s",
+                   a->peak_flops_per_s[PLAIT_FP8] > 0.0
+                       ? units_rate(a->peak_flops_per_s[PLAIT_FP8], "FLOP/s", text)
+                       : "-");
+        table_cell(rows, "%s", units_rate(a->scale_up_bytes_per_s, "B/s", text));
+        table_cell(rows, "%s", a->gemm[PLAIT_BF16].measured ? "measured" : "defaults");
+    }
+    return table_print(rows, 0, out, err);
+}
+
+plait_status report_clusters(const plait_cluster *cluster, size_t clusters,
+                             const plait_accelerator *accelerator, size_t accelerators, FILE *out,
+                             plait_error *err)
+{
+    PLAIT_TRY(list_clusters(cluster, clusters, out, err));
+    fputc('\n', out);
+    PLAIT_TRY(list_accelerators(accelerator, accelerators, out, err));
+    fputs("\nA synthetic cluster is ACCELERATOR:NODESxGPUS, such as h100-80gb-sxm:64x8.\n", out);
+    return PLAIT_OK;
+}
+
+/* ---- one cluster ---- */
+
+static const char *origin(bool measured)
+{
+    return measured ? "measured" : "default";
+}
+
+static plait_status print_peaks(const plait_accelerator *accelerator, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {{"precision", TABLE_LEFT},
+                                           {"dense peak", TABLE_RIGHT},
+                                           {"ridge, FLOP/byte", TABLE_RIGHT},
+                                           {"best GEMM", TABLE_RIGHT},
+                                           {"constants", TABLE_LEFT}};
+    table *rows = table_new(columns, 5);
+    char text[UNITS_SIZE];
+
+    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
+        const double peak = accelerator->peak_flops_per_s[p];
+
+        if (peak <= 0.0)
+            continue;
+        table_cell(rows, "%s", plait_precision_name[p]);
+        table_cell(rows, "%s", units_rate(peak, "FLOP/s", text));
+        table_cell(rows, "%.0f", plait_ridge_flops_per_byte(peak, accelerator->hbm_bytes_per_s));
+        table_cell(rows, "%s", units_percent(accelerator->gemm[p].emax, text));
+        table_cell(rows, "%s", origin(accelerator->gemm[p].measured));
+    }
+    return table_print(rows, 2, out, err);
+}
+
+static plait_status print_accelerator(const plait_node_group *group, FILE *out, plait_error *err)
+{
+    const plait_accelerator *const a = group->accelerator;
+    char memory[UNITS_SIZE], hbm[UNITS_SIZE];
+
+    fprintf(out, "\n%s, %d a node", a->name, group->gpus_per_node);
+    if (group->nodes > 0)
+        fprintf(out, ", %d nodes", group->nodes);
+    fprintf(out, ": %s at %s", units_gib(a->memory_bytes, memory),
+            units_rate(a->hbm_bytes_per_s, "B/s", hbm));
+    if (a->power_w > 0.0)
+        fprintf(out, ", %.0f W", a->power_w);
+    if (a->usd_per_hour > 0.0)
+        fprintf(out, ", %.2f USD an hour", a->usd_per_hour);
+    fprintf(out, "\n  kernels: attention %s, memory-bound %s, collectives %s\n",
+            origin(a->attention[PLAIT_ATTENTION_FLASH2].measured ||
+                   a->attention[PLAIT_ATTENTION_FLASH3].measured ||
+                   a->attention[PLAIT_ATTENTION_FUSED].measured),
+            origin(a->memory_op_measured), origin(a->collective[PLAIT_ALL_REDUCE].measured));
+    return print_peaks(a, out, err);
+}
+
+static plait_status print_levels(const plait_cluster *cluster, FILE *out, plait_error *err)
+{
+    static const char *const kinds[] = {"switch", "mesh", "torus"};
+    static const table_column columns[] = {{"level", TABLE_LEFT},          {"kind", TABLE_LEFT},
+                                           {"joins", TABLE_RIGHT},         {"one GPU", TABLE_RIGHT},
+                                           {"reached", TABLE_RIGHT},       {"latency", TABLE_RIGHT},
+                                           {"oversubscribed", TABLE_RIGHT}};
+    table *rows = table_new(columns, 7);
+    char text[UNITS_SIZE];
+
+    for (int l = 0; l < cluster->levels; l++) {
+        const plait_level *const level = &cluster->level[l];
+
+        table_cell(rows, "%s", level->name);
+        table_cell(rows, "%s", kinds[level->kind]);
+        if (level->gpus < INT_MAX)
+            table_cell(rows, "%d GPUs", level->gpus);
+        else
+            table_cell(rows, "all");
+        table_cell(rows, "%s", units_rate(level->link.bytes_per_s, "B/s", text));
+        table_cell(rows, "%s", units_percent(level->efficiency, text));
+        table_cell(rows, "%s", units_seconds(level->link.latency_s, text));
+        table_cell(rows, "%.3g", level->oversubscription);
+    }
+    return table_print(rows, 2, out, err);
+}
+
+/* ---- what collectives take ---- */
+
+static void collective_row(const plait_cluster *cluster, plait_collective_op op, int ranks,
+                           table *rows)
+{
+    static const double sizes[] = {1e6, 64e6, 1e9};
+    static const plait_network neutral = {.nic = 1.0};
+    const plait_group_shape group = {.ranks = ranks, .runs = 1, .run = {{ranks, 1}}};
+    const plait_route route = plait_route_of(cluster, group);
+    char text[UNITS_SIZE];
+    double seconds = 0.0;
+
+    table_cell(rows, "%s", plait_collective_name[op]);
+    table_cell(rows, "%d", ranks);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        seconds = plait_collective_s(&route, neutral, op, sizes[s]);
+        table_cell(rows, "%s", units_seconds(seconds, text));
+    }
+    table_cell(rows, "%s", units_rate(1e9 / seconds * plait_bus_factor(op, ranks), "B/s", text));
+}
+
+/* A node, a scale-up domain larger than that, and two of whatever is largest among these. */
+static int group_sizes(const plait_cluster *cluster, int size[3])
+{
+    const int node = cluster->group[0].gpus_per_node;
+    const int domain = cluster->level[0].gpus;
+    int count = 0, largest = node;
+
+    if (node > 1)
+        size[count++] = node;
+    if (domain > node && domain <= 4096) {
+        size[count++] = domain;
+        largest = domain;
+    }
+    if (cluster->levels > 1 || domain > largest)
+        size[count++] = 2 * largest;
+    return count;
+}
+
+static plait_status print_collectives(const plait_cluster *cluster, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"collective", TABLE_LEFT}, {"GPUs", TABLE_RIGHT}, {"1 MB", TABLE_RIGHT},
+        {"64 MB", TABLE_RIGHT},     {"1 GB", TABLE_RIGHT}, {"bus rate at 1 GB", TABLE_RIGHT}};
+    table *rows = table_new(columns, 6);
+    plait_cluster sized = *cluster;
+    int size[3];
+    const int sizes = group_sizes(cluster, size);
+
+    for (int i = 0; i < sizes; i++) {
+        sized.gpus = size[i];
+        collective_row(&sized, PLAIT_ALL_REDUCE, size[i], rows);
+        collective_row(&sized, PLAIT_ALL_GATHER, size[i], rows);
+    }
+    return table_print(rows, 2, out, err);
+}
+
+plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error *err)
+{
+    fprintf(out, "%s\n%s\n", cluster->name, cluster->source);
+    for (int g = 0; g < cluster->groups; g++)
+        PLAIT_TRY(print_accelerator(&cluster->group[g], out, err));
+    fputs("\nlinks, from the accelerator outwards, one direction:\n", out);
+    PLAIT_TRY(print_levels(cluster, out, err));
+    fputs("\ntime of collectives, ranks next to each other:\n", out);
+    return print_collectives(cluster, out, err);
+}

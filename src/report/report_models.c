@@ -1,0 +1,180 @@
+/* report_models.c - the models there are, and one model with the numbers that follow from it */
+#include "report.h"
+
+#include <string.h>
+
+#include "plait/block.h"
+#include "report_table.h"
+#include "units.h"
+
+/* ---- the list ---- */
+
+/* "attention + moe", or the names of several kinds. */
+static void kinds_text(const plait_model *model, char *text, size_t size)
+{
+    text[0] = '\0';
+    for (int k = 0; k < model->kinds; k++) {
+        const size_t used = strlen(text);
+
+        snprintf(text + used, size - used, "%s%s", k > 0 ? ", " : "", model->kind[k].name);
+    }
+}
+
+plait_status report_models(const plait_model *model, size_t count, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"model", TABLE_LEFT},    {"parameters", TABLE_RIGHT},    {"active", TABLE_RIGHT},
+        {"layers", TABLE_RIGHT},  {"hidden", TABLE_RIGHT},        {"vocab", TABLE_RIGHT},
+        {"context", TABLE_RIGHT}, {"kinds of layers", TABLE_LEFT}};
+    table *rows = table_new(columns, 8);
+    char text[UNITS_SIZE], kinds[160];
+
+    for (size_t i = 0; i < count; i++) {
+        const plait_params params = plait_model_params(&model[i]);
+
+        kinds_text(&model[i], kinds, sizeof kinds);
+        table_cell(rows, "%s", model[i].name);
+        table_cell(rows, "%s", units_count(params.total, text));
+        table_cell(rows, "%s",
+                   params.active < params.total ? units_count(params.active, text) : "-");
+        table_cell(rows, "%d", model[i].layers);
+        table_cell(rows, "%d", model[i].hidden);
+        table_cell(rows, "%d", model[i].vocab);
+        if (model[i].max_seq > 0)
+            table_cell(rows, "%d", model[i].max_seq);
+        else
+            table_cell(rows, "-");
+        table_cell(rows, "%s", kinds);
+    }
+    return table_print(rows, 0, out, err);
+}
+
+/* ---- one model ---- */
+
+static void mixer_text(const plait_layer *layer, char *text, size_t size)
+{
+    const plait_attention *const attention = &layer->attention;
+
+    switch (layer->mixer) {
+    case PLAIT_MIXER_NONE:
+        snprintf(text, size, "-");
+        return;
+    case PLAIT_MIXER_MLA:
+        snprintf(text, size, "MLA, %d heads, ranks %d and %d", layer->mla.heads, layer->mla.q_rank,
+                 layer->mla.kv_rank);
+        return;
+    case PLAIT_MIXER_DELTA_NET:
+        snprintf(text, size, "gated delta net, %d x %d", layer->delta_net.value_heads,
+                 layer->delta_net.value_dim);
+        return;
+    case PLAIT_MIXER_MAMBA:
+        snprintf(text, size, "Mamba, %d channels, state %d", layer->mamba.inner,
+                 layer->mamba.state);
+        return;
+    case PLAIT_MIXER_ATTENTION:
+        break;
+    }
+    snprintf(text, size, "attention, %d heads of %d, %d KV", attention->heads, attention->head_dim,
+             attention->kv_heads);
+    if (attention->window > 0)
+        snprintf(text + strlen(text), size - strlen(text), ", window %d", attention->window);
+    if (attention->chunk > 0)
+        snprintf(text + strlen(text), size - strlen(text), ", chunks of %d", attention->chunk);
+}
+
+static void ffn_text(const plait_layer *layer, char *text, size_t size)
+{
+    const plait_moe *const moe = &layer->moe;
+
+    switch (layer->ffn) {
+    case PLAIT_FFN_NONE:
+        snprintf(text, size, "%s", layer->opaque ? "opaque" : "-");
+        return;
+    case PLAIT_FFN_MLP:
+        snprintf(text, size, "%sMLP %d", layer->mlp.gated ? "gated " : "", layer->mlp.width);
+        return;
+    case PLAIT_FFN_MOE:
+        break;
+    }
+    snprintf(text, size, "%d of %d experts, width %d", moe->topk, moe->experts, moe->width);
+    if (moe->shared_width > 0)
+        snprintf(text + strlen(text), size - strlen(text), ", shared %d", moe->shared_width);
+}
+
+static double params_of(const plait_model *model, const plait_layer *layer)
+{
+    static const plait_runtime neutral = {.name = "count"};
+    const plait_shard whole = {.tp = 1,
+                               .cp = 1,
+                               .ep = 1,
+                               .etp = 1,
+                               .attention = PLAIT_ATTENTION_FLASH2,
+                               .runtime = &neutral};
+    const plait_pass pass = {PLAIT_FORWARD, 1.0, 1024.0, 1024.0};
+    plait_block block;
+
+    plait_block_describe(model, layer, &whole, pass, &block);
+    return block.weights.dense + block.weights.expert;
+}
+
+static plait_status print_kinds(const plait_model *model, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {{"layers", TABLE_RIGHT},
+                                           {"kind", TABLE_LEFT},
+                                           {"mixer", TABLE_LEFT},
+                                           {"feed-forward", TABLE_LEFT},
+                                           {"parameters each", TABLE_RIGHT}};
+    table *rows = table_new(columns, 5);
+    char text[120];
+
+    for (int k = 0; k < model->kinds; k++) {
+        int layers = 0;
+
+        for (int i = 0; i < model->layers; i++)
+            layers += model->layer_kind[i] == k;
+        table_cell(rows, "%d", layers);
+        table_cell(rows, "%s", model->kind[k].name);
+        mixer_text(&model->kind[k], text, sizeof text);
+        table_cell(rows, "%s", text);
+        ffn_text(&model->kind[k], text, sizeof text);
+        table_cell(rows, "%s", text);
+        table_cell(rows, "%s", units_count(params_of(model, &model->kind[k]), text));
+    }
+    return table_print(rows, 2, out, err);
+}
+
+static void print_params(const plait_model *model, FILE *out)
+{
+    const plait_params params = plait_model_params(model);
+    char text[UNITS_SIZE];
+
+    fprintf(out, "\nparameters  %s", units_count(params.total, text));
+    if (params.active < params.total)
+        fprintf(out, ", a token uses %s", units_count(params.active, text));
+    fprintf(out, "\n            embedding %s", units_count(params.embedding, text));
+    fprintf(out, ", output projection %s",
+            model->tied ? "tied to it" : units_count(params.head, text));
+    if (params.mtp > 0.0)
+        fprintf(out, ", multi-token prediction %s more", units_count(params.mtp, text));
+    fprintf(out, "\nbytes       %s as bf16", units_gib(2.0 * params.total, text));
+    fprintf(out, ", %s to train with Adam in mixed precision (18 a parameter)\n",
+            units_gib(18.0 * (params.total + params.mtp), text));
+}
+
+plait_status report_model(const plait_model *model, int seq, FILE *out, plait_error *err)
+{
+    const double flops = plait_model_flops_per_token(model, seq, false);
+    char text[UNITS_SIZE];
+
+    fprintf(out, "%s%s%s%s\n", model->name, model->family[0] != '\0' ? " (" : "", model->family,
+            model->family[0] != '\0' ? ")" : "");
+    fprintf(out, "%s\n\n", model->source);
+    fprintf(out, "%d layers, hidden %d, vocabulary %d, %s, context %d\n", model->layers,
+            model->hidden, model->vocab, model->layer_norm ? "LayerNorm" : "RMSNorm",
+            model->max_seq);
+    PLAIT_TRY(print_kinds(model, out, err));
+    print_params(model, out);
+    fprintf(out, "FLOPs       %s a token to train at sequences of %d, forward and backward\n",
+            units_rate(flops, "FLOP", text), seq);
+    return PLAIT_OK;
+}

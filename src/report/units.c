@@ -1,0 +1,118 @@
+/* units.c - quantities as people read them */
+#include "units.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "plait/units.h"
+
+/* One step of a ladder of units: its name, and how many base units it is. */
+typedef struct units_step {
+    const char *name;
+    double size;
+} units_step;
+
+static char *not_a_number(char text[UNITS_SIZE])
+{
+    snprintf(text, UNITS_SIZE, "-");
+    return text;
+}
+
+/* Digits behind the point that leave three in all, after rounding: 9.996 is written 10.0. */
+static int decimals_of(double value)
+{
+    const double size = fabs(value);
+
+    if (size < 0.9995)
+        return 3;
+    if (size < 9.995)
+        return 2;
+    return size < 99.95 ? 1 : 0;
+}
+
+/* The largest unit of which there is at least one; 999.6 of a smaller one count as one. */
+static const units_step *step_of(const units_step *ladder, int steps, double value)
+{
+    const units_step *step = ladder;
+
+    for (int i = 1; i < steps; i++)
+        if (fabs(value) >= ladder[i].size * 0.9995)
+            step = &ladder[i];
+    return step;
+}
+
+static char *on_ladder(const units_step *ladder, int steps, double value, const char *unit,
+                       char text[UNITS_SIZE])
+{
+    const units_step *step = step_of(ladder, steps, value);
+    const double scaled = value / step->size;
+    const char *blank = step->name[0] != '\0' || unit[0] != '\0' ? " " : "";
+
+    snprintf(text, UNITS_SIZE, "%.*f%s%s%s", value == 0.0 ? 0 : decimals_of(scaled), scaled, blank,
+             step->name, unit);
+    return text;
+}
+
+char *units_gib(double bytes, char text[UNITS_SIZE])
+{
+    if (!isfinite(bytes))
+        return not_a_number(text);
+    snprintf(text, UNITS_SIZE, "%.1f GiB", bytes / PLAIT_GIB);
+    return text;
+}
+
+char *units_bytes(double bytes, char text[UNITS_SIZE])
+{
+    static const units_step ladder[] = {
+        {"B", 1.0}, {"KiB", PLAIT_KIB}, {"MiB", PLAIT_MIB}, {"GiB", PLAIT_GIB}};
+    const units_step *step;
+
+    if (!isfinite(bytes))
+        return not_a_number(text);
+    step = step_of(ladder, 4, bytes);
+    snprintf(text, UNITS_SIZE, "%.*f %s", step == ladder ? 0 : 1, bytes / step->size, step->name);
+    return text;
+}
+
+char *units_seconds(double seconds, char text[UNITS_SIZE])
+{
+    static const units_step ladder[] = {
+        {"us", PLAIT_US}, {"ms", PLAIT_MS}, {"s", 1.0}, {"h", PLAIT_HOUR}};
+
+    if (!isfinite(seconds))
+        return not_a_number(text);
+    if (seconds == 0.0)
+        return on_ladder(ladder + 2, 1, seconds, "", text);
+    return on_ladder(ladder, 4, seconds, "", text);
+}
+
+char *units_count(double count, char text[UNITS_SIZE])
+{
+    static const units_step ladder[] = {{"", 1.0}, {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"T", 1e12}};
+
+    if (!isfinite(count))
+        return not_a_number(text);
+    if (count == floor(count) && fabs(count) < 1e4) {
+        snprintf(text, UNITS_SIZE, "%.0f", count);
+        return text;
+    }
+    return on_ladder(ladder, 5, count, "", text);
+}
+
+char *units_percent(double share, char text[UNITS_SIZE])
+{
+    if (!isfinite(share))
+        return not_a_number(text);
+    snprintf(text, UNITS_SIZE, "%.1f %%", 100.0 * share);
+    return text;
+}
+
+char *units_rate(double per_s, const char *unit, char text[UNITS_SIZE])
+{
+    static const units_step ladder[] = {{"", 1.0},  {"k", 1e3},  {"M", 1e6},
+                                        {"G", 1e9}, {"T", 1e12}, {"P", 1e15}};
+
+    if (!isfinite(per_s))
+        return not_a_number(text);
+    return on_ladder(ladder, 6, per_s, unit, text);
+}

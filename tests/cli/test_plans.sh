@@ -1,0 +1,59 @@
+#!/bin/bash
+# test_plans.sh PLAIT - a file of plans answers for itself: the same prices, the same bytes
+set -u
+
+plait=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+wrong=0
+
+complain() {
+    echo "$@"
+    wrong=1
+}
+
+# Numbers of the plan at a place of a document: step_s and memory.peak_bytes, one a line.
+prices() { # prices FILE PLACE
+    sed -n '/^  "plans": \[/,/^  \]/p' "$1" |
+        awk -v place="$2" '/^    \{/ { n++ } n == place && /^ +"(step_s|peak_bytes)":/ { print }'
+}
+
+# The model, the cluster and the job of a document.
+question() {
+    sed -n '1,/^  "job"/p' "$1"
+}
+
+check() { # check MODEL CLUSTER FLAGS...
+    if ! "$plait" search "$@" --top 4 -o "$scratch/plans.json" >"$scratch/table"; then
+        complain "search $*: fails"
+        return
+    fi
+    "$plait" search "$@" --top 4 --json >"$scratch/again.json" || complain "search --json $*: $?"
+    diff <(grep -vE '"(elapsed_s|threads)"' "$scratch/plans.json") \
+        <(grep -vE '"(elapsed_s|threads)"' "$scratch/again.json") >/dev/null ||
+        complain "search $*: the file and the document differ"
+    for rank in 1 2 4; do
+        "$plait" eval --plan "$scratch/plans.json:$rank" --json >"$scratch/one.json" ||
+            complain "eval of rank $rank: $?"
+        [ -n "$(prices "$scratch/plans.json" $rank)" ] || complain "no prices of rank $rank"
+        diff <(prices "$scratch/plans.json" $rank) <(prices "$scratch/one.json" 1) ||
+            complain "search $*: rank $rank has another price when read back"
+        diff <(question "$scratch/plans.json") <(question "$scratch/one.json") ||
+            complain "search $*: the question changes when read back"
+    done
+}
+
+check llama-3.1-8b h100-80gb-sxm:2x8 --seq 4096 --gbs 64
+check gpt-oss-20b dgx-a100 --gpus 16 --seq 4096 --gbs 64
+check gemma-2-2b gb200-nvl72:4x4 --seq 4096 --gbs 64 --precision fp8
+check llama-3.1-8b mi300x --gpus 8 --seq 4096 --gbs 64 --runtime torchtitan
+
+# The command that the table ends with prices the same plan.
+"$plait" search llama-3.1-8b h100-80gb-sxm:2x8 --seq 4096 --gbs 64 --json >"$scratch/plans.json"
+next=$("$plait" search llama-3.1-8b h100-80gb-sxm:2x8 --seq 4096 --gbs 64 | sed -n 's/^next: plait explain //p')
+[ -n "$next" ] || complain "no next command"
+# shellcheck disable=SC2086
+"$plait" eval $next --json >"$scratch/one.json" || complain "plait eval $next: $?"
+diff <(prices "$scratch/plans.json" 1) <(prices "$scratch/one.json" 1) ||
+    complain "plait eval $next: another price than the best plan"
+exit $wrong

@@ -1,0 +1,52 @@
+#!/bin/bash
+# test_streams.sh PLAIT - what goes to which stream, and which exit status says what
+set -u
+
+plait=$1
+job="--seq 2048 --gbs 16 --gpus 8"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+wrong=0
+
+# expect STATUS OUT ERR ARGUMENTS...: OUT and ERR are "some" or "none"
+expect() {
+    local status=$1 out=$2 err=$3 found
+    shift 3
+    "$plait" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    found=$?
+    [ $found -eq "$status" ] || { echo "status $found, expected $status: plait $*"; wrong=1; }
+    amount "$scratch/out" "$out" "$*"
+    amount "$scratch/err" "$err" "$*"
+}
+
+amount() { # amount FILE some|none COMMAND
+    local found=none
+    [ -s "$1" ] && found=some
+    [ $found = "$2" ] || { echo "${1##*/}: $found, expected $2: plait $3"; wrong=1; }
+}
+
+expect 0 some none --help
+expect 0 some none --version
+expect 0 some none models
+expect 0 some none clusters dgx-h100
+expect 2 none some
+expect 2 none some nonsense
+expect 2 none some models no-such-model
+# shellcheck disable=SC2086
+expect 0 some none eval llama-3.1-8b dgx-h100 $job --tp 2
+# shellcheck disable=SC2086
+expect 1 some none eval llama-3.1-8b dgx-h100 $job --tp 3
+# shellcheck disable=SC2086
+expect 1 some none eval gpt3-175b dgx-h100 $job --tp 8 --json
+# shellcheck disable=SC2086
+expect 1 some none explain gpt3-175b dgx-h100 $job --tp 8
+
+# One line for each complaint.
+"$plait" models no-such-model 2>&1 >/dev/null | wc -l | grep -qx 1 || { echo "more than a line"; wrong=1; }
+
+# What cannot be written is our fault; a file that cannot be made is the user's.
+"$plait" models >/dev/full 2>"$scratch/err"
+[ $? -eq 3 ] || { echo "a full disk: status is not 3"; wrong=1; }
+# shellcheck disable=SC2086
+expect 2 none some eval llama-3.1-8b dgx-h100 $job --tp 2 --json -o "$scratch/no/such/folder.json"
+exit $wrong

@@ -1,0 +1,205 @@
+/* test_plans.c - a document of plans read back: what is there, what is left open, and where it is wrong */
+#include <stdio.h>
+#include <string.h>
+
+#include "assert_near.h"
+#include "model_write.h"
+#include "plans.h"
+
+static plait_arena *arena;
+
+static int begin(void **state)
+{
+    (void)state;
+    arena = plait_arena_new();
+    return arena == NULL;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    plait_arena_free(arena);
+    return 0;
+}
+
+static plait_status parse(const char *text, int rank, plans_entry *out, plait_error *err)
+{
+    return plans_parse(text, strlen(text), "f.json", rank, arena, out, err);
+}
+
+static void assert_refused(const char *text, int rank, const char *where, const char *message)
+{
+    plans_entry entry;
+    plait_error err;
+
+    assert_int_not_equal(parse(text, rank, &entry, &err), PLAIT_OK);
+    assert_string_equal(err.where, where);
+    assert_string_equal(err.message, message);
+}
+
+static void test_keys_of_a_plan__are_degrees(void **state)
+{
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    assert_int_equal(
+        parse("{\"plans\": [{\"tp\": 8, \"pp\": 4, \"sp\": 1, \"recompute\": \"full:3\","
+              " \"schedule\": \"interleaved\", \"vpp\": 2,"
+              " \"order\": [\"tp\", \"cp\", \"pp\", \"dp\"]}]}",
+              0, &entry, &err),
+        PLAIT_OK);
+    assert_int_equal(entry.degrees.tp, 8);
+    assert_int_equal(entry.degrees.pp, 4);
+    assert_true(entry.degrees.sp);
+    assert_int_equal(entry.degrees.recompute.kind, PLAIT_RECOMPUTE_FULL);
+    assert_int_equal(entry.degrees.recompute.layers, 3);
+    assert_int_equal(entry.degrees.schedule, PLAIT_INTERLEAVED);
+    assert_int_equal(entry.degrees.order, PLAIT_ORDER_TP_CP_PP_DP);
+    assert_int_equal(entry.given, plans_key_bit("tp") | plans_key_bit("pp") | plans_key_bit("sp") |
+                                      plans_key_bit("recompute") | plans_key_bit("schedule") |
+                                      plans_key_bit("vpp") | plans_key_bit("order"));
+}
+
+static void test_what_a_file_does_not_know__is_left_open(void **state)
+{
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    assert_int_equal(parse("{\"model\": null, \"job\": {\"seq\": 4096, \"gbs\": null},"
+                           " \"plans\": [{\"tp\": 2, \"zero\": null}]}",
+                           0, &entry, &err),
+                     PLAIT_OK);
+    assert_null(entry.model);
+    assert_null(entry.cluster);
+    assert_null(entry.runtime);
+    assert_int_equal(entry.seq, 4096);
+    assert_int_equal(entry.gbs, 0);
+    assert_int_equal(entry.gpus, 0);
+    assert_int_equal(entry.precision, -1);
+    assert_int_equal(entry.given, plans_key_bit("tp"));
+}
+
+/* 8 x 2 x 1 x 4 = 64, when the job does not say. */
+static void test_all_degrees_together__make_the_world(void **state)
+{
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    assert_int_equal(
+        parse("{\"plans\": [{\"tp\": 8, \"pp\": 2, \"cp\": 1, \"dp\": 4}]}", 0, &entry, &err),
+        PLAIT_OK);
+    assert_int_equal(entry.gpus, 64);
+}
+
+static void test_rank__is_what_the_plan_says_or_its_place(void **state)
+{
+    const char *const stated = "{\"plans\": [{\"rank\": 3, \"tp\": 3}, {\"rank\": 1, \"tp\": 1}]}";
+    const char *const silent = "{\"plans\": [{\"tp\": 4}, {\"tp\": 2}]}";
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    assert_int_equal(parse(stated, 1, &entry, &err), PLAIT_OK);
+    assert_int_equal(entry.degrees.tp, 1);
+    assert_string_equal(entry.where, "f.json:/plans/1");
+    assert_int_equal(parse(silent, 2, &entry, &err), PLAIT_OK);
+    assert_int_equal(entry.degrees.tp, 2);
+    assert_refused(silent, 3, "f.json:/plans", "expected a rank from 1 to 2, found 3");
+}
+
+static void test_mistakes__say_where(void **state)
+{
+    (void)state;
+    assert_refused("{\"plans\": []}", 0, "f.json:/plans", "expected a plan, found none");
+    assert_refused("{\"plans\": [{\"tpp\": 2}]}", 0, "f.json:/plans/0/tpp",
+                   "expected the key \"tp\", found \"tpp\"");
+    assert_refused("{\"plans\": [{\"schedule\": \"1f2b\"}]}", 0, "f.json:/plans/0/schedule",
+                   "expected one of naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, "
+                   "v-min, dualpipe, dualpipe-v, found '1f2b'");
+    assert_refused("{\"plans\": [{\"order\": [\"tp\"]}]}", 0, "f.json:/plans/0/order",
+                   "expected 4 axes, found 1");
+    assert_refused("{\"job\": {\"seq\": 0}, \"plans\": [{}]}", 0, "f.json:/job/seq",
+                   "expected an integer from 1 to 1073741824, found 0");
+    assert_refused("{\"plans\": [{\"stages\": [{\"tp\": 2}]}]}", 0, "f.json:/plans/0/stages/0/tp",
+                   "expected the key among chunks, mesh, logical_mesh, recompute, memory_bytes, "
+                   "forward_s, backward_s, found \"tp\"");
+    assert_refused("{\"model\": {\"name\": 5}, \"plans\": [{}]}", 0, "f.json:/model/name",
+                   "expected a string, found 5");
+}
+
+static void test_every_failing_allocation__is_said(void **state)
+{
+    long calls = 0;
+    plait_status status;
+
+    (void)state;
+    do {
+        plait_arena *scratch = plait_arena_new();
+        plans_entry entry;
+        plait_error err;
+
+        assert_non_null(scratch);
+        plait_arena_fail_after(calls++);
+        status = plans_load("tests/fuzz/corpus/fuzz_plans/whole.json:1", scratch, &entry, &err);
+        plait_arena_fail_after(-1);
+        plait_arena_free(scratch);
+        assert_true(status == PLAIT_OK || status == PLAIT_ERROR_NOMEM);
+    } while (status != PLAIT_OK);
+    assert_true(calls > 1);
+}
+
+/* ---- models survive being written and read ---- */
+
+static void assert_survives(const char *path)
+{
+    plait_model model, again;
+    json_writer json;
+    const char *text, *second;
+    size_t length;
+    plait_error err;
+
+    assert_int_equal(plait_model_load(path, arena, &model, NULL, &err), PLAIT_OK);
+    json_writer_init(&json, arena);
+    model_write(&json, &model);
+    assert_int_equal(json_writer_finish(&json, &text, &length, &err), PLAIT_OK);
+    assert_int_equal(plait_model_parse(text, length, "again", arena, &again, NULL, &err), PLAIT_OK);
+    json_writer_init(&json, arena);
+    model_write(&json, &again);
+    assert_int_equal(json_writer_finish(&json, &second, NULL, &err), PLAIT_OK);
+    assert_string_equal(text, second);
+    assert_int_equal(again.layers, model.layers);
+    assert_memory_equal(again.layer_kind, model.layer_kind, (size_t)model.layers);
+    assert_near(plait_model_params(&again).total, plait_model_params(&model).total, 0.0);
+}
+
+static void test_models__survive_being_written(void **state)
+{
+    static const char *const names[] = {"llama-3.1-70b", "deepseek-v3", "gpt-oss-20b",
+                                        "mamba-1.4b",    "vit-b-16",    "gemma-2-2b",
+                                        "gpt-j-6b",      "bloom-176b",  "llama-4-scout"};
+    char path[80];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "models/%s.json", names[i]);
+        assert_survives(path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys_of_a_plan__are_degrees),
+        cmocka_unit_test(test_what_a_file_does_not_know__is_left_open),
+        cmocka_unit_test(test_all_degrees_together__make_the_world),
+        cmocka_unit_test(test_rank__is_what_the_plan_says_or_its_place),
+        cmocka_unit_test(test_mistakes__say_where),
+        cmocka_unit_test(test_every_failing_allocation__is_said),
+        cmocka_unit_test(test_models__survive_being_written),
+    };
+
+    return cmocka_run_group_tests(tests, begin, end);
+}
