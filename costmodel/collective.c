@@ -126,7 +126,8 @@ static double level_rate(const plait_level *level, plait_network network)
 /*
  * Bandwidth term of C.39: at level l, N units of g ranks each exchange their 1/g of the buffer;
  * the slowest level sets the pace of the pipelined whole. Short messages do not fill the links:
- * `ramp` times the level's ramp_bytes is added, once for each node that a chunk passes.
+ * `ramp` times the level's ramp_bytes is added to what each GPU sends, once for each node that a
+ * chunk passes.
  */
 static double outer_bytes_s(const plait_route *route, plait_network network, double rounds,
                             double bytes, double ramp)
@@ -140,7 +141,7 @@ static double outer_bytes_s(const plait_route *route, plait_network network, dou
         const int inside = route->joined[l - 1];
         units[l - 1] = (route->joined[l] + inside - 1) / inside;
         rate[l - 1] = inside * level_rate(level, network);
-        ramp_bytes = fmax(ramp_bytes, level->ramp_bytes);
+        ramp_bytes = fmax(ramp_bytes, level->ramp_bytes * inside);
     }
     return rounds * (bytes + ramp * ramp_bytes) /
            plait_tree_all_gather_bytes_per_s(units, rate, route->levels - 1);

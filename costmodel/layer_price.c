@@ -46,26 +46,19 @@ plait_route route_of_axis(const plait_problem *problem, const plait_degrees *d, 
     return plait_route_of(problem->cluster, plait_group_of(d, axis));
 }
 
-double collective_seconds(const plait_problem *problem, const plait_degrees *d, const plait_op *op)
-{
-    const plait_route route = route_of_axis(problem, d, op->axis);
-
-    if (op->overlap == PLAIT_OVERLAP_EP)
-        return op->count * problem->runtime->factor.ep_imbalance *
-               plait_expert_all_to_all_s(&route, network_of(problem), op->bytes, op->topk,
-                                         op->node_copies);
-    return op->count * plait_collective_s(&route, network_of(problem), op->collective, op->bytes);
-}
-
-/* C.41-C.43: a ring hides behind the attention of the blocks that are already there. */
-double collective_exposed_s(const plait_problem *problem, const plait_op *op, double seconds,
-                            double attention_s)
+/*
+ * What stays exposed (C.41-C.43). Tensor-parallel overlap works through memory that the
+ * scale-up domain shares, so beyond it nothing hides; a ring hides behind the attention of the
+ * blocks that are already there.
+ */
+static double exposed_s(const plait_problem *problem, const plait_op *op, bool leaves_domain,
+                        double seconds, double attention_s)
 {
     const plait_overlaps *overlap = &problem->runtime->overlap;
 
     switch (op->overlap) {
     case PLAIT_OVERLAP_TP:
-        return overlap->tp_exposed * seconds;
+        return (leaves_domain ? fmax(1.0, overlap->tp_exposed) : overlap->tp_exposed) * seconds;
     case PLAIT_OVERLAP_EP:
         return overlap->ep_exposed * seconds;
     case PLAIT_OVERLAP_CP_RING:
@@ -73,6 +66,24 @@ double collective_exposed_s(const plait_problem *problem, const plait_op *op, do
     default:
         return seconds;
     }
+}
+
+collective_time collective_time_of(const plait_problem *problem, const plait_degrees *d,
+                                   const plait_op *op, double attention_s)
+{
+    const plait_route route = route_of_axis(problem, d, op->axis);
+    const plait_network network = network_of(problem);
+    const double one_s =
+        op->overlap == PLAIT_OVERLAP_EP
+            ? problem->runtime->factor.ep_imbalance *
+                  plait_expert_all_to_all_s(&route, network, op->bytes, op->topk, op->node_copies)
+            : plait_collective_s(&route, network, op->collective, op->bytes);
+    const double seconds = op->count * one_s;
+
+    return (collective_time){
+        .seconds = seconds,
+        .exposed_s = exposed_s(problem, op, route.levels > 1, seconds, attention_s),
+    };
 }
 
 static layer_term term_of(const plait_op *op)
@@ -115,8 +126,7 @@ static void price_block(const plait_problem *problem, const plait_degrees *d,
         const plait_op *op = &block->op[i];
         if (op->kind != PLAIT_OP_COLLECTIVE)
             continue;
-        const double s = collective_exposed_s(problem, op, collective_seconds(problem, d, op),
-                                              terms[LAYER_ATTENTION]);
+        const double s = collective_time_of(problem, d, op, terms[LAYER_ATTENTION]).exposed_s;
         terms[term_of(op)] += s;
         part_s[op->part] += s;
     }
@@ -239,6 +249,24 @@ void layer_row_fill(const plait_problem *problem, const plait_degrees *d, layer_
     row->p2p_bytes = send_bytes(problem, d);
     row->logit_bytes = logit_bytes(problem, d);
     row->cp_buffer_bytes = cp_buffer_bytes(problem, d, row);
+}
+
+/*
+ * Some stage computes the loss, and some stage runs a layer backward: whether that layer was kept
+ * or rebuilt, all that it keeps is there at once.
+ */
+double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *d)
+{
+    const plait_shard shard = shard_of(problem, d);
+    double least = HUGE_VAL;
+    plait_block block;
+
+    for (int k = 0; k < problem->model->kinds; k++) {
+        plait_block_describe(problem->model, &problem->model->kind[k], &shard,
+                             pass_of(problem, d, PLAIT_FORWARD), &block);
+        least = fmin(least, plait_block_saved_bytes(&block, &shard, 0));
+    }
+    return problem->runtime->keep.reserved_ratio * fmax(least, logit_bytes(problem, d));
 }
 
 // ---- recomputation, gathers and launches ---------------------------------------------------

@@ -35,8 +35,9 @@ enum {
 struct plait_table {
     plait_problem problem;
     int kinds;
-    bool started;       /* rows of layers and stages are those of `last` ... */
-    bool sharded;       /* ... and those of shards too */
+    bool started;       /* the row of layers is that of `last` ... */
+    bool staged;        /* ... and those of stages ... */
+    bool sharded;       /* ... and those of shards */
     plait_degrees last; /* the point priced last */
 
     layer_row row;
@@ -61,6 +62,7 @@ struct plait_table {
     /* the same without gathers and with the leanest recomputation, for bounds */
     layer_time lean_time[PLAIT_MAX_LAYER_KINDS];
     stage_load lean_ends[3];
+    stage_load lean_whole; /* all layers and both ends on one rank */
     stage_load *lean_load;
     stage_sync *no_sync; /* zeros */
 };
@@ -315,26 +317,38 @@ static void fill_lean(plait_table *table, const plait_degrees *d)
         table->lean_ends[i].saved_bytes = kept[i].saved_bytes;
         table->lean_ends[i].live_bytes = 0.0;
     }
+    table->lean_whole = table->lean_ends[2];
+    for (int i = 0; i < table->problem.model->layers; i++) {
+        const int kind = table->problem.model->layer_kind[i];
+        stage_load_add_layer(&table->row.price[kind], &table->lean_time[kind], &table->lean_whole);
+    }
+}
+
+static void select_layers(plait_table *table, const plait_degrees *d)
+{
+    if (table->started && same_layers(&table->last, d))
+        return;
+    layer_row_fill(&table->problem, d, &table->row);
+    memset(table->time_known, 0, sizeof table->time_known);
+    fill_lean(table, d);
+    table->last = *d;
+    table->started = true;
+    table->staged = false;
+    table->sharded = false;
 }
 
 /* Brings the rows of layers and of stages to the point's keys. */
 static void select_stages(plait_table *table, const plait_degrees *d)
 {
-    const bool layers = table->started && same_layers(&table->last, d);
-
-    if (layers && same_split(&table->last, d))
+    select_layers(table, d);
+    if (table->staged && same_split(&table->last, d))
         return;
-    if (!layers) {
-        layer_row_fill(&table->problem, d, &table->row);
-        memset(table->time_known, 0, sizeof table->time_known);
-        fill_lean(table, d);
-    }
     classify(table, d);
     table->send_s = pipeline_send_s(&table->problem, d, &table->row);
     table->fixed_bytes = runtime_fixed_bytes(&table->problem, d);
     table->ends_slot = NO_SLOT;
     table->last = *d;
-    table->started = true;
+    table->staged = true;
     table->sharded = false;
 }
 
@@ -434,17 +448,32 @@ static int highest_zero(const plait_problem *problem)
 }
 
 /* State under the highest ZeRO stage, spread over all replicas; no gathers of ZeRO-3. */
+static double lean_state_bytes(const plait_table *table, const plait_degrees *lean,
+                               const stage_load *load)
+{
+    const stage_state state =
+        stage_state_of(&table->problem, lean, &table->row, shard_ways_of(lean), load);
+
+    return state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
+           (lean->zero == 3 ? 0.0 : state.buffers_bytes);
+}
+
 static double lean_peak_bytes(const plait_table *table, const plait_degrees *lean,
                               const stage_load *load)
 {
-    const plait_problem *problem = &table->problem;
-    const stage_state state = stage_state_of(problem, lean, &table->row, shard_ways_of(lean), load);
-    const double allocated = state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
-                             (lean->zero == 3 ? 0.0 : state.buffers_bytes) +
-                             stage_activation_bytes(load) +
-                             stage_buffer_bytes(problem, lean, &table->row, load);
+    const double allocated = lean_state_bytes(table, lean, load) + stage_activation_bytes(load) +
+                             stage_buffer_bytes(&table->problem, lean, &table->row, load);
 
-    return allocated * problem->runtime->keep.reserved_ratio + table->fixed_bytes;
+    return allocated * table->problem.runtime->keep.reserved_ratio + table->fixed_bytes;
+}
+
+static plait_degrees lean_degrees(const plait_table *table, const plait_degrees *d)
+{
+    plait_degrees lean = *d;
+
+    lean.zero = (unsigned char)highest_zero(&table->problem);
+    lean.shard_group = d->dp * d->cp;
+    return lean;
 }
 
 /*
@@ -454,12 +483,10 @@ static double lean_peak_bytes(const plait_table *table, const plait_degrees *lea
  */
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
 {
-    plait_degrees lean = *d;
+    const plait_degrees lean = lean_degrees(table, d);
     double fullest = 0.0;
 
     select_stages(table, d);
-    lean.zero = (unsigned char)highest_zero(&table->problem);
-    lean.shard_group = d->dp * d->cp;
     for (int c = 0; c < table->classes; c++) {
         const stage_class *class = &table->class_of[c];
         table->lean_load[c] = begin_load(table, class, ends_of(class, table->lean_ends));
@@ -470,4 +497,24 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
     const step_sum sum = step_sum_of(&table->problem, &lean, table->send_s, table->lean_load,
                                      table->no_sync, table->classes);
     return (plait_price){.step_s = sum.total_s, .peak_bytes = fullest};
+}
+
+/* The slowest and the fullest stage are at least the mean one. */
+plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
+{
+    const plait_degrees lean = lean_degrees(table, d);
+    const double m = plait_degrees_microbatches(d, table->problem.job.gbs);
+    const double stages = d->pp;
+
+    select_layers(table, d);
+    stage_load mean = table->lean_whole;
+    mean.dense /= stages;
+    mean.expert /= stages;
+    mean.saved_bytes /= stages;
+    mean.embedding = mean.loss = false;
+    const double allocated = lean_state_bytes(table, &lean, &mean) + mean.saved_bytes;
+    return (plait_price){
+        .step_s = m * (mean.forward_s + mean.backward_s) / stages,
+        .peak_bytes = allocated * table->problem.runtime->keep.reserved_ratio,
+    };
 }

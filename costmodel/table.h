@@ -42,6 +42,12 @@ typedef struct layer_price {
     plait_weights weights;
 } layer_price;
 
+/** All calls of one collective operator, and what of it no computation hides. */
+typedef struct collective_time {
+    double seconds;
+    double exposed_s;
+} collective_time;
+
 /** Number of prices in a row: the kinds, then the embedding and the head. */
 enum { ROW_EMBEDDING = PLAIT_MAX_LAYER_KINDS, ROW_HEAD, ROW_PRICES };
 
@@ -130,15 +136,13 @@ void layer_terms_of(const plait_problem *problem, const layer_price *price,
                     double terms[LAYER_TERMS]);
 plait_kernel_context kernel_context_of(const plait_problem *problem);
 plait_network network_of(const plait_problem *problem);
-double collective_exposed_s(const plait_problem *problem, const plait_op *op, double seconds,
-                            double attention_s);
 plait_shard shard_of(const plait_problem *problem, const plait_degrees *degrees);
 plait_pass pass_of(const plait_problem *problem, const plait_degrees *degrees,
                    plait_pass_kind kind);
 plait_route route_of_axis(const plait_problem *problem, const plait_degrees *degrees,
                           plait_axis axis);
-double collective_seconds(const plait_problem *problem, const plait_degrees *degrees,
-                          const plait_op *op);
+collective_time collective_time_of(const plait_problem *problem, const plait_degrees *degrees,
+                                   const plait_op *op, double attention_s);
 
 // overlap.c
 void gather_row_fill(const plait_problem *problem, const plait_degrees *degrees,

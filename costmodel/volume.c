@@ -52,7 +52,7 @@ static void add_block(const plait_problem *problem, const plait_degrees *d,
         const plait_op *op = &block->op[i];
         if (op->kind != PLAIT_OP_COLLECTIVE)
             continue;
-        const double s = collective_seconds(problem, d, op);
+        const collective_time time = collective_time_of(problem, d, op, attention_s);
         add_volume(cost, (plait_volume){
                              .what = what_of(op->axis, op->collective),
                              .op = op->collective,
@@ -60,8 +60,8 @@ static void add_block(const plait_problem *problem, const plait_degrees *d,
                              .ranks = plait_group_of(d, op->axis).ranks,
                              .count = times * op->count,
                              .bytes = op->bytes,
-                             .seconds = times * s,
-                             .exposed_s = times * collective_exposed_s(problem, op, s, attention_s),
+                             .seconds = times * time.seconds,
+                             .exposed_s = times * time.exposed_s,
                          });
     }
 }

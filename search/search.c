@@ -69,7 +69,7 @@ static bool worker_begin(const search_run *run, search_worker *worker)
     *worker = (search_worker){.arena = plait_arena_new(), .scratch = plait_arena_new()};
     if (worker->arena && worker->scratch)
         worker->table = plait_table_new(run->problem, worker->arena);
-    return worker->table != NULL;
+    return worker->table && space_cursor_init(&worker->cursor, run->space, worker->arena);
 }
 
 static void found_begin(const search_run *run, search_found *found, plait_arena *arena)
@@ -103,7 +103,7 @@ static void report_progress(const search_run *run, int64_t done, int64_t batches
 plait_status search_batches(const search_run *run, search_explore *explore, search_found *merged,
                             plait_error *err)
 {
-    const int64_t batches = (run->space->rows + SEARCH_BATCH_ROWS - 1) / SEARCH_BATCH_ROWS;
+    const int64_t batches = (run->space->rows + run->batch_rows - 1) / run->batch_rows;
     search_found *found = plait_arena_alloc(run->arena, (size_t)batches + 1, sizeof *found);
     plait_arena **arenas = plait_arena_alloc(run->arena, (size_t)batches + 1, sizeof *arenas);
     bool failed = false;
@@ -204,6 +204,13 @@ static plait_status find_closest(const search_run *run, const plait_strategy *st
     return PLAIT_OK;
 }
 
+static int64_t batch_rows(int64_t rows)
+{
+    const int64_t even = (rows + SEARCH_MOST_TASKS - 1) / SEARCH_MOST_TASKS;
+
+    return even > SEARCH_LEAST_ROWS ? even : SEARCH_LEAST_ROWS;
+}
+
 static plait_status fail_empty(const plan_space *space, plait_error *err)
 {
     char why[256] = "";
@@ -231,6 +238,7 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
         .arena = arena,
         .capacity_bytes = plait_capacity_bytes(problem),
         .floor_w = plait_waiting_power_w(problem),
+        .batch_rows = batch_rows(space.rows),
         .threads = options->threads > 0 ? options->threads : omp_get_max_threads(),
     };
     PLAIT_TRY(strategy->run(&run, &found, err));

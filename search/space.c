@@ -1,10 +1,10 @@
-/* space.c - the plan space: rows, their groups, their points */
+/* space.c - the plan space: rows, pipelines, splits, shards */
 #include "space.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "plait/units.h"
+#include "plan_check.h"
 #include "split.h"
 #include "text.h"
 
@@ -147,178 +147,7 @@ static plait_status list_recompute(const plait_problem *problem,
     return PLAIT_OK;
 }
 
-// ---- rows ----------------------------------------------------------------------------------
-
-/* Rows are counted first, then written: the same walk with and without a place to write. */
-typedef struct row_walk {
-    const plan_space *space;
-    plait_degrees *row;
-    int64_t count;
-} row_walk;
-
-static bool heads_allow(const plait_problem *problem, int tp)
-{
-    for (int k = 0; k < problem->model->kinds; k++) {
-        const plait_layer *layer = &problem->model->kind[k];
-        if ((layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.heads % tp != 0) ||
-            (layer->mixer == PLAIT_MIXER_MLA && layer->mla.heads % tp != 0))
-            return false;
-    }
-    return true;
-}
-
-/* Some pipeline depth must leave a batch that divides. */
-static bool batch_allows(const plan_space *space, const plait_degrees *d)
-{
-    const plait_job *job = &space->problem->job;
-
-    for (int i = 0; i < space->divisors.count; i++) {
-        const int dp = plait_degrees_dp(job->gpus, d->tp, space->divisors.value[i], d->cp);
-        if (dp > 0 && job->gbs % ((int64_t)dp * d->mbs) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void walk_mbs(row_walk *walk, plait_degrees d)
-{
-    const plait_search_options *options = walk->space->options;
-    const int gbs = walk->space->problem->job.gbs;
-
-    for (d.mbs = 1; d.mbs <= gbs; d.mbs++) {
-        if (gbs % d.mbs != 0 || !limits_allow(options, "mbs", d.mbs) ||
-            !batch_allows(walk->space, &d))
-            continue;
-        if (walk->row)
-            walk->row[walk->count] = d;
-        walk->count++;
-    }
-}
-
-static bool etp_allowed(const plan_space *space, int etp, int tp)
-{
-    if (etp != 1 && etp != tp && !(space->problem->runtime->can.etp && tp % etp == 0))
-        return false;
-    return limits_allow(space->options, "etp", etp);
-}
-
-static void walk_experts(row_walk *walk, plait_degrees d)
-{
-    const plan_space *space = walk->space;
-    const plait_problem *problem = space->problem;
-    const plait_capabilities *can = &problem->runtime->can;
-
-    if (!problem_has_experts(problem)) {
-        d.etp = default_etp(problem, d.tp);
-        if (limits_allow(space->options, "ep", 1) && limits_allow(space->options, "etp", d.etp))
-            walk_mbs(walk, d);
-        return;
-    }
-    for (int i = 0; i < space->divisors.count; i++) {
-        d.etp = space->divisors.value[i];
-        if (d.etp > d.tp)
-            break;
-        if (!etp_allowed(space, d.etp, d.tp))
-            continue;
-        for (int j = 0; j < space->divisors.count; j++) {
-            d.ep = space->divisors.value[j];
-            if (d.ep > can->max_ep || (int64_t)d.ep * d.etp > problem->job.gpus)
-                break;
-            if (limits_allow(space->options, "ep", d.ep))
-                walk_mbs(walk, d);
-        }
-    }
-}
-
-static void walk_context(row_walk *walk, plait_degrees d)
-{
-    const plan_space *space = walk->space;
-    const plait_capabilities *can = &space->problem->runtime->can;
-
-    for (int i = 0; i < space->divisors.count; i++) {
-        d.cp = space->divisors.value[i];
-        if (d.cp > can->max_cp || (int64_t)d.cp * d.tp > space->problem->job.gpus)
-            break;
-        if (!limits_allow(space->options, "cp", d.cp) ||
-            space->problem->job.seq % (d.cp > 1 ? 2 * d.cp : 1) != 0)
-            continue;
-        for (int comm = 0; comm < (d.cp > 1 ? PLAIT_CP_COMMS : 1); comm++) {
-            d.cp_comm =
-                (unsigned char)(d.cp > 1 ? comm : (int)space->problem->runtime->defaults.cp_comm);
-            if (d.cp > 1 &&
-                (!(can->cp_comm >> comm & 1u) ||
-                 !limits_allow_text(space->options, "cp_comm", plait_cp_comm_name[comm])))
-                continue;
-            walk_experts(walk, d);
-        }
-    }
-}
-
-static void walk_rows(row_walk *walk)
-{
-    const plan_space *space = walk->space;
-    const plait_capabilities *can = &space->problem->runtime->can;
-    plait_degrees d = plait_degrees_init();
-
-    for (int i = 0; i < space->divisors.count; i++) {
-        d.tp = space->divisors.value[i];
-        if (d.tp > can->max_tp)
-            break;
-        if (!limits_allow(space->options, "tp", d.tp) || !heads_allow(space->problem, d.tp))
-            continue;
-        for (int sp = 1; sp >= 0; sp--) {
-            const bool possible = d.tp == 1 ? sp == 0 : sp == can->sp || can->sp_optional;
-            d.sp = sp != 0;
-            if (possible && limits_allow(space->options, "sp", sp))
-                walk_context(walk, d);
-        }
-    }
-}
-
-plait_status space_make(const plait_problem *problem, const plait_search_options *options,
-                        plait_arena *arena, plan_space *space, plait_error *err)
-{
-    const plait_capabilities *can = &problem->runtime->can;
-    unsigned schedules = 0;
-
-    *space = (plan_space){.problem = problem, .options = options};
-    for (int s = 0; s < PLAIT_SCHEDULES; s++)
-        if (s != PLAIT_INTERLEAVED && plait_schedule_priced((plait_schedule)s))
-            schedules |= can->schedules & 1u << s;
-    space->interleaved =
-        (can->schedules >> PLAIT_INTERLEAVED & 1u) &&
-        limits_allow_text(options, "schedule", plait_schedule_name[PLAIT_INTERLEAVED]);
-    PLAIT_TRY(list_divisors(problem->job.gpus, arena, &space->divisors, err));
-    PLAIT_TRY(list_mask(options, can->zero, "zero", NULL, arena, &space->zero, err));
-    PLAIT_TRY(list_mask(options, can->grad_sync, "grad_sync", plait_grad_sync_name, arena,
-                        &space->grad_sync, err));
-    PLAIT_TRY(list_mask(options, schedules, "schedule", plait_schedule_name, arena,
-                        &space->schedules, err));
-    PLAIT_TRY(
-        list_mask(options, can->orders, "order", plait_order_name, arena, &space->orders, err));
-    PLAIT_TRY(list_recompute(problem, options, arena, &space->recompute, err));
-
-    row_walk walk = {.space = space};
-    walk_rows(&walk);
-    plait_degrees *rows = plait_arena_alloc(arena, (size_t)walk.count + 1, sizeof *rows);
-    if (!rows)
-        return plait_fail_nomem(err);
-    walk = (row_walk){.space = space, .row = rows};
-    walk_rows(&walk);
-    space->rows = walk.count;
-    space->row = rows;
-    return PLAIT_OK;
-}
-
-// ---- groups --------------------------------------------------------------------------------
-
-typedef struct group_walk {
-    const plan_space *space;
-    plait_arena *arena;
-    space_group *groups;
-    int count, room;
-    bool failed;
-} group_walk;
+// ---- splits --------------------------------------------------------------------------------
 
 static int fullest_stage(const plait_model *model, const plait_degrees *d)
 {
@@ -336,123 +165,276 @@ static int fullest_stage(const plait_model *model, const plait_degrees *d)
     return fullest;
 }
 
-static void add_group(group_walk *walk, plait_degrees d)
+static int recompute_choices(const space_recompute *r, int stage_layers)
 {
-    if (plait_plan_check(walk->space->problem, &d, NULL, 0) == PLAIT_INVALID)
-        return;
-    if (walk->count == walk->room) {
-        const int room = walk->room ? 2 * walk->room : 64;
-        space_group *more = plait_arena_alloc(walk->arena, (size_t)room, sizeof *more);
-        if (!more) {
-            walk->failed = true;
-            return;
-        }
-        if (walk->count > 0)
-            memcpy(more, walk->groups, (size_t)walk->count * sizeof *more);
-        walk->groups = more;
-        walk->room = room;
-    }
-    walk->groups[walk->count++] = (space_group){d, fullest_stage(walk->space->problem->model, &d)};
+    const int high = r->high < stage_layers - 1 ? r->high : stage_layers - 1;
+
+    return r->count + (r->full_layers && high >= r->low ? high - r->low + 1 : 0);
 }
 
-/* Both orders are one when stages or replicas are alone. */
-static void walk_orders(group_walk *walk, plait_degrees d)
+/* Splits that deal the same layers as `even` are left out. */
+static bool split_wanted(const plan_space *space, plait_degrees *d)
 {
-    const bool alike = d.pp == 1 || d.dp == 1;
-
-    for (int i = 0; i < walk->space->orders.count; i++) {
-        d.order = (unsigned char)walk->space->orders.value[i];
-        add_group(walk, d);
-        if (alike)
-            break;
-    }
-}
-
-static bool split_named(const plan_space *space, const plait_degrees *d)
-{
+    const plait_model *model = space->problem->model;
+    const bool even = (space->problem->runtime->can.splits >> PLAIT_SPLIT_EVEN & 1u) &&
+                      model->layers % (d->pp * d->vpp) == 0;
     char text[48];
 
+    if (d->split.kind == PLAIT_SPLIT_FIRST_LAST) {
+        const int middle = model->layers / d->pp;
+        if (!split_first_last(model, d->pp, d->vpp, &d->split) ||
+            (even && d->split.first == middle && d->split.last == middle))
+            return false;
+    } else if (even && d->split.kind != PLAIT_SPLIT_EVEN &&
+               (d->pp * d->vpp == 1 || d->split.kind == PLAIT_SPLIT_SPREAD)) {
+        return false;
+    }
     return limits_allow_text(space->options, "split",
-                             plait_degrees_get(d, "split", text, sizeof text));
+                             plait_degrees_get(d, "split", text, sizeof text)) &&
+           plan_stages_legal(space->problem, d);
 }
 
-/* One split a way of counting; those that deal the same layers as `even` are left out. */
-static void walk_splits(group_walk *walk, plait_degrees d)
+static int list_splits_of(const plan_space *space, plait_degrees d, space_split *out)
 {
-    const plan_space *space = walk->space;
-    const plait_model *model = space->problem->model;
-    const bool divides = model->layers % (d.pp * d.vpp) == 0;
     const unsigned can = space->problem->runtime->can.splits;
-    const bool even = can >> PLAIT_SPLIT_EVEN & 1u;
+    int count = 0;
 
-    for (int i = 0; i < PLAIT_SPLITS; i++) {
-        if (!(can >> i & 1u))
+    for (int kind = 0; kind < PLAIT_SPLITS; kind++) {
+        d.split = (plait_split){.kind = (unsigned char)kind};
+        if (!(can >> kind & 1u) || !split_wanted(space, &d))
             continue;
-        d.split = (plait_split){.kind = (unsigned char)i};
-        if (d.pp == 1 && d.vpp == 1 && even && i != PLAIT_SPLIT_EVEN)
-            continue;
-        if (i == PLAIT_SPLIT_SPREAD && divides && even)
-            continue;
-        if (i == PLAIT_SPLIT_FIRST_LAST) {
-            const int middle = model->layers / d.pp;
-            if (!split_first_last(model, d.pp, d.vpp, &d.split) ||
-                (divides && even && d.split.first == middle && d.split.last == middle))
-                continue;
-        }
-        if (split_named(space, &d))
-            walk_orders(walk, d);
+        out[count++] = (space_split){
+            .split = d.split,
+            .vpp = d.vpp,
+            .choices =
+                recompute_choices(&space->recompute, fullest_stage(space->problem->model, &d)),
+        };
     }
+    return count;
 }
 
-static void walk_schedules(group_walk *walk, plait_degrees d)
+static plait_status list_splits(const plan_space *space, int pp, plait_arena *arena,
+                                space_splits *out, plait_error *err)
 {
-    const plan_space *space = walk->space;
     const int layers = space->problem->model->layers;
-    const int max_vpp = space->problem->runtime->can.max_vpp;
+    const int limit = space->problem->runtime->can.max_vpp;
+    const int max_vpp = pp == 1 ? 1 : layers / pp < limit ? layers / pp : limit;
+    plait_degrees d = plait_degrees_init();
+    space_split *list = plait_arena_alloc(arena, (size_t)max_vpp * PLAIT_SPLITS, sizeof *list);
 
-    d.vpp = 1;
-    if (d.pp == 1) {
-        d.schedule = PLAIT_1F1B;
-        if (limits_allow(space->options, "vpp", 1) &&
-            limits_allow_text(space->options, "schedule", plait_schedule_name[PLAIT_1F1B]))
-            walk_splits(walk, d);
-        return;
-    }
-    for (int i = 0; i < space->schedules.count && limits_allow(space->options, "vpp", 1); i++) {
-        d.schedule = (unsigned char)space->schedules.value[i];
-        walk_splits(walk, d);
-    }
-    d.schedule = PLAIT_INTERLEAVED;
-    for (d.vpp = 2; space->interleaved && d.vpp <= max_vpp && d.vpp * d.pp <= layers; d.vpp++)
+    if (!list)
+        return plait_fail_nomem(err);
+    *out = (space_splits){.split = list};
+    d.pp = pp;
+    for (d.vpp = 1; d.vpp <= max_vpp; d.vpp++) {
         if (limits_allow(space->options, "vpp", d.vpp))
-            walk_splits(walk, d);
+            out->count += list_splits_of(space, d, list + out->count);
+        if (d.vpp == 1)
+            out->plain = out->count;
+    }
+    for (int i = 0; i < out->count; i++)
+        *(i < out->plain ? &out->plain_choices : &out->chunked_choices) += list[i].choices;
+    return PLAIT_OK;
 }
 
-int space_groups(const plan_space *space, int64_t row, plait_arena *arena,
-                 const space_group **groups)
+static plait_status list_all_splits(plan_space *space, plait_arena *arena, plait_error *err)
 {
     const plait_problem *problem = space->problem;
-    group_walk walk = {.space = space, .arena = arena};
-    plait_degrees d = space->row[row];
+    space_splits *splits = plait_arena_alloc(arena, (size_t)space->divisors.count, sizeof *splits);
 
+    if (!splits)
+        return plait_fail_nomem(err);
     for (int i = 0; i < space->divisors.count; i++) {
-        d.pp = space->divisors.value[i];
-        if (d.pp > problem->model->layers || d.pp > problem->runtime->can.max_pp)
-            break;
-        d.dp = plait_degrees_dp(problem->job.gpus, d.tp, d.pp, d.cp);
-        if (d.dp == 0 || plait_degrees_microbatches(&d, problem->job.gbs) == 0 ||
-            !limits_allow(space->options, "pp", d.pp) || !limits_allow(space->options, "dp", d.dp))
-            continue;
-        d.shard_group = d.dp * d.cp;
-        d.zero = (unsigned char)problem->runtime->defaults.zero;
-        d.grad_sync = (unsigned char)problem->runtime->defaults.grad_sync;
-        walk_schedules(&walk, d);
+        const int pp = space->divisors.value[i];
+        if (pp <= problem->model->layers && pp <= problem->runtime->can.max_pp &&
+            limits_allow(space->options, "pp", pp))
+            PLAIT_TRY(list_splits(space, pp, arena, &splits[i], err));
     }
-    *groups = walk.groups;
-    return walk.failed ? -1 : walk.count;
+    space->splits = splits;
+    return PLAIT_OK;
 }
 
-// ---- points --------------------------------------------------------------------------------
+// ---- rows ----------------------------------------------------------------------------------
+
+/* Rows are counted first, then written: the same walk with and without a place to write. */
+typedef struct row_walk {
+    const plan_space *space;
+    plait_degrees *row;
+    int64_t count;
+} row_walk;
+
+static void walk_mbs(row_walk *walk, plait_degrees d)
+{
+    const plan_space *space = walk->space;
+
+    if (!plan_layers_legal(space->problem, &d))
+        return;
+    for (int i = 0; i < space->microbatch.count; i++, walk->count++) {
+        d.mbs = space->microbatch.value[i];
+        if (walk->row)
+            walk->row[walk->count] = d;
+    }
+}
+
+static bool etp_allowed(const plan_space *space, int etp, int tp)
+{
+    if (etp != 1 && etp != tp && !(space->problem->runtime->can.etp && tp % etp == 0))
+        return false;
+    return limits_allow(space->options, "etp", etp);
+}
+
+static void walk_experts(row_walk *walk, plait_degrees d)
+{
+    const plan_space *space = walk->space;
+    const plait_problem *problem = space->problem;
+
+    if (!problem_has_experts(problem)) {
+        d.etp = default_etp(problem, d.tp);
+        if (limits_allow(space->options, "ep", 1) && limits_allow(space->options, "etp", d.etp))
+            walk_mbs(walk, d);
+        return;
+    }
+    for (int i = 0; i < space->divisors.count && space->divisors.value[i] <= d.tp; i++) {
+        d.etp = space->divisors.value[i];
+        if (!etp_allowed(space, d.etp, d.tp))
+            continue;
+        for (int j = 0; j < space->divisors.count; j++) {
+            d.ep = space->divisors.value[j];
+            if (d.ep > problem->runtime->can.max_ep || (int64_t)d.ep * d.etp > problem->job.gpus)
+                break;
+            if (limits_allow(space->options, "ep", d.ep))
+                walk_mbs(walk, d);
+        }
+    }
+}
+
+static void walk_context(row_walk *walk, plait_degrees d)
+{
+    const plan_space *space = walk->space;
+    const plait_capabilities *can = &space->problem->runtime->can;
+
+    for (int i = 0; i < space->divisors.count; i++) {
+        d.cp = space->divisors.value[i];
+        if (d.cp > can->max_cp || (int64_t)d.cp * d.tp > space->problem->job.gpus)
+            break;
+        if (!limits_allow(space->options, "cp", d.cp))
+            continue;
+        d.cp_comm = (unsigned char)space->problem->runtime->defaults.cp_comm;
+        if (d.cp == 1) {
+            walk_experts(walk, d);
+            continue;
+        }
+        for (int comm = 0; comm < PLAIT_CP_COMMS; comm++) {
+            d.cp_comm = (unsigned char)comm;
+            if ((can->cp_comm >> comm & 1u) &&
+                limits_allow_text(space->options, "cp_comm", plait_cp_comm_name[comm]))
+                walk_experts(walk, d);
+        }
+    }
+}
+
+static void walk_rows(row_walk *walk)
+{
+    const plan_space *space = walk->space;
+    const plait_capabilities *can = &space->problem->runtime->can;
+    plait_degrees d = plait_degrees_init();
+
+    for (int i = 0; i < space->divisors.count; i++) {
+        d.tp = space->divisors.value[i];
+        if (d.tp > can->max_tp)
+            break;
+        if (!limits_allow(space->options, "tp", d.tp))
+            continue;
+        for (int sp = 1; sp >= 0; sp--) {
+            const bool possible = d.tp == 1 ? sp == 0 : sp == can->sp || can->sp_optional;
+            d.sp = sp != 0;
+            if (possible && limits_allow(space->options, "sp", sp))
+                walk_context(walk, d);
+        }
+    }
+}
+
+static plait_status list_rows(plan_space *space, plait_arena *arena, plait_error *err)
+{
+    row_walk walk = {.space = space};
+
+    walk_rows(&walk);
+    plait_degrees *rows = plait_arena_alloc(arena, (size_t)walk.count + 1, sizeof *rows);
+    if (!rows)
+        return plait_fail_nomem(err);
+    walk = (row_walk){.space = space, .row = rows};
+    walk_rows(&walk);
+    space->rows = walk.count;
+    space->row = rows;
+    return PLAIT_OK;
+}
+
+/* The divisors that the limits of a key allow. */
+static plait_status list_allowed(const plait_search_options *options, int of, const char *key,
+                                 plait_arena *arena, space_list *out, plait_error *err)
+{
+    space_list all;
+    int count = 0;
+
+    PLAIT_TRY(list_divisors(of, arena, &all, err));
+    int *value = plait_arena_alloc(arena, (size_t)all.count, sizeof *value);
+    if (!value)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < all.count; i++)
+        if (limits_allow(options, key, all.value[i]))
+            value[count++] = all.value[i];
+    *out = (space_list){count, value};
+    return PLAIT_OK;
+}
+
+plait_status space_make(const plait_problem *problem, const plait_search_options *options,
+                        plait_arena *arena, plan_space *space, plait_error *err)
+{
+    const plait_capabilities *can = &problem->runtime->can;
+    unsigned schedules = 0;
+
+    *space = (plan_space){.problem = problem, .options = options};
+    for (int s = 0; s < PLAIT_SCHEDULES; s++)
+        if (plait_schedule_priced((plait_schedule)s))
+            schedules |= can->schedules & 1u << s;
+    PLAIT_TRY(list_divisors(problem->job.gpus, arena, &space->divisors, err));
+    PLAIT_TRY(list_allowed(options, problem->job.gbs, "mbs", arena, &space->microbatch, err));
+    PLAIT_TRY(list_mask(options, can->zero, "zero", NULL, arena, &space->zero, err));
+    PLAIT_TRY(list_mask(options, can->grad_sync, "grad_sync", plait_grad_sync_name, arena,
+                        &space->grad_sync, err));
+    PLAIT_TRY(list_mask(options, schedules, "schedule", plait_schedule_name, arena,
+                        &space->schedules, err));
+    PLAIT_TRY(
+        list_mask(options, can->orders, "order", plait_order_name, arena, &space->orders, err));
+    PLAIT_TRY(list_recompute(problem, options, arena, &space->recompute, err));
+    PLAIT_TRY(list_all_splits(space, arena, err));
+    return list_rows(space, arena, err);
+}
+
+// ---- pipelines -----------------------------------------------------------------------------
+
+/* The shards of one pp, for all rows that differ in mbs only. */
+struct cursor_slot {
+    bool known;
+    plait_degrees key;
+    int shards, room;
+    space_shard *shard;
+};
+
+bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_arena *arena)
+{
+    const size_t slots = (size_t)space->divisors.count;
+
+    *cursor = (space_cursor){.space = space, .arena = arena};
+    cursor->slot = plait_arena_alloc(arena, slots, sizeof *cursor->slot);
+    return cursor->slot != NULL;
+}
+
+static bool same_ranks(const plait_degrees *a, const plait_degrees *b)
+{
+    return a->tp == b->tp && a->cp == b->cp && a->ep == b->ep && a->etp == b->etp &&
+           a->sp == b->sp && a->cp_comm == b->cp_comm;
+}
 
 /* Without replicas all ZeRO stages are one. */
 static bool zero_matters(const plan_space *space, const plait_degrees *d, int i)
@@ -460,47 +442,99 @@ static bool zero_matters(const plan_space *space, const plait_degrees *d, int i)
     return d->dp * d->cp > 1 || problem_has_experts(space->problem) || i == 0;
 }
 
-int space_shards(const plan_space *space, const space_group *group, plait_arena *arena,
-                 const plait_degrees **shards)
+static void add_shards_of(const plan_space *space, plait_degrees d, struct cursor_slot *slot)
 {
-    const plait_degrees *base = &group->degrees;
-    const int replicas = base->dp * base->cp;
-    const size_t room =
-        (size_t)(space->zero.count * space->divisors.count * space->grad_sync.count) + 1;
-    plait_degrees *list = plait_arena_alloc(arena, room, sizeof *list);
-    int count = 0;
+    const int replicas = d.dp * d.cp;
 
-    if (!list)
-        return -1;
-    for (int z = 0; z < space->zero.count; z++) {
-        plait_degrees d = *base;
-        d.zero = (unsigned char)space->zero.value[z];
-        if (!zero_matters(space, base, z))
+    for (int i = 0; i < space->divisors.count && space->divisors.value[i] <= replicas; i++) {
+        d.shard_group = space->divisors.value[i];
+        if (replicas % d.shard_group != 0 || (d.shard_group == 1 && replicas > 1) ||
+            !limits_allow(space->options, "shard_group", d.shard_group) ||
+            !plan_ranks_legal(space->problem, &d))
             continue;
-        for (int i = 0; i < space->divisors.count; i++) {
-            d.shard_group = space->divisors.value[i];
-            if (d.shard_group > replicas)
-                break;
-            if (replicas % d.shard_group != 0 || (d.shard_group == 1 && replicas > 1) ||
-                !limits_allow(space->options, "shard_group", d.shard_group) ||
-                plait_plan_check(space->problem, &d, NULL, 0) == PLAIT_INVALID)
-                continue;
-            for (int g = 0; g < space->grad_sync.count; g++) {
-                d.grad_sync = (unsigned char)space->grad_sync.value[g];
-                list[count++] = d;
-            }
-        }
+        for (int g = 0; g < space->grad_sync.count; g++)
+            slot->shard[slot->shards++] = (space_shard){
+                .shard_group = d.shard_group,
+                .zero = d.zero,
+                .grad_sync = (unsigned char)space->grad_sync.value[g],
+            };
     }
-    *shards = list;
-    return count;
 }
 
-int space_recompute_choices(const plan_space *space, const space_group *group)
+static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct cursor_slot *slot)
 {
-    const space_recompute *r = &space->recompute;
-    const int high = r->high < group->stage_layers - 1 ? r->high : group->stage_layers - 1;
+    const plan_space *space = cursor->space;
+    const plait_degrees *d = &p->degrees;
+    plait_degrees probe = *d;
 
-    return r->count + (r->full_layers && high >= r->low ? high - r->low + 1 : 0);
+    if (slot->known && same_ranks(&slot->key, d))
+        return true;
+    if (!slot->shard) {
+        slot->room = space->zero.count * space->divisors.count * space->grad_sync.count + 1;
+        slot->shard = plait_arena_alloc(cursor->arena, (size_t)slot->room, sizeof *slot->shard);
+        if (!slot->shard) {
+            cursor->failed = true;
+            return false;
+        }
+    }
+    probe.schedule = p->kind[0].schedule;
+    probe.vpp = probe.schedule == PLAIT_INTERLEAVED ? 2 : 1;
+    probe.order = p->kind[0].order;
+    slot->known = true;
+    slot->key = *d;
+    slot->shards = 0;
+    for (int z = 0; z < space->zero.count; z++) {
+        probe.zero = (unsigned char)space->zero.value[z];
+        if (zero_matters(space, d, z))
+            add_shards_of(space, probe, slot);
+    }
+    return true;
+}
+
+/* The schedules that this many microbatches allow, in each order that differs. */
+static void list_kinds(const plan_space *space, space_pipeline *p)
+{
+    const bool alike = p->degrees.pp == 1 || p->degrees.dp == 1;
+
+    for (int s = 0; s < space->schedules.count; s++) {
+        for (int o = 0; o < (alike && space->orders.count > 1 ? 1 : space->orders.count); o++) {
+            plait_degrees d = p->degrees;
+            d.schedule = (unsigned char)space->schedules.value[s];
+            d.order = (unsigned char)space->orders.value[o];
+            d.vpp = d.schedule == PLAIT_INTERLEAVED ? 2 : 1;
+            if (!plan_ranks_legal(space->problem, &d))
+                continue;
+            p->kind[p->kinds].schedule = d.schedule;
+            p->kind[p->kinds++].order = d.order;
+            p->points += d.vpp > 1 ? p->splits->chunked_choices : p->splits->plain_choices;
+        }
+    }
+}
+
+bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
+{
+    const plan_space *space = cursor->space;
+    const plait_problem *problem = space->problem;
+    plait_degrees d = space->row[row];
+
+    d.pp = space->divisors.value[i];
+    d.dp = plait_degrees_dp(problem->job.gpus, d.tp, d.pp, d.cp);
+    if (space->splits[i].count == 0 || d.dp == 0 ||
+        plait_degrees_microbatches(&d, problem->job.gbs) == 0 ||
+        !limits_allow(space->options, "dp", d.dp))
+        return false;
+    d.shard_group = d.dp * d.cp;
+    d.zero = (unsigned char)problem->runtime->defaults.zero;
+    d.grad_sync = (unsigned char)problem->runtime->defaults.grad_sync;
+    d.split = space->splits[i].split[0].split;
+    *out = (space_pipeline){.degrees = d, .splits = &space->splits[i]};
+    list_kinds(space, out);
+    if (out->kinds == 0 || !fill_slot(cursor, out, &cursor->slot[i]))
+        return false;
+    out->shards = cursor->slot[i].shards;
+    out->shard = cursor->slot[i].shard;
+    out->points *= out->shards;
+    return out->points > 0;
 }
 
 plait_recompute space_recompute_choice(const plan_space *space, int choice)

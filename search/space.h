@@ -1,11 +1,13 @@
 /*
  * space.h - the plan space: index -> degrees, in a fixed order
  *
- *     row     tp cp cp_comm sp ep etp mbs            what one layer costs
- *     group   pp vpp schedule split order            how layers become stages
- *     point   zero shard_group grad_sync recompute   what is sharded, synchronised, rebuilt
+ *     row        tp sp cp cp_comm etp ep mbs        what one layer costs
+ *     pipeline   pp (and so dp, microbatches)       which ranks share what
+ *     group      schedule order vpp split           how layers become stages
+ *     point      zero shard_group grad_sync, then recompute
  *
- * Points are numbered row by row, in each row group by group, in each group point by point.
+ * Points are numbered in this order. What depends on fewer keys is listed once: splits by
+ * (pp, vpp), shards by everything but mbs. So counting the points of a pipeline costs no walk.
  */
 #ifndef SEARCH_SPACE_H
 #define SEARCH_SPACE_H
@@ -21,50 +23,79 @@ typedef struct space_list {
 typedef struct space_recompute {
     int count;
     const plait_recompute *value; /* without full:N */
-    bool full_layers;             /* full:N is a choice too */
-    int low, high;                /* allowed N */
+    bool full_layers;             /* full:N is a choice too ... */
+    int low, high;                /* ... for these N below a stage's layers */
 } space_recompute;
+
+/** One way to deal layers to pp x vpp chunks. */
+typedef struct space_split {
+    plait_split split;
+    int vpp;
+    int choices; /* of recompute: full:N depends on the fullest stage */
+} space_split;
+
+/** All ways for one pp: those of vpp = 1 first. */
+typedef struct space_splits {
+    int plain, count;
+    const space_split *split;
+    int64_t plain_choices, chunked_choices; /* summed over the splits */
+} space_splits;
 
 typedef struct plan_space {
     const plait_problem *problem;
     const plait_search_options *options;
-    space_list divisors; /* of the number of GPUs */
+    space_list divisors;   /* of the number of GPUs */
+    space_list microbatch; /* divisors of the batch that the limits allow */
     space_list zero;
     space_list grad_sync;
-    space_list schedules; /* beside interleaved */
+    space_list schedules; /* those that have a price */
     space_list orders;
-    bool interleaved;
     space_recompute recompute;
+    const space_splits *splits; /* [divisors.count], by the index of pp */
     int64_t rows;
-    const plait_degrees *row; /* [rows]; keys of groups and points at their first value */
+    const plait_degrees *row; /* [rows]; other keys at their first value */
 } plan_space;
 
-/** The choices of a group that are still open. */
-typedef struct space_group {
+/** How one group shards its state and synchronises its gradients. */
+typedef struct space_shard {
+    int shard_group;
+    unsigned char zero;
+    unsigned char grad_sync;
+} space_shard;
+
+/** One pp of a row. */
+typedef struct space_pipeline {
     plait_degrees degrees;
-    int stage_layers; /* of the fullest stage: full:N has N below it */
-} space_group;
+    const space_splits *splits;
+    int shards;
+    const space_shard *shard;
+    int kinds; /* legal (schedule, order) pairs */
+    struct {
+        unsigned char schedule, order;
+    } kind[2 * PLAIT_SCHEDULES];
+    int64_t points;
+} space_pipeline;
+
+/** What a walk over rows remembers: the shards of each pp, shared by neighbouring rows. */
+typedef struct space_cursor {
+    const plan_space *space;
+    plait_arena *arena;
+    struct cursor_slot *slot; /* [divisors.count] */
+    bool failed;              /* out of memory */
+} space_cursor;
 
 /** Lists all rows. The space lives in `arena`. */
 PLAIT_MUST_CHECK plait_status space_make(const plait_problem *problem,
                                          const plait_search_options *options, plait_arena *arena,
                                          plan_space *space, plait_error *err);
 
-/**
- * Lists the legal groups of a row.
- *
- * @param groups  receives them in `arena`
- * @return        their number; -1 when out of memory
- */
-int space_groups(const plan_space *space, int64_t row, plait_arena *arena,
-                 const space_group **groups);
+/** Starts a walk; false when out of memory. */
+bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_arena *arena);
 
-/** The shards (zero, shard_group, grad_sync) of a group, legal ones only; -1 out of memory. */
-int space_shards(const plan_space *space, const space_group *group, plait_arena *arena,
-                 const plait_degrees **shards);
+/** The pipeline of a row at the i-th divisor as pp; false when there is none. */
+bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
 
-/** Number of recompute choices of a group, and the i-th. */
-int space_recompute_choices(const plan_space *space, const space_group *group);
+/** The k-th recompute choice. */
 plait_recompute space_recompute_choice(const plan_space *space, int choice);
 
 /** Is a value of a key within the limits? */

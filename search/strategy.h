@@ -5,8 +5,8 @@
 #include "frontier.h"
 #include "space.h"
 
-/** Rows that one task explores in order. Tasks do not see each other's finds. */
-enum { SEARCH_BATCH_ROWS = 8 };
+/** A task explores neighbouring rows in order. Tasks do not see each other's finds. */
+enum { SEARCH_LEAST_ROWS = 8, SEARCH_MOST_TASKS = 1024 };
 
 /** What one task found. */
 typedef struct search_found {
@@ -29,13 +29,15 @@ typedef struct search_run {
     const plan_front *front; /* of the coarse pass: may be NULL */
     bool coarse;             /* this is the coarse pass */
     int threads;
+    int64_t batch_rows; /* of one task: follows from the space alone */
 } search_run;
 
 /** One thread's tools, kept from task to task. */
 typedef struct search_worker {
     plait_arena *arena;   /* the table's */
-    plait_arena *scratch; /* rewound after each row */
+    plait_arena *scratch; /* rewound after each full price */
     plait_table *table;
+    space_cursor cursor;
 } search_worker;
 
 typedef void search_explore(const search_run *run, search_worker *worker, int64_t batch,

@@ -2,7 +2,7 @@
  * strategy_exhaustive.c - every point of the space, with bounds
  *
  * Guarantee: the ranking and the front are those of pricing every point. A group of points G is
- * skipped when its lower bounds (t, b) of time and memory satisfy
+ * skipped when lower bounds (t, b) of its time and memory satisfy
  *
  *     no room:   b > capacity, or                                                  (S.1)
  *     outranked: objective(t, b) > the k-th best known plan's, and                 (S.2)
@@ -10,8 +10,9 @@
  *
  * Known plans are those of a coarse pass over a small part of the space, and those that the same
  * task has found so far; a task never looks at another's finds, so what is pruned does not depend
- * on threads. Complexity: one row a set of layer degrees, one bound a group, one price a point
- * that is left.
+ * on threads. Bounds are asked for whole rows (memory only), pipelines and groups in turn.
+ * Complexity: one row of prices a set of layer degrees, one bound a pipeline and a group, one price
+ * a point that is left.
  */
 #include <math.h>
 
@@ -63,21 +64,22 @@ static void consider(const search_run *run, search_worker *worker, search_found 
 }
 
 /* The coarse pass looks at the plain choices: full:N at no N. */
-static int choices_of(const search_run *run, const space_group *group)
+static int choices_of(const search_run *run, const space_split *split)
 {
-    const int all = space_recompute_choices(run->space, group);
     const int plain = run->space->recompute.count;
 
-    return run->coarse && plain > 0 && plain < all ? plain : all;
+    return run->coarse && plain > 0 && plain < split->choices ? plain : split->choices;
 }
 
-static void price_group(const search_run *run, search_worker *worker, const plait_degrees *shards,
-                        int shard_count, int choices, int64_t first, search_found *found)
+static void price_group(const search_run *run, search_worker *worker, const space_pipeline *p,
+                        plait_degrees degrees, int choices, int64_t first, search_found *found)
 {
     int64_t index = first;
 
-    for (int s = 0; s < shard_count; s++) {
-        plait_degrees degrees = shards[s];
+    for (int s = 0; s < p->shards; s++) {
+        degrees.zero = p->shard[s].zero;
+        degrees.shard_group = p->shard[s].shard_group;
+        degrees.grad_sync = p->shard[s].grad_sync;
         for (int c = 0; c < choices; c++) {
             degrees.recompute = space_recompute_choice(run->space, c);
             consider(run, worker, found, &degrees, plait_degrees_cost(worker->table, &degrees),
@@ -86,24 +88,39 @@ static void price_group(const search_run *run, search_worker *worker, const plai
     }
 }
 
-static void explore_group(const search_run *run, search_worker *worker, const space_group *group,
-                          int64_t batch, search_found *found)
+/* All groups of one schedule and order; returns the number of points they hold. */
+static int64_t explore_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
+                            int kind, int64_t first, search_found *found)
 {
-    const plait_arena_mark mark = plait_arena_save(worker->scratch);
-    const plait_degrees *shards;
-    const int shard_count = space_shards(run->space, group, worker->scratch, &shards);
-    const int choices = choices_of(run, group);
+    const bool chunked = p->kind[kind].schedule == PLAIT_INTERLEAVED;
+    const int end = chunked ? p->splits->count : p->splits->plain;
+    plait_degrees degrees = p->degrees;
+    int64_t points = 0;
 
-    if (shard_count < 0) {
-        found->failed = true;
-        return;
+    degrees.schedule = p->kind[kind].schedule;
+    degrees.order = p->kind[kind].order;
+    for (int i = chunked ? p->splits->plain : 0; i < end; i++) {
+        const space_split *split = &p->splits->split[i];
+        degrees.vpp = split->vpp;
+        degrees.split = split->split;
+        if (!can_skip(run, found, plait_degrees_bound(worker->table, &degrees)))
+            price_group(run, worker, p, degrees, choices_of(run, split), first + points, found);
+        points += (int64_t)p->shards * split->choices;
     }
+    return points;
+}
+
+static void explore_pipeline(const search_run *run, search_worker *worker, const space_pipeline *p,
+                             int64_t batch, search_found *found)
+{
     // Points of a task are numbered behind all of the tasks before it.
-    const int64_t first = (batch << 40) + found->points;
-    found->points += (int64_t)shard_count * choices;
-    if (!can_skip(run, found, plait_degrees_bound(worker->table, &group->degrees)))
-        price_group(run, worker, shards, shard_count, choices, first, found);
-    plait_arena_rewind(worker->scratch, mark);
+    int64_t first = (batch << 40) + found->points;
+
+    found->points += p->points;
+    if (can_skip(run, found, plait_pipeline_bound(worker->table, &p->degrees)))
+        return;
+    for (int kind = 0; kind < p->kinds; kind++)
+        first += explore_kind(run, worker, p, kind, first, found);
 }
 
 // ---- rows ----------------------------------------------------------------------------------
@@ -114,25 +131,38 @@ static bool row_wanted(const search_run *run, const plait_degrees *row)
     return !run->coarse || (row->cp == 1 && row->mbs <= 4);
 }
 
+/* Rows whose leanest plan cannot fit are only counted. */
+static bool row_hopeless(const search_run *run, const plait_degrees *row)
+{
+    return run->options->prune && plait_layers_floor_bytes(run->problem, row) > run->capacity_bytes;
+}
+
+static void explore_row(const search_run *run, search_worker *worker, int64_t row, int64_t batch,
+                        search_found *found)
+{
+    const bool hopeless = row_hopeless(run, &run->space->row[row]);
+    space_pipeline pipeline;
+
+    for (int i = 0; i < run->space->divisors.count; i++) {
+        if (!space_pipeline_at(&worker->cursor, row, i, &pipeline))
+            continue;
+        if (hopeless)
+            found->points += pipeline.points;
+        else
+            explore_pipeline(run, worker, &pipeline, batch, found);
+    }
+}
+
 static void explore(const search_run *run, search_worker *worker, int64_t batch,
                     search_found *found)
 {
-    const int64_t first = batch * SEARCH_BATCH_ROWS;
-    const int64_t end =
-        first + SEARCH_BATCH_ROWS < run->space->rows ? first + SEARCH_BATCH_ROWS : run->space->rows;
+    const int64_t first = batch * run->batch_rows;
+    const int64_t last = first + run->batch_rows;
 
-    for (int64_t r = first; r < end && !found->failed; r++) {
-        const plait_arena_mark mark = plait_arena_save(worker->scratch);
-        const space_group *groups;
-        if (!row_wanted(run, &run->space->row[r]))
-            continue;
-        const int count = space_groups(run->space, r, worker->scratch, &groups);
-        if (count < 0)
-            found->failed = true;
-        for (int g = 0; g < count && !found->failed; g++)
-            explore_group(run, worker, &groups[g], batch, found);
-        plait_arena_rewind(worker->scratch, mark);
-    }
+    for (int64_t r = first; r < last && r < run->space->rows; r++)
+        if (row_wanted(run, &run->space->row[r]))
+            explore_row(run, worker, r, batch, found);
+    found->failed = found->failed || worker->cursor.failed;
 }
 
 // ---- the run -------------------------------------------------------------------------------

@@ -159,9 +159,9 @@ typedef struct plait_level {
     const char *name;
     plait_level_kind kind;
     int gpus;                /* that one instance joins; INT_MAX: all */
-    plait_link link;         /* one GPU's share into this level; latency of one hop */
+    plait_link link;         /* one GPU's share; latency beyond NCCL's own constants */
     double efficiency;       /* of the wire rate that large messages reach */
-    double ramp_bytes;       /* message size per unit joined at which half the rate is reached */
+    double ramp_bytes;       /* of one GPU's message, a hop, that leave the link idle */
     double oversubscription; /* >= 1: the rate is divided by it when all send */
     int torus[3];            /* PLAIT_LEVEL_TORUS: nodes along x, y, z (1 where absent) */
 } plait_level;

@@ -142,6 +142,19 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *degrees)
  */
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *degrees);
 
+/**
+ * Lower bounds over all completions of fewer keys: tp cp ep etp sp cp_comm mbs pp dp. (C.81)
+ *
+ * As if layers were dealt perfectly evenly, with no bubble and one microbatch in flight.
+ */
+plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degrees);
+
+/**
+ * Memory that no plan with these tp cp ep etp sp cp_comm mbs can undercut: the logits, or one layer
+ * kept whole, whichever is larger. Proportional to mbs. (C.82)
+ */
+double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *degrees);
+
 /** Device memory that plans may use, in bytes. */
 double plait_capacity_bytes(const plait_problem *problem);
 

@@ -11,17 +11,18 @@
 
 /*
  * The network of a synthetic cluster is InfiniBand without oversubscription: 0.95 of the wire (46
- * to 49 of 50 GB/s an NDR port, nccl-tests #267 and #290), 15 us a hop (NCCL's Simple protocol on
- * the network and the NIC), and a ramp of 13.6 MB for each node (SimAI's ratio tables). Inside the
- * scale-up domain the share of the wire is what its rings reach; ramp from the same tables.
+ * to 49 of 50 GB/s an NDR port, nccl-tests #267 and #290), 3.7 us a hop on top of NCCL's constants
+ * (InfiniBand across leaves, arXiv 2505.09343), and a ramp of 13.6 MB for each node of 8, 1.7 MB a
+ * GPU (SimAI's ratio tables). Inside the scale-up domain the share of the wire is what its rings
+ * reach; ramp from the same tables.
  */
 static const plait_level network = {
     .name = "network",
     .kind = PLAIT_LEVEL_SWITCH,
     .gpus = INT_MAX,
-    .link = {.latency_s = 15.0 * PLAIT_US},
+    .link = {.latency_s = 3.7 * PLAIT_US},
     .efficiency = 0.95,
-    .ramp_bytes = 13.6 * PLAIT_MB,
+    .ramp_bytes = 1.7 * PLAIT_MB,
     .oversubscription = 1.0,
 };
 
@@ -29,7 +30,7 @@ static const plait_level network = {
 static const plait_level scale_up = {
     .name = "scale-up",
     .link = {.latency_s = 3.4 * PLAIT_US},
-    .ramp_bytes = 13.9 * PLAIT_MB,
+    .ramp_bytes = 1.74 * PLAIT_MB,
     .oversubscription = 1.0,
 };
 

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "plan_check.h"
 #include "rules.h"
 
 /* Where the reason goes; no text is made when nobody asks. */
@@ -282,6 +283,36 @@ static bool rules_hold(const plait_problem *p, const plait_degrees *d, const pla
            because(why, "%s (%s, rule %s)", broken->says, p->runtime->name, broken->number);
 }
 
+// ---- the three steps -----------------------------------------------------------------------
+
+static bool layers_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return job_runs(p, why) && layers_divide(p, d, why) && sequence_divides(p, d, why);
+}
+
+static bool ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return world_divides(p, d, why) && experts_divide(p, d, why) && shards_divide(d, why) &&
+           schedule_suits(p, d, why) && expressible(p, d, why) && rules_hold(p, d, why);
+}
+
+static const plan_reason nobody_asks = {NULL, 0};
+
+bool plan_layers_legal(const plait_problem *p, const plait_degrees *d)
+{
+    return layers_legal(p, d, &nobody_asks);
+}
+
+bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d)
+{
+    return ranks_legal(p, d, &nobody_asks);
+}
+
+bool plan_stages_legal(const plait_problem *p, const plait_degrees *d)
+{
+    return stages_fill(p, d, &nobody_asks);
+}
+
 plait_verdict plait_plan_check(const plait_problem *p, const plait_degrees *d, char *why,
                                size_t size)
 {
@@ -289,11 +320,7 @@ plait_verdict plait_plan_check(const plait_problem *p, const plait_degrees *d, c
 
     if (size > 0 && why)
         why[0] = '\0';
-    return job_runs(p, &reason) && world_divides(p, d, &reason) && layers_divide(p, d, &reason) &&
-                   sequence_divides(p, d, &reason) && experts_divide(p, d, &reason) &&
-                   shards_divide(d, &reason) && schedule_suits(p, d, &reason) &&
-                   expressible(p, d, &reason) && rules_hold(p, d, &reason) &&
-                   stages_fill(p, d, &reason)
+    return layers_legal(p, d, &reason) && ranks_legal(p, d, &reason) && stages_fill(p, d, &reason)
                ? PLAIT_FITS
                : PLAIT_INVALID;
 }
