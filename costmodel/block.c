@@ -50,7 +50,7 @@ void block_keep(block_draft *draft, plait_tensor tensor, double elements)
     draft->out->saved[tensor] += elements;
 }
 
-// ---- products ------------------------------------------------------------------------------
+// ---- products (C.10) -----------------------------------------------------------------------
 
 static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_kind layout)
 {
@@ -92,7 +92,7 @@ void block_linear_add(block_draft *draft, block_linear linear)
         add_gemm(draft, &linear, PLAIT_BACKWARD_WEIGHT);
 }
 
-// ---- passes over memory --------------------------------------------------------------------
+// ---- passes over memory (C.11) -------------------------------------------------------------
 
 void block_memory_add(block_draft *draft, plait_part part, double elements, block_traffic traffic)
 {
@@ -148,7 +148,7 @@ void block_residual_add(block_draft *draft)
         block_keep(draft, PLAIT_TENSOR_dropout, elements);
 }
 
-// ---- collectives ---------------------------------------------------------------------------
+// ---- collectives (C.12) --------------------------------------------------------------------
 
 void block_collective_add(block_draft *draft, plait_op collective)
 {

@@ -1,12 +1,11 @@
 /* block_attention.c - multi-head, grouped-query and latent attention */
-#include <math.h>
-
 #include "block_build.h"
+#include "numbers.h"
 
 double block_mean_keys(double context, double window, double chunk, bool causal)
 {
     const double reach =
-        fmin(context, fmin(window > 0.0 ? window : context, chunk > 0.0 ? chunk : context));
+        smaller(context, smaller(window > 0.0 ? window : context, chunk > 0.0 ? chunk : context));
 
     if (!causal)
         return reach;
@@ -16,7 +15,7 @@ double block_mean_keys(double context, double window, double chunk, bool causal)
     return (reach * (reach + 1.0) / 2.0 + (context - reach) * reach) / context;
 }
 
-// ---- context parallelism -------------------------------------------------------------------
+// ---- context parallelism (C.16) ------------------------------------------------------------
 
 static void add_cp(block_draft *draft, plait_collective_op op, plait_overlap_class overlap,
                    double bytes, double count)
@@ -83,7 +82,7 @@ static void exchange(block_draft *draft, const block_core *core)
 
 // ---- kernels -------------------------------------------------------------------------------
 
-/* One kernel; the scores never reach memory. */
+/* One kernel; the scores never reach memory. (C.14) */
 static void draw_fused(block_draft *draft, const block_core *core)
 {
     const plait_shard *shard = draft->shard;
@@ -102,7 +101,7 @@ static void draw_fused(block_draft *draft, const block_core *core)
         .flops = (backward ? 2.5 : 1.0) * per_key * core->keys,
         .model_flops =
             (backward ? 2.0 : 1.0) * per_key *
-            fmin(core->causal ? 2.0 * core->keys : core->keys, draft->pass.context_tokens),
+            smaller(core->causal ? 2.0 * core->keys : core->keys, draft->pass.context_tokens),
         .bytes = 2.0 * (draft->tokens * core->heads * width +
                         draft->tokens * core->kv_heads * width * (ring ? 1.0 : shard->cp)),
         .sequences = draft->pass.sequences,
@@ -139,7 +138,7 @@ static void add_batched(block_draft *draft, double batch, double m, double n, do
 
 /*
  * Two batched products and passes over the scores between them. A fused scale-mask-softmax reads
- * and writes each score once; PyTorch's own makes scale, mask, cast, softmax and cast of it.
+ * and writes each score once; PyTorch's own makes scale, mask, cast, softmax and cast of it. (C.15)
  */
 static void draw_unfused(block_draft *draft, const block_core *core)
 {
@@ -175,7 +174,7 @@ void block_core_add(block_draft *draft, block_core core)
     block_keep(draft, PLAIT_TENSOR_core_out, draft->tokens * core.heads * core.v_dim);
 }
 
-// ---- grouped-query attention ---------------------------------------------------------------
+// ---- grouped-query attention (C.17) --------------------------------------------------------
 
 static block_traffic rotary_traffic(const block_draft *draft)
 {
@@ -228,7 +227,7 @@ void block_attention(block_draft *draft)
                                            .bias = a->out_bias});
 }
 
-// ---- multi-head latent attention -----------------------------------------------------------
+// ---- multi-head latent attention (C.18) ----------------------------------------------------
 
 /* The down-projections run whole on every rank; heads start at the up-projections. */
 static void draw_query(block_draft *draft, const plait_mla *a, double heads)
@@ -307,7 +306,7 @@ void block_mla(block_draft *draft)
     draw_key_value(draft, a, heads);
     if (a->index_topk > 0) {
         draw_indexer(draft, a);
-        keys = fmin(keys, a->index_topk);
+        keys = smaller(keys, a->index_topk);
     }
     block_memory_add(draft, PLAIT_PART_rotary, draft->tokens * 2.0 * heads * qk_dim,
                      rotary_traffic(draft));

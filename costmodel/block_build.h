@@ -55,7 +55,7 @@ void block_residual_add(block_draft *draft);
 bool block_is_forward(const block_draft *draft);
 bool block_is_backward_input(const block_draft *draft);
 
-/** Mean number of keys a query attends to. */
+/** Mean number of keys a query attends to. (C.13) */
 double block_mean_keys(double context, double window, double chunk, bool causal);
 
 /** The core attention, by kernel, with its context-parallel exchange. */

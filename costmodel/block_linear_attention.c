@@ -1,7 +1,7 @@
 /* block_linear_attention.c - gated delta net and Mamba: attention linear in the sequence */
 #include "block_build.h"
 
-/* Chunk of the chunkwise delta rule (Yang et al., arXiv 2412.06464). */
+/* Chunk of the chunkwise delta rule (Yang et al., arXiv 2412.06464). (C.21) */
 static const double delta_chunk = 64.0;
 
 static void exchange_states(block_draft *draft, double width)
@@ -48,7 +48,7 @@ void block_delta_net(block_draft *draft)
         (block_linear){.part = PLAIT_PART_attn_out, .rows = tokens, .n = hidden, .k = value_width});
 }
 
-/* Gu and Dao, arXiv 2312.00752: nine FLOPs a channel and state in the selective scan. */
+/* Gu and Dao, arXiv 2312.00752: nine FLOPs a channel and state in the selective scan. (C.22) */
 void block_mamba(block_draft *draft)
 {
     const plait_mamba *s = &draft->layer->mamba;

@@ -1,4 +1,4 @@
-/* block_mlp.c - dense feed-forward, gated or plain; also the shared experts */
+/* block_mlp.c - dense feed-forward, gated or plain; also the shared experts (C.19) */
 #include "block_build.h"
 
 /* GELU reads and writes once; a gated activation reads gate and up. */

@@ -1,5 +1,5 @@
 /*
- * block_moe.c - mixture of experts: route, dispatch, expert products, combine
+ * block_moe.c - mixture of experts: route, dispatch, expert products, combine (C.20)
  *
  *     tokens of a rank (divided by tp under sp)
  *       -> router -> permute -> all-to-all over ep -> [all-gather over etp]

@@ -3,7 +3,7 @@
 
 #include "block_build.h"
 
-/* Vocabulary-parallel lookup: each rank adds its rows, so the sum is reduced over tp. */
+/* Vocabulary-parallel lookup: each rank adds its rows, so the sum is reduced over tp. (C.23) */
 void plait_block_embedding(const plait_model *model, const plait_shard *shard, plait_pass pass,
                            plait_block *out)
 {

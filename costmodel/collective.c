@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "numbers.h"
+
 static const double posting_s = 1e-6; /* CPU posting a network transfer (NCCL, Intel hosts) */
 
 /* NCCL's cap on the low-latency protocol between nodes, at two nodes and beyond (tuning.cc). */
@@ -27,7 +29,7 @@ static double domain_speed(const plait_route *route, int ranks)
     return wire * (ranks - 1.0) / (level->gpus - 1.0);
 }
 
-/* C.30: small, middle and large messages each on a line; in-switch reduction from 5 ranks on. */
+/* C.50: small, middle and large messages each on a line; in-switch reduction from 5 ranks on. */
 static double fitted_s(const plait_route *route, int ranks, plait_collective_op op, double bytes)
 {
     const plait_collective_fit *fit = &route->accelerator->collective[op];
@@ -37,13 +39,13 @@ static double fitted_s(const plait_route *route, int ranks, plait_collective_op 
     double best_s = HUGE_VAL;
 
     for (int p = 0; p < 3; p++)
-        best_s = fmin(best_s,
-                      fit->a_s[p] + fit->b_s[p] * (n - 1.0) + sent / (fit->bytes_per_s[p] * speed));
+        best_s = smaller(best_s, fit->a_s[p] + fit->b_s[p] * (n - 1.0) +
+                                     sent / (fit->bytes_per_s[p] * speed));
     best_s += bytes / n / fit->local_bytes_per_s;
     if (op == PLAIT_ALL_REDUCE && ranks > 4 && fit->nvls_bytes_per_s > 0.0)
         best_s =
-            fmin(best_s, fit->nvls_a_s + plait_switch_all_reduce_s(
-                                             bytes, fit->nvls_bytes_per_s * speed, ranks, true));
+            smaller(best_s, fit->nvls_a_s + plait_switch_all_reduce_s(
+                                                bytes, fit->nvls_bytes_per_s * speed, ranks, true));
     return best_s;
 }
 
@@ -76,7 +78,7 @@ static torus_place place_on_torus(const plait_route *route)
     return place;
 }
 
-/* Gather along x, then y with x times the data, then z; stripes keep all axes busy. */
+/* Gather along x, then y with x times the data, then z; stripes keep all axes busy. (C.51) */
 static double torus_gather_s(const plait_route *route, const torus_place *place, double bytes)
 {
     double s = 0.0;
@@ -124,7 +126,7 @@ static double level_rate(const plait_level *level, plait_network network)
 }
 
 /*
- * Bandwidth term of C.39: at level l, N units of g ranks each exchange their 1/g of the buffer;
+ * C.53, bandwidth in C.55: at level l, N units of g ranks each exchange their 1/g of the buffer;
  * the slowest level sets the pace of the pipelined whole. Short messages do not fill the links:
  * `ramp` times the level's ramp_bytes is added to what each GPU sends, once for each node that a
  * chunk passes.
@@ -141,7 +143,7 @@ static double outer_bytes_s(const plait_route *route, plait_network network, dou
         const int inside = route->joined[l - 1];
         units[l - 1] = (route->joined[l] + inside - 1) / inside;
         rate[l - 1] = inside * level_rate(level, network);
-        ramp_bytes = fmax(ramp_bytes, level->ramp_bytes * inside);
+        ramp_bytes = larger(ramp_bytes, level->ramp_bytes * inside);
     }
     return rounds * (bytes + ramp * ramp_bytes) /
            plait_tree_all_gather_bytes_per_s(units, rate, route->levels - 1);
@@ -149,11 +151,11 @@ static double outer_bytes_s(const plait_route *route, plait_network network, dou
 
 /*
  * Hops that a chain over N nodes waits for. Published multi-node runs see fewer than a ring's N-1
- * on large groups: an empirical 8 + N/4.
+ * on large groups: an empirical 8 + N/4. (C.54)
  */
 static double chain_hops(double nodes)
 {
-    return fmin(nodes - 1.0, 8.0 + nodes / 4.0);
+    return smaller(nodes - 1.0, 8.0 + nodes / 4.0);
 }
 
 static double hop_latency_s(const plait_route *route, plait_network network)
@@ -161,7 +163,7 @@ static double hop_latency_s(const plait_route *route, plait_network network)
     double s = network.hop_s;
 
     for (int l = 1; l < route->levels; l++)
-        s = fmax(s, network.hop_s + route->cluster->level[l].link.latency_s);
+        s = larger(s, network.hop_s + route->cluster->level[l].link.latency_s);
     return s;
 }
 
@@ -180,7 +182,7 @@ static double ring_s(const plait_route *route, plait_network network, plait_coll
 
     if (protocol == PLAIT_NCCL_LL)
         return latency_s +
-               fmax(sent / cap, 2.0 * outer_bytes_s(route, network, rounds_of(op), bytes, 0.0));
+               larger(sent / cap, 2.0 * outer_bytes_s(route, network, rounds_of(op), bytes, 0.0));
     return latency_s + outer_bytes_s(route, network, rounds_of(op), bytes, 1.0 + hops) /
                            (protocol == PLAIT_NCCL_LL128 ? 0.92 : 1.0);
 }
@@ -196,7 +198,7 @@ static double tree_s(const plait_route *route, plait_network network, plait_nccl
 
     if (protocol == PLAIT_NCCL_LL)
         return latency_s +
-               fmax(sent / ll_cap_more, 3.8 * outer_bytes_s(route, network, 2.0, bytes, 0.0));
+               larger(sent / ll_cap_more, 3.8 * outer_bytes_s(route, network, 2.0, bytes, 0.0));
     return latency_s + outer_bytes_s(route, network, 2.0, bytes, 1.0 + ceil(log2(nodes))) / 0.92;
 }
 
@@ -211,8 +213,8 @@ static double outer_all_to_all_s(const plait_route *route, plait_network network
         const int inside = route->joined[l - 1];
         const double rate = inside * level_rate(&route->cluster->level[l], network);
         slowest_s =
-            fmax(slowest_s, plait_switch_all_to_all_s(bytes * leaving_share * n, rate,
-                                                      (route->ranks + inside - 1) / inside, 0));
+            larger(slowest_s, plait_switch_all_to_all_s(bytes * leaving_share * n, rate,
+                                                        (route->ranks + inside - 1) / inside, 0));
     }
     return slowest_s + hop_latency_s(route, network) + 0.5 * posting_s * (n - route->joined[0]);
 }
@@ -226,7 +228,7 @@ static double all_to_all_s(const plait_route *route, plait_network network, doub
     const double inner_s =
         inside > 1 ? domain_s(route, inside, PLAIT_ALL_TO_ALL, staying) : fit->a_s[1];
 
-    return fmax(inner_s, fit->a_s[1] + outer_all_to_all_s(route, network, bytes, leaving_share));
+    return larger(inner_s, fit->a_s[1] + outer_all_to_all_s(route, network, bytes, leaving_share));
 }
 
 double plait_expert_all_to_all_s(const plait_route *route, plait_network network, double bytes,
@@ -238,17 +240,17 @@ double plait_expert_all_to_all_s(const plait_route *route, plait_network network
         return domain_s(route, route->ranks, PLAIT_ALL_TO_ALL, bytes);
     const double nodes = plait_route_nodes(route);
     const double copies =
-        node_copies > 0.0 ? fmin(node_copies, plait_expected_nodes(nodes, topk)) : topk;
+        node_copies > 0.0 ? smaller(node_copies, plait_expected_nodes(nodes, topk)) : topk;
     return all_to_all_s(route, network, bytes, copies / topk);
 }
 
-/* Slices of a torus joined by a network: reduce inside, exchange across, gather inside. */
+/* Slices of a torus joined by a network: reduce inside, exchange across, gather inside. (C.58) */
 static double sliced_torus_s(const plait_route *route, plait_network network,
                              plait_collective_op op, double bytes)
 {
     const torus_place place = place_on_torus(route);
     const plait_link inner = {route->cluster->level[0].link.latency_s,
-                              2.0 * place.link_bytes_per_s * fmax(place.axes, 1)};
+                              2.0 * place.link_bytes_per_s * larger(place.axes, 1)};
     const plait_link outer = {hop_latency_s(route, network),
                               level_rate(&route->cluster->level[1], network)};
     const double s = plait_hierarchical_all_reduce_s(bytes, inner, route->joined[0], outer,
@@ -257,7 +259,7 @@ static double sliced_torus_s(const plait_route *route, plait_network network,
     return op == PLAIT_ALL_REDUCE ? s : s / 2.0;
 }
 
-/* C.39 for all-reduce, all-gather and reduce-scatter on a group that leaves its domain. */
+/* C.55 for all-reduce, all-gather and reduce-scatter on a group that leaves its domain. */
 static double outer_s(const plait_route *route, plait_network network, plait_collective_op op,
                       double bytes)
 {
@@ -267,11 +269,11 @@ static double outer_s(const plait_route *route, plait_network network, plait_col
     if (route->cluster->level[0].kind == PLAIT_LEVEL_TORUS)
         return sliced_torus_s(route, network, op, bytes);
     for (int p = PLAIT_NCCL_LL; p <= PLAIT_NCCL_SIMPLE; p++) {
-        best_s = fmin(best_s, ring_s(route, network, op, (plait_nccl_protocol)p, bytes));
+        best_s = smaller(best_s, ring_s(route, network, op, (plait_nccl_protocol)p, bytes));
         if (op == PLAIT_ALL_REDUCE)
-            best_s = fmin(best_s, tree_s(route, network, (plait_nccl_protocol)p, bytes));
+            best_s = smaller(best_s, tree_s(route, network, (plait_nccl_protocol)p, bytes));
     }
-    return fmax(inner_s, best_s);
+    return larger(inner_s, best_s);
 }
 
 double plait_collective_s(const plait_route *route, plait_network network, plait_collective_op op,

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "plait/collective.h"
+#include "numbers.h"
 
 double plait_collective_sent_bytes(plait_collective_op op, int ranks, double bytes)
 {
@@ -39,7 +40,7 @@ double plait_switch_all_reduce_s(double bytes, double bytes_per_s, int ranks, bo
 double plait_switch_all_to_all_s(double total_bytes, double bytes_per_s, int ranks, int topk)
 {
     const double n = ranks;
-    const double share = topk > 0 ? fmin(topk / n, 1.0) : 1.0;
+    const double share = topk > 0 ? smaller(topk / n, 1.0) : 1.0;
 
     return share * total_bytes * (n - 1.0) / (bytes_per_s * n * n);
 }
@@ -61,7 +62,7 @@ double plait_tree_all_gather_bytes_per_s(const int *degree, const double *bytes_
 
     for (int l = 0; l < levels; l++)
         if (degree[l] > 1)
-            slowest = fmin(slowest, degree[l] * bytes_per_s[l] / (degree[l] - 1.0));
+            slowest = smaller(slowest, degree[l] * bytes_per_s[l] / (degree[l] - 1.0));
     return slowest;
 }
 
@@ -128,7 +129,7 @@ static double ring_latency_us(plait_collective_op op, plait_nccl_protocol p, int
     double inside_us = nvlink_us[PLAIT_NCCL_RING][p];
 
     if (nodes > 1)
-        inside_us = fmax(inside_us, posting_us);
+        inside_us = larger(inside_us, posting_us);
     return base_us[PLAIT_NCCL_RING][p] + (steps - between) * inside_us +
            between * net_us[PLAIT_NCCL_RING][p];
 }

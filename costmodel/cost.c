@@ -262,8 +262,9 @@ plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *pla
     if (!rows || !stages)
         return plait_fail_nomem(err);
     sum_stages(rows);
-    const step_sum sum =
-        step_sum_of(problem, &plan->degrees, rows->send_s, rows->load, rows->sync, plan->stages);
+    const step_sum sum = step_sum_of(problem, &plan->degrees,
+                                     plait_degrees_microbatches(&plan->degrees, problem->job.gbs),
+                                     rows->send_s, rows->load, rows->sync, plan->stages);
     fill_time(rows, &sum, cost);
     fill_memory(rows, stages, cost);
     judge(rows, cost);

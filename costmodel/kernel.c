@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "plait/runtime.h"
+#include "numbers.h"
 
 /* Bytes of an input element, scale factors included. */
 static double element_bytes(plait_precision precision)
@@ -50,10 +51,10 @@ static double tile_rate(const plait_gemm_fit *fit, int tile)
 
 static double waves(double w, double quantised)
 {
-    return quantised * ceil(w) + (1.0 - quantised) * fmax(w, 1.0);
+    return quantised * ceil(w) + (1.0 - quantised) * larger(w, 1.0);
 }
 
-/* Tc of C.20: the best tile and split of k. */
+/* Tc of C.30: the best tile and split of k. */
 static double gemm_compute_s(const plait_accelerator *gpu, const plait_gemm_fit *fit,
                              const plait_gemm *g)
 {
@@ -67,7 +68,7 @@ static double gemm_compute_s(const plait_accelerator *gpu, const plait_gemm_fit 
             double s = waves(tiles * split / gpu->sms, fit->q) * area * (g->k / split + fit->k0);
             if (split > 1.0)
                 s += 4.0 * g->batch * g->m * g->n * split / (2.0 * gpu->hbm_bytes_per_s);
-            best = fmin(best, s);
+            best = smaller(best, s);
         }
     }
     return best;
@@ -83,8 +84,8 @@ static double gemm_memory_s(const plait_accelerator *gpu, double eb, const plait
 /* Both times joined by a p-norm, without overflow for tiny or huge values. */
 static double join(double a, double b, double p)
 {
-    const double high = fmax(a, b);
-    const double low = fmin(a, b);
+    const double high = larger(a, b);
+    const double low = smaller(a, b);
 
     return high > 0.0 ? high * pow(1.0 + pow(low / high, p), 1.0 / p) : 0.0;
 }
@@ -109,9 +110,9 @@ double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 
     for (double rows = 16.0; rows <= 256.0; rows *= 2.0) {
         const double tiles = g.batch * ceil(g.m / rows) * ceil(g.n / 128.0);
-        const double w = fmax(tiles / gpu->sms, 1.0);
-        compute_s = fmin(compute_s, w * 2.0 * rows * 128.0 * (g.k + fit->k0) / (sm_rate * rate));
-        rate = fmin(1.0, rate / fit->rs);
+        const double w = larger(tiles / gpu->sms, 1.0);
+        compute_s = smaller(compute_s, w * 2.0 * rows * 128.0 * (g.k + fit->k0) / (sm_rate * rate));
+        rate = smaller(1.0, rate / fit->rs);
     }
     return join(compute_s, gemm_memory_s(gpu, fit->eb, &g), 4.0);
 }
@@ -121,7 +122,7 @@ double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 /* The fitted fraction of the peak at a head width between those measured. */
 static double attention_rate(const plait_attention_fit *fit, double head_dim)
 {
-    const double x = fmin(fmax(head_dim / 64.0 - 1.0, 0.0), 3.0);
+    const double x = smaller(larger(head_dim / 64.0 - 1.0, 0.0), 3.0);
     const int i = x < 2.0 ? (int)x : 2;
 
     return fit->e[i] + (x - i) * (fit->e[i + 1] - fit->e[i]);
@@ -132,7 +133,7 @@ double plait_attention_s(const plait_accelerator *gpu, plait_attention_kernel ke
 {
     const plait_attention_fit *fit = &gpu->attention[kernel];
     const double w = work.sequences * work.heads * ceil(work.query / 128.0) / gpu->sms;
-    const double ramp = 1.0 + fit->s0 / fmax(work.ramp, 1.0);
+    const double ramp = 1.0 + fit->s0 / larger(work.ramp, 1.0);
     const double compute_s = work.flops * ramp * waves(w, fit->q) / w /
                              (plain_peak(gpu) * attention_rate(fit, work.head_dim));
     const double memory_s = work.bytes / (0.8 * gpu->hbm_bytes_per_s);
@@ -149,12 +150,12 @@ double plait_memory_op_s(const plait_accelerator *gpu, double bytes)
 
 /*
  * Long loops of large products run at the power limit, short ones at burst clocks: the derate sets
- * in between 3 and 30 GFLOP (aiconfigurator, sustained against burst runs).
+ * in between 3 and 30 GFLOP (aiconfigurator, sustained against burst runs). (C.35)
  */
 static double sustained_clock(const plait_accelerator *gpu, plait_precision precision, double flops)
 {
     const double full = gpu->sustained[precision <= PLAIT_FP16 ? 0 : 1];
-    const double onset = fmin(fmax(log10(fmax(flops, 1.0) / 3e9), 0.0), 1.0);
+    const double onset = smaller(larger(log10(larger(flops, 1.0) / 3e9), 0.0), 1.0);
 
     return 1.0 + onset * (full - 1.0);
 }
@@ -210,7 +211,7 @@ static double memory_passes(const plait_kernel_context *context, const plait_op 
 
 /*
  * A recurrence keeps to the matrix units for a fifth of their rate at best; an estimate, for lack
- * of published kernel measurements. Opaque layers state work that runs like products.
+ * of published kernel measurements. Opaque layers state work that runs like products. (C.34)
  */
 static double scan_s(const plait_kernel_context *context, const plait_op *op)
 {
@@ -219,7 +220,7 @@ static double scan_s(const plait_kernel_context *context, const plait_op *op)
     const double rate = opaque ? gpu->gemm[PLAIT_BF16].emax : 0.2;
     const double compute_s = op->flops / (plain_peak(gpu) * rate);
 
-    return fmax(compute_s, plait_memory_op_s(gpu, op->bytes)) *
+    return larger(compute_s, plait_memory_op_s(gpu, op->bytes)) *
            (opaque ? context->runtime->factor.gemm : context->runtime->factor.memory);
 }
 

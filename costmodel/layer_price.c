@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "numbers.h"
 #include "table.h"
 
 // ---- from the problem to the operators' terms ----------------------------------------------
@@ -47,7 +48,7 @@ plait_route route_of_axis(const plait_problem *problem, const plait_degrees *d, 
 }
 
 /*
- * What stays exposed (C.41-C.43). Tensor-parallel overlap works through memory that the
+ * What stays exposed (C.60, C.61, C.62). Tensor-parallel overlap works through memory that the
  * scale-up domain shares, so beyond it nothing hides; a ring hides behind the attention of the
  * blocks that are already there.
  */
@@ -58,11 +59,11 @@ static double exposed_s(const plait_problem *problem, const plait_op *op, bool l
 
     switch (op->overlap) {
     case PLAIT_OVERLAP_TP:
-        return (leaves_domain ? fmax(1.0, overlap->tp_exposed) : overlap->tp_exposed) * seconds;
+        return (leaves_domain ? larger(1.0, overlap->tp_exposed) : overlap->tp_exposed) * seconds;
     case PLAIT_OVERLAP_EP:
         return overlap->ep_exposed * seconds;
     case PLAIT_OVERLAP_CP_RING:
-        return fmax(0.0, seconds - attention_s * op->count / (op->count + 1.0));
+        return larger(0.0, seconds - attention_s * op->count / (op->count + 1.0));
     default:
         return seconds;
     }
@@ -235,7 +236,7 @@ static double cp_buffer_bytes(const plait_problem *problem, const plait_degrees 
     if (d->cp == 1)
         return 0.0;
     for (int k = 0; k < problem->model->kinds; k++)
-        widest = fmax(widest, row->price[k].saved_bytes[PLAIT_TENSOR_qkv]);
+        widest = larger(widest, row->price[k].saved_bytes[PLAIT_TENSOR_qkv]);
     return widest * (d->cp_comm == PLAIT_CP_ALLGATHER ? d->cp : 2.0);
 }
 
@@ -264,29 +265,29 @@ double plait_layers_floor_bytes(const plait_problem *problem, const plait_degree
     for (int k = 0; k < problem->model->kinds; k++) {
         plait_block_describe(problem->model, &problem->model->kind[k], &shard,
                              pass_of(problem, d, PLAIT_FORWARD), &block);
-        least = fmin(least, plait_block_saved_bytes(&block, &shard, 0));
+        least = smaller(least, plait_block_saved_bytes(&block, &shard, 0));
     }
-    return problem->runtime->keep.reserved_ratio * fmax(least, logit_bytes(problem, d));
+    return problem->runtime->keep.reserved_ratio * larger(least, logit_bytes(problem, d));
 }
 
 // ---- recomputation, gathers and launches ---------------------------------------------------
 
-/* Launching runs ahead of the device until it is the slower of the two (C.25). */
+/* Launching runs ahead of the device until it is the slower of the two (C.37). */
 static double behind_host(double gpu_s, double host_s)
 {
     if (host_s <= 0.0)
         return gpu_s;
-    const double high = fmax(gpu_s, host_s);
-    const double low = fmin(gpu_s, host_s);
+    const double high = larger(gpu_s, host_s);
+    const double low = smaller(gpu_s, host_s);
     const double ratio = low / high;
     return high * sqrt(sqrt(1.0 + ratio * ratio * ratio * ratio));
 }
 
-/* C.44: the part of a gather that does not fit under the layer, and a share that never hides. */
+/* C.63: the part of a gather that does not fit under the layer, and a share that never hides. */
 static double gather_exposed_s(const plait_problem *problem, double comm_s, double compute_s)
 {
-    return fmax(0.0, comm_s - compute_s) +
-           problem->runtime->overlap.dp_exposed * fmin(comm_s, compute_s);
+    return larger(0.0, comm_s - compute_s) +
+           problem->runtime->overlap.dp_exposed * smaller(comm_s, compute_s);
 }
 
 static double recompute_s(const layer_price *price, plait_recompute recompute)

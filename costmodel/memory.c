@@ -4,8 +4,7 @@
  * The peak is in a backward pass: state, the activations of all microbatches in flight, one layer
  * rebuilt by recomputation, and on the last stage the logits.
  */
-#include <math.h>
-
+#include "numbers.h"
 #include "table.h"
 
 /* A shard of the experts spans its share of their own replicas. */
@@ -43,7 +42,7 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
     double widest = 0.0;
 
     for (int k = 0; k < problem->model->kinds; k++)
-        widest = fmax(widest, row->price[k].weights.dense + row->price[k].weights.expert);
+        widest = larger(widest, row->price[k].weights.dense + row->price[k].weights.expert);
     return (stage_state){
         .weights_bytes = copies * state->weight * (d->zero >= 3 ? shard : whole),
         .gradients_bytes = copies * state->gradient * (d->zero >= 2 ? shard : whole),

@@ -1,4 +1,4 @@
-/* money.c - dollars and joules of a step (C.90, C.91) */
+/* money.c - dollars and joules of a step (C.95, C.96) */
 #include <math.h>
 
 #include "plait/cost.h"

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "numbers.h"
 #include "table.h"
 
 sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
@@ -36,7 +37,7 @@ sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
     };
 }
 
-// ---- ZeRO-2 and -3, by layer (C.44) --------------------------------------------------------
+// ---- ZeRO-2 and -3, by layer (C.63) --------------------------------------------------------
 
 static double over_shards_s(const sync_routes *routes, plait_collective_op op, double dense_bytes,
                             double expert_bytes)
@@ -68,15 +69,15 @@ void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
     }
 }
 
-// ---- once a step (C.46) --------------------------------------------------------------------
+// ---- once a step (C.65) --------------------------------------------------------------------
 
 /* A large buffer goes in buckets, each with its own latency. */
 static double bucketed_s(const plait_overlaps *overlap, const plait_route *route,
                          plait_network network, plait_collective_op op, double bytes)
 {
     const double bucket_bytes =
-        fmax(overlap->bucket_bytes, overlap->bucket_bytes_per_rank * route->ranks);
-    const double buckets = bucket_bytes > 0.0 ? fmax(1.0, ceil(bytes / bucket_bytes)) : 1.0;
+        larger(overlap->bucket_bytes, overlap->bucket_bytes_per_rank * route->ranks);
+    const double buckets = bucket_bytes > 0.0 ? larger(1.0, ceil(bytes / bucket_bytes)) : 1.0;
 
     return buckets * plait_collective_s(route, network, op, bytes / buckets);
 }
@@ -126,7 +127,7 @@ static double gather_s(const plait_problem *problem, const plait_degrees *d,
                       bytes * load->expert);
 }
 
-// ---- the optimizer step (C.47) -------------------------------------------------------------
+// ---- the optimizer step (C.69) -------------------------------------------------------------
 
 /*
  * Adam reads the gradient, master weight and two moments and writes the last three and the bf16
@@ -158,10 +159,10 @@ stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *d,
 
 // ---- what stays exposed --------------------------------------------------------------------
 
-/* Hides behind four fifths of the last microbatch; a share never does. */
+/* Hides behind four fifths of the last microbatch; a share never does. (C.66) */
 static double overlapped_s(double comm_s, double compute_s, double never_hidden)
 {
-    return fmax(never_hidden * comm_s, comm_s - 0.8 * compute_s);
+    return larger(never_hidden * comm_s, comm_s - 0.8 * compute_s);
 }
 
 static double reduction_exposed_s(const plait_problem *problem, const plait_degrees *d,
@@ -174,7 +175,7 @@ static double reduction_exposed_s(const plait_problem *problem, const plait_degr
         return overlapped_s(sync->reduce_s, load->backward_s, overlap->dp_exposed);
     case PLAIT_SYNC_SHIFTED: { // later stages finish their last backward earlier
         const double alone_s = overlap->grad_reduce ? 1.0 : overlap->dp_exposed;
-        return fmax(0.0, alone_s * sync->reduce_s - load->index * backward_s);
+        return larger(0.0, alone_s * sync->reduce_s - load->index * backward_s);
     }
     default:
         return load->count * sync->reduce_s;
@@ -191,7 +192,7 @@ static double gather_left_s(const plait_overlaps *overlap, const stage_load *loa
 
 /*
  * Bulk synchronisation (Alpa) puts each stage's reduction on the way of the next: times add up
- * (C.60). Shifted, the slowest of what sticks out counts (C.61); bucketed likewise.
+ * (C.67). Shifted, the slowest of what sticks out counts (C.68); bucketed likewise.
  */
 double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, const stage_load *loads,
                       const stage_sync *syncs, int count)
@@ -202,12 +203,12 @@ double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, cons
     double gather_s_left = 0.0;
 
     for (int i = 0; i < count; i++)
-        backward_s = fmin(backward_s, loads[i].backward_s);
+        backward_s = smaller(backward_s, loads[i].backward_s);
     for (int i = 0; i < count; i++) {
         const double left_s = reduction_exposed_s(problem, d, &loads[i], &syncs[i], backward_s);
-        reduce_left_s = bulk ? reduce_left_s + left_s : fmax(reduce_left_s, left_s);
+        reduce_left_s = bulk ? reduce_left_s + left_s : larger(reduce_left_s, left_s);
         gather_s_left =
-            fmax(gather_s_left, gather_left_s(&problem->runtime->overlap, &loads[i], &syncs[i]));
+            larger(gather_s_left, gather_left_s(&problem->runtime->overlap, &loads[i], &syncs[i]));
     }
     return reduce_left_s + gather_s_left;
 }

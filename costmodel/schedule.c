@@ -2,7 +2,7 @@
 #include "plait/schedule.h"
 
 #include <assert.h>
-#include <math.h>
+#include "numbers.h"
 
 double plait_bubble_ratio(int stages, int microbatches, int chunks)
 {
@@ -31,12 +31,12 @@ static double fill_and_drain_s(plait_schedule schedule, const plait_pipeline_loa
     case PLAIT_INTERLEAVED:
         return others_s / load->chunks;
     case PLAIT_ZB_H1:
-        return fmax(0.0, others_s - 2.0 * hops * load->max_w_s);
+        return larger(0.0, others_s - 2.0 * hops * load->max_w_s);
     case PLAIT_ZB_H2:
-        return fmax(0.0, others_s - 3.0 * hops * load->max_w_s);
+        return larger(0.0, others_s - 3.0 * hops * load->max_w_s);
     case PLAIT_DUALPIPE:
-        return fmax(0.0, (load->stages / 2.0 - 1.0) *
-                             (load->max_f_s + 2.0 * load->max_b_s - 3.0 * load->max_w_s));
+        return larger(0.0, (load->stages / 2.0 - 1.0) *
+                               (load->max_f_s + 2.0 * load->max_b_s - 3.0 * load->max_w_s));
     default:
         return others_s;
     }
@@ -62,13 +62,13 @@ double plait_schedule_in_flight(plait_schedule schedule, int stages, int stage, 
     case PLAIT_GPIPE:
         return m;
     case PLAIT_INTERLEAVED:
-        return fmin((2.0 * after + (chunks - 1.0) * stages + 1.0) / chunks, m);
+        return smaller((2.0 * after + (chunks - 1.0) * stages + 1.0) / chunks, m);
     case PLAIT_ZB_H2:
-        return fmin(2.0 * after + 1.0, m);
+        return smaller(2.0 * after + 1.0, m);
     case PLAIT_DUALPIPE:
-        return fmin(stages + 1.0, m);
+        return smaller(stages + 1.0, m);
     default:
-        return fmin(after + 1.0, m);
+        return smaller(after + 1.0, m);
     }
 }
 
@@ -91,6 +91,6 @@ double plait_shifted_sync_s(const double *reduce_s, int stages, double b_s)
     double longest_s = 0.0;
 
     for (int s = 0; s < stages; s++)
-        longest_s = fmax(longest_s, reduce_s[s] - s * b_s);
+        longest_s = larger(longest_s, reduce_s[s] - s * b_s);
     return longest_s;
 }

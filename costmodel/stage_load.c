@@ -1,6 +1,5 @@
 /* stage_load.c - layers summed up to a stage */
-#include <math.h>
-
+#include "numbers.h"
 #include "table.h"
 
 void stage_load_begin(const plait_problem *problem, const plait_degrees *d, int stage,
@@ -20,7 +19,7 @@ void stage_load_add_layer(const layer_price *price, const layer_time *time, stag
     load->backward_s += time->backward_s;
     load->weight_s += price->weight_s;
     load->saved_bytes += time->saved_bytes;
-    load->live_bytes = fmax(load->live_bytes, time->live_bytes);
+    load->live_bytes = larger(load->live_bytes, time->live_bytes);
     load->dense += price->weights.dense;
     load->expert += price->weights.expert;
 }
@@ -70,7 +69,7 @@ void stage_load_join(const stage_load *part, stage_load *load)
     load->backward_s += part->backward_s;
     load->weight_s += part->weight_s;
     load->saved_bytes += part->saved_bytes;
-    load->live_bytes = fmax(load->live_bytes, part->live_bytes);
+    load->live_bytes = larger(load->live_bytes, part->live_bytes);
     load->dense += part->dense;
     load->expert += part->expert;
 }

@@ -1,9 +1,8 @@
 /* step.c - only adds the terms up */
-#include <math.h>
-
+#include "numbers.h"
 #include "table.h"
 
-/* C.45: a send's bytes on the wire, and what the software spends on it. */
+/* C.64: a send's bytes on the wire, and what the software spends on it. */
 double pipeline_send_s(const plait_problem *problem, const plait_degrees *d, const layer_row *row)
 {
     if (d->pp == 1)
@@ -17,10 +16,11 @@ double pipeline_send_s(const plait_problem *problem, const plait_degrees *d, con
  * The fill and drain wait for 2(p-1) sends whatever overlaps. In the steady state a rank sends and
  * receives for each microbatch and chunk: all exposed when synchronous, else a share.
  */
-double pipeline_sends_exposed_s(const plait_problem *problem, const plait_degrees *d, double send_s)
+static double sends_exposed_s(const plait_problem *problem, const plait_degrees *d,
+                              int microbatches, double send_s)
 {
     const plait_overlaps *overlap = &problem->runtime->overlap;
-    const double sends = (double)plait_degrees_microbatches(d, problem->job.gbs) * d->vpp;
+    const double sends = (double)microbatches * d->vpp;
 
     if (d->pp == 1)
         return 0.0;
@@ -31,13 +31,13 @@ double pipeline_sends_exposed_s(const plait_problem *problem, const plait_degree
     return 2.0 * (sends + d->pp - 2.0) * send_s;
 }
 
-static plait_pipeline_load pipeline_load(const plait_problem *problem, const plait_degrees *d,
+static plait_pipeline_load pipeline_load(const plait_degrees *d, int microbatches,
                                          const stage_load *loads, int count, int *slowest)
 {
     plait_pipeline_load pipeline = {
         .stages = d->pp,
         .chunks = d->vpp,
-        .microbatches = plait_degrees_microbatches(d, problem->job.gbs),
+        .microbatches = microbatches,
     };
 
     *slowest = 0;
@@ -55,18 +55,18 @@ static plait_pipeline_load pipeline_load(const plait_problem *problem, const pla
     return pipeline;
 }
 
-step_sum step_sum_of(const plait_problem *problem, const plait_degrees *d, double send_s,
-                     const stage_load *loads, const stage_sync *syncs, int count)
+step_sum step_sum_of(const plait_problem *problem, const plait_degrees *d, int microbatches,
+                     double send_s, const stage_load *loads, const stage_sync *syncs, int count)
 {
     step_sum sum = {0};
-    const plait_pipeline_load pipeline = pipeline_load(problem, d, loads, count, &sum.slowest);
+    const plait_pipeline_load pipeline = pipeline_load(d, microbatches, loads, count, &sum.slowest);
 
     sum.pipeline_s = plait_pipeline_s((plait_schedule)d->schedule, &pipeline);
     sum.busy_s = pipeline.microbatches * pipeline.max_s;
-    sum.pp_comm_s = pipeline_sends_exposed_s(problem, d, send_s);
+    sum.pp_comm_s = sends_exposed_s(problem, d, microbatches, send_s);
     sum.dp_comm_s = sync_exposed_s(problem, d, loads, syncs, count);
     for (int i = 0; i < count; i++)
-        sum.optimizer_s = fmax(sum.optimizer_s, syncs[i].optimizer_s);
+        sum.optimizer_s = larger(sum.optimizer_s, syncs[i].optimizer_s);
     sum.total_s = sum.pipeline_s + sum.pp_comm_s + sum.dp_comm_s + sum.optimizer_s;
     return sum;
 }

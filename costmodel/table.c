@@ -5,9 +5,9 @@
  * changed. Stages alike (same layers, same ends) form one class; of a class, the earliest stage
  * holds most microbatches and so decides memory, and all have the same time.
  */
-#include <math.h>
 #include <string.h>
 
+#include "numbers.h"
 #include "table.h"
 
 /* One class of stages: what its layers are, and how many of each kind lead its first N. */
@@ -43,6 +43,7 @@ struct plait_table {
     layer_row row;
     sync_routes routes;
     gather_row gather;
+    int microbatches;
     double send_s;
     double fixed_bytes;
     layer_time time[SLOTS][PLAIT_MAX_LAYER_KINDS];
@@ -290,7 +291,7 @@ static double least_saved_bytes(const plait_problem *problem, const layer_price 
         for (int s = 0; s < can->module_sets && kind == PLAIT_RECOMPUTE_MODULES; s++)
             choice.modules = (unsigned char)(choice.modules | can->module_set[s]);
         if (can->recompute >> kind & 1u)
-            least = fmin(least, layer_time_of(problem, price, &nothing, choice).saved_bytes);
+            least = smaller(least, layer_time_of(problem, price, &nothing, choice).saved_bytes);
     }
     return least;
 }
@@ -344,6 +345,7 @@ static void select_stages(plait_table *table, const plait_degrees *d)
     if (table->staged && same_split(&table->last, d))
         return;
     classify(table, d);
+    table->microbatches = plait_degrees_microbatches(d, table->problem.job.gbs);
     table->send_s = pipeline_send_s(&table->problem, d, &table->row);
     table->fixed_bytes = runtime_fixed_bytes(&table->problem, d);
     table->ends_slot = NO_SLOT;
@@ -387,9 +389,9 @@ static void add_layers(const plait_table *table, const stage_class *class, const
         load->backward_s += lead * first[k].backward_s + tail * rest[k].backward_s;
         load->saved_bytes += lead * first[k].saved_bytes + tail * rest[k].saved_bytes;
         if (lead > 0.0)
-            load->live_bytes = fmax(load->live_bytes, first[k].live_bytes);
+            load->live_bytes = larger(load->live_bytes, first[k].live_bytes);
         if (tail > 0.0)
-            load->live_bytes = fmax(load->live_bytes, rest[k].live_bytes);
+            load->live_bytes = larger(load->live_bytes, rest[k].live_bytes);
     }
 }
 
@@ -429,14 +431,14 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
     const int first_layers = some ? d->recompute.layers : PLAIT_MAX_LAYERS;
     for (int c = 0; c < table->classes; c++) {
         sum_class(table, c, first, first_layers, rest);
-        fullest = fmax(fullest, peak_bytes(table, c));
+        fullest = larger(fullest, peak_bytes(table, c));
     }
-    const step_sum sum =
-        step_sum_of(&table->problem, d, table->send_s, table->load, table->sync, table->classes);
+    const step_sum sum = step_sum_of(&table->problem, d, table->microbatches, table->send_s,
+                                     table->load, table->sync, table->classes);
     return (plait_price){.step_s = sum.total_s, .peak_bytes = fullest};
 }
 
-// ---- bounds (C.80) -------------------------------------------------------------------------
+// ---- bounds (C.90) -------------------------------------------------------------------------
 
 static int highest_zero(const plait_problem *problem)
 {
@@ -492,10 +494,10 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
         table->lean_load[c] = begin_load(table, class, ends_of(class, table->lean_ends));
         add_layers(table, class, table->lean_time, PLAIT_MAX_LAYERS, table->lean_time,
                    &table->lean_load[c]);
-        fullest = fmax(fullest, lean_peak_bytes(table, &lean, &table->lean_load[c]));
+        fullest = larger(fullest, lean_peak_bytes(table, &lean, &table->lean_load[c]));
     }
-    const step_sum sum = step_sum_of(&table->problem, &lean, table->send_s, table->lean_load,
-                                     table->no_sync, table->classes);
+    const step_sum sum = step_sum_of(&table->problem, &lean, table->microbatches, table->send_s,
+                                     table->lean_load, table->no_sync, table->classes);
     return (plait_price){.step_s = sum.total_s, .peak_bytes = fullest};
 }
 

@@ -183,12 +183,10 @@ typedef struct step_sum {
     double total_s;
     int slowest; /* index into the loads */
 } step_sum;
-step_sum step_sum_of(const plait_problem *problem, const plait_degrees *degrees, double send_s,
-                     const stage_load *loads, const stage_sync *syncs, int count);
+step_sum step_sum_of(const plait_problem *problem, const plait_degrees *degrees, int microbatches,
+                     double send_s, const stage_load *loads, const stage_sync *syncs, int count);
 double pipeline_send_s(const plait_problem *problem, const plait_degrees *degrees,
                        const layer_row *row);
-double pipeline_sends_exposed_s(const plait_problem *problem, const plait_degrees *degrees,
-                                double send_s);
 
 // volume.c
 void volumes_of(const plait_problem *problem, const plait_plan *plan, const layer_row *row,

@@ -187,7 +187,7 @@ typedef struct plait_block {
  * @param out    filled; `saved` counts what the forward pass keeps, whichever pass is asked
  *
  * FLOPs count a multiply-add as two. Bytes are bf16 unless an operator says otherwise. A backward
- * pass lists its operators in the order of the forward. (C.3-C.9)
+ * pass lists its operators in the order of the forward. (C.10 to C.24)
  */
 void plait_block_describe(const plait_model *model, const plait_layer *layer,
                           const plait_shard *shard, plait_pass pass, plait_block *out);
@@ -207,13 +207,13 @@ double plait_block_flops(const plait_block *block);
 double plait_op_intensity(const plait_op *op);
 
 /**
- * Bytes that the forward pass keeps, for a runtime's table and a recompute choice. (C.10)
+ * Bytes that the forward pass keeps, for a runtime's table and a recompute choice. (C.25)
  *
  * @param drops  bits 1 << PLAIT_TENSOR_...: classes that recomputation drops
  */
 double plait_block_saved_bytes(const plait_block *block, const plait_shard *shard, unsigned drops);
 
-/** What a recompute choice runs again and what it drops. */
+/** What a recompute choice runs again and what it drops. (C.26) */
 typedef struct plait_recompute_masks {
     unsigned parts;   /* bits 1 << PLAIT_PART_... whose forward runs twice */
     unsigned tensors; /* bits 1 << PLAIT_TENSOR_... that do not stay */
@@ -224,7 +224,7 @@ plait_recompute_masks plait_recompute_masks_of(plait_recompute recompute);
 
 /**
  * Model FLOPs of one step per token, forward and backward without recomputation: what MFU counts.
- * Attention counts the full square, windows their width. (C.11)
+ * Attention counts the full square, windows their width. (C.4)
  *
  * @param recompute  also count a second forward of every layer (hardware FLOPs of full recompute)
  */

@@ -43,7 +43,7 @@ typedef enum plait_attention_kernel {
 } plait_attention_kernel;
 
 /**
- * Constants of a GEMM's time (equation C.20): shape efficiency over tiles and waves, a
+ * Constants of a GEMM's time (equation C.30): shape efficiency over tiles and waves, a
  * memory-bound floor, a launch time.
  */
 typedef struct plait_gemm_fit {
@@ -60,7 +60,7 @@ typedef struct plait_gemm_fit {
     double cq;   /* passes over the input that quantises it; 0 for bf16 */
 } plait_gemm_fit;
 
-/** Constants of an attention kernel's forward time (C.22). */
+/** Constants of an attention kernel's forward time (C.32). */
 typedef struct plait_attention_fit {
     bool measured;
     double e[4]; /* fraction of the bf16 peak at head widths 64, 128, 192, 256 */
@@ -70,7 +70,7 @@ typedef struct plait_attention_fit {
     double backward_ratio; /* backward time over forward time */
 } plait_attention_fit;
 
-/** Constants of the grouped GEMM of experts (C.21). */
+/** Constants of the grouped GEMM of experts (C.31). */
 typedef struct plait_grouped_fit {
     bool measured;
     double emax;
@@ -92,7 +92,7 @@ typedef enum plait_collective_op {
     PLAIT_COLLECTIVES
 } plait_collective_op;
 
-/** Constants of a collective inside one scale-up domain (C.30), small, middle and large messages. */
+/** Constants of a collective inside one scale-up domain (C.50), small, middle and large messages. */
 typedef struct plait_collective_fit {
     bool measured;
     double a_s[3];            /* fixed time */

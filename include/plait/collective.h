@@ -20,42 +20,42 @@
 
 /* ---- bytes on the wire ------------------------------------------------------------------- */
 
-/** Bytes that one of `ranks` sends for a buffer of `bytes` on a ring. (C.30) */
+/** Bytes that one of `ranks` sends for a buffer of `bytes` on a ring. (C.40) */
 double plait_collective_sent_bytes(plait_collective_op op, int ranks, double bytes);
 
-/** Bus bandwidth over algorithm bandwidth: 2(n-1)/n, (n-1)/n or 1 (nccl-tests). (C.31) */
+/** Bus bandwidth over algorithm bandwidth: 2(n-1)/n, (n-1)/n or 1 (nccl-tests). (C.40) */
 double plait_bus_factor(plait_collective_op op, int ranks);
 
 /* ---- closed forms ------------------------------------------------------------------------ */
 
-/** All-gather or reduce-scatter through a switch: S/W (n-1)/n; ranks 0: the limit S/W. (C.32) */
+/** All-gather or reduce-scatter through a switch: S/W (n-1)/n; ranks 0: the limit S/W. (C.41) */
 double plait_switch_all_gather_s(double bytes, double bytes_per_s, int ranks);
 
-/** All-reduce through a switch: twice that, or S/W when the switch reduces (SHARP, NVLS). */
+/** All-reduce through a switch: twice that, or S/W if the switch reduces (SHARP, NVLS). (C.42) */
 double plait_switch_all_reduce_s(double bytes, double bytes_per_s, int ranks, bool in_switch);
 
 /**
- * All-to-all inside a node of `ranks`, `total_bytes` over all of them: S (n-1) / (n^2 W). (C.33)
+ * All-to-all inside a node of `ranks`, `total_bytes` over all of them: S (n-1) / (n^2 W). (C.43)
  *
  * @param topk  each row goes to so many ranks only, min(k/n, 1) of it; 0: to all
  */
 double plait_switch_all_to_all_s(double total_bytes, double bytes_per_s, int ranks, int topk);
 
-/** Reduce-scatter in the node, all-reduce across, all-gather in the node. (C.34) */
+/** Reduce-scatter in the node, all-reduce across, all-gather in the node. (C.44) */
 double plait_hierarchical_all_reduce_s(double bytes, plait_link inner, int inner_ranks,
                                        plait_link outer, int outer_ranks);
 
-/** Algorithm bandwidth of an all-gather up a switch tree: min_i D_i W_i / (D_i - 1). (C.35) */
+/** Algorithm bandwidth of an all-gather up a switch tree: min_i D_i W_i / (D_i - 1). (C.45) */
 double plait_tree_all_gather_bytes_per_s(const int *degree, const double *bytes_per_s, int levels);
 
-/** All-gather on a ring (both directions) or, without wrap, a line. (C.36) */
+/** All-gather on a ring (both directions) or, without wrap, a line. (C.46) */
 double plait_torus_ring_all_gather_s(double bytes, int ranks, double bytes_per_s, bool wrap);
 
-/** Hops that a ring or line all-gather waits for, times the hop latency. */
+/** Hops that a ring or line all-gather waits for, times the hop latency. (C.47) */
 double plait_torus_ring_latency_s(int ranks, double hop_s, bool wrap);
 
 /**
- * All-reduce over up to three torus axes: reduce-scatter x, y, z, then all-gather back. (C.37)
+ * All-reduce over up to three torus axes: reduce-scatter x, y, z, then all-gather back. (C.48)
  *
  * @param axis_bytes_per_s  both directions of one axis together
  * @param all_axes          stripes run along all axes at once
@@ -78,7 +78,7 @@ typedef enum plait_nccl_protocol {
 } plait_nccl_protocol;
 
 /**
- * Latency of NCCL's tuner for one (algorithm, protocol). (C.38)
+ * Latency of NCCL's tuner for one (algorithm, protocol). (C.49)
  *
  * @param ranks, nodes   n and N; n / N ranks in each node
  * @param net_overhead_s posting time of the CPU: 1 us, 2 us on AMD hosts
@@ -101,7 +101,7 @@ typedef struct plait_route {
     int axis[3]; /* level 0 a torus: members along x, y, z */
 } plait_route;
 
-/** Place a group on the cluster. */
+/** Place a group on the cluster. (C.52) */
 plait_route plait_route_of(const plait_cluster *cluster, plait_group_shape group);
 
 /** What software adds to a route: a factor on the network rate, time of a hop. */
@@ -114,16 +114,16 @@ typedef struct plait_network {
 double plait_route_nodes(const plait_route *route);
 
 /**
- * Distinct nodes that topk uniform choices hit: N (1 - (1 - 1/N)^k). (C.43)
+ * Distinct nodes that topk uniform choices hit: N (1 - (1 - 1/N)^k). (C.57)
  *
  * Source: DeepSeek-V3 report, node-limited routing.
  */
 double plait_expected_nodes(double nodes, double topk);
 
 /**
- * Seconds of a collective on a placed group. (C.39)
+ * Seconds of a collective on a placed group. (C.55)
  *
- * One domain: C.30's fitted lines, the cheapest of three protocols and of in-switch reduction.
+ * One domain: C.50's fitted lines, the cheapest of three protocols and of in-switch reduction.
  * Beyond: NCCL latency, plus the slowest level's S F (N-1)/N / (g W), g ranks of the group sharing
  * each instance below it, N instances.
  */
@@ -131,7 +131,7 @@ double plait_collective_s(const plait_route *route, plait_network network, plait
                           double bytes);
 
 /**
- * Seconds of an expert all-to-all: each rank sends `bytes`, topk copies of its tokens.
+ * Seconds of an expert all-to-all: each rank sends `bytes`, topk copies of its tokens. (C.56)
  *
  * @param node_copies  > 0: a token is sent once a node it needs, at most so many nodes, and fans
  *                     out inside; 0: every copy travels
@@ -139,7 +139,7 @@ double plait_collective_s(const plait_route *route, plait_network network, plait
 double plait_expert_all_to_all_s(const plait_route *route, plait_network network, double bytes,
                                  double topk, double node_copies);
 
-/** Seconds of one point-to-point message between neighbours of a group. (C.40) */
+/** Seconds of one point-to-point message between neighbours of a group. (C.59) */
 double plait_p2p_s(const plait_route *route, plait_network network, double bytes);
 
 #endif

@@ -20,21 +20,21 @@
 #include "plait/plan.h"
 #include "plait/runtime.h"
 
-/** Terms of the step time, in seconds of the slowest stage. They sum to the step. */
+/** Terms of the step time, in seconds of the slowest stage. They sum to the step. (C.80) */
 #define PLAIT_STEP_TERMS(X)                                                                        \
-    X(matmul, "C.24", "matrix products, forward and backward")                                     \
-    X(attention, "C.24", "core attention")                                                         \
-    X(memory_ops, "C.24", "memory-bound kernels: norms, activations, residuals")                   \
-    X(recompute, "C.10", "forward work repeated in backward")                                      \
-    X(launch, "C.25", "waiting for the host to launch kernels")                                    \
-    X(tp_comm, "C.41", "tensor-parallel collectives, exposed")                                     \
-    X(cp_comm, "C.42", "context-parallel exchange, exposed")                                       \
-    X(ep_comm, "C.43", "expert dispatch and combine, exposed")                                     \
-    X(gather, "C.44", "ZeRO-3 parameter gathers and gradient scatters, exposed")                   \
-    X(pp_comm, "C.45", "pipeline sends, exposed")                                                  \
-    X(bubble, "C.50", "idle while the pipeline fills and drains, uneven stages")                   \
-    X(dp_comm, "C.46", "gradient reduction and parameter gather, exposed")                         \
-    X(optimizer, "C.47", "gradient norm, optimizer step")
+    X(matmul, "C.36", "matrix products, forward and backward")                                     \
+    X(attention, "C.36", "core attention")                                                         \
+    X(memory_ops, "C.36", "memory-bound kernels: norms, activations, residuals")                   \
+    X(recompute, "C.26", "forward work repeated in backward")                                      \
+    X(launch, "C.37", "waiting for the host to launch kernels")                                    \
+    X(tp_comm, "C.60", "tensor-parallel collectives, exposed")                                     \
+    X(cp_comm, "C.61", "context-parallel exchange, exposed")                                       \
+    X(ep_comm, "C.62", "expert dispatch and combine, exposed")                                     \
+    X(gather, "C.63", "ZeRO-3 parameter gathers and gradient scatters, exposed")                   \
+    X(pp_comm, "C.64", "pipeline sends, exposed")                                                  \
+    X(bubble, "C.70", "idle while the pipeline fills and drains, uneven stages")                   \
+    X(dp_comm, "C.66", "gradient reduction and parameter gather, exposed")                         \
+    X(optimizer, "C.69", "gradient norm, optimizer step")
 
 typedef struct plait_step_time {
 #define X(name, equation, what) double name##_s;
@@ -44,12 +44,12 @@ typedef struct plait_step_time {
 
 /** Terms of the memory of one GPU at its peak, in bytes. They sum to the peak. */
 #define PLAIT_MEMORY_TERMS(X)                                                                      \
-    X(weights, "C.70", "parameters")                                                               \
-    X(gradients, "C.70", "gradients")                                                              \
-    X(optimizer, "C.70", "master weights and moments")                                             \
-    X(activations, "C.71", "activations of the microbatches in flight, one live layer")            \
-    X(buffers, "C.72", "logits, gathers, buckets, expert and context buffers")                     \
-    X(runtime, "C.73", "context, NCCL, allocator")
+    X(weights, "C.81", "parameters")                                                               \
+    X(gradients, "C.81", "gradients")                                                              \
+    X(optimizer, "C.81", "master weights and moments")                                             \
+    X(activations, "C.82", "activations of the microbatches in flight, one live layer")            \
+    X(buffers, "C.83", "logits, gathers, buckets, expert and context buffers")                     \
+    X(runtime, "C.84", "context, NCCL, allocator")
 
 typedef struct plait_memory {
 #define X(name, equation, what) double name##_bytes;
@@ -95,7 +95,7 @@ typedef struct plait_cost {
     plait_volume volume[PLAIT_MAX_VOLUMES];
     double tokens_per_s_per_gpu;
     double model_flops_per_s; /* one GPU */
-    double mfu;               /* of the job precision's peak */
+    double mfu;               /* of the job precision's peak (C.5) */
     double hfu;               /* recomputation counted */
     double cost_usd;          /* one step; NaN when no price is known */
     double energy_j;          /* one step; NaN when no power is known */
@@ -138,12 +138,12 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *degrees)
  * Lower bounds of time and memory over all completions of a point.
  *
  * Fixed: tp cp pp vpp ep etp dp mbs sp cp_comm schedule split order of `degrees`. Free: zero,
- * shard_group, recompute, grad_sync. (C.80)
+ * shard_group, recompute, grad_sync. (C.90)
  */
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *degrees);
 
 /**
- * Lower bounds over all completions of fewer keys: tp cp ep etp sp cp_comm mbs pp dp. (C.81)
+ * Lower bounds over all completions of fewer keys: tp cp ep etp sp cp_comm mbs pp dp. (C.91)
  *
  * As if layers were dealt perfectly evenly, with no bubble and one microbatch in flight.
  */
@@ -151,17 +151,17 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degree
 
 /**
  * Memory that no plan with these tp cp ep etp sp cp_comm mbs can undercut: the logits, or one layer
- * kept whole, whichever is larger. Proportional to mbs. (C.82)
+ * kept whole, whichever is larger. Proportional to mbs. (C.92)
  */
 double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *degrees);
 
-/** Device memory that plans may use, in bytes. */
+/** Device memory that plans may use, in bytes. (C.85) */
 double plait_capacity_bytes(const plait_problem *problem);
 
-/** Watts of the whole cluster while every GPU waits: no moment of a step draws less. (C.91) */
+/** Watts of the whole cluster while every GPU waits: no moment of a step draws less. (C.97) */
 double plait_waiting_power_w(const plait_problem *problem);
 
-/** Joules and dollars of a step of `cost`, filled by plait_plan_cost. (C.90) */
+/** Joules and dollars of a step of `cost`, filled by plait_plan_cost. (C.95, C.96) */
 void plait_cost_money(const plait_problem *problem, plait_cost *cost);
 
 #define X(name, equation, what) +1

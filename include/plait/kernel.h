@@ -25,7 +25,7 @@ typedef struct plait_gemm {
 /**
  * Time of a matrix product at burst clocks.
  *
- *     T  = t0 + (Tc^p + Tm^p)^(1/p) + cq 3 m k / (HBM eb)                              (C.20)
+ *     T  = t0 + (Tc^p + Tm^p)^(1/p) + cq 3 m k / (HBM eb)                              (C.30)
  *     Tm = batch (es (m k + k n) + 2 m n) / (HBM eb)
  *     Tc = min over tiles and splits s of  W 2 bm bn (k/s + k0) / (P/SM emax r) + split traffic
  *     W  = q ceil(w) + (1-q) max(w, 1),   w = batch ceil(m/bm) ceil(n/bn) s / SM
@@ -40,7 +40,7 @@ double plait_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
 /**
  * Time of the two products of a gated expert layer's part: `experts` products of `rows` rows.
  *
- *     Tc = min over bm of max(w, 1) 2 bm 128 (k + k0) / (P/SM emax r)                  (C.21)
+ *     Tc = min over bm of max(w, 1) 2 bm 128 (k + k0) / (P/SM emax r)                  (C.31)
  *     w  = experts ceil(rows/bm) ceil(n/128) / SM,   r = rs^log2(128/bm) below 128 rows
  *     T  = (Tc^4 + Tm^4)^(1/4),   Tm = (experts n k es + 2 experts rows (k + n)) / (HBM eb)
  */
@@ -57,8 +57,8 @@ typedef struct plait_attention_work {
 /**
  * Forward time of a fused attention kernel.
  *
- *     T = t0 + ((F (1 + s0/S) W/w / (P e))^4 + (bytes / (0.8 HBM))^4)^(1/4)            (C.22)
- *     w = B H ceil(query/128) / SM,   W as in C.20
+ *     T = t0 + ((F (1 + s0/S) W/w / (P e))^4 + (bytes / (0.8 HBM))^4)^(1/4)            (C.32)
+ *     w = B H ceil(query/128) / SM,   W as in C.30
  *
  * e is interpolated between head widths 64, 128, 192, 256. Backward: backward_ratio times it.
  * Source: fits on aiconfigurator's prefill tables (F = 2 B H D S (S+1) when causal), and the
@@ -67,7 +67,7 @@ typedef struct plait_attention_work {
 double plait_attention_s(const plait_accelerator *accelerator, plait_attention_kernel kernel,
                          plait_attention_work work);
 
-/** Time of a pass over `bytes` of HBM traffic: t0 + bytes / (HBM f). (C.23) */
+/** Time of a pass over `bytes` of HBM traffic: t0 + bytes / (HBM f). (C.33) */
 double plait_memory_op_s(const plait_accelerator *accelerator, double bytes);
 
 /** What one accelerator, precision and runtime make of operators. */
@@ -81,7 +81,7 @@ typedef struct plait_kernel_context {
 /**
  * Seconds of one operator of a block, collectives excepted (0).
  *
- * Applies the sustained clock, the runtime's factors and the weight-gradient ratio. (C.24)
+ * Applies the sustained clock, the runtime's factors and the weight-gradient ratio. (C.36)
  */
 double plait_op_s(const plait_kernel_context *context, const plait_op *op);
 

@@ -95,7 +95,7 @@ typedef struct plait_moe {
     bool shared_gate; /* a scalar gate on the shared expert */
 } plait_moe;
 
-/** A layer known only by its costs, per token unless said otherwise. */
+/** A layer known only by its costs, per token unless said otherwise. (C.24) */
 typedef struct plait_opaque {
     double params;
     double forward_flops;

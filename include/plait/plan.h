@@ -233,7 +233,7 @@ typedef struct plait_group_shape {
     } run[PLAIT_AXES]; /* innermost first */
 } plait_group_shape;
 
-/** The shape of one axis' group, or of EP, ETP, EDP. (C.60) */
+/** The shape of one axis' group, or of EP, ETP, EDP. (C.3) */
 plait_group_shape plait_group_of(const plait_degrees *degrees, plait_axis axis);
 
 /** All replicas of a dense parameter: dp and cp together. */

@@ -14,7 +14,7 @@
 
 #include "plait/plan.h"
 
-/** Idle over ideal time, (p-1)/(v m). (C.50) */
+/** Idle over ideal time, (p-1)/(v m). (C.70) */
 double plait_bubble_ratio(int stages, int microbatches, int chunks);
 
 /** Idle over total time, r/(1+r). */
@@ -38,12 +38,12 @@ typedef struct plait_pipeline_load {
 /**
  * Time from the first forward to the last backward, sends and gradient reduction apart.
  *
- *     naive              m sum_s                                             (C.51)
- *     gpipe, 1f1b        m max_s + (sum_s - max_s)                           (C.52)
- *     interleaved        m max_s + (sum_s - max_s) / v                       (C.53)
- *     zb-h1              m max_s + max(0, sum_s - max_s - 2(p-1) w)          (C.54)
- *     zb-h2              m max_s + max(0, sum_s - max_s - 3(p-1) w)          (C.55)
- *     dualpipe           m max_s + (p/2 - 1)(F&B + B - 3W), F&B = f + b      (C.56)
+ *     naive              m sum_s                                             (C.71)
+ *     gpipe, 1f1b        m max_s + (sum_s - max_s)                           (C.72)
+ *     interleaved        m max_s + (sum_s - max_s) / v                       (C.73)
+ *     zb-h1              m max_s + max(0, sum_s - max_s - 2(p-1) w)          (C.74)
+ *     zb-h2              m max_s + max(0, sum_s - max_s - 3(p-1) w)          (C.75)
+ *     dualpipe           m max_s + (p/2 - 1)(F&B + B - 3W), F&B = f + b      (C.76)
  *
  * Equal stages: (m+p-1)(f+b) for 1F1B, exact. Uneven stages: a lower bound that a simulated 1F1B
  * meets within the rounding of one slot. Sources: Narayanan et al. 2021; Qi et al. 2024
@@ -54,10 +54,10 @@ double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load
 /**
  * Microbatches whose activations stage `stage` holds at its peak, in units of the whole stage.
  *
- *     naive 1;  gpipe m;  1f1b min(p - s, m)                                  (C.57)
- *     interleaved min((2(p-s-1) + (v-1)p + 1) / v, m)                         (C.58)
+ *     naive 1;  gpipe m;  1f1b min(p - s, m)                                  (C.77)
+ *     interleaved min((2(p-s-1) + (v-1)p + 1) / v, m)                         (C.78)
  *     zb-h1 min(p - s, m) at least, as 1f1b (its peak is p M_B);  zb-h2 min(2p - 2s - 1, m)
- *     dualpipe p + 1 of a half-loaded stage pair                              (C.59)
+ *     dualpipe p + 1 of a half-loaded stage pair                              (C.79)
  */
 double plait_schedule_in_flight(plait_schedule schedule, int stages, int stage, int chunks,
                                 int microbatches);
@@ -67,7 +67,7 @@ int plait_schedule_copies(plait_schedule schedule);
 
 /**
  * Gradient reduction left after the pipeline when each stage may start after its own last backward
- * (shifted), or waits in line (bulk: every stage's time adds up). (C.60, C.61)
+ * (shifted), or waits in line (bulk: every stage's time adds up). (C.67, C.68)
  *
  * @param reduce_s  [stages] time of each stage's reduction
  * @param b_s       backward time of one stage

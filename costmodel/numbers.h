@@ -1,0 +1,15 @@
+/* numbers.h - larger and smaller of two numbers, inline: fmax and fmin are calls, for NaN's sake */
+#ifndef PLAIT_COSTMODEL_NUMBERS_H
+#define PLAIT_COSTMODEL_NUMBERS_H
+
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+#endif

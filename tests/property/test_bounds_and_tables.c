@@ -1,0 +1,622 @@
+/*
+ * test_bounds_and_tables.c - what a search prices is what a plan costs, and no bound lies above it
+ *
+ * Random legal points of several models, clusters and runtimes. Each is priced three ways: as a
+ * full plan, by a table that remembers the rows of the point before it, and by the bounds that a
+ * search skips whole groups on. The same points then see better hardware and finer shards, which
+ * must not make them worse.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "assert_near.h"
+#include "plait/data.h"
+#include "plait/search.h"
+#include "table.h"
+
+// ---- random numbers (splitmix64) -----------------------------------------------------------
+
+static uint64_t random_state;
+
+static uint64_t random_bits(void)
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* 0 .. below - 1 */
+static int random_below(int below)
+{
+    return (int)(random_bits() % (uint64_t)below);
+}
+
+static bool once_in(int times)
+{
+    return random_below(times) == 0;
+}
+
+/* A divisor of `of` that is at most `most`. */
+static int random_divisor(int of, int most)
+{
+    int divisor[64];
+    int count = 0;
+
+    for (int i = 1; i <= of && i <= most && count < 64; i++)
+        if (of % i == 0)
+            divisor[count++] = i;
+    return divisor[random_below(count)];
+}
+
+static unsigned char random_bit(unsigned mask)
+{
+    int bit[32];
+    int count = 0;
+
+    for (int i = 0; i < 32; i++)
+        if (mask >> i & 1u)
+            bit[count++] = i;
+    return (unsigned char)(count > 0 ? bit[random_below(count)] : 0);
+}
+
+// ---- questions -----------------------------------------------------------------------------
+
+static plait_arena *arena;
+
+/* Dense and expert layers, full and windowed, a recurrent one, and a prediction module. */
+static const char mixture[] =
+    "{\"name\": \"mixture\", \"source\": \"made up\", \"hidden\": 1024, \"vocab\": 32000,"
+    " \"norm\": \"rms\", \"tied\": true, \"kinds\": {"
+    "  \"dense\": {\"attention\": {\"heads\": 16, \"kv_heads\": 4, \"window\": 512},"
+    "              \"mlp\": {\"width\": 4096, \"gated\": true}},"
+    "  \"moe\": {\"attention\": {\"heads\": 16, \"kv_heads\": 4},"
+    "            \"moe\": {\"experts\": 16, \"topk\": 2, \"width\": 1024, \"shared_width\": 1024,"
+    "                      \"gated\": true}},"
+    "  \"mamba\": {\"norms\": 1,"
+    "              \"mamba\": {\"inner\": 2048, \"state\": 16, \"conv\": 4, \"dt_rank\": 64}}},"
+    " \"layers\": [{\"kind\": \"dense\", \"count\": 1},"
+    "              {\"pattern\": [\"moe\", \"mamba\", \"dense\", \"moe\"], \"count\": 4},"
+    "              {\"kind\": \"moe\", \"count\": 1}]}";
+
+typedef struct question {
+    const char *model, *cluster, *runtime;
+    int gpus, seq, gbs;
+} question;
+
+static const question questions[] = {
+    {"gpt-7.5b", "dgx-a100", "megatron", 64, 2048, 64},
+    {"gpt-7.5b", "h100-80gb-sxm:16x8", "everything", 128, 2048, 128},
+    {"gpt-1.7b", "dgx-2-v100", "megatron-2021", 64, 1024, 64},
+    {"gpt2-xl", "h100-80gb-sxm:1x8", "deepspeed", 8, 1024, 64},
+    {"llama-3.1-8b", "dgx-h100", "megatron", 128, 8192, 64},
+    {"llama-3.1-8b", "dgx-h100", "torchtitan", 64, 8192, 64},
+    {"llama-3.1-8b", "tpu-v5p", "xla", 64, 8192, 64},
+    {"llama-3.1-8b", "mi300x", "everything", 96, 4096, 96},
+    {"llama-3.1-70b", "gb200-nvl72", "nanotron", 144, 4096, 72},
+    {"gemma-2-2b", "dgx-h200", "everything", 32, 4096, 48},
+    {"mixtral-8x7b", "dgx-h100", "megatron", 64, 4096, 128},
+    {"mixtral-8x7b", "dgx-h100", "everything", 64, 4096, 128},
+    {"mixtral-8x7b", "h100-80gb-sxm:8x8", "torchtitan", 64, 4096, 64},
+    {"deepseek-v3", "h800", "deepseek", 512, 4096, 1024},
+    {"deepseek-v3", "h800", "everything", 256, 4096, 512},
+    {"mixture", "dgx-h100", "everything", 48, 2048, 96},
+    {"mixture", "a100-80gb-sxm:6x8", "megatron", 48, 2048, 96},
+};
+
+enum { QUESTIONS = sizeof questions / sizeof *questions };
+
+/* A question with its own copies of all that a test changes. */
+typedef struct world {
+    plait_model model;
+    plait_runtime runtime;
+    plait_accelerator accelerator;
+    plait_cluster cluster;
+    plait_problem problem;
+} world;
+
+static void must(plait_status status, const plait_error *err)
+{
+    if (status != PLAIT_OK)
+        fail_msg("%s: %s", err->where, err->message);
+}
+
+/* All that the model can price, in one runtime without rules. */
+static void allow_everything(plait_runtime *r)
+{
+    r->name = "everything";
+    r->rules = PLAIT_RULES_GENERIC;
+    r->can.zero = 15;
+    r->can.schedules = (1u << PLAIT_SCHEDULES) - 1;
+    r->can.grad_sync = 7;
+    r->can.recompute = 31;
+    r->can.splits = (1u << PLAIT_SPLITS) - 1;
+    r->can.orders = 3;
+    r->can.etp = true;
+    r->can.hsdp = true;
+    r->overlap.grad_reduce = false;
+}
+
+static void load(const question *q, world *w)
+{
+    const bool all = strcmp(q->runtime, "everything") == 0;
+    plait_error err;
+
+    if (strcmp(q->model, "mixture") == 0)
+        must(plait_model_parse(mixture, strlen(mixture), "mixture", arena, &w->model, NULL, &err),
+             &err);
+    else
+        must(plait_model_find(q->model, arena, &w->model, NULL, &err), &err);
+    must(plait_cluster_find(q->cluster, arena, &w->cluster, &err), &err);
+    must(plait_cluster_take(&w->cluster, q->gpus, &err), &err);
+    must(plait_runtime_find(all ? "megatron" : q->runtime, arena, &w->runtime, &err), &err);
+    if (all)
+        allow_everything(&w->runtime);
+    w->accelerator = *w->cluster.group[0].accelerator;
+    w->cluster.group[0].accelerator = &w->accelerator;
+    w->problem = (plait_problem){
+        .model = &w->model,
+        .cluster = &w->cluster,
+        .runtime = &w->runtime,
+        .job = {.seq = q->seq,
+                .gbs = q->gbs,
+                .gpus = q->gpus,
+                .precision = w->accelerator.fp16_only ? PLAIT_FP16 : PLAIT_BF16,
+                .attention = w->runtime.defaults.attention},
+    };
+}
+
+// ---- points --------------------------------------------------------------------------------
+
+static plait_recompute random_recompute(const plait_capabilities *can, int layers)
+{
+    plait_recompute r = {.kind = random_bit(can->recompute)};
+
+    if (r.kind == PLAIT_RECOMPUTE_MODULES && can->module_sets > 0)
+        r.modules = can->module_set[random_below(can->module_sets)];
+    else if (r.kind == PLAIT_RECOMPUTE_MODULES)
+        r.kind = PLAIT_RECOMPUTE_NONE;
+    if (r.kind == PLAIT_RECOMPUTE_FULL && can->full_layers && once_in(2))
+        r.layers = (short)(1 + random_below(layers));
+    return r;
+}
+
+static plait_split random_split(const plait_capabilities *can, int layers, int pp)
+{
+    plait_split split = {.kind = random_bit(can->splits)};
+
+    if (split.kind == PLAIT_SPLIT_FIRST_LAST) {
+        const int middle = 1 + random_below(layers / pp + 1);
+        const int rest = layers - (pp - 2) * middle;
+        if (rest < 2)
+            return (plait_split){.kind = PLAIT_SPLIT_SPREAD};
+        split.first = (unsigned short)(1 + random_below(rest - 1));
+        split.last = (unsigned short)(rest - split.first);
+    }
+    return split;
+}
+
+static bool has_experts(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            return true;
+    return false;
+}
+
+/* Keys of what is sharded, synchronised and rebuilt: those that a bound leaves open. */
+static void random_shards(const plait_problem *p, plait_degrees *d)
+{
+    const plait_capabilities *can = &p->runtime->can;
+
+    d->zero = random_bit(can->zero);
+    d->shard_group = d->dp * d->cp;
+    if (can->hsdp && d->zero > 0 && once_in(2))
+        d->shard_group = random_divisor(d->shard_group, d->shard_group);
+    d->grad_sync = random_bit(can->grad_sync);
+    d->recompute = random_recompute(can, p->model->layers);
+}
+
+/* How layers become stages; dp follows. */
+static void random_stages(const plait_problem *p, plait_degrees *d)
+{
+    const plait_capabilities *can = &p->runtime->can;
+    const int ranks = p->job.gpus / (d->tp * d->cp);
+    const int most = can->max_pp < p->model->layers ? can->max_pp : p->model->layers;
+
+    d->pp = once_in(4) ? 1 : random_divisor(ranks, most);
+    d->dp = ranks / d->pp;
+    d->schedule = d->pp == 1 ? PLAIT_1F1B : random_bit(can->schedules);
+    d->vpp = d->schedule == PLAIT_INTERLEAVED ? 2 + random_below(3) : 1;
+    d->order = random_bit(can->orders);
+    d->split = random_split(can, p->model->layers, d->pp);
+}
+
+static void random_layers(const plait_problem *p, plait_degrees *d)
+{
+    const plait_capabilities *can = &p->runtime->can;
+    const int gpus = p->job.gpus;
+
+    *d = plait_degrees_init();
+    d->tp = random_divisor(gpus, can->max_tp < 16 ? can->max_tp : 16);
+    d->cp = once_in(3) ? random_divisor(gpus / d->tp, can->max_cp) : 1;
+    d->sp = d->tp > 1 && (can->sp_optional ? once_in(2) : can->sp);
+    d->cp_comm = random_bit(can->cp_comm);
+    d->etp = once_in(2) ? d->tp : 1;
+    if (has_experts(p->model))
+        d->ep = random_divisor(gpus / d->etp, can->max_ep);
+    d->mbs = random_divisor(p->job.gbs, 8);
+}
+
+static bool is_legal(const plait_problem *p, const plait_degrees *d)
+{
+    return plait_plan_check(p, d, NULL, 0) == PLAIT_FITS;
+}
+
+/*
+ * Changes a point to another legal one: mostly in its last keys, as a search walks, so that rows
+ * are kept and made anew in every combination.
+ */
+static void next_point(const plait_problem *p, plait_degrees *d)
+{
+    for (int tries = 0; tries < 100000; tries++) {
+        plait_degrees next = *d;
+        const int depth = random_below(4);
+        if (depth > 2 || tries > 20)
+            random_layers(p, &next);
+        if (depth > 1 || tries > 20)
+            random_stages(p, &next);
+        random_shards(p, &next);
+        if (is_legal(p, &next)) {
+            *d = next;
+            return;
+        }
+    }
+    fail_msg("no legal point of %s on %d GPUs", p->model->name, p->job.gpus);
+}
+
+/* Another value of the keys that a bound leaves open. */
+static void next_completion(const plait_problem *p, plait_degrees *d)
+{
+    for (int tries = 0; tries < 1000; tries++) {
+        plait_degrees next = *d;
+        random_shards(p, &next);
+        if (is_legal(p, &next)) {
+            *d = next;
+            return;
+        }
+    }
+}
+
+static const char *spelled(const plait_problem *p, const plait_degrees *d)
+{
+    static char text[512];
+    char value[96];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s, %s:", p->model->name, p->runtime->name);
+
+    for (int i = 0; plait_degrees_keys[i]; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, " %s=%s", plait_degrees_keys[i],
+                                 plait_degrees_get(d, plait_degrees_keys[i], value, sizeof value));
+    return text;
+}
+
+static plait_cost full_price(const plait_problem *p, const plait_degrees *d)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    plait_plan plan;
+    plait_cost cost;
+    plait_error err;
+
+    must(plait_plan_expand(p, d, arena, &plan, &err), &err);
+    must(plait_plan_cost(p, &plan, arena, &cost, &err), &err);
+    plait_arena_rewind(arena, mark);
+    if (cost.verdict == PLAIT_INVALID)
+        fail_msg("%s: %s", spelled(p, d), cost.why);
+    return cost;
+}
+
+static void assert_same(double value, double expected, double tolerance, const char *what,
+                        const plait_problem *p, const plait_degrees *d)
+{
+    if (!(fabs(value - expected) <= tolerance * fabs(expected)))
+        fail_msg("%s: %s is %.15g, expected %.15g", spelled(p, d), what, value, expected);
+}
+
+static void assert_at_most(double value, double most, double tolerance, const char *what,
+                           const plait_problem *p, const plait_degrees *d)
+{
+    if (!(value <= most * (1.0 + tolerance)))
+        fail_msg("%s: %s is %.15g, expected at most %.15g", spelled(p, d), what, value, most);
+}
+
+// ---- tables and bounds ---------------------------------------------------------------------
+
+enum { POINTS = 400, COMPLETIONS = 4 };
+
+typedef void point_check(world *w, plait_table *table, plait_degrees d);
+
+static void on_random_points(point_check *check, int points)
+{
+    for (int q = 0; q < QUESTIONS; q++) {
+        world w;
+        arena = plait_arena_new();
+        assert_non_null(arena);
+        random_state = 1 + (uint64_t)q;
+        load(&questions[q], &w);
+        plait_table *table = plait_table_new(&w.problem, arena);
+        assert_non_null(table);
+        plait_degrees d;
+        random_layers(&w.problem, &d);
+        for (int i = 0; i < points; i++) {
+            next_point(&w.problem, &d);
+            check(&w, table, d);
+        }
+        plait_arena_free(arena);
+    }
+}
+
+static void check_table(world *w, plait_table *table, plait_degrees d)
+{
+    const plait_price price = plait_degrees_cost(table, &d);
+    const plait_cost cost = full_price(&w->problem, &d);
+
+    assert_true(price.step_s > 0.0 && price.peak_bytes > 0.0);
+    assert_same(price.step_s, cost.step_s, 1e-9, "step_s of the table", &w->problem, &d);
+    assert_same(price.peak_bytes, cost.memory.peak_bytes, 1e-9, "peak_bytes of the table",
+                &w->problem, &d);
+}
+
+static void test_tables__price_a_point_like_its_full_plan(void **state)
+{
+    (void)state;
+    on_random_points(check_table, POINTS);
+}
+
+/* The tables of a fresh start and of a long walk give the same bytes. */
+static void check_memory_of_rows(world *w, plait_table *table, plait_degrees d)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    plait_table *fresh = plait_table_new(&w->problem, arena);
+
+    assert_non_null(fresh);
+    if (once_in(2))
+        (void)plait_degrees_bound(table, &d); // a bound must not disturb the rows
+    if (once_in(4))
+        (void)plait_pipeline_bound(table, &d);
+    const plait_price walked = plait_degrees_cost(table, &d);
+    const plait_price alone = plait_degrees_cost(fresh, &d);
+    assert_same(walked.step_s, alone.step_s, 0.0, "step_s after a walk", &w->problem, &d);
+    assert_same(walked.peak_bytes, alone.peak_bytes, 0.0, "peak_bytes after a walk", &w->problem,
+                &d);
+    plait_arena_rewind(arena, mark);
+}
+
+static void test_tables__forget_nothing_and_keep_nothing_stale(void **state)
+{
+    (void)state;
+    on_random_points(check_memory_of_rows, POINTS);
+}
+
+/* Sums in another order may differ in the last digits; a bound is a bound up to those. */
+static const double rounding = 1e-12;
+
+static void check_bounds(world *w, plait_table *table, plait_degrees d)
+{
+    const plait_problem *p = &w->problem;
+    const plait_price bound = plait_degrees_bound(table, &d);
+    const plait_price wider = plait_pipeline_bound(table, &d);
+    const double floor_bytes = plait_layers_floor_bytes(p, &d);
+
+    assert_true(bound.step_s > 0.0 && bound.peak_bytes > 0.0);
+    assert_true(wider.step_s > 0.0 && wider.peak_bytes > 0.0 && floor_bytes > 0.0);
+    for (int i = 0; i < COMPLETIONS; i++) {
+        const plait_price price = plait_degrees_cost(table, &d);
+        assert_at_most(bound.step_s, price.step_s, rounding, "bound of step_s", p, &d);
+        assert_at_most(bound.peak_bytes, price.peak_bytes, rounding, "bound of peak_bytes", p, &d);
+        assert_at_most(wider.step_s, price.step_s, rounding, "pipeline bound of step_s", p, &d);
+        assert_at_most(wider.peak_bytes, price.peak_bytes, rounding, "pipeline bound of peak_bytes",
+                       p, &d);
+        assert_at_most(floor_bytes, price.peak_bytes, rounding, "floor of peak_bytes", p, &d);
+        next_completion(p, &d);
+    }
+}
+
+static void test_bounds__never_exceed_a_completion(void **state)
+{
+    (void)state;
+    on_random_points(check_bounds, POINTS);
+}
+
+/* Bounds that are far too low would pass the test above and prune nothing. */
+static double gap_sum;
+static int gap_count;
+
+static void add_gap(world *w, plait_table *table, plait_degrees d)
+{
+    (void)w;
+    gap_sum += plait_degrees_bound(table, &d).step_s / plait_degrees_cost(table, &d).step_s;
+    gap_count++;
+}
+
+static void test_bounds__come_near_the_costs(void **state)
+{
+    (void)state;
+    gap_sum = 0.0;
+    gap_count = 0;
+    on_random_points(add_gap, 50);
+    print_message("bounds are %.0f %% of the step on average\n", 100.0 * gap_sum / gap_count);
+    assert_true(gap_sum / gap_count > 0.5);
+}
+
+// ---- better hardware -----------------------------------------------------------------------
+
+/* Each makes one resource half as much again. */
+static void more_matrix_peak(world *w)
+{
+    for (int p = 0; p < PLAIT_PRECISIONS; p++)
+        w->accelerator.peak_flops_per_s[p] *= 1.5;
+}
+
+static void more_hbm_bandwidth(world *w)
+{
+    w->accelerator.hbm_bytes_per_s *= 1.5;
+}
+
+static void more_scale_up_bandwidth(world *w)
+{
+    w->cluster.level[0].link.bytes_per_s *= 1.5;
+}
+
+static void more_network_bandwidth(world *w)
+{
+    for (int l = 1; l < w->cluster.levels; l++)
+        w->cluster.level[l].link.bytes_per_s *= 1.5;
+}
+
+static void faster_host(world *w)
+{
+    w->cluster.host_speed *= 1.5;
+}
+
+static void shorter_latencies(world *w)
+{
+    for (int l = 0; l < w->cluster.levels; l++)
+        w->cluster.level[l].link.latency_s /= 1.5;
+}
+
+static void check_better_hardware(world *w, plait_table *table, plait_degrees d)
+{
+    static void (*const better[])(world *) = {
+        more_matrix_peak,       more_hbm_bandwidth, more_scale_up_bandwidth,
+        more_network_bandwidth, faster_host,        shorter_latencies,
+    };
+    static const char *const names[] = {"matrix peak", "HBM",  "scale-up",
+                                        "network",     "host", "latency"};
+    const int i = random_below((int)(sizeof better / sizeof *better));
+    const plait_cost before = full_price(&w->problem, &d);
+    char what[64];
+
+    (void)table;
+    world improved = *w;
+    improved.problem.cluster = &improved.cluster;
+    improved.cluster.group[0].accelerator = &improved.accelerator;
+    better[i](&improved);
+    const plait_cost after = full_price(&improved.problem, &d);
+    snprintf(what, sizeof what, "step_s with better %s", names[i]);
+    assert_at_most(after.step_s, before.step_s, 1e-9, what, &w->problem, &d);
+    assert_same(after.memory.peak_bytes, before.memory.peak_bytes, 1e-12, "its memory", &w->problem,
+                &d);
+}
+
+static void test_better_hardware__never_slows_a_step(void **state)
+{
+    (void)state;
+    on_random_points(check_better_hardware, POINTS);
+}
+
+// ---- finer shards --------------------------------------------------------------------------
+
+static double state_bytes(const plait_memory *m)
+{
+    return m->weights_bytes + m->gradients_bytes + m->optimizer_bytes;
+}
+
+/*
+ * ZeRO-3 holds a few gathered layers beside its shards, so only the state itself must shrink, on a
+ * pipeline whose fullest stage stays the same.
+ */
+static void check_zero(world *w, plait_table *table, plait_degrees d)
+{
+    plait_cost before = {0};
+    bool first = true;
+
+    (void)table;
+    d.shard_group = d.dp * d.cp;
+    for (d.zero = 0; d.zero <= 3; d.zero++) {
+        if (!is_legal(&w->problem, &d))
+            continue;
+        const plait_cost now = full_price(&w->problem, &d);
+        if (!first && now.fullest_stage == before.fullest_stage)
+            assert_at_most(state_bytes(&now.memory), state_bytes(&before.memory), rounding,
+                           "state under a higher ZeRO stage", &w->problem, &d);
+        if (!first && d.zero < 3)
+            assert_at_most(now.memory.peak_bytes, before.memory.peak_bytes, rounding,
+                           "memory under a higher ZeRO stage", &w->problem, &d);
+        before = now;
+        first = false;
+    }
+}
+
+static void test_higher_zero_stages__never_need_more_memory(void **state)
+{
+    (void)state;
+    on_random_points(check_zero, POINTS / 4);
+}
+
+static void check_shard_group(world *w, plait_table *table, plait_degrees d)
+{
+    const int replicas = d.dp * d.cp;
+    double before = HUGE_VAL;
+
+    (void)table;
+    for (d.shard_group = 1; d.shard_group <= replicas; d.shard_group++) {
+        if (replicas % d.shard_group != 0 || !is_legal(&w->problem, &d))
+            continue;
+        const double now = full_price(&w->problem, &d).memory.peak_bytes;
+        assert_at_most(now, before, rounding, "memory of a larger shard group", &w->problem, &d);
+        before = now;
+    }
+}
+
+static void test_larger_shard_groups__never_need_more_memory(void **state)
+{
+    (void)state;
+    on_random_points(check_shard_group, POINTS / 4);
+}
+
+/*
+ * Twice the tensor ranks on twice the GPUs: every replica and stage stays. Communicators that now
+ * leave their node have buffers of their own, so the runtime's bytes are left out.
+ */
+static void check_tensor(world *w, plait_table *table, plait_degrees d)
+{
+    world larger = *w;
+    plait_degrees wide = d;
+    const plait_cost before = full_price(&w->problem, &d);
+
+    (void)table;
+    wide.tp *= 2;
+    wide.etp = d.etp == d.tp ? wide.tp : d.etp;
+    larger.problem.job.gpus *= 2;
+    if ((d.tp == 1) != (wide.tp == 1))
+        wide.sp = larger.runtime.can.sp;
+    if (!is_legal(&larger.problem, &wide))
+        return;
+    const plait_cost after = full_price(&larger.problem, &wide);
+    assert_at_most(after.memory.peak_bytes - after.memory.runtime_bytes,
+                   before.memory.peak_bytes - before.memory.runtime_bytes, rounding,
+                   "memory of twice the tensor ranks", &w->problem, &d);
+}
+
+static void test_more_tensor_ranks__never_need_more_memory(void **state)
+{
+    (void)state;
+    on_random_points(check_tensor, POINTS / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tables__price_a_point_like_its_full_plan),
+        cmocka_unit_test(test_tables__forget_nothing_and_keep_nothing_stale),
+        cmocka_unit_test(test_bounds__never_exceed_a_completion),
+        cmocka_unit_test(test_bounds__come_near_the_costs),
+        cmocka_unit_test(test_better_hardware__never_slows_a_step),
+        cmocka_unit_test(test_higher_zero_stages__never_need_more_memory),
+        cmocka_unit_test(test_larger_shard_groups__never_need_more_memory),
+        cmocka_unit_test(test_more_tensor_ranks__never_need_more_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
