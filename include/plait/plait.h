@@ -1,0 +1,91 @@
+/*
+ * plait.h - plan how to split the training of a large model over a cluster
+ *
+ * plait answers: with this model, this cluster and this batch, which data, tensor, pipeline,
+ * context and expert parallelism, which ZeRO stage, microbatch, recomputation and schedule give the
+ * shortest step that fits in memory, and how sure is that.
+ *
+ * The smallest complete program:
+ *
+ *     #include <plait/plait.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void)
+ *     {
+ *         plait_arena *arena = plait_arena_new();
+ *         plait_model model;
+ *         plait_cluster cluster;
+ *         plait_runtime runtime;
+ *         plait_search_options options;
+ *         plait_search_result result;
+ *         plait_error err;
+ *
+ *         if (plait_model_find("llama-3.1-8b", arena, &model, NULL, &err) != PLAIT_OK ||
+ *             plait_cluster_find("h100-80gb-sxm:1x8", arena, &cluster, &err) != PLAIT_OK ||
+ *             plait_runtime_find("megatron", arena, &runtime, &err) != PLAIT_OK ||
+ *             plait_cluster_take(&cluster, 8, &err) != PLAIT_OK) {
+ *             fprintf(stderr, "%s: %s\n", err.where, err.message);
+ *             return 2;
+ *         }
+ *         const plait_problem problem = {
+ *             .model = &model,
+ *             .cluster = &cluster,
+ *             .runtime = &runtime,
+ *             .job = {.seq = 8192,
+ *                     .gbs = 64,
+ *                     .gpus = 8,
+ *                     .precision = PLAIT_BF16,
+ *                     .attention = runtime.defaults.attention},
+ *         };
+ *         plait_search_options_init(&options);
+ *         if (plait_search(&problem, &options, arena, &result, &err) != PLAIT_OK) {
+ *             fprintf(stderr, "%s: %s\n", err.where, err.message);
+ *             return 2;
+ *         }
+ *         if (result.plans > 0)
+ *             printf("best plan: tp %d, pp %d, dp %d: %.3g s a step, %.1f GiB\n",
+ *                    result.plan[0].degrees.tp, result.plan[0].degrees.pp,
+ *                    result.plan[0].degrees.dp, result.plan[0].price.step_s,
+ *                    result.plan[0].price.peak_bytes / PLAIT_GIB);
+ *         plait_arena_free(arena);
+ *         return 0;
+ *     }
+ *
+ * Build it with `cc example.c $(pkg-config --cflags --libs --static plait)`.
+ *
+ * Everything lives in an arena and ends with it; nothing else is to be freed. The library never
+ * prints, exits or aborts; what goes wrong comes back as plait_error. Units are bytes, seconds,
+ * FLOPs and their rates, as doubles, wherever a name does not say otherwise.
+ *
+ * The headers, each readable on its own, in the order in which a program meets them:
+ *
+ *     error.h, arena.h, units.h    errors by value, ownership, constants of units
+ *     data.h                       finding shipped models, clusters and runtimes by name
+ *     model.h, cluster.h           what is trained, on what
+ *     runtime.h, job.h             with which software, what one step is
+ *     plan.h                       how it is split: degrees, plans, legality
+ *     cost.h                       the price of a plan, in terms
+ *     search.h                     the best plans, proven; why not; what would make it fit
+ *     block.h, kernel.h            what a layer does, and seconds of one operator
+ *     collective.h, schedule.h     seconds of a collective, and of a pipeline
+ */
+#ifndef PLAIT_PLAIT_H
+#define PLAIT_PLAIT_H
+
+#include "plait/arena.h"
+#include "plait/block.h"
+#include "plait/cluster.h"
+#include "plait/collective.h"
+#include "plait/cost.h"
+#include "plait/data.h"
+#include "plait/error.h"
+#include "plait/job.h"
+#include "plait/kernel.h"
+#include "plait/model.h"
+#include "plait/plan.h"
+#include "plait/runtime.h"
+#include "plait/schedule.h"
+#include "plait/search.h"
+#include "plait/units.h"
+
+#endif

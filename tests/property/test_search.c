@@ -1,0 +1,685 @@
+/*
+ * test_search.c - a search returns what pricing every plan would return
+ *
+ * Small spaces are searched with and without pruning and with 1, 2 and 8 threads, and held against
+ * a brute force that shares no code with the search: nested loops over every key, the check of
+ * each plan, and its price.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "assert_near.h"
+#include "plait/data.h"
+#include "plait/search.h"
+#include "split.h"
+#include "text.h"
+
+static plait_arena *arena;
+
+// ---- questions -----------------------------------------------------------------------------
+
+typedef struct question {
+    const char *model, *cluster, *runtime;
+    int gpus, seq, gbs;
+    plait_objective objective;
+    const char *limits;
+} question;
+
+static const question questions[] = {
+    {"gpt2-xl", "h100-80gb-sxm:1x8", "megatron", 8, 1024, 16, PLAIT_MINIMISE_TIME, ""},
+    {"gpt2-xl", "rtx-4090-24gb:2x4", "everything", 8, 1024, 8, PLAIT_MINIMISE_TIME, "cp=1"},
+    {"gpt-7.5b", "a100-80gb-sxm:4x8", "megatron-2021", 32, 2048, 32, PLAIT_MINIMISE_MEMORY, ""},
+    {"llama-3.1-8b", "h100-80gb-sxm:2x8", "torchtitan", 16, 4096, 16, PLAIT_MINIMISE_TIME, ""},
+    {"llama-3.1-8b", "h100-80gb-sxm:8x8", "torchtitan", 64, 8192, 32, PLAIT_MINIMISE_COST,
+     "pp=1..2,mbs=..2"},
+    {"llama-3.1-8b", "tpu-v5p", "xla", 16, 4096, 16, PLAIT_MINIMISE_TIME, "cp=1..2"},
+    {"llama-3.1-8b", "h100-80gb-sxm:1x8", "fsdp", 8, 4096, 32, PLAIT_MINIMISE_ENERGY, ""},
+    {"llama-3.1-8b", "h100-80gb-sxm:2x8", "megatron", 16, 4096, 8, PLAIT_MINIMISE_ENERGY,
+     "tp=2..4,pp=2..,recompute=full,split=even"},
+    {"llama-3.1-70b", "h100-80gb-sxm:8x8", "nanotron", 64, 4096, 64, PLAIT_MINIMISE_TIME, "tp=2.."},
+    {"mixtral-8x7b", "h100-80gb-sxm:2x8", "megatron", 16, 4096, 16, PLAIT_MINIMISE_TIME,
+     "cp=1,mbs=1"},
+    {"mixtral-8x7b", "h200-141gb-sxm:4x8", "torchtitan", 32, 4096, 32, PLAIT_MINIMISE_MEMORY,
+     "zero=3,cp=1"},
+    {"qwen3-30b-a3b", "h100-80gb-sxm:3x8", "everything", 24, 4096, 24, PLAIT_MINIMISE_TIME,
+     "cp=1,mbs=1,recompute=selective,schedule=1f1b"},
+    {"deepseek-v2-lite", "h800-80gb-sxm:8x8", "deepseek", 64, 4096, 256, PLAIT_MINIMISE_TIME, ""},
+    /* nothing fits */
+    {"llama-3.1-70b", "rtx-4090-24gb:1x8", "megatron", 8, 4096, 8, PLAIT_MINIMISE_TIME, "mbs=1"},
+    {"llama-3.1-70b", "rtx-4090-24gb:1x8", "deepspeed", 8, 4096, 8, PLAIT_MINIMISE_TIME, ""},
+};
+
+enum { QUESTIONS = sizeof questions / sizeof *questions, TOP = 10 };
+
+typedef struct world {
+    plait_model model;
+    plait_runtime runtime;
+    plait_cluster cluster;
+    plait_problem problem;
+    plait_search_options options;
+} world;
+
+static void must(plait_status status, const plait_error *err)
+{
+    if (status != PLAIT_OK)
+        fail_msg("%s: %s", err->where, err->message);
+}
+
+static void allow_everything(plait_runtime *r)
+{
+    r->name = "everything";
+    r->rules = PLAIT_RULES_GENERIC;
+    r->can.zero = 15;
+    r->can.schedules = (1u << PLAIT_SCHEDULES) - 1;
+    r->can.grad_sync = 7;
+    r->can.splits = (1u << PLAIT_SPLITS) - 1;
+    r->can.max_vpp = 3;
+}
+
+static void load(const question *q, world *w)
+{
+    const bool all = strcmp(q->runtime, "everything") == 0;
+    plait_error err;
+
+    must(plait_model_find(q->model, arena, &w->model, NULL, &err), &err);
+    must(plait_cluster_find(q->cluster, arena, &w->cluster, &err), &err);
+    must(plait_cluster_take(&w->cluster, q->gpus, &err), &err);
+    must(plait_runtime_find(all ? "megatron" : q->runtime, arena, &w->runtime, &err), &err);
+    if (all)
+        allow_everything(&w->runtime);
+    w->problem = (plait_problem){
+        .model = &w->model,
+        .cluster = &w->cluster,
+        .runtime = &w->runtime,
+        .job = {.seq = q->seq,
+                .gbs = q->gbs,
+                .gpus = q->gpus,
+                .precision = PLAIT_BF16,
+                .attention = w->runtime.defaults.attention},
+    };
+    plait_search_options_init(&w->options);
+    w->options.objective = q->objective;
+    w->options.top = TOP;
+    w->options.threads = 1;
+    must(plait_search_limit(&w->options, q->limits, &err), &err);
+}
+
+static plait_search_result search(const world *w, bool prune, int threads)
+{
+    plait_search_options options = w->options;
+    plait_search_result result;
+    plait_error err;
+
+    options.prune = prune;
+    options.threads = threads;
+    must(plait_search(&w->problem, &options, arena, &result, &err), &err);
+    return result;
+}
+
+static const char *spelled(const plait_degrees *d)
+{
+    static char text[512];
+    char value[96];
+    size_t used = 0;
+
+    for (int i = 0; plait_degrees_keys[i]; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, " %s=%s", plait_degrees_keys[i],
+                                 plait_degrees_get(d, plait_degrees_keys[i], value, sizeof value));
+    return text;
+}
+
+static void on_questions(void (*check)(const question *q, const world *w))
+{
+    for (int q = 0; q < QUESTIONS; q++) {
+        world w;
+        arena = plait_arena_new();
+        assert_non_null(arena);
+        load(&questions[q], &w);
+        check(&questions[q], &w);
+        plait_arena_free(arena);
+    }
+}
+
+// ---- the same answer -----------------------------------------------------------------------
+
+static bool same_degrees(const plait_degrees *a, const plait_degrees *b)
+{
+    char one[96];
+    char other[96];
+
+    for (int i = 0; plait_degrees_keys[i]; i++) {
+        const char *key = plait_degrees_keys[i];
+        if (strcmp(plait_degrees_get(a, key, one, sizeof one),
+                   plait_degrees_get(b, key, other, sizeof other)) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void assert_same_list(const plait_ranked *a, const plait_ranked *b, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!same_degrees(&a[i].degrees, &b[i].degrees))
+            print_error("%d: %s\n", i, spelled(&a[i].degrees));
+        assert_true(same_degrees(&a[i].degrees, &b[i].degrees));
+        assert_true(a[i].price.step_s == b[i].price.step_s);
+        assert_true(a[i].price.peak_bytes == b[i].price.peak_bytes);
+        assert_true(a[i].objective == b[i].objective);
+        assert_int_equal(a[i].index, b[i].index);
+    }
+}
+
+static void assert_same_answer(const plait_search_result *a, const plait_search_result *b)
+{
+    assert_int_equal(a->points, b->points);
+    assert_int_equal(a->plans, b->plans);
+    assert_int_equal(a->front_size, b->front_size);
+    assert_int_equal(a->has_closest, b->has_closest);
+    assert_same_list(a->plan, b->plan, a->plans);
+    assert_same_list(a->front, b->front, a->front_size);
+    if (a->has_closest)
+        assert_same_list(&a->closest, &b->closest, 1);
+}
+
+static int64_t pruned_points, all_points;
+
+static void check_pruning(const question *q, const world *w)
+{
+    const plait_search_result pruned = search(w, true, 1);
+    const plait_search_result all = search(w, false, 1);
+
+    (void)q;
+    assert_same_answer(&pruned, &all);
+    assert_int_equal(pruned.points, pruned.priced + pruned.pruned);
+    assert_int_equal(all.priced, all.points);
+    assert_int_equal(all.pruned, 0);
+    assert_true(pruned.optimal);
+    pruned_points += pruned.pruned;
+    all_points += all.points;
+}
+
+static void test_pruning__never_changes_the_answer(void **state)
+{
+    (void)state;
+    pruned_points = all_points = 0;
+    on_questions(check_pruning);
+    print_message("%lld points, %lld pruned\n", (long long)all_points, (long long)pruned_points);
+    assert_true(pruned_points > all_points / 10);
+}
+
+static void check_threads(const question *q, const world *w)
+{
+    const plait_search_result one = search(w, true, 1);
+
+    (void)q;
+    for (int threads = 2; threads <= 8; threads *= 4) {
+        const plait_search_result several = search(w, true, threads);
+        assert_same_answer(&several, &one);
+        assert_int_equal(several.priced, one.priced);
+        assert_int_equal(several.pruned, one.pruned);
+        assert_int_equal(several.fits, one.fits);
+        assert_int_equal(several.threads, threads);
+    }
+}
+
+static void test_threads__do_not_change_the_answer(void **state)
+{
+    (void)state;
+    on_questions(check_threads);
+}
+
+// ---- every plan, by brute force ------------------------------------------------------------
+
+typedef struct brute_force {
+    const world *w;
+    plait_table *table;
+    int64_t points, fits;
+    double best[TOP]; /* ascending */
+    int count;
+    plait_price *price; /* that fit */
+    size_t prices, room;
+    double leanest_bytes;
+} brute_force;
+
+static double objective_of(const world *w, const plait_degrees *d, plait_price price)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    plait_plan plan;
+    plait_cost cost;
+    plait_error err;
+
+    if (w->options.objective == PLAIT_MINIMISE_MEMORY)
+        return price.peak_bytes;
+    if (w->options.objective != PLAIT_MINIMISE_ENERGY)
+        return price.step_s;
+    must(plait_plan_expand(&w->problem, d, arena, &plan, &err), &err);
+    must(plait_plan_cost(&w->problem, &plan, arena, &cost, &err), &err);
+    plait_arena_rewind(arena, mark);
+    return cost.energy_j;
+}
+
+static void rank(brute_force *b, double objective)
+{
+    int at = b->count < TOP ? b->count++ : TOP - 1;
+
+    if (at == TOP - 1 && b->count == TOP && b->best[at] > 0.0 && objective >= b->best[at])
+        return;
+    for (; at > 0 && b->best[at - 1] > objective; at--)
+        b->best[at] = b->best[at - 1];
+    b->best[at] = objective;
+}
+
+static bool obeys(const plait_search_options *options, const plait_degrees *d)
+{
+    char text[96];
+    int number;
+
+    for (int i = 0; i < options->limits; i++) {
+        const plait_limit *limit = &options->limit[i];
+        plait_degrees_get(d, limit->key, text, sizeof text);
+        if (*limit->value) {
+            if (strcmp(text, limit->value) != 0)
+                return false;
+        } else if (!text_parse_int(text, 0, 1 << 30, &number) || number < limit->low ||
+                   number > limit->high) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void take(brute_force *b, const plait_degrees *d)
+{
+    if (!obeys(&b->w->options, d))
+        return;
+    const plait_price price = plait_degrees_cost(b->table, d);
+    b->points++;
+    b->leanest_bytes = fmin(b->leanest_bytes, price.peak_bytes);
+    if (price.peak_bytes > plait_capacity_bytes(&b->w->problem))
+        return;
+    b->fits++;
+    rank(b, objective_of(b->w, d, price));
+    if (b->prices == b->room) {
+        b->room = b->room ? 2 * b->room : 1024;
+        b->price = realloc(b->price, b->room * sizeof *b->price);
+        assert_non_null(b->price);
+    }
+    b->price[b->prices++] = price;
+}
+
+static bool legal(const brute_force *b, const plait_degrees *d)
+{
+    return plait_plan_check(&b->w->problem, d, NULL, 0) == PLAIT_FITS;
+}
+
+static int fullest_stage(const plait_model *model, const plait_degrees *d)
+{
+    int counts[PLAIT_MAX_LAYERS];
+    int fullest = 0;
+
+    assert_true(plait_split_layers(model, d, counts));
+    for (int s = 0; s < d->pp; s++) {
+        int layers = 0;
+        for (int c = s; c < d->pp * d->vpp; c += d->pp)
+            layers += counts[c];
+        fullest = layers > fullest ? layers : fullest;
+    }
+    return fullest;
+}
+
+static bool modules_exist(const plait_model *model, unsigned modules)
+{
+    for (int m = 0; m < PLAIT_MODULES; m++) {
+        bool there = m == PLAIT_MODULE_core_attn || m == PLAIT_MODULE_layernorm;
+        for (int k = 0; k < model->kinds; k++) {
+            const plait_layer *layer = &model->kind[k];
+            const bool moe = layer->ffn == PLAIT_FFN_MOE;
+            there = there || (m == PLAIT_MODULE_mla_up_proj && layer->mixer == PLAIT_MIXER_MLA) ||
+                    (m == PLAIT_MODULE_mlp && layer->ffn == PLAIT_FFN_MLP) ||
+                    ((m == PLAIT_MODULE_moe || m == PLAIT_MODULE_moe_act) && moe) ||
+                    (m == PLAIT_MODULE_shared_experts && moe && layer->moe.shared_width > 0);
+        }
+        if ((modules >> m & 1u) && !there)
+            return false;
+    }
+    return true;
+}
+
+/* Every recompute choice of one point; full:N leaves at least a layer of the fullest stage. */
+static void all_recompute(brute_force *b, plait_degrees d)
+{
+    const plait_capabilities *can = &b->w->runtime.can;
+    const int layers = fullest_stage(&b->w->model, &d);
+
+    for (int kind = 0; kind < PLAIT_RECOMPUTE_KINDS; kind++) {
+        if (!(can->recompute >> kind & 1u))
+            continue;
+        d.recompute = (plait_recompute){.kind = (unsigned char)kind};
+        if (kind != PLAIT_RECOMPUTE_MODULES)
+            take(b, &d);
+        for (int s = 0; kind == PLAIT_RECOMPUTE_MODULES && s < can->module_sets; s++) {
+            d.recompute.modules = can->module_set[s];
+            if (modules_exist(&b->w->model, can->module_set[s]))
+                take(b, &d);
+        }
+        for (int n = 1; kind == PLAIT_RECOMPUTE_FULL && can->full_layers && n < layers; n++) {
+            d.recompute.layers = (short)n;
+            take(b, &d);
+        }
+    }
+}
+
+static bool has_experts(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            return true;
+    return false;
+}
+
+/* Shards of one rank are no shards; without replicas every ZeRO stage is the same. */
+static void all_shards(brute_force *b, plait_degrees d)
+{
+    const int replicas = d.dp * d.cp;
+    bool one_is_enough = false;
+
+    for (int zero = 0; zero <= 3; zero++) {
+        d.zero = (unsigned char)zero;
+        if (!(b->w->runtime.can.zero >> zero & 1u) || one_is_enough)
+            continue;
+        for (d.shard_group = replicas > 1 ? 2 : 1; d.shard_group <= replicas; d.shard_group++)
+            for (int sync = 0; sync < PLAIT_GRAD_SYNCS && replicas % d.shard_group == 0; sync++) {
+                d.grad_sync = (unsigned char)sync;
+                if (legal(b, &d))
+                    all_recompute(b, d);
+            }
+        one_is_enough = replicas == 1 && !has_experts(&b->w->model);
+    }
+}
+
+/* Does a split deal other layers than an even one would? */
+static bool differs_from_even(const brute_force *b, const plait_degrees *d)
+{
+    plait_degrees even = *d;
+    int counts[PLAIT_MAX_LAYERS];
+    int evenly[PLAIT_MAX_LAYERS];
+
+    even.split = (plait_split){.kind = PLAIT_SPLIT_EVEN};
+    if (d->split.kind == PLAIT_SPLIT_EVEN || !(b->w->runtime.can.splits >> PLAIT_SPLIT_EVEN & 1u) ||
+        !plait_split_layers(&b->w->model, &even, evenly))
+        return true;
+    if (d->split.kind != PLAIT_SPLIT_SPREAD && d->split.kind != PLAIT_SPLIT_FIRST_LAST)
+        return d->pp * d->vpp > 1;
+    return plait_split_layers(&b->w->model, d, counts) &&
+           memcmp(counts, evenly, (size_t)(d->pp * d->vpp) * sizeof *counts) != 0;
+}
+
+static void all_splits(brute_force *b, plait_degrees d)
+{
+    for (int kind = 0; kind < PLAIT_SPLITS; kind++) {
+        d.split = (plait_split){.kind = (unsigned char)kind};
+        if (kind == PLAIT_SPLIT_FIRST_LAST &&
+            !split_first_last(&b->w->model, d.pp, d.vpp, &d.split))
+            continue;
+        if (differs_from_even(b, &d))
+            all_shards(b, d);
+    }
+}
+
+static void all_stages(brute_force *b, plait_degrees d)
+{
+    const int gpus = b->w->problem.job.gpus;
+    const int first_order = b->w->runtime.can.orders & 1u ? 0 : 1;
+
+    for (d.pp = 1; d.pp <= gpus && d.pp <= b->w->model.layers; d.pp++) {
+        d.dp = plait_degrees_dp(gpus, d.tp, d.pp, d.cp);
+        if (d.dp == 0 || plait_degrees_microbatches(&d, b->w->problem.job.gbs) == 0)
+            continue;
+        for (int schedule = 0; schedule < PLAIT_SCHEDULES; schedule++)
+            for (int order = 0; order < PLAIT_ORDERS; order++) {
+                const bool alike = d.pp == 1 || d.dp == 1;
+                d.schedule = (unsigned char)schedule;
+                d.order = (unsigned char)order;
+                if (alike && order != first_order)
+                    continue;
+                for (d.vpp = 1; d.vpp <= b->w->runtime.can.max_vpp; d.vpp++)
+                    all_splits(b, d);
+            }
+    }
+}
+
+static void all_microbatches(brute_force *b, plait_degrees d)
+{
+    for (d.mbs = 1; d.mbs <= b->w->problem.job.gbs; d.mbs++)
+        if (b->w->problem.job.gbs % d.mbs == 0)
+            all_stages(b, d);
+}
+
+static void all_experts(brute_force *b, plait_degrees d)
+{
+    const bool megatron = b->w->runtime.rules == PLAIT_RULES_MEGATRON;
+
+    if (!has_experts(&b->w->model)) {
+        d.etp = megatron ? d.tp : 1;
+        all_microbatches(b, d);
+        return;
+    }
+    for (d.etp = 1; d.etp <= d.tp; d.etp++)
+        for (d.ep = 1; d.tp % d.etp == 0 && d.ep <= b->w->problem.job.gpus; d.ep++)
+            if (b->w->problem.job.gpus % d.ep == 0)
+                all_microbatches(b, d);
+}
+
+static void all_plans(brute_force *b)
+{
+    const int gpus = b->w->problem.job.gpus;
+    plait_degrees d = plait_degrees_init();
+
+    for (d.tp = 1; d.tp <= gpus; d.tp++)
+        for (int sp = 0; sp < 2; sp++)
+            for (d.cp = 1; d.cp <= gpus; d.cp++)
+                for (int comm = 0; comm < PLAIT_CP_COMMS; comm++) {
+                    d.sp = sp != 0;
+                    d.cp_comm = (unsigned char)comm;
+                    if (gpus % (d.tp * d.cp) != 0 ||
+                        (d.cp == 1 && d.cp_comm != b->w->runtime.defaults.cp_comm))
+                        continue;
+                    all_experts(b, d);
+                }
+}
+
+static brute_force try_everything(const world *w)
+{
+    brute_force b = {.w = w, .leanest_bytes = HUGE_VAL};
+
+    b.table = plait_table_new(&w->problem, arena);
+    assert_non_null(b.table);
+    all_plans(&b);
+    return b;
+}
+
+// ---- the search against it -----------------------------------------------------------------
+
+static bool dominates(plait_price a, plait_price b)
+{
+    return a.step_s <= b.step_s && a.peak_bytes <= b.peak_bytes &&
+           (a.step_s < b.step_s || a.peak_bytes < b.peak_bytes);
+}
+
+/* Every plan is on the front, equal to one that is, or worse than one that is. */
+static void assert_front_covers(const plait_search_result *r, const brute_force *b)
+{
+    for (size_t i = 0; i < b->prices; i++) {
+        bool covered = false;
+        for (int f = 0; f < r->front_size && !covered; f++)
+            covered = r->front[f].price.step_s <= b->price[i].step_s &&
+                      r->front[f].price.peak_bytes <= b->price[i].peak_bytes;
+        if (!covered)
+            fail_msg("nothing on the front is as good as %.12g s and %.12g bytes",
+                     b->price[i].step_s, b->price[i].peak_bytes);
+    }
+}
+
+static bool is_a_price(const brute_force *b, plait_price price)
+{
+    for (size_t i = 0; i < b->prices; i++)
+        if (b->price[i].step_s == price.step_s && b->price[i].peak_bytes == price.peak_bytes)
+            return true;
+    return false;
+}
+
+static void check_brute_force(const question *q, const world *w)
+{
+    const plait_search_result r = search(w, false, 2);
+    brute_force b = try_everything(w);
+
+    if (r.points != b.points)
+        print_error("%s, %s, %d GPUs\n", q->model, q->runtime, q->gpus);
+    assert_int_equal(r.points, b.points);
+    assert_int_equal(r.fits, b.fits);
+    assert_int_equal(r.plans, b.count);
+    for (int i = 0; i < r.plans; i++)
+        assert_near_relative(r.plan[i].objective, b.best[i], 1e-12);
+    assert_front_covers(&r, &b);
+    for (int f = 0; f < r.front_size; f++)
+        assert_true(is_a_price(&b, r.front[f].price));
+    assert_int_equal(r.has_closest, b.fits == 0);
+    if (r.has_closest)
+        assert_true(r.closest.price.peak_bytes == b.leanest_bytes);
+    free(b.price);
+}
+
+static void test_brute_force__finds_nothing_better(void **state)
+{
+    (void)state;
+    on_questions(check_brute_force);
+}
+
+// ---- what is returned ----------------------------------------------------------------------
+
+static void check_front(const question *q, const world *w)
+{
+    const plait_search_result r = search(w, true, 2);
+
+    (void)q;
+    for (int a = 0; a < r.front_size; a++) {
+        assert_true(r.front[a].price.peak_bytes <= plait_capacity_bytes(&w->problem));
+        for (int b = 0; b < r.front_size; b++)
+            assert_false(dominates(r.front[a].price, r.front[b].price));
+        if (a > 0) { // fastest first, each a price of its own
+            assert_true(r.front[a].price.step_s > r.front[a - 1].price.step_s);
+            assert_true(r.front[a].price.peak_bytes < r.front[a - 1].price.peak_bytes);
+        }
+    }
+}
+
+static void test_front__has_no_dominated_plan(void **state)
+{
+    (void)state;
+    on_questions(check_front);
+}
+
+static void check_plan(const world *w, const plait_ranked *ranked)
+{
+    char why[256];
+    plait_plan plan;
+    plait_cost cost;
+    plait_error err;
+
+    if (!obeys(&w->options, &ranked->degrees))
+        fail_msg("not within the limits:%s", spelled(&ranked->degrees));
+    if (plait_plan_check(&w->problem, &ranked->degrees, why, sizeof why) != PLAIT_FITS)
+        fail_msg("%s:%s", why, spelled(&ranked->degrees));
+    must(plait_plan_expand(&w->problem, &ranked->degrees, arena, &plan, &err), &err);
+    must(plait_plan_cost(&w->problem, &plan, arena, &cost, &err), &err);
+    assert_near_relative(ranked->price.step_s, cost.step_s, 1e-9);
+    assert_near_relative(ranked->price.peak_bytes, cost.memory.peak_bytes, 1e-9);
+    if (w->options.objective == PLAIT_MINIMISE_ENERGY)
+        assert_near_relative(ranked->objective, cost.energy_j, 1e-9);
+}
+
+static void check_plans(const question *q, const world *w)
+{
+    const plait_search_result r = search(w, true, 2);
+
+    (void)q;
+    assert_true(r.plans > 0 || r.has_closest);
+    for (int i = 0; i < r.plans; i++) {
+        check_plan(w, &r.plan[i]);
+        assert_true(r.plan[i].price.peak_bytes <= plait_capacity_bytes(&w->problem));
+        if (i > 0)
+            assert_true(r.plan[i].objective > r.plan[i - 1].objective ||
+                        (r.plan[i].objective == r.plan[i - 1].objective &&
+                         r.plan[i].index > r.plan[i - 1].index));
+    }
+    for (int i = 0; i < r.front_size; i++)
+        check_plan(w, &r.front[i]);
+    if (r.has_closest)
+        check_plan(w, &r.closest);
+}
+
+static void test_plans__are_legal_within_the_limits_and_cost_what_is_said(void **state)
+{
+    (void)state;
+    on_questions(check_plans);
+}
+
+static void test_fewer_plans__are_the_first_of_more(void **state)
+{
+    world w;
+
+    (void)state;
+    arena = plait_arena_new();
+    load(&questions[0], &w);
+    const plait_search_result ten = search(&w, true, 1);
+    w.options.top = 3;
+    const plait_search_result three = search(&w, true, 1);
+    assert_int_equal(three.plans, 3);
+    assert_true(three.priced <= ten.priced);
+    assert_same_list(three.plan, ten.plan, 3);
+    assert_same_list(three.front, ten.front, ten.front_size);
+    plait_arena_free(arena);
+}
+
+/* A limit only takes plans away: the best of the rest is no better. */
+static void test_limits__never_make_the_best_plan_better(void **state)
+{
+    static const char *const limits[] = {
+        "tp=1",   "tp=2..",         "pp=1", "pp=2..4",    "recompute=none",
+        "dp=..2", "recompute=full", "sp=1", "split=even", "order=tp-cp-dp-pp"};
+    world w;
+    plait_error err;
+
+    (void)state;
+    arena = plait_arena_new();
+    load(&questions[0], &w);
+    const plait_search_result free_search = search(&w, true, 2);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        world limited = w;
+        limited.problem.model = &w.model;
+        must(plait_search_limit(&limited.options, limits[i], &err), &err);
+        const plait_search_result r = search(&limited, true, 2);
+        assert_true(r.points < free_search.points || i == 9);
+        if (r.plans > 0)
+            assert_true(r.plan[0].objective >= free_search.plan[0].objective);
+        for (int p = 0; p < r.plans; p++)
+            check_plan(&limited, &r.plan[p]);
+    }
+    plait_arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pruning__never_changes_the_answer),
+        cmocka_unit_test(test_threads__do_not_change_the_answer),
+        cmocka_unit_test(test_brute_force__finds_nothing_better),
+        cmocka_unit_test(test_front__has_no_dominated_plan),
+        cmocka_unit_test(test_plans__are_legal_within_the_limits_and_cost_what_is_said),
+        cmocka_unit_test(test_fewer_plans__are_the_first_of_more),
+        cmocka_unit_test(test_limits__never_make_the_best_plan_better),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
