@@ -23,31 +23,45 @@ typedef struct question {
     const char *model, *cluster, *runtime;
     int gpus, seq, gbs;
     plait_objective objective;
+    bool brute_force; /* small enough to price every plan one by one */
     const char *limits;
 } question;
 
 static const question questions[] = {
-    {"gpt2-xl", "h100-80gb-sxm:1x8", "megatron", 8, 1024, 16, PLAIT_MINIMISE_TIME, ""},
-    {"gpt2-xl", "rtx-4090-24gb:2x4", "everything", 8, 1024, 8, PLAIT_MINIMISE_TIME, "cp=1"},
-    {"gpt-7.5b", "a100-80gb-sxm:4x8", "megatron-2021", 32, 2048, 32, PLAIT_MINIMISE_MEMORY, ""},
-    {"llama-3.1-8b", "h100-80gb-sxm:2x8", "torchtitan", 16, 4096, 16, PLAIT_MINIMISE_TIME, ""},
-    {"llama-3.1-8b", "h100-80gb-sxm:8x8", "torchtitan", 64, 8192, 32, PLAIT_MINIMISE_COST,
-     "pp=1..2,mbs=..2"},
-    {"llama-3.1-8b", "tpu-v5p", "xla", 16, 4096, 16, PLAIT_MINIMISE_TIME, "cp=1..2"},
-    {"llama-3.1-8b", "h100-80gb-sxm:1x8", "fsdp", 8, 4096, 32, PLAIT_MINIMISE_ENERGY, ""},
-    {"llama-3.1-8b", "h100-80gb-sxm:2x8", "megatron", 16, 4096, 8, PLAIT_MINIMISE_ENERGY,
+    {"gpt2-xl", "h100-80gb-sxm:1x8", "megatron", 8, 1024, 16, PLAIT_MINIMISE_TIME, true, ""},
+    {"gpt2-xl", "rtx-4090-24gb:2x4", "everything", 8, 1024, 8, PLAIT_MINIMISE_TIME, true, "cp=1"},
+    {"gpt-7.5b", "a100-80gb-sxm:4x8", "megatron-2021", 32, 2048, 32, PLAIT_MINIMISE_MEMORY, true,
+     "mbs=..4"},
+    {"llama-3.1-8b", "h100-80gb-sxm:2x8", "torchtitan", 16, 4096, 16, PLAIT_MINIMISE_TIME, true,
+     ""},
+    {"llama-3.1-8b", "h100-80gb-sxm:8x8", "torchtitan", 64, 8192, 32, PLAIT_MINIMISE_COST, true,
+     "pp=1..2,mbs=..2,cp=1"},
+    {"llama-3.1-8b", "h100-80gb-sxm:8x8", "torchtitan", 64, 8192, 32, PLAIT_MINIMISE_TIME, false,
+     ""},
+    {"llama-3.1-8b", "tpu-v5p", "xla", 16, 4096, 16, PLAIT_MINIMISE_TIME, true, "cp=1..2"},
+    {"llama-3.1-8b", "h100-80gb-sxm:1x8", "fsdp", 8, 4096, 32, PLAIT_MINIMISE_ENERGY, true, ""},
+    {"llama-3.1-8b", "h100-80gb-sxm:2x8", "megatron", 16, 4096, 8, PLAIT_MINIMISE_ENERGY, true,
      "tp=2..4,pp=2..,recompute=full,split=even"},
-    {"llama-3.1-70b", "h100-80gb-sxm:8x8", "nanotron", 64, 4096, 64, PLAIT_MINIMISE_TIME, "tp=2.."},
-    {"mixtral-8x7b", "h100-80gb-sxm:2x8", "megatron", 16, 4096, 16, PLAIT_MINIMISE_TIME,
+    {"llama-3.1-70b", "h100-80gb-sxm:8x8", "nanotron", 64, 4096, 64, PLAIT_MINIMISE_TIME, true,
+     "tp=2..,mbs=..4"},
+    {"llama-3.1-70b", "h100-80gb-sxm:8x8", "megatron", 64, 8192, 64, PLAIT_MINIMISE_TIME, false,
+     ""},
+    {"gemma-2-2b", "mi300x", "everything", 16, 4096, 16, PLAIT_MINIMISE_MEMORY, false, ""},
+    {"mixtral-8x7b", "h100-80gb-sxm:2x8", "megatron", 16, 4096, 16, PLAIT_MINIMISE_TIME, true,
      "cp=1,mbs=1"},
-    {"mixtral-8x7b", "h200-141gb-sxm:4x8", "torchtitan", 32, 4096, 32, PLAIT_MINIMISE_MEMORY,
-     "zero=3,cp=1"},
-    {"qwen3-30b-a3b", "h100-80gb-sxm:3x8", "everything", 24, 4096, 24, PLAIT_MINIMISE_TIME,
-     "cp=1,mbs=1,recompute=selective,schedule=1f1b"},
-    {"deepseek-v2-lite", "h800-80gb-sxm:8x8", "deepseek", 64, 4096, 256, PLAIT_MINIMISE_TIME, ""},
+    {"mixtral-8x7b", "h200-141gb-sxm:4x8", "torchtitan", 32, 4096, 32, PLAIT_MINIMISE_MEMORY, true,
+     "zero=3,cp=1,tp=..2,mbs=..2"},
+    {"mixtral-8x7b", "h200-141gb-sxm:4x8", "megatron", 32, 4096, 32, PLAIT_MINIMISE_COST, false,
+     ""},
+    {"qwen3-30b-a3b", "h100-80gb-sxm:3x8", "everything", 24, 4096, 24, PLAIT_MINIMISE_TIME, true,
+     "cp=1,mbs=1,tp=..3,recompute=selective,schedule=1f1b"},
+    {"deepseek-v2-lite", "h800-80gb-sxm:4x8", "deepseek", 32, 4096, 64, PLAIT_MINIMISE_TIME, true,
+     ""},
+    {"deepseek-v3", "h800", "deepseek", 512, 4096, 2048, PLAIT_MINIMISE_TIME, false, ""},
     /* nothing fits */
-    {"llama-3.1-70b", "rtx-4090-24gb:1x8", "megatron", 8, 4096, 8, PLAIT_MINIMISE_TIME, "mbs=1"},
-    {"llama-3.1-70b", "rtx-4090-24gb:1x8", "deepspeed", 8, 4096, 8, PLAIT_MINIMISE_TIME, ""},
+    {"llama-3.1-70b", "rtx-4090-24gb:1x8", "megatron", 8, 4096, 8, PLAIT_MINIMISE_TIME, true,
+     "mbs=1"},
+    {"llama-3.1-70b", "rtx-4090-24gb:1x8", "deepspeed", 8, 4096, 8, PLAIT_MINIMISE_TIME, true, ""},
 };
 
 enum { QUESTIONS = sizeof questions / sizeof *questions, TOP = 10 };
@@ -261,22 +275,29 @@ static double objective_of(const world *w, const plait_degrees *d, plait_price p
 
 static void rank(brute_force *b, double objective)
 {
-    int at = b->count < TOP ? b->count++ : TOP - 1;
+    int at = b->count;
 
-    if (at == TOP - 1 && b->count == TOP && b->best[at] > 0.0 && objective >= b->best[at])
+    if (b->count == TOP && objective >= b->best[TOP - 1])
         return;
+    if (b->count < TOP)
+        b->count++;
+    else
+        at = TOP - 1;
     for (; at > 0 && b->best[at - 1] > objective; at--)
         b->best[at] = b->best[at - 1];
     b->best[at] = objective;
 }
 
-static bool obeys(const plait_search_options *options, const plait_degrees *d)
+/* Is a plan within the limits, or, unless `key` is NULL, within those on this key? */
+static bool obeys_on(const plait_search_options *options, const plait_degrees *d, const char *key)
 {
     char text[96];
     int number;
 
     for (int i = 0; i < options->limits; i++) {
         const plait_limit *limit = &options->limit[i];
+        if (key && strcmp(key, limit->key) != 0)
+            continue;
         plait_degrees_get(d, limit->key, text, sizeof text);
         if (*limit->value) {
             if (strcmp(text, limit->value) != 0)
@@ -287,6 +308,11 @@ static bool obeys(const plait_search_options *options, const plait_degrees *d)
         }
     }
     return true;
+}
+
+static bool obeys(const plait_search_options *options, const plait_degrees *d)
+{
+    return obeys_on(options, d, NULL);
 }
 
 static void take(brute_force *b, const plait_degrees *d)
@@ -430,20 +456,23 @@ static void all_splits(brute_force *b, plait_degrees d)
 static void all_stages(brute_force *b, plait_degrees d)
 {
     const int gpus = b->w->problem.job.gpus;
-    const int first_order = b->w->runtime.can.orders & 1u ? 0 : 1;
+    const plait_capabilities *can = &b->w->runtime.can;
+    const int first_order = can->orders & 1u ? 0 : 1;
 
-    for (d.pp = 1; d.pp <= gpus && d.pp <= b->w->model.layers; d.pp++) {
+    for (d.pp = 1; d.pp <= can->max_pp && d.pp <= b->w->model.layers; d.pp++) {
         d.dp = plait_degrees_dp(gpus, d.tp, d.pp, d.cp);
-        if (d.dp == 0 || plait_degrees_microbatches(&d, b->w->problem.job.gbs) == 0)
+        if (d.dp == 0 || plait_degrees_microbatches(&d, b->w->problem.job.gbs) == 0 ||
+            !obeys_on(&b->w->options, &d, "pp"))
             continue;
         for (int schedule = 0; schedule < PLAIT_SCHEDULES; schedule++)
             for (int order = 0; order < PLAIT_ORDERS; order++) {
                 const bool alike = d.pp == 1 || d.dp == 1;
                 d.schedule = (unsigned char)schedule;
                 d.order = (unsigned char)order;
-                if (alike && order != first_order)
+                if ((alike && order != first_order) || !(can->schedules >> schedule & 1u))
                     continue;
-                for (d.vpp = 1; d.vpp <= b->w->runtime.can.max_vpp; d.vpp++)
+                for (d.vpp = 1; d.vpp <= can->max_vpp && d.pp * d.vpp <= b->w->model.layers;
+                     d.vpp++)
                     all_splits(b, d);
             }
     }
@@ -452,7 +481,7 @@ static void all_stages(brute_force *b, plait_degrees d)
 static void all_microbatches(brute_force *b, plait_degrees d)
 {
     for (d.mbs = 1; d.mbs <= b->w->problem.job.gbs; d.mbs++)
-        if (b->w->problem.job.gbs % d.mbs == 0)
+        if (b->w->problem.job.gbs % d.mbs == 0 && obeys_on(&b->w->options, &d, "mbs"))
             all_stages(b, d);
 }
 
@@ -482,7 +511,8 @@ static void all_plans(brute_force *b)
                 for (int comm = 0; comm < PLAIT_CP_COMMS; comm++) {
                     d.sp = sp != 0;
                     d.cp_comm = (unsigned char)comm;
-                    if (gpus % (d.tp * d.cp) != 0 ||
+                    if (gpus % (d.tp * d.cp) != 0 || !obeys_on(&b->w->options, &d, "tp") ||
+                        !obeys_on(&b->w->options, &d, "cp") ||
                         (d.cp == 1 && d.cp_comm != b->w->runtime.defaults.cp_comm))
                         continue;
                     all_experts(b, d);
@@ -531,6 +561,8 @@ static bool is_a_price(const brute_force *b, plait_price price)
 
 static void check_brute_force(const question *q, const world *w)
 {
+    if (!q->brute_force)
+        return;
     const plait_search_result r = search(w, false, 2);
     brute_force b = try_everything(w);
 
@@ -653,14 +685,14 @@ static void test_limits__never_make_the_best_plan_better(void **state)
 
     (void)state;
     arena = plait_arena_new();
-    load(&questions[0], &w);
+    load(&questions[3], &w);
     const plait_search_result free_search = search(&w, true, 2);
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         world limited = w;
         limited.problem.model = &w.model;
         must(plait_search_limit(&limited.options, limits[i], &err), &err);
         const plait_search_result r = search(&limited, true, 2);
-        assert_true(r.points < free_search.points || i == 9);
+        assert_true(r.points <= free_search.points);
         if (r.plans > 0)
             assert_true(r.plan[0].objective >= free_search.plan[0].objective);
         for (int p = 0; p < r.plans; p++)

@@ -239,8 +239,8 @@ static void test_cluster_file__converts_its_units(void **state)
 
     assert_int_equal(plait_cluster_find("p4d", *state, &c, &err), PLAIT_OK);
     assert_near(c.level[1].link.bytes_per_s, 6.25e9, 1.0);
-    assert_near(c.level[1].link.latency_s, 40e-6, 1e-12);
-    assert_near(c.level[1].ramp_bytes, 13.6e6, 1e-3);
+    assert_near(c.level[1].link.latency_s, 26e-6, 1e-12);
+    assert_near(c.level[1].ramp_bytes, 1.7e6, 1e-3);
     assert_near(c.level[1].oversubscription, 1.0, 0.0);
     assert_near(c.pue, 1.2, 0.0);
     assert_near(c.host_speed, 1.0, 0.0);
