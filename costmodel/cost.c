@@ -129,6 +129,8 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
         .optimizer_s = sum->optimizer_s,
     };
     cost->step_s = sum_of_terms(&cost->step);
+    cost->busy_s = sum->busy_s_a_gpu;
+    cost->moving_s = sum->moving_s_a_gpu;
     cost->slowest_stage = sum->slowest;
 }
 

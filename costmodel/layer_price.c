@@ -204,6 +204,9 @@ static void price_layer(const plait_problem *problem, const plait_degrees *d,
     out->forward_gpu_s = sum_of(out->forward, LAYER_TERMS);
     out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
     out->host_s = host_time(problem, layer, d->tp);
+    out->busy_s = out->forward[LAYER_MATMUL] + out->forward[LAYER_ATTENTION] +
+                  out->backward[LAYER_MATMUL] + out->backward[LAYER_ATTENTION];
+    out->moving_s = out->forward[LAYER_MEMORY_OPS] + out->backward[LAYER_MEMORY_OPS];
     out->weights = block.weights;
     keep_bytes(problem, &block, &shard, out);
     // `full` keeps one input a layer, however many norms it has.
@@ -353,6 +356,8 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
         .forward_s = t.forward_s,
         .backward_s = t.backward_s,
         .saved_bytes = saved,
+        .busy_s = price->busy_s + t.recompute_s,
+        .moving_s = price->moving_s,
         .live_bytes = price->kept_bytes - saved,
     };
 }

@@ -18,6 +18,8 @@ void stage_load_add_layer(const layer_price *price, const layer_time *time, stag
     load->forward_s += time->forward_s;
     load->backward_s += time->backward_s;
     load->weight_s += price->weight_s;
+    load->busy_s += time->busy_s;
+    load->moving_s += time->moving_s;
     load->saved_bytes += time->saved_bytes;
     load->live_bytes = larger(load->live_bytes, time->live_bytes);
     load->dense += price->weights.dense;
@@ -68,6 +70,8 @@ void stage_load_join(const stage_load *part, stage_load *load)
     load->forward_s += part->forward_s;
     load->backward_s += part->backward_s;
     load->weight_s += part->weight_s;
+    load->busy_s += part->busy_s;
+    load->moving_s += part->moving_s;
     load->saved_bytes += part->saved_bytes;
     load->live_bytes = larger(load->live_bytes, part->live_bytes);
     load->dense += part->dense;

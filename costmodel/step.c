@@ -63,10 +63,15 @@ step_sum step_sum_of(const plait_problem *problem, const plait_degrees *d, int m
 
     sum.pipeline_s = plait_pipeline_s((plait_schedule)d->schedule, &pipeline);
     sum.busy_s = pipeline.microbatches * pipeline.max_s;
+    for (int i = 0; i < count; i++) {
+        const double share = loads[i].count * (double)microbatches / d->pp;
+        sum.busy_s_a_gpu += share * loads[i].busy_s;
+        sum.moving_s_a_gpu += share * loads[i].moving_s;
+        sum.optimizer_s = larger(sum.optimizer_s, syncs[i].optimizer_s);
+    }
+    sum.moving_s_a_gpu += sum.optimizer_s;
     sum.pp_comm_s = sends_exposed_s(problem, d, microbatches, send_s);
     sum.dp_comm_s = sync_exposed_s(problem, d, loads, syncs, count);
-    for (int i = 0; i < count; i++)
-        sum.optimizer_s = larger(sum.optimizer_s, syncs[i].optimizer_s);
     sum.total_s = sum.pipeline_s + sum.pp_comm_s + sum.dp_comm_s + sum.optimizer_s;
     return sum;
 }

@@ -387,6 +387,8 @@ static void add_layers(const plait_table *table, const stage_class *class, const
         const double tail = all[k] - leading[k];
         load->forward_s += lead * first[k].forward_s + tail * rest[k].forward_s;
         load->backward_s += lead * first[k].backward_s + tail * rest[k].backward_s;
+        load->busy_s += lead * first[k].busy_s + tail * rest[k].busy_s;
+        load->moving_s += lead * first[k].moving_s + tail * rest[k].moving_s;
         load->saved_bytes += lead * first[k].saved_bytes + tail * rest[k].saved_bytes;
         if (lead > 0.0)
             load->live_bytes = larger(load->live_bytes, first[k].live_bytes);
@@ -414,9 +416,21 @@ static void sum_class(plait_table *table, int c, const layer_time *first, int fi
 
     load->forward_s = ends ? ends->forward_s : 0.0;
     load->backward_s = ends ? ends->backward_s : 0.0;
+    load->busy_s = ends ? ends->busy_s : 0.0;
+    load->moving_s = ends ? ends->moving_s : 0.0;
     load->saved_bytes = ends ? ends->saved_bytes : 0.0;
     load->live_bytes = ends ? ends->live_bytes : 0.0;
     add_layers(table, class, first, first_layers, rest, load);
+}
+
+static plait_price price_of(const step_sum *sum, double peak_bytes)
+{
+    return (plait_price){
+        .step_s = sum->total_s,
+        .peak_bytes = peak_bytes,
+        .busy_s = sum->busy_s_a_gpu,
+        .moving_s = sum->moving_s_a_gpu,
+    };
 }
 
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
@@ -435,7 +449,7 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
     }
     const step_sum sum = step_sum_of(&table->problem, d, table->microbatches, table->send_s,
                                      table->load, table->sync, table->classes);
-    return (plait_price){.step_s = sum.total_s, .peak_bytes = fullest};
+    return price_of(&sum, fullest);
 }
 
 // ---- bounds (C.90) -------------------------------------------------------------------------
@@ -498,7 +512,7 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
     }
     const step_sum sum = step_sum_of(&table->problem, &lean, table->microbatches, table->send_s,
                                      table->lean_load, table->no_sync, table->classes);
-    return (plait_price){.step_s = sum.total_s, .peak_bytes = fullest};
+    return price_of(&sum, fullest);
 }
 
 /* The slowest and the fullest stage are at least the mean one. */
@@ -518,5 +532,7 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
     return (plait_price){
         .step_s = m * (mean.forward_s + mean.backward_s) / stages,
         .peak_bytes = allocated * table->problem.runtime->keep.reserved_ratio,
+        .busy_s = m * mean.busy_s / stages,
+        .moving_s = m * mean.moving_s / stages,
     };
 }

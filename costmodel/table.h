@@ -35,6 +35,8 @@ typedef struct layer_price {
     double forward_gpu_s;
     double backward_gpu_s;
     double weight_s; /* weight-gradient part of backward */
+    double busy_s;   /* forward and backward: products and attention ... */
+    double moving_s; /* ... and memory-bound kernels */
     double host_s;   /* launch time of the forward */
     double saved_bytes[PLAIT_TENSORS];
     double kept_bytes;  /* without recomputation: their sum */
@@ -77,6 +79,8 @@ typedef struct layer_time {
     double backward_s;
     double saved_bytes;
     double live_bytes; /* rebuilt in backward, one layer at a time */
+    double busy_s;     /* forward and backward: products, attention, what is rebuilt */
+    double moving_s;   /* and memory-bound kernels */
 } layer_time;
 
 /** One stage, or several alike: what its layers add up to. */
@@ -89,6 +93,8 @@ typedef struct stage_load {
     double forward_s;
     double backward_s;
     double weight_s;
+    double busy_s;
+    double moving_s;
     double saved_bytes;
     double live_bytes;
     double dense; /* parameters on this rank */
@@ -181,6 +187,8 @@ typedef struct step_sum {
     double dp_comm_s;
     double optimizer_s;
     double total_s;
+    double busy_s_a_gpu; /* mean over stages, all microbatches */
+    double moving_s_a_gpu;
     int slowest; /* index into the loads */
 } step_sum;
 step_sum step_sum_of(const plait_problem *problem, const plait_degrees *degrees, int microbatches,

@@ -26,34 +26,17 @@ void plait_search_options_init(plait_search_options *options)
 
 // ---- objectives ----------------------------------------------------------------------------
 
-/* Dollars are proportional to time; energy is at least what a waiting cluster draws. */
-double objective_bound(const search_run *run, plait_price price)
+/* On a given number of GPUs, dollars are proportional to time. */
+double objective_of(const search_run *run, plait_price price)
 {
     switch (run->options->objective) {
     case PLAIT_MINIMISE_MEMORY:
         return price.peak_bytes;
     case PLAIT_MINIMISE_ENERGY:
-        return price.step_s * run->floor_w;
+        return plait_energy_j(run->problem, price);
     default:
         return price.step_s;
     }
-}
-
-double objective_exact(const search_run *run, search_worker *worker, const plait_degrees *degrees,
-                       plait_price price)
-{
-    const plait_arena_mark mark = plait_arena_save(worker->scratch);
-    double energy_j = HUGE_VAL;
-    plait_plan plan;
-    plait_cost cost;
-
-    if (run->options->objective != PLAIT_MINIMISE_ENERGY)
-        return objective_bound(run, price);
-    if (plait_plan_expand(run->problem, degrees, worker->scratch, &plan, NULL) == PLAIT_OK &&
-        plait_plan_cost(run->problem, &plan, worker->scratch, &cost, NULL) == PLAIT_OK)
-        energy_j = cost.energy_j;
-    plait_arena_rewind(worker->scratch, mark);
-    return energy_j;
 }
 
 // ---- threads -------------------------------------------------------------------------------
@@ -237,7 +220,6 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
         .space = &space,
         .arena = arena,
         .capacity_bytes = plait_capacity_bytes(problem),
-        .floor_w = plait_waiting_power_w(problem),
         .batch_rows = batch_rows(space.rows),
         .threads = options->threads > 0 ? options->threads : omp_get_max_threads(),
     };

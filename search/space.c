@@ -452,7 +452,11 @@ static void add_shards_of(const plan_space *space, plait_degrees d, struct curso
             !limits_allow(space->options, "shard_group", d.shard_group) ||
             !plan_ranks_legal(space->problem, &d))
             continue;
-        for (int g = 0; g < space->grad_sync.count; g++)
+        const int syncs =
+            replicas > 1 || problem_has_experts(space->problem) || space->grad_sync.count == 0
+                ? space->grad_sync.count
+                : 1; // without replicas there is nothing to synchronise
+        for (int g = 0; g < syncs; g++)
             slot->shard[slot->shards++] = (space_shard){
                 .shard_group = d.shard_group,
                 .zero = d.zero,

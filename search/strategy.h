@@ -24,7 +24,6 @@ typedef struct search_run {
     const plan_space *space;
     plait_arena *arena;      /* of the caller */
     double capacity_bytes;   /* plans above it do not count */
-    double floor_w;          /* least power of the cluster during a step */
     const plan_top *best;    /* of the coarse pass: may be NULL */
     const plan_front *front; /* of the coarse pass: may be NULL */
     bool coarse;             /* this is the coarse pass */
@@ -62,11 +61,7 @@ extern const plait_strategy plait_strategy_exhaustive;
 /** Every strategy, NULL-terminated. */
 extern const plait_strategy *const plait_strategies[];
 
-/** What no plan of a price can undercut in the value that plans are ranked by. */
-double objective_bound(const search_run *run, plait_price price);
-
-/** That value. */
-double objective_exact(const search_run *run, search_worker *worker, const plait_degrees *degrees,
-                       plait_price price);
+/** The value that plans are ranked by; of a lower bound of a price, a lower bound of the value. */
+double objective_of(const search_run *run, plait_price price);
 
 #endif

@@ -22,7 +22,7 @@
 
 static bool outranked(const search_run *run, const search_found *found, plait_price bound)
 {
-    const double objective = objective_bound(run, bound);
+    const double objective = objective_of(run, bound);
 
     return objective > top_limit(&found->top) || (run->best && objective > top_limit(run->best));
 }
@@ -43,20 +43,20 @@ static bool can_skip(const search_run *run, const search_found *found, plait_pri
 
 // ---- points --------------------------------------------------------------------------------
 
-static void consider(const search_run *run, search_worker *worker, search_found *found,
-                     const plait_degrees *degrees, plait_price price, int64_t index)
+static void consider(const search_run *run, search_found *found, const plait_degrees *degrees,
+                     plait_price price, int64_t index)
 {
     found->priced++;
     if (price.peak_bytes > run->capacity_bytes)
         return;
     found->fits++;
-    const bool ranks = top_wants(&found->top, objective_bound(run, price), index);
+    const double objective = objective_of(run, price);
+    const bool ranks = top_wants(&found->top, objective, index);
     const bool fronts = !(run->front && front_dominates(run->front, price)) &&
                         !front_dominates(&found->front, price);
     if (!ranks && !fronts)
         return;
-    const plait_ranked plan = {*degrees, price, objective_exact(run, worker, degrees, price),
-                               index};
+    const plait_ranked plan = {*degrees, price, objective, index};
     if (ranks)
         top_add(&found->top, &plan);
     if (fronts && !front_add(&found->front, &plan))
@@ -82,8 +82,7 @@ static void price_group(const search_run *run, search_worker *worker, const spac
         degrees.grad_sync = p->shard[s].grad_sync;
         for (int c = 0; c < choices; c++) {
             degrees.recompute = space_recompute_choice(run->space, c);
-            consider(run, worker, found, &degrees, plait_degrees_cost(worker->table, &degrees),
-                     index++);
+            consider(run, found, &degrees, plait_degrees_cost(worker->table, &degrees), index++);
         }
     }
 }

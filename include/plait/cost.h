@@ -99,6 +99,8 @@ typedef struct plait_cost {
     double hfu;               /* recomputation counted */
     double cost_usd;          /* one step; NaN when no price is known */
     double energy_j;          /* one step; NaN when no power is known */
+    double busy_s;            /* mean over GPUs, as in plait_price */
+    double moving_s;
     plait_confidence
         confidence; /* low when constants are defaults or the runtime is uncalibrated */
     char why[256];  /* when the plan does not fit: one sentence */
@@ -118,6 +120,8 @@ PLAIT_MUST_CHECK plait_status plait_plan_cost(const plait_problem *problem, cons
 typedef struct plait_price {
     double step_s;
     double peak_bytes;
+    double busy_s;   /* of the step, mean over GPUs: matrix products, attention, recomputation */
+    double moving_s; /* memory-bound kernels and the optimizer */
 } plait_price;
 
 /** Tables of one problem; one per thread, since it remembers the rows used last. */
@@ -158,8 +162,11 @@ double plait_layers_floor_bytes(const plait_problem *problem, const plait_degree
 /** Device memory that plans may use, in bytes. (C.85) */
 double plait_capacity_bytes(const plait_problem *problem);
 
-/** Watts of the whole cluster while every GPU waits: no moment of a step draws less. (C.97) */
-double plait_waiting_power_w(const plait_problem *problem);
+/**
+ * Joules of a step: idle power all the time, and of the board's range the share that busy, moving
+ * and waiting GPUs draw; host, fans and cooling on top. NaN when no power is known. (C.96)
+ */
+double plait_energy_j(const plait_problem *problem, plait_price price);
 
 /** Joules and dollars of a step of `cost`, filled by plait_plan_cost. (C.95, C.96) */
 void plait_cost_money(const plait_problem *problem, plait_cost *cost);

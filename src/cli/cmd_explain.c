@@ -64,7 +64,8 @@ static plait_status relax_recompute(explanation *e, plait_error *err)
         return PLAIT_OK;
     *relaxation = (plait_relaxation){.job = e->asked.problem.job};
     relaxation->best.degrees = degrees;
-    relaxation->best.price = (plait_price){plan.cost.step_s, plan.cost.memory.peak_bytes};
+    relaxation->best.price.step_s = plan.cost.step_s;
+    relaxation->best.price.peak_bytes = plan.cost.memory.peak_bytes;
     snprintf(relaxation->change, sizeof relaxation->change, "recompute %.60s instead of %.60s",
              plait_degrees_get(&degrees, "recompute", more, sizeof more),
              plait_degrees_get(asked_for, "recompute", less, sizeof less));
