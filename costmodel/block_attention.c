@@ -90,7 +90,7 @@ static void draw_fused(block_draft *draft, const block_core *core)
     const double query = draft->pass.query_tokens / shard->cp;
     const double width = core->qk_dim + core->v_dim;
     const double per_key = 2.0 * draft->pass.sequences * core->heads * query * width;
-    const bool ring = shard->cp > 1 && shard->cp_comm == PLAIT_CP_P2P;
+    const bool gathered = shard->cp > 1 && shard->cp_comm == PLAIT_CP_ALLGATHER;
 
     if (backward && !block_is_backward_input(draft))
         return;
@@ -103,13 +103,14 @@ static void draw_fused(block_draft *draft, const block_core *core)
             (backward ? 2.0 : 1.0) * per_key *
             smaller(core->causal ? 2.0 * core->keys : core->keys, draft->pass.context_tokens),
         .bytes = 2.0 * (draft->tokens * core->heads * width +
-                        draft->tokens * core->kv_heads * width * (ring ? 1.0 : shard->cp)),
+                        draft->tokens * core->kv_heads * width * (gathered ? shard->cp : 1.0)),
         .sequences = draft->pass.sequences,
         .heads = core->heads,
         .query = query,
         .context = draft->pass.context_tokens,
         .head_dim = core->qk_dim,
-        .ramp = ring ? query : draft->pass.context_tokens,
+        .ramp =
+            shard->cp > 1 && shard->cp_comm == PLAIT_CP_P2P ? query : draft->pass.context_tokens,
     };
     if (shard->cp > 1 && shard->cp_comm == PLAIT_CP_A2A) { // whole sequences, fewer heads
         op.heads = core->heads / shard->cp;

@@ -148,6 +148,8 @@ static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_c
             .forward_s = load->forward_s,
             .backward_s = load->backward_s,
             .memory_bytes = memory.peak_bytes,
+            .allocated_bytes = memory.allocated_bytes,
+            .reserved_bytes = memory.reserved_bytes,
             .in_flight = load->in_flight,
         };
         if (s == 0 || memory.peak_bytes > cost->memory.peak_bytes) {

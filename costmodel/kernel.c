@@ -114,7 +114,7 @@ double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
         compute_s = smaller(compute_s, w * 2.0 * rows * 128.0 * (g.k + fit->k0) / (sm_rate * rate));
         rate = smaller(1.0, rate / fit->rs);
     }
-    return join(compute_s, gemm_memory_s(gpu, fit->eb, &g), 4.0);
+    return fit->t0_s / 2.0 + join(compute_s, gemm_memory_s(gpu, fit->eb, &g), 4.0);
 }
 
 // ---- attention and memory ------------------------------------------------------------------

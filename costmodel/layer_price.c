@@ -165,6 +165,17 @@ static double host_time(const plait_problem *problem, const plait_layer *layer, 
            problem->cluster->host_speed;
 }
 
+/* The largest buffer that context parallelism exchanges. */
+static double exchanged_bytes(const plait_block *block)
+{
+    double bytes = 0.0;
+
+    for (int i = 0; i < block->ops; i++)
+        if (block->op[i].kind == PLAIT_OP_COLLECTIVE && block->op[i].axis == PLAIT_AXIS_CP)
+            bytes = larger(bytes, block->op[i].bytes);
+    return bytes;
+}
+
 static void keep_bytes(const plait_problem *problem, const plait_block *block,
                        const plait_shard *shard, layer_price *price)
 {
@@ -207,6 +218,7 @@ static void price_layer(const plait_problem *problem, const plait_degrees *d,
     out->busy_s = out->forward[LAYER_MATMUL] + out->forward[LAYER_ATTENTION] +
                   out->backward[LAYER_MATMUL] + out->backward[LAYER_ATTENTION];
     out->moving_s = out->forward[LAYER_MEMORY_OPS] + out->backward[LAYER_MEMORY_OPS];
+    out->cp_bytes = exchanged_bytes(&block);
     out->weights = block.weights;
     keep_bytes(problem, &block, &shard, out);
     // `full` keeps one input a layer, however many norms it has.
@@ -236,11 +248,9 @@ static double cp_buffer_bytes(const plait_problem *problem, const plait_degrees 
 {
     double widest = 0.0;
 
-    if (d->cp == 1)
-        return 0.0;
     for (int k = 0; k < problem->model->kinds; k++)
-        widest = larger(widest, row->price[k].saved_bytes[PLAIT_TENSOR_qkv]);
-    return widest * (d->cp_comm == PLAIT_CP_ALLGATHER ? d->cp : 2.0);
+        widest = larger(widest, row->price[k].cp_bytes);
+    return widest * (d->cp_comm == PLAIT_CP_P2P ? 2.0 : 1.0);
 }
 
 void layer_row_fill(const plait_problem *problem, const plait_degrees *d, layer_row *row)
@@ -302,9 +312,12 @@ static double recompute_s(const layer_price *price, plait_recompute recompute)
         return 0.0;
     if (recompute.kind == PLAIT_RECOMPUTE_FULL)
         return price->forward_gpu_s;
-    for (int p = 0; p < PLAIT_PARTS; p++)
+    for (int p = 0; p < PLAIT_PARTS; p++) {
         if (masks.parts >> p & 1u)
             s += price->part_s[p];
+        else if (masks.half_parts >> p & 1u)
+            s += price->part_s[p] / 2.0;
+    }
     return s;
 }
 
@@ -319,7 +332,7 @@ static double saved_bytes(const layer_price *price, plait_recompute recompute)
         return price->input_bytes;
     for (int t = 0; t < PLAIT_TENSORS; t++)
         if (!(masks.tensors >> t & 1u))
-            bytes += price->saved_bytes[t];
+            bytes += price->saved_bytes[t] * (masks.half_tensors >> t & 1u ? 0.5 : 1.0);
     return bytes;
 }
 

@@ -86,7 +86,8 @@ double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *d)
     for (int axis = 0; axis < PLAIT_GROUPS; axis++)
         if (axis != PLAIT_AXIS_DP && axis != PLAIT_AXIS_EDP)
             communicators += spans_nodes(problem, plait_group_of(d, (plait_axis)axis));
-    return keep->constant_bytes + keep->nccl_bytes * communicators;
+    return keep->reserved_ratio * keep->workspace_bytes + keep->context_bytes +
+           keep->nccl_bytes * communicators;
 }
 
 plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
@@ -100,13 +101,14 @@ plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
         .buffers_bytes = state->buffers_bytes + stage_buffer_bytes(problem, d, row, load),
         .capacity_bytes = plait_capacity_bytes(problem),
     };
-    const double allocated = memory.weights_bytes + memory.gradients_bytes +
-                             memory.optimizer_bytes + memory.activations_bytes +
-                             memory.buffers_bytes;
+    const plait_residents *keep = &problem->runtime->keep;
+    const double tensors = memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes +
+                           memory.activations_bytes + memory.buffers_bytes;
 
-    memory.runtime_bytes =
-        (problem->runtime->keep.reserved_ratio - 1.0) * allocated + runtime_fixed_bytes(problem, d);
-    memory.peak_bytes = allocated + memory.runtime_bytes;
+    memory.allocated_bytes = tensors + keep->workspace_bytes;
+    memory.reserved_bytes = keep->reserved_ratio * memory.allocated_bytes;
+    memory.peak_bytes = keep->reserved_ratio * tensors + runtime_fixed_bytes(problem, d);
+    memory.runtime_bytes = memory.peak_bytes - tensors;
     return memory;
 }
 

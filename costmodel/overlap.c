@@ -39,8 +39,8 @@ sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
 
 // ---- ZeRO-2 and -3, by layer (C.63) --------------------------------------------------------
 
-static double over_shards_s(const sync_routes *routes, plait_collective_op op, double dense_bytes,
-                            double expert_bytes)
+double over_shards_s(const sync_routes *routes, plait_collective_op op, double dense_bytes,
+                     double expert_bytes)
 {
     return plait_collective_s(&routes->shard, routes->network, op, dense_bytes) +
            plait_collective_s(&routes->expert_shard, routes->network, op, expert_bytes);

@@ -9,34 +9,40 @@
  * `layernorm` and `moe_act` drop their output too (Megatron: CheckpointWithoutOutput).
  */
 static const plait_recompute_masks module_masks[PLAIT_MODULES] = {
-    [PLAIT_MODULE_core_attn] = {PART(core_attn),
-                                TENSOR(scores) | TENSOR(scores_dropout) | TENSOR(lse)},
-    [PLAIT_MODULE_layernorm] = {PART(norm), TENSOR(norm_out)},
-    [PLAIT_MODULE_mla_up_proj] = {PART(mla_up) | PART(rotary), TENSOR(qkv) | TENSOR(rotary)},
-    [PLAIT_MODULE_moe_act] = {PART(expert_act), TENSOR(expert_act_out)},
-    [PLAIT_MODULE_shared_experts] = {PART(shared), TENSOR(shared_fc1_out) | TENSOR(shared_act_out)},
-    [PLAIT_MODULE_mlp] = {PART(fc1) | PART(act) | PART(fc2),
-                          TENSOR(fc1_out) | TENSOR(act_mid) | TENSOR(act_out)},
-    [PLAIT_MODULE_moe] = {PART(router) | PART(dispatch) | PART(expert_fc1) | PART(expert_act) |
-                              PART(expert_fc2) | PART(combine) | PART(shared),
-                          TENSOR(router) | TENSOR(routed) | TENSOR(expert_fc1_out) |
-                              TENSOR(expert_act_out) | TENSOR(routed_out) | TENSOR(shared_fc1_out) |
-                              TENSOR(shared_act_out)},
+    [PLAIT_MODULE_core_attn] = {.parts = PART(core_attn),
+                                .tensors = TENSOR(scores) | TENSOR(scores_dropout) | TENSOR(lse)},
+    [PLAIT_MODULE_layernorm] = {.parts = PART(norm), .tensors = TENSOR(norm_out)},
+    [PLAIT_MODULE_mla_up_proj] = {.parts = PART(mla_up) | PART(rotary),
+                                  .tensors = TENSOR(qkv) | TENSOR(rotary)},
+    [PLAIT_MODULE_moe_act] = {.parts = PART(expert_act), .tensors = TENSOR(expert_act_out)},
+    [PLAIT_MODULE_shared_experts] = {.parts = PART(shared),
+                                     .tensors = TENSOR(shared_fc1_out) | TENSOR(shared_act_out)},
+    [PLAIT_MODULE_mlp] = {.parts = PART(fc1) | PART(act) | PART(fc2),
+                          .tensors = TENSOR(fc1_out) | TENSOR(act_mid) | TENSOR(act_out)},
+    [PLAIT_MODULE_moe] = {.parts = PART(router) | PART(dispatch) | PART(expert_fc1) |
+                                   PART(expert_act) | PART(expert_fc2) | PART(combine) |
+                                   PART(shared),
+                          .tensors = TENSOR(router) | TENSOR(routed) | TENSOR(expert_fc1_out) |
+                                     TENSOR(expert_act_out) | TENSOR(routed_out) |
+                                     TENSOR(shared_fc1_out) | TENSOR(shared_act_out)},
 };
 
 /*
- * torchtitan saves the outputs of every second matrix product and of attention, and runs the rest
- * again: norms, activations, rotary, and about half of the products (key, output, up).
+ * torchtitan saves attention and the output of every second matrix product (query, value, gate,
+ * down) and runs the rest again: norms, activations, rotary, and the other products (output, up;
+ * the key projection is too small to tell).
  */
 static const plait_recompute_masks sac_masks = {
-    PART(norm) | PART(rotary) | PART(act) | PART(expert_act) | PART(attn_out),
-    TENSOR(norm_out) | TENSOR(rotary) | TENSOR(act_mid) | TENSOR(act_out) | TENSOR(expert_act_out) |
-        TENSOR(dropout),
+    .parts = PART(norm) | PART(rotary) | PART(act) | PART(expert_act) | PART(attn_out),
+    .tensors = TENSOR(norm_out) | TENSOR(rotary) | TENSOR(act_mid) | TENSOR(act_out) |
+               TENSOR(expert_act_out) | TENSOR(shared_act_out) | TENSOR(dropout),
+    .half_parts = PART(fc1) | PART(expert_fc1) | PART(shared),
+    .half_tensors = TENSOR(fc1_out) | TENSOR(expert_fc1_out) | TENSOR(shared_fc1_out),
 };
 
 plait_recompute_masks plait_recompute_masks_of(plait_recompute recompute)
 {
-    plait_recompute_masks masks = {0, 0};
+    plait_recompute_masks masks = {0};
 
     switch ((plait_recompute_kind)recompute.kind) {
     case PLAIT_RECOMPUTE_SELECTIVE:

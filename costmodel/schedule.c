@@ -31,12 +31,12 @@ static double fill_and_drain_s(plait_schedule schedule, const plait_pipeline_loa
     case PLAIT_INTERLEAVED:
         return others_s / load->chunks;
     case PLAIT_ZB_H1:
-        return larger(0.0, others_s - 2.0 * hops * load->max_w_s);
+        return larger(0.0, others_s - 2.0 * hops * load->least_w_s);
     case PLAIT_ZB_H2:
-        return larger(0.0, others_s - 3.0 * hops * load->max_w_s);
+        return larger(0.0, others_s - 3.0 * hops * load->least_w_s);
     case PLAIT_DUALPIPE:
         return larger(0.0, (load->stages / 2.0 - 1.0) *
-                               (load->max_f_s + 2.0 * load->max_b_s - 3.0 * load->max_w_s));
+                               (load->max_f_s + 2.0 * load->max_b_s - 3.0 * load->least_w_s));
     default:
         return others_s;
     }
@@ -75,22 +75,4 @@ double plait_schedule_in_flight(plait_schedule schedule, int stages, int stage, 
 int plait_schedule_copies(plait_schedule schedule)
 {
     return schedule == PLAIT_DUALPIPE ? 2 : 1;
-}
-
-double plait_bulk_sync_s(const double *reduce_s, int stages)
-{
-    double sum_s = 0.0;
-
-    for (int s = 0; s < stages; s++)
-        sum_s += reduce_s[s];
-    return sum_s;
-}
-
-double plait_shifted_sync_s(const double *reduce_s, int stages, double b_s)
-{
-    double longest_s = 0.0;
-
-    for (int s = 0; s < stages; s++)
-        longest_s = larger(longest_s, reduce_s[s] - s * b_s);
-    return longest_s;
 }

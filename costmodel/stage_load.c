@@ -28,7 +28,8 @@ void stage_load_add_layer(const layer_price *price, const layer_time *time, stag
 
 /*
  * The embedding, the head with its loss, and the multi-token-prediction modules: each of these a
- * layer, a projection of [hidden; embedding] and a head of its own.
+ * layer and a head of its own, and the weights of a projection of [hidden; embedding], whose time
+ * (1 % of a layer) is left out.
  */
 void stage_load_add_ends(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
                          const gather_row *gather, bool embedding, bool loss, int mtp,
@@ -49,7 +50,7 @@ void stage_load_add_ends(const plait_problem *problem, const plait_degrees *d, c
         const layer_time time = layer_time_of(problem, price, &gather->layer[ROW_HEAD], none);
         stage_load_add_layer(price, &time, load);
         load->loss = true;
-        if (model->tied && !embedding) // a copy of the table
+        if ((model->tied || mtp > 0) && !embedding) // a copy of the table
             load->dense += (double)((model->vocab + d->tp - 1) / d->tp) * hidden;
         for (int i = 0; i < mtp; i++) {
             const layer_price *layer = &row->price[model->mtp_kind];

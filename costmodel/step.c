@@ -38,20 +38,21 @@ static plait_pipeline_load pipeline_load(const plait_degrees *d, int microbatche
         .stages = d->pp,
         .chunks = d->vpp,
         .microbatches = microbatches,
+        .least_w_s = loads[0].weight_s,
     };
 
     *slowest = 0;
     for (int i = 0; i < count; i++) {
         const double s = loads[i].forward_s + loads[i].backward_s;
         pipeline.sum_s += loads[i].count * s;
+        pipeline.max_f_s = larger(pipeline.max_f_s, loads[i].forward_s);
+        pipeline.max_b_s = larger(pipeline.max_b_s, loads[i].backward_s);
+        pipeline.least_w_s = smaller(pipeline.least_w_s, loads[i].weight_s);
         if (s > pipeline.max_s) {
             pipeline.max_s = s;
             *slowest = i;
         }
     }
-    pipeline.max_f_s = loads[*slowest].forward_s;
-    pipeline.max_b_s = loads[*slowest].backward_s;
-    pipeline.max_w_s = loads[*slowest].weight_s;
     return pipeline;
 }
 

@@ -41,6 +41,7 @@ typedef struct layer_price {
     double saved_bytes[PLAIT_TENSORS];
     double kept_bytes;  /* without recomputation: their sum */
     double input_bytes; /* what `full` keeps */
+    double cp_bytes;    /* largest buffer that context parallelism exchanges */
     plait_weights weights;
 } layer_price;
 
@@ -153,6 +154,8 @@ collective_time collective_time_of(const plait_problem *problem, const plait_deg
 // overlap.c
 void gather_row_fill(const plait_problem *problem, const plait_degrees *degrees,
                      const sync_routes *routes, const layer_row *row, gather_row *out);
+double over_shards_s(const sync_routes *routes, plait_collective_op op, double dense_bytes,
+                     double expert_bytes);
 sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *degrees);
 stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *degrees,
                          const sync_routes *routes, const stage_load *load);

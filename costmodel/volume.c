@@ -150,14 +150,14 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
 
     if (d->zero >= 2) { // listed whole; what is exposed of it is the term `gather`
         const plait_collective_op scatter = PLAIT_REDUCE_SCATTER;
-        reduce.seconds += m * plait_collective_s(&routes.shard, routes.network, scatter,
-                                                 state->gradient_reduce * load->dense);
+        reduce.seconds += m * over_shards_s(&routes, scatter, state->gradient_reduce * load->dense,
+                                            state->gradient_reduce * load->expert);
         reduce.exposed_s += cost->step.gather_s * (d->zero == 3 ? 1.0 / 3.0 : 1.0);
     }
     if (d->zero == 3) {
         gather.seconds += 2.0 * m *
-                          plait_collective_s(&routes.shard, routes.network, PLAIT_ALL_GATHER,
-                                             state->gather * load->dense);
+                          over_shards_s(&routes, PLAIT_ALL_GATHER, state->gather * load->dense,
+                                        state->gather * load->expert);
         gather.exposed_s += cost->step.gather_s * 2.0 / 3.0;
     }
     add_volume(cost, reduce);

@@ -83,6 +83,15 @@ static bool modules_exist(const plait_model *model, unsigned modules)
     return (modules & ~there) == 0;
 }
 
+/* The core attention alone is what `selective` recomputes: listed once, unless asked for. */
+static bool is_selective(const plait_search_options *options, const plait_capabilities *can,
+                         unsigned modules)
+{
+    return modules == 1u << PLAIT_MODULE_core_attn &&
+           (can->recompute >> PLAIT_RECOMPUTE_SELECTIVE & 1u) &&
+           limits_allow_text(options, "recompute", "selective");
+}
+
 static void add_recompute(const plait_search_options *options, plait_recompute choice,
                           plait_recompute *list, int *count)
 {
@@ -130,7 +139,8 @@ static plait_status list_recompute(const plait_problem *problem,
             continue;
         }
         for (int s = 0; s < can->module_sets; s++)
-            if (modules_exist(problem->model, can->module_set[s]))
+            if (modules_exist(problem->model, can->module_set[s]) &&
+                !is_selective(options, can, can->module_set[s]))
                 add_recompute(
                     options,
                     (plait_recompute){.kind = (unsigned char)kind, .modules = can->module_set[s]},
@@ -172,6 +182,21 @@ static int recompute_choices(const space_recompute *r, int stage_layers)
     return r->count + (r->full_layers && high >= r->low ? high - r->low + 1 : 0);
 }
 
+/* A limit may name its own counts; otherwise the space has the pair that balances. */
+static bool given_first_last(const plait_search_options *options, plait_split *out)
+{
+    plait_degrees probe = plait_degrees_init();
+
+    for (int i = 0; i < options->limits; i++)
+        if (text_equal(options->limit[i].key, "split") &&
+            text_starts_with(options->limit[i].value, "first-last:") &&
+            plait_degrees_set(&probe, "split", options->limit[i].value, NULL) == PLAIT_OK) {
+            *out = probe.split;
+            return true;
+        }
+    return false;
+}
+
 /* Splits that deal the same layers as `even` are left out. */
 static bool split_wanted(const plan_space *space, plait_degrees *d)
 {
@@ -182,6 +207,8 @@ static bool split_wanted(const plan_space *space, plait_degrees *d)
 
     if (d->split.kind == PLAIT_SPLIT_FIRST_LAST) {
         const int middle = model->layers / d->pp;
+        if (given_first_last(space->options, &d->split))
+            return plan_stages_legal(space->problem, d);
         if (!split_first_last(model, d->pp, d->vpp, &d->split) ||
             (even && d->split.first == middle && d->split.last == middle))
             return false;

@@ -215,8 +215,10 @@ double plait_block_saved_bytes(const plait_block *block, const plait_shard *shar
 
 /** What a recompute choice runs again and what it drops. (C.26) */
 typedef struct plait_recompute_masks {
-    unsigned parts;   /* bits 1 << PLAIT_PART_... whose forward runs twice */
-    unsigned tensors; /* bits 1 << PLAIT_TENSOR_... that do not stay */
+    unsigned parts;        /* bits 1 << PLAIT_PART_... whose forward runs twice */
+    unsigned tensors;      /* bits 1 << PLAIT_TENSOR_... that do not stay */
+    unsigned half_parts;   /* parts of which half runs twice (one of two products) */
+    unsigned half_tensors; /* tensors of which half stays */
 } plait_recompute_masks;
 
 /** The masks of `none`, `selective`, `modules:...` and `sac`; `full` keeps the layer input only. */

@@ -116,7 +116,7 @@ double plait_route_nodes(const plait_route *route);
 /**
  * Distinct nodes that topk uniform choices hit: N (1 - (1 - 1/N)^k). (C.57)
  *
- * Source: DeepSeek-V3 report, node-limited routing.
+ * Uniform and independent choices; the DeepSeek-V3 report adds the limit on nodes.
  */
 double plait_expected_nodes(double nodes, double topk);
 

@@ -55,8 +55,10 @@ typedef struct plait_memory {
 #define X(name, equation, what) double name##_bytes;
     PLAIT_MEMORY_TERMS(X)
 #undef X
-    double peak_bytes;     /* their sum */
-    double capacity_bytes; /* of the accelerator */
+    double peak_bytes;      /* their sum: what the device must hold */
+    double capacity_bytes;  /* of the accelerator */
+    double allocated_bytes; /* of the peak, what the allocator hands out ... */
+    double reserved_bytes;  /* ... and what it holds for that */
 } plait_memory;
 
 /** One kind of communication of a step, as one GPU of the slowest stage sees it. */
@@ -77,7 +79,9 @@ enum { PLAIT_MAX_VOLUMES = 24 };
 typedef struct plait_stage_cost {
     double forward_s; /* one microbatch */
     double backward_s;
-    double memory_bytes;
+    double memory_bytes; /* plait_memory's peak, allocated and reserved bytes */
+    double allocated_bytes;
+    double reserved_bytes;
     double in_flight;
 } plait_stage_cost;
 
@@ -134,7 +138,8 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena);
  * Price one legal point: a sum of table entries.
  *
  * Fast when consecutive points share their first keys: rows are remembered by
- * (tp cp ep etp sp mbs), then (pp vpp split schedule), then (zero shard_group), then recompute.
+ * (tp cp cp_comm ep etp sp mbs), then (pp dp vpp split schedule order), then (zero shard_group),
+ * then recompute.
  */
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *degrees);
 

@@ -38,11 +38,11 @@ typedef struct plait_gemm {
 double plait_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
 
 /**
- * Time of the two products of a gated expert layer's part: `experts` products of `rows` rows.
+ * Time of one grouped product: `batch` experts, m rows each. An expert layer has two.
  *
  *     Tc = min over bm of max(w, 1) 2 bm 128 (k + k0) / (P/SM emax r)                  (C.31)
- *     w  = experts ceil(rows/bm) ceil(n/128) / SM,   r = rs^log2(128/bm) below 128 rows
- *     T  = (Tc^4 + Tm^4)^(1/4),   Tm = (experts n k es + 2 experts rows (k + n)) / (HBM eb)
+ *     w  = batch ceil(m/bm) ceil(n/128) / SM,   r = rs^log2(128/bm) below 128 rows
+ *     T  = t0/2 + (Tc^4 + Tm^4)^(1/4),   Tm as in the single product
  */
 double plait_grouped_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
 

@@ -38,7 +38,6 @@ typedef struct plait_capabilities {
     bool etp;         /* expert tensor parallelism other than tp */
     bool hsdp;        /* shard_group below dp cp */
     bool full_layers; /* recompute full:N */
-    bool uneven;      /* layers need not divide into stages */
     unsigned zero;
     unsigned cp_comm;
     unsigned schedules;
@@ -118,7 +117,8 @@ typedef struct plait_residents {
     double transient_layers;     /* unsharded layers alive under ZeRO-3 */
     double weight_transient;     /* bytes a parameter of one layer, alive during backward */
     double head_transient;       /* bytes an entry of V h / tp, alive on the last stage */
-    double constant_bytes;       /* context, NCCL, workspace */
+    double workspace_bytes;      /* inside the allocator: cuBLAS and other workspaces */
+    double context_bytes;        /* outside it: driver context, libraries */
     double nccl_bytes;           /* buffers of one communicator spanning several nodes */
     double reserved_ratio;       /* reserved by the allocator over allocated */
 } plait_residents;

@@ -28,11 +28,11 @@ typedef struct plait_pipeline_load {
     int stages;
     int chunks; /* a stage */
     int microbatches;
-    double sum_s;   /* f + b over all stages */
-    double max_s;   /* of the slowest stage */
-    double max_b_s; /* its backward ... */
-    double max_w_s; /* ... of which weight gradients */
-    double max_f_s;
+    double sum_s;     /* f + b over all stages */
+    double max_s;     /* f + b of the slowest stage */
+    double max_f_s;   /* longest forward of any stage */
+    double max_b_s;   /* longest backward */
+    double least_w_s; /* shortest weight-gradient part: what a bubble can be filled with */
 } plait_pipeline_load;
 
 /**
@@ -45,8 +45,7 @@ typedef struct plait_pipeline_load {
  *     zb-h2              m max_s + max(0, sum_s - max_s - 3(p-1) w)          (C.75)
  *     dualpipe           m max_s + (p/2 - 1)(F&B + B - 3W), F&B = f + b      (C.76)
  *
- * Equal stages: (m+p-1)(f+b) for 1F1B, exact. Uneven stages: a lower bound that a simulated 1F1B
- * meets within the rounding of one slot. Sources: Narayanan et al. 2021; Qi et al. 2024
+ * Equal stages: (m+p-1)(f+b) for 1F1B, exact. Uneven stages: a lower bound. Sources: Narayanan et al. 2021; Qi et al. 2024
  * (arXiv 2401.10241); DeepSeek DualPipe README, an upper bound when W < F.
  */
 double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load);
@@ -57,22 +56,12 @@ double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load
  *     naive 1;  gpipe m;  1f1b min(p - s, m)                                  (C.77)
  *     interleaved min((2(p-s-1) + (v-1)p + 1) / v, m)                         (C.78)
  *     zb-h1 min(p - s, m) at least, as 1f1b (its peak is p M_B);  zb-h2 min(2p - 2s - 1, m)
- *     dualpipe p + 1 of a half-loaded stage pair                              (C.79)
+ *     dualpipe min(p + 1, m), of both directions together                              (C.79)
  */
 double plait_schedule_in_flight(plait_schedule schedule, int stages, int stage, int chunks,
                                 int microbatches);
 
 /** Copies of the stage's parameters: 2 for DualPipe, which runs two stages a rank. */
 int plait_schedule_copies(plait_schedule schedule);
-
-/**
- * Gradient reduction left after the pipeline when each stage may start after its own last backward
- * (shifted), or waits in line (bulk: every stage's time adds up). (C.67, C.68)
- *
- * @param reduce_s  [stages] time of each stage's reduction
- * @param b_s       backward time of one stage
- */
-double plait_bulk_sync_s(const double *reduce_s, int stages);
-double plait_shifted_sync_s(const double *reduce_s, int stages, double b_s);
 
 #endif

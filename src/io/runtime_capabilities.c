@@ -105,8 +105,7 @@ static plait_status read_switches(const json_cursor *at, plait_capabilities *out
     PLAIT_TRY(json_bool_optional(at, "sp_optional", &out->sp_optional, err));
     PLAIT_TRY(json_bool_optional(at, "etp", &out->etp, err));
     PLAIT_TRY(json_bool_optional(at, "hsdp", &out->hsdp, err));
-    PLAIT_TRY(json_bool_optional(at, "full_layers", &out->full_layers, err));
-    return json_bool_optional(at, "uneven", &out->uneven, err);
+    return json_bool_optional(at, "full_layers", &out->full_layers, err);
 }
 
 static plait_status read_masks(const json_cursor *at, plait_capabilities *out, plait_error *err)
@@ -136,10 +135,10 @@ plait_status runtime_read_capabilities(const json_cursor *at, plait_capabilities
                                        plait_error *err)
 {
     static const char *const keys[] = {
-        "max_tp",      "max_pp",    "max_cp",      "max_ep",      "max_vpp", "sp",
-        "sp_optional", "etp",       "hsdp",        "full_layers", "uneven",  "zero",
-        "cp_comm",     "schedules", "grad_sync",   "recompute",   "splits",  "orders",
-        "attention",   "precision", "module_sets", "source",      NULL,
+        "max_tp",      "max_pp",      "max_cp",    "max_ep",      "max_vpp", "sp",
+        "sp_optional", "etp",         "hsdp",      "full_layers", "zero",    "cp_comm",
+        "schedules",   "grad_sync",   "recompute", "splits",      "orders",  "attention",
+        "precision",   "module_sets", "source",    NULL,
     };
 
     PLAIT_TRY(json_keys_among(at, keys, err));

@@ -56,6 +56,10 @@ static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, const 
     if (d->cp > 1 && d->cp_comm == PLAIT_CP_A2A && heads / d->tp % d->cp != 0)
         return because(why, "cp %d (a2a) does not divide %d heads a tensor rank", d->cp,
                        heads / d->tp);
+    if (d->cp > 1 && d->cp_comm == PLAIT_CP_A2A &&
+        (kv_heads > d->tp ? kv_heads / d->tp : 1) % d->cp != 0)
+        return because(why, "cp %d (a2a) does not divide %d key-value heads a tensor rank", d->cp,
+                       kv_heads > d->tp ? kv_heads / d->tp : 1);
     return true;
 }
 

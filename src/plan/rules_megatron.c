@@ -25,9 +25,11 @@ static bool same_pipeline_groups(const plait_problem *problem, const plait_degre
 
 static bool sharded_halves(const plait_problem *problem, const plait_degrees *d)
 {
-    const int ways = d->cp > 1 ? 2 * d->cp : 1;
+    const int seq = problem->job.seq;
 
-    return problem->job.seq % ((int64_t)ways * (d->sp ? d->tp : 1)) == 0;
+    if (d->cp > 1 && seq % (2 * d->cp) != 0)
+        return false;
+    return !d->sp || seq / d->cp % d->tp == 0;
 }
 
 static bool learned_positions_reach(const plait_problem *problem, const plait_degrees *d)
@@ -52,7 +54,8 @@ const plan_rule rules_megatron[] = {
     {"M2", "the interleaved schedule needs microbatches in multiples of pp",
      interleaving_needs_whole_groups},
     {"M3", "order tp-cp-pp-dp with experts needs tp cp = etp ep", same_pipeline_groups},
-    {"M4", "the sequence must divide by 2 cp, and by tp under sp", sharded_halves},
+    {"M4", "the sequence must divide by 2 cp, and its part of a rank by tp under sp",
+     sharded_halves},
     {"M5", "the sequence must not exceed the learned position table", learned_positions_reach},
     {"M6", "shard_group must also divide the expert replicas", instances_divide_experts},
     {NULL, NULL, NULL},
