@@ -125,6 +125,12 @@ static double level_rate(const plait_level *level, plait_network network)
     return level->link.bytes_per_s * level->efficiency * network.nic / level->oversubscription;
 }
 
+/* Ranks of a group in one node use their NICs together, as far as the communicator's rings go. */
+static double rails_of(plait_network network, int inside)
+{
+    return network.rails > 0.0 ? smaller(network.rails, inside) : inside;
+}
+
 /*
  * C.53, bandwidth in C.55: at level l, N units of g ranks each exchange their 1/g of the buffer;
  * the slowest level sets the pace of the pipelined whole. Short messages do not fill the links:
@@ -142,7 +148,7 @@ static double outer_bytes_s(const plait_route *route, plait_network network, dou
         const plait_level *level = &route->cluster->level[l];
         const int inside = route->joined[l - 1];
         units[l - 1] = (route->joined[l] + inside - 1) / inside;
-        rate[l - 1] = inside * level_rate(level, network);
+        rate[l - 1] = rails_of(network, inside) * level_rate(level, network);
         ramp_bytes = larger(ramp_bytes, level->ramp_bytes * inside);
     }
     return rounds * (bytes + ramp * ramp_bytes) /

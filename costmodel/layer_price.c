@@ -20,6 +20,7 @@ plait_kernel_context kernel_context_of(const plait_problem *problem)
 plait_network network_of(const plait_problem *problem)
 {
     return (plait_network){.nic = problem->runtime->factor.nic,
+                           .rails = problem->runtime->factor.rails,
                            .hop_s = problem->runtime->factor.hop_s};
 }
 

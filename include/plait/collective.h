@@ -107,6 +107,7 @@ plait_route plait_route_of(const plait_cluster *cluster, plait_group_shape group
 /** What software adds to a route: a factor on the network rate, time of a hop. */
 typedef struct plait_network {
     double nic;   /* factor on the rate of levels beyond the first */
+    double rails; /* NICs of a node that one communicator drives at once; 0: all it has */
     double hop_s; /* added to each hop between nodes */
 } plait_network;
 

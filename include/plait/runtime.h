@@ -93,6 +93,7 @@ typedef struct plait_factors {
     double host_s;       /* launch time of one layer's forward */
     double host_tp_s;    /* more of it when tp > 1 */
     double nic;          /* on the network rate */
+    double rails;        /* NICs of a node that one communicator drives at once; 0: all */
     double p2p_s;        /* fixed time of one pipeline send */
     double hop_s;        /* latency of one hop between nodes, on top of the cluster's */
     double ep_imbalance; /* received tokens of the fullest rank over the mean */

@@ -49,6 +49,7 @@ static const field factor_fields[] = {
     {"host_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.host_s)},
     {"host_tp_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.host_tp_s)},
     {"nic", JSON_POSITIVE, .most = 10.0, RUNTIME(factor.nic)},
+    {"rails", JSON_NON_NEGATIVE, .most = 1024.0, RUNTIME(factor.rails)},
     {"p2p_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.p2p_s)},
     {"hop_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.hop_s)},
     {"ep_imbalance", JSON_POSITIVE, .most = 100.0, RUNTIME(factor.ep_imbalance)},
