@@ -91,6 +91,8 @@ static void draw_fused(block_draft *draft, const block_core *core)
     const double width = core->qk_dim + core->v_dim;
     const double per_key = 2.0 * draft->pass.sequences * core->heads * query * width;
     const bool gathered = shard->cp > 1 && shard->cp_comm == PLAIT_CP_ALLGATHER;
+    const double kv_tokens =
+        draft->pass.sequences * draft->pass.context_tokens / (gathered ? 1.0 : shard->cp);
 
     if (backward && !block_is_backward_input(draft))
         return;
@@ -102,8 +104,7 @@ static void draw_fused(block_draft *draft, const block_core *core)
         .model_flops =
             (backward ? 2.0 : 1.0) * per_key *
             smaller(core->causal ? 2.0 * core->keys : core->keys, draft->pass.context_tokens),
-        .bytes = 2.0 * (draft->tokens * core->heads * width +
-                        draft->tokens * core->kv_heads * width * (gathered ? shard->cp : 1.0)),
+        .bytes = 2.0 * width * (draft->tokens * core->heads + kv_tokens * core->kv_heads),
         .sequences = draft->pass.sequences,
         .heads = core->heads,
         .query = query,

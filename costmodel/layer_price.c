@@ -304,22 +304,32 @@ static double gather_exposed_s(const plait_problem *problem, double comm_s, doub
            problem->runtime->overlap.dp_exposed * smaller(comm_s, compute_s);
 }
 
-static double recompute_s(const layer_price *price, plait_recompute recompute)
+/* What runs again: its time, and its share of the layer's launches, each part alike. */
+typedef struct rerun {
+    double seconds;
+    double launches;
+} rerun;
+
+static rerun rerun_of(const layer_price *price, plait_recompute recompute)
 {
     const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
-    double s = 0.0;
+    double all = 0.0;
+    rerun again = {0.0, 0.0};
 
     if (recompute.kind == PLAIT_RECOMPUTE_NONE)
-        return 0.0;
+        return again;
     if (recompute.kind == PLAIT_RECOMPUTE_FULL)
-        return price->forward_gpu_s;
+        return (rerun){price->forward_gpu_s, 1.0};
     for (int p = 0; p < PLAIT_PARTS; p++) {
-        if (masks.parts >> p & 1u)
-            s += price->part_s[p];
-        else if (masks.half_parts >> p & 1u)
-            s += price->part_s[p] / 2.0;
+        const double share = masks.parts >> p & 1u ? 1.0 : masks.half_parts >> p & 1u ? 0.5 : 0.0;
+        again.seconds += share * price->part_s[p];
+        if (price->part_s[p] > 0.0) {
+            again.launches += share;
+            all += 1.0;
+        }
     }
-    return s;
+    again.launches = all > 0.0 ? again.launches / all : 0.0;
+    return again;
 }
 
 static double saved_bytes(const layer_price *price, plait_recompute recompute)
@@ -347,16 +357,17 @@ typedef struct layer_split_time {
 static layer_split_time split_time(const plait_problem *problem, const layer_price *price,
                                    const layer_gather *gather, plait_recompute recompute)
 {
-    layer_split_time t = {.recompute_s = recompute_s(price, recompute)};
+    const rerun again = rerun_of(price, recompute);
+    layer_split_time t = {.recompute_s = again.seconds};
     const double forward_gpu_s = price->forward_gpu_s;
     const double backward_gpu_s = price->backward_gpu_s + t.recompute_s;
-    const double again = forward_gpu_s > 0.0 ? t.recompute_s / forward_gpu_s : 0.0;
 
     t.forward_gather_s = gather_exposed_s(problem, gather->gather_s, forward_gpu_s);
     t.backward_gather_s =
         gather_exposed_s(problem, gather->gather_s + gather->scatter_s, backward_gpu_s);
     t.forward_s = behind_host(forward_gpu_s + t.forward_gather_s, price->host_s);
-    t.backward_s = behind_host(backward_gpu_s + t.backward_gather_s, price->host_s * (1.2 + again));
+    t.backward_s =
+        behind_host(backward_gpu_s + t.backward_gather_s, price->host_s * (1.2 + again.launches));
     return t;
 }
 

@@ -130,6 +130,12 @@ static bool experts_divide(const plait_problem *p, const plait_degrees *d, const
         return d->etp == d->tp || d->etp == 1 ||
                because(why, "etp %d, but %s has no experts", d->etp, p->model->name);
     }
+    if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 &&
+        (int64_t)d->tp * d->cp % ((int64_t)d->etp * d->ep) != 0)
+        return because(why,
+                       "order tp-cp-pp-dp deals experts within tp x cp = %d ranks: etp x ep = "
+                       "%lld does not divide them",
+                       d->tp * d->cp, (long long)d->etp * d->ep);
     if (stage % ((int64_t)d->etp * d->ep) != 0)
         return because(why, "etp %d x ep %d does not divide the %lld GPUs of a stage", d->etp,
                        d->ep, (long long)stage);

@@ -49,19 +49,38 @@ static plait_group_shape single_run(int size, int stride)
     return (plait_group_shape){.ranks = size, .runs = 1, .run = {{size, stride}}};
 }
 
+/*
+ * A run over the ranks of one stage, counted without the others. Where pp lies between cp and dp,
+ * a stage is blocks of tp cp ranks, pp blocks apart.
+ */
+static plait_group_shape stage_run(const plait_degrees *d, int size, int stride)
+{
+    const int block = d->tp * d->cp;
+
+    if (d->order != PLAIT_ORDER_TP_CP_PP_DP || d->pp == 1 || (int64_t)size * stride <= block)
+        return single_run(size, stride);
+    if (stride >= block)
+        return single_run(size, stride * d->pp);
+    const int inside = block / stride;
+    return (plait_group_shape){
+        .ranks = size,
+        .runs = 2,
+        .run = {{inside, stride}, {size / inside, block * d->pp}},
+    };
+}
+
 /* Experts are dealt over the ranks of one stage, etp innermost, whatever tp and cp are. */
 plait_group_shape plait_group_of(const plait_degrees *d, plait_axis axis)
 {
     const int replicas = (int)((int64_t)d->tp * d->cp * d->dp / ((int64_t)d->etp * d->ep));
-    const int stages_inside = d->order == PLAIT_ORDER_TP_CP_PP_DP ? d->pp : 1;
 
     switch (axis) {
     case PLAIT_AXIS_ETP:
-        return single_run(d->etp, 1);
+        return stage_run(d, d->etp, 1);
     case PLAIT_AXIS_EP:
-        return single_run(d->ep, d->etp);
+        return stage_run(d, d->ep, d->etp);
     case PLAIT_AXIS_EDP:
-        return single_run(replicas > 0 ? replicas : 1, d->etp * d->ep * stages_inside);
+        return stage_run(d, replicas > 0 ? replicas : 1, d->etp * d->ep);
     default:
         return single_run(size_of(d, axis), stride_of(d, axis));
     }

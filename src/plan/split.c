@@ -65,7 +65,7 @@ static double layer_weight(const plait_model *model, const plait_layer *layer)
 
 /*
  * nanotron: blocks fill a stage until the running cost exceeds total (r+1)/p; the embedding is
- * free, the head costs V h.
+ * free, the head costs V h. So the last stages may have no layer at all.
  */
 static bool deal_by_cost(const plait_model *model, int chunks, int *counts)
 {
@@ -83,9 +83,6 @@ static bool deal_by_cost(const plait_model *model, int chunks, int *counts)
         if (running > total * (chunk + 1) / chunks && chunk < chunks - 1)
             chunk++;
     }
-    for (int c = 0; c < chunks; c++)
-        if (counts[c] == 0 && c < chunks - 1)
-            return false;
     return true;
 }
 

@@ -365,6 +365,10 @@ static void check_table(world *w, plait_table *table, plait_degrees d)
     assert_same(price.step_s, cost.step_s, 1e-9, "step_s of the table", &w->problem, &d);
     assert_same(price.peak_bytes, cost.memory.peak_bytes, 1e-9, "peak_bytes of the table",
                 &w->problem, &d);
+    assert_same(price.busy_s, cost.busy_s, 1e-9, "busy_s of the table", &w->problem, &d);
+    assert_same(price.moving_s, cost.moving_s, 1e-9, "moving_s of the table", &w->problem, &d);
+    assert_at_most(price.busy_s + price.moving_s, price.step_s, 1e-9, "busy and moving time",
+                   &w->problem, &d);
 }
 
 static void test_tables__price_a_point_like_its_full_plan(void **state)

@@ -730,7 +730,7 @@ static double pipe_time(const json_cursor *in)
         .max_s = f + b,
         .max_f_s = f,
         .max_b_s = b,
-        .max_w_s = b / 2.0,
+        .least_w_s = b / 2.0,
     };
 
     if (load.chunks > 1)

@@ -1,0 +1,232 @@
+/*
+ * validate.h - measured training runs against what plait would have predicted for them.
+ *
+ * A file of runs holds one plan a row: the model by its shape, the cluster, the software, the
+ * degrees, and what was measured. Each row is turned into a problem and degrees, priced as it ran,
+ * and the errors are summed up: step time by source, ranking of the plans of a sweep, memory by
+ * what its figure means, and out-of-memory prediction.
+ *
+ * In order: plait_runs_load (docs/formats.md lists the columns), plait_validate, then read the
+ * struct. plait_validation_plot draws it.
+ *
+ * A row that cannot be priced is an answer with a reason, not an error. A plan that really ran is
+ * priced even where the rules of src/plan refuse it; its note then says which.
+ *
+ * Left out: what the columns do not say (clocks, drivers, other jobs on the network).
+ */
+#ifndef PLAIT_VALIDATE_H
+#define PLAIT_VALIDATE_H
+
+#include <stddef.h>
+
+#include "plait/arena.h"
+#include "plait/cost.h"
+#include "plait/error.h"
+
+typedef enum plait_run_outcome {
+    PLAIT_RUN_OK,
+    PLAIT_RUN_OOM,
+    PLAIT_RUN_CRASH, /* out of memory or any other failure */
+    PLAIT_RUN_OUTCOMES
+} plait_run_outcome;
+
+/** What a measured peak of memory counts. */
+typedef enum plait_memory_scope {
+    PLAIT_SCOPE_NONE,
+    PLAIT_SCOPE_MAX,       /* allocated, of the fullest rank */
+    PLAIT_SCOPE_RANK0,     /* allocated, first stage */
+    PLAIT_SCOPE_LAST_RANK, /* allocated, last stage */
+    PLAIT_SCOPE_RESERVED,  /* by the allocator, of the fullest rank */
+    PLAIT_SCOPE_DEVICE,    /* nvidia-smi: the whole device, of the fullest rank */
+    PLAIT_SCOPES
+} plait_memory_scope;
+
+/** How far a row's figures can be relied on. */
+typedef enum plait_trust {
+    PLAIT_TRUST_HIGH,
+    PLAIT_TRUST_MEDIUM,
+    PLAIT_TRUST_NOISY,
+    PLAIT_TRUST_MEMORY_ONLY,
+    PLAIT_TRUST_RECOMPUTE_UNKNOWN,
+    PLAIT_TRUST_VPP_UNKNOWN,
+    PLAIT_TRUST_OFFLOAD,
+    PLAIT_TRUSTS
+} plait_trust;
+
+extern const char *const plait_run_outcome_name[PLAIT_RUN_OUTCOMES + 1];
+extern const char *const plait_memory_scope_name[PLAIT_SCOPES + 1];
+extern const char *const plait_trust_name[PLAIT_TRUSTS + 1];
+
+typedef enum plait_run_mlp { PLAIT_RUN_SWIGLU, PLAIT_RUN_GELU, PLAIT_RUN_RELU2 } plait_run_mlp;
+
+/** One row, as the file has it: a count is 0 and a text "" where the file says nothing. */
+typedef struct plait_run {
+    int line; /* of the file */
+    const char *id;
+    const char *source;
+    const char *sweep; /* rows that differ in their plan only */
+    const char *model;
+    const char *accelerator;
+    const char *framework;
+    const char *runtime;
+    const char *precision;
+    const char *recompute;
+    const char *attention;
+    const char *notes; /* words */
+    int layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocab;
+    int experts, topk, moe_ffn;
+    int seq_len, gbs, mbs;
+    int gpus, gpus_per_node;
+    int tp, pp, cp, ep, dp, vpp, shard_group;
+    int sp, zero;    /* -1: not given */
+    double nic_gbps; /* 0: the accelerator's usual */
+    plait_run_mlp mlp;
+    plait_run_outcome outcome;
+    plait_memory_scope scope;
+    plait_trust trust;
+    double step_s;     /* measured; NaN: was not */
+    double peak_bytes; /* measured, of the kind that `scope` names; NaN: was not */
+} plait_run;
+
+typedef struct plait_runs {
+    const char *name; /* of the file */
+    size_t count;
+    const plait_run *run; /* [count] */
+} plait_runs;
+
+/**
+ * Load a file of runs. *out lives in `arena`.
+ *
+ * Fails (SCHEMA) on a column that is unknown or missing, (RANGE) on a cell that is no such number
+ * or word; `where` is then "runs.csv:LINE:COLUMN".
+ */
+PLAIT_MUST_CHECK plait_status plait_runs_load(const char *path, plait_arena *arena, plait_runs *out,
+                                              plait_error *err);
+
+/** The same from text; `name` stands for the file in messages. */
+PLAIT_MUST_CHECK plait_status plait_runs_parse(const char *text, size_t length, const char *name,
+                                               plait_arena *arena, plait_runs *out,
+                                               plait_error *err);
+
+/** What plait makes of one run. */
+typedef struct plait_run_price {
+    const plait_run *run;
+    bool priced;           /* else only `verdict` (INVALID) and `note` count */
+    plait_verdict verdict; /* does it fit */
+    plait_problem problem;
+    plait_degrees degrees;
+    plait_cost cost;
+    double memory_bytes; /* of the kind that the run's scope names; without one, of the device */
+    double step_low_s;   /* band of the step time; NaN without evidence */
+    double step_high_s;
+    const char *note; /* why not priced, else what was assumed; "" when nothing was */
+} plait_run_price;
+
+/** Relative errors, predicted over measured - 1; NaN where there are no rows. */
+typedef struct plait_errors {
+    size_t rows;
+    double mape;   /* mean of |error| */
+    double median; /* of |error| */
+    double p90;    /* of |error| */
+    double bias;   /* mean error */
+} plait_errors;
+
+typedef struct plait_error_group {
+    const char *name;
+    const char *scope; /* of memory figures; NULL of times */
+    plait_errors errors;
+} plait_error_group;
+
+typedef enum plait_run_key {
+    PLAIT_BY_SOURCE,
+    PLAIT_BY_SWEEP,
+    PLAIT_BY_ACCELERATOR,
+    PLAIT_RUN_KEYS
+} plait_run_key;
+
+extern const char *const plait_run_key_name[PLAIT_RUN_KEYS + 1];
+
+enum { PLAIT_SWEEP_LEAST = 5 }; /* timed plans of a sweep that is ranked */
+
+/** How the timed plans of one sweep are ranked. */
+typedef struct plait_sweep_rank {
+    const char *name;
+    const char *source;
+    size_t plans;
+    double spearman; /* of predicted and measured step times; NaN when either is constant */
+    double kendall;  /* tau-b */
+    double regret;   /* measured time of the plan that is predicted fastest over the best, - 1 */
+    double regret_beyond_noise; /* the same, 0 within what its runtime's repeats differ by */
+    size_t chosen;              /* indices of the two rows */
+    size_t best;
+} plait_sweep_rank;
+
+/** Running out of memory, predicted and real. NaN where a class is empty. */
+typedef struct plait_confusion {
+    const char *source; /* NULL: all */
+    size_t true_positives;
+    size_t false_positives;
+    size_t true_negatives;
+    size_t false_negatives;
+    double balanced_accuracy; /* mean of the shares of either class that are right */
+} plait_confusion;
+
+/** Mean and median over sweeps. */
+typedef struct plait_rank_summary {
+    double mean;
+    double median;
+} plait_rank_summary;
+
+typedef struct plait_unpriced {
+    const char *why;
+    size_t rows;
+    const char *first; /* id of one of them */
+} plait_unpriced;
+
+enum { PLAIT_WORST_RUNS = 10 };
+
+typedef struct plait_validation {
+    const plait_runs *runs;
+    const plait_run_price *price; /* [runs->count], in file order */
+    size_t priced;
+    size_t timed;          /* rows with a step time and trust high or medium ... */
+    size_t timed_priced;   /* ... that have a price: what `total` is over */
+    plait_errors total;    /* of the step time */
+    size_t groups[PLAIT_RUN_KEYS];
+    const plait_error_group *group[PLAIT_RUN_KEYS]; /* in order of first appearance */
+    size_t sweeps;
+    const plait_sweep_rank *sweep;
+    plait_rank_summary spearman, kendall, regret, regret_beyond_noise;
+    size_t memories;
+    const plait_error_group *memory; /* by source and scope */
+    plait_errors memory_total;
+    size_t confusions;
+    const plait_confusion *confusion; /* by source, those where a run failed */
+    plait_confusion confusion_total;
+    size_t worst_count;
+    size_t worst[PLAIT_WORST_RUNS]; /* rows by |error| of the step time, largest first */
+    size_t reasons;
+    const plait_unpriced *unpriced; /* most frequent first */
+} plait_validation;
+
+/** Price one run. *out lives in `arena`. Fails with NOMEM only. */
+PLAIT_MUST_CHECK plait_status plait_run_evaluate(const plait_run *run, plait_arena *arena,
+                                                 plait_run_price *out, plait_error *err);
+
+/** Price all runs and sum the errors up. *out lives in `arena`. Fails with NOMEM only. */
+PLAIT_MUST_CHECK plait_status plait_validate(const plait_runs *runs, plait_arena *arena,
+                                             plait_validation *out, plait_error *err);
+
+/** Is this a row that the statistics of the step time count? */
+bool plait_run_timed(const plait_run *run);
+
+/**
+ * Measured against predicted step times as an SVG document, one panel a source.
+ *
+ * @param text  out: in `arena`
+ */
+PLAIT_MUST_CHECK plait_status plait_validation_plot(const plait_validation *validation,
+                                                    plait_arena *arena, const char **text,
+                                                    size_t *length, plait_error *err);
+
+#endif

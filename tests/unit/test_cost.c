@@ -1,0 +1,463 @@
+/* test_cost.c - the price of a plan: terms that add up, verdicts, what is communicated */
+#include <stdio.h>
+#include <string.h>
+
+#include "assert_near.h"
+#include "plait/cost.h"
+#include "plait/data.h"
+
+static plait_arena *arena;
+
+static int begin(void **state)
+{
+    (void)state;
+    arena = plait_arena_new();
+    return arena == NULL;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    plait_arena_free(arena);
+    return 0;
+}
+
+typedef struct world {
+    plait_model model;
+    plait_runtime runtime;
+    plait_accelerator gpu;
+    plait_cluster cluster;
+    plait_problem problem;
+} world;
+
+static void must(plait_status status, const plait_error *err)
+{
+    if (status != PLAIT_OK)
+        fail_msg("%s: %s", err->where, err->message);
+}
+
+static void load(world *w, const char *model, const char *runtime, int gpus, int gbs)
+{
+    plait_error err;
+
+    must(plait_model_find(model, arena, &w->model, NULL, &err), &err);
+    must(plait_runtime_find(runtime, arena, &w->runtime, &err), &err);
+    must(plait_cluster_synthetic("h100-80gb-sxm:64x8", arena, &w->cluster, &err), &err);
+    must(plait_cluster_take(&w->cluster, gpus, &err), &err);
+    w->gpu = *w->cluster.group[0].accelerator;
+    w->cluster.group[0].accelerator = &w->gpu;
+    w->problem = (plait_problem){
+        .model = &w->model,
+        .cluster = &w->cluster,
+        .runtime = &w->runtime,
+        .job = {.seq = 4096,
+                .gbs = gbs,
+                .gpus = gpus,
+                .precision = PLAIT_BF16,
+                .attention = w->runtime.defaults.attention},
+    };
+}
+
+/* "tp=2 pp=4": dp, and what it is sharded over, follow unless they are given. */
+static plait_degrees point(const world *w, const char *keys)
+{
+    plait_degrees d = plait_degrees_init();
+    plait_error err;
+
+    d.shard_group = 0;
+    while (*keys) {
+        char key[24];
+        char value[64];
+        int length = 0;
+        assert_int_equal(sscanf(keys, " %23[^=]=%63s%n", key, value, &length), 2);
+        must(plait_degrees_set(&d, key, value, &err), &err);
+        keys += length;
+    }
+    d.dp = plait_degrees_dp(w->problem.job.gpus, d.tp, d.pp, d.cp);
+    if (d.shard_group == 0)
+        d.shard_group = d.dp * d.cp;
+    return d;
+}
+
+static plait_cost price(const world *w, const char *keys)
+{
+    const plait_degrees d = point(w, keys);
+    plait_plan plan;
+    plait_cost cost;
+    plait_error err;
+
+    must(plait_plan_expand(&w->problem, &d, arena, &plan, &err), &err);
+    must(plait_plan_cost(&w->problem, &plan, arena, &cost, &err), &err);
+    if (cost.verdict == PLAIT_INVALID)
+        fail_msg("%s: %s", keys, cost.why);
+    return cost;
+}
+
+// ---- sums ----------------------------------------------------------------------------------
+
+static const struct {
+    const char *model, *runtime;
+    int gpus, gbs;
+    const char *keys;
+} plans[] = {
+    {"llama-3.1-8b", "megatron", 64, 128, "tp=4 sp=1 pp=2 zero=1 mbs=2"},
+    {"llama-3.1-8b", "megatron", 64, 128, "tp=2 sp=1 cp=2 pp=4 vpp=4 schedule=interleaved zero=1"},
+    {"llama-3.1-8b", "torchtitan", 64, 128, "zero=3 recompute=sac"},
+    {"llama-3.1-8b", "torchtitan", 64, 128, "zero=2 cp=4 cp_comm=allgather recompute=full"},
+    {"llama-3.1-8b", "xla", 64, 128, "zero=1 pp=4 cp_comm=allgather grad_sync=bulk"},
+    {"llama-3.1-8b", "xla", 64, 128, "zero=3 shard_group=8 recompute=selective"},
+    {"mixtral-8x7b", "megatron", 64, 128, "tp=2 sp=1 ep=8 etp=1 pp=2 zero=1 recompute=full:3"},
+    {"deepseek-v3", "deepseek", 256, 2048, "ep=32 pp=8 split=spread zero=1"},
+    {"deepseek-v3", "deepseek", 256, 2048, "ep=16 pp=16 split=spread zero=1 schedule=dualpipe"},
+};
+
+enum { PLANS = sizeof plans / sizeof *plans };
+
+static double sum_of_step(const plait_step_time *t)
+{
+    double sum = 0.0;
+
+#define X(name, equation, what)                                                                    \
+    assert_true(t->name##_s >= -1e-12);                                                            \
+    sum += t->name##_s;
+    PLAIT_STEP_TERMS(X)
+#undef X
+    return sum;
+}
+
+static double sum_of_memory(const plait_memory *m)
+{
+    double sum = 0.0;
+
+#define X(name, equation, what)                                                                    \
+    assert_true(m->name##_bytes >= 0.0);                                                           \
+    sum += m->name##_bytes;
+    PLAIT_MEMORY_TERMS(X)
+#undef X
+    return sum;
+}
+
+static void test_terms__add_up_to_step_and_peak(void **state)
+{
+    (void)state;
+    for (int i = 0; i < PLANS; i++) {
+        world w;
+        load(&w, plans[i].model, plans[i].runtime, plans[i].gpus, plans[i].gbs);
+        const plait_cost cost = price(&w, plans[i].keys);
+        assert_true(cost.step_s > 0.0);
+        assert_near_relative(sum_of_step(&cost.step), cost.step_s, 1e-12);
+        assert_near_relative(sum_of_memory(&cost.memory), cost.memory.peak_bytes, 1e-12);
+        assert_near(cost.memory.peak_bytes, cost.stage[cost.fullest_stage].memory_bytes, 0.0);
+        for (int s = 0; s < cost.stages; s++) {
+            const plait_stage_cost *slowest = &cost.stage[cost.slowest_stage];
+            assert_true(cost.stage[s].memory_bytes <= cost.memory.peak_bytes);
+            assert_true(cost.stage[s].forward_s + cost.stage[s].backward_s <=
+                        slowest->forward_s + slowest->backward_s);
+        }
+    }
+}
+
+/* The terms of layers are what the slowest stage is busy with, microbatch by microbatch. */
+static void test_layer_terms__fill_the_slowest_stage(void **state)
+{
+    (void)state;
+    for (int i = 0; i < PLANS; i++) {
+        world w;
+        load(&w, plans[i].model, plans[i].runtime, plans[i].gpus, plans[i].gbs);
+        const plait_degrees d = point(&w, plans[i].keys);
+        const plait_cost cost = price(&w, plans[i].keys);
+        const plait_stage_cost *slowest = &cost.stage[cost.slowest_stage];
+        const double m = plait_degrees_microbatches(&d, plans[i].gbs);
+        const double rest =
+            cost.step.pp_comm_s + cost.step.bubble_s + cost.step.dp_comm_s + cost.step.optimizer_s;
+        assert_near_relative(cost.step_s - rest, m * (slowest->forward_s + slowest->backward_s),
+                             1e-9);
+    }
+}
+
+/* 8 tokens/s ... and back: FLOPs of a token times the tokens of one GPU, over the peak. */
+static void test_rates__follow_from_the_step(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    const plait_cost none = price(&w, "tp=4 sp=1 zero=1");
+    const plait_cost full = price(&w, "tp=4 sp=1 zero=1 recompute=full");
+    const double tokens = 128.0 * 4096.0 / 64.0;
+    const double flops = plait_model_flops_per_token(&w.model, 4096.0, false);
+    assert_near_relative(none.tokens_per_s_per_gpu, tokens / none.step_s, 1e-12);
+    assert_near_relative(none.mfu, tokens / none.step_s * flops / 989.4e12, 1e-12);
+    assert_near_relative(none.hfu, none.mfu, 1e-12); // nothing is computed twice
+    assert_near_relative(full.hfu / full.mfu,
+                         plait_model_flops_per_token(&w.model, 4096.0, true) / flops, 1e-9);
+}
+
+// ---- verdicts ------------------------------------------------------------------------------
+
+static void test_plan_that_fits__says_nothing(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    const plait_cost cost = price(&w, "tp=4 sp=1 zero=1");
+    assert_int_equal(cost.verdict, PLAIT_FITS);
+    assert_string_equal(cost.why, "");
+    assert_near(cost.missing_bytes, 0.0, 0.0);
+    assert_near(cost.memory.capacity_bytes, w.gpu.memory_bytes, 0.0);
+}
+
+/* One byte less than it needs is too little; its price is still there. */
+static void test_plan_that_does_not_fit__says_what_is_missing(void **state)
+{
+    char expected[256];
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    const plait_cost fits = price(&w, "tp=4 sp=1 pp=2 zero=1");
+    w.gpu.memory_bytes = fits.memory.peak_bytes;
+    const plait_cost just = price(&w, "tp=4 sp=1 pp=2 zero=1");
+    assert_int_equal(just.verdict, PLAIT_FITS);
+    w.gpu.memory_bytes = fits.memory.peak_bytes - 3.0 * 1073741824.0;
+    const plait_cost not = price(&w, "tp=4 sp=1 pp=2 zero=1");
+    assert_int_equal(not .verdict, PLAIT_OUT_OF_MEMORY);
+    assert_near(not .missing_bytes, 3.0 * 1073741824.0, 1.0);
+    assert_near(not .step_s, fits.step_s, 0.0);
+    snprintf(expected, sizeof expected,
+             "stage %d of 2 needs %.1f GiB of %.1f GiB: 3.0 GiB too much", fits.fullest_stage,
+             fits.memory.peak_bytes / 1073741824.0, w.gpu.memory_bytes / 1073741824.0);
+    assert_string_equal(not .why, expected);
+}
+
+static void test_invalid_plan__has_no_price_but_a_reason(void **state)
+{
+    plait_plan plan;
+    plait_cost cost;
+    plait_error err;
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    plait_degrees d = point(&w, "tp=4 sp=1");
+    must(plait_plan_expand(&w.problem, &d, arena, &plan, &err), &err);
+    plan.degrees.dp = 5;
+    must(plait_plan_cost(&w.problem, &plan, arena, &cost, &err), &err);
+    assert_int_equal(cost.verdict, PLAIT_INVALID);
+    assert_near(cost.step_s, 0.0, 0.0);
+    assert_near(cost.memory.peak_bytes, 0.0, 0.0);
+    assert_string_equal(cost.why, "dp is 16: 64 GPUs / (tp pp cp)");
+}
+
+static void test_out_of_memory__is_an_error_of_its_own(void **state)
+{
+    plait_plan plan;
+    plait_cost cost;
+    plait_error err;
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    const plait_degrees d = point(&w, "tp=4 sp=1");
+    must(plait_plan_expand(&w.problem, &d, arena, &plan, &err), &err);
+    plait_arena *empty = plait_arena_new();
+    assert_non_null(empty);
+    plait_arena_fail_after(0);
+    const plait_status status = plait_plan_cost(&w.problem, &plan, empty, &cost, &err);
+    plait_arena_fail_after(-1);
+    plait_arena_free(empty);
+    assert_int_equal(status, PLAIT_ERROR_NOMEM);
+}
+
+// ---- what is communicated ------------------------------------------------------------------
+
+static const plait_volume *volume_of(const plait_cost *cost, const char *what)
+{
+    for (int i = 0; i < cost->volumes; i++)
+        if (strcmp(cost->volume[i].what, what) == 0)
+            return &cost->volume[i];
+    fail_msg("no %s", what);
+    return NULL;
+}
+
+static bool has_volume(const plait_cost *cost, const char *what)
+{
+    for (int i = 0; i < cost->volumes; i++)
+        if (strcmp(cost->volume[i].what, what) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * 8 B parameters on tp = 4, dp = 16: 8 microbatches of 32 layers. Each layer gathers twice forward
+ * and twice backward, likewise scatters; the ends add one of each: the embedding scatters and
+ * gathers back, the head gathers and scatters back.
+ */
+static void test_volumes__of_tensor_ranks(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    const plait_cost cost = price(&w, "tp=4 sp=1 zero=1");
+    const plait_volume *gather = volume_of(&cost, "TP all-gather");
+    const plait_volume *scatter = volume_of(&cost, "TP reduce-scatter");
+    assert_near(gather->count, 8.0 * (32.0 * 4.0 + 2.0), 0.0);
+    assert_near(scatter->count, 8.0 * (32.0 * 4.0 + 2.0), 0.0);
+    assert_near(gather->bytes, 2.0 * 4096.0 * 4096.0, 0.0);
+    assert_int_equal(gather->ranks, 4);
+    assert_true(gather->exposed_s <= gather->seconds);
+    /* full recomputation runs the forward's again */
+    const plait_cost full = price(&w, "tp=4 sp=1 zero=1 recompute=full");
+    assert_near(volume_of(&full, "TP all-gather")->count, 8.0 * (32.0 * 6.0 + 2.0), 0.0);
+}
+
+/* bf16 activations of a microbatch, each way for each of 8 x 4 chunks; cut by tp under sp. */
+static void test_volumes__of_the_pipeline(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    const plait_cost plain = price(&w, "pp=8 zero=1");
+    const plait_volume *send = volume_of(&plain, "PP send");
+    assert_near(send->bytes, 2.0 * 4096.0 * 4096.0, 0.0);
+    assert_near(send->count, 2.0 * 16.0, 0.0); // 128 sequences over 8 replicas
+    const plait_cost chunked = price(&w, "pp=8 vpp=4 schedule=interleaved tp=2 sp=1 zero=1");
+    assert_near(volume_of(&chunked, "PP send")->bytes, 4096.0 * 4096.0, 0.0);
+    assert_near(volume_of(&chunked, "PP send")->count, 2.0 * 32.0 * 4.0, 0.0);
+    const plait_cost alone = price(&w, "zero=1");
+    assert_false(has_volume(&alone, "PP send"));
+    assert_near(alone.step.pp_comm_s, 0.0, 0.0);
+    assert_near(alone.step.bubble_s, 0.0, 1e-9);
+}
+
+/* 4 bytes a gradient, 2 a gathered weight of the rank's own parameters. */
+static void test_volumes__of_replicas(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    const double params = plait_model_params(&w.model).total;
+    const plait_cost zero0 = price(&w, "zero=0");
+    const plait_cost zero1 = price(&w, "zero=1");
+    assert_near(volume_of(&zero0, "DP gradient all-reduce")->bytes, 4.0 * params, 1.0);
+    assert_near(volume_of(&zero0, "DP gradient all-reduce")->count, 1.0, 0.0);
+    assert_int_equal(volume_of(&zero0, "DP gradient all-reduce")->ranks, 64);
+    assert_false(has_volume(&zero0, "DP parameter all-gather"));
+    assert_near(volume_of(&zero1, "DP gradient reduce-scatter")->bytes, 4.0 * params, 1.0);
+    assert_near(volume_of(&zero1, "DP parameter all-gather")->bytes, 2.0 * params, 1.0);
+    assert_near(volume_of(&zero1, "DP parameter all-gather")->count, 1.0, 0.0);
+}
+
+/* ZeRO-3 gathers for forward and backward of each microbatch, and scatters after it. */
+static void test_volumes__of_sharded_parameters(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "torchtitan", 64, 256); // 4 microbatches
+    const plait_cost cost = price(&w, "zero=3");
+    assert_near(volume_of(&cost, "DP parameter all-gather")->count, 8.0, 0.0);
+    assert_near(volume_of(&cost, "DP gradient reduce-scatter")->count, 4.0, 0.0);
+    assert_int_equal(volume_of(&cost, "DP gradient reduce-scatter")->ranks, 64);
+}
+
+/* In shards of 8 of 64 replicas gradients are scattered over 8, then reduced over the 8 shards. */
+static void test_volumes__of_hybrid_shards(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "torchtitan", 64, 64);
+    const double params = plait_model_params(&w.model).total;
+    const plait_cost cost = price(&w, "zero=3 shard_group=8");
+    assert_int_equal(volume_of(&cost, "DP parameter all-gather")->ranks, 8);
+    assert_int_equal(volume_of(&cost, "DP gradient reduce-scatter")->ranks, 8);
+    const plait_volume *across = volume_of(&cost, "DP gradient all-reduce");
+    assert_int_equal(across->ranks, 8);
+    assert_near_relative(across->bytes, w.runtime.state.gradient_reduce * params / 8.0, 1e-9);
+}
+
+/* Tokens go to experts and back in both passes: 4 exchanges a layer and microbatch. */
+static void test_volumes__of_experts(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "mixtral-8x7b", "megatron", 64, 128);
+    const plait_cost cost = price(&w, "tp=2 sp=1 ep=8 etp=1 zero=1"); // dp = 32, 4 microbatches
+    const plait_volume *exchange = volume_of(&cost, "EP all-to-all");
+    assert_near(exchange->count, 4.0 * 32.0 * 4.0, 0.0);
+    assert_near(exchange->bytes, 2.0 * 4096.0 / 2.0 * 2.0 * 4096.0, 0.0);
+    assert_int_equal(exchange->ranks, 8);
+}
+
+/* What is exposed of the exchanges of layers is what the step waits for. */
+static void test_exposed_volumes__are_terms_of_the_step(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "mixtral-8x7b", "megatron", 64, 128);
+    const plait_cost cost = price(&w, "tp=2 sp=1 cp=2 ep=8 etp=1 zero=1");
+    double exposed[PLAIT_GROUPS] = {0.0};
+    for (int i = 0; i < cost.volumes; i++) {
+        assert_true(cost.volume[i].exposed_s <= cost.volume[i].seconds * (1.0 + 1e-9));
+        exposed[cost.volume[i].axis] += cost.volume[i].exposed_s;
+    }
+    assert_near_relative(exposed[PLAIT_AXIS_TP] + exposed[PLAIT_AXIS_ETP], cost.step.tp_comm_s,
+                         1e-9);
+    assert_near_relative(exposed[PLAIT_AXIS_CP], cost.step.cp_comm_s, 1e-9);
+    assert_near_relative(exposed[PLAIT_AXIS_EP], cost.step.ep_comm_s, 1e-9);
+    assert_near_relative(exposed[PLAIT_AXIS_DP], cost.step.dp_comm_s, 1e-9);
+}
+
+// ---- money ---------------------------------------------------------------------------------
+
+/* 64 GPUs at 2.95 dollars an hour; between what idle and what working boards draw. */
+static void test_money__by_hand(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    const plait_cost cost = price(&w, "tp=4 sp=1 zero=1");
+    const double host_w = w.cluster.node_overhead_w / 8.0;
+    const double least_w = w.cluster.pue * 64.0 * (w.gpu.idle_w + host_w);
+    const double most_w = w.cluster.pue * 64.0 * (w.gpu.power_w + host_w);
+    assert_near_relative(cost.cost_usd, 64.0 * 2.95 * cost.step_s / 3600.0, 1e-12);
+    assert_true(cost.energy_j > least_w * cost.step_s);
+    assert_true(cost.energy_j < most_w * cost.step_s);
+    w.gpu.usd_per_hour = 0.0;
+    w.gpu.power_w = 0.0;
+    const plait_cost unknown = price(&w, "tp=4 sp=1 zero=1");
+    assert_true(isnan(unknown.cost_usd));
+    assert_true(isnan(unknown.energy_j));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(test_terms__add_up_to_step_and_peak),
+        TEST(test_layer_terms__fill_the_slowest_stage),
+        TEST(test_rates__follow_from_the_step),
+        TEST(test_plan_that_fits__says_nothing),
+        TEST(test_plan_that_does_not_fit__says_what_is_missing),
+        TEST(test_invalid_plan__has_no_price_but_a_reason),
+        TEST(test_out_of_memory__is_an_error_of_its_own),
+        TEST(test_volumes__of_tensor_ranks),
+        TEST(test_volumes__of_the_pipeline),
+        TEST(test_volumes__of_replicas),
+        TEST(test_volumes__of_sharded_parameters),
+        TEST(test_volumes__of_hybrid_shards),
+        TEST(test_volumes__of_experts),
+        TEST(test_exposed_volumes__are_terms_of_the_step),
+        TEST(test_money__by_hand),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,500 @@
+/* test_plan_check.c - which plans are legal, and in which words others are refused */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "assert_near.h"
+#include "plait/runtime.h"
+
+// ---- a question where everything is legal --------------------------------------------------
+
+/* 12 layers of 8 heads (4 for keys and values) and an MLP of 2048; 16 GPUs, 32 sequences of 64. */
+typedef struct world {
+    plait_layer layer;
+    unsigned char layer_kind[12];
+    plait_model model;
+    plait_accelerator gpu;
+    plait_cluster cluster;
+    plait_runtime runtime;
+    plait_problem problem;
+} world;
+
+static void make(world *w)
+{
+    memset(w, 0, sizeof *w);
+    w->layer = (plait_layer){.norms = 2,
+                             .mixer = PLAIT_MIXER_ATTENTION,
+                             .attention = {.heads = 8, .kv_heads = 4, .head_dim = 64},
+                             .ffn = PLAIT_FFN_MLP,
+                             .mlp = {.width = 2048}};
+    w->model = (plait_model){.name = "small",
+                             .hidden = 512,
+                             .vocab = 1000,
+                             .layers = 12,
+                             .kinds = 1,
+                             .kind = &w->layer,
+                             .layer_kind = w->layer_kind};
+    w->gpu = (plait_accelerator){.name = "chip",
+                                 .peak_flops_per_s = {[PLAIT_BF16] = 1e15, [PLAIT_FP8] = 2e15}};
+    w->cluster = (plait_cluster){
+        .name = "cluster",
+        .groups = 1,
+        .group = {{.accelerator = &w->gpu, .gpus_per_node = 8}},
+        .levels = 1,
+        .level = {{.gpus = INT_MAX}},
+        .gpus = 16,
+    };
+    w->runtime = (plait_runtime){
+        .name = "software",
+        .can = {.max_tp = 64,
+                .max_pp = 64,
+                .max_cp = 64,
+                .max_ep = 64,
+                .max_vpp = 16,
+                .sp = true,
+                .sp_optional = true,
+                .etp = true,
+                .hsdp = true,
+                .full_layers = true,
+                .zero = 15,
+                .cp_comm = 7,
+                .schedules = (1u << PLAIT_SCHEDULES) - 1,
+                .grad_sync = 7,
+                .recompute = 31,
+                .splits = (1u << PLAIT_SPLITS) - 1,
+                .orders = 3,
+                .attention = 63,
+                .precision = 63},
+    };
+    w->problem = (plait_problem){
+        .model = &w->model,
+        .cluster = &w->cluster,
+        .runtime = &w->runtime,
+        .job = {.seq = 64, .gbs = 32, .gpus = 16, .attention = PLAIT_ATTENTION_FLASH2},
+    };
+}
+
+/* "tp=2 pp=4": dp and shard_group follow unless they are given. */
+static plait_degrees point(const world *w, const char *keys)
+{
+    plait_degrees d = plait_degrees_init();
+    bool dp = false;
+    bool shard_group = false;
+
+    while (*keys) {
+        char key[24];
+        char value[64];
+        int length = 0;
+        plait_error err;
+        assert_int_equal(sscanf(keys, " %23[^=]=%63s%n", key, value, &length), 2);
+        if (plait_degrees_set(&d, key, value, &err) != PLAIT_OK)
+            fail_msg("%s: %s", err.where, err.message);
+        dp = dp || strcmp(key, "dp") == 0;
+        shard_group = shard_group || strcmp(key, "shard_group") == 0;
+        keys += length;
+    }
+    if (!dp && plait_degrees_dp(w->problem.job.gpus, d.tp, d.pp, d.cp) > 0)
+        d.dp = plait_degrees_dp(w->problem.job.gpus, d.tp, d.pp, d.cp);
+    if (!shard_group)
+        d.shard_group = d.dp * d.cp;
+    return d;
+}
+
+static void assert_legal(const world *w, const char *keys)
+{
+    const plait_degrees d = point(w, keys);
+    char why[256] = "untouched";
+
+    if (plait_plan_check(&w->problem, &d, why, sizeof why) != PLAIT_FITS)
+        fail_msg("%s: %s", keys, why);
+    assert_string_equal(why, "");
+}
+
+static void assert_refused(const world *w, const char *keys, const char *sentence)
+{
+    const plait_degrees d = point(w, keys);
+    char why[256] = "";
+
+    assert_int_equal(plait_plan_check(&w->problem, &d, why, sizeof why), PLAIT_INVALID);
+    assert_string_equal(why, sentence);
+    assert_int_equal(plait_plan_check(&w->problem, &d, NULL, 0), PLAIT_INVALID);
+}
+
+static void make_moe(world *w)
+{
+    make(w);
+    w->layer.ffn = PLAIT_FFN_MOE;
+    w->layer.moe = (plait_moe){.experts = 8, .topk = 2, .width = 512, .shared_width = 512};
+}
+
+// ---- legal plans ---------------------------------------------------------------------------
+
+static void test_plans_that_divide__are_legal(void **state)
+{
+    static const char *const legal[] = {
+        "",
+        "tp=8",
+        "tp=8 sp=1",
+        "tp=2 pp=4 cp=2 zero=3",
+        "pp=4 schedule=gpipe",
+        "pp=4 vpp=3 schedule=interleaved",
+        "pp=8 split=spread",
+        "pp=4 schedule=dualpipe",
+        "cp=4 cp_comm=a2a",
+        "zero=1 shard_group=4",
+        "recompute=full:12",
+        "tp=4 etp=4",
+        "pp=2 split=first-last:5,7 order=tp-cp-pp-dp",
+    };
+    world w;
+
+    (void)state;
+    make(&w);
+    for (size_t i = 0; i < sizeof legal / sizeof *legal; i++)
+        assert_legal(&w, legal[i]);
+    make_moe(&w);
+    assert_legal(&w, "ep=8");
+    assert_legal(&w, "tp=4 etp=2 ep=8");
+    assert_legal(&w, "tp=4 etp=1 ep=4 pp=2");
+}
+
+// ---- refusals by what does not divide ------------------------------------------------------
+
+static void test_refusals__of_worlds_and_batches(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    w.problem.job.gpus = 12;
+    assert_refused(&w, "tp=8", "tp 8 x pp 1 x cp 1 = 8 does not divide 12 GPUs");
+    make(&w);
+    assert_refused(&w, "tp=8 pp=4", "tp 8 x pp 4 x cp 1 = 32 does not divide 16 GPUs");
+    assert_refused(&w, "tp=2 dp=4", "dp is 8: 16 GPUs / (tp pp cp)");
+    assert_refused(&w, "mbs=3", "dp 16 x mbs 3 = 48 does not divide a batch of 32 sequences");
+    assert_refused(&w, "mbs=4", "dp 16 x mbs 4 = 64 does not divide a batch of 32 sequences");
+}
+
+static void test_refusals__of_layers_that_do_not_divide(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    assert_refused(&w, "tp=16", "tp 16 does not divide 8 heads");
+    assert_refused(&w, "tp=4 cp=4 cp_comm=a2a", "cp 4 (a2a) does not divide 2 heads a tensor rank");
+    w.layer.attention.kv_heads = 1;
+    assert_refused(&w, "cp=2 cp_comm=a2a",
+                   "cp 2 (a2a) does not divide 1 key-value heads a tensor rank");
+    w.layer.attention.kv_heads = 6;
+    assert_refused(&w, "tp=4", "tp 4 and 6 key-value heads: neither divides the other");
+    make(&w);
+    w.layer.mlp.width = 2050;
+    assert_refused(&w, "tp=4", "tp 4 does not divide an MLP width of 2050");
+    make(&w);
+    w.layer.mixer = PLAIT_MIXER_MLA;
+    w.layer.mla.heads = 12;
+    assert_refused(&w, "tp=8", "tp 8 does not divide 12 heads");
+    make(&w);
+    w.layer.mixer = PLAIT_MIXER_DELTA_NET;
+    w.layer.delta_net = (plait_delta_net){.key_heads = 6, .value_heads = 12};
+    assert_refused(&w, "tp=8", "tp 8 does not divide 12 heads");
+    assert_refused(&w, "tp=4", "tp 4 and 6 key-value heads: neither divides the other");
+    make(&w);
+    w.layer.mixer = PLAIT_MIXER_MAMBA;
+    w.layer.mamba.inner = 1002;
+    assert_refused(&w, "tp=4", "tp 4 does not divide 1002 channels");
+}
+
+static void test_refusals__of_sequences(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    assert_refused(&w, "sp=1", "sp needs tp > 1");
+    w.problem.job.seq = 60;
+    assert_refused(&w, "cp=8", "cp 8 does not divide a sequence of 60");
+    make(&w);
+    w.layer.mixer = PLAIT_MIXER_MAMBA;
+    w.layer.mamba.inner = 1024;
+    assert_refused(&w, "cp=2", "cp 2 of a recurrent layer needs cp_comm a2a");
+    assert_legal(&w, "cp=2 cp_comm=a2a");
+}
+
+static void test_refusals__of_experts(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    assert_refused(&w, "ep=2", "ep 2, but small has no experts");
+    assert_refused(&w, "tp=4 etp=2", "etp 2, but small has no experts");
+    make_moe(&w);
+    assert_refused(&w, "ep=16", "ep 16 does not divide 8 experts");
+    w.layer.moe.width = 510;
+    assert_refused(&w, "tp=4 etp=4", "etp 4 does not divide an expert width of 510");
+    make_moe(&w);
+    w.layer.moe.shared_width = 510;
+    assert_refused(&w, "tp=4", "tp 4 does not divide a shared expert width of 510");
+    make_moe(&w);
+    assert_refused(&w, "pp=4 ep=8", "etp 1 x ep 8 does not divide the 4 GPUs of a stage");
+}
+
+/* Stages between the replicas: the ranks of one stage are neighbours in blocks of tp cp only. */
+static void test_refusals__of_experts_that_reach_into_other_stages(void **state)
+{
+    world w;
+
+    (void)state;
+    make_moe(&w);
+    assert_refused(&w, "tp=2 pp=2 ep=4 order=tp-cp-pp-dp",
+                   "order tp-cp-pp-dp keeps experts within tp x cp = 2 ranks, not 4");
+    assert_legal(&w, "tp=4 pp=2 ep=4 order=tp-cp-pp-dp");
+    assert_legal(&w, "tp=4 pp=2 ep=2 order=tp-cp-pp-dp");
+    assert_legal(&w, "tp=2 ep=4 order=tp-cp-pp-dp"); // one stage
+    /* blocks of 3: ranks 2 and 3 of a stage are not neighbours */
+    w.problem.job.seq = 66;
+    w.problem.job.gpus = 12;
+    const plait_degrees d = point(&w, "cp=3 pp=2 ep=2 order=tp-cp-pp-dp");
+    assert_int_equal(plait_plan_check(&w.problem, &d, NULL, 0), PLAIT_INVALID);
+}
+
+static void test_refusals__of_shards(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    assert_refused(&w, "tp=2 zero=1 shard_group=3", "shard_group 3 does not divide dp x cp = 8");
+    assert_refused(&w, "tp=2 zero=1 shard_group=16", "shard_group 16 does not divide dp x cp = 8");
+    assert_refused(&w, "tp=2 shard_group=4", "ZeRO 0 shards nothing: shard_group is dp x cp = 8");
+}
+
+static void test_refusals__of_schedules(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    assert_refused(&w, "pp=4 schedule=zb-v", "schedule zb-v has no price yet");
+    assert_refused(&w, "pp=4 schedule=v-min", "schedule v-min has no price yet");
+    assert_refused(&w, "pp=4 vpp=3",
+                   "schedule 1f1b with vpp 3: chunks are interleaved, and only they");
+    assert_refused(&w, "pp=4 schedule=interleaved",
+                   "schedule interleaved with vpp 1: chunks are interleaved, and only they");
+    assert_refused(&w, "schedule=gpipe", "schedule gpipe needs pp > 1");
+    assert_refused(&w, "vpp=2 schedule=interleaved", "schedule interleaved needs pp > 1");
+    /* 32 sequences over 4 replicas of 2: 4 microbatches, where 2 x 4 are needed */
+    assert_refused(&w, "pp=4 mbs=2 schedule=dualpipe",
+                   "dualpipe needs an even pp and at least 2 pp microbatches");
+    w.problem.job.gpus = 12;
+    w.problem.job.gbs = 48;
+    assert_refused(&w, "pp=3 schedule=dualpipe",
+                   "dualpipe needs an even pp and at least 2 pp microbatches");
+}
+
+static void test_refusals__of_stages(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    assert_refused(&w, "pp=16", "pp 16 x vpp 1 chunks for 12 layers");
+    assert_refused(&w, "pp=4 vpp=4 schedule=interleaved", "pp 4 x vpp 4 chunks for 12 layers");
+    assert_refused(&w, "pp=8", "12 layers do not divide into pp 8 x vpp 1 chunks by split even");
+    assert_refused(&w, "pp=4 split=first-last:2,3",
+                   "12 layers do not divide into pp 4 x vpp 1 chunks by split first-last:2,3");
+    assert_refused(&w, "recompute=full:13", "recompute full:13 of 12 layers");
+}
+
+// ---- refusals by hardware and software -----------------------------------------------------
+
+static void test_refusals__of_number_formats_and_kernels(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    w.problem.job.precision = PLAIT_NVFP4;
+    assert_refused(&w, "", "chip has no nvfp4");
+    w.problem.job.precision = PLAIT_FP8;
+    assert_legal(&w, "");
+    w.runtime.can.precision = 1u << PLAIT_BF16;
+    assert_refused(&w, "", "software has no precision fp8");
+    make(&w);
+    w.gpu.fp16_only = true;
+    assert_refused(&w, "", "chip has no bf16; it runs fp16");
+    make(&w);
+    w.runtime.can.attention = 1u << PLAIT_ATTENTION_FUSED;
+    assert_refused(&w, "", "software has no attention flash2");
+}
+
+static void test_refusals__of_degrees_beyond_the_software(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    w.runtime.can.max_tp = 4;
+    assert_refused(&w, "tp=8", "software takes tp up to 4");
+    make(&w);
+    w.runtime.can.max_pp = 2;
+    assert_refused(&w, "pp=4", "software takes pp up to 2");
+    make(&w);
+    w.runtime.can.max_vpp = 1;
+    assert_refused(&w, "pp=2 vpp=2 schedule=interleaved", "software has no vpp");
+    make(&w);
+    w.runtime.can.max_cp = 1;
+    assert_refused(&w, "cp=2", "software has no cp");
+    make_moe(&w);
+    w.runtime.can.max_ep = 2;
+    assert_refused(&w, "ep=4", "software takes ep up to 2");
+}
+
+static void test_refusals__of_words_that_the_software_lacks(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    w.runtime.can.schedules = 1u << PLAIT_1F1B;
+    assert_refused(&w, "pp=2 schedule=gpipe", "software has no schedule gpipe");
+    w.runtime.can.splits = 1u << PLAIT_SPLIT_EVEN;
+    assert_refused(&w, "pp=2 split=spread", "software has no split spread");
+    w.runtime.can.orders = 1u;
+    assert_refused(&w, "order=tp-cp-pp-dp", "software has no order tp-cp-pp-dp");
+    w.runtime.can.grad_sync = 1u << PLAIT_SYNC_BUCKETED;
+    assert_refused(&w, "grad_sync=bulk", "software has no grad_sync bulk");
+    w.runtime.can.cp_comm = 1u << PLAIT_CP_P2P;
+    assert_refused(&w, "cp=2 cp_comm=a2a", "software has no cp_comm a2a");
+    assert_legal(&w, "cp_comm=a2a"); // of one context rank nobody asks
+    w.runtime.can.zero = 3;
+    assert_refused(&w, "zero=2", "software has no ZeRO 2");
+    w.runtime.can.full_layers = false;
+    assert_refused(&w, "recompute=full:3", "software has no recompute full:3");
+    assert_legal(&w, "recompute=full");
+    w.runtime.can.recompute = 1u << PLAIT_RECOMPUTE_NONE;
+    assert_refused(&w, "recompute=modules:mlp+layernorm",
+                   "software has no recompute modules:layernorm+mlp");
+}
+
+static void test_refusals__of_switches_that_the_software_fixes(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    w.runtime.can.sp_optional = false;
+    assert_refused(&w, "tp=2", "software runs tp > 1 with sp = 1");
+    assert_legal(&w, "tp=2 sp=1");
+    w.runtime.can.sp = false;
+    assert_refused(&w, "tp=2 sp=1", "software runs tp > 1 with sp = 0");
+    assert_legal(&w, "tp=2");
+    make(&w);
+    w.runtime.can.hsdp = false;
+    assert_refused(&w, "zero=1 shard_group=4", "software shards over all of dp x cp");
+    make_moe(&w);
+    w.runtime.can.etp = false;
+    assert_refused(&w, "tp=4 etp=2", "software cuts experts by etp 1 or tp");
+    assert_legal(&w, "tp=4 etp=4");
+}
+
+// ---- rules ---------------------------------------------------------------------------------
+
+static void test_rules__of_megatron(void **state)
+{
+    world w;
+
+    (void)state;
+    make_moe(&w);
+    w.runtime.rules = PLAIT_RULES_MEGATRON;
+    assert_refused(&w, "tp=2", "experts with tp > 1 need sp = 1 (software, rule M1)");
+    assert_legal(&w, "tp=2 sp=1");
+    assert_refused(&w, "tp=4 sp=1 pp=2 ep=2 order=tp-cp-pp-dp",
+                   "order tp-cp-pp-dp with experts needs tp cp = etp ep (software, rule M3)");
+    assert_legal(&w, "tp=4 sp=1 pp=2 ep=4 order=tp-cp-pp-dp");
+    /* 16 replicas in 4 instances; 2 replicas of each expert do not divide by 4 */
+    assert_refused(&w, "ep=8 zero=1 shard_group=4",
+                   "shard_group must also divide the expert replicas (software, rule M6)");
+    assert_legal(&w, "ep=8 zero=1 shard_group=8");
+
+    make(&w);
+    w.runtime.rules = PLAIT_RULES_MEGATRON;
+    /* 32 sequences over 4 replicas of 4: 2 microbatches in a pipeline of 4 */
+    assert_refused(
+        &w, "pp=4 vpp=3 schedule=interleaved mbs=4",
+        "the interleaved schedule needs microbatches in multiples of pp (software, rule M2)");
+    w.problem.job.seq = 68;
+    assert_refused(&w, "cp=4",
+                   "the sequence must divide by 2 cp, and its part of a rank by tp under sp "
+                   "(software, rule M4)");
+    assert_refused(&w, "tp=8 sp=1",
+                   "the sequence must divide by 2 cp, and its part of a rank by tp under sp "
+                   "(software, rule M4)");
+    assert_legal(&w, "cp=2");
+    w.model.learned_positions = 64;
+    assert_refused(&w, "",
+                   "the sequence must not exceed the learned position table (software, rule M5)");
+}
+
+static void test_rules__of_torchtitan(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    w.runtime.rules = PLAIT_RULES_TORCHTITAN;
+    assert_refused(&w, "tp=8", "tp must divide the key-value heads (software, rule T1)");
+    assert_legal(&w, "tp=4");
+    w.model.tied = true;
+    assert_refused(&w, "pp=2", "tied embeddings need pp = 1 (software, rule T3)");
+    w.problem.job.seq = 66;
+    assert_refused(&w, "tp=4 sp=1",
+                   "the sequence must divide by tp under sp, and by 2 cp (software, rule T4)");
+    make_moe(&w);
+    w.runtime.rules = PLAIT_RULES_TORCHTITAN;
+    assert_refused(&w, "ep=8 zero=3 shard_group=4",
+                   "ep must divide shard_group tp (software, rule T2)");
+    assert_legal(&w, "ep=8 zero=3 shard_group=8");
+}
+
+static void test_rules__of_fsdp_and_deepspeed(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    w.runtime.rules = PLAIT_RULES_FSDP;
+    w.problem.job.seq = 68;
+    assert_refused(&w, "cp=4", "the sequence must divide by 2 cp (software, rule F1)");
+    make(&w);
+    w.runtime.rules = PLAIT_RULES_DEEPSPEED;
+    assert_refused(&w, "pp=2 zero=2", "the pipeline engine needs ZeRO 0 or 1 (software, rule D1)");
+    assert_legal(&w, "pp=2 zero=1");
+    assert_legal(&w, "zero=3");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plans_that_divide__are_legal),
+        cmocka_unit_test(test_refusals__of_worlds_and_batches),
+        cmocka_unit_test(test_refusals__of_layers_that_do_not_divide),
+        cmocka_unit_test(test_refusals__of_sequences),
+        cmocka_unit_test(test_refusals__of_experts),
+        cmocka_unit_test(test_refusals__of_experts_that_reach_into_other_stages),
+        cmocka_unit_test(test_refusals__of_shards),
+        cmocka_unit_test(test_refusals__of_schedules),
+        cmocka_unit_test(test_refusals__of_stages),
+        cmocka_unit_test(test_refusals__of_number_formats_and_kernels),
+        cmocka_unit_test(test_refusals__of_degrees_beyond_the_software),
+        cmocka_unit_test(test_refusals__of_words_that_the_software_lacks),
+        cmocka_unit_test(test_refusals__of_switches_that_the_software_fixes),
+        cmocka_unit_test(test_rules__of_megatron),
+        cmocka_unit_test(test_rules__of_torchtitan),
+        cmocka_unit_test(test_rules__of_fsdp_and_deepspeed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
