@@ -469,6 +469,12 @@ static bool zero_matters(const plan_space *space, const plait_degrees *d, int i)
     return d->dp * d->cp > 1 || problem_has_experts(space->problem) || i == 0;
 }
 
+/* Between replicas, or between the two ends that hold a tied embedding. */
+static bool gradients_travel(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->dp * d->cp > 1 || problem_has_experts(problem) || (problem->model->tied && d->pp > 1);
+}
+
 static void add_shards_of(const plan_space *space, plait_degrees d, struct cursor_slot *slot)
 {
     const int replicas = d.dp * d.cp;
@@ -479,10 +485,8 @@ static void add_shards_of(const plan_space *space, plait_degrees d, struct curso
             !limits_allow(space->options, "shard_group", d.shard_group) ||
             !plan_ranks_legal(space->problem, &d))
             continue;
-        const int syncs =
-            replicas > 1 || problem_has_experts(space->problem) || space->grad_sync.count == 0
-                ? space->grad_sync.count
-                : 1; // without replicas there is nothing to synchronise
+        const int all = space->grad_sync.count;
+        const int syncs = gradients_travel(space->problem, &d) || all == 0 ? all : 1;
         for (int g = 0; g < syncs; g++)
             slot->shard[slot->shards++] = (space_shard){
                 .shard_group = d.shard_group,
