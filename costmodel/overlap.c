@@ -82,35 +82,51 @@ static double bucketed_s(const plait_overlaps *overlap, const plait_route *route
     return buckets * plait_collective_s(route, network, op, bytes / buckets);
 }
 
-static double reduce_group_s(const plait_problem *problem, const plait_degrees *d,
-                             const plait_route *shard, const plait_route *replicas,
-                             plait_network network, int shard_ranks, double bytes)
+/* Among the ranks of one shard: everything under ZeRO-0, nothing left from ZeRO-2 on. */
+static double shard_reduce_s(const plait_overlaps *overlap, int zero, const plait_route *shard,
+                             plait_network network, double bytes)
 {
-    const plait_overlaps *overlap = &problem->runtime->overlap;
-
-    if (d->zero == 0)
-        return bucketed_s(overlap, shard, network, PLAIT_ALL_REDUCE, bytes);
-    const double across_s =
-        bucketed_s(overlap, replicas, network, PLAIT_ALL_REDUCE, bytes / shard_ranks);
-    if (d->zero >= 2) // scattered by each microbatch already
-        return across_s;
-    return bucketed_s(overlap, shard, network, PLAIT_REDUCE_SCATTER, bytes) + across_s;
+    if (zero >= 2) // scattered by each microbatch already
+        return 0.0;
+    return bucketed_s(overlap, shard, network, zero == 0 ? PLAIT_ALL_REDUCE : PLAIT_REDUCE_SCATTER,
+                      bytes);
 }
 
-static double reduce_s(const plait_problem *problem, const plait_degrees *d,
-                       const sync_routes *routes, const stage_load *load)
+static double reduce_in_shards_s(const plait_problem *problem, const plait_degrees *d,
+                                 const sync_routes *routes, const stage_load *load)
 {
+    const plait_overlaps *overlap = &problem->runtime->overlap;
     const double bytes = problem->runtime->state.gradient_reduce;
-    double s = reduce_group_s(problem, d, &routes->shard, &routes->replicas, routes->network,
-                              routes->ways.dense, bytes * load->dense) +
-               reduce_group_s(problem, d, &routes->expert_shard, &routes->expert_replicas,
-                              routes->network, routes->ways.expert, bytes * load->expert);
 
-    // A tied embedding lives on both ends of the pipeline: its gradients are added up.
-    if (problem->model->tied && d->pp > 1 && (load->embedding || load->loss))
-        s += plait_collective_s(&routes->ends, routes->network, PLAIT_ALL_REDUCE,
-                                bytes * problem->model->vocab / d->tp * problem->model->hidden);
-    return s;
+    return shard_reduce_s(overlap, d->zero, &routes->shard, routes->network, bytes * load->dense) +
+           shard_reduce_s(overlap, d->zero, &routes->expert_shard, routes->network,
+                          bytes * load->expert);
+}
+
+/* Between the holders of one shard (HSDP); routes of one rank cost nothing. */
+static double reduce_across_s(const plait_problem *problem, const plait_degrees *d,
+                              const sync_routes *routes, const stage_load *load)
+{
+    const plait_overlaps *overlap = &problem->runtime->overlap;
+    const double bytes = problem->runtime->state.gradient_reduce;
+
+    if (d->zero == 0)
+        return 0.0;
+    return bucketed_s(overlap, &routes->replicas, routes->network, PLAIT_ALL_REDUCE,
+                      bytes * load->dense / routes->ways.dense) +
+           bucketed_s(overlap, &routes->expert_replicas, routes->network, PLAIT_ALL_REDUCE,
+                      bytes * load->expert / routes->ways.expert);
+}
+
+/* A tied embedding lives on both ends of the pipeline: its gradients are added up. */
+static double reduce_tied_s(const plait_problem *problem, const plait_degrees *d,
+                            const sync_routes *routes, const stage_load *load)
+{
+    if (!problem->model->tied || d->pp == 1 || !(load->embedding || load->loss))
+        return 0.0;
+    return plait_collective_s(&routes->ends, routes->network, PLAIT_ALL_REDUCE,
+                              problem->runtime->state.gradient_reduce * problem->model->vocab /
+                                  d->tp * problem->model->hidden);
 }
 
 static double gather_s(const plait_problem *problem, const plait_degrees *d,
@@ -149,8 +165,12 @@ stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *d,
     const double whole = load->dense + load->expert;
     const double shard = load->dense / routes->ways.dense + load->expert / routes->ways.expert;
 
+    const double across_s = reduce_across_s(problem, d, routes, load);
+
     return (stage_sync){
-        .reduce_s = reduce_s(problem, d, routes, load),
+        .reduce_s = reduce_in_shards_s(problem, d, routes, load) + across_s +
+                    reduce_tied_s(problem, d, routes, load),
+        .across_s = across_s,
         .gather_s = gather_s(problem, d, routes, load),
         .optimizer_s =
             optimizer_s(problem, d->zero >= 2 ? shard : whole, d->zero >= 1 ? shard : whole),

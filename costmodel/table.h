@@ -113,6 +113,7 @@ typedef struct stage_state {
 /** Gradients and parameters of one stage, once a step. */
 typedef struct stage_sync {
     double reduce_s; /* gradients, all of it */
+    double across_s; /* of which between the holders of one shard */
     double gather_s; /* ZeRO-1 and -2: parameters after the optimizer */
     double optimizer_s;
 } stage_sync;

@@ -129,11 +129,22 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
         .what = d->zero == 0 ? "DP gradient all-reduce" : "DP gradient reduce-scatter",
         .op = d->zero == 0 ? PLAIT_ALL_REDUCE : PLAIT_REDUCE_SCATTER,
         .axis = PLAIT_AXIS_DP,
-        .ranks = d->dp * d->cp,
+        .ranks = d->shard_group,
         .count = d->zero >= 2 ? m : 1.0,
         .bytes = state->gradient_reduce * (load->dense + load->expert),
-        .seconds = sync.reduce_s,
-        .exposed_s = exposed * sync.reduce_s,
+        .seconds = sync.reduce_s - sync.across_s,
+        .exposed_s = exposed * (sync.reduce_s - sync.across_s),
+    };
+    const plait_volume across = {
+        .what = "DP gradient all-reduce",
+        .op = PLAIT_ALL_REDUCE,
+        .axis = PLAIT_AXIS_DP,
+        .ranks = d->dp * d->cp / d->shard_group,
+        .count = 1.0,
+        .bytes = state->gradient_reduce *
+                 (load->dense / routes.ways.dense + load->expert / routes.ways.expert),
+        .seconds = sync.across_s,
+        .exposed_s = exposed * sync.across_s,
     };
     plait_volume gather = {
         .what = "DP parameter all-gather",
@@ -161,6 +172,7 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
         gather.exposed_s += cost->step.gather_s * 2.0 / 3.0;
     }
     add_volume(cost, reduce);
+    add_volume(cost, across);
     add_volume(cost, gather);
 }
 

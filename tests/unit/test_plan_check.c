@@ -249,7 +249,8 @@ static void test_refusals__of_experts_that_reach_into_other_stages(void **state)
     (void)state;
     make_moe(&w);
     assert_refused(&w, "tp=2 pp=2 ep=4 order=tp-cp-pp-dp",
-                   "order tp-cp-pp-dp keeps experts within tp x cp = 2 ranks, not 4");
+                   "order tp-cp-pp-dp deals experts within tp x cp = 2 ranks: etp x ep = 4 does "
+                   "not divide them");
     assert_legal(&w, "tp=4 pp=2 ep=4 order=tp-cp-pp-dp");
     assert_legal(&w, "tp=4 pp=2 ep=2 order=tp-cp-pp-dp");
     assert_legal(&w, "tp=2 ep=4 order=tp-cp-pp-dp"); // one stage

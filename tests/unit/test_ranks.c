@@ -179,7 +179,7 @@ static void assert_group(const plait_degrees *d, plait_axis axis, int rank)
                      plait_axis_name[axis], rank, members[i], expected[i]);
 }
 
-enum { WORLDS = 400 };
+enum { WORLDS = 100 };
 
 static void test_groups__partition_the_world(void **state)
 {

@@ -38,7 +38,7 @@ static int end(void **state)
 
 static double number(const json_cursor *inputs, const char *key)
 {
-    double value = NAN;
+    double value = (double)NAN;
     plait_error err;
 
     if (json_number(inputs, key, JSON_ANY, &value, &err) != PLAIT_OK)
@@ -565,7 +565,7 @@ static double pp_elems(const json_cursor *in)
     for (int i = 0; i < cost.volumes; i++)
         if (cost.volume[i].axis == PLAIT_AXIS_PP)
             return cost.volume[i].bytes / 2.0;
-    return NAN;
+    return (double)NAN;
 }
 
 static double ridge(const json_cursor *in)
@@ -591,7 +591,7 @@ static double attn_intensity(const json_cursor *in)
     for (int i = 0; i < block.ops; i++)
         if (block.op[i].kind == PLAIT_OP_ATTENTION)
             return plait_op_intensity(&block.op[i]);
-    return NAN;
+    return (double)NAN;
 }
 
 // ---- collectives ---------------------------------------------------------------------------
