@@ -42,7 +42,7 @@ function(plait_library)
     foreach(room IN LISTS rooms)
         target_sources(plait PRIVATE $<TARGET_OBJECTS:${room}>)
     endforeach()
-    target_link_libraries(plait PRIVATE glpk PkgConfig::CJSON OpenMP::OpenMP_C m)
+    target_link_libraries(plait PRIVATE glpk csv PkgConfig::CJSON OpenMP::OpenMP_C m)
     target_include_directories(plait PUBLIC
         $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
     set_target_properties(plait PROPERTIES

@@ -12,6 +12,8 @@ _plait_flags() { # _plait_flags COMMAND
     search) echo "$_plait_job --fix --limit --strategy --objective --top --threads --json --output -o" ;;
     eval) echo "$_plait_job $_plait_plan --json --output -o" ;;
     explain) echo "$_plait_job $_plait_plan --versus --why-not --threads --json" ;;
+    validate) echo "--json --by --plot" ;;
+    calibrate) echo "--accelerator --log --cluster --runtime --output -o" ;;
     models) echo "--seq --json" ;;
     clusters) echo "--json" ;;
     esac
@@ -26,6 +28,7 @@ _plait_words() { # _plait_words FLAG
     --attention) echo unfused unfused-softmax-kernel flash flash2 flash3 fused ;;
     --strategy) echo auto exhaustive ;;
     --objective) echo time memory cost energy ;;
+    --by) echo source sweep accelerator ;;
     --cp-comm) echo p2p allgather a2a ;;
     --sp) echo 0 1 ;;
     --zero) echo 0 1 2 3 ;;
@@ -61,13 +64,13 @@ _plait() {
     local verb=${COMP_WORDS[1]} words
 
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W 'search eval explain models clusters --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'search eval explain validate calibrate models clusters --help --version' -- "$word")
         return
     fi
     words=$(_plait_words "$before")
     if [[ -z $words ]]; then
         case $before in
-        --plan | --versus | --output | -o)
+        --plan | --versus | --output | -o | --plot | --log)
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
             return
             ;;

@@ -20,7 +20,8 @@ home_of() { # sets `home`, a pattern of the files that may include a library; an
     case $1 in
     glpk.h) home='search/milp_glpk.c' ;;
     omp.h) home='search/search.c' ;;
-    cjson/* | csv.h) home='src/io/*' ;;
+    cjson/*) home='src/io/*' ;;
+    csv.h) home='src/io/csv_table.c' ;;
     libsmartcols*) home='src/report/*' ;;
     popt.h) home='src/cli/*' ;;
     gsl/* | lmmin.h | cminpack.h | levmar.h) home='src/calibrate/*' ;;

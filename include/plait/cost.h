@@ -56,7 +56,7 @@ typedef struct plait_memory {
     PLAIT_MEMORY_TERMS(X)
 #undef X
     double peak_bytes;      /* their sum: what the device must hold */
-    double capacity_bytes;  /* of the accelerator */
+    double capacity_bytes;  /* that plans may use */
     double allocated_bytes; /* of the peak, what the allocator hands out ... */
     double reserved_bytes;  /* ... and what it holds for that */
 } plait_memory;
@@ -164,7 +164,10 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degree
  */
 double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *degrees);
 
-/** Device memory that plans may use, in bytes. (C.85) */
+/**
+ * Device memory that plans may use, in bytes: what a process can see, less headroom for the error of
+ * the prediction itself. (C.85)
+ */
 double plait_capacity_bytes(const plait_problem *problem);
 
 /**

@@ -189,9 +189,9 @@ typedef struct plait_validation {
     const plait_runs *runs;
     const plait_run_price *price; /* [runs->count], in file order */
     size_t priced;
-    size_t timed;          /* rows with a step time and trust high or medium ... */
-    size_t timed_priced;   /* ... that have a price: what `total` is over */
-    plait_errors total;    /* of the step time */
+    size_t timed;        /* rows with a step time and trust high or medium ... */
+    size_t timed_priced; /* ... that have a price: what `total` is over */
+    plait_errors total;  /* of the step time */
     size_t groups[PLAIT_RUN_KEYS];
     const plait_error_group *group[PLAIT_RUN_KEYS]; /* in order of first appearance */
     size_t sweeps;

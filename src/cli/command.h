@@ -22,6 +22,8 @@ typedef struct command {
 extern const command command_search;
 extern const command command_eval;
 extern const command command_explain;
+extern const command command_validate;
+extern const command command_calibrate;
 extern const command command_models;
 extern const command command_clusters;
 

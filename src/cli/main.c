@@ -14,7 +14,8 @@
 enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAULT = 3 };
 
 static const command *const commands[] = {
-    &command_search, &command_eval, &command_explain, &command_models, &command_clusters,
+    &command_search,    &command_eval,   &command_explain,  &command_validate,
+    &command_calibrate, &command_models, &command_clusters,
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -50,10 +51,23 @@ static int flush(int code)
     return EXIT_FAULT;
 }
 
+/* "search, eval or models" */
+static void join_names(const char *const *names, char *text, size_t size)
+{
+    size_t used = 0;
+
+    for (int c = 0; c < COMMANDS; c++) {
+        const char *before = c == 0 ? "" : c + 1 < COMMANDS ? ", " : " or ";
+
+        used += (size_t)snprintf(text + used, size - used, "%s%s", before, names[c]);
+    }
+}
+
 static const command *find_command(const char *name, plait_error *err)
 {
     const char *names[COMMANDS + 1] = {NULL};
     const char *nearest;
+    char all[COMMANDS * 16];
 
     for (int c = 0; c < COMMANDS; c++) {
         names[c] = commands[c]->usage.command;
@@ -61,13 +75,11 @@ static const command *find_command(const char *name, plait_error *err)
             return commands[c];
     }
     nearest = text_nearest(name, names);
-    if (nearest != NULL)
-        (void)!plait_fail(err, PLAIT_ERROR_SCHEMA, "command", "expected \"%s\", found \"%.60s\"",
-                          nearest, name);
-    else
-        (void)!plait_fail(err, PLAIT_ERROR_SCHEMA, "command",
-                          "expected search, eval, explain, models or clusters, found \"%.60s\"",
-                          name);
+    join_names(names, all, sizeof all);
+    (void)!plait_fail(err, PLAIT_ERROR_SCHEMA, "command",
+                      nearest != NULL ? "expected \"%s\", found \"%.60s\""
+                                      : "expected %s, found \"%.60s\"",
+                      nearest != NULL ? nearest : all, name);
     return NULL;
 }
 

@@ -67,7 +67,7 @@ typedef struct opt {
         OPT_LAST, NULL, 0, NULL, 0, 0, 0, NULL                                                     \
     }
 
-enum { OPT_MAX_OPERANDS = 2 };
+enum { OPT_MAX_OPERANDS = 64 };
 
 /** How a command is called. */
 typedef struct opt_usage {

@@ -254,6 +254,33 @@ static bool is_legal(const plait_problem *p, const plait_degrees *d)
     return plait_plan_check(p, d, NULL, 0) == PLAIT_FITS;
 }
 
+/* One key of a layer or a stage at a time: a row must not be kept because the others are the same. */
+static void random_key(const plait_problem *p, plait_degrees *d)
+{
+    const plait_capabilities *can = &p->runtime->can;
+
+    switch (random_below(6)) {
+    case 0:
+        d->cp_comm = random_bit(can->cp_comm);
+        break;
+    case 1:
+        d->sp = !d->sp;
+        break;
+    case 2:
+        d->etp = d->etp == 1 ? d->tp : 1;
+        break;
+    case 3:
+        d->order = random_bit(can->orders);
+        break;
+    case 4:
+        d->schedule = random_bit(can->schedules);
+        break;
+    default:
+        d->split = random_split(can, p->model->layers, d->pp);
+        break;
+    }
+}
+
 /*
  * Changes a point to another legal one: mostly in its last keys, as a search walks, so that rows
  * are kept and made anew in every combination.
@@ -263,11 +290,14 @@ static void next_point(const plait_problem *p, plait_degrees *d)
     for (int tries = 0; tries < 100000; tries++) {
         plait_degrees next = *d;
         const int depth = random_below(4);
+        if (depth == 0 && tries <= 20)
+            random_key(p, &next);
         if (depth > 2 || tries > 20)
             random_layers(p, &next);
         if (depth > 1 || tries > 20)
             random_stages(p, &next);
-        random_shards(p, &next);
+        if (depth > 0 || tries > 20)
+            random_shards(p, &next);
         if (is_legal(p, &next)) {
             *d = next;
             return;

@@ -368,6 +368,21 @@ static void test_tree__is_as_fast_as_its_slowest_level(void **state)
     assert_near(plait_tree_all_gather_bytes_per_s(degree + 2, rate + 2, 1), 9e9, 1e-3);
 }
 
+/*
+ * 4 nodes of 8, 1 GB: 14 hops of 1 us and 2 x 7/8 GB at 400 GB/s inside, 6 hops of 10 us and
+ * 2 x 3/4 of an eighth at 50 GB/s outside.
+ */
+static void test_hierarchical_all_reduce__by_hand(void **state)
+{
+    const plait_link inner = {1e-6, 4e11};
+    const plait_link outer = {10e-6, 5e10};
+
+    (void)state;
+    assert_near(plait_hierarchical_all_reduce_s(1e9, inner, 8, outer, 4),
+                14e-6 + 4.375e-3 + 60e-6 + 3.75e-3, 1e-12);
+    assert_near(plait_hierarchical_all_reduce_s(1e9, inner, 1, outer, 1), 0.0, 0.0);
+}
+
 /* The same bytes whichever way the axes are walked: 2 S 15/16 over both of 90 GB/s. */
 static void test_torus_all_reduce__moves_each_byte_twice(void **state)
 {
@@ -403,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_torus__has_half_the_rate_on_part_of_an_axis),
         cmocka_unit_test(test_sent_bytes__by_hand),
         cmocka_unit_test(test_tree__is_as_fast_as_its_slowest_level),
+        cmocka_unit_test(test_hierarchical_all_reduce__by_hand),
         cmocka_unit_test(test_torus_all_reduce__moves_each_byte_twice),
     };
 

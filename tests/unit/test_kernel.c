@@ -85,6 +85,22 @@ static void test_gemm__quantises_waves_by_the_fitted_share(void **state)
     assert_true(plait_gemm_s(&gpu, g) > 1.01 * smooth);
 }
 
+/*
+ * Ten tiles of 256 x 128 on 100 SMs: k is split by 8, and eight partial sums of four bytes go
+ * through memory at 2 TB/s, twice its rate: 819.2 us of products, 5.24288 us of sums; the inputs
+ * and the output take 7680.65536 us.
+ */
+static void test_gemm__splits_k_where_tiles_are_few(void **state)
+{
+    plait_accelerator gpu = simple();
+    const plait_gemm g = {.m = 256.0, .n = 128.0, .k = 1e6, .batch = 10.0};
+
+    (void)state;
+    gpu.gemm[PLAIT_BF16] =
+        (plait_gemm_fit){.emax = 1.0, .r128 = 1e-3, .r64 = 1e-3, .r32 = 1e-3, .eb = 1.0, .p = 1.0};
+    assert_near(plait_gemm_s(&gpu, g), 819.2e-6 + 5.24288e-6 + 7680.65536e-6, 1e-12);
+}
+
 static const plait_accelerator *h100(void)
 {
     static plait_accelerator gpu;
@@ -414,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_gemm__by_hand),
         cmocka_unit_test(test_gemm__counts_whole_tiles),
         cmocka_unit_test(test_gemm__quantises_waves_by_the_fitted_share),
+        cmocka_unit_test(test_gemm__splits_k_where_tiles_are_few),
         cmocka_unit_test(test_gemm__is_never_faster_for_more_work),
         cmocka_unit_test(test_gemm__never_beats_its_memory_traffic_or_the_peak),
         cmocka_unit_test(test_gemm__tends_to_the_fitted_fraction_of_the_peak),

@@ -257,8 +257,9 @@ static void test_refusals__of_experts_that_reach_into_other_stages(void **state)
     /* blocks of 3: ranks 2 and 3 of a stage are not neighbours */
     w.problem.job.seq = 66;
     w.problem.job.gpus = 12;
-    const plait_degrees d = point(&w, "cp=3 pp=2 ep=2 order=tp-cp-pp-dp");
-    assert_int_equal(plait_plan_check(&w.problem, &d, NULL, 0), PLAIT_INVALID);
+    assert_refused(&w, "cp=3 pp=2 ep=2 order=tp-cp-pp-dp",
+                   "order tp-cp-pp-dp deals experts within tp x cp = 3 ranks: etp x ep = 2 does "
+                   "not divide them");
 }
 
 static void test_refusals__of_shards(void **state)

@@ -269,7 +269,8 @@ static double zero_max_params(const json_cursor *in)
 
     make_opaque(&w.plain, 1.0);
     ask_state(&w, in);
-    w.accelerator.memory_bytes = number(in, "mem");
+    w.accelerator.memory_bytes = 1.0; // the vectors fill a GPU to the brim: no headroom
+    w.accelerator.memory_bytes = number(in, "mem") / plait_capacity_bytes(&w.problem);
     for (int i = 0; i < 64; i++) {
         const double middle = (fits + too_large) / 2.0;
         w.plain.layer.given.params = middle;

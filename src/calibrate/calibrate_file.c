@@ -1,0 +1,229 @@
+/* calibrate_file.c - fitted blocks in an accelerator's own file */
+#include "calibrate_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plait/data.h"
+
+#include "file.h"
+#include "text.h"
+
+plait_status calibrate_file_read(const char *name, plait_arena *arena, json_tree **out,
+                                 plait_error *err)
+{
+    const char *path, *text;
+    size_t length;
+
+    PLAIT_TRY(plait_data_find(PLAIT_DATA_ACCELERATORS, name, arena, &path, err));
+    PLAIT_TRY(file_read_all(path, JSON_MAX_BYTES, arena, &text, &length, err));
+    return json_tree_read(text, length, path, arena, out, err);
+}
+
+plait_status calibrate_file_parse(const json_tree *tree, plait_arena *arena, plait_accelerator *out,
+                                  plait_error *err)
+{
+    size_t length;
+    const char *text = json_tree_print(tree, arena, &length);
+
+    if (text == NULL)
+        return plait_fail_nomem(err);
+    return plait_accelerator_parse(text, length, "accelerator", arena, out, err);
+}
+
+// ---- places --------------------------------------------------------------------------------
+
+/* Where there is no bf16, its block goes by the name of fp16. */
+static const char *key_of_block(const json_tree *tree, const calibrate_block *block)
+{
+    const family *f = block->family;
+    const json_tree *peaks = json_tree_member(tree, "peak_tflops");
+
+    if (f->block_name == plait_precision_name && block->block == PLAIT_BF16 && peaks != NULL &&
+        json_tree_member(peaks, "bf16") == NULL)
+        return plait_precision_name[PLAIT_FP16];
+    return f->block_name[block->block];
+}
+
+/* The object that holds the block's numbers; NULL when the file has none. */
+static json_tree *find_block(json_tree *tree, const calibrate_block *block)
+{
+    const family *f = block->family;
+    json_tree *section;
+
+    if (f->section == NULL)
+        return tree;
+    section = json_tree_member(tree, f->section);
+    if (section == NULL || f->block_name == NULL)
+        return section;
+    return json_tree_member(section, key_of_block(tree, block));
+}
+
+static json_tree *enter_block(json_tree *tree, const calibrate_block *block, plait_arena *arena)
+{
+    const family *f = block->family;
+    json_tree *section;
+
+    if (f->section == NULL)
+        return tree;
+    section = json_tree_enter(tree, f->section, TREE_OBJECT, arena);
+    if (section == NULL || f->block_name == NULL)
+        return section;
+    return json_tree_enter(section, key_of_block(tree, block), TREE_OBJECT, arena);
+}
+
+plait_status calibrate_file_without(const json_tree *tree, const calibrate_block *block,
+                                    plait_arena *arena, plait_accelerator *out, plait_error *err)
+{
+    json_tree *copy = json_tree_copy(tree, arena);
+    json_tree *object;
+
+    if (copy == NULL)
+        return plait_fail_nomem(err);
+    object = find_block(copy, block);
+    for (int i = 0; object != NULL && i < block->numbers; i++)
+        if (block->number[i].key != NULL)
+            json_tree_remove(object, block->number[i].key);
+    return calibrate_file_parse(copy, arena, out, err);
+}
+
+// ---- numbers -------------------------------------------------------------------------------
+
+/* Three digits of the number's unit, as JSON spells them. */
+static double in_unit(const calibrate_block *block, int number)
+{
+    double out = block->value[number] / block->number[number].unit;
+    char digits[32];
+
+    snprintf(digits, sizeof digits, "%.3g", out);
+    return text_parse_number(digits, &out) ? out : block->value[number];
+}
+
+/* {"64": 0.45, "128": 0.58}: 128 is there whenever any width is. */
+static bool set_width(json_tree *object, const calibrate_block *block, int number,
+                      plait_arena *arena)
+{
+    static const char *const width[] = {"64", "128", "192", "256"};
+    const int element = block->number[number].element;
+    json_tree *widths;
+
+    if (!block->written[number] && element != 1)
+        return true;
+    widths = json_tree_enter(object, block->number[number].key, TREE_OBJECT, arena);
+    return widths != NULL &&
+           json_tree_set_number(widths, width[element], in_unit(block, number), arena);
+}
+
+/* All elements of an array, whichever of them the points tell. */
+static bool append_element(json_tree *object, const calibrate_block *block, int number,
+                           plait_arena *arena)
+{
+    json_tree *array = json_tree_enter(object, block->number[number].key, TREE_ARRAY, arena);
+
+    if (array != NULL && block->number[number].element == 0)
+        array->first = NULL;
+    return array != NULL && json_tree_append(array, in_unit(block, number), arena);
+}
+
+static bool set_number(json_tree *object, const calibrate_block *block, int number,
+                       plait_arena *arena)
+{
+    const fit_number *n = &block->number[number];
+
+    if (n->key == NULL)
+        return true;
+    if (n->element >= 0)
+        return strcmp(n->key, "e") == 0 ? set_width(object, block, number, arena)
+                                        : append_element(object, block, number, arena);
+    if (!block->written[number]) {
+        json_tree_remove(object, n->key);
+        return true;
+    }
+    return json_tree_set_number(object, n->key, in_unit(block, number), arena);
+}
+
+// ---- sources -------------------------------------------------------------------------------
+
+/* Whether the block's own text is about these numbers: they are all that it has, or what it is for. */
+static bool owns_block(const calibrate_block *block)
+{
+    return block->family->alone || block->number[0].element >= 0;
+}
+
+/* "fit of plait calibrate to 455 products, aic:trtllm-1.3.0rc20, 4.6 % off on 195 held out" */
+static const char *describe(const calibrate_block *block, plait_arena *arena)
+{
+    return plait_arena_printf(
+        arena, "fit of plait calibrate to %d %s, %s, %.1f %% off on %d held out%s%s",
+        block->errors.points, block->family->measure, block->source, 100.0 * block->errors.held,
+        block->errors.held_out, block->stands_in != NULL ? ", measured on " : "",
+        block->stands_in != NULL ? block->stands_in : "");
+}
+
+/*
+ * Numbers that share their block with others say so in a part of its source, "; KEY: TEXT". A new
+ * part takes the place of the old one; the others stay.
+ */
+static const char *join_parts(const char *own, const char *key, const char *old, plait_arena *arena)
+{
+    const char *const mark = key != NULL ? plait_arena_printf(arena, "%s: ", key) : "";
+    size_t count = 0;
+    char **part = text_split(arena, old, ';', &count);
+    text_builder out;
+
+    if (part == NULL || mark == NULL)
+        return NULL;
+    text_builder_init(&out, arena);
+    text_append(&out, key == NULL ? own : "");
+    for (size_t i = 0; i < count; i++) {
+        const char *text = part[i] + strspn(part[i], " ");
+
+        // The first part is the block's own, which a new one replaces.
+        if (key != NULL ? text_starts_with(text, mark) : i == 0)
+            continue;
+        if (out.length > 0)
+            text_append(&out, "; ");
+        text_append(&out, text);
+    }
+    if (key != NULL)
+        text_append_printf(&out, "%s%s%s", out.length > 0 ? "; " : "", mark, own);
+    return text_builder_finish(&out, NULL);
+}
+
+static const char *source_of(const json_tree *object, const calibrate_block *block,
+                             plait_arena *arena)
+{
+    const char *text = describe(block, arena);
+    const json_tree *member = json_tree_member(object, "source");
+    const char *const old = member != NULL && member->text != NULL ? member->text : "";
+
+    if (text == NULL || block->family->alone)
+        return text;
+    return join_parts(text, owns_block(block) ? NULL : block->number[0].key, old, arena);
+}
+
+plait_status calibrate_file_apply(json_tree *tree, const calibrate_block *block, plait_arena *arena,
+                                  plait_error *err)
+{
+    json_tree *object = enter_block(tree, block, arena);
+    json_tree *widths;
+    const char *source;
+
+    if (object == NULL)
+        return plait_fail_nomem(err);
+    source = source_of(object, block, arena);
+    if (source == NULL)
+        return plait_fail_nomem(err);
+    widths = json_tree_member(object, "e");
+    if (owns_block(block) && widths != NULL)
+        widths->first = NULL;
+    for (int i = 0; i < block->numbers; i++)
+        if (!set_number(object, block, i, arena))
+            return plait_fail_nomem(err);
+    if (block->family->section == NULL)
+        return PLAIT_OK;
+    if (owns_block(block))
+        json_tree_remove(object, "measured");
+    json_tree_remove(object, "source");
+    return json_tree_set_text(object, "source", source, arena) ? PLAIT_OK : plait_fail_nomem(err);
+}

@@ -1,0 +1,349 @@
+/*
+ * fit.c - constants of a cost function from measured times, robustly
+ *
+ * Inside, a number x between its bounds is z = log(u / (1 - u)), where u is its place between them
+ * (of the logarithms, where ratios count). With r_i = log(predicted / measured) of point i, what is
+ * least is
+ *
+ *     sum_i w_i v_i (r_i / s)^2 + sum_j ((z_j - prior_j) / PRIOR)^2
+ *
+ * where s is 1.48 times the median |r|, and v = 1 / (1 + (r / 2.385 s)^2) is Cauchy's weight, found
+ * in turns with z. (Holland and Welsch, "Robust regression using iteratively reweighted
+ * least-squares", Communications in Statistics A6, 1977.)
+ */
+#include "fit.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "least_squares.h"
+#include "text.h"
+
+/* Width of the prior in z: two thirds of the range between the bounds lie within one width. */
+#define PRIOR 1.6
+/* Where a bound itself is put, so that z is finite. */
+#define EDGE 1e-3
+/* Cauchy's tuning constant: 95 % efficient where the errors are normal. */
+#define CAUCHY 2.385
+/* Residuals below this are exact, unless the problem says otherwise. */
+#define LEAST_SCALE 1e-3
+/* What a point that has no finite price counts as: off by e^20. */
+#define WORST 20.0
+
+enum { TURNS = 6, STARTS = 4 };
+
+typedef struct fit_state {
+    const fit_problem *problem;
+    plait_arena *arena;
+    int free[FIT_MAX_NUMBERS]; /* indices of the numbers that are fitted */
+    int frees;
+    double prior[FIT_MAX_NUMBERS]; /* of all numbers, in z */
+    double initial[FIT_MAX_NUMBERS];
+    const fit_point **train;
+    double *weight; /* of the training points: their own, Cauchy's and 1 / s */
+    double *residual;
+    int trains;
+} fit_state;
+
+// ---- numbers and their z -------------------------------------------------------------------
+
+static double *place(const fit_problem *problem, int number)
+{
+    return (double *)(void *)((char *)problem->subject + problem->number[number].offset);
+}
+
+static double to_number(const fit_number *n, double z)
+{
+    const double u = 1.0 / (1.0 + exp(-z));
+
+    return n->scales ? n->low * pow(n->high / n->low, u) : n->low + (n->high - n->low) * u;
+}
+
+static double from_number(const fit_number *n, double x)
+{
+    const double u =
+        n->scales ? log(x / n->low) / log(n->high / n->low) : (x - n->low) / (n->high - n->low);
+    const double inside = fmin(fmax(u, EDGE), 1.0 - EDGE);
+
+    return log(inside / (1.0 - inside));
+}
+
+double fit_rounded(double number, double unit)
+{
+    char digits[32];
+    double rounded = number;
+
+    snprintf(digits, sizeof digits, "%.3g", number / unit);
+    return text_parse_number(digits, &rounded) ? rounded * unit : number;
+}
+
+// ---- residuals -----------------------------------------------------------------------------
+
+static double log_error(const fit_problem *problem, const fit_point *point)
+{
+    const double s = problem->predict_s(problem->subject, point->what);
+    const double r = s > 0.0 ? log(s / point->measured_s) : WORST;
+
+    return isfinite(r) ? fmin(fmax(r, -WORST), WORST) : WORST;
+}
+
+/* Puts z into the subject. */
+static void set_numbers(const fit_state *state, const double *z)
+{
+    for (int i = 0; i < state->frees; i++) {
+        const int number = state->free[i];
+        *place(state->problem, number) = to_number(&state->problem->number[number], z[i]);
+    }
+}
+
+static void fill(const void *context, const double *z, double *residual)
+{
+    const fit_state *state = context;
+
+    set_numbers(state, z);
+    for (int i = 0; i < state->trains; i++)
+        residual[i] = state->weight[i] * log_error(state->problem, state->train[i]);
+    for (int i = 0; i < state->frees; i++)
+        residual[state->trains + i] = (z[i] - state->prior[state->free[i]]) / PRIOR;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* s of the robust cost: 1.48 times the median |r|, as the deviation of a normal error. */
+static double scale_of(fit_state *state)
+{
+    for (int i = 0; i < state->trains; i++)
+        state->residual[i] = fabs(log_error(state->problem, state->train[i]));
+    qsort(state->residual, (size_t)state->trains, sizeof *state->residual, compare_doubles);
+    return fmax(1.4826 * state->residual[state->trains / 2],
+                fmax(state->problem->least_scale, LEAST_SCALE));
+}
+
+static void reweigh(fit_state *state, double scale)
+{
+    for (int i = 0; i < state->trains; i++) {
+        const double r = log_error(state->problem, state->train[i]) / (CAUCHY * scale);
+        state->weight[i] = sqrt(state->train[i]->weight / (1.0 + r * r)) / scale;
+    }
+}
+
+/* What weights are found for: Cauchy's cost at a given scale, with the prior. */
+static double robust_cost(fit_state *state, const double *z, double scale)
+{
+    const double c = CAUCHY * scale;
+    double cost = 0.0;
+
+    set_numbers(state, z);
+    for (int i = 0; i < state->trains; i++) {
+        const double r = log_error(state->problem, state->train[i]) / c;
+        cost += state->train[i]->weight * CAUCHY * CAUCHY * log1p(r * r);
+    }
+    for (int i = 0; i < state->frees; i++) {
+        const double off = (z[i] - state->prior[state->free[i]]) / PRIOR;
+        cost += off * off;
+    }
+    return cost;
+}
+
+// ---- one minimum ---------------------------------------------------------------------------
+
+/* Weights and numbers in turns, from z on. Returns the last scale, or a negative number. */
+static double settle(fit_state *state, double *z, double *variance)
+{
+    const least_squares problem = {
+        .residuals = state->trains + state->frees,
+        .numbers = state->frees,
+        .fill = fill,
+        .context = state,
+    };
+    double scale = 0.0;
+
+    for (int turn = 0; turn < TURNS; turn++) {
+        set_numbers(state, z);
+        scale = scale_of(state);
+        reweigh(state, scale);
+        if (!least_squares_minimise(&problem, state->arena, z, variance))
+            return -1.0;
+    }
+    set_numbers(state, z);
+    return scale;
+}
+
+/* Where a search begins: at the prior, then to fixed sides of it in several numbers at once. */
+static void start_at(const fit_state *state, int start, double *z)
+{
+    static const double side[STARTS] = {0.0, 0.7, -0.7, 1.2};
+
+    for (int i = 0; i < state->frees; i++)
+        z[i] = state->prior[state->free[i]] + (i % 2 == 0 ? side[start] : -side[start]);
+}
+
+static plait_status best_start(fit_state *state, double *z, plait_error *err)
+{
+    double found[STARTS][FIT_MAX_NUMBERS];
+    double least_scale = HUGE_VAL, least = HUGE_VAL;
+
+    for (int s = 0; s < STARTS; s++) {
+        start_at(state, s, found[s]);
+        const double scale = settle(state, found[s], NULL);
+        if (scale < 0.0)
+            return plait_fail_nomem(err);
+        least_scale = fmin(least_scale, scale);
+    }
+    for (int s = 0; s < STARTS; s++) {
+        const double cost = robust_cost(state, found[s], least_scale);
+        if (cost < least) {
+            least = cost;
+            memcpy(z, found[s], sizeof found[s]);
+        }
+    }
+    return PLAIT_OK;
+}
+
+// ---- what the points do not determine ------------------------------------------------------
+
+/* A number is in doubt when the points narrow its prior by less than half of its variance. */
+#define IN_DOUBT (0.5 * PRIOR * PRIOR)
+/* ... and not determined when the rest explains the points as well without it. */
+#define AS_WELL 3.0
+
+static int most_doubtful(const fit_state *state, const double *variance, const bool *tried)
+{
+    int worst = -1;
+
+    for (int i = 0; i < state->frees; i++)
+        if (!tried[state->free[i]] && variance[i] > IN_DOUBT &&
+            (worst < 0 || variance[i] > variance[worst]))
+            worst = i;
+    return worst;
+}
+
+static void take_out(fit_state *state, double *z, int which)
+{
+    const int number = state->free[which];
+
+    *place(state->problem, number) = state->initial[number];
+    for (int i = which; i + 1 < state->frees; i++) {
+        state->free[i] = state->free[i + 1];
+        z[i] = z[i + 1];
+    }
+    state->frees--;
+}
+
+/* Puts doubtful numbers back to where they were, one after the other, while nothing is lost. */
+static plait_status drop_undetermined(fit_state *state, double *z, plait_error *err)
+{
+    bool tried[FIT_MAX_NUMBERS] = {false};
+    double variance[FIT_MAX_NUMBERS];
+    double scale = settle(state, z, variance);
+
+    for (int doubtful; scale >= 0.0 && state->frees > 1 &&
+                       (doubtful = most_doubtful(state, variance, tried)) >= 0;) {
+        const double cost = robust_cost(state, z, scale);
+        fit_state without = *state;
+        double other[FIT_MAX_NUMBERS];
+
+        tried[state->free[doubtful]] = true;
+        memcpy(other, z, sizeof other);
+        take_out(&without, other, doubtful);
+        if (settle(&without, other, NULL) < 0.0)
+            return plait_fail_nomem(err);
+        if (robust_cost(&without, other, scale) < cost + AS_WELL) {
+            state->problem->number[state->free[doubtful]].determined = false;
+            *state = without;
+            memcpy(z, other, sizeof other);
+        }
+        scale = settle(state, z, variance);
+    }
+    return scale < 0.0 ? plait_fail_nomem(err) : PLAIT_OK;
+}
+
+// ---- the whole -----------------------------------------------------------------------------
+
+static plait_status begin(const fit_problem *problem, plait_arena *arena, fit_state *state,
+                          plait_error *err)
+{
+    const size_t points = (size_t)problem->points;
+
+    *state = (fit_state){
+        .problem = problem,
+        .arena = arena,
+        .train = plait_arena_alloc(arena, points, sizeof *state->train),
+        .weight = plait_arena_alloc(arena, points, sizeof *state->weight),
+        .residual = plait_arena_alloc(arena, points, sizeof *state->residual),
+    };
+    if (state->train == NULL || state->weight == NULL || state->residual == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < problem->points; i++)
+        if (!problem->point[i].held_out)
+            state->train[state->trains++] = &problem->point[i];
+    for (int i = 0; i < problem->numbers; i++) {
+        state->initial[i] = *place(problem, i);
+        state->prior[i] = from_number(&problem->number[i], state->initial[i]);
+        state->free[state->frees++] = i;
+        problem->number[i].determined = true;
+    }
+    return PLAIT_OK;
+}
+
+static void round_numbers(const fit_state *state)
+{
+    for (int i = 0; i < state->problem->numbers; i++) {
+        const fit_number *number = &state->problem->number[i];
+        double *const at = place(state->problem, i);
+        *at = number->determined ? fit_rounded(*at, number->unit) : state->initial[i];
+    }
+}
+
+static void judge(const fit_problem *problem, fit_errors *out)
+{
+    int fitted = 0, large = 0;
+
+    *out = (fit_errors){.points = problem->points};
+    for (int i = 0; i < problem->points; i++) {
+        const fit_point *point = &problem->point[i];
+        const double error = fabs(expm1(log_error(problem, point)));
+        if (!point->held_out) {
+            out->fitted += error;
+            fitted++;
+            continue;
+        }
+        out->held += error;
+        out->held_out++;
+        out->held_large += point->large ? error : 0.0;
+        large += point->large;
+    }
+    out->fitted = fitted > 0 ? out->fitted / fitted : -1.0;
+    out->held = out->held_out > 0 ? out->held / out->held_out : -1.0;
+    out->held_large = large > 0 ? out->held_large / large : -1.0;
+}
+
+plait_status fit_run(const fit_problem *problem, plait_arena *arena, fit_errors *out,
+                     plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    double z[FIT_MAX_NUMBERS];
+    fit_state state;
+    plait_status status;
+
+    assert(problem->numbers >= 1 && problem->numbers <= FIT_MAX_NUMBERS && problem->points >= 1);
+    status = begin(problem, arena, &state, err);
+    if (status == PLAIT_OK && state.trains > 0)
+        status = best_start(&state, z, err);
+    if (status == PLAIT_OK && state.trains > 0)
+        status = drop_undetermined(&state, z, err);
+    plait_arena_rewind(arena, mark);
+    if (status != PLAIT_OK)
+        return status;
+    round_numbers(&state);
+    judge(problem, out);
+    return PLAIT_OK;
+}

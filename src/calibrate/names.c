@@ -1,0 +1,82 @@
+/* names.c - what measurements call an accelerator, which of them to trust, and who shares a die */
+#include "names.h"
+
+#include <string.h>
+
+#include "text.h"
+
+static const struct measured_name {
+    const char *measured;
+    const char *accelerator;
+} known[] = {
+    {"a100_sxm", "a100-80gb-sxm"},
+    {"a100", "a100-80gb-sxm"},
+    {"a100_dgx", "a100-80gb-sxm"},
+    {"a100_pcie80", "a100-80gb-pcie"},
+    {"h100_sxm", "h100-80gb-sxm"},
+    {"h100", "h100-80gb-sxm"},
+    {"h100_dgx", "h100-80gb-sxm"},
+    {"h200_sxm", "h200-141gb-sxm"},
+    {"b200_sxm", "b200-180gb-sxm"},
+    {"b200", "b200-180gb-sxm"},
+    {"b300_sxm", "b300-288gb-sxm"},
+    {"gb200", "gb200-nvl72"},
+    {"gb300", "gb300-nvl72"},
+    {"l40s", "l40s-48gb"},
+    {"rtx_pro_6000_server", "rtx-pro-6000-96gb"},
+};
+
+const char *names_accelerator(const char *measured)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (text_equal(measured, known[i].measured))
+            return known[i].accelerator;
+    return NULL;
+}
+
+/*
+ * Known faults. aiconfigurator's NCCL table of L40S comes from a box without peer-to-peer (1 to 2
+ * GB/s at 8 GPUs). One shape of its expert tables, 16 experts of width 8192, is three times off on
+ * H100. Its block-scaled products in long loops on Blackwell ran an older kernel than the bursts
+ * they are held against. TensorRT-LLM's attention on A100 reaches 0.49 of the peak where cuDNN's in
+ * published training runs reaches 0.55.
+ */
+bool names_distrusts(const point *p)
+{
+    const bool aic = text_starts_with(p->source, "aic:");
+
+    switch (p->kind) {
+    case POINT_COLLECTIVE:
+        return aic && text_equal(p->measured, "l40s");
+    case POINT_EXPERTS:
+        return aic && p->experts.width == 8192.0 && p->experts.experts == 16.0;
+    case POINT_ATTENTION:
+        return aic && p->block == PLAIT_ATTENTION_FUSED && text_equal(p->measured, "a100_sxm");
+    case POINT_SUSTAINED:
+        return aic && p->gemm.precision == PLAIT_FP8_BLOCK && !text_equal(p->measured, "h200_sxm");
+    default:
+        return false;
+    }
+}
+
+/* The same die behind other memory or links runs the same kernels; the same links, the same rings. */
+static const struct stand_in {
+    const char *name;
+    const char *kernels;
+    const char *links;
+} stand_ins[] = {
+    {"a100-40gb-sxm", "a100-80gb-sxm", "a100-80gb-sxm"},
+    {"a100-80gb-pcie", "a100-80gb-sxm", NULL},
+    {"a800-80gb-sxm", "a100-80gb-sxm", NULL},
+    {"h100-96gb-hbm2e", "h100-80gb-sxm", "h100-80gb-sxm"},
+    {"h800-80gb-sxm", "h100-80gb-sxm", NULL},
+    {"h20-96gb-sxm", NULL, "h100-80gb-sxm"},
+};
+
+const char *names_stand_in(const char *name, bool kernels)
+{
+    for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++)
+        if (text_equal(name, stand_ins[i].name))
+            return kernels ? stand_ins[i].kernels : stand_ins[i].links;
+    return NULL;
+}

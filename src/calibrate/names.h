@@ -1,0 +1,22 @@
+/*
+ * names.h - what measurements call an accelerator, which of them to trust, and who shares a die
+ */
+#ifndef NAMES_H
+#define NAMES_H
+
+#include "points.h"
+
+/** The accelerator that a table means by a name; NULL when it is not known here. */
+const char *names_accelerator(const char *measured);
+
+/** Whether a known fault of the published tables makes a point useless. */
+bool names_distrusts(const point *p);
+
+/**
+ * The accelerator whose measurements stand in for those that `name` lacks; NULL: none.
+ *
+ * @param kernels  of products and attention; else of links
+ */
+const char *names_stand_in(const char *name, bool kernels);
+
+#endif

@@ -1,0 +1,267 @@
+/* nccl_log.c - what nccl-tests prints, as points */
+#include "nccl_log.h"
+
+#include <stdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "plait/units.h"
+
+#include "text.h"
+
+enum { MOST_WORDS = 16, LONGEST_LINE = 512 };
+
+/* One run of one test. */
+typedef struct nccl_run {
+    const char *name; /* of the file */
+    int op;           /* -1: not known yet */
+    bool other;       /* a test of something that has no fit */
+    int ranks;
+    int nodes;
+    char host[64];
+    int time_word; /* of a row, from 0; 4 where there is no column for the root */
+    double bus;    /* bus over algorithm bandwidth of the largest row */
+    bool sums;
+    size_t first; /* of its points */
+} nccl_run;
+
+static const struct known_test {
+    const char *program;
+    int op; /* -1: without a fit */
+} tests[] = {
+    {"all_reduce_perf", PLAIT_ALL_REDUCE},
+    {"all_gather_perf", PLAIT_ALL_GATHER},
+    {"reduce_scatter_perf", PLAIT_REDUCE_SCATTER},
+    {"alltoall_perf", PLAIT_ALL_TO_ALL},
+    {"sendrecv_perf", PLAIT_P2P},
+    {"broadcast_perf", -1},
+    {"reduce_perf", -1},
+    {"gather_perf", -1},
+    {"scatter_perf", -1},
+    {"hypercube_perf", -1},
+};
+
+/* ---- lines ---- */
+
+/* Copies the next line without its end and without mpirun's "[1,0]<stdout>:"; false at the end. */
+static bool next_line(const char **at, const char *end, char line[LONGEST_LINE])
+{
+    const char *const begin = *at;
+    const char *stop, *prefix;
+    size_t length;
+
+    if (begin >= end)
+        return false;
+    stop = memchr(begin, '\n', (size_t)(end - begin));
+    length = (size_t)((stop != NULL ? stop : end) - begin);
+    *at = begin + length + 1;
+    if (length > 0 && begin[length - 1] == '\r')
+        length--;
+    if (length >= LONGEST_LINE)
+        length = LONGEST_LINE - 1;
+    memcpy(line, begin, length);
+    line[length] = '\0';
+    prefix = strstr(line, "<stdout>:");
+    if (prefix != NULL)
+        memmove(line, prefix + 9, strlen(prefix + 9) + 1);
+    return true;
+}
+
+/* Cuts a line at its blanks; no more than MOST_WORDS. */
+static int cut_words(char *line, char *word[MOST_WORDS])
+{
+    int count = 0;
+
+    for (char *at = line; count < MOST_WORDS;) {
+        at += strspn(at, " \t");
+        if (*at == '\0')
+            break;
+        word[count++] = at;
+        at += strcspn(at, " \t");
+        if (*at != '\0')
+            *at++ = '\0';
+    }
+    return count;
+}
+
+bool nccl_log_recognises(const char *text, size_t length)
+{
+    const char *at = text, *const end = text + length;
+    char line[LONGEST_LINE];
+
+    while (next_line(&at, end, line))
+        if (strstr(line, "algbw") != NULL && strstr(line, "busbw") != NULL &&
+            strstr(line, "redop") != NULL && strchr(line, ',') == NULL)
+            return true;
+    return false;
+}
+
+/* ---- what was run ---- */
+
+/* Longer names come first: gather_perf is the end of all_gather_perf. */
+static void name_test(nccl_run *run, const char *text)
+{
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        if (strstr(text, tests[i].program) == NULL)
+            continue;
+        run->op = tests[i].op;
+        run->other = tests[i].op < 0;
+        return;
+    }
+}
+
+static nccl_run begin_run(const char *name, size_t first)
+{
+    nccl_run run = {.name = name, .op = -1, .time_word = 5, .first = first};
+
+    name_test(&run, name);
+    return run;
+}
+
+/* "#  Rank  0 Group  0 Pid  1887 on   worker-1 device  0 [0x8d] NVIDIA ..." */
+static void count_rank(nccl_run *run, char *const *word, int words)
+{
+    for (int i = 0; i + 1 < words; i++) {
+        if (!text_equal(word[i], "on"))
+            continue;
+        if (run->ranks == 0 || strcmp(word[i + 1], run->host) != 0)
+            run->nodes++;
+        snprintf(run->host, sizeof run->host, "%.63s", word[i + 1]);
+        break;
+    }
+    run->ranks++;
+}
+
+static plait_status fail_run(const nccl_run *run, plait_error *err, const char *expected,
+                             const char *found)
+{
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, run->name, "expected %s, found %s", expected, found);
+}
+
+/* n of 2 (n - 1) / n, or of (n - 1) / n. */
+static double ranks_of_factor(double factor, double rounds)
+{
+    return rounds / (rounds - factor);
+}
+
+static bool is_whole(double number)
+{
+    return number >= 1.5 && number < 1e5 && fabs(number - round(number)) < 0.02 * number;
+}
+
+/* What a sum without a name was: only an all-reduce sends more than its buffer. */
+static void guess_test(nccl_run *run)
+{
+    if (run->op >= 0 || run->other || !run->sums)
+        return;
+    if (run->ranks > 0)
+        run->op = run->bus > 1.5 * (run->ranks - 1.0) / run->ranks ? PLAIT_ALL_REDUCE
+                                                                   : PLAIT_REDUCE_SCATTER;
+    else if (run->bus > 1.0)
+        run->op = PLAIT_ALL_REDUCE;
+}
+
+static void guess_ranks(nccl_run *run)
+{
+    const double rounds = run->op == PLAIT_ALL_REDUCE ? 2.0 : 1.0;
+    const double ranks = ranks_of_factor(run->bus, rounds);
+
+    if (run->ranks == 0 && run->op == PLAIT_P2P)
+        run->ranks = 2;
+    else if (run->ranks == 0 && run->bus > 0.0 && run->bus < rounds && is_whole(ranks))
+        run->ranks = (int)lround(ranks);
+    if (run->nodes == 0)
+        run->nodes = 1;
+}
+
+/* Says of the run's points what they are of, once all that tells is read. */
+static plait_status end_run(nccl_run *run, point_list *list, plait_error *err)
+{
+    if (run->first == list->count)
+        return PLAIT_OK;
+    guess_test(run);
+    if (run->other) {
+        list->count = run->first;
+        return PLAIT_OK;
+    }
+    if (run->op < 0)
+        return fail_run(run, err,
+                        "the test's name (all_gather_perf, ...) in the text or the file's "
+                        "name",
+                        "none");
+    guess_ranks(run);
+    if (run->ranks < 2)
+        return fail_run(run, err, "a line for each rank (#  Rank 0 ...)", "none");
+    for (size_t i = run->first; i < list->count; i++) {
+        point *const p = &list->point[i];
+        p->kind = run->op == PLAIT_P2P ? POINT_P2P : POINT_COLLECTIVE;
+        p->block = run->op;
+        p->ranks = run->ranks;
+        p->nodes = run->nodes;
+    }
+    return PLAIT_OK;
+}
+
+/* ---- rows ---- */
+
+/* "1048576 262144 float sum -1 27.76 37.78 66.11 0 ..."; what is not such a row is passed over. */
+static plait_status read_row(nccl_run *run, char *const *word, int words, point_list *list,
+                             plait_error *err)
+{
+    const int t = run->time_word;
+    double bytes, us, algorithm, bus;
+    const point p = {.measured = "", .source = "nccl-tests"};
+
+    if (words < t + 3 || !text_parse_number(word[0], &bytes) || !text_parse_number(word[t], &us) ||
+        !text_parse_number(word[t + 1], &algorithm) || !text_parse_number(word[t + 2], &bus))
+        return PLAIT_OK;
+    if (!(bytes >= 1.0 && bytes < 1e15 && us > 0.0 && us < 1e12))
+        return PLAIT_OK;
+    run->sums = run->sums || !text_equal(word[3], "none");
+    if (algorithm > 1.0 && bus > 0.0)
+        run->bus = bus / algorithm;
+    PLAIT_TRY(points_add(list, &p, err));
+    list->point[list->count - 1].bytes = bytes;
+    list->point[list->count - 1].s = us * PLAIT_US;
+    return PLAIT_OK;
+}
+
+static plait_status read_line(nccl_run *run, char *line, point_list *list, plait_error *err)
+{
+    const bool remark = line[strspn(line, " \t")] == '#';
+    const bool names = strstr(line, "_perf") != NULL;
+    char *word[MOST_WORDS];
+    int words;
+
+    // Rows are over when the next test says its name, or its first line.
+    if ((names || strstr(line, "nThread") != NULL) && run->first < list->count) {
+        PLAIT_TRY(end_run(run, list, err));
+        *run = begin_run(run->name, list->count);
+    }
+    if (names)
+        name_test(run, line);
+    if (strstr(line, "redop") != NULL)
+        run->time_word = strstr(line, "root") != NULL ? 5 : 4;
+    words = cut_words(line, word);
+    if (!remark)
+        return read_row(run, word, words, list, err);
+    if (words > 2 && text_equal(word[1], "Rank"))
+        count_rank(run, word, words);
+    return PLAIT_OK;
+}
+
+plait_status nccl_log_points(const char *text, size_t length, const char *name, point_list *list,
+                             plait_error *err)
+{
+    const char *at = text, *const end = text + length;
+    const size_t before = list->count;
+    nccl_run run = begin_run(name, list->count);
+    char line[LONGEST_LINE];
+
+    while (next_line(&at, end, line))
+        PLAIT_TRY(read_line(&run, line, list, err));
+    PLAIT_TRY(end_run(&run, list, err));
+    if (list->count == before && !run.other)
+        return fail_run(&run, err, "rows of times as nccl-tests prints them", "none");
+    return PLAIT_OK;
+}

@@ -1,0 +1,46 @@
+/*
+ * profile.h - the factors of a runtime profile from measured steps of that software
+ *
+ * Kernels and links have measurements of their own; what a piece of software adds to them (host
+ * time, shares left exposed, factors on its kernels) shows only in whole steps. At most ten numbers
+ * of a profile are fitted, each with a prior at its present value and bounds that physics sets.
+ */
+#ifndef PROFILE_H
+#define PROFILE_H
+
+#include "fit.h"
+#include "json_tree.h"
+#include "plait/validate.h"
+
+enum { PROFILE_MAX_NUMBERS = 10 };
+
+typedef struct profile_result {
+    plait_runtime runtime; /* with the fitted numbers */
+    int numbers;
+    fit_number number[PROFILE_MAX_NUMBERS];
+    double was[PROFILE_MAX_NUMBERS]; /* before */
+    size_t runs;
+    fit_errors errors;
+    double before; /* mean of |predicted / measured - 1| */
+    double after;
+} profile_result;
+
+/**
+ * Fit a profile to the runs of its software that have a time to trust.
+ *
+ * @param name  of the profile; runs of other software are passed over
+ *
+ * Fails (RANGE) when no such run can be priced.
+ */
+PLAIT_MUST_CHECK plait_status profile_fit(const char *name, const plait_runs *runs,
+                                          plait_arena *arena, profile_result *out,
+                                          plait_error *err);
+
+/** The i-th number, as fitted. */
+double profile_number(const profile_result *result, int i);
+
+/** Put the fitted numbers into the profile's own file. */
+PLAIT_MUST_CHECK plait_status profile_apply(const profile_result *result, json_tree *tree,
+                                            plait_arena *arena, plait_error *err);
+
+#endif

@@ -1,0 +1,92 @@
+/* ranges.c - what each fitted constant can physically be */
+#include "ranges.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "plait/units.h"
+
+/* What a bound is a multiple of. */
+typedef enum range_of { OF_UNIT, OF_WIRE, OF_MEMORY } range_of;
+
+typedef struct range {
+    const char *section;
+    const char *key;
+    double unit;
+    double low, high;
+    bool scales;
+    range_of of;
+} range;
+
+/*
+ * Shares of a peak end at 1. Shares of the HBM rate may pass it a little, since small operands stay
+ * in a cache. A tile may beat the 256x128 one, so r128 may pass 1. No ring passes its wire; a switch
+ * that reduces sends each byte once, which `nvls_gb_per_s` counts in bytes of the buffer. A local
+ * copy reads and writes: half of the HBM rate, or several times it out of a cache. A backward pass of
+ * attention has 2.5 times the products of the forward.
+ */
+static const range ranges[] = {
+    {"gemm", "emax", 1.0, 0.1, 1.0, false, OF_UNIT},
+    {"gemm", "k0", 1.0, 0.0, 2000.0, false, OF_UNIT},
+    {"gemm", "q", 1.0, 0.0, 1.0, false, OF_UNIT},
+    {"gemm", "r128", 1.0, 0.2, 1.3, false, OF_UNIT},
+    {"gemm", "r64", 1.0, 0.1, 1.3, false, OF_UNIT},
+    {"gemm", "r32", 1.0, 0.05, 1.1, false, OF_UNIT},
+    {"gemm", "eb", 1.0, 0.2, 1.15, false, OF_UNIT},
+    {"gemm", "t0_us", PLAIT_US, 0.3, 40.0, true, OF_UNIT},
+    {"gemm", "p", 1.0, 1.2, 16.0, true, OF_UNIT},
+    {"gemm", "cq", 1.0, 0.0, 8.0, false, OF_UNIT},
+    {"grouped_gemm", "emax", 1.0, 0.1, 1.0, false, OF_UNIT},
+    {"grouped_gemm", "rs", 1.0, 0.3, 1.0, false, OF_UNIT},
+    {"grouped_gemm", "k0", 1.0, 0.0, 2500.0, false, OF_UNIT},
+    {"grouped_gemm", "eb", 1.0, 0.2, 1.15, false, OF_UNIT},
+    {"grouped_gemm", "t0_us", PLAIT_US, 1.0, 200.0, true, OF_UNIT},
+    {"grouped_gemm", "permute_passes", 1.0, 0.0, 10.0, false, OF_UNIT},
+    {"attention", "e", 1.0, 0.05, 1.0, false, OF_UNIT},
+    {"attention", "s0", 1.0, 0.0, 4000.0, false, OF_UNIT},
+    {"attention", "q", 1.0, 0.0, 1.0, false, OF_UNIT},
+    {"attention", "t0_us", PLAIT_US, 0.3, 80.0, true, OF_UNIT},
+    {"attention", "backward_ratio", 1.0, 1.5, 5.0, true, OF_UNIT},
+    {"memory_op", "fraction", 1.0, 0.1, 1.2, false, OF_UNIT},
+    {"memory_op", "t0_us", PLAIT_US, 0.2, 20.0, true, OF_UNIT},
+    {"sustained", "bf16", 1.0, 0.5, 1.05, false, OF_UNIT},
+    {"sustained", "fp8", 1.0, 0.5, 1.05, false, OF_UNIT},
+    {"wgrad_ratio", "wgrad_ratio", 1.0, 0.8, 1.6, true, OF_UNIT},
+    {"collectives", "a_us", PLAIT_US, 0.5, 400.0, true, OF_UNIT},
+    {"collectives", "b_us", PLAIT_US, 0.01, 100.0, true, OF_UNIT},
+    {"collectives", "bus_gb_per_s", PLAIT_GB, 1e-4, 1.0, true, OF_WIRE},
+    {"collectives", "local_gb_per_s", PLAIT_GB, 0.02, 4.0, true, OF_MEMORY},
+    {"collectives", "nvls_a_us", PLAIT_US, 5.0, 200.0, true, OF_UNIT},
+    {"collectives", "nvls_gb_per_s", PLAIT_GB, 0.05, 1.0, true, OF_WIRE},
+    {"p2p", "latency_us", PLAIT_US, 0.5, 100.0, true, OF_UNIT},
+    {"p2p", "bandwidth_gb_per_s", PLAIT_GB, 0.005, 1.0, true, OF_WIRE},
+};
+
+static double base_of(const range *r, const plait_accelerator *accelerator)
+{
+    return r->of == OF_WIRE     ? accelerator->scale_up_bytes_per_s
+           : r->of == OF_MEMORY ? accelerator->hbm_bytes_per_s
+                                : r->unit;
+}
+
+fit_number range_number(const char *section, const char *key, size_t offset,
+                        const plait_accelerator *accelerator)
+{
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        const range *const r = &ranges[i];
+        const double base = base_of(r, accelerator);
+
+        if (strcmp(r->section, section) == 0 && strcmp(r->key, key) == 0)
+            return (fit_number){
+                .key = r->key,
+                .element = -1,
+                .offset = offset,
+                .unit = r->unit,
+                .low = r->low * base,
+                .high = r->high * base,
+                .scales = r->scales,
+            };
+    }
+    assert(!"a constant without a range");
+    return (fit_number){.key = key, .unit = 1.0, .low = 0.0, .high = 1.0};
+}

@@ -1,0 +1,212 @@
+/* site.c - a cluster's efficiency from a few measured steps of a site */
+#include "site.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Half of what is published is a broken site; a fifth more, another generation. */
+static const double least_factor = 0.5, most_factor = 1.2;
+/* Two runs of one plan differ by some percent: residuals below this are noise. */
+static const double least_scale = 0.03;
+
+/* What is fitted: a cluster under two factors. */
+typedef struct site_subject {
+    double compute;
+    double network;
+    const plait_cluster *cluster;
+    plait_arena *scratch;
+} site_subject;
+
+/* One run as it was, but for its cluster. */
+typedef struct site_point {
+    plait_problem problem;
+    plait_degrees degrees;
+} site_point;
+
+// ---- factors on a cluster ------------------------------------------------------------------
+
+/* No kernel passes the peak, no link its wire. */
+static void scale_share(double *share, double factor)
+{
+    *share = fmin(*share * factor, 1.0);
+}
+
+static void scale_accelerator(plait_accelerator *accelerator, double compute)
+{
+    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
+        scale_share(&accelerator->gemm[p].emax, compute);
+        scale_share(&accelerator->grouped[p].emax, compute);
+    }
+    for (int k = 0; k < PLAIT_ATTENTION_KERNELS; k++)
+        for (int width = 0; width < 4; width++)
+            scale_share(&accelerator->attention[k].e[width], compute);
+}
+
+/* A copy of the cluster with the factors applied; NULL when out of memory. */
+static plait_cluster *scaled(const site_subject *subject, plait_arena *arena)
+{
+    plait_cluster *const out = plait_arena_alloc(arena, 1, sizeof *out);
+    plait_accelerator *gpus;
+
+    if (out == NULL)
+        return NULL;
+    *out = *subject->cluster;
+    gpus = plait_arena_alloc(arena, (size_t)out->groups, sizeof *gpus);
+    if (gpus == NULL)
+        return NULL;
+    for (int g = 0; g < out->groups; g++) {
+        gpus[g] = *out->group[g].accelerator;
+        scale_accelerator(&gpus[g], subject->compute);
+        out->group[g].accelerator = &gpus[g];
+    }
+    for (int l = 1; l < out->levels; l++)
+        scale_share(&out->level[l].efficiency, subject->network);
+    return out;
+}
+
+// ---- prices --------------------------------------------------------------------------------
+
+/* Step time of a run on the cluster as it is now; NaN when it has none. */
+static double step_s(const void *context, const void *what)
+{
+    const site_subject *subject = context;
+    const site_point *point = what;
+    const plait_arena_mark mark = plait_arena_save(subject->scratch);
+    plait_cluster *cluster = scaled(subject, subject->scratch);
+    plait_problem problem = point->problem;
+    plait_plan plan;
+    plait_cost cost;
+    double s = NAN;
+
+    problem.cluster = cluster;
+    if (cluster != NULL && plait_cluster_take(cluster, problem.job.gpus, NULL) == PLAIT_OK &&
+        plait_plan_expand(&problem, &point->degrees, subject->scratch, &plan, NULL) == PLAIT_OK &&
+        plait_plan_cost(&problem, &plan, subject->scratch, &cost, NULL) == PLAIT_OK &&
+        cost.step_s > 0.0)
+        s = cost.step_s;
+    plait_arena_rewind(subject->scratch, mark);
+    return s;
+}
+
+static plait_status set_up(const site_subject *subject, const plait_run *run, plait_arena *arena,
+                           site_point *out, const char **why, plait_error *err)
+{
+    plait_run_price price;
+
+    PLAIT_TRY(plait_run_evaluate(run, arena, &price, err));
+    if (!price.priced) {
+        *why = price.note;
+        return PLAIT_OK;
+    }
+    if (strcmp(run->accelerator, subject->cluster->group[0].accelerator->name) != 0) {
+        *why = plait_arena_printf(arena, "ran on %.60s, the cluster has %.60s", run->accelerator,
+                                  subject->cluster->group[0].accelerator->name);
+        return *why != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    }
+    *out = (site_point){price.problem, price.degrees};
+    *why = isnan(step_s(subject, out)) ? "the cluster cannot run it" : NULL;
+    return PLAIT_OK;
+}
+
+// ---- the whole -----------------------------------------------------------------------------
+
+/* One run each: what is fitted, and what is reported. */
+typedef struct site_table {
+    site_point *point;
+    fit_point *fit;
+    site_run *run;
+} site_table;
+
+static plait_status collect(const site_subject *subject, const plait_runs *runs, plait_arena *arena,
+                            site_table *table, site_result *out, plait_error *err)
+{
+    *table = (site_table){plait_arena_alloc(arena, runs->count, sizeof *table->point),
+                          plait_arena_alloc(arena, runs->count, sizeof *table->fit),
+                          plait_arena_alloc(arena, runs->count, sizeof *table->run)};
+    if (table->point == NULL || table->fit == NULL || table->run == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < runs->count; i++) {
+        const plait_run *run = &runs->run[i];
+        site_point *point = &table->point[out->runs];
+        const char *why = NULL;
+
+        if (run->outcome != PLAIT_RUN_OK || !(run->step_s > 0.0))
+            continue;
+        PLAIT_TRY(set_up(subject, run, arena, point, &why, err));
+        if (why != NULL) {
+            out->skipped = out->skipped != NULL ? out->skipped : why;
+            continue;
+        }
+        table->fit[out->runs] =
+            (fit_point){.what = point, .measured_s = run->step_s, .weight = 1.0};
+        table->run[out->runs++] = (site_run){.run = run, .before_s = step_s(subject, point)};
+    }
+    if (out->runs > 0)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, runs->name,
+                      "expected a timed run of this cluster, found none%s%s",
+                      out->skipped != NULL ? ": " : "", out->skipped != NULL ? out->skipped : "");
+}
+
+static fit_number factor(const char *key, size_t offset)
+{
+    return (fit_number){.key = key,
+                        .element = -1,
+                        .offset = offset,
+                        .unit = 1.0,
+                        .low = least_factor,
+                        .high = most_factor,
+                        .scales = true};
+}
+
+static plait_status fit_factors(site_subject *subject, const site_table *table, site_result *out,
+                                plait_arena *arena, plait_error *err)
+{
+    fit_number number[] = {factor("compute", offsetof(site_subject, compute)),
+                           factor("network", offsetof(site_subject, network))};
+    const fit_problem problem = {
+        .subject = subject,
+        .number = number,
+        .numbers = subject->cluster->levels > 1 ? 2 : 1,
+        .point = table->fit,
+        .points = (int)out->runs,
+        .predict_s = step_s,
+        .least_scale = least_scale,
+    };
+    fit_errors errors;
+
+    PLAIT_TRY(fit_run(&problem, arena, &errors, err));
+    out->compute = subject->compute;
+    out->network = subject->network;
+    out->compute_determined = number[0].determined;
+    out->network_determined = problem.numbers > 1 && number[1].determined;
+    return PLAIT_OK;
+}
+
+plait_status site_scale(const plait_cluster *cluster, const plait_runs *runs, plait_arena *arena,
+                        site_result *out, plait_error *err)
+{
+    plait_arena *const scratch = plait_arena_new();
+    site_subject subject = {1.0, 1.0, cluster, scratch};
+    site_table table;
+    plait_status status;
+
+    *out = (site_result){.compute = 1.0, .network = 1.0};
+    if (scratch == NULL)
+        return plait_fail_nomem(err);
+    status = collect(&subject, runs, arena, &table, out, err);
+    if (status == PLAIT_OK)
+        status = fit_factors(&subject, &table, out, arena, err);
+    for (size_t i = 0; status == PLAIT_OK && i < out->runs; i++) {
+        site_run *const run = &table.run[i];
+
+        run->after_s = step_s(&subject, &table.point[i]);
+        out->before += fabs(run->before_s / run->run->step_s - 1.0) / (double)out->runs;
+        out->after += fabs(run->after_s / run->run->step_s - 1.0) / (double)out->runs;
+    }
+    plait_arena_free(scratch);
+    PLAIT_TRY(status);
+    out->run = table.run;
+    out->cluster = scaled(&subject, arena);
+    return out->cluster != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}

@@ -1,0 +1,398 @@
+/* tables.c - tables of measured kernels, told apart by the columns that they have */
+#include "tables.h"
+
+#include <stdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "plait/units.h"
+
+#include "text.h"
+
+enum { MOST_COLUMNS = 8 };
+
+/* One row on its way to a point. */
+typedef struct table_row {
+    const csv_table *table;
+    size_t row;
+    plait_arena *arena;
+} table_row;
+
+typedef plait_status read_row(const table_row *at, point_list *list, plait_error *err);
+
+/* ---- cells ---- */
+
+static const char *text_of(const table_row *at, const char *title)
+{
+    return csv_table_text(at->table, at->row, csv_table_column(at->table, title));
+}
+
+static plait_status fail_empty(const table_row *at, const char *title, plait_error *err)
+{
+    char where[200];
+
+    snprintf(where, sizeof where, "%.120s:%d:%.60s", at->table->name, at->table->line[at->row],
+             title);
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, where, "expected a number, found nothing");
+}
+
+static plait_status number_of(const table_row *at, const char *title, double least, double most,
+                              double *out, plait_error *err)
+{
+    const int column = csv_table_column(at->table, title);
+
+    if (csv_table_text(at->table, at->row, column)[0] == '\0')
+        return fail_empty(at, title, err);
+    return csv_table_number(at->table, at->row, column, least, most, out, err);
+}
+
+static plait_status count_of(const table_row *at, const char *title, double *out, plait_error *err)
+{
+    return number_of(at, title, 1.0, 1e9, out, err);
+}
+
+static plait_status microseconds_of(const table_row *at, const char *title, double *out,
+                                    plait_error *err)
+{
+    PLAIT_TRY(number_of(at, title, 1e-3, 1e12, out, err));
+    *out *= PLAIT_US;
+    return PLAIT_OK;
+}
+
+/* The format that a table calls bf16, half or fp8_block; -1: another. */
+static int precision_of(const table_row *at, const char *title)
+{
+    const char *word = text_of(at, title);
+
+    if (text_equal(word, "half") || text_equal(word, "float16"))
+        return PLAIT_FP16;
+    if (text_equal(word, "bfloat16") || word[0] == '\0')
+        return PLAIT_BF16;
+    return text_index(word, plait_precision_name);
+}
+
+/* fp16 runs on the units of bf16, at the same rate. */
+static int matrix_precision_of(const table_row *at)
+{
+    const int precision = precision_of(at, "dtype");
+
+    return precision == PLAIT_FP16 ? PLAIT_BF16 : precision;
+}
+
+static plait_status name_of(const table_row *at, point *out, plait_error *err)
+{
+    const char *gpu = text_of(at, "gpu");
+
+    out->measured = plait_arena_text(at->arena, gpu[0] != '\0' ? gpu : text_of(at, "node_type"));
+    out->source = plait_arena_text(at->arena, text_of(at, "source"));
+    return out->measured != NULL && out->source != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+/* ---- products ---- */
+
+static plait_status read_shape(const table_row *at, plait_gemm *out, plait_error *err)
+{
+    PLAIT_TRY(count_of(at, "m", &out->m, err));
+    PLAIT_TRY(count_of(at, "n", &out->n, err));
+    PLAIT_TRY(count_of(at, "k", &out->k, err));
+    out->batch = 1.0;
+    return PLAIT_OK;
+}
+
+static plait_status begin_product(const table_row *at, point_kind kind, int precision, point *out,
+                                  plait_error *err)
+{
+    *out = (point){.kind = kind, .block = precision};
+    PLAIT_TRY(name_of(at, out, err));
+    out->gemm.precision = (plait_precision)precision;
+    out->gemm.quantise = precision > PLAIT_FP16;
+    return PLAIT_OK;
+}
+
+static plait_status read_gemm(const table_row *at, point_list *list, plait_error *err)
+{
+    const int precision = matrix_precision_of(at);
+    point p;
+
+    if (precision < 0)
+        return PLAIT_OK;
+    PLAIT_TRY(begin_product(at, POINT_GEMM, precision, &p, err));
+    PLAIT_TRY(read_shape(at, &p.gemm, err));
+    PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
+    return points_add(list, &p, err);
+}
+
+static plait_status read_sustained(const table_row *at, point_list *list, plait_error *err)
+{
+    const int precision = matrix_precision_of(at);
+    point p;
+
+    if (precision < 0)
+        return PLAIT_OK;
+    PLAIT_TRY(begin_product(at, POINT_SUSTAINED, precision, &p, err));
+    PLAIT_TRY(read_shape(at, &p.gemm, err));
+    PLAIT_TRY(microseconds_of(at, "time_us_sustained", &p.s, err));
+    PLAIT_TRY(microseconds_of(at, "time_us_burst", &p.beside_s, err));
+    return points_add(list, &p, err);
+}
+
+/* TN is the forward product, NN the gradient of its input, NT of its weights. */
+static plait_status read_layout(const table_row *at, point_list *list, plait_error *err)
+{
+    const int precision = matrix_precision_of(at);
+    const char *layout = text_of(at, "layout");
+    const bool weight = text_equal(layout, "NT");
+    point p;
+
+    // Weight gradients that are kept in bf16 are not what training adds up.
+    if (precision < 0 || (weight && !text_equal(text_of(at, "out_dtype"), "fp32")))
+        return PLAIT_OK;
+    PLAIT_TRY(begin_product(at, POINT_LAYOUT, precision, &p, err));
+    PLAIT_TRY(read_shape(at, &p.gemm, err));
+    PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
+    p.gemm.weight_gradient = weight;
+    return points_add(list, &p, err);
+}
+
+static plait_status read_grouped(const table_row *at, point_list *list, plait_error *err)
+{
+    const int precision = matrix_precision_of(at);
+    point p;
+
+    if (precision < 0 || !text_equal(text_of(at, "stage"), "fwd"))
+        return PLAIT_OK;
+    PLAIT_TRY(begin_product(at, POINT_GROUPED, precision, &p, err));
+    PLAIT_TRY(count_of(at, "groups", &p.gemm.batch, err));
+    PLAIT_TRY(count_of(at, "m_per_group", &p.gemm.m, err));
+    PLAIT_TRY(count_of(at, "n", &p.gemm.n, err));
+    PLAIT_TRY(count_of(at, "k", &p.gemm.k, err));
+    PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
+    return points_add(list, &p, err);
+}
+
+/* Even loads, gated experts, whole experts; kernels for a few tokens of a decoder are left out. */
+static bool trains_experts(const table_row *at)
+{
+    const char *spread = text_of(at, "distribution"), *tp = text_of(at, "tp");
+    const char *kernel = text_of(at, "kernel");
+
+    return (spread[0] == '\0' || text_equal(spread, "balanced")) &&
+           (tp[0] == '\0' || text_equal(tp, "1")) && strstr(kernel, "nongated") == NULL &&
+           strstr(kernel, "min_latency") == NULL;
+}
+
+static plait_status read_experts(const table_row *at, point_list *list, plait_error *err)
+{
+    const int precision = matrix_precision_of(at);
+    point p;
+
+    if (precision < 0 || !trains_experts(at))
+        return PLAIT_OK;
+    PLAIT_TRY(begin_product(at, POINT_EXPERTS, precision, &p, err));
+    PLAIT_TRY(count_of(at, "tokens", &p.experts.tokens, err));
+    PLAIT_TRY(count_of(at, "topk", &p.experts.topk, err));
+    PLAIT_TRY(count_of(at, "hidden", &p.experts.hidden, err));
+    PLAIT_TRY(count_of(at, "inter", &p.experts.width, err));
+    PLAIT_TRY(count_of(at, "experts", &p.experts.experts, err));
+    PLAIT_TRY(count_of(at, "ep", &p.experts.ranks, err));
+    PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
+    return points_add(list, &p, err);
+}
+
+/* ---- attention ---- */
+
+/*
+ * What measurements call the kernels. TensorRT-LLM's and cuDNN's are fused kernels of one kind;
+ * on Blackwell, where FlashAttention-3 does not run, vLLM calls a kernel that takes its place.
+ */
+static int kernel_of(const char *word)
+{
+    static const struct known_kernel {
+        const char *word;
+        plait_attention_kernel kernel;
+    } known[] = {
+        {"torch_flow", PLAIT_ATTENTION_FUSED},
+        {"cuDNN", PLAIT_ATTENTION_FUSED},
+        {"", PLAIT_ATTENTION_FUSED}, // TransformerEngine's, in tables of one kernel
+        {"flash_attn", PLAIT_ATTENTION_FLASH2},
+        {"flash_attention", PLAIT_ATTENTION_FLASH2},
+        {"FA2", PLAIT_ATTENTION_FLASH2},
+        {"flash_attn_fa3", PLAIT_ATTENTION_FLASH3},
+        {"fa3", PLAIT_ATTENTION_FLASH3},
+        {"FA3", PLAIT_ATTENTION_FLASH3},
+        {"flashinfer_trtllmprefill", PLAIT_ATTENTION_FLASH3},
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (text_equal(word, known[i].word))
+            return (int)known[i].kernel;
+    return text_index(word, plait_attention_kernel_name);
+}
+
+static bool is_plain(const table_row *at, const char *title)
+{
+    const int precision = precision_of(at, title);
+
+    return precision == PLAIT_BF16 || precision == PLAIT_FP16;
+}
+
+/* Causal kernels do the lower triangle, its diagonal included; each of 16-bit elements. */
+static plait_status read_attention_work(const table_row *at, const char *width,
+                                        plait_attention_work *out, plait_error *err)
+{
+    const bool full = text_equal(text_of(at, "causal"), "0");
+    double kv_heads;
+
+    PLAIT_TRY(count_of(at, "batch", &out->sequences, err));
+    PLAIT_TRY(count_of(at, "seq", &out->query, err));
+    PLAIT_TRY(count_of(at, "heads", &out->heads, err));
+    PLAIT_TRY(count_of(at, "kv_heads", &kv_heads, err));
+    PLAIT_TRY(count_of(at, width, &out->head_dim, err));
+    out->ramp = out->query;
+    out->flops = 2.0 * out->sequences * out->heads * out->head_dim * out->query *
+                 (full ? 2.0 * out->query : out->query + 1.0);
+    out->bytes = 4.0 * out->sequences * out->query * out->head_dim * (out->heads + kv_heads);
+    return PLAIT_OK;
+}
+
+static plait_status read_attention(const table_row *at, point_list *list, plait_error *err)
+{
+    point p = {.kind = POINT_ATTENTION, .block = kernel_of(text_of(at, "kernel"))};
+
+    if (p.block < PLAIT_ATTENTION_FLASH || !is_plain(at, "dtype") || !is_plain(at, "kv_dtype"))
+        return PLAIT_OK;
+    PLAIT_TRY(name_of(at, &p, err));
+    PLAIT_TRY(read_attention_work(at, "head_dim", &p.attention, err));
+    PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
+    // Wider heads take other kernels, and the model has no rate for them.
+    return p.attention.head_dim <= 256.0 ? points_add(list, &p, err) : PLAIT_OK;
+}
+
+/* Whether two rows differ only in the pass and in what was measured. */
+static bool same_case(const csv_table *table, size_t a, size_t b)
+{
+    for (size_t c = 0; c < table->columns; c++) {
+        const char *title = table->title[c];
+
+        if (text_equal(title, "pass") || text_equal(title, "source") ||
+            text_starts_with(title, "time") || text_starts_with(title, "tflops"))
+            continue;
+        if (!text_equal(csv_table_text(table, a, (int)c), csv_table_text(table, b, (int)c)))
+            return false;
+    }
+    return true;
+}
+
+static bool find_forward(const table_row *at, table_row *out)
+{
+    *out = *at;
+    for (out->row = 0; out->row < at->table->rows; out->row++)
+        if (text_equal(text_of(out, "pass"), "fwd") && same_case(at->table, at->row, out->row))
+            return true;
+    return false;
+}
+
+/* A backward pass, or both passes together, beside the forward pass of the same case. */
+static plait_status read_backward(const table_row *at, point_list *list, plait_error *err)
+{
+    const char *pass = text_of(at, "pass");
+    point p = {.kind = POINT_BACKWARD, .block = kernel_of(text_of(at, "kernel"))};
+    table_row forward;
+
+    if (p.block < PLAIT_ATTENTION_FLASH || text_equal(pass, "fwd") || !find_forward(at, &forward))
+        return PLAIT_OK;
+    PLAIT_TRY(name_of(at, &p, err));
+    PLAIT_TRY(count_of(at, "seq", &p.attention.query, err));
+    PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
+    PLAIT_TRY(microseconds_of(&forward, "time_us", &p.beside_s, err));
+    if (text_equal(pass, "fwd+bwd"))
+        p.s -= p.beside_s;
+    return p.s > 0.0 ? points_add(list, &p, err) : PLAIT_OK;
+}
+
+/* ---- memory, links ---- */
+
+static plait_status read_memory(const table_row *at, point_list *list, plait_error *err)
+{
+    point p = {.kind = POINT_MEMORY};
+
+    PLAIT_TRY(name_of(at, &p, err));
+    PLAIT_TRY(number_of(at, "approx_bytes", 1.0, 1e15, &p.bytes, err));
+    PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
+    return points_add(list, &p, err);
+}
+
+/* The collective that a table calls alltoall or send_recv; -1: another. */
+static int collective_of(const char *word)
+{
+    if (text_equal(word, "alltoall"))
+        return PLAIT_ALL_TO_ALL;
+    if (text_equal(word, "send_recv") || text_equal(word, "sendrecv"))
+        return PLAIT_P2P;
+    return text_index(word, plait_collective_name);
+}
+
+static plait_status read_collective(const table_row *at, point_list *list, plait_error *err)
+{
+    const char *nodes = text_of(at, "nodes");
+    const int op = collective_of(text_of(at, "collective"));
+    double ranks;
+    point p = {.block = op};
+
+    // 8-bit sums take other paths than gradients; several nodes are a cluster's matter.
+    if (op < 0 || op == PLAIT_BROADCAST || text_equal(text_of(at, "dtype"), "int8") ||
+        (nodes[0] != '\0' && !text_equal(nodes, "1")))
+        return PLAIT_OK;
+    p.kind = op == PLAIT_P2P ? POINT_P2P : POINT_COLLECTIVE;
+    PLAIT_TRY(name_of(at, &p, err));
+    PLAIT_TRY(number_of(at, "ranks", 2.0, 1e5, &ranks, err));
+    PLAIT_TRY(number_of(at, "bytes", 1.0, 1e15, &p.bytes, err));
+    PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
+    p.ranks = (int)ranks;
+    p.nodes = 1;
+    return points_add(list, &p, err);
+}
+
+/* ---- kinds ---- */
+
+/* A table is of the first kind whose columns it has; those that no constant needs have no reader. */
+static const struct table_kind {
+    const char *column[MOST_COLUMNS];
+    read_row *read;
+} kinds[] = {
+    {{"m", "n", "k", "time_us_sustained", "time_us_burst"}, read_sustained},
+    {{"m", "n", "k", "layout", "time_us"}, read_layout},
+    {{"groups", "m_per_group", "n", "k", "stage", "time_us"}, read_grouped},
+    {{"m", "n", "k", "time_us"}, read_gemm},
+    {{"tokens", "hidden", "inter", "topk", "experts", "ep", "time_us"}, read_experts},
+    {{"pass", "batch", "seq", "time_us"}, read_backward},
+    {{"batch", "seq", "heads", "kv_heads", "head_dim", "time_us"}, read_attention},
+    {{"batch", "ctx_len", "time_us"}, NULL}, // decoding
+    {{"op", "approx_bytes", "time_us"}, read_memory},
+    {{"collective", "ranks", "bytes", "time_us"}, read_collective},
+    {{"dispatch_us", "combine_us"}, NULL},    // expert exchange
+    {{"fraction_of_ceiling", "bytes"}, NULL}, // ramps between nodes
+    {{"bottleneck_GBps_logical"}, NULL},      // published rates of expert exchange
+};
+
+static bool has_columns(const csv_table *table, const struct table_kind *kind)
+{
+    for (int i = 0; i < MOST_COLUMNS && kind->column[i] != NULL; i++)
+        if (csv_table_column(table, kind->column[i]) < 0)
+            return false;
+    return true;
+}
+
+plait_status tables_points(const csv_table *table, point_list *list, plait_error *err)
+{
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        if (!has_columns(table, &kinds[k]))
+            continue;
+        for (size_t row = 0; kinds[k].read != NULL && row < table->rows; row++)
+            PLAIT_TRY(kinds[k].read(&(table_row){table, row, list->arena}, list, err));
+        return PLAIT_OK;
+    }
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, table->name,
+                      "expected the columns of a table of measurements (gpu,dtype,m,n,k,time_us or "
+                      "another of clusters/measurements), found none of them");
+}

@@ -1,0 +1,81 @@
+/* cmd_validate.c - plait validate: measured runs against predictions */
+#include <stdio.h>
+
+#include "command.h"
+#include "file.h"
+#include "plait/validate.h"
+#include "problem.h"
+#include "report_validate.h"
+
+typedef struct validate_values {
+    bool json;
+    const char *by;
+    const char *plot;
+} validate_values;
+
+static const opt options[] = {
+    OPT_HEADING("options"),
+    OPT_OF_FLAG(validate_values, json, "json", "one JSON document on standard output"),
+    OPT_OF_TEXT(validate_values, by, "by", 0, "KEY",
+                "errors of the step time by source (default), sweep or accelerator"),
+    OPT_OF_TEXT(validate_values, plot, "plot", 0, "FILE",
+                "also draw measured against predicted step times, an SVG file"),
+    OPT_END,
+};
+
+static plait_status print_json(const plait_validation *validation, plait_arena *arena,
+                               plait_error *err)
+{
+    const char *text;
+    size_t length;
+
+    PLAIT_TRY(json_validation(validation, arena, &text, &length, err));
+    return command_deliver(text, length, NULL, true, err);
+}
+
+static plait_status draw(const plait_validation *validation, const char *path, plait_arena *arena,
+                         plait_error *err)
+{
+    const char *text;
+    size_t length;
+
+    PLAIT_TRY(plait_validation_plot(validation, arena, &text, &length, err));
+    return file_write_atomically(path, text, length, err);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    const validate_values *const flags = values;
+    plait_validation *validation = plait_arena_alloc(arena, 1, sizeof *validation);
+    plait_runs runs;
+    int by = PLAIT_BY_SOURCE;
+
+    (void)no;
+    if (validation == NULL)
+        return plait_fail_nomem(err);
+    if (operands->count == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
+                          "expected a file of measured runs, found nothing");
+    if (flags->by != NULL)
+        PLAIT_TRY(problem_word("--by", flags->by, plait_run_key_name, &by, err));
+    PLAIT_TRY(plait_runs_load(operands->text[0], arena, &runs, err));
+    PLAIT_TRY(plait_validate(&runs, arena, validation, err));
+    if (flags->plot != NULL)
+        PLAIT_TRY(draw(validation, flags->plot, arena, err));
+    if (flags->json)
+        return print_json(validation, arena, err);
+    return report_validation(validation, (plait_run_key)by, stdout, err);
+}
+
+const command command_validate = {
+    .usage = {.command = "validate",
+              .synopsis = "RUNS.csv",
+              .summary = "Price measured runs: errors, ranking, memory.",
+              .about = "Columns of RUNS.csv: docs/formats.md. Exit status 0 when every row got an "
+                       "answer,\npriced or not.",
+              .max_operands = 1,
+              .options = options},
+    .values_size = sizeof(validate_values),
+    .run = run,
+};

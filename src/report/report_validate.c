@@ -1,0 +1,285 @@
+/* report_validate.c - measured runs against predictions, on one screen or two */
+#include "report_validate.h"
+
+#include <math.h>
+
+#include "report.h"
+#include "report_table.h"
+#include "units.h"
+
+/* ---- cells ---- */
+
+static void share_cell(table *rows, double share)
+{
+    if (isnan(share))
+        table_cell(rows, "-");
+    else
+        table_cell(rows, "%.1f %%", 100.0 * share);
+}
+
+static void signed_cell(table *rows, double share)
+{
+    if (isnan(share))
+        table_cell(rows, "-");
+    else
+        table_cell(rows, "%+.1f %%", 100.0 * share);
+}
+
+static void number_cell(table *rows, double number)
+{
+    if (isnan(number))
+        table_cell(rows, "-");
+    else
+        table_cell(rows, "%.3f", number);
+}
+
+static void errors_cells(table *rows, const plait_errors *errors)
+{
+    table_cell(rows, "%zu", errors->rows);
+    share_cell(rows, errors->mape);
+    share_cell(rows, errors->median);
+    share_cell(rows, errors->p90);
+    signed_cell(rows, errors->bias);
+}
+
+/* ---- step time ---- */
+
+static plait_status print_times(const plait_validation *v, plait_run_key by, FILE *out,
+                                plait_error *err)
+{
+    const table_column columns[] = {{plait_run_key_name[by], TABLE_LEFT},
+                                    {"rows", TABLE_RIGHT},
+                                    {"MAPE", TABLE_RIGHT},
+                                    {"median", TABLE_RIGHT},
+                                    {"90 %", TABLE_RIGHT},
+                                    {"bias", TABLE_RIGHT}};
+    table *rows = table_new(columns, 6);
+
+    for (size_t g = 0; g < v->groups[by]; g++) {
+        table_cell(rows, "%s", v->group[by][g].name);
+        errors_cells(rows, &v->group[by][g].errors);
+    }
+    table_cell(rows, "all");
+    errors_cells(rows, &v->total);
+    fputs("\nstep time, predicted over measured - 1:\n", out);
+    return table_print(rows, 2, out, err);
+}
+
+/* ---- ranking ---- */
+
+static void summary_cells(table *rows, const char *name, const plait_validation *v,
+                          double (*pick)(const plait_rank_summary *summary))
+{
+    table_cell(rows, "%s", name);
+    number_cell(rows, pick(&v->spearman));
+    number_cell(rows, pick(&v->kendall));
+    share_cell(rows, pick(&v->regret));
+    share_cell(rows, pick(&v->regret_beyond_noise));
+}
+
+static double pick_mean(const plait_rank_summary *summary)
+{
+    return summary->mean;
+}
+
+static double pick_median(const plait_rank_summary *summary)
+{
+    return summary->median;
+}
+
+static plait_status print_ranks(const plait_validation *v, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {{"", TABLE_LEFT},
+                                           {"Spearman", TABLE_RIGHT},
+                                           {"Kendall", TABLE_RIGHT},
+                                           {"regret", TABLE_RIGHT},
+                                           {"beyond noise", TABLE_RIGHT}};
+    table *rows;
+
+    if (v->sweeps == 0)
+        return PLAIT_OK;
+    rows = table_new(columns, 5);
+    summary_cells(rows, "mean", v, pick_mean);
+    summary_cells(rows, "median", v, pick_median);
+    fprintf(out, "\nranking, %zu sweeps of at least %d timed plans:\n", v->sweeps,
+            PLAIT_SWEEP_LEAST);
+    return table_print(rows, 2, out, err);
+}
+
+enum { PLAN_TEXT = 96 };
+
+/* What tells the plans of a sweep apart. */
+static const char *plan_text(const plait_run_price *price, char text[PLAN_TEXT])
+{
+    const plait_degrees *const d = &price->degrees;
+
+    snprintf(text, PLAN_TEXT, "tp %d%s pp %d%s dp %d mbs %d zero %d", d->tp, d->sp ? "+sp" : "",
+             d->pp, d->vpp > 1 ? " (interleaved)" : "", d->dp, d->mbs, d->zero);
+    return text;
+}
+
+static plait_status print_regrets(const plait_validation *v, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"sweep", TABLE_LEFT},     {"plans", TABLE_RIGHT},          {"regret", TABLE_RIGHT},
+        {"Spearman", TABLE_RIGHT}, {"we would choose", TABLE_LEFT}, {"best measured", TABLE_LEFT}};
+    table *rows = table_new(columns, 6);
+    char text[PLAN_TEXT];
+    size_t shown = 0;
+
+    for (size_t s = 0; s < v->sweeps; s++) {
+        const plait_sweep_rank *const sweep = &v->sweep[s];
+
+        if (!(sweep->regret > 0.05))
+            continue;
+        shown++;
+        table_cell(rows, "%s", sweep->name);
+        table_cell(rows, "%zu", sweep->plans);
+        share_cell(rows, sweep->regret);
+        number_cell(rows, sweep->spearman);
+        table_cell(rows, "%s", plan_text(&v->price[sweep->chosen], text));
+        table_cell(rows, "%s", plan_text(&v->price[sweep->best], text));
+    }
+    if (shown > 0)
+        fprintf(out, "\n%zu sweep%s with a regret above 5 %%:\n", shown, shown == 1 ? "" : "s");
+    return table_print(rows, 2, out, err);
+}
+
+/* ---- memory ---- */
+
+static plait_status print_memory(const plait_validation *v, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {{"source", TABLE_LEFT},  {"measured as", TABLE_LEFT},
+                                           {"rows", TABLE_RIGHT},   {"MAPE", TABLE_RIGHT},
+                                           {"median", TABLE_RIGHT}, {"90 %", TABLE_RIGHT},
+                                           {"bias", TABLE_RIGHT}};
+    table *rows;
+
+    if (v->memories == 0)
+        return PLAIT_OK;
+    rows = table_new(columns, 7);
+    for (size_t g = 0; g < v->memories; g++) {
+        table_cell(rows, "%s", v->memory[g].name);
+        table_cell(rows, "%s", v->memory[g].scope);
+        errors_cells(rows, &v->memory[g].errors);
+    }
+    table_cell(rows, "all");
+    table_cell(rows, "%s", "");
+    errors_cells(rows, &v->memory_total);
+    fputs("\npeak memory, predicted over measured - 1:\n", out);
+    return table_print(rows, 2, out, err);
+}
+
+static void confusion_cells(table *rows, const char *name, const plait_confusion *c)
+{
+    table_cell(rows, "%s", name);
+    table_cell(rows, "%zu", c->true_positives);
+    table_cell(rows, "%zu", c->false_negatives);
+    table_cell(rows, "%zu", c->true_negatives);
+    table_cell(rows, "%zu", c->false_positives);
+    share_cell(rows, c->balanced_accuracy);
+}
+
+static plait_status print_confusions(const plait_validation *v, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"source", TABLE_LEFT}, {"failed, foreseen", TABLE_RIGHT},
+        {"not", TABLE_RIGHT},   {"ran, foreseen", TABLE_RIGHT},
+        {"not", TABLE_RIGHT},   {"balanced accuracy", TABLE_RIGHT}};
+    table *rows;
+
+    if (v->confusions == 0)
+        return PLAIT_OK;
+    rows = table_new(columns, 6);
+    for (size_t g = 0; g < v->confusions; g++)
+        confusion_cells(rows, v->confusion[g].source, &v->confusion[g]);
+    confusion_cells(rows, "all", &v->confusion_total);
+    fputs("\nout of memory (oom and crash against ok), by source with failed runs:\n", out);
+    return table_print(rows, 2, out, err);
+}
+
+/* ---- single rows ---- */
+
+enum { TERMS_TEXT = 200, TERMS_SHOWN = 5 };
+
+/* The largest terms of a step: "matmul 61 %, bubble 8 %". */
+static const char *terms_text(const plait_cost *cost, char text[TERMS_TEXT])
+{
+    report_term term[PLAIT_STEP_TERM_COUNT];
+    size_t used = 0;
+
+    text[0] = '\0';
+    report_step_term_list(&cost->step, term);
+    for (int shown = 0; shown < TERMS_SHOWN; shown++) {
+        int largest = 0;
+
+        for (int t = 1; t < PLAIT_STEP_TERM_COUNT; t++)
+            if (term[t].value > term[largest].value)
+                largest = t;
+        if (term[largest].value < 0.005 * cost->step_s)
+            break;
+        used +=
+            (size_t)snprintf(text + used, TERMS_TEXT - used, "%s%s %.0f %%", shown > 0 ? ", " : "",
+                             term[largest].name, 100.0 * term[largest].value / cost->step_s);
+        term[largest].value = 0.0;
+    }
+    return text;
+}
+
+static plait_status print_worst(const plait_validation *v, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"row", TABLE_LEFT},    {"measured", TABLE_RIGHT}, {"predicted", TABLE_RIGHT},
+        {"error", TABLE_RIGHT}, {"plan", TABLE_LEFT},      {"predicted as", TABLE_LEFT}};
+    table *rows;
+    char measured[UNITS_SIZE], predicted[UNITS_SIZE], terms[TERMS_TEXT], plan[PLAN_TEXT];
+
+    if (v->worst_count == 0)
+        return PLAIT_OK;
+    rows = table_new(columns, 6);
+    for (size_t i = 0; i < v->worst_count; i++) {
+        const plait_run_price *const price = &v->price[v->worst[i]];
+        const plait_run *const run = price->run;
+
+        table_cell(rows, "%s", run->id);
+        table_cell(rows, "%s", units_seconds(run->step_s, measured));
+        table_cell(rows, "%s", units_seconds(price->cost.step_s, predicted));
+        signed_cell(rows, price->cost.step_s / run->step_s - 1.0);
+        table_cell(rows, "%s", plan_text(price, plan));
+        table_cell(rows, "%s", terms_text(&price->cost, terms));
+    }
+    fputs("\nworst rows:\n", out);
+    return table_print(rows, 2, out, err);
+}
+
+static plait_status print_unpriced(const plait_validation *v, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"rows", TABLE_RIGHT}, {"the first", TABLE_LEFT}, {"why", TABLE_LEFT}};
+    table *rows;
+
+    if (v->reasons == 0)
+        return PLAIT_OK;
+    rows = table_new(columns, 3);
+    for (size_t i = 0; i < v->reasons; i++) {
+        table_cell(rows, "%zu", v->unpriced[i].rows);
+        table_cell(rows, "%s", v->unpriced[i].first);
+        table_cell(rows, "%s", v->unpriced[i].why);
+    }
+    fputs("\nrows without a price:\n", out);
+    return table_print(rows, 2, out, err);
+}
+
+plait_status report_validation(const plait_validation *v, plait_run_key by, FILE *out,
+                               plait_error *err)
+{
+    fprintf(out, "%s: %zu rows, %zu priced; %zu timed rows of trust high or medium, %zu priced\n",
+            v->runs->name, v->runs->count, v->priced, v->timed, v->timed_priced);
+    PLAIT_TRY(print_times(v, by, out, err));
+    PLAIT_TRY(print_ranks(v, out, err));
+    PLAIT_TRY(print_regrets(v, out, err));
+    PLAIT_TRY(print_memory(v, out, err));
+    PLAIT_TRY(print_confusions(v, out, err));
+    PLAIT_TRY(print_worst(v, out, err));
+    return print_unpriced(v, out, err);
+}

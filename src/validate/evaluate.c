@@ -1,0 +1,162 @@
+/* evaluate.c - the price of one run, as it ran */
+#include "evaluate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "plait/units.h"
+#include "setup.h"
+
+/* ---- memory ---- */
+
+/* Allocated bytes above which these runs failed (arXiv 2311.05610's 80 GB A100s): the rest of the
+ * device was the context's and the allocator's. */
+static const struct {
+    const char *runtime;
+    double allocated_bytes;
+} limits[] = {{"aa-scaling", 79.1 * PLAIT_GIB}};
+
+static double most_allocated(const plait_cost *cost)
+{
+    double most = 0.0;
+
+    for (int s = 0; s < cost->stages; s++)
+        if (cost->stage[s].allocated_bytes > most)
+            most = cost->stage[s].allocated_bytes;
+    return most;
+}
+
+static double most_reserved(const plait_cost *cost)
+{
+    double most = 0.0;
+
+    for (int s = 0; s < cost->stages; s++)
+        if (cost->stage[s].reserved_bytes > most)
+            most = cost->stage[s].reserved_bytes;
+    return most;
+}
+
+static double memory_of_scope(const plait_cost *cost, plait_memory_scope scope)
+{
+    switch (scope) {
+    case PLAIT_SCOPE_MAX:
+        return most_allocated(cost);
+    case PLAIT_SCOPE_RANK0:
+        return cost->stage[0].allocated_bytes;
+    case PLAIT_SCOPE_LAST_RANK:
+        return cost->stage[cost->stages - 1].allocated_bytes;
+    case PLAIT_SCOPE_RESERVED:
+        return most_reserved(cost);
+    case PLAIT_SCOPE_NONE:
+    case PLAIT_SCOPE_DEVICE:
+    case PLAIT_SCOPES:
+        break;
+    }
+    return cost->memory.peak_bytes;
+}
+
+memory_need memory_need_of(const plait_run *run, const plait_cost *cost)
+{
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (strcmp(run->runtime, limits[i].runtime) == 0)
+            return (memory_need){most_allocated(cost), limits[i].allocated_bytes};
+    return (memory_need){cost->memory.peak_bytes, cost->memory.capacity_bytes};
+}
+
+/* ---- the price ---- */
+
+/* The same software without bounds on its plans: what ran is not for us to refuse. */
+static plait_status open_runtime(const plait_runtime *runtime, plait_arena *arena,
+                                 const plait_runtime **out, plait_error *err)
+{
+    plait_runtime *open = plait_arena_alloc(arena, 1, sizeof *open);
+    plait_capabilities *can;
+
+    if (open == NULL)
+        return plait_fail_nomem(err);
+    *open = *runtime;
+    can = &open->can;
+    open->rules = PLAIT_RULES_GENERIC;
+    can->max_tp = can->max_pp = can->max_cp = can->max_ep = can->max_vpp = PLAIT_MAX_LAYERS;
+    can->sp = can->sp_optional = can->etp = can->hsdp = can->full_layers = true;
+    can->zero = can->cp_comm = can->schedules = can->grad_sync = can->recompute = ~0U;
+    can->splits = can->orders = can->attention = can->precision = ~0U;
+    *out = open;
+    return PLAIT_OK;
+}
+
+/* A plan that our rules refuse is priced all the same, unless it does not divide. */
+static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err)
+{
+    char refused[256], why[256];
+
+    if (plait_plan_check(&out->problem, &out->degrees, refused, sizeof refused) != PLAIT_INVALID)
+        return PLAIT_OK;
+    PLAIT_TRY(open_runtime(out->problem.runtime, at->arena, &out->problem.runtime, err));
+    if (plait_plan_check(&out->problem, &out->degrees, why, sizeof why) == PLAIT_INVALID)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "", "%s", why);
+    setup_note(at, "beyond our rules: %s", refused);
+    return PLAIT_OK;
+}
+
+static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)
+{
+    plait_plan plan;
+
+    PLAIT_TRY(setup_model(at, &out->problem.model, err));
+    PLAIT_TRY(setup_problem(at, &out->problem, err));
+    PLAIT_TRY(setup_degrees(at, &out->problem, &out->degrees, err));
+    PLAIT_TRY(make_legal(at, out, err));
+    PLAIT_TRY(plait_plan_expand(&out->problem, &out->degrees, at->arena, &plan, err));
+    PLAIT_TRY(plait_plan_cost(&out->problem, &plan, at->arena, &out->cost, err));
+    if (out->cost.verdict == PLAIT_INVALID || !(out->cost.step_s > 0.0) ||
+        !isfinite(out->cost.step_s))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "", "%s",
+                          out->cost.why[0] != '\0' ? out->cost.why : "the price is no number");
+    return PLAIT_OK;
+}
+
+static void judge(const plait_run *run, plait_run_price *out)
+{
+    const memory_need need = memory_need_of(run, &out->cost);
+
+    out->priced = true;
+    out->verdict = need.needed_bytes > need.limit_bytes ? PLAIT_OUT_OF_MEMORY : PLAIT_FITS;
+    out->memory_bytes = memory_of_scope(&out->cost, run->scope);
+}
+
+static const char *reason(const plait_error *why, plait_arena *arena)
+{
+    return why->where[0] != '\0' ? plait_arena_printf(arena, "%s: %s", why->where, why->message)
+                                 : plait_arena_text(arena, why->message);
+}
+
+plait_status evaluate_run(library *shelf, const plait_run *run, plait_arena *arena,
+                          plait_run_price *out, plait_error *err)
+{
+    setup at = {.shelf = shelf, .run = run, .arena = arena};
+    plait_error why = {PLAIT_OK, "", ""};
+    plait_status status;
+
+    *out = (plait_run_price){.run = run,
+                             .verdict = PLAIT_INVALID,
+                             .memory_bytes = (double)NAN,
+                             .step_low_s = (double)NAN,
+                             .step_high_s = (double)NAN};
+    text_builder_init(&at.note, arena);
+    status = price_run(&at, out, &why);
+    if (status == PLAIT_ERROR_NOMEM)
+        return plait_fail_nomem(err);
+    if (status == PLAIT_OK)
+        judge(run, out);
+    out->note = status == PLAIT_OK ? text_builder_finish(&at.note, NULL) : reason(&why, arena);
+    return out->note != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+plait_status plait_run_evaluate(const plait_run *run, plait_arena *arena, plait_run_price *out,
+                                plait_error *err)
+{
+    library shelf = {.arena = arena};
+
+    return evaluate_run(&shelf, run, arena, out, err);
+}

@@ -1,0 +1,153 @@
+/* library.c - models, clusters and runtimes that rows share, each loaded once */
+#include "library.h"
+
+#include <string.h>
+
+#include "plait/data.h"
+#include "text.h"
+
+typedef enum item_kind {
+    ITEM_CLUSTER,
+    ITEM_ACCELERATOR,
+    ITEM_RUNTIME,
+    ITEM_MODEL,
+    ITEM_KINDS
+} item_kind;
+
+typedef struct library_item {
+    struct library_item *next;
+    item_kind kind;
+    const char *name;
+    const void *value; /* NULL: could not be loaded ... */
+    plait_error err;   /* ... because of this */
+} library_item;
+
+static const size_t value_size[ITEM_KINDS] = {sizeof(plait_cluster), sizeof(plait_accelerator),
+                                              sizeof(plait_runtime), sizeof(plait_model)};
+
+static plait_status load_value(library *shelf, item_kind kind, const char *name, void *value,
+                               plait_error *err)
+{
+    switch (kind) {
+    case ITEM_CLUSTER:
+        return plait_cluster_synthetic(name, shelf->arena, value, err);
+    case ITEM_ACCELERATOR:
+        return plait_accelerator_find(name, shelf->arena, value, err);
+    case ITEM_RUNTIME:
+        return plait_runtime_find(name, shelf->arena, value, err);
+    default:
+        return plait_model_find(name, shelf->arena, value, NULL, err);
+    }
+}
+
+static library_item *find_item(const library *shelf, item_kind kind, const char *name)
+{
+    library_item *item = shelf->first;
+
+    while (item != NULL && (item->kind != kind || strcmp(item->name, name) != 0))
+        item = item->next;
+    return item;
+}
+
+/* Files of the data folders only: a cell of a table is no reason to open any other. */
+static bool is_path(const char *name)
+{
+    return strchr(name, '/') != NULL || text_ends_with(name, ".json");
+}
+
+static plait_status load_item(library *shelf, library_item *item)
+{
+    void *value = plait_arena_alloc(shelf->arena, 1, value_size[item->kind]);
+
+    if (value == NULL)
+        return plait_fail_nomem(&item->err);
+    if (is_path(item->name))
+        return plait_fail(&item->err, PLAIT_ERROR_RANGE, item->name,
+                          "expected a name, found a path");
+    PLAIT_TRY(load_value(shelf, item->kind, item->name, value, &item->err));
+    item->value = value;
+    return PLAIT_OK;
+}
+
+static plait_status find_value(library *shelf, item_kind kind, const char *name, const void **out,
+                               plait_error *err)
+{
+    library_item *item = find_item(shelf, kind, name);
+
+    if (item == NULL) {
+        item = plait_arena_alloc(shelf->arena, 1, sizeof *item);
+        if (item == NULL)
+            return plait_fail_nomem(err);
+        *item = (library_item){
+            .next = shelf->first, .kind = kind, .name = plait_arena_text(shelf->arena, name)};
+        if (item->name == NULL)
+            return plait_fail_nomem(err);
+        if (load_item(shelf, item) == PLAIT_ERROR_NOMEM)
+            return plait_fail_nomem(err);
+        shelf->first = item;
+    }
+    if (item->value == NULL)
+        return plait_fail(err, item->err.status, item->err.where, "%s", item->err.message);
+    *out = item->value;
+    return PLAIT_OK;
+}
+
+plait_status library_cluster(library *shelf, const char *text, const plait_cluster **out,
+                             plait_error *err)
+{
+    const void *value;
+
+    PLAIT_TRY(find_value(shelf, ITEM_CLUSTER, text, &value, err));
+    *out = value;
+    return PLAIT_OK;
+}
+
+plait_status library_accelerator(library *shelf, const char *name, const plait_accelerator **out,
+                                 plait_error *err)
+{
+    const void *value;
+
+    PLAIT_TRY(find_value(shelf, ITEM_ACCELERATOR, name, &value, err));
+    *out = value;
+    return PLAIT_OK;
+}
+
+plait_status library_runtime(library *shelf, const char *name, const plait_runtime **out,
+                             plait_error *err)
+{
+    const void *value;
+
+    PLAIT_TRY(find_value(shelf, ITEM_RUNTIME, name, &value, err));
+    *out = value;
+    return PLAIT_OK;
+}
+
+plait_status library_model(library *shelf, const char *name, const plait_model **out,
+                           plait_error *err)
+{
+    const void *value;
+
+    PLAIT_TRY(find_value(shelf, ITEM_MODEL, name, &value, err));
+    *out = value;
+    return PLAIT_OK;
+}
+
+plait_status library_model_name(library *shelf, const char *name, const char **out,
+                                plait_error *err)
+{
+    size_t count, longest = 0;
+
+    *out = NULL;
+    if (shelf->models == NULL)
+        PLAIT_TRY(plait_data_list(PLAIT_DATA_MODELS, shelf->arena, &shelf->models, &count, err));
+    for (const char *const *known = shelf->models; *known != NULL; known++) {
+        const size_t length = strlen(*known);
+
+        if (length > longest && strncmp(name, *known, length) == 0 &&
+            (name[length] == '\0' || name[length] == '-')) {
+            longest = length;
+            *out = *known;
+        }
+    }
+    return PLAIT_OK;
+}

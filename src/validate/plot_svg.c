@@ -1,0 +1,226 @@
+/*
+ * plot_svg.c - measured against predicted step times, one panel a source, as SVG
+ *
+ *     predicted |       . /        Both axes are logarithmic and have the same range, so that a
+ *               |    . ' /         perfect prediction lies on the diagonal, and the dashed lines
+ *               |  . /'            beside it, 10 % off, are parallel to it.
+ *               +------------ measured
+ */
+#include "plait/validate.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "groups.h"
+#include "text.h"
+
+enum {
+    PANEL = 250, /* side of a panel's square */
+    LEFT = 62,   /* of it: labels of the vertical axis */
+    ABOVE = 44,  /* title */
+    BELOW = 50,  /* labels of the horizontal axis */
+    BESIDE = 18, /* right of it */
+    HEAD = 40,   /* of the whole drawing: what the lines mean */
+    PER_ROW = 3
+};
+
+static const char *const style =
+    "<style>text{font:12px sans-serif;fill:#222}.title{font-weight:bold}.small{font-size:11px}"
+    ".frame{fill:none;stroke:#888}.grid{stroke:#e4e4e4}.exact{stroke:#222}"
+    ".tenth{stroke:#888;stroke-dasharray:4 3}.run{fill:#0b62a4;fill-opacity:.45}</style>\n";
+
+/* ---- text ---- */
+
+static void append_escaped(text_builder *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        switch (*text) {
+        case '<':
+            text_append(out, "&lt;");
+            break;
+        case '>':
+            text_append(out, "&gt;");
+            break;
+        case '&':
+            text_append(out, "&amp;");
+            break;
+        default:
+            text_append_char(out, *text);
+        }
+    }
+}
+
+static void append_line(text_builder *out, const char *class, double x1, double y1, double x2,
+                        double y2)
+{
+    text_append_printf(out,
+                       "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
+                       class, x1, y1, x2, y2);
+}
+
+/* ---- one panel ---- */
+
+/* A square with the same logarithmic range on both axes; (x, y) is its lower left corner. */
+typedef struct panel {
+    text_builder *out;
+    double x, y;
+    double low, high; /* decimal logarithms */
+} panel;
+
+static double along(const panel *p, double log_s)
+{
+    return PANEL * (log_s - p->low) / (p->high - p->low);
+}
+
+static void widen(panel *p, double seconds)
+{
+    p->low = fmin(p->low, log10(seconds));
+    p->high = fmax(p->high, log10(seconds));
+}
+
+/* The range of all points, a little room on either side, at least a factor of two. */
+static void fit_range(const plait_validation *v, const size_t *row, size_t rows, panel *p)
+{
+    p->low = HUGE_VAL;
+    p->high = -HUGE_VAL;
+    for (size_t i = 0; i < rows; i++) {
+        widen(p, v->runs->run[row[i]].step_s);
+        widen(p, v->price[row[i]].cost.step_s);
+    }
+    const double room = 0.06 + fmax(0.0, 0.18 - (p->high - p->low) / 2.0);
+
+    p->low -= room;
+    p->high += room;
+}
+
+static void draw_tick(const panel *p, double seconds)
+{
+    const double place = along(p, log10(seconds));
+    char text[24];
+
+    if (place < 0.0 || place > PANEL)
+        return;
+    snprintf(text, sizeof text, "%.3g", seconds);
+    append_line(p->out, "grid", p->x + place, p->y, p->x + place, p->y - PANEL);
+    append_line(p->out, "grid", p->x, p->y - place, p->x + PANEL, p->y - place);
+    text_append_printf(
+        p->out,
+        "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>"
+        "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+        p->x + place, p->y + 15.0, text, p->x - 5.0, p->y - place + 4.0, text);
+}
+
+/* Every decade; 1, 2 and 5 of it where there are few, 1 to 9 where there is hardly one. */
+static void draw_ticks(const panel *p)
+{
+    const double range = p->high - p->low;
+
+    for (int decade = (int)floor(p->low); decade <= (int)ceil(p->high); decade++)
+        for (int digit = 1; digit <= 9; digit++)
+            if (digit == 1 || range < 0.7 || (range < 2.0 && (digit == 2 || digit == 5)))
+                draw_tick(p, digit * pow(10.0, decade));
+}
+
+/* predicted = factor measured, cut where it leaves the square */
+static void draw_diagonal(const panel *p, double factor, const char *class)
+{
+    const double shift = along(p, p->low + log10(factor));
+    const double first = fmax(0.0, -shift), last = fmin(PANEL, PANEL - shift);
+
+    append_line(p->out, class, p->x + first, p->y - first - shift, p->x + last,
+                p->y - last - shift);
+}
+
+static void draw_frame(const panel *p, const plait_error_group *group)
+{
+    text_append_printf(p->out, "<text class=\"title\" x=\"%.1f\" y=\"%.1f\">", p->x,
+                       p->y - PANEL - 22.0);
+    append_escaped(p->out, group->name);
+    text_append_printf(p->out,
+                       "</text>\n<text class=\"small\" x=\"%.1f\" y=\"%.1f\">%zu rows, mean error "
+                       "%.1f %%, median %.1f %%</text>\n",
+                       p->x, p->y - PANEL - 7.0, group->errors.rows, 100.0 * group->errors.mape,
+                       100.0 * group->errors.median);
+    text_append_printf(p->out,
+                       "<rect class=\"frame\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\"/>\n",
+                       p->x, p->y - PANEL, PANEL, PANEL);
+    text_append_printf(
+        p->out,
+        "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">measured "
+        "step time, s</text>\n",
+        p->x + PANEL / 2.0, p->y + 32.0);
+    text_append_printf(p->out,
+                       "<text class=\"small\" transform=\"translate(%.1f %.1f) rotate(-90)\" "
+                       "text-anchor=\"middle\">predicted step time, s</text>\n",
+                       p->x - LEFT + 14.0, p->y - PANEL / 2.0);
+}
+
+static void draw_runs(const plait_validation *v, const size_t *row, size_t rows, const panel *p)
+{
+    for (size_t i = 0; i < rows; i++) {
+        const plait_run *const run = &v->runs->run[row[i]];
+
+        text_append_printf(p->out, "<circle class=\"run\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>",
+                           p->x + along(p, log10(run->step_s)),
+                           p->y - along(p, log10(v->price[row[i]].cost.step_s)));
+        append_escaped(p->out, run->id);
+        text_append_printf(p->out, ": %.4g s, predicted %.4g s</title></circle>\n", run->step_s,
+                           v->price[row[i]].cost.step_s);
+    }
+}
+
+static void draw_panel(const plait_validation *v, const row_groups *groups, size_t g, panel p)
+{
+    fit_range(v, groups->row[g], groups->size[g], &p);
+    draw_ticks(&p);
+    draw_frame(&p, &v->group[PLAIT_BY_SOURCE][g]);
+    draw_diagonal(&p, 1.0, "exact");
+    draw_diagonal(&p, 1.1, "tenth");
+    draw_diagonal(&p, 1.0 / 1.1, "tenth");
+    draw_runs(v, groups->row[g], groups->size[g], &p);
+}
+
+/* ---- the whole ---- */
+
+/* The rows that the errors by source are over, so group g is group g of those. */
+static bool key_drawn(const plait_validation *v, size_t row, const char **name, const char **scope)
+{
+    *name = v->runs->run[row].source;
+    *scope = NULL;
+    return v->price[row].priced && plait_run_timed(&v->runs->run[row]);
+}
+
+static void draw_head(const plait_validation *v, text_builder *out, int width, int height)
+{
+    text_append_printf(out,
+                       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                       "viewBox=\"0 0 %d %d\">\n",
+                       width, height, width, height);
+    text_append(out, style);
+    text_append_printf(out, "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n", width, height);
+    text_append_printf(out, "<text class=\"title\" x=\"%d\" y=\"24\">Step times of ", BESIDE);
+    text_append_printf(out, "%zu measured runs: ", v->timed_priced);
+    text_append(out, v->timed_priced > 0 ? "solid line: predicted as measured; dashed: 10 % off"
+                                         : "none to draw");
+    text_append(out, "</text>\n");
+}
+
+plait_status plait_validation_plot(const plait_validation *v, plait_arena *arena, const char **text,
+                                   size_t *length, plait_error *err)
+{
+    const int wide = LEFT + PANEL + BESIDE, high = ABOVE + PANEL + BELOW;
+    row_groups groups;
+    text_builder out;
+
+    PLAIT_TRY(groups_of(v, key_drawn, arena, &groups, err));
+    text_builder_init(&out, arena);
+    draw_head(v, &out, PER_ROW * wide, HEAD + (int)((groups.count + PER_ROW - 1) / PER_ROW) * high);
+    for (size_t g = 0; g < groups.count; g++)
+        draw_panel(v, &groups, g,
+                   (panel){.out = &out,
+                           .x = (double)(g % PER_ROW) * wide + LEFT,
+                           .y = HEAD + (double)(g / PER_ROW) * high + ABOVE + PANEL});
+    text_append(&out, "</svg>\n");
+    *text = text_builder_finish(&out, length);
+    return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}

@@ -1,0 +1,225 @@
+/* runs.c - a file of measured runs: columns to fields */
+#include "plait/validate.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "csv_table.h"
+#include "plait/units.h"
+#include "text.h"
+
+const char *const plait_run_outcome_name[PLAIT_RUN_OUTCOMES + 1] = {"ok", "oom", "crash", NULL};
+
+const char *const plait_memory_scope_name[PLAIT_SCOPES + 1] = {
+    "none", "max", "rank0", "last_rank", "reserved", "nvidia-smi", NULL,
+};
+
+const char *const plait_trust_name[PLAIT_TRUSTS + 1] = {
+    "high", "medium", "noisy", "memory-only", "recompute-unknown", "vpp-unknown", "offload", NULL,
+};
+
+const char *const plait_run_key_name[PLAIT_RUN_KEYS + 1] = {"source", "sweep", "accelerator", NULL};
+
+static const char *const mlp_name[] = {"swiglu", "gelu", "relu2", NULL};
+
+/* ---- columns ---- */
+
+enum { MAX_COUNT = 1 << 30, MAX_DEGREE = 1 << 20 };
+
+typedef enum column_kind { COLUMN_TEXT, COLUMN_INT, COLUMN_NUMBER, COLUMN_WORD } column_kind;
+
+/* A column and its field; of words and measured numbers the fields are filled apart. */
+typedef struct run_column {
+    const char *title;
+    bool required;
+    column_kind kind;
+    size_t offset;
+    int min;
+    int max;
+} run_column;
+
+#define TEXT(name, required)                                                                       \
+    {                                                                                              \
+#name, required, COLUMN_TEXT, offsetof(plait_run, name), 0, 0                              \
+    }
+#define INT(name, required, min, max)                                                              \
+    {                                                                                              \
+#name, required, COLUMN_INT, offsetof(plait_run, name), min, max                           \
+    }
+#define APART(name, required, kind)                                                                \
+    {                                                                                              \
+#name, required, kind, 0, 0, 0                                                             \
+    }
+
+static const run_column columns[] = {
+    TEXT(id, true),
+    TEXT(source, true),
+    TEXT(sweep, false),
+    TEXT(model, true),
+    INT(layers, true, 1, PLAIT_MAX_LAYERS),
+    INT(hidden, true, 1, MAX_COUNT),
+    INT(heads, true, 1, MAX_DEGREE),
+    INT(kv_heads, false, 1, MAX_DEGREE),
+    INT(head_dim, false, 1, MAX_DEGREE),
+    INT(ffn_hidden, true, 1, MAX_COUNT),
+    APART(mlp, true, COLUMN_WORD),
+    INT(vocab, true, 1, MAX_COUNT),
+    INT(experts, false, 0, MAX_DEGREE),
+    INT(topk, false, 0, MAX_DEGREE),
+    INT(moe_ffn, false, 0, MAX_COUNT),
+    INT(seq_len, true, 1, MAX_COUNT),
+    TEXT(accelerator, true),
+    APART(nic_gbps, false, COLUMN_NUMBER),
+    INT(gpus, true, 1, 1 << 24),
+    INT(gpus_per_node, false, 1, MAX_DEGREE),
+    TEXT(framework, false),
+    TEXT(runtime, true),
+    TEXT(precision, true),
+    INT(tp, true, 1, MAX_DEGREE),
+    INT(pp, true, 1, MAX_DEGREE),
+    INT(cp, false, 1, MAX_DEGREE),
+    INT(ep, false, 1, MAX_DEGREE),
+    INT(dp, false, 1, 1 << 24),
+    INT(vpp, false, 1, MAX_DEGREE),
+    INT(sp, false, 0, 1),
+    INT(zero, false, 0, 3),
+    INT(shard_group, false, 1, 1 << 24),
+    INT(mbs, true, 1, MAX_COUNT),
+    INT(gbs, true, 1, MAX_COUNT),
+    TEXT(recompute, false),
+    TEXT(attention, false),
+    APART(outcome, true, COLUMN_WORD),
+    APART(step_time_s, true, COLUMN_NUMBER),
+    APART(mem_peak_gib, false, COLUMN_NUMBER),
+    APART(mem_scope, false, COLUMN_WORD),
+    APART(trust, false, COLUMN_WORD),
+    TEXT(notes, false),
+};
+
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static plait_status check_columns(const csv_table *table, plait_error *err)
+{
+    const char *known[COLUMNS + 1] = {NULL};
+
+    for (size_t c = 0; c < COLUMNS; c++)
+        known[c] = columns[c].title;
+    PLAIT_TRY(csv_table_among(table, known, err));
+    for (size_t c = 0; c < COLUMNS; c++)
+        if (columns[c].required && csv_table_column(table, columns[c].title) < 0)
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, table->name,
+                              "expected a column \"%s\", found none", columns[c].title);
+    return PLAIT_OK;
+}
+
+/* ---- rows ---- */
+
+static plait_status read_word(const csv_table *table, size_t row, const char *title,
+                              const char *const *words, int *out, plait_error *err)
+{
+    return csv_table_word(table, row, csv_table_column(table, title), words, out, err);
+}
+
+static plait_status read_words(const csv_table *table, size_t row, plait_run *out, plait_error *err)
+{
+    int mlp = PLAIT_RUN_SWIGLU, outcome = PLAIT_RUN_OK, scope = PLAIT_SCOPE_NONE;
+    int trust = PLAIT_TRUST_HIGH;
+
+    PLAIT_TRY(read_word(table, row, "mlp", mlp_name, &mlp, err));
+    PLAIT_TRY(read_word(table, row, "outcome", plait_run_outcome_name, &outcome, err));
+    PLAIT_TRY(read_word(table, row, "mem_scope", plait_memory_scope_name, &scope, err));
+    PLAIT_TRY(read_word(table, row, "trust", plait_trust_name, &trust, err));
+    out->mlp = (plait_run_mlp)mlp;
+    out->outcome = (plait_run_outcome)outcome;
+    out->scope = (plait_memory_scope)scope;
+    out->trust = (plait_trust)trust;
+    return PLAIT_OK;
+}
+
+static plait_status read_number(const csv_table *table, size_t row, const char *title, double min,
+                                double max, double *out, plait_error *err)
+{
+    return csv_table_number(table, row, csv_table_column(table, title), min, max, out, err);
+}
+
+static plait_status read_numbers(const csv_table *table, size_t row, plait_run *out,
+                                 plait_error *err)
+{
+    double peak_gib = (double)NAN;
+
+    PLAIT_TRY(read_number(table, row, "nic_gbps", 1e-3, 1e6, &out->nic_gbps, err));
+    PLAIT_TRY(read_number(table, row, "step_time_s", 1e-9, 1e9, &out->step_s, err));
+    PLAIT_TRY(read_number(table, row, "mem_peak_gib", 1e-9, 1e9, &peak_gib, err));
+    out->peak_bytes = peak_gib * PLAIT_GIB;
+    return PLAIT_OK;
+}
+
+static plait_status read_cell(const csv_table *table, size_t row, const run_column *column,
+                              plait_run *out, plait_error *err)
+{
+    char *const field = (char *)out + column->offset;
+    const int at = csv_table_column(table, column->title);
+
+    if (column->kind == COLUMN_TEXT) {
+        const char *const text = csv_table_text(table, row, at);
+
+        memcpy(field, &text, sizeof text);
+        return PLAIT_OK;
+    }
+    if (column->kind == COLUMN_INT) {
+        int number;
+
+        memcpy(&number, field, sizeof number);
+        PLAIT_TRY(csv_table_int(table, row, at, column->min, column->max, &number, err));
+        memcpy(field, &number, sizeof number);
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_row(const csv_table *table, size_t row, plait_run *out, plait_error *err)
+{
+    *out = (plait_run){.line = table->line[row], .sp = -1, .zero = -1, .step_s = (double)NAN};
+    for (size_t c = 0; c < COLUMNS; c++)
+        PLAIT_TRY(read_cell(table, row, &columns[c], out, err));
+    PLAIT_TRY(read_words(table, row, out, err));
+    return read_numbers(table, row, out, err);
+}
+
+static plait_status read_rows(const csv_table *table, plait_arena *arena, plait_runs *out,
+                              plait_error *err)
+{
+    plait_run *run = plait_arena_alloc(arena, table->rows, sizeof *run);
+
+    PLAIT_TRY(check_columns(table, err));
+    if (run == NULL)
+        return plait_fail_nomem(err);
+    for (size_t row = 0; row < table->rows; row++)
+        PLAIT_TRY(read_row(table, row, &run[row], err));
+    *out = (plait_runs){.name = table->name, .count = table->rows, .run = run};
+    return PLAIT_OK;
+}
+
+plait_status plait_runs_load(const char *path, plait_arena *arena, plait_runs *out,
+                             plait_error *err)
+{
+    csv_table table;
+
+    PLAIT_TRY(csv_table_read(path, arena, &table, err));
+    return read_rows(&table, arena, out, err);
+}
+
+plait_status plait_runs_parse(const char *text, size_t length, const char *name, plait_arena *arena,
+                              plait_runs *out, plait_error *err)
+{
+    csv_table table;
+
+    PLAIT_TRY(csv_table_parse(text, length, name, arena, &table, err));
+    return read_rows(&table, arena, out, err);
+}
+
+bool plait_run_timed(const plait_run *run)
+{
+    return isfinite(run->step_s) && run->outcome == PLAIT_RUN_OK &&
+           (run->trust == PLAIT_TRUST_HIGH || run->trust == PLAIT_TRUST_MEDIUM);
+}

@@ -1,0 +1,153 @@
+/* setup.c - from a row of a file of runs to a problem: notes, cluster, job */
+#include "setup.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- notes ---- */
+
+void setup_note(setup *at, const char *fmt, ...)
+{
+    char phrase[320];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(phrase, sizeof phrase, fmt, args);
+    va_end(args);
+    if (at->note.length > 0)
+        text_append(&at->note, "; ");
+    text_append(&at->note, phrase);
+}
+
+/* The words of a note stand between blanks, commas and semicolons. */
+static const char *next_word(const char *text, size_t *length)
+{
+    static const char between[] = " \t,;";
+
+    text += strspn(text, between);
+    *length = strcspn(text, between);
+    return *length > 0 ? text : NULL;
+}
+
+bool setup_has_word(const plait_run *run, const char *word)
+{
+    size_t length;
+
+    for (const char *at = run->notes; (at = next_word(at, &length)) != NULL; at += length)
+        if (length == strlen(word) && strncmp(at, word, length) == 0)
+            return true;
+    return false;
+}
+
+const char *setup_value(const plait_run *run, const char *key, char *text, size_t size)
+{
+    const size_t key_length = strlen(key);
+    size_t length;
+
+    for (const char *at = run->notes; (at = next_word(at, &length)) != NULL; at += length) {
+        if (length <= key_length || strncmp(at, key, key_length) != 0 || at[key_length] != '=')
+            continue;
+        snprintf(text, size, "%.*s", (int)(length - key_length - 1), at + key_length + 1);
+        return text;
+    }
+    return NULL;
+}
+
+/* ---- cluster ---- */
+
+static plait_status gpus_of_node(setup *at, int *out, plait_error *err)
+{
+    const plait_accelerator *accelerator;
+
+    *out = at->run->gpus_per_node;
+    if (*out > 0)
+        return PLAIT_OK;
+    PLAIT_TRY(library_accelerator(at->shelf, at->run->accelerator, &accelerator, err));
+    *out = accelerator->gpus_per_node;
+    setup_note(at, "gpus_per_node not given: %d", *out);
+    return PLAIT_OK;
+}
+
+static plait_status setup_cluster(setup *at, plait_problem *out, plait_error *err)
+{
+    const plait_run *const run = at->run;
+    plait_cluster *cluster = plait_arena_alloc(at->arena, 1, sizeof *cluster);
+    const plait_cluster *whole;
+    char text[200], number[TEXT_NUMBER_SIZE];
+    int node, nodes;
+
+    if (cluster == NULL)
+        return plait_fail_nomem(err);
+    if (strpbrk(run->accelerator, ":,") != NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "accelerator",
+                          "expected a name that `plait clusters` lists, found \"%.60s\"",
+                          run->accelerator);
+    PLAIT_TRY(gpus_of_node(at, &node, err));
+    nodes = (run->gpus + node - 1) / node;
+    snprintf(text, sizeof text, "%.120s:%dx%d%s%s", run->accelerator, nodes, node,
+             run->nic_gbps > 0.0 ? ",nic=" : "",
+             run->nic_gbps > 0.0 ? text_number(run->nic_gbps, number) : "");
+    PLAIT_TRY(library_cluster(at->shelf, text, &whole, err));
+    *cluster = *whole;
+    PLAIT_TRY(plait_cluster_take(cluster, run->gpus, err));
+    out->cluster = cluster;
+    return PLAIT_OK;
+}
+
+/* ---- job ---- */
+
+static plait_status need(int number, const char *title, plait_error *err)
+{
+    if (number > 0)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, title, "expected a number, found nothing");
+}
+
+static plait_status find_word(const char *title, const char *word, const char *const *words,
+                              int *out, plait_error *err)
+{
+    *out = text_index(word, words);
+    if (*out < 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, title,
+                          "expected a %s that plait knows, "
+                          "found \"%.60s\"",
+                          title, word);
+    return PLAIT_OK;
+}
+
+/* Without fused-softmax, `unfused` is PyTorch's own softmax or whatever the runtime has. */
+static plait_status find_attention(setup *at, const plait_runtime *runtime, plait_job *job,
+                                   plait_error *err)
+{
+    int kernel = (int)runtime->defaults.attention;
+
+    if (at->run->attention[0] == '\0')
+        setup_note(at, "attention not published: %s", plait_attention_kernel_name[kernel]);
+    else
+        PLAIT_TRY(
+            find_word("attention", at->run->attention, plait_attention_kernel_name, &kernel, err));
+    if (kernel == PLAIT_ATTENTION_UNFUSED && setup_has_word(at->run, "fused-softmax"))
+        kernel = PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
+    job->attention = (plait_attention_kernel)kernel;
+    return PLAIT_OK;
+}
+
+plait_status setup_problem(setup *at, plait_problem *out, plait_error *err)
+{
+    const plait_run *const run = at->run;
+    int precision = PLAIT_BF16;
+
+    PLAIT_TRY(need(run->seq_len, "seq_len", err));
+    PLAIT_TRY(need(run->gbs, "gbs", err));
+    PLAIT_TRY(need(run->gpus, "gpus", err));
+    PLAIT_TRY(setup_cluster(at, out, err));
+    PLAIT_TRY(setup_runtime(at, &out->runtime, err));
+    if (run->precision[0] != '\0')
+        PLAIT_TRY(find_word("precision", run->precision, plait_precision_name, &precision, err));
+    out->job = (plait_job){.seq = run->seq_len,
+                           .gbs = run->gbs,
+                           .gpus = run->gpus,
+                           .precision = (plait_precision)precision};
+    return find_attention(at, out->runtime, &out->job, err);
+}

@@ -1,0 +1,233 @@
+/* setup_model.c - the model of a row: from its columns, or a named one cut to its depth */
+#include <stdio.h>
+#include <string.h>
+
+#include "setup.h"
+
+/* ---- models that columns cannot describe ---- */
+
+/* Latent attention, windows, dense first layers: these families need their model file. */
+static bool needs_model_file(const plait_run *run, const char *name)
+{
+    static const char *const families[] = {"deepseek", "kimi",    "qwen3", "gpt-oss",
+                                           "grok",     "llama-4", NULL};
+
+    if (run->experts <= 1)
+        return false;
+    for (const char *const *family = families; *family != NULL; family++)
+        if (text_starts_with(name, *family))
+            return true;
+    return false;
+}
+
+static void lower_case(const char *text, char *out, size_t size)
+{
+    size_t i = 0;
+
+    for (; text[i] != '\0' && i + 1 < size; i++)
+        out[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] - 'A' + 'a') : text[i];
+    out[i] = '\0';
+}
+
+static int count_dense(const plait_model *model)
+{
+    int dense = 0;
+
+    while (dense < model->layers && model->kind[model->layer_kind[dense]].ffn != PLAIT_FFN_MOE)
+        dense++;
+    return dense < model->layers ? dense : 0;
+}
+
+/*
+ * Another depth keeps the model's pattern: `dense` dense layers in front, then what follows them in
+ * the model, from its beginning, again and again.
+ */
+static plait_status cut_layers(const plait_model *whole, int layers, int dense, plait_arena *arena,
+                               plait_model *out, plait_error *err)
+{
+    unsigned char *kind = plait_arena_alloc(arena, (size_t)layers, sizeof *kind);
+    const int front = count_dense(whole);
+    const int rest = whole->layers - front;
+
+    if (kind == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < layers; i++)
+        kind[i] = whole->layer_kind[i < dense ? 0 : front + (i - dense) % rest];
+    out->layers = layers;
+    out->layer_kind = kind;
+    return PLAIT_OK;
+}
+
+/* Dense layers in front: as many as the model has, or as `dense-layers=N` says. */
+static plait_status dense_layers(const setup *at, const plait_model *whole, int layers, int *out,
+                                 plait_error *err)
+{
+    const int front = count_dense(whole);
+    char text[24];
+
+    *out = front < layers ? front : layers;
+    if (setup_value(at->run, "dense-layers", text, sizeof text) == NULL)
+        return PLAIT_OK;
+    if (!text_parse_int(text, 0, layers, out) || (front == 0 && *out > 0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "notes",
+                          "expected dense-layers up to %d, found \"%.20s\"", front > 0 ? layers : 0,
+                          text);
+    return PLAIT_OK;
+}
+
+static plait_status cut_named(setup *at, const plait_model *whole, plait_model *out,
+                              plait_error *err)
+{
+    const int layers = at->run->layers > 0 ? at->run->layers : whole->layers;
+    int dense;
+
+    *out = *whole;
+    PLAIT_TRY(dense_layers(at, whole, layers, &dense, err));
+    if (layers == whole->layers && dense == count_dense(whole))
+        return PLAIT_OK;
+    setup_note(at, "%s with %d layers", whole->name, layers);
+    return cut_layers(whole, layers, dense, at->arena, out, err);
+}
+
+/* *found is false where no model file describes the row; its columns do then. */
+static plait_status find_named(setup *at, plait_model *out, bool *found, plait_error *err)
+{
+    const plait_model *whole;
+    const char *file;
+    char name[128];
+
+    *found = false;
+    lower_case(at->run->model, name, sizeof name);
+    if (!needs_model_file(at->run, name))
+        return PLAIT_OK;
+    PLAIT_TRY(library_model_name(at->shelf, name, &file, err));
+    if (file == NULL) {
+        setup_note(at, "no model file for \"%.60s\": the columns only", name);
+        return PLAIT_OK;
+    }
+    PLAIT_TRY(library_model(at->shelf, file, &whole, err));
+    if (at->run->hidden > 0 && at->run->hidden != whole->hidden) {
+        setup_note(at, "not the %s of its model file: the columns only", whole->name);
+        return PLAIT_OK;
+    }
+    *found = true;
+    return cut_named(at, whole, out, err);
+}
+
+/* ---- models from columns ---- */
+
+static plait_status need(int number, const char *title, plait_error *err)
+{
+    if (number > 0)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, title, "expected a number, found nothing");
+}
+
+static plait_status check_columns(const plait_run *run, plait_error *err)
+{
+    PLAIT_TRY(need(run->layers, "layers", err));
+    PLAIT_TRY(need(run->hidden, "hidden", err));
+    PLAIT_TRY(need(run->heads, "heads", err));
+    PLAIT_TRY(need(run->vocab, "vocab", err));
+    if (run->head_dim == 0 && run->hidden % run->heads != 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "head_dim",
+                          "expected a number, since %d heads do not divide %d, found nothing",
+                          run->heads, run->hidden);
+    return PLAIT_OK;
+}
+
+static int ffn_width(const plait_run *run)
+{
+    return run->ffn_hidden > 0 ? run->ffn_hidden : 4 * run->hidden;
+}
+
+/* GPT-2's kind of layer has LayerNorm, biases and learned positions; the others none of them. */
+static plait_layer layer_of(const plait_run *run)
+{
+    const bool gpt = run->mlp == PLAIT_RUN_GELU;
+    const bool gated = run->mlp == PLAIT_RUN_SWIGLU;
+    plait_layer layer = {
+        .name = "layer",
+        .norms = 2,
+        .mixer = PLAIT_MIXER_ATTENTION,
+        .attention = {.heads = run->heads,
+                      .kv_heads = run->kv_heads > 0 ? run->kv_heads : run->heads,
+                      .head_dim = run->head_dim > 0 ? run->head_dim : run->hidden / run->heads,
+                      .qkv_bias = gpt,
+                      .out_bias = gpt,
+                      .rotary = !gpt},
+    };
+
+    if (run->experts > 1) {
+        layer.ffn = PLAIT_FFN_MOE;
+        layer.moe = (plait_moe){.experts = run->experts,
+                                .topk = run->topk > 0 ? run->topk : 1,
+                                .width = run->moe_ffn > 0 ? run->moe_ffn : ffn_width(run),
+                                .gated = gated};
+    } else {
+        layer.ffn = PLAIT_FFN_MLP;
+        layer.mlp = (plait_mlp){.width = ffn_width(run), .gated = gated, .bias = gpt};
+    }
+    return layer;
+}
+
+static bool is_tied(const plait_run *run)
+{
+    if (setup_has_word(run, "untied"))
+        return false;
+    return run->mlp == PLAIT_RUN_GELU || setup_has_word(run, "tied");
+}
+
+/*
+ * Dropout was usual with GPT-2's kind of layer. MosaicML's, NVIDIA's NeMo and Paxml recipes of
+ * such models set it to 0 (llm-foundry's yamls, NeMo's GPTConfig175B).
+ */
+static bool has_dropout(const plait_run *run)
+{
+    return run->mlp == PLAIT_RUN_GELU && strstr(run->framework, "llm-foundry") == NULL &&
+           !text_starts_with(run->framework, "NeMo") && !text_starts_with(run->framework, "Paxml");
+}
+
+static plait_status build(const setup *at, plait_model *out, plait_error *err)
+{
+    const plait_run *const run = at->run;
+    const bool gpt = run->mlp == PLAIT_RUN_GELU;
+    plait_layer *layer = plait_arena_alloc(at->arena, 1, sizeof *layer);
+    unsigned char *kind;
+
+    PLAIT_TRY(check_columns(run, err));
+    kind = plait_arena_alloc(at->arena, (size_t)run->layers, sizeof *kind);
+    if (layer == NULL || kind == NULL)
+        return plait_fail_nomem(err);
+    *layer = layer_of(run);
+    *out = (plait_model){
+        .name = run->model,
+        .family = "",
+        .source = run->source,
+        .hidden = run->hidden,
+        .vocab = run->vocab,
+        .layers = run->layers,
+        .kinds = 1,
+        .kind = layer,
+        .layer_kind = kind,
+        .layer_norm = gpt,
+        .tied = is_tied(run),
+        .dropout = has_dropout(run),
+        .learned_positions = gpt ? run->seq_len : 0,
+    };
+    return PLAIT_OK;
+}
+
+plait_status setup_model(setup *at, const plait_model **out, plait_error *err)
+{
+    plait_model *model = plait_arena_alloc(at->arena, 1, sizeof *model);
+    bool named;
+
+    if (model == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(find_named(at, model, &named, err));
+    if (!named)
+        PLAIT_TRY(build(at, model, err));
+    *out = model;
+    return PLAIT_OK;
+}

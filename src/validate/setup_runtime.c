@@ -1,0 +1,171 @@
+/* setup_runtime.c - the software of a row: a profile, and what the row's notes change in it */
+#include <string.h>
+
+#include "setup.h"
+
+/* ---- the profile ---- */
+
+/* A runtime without a profile is taken for Megatron, as documented. */
+static plait_status find_profile(setup *at, const plait_runtime **out, plait_error *err)
+{
+    const char *const name = at->run->runtime;
+    plait_status status = PLAIT_ERROR_RANGE;
+
+    if (name[0] != '\0')
+        status = library_runtime(at->shelf, name, out, err);
+    if (status != PLAIT_ERROR_RANGE)
+        return status;
+    setup_note(at, "no profile for runtime \"%.40s\": megatron", name);
+    return library_runtime(at->shelf, "megatron", out, err);
+}
+
+/* ---- switches ---- */
+
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* One kernel reads and writes bf16: no fp32 copies stay. */
+static void fuse_norm(plait_runtime *runtime)
+{
+    double *const keeps = runtime->keep.keeps;
+
+    runtime->kernels.fused_norm = true;
+    keeps[PLAIT_TENSOR_norm_in] = least(keeps[PLAIT_TENSOR_norm_in], 2.0);
+    keeps[PLAIT_TENSOR_norm_out] = least(keeps[PLAIT_TENSOR_norm_out], 2.0);
+}
+
+static void fuse_loss(plait_runtime *runtime)
+{
+    runtime->kernels.fused_loss = true;
+    runtime->keep.logits = least(runtime->keep.logits, 4.0);
+}
+
+/* The experts' capacity is the mean: no rank receives more. */
+static void drop_tokens(plait_runtime *runtime)
+{
+    runtime->factor.ep_imbalance = 1.0;
+}
+
+/* Muon keeps one moment in place of Adam's two. */
+static void use_muon(plait_runtime *runtime)
+{
+    runtime->state.optimizer = least(runtime->state.optimizer, 8.0);
+}
+
+static void capture_graphs(plait_runtime *runtime)
+{
+    runtime->kernels.cuda_graphs = true;
+}
+
+static const struct {
+    const char *word;
+    void (*apply)(plait_runtime *runtime);
+} switches[] = {
+    {"fused-norm", fuse_norm},
+    {"fused-loss", fuse_loss},
+    {"token-drop", drop_tokens},
+    {"muon", use_muon},
+    {NULL, NULL},
+};
+
+/* What plait has no place for; the row is priced without it. */
+static void note_unmodelled(setup *at)
+{
+    static const char *const words[] = {"ep-overlap",  "async-tp",      "deferred-embedding-wgrad",
+                                        "fine-tuning", "document-mask", NULL};
+
+    for (const char *const *word = words; *word != NULL; word++)
+        if (setup_has_word(at->run, *word))
+            setup_note(at, "%s is not modelled", *word);
+}
+
+static void turn_switches(const plait_run *run, plait_runtime *runtime)
+{
+    char kind[40];
+
+    for (size_t i = 0; switches[i].word != NULL; i++)
+        if (setup_has_word(run, switches[i].word))
+            switches[i].apply(runtime);
+    if (setup_value(run, "cuda-graph", kind, sizeof kind) != NULL)
+        capture_graphs(runtime);
+}
+
+/* ---- what the framework's name says ---- */
+
+static bool family_of_core(const plait_run *run)
+{
+    return strcmp(run->runtime, "megatron") == 0 ||
+           strcmp(run->runtime, "megatron-no-overlap") == 0;
+}
+
+/*
+ * Megatron-LM's own default is the unfused cross-entropy, which keeps bf16 logits beside the fp32
+ * ones; NeMo and Megatron-Bridge turn the fused one on, and the profile is of these.
+ */
+static void unfuse_loss(plait_runtime *runtime)
+{
+    runtime->kernels.fused_loss = false;
+    runtime->keep.logits = most(runtime->keep.logits, 6.0);
+}
+
+/* Liger's kernels fuse all passes of a layer, and its loss works on slices of the logits. */
+static void use_liger(plait_runtime *runtime)
+{
+    fuse_norm(runtime);
+    fuse_loss(runtime);
+    runtime->kernels.fused_activation = true;
+    runtime->kernels.fused_rotary = true;
+    runtime->keep.keeps[PLAIT_TENSOR_rotary] = 0.0;
+    runtime->keep.keeps[PLAIT_TENSOR_act_mid] = 0.0;
+    runtime->keep.logits = 0.0;
+}
+
+static void adapt_to_framework(const plait_run *run, plait_runtime *runtime)
+{
+    if (family_of_core(run) && text_starts_with(run->framework, "Megatron-LM"))
+        unfuse_loss(runtime);
+    if (strstr(run->framework, "Liger") != NULL)
+        use_liger(runtime);
+}
+
+/* DeepSpeed moves the optimizer's state and the gradients to the host, FSDP its weights too. */
+static void move_to_host(setup *at, plait_runtime *runtime)
+{
+    const bool fsdp = runtime->rules == PLAIT_RULES_FSDP;
+
+    if (at->run->trust != PLAIT_TRUST_OFFLOAD)
+        return;
+    if (!fsdp && runtime->rules != PLAIT_RULES_DEEPSPEED) {
+        setup_note(at, "offload is not modelled");
+        return;
+    }
+    runtime->state.optimizer = 0.0;
+    runtime->state.gradient = 0.0;
+    if (fsdp)
+        runtime->state.weight = 0.0;
+    setup_note(at, "optimizer state and gradients%s on the host", fsdp ? " and weights" : "");
+}
+
+plait_status setup_runtime(setup *at, const plait_runtime **out, plait_error *err)
+{
+    plait_runtime *runtime = plait_arena_alloc(at->arena, 1, sizeof *runtime);
+    const plait_runtime *profile;
+
+    if (runtime == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(find_profile(at, &profile, err));
+    *runtime = *profile;
+    adapt_to_framework(at->run, runtime);
+    turn_switches(at->run, runtime);
+    move_to_host(at, runtime);
+    note_unmodelled(at);
+    *out = runtime;
+    return PLAIT_OK;
+}

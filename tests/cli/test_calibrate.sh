@@ -1,0 +1,66 @@
+#!/bin/bash
+# test_calibrate.sh PLAIT - what calibrate writes, what it refuses, and how it ends
+set -u
+
+plait=$1
+wrong=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+complain() {
+    echo "$@"
+    wrong=1
+}
+
+ends() { # ends STATUS ARGUMENTS...: the exit status
+    local expected=$1 status
+    shift
+    "$plait" calibrate "$@" >"$folder/out" 2>"$folder/err" </dev/null
+    status=$?
+    [ $status -eq "$expected" ] || complain "calibrate $*: status $status, expected $expected"
+}
+
+says() { # says TEXT: of the last command, on standard error
+    grep -qF -- "$1" "$folder/err" || complain "expected to read: $1, found: $(cat "$folder/err")"
+}
+
+measured=clusters/measurements
+
+# The file that is written is an accelerator, and the same whether by name or to standard output.
+ends 0 "$measured/p2p.csv" --accelerator h100-80gb-sxm -o "$folder/a.json"
+grep -q '^sends' "$folder/out" || complain "no table of fits"
+ends 0 "$measured/p2p.csv" --accelerator h100-80gb-sxm -o -
+cmp -s "$folder/out" "$folder/a.json" || complain "-o - and -o FILE differ"
+grep -q '^sends' "$folder/err" || complain "no table of fits beside -o -"
+ends 0 "$measured/p2p.csv" --accelerator h100-80gb-sxm
+
+# nccl-tests output is told apart by its content.
+ends 0 tests/fuzz/corpus/fuzz_nccl_log/long_all_reduce --accelerator h100-80gb-sxm
+grep -q '^collectives all_reduce' "$folder/out" || complain "no fit of nccl-tests output"
+
+# Nothing to fit is an answer.
+ends 1 "$measured/p2p.csv" --accelerator mi300x-192gb -o "$folder/none.json"
+[ ! -e "$folder/none.json" ] || complain "wrote a file without a fit"
+
+ends 2
+says "KERNELS.csv"
+ends 2 "$measured/p2p.csv"
+says "h100-80gb-sxm and a100-80gb-sxm"
+ends 2 "$measured/p2p.csv" --accelerator h100
+says "h100"
+ends 2 tests/validation/published_runs.tsv
+ends 2 --log tests/validation/runs.csv
+says "--cluster"
+ends 2 --cluster dgx-h100
+says "--log"
+
+# A site's own steps give a cluster that can be asked about.
+{
+    head -n 1 tests/validation/runs.csv
+    grep mosaicml_llm_foundry tests/validation/runs.csv | grep h100-80gb-sxm | head -n 6
+} >"$folder/runs.csv"
+ends 0 --log "$folder/runs.csv" --cluster dgx-h100 -o "$folder/site.json"
+grep -q '^compute efficiency x ' "$folder/out" || complain "no factor on compute"
+"$plait" eval llama-3.1-8b "$folder/site.json" --gpus 8 --seq 4096 --gbs 32 --tp 2 >/dev/null ||
+    complain "the cluster that was written has no price"
+exit $wrong
