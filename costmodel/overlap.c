@@ -72,12 +72,18 @@ void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
 // ---- once a step (C.65) --------------------------------------------------------------------
 
 /* A large buffer goes in buckets, each with its own latency. */
-static double bucketed_s(const plait_overlaps *overlap, const plait_route *route,
-                         plait_network network, plait_collective_op op, double bytes)
+double buckets_of(const plait_overlaps *overlap, const plait_route *route, double bytes)
 {
     const double bucket_bytes =
         larger(overlap->bucket_bytes, overlap->bucket_bytes_per_rank * route->ranks);
-    const double buckets = bucket_bytes > 0.0 ? larger(1.0, ceil(bytes / bucket_bytes)) : 1.0;
+
+    return bucket_bytes > 0.0 ? larger(1.0, ceil(bytes / bucket_bytes)) : 1.0;
+}
+
+static double bucketed_s(const plait_overlaps *overlap, const plait_route *route,
+                         plait_network network, plait_collective_op op, double bytes)
+{
+    const double buckets = buckets_of(overlap, route, bytes);
 
     return buckets * plait_collective_s(route, network, op, bytes / buckets);
 }
@@ -188,15 +194,11 @@ static double overlapped_s(double comm_s, double compute_s, double never_hidden)
 static double reduction_exposed_s(const plait_problem *problem, const plait_degrees *d,
                                   const stage_load *load, const stage_sync *sync, double backward_s)
 {
-    const plait_overlaps *overlap = &problem->runtime->overlap;
-
     switch ((plait_grad_sync)d->grad_sync) {
     case PLAIT_SYNC_BUCKETED:
-        return overlapped_s(sync->reduce_s, load->backward_s, overlap->dp_exposed);
-    case PLAIT_SYNC_SHIFTED: { // later stages finish their last backward earlier
-        const double alone_s = overlap->grad_reduce ? 1.0 : overlap->dp_exposed;
-        return larger(0.0, alone_s * sync->reduce_s - load->index * backward_s);
-    }
+        return overlapped_s(sync->reduce_s, load->backward_s, problem->runtime->overlap.dp_exposed);
+    case PLAIT_SYNC_SHIFTED: // later stages finish their last backward earlier
+        return larger(0.0, sync->reduce_s - load->index * backward_s);
     default:
         return load->count * sync->reduce_s;
     }

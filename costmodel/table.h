@@ -153,6 +153,7 @@ collective_time collective_time_of(const plait_problem *problem, const plait_deg
                                    const plait_op *op, double attention_s);
 
 // overlap.c
+double buckets_of(const plait_overlaps *overlap, const plait_route *route, double bytes);
 void gather_row_fill(const plait_problem *problem, const plait_degrees *degrees,
                      const sync_routes *routes, const layer_row *row, gather_row *out);
 double over_shards_s(const sync_routes *routes, plait_collective_op op, double dense_bytes,

@@ -115,65 +115,127 @@ static void add_sends(const plait_problem *problem, const plait_degrees *d, cons
                                     .exposed_s = sum->pp_comm_s});
 }
 
-/* Gradients and parameters: once a step, or by each microbatch under ZeRO-2 and -3. */
+/* The lines of one kind of parameter: how its gradients and copies travel among its replicas. */
+typedef struct replica_lines {
+    const char *scatter, *reduce, *across, *gather;
+    plait_axis axis;
+    double params;
+    const plait_route *shard;    /* the ranks that share one copy */
+    const plait_route *replicas; /* those that hold the same shard */
+} replica_lines;
+
+/* Lines that one term pays for: it is shared out among them by their seconds. */
+typedef struct line_set {
+    int count;
+    double seconds;
+    plait_volume line[8];
+} line_set;
+
+static void put_line(line_set *set, plait_volume line)
+{
+    if (line.count <= 0.0 || line.ranks < 2)
+        return;
+    set->seconds += line.seconds;
+    set->line[set->count++] = line;
+}
+
+static void add_lines(const line_set *set, double exposed_s, plait_cost *cost)
+{
+    for (int i = 0; i < set->count; i++) {
+        plait_volume line = set->line[i];
+        line.exposed_s = set->seconds > 0.0 ? exposed_s * line.seconds / set->seconds : 0.0;
+        add_volume(cost, line);
+    }
+}
+
+static plait_volume line_of(const char *what, plait_collective_op op, const replica_lines *lines,
+                            const plait_route *route, plait_network network, double count,
+                            double bytes)
+{
+    return (plait_volume){
+        .what = what,
+        .op = op,
+        .axis = lines->axis,
+        .ranks = route->ranks,
+        .count = count,
+        .bytes = bytes,
+        .seconds = count * plait_collective_s(route, network, op, bytes),
+    };
+}
+
+/* Once a step, in buckets. */
+static plait_volume buckets_line(const plait_problem *problem, const char *what,
+                                 plait_collective_op op, const replica_lines *lines,
+                                 const plait_route *route, double bytes)
+{
+    const double buckets = buckets_of(&problem->runtime->overlap, route, bytes);
+
+    return line_of(what, op, lines, route, network_of(problem), buckets, bytes / buckets);
+}
+
+/* Gradients and parameters of one kind: once a step, or by each microbatch (ZeRO-2 and -3). */
+static void put_lines(const plait_problem *problem, const plait_degrees *d,
+                      const replica_lines *lines, line_set *step, line_set *each)
+{
+    const plait_network network = network_of(problem);
+    const plait_state_bytes *state = &problem->runtime->state;
+    const double m = plait_degrees_microbatches(d, problem->job.gbs);
+    const double gradient = state->gradient_reduce * lines->params;
+    const double parameter = state->gather * lines->params;
+
+    if (d->zero == 0) {
+        put_line(step, buckets_line(problem, lines->reduce, PLAIT_ALL_REDUCE, lines, lines->shard,
+                                    gradient));
+        return;
+    }
+    if (d->zero == 1)
+        put_line(step, buckets_line(problem, lines->scatter, PLAIT_REDUCE_SCATTER, lines,
+                                    lines->shard, gradient));
+    else
+        put_line(each, line_of(lines->scatter, PLAIT_REDUCE_SCATTER, lines, lines->shard, network,
+                               m, gradient));
+    put_line(step, buckets_line(problem, lines->across, PLAIT_ALL_REDUCE, lines, lines->replicas,
+                                gradient / lines->shard->ranks));
+    if (d->zero == 3)
+        put_line(each, line_of(lines->gather, PLAIT_ALL_GATHER, lines, lines->shard, network,
+                               2.0 * m, parameter));
+    else
+        put_line(step, buckets_line(problem, lines->gather, PLAIT_ALL_GATHER, lines, lines->shard,
+                                    parameter));
+}
+
 static void add_replicas(const plait_problem *problem, const plait_degrees *d,
                          const stage_load *load, const step_sum *sum, plait_cost *cost)
 {
     const sync_routes routes = sync_routes_of(problem, d);
-    const stage_sync sync = stage_sync_of(problem, d, &routes, load);
-    const plait_state_bytes *state = &problem->runtime->state;
-    const double m = plait_degrees_microbatches(d, problem->job.gbs);
-    const double all_s = sync.reduce_s + sync.gather_s;
-    const double exposed = all_s > 0.0 ? sum->dp_comm_s / all_s : 0.0;
-    plait_volume reduce = {
-        .what = d->zero == 0 ? "DP gradient all-reduce" : "DP gradient reduce-scatter",
-        .op = d->zero == 0 ? PLAIT_ALL_REDUCE : PLAIT_REDUCE_SCATTER,
-        .axis = PLAIT_AXIS_DP,
-        .ranks = d->shard_group,
-        .count = d->zero >= 2 ? m : 1.0,
-        .bytes = state->gradient_reduce * (load->dense + load->expert),
-        .seconds = sync.reduce_s - sync.across_s,
-        .exposed_s = exposed * (sync.reduce_s - sync.across_s),
+    const replica_lines dense = {
+        "DP gradient reduce-scatter",
+        "DP gradient all-reduce",
+        "DP gradient all-reduce",
+        "DP parameter all-gather",
+        PLAIT_AXIS_DP,
+        load->dense,
+        &routes.shard,
+        &routes.replicas,
     };
-    const plait_volume across = {
-        .what = "DP gradient all-reduce",
-        .op = PLAIT_ALL_REDUCE,
-        .axis = PLAIT_AXIS_DP,
-        .ranks = d->dp * d->cp / d->shard_group,
-        .count = 1.0,
-        .bytes = state->gradient_reduce *
-                 (load->dense / routes.ways.dense + load->expert / routes.ways.expert),
-        .seconds = sync.across_s,
-        .exposed_s = exposed * sync.across_s,
+    const replica_lines expert = {
+        "EDP gradient reduce-scatter",
+        "EDP gradient all-reduce",
+        "EDP gradient all-reduce",
+        "EDP parameter all-gather",
+        PLAIT_AXIS_EDP,
+        load->expert,
+        &routes.expert_shard,
+        &routes.expert_replicas,
     };
-    plait_volume gather = {
-        .what = "DP parameter all-gather",
-        .op = PLAIT_ALL_GATHER,
-        .axis = PLAIT_AXIS_DP,
-        .ranks = d->shard_group,
-        .count = d->zero == 3   ? 2.0 * m
-                 : d->zero >= 1 ? 1.0
-                                : 0.0,
-        .bytes = state->gather * (load->dense + load->expert),
-        .seconds = sync.gather_s,
-        .exposed_s = exposed * sync.gather_s,
-    };
+    line_set step = {0};
+    line_set each = {0};
 
-    if (d->zero >= 2) { // listed whole; what is exposed of it is the term `gather`
-        const plait_collective_op scatter = PLAIT_REDUCE_SCATTER;
-        reduce.seconds += m * over_shards_s(&routes, scatter, state->gradient_reduce * load->dense,
-                                            state->gradient_reduce * load->expert);
-        reduce.exposed_s += cost->step.gather_s * (d->zero == 3 ? 1.0 / 3.0 : 1.0);
-    }
-    if (d->zero == 3) {
-        gather.seconds += 2.0 * m *
-                          over_shards_s(&routes, PLAIT_ALL_GATHER, state->gather * load->dense,
-                                        state->gather * load->expert);
-        gather.exposed_s += cost->step.gather_s * 2.0 / 3.0;
-    }
-    add_volume(cost, reduce);
-    add_volume(cost, across);
-    add_volume(cost, gather);
+    put_lines(problem, d, &dense, &step, &each);
+    if (load->expert > 0.0)
+        put_lines(problem, d, &expert, &step, &each);
+    add_lines(&step, sum->dp_comm_s, cost);
+    add_lines(&each, cost->step.gather_s, cost);
 }
 
 void volumes_of(const plait_problem *problem, const plait_plan *plan, const layer_row *row,

@@ -335,6 +335,18 @@ static void walk_experts(row_walk *walk, plait_degrees d)
     }
 }
 
+/* Without context parallelism the exchange is only a word: the one that limits ask for. */
+static unsigned char idle_cp_comm(const plan_space *space)
+{
+    const int usual = (int)space->problem->runtime->defaults.cp_comm;
+
+    for (int comm = 0; comm < PLAIT_CP_COMMS; comm++)
+        if (!limits_allow_text(space->options, "cp_comm", plait_cp_comm_name[usual]) &&
+            limits_allow_text(space->options, "cp_comm", plait_cp_comm_name[comm]))
+            return (unsigned char)comm;
+    return (unsigned char)usual;
+}
+
 static void walk_context(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -346,7 +358,7 @@ static void walk_context(row_walk *walk, plait_degrees d)
             break;
         if (!limits_allow(space->options, "cp", d.cp))
             continue;
-        d.cp_comm = (unsigned char)space->problem->runtime->defaults.cp_comm;
+        d.cp_comm = idle_cp_comm(space);
         if (d.cp == 1) {
             walk_experts(walk, d);
             continue;

@@ -27,7 +27,7 @@ typedef struct least_squares {
  * @param variance  out, may be NULL: of each number, for residuals of unit variance
  * @return          false when out of memory
  */
-bool least_squares_minimise(const least_squares *problem, plait_arena *scratch, double *x,
-                            double *variance);
+PLAIT_MUST_CHECK bool least_squares_minimise(const least_squares *problem, plait_arena *scratch,
+                                             double *x, double *variance);
 
 #endif

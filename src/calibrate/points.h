@@ -36,7 +36,7 @@ typedef struct point_experts {
 typedef struct point {
     point_kind kind;
     const char *measured; /* the name that its table gives the accelerator; "" */
-    const char *source;   /* ""; where the table has none */
+    const char *source;   /* "" where the table has none */
     double s;
     double beside_s; /* of a burst, of the forward pass */
     int block;       /* plait_precision, plait_attention_kernel, plait_collective_op */

@@ -69,24 +69,28 @@ static double base_of(const range *r, const plait_accelerator *accelerator)
                                 : r->unit;
 }
 
+static const range *find(const char *section, const char *key)
+{
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (strcmp(ranges[i].section, section) == 0 && strcmp(ranges[i].key, key) == 0)
+            return &ranges[i];
+    return NULL;
+}
+
 fit_number range_number(const char *section, const char *key, size_t offset,
                         const plait_accelerator *accelerator)
 {
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
-        const range *const r = &ranges[i];
-        const double base = base_of(r, accelerator);
+    const range *const r = find(section, key);
 
-        if (strcmp(r->section, section) == 0 && strcmp(r->key, key) == 0)
-            return (fit_number){
-                .key = r->key,
-                .element = -1,
-                .offset = offset,
-                .unit = r->unit,
-                .low = r->low * base,
-                .high = r->high * base,
-                .scales = r->scales,
-            };
-    }
-    assert(!"a constant without a range");
-    return (fit_number){.key = key, .unit = 1.0, .low = 0.0, .high = 1.0};
+    assert(r != NULL); // every constant has one
+    const double base = base_of(r, accelerator);
+    return (fit_number){
+        .key = r->key,
+        .element = -1,
+        .offset = offset,
+        .unit = r->unit,
+        .low = r->low * base,
+        .high = r->high * base,
+        .scales = r->scales,
+    };
 }

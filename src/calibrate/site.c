@@ -76,7 +76,7 @@ static double step_s(const void *context, const void *what)
     plait_problem problem = point->problem;
     plait_plan plan;
     plait_cost cost;
-    double s = NAN;
+    double s = (double)NAN;
 
     problem.cluster = cluster;
     if (cluster != NULL && plait_cluster_take(cluster, problem.job.gpus, NULL) == PLAIT_OK &&

@@ -106,15 +106,34 @@ static plait_status print_ranks(const plait_validation *v, FILE *out, plait_erro
     return table_print(rows, 2, out, err);
 }
 
-enum { PLAN_TEXT = 96 };
+enum { PLAN_TEXT = 160 };
+
+static size_t add_degree(char *text, size_t used, const char *name, int degree, int neutral)
+{
+    if (degree == neutral)
+        return used;
+    return used + (size_t)snprintf(text + used, PLAN_TEXT - used, "%s%s %d", used > 0 ? " " : "",
+                                   name, degree);
+}
 
 /* What tells the plans of a sweep apart. */
 static const char *plan_text(const plait_run_price *price, char text[PLAN_TEXT])
 {
     const plait_degrees *const d = &price->degrees;
+    char recompute[96];
+    size_t used = 0;
 
-    snprintf(text, PLAN_TEXT, "tp %d%s pp %d%s dp %d mbs %d zero %d", d->tp, d->sp ? "+sp" : "",
-             d->pp, d->vpp > 1 ? " (interleaved)" : "", d->dp, d->mbs, d->zero);
+    used = add_degree(text, used, d->sp ? "tp+sp" : "tp", d->tp, 0);
+    used = add_degree(text, used, "pp", d->pp, 0);
+    used = add_degree(text, used, "vpp", d->vpp, 1);
+    used = add_degree(text, used, "cp", d->cp, 1);
+    used = add_degree(text, used, "ep", d->ep, 1);
+    used = add_degree(text, used, "dp", d->dp, 0);
+    used = add_degree(text, used, "mbs", d->mbs, 0);
+    used = add_degree(text, used, "zero", d->zero, -1);
+    snprintf(text + used, PLAN_TEXT - used, ", %.30s, %s",
+             plait_degrees_get(d, "recompute", recompute, sizeof recompute),
+             plait_attention_kernel_name[price->problem.job.attention]);
     return text;
 }
 

@@ -51,7 +51,7 @@ static void test_accelerator__converts_the_units_of_the_data_sheet(void **state)
     assert_near(a.hbm_bytes_per_s, 3.35e12, 1.0);
     assert_near(a.memory_bytes, 79.1 * 1073741824.0, 1.0);
     assert_near(a.nic_bytes_per_s, 50e9, 1.0);
-    assert_near(a.gemm[PLAIT_BF16].t0_s, 2.47e-6, 1e-15);
+    assert_near(a.gemm[PLAIT_BF16].t0_s, 2.63e-6, 1e-15);
     assert_int_equal(a.confidence, PLAIT_CONFIDENCE_HIGH);
 }
 
@@ -81,13 +81,14 @@ static void test_accelerator__derates_sustained_clocks_by_power(void **state)
     assert_near(h100.wgrad_ratio, 1.04, 0.0);
 }
 
-/* The tile of 64x64 is the slowest: taking r64 for it would be three times too fast on H100. */
+/* The tile of 64x64 is the slowest: taking r64 for it would be three times too fast on H100. Its
+ * fit does not tell r32, so that is Hopper's. */
 static void test_accelerator__keeps_tile_rates_in_their_order(void **state)
 {
     const plait_gemm_fit fit = find(*state, "h100-80gb-sxm").gemm[PLAIT_BF16];
 
-    assert_near(fit.r64, 0.824, 1e-12);
-    assert_near(fit.r32, 0.113, 1e-12);
+    assert_near(fit.r64, 0.993, 1e-12);
+    assert_near(fit.r32, 0.30, 1e-12);
 }
 
 static void test_accelerator__with_fp16_alone_prices_16_bits_by_it(void **state)

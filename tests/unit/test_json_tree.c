@@ -19,7 +19,6 @@ static void assert_prints(const json_tree *tree, const char *expected, plait_are
     assert_string_equal(json_tree_print(tree, arena, NULL), expected);
 }
 
-/* GB200's file writes 185 as 185.0; all others are printed byte for byte as they are. */
 static void test_json_tree__prints_every_shipped_accelerator_as_it_was_read(void **state)
 {
     plait_arena *arena = plait_arena_new();
