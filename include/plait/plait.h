@@ -66,6 +66,7 @@
  *     plan.h                       how it is split: degrees, plans, legality
  *     cost.h                       the price of a plan, in terms
  *     search.h                     the best plans, proven; why not; what would make it fit
+ *     validate.h                   predictions against measured runs
  *     block.h, kernel.h            what a layer does, and seconds of one operator
  *     collective.h, schedule.h     seconds of a collective, and of a pipeline
  */
@@ -87,5 +88,6 @@
 #include "plait/schedule.h"
 #include "plait/search.h"
 #include "plait/units.h"
+#include "plait/validate.h"
 
 #endif

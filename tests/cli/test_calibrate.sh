@@ -54,6 +54,12 @@ says "--cluster"
 ends 2 --cluster dgx-h100
 says "--log"
 
+# The shipped profiles are what a fit to the measured runs writes.
+ends 0 --runtime torchtitan-eager tests/validation/runs.csv -o "$folder/runtime.json"
+cmp -s "$folder/runtime.json" clusters/runtimes/torchtitan-eager.json || complain "another profile"
+ends 2 --runtime no-such-runtime tests/validation/runs.csv -o "$folder/none.json"
+says "no-such-runtime"
+
 # A site's own steps give a cluster that can be asked about.
 {
     head -n 1 tests/validation/runs.csv
