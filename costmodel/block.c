@@ -127,6 +127,7 @@ void block_norm_add(block_draft *draft, bool feeds)
     block_memory_add(draft, PLAIT_PART_norm, elements,
                      draft->shard->runtime->kernels.fused_norm ? fused : unfused);
     block_keep(draft, PLAIT_TENSOR_norm_in, elements);
+    block_keep(draft, PLAIT_TENSOR_norm_cast, elements);
     if (feeds) {
         block_keep(draft, PLAIT_TENSOR_norm_out, elements);
         draft->out->saved_gathered += (draft->tokens - draft->norm_tokens) * draft->model->hidden;
@@ -316,8 +317,8 @@ double plait_block_saved_bytes(const plait_block *block, const plait_shard *shar
         if (drops >> t & 1u)
             continue;
         bytes += keep->keeps[t] * block->saved[t];
-        if (t == PLAIT_TENSOR_norm_out && keep->keeps_gathered)
-            bytes += keep->keeps[t] * block->saved_gathered;
+        if (t == PLAIT_TENSOR_norm_out)
+            bytes += keep->keeps_gathered * keep->keeps[t] * block->saved_gathered;
     }
     return bytes;
 }

@@ -191,8 +191,8 @@ void block_attention(block_draft *draft)
     const double kv_heads = block_share(a->kv_heads, draft->shard->tp);
     const double q_width = heads * a->head_dim;
     const double kv_width = kv_heads * a->head_dim;
-    const double projected =
-        q_width * (a->gate ? 2.0 : 1.0) + kv_width * (a->shared_kv ? 1.0 : 2.0);
+    const double key_width = a->shared_kv ? 0.0 : kv_width;
+    const double projected = q_width * (a->gate ? 2.0 : 1.0) + kv_width + key_width;
     const double tokens = draft->tokens;
 
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv,
@@ -200,7 +200,8 @@ void block_attention(block_draft *draft)
                                            .n = projected,
                                            .k = draft->model->hidden,
                                            .bias = a->qkv_bias});
-    block_keep(draft, PLAIT_TENSOR_qkv, tokens * projected);
+    block_keep(draft, PLAIT_TENSOR_qkv, tokens * (projected - key_width));
+    block_keep(draft, PLAIT_TENSOR_keys, tokens * key_width);
     if (a->rotary || a->qk_norm) {
         block_memory_add(draft, PLAIT_PART_rotary, tokens * (q_width + kv_width),
                          rotary_traffic(draft));

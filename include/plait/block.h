@@ -78,8 +78,10 @@ typedef enum plait_part {
  */
 #define PLAIT_TENSOR_LIST(X)                                                                       \
     X(norm_in, "inputs of norms")                                                                  \
+    X(norm_cast, "their fp32 copies, where PyTorch's own kernels make them")                       \
     X(norm_out, "outputs of norms, inputs of the first products")                                  \
-    X(qkv, "queries, keys, values")                                                                \
+    X(qkv, "queries and values")                                                                   \
+    X(keys, "keys")                                                                                \
     X(rotary, "queries and keys behind rotary, where kept apart")                                  \
     X(latent, "MLA latents")                                                                       \
     X(scores, "attention probabilities, unfused attention only")                                   \

@@ -112,7 +112,7 @@ typedef struct plait_state_bytes {
 /** What stays in memory beside state and activations. */
 typedef struct plait_residents {
     double keeps[PLAIT_TENSORS]; /* bytes an element; 0: not kept */
-    bool keeps_gathered;         /* sp inputs are kept gathered, not divided by tp */
+    double keeps_gathered;       /* share of sp inputs kept gathered, not divided by tp */
     double logits;               /* bytes a token and vocabulary entry on the last stage */
     bool logits_whole;           /* not divided by tp */
     double transient_layers;     /* unsharded layers alive under ZeRO-3 */

@@ -75,7 +75,7 @@ static const field keep_fields[] = {
 };
 
 static const field resident_fields[] = {
-    {"keeps_gathered", .is_bool = true, RUNTIME(keep.keeps_gathered)},
+    {"keeps_gathered", JSON_NON_NEGATIVE, .most = 1.0, RUNTIME(keep.keeps_gathered)},
     {"logits", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(keep.logits)},
     {"logits_whole", .is_bool = true, RUNTIME(keep.logits_whole)},
     {"transient_layers", JSON_NON_NEGATIVE, .most = 1000.0, RUNTIME(keep.transient_layers)},
@@ -101,6 +101,7 @@ static const plait_runtime unsaid = {
     .keep = {.keeps = {[PLAIT_TENSOR_norm_in] = 2,
                        [PLAIT_TENSOR_norm_out] = 2,
                        [PLAIT_TENSOR_qkv] = 2,
+                       [PLAIT_TENSOR_keys] = 2,
                        [PLAIT_TENSOR_latent] = 2,
                        [PLAIT_TENSOR_scores] = 2,
                        [PLAIT_TENSOR_scores_dropout] = 3,

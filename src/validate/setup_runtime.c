@@ -37,6 +37,7 @@ static void fuse_norm(plait_runtime *runtime)
     double *const keeps = runtime->keep.keeps;
 
     runtime->kernels.fused_norm = true;
+    keeps[PLAIT_TENSOR_norm_cast] = 0.0;
     keeps[PLAIT_TENSOR_norm_in] = least(keeps[PLAIT_TENSOR_norm_in], 2.0);
     keeps[PLAIT_TENSOR_norm_out] = least(keeps[PLAIT_TENSOR_norm_out], 2.0);
 }

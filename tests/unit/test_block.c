@@ -24,6 +24,7 @@ static const plait_runtime paper = {
     .keep = {.keeps = {[PLAIT_TENSOR_norm_in] = 2.0,
                        [PLAIT_TENSOR_norm_out] = 2.0,
                        [PLAIT_TENSOR_qkv] = 2.0,
+                       [PLAIT_TENSOR_keys] = 2.0,
                        [PLAIT_TENSOR_scores] = 2.0,
                        [PLAIT_TENSOR_scores_dropout] = 3.0,
                        [PLAIT_TENSOR_lse] = 4.0,
@@ -129,7 +130,7 @@ static void test_gathered_inputs__stay_whole_where_the_runtime_keeps_them(void *
     plait_runtime gathers = paper;
 
     (void)state;
-    gathers.keep.keeps_gathered = true;
+    gathers.keep.keeps_gathered = 1.0;
     for (int i = 0; i < SHAPES; i++) {
         shape x = random_shape();
         x.shard.sp = x.t > 1.0;
@@ -137,6 +138,27 @@ static void test_gathered_inputs__stay_whole_where_the_runtime_keeps_them(void *
         x.shard.runtime = &gathers;
         assert_near_relative(kept(&x, 0), sharded + 4.0 * x.s * x.b * x.h * (1.0 - 1.0 / x.t),
                              1e-12);
+    }
+}
+
+/* Two norms of 4 bytes: 8 s b h more, none of it where norms run again. sac drops keys as well. */
+static void test_fp32_copies_of_norms__go_where_norms_run_again(void **state)
+{
+    const plait_recompute sac = {.kind = PLAIT_RECOMPUTE_SAC};
+    const unsigned drops = plait_recompute_masks_of(sac).tensors;
+    plait_runtime eager = paper;
+
+    (void)state;
+    eager.keep.keeps[PLAIT_TENSOR_norm_cast] = 4.0;
+    for (int i = 0; i < SHAPES; i++) {
+        shape x = random_shape();
+        const double fused = kept(&x, 0);
+        const double fused_sac = kept(&x, drops);
+        x.shard.runtime = &eager;
+        assert_near_relative(kept(&x, 0), fused + 8.0 * x.s * x.b * x.h, 1e-12);
+        assert_near_relative(kept(&x, drops), fused_sac, 1e-12);
+        assert_near_relative(fused_sac - kept(&x, drops | 1u << PLAIT_TENSOR_qkv),
+                             4.0 * x.s * x.b * x.h / x.t, 1e-9);
     }
 }
 
@@ -552,6 +574,7 @@ int main(void)
         cmocka_unit_test(test_kept_bytes__are_34_sbh_and_the_square_of_attention),
         cmocka_unit_test(test_kept_bytes__are_all_divided_under_sequence_parallelism),
         cmocka_unit_test(test_gathered_inputs__stay_whole_where_the_runtime_keeps_them),
+        cmocka_unit_test(test_fp32_copies_of_norms__go_where_norms_run_again),
         cmocka_unit_test(test_selective_recompute__drops_the_square),
         cmocka_unit_test(test_flash_attention__keeps_a_logarithm_a_query),
         cmocka_unit_test(test_llama_layers__keep_what_their_widths_say),

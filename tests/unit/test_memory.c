@@ -294,9 +294,9 @@ static const double kept_a_token = 32.0 * HIDDEN + 4.0 * 4;
 
 static void keep_all(world *w)
 {
-    static const plait_tensor bf16[] = {PLAIT_TENSOR_norm_in, PLAIT_TENSOR_norm_out,
-                                        PLAIT_TENSOR_qkv,     PLAIT_TENSOR_core_out,
-                                        PLAIT_TENSOR_fc1_out, PLAIT_TENSOR_act_out};
+    static const plait_tensor bf16[] = {
+        PLAIT_TENSOR_norm_in,  PLAIT_TENSOR_norm_out, PLAIT_TENSOR_qkv,    PLAIT_TENSOR_keys,
+        PLAIT_TENSOR_core_out, PLAIT_TENSOR_fc1_out,  PLAIT_TENSOR_act_out};
 
     for (size_t i = 0; i < sizeof bf16 / sizeof *bf16; i++)
         w->runtime.keep.keeps[bf16[i]] = 2.0;

@@ -170,6 +170,7 @@ static plait_runtime paper(void)
         .keep = {.keeps = {[PLAIT_TENSOR_norm_in] = 2.0,
                            [PLAIT_TENSOR_norm_out] = 2.0,
                            [PLAIT_TENSOR_qkv] = 2.0,
+                           [PLAIT_TENSOR_keys] = 2.0,
                            [PLAIT_TENSOR_scores] = 2.0,
                            [PLAIT_TENSOR_scores_dropout] = 3.0,
                            [PLAIT_TENSOR_lse] = 4.0,
@@ -338,7 +339,7 @@ static double act_term(const json_cursor *in)
 {
     static const char *const terms[] = {"matmul", "pointwise", "attn", NULL};
     static const unsigned tensors[] = {
-        TENSOR(qkv) | TENSOR(core_out) | TENSOR(fc1_out) | TENSOR(act_out),
+        TENSOR(qkv) | TENSOR(keys) | TENSOR(core_out) | TENSOR(fc1_out) | TENSOR(act_out),
         TENSOR(norm_in) | TENSOR(norm_out) | TENSOR(dropout),
         TENSOR(scores) | TENSOR(scores_dropout),
     };
