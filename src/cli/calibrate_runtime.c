@@ -49,7 +49,8 @@ plait_status calibrate_runtime(const char *name, const opt_operands *operands, c
     PLAIT_TRY(file_read_all(path, JSON_MAX_BYTES, arena, &text, &length, err));
     PLAIT_TRY(json_tree_read(text, length, path, arena, &tree, err));
     PLAIT_TRY(plait_runs_load(operands->text[0], arena, &runs, err));
-    PLAIT_TRY(profile_fit(name, &runs, arena, &result, err));
+    const profile_task task = {.name = name, .runs = &runs};
+    PLAIT_TRY(profile_fit(&task, arena, &result, err));
     PLAIT_TRY(print_fit(&result, print ? stderr : stdout, err));
     PLAIT_TRY(profile_apply(&result, tree, arena, err));
     text = json_tree_print(tree, arena, &length);

@@ -1,0 +1,59 @@
+/* cross.c - each source predicted by profiles that were fitted without it */
+#include "cross.h"
+
+#include <string.h>
+
+#include "profile.h"
+
+static bool is_of(const plait_run *run, const char *source, const char *runtime)
+{
+    return plait_run_timed(run) && strcmp(run->source, source) == 0 &&
+           strcmp(run->runtime, runtime) == 0;
+}
+
+/* Is this the first timed run of its source with its software? */
+static bool is_first(const plait_runs *runs, size_t row)
+{
+    const plait_run *const run = &runs->run[row];
+
+    if (!plait_run_timed(run))
+        return false;
+    for (size_t i = 0; i < row; i++)
+        if (is_of(&runs->run[i], run->source, run->runtime))
+            return false;
+    return true;
+}
+
+static plait_status leave_out(const plait_runs *runs, const plait_run *first, plait_arena *arena,
+                              cross_result *out, plait_error *err)
+{
+    const profile_task task = {first->runtime, runs, first->source};
+    profile_result result;
+
+    PLAIT_TRY(profile_fit(&task, arena, &result, err));
+    for (size_t i = 0; i < result.left_outs; i++) {
+        const profile_left_out *const left_out = &result.left_out[i];
+
+        out->run[out->count++] = (cross_run){.run = left_out->run,
+                                             .calibrated = result.runs > 0,
+                                             .shipped_s = left_out->shipped_s,
+                                             .left_out_s = left_out->step_s};
+    }
+    return PLAIT_OK;
+}
+
+plait_status cross_predict(const plait_runs *runs, cross_progress *progress, plait_arena *arena,
+                           cross_result *out, plait_error *err)
+{
+    *out = (cross_result){.run = plait_arena_alloc(arena, runs->count + 1, sizeof *out->run)};
+    if (out->run == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < runs->count; i++) {
+        if (!is_first(runs, i))
+            continue;
+        if (progress != NULL)
+            progress(runs->run[i].source, runs->run[i].runtime);
+        PLAIT_TRY(leave_out(runs, &runs->run[i], arena, out, err));
+    }
+    return PLAIT_OK;
+}
