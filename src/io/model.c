@@ -9,46 +9,40 @@ static bool is_hugging_face(const json_cursor *root)
     return json_has(root, "model_type") || json_has(root, "architectures");
 }
 
-static plait_status read_document(const json_document *doc, plait_arena *arena, plait_model *out,
-                                  const char **warning, plait_error *err)
+/* What a document is read into. */
+typedef struct model_answer {
+    plait_model *model;
+    const char **warning; /* may be NULL */
+} model_answer;
+
+static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
+                              plait_error *err)
 {
-    const json_cursor root = json_document_root(doc);
+    const model_answer *const answer = out;
     const char *ignored = "";
 
-    *out = (plait_model){0};
-    PLAIT_TRY(json_as_object(&root, err));
-    if (is_hugging_face(&root))
-        PLAIT_TRY(model_read_hf(&root, arena, out, &ignored, err));
+    *answer->model = (plait_model){0};
+    PLAIT_TRY(json_as_object(root, err));
+    if (is_hugging_face(root))
+        PLAIT_TRY(model_read_hf(root, arena, answer->model, &ignored, err));
     else
-        PLAIT_TRY(model_read_plait(&root, arena, out, err));
-    if (warning != NULL)
-        *warning = ignored;
+        PLAIT_TRY(model_read_plait(root, arena, answer->model, err));
+    if (answer->warning != NULL)
+        *answer->warning = ignored;
     return PLAIT_OK;
 }
 
 plait_status plait_model_load(const char *path, plait_arena *arena, plait_model *out,
                               const char **warning, plait_error *err)
 {
-    json_document doc;
-    plait_status status;
-
-    PLAIT_TRY(json_document_read(path, arena, &doc, err));
-    status = read_document(&doc, arena, out, warning, err);
-    json_document_free(&doc);
-    return status;
+    return json_load(path, read_root, arena, &(model_answer){out, warning}, err);
 }
 
 plait_status plait_model_parse(const char *text, size_t length, const char *name,
                                plait_arena *arena, plait_model *out, const char **warning,
                                plait_error *err)
 {
-    json_document doc;
-    plait_status status;
-
-    PLAIT_TRY(json_document_parse(text, length, name, arena, &doc, err));
-    status = read_document(&doc, arena, out, warning, err);
-    json_document_free(&doc);
-    return status;
+    return json_parse(text, length, name, read_root, arena, &(model_answer){out, warning}, err);
 }
 
 /* ---- checks that involve two numbers ---- */
