@@ -1,5 +1,5 @@
 /*
- * table.c - what the search adds up
+ * table.c - what the search adds up; bound.c has the bounds
  *
  * A table remembers the rows that the last point used and makes only those anew whose keys
  * changed. Stages alike (same layers, same ends) form one class; of a class, the earliest stage
@@ -8,65 +8,7 @@
 #include <string.h>
 
 #include "numbers.h"
-#include "table.h"
-
-/* One class of stages: what its layers are, and how many of each kind lead its first N. */
-typedef struct stage_class {
-    int stage; /* the earliest of it */
-    int count;
-    int layers;
-    bool embedding;
-    bool loss;
-    double in_flight;
-    const unsigned short *leading; /* [layers + 1][kinds]: of each kind among the first N */
-} stage_class;
-
-/* none, selective, sac, full, then each set of modules. */
-enum {
-    NO_SLOT = -1,
-    SLOT_NONE,
-    SLOT_SELECTIVE,
-    SLOT_SAC,
-    SLOT_FULL,
-    SLOT_MODULES,
-    SLOTS = SLOT_MODULES + (1 << PLAIT_MODULES)
-};
-
-struct plait_table {
-    plait_problem problem;
-    int kinds;
-    bool started;       /* the row of layers is that of `last` ... */
-    bool staged;        /* ... and those of stages ... */
-    bool sharded;       /* ... and those of shards */
-    plait_degrees last; /* the point priced last */
-
-    layer_row row;
-    sync_routes routes;
-    gather_row gather;
-    int microbatches;
-    double send_s;
-    double fixed_bytes;
-    layer_time time[SLOTS][PLAIT_MAX_LAYER_KINDS];
-    bool time_known[SLOTS];
-    int ends_slot;      /* the slot that `ends` was made for */
-    stage_load ends[3]; /* embedding only, loss only, both */
-
-    /* by class of stages, at most as many as layers */
-    int classes;
-    stage_class *class_of;
-    unsigned short *leading;
-    stage_load *load;
-    stage_sync *sync;
-    stage_state *state;
-    double *buffers_bytes; /* that do not depend on recomputation */
-
-    /* the same without gathers and with the leanest recomputation, for bounds */
-    layer_time lean_time[PLAIT_MAX_LAYER_KINDS];
-    stage_load lean_ends[3];
-    stage_load lean_whole; /* all layers and both ends on one rank */
-    stage_load *lean_load;
-    stage_sync *no_sync; /* zeros */
-};
+#include "table_private.h"
 
 plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
 {
@@ -208,9 +150,8 @@ static const layer_time *times_of(plait_table *table, plait_recompute recompute)
     return table->time[slot];
 }
 
-/* Embedding only, loss only, both. */
-static void make_ends(const plait_table *table, const plait_degrees *d, const gather_row *gather,
-                      stage_load ends[3])
+void table_make_ends(const plait_table *table, const plait_degrees *d, const gather_row *gather,
+                     stage_load ends[3])
 {
     for (int i = 0; i < 3; i++) {
         ends[i] = (stage_load){0};
@@ -219,40 +160,14 @@ static void make_ends(const plait_table *table, const plait_degrees *d, const ga
     }
 }
 
-static const stage_load *ends_of(const stage_class *class, const stage_load ends[3])
-{
-    return class->embedding || class->loss ? &ends[class->embedding + 2 * class->loss - 1] : NULL;
-}
-
 /* The ends depend on recomputation only through multi-token-prediction layers. */
 static void fill_ends(plait_table *table, const plait_degrees *d)
 {
     const int slot = table->problem.model->mtp_layers > 0 ? slot_of(d->recompute) : SLOT_NONE;
 
     if (table->ends_slot != slot)
-        make_ends(table, d, &table->gather, table->ends);
+        table_make_ends(table, d, &table->gather, table->ends);
     table->ends_slot = slot;
-}
-
-/* A class' place, its parameters, and its ends. */
-static stage_load begin_load(const plait_table *table, const stage_class *class,
-                             const stage_load *ends)
-{
-    const unsigned short *all = class->leading + class->layers * table->kinds;
-    stage_load load = {
-        .index = class->stage,
-        .count = class->count,
-        .in_flight = class->in_flight,
-    };
-
-    for (int k = 0; k < table->kinds; k++) {
-        load.dense += all[k] * table->row.price[k].weights.dense;
-        load.expert += all[k] * table->row.price[k].weights.expert;
-        load.weight_s += all[k] * table->row.price[k].weight_s;
-    }
-    if (ends)
-        stage_load_join(ends, &load);
-    return load;
 }
 
 static void fill_classes(plait_table *table, const plait_degrees *d)
@@ -279,69 +194,22 @@ static void fill_gather(plait_table *table, const plait_degrees *d)
     table->ends_slot = NO_SLOT;
 }
 
-/* The fewest bytes of one layer that any recompute choice of the runtime keeps. */
-static double least_saved_bytes(const plait_problem *problem, const layer_price *price)
-{
-    const plait_capabilities *can = &problem->runtime->can;
-    const layer_gather nothing = {0};
-    double least = price->kept_bytes;
-
-    for (int kind = 0; kind < PLAIT_RECOMPUTE_KINDS; kind++) {
-        plait_recompute choice = {.kind = (unsigned char)kind};
-        for (int s = 0; s < can->module_sets && kind == PLAIT_RECOMPUTE_MODULES; s++)
-            choice.modules = (unsigned char)(choice.modules | can->module_set[s]);
-        if (can->recompute >> kind & 1u)
-            least = smaller(least, layer_time_of(problem, price, &nothing, choice).saved_bytes);
-    }
-    return least;
-}
-
-static void fill_lean(plait_table *table, const plait_degrees *d)
-{
-    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
-    const layer_gather nothing = {0};
-    const gather_row no_gather = {0};
-    plait_degrees lean = *d;
-    stage_load kept[3];
-
-    for (int k = 0; k < table->kinds; k++) {
-        const layer_price *price = &table->row.price[k];
-        table->lean_time[k] = layer_time_of(&table->problem, price, &nothing, none);
-        table->lean_time[k].saved_bytes = least_saved_bytes(&table->problem, price);
-        table->lean_time[k].live_bytes = 0.0;
-    }
-    lean.recompute.kind = PLAIT_RECOMPUTE_FULL; // keeps least of a prediction layer
-    make_ends(table, &lean, &no_gather, kept);
-    lean.recompute.kind = PLAIT_RECOMPUTE_NONE;
-    make_ends(table, &lean, &no_gather, table->lean_ends);
-    for (int i = 0; i < 3; i++) {
-        table->lean_ends[i].saved_bytes = kept[i].saved_bytes;
-        table->lean_ends[i].live_bytes = 0.0;
-    }
-    table->lean_whole = table->lean_ends[2];
-    for (int i = 0; i < table->problem.model->layers; i++) {
-        const int kind = table->problem.model->layer_kind[i];
-        stage_load_add_layer(&table->row.price[kind], &table->lean_time[kind], &table->lean_whole);
-    }
-}
-
-static void select_layers(plait_table *table, const plait_degrees *d)
+void table_select_layers(plait_table *table, const plait_degrees *d)
 {
     if (table->started && same_layers(&table->last, d))
         return;
     layer_row_fill(&table->problem, d, &table->row);
     memset(table->time_known, 0, sizeof table->time_known);
-    fill_lean(table, d);
     table->last = *d;
     table->started = true;
+    table->lean_known = false;
     table->staged = false;
     table->sharded = false;
 }
 
-/* Brings the rows of layers and of stages to the point's keys. */
-static void select_stages(plait_table *table, const plait_degrees *d)
+void table_select_stages(plait_table *table, const plait_degrees *d)
 {
-    select_layers(table, d);
+    table_select_layers(table, d);
     if (table->staged && same_split(&table->last, d))
         return;
     classify(table, d);
@@ -357,7 +225,7 @@ static void select_stages(plait_table *table, const plait_degrees *d)
 /* Brings all rows to the point's keys. */
 static void select_rows(plait_table *table, const plait_degrees *d)
 {
-    select_stages(table, d);
+    table_select_stages(table, d);
     const bool shards = table->sharded && same_shards(&table->last, d);
     const bool ends = shards && (table->problem.model->mtp_layers == 0 ||
                                  table->ends_slot == slot_of(d->recompute));
@@ -373,29 +241,6 @@ static void select_rows(plait_table *table, const plait_degrees *d)
 }
 
 // ---- the sum -------------------------------------------------------------------------------
-
-/* Adds a class' layers: `full` of the first N of them, `rest` of the others. */
-static void add_layers(const plait_table *table, const stage_class *class, const layer_time *first,
-                       int first_layers, const layer_time *rest, stage_load *load)
-{
-    const int split = first_layers < class->layers ? first_layers : class->layers;
-    const unsigned short *leading = class->leading + split * table->kinds;
-    const unsigned short *all = class->leading + class->layers * table->kinds;
-
-    for (int k = 0; k < table->kinds; k++) {
-        const double lead = leading[k];
-        const double tail = all[k] - leading[k];
-        load->forward_s += lead * first[k].forward_s + tail * rest[k].forward_s;
-        load->backward_s += lead * first[k].backward_s + tail * rest[k].backward_s;
-        load->busy_s += lead * first[k].busy_s + tail * rest[k].busy_s;
-        load->moving_s += lead * first[k].moving_s + tail * rest[k].moving_s;
-        load->saved_bytes += lead * first[k].saved_bytes + tail * rest[k].saved_bytes;
-        if (lead > 0.0)
-            load->live_bytes = larger(load->live_bytes, first[k].live_bytes);
-        if (tail > 0.0)
-            load->live_bytes = larger(load->live_bytes, rest[k].live_bytes);
-    }
-}
 
 static double peak_bytes(const plait_table *table, int c)
 {
@@ -423,16 +268,6 @@ static void sum_class(plait_table *table, int c, const layer_time *first, int fi
     add_layers(table, class, first, first_layers, rest, load);
 }
 
-static plait_price price_of(const step_sum *sum, double peak_bytes)
-{
-    return (plait_price){
-        .step_s = sum->total_s,
-        .peak_bytes = peak_bytes,
-        .busy_s = sum->busy_s_a_gpu,
-        .moving_s = sum->moving_s_a_gpu,
-    };
-}
-
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
@@ -450,89 +285,4 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
     const step_sum sum = step_sum_of(&table->problem, d, table->microbatches, table->send_s,
                                      table->load, table->sync, table->classes);
     return price_of(&sum, fullest);
-}
-
-// ---- bounds (C.90) -------------------------------------------------------------------------
-
-static int highest_zero(const plait_problem *problem)
-{
-    int zero = 3;
-
-    while (zero > 0 && !(problem->runtime->can.zero >> zero & 1u))
-        zero--;
-    return zero;
-}
-
-/* State under the highest ZeRO stage, spread over all replicas; no gathers of ZeRO-3. */
-static double lean_state_bytes(const plait_table *table, const plait_degrees *lean,
-                               const stage_load *load)
-{
-    const stage_state state =
-        stage_state_of(&table->problem, lean, &table->row, shard_ways_of(lean), load);
-
-    return state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
-           (lean->zero == 3 ? 0.0 : state.buffers_bytes);
-}
-
-static double lean_peak_bytes(const plait_table *table, const plait_degrees *lean,
-                              const stage_load *load)
-{
-    const double allocated = lean_state_bytes(table, lean, load) + stage_activation_bytes(load) +
-                             stage_buffer_bytes(&table->problem, lean, &table->row, load);
-
-    return allocated * table->problem.runtime->keep.reserved_ratio + table->fixed_bytes;
-}
-
-static plait_degrees lean_degrees(const plait_table *table, const plait_degrees *d)
-{
-    plait_degrees lean = *d;
-
-    lean.zero = (unsigned char)highest_zero(&table->problem);
-    lean.shard_group = d->dp * d->cp;
-    return lean;
-}
-
-/*
- * Time: no recomputation, no gathers, no reduction, no optimizer: each only adds. Memory: the
- * highest ZeRO stage over all replicas, and of activations what the leanest choice keeps, with
- * nothing rebuilt.
- */
-plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
-{
-    const plait_degrees lean = lean_degrees(table, d);
-    double fullest = 0.0;
-
-    select_stages(table, d);
-    for (int c = 0; c < table->classes; c++) {
-        const stage_class *class = &table->class_of[c];
-        table->lean_load[c] = begin_load(table, class, ends_of(class, table->lean_ends));
-        add_layers(table, class, table->lean_time, PLAIT_MAX_LAYERS, table->lean_time,
-                   &table->lean_load[c]);
-        fullest = larger(fullest, lean_peak_bytes(table, &lean, &table->lean_load[c]));
-    }
-    const step_sum sum = step_sum_of(&table->problem, &lean, table->microbatches, table->send_s,
-                                     table->lean_load, table->no_sync, table->classes);
-    return price_of(&sum, fullest);
-}
-
-/* The slowest and the fullest stage are at least the mean one. */
-plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
-{
-    const plait_degrees lean = lean_degrees(table, d);
-    const double m = plait_degrees_microbatches(d, table->problem.job.gbs);
-    const double stages = d->pp;
-
-    select_layers(table, d);
-    stage_load mean = table->lean_whole;
-    mean.dense /= stages;
-    mean.expert /= stages;
-    mean.saved_bytes /= stages;
-    mean.embedding = mean.loss = false;
-    const double allocated = lean_state_bytes(table, &lean, &mean) + mean.saved_bytes;
-    return (plait_price){
-        .step_s = m * (mean.forward_s + mean.backward_s) / stages,
-        .peak_bytes = allocated * table->problem.runtime->keep.reserved_ratio,
-        .busy_s = m * mean.busy_s / stages,
-        .moving_s = m * mean.moving_s / stages,
-    };
 }

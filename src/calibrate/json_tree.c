@@ -58,21 +58,19 @@ static plait_status read_children(const json_cursor *at, plait_arena *arena, jso
     return PLAIT_OK;
 }
 
+static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
+                              plait_error *err)
+{
+    return read_value(root, arena, out, err);
+}
+
 plait_status json_tree_read(const char *text, size_t length, const char *name, plait_arena *arena,
                             json_tree **out, plait_error *err)
 {
-    json_document doc;
-    json_cursor root;
-    plait_status status;
-
     *out = plait_arena_alloc(arena, 1, sizeof **out);
     if (*out == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(json_document_parse(text, length, name, arena, &doc, err));
-    root = json_document_root(&doc);
-    status = read_value(&root, arena, *out, err);
-    json_document_free(&doc);
-    return status;
+    return json_parse(text, length, name, read_root, arena, *out, err);
 }
 
 json_tree *json_tree_copy(const json_tree *tree, plait_arena *arena)

@@ -208,36 +208,22 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
     return accelerator_read_fits(at, family, pcie, out, err);
 }
 
-static plait_status read_document(const json_document *doc, plait_arena *arena,
-                                  plait_accelerator *out, plait_error *err)
+static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
+                              plait_error *err)
 {
-    const json_cursor root = json_document_root(doc);
-
-    return accelerator_read(&root, arena, out, err);
+    return accelerator_read(root, arena, out, err);
 }
 
 plait_status plait_accelerator_load(const char *path, plait_arena *arena, plait_accelerator *out,
                                     plait_error *err)
 {
-    json_document doc;
-    plait_status status;
-
-    PLAIT_TRY(json_document_read(path, arena, &doc, err));
-    status = read_document(&doc, arena, out, err);
-    json_document_free(&doc);
-    return status;
+    return json_load(path, read_root, arena, out, err);
 }
 
 plait_status plait_accelerator_parse(const char *text, size_t length, const char *name,
                                      plait_arena *arena, plait_accelerator *out, plait_error *err)
 {
-    json_document doc;
-    plait_status status;
-
-    PLAIT_TRY(json_document_parse(text, length, name, arena, &doc, err));
-    status = read_document(&doc, arena, out, err);
-    json_document_free(&doc);
-    return status;
+    return json_parse(text, length, name, read_root, arena, out, err);
 }
 
 /* ---- writing ---- */

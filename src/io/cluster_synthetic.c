@@ -161,12 +161,14 @@ plait_status plait_cluster_synthetic(const char *text, plait_arena *arena, plait
 {
     plait_accelerator *accelerator = plait_arena_alloc(arena, 1, sizeof *accelerator);
     cluster_shape shape = {.accelerator = plait_arena_text(arena, text)};
+    const char *path;
 
     *out = (plait_cluster){.name = plait_arena_text(arena, text)};
     if (accelerator == NULL || shape.accelerator == NULL || out->name == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(parse_shape(text, &shape, err));
-    PLAIT_TRY(plait_accelerator_find(shape.accelerator, arena, accelerator, err));
+    PLAIT_TRY(plait_data_find(PLAIT_DATA_ACCELERATORS, shape.accelerator, arena, &path, err));
+    PLAIT_TRY(plait_accelerator_load(path, arena, accelerator, err));
     out->source = accelerator->source;
     build(accelerator, &shape, out);
     return shape.nodes > 0 ? plait_cluster_take(out, shape.nodes * out->group[0].gpus_per_node, err)

@@ -88,6 +88,34 @@ json_cursor json_document_root(const json_document *doc)
     return (json_cursor){.value = doc->tree, .key = doc->name};
 }
 
+static plait_status read_and_free(json_document *doc, json_reader *read, plait_arena *arena,
+                                  void *out, plait_error *err)
+{
+    const json_cursor root = json_document_root(doc);
+    const plait_status status = read(&root, arena, out, err);
+
+    json_document_free(doc);
+    return status;
+}
+
+plait_status json_load(const char *path, json_reader *read, plait_arena *arena, void *out,
+                       plait_error *err)
+{
+    json_document doc;
+
+    PLAIT_TRY(json_document_read(path, arena, &doc, err));
+    return read_and_free(&doc, read, arena, out, err);
+}
+
+plait_status json_parse(const char *text, size_t length, const char *name, json_reader *read,
+                        plait_arena *arena, void *out, plait_error *err)
+{
+    json_document doc;
+
+    PLAIT_TRY(json_document_parse(text, length, name, arena, &doc, err));
+    return read_and_free(&doc, read, arena, out, err);
+}
+
 /* ---- errors: "file:/a/0/b" ---- */
 
 /* Text that stops growing when its fixed room is full. */

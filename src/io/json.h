@@ -5,19 +5,19 @@
  * "clusters/dgx-h100.json:/links/1/bandwidth_gb_per_s". Each message has the form `expected ...,
  * found ...`.
  *
- *     json_document doc;
- *     json_cursor root, links, link;
+ *     static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
+ *                                   plait_error *err)
+ *     {
+ *         plait_cluster *cluster = out;
+ *         json_cursor links, link;
+ *         ...
+ *         PLAIT_TRY(json_array(root, "links", &links, err));
+ *         for (bool more = json_first(&links, &link); more; more = json_next(&link))
+ *             PLAIT_TRY(read_link(&link, &cluster->links[link.index], err));
+ *         ...
+ *     }
  *
- *     PLAIT_TRY(json_document_read(path, arena, &doc, err));
- *     root = json_document_root(&doc);
- *     ...
- *     PLAIT_TRY(json_array(&root, "links", &links, err));
- *     for (bool more = json_first(&links, &link); more; more = json_next(&link))
- *         PLAIT_TRY(read_link(&link, &cluster->links[link.index], err));
- *     ...
- *     json_document_free(&doc);
- *
- * (Put the part between read and free in a function of its own: a failure then frees the document.)
+ *     return json_load(path, read_root, arena, &cluster, err);
  *
  * A getter comes in up to three forms:
  *
@@ -77,6 +77,18 @@ plait_status json_document_parse(const char *text, size_t length, const char *na
 void json_document_free(json_document *doc);
 
 json_cursor json_document_root(const json_document *doc);
+
+/** Reads what a document is about from its root; `out` is of the reader's own type. */
+typedef plait_status json_reader(const json_cursor *root, plait_arena *arena, void *out,
+                                 plait_error *err);
+
+/** Reads a file by its reader; the document is freed, whether that fails or not. */
+plait_status json_load(const char *path, json_reader *read, plait_arena *arena, void *out,
+                       plait_error *err) PLAIT_MUST_CHECK;
+
+/** The same for a text in memory; `name` stands for the path. */
+plait_status json_parse(const char *text, size_t length, const char *name, json_reader *read,
+                        plait_arena *arena, void *out, plait_error *err) PLAIT_MUST_CHECK;
 
 /* ---- objects and arrays ---- */
 

@@ -1,4 +1,4 @@
-/* model.c - loading a model: which of the two formats it is, and the checks that both need */
+/* model.c - loading a model: which of the two formats it is */
 #include "plait/model.h"
 
 #include "json.h"
@@ -9,97 +9,38 @@ static bool is_hugging_face(const json_cursor *root)
     return json_has(root, "model_type") || json_has(root, "architectures");
 }
 
-static plait_status read_document(const json_document *doc, plait_arena *arena, plait_model *out,
-                                  const char **warning, plait_error *err)
+/* What a document is read into. */
+typedef struct model_answer {
+    plait_model *model;
+    const char **warning; /* may be NULL */
+} model_answer;
+
+static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
+                              plait_error *err)
 {
-    const json_cursor root = json_document_root(doc);
+    const model_answer *const answer = out;
     const char *ignored = "";
 
-    *out = (plait_model){0};
-    PLAIT_TRY(json_as_object(&root, err));
-    if (is_hugging_face(&root))
-        PLAIT_TRY(model_read_hf(&root, arena, out, &ignored, err));
+    *answer->model = (plait_model){0};
+    PLAIT_TRY(json_as_object(root, err));
+    if (is_hugging_face(root))
+        PLAIT_TRY(model_read_hf(root, arena, answer->model, &ignored, err));
     else
-        PLAIT_TRY(model_read_plait(&root, arena, out, err));
-    if (warning != NULL)
-        *warning = ignored;
+        PLAIT_TRY(model_read_plait(root, arena, answer->model, err));
+    if (answer->warning != NULL)
+        *answer->warning = ignored;
     return PLAIT_OK;
 }
 
 plait_status plait_model_load(const char *path, plait_arena *arena, plait_model *out,
                               const char **warning, plait_error *err)
 {
-    json_document doc;
-    plait_status status;
-
-    PLAIT_TRY(json_document_read(path, arena, &doc, err));
-    status = read_document(&doc, arena, out, warning, err);
-    json_document_free(&doc);
-    return status;
+    return json_load(path, read_root, arena, &(model_answer){out, warning}, err);
 }
 
 plait_status plait_model_parse(const char *text, size_t length, const char *name,
                                plait_arena *arena, plait_model *out, const char **warning,
                                plait_error *err)
 {
-    json_document doc;
-    plait_status status;
-
-    PLAIT_TRY(json_document_parse(text, length, name, arena, &doc, err));
-    status = read_document(&doc, arena, out, warning, err);
-    json_document_free(&doc);
-    return status;
-}
-
-/* ---- checks that involve two numbers ---- */
-
-plait_status model_check_kv_heads(const json_cursor *at, const char *key, int heads, int kv_heads,
-                                  plait_error *err)
-{
-    if (kv_heads > heads || heads % kv_heads != 0)
-        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
-                             "expected a divisor of the %d heads, found %d", heads, kv_heads);
-    return PLAIT_OK;
-}
-
-/* A head_dim of 0 stands for hidden / heads. */
-plait_status model_check_head_dim(const json_cursor *at, const char *key, int hidden, int heads,
-                                  int *head_dim, plait_error *err)
-{
-    if (*head_dim > 0)
-        return PLAIT_OK;
-    if (hidden % heads != 0 || hidden / heads > MODEL_MAX_HEAD_DIM)
-        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
-                             "expected a head size, since %d heads do not share a width of %d "
-                             "evenly, found nothing",
-                             heads, hidden);
-    *head_dim = hidden / heads;
-    return PLAIT_OK;
-}
-
-plait_status model_check_topk(const json_cursor *at, const char *key, int experts, int topk,
-                              plait_error *err)
-{
-    if (topk > experts)
-        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
-                             "expected at most the %d experts, found %d", experts, topk);
-    return PLAIT_OK;
-}
-
-plait_status model_check_groups(const json_cursor *at, const char *groups_key, const char *topk_key,
-                                const plait_moe *moe, plait_error *err)
-{
-    if ((moe->groups == 0) != (moe->group_topk == 0))
-        return json_fail_key(at, topk_key, PLAIT_ERROR_RANGE, err,
-                             "expected %s and %s together, found %d and %d", groups_key, topk_key,
-                             moe->groups, moe->group_topk);
-    if (moe->groups > 0 && moe->experts % moe->groups != 0)
-        return json_fail_key(at, groups_key, PLAIT_ERROR_RANGE, err,
-                             "expected a divisor of the %d experts, found %d", moe->experts,
-                             moe->groups);
-    if (moe->group_topk > moe->groups)
-        return json_fail_key(at, topk_key, PLAIT_ERROR_RANGE, err,
-                             "expected at most the %d groups, found %d", moe->groups,
-                             moe->group_topk);
-    return PLAIT_OK;
+    return json_parse(text, length, name, read_root, arena, &(model_answer){out, warning}, err);
 }

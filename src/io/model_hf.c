@@ -10,49 +10,6 @@
 
 #include "text.h"
 
-/* ---- keys ---- */
-
-bool hf_mentions(const json_cursor *at, const char *key)
-{
-    json_cursor member;
-
-    for (bool more = json_first(at, &member); more; more = json_next(&member))
-        if (strcmp(member.key, key) == 0)
-            return true;
-    return false;
-}
-
-const char *hf_name(const hf_config *hf, const char *const *names)
-{
-    for (const char *const *name = names; *name != NULL; name++)
-        if (json_has(hf->text, *name))
-            return *name;
-    return names[0];
-}
-
-plait_status hf_int(const hf_config *hf, const char *const *names, int min, int max, int *out,
-                    plait_error *err)
-{
-    return json_int(hf->text, hf_name(hf, names), min, max, out, err);
-}
-
-plait_status hf_int_optional(const hf_config *hf, const char *const *names, int min, int max,
-                             int *out, plait_error *err)
-{
-    return json_int_optional(hf->text, hf_name(hf, names), min, max, out, err);
-}
-
-bool hf_has_trait(const hf_config *hf, enum hf_trait trait)
-{
-    return (hf->class->traits & (unsigned)trait) != 0;
-}
-
-plait_status hf_flag(const hf_config *hf, const char *key, bool absent, bool *out, plait_error *err)
-{
-    *out = absent;
-    return json_bool_optional(hf->text, key, out, err);
-}
-
 /* ---- the class ---- */
 
 static plait_status refuse_encoder_decoder(const json_cursor *at, plait_error *err)

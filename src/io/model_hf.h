@@ -2,8 +2,9 @@
  *
  * A config.json names a class (`model_type`); half of what a layer is stands in the file, the other
  * half in the class: what an absent key means, which biases there are, which layers are windowed.
- * model_hf_class.c is the table of classes, model_hf_parts.c reads mixers and feed-forward parts,
- * model_hf_layers.c decides which layer has which, model_hf.c does the rest.
+ * model_hf_class.c is the table of classes, model_hf_keys.c reads a key under any of its names,
+ * model_hf_parts.c reads mixers and feed-forward parts, model_hf_layers.c decides which layer has
+ * which, model_hf.c does the rest.
  */
 #ifndef MODEL_HF_H
 #define MODEL_HF_H

@@ -5,18 +5,6 @@
 
 /* ---- mixers ---- */
 
-plait_status hf_window(const hf_config *hf, int *out, plait_error *err)
-{
-    bool used = hf->class->pattern != HF_PATTERN_LATE_WINDOW;
-
-    *out = hf_mentions(hf->text, "sliding_window") ? 0 : hf->class->window;
-    PLAIT_TRY(json_int_optional(hf->text, "sliding_window", 0, MODEL_MAX_SEQ, out, err));
-    PLAIT_TRY(json_bool_optional(hf->text, "use_sliding_window", &used, err));
-    if (!used)
-        *out = 0;
-    return PLAIT_OK;
-}
-
 static plait_status check_length(const json_cursor *list, int layers, plait_error *err)
 {
     if (json_count(list) != (size_t)layers)

@@ -63,6 +63,18 @@ static plait_status read_kv_heads(const hf_config *hf, plait_attention *out, pla
     return hf_int_optional(hf, kv_heads_names, 1, MODEL_MAX_HEADS, &out->kv_heads, err);
 }
 
+plait_status hf_window(const hf_config *hf, int *out, plait_error *err)
+{
+    bool used = hf->class->pattern != HF_PATTERN_LATE_WINDOW;
+
+    *out = hf_mentions(hf->text, "sliding_window") ? 0 : hf->class->window;
+    PLAIT_TRY(json_int_optional(hf->text, "sliding_window", 0, MODEL_MAX_SEQ, out, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "use_sliding_window", &used, err));
+    if (!used)
+        *out = 0;
+    return PLAIT_OK;
+}
+
 /* Gemma 4: the full layers have heads of their own size and number, and values that are the keys. */
 static plait_status read_full_layer(const hf_config *hf, plait_attention *out, plait_error *err)
 {

@@ -31,7 +31,7 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
 plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_model *out,
                            const char **warning, plait_error *err) PLAIT_MUST_CHECK;
 
-/* Checks that involve two numbers, at the key of the second; both formats need them. */
+/* Checks that involve two numbers, at the key of the second (model_check.c). */
 plait_status model_check_kv_heads(const json_cursor *at, const char *key, int heads, int kv_heads,
                                   plait_error *err) PLAIT_MUST_CHECK;
 plait_status model_check_head_dim(const json_cursor *at, const char *key, int hidden, int heads,

@@ -261,39 +261,40 @@ static plait_status find_plan(const json_cursor *plans, int rank, json_cursor *p
                      rank);
 }
 
-static plait_status read_document(const json_document *doc, int rank, plait_arena *arena,
-                                  plans_entry *out, plait_error *err)
+/* Which plan of a document, and what it is read into. */
+typedef struct plan_choice {
+    int rank; /* 0: the first */
+    plans_entry *entry;
+} plan_choice;
+
+static plait_status read_root(const json_cursor *root, plait_arena *arena, void *choice,
+                              plait_error *err)
 {
     static const char *const keys[] = {"plait",       "model",   "cluster", "job",
                                        "search",      "plans",   "front",   "closest",
                                        "relaxations", "explain", NULL};
-    const json_cursor root = json_document_root(doc);
+    const plan_choice *const wanted = choice;
+    plans_entry *const out = wanted->entry;
     json_cursor plans, plan;
 
-    PLAIT_TRY(json_keys_among(&root, keys, err));
-    PLAIT_TRY(json_array(&root, "plans", &plans, err));
-    PLAIT_TRY(find_plan(&plans, rank, &plan, err));
+    PLAIT_TRY(json_keys_among(root, keys, err));
+    PLAIT_TRY(json_array(root, "plans", &plans, err));
+    PLAIT_TRY(find_plan(&plans, wanted->rank, &plan, err));
     PLAIT_TRY(rank_of(&plan, &out->rank, err));
-    out->where = plait_arena_printf(arena, "%s:/plans/%zu", doc->name, plan.index);
+    out->where = plait_arena_printf(arena, "%s:/plans/%zu", root->key, plan.index);
     if (out->where == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(read_model(&root, arena, out, err));
-    PLAIT_TRY(read_cluster(&root, arena, out, err));
-    PLAIT_TRY(read_job(&root, arena, out, err));
+    PLAIT_TRY(read_model(root, arena, out, err));
+    PLAIT_TRY(read_cluster(root, arena, out, err));
+    PLAIT_TRY(read_job(root, arena, out, err));
     return read_plan(&plan, arena, out, err);
 }
 
 plait_status plans_parse(const char *text, size_t length, const char *name, int rank,
                          plait_arena *arena, plans_entry *out, plait_error *err)
 {
-    json_document doc;
-    plait_status status;
-
     *out = (plans_entry){0};
-    PLAIT_TRY(json_document_parse(text, length, name, arena, &doc, err));
-    status = read_document(&doc, rank, arena, out, err);
-    json_document_free(&doc);
-    return status;
+    return json_parse(text, length, name, read_root, arena, &(plan_choice){rank, out}, err);
 }
 
 /* "plans.json:3" is plan 3 of plans.json, unless there is a file of that name. */
@@ -311,16 +312,11 @@ static int cut_rank(char *path)
 plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, plait_error *err)
 {
     char *file = plait_arena_text(arena, path);
-    json_document doc;
-    plait_status status;
     int rank;
 
     *out = (plans_entry){0};
     if (file == NULL)
         return plait_fail_nomem(err);
     rank = cut_rank(file);
-    PLAIT_TRY(json_document_read(file, arena, &doc, err));
-    status = read_document(&doc, rank, arena, out, err);
-    json_document_free(&doc);
-    return status;
+    return json_load(file, read_root, arena, &(plan_choice){rank, out}, err);
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "assert_near.h"
+#include "everything.h"
+#include "must.h"
 #include "plait/data.h"
 #include "plait/search.h"
 #include "table.h"
@@ -116,22 +118,11 @@ typedef struct world {
     plait_problem problem;
 } world;
 
-static void must(plait_status status, const plait_error *err)
-{
-    if (status != PLAIT_OK)
-        fail_msg("%s: %s", err->where, err->message);
-}
-
 /* All that the model can price, in one runtime without rules. */
 static void allow_everything(plait_runtime *r)
 {
-    r->name = "everything";
-    r->rules = PLAIT_RULES_GENERIC;
-    r->can.zero = 15;
-    r->can.schedules = (1u << PLAIT_SCHEDULES) - 1;
-    r->can.grad_sync = 7;
+    everything_allow(r);
     r->can.recompute = 31;
-    r->can.splits = (1u << PLAIT_SPLITS) - 1;
     r->can.orders = 3;
     r->can.etp = true;
     r->can.hsdp = true;

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "assert_near.h"
+#include "everything.h"
+#include "must.h"
 #include "plait/data.h"
 #include "plait/search.h"
 #include "split.h"
@@ -77,23 +79,6 @@ typedef struct world {
     plait_search_options options;
 } world;
 
-static void must(plait_status status, const plait_error *err)
-{
-    if (status != PLAIT_OK)
-        fail_msg("%s: %s", err->where, err->message);
-}
-
-static void allow_everything(plait_runtime *r)
-{
-    r->name = "everything";
-    r->rules = PLAIT_RULES_GENERIC;
-    r->can.zero = 15;
-    r->can.schedules = (1u << PLAIT_SCHEDULES) - 1;
-    r->can.grad_sync = 7;
-    r->can.splits = (1u << PLAIT_SPLITS) - 1;
-    r->can.max_vpp = 3;
-}
-
 static void load(const question *q, world *w)
 {
     const bool all = strcmp(q->runtime, "everything") == 0;
@@ -103,8 +88,10 @@ static void load(const question *q, world *w)
     must(plait_cluster_find(q->cluster, arena, &w->cluster, &err), &err);
     must(plait_cluster_take(&w->cluster, q->gpus, &err), &err);
     must(plait_runtime_find(all ? "megatron" : q->runtime, arena, &w->runtime, &err), &err);
-    if (all)
-        allow_everything(&w->runtime);
+    if (all) {
+        everything_allow(&w->runtime);
+        w->runtime.can.max_vpp = 3;
+    }
     w->problem = (plait_problem){
         .model = &w->model,
         .cluster = &w->cluster,

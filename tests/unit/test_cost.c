@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "assert_near.h"
+#include "must.h"
 #include "plait/cost.h"
 #include "plait/data.h"
 #include "plait/kernel.h"
@@ -30,12 +31,6 @@ typedef struct world {
     plait_cluster cluster;
     plait_problem problem;
 } world;
-
-static void must(plait_status status, const plait_error *err)
-{
-    if (status != PLAIT_OK)
-        fail_msg("%s: %s", err->where, err->message);
-}
 
 static void load(world *w, const char *model, const char *runtime, int gpus, int gbs)
 {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "assert_near.h"
+#include "everything.h"
 #include "plait/data.h"
 #include "plait/cost.h"
 #include "plait/schedule.h"
@@ -62,25 +63,7 @@ static void make(world *w, int gpus)
                              .layer_kind = w->layer_kind};
     w->runtime = (plait_runtime){
         .name = "plain",
-        .can = {.max_tp = 64,
-                .max_pp = 64,
-                .max_cp = 64,
-                .max_ep = 64,
-                .max_vpp = 8,
-                .sp = true,
-                .sp_optional = true,
-                .etp = true,
-                .hsdp = true,
-                .full_layers = true,
-                .zero = 15,
-                .cp_comm = 7,
-                .schedules = (1u << PLAIT_SCHEDULES) - 1,
-                .grad_sync = 7,
-                .recompute = 31,
-                .splits = (1u << PLAIT_SPLITS) - 1,
-                .orders = 3,
-                .attention = 63,
-                .precision = 63},
+        .can = everything_can(64, 8),
         .factor = {.gemm = 1.0, .memory = 1.0, .attention = 1.0, .nic = 1.0, .ep_imbalance = 1.0},
         .state = {.weight = 2.0,
                   .gradient = 4.0,

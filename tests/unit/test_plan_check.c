@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "assert_near.h"
+#include "everything.h"
 #include "plait/runtime.h"
 
 // ---- a question where everything is legal --------------------------------------------------
@@ -46,25 +47,7 @@ static void make(world *w)
     };
     w->runtime = (plait_runtime){
         .name = "software",
-        .can = {.max_tp = 64,
-                .max_pp = 64,
-                .max_cp = 64,
-                .max_ep = 64,
-                .max_vpp = 16,
-                .sp = true,
-                .sp_optional = true,
-                .etp = true,
-                .hsdp = true,
-                .full_layers = true,
-                .zero = 15,
-                .cp_comm = 7,
-                .schedules = (1u << PLAIT_SCHEDULES) - 1,
-                .grad_sync = 7,
-                .recompute = 31,
-                .splits = (1u << PLAIT_SPLITS) - 1,
-                .orders = 3,
-                .attention = 63,
-                .precision = 63},
+        .can = everything_can(64, 16),
     };
     w->problem = (plait_problem){
         .model = &w->model,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "assert_near.h"
+#include "everything.h"
 #include "json.h"
 #include "plait/data.h"
 #include "plait/search.h"
@@ -148,23 +149,7 @@ static plait_runtime paper(void)
 {
     return (plait_runtime){
         .name = "paper",
-        .can = {.max_tp = 4096,
-                .max_pp = 4096,
-                .max_cp = 4096,
-                .max_ep = 4096,
-                .max_vpp = 64,
-                .sp = true,
-                .sp_optional = true,
-                .hsdp = true,
-                .zero = 15,
-                .cp_comm = 7,
-                .schedules = (1u << PLAIT_SCHEDULES) - 1,
-                .grad_sync = 7,
-                .recompute = 31,
-                .splits = 127,
-                .orders = 3,
-                .attention = 63,
-                .precision = 63},
+        .can = everything_can(4096, 64),
         .factor = {.gemm = 1.0, .memory = 1.0, .attention = 1.0, .nic = 1.0, .ep_imbalance = 1.0},
         .state = {.weight = 2.0, .gradient = 2.0, .gradient_reduce = 2.0, .gather = 2.0},
         .keep = {.keeps = {[PLAIT_TENSOR_norm_in] = 2.0,

@@ -1,0 +1,202 @@
+/* block_build.c - the strokes that the block files draw a layer with */
+#include "block_build.h"
+
+#include <assert.h>
+#include <string.h>
+
+block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
+                           const plait_shard *shard, plait_pass pass, plait_block *out)
+{
+    const double tokens = pass.sequences * pass.query_tokens / shard->cp;
+
+    out->ops = 0;
+    out->saved_gathered = 0.0;
+    out->weights = (plait_weights){0};
+    memset(out->saved, 0, sizeof out->saved);
+    return (block_draft){
+        .model = model,
+        .layer = layer,
+        .shard = shard,
+        .pass = pass,
+        .out = out,
+        .tokens = tokens,
+        .norm_tokens = shard->sp ? tokens / shard->tp : tokens,
+    };
+}
+
+double block_share(int width, int ways)
+{
+    return (double)((width + ways - 1) / ways);
+}
+
+bool block_is_forward(const block_draft *draft)
+{
+    const plait_pass_kind kind = draft->pass.kind;
+
+    return kind == PLAIT_FORWARD || kind == PLAIT_PREFILL || kind == PLAIT_DECODE;
+}
+
+bool block_is_backward_input(const block_draft *draft)
+{
+    return draft->pass.kind == PLAIT_BACKWARD || draft->pass.kind == PLAIT_BACKWARD_INPUT;
+}
+
+static bool is_backward_weight(const block_draft *draft)
+{
+    return draft->pass.kind == PLAIT_BACKWARD || draft->pass.kind == PLAIT_BACKWARD_WEIGHT;
+}
+
+void block_op_add(block_draft *draft, plait_op op)
+{
+    plait_block *out = draft->out;
+
+    assert(out->ops < PLAIT_MAX_OPS);
+    if (op.count == 0.0)
+        op.count = 1.0;
+    out->op[out->ops++] = op;
+}
+
+void block_keep(block_draft *draft, plait_tensor tensor, double elements)
+{
+    draft->out->saved[tensor] += elements;
+}
+
+// ---- products (C.10) -----------------------------------------------------------------------
+
+static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_kind layout)
+{
+    const bool grouped = linear->experts > 0.0;
+    plait_op op = {
+        .kind = grouped ? PLAIT_OP_GROUPED_GEMM : PLAIT_OP_GEMM,
+        .part = linear->part,
+        .layout = layout,
+        .matrix_precision = linear->part != PLAIT_PART_head && linear->part != PLAIT_PART_router,
+        .batch = grouped ? linear->experts : 1.0,
+        .m = layout == PLAIT_BACKWARD_WEIGHT ? linear->k : linear->rows,
+        .n = layout == PLAIT_BACKWARD_INPUT ? linear->k : linear->n,
+        .k = layout == PLAIT_BACKWARD_INPUT    ? linear->n
+             : layout == PLAIT_BACKWARD_WEIGHT ? linear->rows
+                                               : linear->k,
+    };
+
+    op.flops = 2.0 * op.batch * op.m * op.n * op.k;
+    op.model_flops = op.flops;
+    op.bytes = 2.0 * op.batch * (op.m * op.k + op.k * op.n + op.m * op.n);
+    block_op_add(draft, op);
+}
+
+void block_linear_add(block_draft *draft, block_linear linear)
+{
+    const bool grouped = linear.experts > 0.0;
+    const double matrices = grouped ? linear.experts : 1.0;
+    const double params = matrices * (linear.n * linear.k + (linear.bias ? linear.n : 0.0));
+
+    if (!linear.counted_elsewhere)
+        *(grouped ? &draft->out->weights.expert : &draft->out->weights.dense) += params;
+    if (linear.rows <= 0.0)
+        return;
+    if (block_is_forward(draft))
+        add_gemm(draft, &linear, PLAIT_FORWARD);
+    if (block_is_backward_input(draft))
+        add_gemm(draft, &linear, PLAIT_BACKWARD_INPUT);
+    if (is_backward_weight(draft))
+        add_gemm(draft, &linear, PLAIT_BACKWARD_WEIGHT);
+}
+
+// ---- passes over memory (C.11) -------------------------------------------------------------
+
+void block_memory_add(block_draft *draft, plait_part part, double elements, block_traffic traffic)
+{
+    const double bytes = block_is_forward(draft)          ? traffic.forward
+                         : block_is_backward_input(draft) ? traffic.backward
+                                                          : 0.0;
+    if (bytes * elements > 0.0)
+        block_op_add(draft,
+                     (plait_op){.kind = PLAIT_OP_MEMORY, .part = part, .bytes = bytes * elements});
+}
+
+void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes)
+{
+    if (!block_is_forward(draft) && !block_is_backward_input(draft))
+        return;
+
+    const double passes = block_is_forward(draft) ? 1.0 : 2.0;
+    block_op_add(draft, (plait_op){.kind = PLAIT_OP_SCAN,
+                                   .part = part,
+                                   .flops = passes * flops,
+                                   .model_flops = passes * flops,
+                                   .bytes = passes * bytes});
+}
+
+void block_norm_add(block_draft *draft, bool feeds)
+{
+    // An unfused RMSNorm in PyTorch casts to fp32, squares, averages, scales and casts back.
+    static const block_traffic fused = {4.0, 6.0};
+    static const block_traffic unfused = {24.0, 40.0};
+    const double elements = draft->norm_tokens * draft->model->hidden;
+
+    block_memory_add(draft, PLAIT_PART_norm, elements,
+                     draft->shard->runtime->kernels.fused_norm ? fused : unfused);
+    block_keep(draft, PLAIT_TENSOR_norm_in, elements);
+    block_keep(draft, PLAIT_TENSOR_norm_cast, elements);
+    if (feeds) {
+        block_keep(draft, PLAIT_TENSOR_norm_out, elements);
+        draft->out->saved_gathered += (draft->tokens - draft->norm_tokens) * draft->model->hidden;
+    }
+    draft->out->weights.dense += draft->model->hidden * (draft->model->layer_norm ? 2.0 : 1.0);
+}
+
+void block_residual_add(block_draft *draft)
+{
+    const bool dropout = draft->model->dropout;
+    const double mask = dropout ? 1.0 : 0.0;
+    const block_traffic fused = {6.0 + mask, dropout ? 5.0 : 0.0};
+    const block_traffic unfused = {dropout ? 15.0 : 6.0, dropout ? 9.0 : 2.0};
+    const double elements = draft->norm_tokens * draft->model->hidden;
+
+    block_memory_add(draft, PLAIT_PART_residual, elements,
+                     draft->shard->runtime->kernels.fused_residual ? fused : unfused);
+    if (dropout)
+        block_keep(draft, PLAIT_TENSOR_dropout, elements);
+}
+
+// ---- collectives (C.12) --------------------------------------------------------------------
+
+void block_collective_add(block_draft *draft, plait_op collective)
+{
+    collective.kind = PLAIT_OP_COLLECTIVE;
+    block_op_add(draft, collective);
+}
+
+static void add_tp(block_draft *draft, plait_part part, plait_collective_op op)
+{
+    block_collective_add(draft, (plait_op){.part = part,
+                                           .collective = op,
+                                           .axis = PLAIT_AXIS_TP,
+                                           .overlap = PLAIT_OVERLAP_TP,
+                                           .bytes = 2.0 * draft->tokens * draft->model->hidden});
+}
+
+void block_tp_enter(block_draft *draft, plait_part part)
+{
+    const plait_shard *shard = draft->shard;
+
+    if (shard->tp == 1)
+        return;
+    if (block_is_forward(draft) && shard->sp)
+        add_tp(draft, part, PLAIT_ALL_GATHER);
+    if (block_is_backward_input(draft))
+        add_tp(draft, part, shard->sp ? PLAIT_REDUCE_SCATTER : PLAIT_ALL_REDUCE);
+}
+
+void block_tp_leave(block_draft *draft, plait_part part)
+{
+    const plait_shard *shard = draft->shard;
+
+    if (shard->tp == 1)
+        return;
+    if (block_is_forward(draft))
+        add_tp(draft, part, shard->sp ? PLAIT_REDUCE_SCATTER : PLAIT_ALL_REDUCE);
+    if (block_is_backward_input(draft) && shard->sp)
+        add_tp(draft, part, PLAIT_ALL_GATHER);
+}

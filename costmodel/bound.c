@@ -1,0 +1,144 @@
+/* bound.c - what no completion of a point can undercut (C.90, C.91) */
+#include "table_private.h"
+
+// ---- the leanest layers --------------------------------------------------------------------
+
+/* The fewest bytes of one layer that any recompute choice of the runtime keeps. */
+static double least_saved_bytes(const plait_problem *problem, const layer_price *price)
+{
+    const plait_capabilities *can = &problem->runtime->can;
+    const layer_gather nothing = {0};
+    double least = price->kept_bytes;
+
+    for (int kind = 0; kind < PLAIT_RECOMPUTE_KINDS; kind++) {
+        plait_recompute choice = {.kind = (unsigned char)kind};
+        for (int s = 0; s < can->module_sets && kind == PLAIT_RECOMPUTE_MODULES; s++)
+            choice.modules = (unsigned char)(choice.modules | can->module_set[s]);
+        if (can->recompute >> kind & 1u)
+            least = smaller(least, layer_time_of(problem, price, &nothing, choice).saved_bytes);
+    }
+    return least;
+}
+
+static void fill_lean(plait_table *table, const plait_degrees *d)
+{
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    const layer_gather nothing = {0};
+    const gather_row no_gather = {0};
+    plait_degrees lean = *d;
+    stage_load kept[3];
+
+    for (int k = 0; k < table->kinds; k++) {
+        const layer_price *price = &table->row.price[k];
+        table->lean_time[k] = layer_time_of(&table->problem, price, &nothing, none);
+        table->lean_time[k].saved_bytes = least_saved_bytes(&table->problem, price);
+        table->lean_time[k].live_bytes = 0.0;
+    }
+    lean.recompute.kind = PLAIT_RECOMPUTE_FULL; // keeps least of a prediction layer
+    table_make_ends(table, &lean, &no_gather, kept);
+    lean.recompute.kind = PLAIT_RECOMPUTE_NONE;
+    table_make_ends(table, &lean, &no_gather, table->lean_ends);
+    for (int i = 0; i < 3; i++) {
+        table->lean_ends[i].saved_bytes = kept[i].saved_bytes;
+        table->lean_ends[i].live_bytes = 0.0;
+    }
+    table->lean_whole = table->lean_ends[2];
+    for (int i = 0; i < table->problem.model->layers; i++) {
+        const int kind = table->problem.model->layer_kind[i];
+        stage_load_add_layer(&table->row.price[kind], &table->lean_time[kind], &table->lean_whole);
+    }
+}
+
+static void select_lean(plait_table *table, const plait_degrees *d)
+{
+    if (!table->lean_known)
+        fill_lean(table, d);
+    table->lean_known = true;
+}
+
+// ---- bounds --------------------------------------------------------------------------------
+
+static int highest_zero(const plait_problem *problem)
+{
+    int zero = 3;
+
+    while (zero > 0 && !(problem->runtime->can.zero >> zero & 1u))
+        zero--;
+    return zero;
+}
+
+/* State under the highest ZeRO stage, spread over all replicas; no gathers of ZeRO-3. */
+static double lean_state_bytes(const plait_table *table, const plait_degrees *lean,
+                               const stage_load *load)
+{
+    const stage_state state =
+        stage_state_of(&table->problem, lean, &table->row, shard_ways_of(lean), load);
+
+    return state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
+           (lean->zero == 3 ? 0.0 : state.buffers_bytes);
+}
+
+static double lean_peak_bytes(const plait_table *table, const plait_degrees *lean,
+                              const stage_load *load)
+{
+    const double allocated = lean_state_bytes(table, lean, load) + stage_activation_bytes(load) +
+                             stage_buffer_bytes(&table->problem, lean, &table->row, load);
+
+    return allocated * table->problem.runtime->keep.reserved_ratio + table->fixed_bytes;
+}
+
+static plait_degrees lean_degrees(const plait_table *table, const plait_degrees *d)
+{
+    plait_degrees lean = *d;
+
+    lean.zero = (unsigned char)highest_zero(&table->problem);
+    lean.shard_group = d->dp * d->cp;
+    return lean;
+}
+
+/*
+ * Time: no recomputation, no gathers, no reduction, no optimizer: each only adds. Memory: the
+ * highest ZeRO stage over all replicas, and of activations what the leanest choice keeps, with
+ * nothing rebuilt.
+ */
+plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
+{
+    const plait_degrees lean = lean_degrees(table, d);
+    double fullest = 0.0;
+
+    table_select_stages(table, d);
+    select_lean(table, d);
+    for (int c = 0; c < table->classes; c++) {
+        const stage_class *class = &table->class_of[c];
+        table->lean_load[c] = begin_load(table, class, ends_of(class, table->lean_ends));
+        add_layers(table, class, table->lean_time, PLAIT_MAX_LAYERS, table->lean_time,
+                   &table->lean_load[c]);
+        fullest = larger(fullest, lean_peak_bytes(table, &lean, &table->lean_load[c]));
+    }
+    const step_sum sum = step_sum_of(&table->problem, &lean, table->microbatches, table->send_s,
+                                     table->lean_load, table->no_sync, table->classes);
+    return price_of(&sum, fullest);
+}
+
+/* The slowest and the fullest stage are at least the mean one. */
+plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
+{
+    const plait_degrees lean = lean_degrees(table, d);
+    const double m = plait_degrees_microbatches(d, table->problem.job.gbs);
+    const double stages = d->pp;
+
+    table_select_layers(table, d);
+    select_lean(table, d);
+    stage_load mean = table->lean_whole;
+    mean.dense /= stages;
+    mean.expert /= stages;
+    mean.saved_bytes /= stages;
+    mean.embedding = mean.loss = false;
+    const double allocated = lean_state_bytes(table, &lean, &mean) + mean.saved_bytes;
+    return (plait_price){
+        .step_s = m * (mean.forward_s + mean.backward_s) / stages,
+        .peak_bytes = allocated * table->problem.runtime->keep.reserved_ratio,
+        .busy_s = m * mean.busy_s / stages,
+        .moving_s = m * mean.moving_s / stages,
+    };
+}

@@ -1,0 +1,15 @@
+/* space_private.h - the steps of space_make before its rows */
+#ifndef SEARCH_SPACE_PRIVATE_H
+#define SEARCH_SPACE_PRIVATE_H
+
+#include "space.h"
+
+/** Lists the values of each key by itself, splits apart. */
+PLAIT_MUST_CHECK plait_status space_list_values(plan_space *space, plait_arena *arena,
+                                                plait_error *err);
+
+/** Lists the splits of each pp, once the values are listed. */
+PLAIT_MUST_CHECK plait_status space_list_splits(plan_space *space, plait_arena *arena,
+                                                plait_error *err);
+
+#endif

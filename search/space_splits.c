@@ -1,0 +1,128 @@
+/* space_splits.c - the ways to deal layers to the stages of each pp */
+#include "space_private.h"
+
+#include "plan_check.h"
+#include "split.h"
+#include "text.h"
+
+static int fullest_stage(const plait_model *model, const plait_degrees *d)
+{
+    int counts[PLAIT_MAX_LAYERS];
+    int fullest = 0;
+
+    if (!plait_split_layers(model, d, counts))
+        return 0;
+    for (int s = 0; s < d->pp; s++) {
+        int layers = 0;
+        for (int v = 0; v < d->vpp; v++)
+            layers += counts[v * d->pp + s];
+        fullest = layers > fullest ? layers : fullest;
+    }
+    return fullest;
+}
+
+static int recompute_choices(const space_recompute *r, int stage_layers)
+{
+    const int high = r->high < stage_layers - 1 ? r->high : stage_layers - 1;
+
+    return r->count + (r->full_layers && high >= r->low ? high - r->low + 1 : 0);
+}
+
+/* A limit may name its own counts; otherwise the space has the pair that balances. */
+static bool given_first_last(const plait_search_options *options, plait_split *out)
+{
+    plait_degrees probe = plait_degrees_init();
+
+    for (int i = 0; i < options->limits; i++)
+        if (text_equal(options->limit[i].key, "split") &&
+            text_starts_with(options->limit[i].value, "first-last:") &&
+            plait_degrees_set(&probe, "split", options->limit[i].value, NULL) == PLAIT_OK) {
+            *out = probe.split;
+            return true;
+        }
+    return false;
+}
+
+/* Splits that deal the same layers as `even` are left out. */
+static bool split_wanted(const plan_space *space, plait_degrees *d)
+{
+    const plait_model *model = space->problem->model;
+    const bool even = (space->problem->runtime->can.splits >> PLAIT_SPLIT_EVEN & 1u) &&
+                      model->layers % (d->pp * d->vpp) == 0;
+    char text[48];
+
+    if (d->split.kind == PLAIT_SPLIT_FIRST_LAST) {
+        const int middle = model->layers / d->pp;
+        if (given_first_last(space->options, &d->split))
+            return plan_stages_legal(space->problem, d);
+        if (!split_first_last(model, d->pp, d->vpp, &d->split) ||
+            (even && d->split.first == middle && d->split.last == middle))
+            return false;
+    } else if (even && d->split.kind != PLAIT_SPLIT_EVEN &&
+               (d->pp * d->vpp == 1 || d->split.kind == PLAIT_SPLIT_SPREAD)) {
+        return false;
+    }
+    return limits_allow_text(space->options, "split",
+                             plait_degrees_get(d, "split", text, sizeof text)) &&
+           plan_stages_legal(space->problem, d);
+}
+
+static int list_splits_of(const plan_space *space, plait_degrees d, space_split *out)
+{
+    const unsigned can = space->problem->runtime->can.splits;
+    int count = 0;
+
+    for (int kind = 0; kind < PLAIT_SPLITS; kind++) {
+        d.split = (plait_split){.kind = (unsigned char)kind};
+        if (!(can >> kind & 1u) || !split_wanted(space, &d))
+            continue;
+        out[count++] = (space_split){
+            .split = d.split,
+            .vpp = d.vpp,
+            .choices =
+                recompute_choices(&space->recompute, fullest_stage(space->problem->model, &d)),
+        };
+    }
+    return count;
+}
+
+static plait_status list_splits(const plan_space *space, int pp, plait_arena *arena,
+                                space_splits *out, plait_error *err)
+{
+    const int layers = space->problem->model->layers;
+    const int limit = space->problem->runtime->can.max_vpp;
+    const int max_vpp = pp == 1 ? 1 : layers / pp < limit ? layers / pp : limit;
+    plait_degrees d = plait_degrees_init();
+    space_split *list = plait_arena_alloc(arena, (size_t)max_vpp * PLAIT_SPLITS, sizeof *list);
+
+    if (!list)
+        return plait_fail_nomem(err);
+    *out = (space_splits){.split = list};
+    d.pp = pp;
+    for (d.vpp = 1; d.vpp <= max_vpp; d.vpp++) {
+        if (limits_allow(space->options, "vpp", d.vpp))
+            out->count += list_splits_of(space, d, list + out->count);
+        if (d.vpp == 1)
+            out->plain = out->count;
+    }
+    for (int i = 0; i < out->count; i++)
+        *(i < out->plain ? &out->plain_choices : &out->chunked_choices) += list[i].choices;
+    return PLAIT_OK;
+}
+
+plait_status space_list_splits(plan_space *space, plait_arena *arena, plait_error *err)
+{
+    const plait_problem *problem = space->problem;
+    space_splits *splits = plait_arena_alloc(arena, (size_t)space->divisors.count, sizeof *splits);
+
+    if (!splits)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < space->divisors.count; i++) {
+        const int pp = space->divisors.value[i];
+        if (pp <= problem->model->layers && pp <= problem->runtime->can.max_pp &&
+            limits_allow(space->options, "pp", pp))
+            PLAIT_TRY(list_splits(space, pp, arena, &splits[i], err));
+    }
+    space->splits = splits;
+    return PLAIT_OK;
+}

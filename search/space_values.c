@@ -1,0 +1,192 @@
+/* space_values.c - which values each key of the plan space may take */
+#include "space_private.h"
+
+#include <string.h>
+
+#include "text.h"
+
+// ---- numbers and words ---------------------------------------------------------------------
+
+static plait_status list_divisors(int of, plait_arena *arena, space_list *out, plait_error *err)
+{
+    int count = 0;
+
+    for (int64_t i = 1; i * i <= of; i++)
+        if (of % i == 0)
+            count += i * i == of ? 1 : 2;
+    int *value = plait_arena_alloc(arena, (size_t)count, sizeof *value);
+    if (!value)
+        return plait_fail_nomem(err);
+    int low = 0;
+    int high = count;
+    for (int64_t i = 1; i * i <= of; i++) {
+        if (of % i != 0)
+            continue;
+        value[low++] = (int)i;
+        if (i * i != of)
+            value[--high] = (int)(of / i);
+    }
+    *out = (space_list){count, value};
+    return PLAIT_OK;
+}
+
+/* The divisors that the limits of a key allow. */
+static plait_status list_allowed(const plait_search_options *options, int of, const char *key,
+                                 plait_arena *arena, space_list *out, plait_error *err)
+{
+    space_list all;
+    int count = 0;
+
+    PLAIT_TRY(list_divisors(of, arena, &all, err));
+    int *value = plait_arena_alloc(arena, (size_t)all.count, sizeof *value);
+    if (!value)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < all.count; i++)
+        if (limits_allow(options, key, all.value[i]))
+            value[count++] = all.value[i];
+    *out = (space_list){count, value};
+    return PLAIT_OK;
+}
+
+/* The bits of a mask whose name (or number) the limits allow. */
+static plait_status list_mask(const plait_search_options *options, unsigned mask, const char *key,
+                              const char *const *names, plait_arena *arena, space_list *out,
+                              plait_error *err)
+{
+    int *value = plait_arena_alloc(arena, 32, sizeof *value);
+    int count = 0;
+
+    if (!value)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < 31; i++)
+        if ((mask >> i & 1u) &&
+            (names ? limits_allow_text(options, key, names[i]) : limits_allow(options, key, i)))
+            value[count++] = i;
+    *out = (space_list){count, value};
+    return PLAIT_OK;
+}
+
+// ---- recomputation -------------------------------------------------------------------------
+
+/* Does the model have what a set of modules recomputes? */
+static bool modules_exist(const plait_model *model, unsigned modules)
+{
+    unsigned there = 1u << PLAIT_MODULE_core_attn | 1u << PLAIT_MODULE_layernorm;
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        if (layer->mixer == PLAIT_MIXER_MLA)
+            there |= 1u << PLAIT_MODULE_mla_up_proj;
+        if (layer->ffn == PLAIT_FFN_MLP)
+            there |= 1u << PLAIT_MODULE_mlp;
+        if (layer->ffn == PLAIT_FFN_MOE)
+            there |= 1u << PLAIT_MODULE_moe_act | 1u << PLAIT_MODULE_moe;
+        if (layer->ffn == PLAIT_FFN_MOE && layer->moe.shared_width > 0)
+            there |= 1u << PLAIT_MODULE_shared_experts;
+    }
+    return (modules & ~there) == 0;
+}
+
+/* The core attention alone is what `selective` recomputes: listed once, unless asked for. */
+static bool is_selective(const plait_search_options *options, const plait_capabilities *can,
+                         unsigned modules)
+{
+    return modules == 1u << PLAIT_MODULE_core_attn &&
+           (can->recompute >> PLAIT_RECOMPUTE_SELECTIVE & 1u) &&
+           limits_allow_text(options, "recompute", "selective");
+}
+
+static void add_recompute(const plait_search_options *options, plait_recompute choice,
+                          plait_recompute *list, int *count)
+{
+    plait_degrees probe = plait_degrees_init();
+    char text[96];
+
+    probe.recompute = choice;
+    plait_degrees_get(&probe, "recompute", text, sizeof text);
+    if (limits_allow_text(options, "recompute", text))
+        list[(*count)++] = choice;
+}
+
+/* full:N is a list of its own length in each group; a limit may leave one N. */
+static void limit_full_layers(const plait_search_options *options, space_recompute *out)
+{
+    for (int i = 0; i < options->limits; i++) {
+        if (!text_equal(options->limit[i].key, "recompute"))
+            continue;
+        int layers;
+        const char *value = options->limit[i].value;
+        if (text_starts_with(value, "full:") &&
+            text_parse_int(value + strlen("full:"), 1, PLAIT_MAX_LAYERS, &layers))
+            out->low = out->high = layers;
+        else
+            out->full_layers = false;
+    }
+}
+
+static plait_status list_recompute(const plait_problem *problem,
+                                   const plait_search_options *options, plait_arena *arena,
+                                   space_recompute *out, plait_error *err)
+{
+    const plait_capabilities *can = &problem->runtime->can;
+    plait_recompute *value =
+        plait_arena_alloc(arena, PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS, sizeof *value);
+    int count = 0;
+
+    if (!value)
+        return plait_fail_nomem(err);
+    for (int kind = 0; kind < PLAIT_RECOMPUTE_KINDS; kind++) {
+        if (!(can->recompute >> kind & 1u))
+            continue;
+        if (kind != PLAIT_RECOMPUTE_MODULES) {
+            add_recompute(options, (plait_recompute){.kind = (unsigned char)kind}, value, &count);
+            continue;
+        }
+        for (int s = 0; s < can->module_sets; s++)
+            if (modules_exist(problem->model, can->module_set[s]) &&
+                !is_selective(options, can, can->module_set[s]))
+                add_recompute(
+                    options,
+                    (plait_recompute){.kind = (unsigned char)kind, .modules = can->module_set[s]},
+                    value, &count);
+    }
+    *out = (space_recompute){
+        .count = count,
+        .value = value,
+        .full_layers = can->full_layers && (can->recompute >> PLAIT_RECOMPUTE_FULL & 1u),
+        .low = 1,
+        .high = PLAIT_MAX_LAYERS,
+    };
+    limit_full_layers(options, out);
+    return PLAIT_OK;
+}
+
+// ---- all keys ------------------------------------------------------------------------------
+
+static unsigned priced_schedules(const plait_capabilities *can)
+{
+    unsigned schedules = 0;
+
+    for (int s = 0; s < PLAIT_SCHEDULES; s++)
+        if (plait_schedule_priced((plait_schedule)s))
+            schedules |= can->schedules & 1u << s;
+    return schedules;
+}
+
+plait_status space_list_values(plan_space *space, plait_arena *arena, plait_error *err)
+{
+    const plait_problem *problem = space->problem;
+    const plait_search_options *options = space->options;
+    const plait_capabilities *can = &problem->runtime->can;
+
+    PLAIT_TRY(list_divisors(problem->job.gpus, arena, &space->divisors, err));
+    PLAIT_TRY(list_allowed(options, problem->job.gbs, "mbs", arena, &space->microbatch, err));
+    PLAIT_TRY(list_mask(options, can->zero, "zero", NULL, arena, &space->zero, err));
+    PLAIT_TRY(list_mask(options, can->grad_sync, "grad_sync", plait_grad_sync_name, arena,
+                        &space->grad_sync, err));
+    PLAIT_TRY(list_mask(options, priced_schedules(can), "schedule", plait_schedule_name, arena,
+                        &space->schedules, err));
+    PLAIT_TRY(
+        list_mask(options, can->orders, "order", plait_order_name, arena, &space->orders, err));
+    return list_recompute(problem, options, arena, &space->recompute, err);
+}

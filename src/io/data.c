@@ -1,0 +1,214 @@
+/* data.c - which file a name stands for, and which names there are */
+#include "plait/data.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "data_private.h"
+#include "text.h"
+
+/* Without them, only $PLAIT_DATA is looked at. */
+#ifndef PLAIT_SOURCE_DATA_DIR
+#define PLAIT_SOURCE_DATA_DIR ""
+#endif
+#ifndef PLAIT_INSTALL_DATA_DIR
+#define PLAIT_INSTALL_DATA_DIR ""
+#endif
+
+static const struct data_kind {
+    const char *folder;
+    const char *what;  /* "expected ..." */
+    const char *lists; /* the command that lists them; NULL: the message does */
+} kinds[PLAIT_DATA_KINDS] = {
+    [PLAIT_DATA_MODELS] = {"models", "the name of a model or a path", "plait models"},
+    [PLAIT_DATA_CLUSTERS] = {"clusters", "a cluster, a path or ACCELERATOR:NODESxGPUS",
+                             "plait clusters"},
+    [PLAIT_DATA_ACCELERATORS] = {"clusters/accelerators", "the name of an accelerator",
+                                 "plait clusters"},
+    [PLAIT_DATA_RUNTIMES] = {"clusters/runtimes", "the name of a runtime", NULL},
+};
+
+enum { ROOTS = 3 };
+
+/* The folders that hold data, in the order they are looked at; an empty one is skipped. */
+static void data_roots(const char *roots[ROOTS])
+{
+    const char *given = getenv("PLAIT_DATA");
+
+    roots[0] = given != NULL ? given : "";
+    roots[1] = PLAIT_SOURCE_DATA_DIR;
+    roots[2] = PLAIT_INSTALL_DATA_DIR;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+bool data_is_path(const char *name)
+{
+    return strchr(name, '/') != NULL || text_ends_with(name, ".json");
+}
+
+/* ---- lists of names ---- */
+
+typedef struct name_list {
+    const char **name;
+    size_t count;
+    size_t room;
+} name_list;
+
+static bool list_add(name_list *list, plait_arena *arena, const char *name)
+{
+    if (list->count == list->room) {
+        const size_t room = list->room == 0 ? 64 : 2 * list->room;
+        const char **grown = plait_arena_alloc(arena, room, sizeof *grown);
+
+        if (grown == NULL)
+            return false;
+        if (list->count > 0)
+            memcpy(grown, list->name, list->count * sizeof *grown);
+        list->name = grown;
+        list->room = room;
+    }
+    list->name[list->count++] = name;
+    return name != NULL;
+}
+
+/* "dgx-h100.json" -> "dgx-h100"; hidden files and other files have no name. */
+static bool add_file(name_list *list, plait_arena *arena, const char *file)
+{
+    const size_t length = strlen(file);
+    char *name;
+
+    if (file[0] == '.' || !text_ends_with(file, ".json"))
+        return true;
+    name = plait_arena_text(arena, file);
+    if (name == NULL)
+        return false;
+    name[length - strlen(".json")] = '\0';
+    return list_add(list, arena, name);
+}
+
+/* A folder that cannot be opened holds no names. */
+static bool add_folder(name_list *list, plait_arena *arena, const char *folder)
+{
+    DIR *open_folder = opendir(folder);
+    bool added = true;
+
+    if (open_folder == NULL)
+        return true;
+    for (struct dirent *entry; added && (entry = readdir(open_folder)) != NULL;)
+        added = add_file(list, arena, entry->d_name);
+    closedir(open_folder);
+    return added;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void list_sort(name_list *list)
+{
+    size_t kept = 0;
+
+    if (list->count > 0)
+        qsort(list->name, list->count, sizeof *list->name, by_name);
+    for (size_t i = 0; i < list->count; i++)
+        if (kept == 0 || strcmp(list->name[i], list->name[kept - 1]) != 0)
+            list->name[kept++] = list->name[i];
+    list->count = kept;
+}
+
+plait_status plait_data_list(plait_data_kind kind, plait_arena *arena, const char *const **names,
+                             size_t *count, plait_error *err)
+{
+    const char *roots[ROOTS];
+    name_list list = {0};
+
+    data_roots(roots);
+    for (int i = 0; i < ROOTS; i++) {
+        const char *folder;
+
+        if (roots[i][0] == '\0')
+            continue;
+        folder = plait_arena_printf(arena, "%s/%s", roots[i], kinds[kind].folder);
+        if (folder == NULL || !add_folder(&list, arena, folder))
+            return plait_fail_nomem(err);
+    }
+    list_sort(&list);
+    *count = list.count;
+    if (!list_add(&list, arena, "")) // a place for the NULL
+        return plait_fail_nomem(err);
+    list.name[list.count - 1] = NULL;
+    *names = list.name;
+    return PLAIT_OK;
+}
+
+/* ---- finding one ---- */
+
+static plait_status fail_unknown(plait_data_kind kind, const char *name, plait_arena *arena,
+                                 plait_error *err)
+{
+    const char *const *names, *nearest;
+    text_builder all;
+    size_t count;
+
+    PLAIT_TRY(plait_data_list(kind, arena, &names, &count, err));
+    if (count == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, name,
+                          "expected %s, and found no data: set PLAIT_DATA to the folder that "
+                          "holds %s",
+                          kinds[kind].what, kinds[kind].folder);
+    nearest = text_nearest(name, names);
+    if (kinds[kind].lists != NULL)
+        return nearest != NULL
+                   ? plait_fail(err, PLAIT_ERROR_RANGE, name,
+                                "expected %s; did you mean %s? (%s lists all)", kinds[kind].what,
+                                nearest, kinds[kind].lists)
+                   : plait_fail(err, PLAIT_ERROR_RANGE, name, "expected %s (%s lists all)",
+                                kinds[kind].what, kinds[kind].lists);
+
+    text_builder_init(&all, arena);
+    for (size_t i = 0; i < count; i++)
+        text_append_printf(&all, "%s%s", i == 0 ? "" : ", ", names[i]);
+    return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected %s%s%s: %s", kinds[kind].what,
+                      nearest != NULL ? ", perhaps " : "", nearest != NULL ? nearest : "",
+                      text_builder_finish(&all, NULL));
+}
+
+plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *arena,
+                          const char **path, plait_error *err)
+{
+    const char *roots[ROOTS];
+
+    data_roots(roots);
+    for (int i = 0; i < ROOTS; i++) {
+        if (roots[i][0] == '\0')
+            continue;
+        *path = plait_arena_printf(arena, "%s/%s/%s.json", roots[i], kinds[kind].folder, name);
+        if (*path == NULL)
+            return plait_fail_nomem(err);
+        if (is_file(*path))
+            return PLAIT_OK;
+    }
+    *path = NULL;
+    return PLAIT_OK;
+}
+
+plait_status plait_data_find(plait_data_kind kind, const char *name, plait_arena *arena,
+                             const char **path, plait_error *err)
+{
+    if (data_is_path(name)) {
+        *path = plait_arena_text(arena, name);
+        return *path != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    }
+    PLAIT_TRY(data_look_up(kind, name, arena, path, err));
+    return *path != NULL ? PLAIT_OK : fail_unknown(kind, name, arena, err);
+}

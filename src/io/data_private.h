@@ -1,0 +1,16 @@
+/* data_private.h - the steps of plait_data_find, for names that may be of two kinds */
+#ifndef DATA_PRIVATE_H
+#define DATA_PRIVATE_H
+
+#include <stdbool.h>
+
+#include "plait/data.h"
+
+/** Is it a path rather than a name? */
+bool data_is_path(const char *name);
+
+/** The file of a name, or NULL in *path. */
+plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *arena,
+                          const char **path, plait_error *err) PLAIT_MUST_CHECK;
+
+#endif
