@@ -1,16 +1,11 @@
-/* search.c - options, strategies, threads, and the merged answer */
+/* search.c - options, strategies, and the answer */
 #include "plait/search.h"
 
 #include <math.h>
-#include <omp.h>
-#include <string.h>
 #include <time.h>
 
 #include "strategy.h"
 #include "text.h"
-
-const char *const plait_objective_name[PLAIT_OBJECTIVES + 1] = {"time", "memory", "cost", "energy",
-                                                                NULL};
 
 const plait_strategy *const plait_strategies[] = {&plait_strategy_exhaustive, NULL};
 
@@ -22,105 +17,6 @@ void plait_search_options_init(plait_search_options *options)
         .top = 10,
         .prune = true,
     };
-}
-
-// ---- objectives ----------------------------------------------------------------------------
-
-/* On a given number of GPUs, dollars are proportional to time. */
-double objective_of(const search_run *run, plait_price price)
-{
-    switch (run->options->objective) {
-    case PLAIT_MINIMISE_MEMORY:
-        return price.peak_bytes;
-    case PLAIT_MINIMISE_ENERGY:
-        return plait_energy_j(run->problem, price);
-    default:
-        return price.step_s;
-    }
-}
-
-// ---- threads -------------------------------------------------------------------------------
-
-static void worker_end(search_worker *worker)
-{
-    plait_arena_free(worker->arena);
-    plait_arena_free(worker->scratch);
-}
-
-static bool worker_begin(const search_run *run, search_worker *worker)
-{
-    *worker = (search_worker){.arena = plait_arena_new(), .scratch = plait_arena_new()};
-    if (worker->arena && worker->scratch)
-        worker->table = plait_table_new(run->problem, worker->arena);
-    return worker->table && space_cursor_init(&worker->cursor, run->space, worker->arena);
-}
-
-static void found_begin(const search_run *run, search_found *found, plait_arena *arena)
-{
-    *found = (search_found){.front = {.arena = arena}};
-    found->failed = !arena || !top_make(&found->top, run->options->top, arena);
-}
-
-/* Copies a task's finds to the caller's arena, in the order of tasks. */
-static bool merge(const search_run *run, const search_found *part, search_found *merged)
-{
-    merged->points += part->points;
-    merged->priced += part->priced;
-    merged->fits += part->fits;
-    for (int i = 0; i < part->top.count; i++)
-        top_add(&merged->top, &part->top.plan[i]);
-    for (int i = 0; i < part->front.count; i++)
-        if (!front_add(&merged->front, &part->front.plan[i]))
-            return false;
-    (void)run;
-    return !part->failed;
-}
-
-static void report_progress(const search_run *run, int64_t done, int64_t batches)
-{
-    if (run->options->progress && omp_get_thread_num() == 0)
-        run->options->progress(run->options->progress_context,
-                               ((double)done / (double)batches + !run->coarse) / 2.0);
-}
-
-plait_status search_batches(const search_run *run, search_explore *explore, search_found *merged,
-                            plait_error *err)
-{
-    const int64_t batches = (run->space->rows + run->batch_rows - 1) / run->batch_rows;
-    search_found *found = plait_arena_alloc(run->arena, (size_t)batches + 1, sizeof *found);
-    plait_arena **arenas = plait_arena_alloc(run->arena, (size_t)batches + 1, sizeof *arenas);
-    bool failed = false;
-    int64_t done = 0;
-
-    found_begin(run, merged, run->arena);
-    if (!found || !arenas || merged->failed)
-        return plait_fail_nomem(err);
-
-        // What a batch finds does not depend on the threads: its rows and limits are fixed.
-#pragma omp parallel num_threads(run->threads)
-    {
-        search_worker worker;
-        const bool ready = worker_begin(run, &worker);
-#pragma omp for schedule(dynamic, 1)
-        for (int64_t b = 0; b < batches; b++) {
-            arenas[b] = plait_arena_new();
-            found_begin(run, &found[b], arenas[b]);
-            if (ready && !found[b].failed)
-                explore(run, &worker, b, &found[b]);
-            else
-                found[b].failed = true;
-            int64_t finished;
-#pragma omp atomic capture
-            finished = ++done;
-            report_progress(run, finished, batches);
-        }
-        worker_end(&worker);
-    }
-    for (int64_t b = 0; b < batches; b++) {
-        failed = failed || !merge(run, &found[b], merged);
-        plait_arena_free(arenas[b]);
-    }
-    return failed ? plait_fail_nomem(err) : PLAIT_OK;
 }
 
 // ---- the search ----------------------------------------------------------------------------
@@ -221,7 +117,7 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
         .arena = arena,
         .capacity_bytes = plait_capacity_bytes(problem),
         .batch_rows = batch_rows(space.rows),
-        .threads = options->threads > 0 ? options->threads : omp_get_max_threads(),
+        .threads = search_threads(options->threads),
     };
     PLAIT_TRY(strategy->run(&run, &found, err));
     if (found.points == 0)

@@ -6,14 +6,7 @@
 #include "plan_check.h"
 #include "space_private.h"
 #include "text.h"
-
-bool problem_has_experts(const plait_problem *problem)
-{
-    for (int k = 0; k < problem->model->kinds; k++)
-        if (problem->model->kind[k].ffn == PLAIT_FFN_MOE)
-            return true;
-    return false;
-}
+#include "traits.h"
 
 int default_etp(const plait_problem *problem, int tp)
 {
@@ -54,7 +47,7 @@ static void walk_experts(row_walk *walk, plait_degrees d)
     const plan_space *space = walk->space;
     const plait_problem *problem = space->problem;
 
-    if (!problem_has_experts(problem)) {
+    if (!model_has_experts(problem->model)) {
         d.etp = default_etp(problem, d.tp);
         if (limits_allow(space->options, "ep", 1) && limits_allow(space->options, "etp", d.etp))
             walk_mbs(walk, d);

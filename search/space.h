@@ -108,6 +108,4 @@ void space_explain_empty(const plan_space *space, char *why, size_t size);
 /** What eval and a search take for expert tensor parallelism when it is not given. */
 int default_etp(const plait_problem *problem, int tp);
 
-bool problem_has_experts(const plait_problem *problem);
-
 #endif

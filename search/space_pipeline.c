@@ -2,6 +2,7 @@
 #include "space.h"
 
 #include "plan_check.h"
+#include "traits.h"
 
 /* The shards of one pp, for all rows that differ in mbs only. */
 struct cursor_slot {
@@ -29,13 +30,14 @@ static bool same_ranks(const plait_degrees *a, const plait_degrees *b)
 /* Without replicas all ZeRO stages are one. */
 static bool zero_matters(const plan_space *space, const plait_degrees *d, int i)
 {
-    return d->dp * d->cp > 1 || problem_has_experts(space->problem) || i == 0;
+    return d->dp * d->cp > 1 || model_has_experts(space->problem->model) || i == 0;
 }
 
 /* Between replicas, or between the two ends that hold a tied embedding. */
 static bool gradients_travel(const plait_problem *problem, const plait_degrees *d)
 {
-    return d->dp * d->cp > 1 || problem_has_experts(problem) || (problem->model->tied && d->pp > 1);
+    return d->dp * d->cp > 1 || model_has_experts(problem->model) ||
+           (problem->model->tied && d->pp > 1);
 }
 
 static void add_shards_of(const plan_space *space, plait_degrees d, struct cursor_slot *slot)

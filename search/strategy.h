@@ -42,6 +42,9 @@ typedef struct search_worker {
 typedef void search_explore(const search_run *run, search_worker *worker, int64_t batch,
                             search_found *found);
 
+/** How many threads to take: `asked`, or with 0 what the machine has. */
+int search_threads(int asked);
+
 /**
  * Run a task for every batch of rows, on several threads, and merge what they found in order.
  *

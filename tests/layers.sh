@@ -19,7 +19,7 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
 home_of() { # sets `home`, a pattern of the files that may include a library; any file for libc
     case $1 in
     glpk.h) home='search/milp_glpk.c' ;;
-    omp.h) home='search/search.c' ;;
+    omp.h) home='search/batches.c' ;;
     cjson/*) home='src/io/*' ;;
     csv.h) home='src/io/csv_table.c' ;;
     libsmartcols*) home='src/report/*' ;;

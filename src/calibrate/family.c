@@ -1,15 +1,5 @@
-/* family.c - the list of families, and what they share */
+/* family.c - what families share */
 #include "family.h"
-
-#include <limits.h>
-#include <string.h>
-
-const family *const families[] = {
-    &family_memory,          &family_gemm,       &family_sustained,
-    &family_weight_gradient, &family_grouped,    &family_attention,
-    &family_backward,        &family_collective, &family_p2p,
-};
-const int family_count = sizeof families / sizeof *families;
 
 void family_subject_init(const plait_accelerator *accelerator, family_subject *out)
 {

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "file.h"
 #include "text.h"
 
 enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAULT = 3 };
@@ -115,16 +114,6 @@ static int run_command(int argc, const char **argv)
     if (status != PLAIT_OK)
         return complain(&err);
     return flush(no ? EXIT_NO : EXIT_DONE);
-}
-
-plait_status command_deliver(const char *text, size_t length, const char *path, bool print,
-                             plait_error *err)
-{
-    if (path != NULL)
-        PLAIT_TRY(file_write_atomically(path, text, length, err));
-    if (print)
-        fwrite(text, 1, length, stdout);
-    return PLAIT_OK;
 }
 
 int main(int argc, const char **argv)

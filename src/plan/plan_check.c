@@ -4,6 +4,7 @@
 
 #include "plan_check.h"
 #include "rules.h"
+#include "traits.h"
 
 /* Where the reason goes; no text is made when nobody asks. */
 typedef struct plan_reason {

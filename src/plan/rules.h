@@ -24,8 +24,4 @@ extern const plan_rule rules_torchtitan[];
 extern const plan_rule rules_fsdp[];
 extern const plan_rule rules_deepspeed[];
 
-/** Does the model have experts, does any layer mix linearly in the sequence? */
-bool model_has_experts(const plait_model *model);
-bool model_is_recurrent(const plait_model *model);
-
 #endif

@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "rules.h"
+#include "traits.h"
 
 /* Expert parallelism needs every token once: sequence parallelism, when tensor-parallel. */
 static bool experts_need_sp(const plait_problem *problem, const plait_degrees *d)

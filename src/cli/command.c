@@ -1,0 +1,14 @@
+/* command.c - what commands share */
+#include "command.h"
+
+#include "file.h"
+
+plait_status command_deliver(const char *text, size_t length, const char *path, bool print,
+                             plait_error *err)
+{
+    if (path != NULL)
+        PLAIT_TRY(file_write_atomically(path, text, length, err));
+    if (print)
+        fwrite(text, 1, length, stdout);
+    return PLAIT_OK;
+}

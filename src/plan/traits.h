@@ -1,0 +1,11 @@
+/* traits.h - what rules and spaces ask of a whole model */
+#ifndef TRAITS_H
+#define TRAITS_H
+
+#include "plait/model.h"
+
+/** Does any layer have experts, does any mix linearly in the sequence? */
+bool model_has_experts(const plait_model *model);
+bool model_is_recurrent(const plait_model *model);
+
+#endif
