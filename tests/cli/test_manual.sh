@@ -1,10 +1,13 @@
 #!/bin/bash
-# test_manual.sh PLAIT - every flag that --help lists is in the man page and in the shell completion
+# test_manual.sh PLAIT - the man page and the shell completion have every flag that --help lists
 #
-# The option tables are the one place where flags are said; this holds what is written by hand to them.
+# The option tables are the one place where flags are said; this holds what is written by hand to
+# them. The examples of the man page must run, and its complaint be what the program says.
 set -u
 
-plait=$1
+plait=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 wrong=0
 
 complain() {
@@ -35,4 +38,40 @@ for verb in $(verbs); do
         flags_of "$verb" | grep -qxF -- "$flag" || complain "the completion has $flag, $verb does not"
     done
 done
+
+# ---- examples ----
+
+section() { # section NAME: of the man page, as it is written
+    awk -v name="$1" '/^\.SH / { inside = ($0 == ".SH " name) } inside' <<<"$manual"
+}
+
+mkdir "$scratch/bin" "$scratch/work"
+ln -s "$plait" "$scratch/bin/plait"
+
+run_example() { # run_example SHELL-COMMANDS
+    case $1 in *'jq '*) command -v jq >/dev/null || return 0 ;; esac
+    (cd "$scratch/work" && PATH="$scratch/bin:$PATH" bash -eo pipefail -c "$1") \
+        >"$scratch/out" 2>"$scratch/err" </dev/null || complain "status $? of the example: $1"
+    [ -s "$scratch/out" ] || complain "no answer to the example: $1"
+    [ ! -s "$scratch/err" ] || complain "$(cat "$scratch/err") from the example: $1"
+}
+
+examples=0
+block=
+while IFS= read -r line; do
+    case $line in
+    .nf) block= ;;
+    .fi)
+        run_example "$block"
+        examples=$((examples + 1))
+        ;;
+    *) block+=$line$'\n' ;;
+    esac
+done < <(section EXAMPLES)
+[ $examples -gt 0 ] || complain "the man page has no examples"
+
+sed 's/"gpus": 8/"gpus": -8/' clusters/dgx-h100.json >"$scratch/work/x.json"
+complaint=$("$plait" clusters "$scratch/work/x.json" 2>&1)
+grep -qxF -- "${complaint/"$scratch/work"/clusters}" <<<"$(section 'EXIT STATUS')" ||
+    complain "the man page does not have the complaint $complaint"
 exit $((wrong > 0))
