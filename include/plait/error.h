@@ -23,7 +23,8 @@ typedef enum plait_status {
     PLAIT_ERROR_SCHEMA, /* well formed, but a key is missing, unknown or of another type */
     PLAIT_ERROR_RANGE,  /* the right type, but no sensible value: 0 GPUs */
     PLAIT_ERROR_SOLVER, /* the solver gave up on a well-posed problem */
-    PLAIT_ERROR_NOMEM
+    PLAIT_ERROR_NOMEM,
+    PLAIT_ERROR_DISK /* a file that could be opened took no more: a full disk */
 } plait_status;
 
 typedef struct plait_error {

@@ -53,6 +53,7 @@ const char *plait_status_name(plait_status status)
         [PLAIT_ERROR_RANGE] = "range",
         [PLAIT_ERROR_SOLVER] = "solver",
         [PLAIT_ERROR_NOMEM] = "nomem",
+        [PLAIT_ERROR_DISK] = "disk",
     };
     return (size_t)status < sizeof names / sizeof *names ? names[status] : "unknown";
 }

@@ -15,7 +15,8 @@ static const opt options[] = {
     ASKED_OPTIONS,
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(eval_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_TEXT(eval_values, output, "output", 'o', "FILE", "also write the JSON document to FILE"),
+    OPT_OF_TEXT(eval_values, output, "output", 'o', "FILE",
+                "also write the JSON document to FILE; - is --json"),
     OPT_END,
 };
 
@@ -34,15 +35,16 @@ static plait_status deliver_json(const eval_values *flags, const asked *question
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
-    const eval_values *const flags = values;
+    eval_values flags = *(const eval_values *)values;
     asked *question = plait_arena_alloc(arena, 1, sizeof *question);
 
     if (question == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(asked_resolve(&flags->asked, operands, arena, question, err));
+    PLAIT_TRY(command_output(&flags.output, &flags.json, err));
+    PLAIT_TRY(asked_resolve(&flags.asked, operands, arena, question, err));
     *no = question->plan.verdict != PLAIT_FITS;
-    PLAIT_TRY(deliver_json(flags, question, arena, err));
-    if (flags->json)
+    PLAIT_TRY(deliver_json(&flags, question, arena, err));
+    if (flags.json)
         return PLAIT_OK;
     return report_eval(&question->problem, &question->plan, stdout, err);
 }

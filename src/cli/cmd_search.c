@@ -36,7 +36,7 @@ static const opt options[] = {
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(search_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(search_values, output, "output", 'o', "FILE",
-                "also write the JSON document to FILE"),
+                "also write the JSON document to FILE; - is --json"),
     OPT_END,
 };
 
@@ -221,20 +221,21 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
-    const search_values *const flags = values;
+    search_values flags = *(const search_values *)values;
     plait_problem problem;
     plait_search_options search;
     plait_search_result result;
     plait_status status;
     int shown = -1;
 
-    PLAIT_TRY(problem_resolve(&flags->problem, operands, NULL, arena, &problem, err));
-    PLAIT_TRY(read_options(flags, &problem, &shown, &search, err));
+    PLAIT_TRY(command_output(&flags.output, &flags.json, err));
+    PLAIT_TRY(problem_resolve(&flags.problem, operands, NULL, arena, &problem, err));
+    PLAIT_TRY(read_options(&flags, &problem, &shown, &search, err));
     status = plait_search(&problem, &search, arena, &result, err);
     clear_progress(&shown);
     PLAIT_TRY(status);
     *no = result.plans == 0;
-    return answer(flags, operands, &problem, &search, &result, arena, err);
+    return answer(&flags, operands, &problem, &search, &result, arena, err);
 }
 
 const command command_search = {

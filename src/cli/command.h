@@ -28,6 +28,12 @@ extern const command command_models;
 extern const command command_clusters;
 
 /**
+ * Settle where -o sends the document, before the work: "-" is --json, and what cannot be written
+ * is refused.
+ */
+PLAIT_MUST_CHECK plait_status command_output(const char **path, bool *json, plait_error *err);
+
+/**
  * Hand a JSON document to where it belongs.
  *
  * @param path   a file, written atomically; NULL: none

@@ -4,8 +4,11 @@
  * complaints to stderr, each on one line: `plait: where: expected ..., found ...`.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "text.h"
@@ -37,8 +40,23 @@ static void print_help(FILE *out)
 static int complain(const plait_error *err)
 {
     fprintf(stderr, "plait: %s%s%s\n", err->where, err->where[0] != '\0' ? ": " : "", err->message);
-    return err->status == PLAIT_ERROR_SOLVER || err->status == PLAIT_ERROR_NOMEM ? EXIT_FAULT
-                                                                                 : EXIT_USAGE;
+    switch (err->status) {
+    case PLAIT_ERROR_SOLVER:
+    case PLAIT_ERROR_NOMEM:
+    case PLAIT_ERROR_DISK:
+        return EXIT_FAULT;
+    default:
+        return EXIT_USAGE;
+    }
+}
+
+/* OpenMP ends the program itself where it can make no thread, with the status that says no. */
+static bool running = true;
+
+static void fail_unfinished(void)
+{
+    if (running)
+        _exit(EXIT_FAULT);
 }
 
 /* A full disk or a closed pipe shows only when what was printed leaves the buffer. */
@@ -116,7 +134,7 @@ static int run_command(int argc, const char **argv)
     return flush(no ? EXIT_NO : EXIT_DONE);
 }
 
-int main(int argc, const char **argv)
+static int run_program(int argc, const char **argv)
 {
     if (argc < 2) {
         fputs("plait: command: expected a verb that `plait --help` lists, found nothing\n", stderr);
@@ -131,4 +149,16 @@ int main(int argc, const char **argv)
         return flush(EXIT_DONE);
     }
     return run_command(argc - 1, argv + 1);
+}
+
+int main(int argc, const char **argv)
+{
+    int code;
+
+    signal(SIGXFSZ, SIG_IGN); // a file beyond the limit is a full disk
+    if (atexit(fail_unfinished) != 0)
+        return EXIT_FAULT;
+    code = run_program(argc, argv);
+    running = false;
+    return code;
 }

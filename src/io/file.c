@@ -12,9 +12,15 @@
 
 #include "text.h"
 
+/* An empty name is quoted, or nobody would see it. */
+static const char *shown(const char *path)
+{
+    return *path != '\0' ? path : "\"\"";
+}
+
 static plait_status fail_errno(const char *path, const char *what, plait_error *err)
 {
-    return plait_fail(err, PLAIT_ERROR_IO, path, "%s: %s", what, strerror(errno));
+    return plait_fail(err, PLAIT_ERROR_IO, shown(path), "%s: %s", what, strerror(errno));
 }
 
 static plait_status fail_too_large(const char *path, size_t limit, plait_error *err)
@@ -166,6 +172,41 @@ static bool write_special(const char *path, const char *text, size_t length)
     return fd >= 0 && write_and_close(fd, text, length, false);
 }
 
+static plait_status fail_write(const char *path, int error, plait_error *err)
+{
+    const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
+
+    return plait_fail(err, full ? PLAIT_ERROR_DISK : PLAIT_ERROR_IO, shown(path),
+                      "cannot write: %s", strerror(error));
+}
+
+/* The folder that a new file of this name would be in. */
+static bool folder_writable(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    char *folder = slash != NULL ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    const bool writable = folder != NULL && access(folder, W_OK | X_OK) == 0;
+    const int failure = errno;
+
+    free(folder);
+    errno = failure;
+    return writable;
+}
+
+plait_status file_check_writable(const char *path, plait_error *err)
+{
+    struct stat info;
+    bool ok;
+
+    if (stat(path, &info) != 0)
+        ok = *path != '\0' && folder_writable(path);
+    else if (S_ISDIR(info.st_mode))
+        return fail_write(path, EISDIR, err);
+    else
+        ok = access(path, W_OK) == 0 || (S_ISREG(info.st_mode) && folder_writable(path));
+    return ok ? PLAIT_OK : fail_write(path, errno, err);
+}
+
 plait_status file_write_atomically(const char *path, const char *text, size_t length,
                                    plait_error *err)
 {
@@ -178,5 +219,5 @@ plait_status file_write_atomically(const char *path, const char *text, size_t le
         ok = replace_existing(path, info.st_mode & 0777, text, length);
     else
         ok = write_special(path, text, length);
-    return ok ? PLAIT_OK : fail_errno(path, "cannot write", err);
+    return ok ? PLAIT_OK : fail_write(path, errno, err);
 }

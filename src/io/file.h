@@ -26,4 +26,7 @@ plait_status file_read_all(const char *path, size_t limit, plait_arena *arena, c
 plait_status file_write_atomically(const char *path, const char *text, size_t length,
                                    plait_error *err) PLAIT_MUST_CHECK;
 
+/** Whether a file can be made there, asked before the work that it is to hold. */
+plait_status file_check_writable(const char *path, plait_error *err) PLAIT_MUST_CHECK;
+
 #endif

@@ -2,7 +2,7 @@
 # test_streams.sh PLAIT - what goes to which stream, and which exit status says what
 set -u
 
-plait=$1
+plait=$(realpath "$1")
 job="--seq 2048 --gbs 16 --gpus 8"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -49,4 +49,36 @@ expect 1 some none explain gpt3-175b dgx-h100 $job --tp 8
 [ $? -eq 3 ] || { echo "a full disk: status is not 3"; wrong=1; }
 # shellcheck disable=SC2086
 expect 2 none some eval llama-3.1-8b dgx-h100 $job --tp 2 --json -o "$scratch/no/such/folder.json"
+# shellcheck disable=SC2086
+expect 3 none some eval llama-3.1-8b dgx-h100 $job --tp 2 -o /dev/full
+(
+    ulimit -f 1
+    cd "$scratch" || exit 1
+    # shellcheck disable=SC2086
+    "$plait" search llama-3.1-8b dgx-h100 $job -o large.json >/dev/null 2>&1
+    echo $? >status
+)
+[ "$(cat "$scratch/status")" = 3 ] || { echo "a file beyond its limit: status is not 3"; wrong=1; }
+[ -z "$(find "$scratch" -name 'large.json*')" ] || { echo "half a file"; wrong=1; }
+
+# -o is refused before the search, not after it; - is standard output.
+for name in "" "$scratch" "$scratch/no/such/folder.json"; do
+    # shellcheck disable=SC2086
+    expect 2 none some search llama-3.1-8b dgx-h100 $job --objective nonsense -o "$name"
+    grep -q nonsense "$scratch/err" && { echo "-o '$name': the objective comes first"; wrong=1; }
+done
+for verb in "search" "eval --tp 2"; do
+    # shellcheck disable=SC2086
+    "$plait" $verb llama-3.1-8b dgx-h100 $job -o - >"$scratch/document"
+    # shellcheck disable=SC2086
+    "$plait" $verb llama-3.1-8b dgx-h100 $job --json |
+        diff -I elapsed_s -I threads - "$scratch/document" || { echo "$verb: -o -"; wrong=1; }
+done
+
+# libgomp exits where it can make no thread; that is not an answer.
+if ldd "$plait" | grep -q libgomp && (ulimit -v 500000 && "$plait" --version) >/dev/null 2>&1; then
+    # shellcheck disable=SC2086
+    (ulimit -v 500000 && "$plait" search llama-3.1-8b dgx-h100 $job --threads 1024) >/dev/null 2>&1
+    [ $? -eq 3 ] || { echo "no threads: status is not 3"; wrong=1; }
+fi
 exit $wrong

@@ -88,6 +88,7 @@ static void test_status_name__is_one_word(void **state)
     (void)state;
     assert_string_equal(plait_status_name(PLAIT_OK), "ok");
     assert_string_equal(plait_status_name(PLAIT_ERROR_NOMEM), "nomem");
+    assert_string_equal(plait_status_name(PLAIT_ERROR_DISK), "disk");
     assert_string_equal(plait_status_name((plait_status)99), "unknown");
 }
 

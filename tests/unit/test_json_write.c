@@ -193,8 +193,29 @@ static void test_file__that_cannot_be_written_is_an_error(void **state)
     assert_string_equal(err.message, "cannot write: No such file or directory");
     assert_int_equal(file_write_atomically("/tmp", "x", 1, &err), PLAIT_ERROR_IO);
     assert_string_equal(err.message, "cannot write: Is a directory");
-    assert_int_equal(file_write_atomically("/dev/full", "x", 1, &err), PLAIT_ERROR_IO);
+    assert_int_equal(file_write_atomically("/dev/full", "x", 1, &err), PLAIT_ERROR_DISK);
     assert_string_equal(err.message, "cannot write: No space left on device");
+}
+
+static void test_file__that_could_not_be_made_is_known_beforehand(void **state)
+{
+    const scratch_folder folder = folder_new();
+    plait_error err;
+
+    (void)state;
+    assert_int_equal(file_check_writable(folder.file, NULL), PLAIT_OK);
+    assert_int_equal(file_write_atomically(folder.file, "x", 1, NULL), PLAIT_OK);
+    assert_int_equal(file_check_writable(folder.file, NULL), PLAIT_OK);
+    assert_int_equal(file_check_writable("x.json", NULL), PLAIT_OK);
+    assert_int_equal(file_check_writable("/dev/null", NULL), PLAIT_OK);
+    assert_int_equal(file_check_writable("/tmp", &err), PLAIT_ERROR_IO);
+    assert_string_equal(err.message, "cannot write: Is a directory");
+    assert_int_equal(file_check_writable("", &err), PLAIT_ERROR_IO);
+    assert_string_equal(err.where, "\"\"");
+    assert_int_equal(file_check_writable("/nowhere/x.json", &err), PLAIT_ERROR_IO);
+    assert_string_equal(err.where, "/nowhere/x.json");
+    assert_string_equal(err.message, "cannot write: No such file or directory");
+    folder_remove(&folder);
 }
 
 static void test_read__stops_at_its_limit_where_there_is_no_size(void **state)
@@ -219,6 +240,7 @@ int main(void)
         write_test(test_file__behind_a_link_is_what_is_replaced),
         write_test(test_file__that_is_a_device_is_written_to),
         write_test(test_file__that_cannot_be_written_is_an_error),
+        write_test(test_file__that_could_not_be_made_is_known_beforehand),
         write_test(test_read__stops_at_its_limit_where_there_is_no_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
