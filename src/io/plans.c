@@ -298,15 +298,21 @@ plait_status plans_parse(const char *text, size_t length, const char *name, int 
 }
 
 /* "plans.json:3" is plan 3 of plans.json, unless there is a file of that name. */
-static int cut_rank(char *path)
+static plait_status cut_rank(char *path, int *rank, plait_error *err)
 {
     char *const colon = strrchr(path, ':');
-    int rank;
 
-    if (colon == NULL || access(path, F_OK) == 0 || !text_parse_int(colon + 1, 1, INT_MAX, &rank))
-        return 0;
+    *rank = 0;
+    if (colon == NULL || access(path, F_OK) == 0)
+        return PLAIT_OK;
     *colon = '\0';
-    return rank;
+    if (text_parse_int(colon + 1, 1, INT_MAX, rank))
+        return PLAIT_OK;
+    if (access(path, F_OK) == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, path, "expected a rank from 1, found \"%.60s\"",
+                          colon + 1);
+    *colon = ':';
+    return PLAIT_OK;
 }
 
 plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, plait_error *err)
@@ -317,6 +323,6 @@ plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, 
     *out = (plans_entry){0};
     if (file == NULL)
         return plait_fail_nomem(err);
-    rank = cut_rank(file);
+    PLAIT_TRY(cut_rank(file, &rank, err));
     return json_load(file, read_root, arena, &(plan_choice){rank, out}, err);
 }

@@ -61,6 +61,32 @@ static void test_keys_of_a_plan__are_degrees(void **state)
                                       plans_key_bit("vpp") | plans_key_bit("order"));
 }
 
+static void test_a_rank__is_a_number_from_1_behind_the_file(void **state)
+{
+    const char *const file = "tests/fuzz/corpus/fuzz_plans/ranks.json";
+    static const char *const wrong[] = {"", "0", "-1", "x", "99999999999"};
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    assert_int_equal(plans_load(plait_arena_printf(arena, "%s:3", file), arena, &entry, &err),
+                     PLAIT_OK);
+    assert_int_equal(entry.rank, 3);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *path = plait_arena_printf(arena, "%s:%s", file, wrong[i]);
+
+        assert_int_equal(plans_load(path, arena, &entry, &err), PLAIT_ERROR_RANGE);
+        assert_string_equal(err.where, file);
+        assert_string_equal(
+            err.message,
+            plait_arena_printf(arena, "expected a rank from 1, found \"%s\"", wrong[i]));
+    }
+    assert_int_equal(plans_load("nothing.json:x", arena, &entry, &err), PLAIT_ERROR_IO);
+    assert_string_equal(err.where, "nothing.json:x");
+    assert_int_equal(plans_load("", arena, &entry, &err), PLAIT_ERROR_IO);
+    assert_string_equal(err.where, "\"\"");
+}
+
 static void test_what_a_file_does_not_know__is_left_open(void **state)
 {
     plans_entry entry;
@@ -193,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_of_a_plan__are_degrees),
+        cmocka_unit_test(test_a_rank__is_a_number_from_1_behind_the_file),
         cmocka_unit_test(test_what_a_file_does_not_know__is_left_open),
         cmocka_unit_test(test_all_degrees_together__make_the_world),
         cmocka_unit_test(test_rank__is_what_the_plan_says_or_its_place),
