@@ -80,7 +80,18 @@ static bool list_add(name_list *list, plait_arena *arena, const char *name)
     return name != NULL;
 }
 
-/* "dgx-h100.json" -> "dgx-h100"; hidden files and other files have no name. */
+/* What is listed can be found: no folders, no links to nothing. */
+static bool holds_file(DIR *folder, const char *file)
+{
+    struct stat info;
+
+    return fstatat(dirfd(folder), file, &info, 0) == 0 && !S_ISDIR(info.st_mode);
+}
+
+/*
+ * "dgx-h100.json" -> "dgx-h100"; hidden files and other files have no name, nor those that would be
+ * read as a path or as ACCELERATOR:NODESxGPUS.
+ */
 static bool add_file(name_list *list, plait_arena *arena, const char *file)
 {
     const size_t length = strlen(file);
@@ -92,6 +103,8 @@ static bool add_file(name_list *list, plait_arena *arena, const char *file)
     if (name == NULL)
         return false;
     name[length - strlen(".json")] = '\0';
+    if (data_is_path(name) || strchr(name, ':') != NULL)
+        return true;
     return list_add(list, arena, name);
 }
 
@@ -104,7 +117,8 @@ static bool add_folder(name_list *list, plait_arena *arena, const char *folder)
     if (open_folder == NULL)
         return true;
     for (struct dirent *entry; added && (entry = readdir(open_folder)) != NULL;)
-        added = add_file(list, arena, entry->d_name);
+        if (holds_file(open_folder, entry->d_name))
+            added = add_file(list, arena, entry->d_name);
     closedir(open_folder);
     return added;
 }

@@ -64,6 +64,45 @@ static void test_data_list__has_what_scripts_rely_on(void **state)
     assert_false(contains(clusters, "megatron"));
 }
 
+static void touch(const char *path)
+{
+    FILE *stream = fopen(path, "w");
+
+    assert_non_null(stream);
+    fclose(stream);
+}
+
+/* Else one stray file would be the end of every list. */
+static void test_data_list__has_only_what_can_be_found(void **state)
+{
+    char folder[] = "/tmp/plait-data-XXXXXX";
+    const char *path[6];
+    size_t count;
+
+    assert_non_null(mkdtemp(folder));
+    path[0] = plait_arena_printf(*state, "%s/models", folder);
+    path[1] = plait_arena_printf(*state, "%s/mine.json", path[0]);
+    path[2] = plait_arena_printf(*state, "%s/folder.json", path[0]);
+    path[3] = plait_arena_printf(*state, "%s/link.json", path[0]);
+    path[4] = plait_arena_printf(*state, "%s/twice.json.json", path[0]);
+    path[5] = plait_arena_printf(*state, "%s/mine:1x8.json", path[0]);
+    assert_int_equal(mkdir(path[0], 0700), 0);
+    assert_int_equal(mkdir(path[2], 0700), 0);
+    assert_int_equal(symlink("nothing", path[3]), 0);
+    touch(path[1]);
+    touch(path[4]);
+    touch(path[5]);
+    assert_int_equal(setenv("PLAIT_DATA", folder, 1), 0);
+    const char *const *names = list(*state, PLAIT_DATA_MODELS, &count);
+    assert_int_equal(unsetenv("PLAIT_DATA"), 0);
+    assert_true(contains(names, "mine"));
+    assert_false(contains(names, "folder") || contains(names, "link"));
+    assert_false(contains(names, "twice.json") || contains(names, "mine:1x8"));
+    for (int i = 5; i >= 0; i--)
+        assert_int_equal(remove(path[i]), 0);
+    assert_int_equal(remove(folder), 0);
+}
+
 static void test_data_find__takes_a_path_as_it_is(void **state)
 {
     const char *path;
@@ -239,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_data_list__is_sorted_and_names_each_once),
         TEST(test_data_list__has_what_scripts_rely_on),
+        TEST(test_data_list__has_only_what_can_be_found),
         TEST(test_data_find__takes_a_path_as_it_is),
         TEST(test_data_find__suggests_the_nearest_name),
         TEST(test_data_find__looks_into_plait_data_first),
