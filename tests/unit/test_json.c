@@ -468,6 +468,26 @@ static void test_string__is_a_copy_in_the_arena(void **state)
     assert_string_equal(text, "caf\xc3\xa9 \xf0\x9f\x98\x80");
 }
 
+static void test_string__may_not_steer_a_terminal(void **state)
+{
+    json_fixture *json = *state;
+    static const char *const steering[] = {"[\"a\\u001b[31mb\"]", "[\"a\\nb\"]", "[\"\\u007f\"]",
+                                           "[\"\\u009b\"]"};
+    json_cursor item;
+    const char *text;
+
+    for (size_t i = 0; i < sizeof steering / sizeof *steering; i++) {
+        parse(json, steering[i]);
+        assert_true(json_first(&json->root, &item));
+        assert_int_equal(json_as_string(&item, json->arena, &text, &json->err), PLAIT_ERROR_SCHEMA);
+        assert_error(json, PLAIT_ERROR_SCHEMA, "x.json:/0",
+                     "expected text, found a control character");
+    }
+    parse(json, "[\"a\\u00a0b\"]");
+    assert_true(json_first(&json->root, &item));
+    assert_int_equal(json_as_string(&item, json->arena, &text, &json->err), PLAIT_OK);
+}
+
 static void test_word__is_an_index_in_the_list(void **state)
 {
     static const char *const words[] = {"p2p", "allgather", "a2a", NULL};
@@ -605,6 +625,7 @@ int main(void)
         json_test(test_int__is_exact_and_in_range),
         json_test(test_int64__stops_where_doubles_stop_being_exact),
         json_test(test_string__is_a_copy_in_the_arena),
+        json_test(test_string__may_not_steer_a_terminal),
         json_test(test_word__is_an_index_in_the_list),
         json_test(test_optional__leaves_its_default),
         json_test(test_optional__of_the_wrong_kind_is_an_error),
