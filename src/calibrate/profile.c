@@ -203,6 +203,7 @@ static void guess(const profile_subject *subject, const profile_table *table, si
         const double s = step_s(subject, &table->point[i]);
 
         left_out->run = table->point[i].run;
+        left_out->problem = &table->point[i].problem;
         memcpy((char *)left_out + member, &s, sizeof s);
     }
 }

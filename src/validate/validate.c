@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "band.h"
 #include "evaluate.h"
 #include "groups.h"
 #include "statistics.h"
@@ -14,6 +13,19 @@
 static bool counts(const plait_validation *v, size_t row)
 {
     return v->price[row].priced && plait_run_timed(&v->runs->run[row]);
+}
+
+static bool has_band(const plait_validation *v, size_t row)
+{
+    return counts(v, row) && isfinite(v->price[row].cost.step_low_s);
+}
+
+static bool lies_in_band(const plait_validation *v, size_t row)
+{
+    const plait_cost *const cost = &v->price[row].cost;
+    const double measured_s = v->runs->run[row].step_s;
+
+    return cost->step_low_s <= measured_s && measured_s <= cost->step_high_s;
 }
 
 static double time_error(const plait_validation *v, size_t row)
@@ -73,6 +85,20 @@ static bool key_memory(const plait_validation *v, size_t row, const char **name,
 
 typedef double row_error(const plait_validation *v, size_t row);
 
+/* Of those rows, or of all for NULL, that have a band; NaN without one. */
+static double share_in_band(const plait_validation *v, const size_t *row, size_t count)
+{
+    size_t with = 0, inside = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = row != NULL ? row[i] : i;
+
+        with += has_band(v, at);
+        inside += has_band(v, at) && lies_in_band(v, at);
+    }
+    return with > 0 ? (double)inside / (double)with : (double)NAN;
+}
+
 static plait_status sum_groups(const plait_validation *v, row_key *key, row_error *error,
                                plait_arena *arena, const plait_error_group **out, size_t *count,
                                plait_errors *total, plait_error *err)
@@ -94,8 +120,13 @@ static plait_status sum_groups(const plait_validation *v, row_key *key, row_erro
     for (size_t g = 0; g < groups.count; g++) {
         for (size_t i = 0; i < groups.size[g]; i++)
             errors[i] = all[used++] = error(v, groups.row[g][i]);
-        group[g] = (plait_error_group){groups.name[g], groups.scope[g],
-                                       statistics_errors(errors, groups.size[g], scratch)};
+        group[g] = (plait_error_group){
+            .name = groups.name[g],
+            .scope = groups.scope[g],
+            .errors = statistics_errors(errors, groups.size[g], scratch),
+            .inside =
+                error == time_error ? share_in_band(v, groups.row[g], groups.size[g]) : (double)NAN,
+        };
     }
     *out = group;
     *count = groups.count;
@@ -115,6 +146,32 @@ static plait_status sum_errors(plait_validation *v, plait_arena *arena, plait_er
                              k == PLAIT_BY_SOURCE ? &v->total : &of_groups, err));
     return sum_groups(v, key_memory, memory_error, arena, &v->memory, &v->memories,
                       &v->memory_total, err);
+}
+
+/* ---- what is predicted without a source ---- */
+
+static bool has_source(const plait_runs *runs, const char *source)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        if (strcmp(runs->run[i].source, source) == 0)
+            return true;
+    return false;
+}
+
+/* Of the sources that the runs are from. */
+static plait_status sum_left_out(plait_validation *v, plait_arena *arena, plait_error *err)
+{
+    plait_evidence evidence;
+    plait_left_out *group;
+    size_t groups;
+
+    PLAIT_TRY(plait_evidence_find(arena, &evidence, err));
+    PLAIT_TRY(plait_evidence_sum(&evidence, arena, &group, &groups, &v->left_out_total, err));
+    for (size_t g = 0; g < groups; g++)
+        if (has_source(v->runs, group[g].source))
+            group[v->left_outs++] = group[g];
+    v->left_out = group;
+    return PLAIT_OK;
 }
 
 /* ---- ranking ---- */
@@ -313,7 +370,6 @@ static plait_status price_all(const plait_runs *runs, plait_arena *arena, plait_
         out->timed += plait_run_timed(&runs->run[i]);
         out->timed_priced += price[i].priced && plait_run_timed(&runs->run[i]);
     }
-    bands_fill(runs, price);
     out->price = price;
     return PLAIT_OK;
 }
@@ -324,6 +380,8 @@ plait_status plait_validate(const plait_runs *runs, plait_arena *arena, plait_va
     *out = (plait_validation){.runs = runs};
     PLAIT_TRY(price_all(runs, arena, out, err));
     PLAIT_TRY(sum_errors(out, arena, err));
+    out->inside = share_in_band(out, NULL, runs->count);
+    PLAIT_TRY(sum_left_out(out, arena, err));
     PLAIT_TRY(rank_sweeps(out, arena, err));
     PLAIT_TRY(sum_confusions(out, arena, err));
     find_worst(out);
