@@ -141,7 +141,8 @@ static void choose_numbers(const plait_runtime *runtime, profile_result *out)
         const profile_place *place = &places[i];
 
         if (value_at(runtime, place->offset) <= 0.0 ||
-            (place->offset == OVERLAP(dp_exposed) && !runtime->overlap.grad_reduce))
+            (place->offset == OVERLAP(dp_exposed) && !runtime->overlap.grad_reduce &&
+             !runtime->overlap.ddp))
             continue;
         out->was[out->numbers] = value_at(runtime, place->offset);
         out->number[out->numbers++] = (fit_number){
