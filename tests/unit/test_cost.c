@@ -555,6 +555,7 @@ int main(void)
         TEST(test_exposed_volumes__are_terms_of_the_step),
         TEST(test_reduction__hides_behind_the_last_microbatch),
         TEST(test_bulk_reduction__is_waited_for),
+        TEST(test_ddp__hides_the_reduction_of_zero_0_alone),
         TEST(test_optimizer__passes_over_its_shard),
         TEST(test_money__by_hand),
     };
