@@ -13,7 +13,7 @@ _plait_flags() { # _plait_flags COMMAND
     eval) echo "$_plait_job $_plait_plan --json --output -o" ;;
     explain) echo "$_plait_job $_plait_plan --versus --why-not --threads --json" ;;
     validate) echo "--json --by --plot" ;;
-    calibrate) echo "--accelerator --log --cluster --runtime --output -o" ;;
+    calibrate) echo "--accelerator --log --cluster --runtime --evidence --output -o" ;;
     models) echo "--seq --json" ;;
     clusters) echo "--json" ;;
     esac

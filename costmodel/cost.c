@@ -107,6 +107,11 @@ static double sum_of_terms(const plait_step_time *step)
     return sum;
 }
 
+static double band_edge(double step_s, double factor)
+{
+    return factor > 0.0 ? factor * step_s : (double)NAN;
+}
+
 static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *cost)
 {
     const double m = plait_degrees_microbatches(&rows->plan->degrees, rows->problem->job.gbs);
@@ -129,6 +134,8 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
         .optimizer_s = sum->optimizer_s,
     };
     cost->step_s = sum_of_terms(&cost->step);
+    cost->step_low_s = band_edge(cost->step_s, rows->problem->band.low);
+    cost->step_high_s = band_edge(cost->step_s, rows->problem->band.high);
     cost->busy_s = sum->busy_s_a_gpu;
     cost->moving_s = sum->moving_s_a_gpu;
     cost->slowest_stage = sum->slowest;

@@ -194,9 +194,11 @@ static double overlapped_s(double comm_s, double compute_s, double never_hidden)
 static double reduction_exposed_s(const plait_problem *problem, const plait_degrees *d,
                                   const stage_load *load, const stage_sync *sync, double backward_s)
 {
+    const plait_overlaps *overlap = &problem->runtime->overlap;
+
+    if (d->grad_sync == PLAIT_SYNC_BUCKETED || (d->zero == 0 && overlap->ddp))
+        return overlapped_s(sync->reduce_s, load->backward_s, overlap->dp_exposed);
     switch ((plait_grad_sync)d->grad_sync) {
-    case PLAIT_SYNC_BUCKETED:
-        return overlapped_s(sync->reduce_s, load->backward_s, problem->runtime->overlap.dp_exposed);
     case PLAIT_SYNC_SHIFTED: // later stages finish their last backward earlier
         return larger(0.0, sync->reduce_s - load->index * backward_s);
     default:

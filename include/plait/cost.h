@@ -89,6 +89,8 @@ typedef struct plait_cost {
     plait_verdict verdict;
     double missing_bytes; /* PLAIT_OUT_OF_MEMORY: what the fullest stage lacks */
     double step_s;        /* sum of `step`; also when out of memory; zero when invalid */
+    double step_low_s;    /* the band of step_s by the problem's; NaN where it has none */
+    double step_high_s;
     plait_step_time step;
     plait_memory memory; /* of the fullest GPU */
     int fullest_stage;

@@ -43,6 +43,14 @@ PLAIT_MUST_CHECK plait_status plait_data_find(plait_data_kind kind, const char *
                                               plait_error *err);
 
 /**
+ * A file by its path in the data folders, such as "clusters/evidence.csv".
+ *
+ * @param path  out: lives in `arena`; NULL where no folder has it
+ */
+PLAIT_MUST_CHECK plait_status plait_data_file(const char *file, plait_arena *arena,
+                                              const char **path, plait_error *err);
+
+/**
  * All names of a kind, sorted, each once, whichever folder they are in.
  *
  * @param names  out: `count` names, then NULL; lives in `arena`

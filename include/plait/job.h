@@ -21,12 +21,21 @@ typedef struct plait_job {
     plait_attention_kernel attention; /* kernel of the core attention */
 } plait_job;
 
-/** The four inputs of every price. */
+/** Factors on a predicted step between which a measured one lies; both 0: nothing is known. */
+typedef struct plait_band {
+    double low;
+    double high;
+    double
+        tie; /* plans that are closer than this ratio cannot be told apart; 0: nothing is known */
+} plait_band;
+
+/** The four inputs of every price, and how far it is to be trusted. */
 typedef struct plait_problem {
     const plait_model *model;
     const plait_cluster *cluster;
     const plait_runtime *runtime;
     plait_job job;
+    plait_band band; /* of its steps; evidence.h knows it */
 } plait_problem;
 
 /** Tokens of one step. */

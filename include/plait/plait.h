@@ -66,7 +66,7 @@
  *     plan.h                       how it is split: degrees, plans, legality
  *     cost.h                       the price of a plan, in terms
  *     search.h                     the best plans, proven; why not; what would make it fit
- *     validate.h                   predictions against measured runs
+ *     validate.h evidence.h        predictions against measured runs, and bands from them
  *     block.h, kernel.h            what a layer does, and seconds of one operator
  *     collective.h, schedule.h     seconds of a collective, and of a pipeline
  */
@@ -80,6 +80,7 @@
 #include "plait/cost.h"
 #include "plait/data.h"
 #include "plait/error.h"
+#include "plait/evidence.h"
 #include "plait/job.h"
 #include "plait/kernel.h"
 #include "plait/model.h"

@@ -73,6 +73,7 @@ typedef struct plait_kernel_set {
 /** What hides behind what. Shares are of the collective's own time, 0 hidden .. 1 exposed. */
 typedef struct plait_overlaps {
     bool grad_reduce;             /* gradient buckets reduced during backward */
+    bool ddp;                     /* those of ZeRO-0 are, by DistributedDataParallel */
     bool param_gather;            /* ZeRO-1 all-gather during the next forward */
     bool p2p;                     /* pipeline sends during compute */
     bool p2p_scatter;             /* sends divided by tp even without sp (scatter-gather) */

@@ -22,6 +22,7 @@
 #include "plait/arena.h"
 #include "plait/cost.h"
 #include "plait/error.h"
+#include "plait/evidence.h"
 
 typedef enum plait_run_outcome {
     PLAIT_RUN_OK,
@@ -117,9 +118,7 @@ typedef struct plait_run_price {
     plait_degrees degrees;
     plait_cost cost;
     double memory_bytes; /* of the kind that the run's scope names; without one, of the device */
-    double step_low_s;   /* band of the step time; NaN without evidence */
-    double step_high_s;
-    const char *note; /* why not priced, else what was assumed; "" when nothing was */
+    const char *note;    /* why not priced, else what was assumed; "" when nothing was */
 } plait_run_price;
 
 /** Relative errors, predicted over measured - 1; NaN where there are no rows. */
@@ -135,7 +134,17 @@ typedef struct plait_error_group {
     const char *name;
     const char *scope; /* of memory figures; NULL of times */
     plait_errors errors;
+    double inside; /* share of measured steps that lie in their band; NaN of memory, or without */
 } plait_error_group;
+
+/** A source's runs of one piece of software, predicted by profiles fitted without that source. */
+typedef struct plait_left_out {
+    const char *source;
+    const char *runtime;
+    bool calibrated; /* by other sources; else by the priors of any software */
+    plait_errors errors;
+    double inside; /* share in the band that the evidence of other sources gives */
+} plait_left_out;
 
 typedef enum plait_run_key {
     PLAIT_BY_SOURCE,
@@ -192,8 +201,12 @@ typedef struct plait_validation {
     size_t timed;        /* rows with a step time and trust high or medium ... */
     size_t timed_priced; /* ... that have a price: what `total` is over */
     plait_errors total;  /* of the step time */
+    double inside;       /* of those, the share in their band; NaN without evidence */
     size_t groups[PLAIT_RUN_KEYS];
     const plait_error_group *group[PLAIT_RUN_KEYS]; /* in order of first appearance */
+    size_t left_outs; /* of the sources that the runs are from, by the evidence there is */
+    const plait_left_out *left_out;
+    plait_left_out left_out_total; /* of all sources */
     size_t sweeps;
     const plait_sweep_rank *sweep;
     plait_rank_summary spearman, kendall, regret, regret_beyond_noise;
@@ -216,6 +229,16 @@ PLAIT_MUST_CHECK plait_status plait_run_evaluate(const plait_run *run, plait_are
 /** Price all runs and sum the errors up. *out lives in `arena`. Fails with NOMEM only. */
 PLAIT_MUST_CHECK plait_status plait_validate(const plait_runs *runs, plait_arena *arena,
                                              plait_validation *out, plait_error *err);
+
+/**
+ * Sum evidence up by source and software.
+ *
+ * @param out    lives in `arena`: `count` groups, in the order of the evidence
+ * @param total  all rows; names nothing
+ */
+PLAIT_MUST_CHECK plait_status plait_evidence_sum(const plait_evidence *evidence, plait_arena *arena,
+                                                 plait_left_out **out, size_t *count,
+                                                 plait_left_out *total, plait_error *err);
 
 /** Is this a row that the statistics of the step time count? */
 bool plait_run_timed(const plait_run *run);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile.h"
+#include "text.h"
 
 static bool is_of(const plait_run *run, const char *source, const char *runtime)
 {
@@ -25,7 +26,7 @@ static bool is_first(const plait_runs *runs, size_t row)
 }
 
 static plait_status leave_out(const plait_runs *runs, const plait_run *first, plait_arena *arena,
-                              cross_result *out, plait_error *err)
+                              plait_evidence_row *row, size_t *count, plait_error *err)
 {
     const profile_task task = {first->runtime, runs, first->source};
     profile_result result;
@@ -33,27 +34,68 @@ static plait_status leave_out(const plait_runs *runs, const plait_run *first, pl
     PLAIT_TRY(profile_fit(&task, arena, &result, err));
     for (size_t i = 0; i < result.left_outs; i++) {
         const profile_left_out *const left_out = &result.left_out[i];
+        plait_regime regime = plait_regime_of(left_out->problem);
 
-        out->run[out->count++] = (cross_run){.run = left_out->run,
-                                             .calibrated = result.runs > 0,
-                                             .shipped_s = left_out->shipped_s,
-                                             .left_out_s = left_out->step_s};
+        regime.runtime = first->runtime;
+        regime.calibrated = result.runs > 0;
+        row[(*count)++] = (plait_evidence_row){
+            .source = left_out->run->source,
+            .sweep = left_out->run->sweep,
+            .regime = regime,
+            .left_out = left_out->run->step_s / left_out->step_s,
+            .shipped = left_out->run->step_s / left_out->shipped_s,
+        };
     }
     return PLAIT_OK;
 }
 
 plait_status cross_predict(const plait_runs *runs, cross_progress *progress, plait_arena *arena,
-                           cross_result *out, plait_error *err)
+                           plait_evidence *out, plait_error *err)
 {
-    *out = (cross_result){.run = plait_arena_alloc(arena, runs->count + 1, sizeof *out->run)};
-    if (out->run == NULL)
+    plait_evidence_row *row = plait_arena_alloc(arena, runs->count + 1, sizeof *row);
+
+    if (row == NULL)
         return plait_fail_nomem(err);
+    *out = (plait_evidence){.row = row};
     for (size_t i = 0; i < runs->count; i++) {
         if (!is_first(runs, i))
             continue;
         if (progress != NULL)
             progress(runs->run[i].source, runs->run[i].runtime);
-        PLAIT_TRY(leave_out(runs, &runs->run[i], arena, out, err));
+        PLAIT_TRY(leave_out(runs, &runs->run[i], arena, row, &out->count, err));
     }
     return PLAIT_OK;
+}
+
+/* ---- the file ---- */
+
+/* A cell of RFC 4180. */
+static void append_cell(text_builder *out, const char *text)
+{
+    text_append_char(out, '"');
+    for (; *text != '\0'; text++)
+        text_append(out, *text == '"' ? "\"\"" : (char[]){*text, '\0'});
+    text_append_char(out, '"');
+}
+
+const char *cross_text(const plait_evidence *evidence, plait_arena *arena, size_t *length)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    text_append(&out, "source,sweep,runtime,narrowest,gpus,experts,calibrated,left_out,shipped\n");
+    for (size_t i = 0; i < evidence->count; i++) {
+        const plait_evidence_row *const row = &evidence->row[i];
+
+        append_cell(&out, row->source);
+        text_append_char(&out, ',');
+        append_cell(&out, row->sweep);
+        text_append_char(&out, ',');
+        append_cell(&out, row->regime.runtime);
+        text_append_printf(&out, ",%s,%d,%d,%d,%.4g,%.4g\n",
+                           plait_narrowest_name[row->regime.narrowest], row->regime.gpus,
+                           row->regime.experts, row->regime.calibrated, row->left_out,
+                           row->shipped);
+    }
+    return text_builder_finish(&out, length);
 }

@@ -8,26 +8,23 @@
 #ifndef CROSS_H
 #define CROSS_H
 
+#include "plait/evidence.h"
 #include "plait/validate.h"
-
-typedef struct cross_run {
-    const plait_run *run;
-    bool calibrated;   /* other sources ran its software */
-    double shipped_s;  /* predicted by the profile as it is */
-    double left_out_s; /* predicted without the run's own source */
-} cross_run;
-
-typedef struct cross_result {
-    size_t count;
-    cross_run *run; /* [count], those with a time to trust, by source and software */
-} cross_result;
 
 /** Called before each fit, to show progress. */
 typedef void cross_progress(const char *source, const char *runtime);
 
-/** Predict all timed runs twice. *out lives in `arena`; `progress` may be NULL. */
+/**
+ * Predict all timed runs twice: evidence, by source and software.
+ *
+ * @param progress  may be NULL
+ * @param out       lives in `arena`
+ */
 PLAIT_MUST_CHECK plait_status cross_predict(const plait_runs *runs, cross_progress *progress,
-                                            plait_arena *arena, cross_result *out,
+                                            plait_arena *arena, plait_evidence *out,
                                             plait_error *err);
+
+/** Evidence as a file: four significant digits are more than a run repeats. NULL: no memory. */
+const char *cross_text(const plait_evidence *evidence, plait_arena *arena, size_t *length);
 
 #endif

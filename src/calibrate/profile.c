@@ -141,7 +141,8 @@ static void choose_numbers(const plait_runtime *runtime, profile_result *out)
         const profile_place *place = &places[i];
 
         if (value_at(runtime, place->offset) <= 0.0 ||
-            (place->offset == OVERLAP(dp_exposed) && !runtime->overlap.grad_reduce))
+            (place->offset == OVERLAP(dp_exposed) && !runtime->overlap.grad_reduce &&
+             !runtime->overlap.ddp))
             continue;
         out->was[out->numbers] = value_at(runtime, place->offset);
         out->number[out->numbers++] = (fit_number){
@@ -203,6 +204,7 @@ static void guess(const profile_subject *subject, const profile_table *table, si
         const double s = step_s(subject, &table->point[i]);
 
         left_out->run = table->point[i].run;
+        left_out->problem = &table->point[i].problem;
         memcpy((char *)left_out + member, &s, sizeof s);
     }
 }

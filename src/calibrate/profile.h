@@ -24,6 +24,7 @@ typedef struct profile_task {
 /** A run that was not fitted to. */
 typedef struct profile_left_out {
     const plait_run *run;
+    const plait_problem *problem;
     double shipped_s; /* predicted by the profile's file */
     double step_s;    /* predicted by this fit */
 } profile_left_out;

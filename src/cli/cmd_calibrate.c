@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "calibrate.h"
+#include "calibrate_evidence.h"
 #include "calibrate_runtime.h"
 #include "cluster_write.h"
 #include "command.h"
@@ -16,6 +17,7 @@ typedef struct calibrate_values {
     const char *log;
     const char *cluster;
     const char *runtime;
+    const char *evidence;
     const char *output;
 } calibrate_values;
 
@@ -29,9 +31,11 @@ static const opt options[] = {
     OPT_HEADING("a piece of software"),
     OPT_OF_TEXT(calibrate_values, runtime, "runtime", 0, "NAME",
                 "fit this runtime profile to measured steps, RUNS.csv"),
+    OPT_OF_TEXT(calibrate_values, evidence, "evidence", 0, "RUNS.csv",
+                "predict each source of these steps by profiles fitted without it"),
     OPT_HEADING("the answer"),
     OPT_OF_TEXT(calibrate_values, output, "output", 'o', "FILE",
-                "write the accelerator, or the cluster, to FILE; - is standard output"),
+                "write what was fitted to FILE; - is standard output"),
     OPT_END,
 };
 
@@ -214,6 +218,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
     if (flags->runtime != NULL)
         return calibrate_runtime(flags->runtime, operands, flags->output, arena, err);
+    if (flags->evidence != NULL)
+        return calibrate_evidence(flags->evidence, operands, flags->output, arena, err);
     if (flags->log != NULL)
         return calibrate_site(flags, operands, arena, err);
     if (flags->cluster != NULL)
@@ -224,9 +230,10 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
 const command command_calibrate = {
     .usage = {.command = "calibrate",
-              .synopsis = "KERNELS.csv... [--accelerator NAME] -o accelerator.json | "
-                          "--log RUNS.csv --cluster CLUSTER -o cluster.json | "
-                          "--runtime NAME RUNS.csv -o runtime.json",
+              .synopsis =
+                  "KERNELS.csv... [--accelerator NAME] -o accelerator.json | "
+                  "--log RUNS.csv --cluster CLUSTER -o cluster.json | "
+                  "--runtime NAME RUNS.csv -o runtime.json | --evidence RUNS.csv -o evidence.csv",
               .summary = "Fit the constants of an accelerator, or of a cluster, to measurements.",
               .about = "Tables are told apart by their header, nccl-tests output by its content; "
                        "clusters/measurements/README.md\ndescribes them. Exit status 1 when there "

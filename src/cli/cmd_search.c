@@ -141,6 +141,8 @@ static plait_status price_plans(const plait_problem *problem, const plait_search
         return plait_fail_nomem(err);
     for (int i = 0; i < result->plans; i++)
         PLAIT_TRY(report_price(problem, &result->plan[i].degrees, i + 1, arena, &plan[i], err));
+    for (int i = 1; i < result->plans; i++)
+        plan[i].tied = plan[i].cost.step_s < problem->band.tie * plan[0].cost.step_s;
     found->plan = plan;
     return PLAIT_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plait/data.h"
+#include "plait/evidence.h"
 #include "text.h"
 
 /* ---- words ---- */
@@ -215,6 +216,17 @@ static void warn(const plait_problem *problem)
                 problem->job.seq, problem->model->max_seq, problem->model->name);
 }
 
+static plait_status resolve_band(plait_arena *arena, plait_problem *out, plait_error *err)
+{
+    plait_evidence evidence;
+
+    PLAIT_TRY(plait_evidence_find(arena, &evidence, err));
+    const plait_regime regime = plait_regime_of(out);
+    out->band = plait_evidence_band(&evidence, &regime, NULL);
+    out->band.tie = plait_evidence_tie(&evidence, &regime);
+    return PLAIT_OK;
+}
+
 plait_status problem_resolve(const problem_flags *flags, const opt_operands *operands,
                              const plans_entry *file, plait_arena *arena, plait_problem *out,
                              plait_error *err)
@@ -227,7 +239,7 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     PLAIT_TRY(resolve_words(flags, file, out, err));
     PLAIT_TRY(check_words(out, err));
     warn(out);
-    return PLAIT_OK;
+    return resolve_band(arena, out, err);
 }
 
 /* ---- the question as text ---- */

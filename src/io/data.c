@@ -197,8 +197,8 @@ static plait_status fail_unknown(plait_data_kind kind, const char *name, plait_a
                       text_builder_finish(&all, NULL));
 }
 
-plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *arena,
-                          const char **path, plait_error *err)
+plait_status plait_data_file(const char *file, plait_arena *arena, const char **path,
+                             plait_error *err)
 {
     const char *roots[ROOTS];
 
@@ -206,7 +206,7 @@ plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *a
     for (int i = 0; i < ROOTS; i++) {
         if (roots[i][0] == '\0')
             continue;
-        *path = plait_arena_printf(arena, "%s/%s/%s.json", roots[i], kinds[kind].folder, name);
+        *path = plait_arena_printf(arena, "%s/%s", roots[i], file);
         if (*path == NULL)
             return plait_fail_nomem(err);
         if (is_file(*path))
@@ -214,6 +214,14 @@ plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *a
     }
     *path = NULL;
     return PLAIT_OK;
+}
+
+plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *arena,
+                          const char **path, plait_error *err)
+{
+    const char *file = plait_arena_printf(arena, "%s/%s.json", kinds[kind].folder, name);
+
+    return file != NULL ? plait_data_file(file, arena, path, err) : plait_fail_nomem(err);
 }
 
 plait_status plait_data_find(plait_data_kind kind, const char *name, plait_arena *arena,

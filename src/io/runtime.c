@@ -28,6 +28,7 @@ static const field kernel_fields[] = {
 /* Fits may leave a collective slower than alone, so shares may pass 1. */
 static const field overlap_fields[] = {
     {"grad_reduce", .is_bool = true, RUNTIME(overlap.grad_reduce)},
+    {"ddp", .is_bool = true, RUNTIME(overlap.ddp)},
     {"param_gather", .is_bool = true, RUNTIME(overlap.param_gather)},
     {"p2p", .is_bool = true, RUNTIME(overlap.p2p)},
     {"p2p_scatter", .is_bool = true, RUNTIME(overlap.p2p_scatter)},

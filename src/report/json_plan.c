@@ -142,8 +142,8 @@ static void write_settings(json_writer *json, const plait_problem *problem,
 static void write_totals(json_writer *json, const plait_cost *cost)
 {
     json_member_number(json, "step_s", cost->step_s);
-    json_member_null(json, "step_low_s");
-    json_member_null(json, "step_high_s");
+    json_member_number(json, "step_low_s", cost->step_low_s);
+    json_member_number(json, "step_high_s", cost->step_high_s);
     json_member_number(json, "tokens_per_s_per_gpu", cost->tokens_per_s_per_gpu);
     json_member_number(json, "model_tflops_per_gpu", cost->model_flops_per_s * 1e-12);
     json_member_number(json, "mfu", cost->mfu);

@@ -17,8 +17,8 @@ static void write_price(json_writer *json, const plait_run_price *price)
 {
     if (price->priced) {
         json_member_number(json, "step_s", price->cost.step_s);
-        json_member_number(json, "step_low_s", price->step_low_s);
-        json_member_number(json, "step_high_s", price->step_high_s);
+        json_member_number(json, "step_low_s", price->cost.step_low_s);
+        json_member_number(json, "step_high_s", price->cost.step_high_s);
     } else {
         json_member_null(json, "step_s");
         json_member_null(json, "step_low_s");
@@ -66,6 +66,8 @@ static void write_groups(json_writer *json, const char *key, const char *what,
         if (group[g].scope != NULL)
             json_member_string(json, "mem_scope", group[g].scope);
         write_errors(json, &group[g].errors);
+        if (group[g].scope == NULL)
+            json_member_number(json, "inside_band", group[g].inside);
         json_end_object(json);
     }
     json_end_array(json);
@@ -80,9 +82,30 @@ static void write_times(json_writer *json, const plait_validation *v)
     json_write_key(json, "step_time");
     json_begin_object(json);
     write_errors(json, &v->total);
+    json_member_number(json, "inside_band", v->inside);
     for (int k = 0; k < PLAIT_RUN_KEYS; k++)
         write_groups(json, keys[k], plait_run_key_name[k], v->group[k], v->groups[k]);
     json_end_object(json);
+}
+
+/* ---- without the source ---- */
+
+static void write_left_out(json_writer *json, const plait_validation *v)
+{
+    json_write_key(json, "left_out");
+    json_begin_array(json);
+    for (size_t i = 0; i < v->left_outs; i++) {
+        const plait_left_out *const left_out = &v->left_out[i];
+
+        json_begin_object(json);
+        json_member_string(json, "source", left_out->source);
+        json_member_string(json, "runtime", left_out->runtime);
+        json_member_bool(json, "calibrated", left_out->calibrated);
+        write_errors(json, &left_out->errors);
+        json_member_number(json, "inside_band", left_out->inside);
+        json_end_object(json);
+    }
+    json_end_array(json);
 }
 
 /* ---- ranking ---- */
@@ -217,6 +240,7 @@ static void write_summary(json_writer *json, const plait_validation *v)
     json_member_int64(json, "timed", (int64_t)v->timed);
     json_member_int64(json, "timed_priced", (int64_t)v->timed_priced);
     write_times(json, v);
+    write_left_out(json, v);
     write_ranking(json, v);
     write_memory(json, v);
     write_confusions(json, v);

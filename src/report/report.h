@@ -16,6 +16,7 @@
 typedef struct report_plan {
     int rank; /* 0: none */
     plait_verdict verdict;
+    bool tied;     /* with the first plan of a search, by the evidence there is */
     char why[256]; /* when it does not fit: a sentence */
     plait_degrees degrees;
     plait_plan plan; /* without stages when invalid */

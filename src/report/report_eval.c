@@ -26,6 +26,15 @@ static void print_money(const plait_cost *cost, FILE *out)
         fprintf(out, ", %s a step", units_rate(cost->energy_j, "J", energy));
 }
 
+static void print_band(const plait_cost *cost, FILE *out)
+{
+    char low[UNITS_SIZE], high[UNITS_SIZE];
+
+    if (isfinite(cost->step_low_s))
+        fprintf(out, "\nband %s to %s: 80 %% of measured runs like it lie there",
+                units_seconds(cost->step_low_s, low), units_seconds(cost->step_high_s, high));
+}
+
 void report_totals(const plait_cost *cost, FILE *out)
 {
     char step[UNITS_SIZE], mfu[UNITS_SIZE], hfu[UNITS_SIZE], flops[UNITS_SIZE];
@@ -36,6 +45,7 @@ void report_totals(const plait_cost *cost, FILE *out)
             units_rate(cost->model_flops_per_s, "FLOP/s", flops), units_percent(cost->mfu, mfu),
             units_percent(cost->hfu, hfu));
     print_money(cost, out);
+    print_band(cost, out);
     fprintf(out, "\nmemory %s of %s on the fullest GPU, stage %d of %d\n",
             units_gib(cost->memory.peak_bytes, peak),
             units_gib(cost->memory.capacity_bytes, capacity), cost->fullest_stage, cost->stages);

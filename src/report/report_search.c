@@ -41,7 +41,6 @@ static void number(int value, char text[CELL_SIZE])
         plait_degrees_get(&plan->degrees, #name, text, CELL_SIZE);                                 \
     }
 
-NUMBER_CELL(rank, plan->rank)
 NUMBER_CELL(tp, plan->degrees.tp)
 NUMBER_CELL(pp, plan->degrees.pp)
 NUMBER_CELL(vpp, plan->degrees.vpp)
@@ -54,6 +53,13 @@ NUMBER_CELL(microbatches, plait_degrees_microbatches(&plan->degrees, problem->jo
 WORD_CELL(recompute)
 WORD_CELL(schedule)
 WORD_CELL(split)
+
+/* A tilde: the evidence cannot tell it from the first. */
+static void rank_cell(const plait_problem *problem, const report_plan *plan, char text[CELL_SIZE])
+{
+    (void)problem;
+    snprintf(text, CELL_SIZE, "%d%s", plan->rank, plan->tied ? "~" : " ");
+}
 
 /* These say something only beside the degree that they belong to, or when they are not as usual. */
 static void etp_cell(const plait_problem *problem, const report_plan *plan, char text[CELL_SIZE])
@@ -242,6 +248,20 @@ static plait_status print_ranking(const plait_problem *problem, const report_fou
     return table_print(rows, 0, out, err);
 }
 
+static void print_band(const plait_problem *problem, const report_found *found, FILE *out)
+{
+    char low[UNITS_SIZE], high[UNITS_SIZE];
+    const plait_cost *const best = &found->plan[0].cost;
+
+    if (!isfinite(best->step_low_s))
+        return;
+    fprintf(out, "the first lies between %s and %s in 80 %% of measured runs like it\n",
+            units_seconds(best->step_low_s, low), units_seconds(best->step_high_s, high));
+    if (found->result->plans > 1 && found->plan[1].tied)
+        fprintf(out, "~ within %.1f %% of the first: measured runs cannot tell them apart\n",
+                100.0 * (problem->band.tie - 1.0));
+}
+
 /* ---- the front ---- */
 
 static void print_front_point(const plait_problem *problem, const plait_ranked *point, table *rows)
@@ -334,6 +354,7 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
             plait_objective_name[found->options->objective]);
     if (found->result->plans > 0) {
         PLAIT_TRY(print_ranking(problem, found, out, err));
+        print_band(problem, found, out);
         PLAIT_TRY(print_front(problem, found->result, out, err));
     } else {
         print_nothing_fits(problem, found, out);

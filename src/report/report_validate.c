@@ -17,6 +17,14 @@ static void share_cell(table *rows, double share)
         table_cell(rows, "%.1f %%", 100.0 * share);
 }
 
+static void whole_cell(table *rows, double share)
+{
+    if (isnan(share))
+        table_cell(rows, "-");
+    else
+        table_cell(rows, "%.0f %%", 100.0 * share);
+}
+
 static void signed_cell(table *rows, double share)
 {
     if (isnan(share))
@@ -52,17 +60,61 @@ static plait_status print_times(const plait_validation *v, plait_run_key by, FIL
                                     {"MAPE", TABLE_RIGHT},
                                     {"median", TABLE_RIGHT},
                                     {"90 %", TABLE_RIGHT},
-                                    {"bias", TABLE_RIGHT}};
-    table *rows = table_new(columns, 6);
+                                    {"bias", TABLE_RIGHT},
+                                    {"in band", TABLE_RIGHT}};
+    table *rows = table_new(columns, 7);
 
     for (size_t g = 0; g < v->groups[by]; g++) {
         table_cell(rows, "%s", v->group[by][g].name);
         errors_cells(rows, &v->group[by][g].errors);
+        whole_cell(rows, v->group[by][g].inside);
     }
     table_cell(rows, "all");
     errors_cells(rows, &v->total);
+    whole_cell(rows, v->inside);
     fputs("\nstep time, predicted over measured - 1:\n", out);
     return table_print(rows, 2, out, err);
+}
+
+/* ---- without the source ---- */
+
+static void left_out_cells(table *rows, const plait_left_out *left_out)
+{
+    errors_cells(rows, &left_out->errors);
+    whole_cell(rows, left_out->inside);
+}
+
+static plait_status print_left_out(const plait_left_out *left_out, size_t count,
+                                   const plait_left_out *total, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"source", TABLE_LEFT}, {"software", TABLE_LEFT}, {"constants of it", TABLE_LEFT},
+        {"rows", TABLE_RIGHT},  {"MAPE", TABLE_RIGHT},    {"median", TABLE_RIGHT},
+        {"90 %", TABLE_RIGHT},  {"bias", TABLE_RIGHT},    {"in 80 % band", TABLE_RIGHT}};
+    table *rows = table_new(columns, 9);
+
+    for (size_t i = 0; i < count; i++) {
+        table_cell(rows, "%s", left_out[i].source);
+        table_cell(rows, "%s", left_out[i].runtime);
+        table_cell(rows, left_out[i].calibrated ? "other sources" : "priors");
+        left_out_cells(rows, &left_out[i]);
+    }
+    table_cell(rows, "all");
+    table_cell(rows, "-");
+    table_cell(rows, "-");
+    left_out_cells(rows, total);
+    fputs("\nstep time of each source by profiles and bands that know nothing of it:\n", out);
+    return table_print(rows, 2, out, err);
+}
+
+plait_status report_left_out(const plait_evidence *evidence, FILE *out, plait_arena *arena,
+                             plait_error *err)
+{
+    plait_left_out *left_out, total;
+    size_t count;
+
+    PLAIT_TRY(plait_evidence_sum(evidence, arena, &left_out, &count, &total, err));
+    return print_left_out(left_out, count, &total, out, err);
 }
 
 /* ---- ranking ---- */
@@ -295,6 +347,8 @@ plait_status report_validation(const plait_validation *v, plait_run_key by, FILE
     fprintf(out, "%s: %zu rows, %zu priced; %zu timed rows of trust high or medium, %zu priced\n",
             v->runs->name, v->runs->count, v->priced, v->timed, v->timed_priced);
     PLAIT_TRY(print_times(v, by, out, err));
+    if (v->left_outs > 0)
+        PLAIT_TRY(print_left_out(v->left_out, v->left_outs, &v->left_out_total, out, err));
     PLAIT_TRY(print_ranks(v, out, err));
     PLAIT_TRY(print_regrets(v, out, err));
     PLAIT_TRY(print_memory(v, out, err));

@@ -1,10 +1,241 @@
-/* band.c - how far a predicted step time may be off, by the evidence of other sources */
+/* band.c - the band of a predicted step, and which steps it cannot tell apart, by the evidence
+ *
+ * Everything is in logarithms of measured over predicted time, so that half and twice as long are
+ * as far off.
+ */
 #include "band.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-void bands_fill(const plait_runs *runs, plait_run_price *price)
+#include "plait/validate.h"
+#include "traits.h"
+
+/* What two runs of one plan differ by, and what a band is wider by for each key without evidence. */
+static const double repeats = 0.03, unknown = 0.03;
+
+/* ---- regimes ---- */
+
+static plait_narrowest narrowest_of(const plait_accelerator *accelerator)
 {
-    for (size_t i = 0; i < runs->count; i++)
-        price[i].step_low_s = price[i].step_high_s = (double)NAN;
+    if (accelerator->peak_flops_per_s[PLAIT_NVFP4] > 0.0)
+        return PLAIT_NARROWEST_FP4;
+    if (accelerator->peak_flops_per_s[PLAIT_FP8] > 0.0)
+        return PLAIT_NARROWEST_FP8;
+    return accelerator->fp16_only ? PLAIT_NARROWEST_FP16 : PLAIT_NARROWEST_BF16;
+}
+
+plait_regime plait_regime_of(const plait_problem *problem)
+{
+    return (plait_regime){
+        .runtime = problem->runtime->name,
+        .narrowest = narrowest_of(plait_cluster_accelerator(problem->cluster, 0)),
+        .gpus = problem->job.gpus,
+        .experts = model_has_experts(problem->model),
+        .calibrated = problem->runtime->calibrated,
+    };
+}
+
+/* A node, a part of a cluster, a cluster. */
+static int scale_of(int gpus)
+{
+    return gpus <= 8 ? 0 : gpus <= 256 ? 1 : 2;
+}
+
+enum { KEYS = 4 };
+
+/* What a row shares with a regime, and how much the more it weighs for it. */
+static double likeness(const plait_regime *a, const plait_regime *b, bool shared[KEYS])
+{
+    static const double gain[KEYS] = {4.0, 4.0, 2.0, 2.0};
+    const bool same[KEYS] = {strcmp(a->runtime, b->runtime) == 0, a->experts == b->experts,
+                             a->narrowest == b->narrowest, scale_of(a->gpus) == scale_of(b->gpus)};
+    double weight = 1.0;
+
+    for (int k = 0; k < KEYS; k++) {
+        weight *= same[k] ? gain[k] : 1.0;
+        shared[k] |= same[k];
+    }
+    return weight;
+}
+
+/* ---- weighted quantiles ---- */
+
+typedef struct weighted {
+    double value;
+    double weight;
+} weighted;
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = ((const weighted *)a)->value, y = ((const weighted *)b)->value;
+
+    return (x > y) - (x < y);
+}
+
+/* By linear interpolation between the middles of the weights; `sample` is sorted. */
+static double quantile(const weighted *sample, size_t count, double share)
+{
+    double total = 0.0, below = 0.0;
+    double place = 0.0, value = sample[0].value;
+
+    for (size_t i = 0; i < count; i++)
+        total += sample[i].weight;
+    for (size_t i = 0; i < count; i++) {
+        const double middle = (below + 0.5 * sample[i].weight) / total;
+
+        if (middle >= share)
+            return i == 0 ? sample[0].value
+                          : value + (sample[i].value - value) * (share - place) / (middle - place);
+        place = middle;
+        value = sample[i].value;
+        below += sample[i].weight;
+    }
+    return value;
+}
+
+/* ---- the band ---- */
+
+static bool same_group(const plait_evidence_row *a, const plait_evidence_row *b)
+{
+    return strcmp(a->source, b->source) == 0 && strcmp(a->regime.runtime, b->regime.runtime) == 0;
+}
+
+size_t band_group_end(const plait_evidence *evidence, size_t begin)
+{
+    size_t end = begin + 1;
+
+    while (end < evidence->count && same_group(&evidence->row[begin], &evidence->row[end]))
+        end++;
+    return end;
+}
+
+/* The rows that count, with their weights. */
+static size_t band_sample(const plait_evidence *evidence, const plait_regime *regime,
+                          const char *without, weighted *sample, bool shared[KEYS])
+{
+    size_t count = 0;
+
+    for (size_t begin = 0, end; begin < evidence->count; begin = end) {
+        const plait_evidence_row *const first = &evidence->row[begin];
+
+        end = band_group_end(evidence, begin);
+        if (without != NULL && strcmp(first->source, without) == 0)
+            continue;
+        for (size_t i = begin; i < end; i++) {
+            const plait_evidence_row *const row = &evidence->row[i];
+
+            if (row->regime.calibrated == regime->calibrated)
+                sample[count++] =
+                    (weighted){log(row->left_out), likeness(&row->regime, regime, shared) /
+                                                       sqrt((double)(end - begin))};
+        }
+    }
+    return count;
+}
+
+plait_band plait_evidence_band(const plait_evidence *evidence, const plait_regime *regime,
+                               const char *without)
+{
+    weighted *sample = malloc((evidence->count + 1) * sizeof *sample);
+    bool shared[KEYS] = {false};
+    plait_band band = {0};
+    size_t count;
+
+    if (sample == NULL)
+        return band;
+    count = band_sample(evidence, regime, without, sample, shared);
+    if (count > 0) {
+        double wider = repeats;
+
+        for (int k = 0; k < KEYS; k++)
+            wider += shared[k] ? 0.0 : unknown;
+        qsort(sample, count, sizeof *sample, by_value);
+        band.low = exp(fmin(quantile(sample, count, 0.1), 0.0) - wider);
+        band.high = exp(fmax(quantile(sample, count, 0.9), 0.0) + wider);
+    }
+    free(sample);
+    return band;
+}
+
+/* ---- plans that cannot be told apart ---- */
+
+/* A profile that is fitted is judged as it is shipped; else, as any software is predicted. */
+static bool judges(const plait_evidence_row *row, const plait_regime *regime)
+{
+    return row->sweep[0] != '\0' && (regime->calibrated || !row->regime.calibrated);
+}
+
+static double error_of(const plait_evidence_row *row, const plait_regime *regime)
+{
+    return log(regime->calibrated ? row->shipped : row->left_out);
+}
+
+typedef struct sweep_row {
+    const char *sweep;
+    weighted error;
+} sweep_row;
+
+static int by_sweep_and_error(const void *a, const void *b)
+{
+    const sweep_row *const x = a, *const y = b;
+    const int order = strcmp(x->sweep, y->sweep);
+
+    return order != 0 ? order : by_value(&x->error, &y->error);
+}
+
+static size_t sweep_rows(const plait_evidence *evidence, const plait_regime *regime, sweep_row *out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < evidence->count; i++) {
+        const plait_evidence_row *const row = &evidence->row[i];
+        bool shared[KEYS] = {false};
+
+        if (judges(row, regime))
+            out[count++] = (sweep_row){
+                row->sweep, {error_of(row, regime), likeness(&row->regime, regime, shared)}};
+    }
+    qsort(out, count, sizeof *out, by_sweep_and_error);
+    return count;
+}
+
+/* One sweep, in order of its errors, as distances from their median. */
+static size_t add_distances(const sweep_row *row, size_t count, weighted *out)
+{
+    if (count < PLAIT_SWEEP_LEAST)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        out[i] = row[i].error;
+    const double middle = quantile(out, count, 0.5);
+    for (size_t i = 0; i < count; i++)
+        out[i] = (weighted){fabs(out[i].value - middle), out[i].weight / (double)count};
+    return count;
+}
+
+double plait_evidence_tie(const plait_evidence *evidence, const plait_regime *regime)
+{
+    sweep_row *row = malloc((evidence->count + 1) * sizeof *row);
+    weighted *sample = malloc((evidence->count + 1) * sizeof *sample);
+    size_t rows, count = 0;
+    double tie = 0.0;
+
+    if (row == NULL || sample == NULL)
+        goto done;
+    rows = sweep_rows(evidence, regime, row);
+    for (size_t begin = 0, end; begin < rows; begin = end) {
+        end = begin + 1;
+        while (end < rows && strcmp(row[begin].sweep, row[end].sweep) == 0)
+            end++;
+        count += add_distances(&row[begin], end - begin, sample + count);
+    }
+    if (count > 0) {
+        qsort(sample, count, sizeof *sample, by_value);
+        tie = exp(sqrt(2.0) * quantile(sample, count, 0.8));
+    }
+done:
+    free(row);
+    free(sample);
+    return tie;
 }

@@ -1,10 +1,10 @@
-/* band.h - how far a predicted step time may be off, by the evidence of other sources */
+/* band.h - groups of evidence: rows of one source and software stand together in the file */
 #ifndef BAND_H
 #define BAND_H
 
-#include "plait/validate.h"
+#include "plait/evidence.h"
 
-/** Sets the bands of all prices. Without evidence they stay unknown: NaN. */
-void bands_fill(const plait_runs *runs, plait_run_price *price);
+/** Where the group that begins at a row ends. */
+size_t band_group_end(const plait_evidence *evidence, size_t begin);
 
 #endif

@@ -99,6 +99,18 @@ static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err
     return PLAIT_OK;
 }
 
+/* A run is no evidence about itself, nor are others of its source. */
+static plait_status find_band(const setup *at, plait_problem *problem, plait_error *err)
+{
+    const plait_evidence *evidence;
+    plait_regime regime;
+
+    PLAIT_TRY(library_evidence(at->shelf, &evidence, err));
+    regime = plait_regime_of(problem);
+    problem->band = plait_evidence_band(evidence, &regime, at->run->source);
+    return PLAIT_OK;
+}
+
 static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)
 {
     plait_plan plan;
@@ -107,6 +119,7 @@ static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)
     PLAIT_TRY(setup_problem(at, &out->problem, err));
     PLAIT_TRY(setup_degrees(at, &out->problem, &out->degrees, err));
     PLAIT_TRY(make_legal(at, out, err));
+    PLAIT_TRY(find_band(at, &out->problem, err));
     PLAIT_TRY(plait_plan_expand(&out->problem, &out->degrees, at->arena, &plan, err));
     PLAIT_TRY(plait_plan_cost(&out->problem, &plan, at->arena, &out->cost, err));
     if (out->cost.verdict == PLAIT_INVALID || !(out->cost.step_s > 0.0) ||
@@ -138,11 +151,7 @@ plait_status evaluate_run(library *shelf, const plait_run *run, plait_arena *are
     plait_error why = {PLAIT_OK, "", ""};
     plait_status status;
 
-    *out = (plait_run_price){.run = run,
-                             .verdict = PLAIT_INVALID,
-                             .memory_bytes = (double)NAN,
-                             .step_low_s = (double)NAN,
-                             .step_high_s = (double)NAN};
+    *out = (plait_run_price){.run = run, .verdict = PLAIT_INVALID, .memory_bytes = (double)NAN};
     text_builder_init(&at.note, arena);
     status = price_run(&at, out, &why);
     if (status == PLAIT_ERROR_NOMEM)

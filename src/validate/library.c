@@ -151,3 +151,18 @@ plait_status library_model_name(library *shelf, const char *name, const char **o
     }
     return PLAIT_OK;
 }
+
+plait_status library_evidence(library *shelf, const plait_evidence **out, plait_error *err)
+{
+    plait_evidence *evidence = shelf->evidence;
+
+    if (evidence == NULL) {
+        evidence = plait_arena_alloc(shelf->arena, 1, sizeof *evidence);
+        if (evidence == NULL)
+            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_evidence_find(shelf->arena, evidence, err));
+        shelf->evidence = evidence;
+    }
+    *out = evidence;
+    return PLAIT_OK;
+}

@@ -3,6 +3,7 @@
 #define LIBRARY_H
 
 #include "plait/cluster.h"
+#include "plait/evidence.h"
 #include "plait/model.h"
 #include "plait/runtime.h"
 
@@ -11,6 +12,7 @@ typedef struct library {
     plait_arena *arena;
     struct library_item *first;
     const char *const *models; /* all names, once they were asked for */
+    plait_evidence *evidence;  /* likewise */
 } library;
 
 /* Each fails again, with the same message, when it failed before. A name is a plain word: what
@@ -29,5 +31,9 @@ plait_status library_model(library *shelf, const char *name, const plait_model *
 /** The longest model name that `name` is or begins with, followed by '-'; NULL: none. */
 plait_status library_model_name(library *shelf, const char *name, const char **out,
                                 plait_error *err) PLAIT_MUST_CHECK;
+
+/** The evidence of the data folders; nothing where they have none. */
+plait_status library_evidence(library *shelf, const plait_evidence **out,
+                              plait_error *err) PLAIT_MUST_CHECK;
 
 #endif

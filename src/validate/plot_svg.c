@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "groups.h"
+#include "sums.h"
 #include "text.h"
 
 enum {
@@ -187,7 +188,7 @@ static bool key_drawn(const plait_validation *v, size_t row, const char **name, 
 {
     *name = v->runs->run[row].source;
     *scope = NULL;
-    return v->price[row].priced && plait_run_timed(&v->runs->run[row]);
+    return row_counts(v, row);
 }
 
 static void draw_head(const plait_validation *v, text_builder *out, int width, int height)

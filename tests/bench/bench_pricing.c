@@ -32,7 +32,8 @@ static bool ask(question *q, const char *model, const char *cluster, plait_job j
         fprintf(stderr, "bench: %s: %s\n", err.where, err.message);
         return false;
     }
-    q->problem = (plait_problem){&q->model, &q->cluster, &q->runtime, job};
+    q->problem = (plait_problem){
+        .model = &q->model, .cluster = &q->cluster, .runtime = &q->runtime, .job = job};
     q->table = plait_table_new(&q->problem, q->arena);
     return q->table != NULL;
 }

@@ -30,7 +30,8 @@ static int64_t search_once(void *context)
         fprintf(stderr, "bench: %s: %s\n", err.where, err.message);
         return 1;
     }
-    const plait_problem problem = {&model, &cluster, &runtime, c->job};
+    const plait_problem problem = {
+        .model = &model, .cluster = &cluster, .runtime = &runtime, .job = c->job};
     if (plait_search(&problem, &options, arena, &result, &err) != PLAIT_OK)
         fprintf(stderr, "bench: %s: %s\n", err.where, err.message);
     plait_arena_free(arena);

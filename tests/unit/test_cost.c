@@ -475,6 +475,25 @@ static void test_bulk_reduction__is_waited_for(void **state)
     assert_near_relative(s, reduce_s + gather_s, 1e-9);
 }
 
+/* DistributedDataParallel hides what ZeRO-0 reduces but for a share, whatever is shifted beyond it. */
+static void test_ddp__hides_the_reduction_of_zero_0_alone(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    w.runtime.can.grad_sync = 7;
+    for (int l = 1; l < w.cluster.levels; l++)
+        w.cluster.level[l].link.bytes_per_s *= 10.0;
+    const plait_cost waits = price(&w, "tp=4 sp=1 zero=0 grad_sync=shifted");
+    const plait_cost zero1 = price(&w, "tp=4 sp=1 zero=1 grad_sync=shifted");
+    w.runtime.overlap.ddp = true;
+    assert_near_relative(price(&w, "tp=4 sp=1 zero=0 grad_sync=shifted").step.dp_comm_s,
+                         w.runtime.overlap.dp_exposed * waits.step.dp_comm_s, 1e-9);
+    assert_near(price(&w, "tp=4 sp=1 zero=1 grad_sync=shifted").step.dp_comm_s,
+                zero1.step.dp_comm_s, 0.0);
+}
+
 /* 30 bytes of Adam and four passes of a 4-byte gradient over the shard, three over the whole. */
 static void test_optimizer__passes_over_its_shard(void **state)
 {
@@ -536,6 +555,7 @@ int main(void)
         TEST(test_exposed_volumes__are_terms_of_the_step),
         TEST(test_reduction__hides_behind_the_last_microbatch),
         TEST(test_bulk_reduction__is_waited_for),
+        TEST(test_ddp__hides_the_reduction_of_zero_0_alone),
         TEST(test_optimizer__passes_over_its_shard),
         TEST(test_money__by_hand),
     };

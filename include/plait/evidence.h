@@ -1,0 +1,98 @@
+/*
+ * evidence.h - how far predictions were off on measured runs that nothing was fitted to.
+ *
+ * Each row is one measured run: what it ran, and measured over predicted step time. It was
+ * predicted twice, by the runtime profile as it is shipped and by one that was fitted without any
+ * run of the same source; software that no other source ran was predicted with the priors of any
+ * software. The second figure is what a prediction is worth to somebody whose runs are not here.
+ *
+ * In order: plait_evidence_find, then plait_evidence_band for a problem, which goes into
+ * problem.band and from there into every price of it. `plait calibrate --evidence` writes the file.
+ *
+ * Left out: evidence on memory; evidence on a site's own runs (`plait calibrate --log`).
+ */
+#ifndef PLAIT_EVIDENCE_H
+#define PLAIT_EVIDENCE_H
+
+#include <stddef.h>
+
+#include "plait/arena.h"
+#include "plait/error.h"
+#include "plait/job.h"
+
+/** The narrowest format of the matrix units: what a generation of accelerators is told by. */
+typedef enum plait_narrowest {
+    PLAIT_NARROWEST_FP16,
+    PLAIT_NARROWEST_BF16,
+    PLAIT_NARROWEST_FP8,
+    PLAIT_NARROWEST_FP4,
+    PLAIT_NARROWESTS
+} plait_narrowest;
+
+extern const char *const plait_narrowest_name[PLAIT_NARROWESTS + 1];
+
+/** What of a job says which evidence is about it. */
+typedef struct plait_regime {
+    const char *runtime;
+    plait_narrowest narrowest;
+    int gpus;
+    bool experts;
+    bool calibrated; /* the profile is fitted to runs of its software */
+} plait_regime;
+
+typedef struct plait_evidence_row {
+    const char *source;
+    const char *sweep; /* "" when it belongs to none */
+    plait_regime regime;
+    double left_out; /* measured step over the one predicted without this source */
+    double shipped;  /* ... predicted by the profile that is shipped */
+} plait_evidence_row;
+
+typedef struct plait_evidence {
+    size_t count;
+    const plait_evidence_row *row;
+} plait_evidence;
+
+/** Load a file of evidence. *out lives in `arena`. Fails with `where` "evidence.csv:LINE:COLUMN". */
+PLAIT_MUST_CHECK plait_status plait_evidence_load(const char *path, plait_arena *arena,
+                                                  plait_evidence *out, plait_error *err);
+
+PLAIT_MUST_CHECK plait_status plait_evidence_parse(const char *text, size_t length,
+                                                   const char *name, plait_arena *arena,
+                                                   plait_evidence *out, plait_error *err);
+
+/** Load clusters/evidence.csv of the data folders; none where there is no such file. */
+PLAIT_MUST_CHECK plait_status plait_evidence_find(plait_arena *arena, plait_evidence *out,
+                                                  plait_error *err);
+
+plait_regime plait_regime_of(const plait_problem *problem);
+
+/**
+ * The band that holds 80 % of measured steps, as factors on a predicted step.        (C.98)
+ *
+ * The 10 % and 90 % quantiles of the `left_out` rows whose profile was calibrated like this one's.
+ * A row weighs 1 / sqrt(rows of its source and software), times 4 where the software is the same,
+ * 4 for experts or none, 2 for the generation and 2 for the scale (a node, up to 256 GPUs, more).
+ * The band holds 1, and is widened by 3 % for what repeats of one run differ by, and by 3 % for
+ * each of the four that no row shares.
+ *
+ * @param without  a source whose rows do not count, or NULL
+ * @return         all 0 where no row counts; `tie` is not set
+ *
+ * Weights and widening are chosen so that each source's left-out runs lie in the band of the other
+ * sources 80 % of the time; `plait validate` prints how often they do.
+ */
+plait_band plait_evidence_band(const plait_evidence *evidence, const plait_regime *regime,
+                               const char *without);
+
+/**
+ * The ratio of two predicted steps of one job from which the order is right 9 times in 10. (C.99)
+ *
+ * sqrt(2) times the 80 % quantile of how far log(measured / predicted) lies from the median of its
+ * sweep, each sweep of at least five plans weighing the same, weights as above.
+ *
+ * @return  above 1; 0 where no sweep counts
+ */
+double plait_evidence_tie(const plait_evidence *evidence, const plait_regime *regime);
+
+#endif

@@ -1,0 +1,13 @@
+/* calibrate_evidence.h - `plait calibrate --evidence`: what predictions are worth, source by source */
+#ifndef CALIBRATE_EVIDENCE_H
+#define CALIBRATE_EVIDENCE_H
+
+#include "opt.h"
+#include "plait/arena.h"
+#include "plait/error.h"
+
+PLAIT_MUST_CHECK plait_status calibrate_evidence(const char *runs, const opt_operands *operands,
+                                                 const char *output, plait_arena *arena,
+                                                 plait_error *err);
+
+#endif

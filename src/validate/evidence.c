@@ -1,0 +1,103 @@
+/* evidence.c - a file of predictions against measured runs: columns to fields */
+#include "plait/evidence.h"
+
+#include "csv_table.h"
+#include "plait/data.h"
+
+const char *const plait_narrowest_name[PLAIT_NARROWESTS + 1] = {"fp16", "bf16", "fp8", "fp4", NULL};
+
+static const char *const titles[] = {"source",  "sweep",      "runtime",  "narrowest", "gpus",
+                                     "experts", "calibrated", "left_out", "shipped",   NULL};
+
+static plait_status check_columns(const csv_table *table, plait_error *err)
+{
+    PLAIT_TRY(csv_table_among(table, titles, err));
+    for (int i = 0; titles[i] != NULL; i++)
+        if (csv_table_column(table, titles[i]) < 0)
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, table->name,
+                              "expected a column \"%s\", found none", titles[i]);
+    return PLAIT_OK;
+}
+
+static const char *text_of(const csv_table *table, size_t row, const char *title)
+{
+    return csv_table_text(table, row, csv_table_column(table, title));
+}
+
+static plait_status int_of(const csv_table *table, size_t row, const char *title, int min, int max,
+                           int *out, plait_error *err)
+{
+    *out = min;
+    return csv_table_int(table, row, csv_table_column(table, title), min, max, out, err);
+}
+
+/* Further off than a thousandfold is no step of the same job. */
+static plait_status ratio_of(const csv_table *table, size_t row, const char *title, double *out,
+                             plait_error *err)
+{
+    *out = 1.0;
+    return csv_table_number(table, row, csv_table_column(table, title), 1e-3, 1e3, out, err);
+}
+
+static plait_status read_row(const csv_table *table, size_t row, plait_evidence_row *out,
+                             plait_error *err)
+{
+    int narrowest = PLAIT_NARROWEST_BF16, experts, calibrated;
+
+    out->source = text_of(table, row, "source");
+    out->sweep = text_of(table, row, "sweep");
+    out->regime.runtime = text_of(table, row, "runtime");
+    PLAIT_TRY(csv_table_word(table, row, csv_table_column(table, "narrowest"), plait_narrowest_name,
+                             &narrowest, err));
+    PLAIT_TRY(int_of(table, row, "gpus", 1, 1 << 24, &out->regime.gpus, err));
+    PLAIT_TRY(int_of(table, row, "experts", 0, 1, &experts, err));
+    PLAIT_TRY(int_of(table, row, "calibrated", 0, 1, &calibrated, err));
+    PLAIT_TRY(ratio_of(table, row, "left_out", &out->left_out, err));
+    PLAIT_TRY(ratio_of(table, row, "shipped", &out->shipped, err));
+    out->regime.narrowest = (plait_narrowest)narrowest;
+    out->regime.experts = experts == 1;
+    out->regime.calibrated = calibrated == 1;
+    return PLAIT_OK;
+}
+
+static plait_status read_table(const csv_table *table, plait_arena *arena, plait_evidence *out,
+                               plait_error *err)
+{
+    plait_evidence_row *row;
+
+    PLAIT_TRY(check_columns(table, err));
+    row = plait_arena_alloc(arena, table->rows + 1, sizeof *row);
+    if (row == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < table->rows; i++)
+        PLAIT_TRY(read_row(table, i, &row[i], err));
+    *out = (plait_evidence){table->rows, row};
+    return PLAIT_OK;
+}
+
+plait_status plait_evidence_load(const char *path, plait_arena *arena, plait_evidence *out,
+                                 plait_error *err)
+{
+    csv_table table;
+
+    PLAIT_TRY(csv_table_read(path, arena, &table, err));
+    return read_table(&table, arena, out, err);
+}
+
+plait_status plait_evidence_parse(const char *text, size_t length, const char *name,
+                                  plait_arena *arena, plait_evidence *out, plait_error *err)
+{
+    csv_table table;
+
+    PLAIT_TRY(csv_table_parse(text, length, name, arena, &table, err));
+    return read_table(&table, arena, out, err);
+}
+
+plait_status plait_evidence_find(plait_arena *arena, plait_evidence *out, plait_error *err)
+{
+    const char *path;
+
+    *out = (plait_evidence){0};
+    PLAIT_TRY(plait_data_file("clusters/evidence.csv", arena, &path, err));
+    return path != NULL ? plait_evidence_load(path, arena, out, err) : PLAIT_OK;
+}

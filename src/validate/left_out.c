@@ -1,0 +1,65 @@
+/* left_out.c - evidence summed up: errors of each source predicted without it */
+#include <math.h>
+
+#include "band.h"
+#include "plait/validate.h"
+#include "statistics.h"
+
+/* One group being summed, and all of them. */
+typedef struct left_out_sum {
+    const plait_evidence *evidence;
+    double *error;
+    double *scratch;
+    size_t inside;
+} left_out_sum;
+
+static bool lies_inside(const plait_evidence *evidence, const plait_evidence_row *row)
+{
+    const plait_band band = plait_evidence_band(evidence, &row->regime, row->source);
+
+    return band.low <= row->left_out && row->left_out <= band.high;
+}
+
+static size_t sum_group(left_out_sum *sum, size_t begin, plait_left_out *out)
+{
+    const plait_evidence *const evidence = sum->evidence;
+    const plait_evidence_row *const first = &evidence->row[begin];
+    const size_t end = band_group_end(evidence, begin);
+    size_t inside = 0;
+
+    for (size_t i = begin; i < end; i++) {
+        sum->error[i] = 1.0 / evidence->row[i].left_out - 1.0;
+        inside += lies_inside(evidence, &evidence->row[i]);
+    }
+    *out = (plait_left_out){
+        .source = first->source,
+        .runtime = first->regime.runtime,
+        .calibrated = first->regime.calibrated,
+        .errors = statistics_errors(&sum->error[begin], end - begin, sum->scratch),
+        .inside = (double)inside / (double)(end - begin),
+    };
+    sum->inside += inside;
+    return end;
+}
+
+plait_status plait_evidence_sum(const plait_evidence *evidence, plait_arena *arena,
+                                plait_left_out **out, size_t *count, plait_left_out *total,
+                                plait_error *err)
+{
+    const size_t rows = evidence->count + 1;
+    plait_left_out *group = plait_arena_alloc(arena, rows, sizeof *group);
+    left_out_sum sum = {evidence, plait_arena_alloc(arena, rows, sizeof(double)),
+                        plait_arena_alloc(arena, rows, sizeof(double)), 0};
+
+    if (group == NULL || sum.error == NULL || sum.scratch == NULL)
+        return plait_fail_nomem(err);
+    *count = 0;
+    for (size_t begin = 0; begin < evidence->count;)
+        begin = sum_group(&sum, begin, &group[(*count)++]);
+    *out = group;
+    *total = (plait_left_out){
+        .errors = statistics_errors(sum.error, evidence->count, sum.scratch),
+        .inside = evidence->count > 0 ? (double)sum.inside / (double)evidence->count : (double)NAN,
+    };
+    return PLAIT_OK;
+}

@@ -1,0 +1,192 @@
+/* test_evidence.c - bands and ties from evidence, by hand */
+#include <stdio.h>
+#include <string.h>
+
+#include "assert_near.h"
+#include "must.h"
+#include "plait/evidence.h"
+
+static plait_arena *arena;
+
+#define HEADER "source,sweep,runtime,narrowest,gpus,experts,calibrated,left_out,shipped\n"
+
+static plait_evidence parsed(const char *text)
+{
+    plait_evidence evidence;
+    plait_error err;
+
+    must(plait_evidence_parse(text, strlen(text), "evidence.csv", arena, &evidence, &err), &err);
+    return evidence;
+}
+
+static const plait_regime dense = {"megatron", PLAIT_NARROWEST_FP8, 64, false, true};
+
+/* ---- bands ---- */
+
+/* Nothing is known: no band. */
+static void test_band__without_evidence_is_unknown(void **state)
+{
+    const plait_evidence nothing = {0, NULL};
+    const plait_band band = plait_evidence_band(&nothing, &dense, NULL);
+
+    (void)state;
+    assert_near(band.low, 0.0, 0.0);
+    assert_near(band.high, 0.0, 0.0);
+}
+
+/* One run, 10 % slower than predicted, that shares all four: 1 to 1.1, and 3 % either way. */
+static void test_band__holds_one_and_the_evidence(void **state)
+{
+    const plait_evidence one = parsed(HEADER "a,,megatron,fp8,64,0,1,1.1,1\n");
+    const plait_band band = plait_evidence_band(&one, &dense, NULL);
+
+    (void)state;
+    assert_near(band.low, exp(-0.03), 1e-12);
+    assert_near(band.high, 1.1 * exp(0.03), 1e-12);
+}
+
+/* Other software, generation, scale, and experts: four times 3 % more. */
+static void test_band__is_wider_where_nothing_is_alike(void **state)
+{
+    const plait_evidence one = parsed(HEADER "a,,fsdp,bf16,8,1,1,1.1,1\n");
+    const plait_band band = plait_evidence_band(&one, &dense, NULL);
+
+    (void)state;
+    assert_near(band.low, exp(-0.15), 1e-12);
+    assert_near(band.high, 1.1 * exp(0.15), 1e-12);
+}
+
+static void test_band__leaves_a_source_out(void **state)
+{
+    const plait_evidence two =
+        parsed(HEADER "a,,megatron,fp8,64,0,1,2,1\nb,,megatron,fp8,64,0,1,1.1,1\n");
+
+    (void)state;
+    assert_near(plait_evidence_band(&two, &dense, "a").high, 1.1 * exp(0.03), 1e-12);
+    assert_true(plait_evidence_band(&two, &dense, NULL).high > 1.5);
+}
+
+/* Priors say nothing of a fitted profile, nor the other way round. */
+static void test_band__keeps_fitted_and_unfitted_apart(void **state)
+{
+    const plait_evidence one = parsed(HEADER "a,,megatron,fp8,64,0,0,2,1\n");
+    plait_regime unfitted = dense;
+
+    (void)state;
+    unfitted.calibrated = false;
+    assert_near(plait_evidence_band(&one, &dense, NULL).high, 0.0, 0.0);
+    assert_near(plait_evidence_band(&one, &unfitted, NULL).high, 2.0 * exp(0.03), 1e-12);
+}
+
+/* Four equal rows, middles of their weights at 1/8, 3/8, 5/8, 7/8: the 90 % quantile is the last. */
+static void test_band__is_of_quantiles(void **state)
+{
+    const plait_evidence four =
+        parsed(HEADER "a,,megatron,fp8,64,0,1,0.9,1\na,,megatron,fp8,64,0,1,1.2,1\n"
+                      "a,,megatron,fp8,64,0,1,1,1\na,,megatron,fp8,64,0,1,1.05,1\n");
+    const plait_band band = plait_evidence_band(&four, &dense, NULL);
+
+    (void)state;
+    assert_near(band.low, 0.9 * exp(-0.03), 1e-12);
+    assert_near(band.high, 1.2 * exp(0.03), 1e-12);
+}
+
+/* ---- ties ---- */
+
+/*
+ * Shipped errors of e^-0.2, e^-0.1, 1, e^0.1, e^0.2: distances from the median 0, .1, .1, .2, .2, whose
+ * middles lie at 0.1, 0.3, 0.5, 0.7, 0.9: the 80 % quantile is 0.2.
+ */
+static void test_tie__is_the_spread_inside_sweeps(void **state)
+{
+    char text[512];
+    plait_evidence evidence;
+
+    (void)state;
+    snprintf(text, sizeof text,
+             HEADER "a,s,megatron,fp8,64,0,1,1,%.17g\na,s,megatron,fp8,64,0,1,1,%.17g\n"
+                    "a,s,megatron,fp8,64,0,1,1,1\na,s,megatron,fp8,64,0,1,1,%.17g\n"
+                    "a,s,megatron,fp8,64,0,1,1,%.17g\n",
+             exp(-0.2), exp(-0.1), exp(0.1), exp(0.2));
+    evidence = parsed(text);
+    assert_near(plait_evidence_tie(&evidence, &dense), exp(sqrt(2.0) * 0.2), 1e-12);
+}
+
+static void test_tie__needs_a_sweep_of_five(void **state)
+{
+    const plait_evidence few =
+        parsed(HEADER "a,s,megatron,fp8,64,0,1,1,1.1\na,s,megatron,fp8,64,0,1,1,0.9\n");
+
+    (void)state;
+    assert_near(plait_evidence_tie(&few, &dense), 0.0, 0.0);
+}
+
+/* ---- the file ---- */
+
+static void refused(const char *text, const char *where, const char *message)
+{
+    plait_evidence evidence;
+    plait_error err;
+
+    assert_int_not_equal(plait_evidence_parse(text, strlen(text), "e.csv", arena, &evidence, &err),
+                         PLAIT_OK);
+    assert_string_equal(err.where, where);
+    assert_non_null(strstr(err.message, message));
+}
+
+static void test_evidence__says_where_it_is_wrong(void **state)
+{
+    (void)state;
+    refused("source,sweep\na,b\n", "e.csv", "expected a column \"runtime\"");
+    refused(HEADER "a,,megatron,fp8,0,0,1,1,1\n", "e.csv:2:gpus", "found");
+    refused(HEADER "a,,megatron,int4,64,0,1,1,1\n", "e.csv:2:narrowest", "int4");
+    refused(HEADER "a,,megatron,fp8,64,0,1,0,1\n", "e.csv:2:left_out", "found");
+    refused(HEADER "a,,megatron,fp8,64,0,1,1,nan\n", "e.csv:2:shipped", "nan");
+}
+
+/* What is shipped loads, knows both kinds of profiles, and holds most of what it is made of. */
+static void test_evidence__is_shipped(void **state)
+{
+    plait_evidence evidence;
+    plait_error err;
+    size_t fitted = 0;
+
+    (void)state;
+    must(plait_evidence_find(arena, &evidence, &err), &err);
+    assert_true(evidence.count > 500);
+    for (size_t i = 0; i < evidence.count; i++)
+        fitted += evidence.row[i].regime.calibrated;
+    assert_true(fitted > 100 && fitted < evidence.count);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena = plait_arena_new();
+    return arena == NULL;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    plait_arena_free(arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_band__without_evidence_is_unknown),
+        cmocka_unit_test(test_band__holds_one_and_the_evidence),
+        cmocka_unit_test(test_band__is_wider_where_nothing_is_alike),
+        cmocka_unit_test(test_band__leaves_a_source_out),
+        cmocka_unit_test(test_band__keeps_fitted_and_unfitted_apart),
+        cmocka_unit_test(test_band__is_of_quantiles),
+        cmocka_unit_test(test_tie__is_the_spread_inside_sweeps),
+        cmocka_unit_test(test_tie__needs_a_sweep_of_five),
+        cmocka_unit_test(test_evidence__says_where_it_is_wrong),
+        cmocka_unit_test(test_evidence__is_shipped),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
