@@ -2,12 +2,13 @@
 #ifndef CALIBRATE_EVIDENCE_H
 #define CALIBRATE_EVIDENCE_H
 
+#include "calibrate_sink.h"
 #include "opt.h"
 #include "plait/arena.h"
 #include "plait/error.h"
 
 PLAIT_MUST_CHECK plait_status calibrate_evidence(const char *runs, const opt_operands *operands,
-                                                 const char *output, plait_arena *arena,
+                                                 const calibrate_sink *sink, plait_arena *arena,
                                                  plait_error *err);
 
 #endif

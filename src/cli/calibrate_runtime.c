@@ -8,7 +8,6 @@
 #include "plait/data.h"
 #include "profile.h"
 #include "report_table.h"
-#include "text.h"
 
 static plait_status print_fit(const profile_result *result, FILE *out, plait_error *err)
 {
@@ -31,10 +30,9 @@ static plait_status print_fit(const profile_result *result, FILE *out, plait_err
     return table_print(rows, 0, out, err);
 }
 
-plait_status calibrate_runtime(const char *name, const opt_operands *operands, const char *output,
-                               plait_arena *arena, plait_error *err)
+plait_status calibrate_runtime(const char *name, const opt_operands *operands,
+                               const calibrate_sink *sink, plait_arena *arena, plait_error *err)
 {
-    const bool print = output != NULL && text_equal(output, "-");
     profile_result result;
     plait_runs runs;
     json_tree *tree;
@@ -51,10 +49,10 @@ plait_status calibrate_runtime(const char *name, const opt_operands *operands, c
     PLAIT_TRY(plait_runs_load(operands->text[0], arena, &runs, err));
     const profile_task task = {.name = name, .runs = &runs};
     PLAIT_TRY(profile_fit(&task, arena, &result, err));
-    PLAIT_TRY(print_fit(&result, print ? stderr : stdout, err));
+    PLAIT_TRY(print_fit(&result, sink->print ? stderr : stdout, err));
     PLAIT_TRY(profile_apply(&result, tree, arena, err));
     text = json_tree_print(tree, arena, &length);
     if (text == NULL)
         return plait_fail_nomem(err);
-    return command_deliver(text, length, print ? NULL : output, print, err);
+    return command_deliver(text, length, sink->path, sink->print, err);
 }

@@ -2,6 +2,7 @@
 #ifndef CALIBRATE_RUNTIME_H
 #define CALIBRATE_RUNTIME_H
 
+#include "calibrate_sink.h"
 #include "opt.h"
 #include "plait/arena.h"
 #include "plait/error.h"
@@ -9,10 +10,10 @@
 /**
  * Fit the profile `name` to a file of runs, print what changed, and write the profile.
  *
- * @param output  a file, "-" for standard output, or NULL: only print
+ * @param sink  where the profile goes; nowhere: only print
  */
 PLAIT_MUST_CHECK plait_status calibrate_runtime(const char *name, const opt_operands *operands,
-                                                const char *output, plait_arena *arena,
+                                                const calibrate_sink *sink, plait_arena *arena,
                                                 plait_error *err);
 
 #endif

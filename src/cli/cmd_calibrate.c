@@ -113,9 +113,9 @@ static plait_status read_points(const opt_operands *operands, plait_arena *arena
 }
 
 static plait_status calibrate_kernels(const calibrate_values *flags, const opt_operands *operands,
-                                      plait_arena *arena, bool *no, plait_error *err)
+                                      const calibrate_sink *sink, plait_arena *arena, bool *no,
+                                      plait_error *err)
 {
-    const bool print = flags->output != NULL && text_equal(flags->output, "-");
     point_list points;
     calibrate_result result;
     const char *name;
@@ -125,12 +125,12 @@ static plait_status calibrate_kernels(const calibrate_values *flags, const opt_o
     PLAIT_TRY(calibrate_accelerator(name, &points, arena, &result, err));
     *no = result.blocks == 0;
     if (*no) {
-        fprintf(print ? stderr : stdout,
+        fprintf(sink->print ? stderr : stdout,
                 "%s: none of these measurements is about it, or too few of a kind\n", result.name);
         return PLAIT_OK;
     }
-    PLAIT_TRY(print_fits(&result, print ? stderr : stdout, arena, err));
-    return command_deliver(result.text, result.length, print ? NULL : flags->output, print, err);
+    PLAIT_TRY(print_fits(&result, sink->print ? stderr : stdout, arena, err));
+    return command_deliver(result.text, result.length, sink->path, sink->print, err);
 }
 
 /* ---- a site's own steps ---- */
@@ -188,9 +188,8 @@ static plait_status write_site(const site_result *result, plait_arena *arena, co
 }
 
 static plait_status calibrate_site(const calibrate_values *flags, const opt_operands *operands,
-                                   plait_arena *arena, plait_error *err)
+                                   const calibrate_sink *sink, plait_arena *arena, plait_error *err)
 {
-    const bool print = flags->output != NULL && text_equal(flags->output, "-");
     plait_cluster cluster;
     plait_runs runs;
     site_result result;
@@ -206,26 +205,47 @@ static plait_status calibrate_site(const calibrate_values *flags, const opt_oper
     PLAIT_TRY(plait_cluster_find(flags->cluster, arena, &cluster, err));
     PLAIT_TRY(plait_runs_load(flags->log, arena, &runs, err));
     PLAIT_TRY(site_scale(&cluster, &runs, arena, &result, err));
-    PLAIT_TRY(print_site(&result, print ? stderr : stdout, err));
+    PLAIT_TRY(print_site(&result, sink->print ? stderr : stdout, err));
     PLAIT_TRY(write_site(&result, arena, &text, &length, err));
-    return command_deliver(text, length, print ? NULL : flags->output, print, err);
+    return command_deliver(text, length, sink->path, sink->print, err);
+}
+
+/* What is fitted: one thing at a time. */
+static plait_status check_task(const calibrate_values *flags, plait_error *err)
+{
+    const char *const task[] = {flags->runtime, flags->evidence, flags->log};
+    static const char *const name[] = {"--runtime", "--evidence", "--log"};
+    int first = -1;
+
+    for (int i = 0; i < 3; i++) {
+        if (task[i] == NULL)
+            continue;
+        if (first >= 0)
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, name[i],
+                              "expected no %s beside %s, found both", name[i], name[first]);
+        first = i;
+    }
+    if (flags->cluster != NULL && flags->log == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--log",
+                          "expected the measured steps of --cluster, found nothing");
+    return PLAIT_OK;
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
     const calibrate_values *const flags = values;
+    calibrate_sink sink = {flags->output, false};
 
+    PLAIT_TRY(check_task(flags, err));
+    PLAIT_TRY(command_output(&sink.path, &sink.print, err));
     if (flags->runtime != NULL)
-        return calibrate_runtime(flags->runtime, operands, flags->output, arena, err);
+        return calibrate_runtime(flags->runtime, operands, &sink, arena, err);
     if (flags->evidence != NULL)
-        return calibrate_evidence(flags->evidence, operands, flags->output, arena, err);
+        return calibrate_evidence(flags->evidence, operands, &sink, arena, err);
     if (flags->log != NULL)
-        return calibrate_site(flags, operands, arena, err);
-    if (flags->cluster != NULL)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--log",
-                          "expected the measured steps of --cluster, found nothing");
-    return calibrate_kernels(flags, operands, arena, no, err);
+        return calibrate_site(flags, operands, &sink, arena, err);
+    return calibrate_kernels(flags, operands, &sink, arena, no, err);
 }
 
 const command command_calibrate = {

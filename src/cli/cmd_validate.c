@@ -59,6 +59,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                           "expected a file of measured runs, found nothing");
     if (flags->by != NULL)
         PLAIT_TRY(problem_word("--by", flags->by, plait_run_key_name, &by, err));
+    if (flags->plot != NULL)
+        PLAIT_TRY(file_check_writable(flags->plot, err));
     PLAIT_TRY(plait_runs_load(operands->text[0], arena, &runs, err));
     PLAIT_TRY(plait_validate(&runs, arena, validation, err));
     if (flags->plot != NULL)

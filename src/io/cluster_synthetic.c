@@ -57,6 +57,9 @@ static plait_status parse_option(const char *text, const char *option, cluster_s
 {
     if (!text_starts_with(option, "nic="))
         return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected nic=GBPS, found \"%s\"", option);
+    if (shape->nic_gbps > 0.0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected nic= once, found \"%s\" too",
+                          option);
     if (!text_parse_number(option + strlen("nic="), &shape->nic_gbps) || shape->nic_gbps < 1e-3 ||
         shape->nic_gbps > 1e6)
         return plait_fail(err, PLAIT_ERROR_RANGE, text,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report_table.h"
+#include "traits.h"
 #include "units.h"
 
 plait_status report_price(const plait_problem *problem, const plait_degrees *degrees, int rank,
@@ -56,21 +57,13 @@ void report_question(const plait_problem *problem, FILE *out)
     print_model(problem->model, out);
     fputs(" on ", out);
     print_hardware(problem, out);
-    fprintf(out, "\n%s tokens a step: %d sequences of %d; %s, attention %s, runtime %s\n",
-            units_count(plait_job_tokens(job), tokens), job->gbs, job->seq,
-            plait_precision_name[job->precision], plait_attention_kernel_name[job->attention],
-            problem->runtime->name);
+    fprintf(out, "\n%s tokens a step: %d sequence%s of %d; %s, attention %s, runtime %s\n",
+            units_count(plait_job_tokens(job), tokens), job->gbs, job->gbs == 1 ? "" : "s",
+            job->seq, plait_precision_name[job->precision],
+            plait_attention_kernel_name[job->attention], problem->runtime->name);
 }
 
 /* ---- degrees ---- */
-
-bool report_has_experts(const plait_model *model)
-{
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].ffn == PLAIT_FFN_MOE)
-            return true;
-    return false;
-}
 
 void report_degrees(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
 {
@@ -86,7 +79,7 @@ void report_degrees(const plait_problem *problem, const plait_degrees *degrees, 
         {"vpp", degrees->vpp, 1},
         {"cp", degrees->cp, 1},
         {"ep", degrees->ep, 1},
-        {"etp", degrees->etp, report_has_experts(problem->model) ? 0 : degrees->etp},
+        {"etp", degrees->etp, model_has_experts(problem->model) ? 0 : degrees->etp},
         {"dp", degrees->dp, 0},
         {"ZeRO", degrees->zero, -1},
         {"shard group", degrees->shard_group, degrees->dp * degrees->cp},
@@ -215,7 +208,7 @@ static void note_accelerator(const plait_problem *problem, const plait_accelerat
     note_default(accelerator->gemm[precision].measured, "matrix products", list, sizeof list);
     if (kernel >= PLAIT_ATTENTION_FLASH)
         note_default(accelerator->attention[kernel].measured, "attention", list, sizeof list);
-    if (report_has_experts(problem->model))
+    if (model_has_experts(problem->model))
         note_default(accelerator->grouped[precision].measured, "experts' products", list,
                      sizeof list);
     note_default(accelerator->memory_op_measured, "memory-bound kernels", list, sizeof list);

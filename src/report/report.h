@@ -86,8 +86,6 @@ PLAIT_MUST_CHECK plait_status report_cluster(const plait_cluster *cluster, FILE 
 
 /* ---- parts that several reports share ---- */
 
-bool report_has_experts(const plait_model *model);
-
 /** Two lines: the model on the cluster, and the job. */
 void report_question(const plait_problem *problem, FILE *out);
 

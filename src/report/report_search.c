@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report_table.h"
+#include "traits.h"
 #include "units.h"
 
 enum { CELL_SIZE = 96, FRONT_LINES = 8 };
@@ -64,7 +65,7 @@ static void rank_cell(const plait_problem *problem, const report_plan *plan, cha
 /* These say something only beside the degree that they belong to, or when they are not as usual. */
 static void etp_cell(const plait_problem *problem, const report_plan *plan, char text[CELL_SIZE])
 {
-    if (!report_has_experts(problem->model))
+    if (!model_has_experts(problem->model))
         snprintf(text, CELL_SIZE, "-");
     else
         number(plan->degrees.etp, text);
@@ -320,8 +321,8 @@ static void print_proof(const plait_search_result *result, FILE *out)
     else
         fprintf(out, "strategy %s: not proven, no plan is faster than %s\n", result->strategy,
                 units_seconds(result->bound_s, bound));
-    fprintf(out, "elapsed %s on %d threads\n", units_seconds(result->elapsed_s, elapsed),
-            result->threads);
+    fprintf(out, "elapsed %s on %d thread%s\n", units_seconds(result->elapsed_s, elapsed),
+            result->threads, result->threads == 1 ? "" : "s");
 }
 
 static void print_nothing_fits(const plait_problem *problem, const report_found *found, FILE *out)

@@ -80,4 +80,11 @@ ends 2 --evidence "$folder/runs.csv" "$folder/runs.csv"
 says "expected no other file beside --evidence"
 ends 2 --evidence "$folder/none.csv"
 
+# One thing at a time, and where it goes is looked at before the work.
+ends 2 --runtime megatron --log "$folder/runs.csv" "$folder/runs.csv"
+says "expected no --log beside --runtime"
+ends 2 --evidence "$folder/runs.csv" -o "$folder/no/such/evidence.csv"
+says "$folder/no/such/evidence.csv"
+[ ! -s "$folder/out" ] || complain "--evidence worked before it refused its output"
+
 exit $wrong

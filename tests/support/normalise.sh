@@ -1,6 +1,6 @@
 # normalise.sh - masks what differs from run to run: numbers on lines about elapsed time and threads,
-# and the unit of an elapsed time
+# the unit of an elapsed time, and whether there was one thread or several
 normalise() {
-    sed -E -e '/elapsed|threads/ s/[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?/N/g' \
-        -e 's/elapsed N (s|ms|us) /elapsed N /'
+    sed -E -e '/elapsed|thread/ s/[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?/N/g' \
+        -e 's/elapsed N (s|ms|us) /elapsed N /' -e 's/on N threads?$/on N threads/'
 }
