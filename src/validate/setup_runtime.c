@@ -5,18 +5,25 @@
 
 /* ---- the profile ---- */
 
-/* A runtime without a profile is taken for Megatron, as documented. */
-static plait_status find_profile(setup *at, const plait_runtime **out, plait_error *err)
+/* A runtime without a profile is taken for Megatron, as documented, but nothing is fitted to it. */
+static plait_status copy_profile(setup *at, plait_runtime *out, plait_error *err)
 {
     const char *const name = at->run->runtime;
+    const plait_runtime *profile;
     plait_status status = PLAIT_ERROR_RANGE;
 
     if (name[0] != '\0')
-        status = library_runtime(at->shelf, name, out, err);
+        status = library_runtime(at->shelf, name, &profile, err);
+    if (status == PLAIT_OK)
+        *out = *profile;
     if (status != PLAIT_ERROR_RANGE)
         return status;
     setup_note(at, "no profile for runtime \"%.40s\": megatron", name);
-    return library_runtime(at->shelf, "megatron", out, err);
+    PLAIT_TRY(library_runtime(at->shelf, "megatron", &profile, err));
+    *out = *profile;
+    out->name = name;
+    out->calibrated = false;
+    return PLAIT_OK;
 }
 
 /* ---- switches ---- */
@@ -157,12 +164,10 @@ static void move_to_host(setup *at, plait_runtime *runtime)
 plait_status setup_runtime(setup *at, const plait_runtime **out, plait_error *err)
 {
     plait_runtime *runtime = plait_arena_alloc(at->arena, 1, sizeof *runtime);
-    const plait_runtime *profile;
 
     if (runtime == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(find_profile(at, &profile, err));
-    *runtime = *profile;
+    PLAIT_TRY(copy_profile(at, runtime, err));
     adapt_to_framework(at->run, runtime);
     turn_switches(at->run, runtime);
     move_to_host(at, runtime);

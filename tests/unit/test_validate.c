@@ -289,8 +289,24 @@ static void test_row__of_unknown_software_is_taken_for_megatron(void **state)
 
     (void)state;
     assert_true(price.priced);
-    assert_string_equal(price.problem.runtime->name, "megatron");
-    assert_non_null(strstr(price.note, "no profile for runtime \"homegrown\""));
+    assert_string_equal(price.problem.runtime->name, "homegrown");
+    assert_int_equal(price.problem.runtime->rules, PLAIT_RULES_MEGATRON);
+    assert_non_null(strstr(price.note, "no profile for runtime \"homegrown\": megatron"));
+}
+
+/* What is not fitted has a wider band than what is. */
+static void test_row__of_unknown_software_has_a_wide_band(void **state)
+{
+    const plait_run_price known =
+        priced("a,s,,m,2,64,4,256,gelu,100,128,h100-80gb-sxm,8,8,megatron,bf16,2,1,1,8,ok,1,,,,,,,"
+               ",none,");
+    const plait_run_price unknown =
+        priced("a,s,,m,2,64,4,256,gelu,100,128,h100-80gb-sxm,8,8,homegrown,bf16,2,1,1,8,ok,1,,,,,,,"
+               ",none,");
+
+    (void)state;
+    assert_near_relative(unknown.cost.step_s, known.cost.step_s, 1e-12);
+    assert_true(unknown.cost.step_high_s > known.cost.step_high_s);
 }
 
 static void test_row__does_not_open_paths(void **state)
@@ -413,6 +429,7 @@ int main(void)
         TEST(test_row__beyond_our_rules_is_priced_with_a_note),
         TEST(test_row__that_does_not_divide_says_why),
         TEST(test_row__of_unknown_software_is_taken_for_megatron),
+        TEST(test_row__of_unknown_software_has_a_wide_band),
         TEST(test_row__does_not_open_paths),
         TEST(test_validate__ranks_sweeps_and_counts_failures),
         TEST(test_validate__of_no_rows_is_empty),
