@@ -51,15 +51,15 @@ expect 1 some none explain gpt3-175b dgx-h100 $job --tp 8
 expect 2 none some eval llama-3.1-8b dgx-h100 $job --tp 2 --json -o "$scratch/no/such/folder.json"
 # shellcheck disable=SC2086
 expect 3 none some eval llama-3.1-8b dgx-h100 $job --tp 2 -o /dev/full
-(
-    ulimit -f 1
-    cd "$scratch" || exit 1
+# The thread sanitizer itself needs larger files than that.
+# shellcheck disable=SC2086
+if (ulimit -f 1 && "$plait" search llama-3.1-8b dgx-h100 $job) >/dev/null 2>&1; then
     # shellcheck disable=SC2086
-    "$plait" search llama-3.1-8b dgx-h100 $job -o large.json >/dev/null 2>&1
-    echo $? >status
-)
-[ "$(cat "$scratch/status")" = 3 ] || { echo "a file beyond its limit: status is not 3"; wrong=1; }
-[ -z "$(find "$scratch" -name 'large.json*')" ] || { echo "half a file"; wrong=1; }
+    (cd "$scratch" && ulimit -f 1 &&
+        "$plait" search llama-3.1-8b dgx-h100 $job -o large.json) >/dev/null 2>&1
+    [ $? -eq 3 ] || { echo "a file beyond its limit: status is not 3"; wrong=1; }
+    [ -z "$(find "$scratch" -name 'large.json*')" ] || { echo "half a file"; wrong=1; }
+fi
 
 # -o is refused before the search, not after it; - is standard output.
 for name in "" "$scratch" "$scratch/no/such/folder.json"; do
