@@ -249,6 +249,31 @@ static plait_status print_ranking(const plait_problem *problem, const report_fou
     return table_print(rows, 0, out, err);
 }
 
+/* Of the plans that cannot be told apart, the one that leaves most memory free. */
+static const report_plan *leanest_tied(const report_found *found)
+{
+    const report_plan *leanest = &found->plan[0];
+
+    for (int i = 1; i < found->result->plans; i++)
+        if (found->plan[i].tied &&
+            found->plan[i].cost.memory.peak_bytes < leanest->cost.memory.peak_bytes)
+            leanest = &found->plan[i];
+    return leanest;
+}
+
+static void print_ties(const plait_problem *problem, const report_found *found, FILE *out)
+{
+    const report_plan *const leanest = leanest_tied(found);
+    char memory[UNITS_SIZE];
+
+    fprintf(out, "~ within %.1f %% of the first: measured runs cannot tell them apart",
+            100.0 * (problem->band.tie - 1.0));
+    if (leanest != &found->plan[0])
+        fprintf(out, "; of these, %d needs least memory, %s", leanest->rank,
+                units_gib(leanest->cost.memory.peak_bytes, memory));
+    fputc('\n', out);
+}
+
 static void print_band(const plait_problem *problem, const report_found *found, FILE *out)
 {
     char low[UNITS_SIZE], high[UNITS_SIZE];
@@ -259,8 +284,7 @@ static void print_band(const plait_problem *problem, const report_found *found, 
     fprintf(out, "the first lies between %s and %s in 80 %% of measured runs like it\n",
             units_seconds(best->step_low_s, low), units_seconds(best->step_high_s, high));
     if (found->result->plans > 1 && found->plan[1].tied)
-        fprintf(out, "~ within %.1f %% of the first: measured runs cannot tell them apart\n",
-                100.0 * (problem->band.tie - 1.0));
+        print_ties(problem, found, out);
 }
 
 /* ---- the front ---- */
