@@ -1,5 +1,6 @@
 /* left_out.c - evidence summed up: errors of each source predicted without it */
 #include <math.h>
+#include <string.h>
 
 #include "band.h"
 #include "plait/validate.h"
@@ -13,11 +14,26 @@ typedef struct left_out_sum {
     size_t inside;
 } left_out_sum;
 
-static bool lies_inside(const plait_evidence *evidence, const plait_evidence_row *row)
+static bool same_regime(const plait_regime *a, const plait_regime *b)
 {
-    const plait_band band = plait_evidence_band(evidence, &row->regime, row->source);
+    return strcmp(a->runtime, b->runtime) == 0 && a->narrowest == b->narrowest &&
+           a->gpus == b->gpus && a->experts == b->experts && a->calibrated == b->calibrated;
+}
 
-    return band.low <= row->left_out && row->left_out <= band.high;
+/* Rows of a group that lie in their band; neighbours mostly share it. */
+static size_t count_inside(const plait_evidence *evidence, size_t begin, size_t end)
+{
+    plait_band band = {0};
+    size_t inside = 0;
+
+    for (size_t i = begin; i < end; i++) {
+        const plait_evidence_row *const row = &evidence->row[i];
+
+        if (i == begin || !same_regime(&row->regime, &row[-1].regime))
+            band = plait_evidence_band(evidence, &row->regime, row->source);
+        inside += band.low <= row->left_out && row->left_out <= band.high;
+    }
+    return inside;
 }
 
 static size_t sum_group(left_out_sum *sum, size_t begin, plait_left_out *out)
@@ -25,12 +41,10 @@ static size_t sum_group(left_out_sum *sum, size_t begin, plait_left_out *out)
     const plait_evidence *const evidence = sum->evidence;
     const plait_evidence_row *const first = &evidence->row[begin];
     const size_t end = band_group_end(evidence, begin);
-    size_t inside = 0;
+    const size_t inside = count_inside(evidence, begin, end);
 
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = begin; i < end; i++)
         sum->error[i] = 1.0 / evidence->row[i].left_out - 1.0;
-        inside += lies_inside(evidence, &evidence->row[i]);
-    }
     *out = (plait_left_out){
         .source = first->source,
         .runtime = first->regime.runtime,

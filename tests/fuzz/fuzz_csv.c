@@ -1,4 +1,4 @@
-/* fuzz_csv.c - any bytes as a table and as measured runs; what is accepted is whole and gets an answer */
+/* fuzz_csv.c - any bytes as a table, as measured runs and as evidence; what is accepted is whole */
 #undef NDEBUG
 #include <assert.h>
 #include <math.h>
@@ -45,12 +45,24 @@ static void check_runs(const plait_runs *runs, plait_arena *arena)
     }
 }
 
+static void check_evidence(const plait_evidence *evidence)
+{
+    const plait_regime regime = {"megatron", PLAIT_NARROWEST_FP8, 64, false, true};
+    const plait_band band = plait_evidence_band(evidence, &regime, NULL);
+    const double tie = plait_evidence_tie(evidence, &regime);
+
+    assert(isfinite(band.low) && isfinite(band.high) && band.low <= band.high);
+    assert(band.high <= 0.0 || (band.low < 1.0 && band.high > 1.0));
+    assert(isfinite(tie) && (tie >= 1.0 || !(tie > 0.0)));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     plait_arena *arena = plait_arena_new();
     plait_error err = {PLAIT_OK, "", ""};
     csv_table table;
     plait_runs runs;
+    plait_evidence evidence;
 
     assert(arena != NULL);
     if (csv_table_parse((const char *)data, size, "input", arena, &table, &err) == PLAIT_OK)
@@ -61,6 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_runs(&runs, arena);
     else
         assert(err.status != PLAIT_OK && err.message[0] != '\0');
+    if (plait_evidence_parse((const char *)data, size, "input", arena, &evidence, &err) == PLAIT_OK)
+        check_evidence(&evidence);
     plait_arena_free(arena);
     return 0;
 }
