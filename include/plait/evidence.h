@@ -65,6 +65,11 @@ PLAIT_MUST_CHECK plait_status plait_evidence_parse(const char *text, size_t leng
 PLAIT_MUST_CHECK plait_status plait_evidence_find(plait_arena *arena, plait_evidence *out,
                                                   plait_error *err);
 
+/** The file of evidence: four significant digits are more than a run repeats. In `arena`. */
+PLAIT_MUST_CHECK plait_status plait_evidence_text(const plait_evidence *evidence,
+                                                  plait_arena *arena, const char **text,
+                                                  size_t *length, plait_error *err);
+
 plait_regime plait_regime_of(const plait_problem *problem);
 
 /**

@@ -165,7 +165,7 @@ typedef struct plait_sweep_rank {
     double spearman; /* of predicted and measured step times; NaN when either is constant */
     double kendall;  /* tau-b */
     double regret;   /* measured time of the plan that is predicted fastest over the best, - 1 */
-    double regret_beyond_noise; /* the same, 0 within what its runtime's repeats differ by */
+    double regret_beyond_noise; /* the same, 0 within what repeats differ by */
     size_t chosen;              /* indices of the two rows */
     size_t best;
 } plait_sweep_rank;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "profile.h"
-#include "text.h"
 
 static bool is_of(const plait_run *run, const char *source, const char *runtime)
 {
@@ -65,37 +64,4 @@ plait_status cross_predict(const plait_runs *runs, cross_progress *progress, pla
         PLAIT_TRY(leave_out(runs, &runs->run[i], arena, row, &out->count, err));
     }
     return PLAIT_OK;
-}
-
-/* ---- the file ---- */
-
-/* A cell of RFC 4180. */
-static void append_cell(text_builder *out, const char *text)
-{
-    text_append_char(out, '"');
-    for (; *text != '\0'; text++)
-        text_append(out, *text == '"' ? "\"\"" : (char[]){*text, '\0'});
-    text_append_char(out, '"');
-}
-
-const char *cross_text(const plait_evidence *evidence, plait_arena *arena, size_t *length)
-{
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    text_append(&out, "source,sweep,runtime,narrowest,gpus,experts,calibrated,left_out,shipped\n");
-    for (size_t i = 0; i < evidence->count; i++) {
-        const plait_evidence_row *const row = &evidence->row[i];
-
-        append_cell(&out, row->source);
-        text_append_char(&out, ',');
-        append_cell(&out, row->sweep);
-        text_append_char(&out, ',');
-        append_cell(&out, row->regime.runtime);
-        text_append_printf(&out, ",%s,%d,%d,%d,%.4g,%.4g\n",
-                           plait_narrowest_name[row->regime.narrowest], row->regime.gpus,
-                           row->regime.experts, row->regime.calibrated, row->left_out,
-                           row->shipped);
-    }
-    return text_builder_finish(&out, length);
 }

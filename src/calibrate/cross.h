@@ -24,7 +24,4 @@ PLAIT_MUST_CHECK plait_status cross_predict(const plait_runs *runs, cross_progre
                                             plait_arena *arena, plait_evidence *out,
                                             plait_error *err);
 
-/** Evidence as a file: four significant digits are more than a run repeats. NULL: no memory. */
-const char *cross_text(const plait_evidence *evidence, plait_arena *arena, size_t *length);
-
 #endif

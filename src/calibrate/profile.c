@@ -24,6 +24,12 @@ typedef struct profile_place {
 #define FACTOR(member) offsetof(plait_runtime, factor.member)
 #define OVERLAP(member) offsetof(plait_runtime, overlap.member)
 
+/*
+ * Priors are rounded medians of the profiles whose runs determine a number, but for rails, p2p_us and
+ * hop_us, which too few do: those are estimates. Bounds are judgement: no kernel of a training step is
+ * much faster than its benchmark, no network faster than its wire, and the rest leaves room for the
+ * worst software that has runs.
+ */
 static const profile_place places[PROFILE_MAX_NUMBERS] = {
     {"factors", "gemm", FACTOR(gemm), 1.0, 0.95, 1.15, 1.5},
     {"factors", "memory", FACTOR(memory), 1.0, 0.4, 0.9, 6.0},
@@ -86,12 +92,6 @@ static double step_s(const void *context, const void *what)
     return s;
 }
 
-static bool is_about(const plait_run *run, const char *name)
-{
-    return strcmp(run->runtime, name) == 0 && run->outcome == PLAIT_RUN_OK && run->step_s > 0.0 &&
-           (run->trust == PLAIT_TRUST_HIGH || run->trust == PLAIT_TRUST_MEDIUM);
-}
-
 /* The points of one fit, side by side. */
 typedef struct profile_table {
     fit_point *fit;
@@ -106,11 +106,10 @@ static plait_status collect(const profile_subject *subject, const profile_task *
     const plait_runs *const runs = task->runs;
 
     for (size_t i = 0; i < runs->count; i++) {
+        profile_point *const point = &table->point[table->count];
         plait_run_price price;
 
-        profile_point *const point = &table->point[table->count];
-
-        if (!is_about(&runs->run[i], task->name))
+        if (!plait_run_timed(&runs->run[i]) || strcmp(runs->run[i].runtime, task->name) != 0)
             continue;
         PLAIT_TRY(plait_run_evaluate(&runs->run[i], arena, &price, err));
         if (!price.priced)
@@ -176,7 +175,8 @@ static double mean_error(const profile_subject *subject, const profile_table *ta
 
 /*
  * What is expected of any software before its runs are looked at; eager frameworks launch each pass
- * of an unfused kernel apart. A fit begins here, not at the file's numbers: a second one changes nothing.
+ * of an unfused kernel apart. A fit begins here, not at the file's numbers: a second one changes
+ * nothing.
  */
 static void start_at_priors(plait_runtime *runtime, const profile_result *out)
 {

@@ -28,8 +28,6 @@ plait_status calibrate_evidence(const char *runs, const opt_operands *operands,
     PLAIT_TRY(plait_runs_load(runs, arena, &measured, err));
     PLAIT_TRY(cross_predict(&measured, show_progress, arena, &evidence, err));
     PLAIT_TRY(report_left_out(&evidence, sink->print ? stderr : stdout, arena, err));
-    text = cross_text(&evidence, arena, &length);
-    if (text == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_evidence_text(&evidence, arena, &text, &length, err));
     return command_deliver(text, length, sink->path, sink->print, err);
 }

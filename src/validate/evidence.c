@@ -1,8 +1,9 @@
-/* evidence.c - a file of predictions against measured runs: columns to fields */
+/* evidence.c - a file of predictions against measured runs: columns to fields, and back */
 #include "plait/evidence.h"
 
 #include "csv_table.h"
 #include "plait/data.h"
+#include "text.h"
 
 const char *const plait_narrowest_name[PLAIT_NARROWESTS + 1] = {"fp16", "bf16", "fp8", "fp4", NULL};
 
@@ -100,4 +101,44 @@ plait_status plait_evidence_find(plait_arena *arena, plait_evidence *out, plait_
     *out = (plait_evidence){0};
     PLAIT_TRY(plait_data_file("clusters/evidence.csv", arena, &path, err));
     return path != NULL ? plait_evidence_load(path, arena, out, err) : PLAIT_OK;
+}
+
+/* ---- writing ---- */
+
+static void append_titles(text_builder *out)
+{
+    for (int i = 0; titles[i] != NULL; i++)
+        text_append_printf(out, "%s%s", i > 0 ? "," : "", titles[i]);
+    text_append_char(out, '\n');
+}
+
+/* A cell of RFC 4180, and the comma behind it. */
+static void append_cell(text_builder *out, const char *text)
+{
+    text_append_char(out, '"');
+    for (; *text != '\0'; text++)
+        text_append(out, *text == '"' ? "\"\"" : (char[]){*text, '\0'});
+    text_append(out, "\",");
+}
+
+plait_status plait_evidence_text(const plait_evidence *evidence, plait_arena *arena,
+                                 const char **text, size_t *length, plait_error *err)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    append_titles(&out);
+    for (size_t i = 0; i < evidence->count; i++) {
+        const plait_evidence_row *const row = &evidence->row[i];
+
+        append_cell(&out, row->source);
+        append_cell(&out, row->sweep);
+        append_cell(&out, row->regime.runtime);
+        text_append_printf(&out, "%s,%d,%d,%d,%.4g,%.4g\n",
+                           plait_narrowest_name[row->regime.narrowest], row->regime.gpus,
+                           row->regime.experts, row->regime.calibrated, row->left_out,
+                           row->shipped);
+    }
+    *text = text_builder_finish(&out, length);
+    return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

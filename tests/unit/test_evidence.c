@@ -144,6 +144,28 @@ static void test_evidence__says_where_it_is_wrong(void **state)
     refused(HEADER "a,,megatron,fp8,64,0,1,1,nan\n", "e.csv:2:shipped", "nan");
 }
 
+/* A quote and a comma in a name survive. */
+static void test_evidence__reads_what_it_writes(void **state)
+{
+    const plait_evidence before =
+        parsed(HEADER "\"a \"\"b\"\", c\",s,megatron,fp8,64,0,1,1.25,0.9\n");
+    const char *text;
+    plait_error err;
+    size_t length;
+
+    (void)state;
+    must(plait_evidence_text(&before, arena, &text, &length, &err), &err);
+    assert_int_equal(length, strlen(text));
+    const plait_evidence after = parsed(text);
+    assert_int_equal(after.count, 1);
+    assert_string_equal(after.row[0].source, "a \"b\", c");
+    assert_string_equal(after.row[0].sweep, "s");
+    assert_int_equal(after.row[0].regime.gpus, 64);
+    assert_true(after.row[0].regime.calibrated && !after.row[0].regime.experts);
+    assert_near(after.row[0].left_out, 1.25, 0.0);
+    assert_near(after.row[0].shipped, 0.9, 0.0);
+}
+
 /* What is shipped loads, knows both kinds of profiles, and holds most of what it is made of. */
 static void test_evidence__is_shipped(void **state)
 {
@@ -185,6 +207,7 @@ int main(void)
         cmocka_unit_test(test_tie__is_the_spread_inside_sweeps),
         cmocka_unit_test(test_tie__needs_a_sweep_of_five),
         cmocka_unit_test(test_evidence__says_where_it_is_wrong),
+        cmocka_unit_test(test_evidence__reads_what_it_writes),
         cmocka_unit_test(test_evidence__is_shipped),
     };
 
