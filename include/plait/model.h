@@ -120,6 +120,79 @@ typedef struct plait_layer {
     plait_moe moe;
 } plait_layer;
 
+typedef enum plait_activation {
+    PLAIT_ACTIVATION_UNKNOWN,
+    PLAIT_GELU,
+    PLAIT_GELU_TANH,
+    PLAIT_SILU,
+    PLAIT_RELU,
+    PLAIT_RELU2,          /* squared */
+    PLAIT_CLAMPED_SWIGLU, /* gpt-oss: x sigmoid(1.702 x) (y + 1), both clamped */
+    PLAIT_ACTIVATIONS
+} plait_activation;
+
+/** How positions beyond the first training length are scaled. */
+typedef enum plait_rope_kind {
+    PLAIT_ROPE_PLAIN,
+    PLAIT_ROPE_LINEAR,
+    PLAIT_ROPE_LLAMA3,
+    PLAIT_ROPE_YARN,
+    PLAIT_ROPE_OTHER, /* a scaling that plait has no words for */
+    PLAIT_ROPE_KINDS
+} plait_rope_kind;
+
+typedef struct plait_rope {
+    plait_rope_kind kind;
+    double base;       /* theta; 0: not known */
+    double local_base; /* of windowed layers, where it differs; else 0 */
+    double fraction;   /* of a head's width that is rotated, 0 .. 1 */
+    bool interleaved;  /* pairs of neighbours (GPT-J), else of halves */
+    double factor;     /* scaling: new length over the original one */
+    int original_seq;
+    double low_freq; /* LLAMA3 */
+    double high_freq;
+    double beta_fast; /* YARN */
+    double beta_slow;
+    double mscale;
+    double mscale_all_dim;
+} plait_rope;
+
+typedef enum plait_router_score {
+    PLAIT_ROUTER_UNKNOWN,
+    PLAIT_ROUTER_SOFTMAX,
+    PLAIT_ROUTER_SIGMOID,
+    PLAIT_ROUTER_SCORES
+} plait_router_score;
+
+typedef struct plait_router {
+    plait_router_score score;
+    bool normalised;      /* weights of the chosen experts sum to one */
+    bool correction_bias; /* a bias that balances loads, added for the choice only */
+    double scale;         /* on the weights of the chosen experts */
+    double aux_loss;      /* coefficient of the load-balancing loss */
+} plait_router;
+
+/**
+ * What the numbers inside do. No price reads it; a launch config needs it to build the same model.
+ * Zero is "not known" unless said otherwise.
+ */
+typedef struct plait_numerics {
+    plait_activation activation;
+    double norm_eps;
+    double init_std;
+    bool alibi;               /* attention biased by distance in place of positions */
+    bool qk_l2_norm;          /* q and k are normalised without learned weights (Llama 4) */
+    bool qk_norm_whole;       /* the learned norm spans all heads (OLMo 2), not one */
+    double attention_softcap; /* of the scores; 0: none */
+    double logit_softcap;
+    double attention_scale; /* of the scores, where it is not head_dim^-1/2; else 0 */
+    double embedding_scale; /* on the embedding's output; 0: none */
+    double residual_scale;  /* on what a block adds; 0: none */
+    double logit_scale;     /* on the logits; 0: none */
+    plait_rope rope;
+    plait_router router;
+} plait_numerics;
+
 /** Layer kinds a model may have. */
 enum { PLAIT_MAX_LAYER_KINDS = 16, PLAIT_MAX_LAYERS = 4096 };
 
@@ -143,6 +216,7 @@ typedef struct plait_model {
     int mtp_layers;        /* multi-token-prediction modules behind the last layer */
     int mtp_kind;          /* their kind */
     int max_seq;           /* published context length; 0: unknown */
+    plait_numerics numerics;
 } plait_model;
 
 /** Parameters by what shards them. */
@@ -160,6 +234,10 @@ typedef struct plait_params {
  * Sums the weights of each layer's description, so the count and the price cannot disagree. (C.1)
  */
 plait_params plait_model_params(const plait_model *model);
+
+extern const char *const plait_activation_name[PLAIT_ACTIVATIONS + 1];
+extern const char *const plait_rope_kind_name[PLAIT_ROPE_KINDS + 1];
+extern const char *const plait_router_score_name[PLAIT_ROUTER_SCORES + 1];
 
 /**
  * Load a model from a plait model file or a Hugging Face config.json, told apart by content.
