@@ -96,7 +96,7 @@ bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_aren
 bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
 
 /** The k-th recompute choice. */
-plait_recompute space_recompute_choice(const plan_space *space, int choice);
+plait_recompute space_recompute_choice(const plan_space *space, int vpp, int choice);
 
 /** Is a value of a key within the limits? */
 bool limits_allow(const plait_search_options *options, const char *key, int value);

@@ -137,12 +137,13 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
     return out->points > 0;
 }
 
-plait_recompute space_recompute_choice(const plan_space *space, int choice)
+plait_recompute space_recompute_choice(const plan_space *space, int vpp, int choice)
 {
     const space_recompute *r = &space->recompute;
 
     if (choice < r->count)
         return r->value[choice];
     return (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL,
-                             .layers = (short)(r->low + choice - r->count)};
+                             .layers =
+                                 (short)(((r->low + vpp - 1) / vpp + choice - r->count) * vpp)};
 }

@@ -21,11 +21,13 @@ static int fullest_stage(const plait_model *model, const plait_degrees *d)
     return fullest;
 }
 
-static int recompute_choices(const space_recompute *r, int stage_layers)
+/* full:N takes as many layers of each chunk, so N is a multiple of vpp. */
+static int recompute_choices(const space_recompute *r, int stage_layers, int vpp)
 {
-    const int high = r->high < stage_layers - 1 ? r->high : stage_layers - 1;
+    const int high = (r->high < stage_layers - 1 ? r->high : stage_layers - 1) / vpp;
+    const int low = (r->low + vpp - 1) / vpp;
 
-    return r->count + (r->full_layers && high >= r->low ? high - r->low + 1 : 0);
+    return r->count + (r->full_layers && high >= low ? high - low + 1 : 0);
 }
 
 /* A limit may name its own counts; otherwise the space has the pair that balances. */
@@ -79,8 +81,8 @@ static int list_splits_of(const plan_space *space, plait_degrees d, space_split 
         out[count++] = (space_split){
             .split = d.split,
             .vpp = d.vpp,
-            .choices =
-                recompute_choices(&space->recompute, fullest_stage(space->problem->model, &d)),
+            .choices = recompute_choices(&space->recompute,
+                                         fullest_stage(space->problem->model, &d), d.vpp),
         };
     }
     return count;

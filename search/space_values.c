@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "text.h"
+#include "traits.h"
 
 // ---- numbers and words ---------------------------------------------------------------------
 
@@ -68,25 +69,6 @@ static plait_status list_mask(const plait_search_options *options, unsigned mask
 
 // ---- recomputation -------------------------------------------------------------------------
 
-/* Does the model have what a set of modules recomputes? */
-static bool modules_exist(const plait_model *model, unsigned modules)
-{
-    unsigned there = 1u << PLAIT_MODULE_core_attn | 1u << PLAIT_MODULE_layernorm;
-
-    for (int k = 0; k < model->kinds; k++) {
-        const plait_layer *layer = &model->kind[k];
-        if (layer->mixer == PLAIT_MIXER_MLA)
-            there |= 1u << PLAIT_MODULE_mla_up_proj;
-        if (layer->ffn == PLAIT_FFN_MLP)
-            there |= 1u << PLAIT_MODULE_mlp;
-        if (layer->ffn == PLAIT_FFN_MOE)
-            there |= 1u << PLAIT_MODULE_moe_act | 1u << PLAIT_MODULE_moe;
-        if (layer->ffn == PLAIT_FFN_MOE && layer->moe.shared_width > 0)
-            there |= 1u << PLAIT_MODULE_shared_experts;
-    }
-    return (modules & ~there) == 0;
-}
-
 /* The core attention alone is what `selective` recomputes: listed once, unless asked for. */
 static bool is_selective(const plait_search_options *options, const plait_capabilities *can,
                          unsigned modules)
@@ -143,7 +125,7 @@ static plait_status list_recompute(const plait_problem *problem,
             continue;
         }
         for (int s = 0; s < can->module_sets; s++)
-            if (modules_exist(problem->model, can->module_set[s]) &&
+            if (model_has_modules(problem->model, can->module_set[s]) &&
                 !is_selective(options, can, can->module_set[s]))
                 add_recompute(
                     options,

@@ -81,7 +81,7 @@ static void price_group(const search_run *run, search_worker *worker, const spac
         degrees.shard_group = p->shard[s].shard_group;
         degrees.grad_sync = p->shard[s].grad_sync;
         for (int c = 0; c < choices; c++) {
-            degrees.recompute = space_recompute_choice(run->space, c);
+            degrees.recompute = space_recompute_choice(run->space, degrees.vpp, c);
             consider(run, found, &degrees, plait_degrees_cost(worker->table, &degrees), index++);
         }
     }

@@ -66,6 +66,7 @@
  *     plan.h                       how it is split: degrees, plans, legality
  *     cost.h                       the price of a plan, in terms
  *     search.h                     the best plans, proven; why not; what would make it fit
+ *     launch.h                     the files that start a plan
  *     validate.h evidence.h        predictions against measured runs, and bands from them
  *     block.h, kernel.h            what a layer does, and seconds of one operator
  *     collective.h, schedule.h     seconds of a collective, and of a pipeline
@@ -83,6 +84,7 @@
 #include "plait/evidence.h"
 #include "plait/job.h"
 #include "plait/kernel.h"
+#include "plait/launch.h"
 #include "plait/model.h"
 #include "plait/plan.h"
 #include "plait/runtime.h"

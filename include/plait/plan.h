@@ -201,6 +201,15 @@ extern const char *const plait_degrees_keys[];
 plait_verdict plait_plan_check(const plait_problem *problem, const plait_degrees *degrees,
                                char *why, size_t size);
 
+/**
+ * Can the runtime build this model at all, by the words that its launch configs have? A model that
+ * it cannot is priced all the same: somebody may run it with a change of their own.
+ *
+ * @param why  receives a sentence when it cannot; may be NULL
+ */
+bool plait_model_check(const plait_runtime *runtime, const plait_model *model, char *why,
+                       size_t size);
+
 /** Has the cost model a price for this schedule? The V-shaped ones wait for a simulator. */
 bool plait_schedule_priced(plait_schedule schedule);
 

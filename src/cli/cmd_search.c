@@ -6,6 +6,7 @@
 #include "asked.h"
 #include "command.h"
 #include "json_plan.h"
+#include "shell.h"
 #include "text.h"
 
 typedef struct search_values {
@@ -177,7 +178,7 @@ static plait_status next_command(const search_values *flags, const opt_operands 
     if (found->result->plans == 0)
         return PLAIT_OK;
     if (flags->output != NULL) {
-        plan = problem_quoted(flags->output, arena);
+        plan = shell_quoted(flags->output, arena);
         if (plan == NULL)
             return plait_fail_nomem(err);
         found->next = plait_arena_printf(arena, "plait explain --plan %s:1", plan);

@@ -6,6 +6,7 @@
 
 #include "plait/data.h"
 #include "plait/evidence.h"
+#include "shell.h"
 #include "text.h"
 
 /* ---- words ---- */
@@ -244,33 +245,6 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
 
 /* ---- the question as text ---- */
 
-static bool needs_quotes(const char *text)
-{
-    return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                        "-_./:,=+@%") != strlen(text);
-}
-
-static void append_word(text_builder *out, const char *word)
-{
-    if (!needs_quotes(word)) {
-        text_append(out, word);
-        return;
-    }
-    text_append_char(out, '\'');
-    for (; *word != '\0'; word++)
-        text_append(out, *word == '\'' ? "'\\''" : (char[]){*word, '\0'});
-    text_append_char(out, '\'');
-}
-
-char *problem_quoted(const char *word, plait_arena *arena)
-{
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    append_word(&out, word);
-    return text_builder_finish(&out, NULL);
-}
-
 char *problem_text(const plait_problem *problem, const problem_flags *flags,
                    const opt_operands *operands, plait_arena *arena)
 {
@@ -284,7 +258,7 @@ char *problem_text(const plait_problem *problem, const problem_flags *flags,
 
     text_builder_init(&out, arena);
     for (int i = 0; i < operands->count; i++) {
-        append_word(&out, operands->text[i]);
+        shell_append_word(&out, operands->text[i]);
         text_append_char(&out, ' ');
     }
     text_append_printf(&out, "--seq %d --gbs %d", problem->job.seq, problem->job.gbs);
@@ -294,7 +268,7 @@ char *problem_text(const plait_problem *problem, const problem_flags *flags,
         if (words[i].value == NULL)
             continue;
         text_append_printf(&out, " --%s ", words[i].name);
-        append_word(&out, words[i].value);
+        shell_append_word(&out, words[i].value);
     }
     return text_builder_finish(&out, NULL);
 }

@@ -52,9 +52,6 @@ PLAIT_MUST_CHECK plait_status problem_resolve(const problem_flags *flags,
 PLAIT_MUST_CHECK plait_status problem_word(const char *where, const char *word,
                                            const char *const *words, int *out, plait_error *err);
 
-/** A word as a shell takes it: in quotes when it needs them. NULL when out of memory. */
-char *problem_quoted(const char *word, plait_arena *arena);
-
 /** The part of a command line that asks the same question again: "MODEL CLUSTER --seq 4096 ...". */
 char *problem_text(const plait_problem *problem, const problem_flags *flags,
                    const opt_operands *operands, plait_arena *arena);

@@ -141,15 +141,35 @@ static plait_status check_fusion(const json_cursor *plan, plait_error *err)
     return json_word_optional(plan, "fusion", words, &word, err);
 }
 
-static plait_status check_stages(const json_cursor *plan, plait_error *err)
+/* Stages follow from the degrees; how many layers they hold tells plans of other models apart. */
+static plait_status count_layers(const json_cursor *stage, plans_entry *out, plait_error *err)
+{
+    static const char *const keys[] = {"layers", "embedding", "loss", "mtp", NULL};
+    json_cursor chunks, chunk, layers, end;
+    int last = 0;
+
+    PLAIT_TRY(json_array_optional(stage, "chunks", &chunks, err));
+    for (bool more = json_first(&chunks, &chunk); more; more = json_next(&chunk)) {
+        PLAIT_TRY(json_keys_among(&chunk, keys, err));
+        PLAIT_TRY(json_array(&chunk, "layers", &layers, err));
+        for (bool another = json_first(&layers, &end); another; another = json_next(&end))
+            PLAIT_TRY(json_as_int(&end, 0, PLAIT_MAX_LAYERS, &last, err));
+        out->layers = last > out->layers ? last : out->layers;
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_stages(const json_cursor *plan, plans_entry *out, plait_error *err)
 {
     static const char *const keys[] = {"chunks",       "mesh",      "logical_mesh", "recompute",
                                        "memory_bytes", "forward_s", "backward_s",   NULL};
     json_cursor stages, at;
 
     PLAIT_TRY(json_array_optional(plan, "stages", &stages, err));
-    for (bool more = json_first(&stages, &at); more; more = json_next(&at))
+    for (bool more = json_first(&stages, &at); more; more = json_next(&at)) {
         PLAIT_TRY(json_keys_among(&at, keys, err));
+        PLAIT_TRY(count_layers(&at, out, err));
+    }
     return PLAIT_OK;
 }
 
@@ -176,7 +196,7 @@ static plait_status read_plan(const json_cursor *plan, plait_arena *arena, plans
         PLAIT_TRY(read_degree(plan, *key, arena, out, err));
     PLAIT_TRY(read_order(plan, out, err));
     PLAIT_TRY(check_fusion(plan, err));
-    PLAIT_TRY(check_stages(plan, err));
+    PLAIT_TRY(read_stages(plan, out, err));
     return read_world(plan, out, err);
 }
 

@@ -28,6 +28,7 @@ typedef struct plans_entry {
     int attention; /* plait_attention_kernel; -1: not given */
     plait_degrees degrees;
     unsigned long given; /* a bit per entry of plait_degrees_keys */
+    int layers;          /* that its stages hold together; 0: it lists none */
 } plans_entry;
 
 /**

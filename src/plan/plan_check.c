@@ -203,6 +203,9 @@ static bool stages_fill(const plait_problem *p, const plait_degrees *d, const pl
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > p->model->layers)
         return because(why, "recompute full:%d of %d layers", d->recompute.layers,
                        p->model->layers);
+    if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers % d->vpp != 0)
+        return because(why, "recompute full:%d: as many layers of each of vpp %d chunks",
+                       d->recompute.layers, d->vpp);
     return true;
 }
 

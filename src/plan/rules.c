@@ -2,6 +2,7 @@
 #include "rules.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 static const plan_rule rules_generic[] = {{NULL, NULL, NULL}};
 
@@ -17,4 +18,28 @@ const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degr
         if (!rule->holds(problem, degrees))
             return rule;
     return NULL;
+}
+
+static const model_rule *const model_tables[PLAIT_RULES] = {
+    [PLAIT_RULES_MEGATRON] = model_rules_megatron,
+};
+
+const model_rule *model_rule_broken(plait_rules rules, const plait_model *model)
+{
+    for (const model_rule *rule = model_tables[rules]; rule != NULL && rule->number; rule++)
+        if (!rule->holds(model))
+            return rule;
+    return NULL;
+}
+
+bool plait_model_check(const plait_runtime *runtime, const plait_model *model, char *why,
+                       size_t size)
+{
+    const model_rule *const broken = model_rule_broken(runtime->rules, model);
+
+    if (size > 0 && why != NULL)
+        why[0] = '\0';
+    if (broken != NULL && why != NULL)
+        snprintf(why, size, "%s (%s, rule %s)", broken->says, runtime->name, broken->number);
+    return broken == NULL;
 }

@@ -18,6 +18,18 @@ typedef struct plan_rule {
 /** The first rule that a plan breaks, or NULL. */
 const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees);
 
+/** What must hold of a model for a runtime to build it, by the words that its launch configs have. */
+typedef struct model_rule {
+    const char *number;
+    const char *says;
+    bool (*holds)(const plait_model *model);
+} model_rule;
+
+/** The first rule that a model breaks, or NULL. */
+const model_rule *model_rule_broken(plait_rules rules, const plait_model *model);
+
+extern const model_rule model_rules_megatron[];
+
 /** One table a runtime family, ended by a rule without a number. */
 extern const plan_rule rules_megatron[];
 extern const plan_rule rules_torchtitan[];

@@ -50,6 +50,49 @@ static bool instances_divide_experts(const plait_problem *problem, const plait_d
     return (int64_t)d->tp * replicas / ((int64_t)d->etp * d->ep) % instances == 0;
 }
 
+static bool modules_exist(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->recompute.kind != PLAIT_RECOMPUTE_MODULES ||
+           model_has_modules(problem->model, d->recompute.modules);
+}
+
+static bool biased_experts_are_whole(const plait_problem *problem, const plait_degrees *d)
+{
+    for (int k = 0; k < problem->model->kinds; k++) {
+        const plait_layer *layer = &problem->model->kind[k];
+        if (layer->ffn == PLAIT_FFN_MOE && layer->moe.bias && d->etp > 1)
+            return false;
+    }
+    return true;
+}
+
+/* Ring exchange sees only its own neighbours' keys: no window, and sinks only by heads. */
+static bool context_suits_windows(const plait_problem *problem, const plait_degrees *d)
+{
+    for (int k = 0; d->cp > 1 && k < problem->model->kinds; k++) {
+        const plait_layer *layer = &problem->model->kind[k];
+        if (layer->mixer != PLAIT_MIXER_ATTENTION)
+            continue;
+        if (layer->attention.window > 0 && d->cp_comm == PLAIT_CP_P2P)
+            return false;
+        if (layer->attention.sinks && d->cp_comm != PLAIT_CP_A2A)
+            return false;
+    }
+    return true;
+}
+
+static bool chunks_reach(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)d;
+    for (int k = 0; k < problem->model->kinds; k++) {
+        const plait_layer *layer = &problem->model->kind[k];
+        if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.chunk > 0 &&
+            problem->job.seq > layer->attention.chunk)
+            return false;
+    }
+    return true;
+}
+
 const plan_rule rules_megatron[] = {
     {"M1", "experts with tp > 1 need sp = 1", experts_need_sp},
     {"M2", "the interleaved schedule needs microbatches in multiples of pp",
@@ -59,5 +102,196 @@ const plan_rule rules_megatron[] = {
      sharded_halves},
     {"M5", "the sequence must not exceed the learned position table", learned_positions_reach},
     {"M6", "shard_group must also divide the expert replicas", instances_divide_experts},
+    {"M7", "recomputed modules must be in the model", modules_exist},
+    {"M8", "experts with biases need etp = 1", biased_experts_are_whole},
+    {"M9", "windowed attention under cp needs cp_comm allgather or a2a, sinks need a2a",
+     context_suits_windows},
+    {"M10", "the sequence must not exceed the chunks that attention stays within", chunks_reach},
+    {NULL, NULL, NULL},
+};
+
+// ---- models --------------------------------------------------------------------------------
+
+static bool layers_have_parts(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        if (layer->opaque || layer->mixer == PLAIT_MIXER_NONE ||
+            layer->mixer == PLAIT_MIXER_MAMBA || layer->ffn == PLAIT_FFN_NONE ||
+            (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.full_mask))
+            return false;
+    }
+    return model->patch_dim == 0;
+}
+
+static bool blocks_are_plain(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].norms != 2 || model->kind[k].parallel_residual)
+            return false;
+    return !model->embedding_norm && !model->head_bias;
+}
+
+static bool has_biases(const plait_layer *layer)
+{
+    return layer->ffn == PLAIT_FFN_MLP ? layer->mlp.bias : layer->moe.bias;
+}
+
+/* One switch for all linear layers, another one for q, k and v alone. */
+static bool biases_go_together(const plait_model *model)
+{
+    const bool all = has_biases(&model->kind[0]);
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        if (has_biases(layer) != all)
+            return false;
+        if (layer->mixer == PLAIT_MIXER_MLA && all)
+            return false;
+        if (layer->mixer == PLAIT_MIXER_ATTENTION &&
+            (layer->attention.out_bias != all || (all && !layer->attention.qkv_bias) ||
+             layer->attention.qkv_bias != model->kind[0].attention.qkv_bias))
+            return false;
+        if (layer->ffn == PLAIT_FFN_MOE && layer->moe.router_bias &&
+            !model->numerics.router.correction_bias && !all)
+            return false;
+    }
+    return true;
+}
+
+static bool scores_are_plain(const plait_model *model)
+{
+    const plait_numerics *n = &model->numerics;
+
+    return n->attention_softcap == 0.0 && n->logit_softcap == 0.0 && n->attention_scale == 0.0 &&
+           n->embedding_scale == 0.0 && n->residual_scale == 0.0 && n->logit_scale == 0.0 &&
+           !n->alibi && !n->qk_norm_whole;
+}
+
+static bool same_attention(const plait_attention *a, const plait_attention *b)
+{
+    return a->heads == b->heads && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&
+           a->qk_norm == b->qk_norm && a->gate == b->gate && a->sinks == b->sinks &&
+           !a->shared_kv && !b->shared_kv &&
+           (a->window == b->window || a->window == 0 || b->window == 0);
+}
+
+/* One shape for all mixers of a sort, and MLA in all layers or in none. */
+static bool mixers_are_alike(const plait_model *model)
+{
+    const plait_layer *attention = NULL, *mla = NULL, *windowed = NULL;
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        if (layer->mixer == PLAIT_MIXER_MLA)
+            mla = layer;
+        if (layer->mixer != PLAIT_MIXER_ATTENTION)
+            continue;
+        if (attention != NULL && !same_attention(&attention->attention, &layer->attention))
+            return false;
+        if (layer->attention.shared_kv)
+            return false;
+        if (layer->attention.window > 0 && windowed != NULL &&
+            windowed->attention.window != layer->attention.window)
+            return false;
+        attention = layer;
+        windowed = layer->attention.window > 0 ? layer : windowed;
+    }
+    return mla == NULL || attention == NULL;
+}
+
+static bool positions_known(const plait_model *model)
+{
+    const plait_rope *rope = &model->numerics.rope;
+    bool mla = false;
+
+    for (int k = 0; k < model->kinds; k++)
+        mla = mla || model->kind[k].mixer == PLAIT_MIXER_MLA;
+    if (rope->kind == PLAIT_ROPE_OTHER || rope->local_base != 0.0)
+        return false;
+    if (mla)
+        return !rope->interleaved &&
+               (rope->kind == PLAIT_ROPE_PLAIN || rope->kind == PLAIT_ROPE_YARN);
+    return true;
+}
+
+/* Dense and expert layers share one activation; of the gated ones there are two. */
+static bool activations_known(const plait_model *model)
+{
+    int gated = -1;
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        const int its = layer->ffn == PLAIT_FFN_MLP ? layer->mlp.gated : layer->moe.gated;
+        if (gated >= 0 && its != gated)
+            return false;
+        gated = its;
+    }
+    switch (model->numerics.activation) {
+    case PLAIT_SILU:
+    case PLAIT_CLAMPED_SWIGLU:
+        return gated == 1;
+    case PLAIT_GELU:
+    case PLAIT_GELU_TANH:
+    case PLAIT_RELU2:
+        return gated == 0;
+    case PLAIT_RELU:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static bool router_known(const plait_model *model)
+{
+    const plait_router *router = &model->numerics.router;
+
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE && model->kind[k].moe.topk > 1 &&
+            router->score == PLAIT_ROUTER_SIGMOID && !router->normalised)
+            return false;
+    return true;
+}
+
+static bool experts_are_alike(const plait_model *model)
+{
+    const plait_layer *dense = NULL, *moe = NULL;
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        const plait_layer **first = layer->ffn == PLAIT_FFN_MLP ? &dense : &moe;
+        if (*first == NULL)
+            *first = layer;
+        if (layer->mlp.width != (*first)->mlp.width ||
+            layer->moe.experts != (*first)->moe.experts || layer->moe.topk != (*first)->moe.topk ||
+            layer->moe.width != (*first)->moe.width ||
+            layer->moe.shared_width != (*first)->moe.shared_width)
+            return false;
+    }
+    return model->mtp_layers == 0 || model->mtp_kind == model->layer_kind[model->layers - 1];
+}
+
+const model_rule model_rules_megatron[] = {
+    {"MM1", "pretrain_gpt has decoder layers of attention or delta net and a feed-forward part",
+     layers_have_parts},
+    {"MM2",
+     "a layer has one norm before attention and one before the MLP, in sequence; none behind "
+     "the embedding",
+     blocks_are_plain},
+    {"MM3", "biases are in all linear layers, in none, or in q, k and v alone", biases_go_together},
+    {"MM4",
+     "scores, logits and embeddings are not scaled, capped or biased by distance, and norms "
+     "of q and k span one head",
+     scores_are_plain},
+    {"MM5", "all attention layers have one shape and one window, and MLA is in all layers or none",
+     mixers_are_alike},
+    {"MM6", "rotary positions have one base, and are plain, scaled as in Llama 3, linear or YaRN",
+     positions_known},
+    {"MM7", "the activation is GELU, squared ReLU, SwiGLU or its clamped form, in all layers",
+     activations_known},
+    {"MM8", "sigmoid weights of several experts are normalised", router_known},
+    {"MM9",
+     "layers with experts have one shape, layers without too, and MTP is like the last layer",
+     experts_are_alike},
     {NULL, NULL, NULL},
 };

@@ -1,6 +1,8 @@
 /* traits.c - what rules and spaces ask of a whole model */
 #include "traits.h"
 
+#include "plait/plan.h"
+
 bool model_has_experts(const plait_model *model)
 {
     for (int k = 0; k < model->kinds; k++)
@@ -16,4 +18,22 @@ bool model_is_recurrent(const plait_model *model)
             model->kind[k].mixer == PLAIT_MIXER_MAMBA)
             return true;
     return false;
+}
+
+bool model_has_modules(const plait_model *model, unsigned modules)
+{
+    unsigned there = 1u << PLAIT_MODULE_core_attn | 1u << PLAIT_MODULE_layernorm;
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        if (layer->mixer == PLAIT_MIXER_MLA)
+            there |= 1u << PLAIT_MODULE_mla_up_proj;
+        if (layer->ffn == PLAIT_FFN_MLP)
+            there |= 1u << PLAIT_MODULE_mlp;
+        if (layer->ffn == PLAIT_FFN_MOE)
+            there |= 1u << PLAIT_MODULE_moe_act | 1u << PLAIT_MODULE_moe;
+        if (layer->ffn == PLAIT_FFN_MOE && layer->moe.shared_width > 0)
+            there |= 1u << PLAIT_MODULE_shared_experts;
+    }
+    return (modules & ~there) == 0;
 }

@@ -8,4 +8,7 @@
 bool model_has_experts(const plait_model *model);
 bool model_is_recurrent(const plait_model *model);
 
+/** Does the model have what a set of modules (bits 1 << PLAIT_MODULE_...) recomputes? */
+bool model_has_modules(const plait_model *model, unsigned modules);
+
 #endif

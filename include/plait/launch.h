@@ -1,0 +1,68 @@
+/*
+ * launch.h - a plan as the files that start it.
+ *
+ * A target is a format that some runtime reads: the arguments of Megatron-LM, a recipe of
+ * torchtitan, the JSON of DeepSpeed. plait_launch_render makes the files of one target, in memory;
+ * nothing in them is refused by the runtime, since the rules that it would apply
+ * (src/plan/rules_<runtime>.c) have been applied before. What a target has no words for is refused
+ * with the sentence that says which part, and what the nearest plan that it can say costs.
+ *
+ * In order: plait_plan_expand and plait_plan_cost for the plan, plait_launch_target_of for the
+ * target that its runtime has, plait_launch_render.
+ *
+ * Left out: data sets, tokenizers, checkpoints and learning rates. The files hold placeholders for
+ * them with which a run starts, and say so.
+ */
+#ifndef PLAIT_LAUNCH_H
+#define PLAIT_LAUNCH_H
+
+#include "plait/cost.h"
+#include "plait/plan.h"
+
+typedef enum plait_launch_target {
+    PLAIT_LAUNCH_MEGATRON,
+    PLAIT_LAUNCH_MEGATRON_BRIDGE,
+    PLAIT_LAUNCH_TORCHTITAN,
+    PLAIT_LAUNCH_DEEPSPEED,
+    PLAIT_LAUNCH_ACCELERATE,
+    PLAIT_LAUNCH_PIPELINING,
+    PLAIT_LAUNCH_COMPANION,
+    PLAIT_LAUNCH_TARGETS
+} plait_launch_target;
+
+extern const char *const plait_launch_target_name[PLAIT_LAUNCH_TARGETS + 1];
+
+/** What is launched: a plan that fits, its question and its price. */
+typedef struct plait_launch {
+    const plait_problem *problem;
+    const plait_plan *plan;
+    const plait_cost *cost;
+} plait_launch;
+
+typedef struct plait_launch_file {
+    const char *name; /* inside the folder, without a '/' */
+    const char *text;
+    bool executable;
+} plait_launch_file;
+
+enum { PLAIT_MAX_LAUNCH_FILES = 12 };
+
+typedef struct plait_launch_folder {
+    int files;
+    plait_launch_file file[PLAIT_MAX_LAUNCH_FILES];
+} plait_launch_folder;
+
+/** The target that starts the plans of a runtime; the companion format where it has none. */
+plait_launch_target plait_launch_target_of(const plait_runtime *runtime);
+
+/**
+ * Make the files of a plan. *out lives in `arena`.
+ *
+ * Fails (RANGE) when the plan does not fit, or when the target cannot say it: `message` then tells
+ * which part, and what the nearest plan that it can say costs.
+ */
+PLAIT_MUST_CHECK plait_status plait_launch_render(const plait_launch *launch,
+                                                  plait_launch_target target, plait_arena *arena,
+                                                  plait_launch_folder *out, plait_error *err);
+
+#endif

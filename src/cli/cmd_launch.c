@@ -1,0 +1,112 @@
+/* cmd_launch.c - plait launch: the files that start a plan */
+#include <stdio.h>
+
+#include "asked.h"
+#include "command.h"
+#include "folder.h"
+#include "plait/launch.h"
+#include "shell.h"
+
+typedef struct launch_values {
+    const char *target;
+    const char *output;
+    bool force;
+} launch_values;
+
+static const opt options[] = {
+    OPT_OF_TEXT(launch_values, target, "target", 0, "NAME",
+                "megatron, megatron-bridge, torchtitan, deepspeed, accelerate, pipelining, "
+                "companion; the one of the plan's runtime"),
+    OPT_OF_TEXT(launch_values, output, "output", 'o', "DIR", "folder for the files, new or empty"),
+    OPT_OF_FLAG(launch_values, force, "force", "write into a folder that has files"),
+    OPT_END,
+};
+
+static plait_status choose_target(const launch_values *flags, const plait_runtime *runtime,
+                                  plait_launch_target *out, plait_error *err)
+{
+    int target;
+
+    *out = plait_launch_target_of(runtime);
+    if (flags->target == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(problem_word("--target", flags->target, plait_launch_target_name, &target, err));
+    *out = (plait_launch_target)target;
+    return PLAIT_OK;
+}
+
+/* The file's own stages tell when somebody put another model beside them. */
+static plait_status check_stages(const asked *question, plait_error *err)
+{
+    const int layers = question->problem.model->layers;
+
+    if (question->file->layers == 0 || question->file->layers == layers)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, question->file->where,
+                      "expected a plan of the %d layers of %s, found stages of %d layers", layers,
+                      question->problem.model->name, question->file->layers);
+}
+
+static plait_status render(const asked *question, plait_launch_target target, plait_arena *arena,
+                           plait_launch_folder *folder, plait_error *err)
+{
+    const plait_launch launch = {&question->problem, &question->plan.plan, &question->plan.cost};
+    plait_error inner;
+
+    if (question->plan.verdict != PLAIT_FITS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, question->file->where,
+                          "expected a plan that fits, found: %s", question->plan.why);
+    if (plait_launch_render(&launch, target, arena, folder, &inner) != PLAIT_OK)
+        return plait_fail(err, inner.status, question->file->where, "%s", inner.message);
+    return PLAIT_OK;
+}
+
+static void report(const plait_launch_folder *folder, plait_launch_target target, const char *path,
+                   const asked *question)
+{
+    printf("%s: plan %d of %s for %s, %.4g s a step\n\n", path, question->plan.rank,
+           question->problem.model->name, plait_launch_target_name[target],
+           question->plan.cost.step_s);
+    for (int f = 0; f < folder->files; f++)
+        printf("  %s\n", folder->file[f].name);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    static const opt_operands nothing = {0};
+    const launch_values *const flags = values;
+    const asked_flags plan = {.plan = operands->text[0]};
+    asked *question = plait_arena_alloc(arena, 1, sizeof *question);
+    plait_launch_folder *folder = plait_arena_alloc(arena, 1, sizeof *folder);
+    plait_launch_target target;
+
+    (void)no;
+    if (question == NULL || folder == NULL)
+        return plait_fail_nomem(err);
+    if (operands->count == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "FILE",
+                          "expected a file that `plait search -o` wrote, found nothing");
+    if (flags->output == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "-o",
+                          "expected a folder for the files, found nothing");
+    PLAIT_TRY(folder_check(flags->output, flags->force, err));
+    PLAIT_TRY(asked_resolve(&plan, &nothing, arena, question, err));
+    PLAIT_TRY(check_stages(question, err));
+    PLAIT_TRY(choose_target(flags, question->problem.runtime, &target, err));
+    PLAIT_TRY(render(question, target, arena, folder, err));
+    PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
+    report(folder, target, flags->output, question);
+    return PLAIT_OK;
+}
+
+const command command_launch = {
+    .usage = {.command = "launch",
+              .synopsis = "FILE[:RANK] [--target NAME] -o DIR [--force]",
+              .summary = "Write the files that start a plan.",
+              .about = "FILE is what `plait search -o` wrote. The files appear all or not at all.",
+              .max_operands = 1,
+              .options = options},
+    .values_size = sizeof(launch_values),
+    .run = run,
+};

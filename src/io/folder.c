@@ -1,0 +1,167 @@
+/* folder.c - a folder of files, all of them or none */
+#include "folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file.h"
+
+static plait_status fail(const char *path, int error, plait_error *err)
+{
+    const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
+
+    return plait_fail(err, full ? PLAIT_ERROR_DISK : PLAIT_ERROR_IO, path, "cannot write: %s",
+                      strerror(error));
+}
+
+/* The first entry of a folder, or false when it is empty. */
+static bool first_entry(const char *path, char name[64])
+{
+    DIR *const folder = opendir(path);
+    bool found = false;
+
+    for (struct dirent *at; folder != NULL && !found && (at = readdir(folder)) != NULL;) {
+        if (strcmp(at->d_name, ".") == 0 || strcmp(at->d_name, "..") == 0)
+            continue;
+        snprintf(name, 64, "%.60s", at->d_name);
+        found = true;
+    }
+    if (folder != NULL)
+        closedir(folder);
+    return found;
+}
+
+plait_status folder_check(const char *path, bool force, plait_error *err)
+{
+    char name[64];
+    struct stat info;
+
+    if (*path == '\0')
+        return plait_fail(err, PLAIT_ERROR_IO, "-o",
+                          "expected the name of a folder, found nothing");
+    if (stat(path, &info) != 0)
+        return errno == ENOENT && lstat(path, &info) != 0 ? file_check_writable(path, err)
+                                                          : fail(path, errno, err);
+    if (!S_ISDIR(info.st_mode))
+        return fail(path, ENOTDIR, err);
+    if (access(path, W_OK | X_OK) != 0)
+        return fail(path, errno, err);
+    if (!force && first_entry(path, name))
+        return plait_fail(err, PLAIT_ERROR_IO, path,
+                          "expected a new or empty folder, found %s in it; --force writes there "
+                          "all the same",
+                          name);
+    return PLAIT_OK;
+}
+
+/* The name of a file in a folder. */
+static plait_status join(char *out, size_t size, const char *folder, const char *name,
+                         plait_error *err)
+{
+    if ((size_t)snprintf(out, size, "%s/%s", folder, name) >= size)
+        return fail(folder, ENAMETOOLONG, err);
+    return PLAIT_OK;
+}
+
+static plait_status write_files(const char *path, const plait_launch_folder *folder,
+                                plait_error *err)
+{
+    char name[4096];
+
+    for (int f = 0; f < folder->files; f++) {
+        const plait_launch_file *const file = &folder->file[f];
+
+        PLAIT_TRY(join(name, sizeof name, path, file->name, err));
+        PLAIT_TRY(file_write_atomically(name, file->text, strlen(file->text), err));
+        if (file->executable && chmod(name, 0777 & ~umask(umask(0))) != 0)
+            return fail(name, errno, err);
+    }
+    return PLAIT_OK;
+}
+
+/* What is left of a folder in the making; a name that is not there is passed over. */
+static void discard(const char *path, const plait_launch_folder *folder)
+{
+    char name[4096];
+
+    for (int f = 0; f < folder->files; f++)
+        if (join(name, sizeof name, path, folder->file[f].name, NULL) == PLAIT_OK)
+            unlink(name);
+    rmdir(path);
+}
+
+/* Nothing may stop the renames halfway: a folder in the place of a file would. */
+static plait_status check_places(const char *path, const plait_launch_folder *folder,
+                                 plait_error *err)
+{
+    char name[4096];
+    struct stat info;
+
+    for (int f = 0; f < folder->files; f++) {
+        PLAIT_TRY(join(name, sizeof name, path, folder->file[f].name, err));
+        if (lstat(name, &info) == 0 && S_ISDIR(info.st_mode))
+            return fail(name, EISDIR, err);
+    }
+    return PLAIT_OK;
+}
+
+static plait_status move_files(const char *from, const char *to, const plait_launch_folder *folder,
+                               plait_error *err)
+{
+    char old[4096], new[4096];
+
+    PLAIT_TRY(check_places(to, folder, err));
+    for (int f = 0; f < folder->files; f++) {
+        PLAIT_TRY(join(old, sizeof old, from, folder->file[f].name, err));
+        PLAIT_TRY(join(new, sizeof new, to, folder->file[f].name, err));
+        if (rename(old, new) != 0)
+            return fail(new, errno, err);
+    }
+    return PLAIT_OK;
+}
+
+/* Into a folder of its own beside `path`, then over it; or file by file where others are. */
+static plait_status write_into(const char *path, const plait_launch_folder *folder,
+                               plait_error *err)
+{
+    char made[4096], name[64];
+    plait_status status;
+
+    if ((size_t)snprintf(made, sizeof made, "%s.tmp-%ld", path, (long)getpid()) >= sizeof made)
+        return fail(path, ENAMETOOLONG, err);
+    if (mkdir(made, 0777) != 0)
+        return fail(made, errno, err);
+    status = write_files(made, folder, err);
+    if (status == PLAIT_OK) {
+        if (first_entry(path, name))
+            status = move_files(made, path, folder, err);
+        else if (rename(made, path) != 0)
+            status = fail(path, errno, err);
+    }
+    discard(made, folder);
+    return status;
+}
+
+plait_status folder_write(const char *path, const plait_launch_folder *folder, bool force,
+                          plait_error *err)
+{
+    char *real;
+    plait_status status;
+
+    PLAIT_TRY(folder_check(path, force, err));
+    real = realpath(path, NULL); // a link to a folder stays one
+    if (real == NULL)
+        real = strdup(path);
+    if (real == NULL)
+        return plait_fail_nomem(err);
+    for (size_t length = strlen(real); length > 1 && real[length - 1] == '/'; length--)
+        real[length - 1] = '\0';
+    status = write_into(real, folder, err);
+    free(real);
+    return status;
+}

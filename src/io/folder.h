@@ -1,0 +1,20 @@
+/* folder.h - a folder of files, all of them or none */
+#ifndef FOLDER_H
+#define FOLDER_H
+
+#include "plait/launch.h"
+
+/** Whether the folder can be made there, asked before the work; as folder_write refuses. */
+plait_status folder_check(const char *path, bool force, plait_error *err) PLAIT_MUST_CHECK;
+
+/**
+ * Writes the files into a folder that is new or empty. They are made beside it and appear with one
+ * rename, so that a reader sees all of them or none.
+ *
+ * @param force  the folder may have other files, which stay, and older ones of the same names,
+ *               which are replaced once all new ones are on the disk
+ */
+plait_status folder_write(const char *path, const plait_launch_folder *folder, bool force,
+                          plait_error *err) PLAIT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,113 @@
+/* launch.c - the targets, and what is asked of every plan before one of them speaks */
+#include <stdio.h>
+
+#include "nearest.h"
+#include "plait/data.h"
+#include "target.h"
+
+static const launch_target *const targets[PLAIT_LAUNCH_TARGETS] = {
+    [PLAIT_LAUNCH_MEGATRON] = &target_megatron,
+};
+
+const char *const plait_launch_target_name[PLAIT_LAUNCH_TARGETS + 1] = {
+    "megatron",   "megatron-bridge", "torchtitan", "deepspeed",
+    "accelerate", "pipelining",      "companion",  NULL,
+};
+
+const launch_target *launch_target_at(plait_launch_target target)
+{
+    return targets[target];
+}
+
+plait_launch_target plait_launch_target_of(const plait_runtime *runtime)
+{
+    switch (runtime->rules) {
+    case PLAIT_RULES_MEGATRON:
+        return PLAIT_LAUNCH_MEGATRON;
+    case PLAIT_RULES_TORCHTITAN:
+        return PLAIT_LAUNCH_TORCHTITAN;
+    case PLAIT_RULES_FSDP:
+        return PLAIT_LAUNCH_ACCELERATE;
+    case PLAIT_RULES_DEEPSPEED:
+        return PLAIT_LAUNCH_DEEPSPEED;
+    case PLAIT_RULES_GENERIC:
+    case PLAIT_RULES:
+        break;
+    }
+    return PLAIT_LAUNCH_COMPANION;
+}
+
+plait_status folder_add(plait_launch_folder *folder, const char *name, const char *text,
+                        bool executable, plait_error *err)
+{
+    if (text == NULL || folder->files == PLAIT_MAX_LAUNCH_FILES)
+        return plait_fail_nomem(err);
+    folder->file[folder->files++] = (plait_launch_file){name, text, executable};
+    return PLAIT_OK;
+}
+
+/* ---- can it be said? ---- */
+
+/* Plans of a runtime with the target's rules are judged by that runtime, others by the target's. */
+static plait_status judge_of(const plait_problem *problem, const launch_target *target,
+                             plait_arena *arena, plait_problem *judge, plait_error *err)
+{
+    plait_runtime *runtime;
+
+    *judge = *problem;
+    if (target->runtime == NULL || problem->runtime->rules == target->rules)
+        return PLAIT_OK;
+    runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
+    if (runtime == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_runtime_find(target->runtime, arena, runtime, err));
+    judge->runtime = runtime;
+    if (!(runtime->can.attention >> judge->job.attention & 1U))
+        judge->job.attention = runtime->defaults.attention;
+    return PLAIT_OK;
+}
+
+static plait_status refuse(const plait_problem *judge, const plait_degrees *degrees,
+                           const launch_target *target, const char *why, plait_arena *arena,
+                           plait_error *err)
+{
+    const char *nearest;
+
+    PLAIT_TRY(launch_nearest(judge, degrees, arena, &nearest, err));
+    return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected what %s can say, found: %s%s",
+                      target->name, why, nearest);
+}
+
+static plait_status check(const plait_launch *launch, const launch_target *target,
+                          plait_arena *arena, plait_error *err)
+{
+    const plait_degrees *const degrees = &launch->plan->degrees;
+    const char *lacks;
+    plait_problem judge;
+    char why[256];
+
+    if (launch->cost->verdict != PLAIT_FITS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected a plan that fits, found: %s",
+                          launch->cost->why);
+    PLAIT_TRY(judge_of(launch->problem, target, arena, &judge, err));
+    if (!plait_model_check(judge.runtime, judge.model, why, sizeof why))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "model", "expected what %s can say, found: %s",
+                          target->name, why);
+    if (plait_plan_check(&judge, degrees, why, sizeof why) != PLAIT_FITS)
+        return refuse(&judge, degrees, target, why, arena, err);
+    lacks = target->lacks != NULL ? target->lacks(launch->problem, degrees) : NULL;
+    if (lacks != NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected what %s can say, found: %s",
+                          target->name, lacks);
+    return PLAIT_OK;
+}
+
+plait_status plait_launch_render(const plait_launch *launch, plait_launch_target target,
+                                 plait_arena *arena, plait_launch_folder *out, plait_error *err)
+{
+    const launch_target *const to = targets[target];
+
+    *out = (plait_launch_folder){0};
+    PLAIT_TRY(check(launch, to, arena, err));
+    return to->render(launch, arena, out, err);
+}

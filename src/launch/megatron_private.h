@@ -1,0 +1,15 @@
+/* megatron_private.h - the parts of Megatron-LM's argument list */
+#ifndef MEGATRON_PRIVATE_H
+#define MEGATRON_PRIVATE_H
+
+#include "args.h"
+#include "target.h"
+
+/** Everything that makes the architecture: layers, attention, experts, positions, vocabulary. */
+void megatron_append_model(const plait_problem *problem, launch_args *args);
+
+/** Degrees, batch, recomputation, optimizer, overlap, precision. */
+void megatron_append_plan(const plait_problem *problem, const plait_degrees *degrees,
+                          launch_args *args);
+
+#endif

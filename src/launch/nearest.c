@@ -1,0 +1,139 @@
+/* nearest.c - the plan that a runtime can say and that changes least of one that it cannot */
+#include "nearest.h"
+
+#include <string.h>
+
+#include "plait/cost.h"
+#include "plait/search.h"
+#include "plans.h"
+#include "text.h"
+
+typedef struct nearest_found {
+    plait_degrees degrees;
+    double step_s; /* 0: none yet */
+} nearest_found;
+
+/* Complete and price; a plan that is not legal or does not fit is none. */
+static void try_mask(const plait_problem *problem, const plait_degrees *wanted, unsigned long given,
+                     plait_arena *arena, nearest_found *best)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    plait_degrees degrees = *wanted;
+    plait_plan plan;
+    plait_cost cost;
+    plait_error ignored;
+
+    degrees.dp = plait_degrees_dp(problem->job.gpus, degrees.tp, degrees.pp, degrees.cp);
+    if (degrees.dp > 0 &&
+        plait_degrees_complete(problem, given, &degrees, arena, &ignored) == PLAIT_OK &&
+        plait_plan_check(problem, &degrees, NULL, 0) == PLAIT_FITS &&
+        plait_plan_expand(problem, &degrees, arena, &plan, &ignored) == PLAIT_OK &&
+        plait_plan_cost(problem, &plan, arena, &cost, &ignored) == PLAIT_OK &&
+        cost.verdict == PLAIT_FITS && (best->step_s == 0.0 || cost.step_s < best->step_s))
+        *best = (nearest_found){degrees, cost.step_s};
+    plait_arena_rewind(arena, mark);
+}
+
+static unsigned long bit(const char *key)
+{
+    return plans_key_bit(key);
+}
+
+/* Keys that may be let go; what follows from others goes with them. */
+static const char *const choices[] = {"schedule",  "recompute", "split", "zero",        "cp_comm",
+                                      "grad_sync", "order",     "etp",   "shard_group", "sp",
+                                      "vpp",       "mbs",       NULL};
+
+static unsigned long without(unsigned long given, const char *key)
+{
+    given &= ~bit(key);
+    if (strcmp(key, "vpp") == 0)
+        given &= ~(bit("schedule") | bit("split"));
+    if (strcmp(key, "zero") == 0)
+        given &= ~bit("shard_group");
+    return given;
+}
+
+static plait_degrees reset(const plait_degrees *wanted, unsigned long given)
+{
+    plait_degrees degrees = *wanted;
+
+    if (!(given & bit("vpp")))
+        degrees.vpp = 1;
+    return degrees;
+}
+
+static void try_without(const plait_problem *problem, const plait_degrees *wanted,
+                        unsigned long given, plait_arena *arena, nearest_found *best)
+{
+    const plait_degrees degrees = reset(wanted, given);
+
+    try_mask(problem, &degrees, given, arena, best);
+}
+
+static plait_status search_all(const plait_problem *problem, plait_arena *arena,
+                               nearest_found *best, plait_error *err)
+{
+    plait_search_options options;
+    plait_search_result result;
+
+    plait_search_options_init(&options);
+    options.top = 1;
+    PLAIT_TRY(plait_search(problem, &options, arena, &result, err));
+    if (result.plans > 0)
+        *best = (nearest_found){result.plan[0].degrees, result.plan[0].price.step_s};
+    return PLAIT_OK;
+}
+
+static plait_status find_nearest(const plait_problem *problem, const plait_degrees *wanted,
+                                 plait_arena *arena, nearest_found *best, plait_error *err)
+{
+    const unsigned long all = ~0UL;
+    plait_error ignored;
+
+    for (const char *const *one = choices; *one != NULL; one++)
+        try_without(problem, wanted, without(all, *one), arena, best);
+    for (const char *const *one = choices; best->step_s == 0.0 && *one != NULL; one++)
+        for (const char *const *two = one + 1; *two != NULL; two++)
+            try_without(problem, wanted, without(without(all, *one), *two), arena, best);
+    if (best->step_s == 0.0)
+        try_without(problem, wanted, bit("tp") | bit("pp") | bit("cp") | bit("ep") | bit("dp"),
+                    arena, best);
+    if (best->step_s == 0.0 && search_all(problem, arena, best, &ignored) == PLAIT_ERROR_NOMEM)
+        return plait_fail_nomem(err);
+    return PLAIT_OK;
+}
+
+static void append_changes(const plait_degrees *wanted, const plait_degrees *found,
+                           text_builder *out)
+{
+    char text[96], was[96];
+    bool any = false;
+
+    for (const char *const *key = plait_degrees_keys; *key != NULL; key++) {
+        plait_degrees_get(found, *key, text, sizeof text);
+        plait_degrees_get(wanted, *key, was, sizeof was);
+        if (strcmp(text, was) == 0)
+            continue;
+        text_append_printf(out, "%s%s %s", any ? ", " : "", *key, text);
+        any = true;
+    }
+}
+
+plait_status launch_nearest(const plait_problem *problem, const plait_degrees *wanted,
+                            plait_arena *arena, const char **out, plait_error *err)
+{
+    nearest_found best = {.step_s = 0.0};
+    text_builder text;
+
+    PLAIT_TRY(find_nearest(problem, wanted, arena, &best, err));
+    *out = "";
+    if (best.step_s == 0.0)
+        return PLAIT_OK;
+    text_builder_init(&text, arena);
+    text_append_printf(&text, "; the nearest plan that %s runs has ", problem->runtime->name);
+    append_changes(wanted, &best.degrees, &text);
+    text_append_printf(&text, ": %.4g s a step", best.step_s);
+    *out = text_builder_finish(&text, NULL);
+    return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}

@@ -1,0 +1,35 @@
+/* scripts.h - what starts a program on every node: by hand, under SLURM, on Kubernetes
+ *
+ * Ranks are numbered node by node, as the plan's placement assumed: rank = node * GPUs + GPU.
+ */
+#ifndef SCRIPTS_H
+#define SCRIPTS_H
+
+#include "target.h"
+
+/** A program that runs once a node. */
+typedef struct launch_program {
+    const char *what;     /* for people: "Megatron-LM" */
+    const char *checkout; /* variable that names the folder it runs in; NULL: the current one */
+    const char *args;     /* file of the folder with arguments, "args.sh"; NULL: none */
+    const char *start;    /* shell lines that start it: see SCRIPTS_TORCHRUN */
+    const char *image;    /* container that Kubernetes runs */
+} launch_program;
+
+/** Start of a command line; in it and behind it, $here is the folder and "${args[@]}" the words. */
+#define SCRIPTS_TORCHRUN                                                                           \
+    "exec torchrun --nnodes \"$nodes\" --nproc_per_node \"$gpus_per_node\" \\\n"                   \
+    "    --node_rank \"$node_rank\" --master_addr \"$head\" --master_port \"$port\" \\\n"
+
+/** Add run.sh, submit.sbatch and pytorchjob.yaml. */
+PLAIT_MUST_CHECK plait_status scripts_add(const plait_launch *launch, const launch_program *program,
+                                          plait_arena *arena, plait_launch_folder *out,
+                                          plait_error *err);
+
+/** "deepseek-v3: 2048 x h800-80gb-sxm, tp 1, pp 16, ...": a line for the head of a file. */
+const char *scripts_title(const plait_launch *launch, plait_arena *arena);
+
+/** Seconds, band and memory that the plan is expected to take: a line for the head of a file. */
+const char *scripts_expectation(const plait_launch *launch, plait_arena *arena);
+
+#endif

@@ -1,0 +1,47 @@
+/* target.h - what one target is to the others: a way out, and for some a way back in
+ *
+ * Every target has a file <target>.c with its descriptor, and those that can be read a file
+ * <target>_import.c.
+ */
+#ifndef TARGET_H
+#define TARGET_H
+
+#include "plait/launch.h"
+
+#include "plans.h"
+
+typedef struct launch_target {
+    const char *name;
+    /** Profile that judges plans of other runtimes' rules; NULL: the target takes any plan. */
+    const char *runtime;
+    plait_rules rules; /* plans of runtimes with these rules are taken as they are */
+    /** A sentence when the target has no words for a plan that `rules` allow; else NULL. */
+    const char *(*lacks)(const plait_problem *problem, const plait_degrees *degrees);
+    plait_status (*render)(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
+                           plait_error *err);
+    /**
+     * Read a config back; NULL: it cannot be. What the file does not say stays as plans.h has it.
+     *
+     * @param name     stands for the file in messages
+     * @param warning  receives sentences, one a line, on what the file says and plait cannot price;
+     *                 "" if none
+     */
+    plait_status (*import)(const char *text, size_t length, const char *name, plait_arena *arena,
+                           plans_entry *out, const char **warning, plait_error *err);
+} launch_target;
+
+extern const launch_target target_megatron;
+extern const launch_target target_megatron_bridge;
+extern const launch_target target_torchtitan;
+extern const launch_target target_deepspeed;
+extern const launch_target target_accelerate;
+extern const launch_target target_pipelining;
+extern const launch_target target_companion;
+
+const launch_target *launch_target_at(plait_launch_target target);
+
+/** Add a file to a folder; a NULL text is one that memory ran out for. */
+PLAIT_MUST_CHECK plait_status folder_add(plait_launch_folder *folder, const char *name,
+                                         const char *text, bool executable, plait_error *err);
+
+#endif
