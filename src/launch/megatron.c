@@ -4,8 +4,8 @@
  * Flags, types and choices are those of NVIDIA/Megatron-LM d98e8a6 (2026-08-22).
  */
 #include "megatron_private.h"
+#include "notes.h"
 #include "scripts.h"
-#include "shell.h"
 
 /* Blackwell and later schedule copies and kernels beside each other without being told. */
 static bool needs_one_connection(const plait_problem *problem, const plait_degrees *d)
@@ -37,20 +37,6 @@ static void append_placeholders(launch_args *args)
     args_int(args, "--log-interval", 1);
 }
 
-/* What the arguments cannot say and a reader of the file, plait too, may want to know. */
-static void append_notes(const plait_launch *launch, text_builder *out, plait_arena *arena)
-{
-    const plait_problem *const problem = launch->problem;
-    char *const name = shell_quoted(problem->model->name, arena);
-
-    text_append_printf(out, "# plait: gpus %d\n", problem->job.gpus);
-    text_append_printf(out, "# plait: runtime %s\n", problem->runtime->name);
-    text_append_printf(out, "# plait: attention %s\n",
-                       plait_attention_kernel_name[problem->job.attention]);
-    text_append_printf(out, "# plait: model %s\n", name != NULL ? name : "");
-    out->failed = out->failed || name == NULL;
-}
-
 static const char *arguments(const plait_launch *launch, plait_arena *arena)
 {
     const char *const title = scripts_title(launch, arena);
@@ -72,7 +58,7 @@ static const char *arguments(const plait_launch *launch, plait_arena *arena)
                        "# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them\n"
                        "#\n# %s\n# %s\n",
                        title, expectation);
-    append_notes(launch, &out, arena);
+    notes_append(launch, &out);
     text_append(&out, "\n# environment\n");
     append_environment(launch, &out);
     text_append(&out, list);
@@ -99,4 +85,5 @@ const launch_target target_megatron = {
     .runtime = "megatron",
     .rules = PLAIT_RULES_MEGATRON,
     .render = render,
+    .import = megatron_import,
 };

@@ -12,4 +12,9 @@ void megatron_append_model(const plait_problem *problem, launch_args *args);
 void megatron_append_plan(const plait_problem *problem, const plait_degrees *degrees,
                           launch_args *args);
 
+/** The way back: launch_target.import. */
+PLAIT_MUST_CHECK plait_status megatron_import(const char *text, size_t length, const char *name,
+                                              plait_arena *arena, plans_entry *out,
+                                              const char **warning, plait_error *err);
+
 #endif

@@ -1,0 +1,19 @@
+/* megatron_import.h - the model out of Megatron-LM's arguments */
+#ifndef MEGATRON_IMPORT_H
+#define MEGATRON_IMPORT_H
+
+#include "flags.h"
+#include "plait/model.h"
+
+/**
+ * The model that the arguments build.
+ *
+ * @param name  of the model
+ * @param out   lives in flags->arena; NULL when the arguments do not say a whole model
+ *
+ * Fails (RANGE) on a value that cannot be.
+ */
+PLAIT_MUST_CHECK plait_status megatron_read_model(const launch_flags *flags, const char *name,
+                                                  const plait_model **out, plait_error *err);
+
+#endif

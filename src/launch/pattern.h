@@ -1,0 +1,27 @@
+/* pattern.h - lists of one number a layer, as Megatron-LM writes them
+ *
+ *     ([0]*3+[1]*58)     three 0, then 58 times 1
+ *     ([1]*3+[0])*12     48 entries
+ *     [0,1,0,1]          as it stands
+ */
+#ifndef PATTERN_H
+#define PATTERN_H
+
+#include <stdbool.h>
+
+/**
+ * Evaluate a pattern into `count` numbers of 0 or 1.
+ *
+ * @return false when it is no pattern, or has another length
+ */
+bool pattern_read(const char *text, int count, unsigned char *out);
+
+/**
+ * Evaluate a layout of pipeline chunks, "Et*3|t*4|(t*4|)*2mL": decoder layers of each chunk.
+ *
+ * @param counts  [most]
+ * @return        chunks; 0 when it is no layout, or has more than `most`
+ */
+int layout_read(const char *text, int most, int *counts);
+
+#endif
