@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "plait/arena.h"
 #include "plait/error.h"
 
 typedef struct launch_flag {

@@ -251,7 +251,7 @@ static void append_rotary(const plait_model *model, bool mla, launch_args *args)
         args_printf(args, "--rotary-base", "%.0f", rope->base);
     if (rope->fraction > 0.0 && rope->fraction < 1.0)
         args_number(args, "--rotary-percent", rope->fraction);
-    if (rope->interleaved)
+    if (rope->interleaved && !mla) // MLA orders the pairs itself
         args_switch(args, "--rotary-interleaved");
     if (mla)
         args_text(args, "--rope-type", rope->kind == PLAIT_ROPE_YARN ? "yarn" : "rope");

@@ -210,8 +210,7 @@ static bool positions_known(const plait_model *model)
     if (rope->kind == PLAIT_ROPE_OTHER || rope->local_base != 0.0)
         return false;
     if (mla)
-        return !rope->interleaved &&
-               (rope->kind == PLAIT_ROPE_PLAIN || rope->kind == PLAIT_ROPE_YARN);
+        return rope->kind == PLAIT_ROPE_PLAIN || rope->kind == PLAIT_ROPE_YARN;
     return true;
 }
 
