@@ -106,6 +106,17 @@ void fields_write(json_writer *json, const field *fields, const void *block)
     }
 }
 
+bool fields_known(const field *fields, const void *block)
+{
+    for (const field *f = fields; f->key != NULL; f++) {
+        const void *at = (const char *)block + f->offset;
+
+        if (f->is_bool ? *(const bool *)at : *(const double *)at != 0.0)
+            return true;
+    }
+    return false;
+}
+
 plait_status fields_read_array(const json_cursor *at, const char *key, json_range range,
                                double unit, size_t count, double *out, plait_error *err)
 {

@@ -45,6 +45,9 @@ plait_status fields_read_optional(const json_cursor *at, const char *key, const 
 /** Writes the members of the block, without the braces around them. */
 void fields_write(json_writer *json, const field *fields, const void *block);
 
+/** Whether any number of the block is not zero, or any switch on. */
+bool fields_known(const field *fields, const void *block);
+
 /** A number with its unit taken out, without the digits that the division makes up. */
 void fields_write_number(json_writer *json, const char *key, double number, double unit);
 

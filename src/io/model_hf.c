@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "model_hf_numerics.h"
 #include "text.h"
 
 /* ---- the class ---- */
@@ -303,5 +304,6 @@ plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_mode
     PLAIT_TRY(read_names(&hf, err));
     PLAIT_TRY(read_layers(&hf, err));
     PLAIT_TRY(read_mtp(&hf, err));
+    PLAIT_TRY(hf_read_numerics(&hf, &out->numerics, err));
     return hf_ignored(&hf, warning, err);
 }

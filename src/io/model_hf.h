@@ -4,7 +4,7 @@
  * half in the class: what an absent key means, which biases there are, which layers are windowed.
  * model_hf_class.c is the table of classes, model_hf_keys.c reads a key under any of its names,
  * model_hf_parts.c reads mixers and feed-forward parts, model_hf_layers.c decides which layer has
- * which, model_hf.c does the rest.
+ * which, model_hf.c does the rest but for the numerics (model_hf_numerics.h).
  */
 #ifndef MODEL_HF_H
 #define MODEL_HF_H

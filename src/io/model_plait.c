@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "model_numerics.h"
 #include "model_plait.h"
 
 /* What the parts of a file need to know of the whole. */
@@ -288,6 +289,7 @@ static plait_status read_whole(const json_cursor *root, plait_arena *arena, plai
     PLAIT_TRY(json_bool_optional(root, "dropout", &model->dropout, err));
     model->layer_norm = norm == 1;
     PLAIT_TRY(check_published(root, err));
+    PLAIT_TRY(model_read_numerics(root, &model->numerics, err));
     return read_embedding(root, model, err);
 }
 
@@ -321,6 +323,7 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
                                        "head_bias",
                                        "dropout",
                                        "embedding",
+                                       "numerics",
                                        "kinds",
                                        "layers",
                                        "mtp",

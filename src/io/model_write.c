@@ -1,6 +1,8 @@
 /* model_write.c - a model as a plait model file, so that a document of plans stands on its own */
 #include "model_write.h"
 
+#include "model_numerics.h"
+
 static void write_attention(json_writer *json, const plait_attention *attention)
 {
     json_begin_object(json);
@@ -246,6 +248,7 @@ void model_write(json_writer *json, const plait_model *model)
     json_member_bool(json, "dropout", model->dropout);
     json_write_key(json, "embedding");
     write_embedding(json, model);
+    model_write_numerics(json, &model->numerics);
     json_write_key(json, "kinds");
     write_kinds(json, model);
     json_write_key(json, "layers");

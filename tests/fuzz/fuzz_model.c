@@ -4,7 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "model_write.h"
 #include "plait/model.h"
+#include "same_numerics.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -97,6 +99,21 @@ static void check_model(const plait_model *model)
         assert(model->layer_kind[i] < model->kinds);
 }
 
+/* Written and read again, from whatever dialect, the numbers do the same. */
+static void check_writing(const plait_model *model, plait_arena *arena)
+{
+    json_writer json;
+    plait_model again;
+    const char *text;
+    size_t length;
+
+    json_writer_init(&json, arena);
+    model_write(&json, model);
+    assert(json_writer_finish(&json, &text, &length, NULL) == PLAIT_OK);
+    assert(plait_model_parse(text, length, "again", arena, &again, NULL, NULL) == PLAIT_OK);
+    assert(numerics_difference(&again.numerics, &model->numerics) == NULL);
+}
+
 static void check_refusal(const plait_error *err)
 {
     assert(err->status == PLAIT_ERROR_SYNTAX || err->status == PLAIT_ERROR_SCHEMA ||
@@ -116,6 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         PLAIT_OK) {
         assert(warning != NULL);
         check_model(&model);
+        check_writing(&model, arena);
     } else {
         check_refusal(&err);
     }

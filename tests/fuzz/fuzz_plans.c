@@ -6,6 +6,7 @@
 #include "cluster_write.h"
 #include "model_write.h"
 #include "plans.h"
+#include "same_numerics.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -39,6 +40,7 @@ static void check_model(const plait_model *model, plait_arena *arena)
     assert(plait_model_parse(text, length, "again", arena, &again, NULL, &err) == PLAIT_OK);
     assert(again.layers == model->layers && again.kinds == model->kinds);
     assert(memcmp(again.layer_kind, model->layer_kind, (size_t)model->layers) == 0);
+    assert(numerics_difference(&again.numerics, &model->numerics) == NULL);
 }
 
 static void check_cluster(const plait_cluster *cluster, plait_arena *arena)

@@ -11,6 +11,7 @@
 
 #include "json.h"
 #include "plait/model.h"
+#include "same_numerics.h"
 #include "text.h"
 
 static const char *const models_folder = "models";
@@ -178,6 +179,22 @@ static void test_models__have_as_many_parameters_as_published(void **state)
     plait_arena_free(arena);
 }
 
+/* The reader leaves this source to people. */
+static void assert_numerics_have_a_source(plait_arena *arena, const char *name)
+{
+    const char *source = "";
+    json_document doc;
+    json_cursor root, numerics;
+
+    assert_int_equal(json_document_read(path_of(arena, models_folder, name), arena, &doc, NULL),
+                     PLAIT_OK);
+    root = json_document_root(&doc);
+    assert_int_equal(json_object(&root, "numerics", &numerics, NULL), PLAIT_OK);
+    assert_int_equal(json_string(&numerics, "source", arena, &source, NULL), PLAIT_OK);
+    assert_true(source[0] != '\0');
+    json_document_free(&doc);
+}
+
 static void test_models__are_named_as_their_files_and_say_their_source(void **state)
 {
     plait_arena *arena = plait_arena_new();
@@ -189,6 +206,7 @@ static void test_models__are_named_as_their_files_and_say_their_source(void **st
         assert_string_equal(model.name, *name);
         assert_true(model.source[0] != '\0');
         assert_true(model.max_seq > 0);
+        assert_numerics_have_a_source(arena, *name);
     }
     plait_arena_free(arena);
 }
@@ -315,6 +333,21 @@ static void assert_same_layer(const plait_layer *a, const plait_layer *b)
     assert_same_moe(&a->moe, &b->moe);
 }
 
+/* Papers say how weights begin and what balances loads; a config may leave that to its class. */
+static void assert_same_numerics(const plait_model *model, const plait_model *sample)
+{
+    plait_numerics expected = model->numerics;
+    const char *difference;
+
+    if (sample->numerics.init_std == 0.0)
+        expected.init_std = 0.0;
+    if (sample->numerics.router.aux_loss == 0.0)
+        expected.router.aux_loss = 0.0;
+    difference = numerics_difference(&expected, &sample->numerics);
+    if (difference != NULL)
+        fail_msg("%s: %s is not that of the config", model->name, difference);
+}
+
 static void assert_same_model(const plait_model *a, const plait_model *b)
 {
     assert_int_equal(a->hidden, b->hidden);
@@ -349,6 +382,7 @@ static void test_models__are_what_their_hugging_face_configs_say(void **state)
         print_message("%s\n", *name);
         assert_string_equal(model.family, sample.family);
         assert_same_model(&model, &sample);
+        assert_same_numerics(&model, &sample);
         pairs++;
     }
     assert_true(pairs >= 20);
