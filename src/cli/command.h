@@ -23,6 +23,7 @@ extern const command command_search;
 extern const command command_eval;
 extern const command command_explain;
 extern const command command_launch;
+extern const command command_import;
 extern const command command_validate;
 extern const command command_calibrate;
 extern const command command_models;

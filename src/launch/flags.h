@@ -57,8 +57,8 @@ const char *flags_word(const launch_flags *flags, const char *name, const char *
 /** *out stays as it is when the flag is not there. */
 PLAIT_MUST_CHECK plait_status flags_int(const launch_flags *flags, const char *name, int min,
                                         int max, int *out, plait_error *err);
-PLAIT_MUST_CHECK plait_status flags_number(const launch_flags *flags, const char *name,
-                                           double *out, plait_error *err);
+PLAIT_MUST_CHECK plait_status flags_number(const launch_flags *flags, const char *name, double *out,
+                                           plait_error *err);
 
 /** Fails (RANGE) at a flag. */
 PLAIT_MUST_CHECK plait_status flags_fail(const launch_flags *flags, const char *name,

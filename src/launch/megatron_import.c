@@ -46,7 +46,8 @@ static void warn(plan_reader *in, const char *sentence)
 
 static plait_status read_degrees(plan_reader *in, plait_error *err)
 {
-    static const char *const keys[] = {"tp", "sp", "pp", "cp", "cp_comm", "ep", "etp", "order", NULL};
+    static const char *const keys[] = {"tp", "sp",  "pp",    "cp", "cp_comm",
+                                       "ep", "etp", "order", NULL};
     const launch_flags *const flags = in->flags;
     plait_degrees *const d = &in->out->degrees;
     const char *cp_comm = flags_word(flags, "cp_comm_type", "p2p");
@@ -90,8 +91,8 @@ static plait_status read_replicas(plan_reader *in, plait_error *err)
     plait_degrees *const d = &in->out->degrees;
     int instances = 1;
 
-    PLAIT_TRY(flags_int(in->flags, "num_distributed_optimizer_instances", 1, 1 << 20, &instances,
-                        err));
+    PLAIT_TRY(
+        flags_int(in->flags, "num_distributed_optimizer_instances", 1, 1 << 20, &instances, err));
     d->dp = in->out->gpus > 0 ? plait_degrees_dp(in->out->gpus, d->tp, d->pp, d->cp) : 0;
     if (d->dp == 0)
         return PLAIT_OK;
@@ -127,10 +128,9 @@ static bool same_counts(const plait_model *model, const plait_degrees *d, const 
 /* The split in our words that deals the layers of a layout. */
 static bool split_of_counts(const plait_model *model, plait_degrees *d, const int *counts)
 {
-    static const plait_split_kind kinds[] = {PLAIT_SPLIT_EVEN, PLAIT_SPLIT_SPREAD,
-                                             PLAIT_SPLIT_EMBEDDING, PLAIT_SPLIT_LOSS,
-                                             PLAIT_SPLIT_BOTH, PLAIT_SPLIT_FIRST_LAST,
-                                             PLAIT_SPLIT_COST};
+    static const plait_split_kind kinds[] = {
+        PLAIT_SPLIT_EVEN, PLAIT_SPLIT_SPREAD,     PLAIT_SPLIT_EMBEDDING, PLAIT_SPLIT_LOSS,
+        PLAIT_SPLIT_BOTH, PLAIT_SPLIT_FIRST_LAST, PLAIT_SPLIT_COST};
     int first = 0, last = 0;
 
     for (int v = 0; v < d->vpp; v++) {
@@ -140,8 +140,8 @@ static bool split_of_counts(const plait_model *model, plait_degrees *d, const in
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         d->split = (plait_split){.kind = (unsigned char)kinds[k]};
         if (kinds[k] == PLAIT_SPLIT_FIRST_LAST)
-            d->split = (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first,
-                                     (unsigned short)last};
+            d->split =
+                (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
         if (same_counts(model, d, counts))
             return true;
     }
@@ -178,12 +178,14 @@ static plait_status read_split(plan_reader *in, plait_error *err)
     const bool loss = flags_on(flags, "account_for_loss_in_pipeline_split", false);
     int first = 0, last = 0;
 
-    PLAIT_TRY(flags_int(flags, "decoder_first_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &first, err));
-    PLAIT_TRY(flags_int(flags, "decoder_last_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &last, err));
+    PLAIT_TRY(
+        flags_int(flags, "decoder_first_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &first, err));
+    PLAIT_TRY(
+        flags_int(flags, "decoder_last_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &last, err));
     give(in, "split");
     if (first > 0 && last > 0)
-        d->split = (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first,
-                                 (unsigned short)last};
+        d->split =
+            (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
     else
         d->split.kind = embedding && loss ? PLAIT_SPLIT_BOTH
                         : embedding       ? PLAIT_SPLIT_EMBEDDING
@@ -380,9 +382,9 @@ static void warn_of_unpriced(plan_reader *in)
         if (!flags_on(in->flags, *name, false))
             continue;
         text_append_printf(in->warnings, "%s%s",
-                           any                          ? ", "
+                           any                        ? ", "
                            : in->warnings->length > 0 ? "\nnot priced: "
-                                                        : "not priced: ",
+                                                      : "not priced: ",
                            *name);
         any = true;
     }

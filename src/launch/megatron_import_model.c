@@ -90,8 +90,8 @@ static plait_status read_window(const launch_flags *flags, int *out, plait_error
         strcpy(text, flag->value[0][0] == '(' ? flag->value[0] + 1 : flag->value[0]);
     text[strcspn(text, ",)")] = '\0';
     if (!text_parse_int(text, 0, 1 << 30, &before))
-        return flags_fail(flags, "window_size", err, "expected a window such as 127,0, found \"%.40s\"",
-                          flag->value[0]);
+        return flags_fail(flags, "window_size", err,
+                          "expected a window such as 127,0, found \"%.40s\"", flag->value[0]);
     *out = before + 1;
     return PLAIT_OK;
 }
@@ -102,19 +102,17 @@ static plait_status read_attention(const launch_flags *flags, int hidden, int he
     const char *const positions = flags_word(flags, "position_embedding_type", "learned_absolute");
     int groups = 1;
 
-    *out = (plait_attention){.heads = heads,
-                             .kv_heads = heads,
-                             .head_dim = hidden / heads,
-                             .rotary = strcmp(positions, "rope") == 0 ||
-                                       strcmp(positions, "yarn") == 0 ||
-                                       strcmp(positions, "mrope") == 0,
-                             .gate = flags_on(flags, "attention_output_gate", false),
-                             .sinks = strcmp(flags_word(flags, "softmax_type", "vanilla"),
-                                             "learnable") == 0,
-                             .out_bias = flags_on(flags, "add_bias_linear", true)};
+    *out = (plait_attention){
+        .heads = heads,
+        .kv_heads = heads,
+        .head_dim = hidden / heads,
+        .rotary = strcmp(positions, "rope") == 0 || strcmp(positions, "yarn") == 0 ||
+                  strcmp(positions, "mrope") == 0,
+        .gate = flags_on(flags, "attention_output_gate", false),
+        .sinks = strcmp(flags_word(flags, "softmax_type", "vanilla"), "learnable") == 0,
+        .out_bias = flags_on(flags, "add_bias_linear", true)};
     out->qkv_bias = out->out_bias || flags_on(flags, "add_qkv_bias", false);
-    out->qk_norm =
-        flags_on(flags, "qk_layernorm", false) || flags_on(flags, "qk_l2_norm", false);
+    out->qk_norm = flags_on(flags, "qk_layernorm", false) || flags_on(flags, "qk_l2_norm", false);
     PLAIT_TRY(flags_int(flags, "kv_channels", 1, 1 << 14, &out->head_dim, err));
     PLAIT_TRY(flags_int(flags, "num_query_groups", 1, heads, &groups, err));
     if (flags_on(flags, "group_query_attention", false))
@@ -184,8 +182,7 @@ static plait_status read_ffn(model_reader *in, plait_error *err)
     PLAIT_TRY(flags_int(flags, "ffn_hidden_size", 1, 1 << 24, &mlp->width, err));
     *moe = (plait_moe){.topk = 2, .width = mlp->width, .gated = mlp->gated, .bias = mlp->bias};
     PLAIT_TRY(read_ints(flags, list, err));
-    moe->router_bias =
-        moe->bias || flags_on(flags, "moe_router_enable_expert_bias", false);
+    moe->router_bias = moe->bias || flags_on(flags, "moe_router_enable_expert_bias", false);
     moe->shared_gate = flags_on(flags, "moe_shared_expert_gate", false);
     if (moe->topk < 1 || moe->topk > (moe->experts > 0 ? moe->experts : moe->topk))
         return flags_fail(flags, "moe_router_topk", err, "expected 1 to %d experts, found %d",
@@ -370,8 +367,7 @@ static plait_status read_numerics(model_reader *in, plait_error *err)
     plait_numerics *const n = &in->model->numerics;
     double dropout = 0.1;
 
-    in->model->layer_norm =
-        strcmp(flags_word(flags, "normalization", "LayerNorm"), "RMSNorm") != 0;
+    in->model->layer_norm = strcmp(flags_word(flags, "normalization", "LayerNorm"), "RMSNorm") != 0;
     n->activation = flags_on(flags, "quick_geglu", false)    ? PLAIT_CLAMPED_SWIGLU
                     : flags_on(flags, "swiglu", false)       ? PLAIT_SILU
                     : flags_on(flags, "squared_relu", false) ? PLAIT_RELU2

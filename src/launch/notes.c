@@ -55,7 +55,8 @@ plait_status notes_read(const char *text, size_t length, const char *name, plait
         const size_t size = (size_t)((newline != NULL ? newline : end) - at);
         char note[320], where[256];
 
-        if (size > sizeof mark - 1 && size < sizeof note && memcmp(at, mark, sizeof mark - 1) == 0) {
+        if (size > sizeof mark - 1 && size < sizeof note &&
+            memcmp(at, mark, sizeof mark - 1) == 0) {
             memcpy(note, at + sizeof mark - 1, size - (sizeof mark - 1));
             note[size - (sizeof mark - 1)] = '\0';
             snprintf(where, sizeof where, "%.200s:%d", name, line);

@@ -3,22 +3,9 @@
 
 #include "cluster_write.h"
 #include "model_write.h"
+#include "plans_write.h"
 
 /* ---- the question ---- */
-
-static void write_job(json_writer *json, const plait_problem *problem)
-{
-    const plait_job *const job = &problem->job;
-
-    json_begin_object(json);
-    json_member_int64(json, "seq", job->seq);
-    json_member_int64(json, "gbs", job->gbs);
-    json_member_int64(json, "gpus", job->gpus);
-    json_member_string(json, "precision", plait_precision_name[job->precision]);
-    json_member_string(json, "runtime", problem->runtime->name);
-    json_member_string(json, "attention", plait_attention_kernel_name[job->attention]);
-    json_end_object(json);
-}
 
 static void write_question(json_writer *json, const plait_problem *problem)
 {
@@ -28,7 +15,8 @@ static void write_question(json_writer *json, const plait_problem *problem)
     json_write_key(json, "cluster");
     cluster_write(json, problem->cluster);
     json_write_key(json, "job");
-    write_job(json, problem);
+    const plans_entry entry = plans_entry_of(problem, &(plait_degrees){0});
+    plans_write_job(json, &entry);
 }
 
 static void write_plans(json_writer *json, const plait_problem *problem, const report_plan *plan,

@@ -1,64 +1,16 @@
 /* json_plan.c - one plan as JSON */
 #include "json_plan.h"
 
+#include "plans_write.h"
+
 static const char *const verdict_name[] = {"fits", "out_of_memory", "invalid"};
 
-/* ---- degrees ---- */
-
-static void member_of_degrees(json_writer *json, const char *key, const plait_degrees *degrees)
-{
-    char text[80];
-
-    json_member_string(json, key, plait_degrees_get(degrees, key, text, sizeof text));
-}
-
-/* A count that degrees do not make up to is not known. */
-static void member_of_count(json_writer *json, const char *key, int count)
-{
-    if (count > 0)
-        json_member_int64(json, key, count);
-    else
-        json_member_null(json, key);
-}
-
-static void write_order(json_writer *json, const plait_degrees *degrees)
-{
-    const plait_axis *axes = plait_order_axes((plait_order)degrees->order);
-
-    json_write_key(json, "order");
-    json_begin_row(json);
-    for (int i = 0; i < PLAIT_AXES; i++)
-        json_write_string(json, plait_axis_name[axes[i]]);
-    json_end_array(json);
-}
-
-/* Every key of a plan that is a choice or follows from the choices without a price. */
 static void write_degrees(json_writer *json, const plait_problem *problem,
                           const plait_degrees *degrees)
 {
-    json_member_int64(json, "tp", degrees->tp);
-    json_member_int64(json, "sp", degrees->sp);
-    json_member_int64(json, "pp", degrees->pp);
-    json_member_int64(json, "vpp", degrees->vpp);
-    json_member_int64(json, "cp", degrees->cp);
-    json_member_string(json, "cp_comm", plait_cp_comm_name[degrees->cp_comm]);
-    json_member_int64(json, "ep", degrees->ep);
-    json_member_int64(json, "etp", degrees->etp);
-    member_of_count(json, "dp", degrees->dp);
-    json_member_int64(json, "zero", degrees->zero);
-    member_of_count(json, "shard_group", degrees->shard_group);
-    json_member_int64(json, "mbs", degrees->mbs);
-    json_member_int64(json, "gbs", problem->job.gbs);
-    member_of_count(json, "microbatches", plait_degrees_microbatches(degrees, problem->job.gbs));
-    member_of_degrees(json, "recompute", degrees);
-    json_member_string(json, "schedule", plait_schedule_name[degrees->schedule]);
-    json_member_string(json, "grad_sync", plait_grad_sync_name[degrees->grad_sync]);
-    json_member_string(json, "fusion", "none");
-    json_member_string(json, "precision", plait_precision_name[problem->job.precision]);
-    json_member_string(json, "attention", plait_attention_kernel_name[problem->job.attention]);
-    json_member_string(json, "runtime", problem->runtime->name);
-    member_of_degrees(json, "split", degrees);
-    write_order(json, degrees);
+    const plans_entry entry = plans_entry_of(problem, degrees);
+
+    plans_write_degrees(json, &entry);
 }
 
 /* ---- what the runtime decides ---- */

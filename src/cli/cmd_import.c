@@ -1,0 +1,184 @@
+/* cmd_import.c - plait import: a runtime's own launch config as a plan */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "file.h"
+#include "import.h"
+#include "plait/data.h"
+#include "plans_write.h"
+#include "problem.h"
+#include "shell.h"
+
+typedef struct import_values {
+    const char *from;
+    const char *model;
+    const char *cluster;
+    int gpus;
+    const char *output;
+} import_values;
+
+static const opt options[] = {
+    OPT_OF_TEXT(import_values, from, "from", 0, "FORMAT",
+                "megatron, torchtitan, deepspeed or companion"),
+    OPT_OF_TEXT(import_values, model, "model", 0, "MODEL",
+                "the model, where the file does not say it or to say it better"),
+    OPT_OF_TEXT(import_values, cluster, "cluster", 0, "CLUSTER", "what it runs on"),
+    OPT_OF_INT(import_values, gpus, "gpus", "N", 1, 1 << 24,
+               "GPUs of the job, where the file does not say"),
+    OPT_OF_TEXT(import_values, output, "output", 'o', "FILE",
+                "write the plan to FILE, and to standard output what it says"),
+    OPT_END,
+};
+
+enum { IMPORT_MAX_BYTES = 64 << 20 };
+
+static plait_status choose_format(const char *name, plait_launch_target *out, plait_error *err)
+{
+    const char *words[PLAIT_LAUNCH_TARGETS + 1] = {NULL};
+    plait_launch_target target[PLAIT_LAUNCH_TARGETS];
+    int count = 0, index;
+
+    for (int t = 0; t < PLAIT_LAUNCH_TARGETS; t++) {
+        if (!launch_imports((plait_launch_target)t))
+            continue;
+        target[count] = (plait_launch_target)t;
+        words[count++] = plait_launch_target_name[t];
+    }
+    if (name == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--from",
+                          "expected the format of the file, such as %s, found nothing", words[0]);
+    PLAIT_TRY(problem_word("--from", name, words, &index, err));
+    *out = target[index];
+    return PLAIT_OK;
+}
+
+/* MODEL and CLUSTER of the command line stand above what the file says. */
+static plait_status take_names(const import_values *flags, plait_arena *arena, plans_entry *entry,
+                               plait_error *err)
+{
+    plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
+    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
+
+    if (model == NULL || cluster == NULL)
+        return plait_fail_nomem(err);
+    if (flags->model != NULL) {
+        PLAIT_TRY(plait_model_find(flags->model, arena, model, NULL, err));
+        entry->model = model;
+    }
+    if (flags->cluster != NULL) {
+        PLAIT_TRY(plait_cluster_find(flags->cluster, arena, cluster, err));
+        entry->cluster = cluster;
+    }
+    return PLAIT_OK;
+}
+
+static void warn(const char *file, const char *sentences)
+{
+    while (*sentences != '\0') {
+        const size_t length = strcspn(sentences, "\n");
+
+        fprintf(stderr, "plait: warning: %s: %.*s\n", file, (int)length, sentences);
+        sentences += length + (sentences[length] == '\n');
+    }
+}
+
+/* ---- what was read, for people ---- */
+
+/* Keys that are given, those at their plainest value (1, none, 1f1b) left out. */
+static void print_plan(const plans_entry *entry)
+{
+    const plait_degrees plain = plait_degrees_init();
+    char text[96], plainest[96];
+    bool any = false;
+
+    for (const char *const *key = plait_degrees_keys; *key != NULL; key++) {
+        plait_degrees_get(&entry->degrees, *key, text, sizeof text);
+        plait_degrees_get(&plain, *key, plainest, sizeof plainest);
+        if (!(entry->given & plans_key_bit(*key)) || strcmp(text, plainest) == 0)
+            continue;
+        printf("%s%s %s", any ? ", " : "  ", *key, text);
+        any = true;
+    }
+    puts(any ? "" : "  one of everything");
+}
+
+static void print_missing(const plans_entry *entry)
+{
+    const struct {
+        const char *name;
+        bool missing;
+    } facts[] = {{"MODEL", entry->model == NULL},
+                 {"CLUSTER", entry->cluster == NULL},
+                 {"--seq", entry->seq == 0},
+                 {"--gbs", entry->gbs == 0},
+                 {"--gpus", entry->gpus == 0}};
+    bool any = false;
+
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        if (!facts[i].missing)
+            continue;
+        printf("%s%s", any ? ", " : "not said by the file: ", facts[i].name);
+        any = true;
+    }
+    if (any)
+        putchar('\n');
+}
+
+static plait_status print_summary(const char *file, const char *output, const plans_entry *entry,
+                                  plait_arena *arena, plait_error *err)
+{
+    char *const quoted = shell_quoted(output, arena);
+
+    if (quoted == NULL)
+        return plait_fail_nomem(err);
+    printf("%s: a plan for %s, written to %s\n\n", file,
+           entry->runtime != NULL ? entry->runtime : "a runtime that is not known", output);
+    print_plan(entry);
+    putchar('\n');
+    print_missing(entry);
+    printf("next: plait eval%s%s --plan %s\n", entry->model == NULL ? " MODEL" : "",
+           entry->cluster != NULL ? ""
+           : entry->model == NULL ? " CLUSTER"
+                                  : " MODEL CLUSTER",
+           quoted);
+    return PLAIT_OK;
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    const import_values *const flags = values;
+    const char *output = flags->output, *text, *warning;
+    bool print = flags->output == NULL;
+    plait_launch_target target = PLAIT_LAUNCH_MEGATRON;
+    plans_entry entry;
+    size_t length;
+
+    (void)no;
+    if (operands->count == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "FILE",
+                          "expected a launch config, found nothing");
+    PLAIT_TRY(choose_format(flags->from, &target, err));
+    PLAIT_TRY(command_output(&output, &print, err));
+    PLAIT_TRY(file_read_all(operands->text[0], IMPORT_MAX_BYTES, arena, &text, &length, err));
+    PLAIT_TRY(launch_import(target, text, length, operands->text[0], flags->gpus, arena, &entry,
+                            &warning, err));
+    warn(operands->text[0], warning);
+    PLAIT_TRY(take_names(flags, arena, &entry, err));
+    PLAIT_TRY(plans_write(&entry, arena, &text, &length, err));
+    PLAIT_TRY(command_deliver(text, length, output, print, err));
+    return print ? PLAIT_OK : print_summary(operands->text[0], output, &entry, arena, err);
+}
+
+const command command_import = {
+    .usage = {.command = "import",
+              .synopsis = "--from FORMAT FILE [--model MODEL] [--cluster CLUSTER] [--gpus N] "
+                          "[-o FILE]",
+              .summary = "Read a launch config back into a plan that eval and explain take.",
+              .about = "What neither FILE nor an option says is null; eval then asks for it.",
+              .max_operands = 1,
+              .options = options},
+    .values_size = sizeof(import_values),
+    .run = run,
+};

@@ -1,0 +1,46 @@
+/* import.c - a runtime's own config as a plan */
+#include "import.h"
+
+#include "target.h"
+
+bool launch_imports(plait_launch_target target)
+{
+    const launch_target *const from = launch_target_at(target);
+
+    return from != NULL && from->import != NULL;
+}
+
+/* With the GPUs of the caller: dp, and a shard group of all replicas where no other is said. */
+static void take_gpus(int gpus, plans_entry *out)
+{
+    plait_degrees *const d = &out->degrees;
+    const int before = d->dp * d->cp;
+    const bool all = !(out->given & plans_key_bit("shard_group")) || d->shard_group == before;
+
+    if (gpus == 0)
+        return;
+    out->gpus = gpus;
+    out->given &= ~plans_key_bit("dp");
+    d->dp = plait_degrees_dp(gpus, d->tp, d->pp, d->cp);
+    if (d->dp > 0)
+        out->given |= plans_key_bit("dp");
+    if (all)
+        d->shard_group = d->dp * d->cp;
+    if (all && d->dp > 0)
+        out->given |= plans_key_bit("shard_group");
+}
+
+plait_status launch_import(plait_launch_target target, const char *text, size_t length,
+                           const char *name, int gpus, plait_arena *arena, plans_entry *out,
+                           const char **warning, plait_error *err)
+{
+    *out = (plans_entry){.where = name,
+                         .rank = 1,
+                         .precision = -1,
+                         .attention = -1,
+                         .degrees = plait_degrees_init()};
+    *warning = "";
+    PLAIT_TRY(launch_target_at(target)->import(text, length, name, arena, out, warning, err));
+    take_gpus(gpus, out);
+    return PLAIT_OK;
+}

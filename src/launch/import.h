@@ -1,0 +1,25 @@
+/* import.h - a runtime's own config as a plan */
+#ifndef IMPORT_H
+#define IMPORT_H
+
+#include "plait/launch.h"
+
+#include "plans.h"
+
+/** Can configs of this target be read? */
+bool launch_imports(plait_launch_target target);
+
+/**
+ * Read a config. What it does not say is left unknown, as plans.h has it.
+ *
+ * @param name     stands for the file in messages
+ * @param gpus     of the job, where the caller knows; 0: as the file says
+ * @param out      lives in `arena`
+ * @param warning  receives sentences, one a line, on what plait cannot price; "" if none
+ */
+PLAIT_MUST_CHECK plait_status launch_import(plait_launch_target target, const char *text,
+                                            size_t length, const char *name, int gpus,
+                                            plait_arena *arena, plans_entry *out,
+                                            const char **warning, plait_error *err);
+
+#endif
