@@ -184,6 +184,12 @@ static block_traffic rotary_traffic(const block_draft *draft)
                                                        : (block_traffic){16.0, 16.0};
 }
 
+/* A window or a chunk as long as the context limits nothing. */
+static bool is_limited(int reach, double context)
+{
+    return reach > 0 && reach < context;
+}
+
 void block_attention(block_draft *draft)
 {
     const plait_attention *a = &draft->layer->attention;
@@ -194,6 +200,7 @@ void block_attention(block_draft *draft)
     const double key_width = a->shared_kv ? 0.0 : kv_width;
     const double projected = q_width * (a->gate ? 2.0 : 1.0) + kv_width + key_width;
     const double tokens = draft->tokens;
+    const double context = draft->pass.context_tokens;
 
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv,
                                            .rows = tokens,
@@ -217,9 +224,10 @@ void block_attention(block_draft *draft)
                               .qk_dim = a->head_dim,
                               .v_dim = a->head_dim,
                               .kv_width = 2.0 * kv_width,
-                              .keys = block_mean_keys(draft->pass.context_tokens, a->window,
-                                                      a->chunk, !a->full_mask),
-                              .causal = !a->full_mask && a->window == 0 && a->chunk == 0,
+                              .keys =
+                                  block_mean_keys(context, a->window, a->chunk, !a->full_mask),
+                              .causal = !a->full_mask && !is_limited(a->window, context) &&
+                                        !is_limited(a->chunk, context),
                           });
     if (a->gate)
         block_memory_add(draft, PLAIT_PART_core_attn, tokens * q_width, (block_traffic){6.0, 10.0});

@@ -221,6 +221,17 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     return report_search(problem, &found, stdout, err);
 }
 
+/* The plans of such a model are prices of a change that somebody else makes. */
+static void warn_of_model(const plait_problem *problem)
+{
+    char why[256];
+
+    if (!plait_model_check(problem->runtime, problem->model, why, sizeof why))
+        fprintf(stderr,
+                "plait: warning: %s: plait launch has no words for this model: expected %s\n",
+                problem->model->name, why);
+}
+
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -234,6 +245,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
     PLAIT_TRY(problem_resolve(&flags.problem, operands, NULL, arena, &problem, err));
     PLAIT_TRY(read_options(&flags, &problem, &shown, &search, err));
+    warn_of_model(&problem);
     status = plait_search(&problem, &search, arena, &result, err);
     clear_progress(&shown);
     PLAIT_TRY(status);

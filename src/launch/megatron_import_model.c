@@ -277,6 +277,8 @@ static plait_layer layer_of(const model_reader *in, int set)
         layer.attention = in->full.attention;
         layer.attention.window = set & HAS_WINDOW ? in->full.attention.window : 0;
         layer.attention.rotary = in->full.attention.rotary && !(set & HAS_NO_ROTARY);
+        if (!layer.attention.rotary && flags_on(in->flags, "qk_l2_norm", false))
+            layer.attention.qk_norm = false;
     }
     layer.ffn = set & HAS_EXPERTS ? PLAIT_FFN_MOE : PLAIT_FFN_MLP;
     if (layer.ffn == PLAIT_FFN_MOE)
@@ -355,7 +357,8 @@ static plait_status read_router(const launch_flags *flags, plait_router *out, pl
         strcmp(flags_word(flags, "moe_router_score_function", "softmax"), "sigmoid") == 0;
 
     out->score = sigmoid ? PLAIT_ROUTER_SIGMOID : PLAIT_ROUTER_SOFTMAX;
-    out->normalised = sigmoid || !flags_on(flags, "moe_router_pre_softmax", false);
+    out->normalised = sigmoid ? !flags_on(flags, "moe_apply_probs_on_input", false)
+                              : !flags_on(flags, "moe_router_pre_softmax", false);
     out->correction_bias = flags_on(flags, "moe_router_enable_expert_bias", false);
     PLAIT_TRY(flags_number(flags, "moe_router_topk_scaling_factor", &out->scale, err));
     return flags_number(flags, "moe_aux_loss_coeff", &out->aux_loss, err);

@@ -323,6 +323,8 @@ static void append_router(const plait_moe *moe, const plait_router *router, laun
     if (softmax &&
         (moe->topk == 1 || (router->score == PLAIT_ROUTER_SOFTMAX && !router->normalised)))
         args_switch(args, "--moe-router-pre-softmax");
+    if (!softmax && !router->normalised && moe->topk == 1)
+        args_switch(args, "--moe-apply-probs-on-input");
     if (moe->groups > 1) {
         args_int(args, "--moe-router-num-groups", moe->groups);
         args_int(args, "--moe-router-group-topk", moe->group_topk);

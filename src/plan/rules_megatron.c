@@ -168,12 +168,11 @@ static bool scores_are_plain(const plait_model *model)
            !n->alibi && !n->qk_norm_whole;
 }
 
-static bool same_attention(const plait_attention *a, const plait_attention *b)
+/* A norm of q and k without weights is the same whichever layers have it. */
+static bool same_attention(const plait_attention *a, const plait_attention *b, bool weightless)
 {
     return a->heads == b->heads && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&
-           a->qk_norm == b->qk_norm && a->gate == b->gate && a->sinks == b->sinks &&
-           !a->shared_kv && !b->shared_kv &&
-           (a->window == b->window || a->window == 0 || b->window == 0);
+           (a->qk_norm == b->qk_norm || weightless) && a->gate == b->gate && a->sinks == b->sinks;
 }
 
 /* One shape for all mixers of a sort, and MLA in all layers or in none. */
@@ -187,7 +186,8 @@ static bool mixers_are_alike(const plait_model *model)
             mla = layer;
         if (layer->mixer != PLAIT_MIXER_ATTENTION)
             continue;
-        if (attention != NULL && !same_attention(&attention->attention, &layer->attention))
+        if (attention != NULL &&
+            !same_attention(&attention->attention, &layer->attention, model->numerics.qk_l2_norm))
             return false;
         if (layer->attention.shared_kv)
             return false;
