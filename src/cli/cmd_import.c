@@ -103,26 +103,26 @@ static void print_plan(const plans_entry *entry)
     puts(any ? "" : "  one of everything");
 }
 
-static void print_missing(const plans_entry *entry)
+/* What eval will ask for, and the options of import that say it. */
+static bool print_missing(const plans_entry *entry)
 {
     const struct {
-        const char *name;
+        const char *option;
         bool missing;
-    } facts[] = {{"MODEL", entry->model == NULL},
-                 {"CLUSTER", entry->cluster == NULL},
-                 {"--seq", entry->seq == 0},
-                 {"--gbs", entry->gbs == 0},
-                 {"--gpus", entry->gpus == 0}};
+    } facts[] = {{"--model MODEL", entry->model == NULL},
+                 {"--cluster CLUSTER", entry->cluster == NULL},
+                 {"--gpus N", entry->gpus == 0}};
     bool any = false;
 
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        if (!facts[i].missing)
-            continue;
-        printf("%s%s", any ? ", " : "not said by the file: ", facts[i].name);
-        any = true;
+        if (facts[i].missing)
+            printf("%s%s", any ? " " : "the file does not say everything: import it with ",
+                   facts[i].option);
+        any = any || facts[i].missing;
     }
     if (any)
         putchar('\n');
+    return any;
 }
 
 static plait_status print_summary(const char *file, const char *output, const plans_entry *entry,
@@ -136,12 +136,9 @@ static plait_status print_summary(const char *file, const char *output, const pl
            entry->runtime != NULL ? entry->runtime : "a runtime that is not known", output);
     print_plan(entry);
     putchar('\n');
-    print_missing(entry);
-    printf("next: plait eval%s%s --plan %s\n", entry->model == NULL ? " MODEL" : "",
-           entry->cluster != NULL ? ""
-           : entry->model == NULL ? " CLUSTER"
-                                  : " MODEL CLUSTER",
-           quoted);
+    if (!print_missing(entry))
+        printf("next: plait eval --plan %s%s%s\n", quoted, entry->seq > 0 ? "" : " --seq TOKENS",
+               entry->gbs > 0 ? "" : " --gbs SEQUENCES");
     return PLAIT_OK;
 }
 

@@ -1,5 +1,6 @@
 /* cmd_launch.c - plait launch: the files that start a plan */
 #include <stdio.h>
+#include <string.h>
 
 #include "asked.h"
 #include "command.h"
@@ -61,6 +62,14 @@ static plait_status render(const asked *question, plait_launch_target target, pl
     return PLAIT_OK;
 }
 
+static bool has_file(const plait_launch_folder *folder, const char *name)
+{
+    for (int f = 0; f < folder->files; f++)
+        if (strcmp(folder->file[f].name, name) == 0)
+            return true;
+    return false;
+}
+
 static void report(const plait_launch_folder *folder, plait_launch_target target, const char *path,
                    const asked *question)
 {
@@ -69,6 +78,8 @@ static void report(const plait_launch_folder *folder, plait_launch_target target
            question->plan.cost.step_s);
     for (int f = 0; f < folder->files; f++)
         printf("  %s\n", folder->file[f].name);
+    if (has_file(folder, "submit.sbatch"))
+        puts("\nnext: sbatch submit.sbatch in that folder, or run.sh on every node");
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,

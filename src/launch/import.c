@@ -1,6 +1,9 @@
 /* import.c - a runtime's own config as a plan */
 #include "import.h"
 
+#include <stdio.h>
+
+#include "plans_write.h"
 #include "target.h"
 
 bool launch_imports(plait_launch_target target)
@@ -30,6 +33,30 @@ static void take_gpus(int gpus, plans_entry *out)
         out->given |= plans_key_bit("shard_group");
 }
 
+/*
+ * What was read is written and read once more: a model that plait would refuse as a file is refused
+ * here, where its source is known.
+ */
+static plait_status check_readable(const plans_entry *entry, plait_arena *arena, plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    plans_entry again;
+    const char *text;
+    char where[256];
+    size_t length;
+    plait_error inner;
+
+    PLAIT_TRY(plans_write(entry, arena, &text, &length, err));
+    const plait_status status = plans_parse(text, length, "", 1, arena, &again, &inner);
+    if (status != PLAIT_OK) {
+        snprintf(where, sizeof where, "%.120s: %.120s", entry->where,
+                 inner.where[0] == ':' ? inner.where + 1 : inner.where);
+        return plait_fail(err, status, where, "%s", inner.message);
+    }
+    plait_arena_rewind(arena, mark);
+    return PLAIT_OK;
+}
+
 plait_status launch_import(plait_launch_target target, const char *text, size_t length,
                            const char *name, int gpus, plait_arena *arena, plans_entry *out,
                            const char **warning, plait_error *err)
@@ -42,5 +69,5 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     *warning = "";
     PLAIT_TRY(launch_target_at(target)->import(text, length, name, arena, out, warning, err));
     take_gpus(gpus, out);
-    return PLAIT_OK;
+    return check_readable(out, arena, err);
 }

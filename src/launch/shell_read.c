@@ -7,6 +7,8 @@
  */
 #include "shell.h"
 
+#include "shell_sum.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,105 +98,9 @@ static plait_status make(shell_reader *in, const char *name, shell_variable **ou
     return PLAIT_OK;
 }
 
-/* ---- arithmetic: integers, + - * / % and parentheses ---- */
-
-typedef struct shell_sum {
-    const shell_reader *in;
-    const char *at;
-    const char *end;
-    bool known;
-    int depth;
-} shell_sum;
-
-static int64_t sum_of(shell_sum *sum);
-
-static void skip_blanks(shell_sum *sum)
-{
-    while (sum->at < sum->end && isspace((unsigned char)*sum->at))
-        sum->at++;
-}
-
 static bool is_name(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
-}
-
-static int64_t variable_number(shell_sum *sum)
-{
-    const char *const first = sum->at;
-    const shell_variable *found;
-    int64_t number = 0;
-
-    while (sum->at < sum->end && is_name(*sum->at))
-        sum->at++;
-    found = find(sum->in, first, (size_t)(sum->at - first));
-    if (found == NULL || found->value.count != 1 ||
-        !text_parse_int64(found->value.word[0], INT32_MIN, INT32_MAX, &number))
-        sum->known = false;
-    return number;
-}
-
-static int64_t atom_of(shell_sum *sum)
-{
-    int64_t number = 0;
-
-    skip_blanks(sum);
-    while (sum->at < sum->end && strchr("${}", *sum->at) != NULL)
-        sum->at++;
-    if (sum->at == sum->end || ++sum->depth > 64) {
-        sum->known = false;
-        return 0;
-    }
-    if (*sum->at == '(') {
-        sum->at++;
-        number = sum_of(sum);
-        skip_blanks(sum);
-        sum->known = sum->known && sum->at < sum->end && *sum->at == ')';
-        sum->at += sum->at < sum->end;
-    } else if (isdigit((unsigned char)*sum->at)) {
-        while (sum->at < sum->end && isdigit((unsigned char)*sum->at) && number < INT32_MAX)
-            number = 10 * number + (*sum->at++ - '0');
-    } else if (is_name(*sum->at)) {
-        number = variable_number(sum);
-    } else {
-        sum->known = false;
-        sum->at = sum->end;
-    }
-    while (sum->at < sum->end && *sum->at == '}')
-        sum->at++;
-    sum->depth--;
-    return number;
-}
-
-static int64_t product_of(shell_sum *sum)
-{
-    int64_t left = atom_of(sum);
-
-    for (;;) {
-        skip_blanks(sum);
-        if (!sum->known || sum->at == sum->end || strchr("*/%", *sum->at) == NULL)
-            return left;
-        const char sign = *sum->at++;
-        const int64_t right = atom_of(sum);
-        if ((sign != '*' && right == 0) || left > INT32_MAX || left < INT32_MIN)
-            sum->known = false;
-        else
-            left = sign == '*' ? left * right : sign == '/' ? left / right : left % right;
-    }
-}
-
-static int64_t sum_of(shell_sum *sum)
-{
-    int64_t left = product_of(sum);
-
-    for (;;) {
-        skip_blanks(sum);
-        if (!sum->known || sum->at == sum->end || strchr("+-", *sum->at) == NULL)
-            return left;
-        const char sign = *sum->at++;
-        const int64_t right = product_of(sum);
-        left = sign == '+' ? left + right : left - right;
-    }
 }
 
 /* ---- words ---- */
@@ -281,25 +187,46 @@ static void skip_to_close(shell_reader *in, char open, char close)
     }
 }
 
+static bool variable_number(const void *context, const char *name, size_t length, int64_t *out)
+{
+    const shell_variable *const found = find(context, name, length);
+
+    return found != NULL && found->value.count == 1 &&
+           text_parse_int64(found->value.word[0], INT32_MIN, INT32_MAX, out);
+}
+
 /* $((...)) */
 static void append_sum(shell_reader *in, shell_word *word, const char *from)
 {
     const char *const first = in->at;
     char digits[24];
+    int64_t number;
 
     skip_to_close(in, '(', ')');
-    shell_sum sum = {in, first, in->at > first ? in->at - 1 : first, true, 0};
-    const int64_t number = sum_of(&sum);
-    skip_blanks(&sum);
+    const bool known =
+        shell_sum(first, in->at > first ? in->at - 1 : first, variable_number, in, &number);
     if (in->at < in->end && *in->at == ')')
         in->at++;
-    if (!sum.known || sum.at != sum.end) {
+    if (!known) {
         append_unknown(in, word, from);
         return;
     }
     snprintf(digits, sizeof digits, "%lld", (long long)number);
     text_append(&word->text, digits);
     word->begun = true;
+}
+
+/* The default of ${NAME:-default}, out of its quotes. */
+static plait_status append_default(shell_reader *in, const char *text, size_t length, bool quoted,
+                                   shell_word *word, shell_list *list, plait_error *err)
+{
+    const bool in_quotes =
+        length >= 2 && (text[0] == '"' || text[0] == '\'') && text[length - 1] == text[0];
+    const char *const copy =
+        plait_arena_printf(in->arena, "%.*s", (int)(length - 2 * in_quotes), text + in_quotes);
+
+    return copy == NULL ? plait_fail_nomem(err)
+                        : append_split(in, copy, quoted || in_quotes, word, list, err);
 }
 
 /* ${NAME}, ${NAME[@]}, ${NAME:-default}; other forms are not known. */
@@ -323,12 +250,8 @@ static plait_status append_braced(shell_reader *in, bool quoted, shell_word *wor
 
     if (found != NULL && (whole || has_default))
         return append_value(in, &found->value, quoted, word, list, err);
-    if (has_default && memchr(rest, '$', length) == NULL) {
-        const char *const text = plait_arena_printf(in->arena, "%.*s", (int)length - 2, rest + 2);
-
-        return text == NULL ? plait_fail_nomem(err)
-                            : append_split(in, text, quoted, word, list, err);
-    }
+    if (has_default && memchr(rest, '$', length) == NULL)
+        return append_default(in, rest + 2, length - 2, quoted, word, list, err);
     append_unknown(in, word, from);
     return PLAIT_OK;
 }

@@ -1,0 +1,302 @@
+/* test_launch_import.c - Megatron-LM's arguments as a plan: scripts, and JSON of parsed arguments */
+#include <string.h>
+
+#include "import.h"
+#include "must.h"
+
+static plait_arena *arena;
+static const char *warning;
+
+static int begin(void **state)
+{
+    (void)state;
+    arena = plait_arena_new();
+    return arena == NULL;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    plait_arena_free(arena);
+    return 0;
+}
+
+static plans_entry import(const char *text, int gpus)
+{
+    plans_entry out;
+    plait_error err;
+
+    must(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", gpus, arena, &out,
+                       &warning, &err),
+         &err);
+    return out;
+}
+
+static void assert_refused(const char *text, const char *where, const char *message)
+{
+    plans_entry out;
+    plait_error err;
+
+    assert_int_not_equal(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", 0,
+                                       arena, &out, &warning, &err),
+                         PLAIT_OK);
+    assert_string_equal(err.where, where);
+    assert_string_equal(err.message, message);
+}
+
+static bool given(const plans_entry *entry, const char *key)
+{
+    return (entry->given & plans_key_bit(key)) != 0;
+}
+
+static void test_nothing__is_one_gpu_of_everything(void **state)
+{
+    const plans_entry out = import("", 0);
+
+    (void)state;
+    assert_int_equal(out.degrees.tp, 1);
+    assert_int_equal(out.degrees.recompute.kind, PLAIT_RECOMPUTE_NONE);
+    assert_int_equal(out.degrees.zero, 0);
+    assert_int_equal(out.degrees.grad_sync, PLAIT_SYNC_SHIFTED);
+    assert_false(given(&out, "mbs"));
+    assert_false(given(&out, "dp"));
+    assert_null(out.model);
+    assert_int_equal(out.gpus, 0);
+    assert_int_equal(out.precision, -1);
+}
+
+/* 64 GPUs / (tp 8 pp 2) = dp 4. */
+static void test_dp__follows_from_the_gpus(void **state)
+{
+    const plans_entry out =
+        import("--tensor-model-parallel-size 8 --pipeline-model-parallel-size 2", 64);
+
+    (void)state;
+    assert_int_equal(out.degrees.dp, 4);
+    assert_int_equal(out.degrees.shard_group, 4);
+    assert_true(given(&out, "dp"));
+    assert_int_equal(import("torchrun --nnodes 4 --nproc_per_node=8 x.py --bf16", 0).gpus, 32);
+    assert_int_equal(import("# plait: gpus 16\n--bf16", 0).gpus, 16);
+    assert_int_equal(import("{\"world_size\": 24}", 0).gpus, 24);
+}
+
+static void test_expert_tensor_parallelism__is_tp_when_absent(void **state)
+{
+    (void)state;
+    assert_int_equal(import("--tensor-model-parallel-size 4", 0).degrees.etp, 4);
+    assert_int_equal(
+        import("--tensor-model-parallel-size 4 --expert-tensor-parallel-size 1", 0).degrees.etp, 1);
+}
+
+static void test_recomputation__in_each_of_its_forms(void **state)
+{
+    plait_recompute found;
+
+    (void)state;
+    found = import("--recompute-activations", 0).degrees.recompute;
+    assert_int_equal(found.kind, PLAIT_RECOMPUTE_SELECTIVE);
+    found = import("--recompute-granularity selective --recompute-modules mlp moe_act", 0)
+                .degrees.recompute;
+    assert_int_equal(found.kind, PLAIT_RECOMPUTE_MODULES);
+    assert_int_equal(found.modules, 1 << PLAIT_MODULE_mlp | 1 << PLAIT_MODULE_moe_act);
+    found = import("--recompute-granularity full --recompute-method uniform "
+                   "--recompute-num-layers 1",
+                   0)
+                .degrees.recompute;
+    assert_int_equal(found.kind, PLAIT_RECOMPUTE_FULL);
+    assert_int_equal(found.layers, 0);
+}
+
+/* Two layers of each of three chunks: six of the stage. */
+static void test_blocks_of_recomputation__are_of_a_chunk(void **state)
+{
+    const plans_entry out = import("--num-virtual-stages-per-pipeline-rank 3 "
+                                   "--pipeline-model-parallel-size 2 --recompute-granularity full "
+                                   "--recompute-method block --recompute-num-layers 2",
+                                   0);
+
+    (void)state;
+    assert_int_equal(out.degrees.vpp, 3);
+    assert_int_equal(out.degrees.schedule, PLAIT_INTERLEAVED);
+    assert_int_equal(out.degrees.recompute.layers, 6);
+}
+
+#define SIZES                                                                                      \
+    "--num-layers 10 --hidden-size 512 --num-attention-heads 8 --vocab-size 1000 "                 \
+    "--max-position-embeddings 128 --seq-length 128 "
+
+static void test_layouts__are_the_split_that_deals_the_same(void **state)
+{
+    plans_entry out;
+
+    (void)state;
+    out = import(SIZES "--pipeline-model-parallel-size 4 "
+                       "--pipeline-model-parallel-layout 'Et*3|t*3|tt|ttL'",
+                 0);
+    assert_int_equal(out.degrees.split.kind, PLAIT_SPLIT_SPREAD);
+    out = import(SIZES "--pipeline-model-parallel-size 2 "
+                       "--pipeline-model-parallel-layout 'Ett|t*3|t*3|ttL'",
+                 0);
+    assert_int_equal(out.degrees.split.kind, PLAIT_SPLIT_BOTH);
+    assert_int_equal(out.degrees.vpp, 2);
+    out = import(SIZES "--pipeline-model-parallel-size 3 "
+                       "--pipeline-model-parallel-layout 'Et|t*8|tL'",
+                 0);
+    assert_int_equal(out.degrees.split.kind, PLAIT_SPLIT_FIRST_LAST);
+    assert_int_equal(out.degrees.split.first, 1);
+}
+
+static void test_odd_layouts__leave_the_split_open_and_say_so(void **state)
+{
+    const plans_entry out = import(SIZES "--pipeline-model-parallel-size 4 "
+                                         "--pipeline-model-parallel-layout 'Et|t*5|t|t*3L'",
+                                   0);
+
+    (void)state;
+    assert_false(given(&out, "split"));
+    assert_non_null(strstr(warning, "none that plait has a word for"));
+}
+
+/* 10 layers over 3 stages, 2 in the first: 4 and 4 are left. */
+static void test_first_stage_alone__leaves_the_rest_even(void **state)
+{
+    const plans_entry out =
+        import(SIZES "--pipeline-model-parallel-size 3 --decoder-first-pipeline-num-layers 2", 0);
+
+    (void)state;
+    assert_int_equal(out.degrees.split.kind, PLAIT_SPLIT_FIRST_LAST);
+    assert_int_equal(out.degrees.split.first, 2);
+    assert_int_equal(out.degrees.split.last, 4);
+}
+
+static void test_models__have_megatrons_defaults(void **state)
+{
+    const plans_entry out = import(SIZES, 0);
+
+    (void)state;
+    assert_non_null(out.model);
+    assert_int_equal(out.model->kinds, 1);
+    assert_int_equal(out.model->learned_positions, 128);
+    assert_int_equal(out.model->kind[0].mlp.width, 4 * 512);
+    assert_true(out.model->kind[0].mlp.bias);
+    assert_true(out.model->tied);
+    assert_true(out.model->layer_norm);
+    assert_true(out.model->dropout);
+    assert_int_equal(out.model->kind[0].attention.kv_heads, 8);
+}
+
+/* SwiGLU without a width: 4 x 512 x 2/3 = 1365, in steps of 64: 1344. */
+static void test_gated_mlps__keep_two_thirds(void **state)
+{
+    (void)state;
+    assert_int_equal(import(SIZES "--swiglu", 0).model->kind[0].mlp.width, 1344);
+}
+
+static void test_group_query_attention_alone__is_multi_query(void **state)
+{
+    (void)state;
+    assert_int_equal(import(SIZES "--group-query-attention", 0).model->kind[0].attention.kv_heads,
+                     1);
+    assert_int_equal(import(SIZES "--num-query-groups 2", 0).model->kind[0].attention.kv_heads, 8);
+}
+
+static void test_layer_lists__make_kinds(void **state)
+{
+    const plait_model *const model = import(SIZES "--num-experts 4 --moe-ffn-hidden-size 64 "
+                                                  "--moe-layer-freq '([0]*2+[1]*8)'",
+                                            0)
+                                         .model;
+
+    (void)state;
+    assert_int_equal(model->kinds, 2);
+    assert_int_equal(model->kind[model->layer_kind[1]].ffn, PLAIT_FFN_MLP);
+    assert_int_equal(model->kind[model->layer_kind[2]].ffn, PLAIT_FFN_MOE);
+    assert_int_equal(model->kind[1].moe.topk, 2);
+}
+
+static void test_parsed_arguments__say_the_same(void **state)
+{
+    const plans_entry out = import(
+        "{\"num_layers\": 4, \"hidden_size\": 256, \"num_attention_heads\": 4, "
+        "\"padded_vocab_size\": 512, \"max_position_embeddings\": 64, \"seq_length\": 64, "
+        "\"add_bias_linear\": false, \"swiglu\": true, \"ffn_hidden_size\": 1024, "
+        "\"tensor_model_parallel_size\": 2, \"sequence_parallel\": true, \"fp8\": \"e4m3\", "
+        "\"fp8_recipe\": \"blockwise\", \"bf16\": true, \"use_distributed_optimizer\": true, "
+        "\"overlap_grad_reduce\": true, \"attention_backend\": \"AttnBackend.flash\", "
+        "\"virtual_pipeline_model_parallel_size\": null, \"recompute_modules\": [\"core_attn\"], "
+        "\"recompute_granularity\": null, \"moe_layer_freq\": 1, \"world_size\": 8}",
+        0);
+
+    (void)state;
+    assert_true(out.degrees.sp);
+    assert_int_equal(out.degrees.dp, 4);
+    assert_int_equal(out.degrees.zero, 1);
+    assert_int_equal(out.degrees.grad_sync, PLAIT_SYNC_BUCKETED);
+    assert_int_equal(out.precision, PLAIT_FP8_BLOCK);
+    assert_int_equal(out.attention, PLAIT_ATTENTION_FLASH2);
+    assert_int_equal(out.degrees.recompute.kind, PLAIT_RECOMPUTE_NONE);
+    assert_string_equal(out.runtime, "megatron");
+    assert_false(out.model->kind[0].mlp.bias);
+    assert_int_equal(out.model->vocab, 512);
+}
+
+static void test_fsdp__is_zero_by_its_strategy(void **state)
+{
+    plans_entry out;
+
+    (void)state;
+    out = import("--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads", 0);
+    assert_int_equal(out.degrees.zero, 2);
+    assert_string_equal(out.runtime, "megatron-fsdp");
+    assert_int_equal(import("--use-torch-fsdp2", 0).degrees.zero, 3);
+    assert_int_equal(
+        import("--use-torch-fsdp2 --torch-fsdp2-no-reshard-after-forward", 0).degrees.zero, 2);
+}
+
+static void test_what_has_no_price__is_said(void **state)
+{
+    (void)state;
+    import("--optimizer-cpu-offload --cpu-offloading-num-layers 2 --bf16", 0);
+    assert_string_equal(warning, "not priced: cpu_offloading_num_layers, optimizer_cpu_offload");
+}
+
+static void test_values_that_cannot_be__are_refused(void **state)
+{
+    (void)state;
+    assert_refused("--tensor-model-parallel-size x", "args.sh: tensor_model_parallel_size",
+                   "expected an integer from 1 to 1048576, found \"x\"");
+    assert_refused("--cp-comm-type ring", "args.sh: cp_comm_type",
+                   "expected p2p, allgather or a2a, found \"ring\"");
+    assert_refused(SIZES "--moe-layer-freq '[1]*3' --num-experts 2", "args.sh: moe_layer_freq",
+                   "expected a number or a pattern of 10 layers, found \"[1]*3\"");
+    assert_refused(SIZES "--group-query-attention --num-query-groups 3",
+                   "args.sh: /model/kinds/dense/attention/kv_heads",
+                   "expected a divisor of the 8 heads, found 3");
+    assert_refused("# plait: gpus many", "args.sh:1", "expected a number of GPUs, found \"many\"");
+    assert_refused("{\"num_layers\": 01}", "args.sh:1:16",
+                   "expected a number without leading zeros, found '0'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing__is_one_gpu_of_everything),
+        cmocka_unit_test(test_dp__follows_from_the_gpus),
+        cmocka_unit_test(test_expert_tensor_parallelism__is_tp_when_absent),
+        cmocka_unit_test(test_recomputation__in_each_of_its_forms),
+        cmocka_unit_test(test_blocks_of_recomputation__are_of_a_chunk),
+        cmocka_unit_test(test_layouts__are_the_split_that_deals_the_same),
+        cmocka_unit_test(test_odd_layouts__leave_the_split_open_and_say_so),
+        cmocka_unit_test(test_first_stage_alone__leaves_the_rest_even),
+        cmocka_unit_test(test_models__have_megatrons_defaults),
+        cmocka_unit_test(test_gated_mlps__keep_two_thirds),
+        cmocka_unit_test(test_group_query_attention_alone__is_multi_query),
+        cmocka_unit_test(test_layer_lists__make_kinds),
+        cmocka_unit_test(test_parsed_arguments__say_the_same),
+        cmocka_unit_test(test_fsdp__is_zero_by_its_strategy),
+        cmocka_unit_test(test_what_has_no_price__is_said),
+        cmocka_unit_test(test_values_that_cannot_be__are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, begin, end);
+}
