@@ -12,6 +12,8 @@ _plait_flags() { # _plait_flags COMMAND
     search) echo "$_plait_job --fix --limit --strategy --objective --top --threads --json --output -o" ;;
     eval) echo "$_plait_job $_plait_plan --json --output -o" ;;
     explain) echo "$_plait_job $_plait_plan --versus --why-not --threads --json" ;;
+    launch) echo "--target --output -o --force" ;;
+    import) echo "--from --model --cluster --gpus --output -o" ;;
     validate) echo "--json --by --plot" ;;
     calibrate) echo "--accelerator --log --cluster --runtime --evidence --output -o" ;;
     models) echo "--seq --json" ;;
@@ -24,10 +26,14 @@ _plait_flags() { # _plait_flags COMMAND
 _plait_words() { # _plait_words FLAG
     case $1 in
     --precision) echo bf16 fp16 fp8 fp8_block mxfp8 nvfp4 ;;
-    --runtime) echo megatron torchtitan fsdp deepspeed nanotron ;;
+    --runtime) echo megatron megatron-fsdp torchtitan fsdp deepspeed nanotron ;;
     --attention) echo unfused unfused-softmax-kernel flash flash2 flash3 fused ;;
     --strategy) echo auto exhaustive ;;
     --objective) echo time memory cost energy ;;
+    --target) echo megatron megatron-bridge torchtitan deepspeed accelerate pipelining companion ;;
+    --from) echo megatron torchtitan deepspeed companion ;;
+    --model) _plait_names models ;;
+    --cluster) _plait_names clusters ;;
     --by) echo source sweep accelerator ;;
     --cp-comm) echo p2p allgather a2a ;;
     --sp) echo 0 1 ;;
@@ -51,7 +57,7 @@ _plait_operands() {
     local i count=0
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        --json | --help | -h) ;;
+        --json | --force | --help | -h) ;;
         -*) i=$((i + 1)) ;;
         *) count=$((count + 1)) ;;
         esac
@@ -64,7 +70,7 @@ _plait() {
     local verb=${COMP_WORDS[1]} words
 
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W 'search eval explain validate calibrate models clusters --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'search eval explain launch import validate calibrate models clusters --help --version' -- "$word")
         return
     fi
     words=$(_plait_words "$before")
