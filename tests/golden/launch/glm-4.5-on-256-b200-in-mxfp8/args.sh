@@ -1,0 +1,97 @@
+# shellcheck shell=bash disable=SC2215
+# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+#
+# glm-4.5 on 256 x b200-180gb-sxm: tp 1, cp 1, pp 8, vpp 1, dp 32, ep 32, etp 1, ZeRO-1
+# expected: 25.48 s a step (17.52 to 29.01), 155.6 of 169.5 GiB on the fullest GPU
+# plait: gpus 256
+# plait: runtime megatron
+# plait: attention fused
+# plait: model glm-4.5
+
+# environment
+export TORCH_NCCL_AVOID_RECORD_STREAMS=1
+export PYTORCH_ALLOC_CONF=expandable_segments:True
+
+# model
+--num-layers 92
+--hidden-size 5120
+--ffn-hidden-size 12288
+--seq-length 4096
+--max-position-embeddings 131072
+--vocab-size 151552
+--make-vocab-size-divisible-by 128
+--untie-embeddings-and-output-weights
+--mtp-num-layers 1
+
+# attention and positions
+--num-attention-heads 96
+--kv-channels 128
+--group-query-attention
+--num-query-groups 8
+--qk-layernorm
+--position-embedding-type rope
+--rotary-base 1000000
+--rotary-percent 0.5
+
+# norms, activation, biases
+--normalization RMSNorm
+--norm-epsilon 1e-05
+--swiglu
+--disable-bias-linear
+--add-qkv-bias
+--attention-dropout 0
+--hidden-dropout 0
+
+# experts
+--num-experts 160
+--moe-ffn-hidden-size 1536
+--moe-layer-freq '([0]*3+[1]*89)'
+--moe-shared-expert-intermediate-size 1536
+--moe-router-topk 8
+--moe-router-score-function sigmoid
+--moe-router-topk-scaling-factor 2.5
+--moe-router-enable-expert-bias
+--moe-router-dtype fp32
+--moe-router-load-balancing-type none
+
+# parallelism
+--tensor-model-parallel-size 1
+--pipeline-model-parallel-size 8
+--decoder-first-pipeline-num-layers 11
+--decoder-last-pipeline-num-layers 9
+--context-parallel-size 1
+--expert-model-parallel-size 32
+--expert-tensor-parallel-size 1
+
+# batch
+--micro-batch-size 1
+--global-batch-size 2048
+
+# optimizer
+--optimizer adam
+--use-distributed-optimizer
+
+# overlap and kernels
+--overlap-grad-reduce
+--overlap-param-gather
+--cross-entropy-loss-fusion
+--moe-grouped-gemm
+--moe-permute-fusion
+--moe-token-dispatcher-type alltoall
+--attention-backend fused
+
+# precision
+--bf16
+--fp8-format e4m3
+--fp8-recipe mxfp8
+--moe-router-padding-for-quantization
+
+# yours to replace: data, tokenizer, schedule, checkpoints
+--mock-data
+--tokenizer-type NullTokenizer
+--train-iters 100
+--lr 0.0001
+--min-lr 1e-05
+--lr-decay-style cosine
+--eval-iters 0
+--log-interval 1

@@ -1,0 +1,97 @@
+# shellcheck shell=bash disable=SC2215
+# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+#
+# gpt-oss-120b on 128 x h100-80gb-sxm: tp 2, cp 2, pp 4, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
+# expected: 4.436 s a step (3.385 to 4.998), 48.2 of 75.1 GiB on the fullest GPU
+# plait: gpus 128
+# plait: runtime megatron
+# plait: attention fused
+# plait: model gpt-oss-120b
+
+# environment
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+export TORCH_NCCL_AVOID_RECORD_STREAMS=1
+export PYTORCH_ALLOC_CONF=expandable_segments:True
+
+# model
+--num-layers 36
+--hidden-size 2880
+--ffn-hidden-size 2880
+--seq-length 8192
+--max-position-embeddings 131072
+--vocab-size 201088
+--make-vocab-size-divisible-by 128
+--untie-embeddings-and-output-weights
+
+# attention and positions
+--num-attention-heads 64
+--kv-channels 64
+--group-query-attention
+--num-query-groups 8
+--softmax-type learnable
+--window-size 127,0
+--window-attn-skip-freq '([1]+[0])*18'
+--position-embedding-type yarn
+--rotary-base 150000
+--rotary-scaling-factor 32
+--yarn-original-max-position-embeddings 4096
+--yarn-beta-fast 32
+--yarn-beta-slow 1
+
+# norms, activation, biases
+--normalization RMSNorm
+--norm-epsilon 1e-05
+--quick-geglu
+--glu-linear-offset 1
+--activation-func-clamp-value 7
+--attention-dropout 0
+--hidden-dropout 0
+
+# experts
+--num-experts 128
+--moe-ffn-hidden-size 2880
+--moe-router-topk 4
+--moe-router-score-function softmax
+--moe-router-dtype fp32
+--moe-router-load-balancing-type aux_loss
+--moe-aux-loss-coeff 0.9
+
+# parallelism
+--tensor-model-parallel-size 2
+--sequence-parallel
+--pipeline-model-parallel-size 4
+--context-parallel-size 2
+--cp-comm-type a2a
+--expert-model-parallel-size 8
+--expert-tensor-parallel-size 1
+
+# batch
+--micro-batch-size 1
+--global-batch-size 512
+
+# optimizer
+--optimizer adam
+--use-distributed-optimizer
+
+# overlap and kernels
+--overlap-grad-reduce
+--overlap-param-gather
+--tp-comm-overlap
+--cross-entropy-loss-fusion
+--moe-grouped-gemm
+--moe-permute-fusion
+--moe-token-dispatcher-type alltoall
+--attention-backend fused
+
+# precision
+--bf16
+
+# yours to replace: data, tokenizer, schedule, checkpoints
+--mock-data
+--tokenizer-type NullTokenizer
+--train-iters 100
+--lr 0.0001
+--min-lr 1e-05
+--lr-decay-style cosine
+--eval-iters 0
+--log-interval 1

@@ -1,0 +1,73 @@
+# shellcheck shell=bash disable=SC2215
+# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+#
+# gpt3-175b on 1024 x a100-80gb-sxm: tp 8, cp 1, pp 8, vpp 3, dp 16, ep 1, etp 8, ZeRO-1
+# expected: 17.56 s a step (15.07 to 19.9), 33.7 of 75.1 GiB on the fullest GPU
+# plait: gpus 1024
+# plait: runtime megatron
+# plait: attention fused
+# plait: model gpt3-175b
+
+# environment
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+export TORCH_NCCL_AVOID_RECORD_STREAMS=1
+export PYTORCH_ALLOC_CONF=expandable_segments:True
+
+# model
+--num-layers 96
+--hidden-size 12288
+--ffn-hidden-size 49152
+--seq-length 2048
+--max-position-embeddings 2048
+--vocab-size 51200
+--make-vocab-size-divisible-by 128
+
+# attention and positions
+--num-attention-heads 96
+--kv-channels 128
+--position-embedding-type learned_absolute
+
+# norms, activation, biases
+--normalization LayerNorm
+--norm-epsilon 1e-05
+--attention-dropout 0.1
+--hidden-dropout 0.1
+--init-method-std 0.02
+
+# parallelism
+--tensor-model-parallel-size 8
+--sequence-parallel
+--pipeline-model-parallel-size 8
+--num-virtual-stages-per-pipeline-rank 3
+--context-parallel-size 1
+
+# batch
+--micro-batch-size 1
+--global-batch-size 1536
+
+# memory
+--recompute-granularity selective
+
+# optimizer
+--optimizer adam
+--use-distributed-optimizer
+
+# overlap and kernels
+--overlap-grad-reduce
+--overlap-param-gather
+--tp-comm-overlap
+--cross-entropy-loss-fusion
+--attention-backend fused
+
+# precision
+--bf16
+
+# yours to replace: data, tokenizer, schedule, checkpoints
+--mock-data
+--tokenizer-type NullTokenizer
+--train-iters 100
+--lr 0.0001
+--min-lr 1e-05
+--lr-decay-style cosine
+--eval-iters 0
+--log-interval 1

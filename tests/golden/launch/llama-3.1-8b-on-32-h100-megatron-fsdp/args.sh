@@ -1,0 +1,80 @@
+# shellcheck shell=bash disable=SC2215
+# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+#
+# llama-3.1-8b on 32 x h100-80gb-sxm: tp 2, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 2, ZeRO-3
+# expected: 3.835 s a step (3.511 to 6.385), 33.3 of 75.1 GiB on the fullest GPU
+# plait: gpus 32
+# plait: runtime megatron-fsdp
+# plait: attention fused
+# plait: model llama-3.1-8b
+
+# environment
+export TORCH_NCCL_AVOID_RECORD_STREAMS=1
+export PYTORCH_ALLOC_CONF=expandable_segments:True
+
+# model
+--num-layers 32
+--hidden-size 4096
+--ffn-hidden-size 14336
+--seq-length 8192
+--max-position-embeddings 131072
+--vocab-size 128256
+--make-vocab-size-divisible-by 128
+--untie-embeddings-and-output-weights
+
+# attention and positions
+--num-attention-heads 32
+--kv-channels 128
+--group-query-attention
+--num-query-groups 8
+--position-embedding-type rope
+--rotary-base 500000
+--use-rope-scaling
+--rope-scaling-factor 8
+
+# norms, activation, biases
+--normalization RMSNorm
+--norm-epsilon 1e-05
+--swiglu
+--disable-bias-linear
+--attention-dropout 0
+--hidden-dropout 0
+
+# parallelism
+--tensor-model-parallel-size 2
+--sequence-parallel
+--pipeline-model-parallel-size 1
+--context-parallel-size 1
+
+# batch
+--micro-batch-size 1
+--global-batch-size 128
+
+# optimizer
+--optimizer adam
+--use-distributed-optimizer
+--num-distributed-optimizer-instances 2
+--use-megatron-fsdp
+--data-parallel-sharding-strategy optim_grads_params
+--ckpt-format fsdp_dtensor
+--no-gradient-accumulation-fusion
+
+# overlap and kernels
+--overlap-grad-reduce
+--overlap-param-gather
+--tp-comm-overlap
+--cross-entropy-loss-fusion
+--attention-backend fused
+
+# precision
+--bf16
+
+# yours to replace: data, tokenizer, schedule, checkpoints
+--mock-data
+--tokenizer-type NullTokenizer
+--train-iters 100
+--lr 0.0001
+--min-lr 1e-05
+--lr-decay-style cosine
+--eval-iters 0
+--log-interval 1

@@ -1,0 +1,95 @@
+# shellcheck shell=bash disable=SC2215
+# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+#
+# llama-4-scout on 128 x h100-80gb-sxm: tp 4, cp 1, pp 4, vpp 1, dp 8, ep 16, etp 1, ZeRO-1
+# expected: 10.05 s a step (7.664 to 11.32), 43.7 of 75.1 GiB on the fullest GPU
+# plait: gpus 128
+# plait: runtime megatron
+# plait: attention fused
+# plait: model llama-4-scout
+
+# environment
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+export TORCH_NCCL_AVOID_RECORD_STREAMS=1
+export PYTORCH_ALLOC_CONF=expandable_segments:True
+
+# model
+--num-layers 48
+--hidden-size 5120
+--ffn-hidden-size 8192
+--seq-length 8192
+--max-position-embeddings 10485760
+--vocab-size 202048
+--make-vocab-size-divisible-by 128
+--untie-embeddings-and-output-weights
+
+# attention and positions
+--num-attention-heads 40
+--kv-channels 128
+--group-query-attention
+--num-query-groups 8
+--qk-l2-norm
+--position-embedding-type rope
+--rotary-base 500000
+--rotary-interleaved
+--use-rope-scaling
+--rope-scaling-factor 16
+--no-rope-freq '([0]*3+[1])*12'
+
+# norms, activation, biases
+--normalization RMSNorm
+--norm-epsilon 1e-05
+--swiglu
+--disable-bias-linear
+--attention-dropout 0
+--hidden-dropout 0
+
+# experts
+--num-experts 16
+--moe-ffn-hidden-size 8192
+--moe-shared-expert-intermediate-size 8192
+--moe-router-topk 1
+--moe-router-score-function sigmoid
+--moe-apply-probs-on-input
+--moe-router-dtype fp32
+--moe-router-load-balancing-type aux_loss
+--moe-aux-loss-coeff 0.001
+
+# parallelism
+--tensor-model-parallel-size 4
+--sequence-parallel
+--pipeline-model-parallel-size 4
+--context-parallel-size 1
+--expert-model-parallel-size 16
+--expert-tensor-parallel-size 1
+
+# batch
+--micro-batch-size 1
+--global-batch-size 512
+
+# optimizer
+--optimizer adam
+--use-distributed-optimizer
+
+# overlap and kernels
+--overlap-grad-reduce
+--overlap-param-gather
+--tp-comm-overlap
+--cross-entropy-loss-fusion
+--moe-grouped-gemm
+--moe-permute-fusion
+--moe-token-dispatcher-type alltoall
+--attention-backend fused
+
+# precision
+--bf16
+
+# yours to replace: data, tokenizer, schedule, checkpoints
+--mock-data
+--tokenizer-type NullTokenizer
+--train-iters 100
+--lr 0.0001
+--min-lr 1e-05
+--lr-decay-style cosine
+--eval-iters 0
+--log-interval 1

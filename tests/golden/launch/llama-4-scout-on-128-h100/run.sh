@@ -1,0 +1,31 @@
+#!/bin/bash
+# run.sh - start one node; run the same on each
+#
+# llama-4-scout on 128 x h100-80gb-sxm: tp 4, cp 1, pp 4, vpp 1, dp 8, ep 16, etp 1, ZeRO-1
+# expected: 10.05 s a step (7.664 to 11.32), 43.7 of 75.1 GiB on the fullest GPU
+#
+#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
+#   ./run.sh                              where SLURM says both, or on one node
+#
+# Arguments are handed on behind those of the plan.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+nodes=16
+gpus_per_node=8
+node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}
+head=${HEAD:-${MASTER_ADDR:-localhost}}
+port=${MASTER_PORT:-29500}
+
+# Lines of args.sh are `export NAME=value` or arguments.
+args=()
+while IFS= read -r line || [ -n "$line" ]; do
+    case $line in
+    'export '*) eval "$line" ;;
+    *) eval "args+=($line"$'\n'")" ;;
+    esac
+done <"$here/args.sh"
+
+cd "${MEGATRON:?expected the folder of a checkout of Megatron-LM}"
+exec torchrun --nnodes "$nodes" --nproc_per_node "$gpus_per_node" \
+    --node_rank "$node_rank" --master_addr "$head" --master_port "$port" \
+    pretrain_gpt.py "${args[@]}" "$@"

@@ -1,0 +1,86 @@
+# shellcheck shell=bash disable=SC2215
+# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+#
+# mixtral-8x7b on 64 x h100-80gb-sxm: tp 1, cp 1, pp 4, vpp 8, dp 16, ep 8, etp 1, ZeRO-1
+# expected: 10.53 s a step (8.033 to 11.86), 58.1 of 75.1 GiB on the fullest GPU
+# plait: gpus 64
+# plait: runtime megatron
+# plait: attention fused
+# plait: model mixtral-8x7b
+
+# environment
+export TORCH_NCCL_AVOID_RECORD_STREAMS=1
+export PYTORCH_ALLOC_CONF=expandable_segments:True
+
+# model
+--num-layers 32
+--hidden-size 4096
+--ffn-hidden-size 14336
+--seq-length 4096
+--max-position-embeddings 32768
+--vocab-size 32000
+--make-vocab-size-divisible-by 128
+--untie-embeddings-and-output-weights
+
+# attention and positions
+--num-attention-heads 32
+--kv-channels 128
+--group-query-attention
+--num-query-groups 8
+--position-embedding-type rope
+--rotary-base 1000000
+
+# norms, activation, biases
+--normalization RMSNorm
+--norm-epsilon 1e-05
+--swiglu
+--disable-bias-linear
+--attention-dropout 0
+--hidden-dropout 0
+
+# experts
+--num-experts 8
+--moe-ffn-hidden-size 14336
+--moe-router-topk 2
+--moe-router-score-function softmax
+--moe-router-dtype fp32
+--moe-router-load-balancing-type aux_loss
+--moe-aux-loss-coeff 0.02
+
+# parallelism
+--tensor-model-parallel-size 1
+--pipeline-model-parallel-size 4
+--num-virtual-stages-per-pipeline-rank 8
+--context-parallel-size 1
+--expert-model-parallel-size 8
+--expert-tensor-parallel-size 1
+
+# batch
+--micro-batch-size 1
+--global-batch-size 1024
+
+# optimizer
+--optimizer adam
+--use-distributed-optimizer
+
+# overlap and kernels
+--overlap-grad-reduce
+--overlap-param-gather
+--cross-entropy-loss-fusion
+--moe-grouped-gemm
+--moe-permute-fusion
+--moe-token-dispatcher-type alltoall
+--attention-backend fused
+
+# precision
+--bf16
+
+# yours to replace: data, tokenizer, schedule, checkpoints
+--mock-data
+--tokenizer-type NullTokenizer
+--train-iters 100
+--lr 0.0001
+--min-lr 1e-05
+--lr-decay-style cosine
+--eval-iters 0
+--log-interval 1

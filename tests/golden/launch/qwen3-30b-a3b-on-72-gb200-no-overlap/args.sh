@@ -1,0 +1,89 @@
+# shellcheck shell=bash disable=SC2215
+# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+#
+# qwen3-30b-a3b on 144 x gb200-nvl72: tp 1, cp 1, pp 1, vpp 1, dp 144, ep 8, etp 1, ZeRO-1
+# expected: 7.51 s a step (5.109 to 8.805), 60.4 of 175.8 GiB on the fullest GPU
+# plait: gpus 144
+# plait: runtime megatron-no-overlap
+# plait: attention fused
+# plait: model qwen3-30b-a3b
+
+# environment
+export TORCH_NCCL_AVOID_RECORD_STREAMS=1
+export PYTORCH_ALLOC_CONF=expandable_segments:True
+
+# model
+--num-layers 48
+--hidden-size 2048
+--ffn-hidden-size 768
+--seq-length 4096
+--max-position-embeddings 40960
+--vocab-size 151936
+--make-vocab-size-divisible-by 128
+--untie-embeddings-and-output-weights
+
+# attention and positions
+--num-attention-heads 32
+--kv-channels 128
+--group-query-attention
+--num-query-groups 4
+--qk-layernorm
+--position-embedding-type rope
+--rotary-base 1000000
+
+# norms, activation, biases
+--normalization RMSNorm
+--norm-epsilon 1e-06
+--swiglu
+--disable-bias-linear
+--attention-dropout 0
+--hidden-dropout 0
+
+# experts
+--num-experts 128
+--moe-ffn-hidden-size 768
+--moe-router-topk 8
+--moe-router-score-function softmax
+--moe-router-dtype fp32
+--moe-router-load-balancing-type aux_loss
+--moe-aux-loss-coeff 0.001
+
+# parallelism
+--tensor-model-parallel-size 1
+--pipeline-model-parallel-size 1
+--context-parallel-size 1
+--expert-model-parallel-size 8
+--expert-tensor-parallel-size 1
+--use-tp-pp-dp-mapping
+
+# batch
+--micro-batch-size 1
+--global-batch-size 2304
+
+# memory
+--recompute-granularity selective
+--recompute-modules layernorm moe_act
+
+# optimizer
+--optimizer adam
+--use-distributed-optimizer
+
+# overlap and kernels
+--cross-entropy-loss-fusion
+--moe-grouped-gemm
+--moe-permute-fusion
+--moe-token-dispatcher-type alltoall
+--attention-backend fused
+
+# precision
+--bf16
+
+# yours to replace: data, tokenizer, schedule, checkpoints
+--mock-data
+--tokenizer-type NullTokenizer
+--train-iters 100
+--lr 0.0001
+--min-lr 1e-05
+--lr-decay-style cosine
+--eval-iters 0
+--log-interval 1

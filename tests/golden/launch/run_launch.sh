@@ -1,0 +1,54 @@
+#!/bin/bash
+# run_launch.sh PLAIT CASE.args - compares a launch folder with what was last reviewed
+#
+#   CASE.args    the plan, as `plait eval` takes it, and `launch TARGET` as the last two words where
+#                the target is not the one of the runtime
+#   CASE/        the files
+#
+# What can be read back must be the same plan. UPDATE_GOLDEN=1 rewrites the folder for review.
+set -u
+
+plait=$1
+case=${2%.args}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+mapfile -t words < <(xargs -r -n 1 printf '%s\n' <"$case.args")
+target=()
+if [ "${words[-2]}" = launch ]; then
+    target=(--target "${words[-1]}")
+    words=("${words[@]:0:${#words[@]}-2}")
+fi
+
+"$plait" eval "${words[@]}" -o "$scratch/plans.json" >/dev/null || exit 1
+"$plait" launch "$scratch/plans.json" "${target[@]}" -o "$scratch/made" >/dev/null || exit 1
+
+if [ "${UPDATE_GOLDEN:-0}" = 1 ]; then
+    rm -rf "$case"
+    cp -r "$scratch/made" "$case"
+    exit 0
+fi
+
+status=0
+diff -ru "$case" "$scratch/made" || status=1
+
+choices() { # the job of a document, and the members of its plan that are choices
+    local keys='tp|sp|pp|vpp|cp|cp_comm|ep|etp|dp|zero|shard_group|mbs|recompute|schedule|grad_sync'
+    sed -nE "/^  \"job\"/,/^  \}/p; s/^ {6}\"($keys|split|order)\": /&/p" "$1" | sed 's/,$//'
+}
+
+read_back() { # read_back FORMAT FILE WORDS...: as the same plan
+    local format=$1 file=$2
+    shift 2
+    "$plait" import --from "$format" "$scratch/made/$file" "$@" -o "$scratch/back.json" \
+        >/dev/null || return 1
+    diff <(choices "$scratch/plans.json") <(choices "$scratch/back.json")
+}
+
+case "${target[*]}:$(ls "$scratch/made")" in
+*megatron-bridge*) ;;
+*launch.json*) read_back companion launch.json || status=1 ;;
+*recipe.py*) read_back torchtitan args.sh || status=1 ;;
+*args.sh*) read_back megatron args.sh || status=1 ;;
+esac
+exit $status
