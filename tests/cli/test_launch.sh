@@ -1,0 +1,136 @@
+#!/bin/bash
+# test_launch.sh PLAIT - launch writes all files or none, refuses in one line, and import reads back
+set -u
+
+plait=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+wrong=0
+
+complain() {
+    echo "$@"
+    wrong=$((wrong + 1))
+}
+
+refused() { # refused STATUS TEXT WORDS...: status, one line that holds TEXT, and no folder d
+    local status=$1 text=$2 found
+    shift 2
+    rm -rf d
+    "$plait" "$@" >out 2>err </dev/null
+    found=$?
+    [ $found -eq "$status" ] || complain "$*: status $found, expected $status"
+    [ "$(wc -l <err)" -eq 1 ] || complain "$*: not one line: $(cat err)"
+    grep -qF -- "$text" err || complain "$*: $(cat err), expected $text"
+    [ ! -s out ] || complain "$*: prints $(cat out)"
+    [ ! -e d ] || complain "$*: writes a folder all the same"
+    [ -z "$(ls -d -- *.tmp-* 2>/dev/null)" ] || complain "$*: leaves $(ls -d -- *.tmp-*)"
+}
+
+eval_plan() { # eval_plan FILE WORDS...
+    local file=$1
+    shift
+    "$plait" eval "$@" -o "$file" >/dev/null 2>&1
+}
+
+eval_plan fits.json llama-3.1-8b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --tp 2 || complain "no plan"
+eval_plan large.json llama-3.1-70b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --tp 2
+eval_plan bidirectional.json llama-3.1-8b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --pp 4 --runtime deepseek --schedule dualpipe
+eval_plan gemma.json gemma-2-2b h100-80gb-sxm:1x8 --seq 4096 --gbs 64
+sed 's/"layers": \[{"kind": "dense", "count": 32}\]/X/; s/"count": 32/"count": 40/' fits.json >other.json
+
+# ---- refusals ----
+
+refused 2 'FILE: expected a file' launch -o d
+refused 2 '-o: expected a folder' launch fits.json
+refused 2 'missing.json: cannot open' launch missing.json -o d
+refused 2 'expected a plan that fits, found: stage 0 of 1 needs' launch large.json -o d
+refused 2 'expected "megatron", found "megatrom"' launch fits.json --target megatrom -o d
+refused 2 'expected a plan of the 40 layers' launch other.json -o d
+refused 2 'rule MM2' launch gemma.json -o d
+refused 2 'has no schedule dualpipe; the nearest plan that megatron runs has' \
+    launch bidirectional.json --target megatron -o d
+refused 2 'expected a rank' launch fits.json:7 -o d
+refused 2 'cannot write: No such file or directory' launch fits.json -o no/such/d
+refused 2 'fits.json: cannot write: Not a directory' launch fits.json -o fits.json
+refused 2 '--from: expected the format' import fits.json
+refused 2 'expected "megatron"' import --from megatrn fits.json
+refused 2 'FILE: expected a launch config' import --from megatron
+refused 2 'nothing.sh: cannot open' import --from megatron nothing.sh
+
+# ---- folders ----
+
+"$plait" launch fits.json -o made >out || complain "launch: $?"
+grep -q '^  args.sh$' out || complain "launch does not list its files"
+for file in args.sh run.sh submit.sbatch pytorchjob.yaml; do
+    [ -s "made/$file" ] || complain "no $file"
+done
+[ -x made/run.sh ] || complain "run.sh cannot be run"
+[ ! -x made/args.sh ] || complain "args.sh can be run, and is no program"
+for file in made/*.sh made/submit.sbatch; do
+    bash -n "$file" || complain "$file is no script"
+done
+
+touch made/mine
+"$plait" launch fits.json -o made 2>err && complain "launch over other files"
+grep -q 'made: expected a new or empty folder, found' err || complain "$(cat err)"
+echo stale >made/args.sh
+"$plait" launch fits.json -o made/ --force >/dev/null || complain "launch --force: $?"
+grep -q stale made/args.sh && complain "--force leaves an old file"
+[ -e made/mine ] || complain "--force takes away a file that is not its own"
+mkdir empty && "$plait" launch fits.json -o empty >/dev/null || complain "launch into an empty folder"
+mkdir -p blocked/args.sh && "$plait" launch fits.json -o blocked --force 2>err &&
+    complain "launch over a folder called args.sh"
+[ "$(ls blocked)" = args.sh ] || complain "half of the files: $(ls blocked)"
+ln -s empty link && "$plait" launch fits.json -o link --force >/dev/null || complain "launch by a link"
+[ -L link ] || complain "the link is gone"
+
+# ---- what run.sh makes of args.sh ----
+
+mkdir bin checkout
+cat >bin/torchrun <<'END'
+#!/bin/bash
+printf '%s\n' "$PWD" "$CUDA_DEVICE_MAX_CONNECTIONS" "$@"
+END
+chmod +x bin/torchrun
+MEGATRON=$PWD/checkout PATH=$PWD/bin:$PATH NODE_RANK=0 ./made/run.sh --exit-interval 5 >ran ||
+    complain "run.sh: $?"
+[ "$(sed -n 1,2p ran | tr '\n' ' ')" = "$(realpath checkout) 1 " ] || complain "run.sh starts in $(sed -n 1,2p ran)"
+grep -qx -- --nproc_per_node ran && grep -qx 8 ran || complain "run.sh lacks the GPUs of a node"
+[ "$(tail -n 1 ran)" = 5 ] || complain "run.sh drops its own arguments"
+(cd made && env -u MEGATRON ./run.sh 2>&1) | grep -q 'expected the folder of a checkout of Megatron-LM' ||
+    complain "run.sh does not ask for the checkout"
+
+# ---- names that shells would read ----
+
+name="it's a \\\"model\\\"; rm -rf \$HOME"
+sed "s|\"name\": \"llama-3.1-8b\"|\"name\": \"${name//\\/\\\\}\"|" fits.json >named.json
+"$plait" launch named.json -o named >/dev/null || complain "launch of a named model: $?"
+for file in named/*.sh named/submit.sbatch; do
+    bash -n "$file" || complain "$file is no script"
+done
+MEGATRON=$PWD/checkout PATH=$PWD/bin:$PATH ./named/run.sh >/dev/null || complain "named/run.sh: $?"
+"$plait" import --from megatron named/args.sh | grep -qF '"name": "it'"'"'s a \"model\"; rm -rf $HOME"' ||
+    complain "the name does not come back"
+
+# ---- import ----
+
+"$plait" import --from megatron made/args.sh -o back.json >out || complain "import: $?"
+grep -q 'import it with --cluster CLUSTER$' out || complain "import does not say what is missing: $(cat out)"
+refused 2 'CLUSTER: expected a name' eval --plan back.json
+"$plait" import --from megatron made/args.sh --cluster h100-80gb-sxm:1x8 -o back.json >out
+grep -q '^next: plait eval --plan back.json$' out || complain "import does not say what is next"
+diff <("$plait" eval --plan back.json | tail -n +2) <("$plait" eval --plan fits.json | tail -n +2) ||
+    complain "the plan that was read back has another price"
+"$plait" explain --plan back.json --versus fits.json >/dev/null || complain "explain of an import"
+printf -- '--tensor-model-parallel-size 2 --bf16 --seq-length 4096\n' >short.sh
+"$plait" import --from megatron short.sh >short.json 2>err || complain "import of a few flags: $?"
+grep -q '"dp": null' short.json && grep -q '"gbs": null' short.json || complain "what is not said is not null"
+"$plait" eval llama-3.1-8b h200-141gb-sxm:1x8 --gbs 64 --plan short.json >out || complain "eval: $?"
+grep -q '^tp 2, sp 0, pp 1, dp 4, ZeRO 0, mbs 1' out || complain "eval of the import: $(sed -n 4p out)"
+printf -- '--tensor-model-parallel-size $TP --cpu-offloading-num-layers 3\n' >open.sh
+"$plait" import --from megatron open.sh >/dev/null 2>err || complain "import of an open script: $?"
+grep -q 'open.sh: not known, and taken as not given: $TP' err || complain "$(cat err)"
+grep -q 'open.sh: not priced: cpu_offloading_num_layers' err || complain "$(cat err)"
+
+[ $wrong -eq 0 ]
