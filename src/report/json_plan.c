@@ -1,203 +1,11 @@
 /* json_plan.c - one plan as JSON */
 #include "json_plan.h"
 
+#include "plans_write.h"
+
 static const char *const verdict_name[] = {"fits", "out_of_memory", "invalid"};
 
-/* ---- degrees ---- */
-
-static void member_of_degrees(json_writer *json, const char *key, const plait_degrees *degrees)
-{
-    char text[80];
-
-    json_member_string(json, key, plait_degrees_get(degrees, key, text, sizeof text));
-}
-
-/* A count that degrees do not make up to is not known. */
-static void member_of_count(json_writer *json, const char *key, int count)
-{
-    if (count > 0)
-        json_member_int64(json, key, count);
-    else
-        json_member_null(json, key);
-}
-
-static void write_order(json_writer *json, const plait_degrees *degrees)
-{
-    const plait_axis *axes = plait_order_axes((plait_order)degrees->order);
-
-    json_write_key(json, "order");
-    json_begin_row(json);
-    for (int i = 0; i < PLAIT_AXES; i++)
-        json_write_string(json, plait_axis_name[axes[i]]);
-    json_end_array(json);
-}
-
-/* Every key of a plan that is a choice or follows from the choices without a price. */
-static void write_degrees(json_writer *json, const plait_problem *problem,
-                          const plait_degrees *degrees)
-{
-    json_member_int64(json, "tp", degrees->tp);
-    json_member_int64(json, "sp", degrees->sp);
-    json_member_int64(json, "pp", degrees->pp);
-    json_member_int64(json, "vpp", degrees->vpp);
-    json_member_int64(json, "cp", degrees->cp);
-    json_member_string(json, "cp_comm", plait_cp_comm_name[degrees->cp_comm]);
-    json_member_int64(json, "ep", degrees->ep);
-    json_member_int64(json, "etp", degrees->etp);
-    member_of_count(json, "dp", degrees->dp);
-    json_member_int64(json, "zero", degrees->zero);
-    member_of_count(json, "shard_group", degrees->shard_group);
-    json_member_int64(json, "mbs", degrees->mbs);
-    json_member_int64(json, "gbs", problem->job.gbs);
-    member_of_count(json, "microbatches", plait_degrees_microbatches(degrees, problem->job.gbs));
-    member_of_degrees(json, "recompute", degrees);
-    json_member_string(json, "schedule", plait_schedule_name[degrees->schedule]);
-    json_member_string(json, "grad_sync", plait_grad_sync_name[degrees->grad_sync]);
-    json_member_string(json, "fusion", "none");
-    json_member_string(json, "precision", plait_precision_name[problem->job.precision]);
-    json_member_string(json, "attention", plait_attention_kernel_name[problem->job.attention]);
-    json_member_string(json, "runtime", problem->runtime->name);
-    member_of_degrees(json, "split", degrees);
-    write_order(json, degrees);
-}
-
-/* ---- what the runtime decides ---- */
-
-static void member_of_bytes(json_writer *json, const char *key, double bytes_each)
-{
-    const char *word = NULL;
-
-    if (bytes_each == 4.0)
-        word = "fp32";
-    else if (bytes_each == 2.0)
-        word = "bf16";
-    json_member_string(json, key, word);
-}
-
-/* 12 bytes a parameter are an fp32 master weight and two fp32 moments; other sums say nothing. */
-static void write_optimizer_dtypes(json_writer *json, double bytes_each)
-{
-    json_write_key(json, "optimizer_dtypes");
-    if (bytes_each != 12.0) {
-        json_write_null(json);
-        return;
-    }
-    json_begin_object(json);
-    json_member_string(json, "master", "fp32");
-    json_member_string(json, "exp_avg", "fp32");
-    json_member_string(json, "exp_avg_sq", "fp32");
-    json_end_object(json);
-}
-
-static const char *fp8_recipe(plait_precision precision)
-{
-    switch (precision) {
-    case PLAIT_FP8:
-        return "tensorwise";
-    case PLAIT_FP8_BLOCK:
-        return "blockwise";
-    case PLAIT_MXFP8:
-        return "mxfp8";
-    case PLAIT_NVFP4:
-        return "nvfp4";
-    case PLAIT_BF16:
-    case PLAIT_FP16:
-    case PLAIT_PRECISIONS:
-        break;
-    }
-    return NULL;
-}
-
-static void write_settings(json_writer *json, const plait_problem *problem,
-                           const plait_degrees *degrees)
-{
-    const plait_runtime *const runtime = problem->runtime;
-
-    json_write_key(json, "settings");
-    json_begin_object(json);
-    json_member_bool(json, "overlap_grad_reduce",
-                     runtime->overlap.grad_reduce && degrees->grad_sync == PLAIT_SYNC_BUCKETED);
-    json_member_bool(json, "overlap_param_gather",
-                     runtime->overlap.param_gather && degrees->zero > 0);
-    json_member_bool(json, "tp_overlap", degrees->tp > 1 && runtime->overlap.tp_exposed < 1.0);
-    json_member_number(json, "bucket_bytes", runtime->overlap.bucket_bytes);
-    if (degrees->vpp > 1)
-        json_member_int64(json, "microbatch_group", degrees->pp);
-    else
-        json_member_null(json, "microbatch_group");
-    if (degrees->zero >= 2)
-        json_member_bool(json, "reshard_after_forward", degrees->zero == 3);
-    else
-        json_member_null(json, "reshard_after_forward");
-    member_of_bytes(json, "grad_dtype", runtime->state.gradient);
-    write_optimizer_dtypes(json, runtime->state.optimizer);
-    json_member_string(json, "fp8_recipe", fp8_recipe(problem->job.precision));
-    json_member_null(json, "moe_dispatcher");
-    json_member_null(json, "offload");
-    json_end_object(json);
-}
-
 /* ---- the price ---- */
-
-static void write_totals(json_writer *json, const plait_cost *cost)
-{
-    json_member_number(json, "step_s", cost->step_s);
-    json_member_number(json, "step_low_s", cost->step_low_s);
-    json_member_number(json, "step_high_s", cost->step_high_s);
-    json_member_number(json, "tokens_per_s_per_gpu", cost->tokens_per_s_per_gpu);
-    json_member_number(json, "model_tflops_per_gpu", cost->model_flops_per_s * 1e-12);
-    json_member_number(json, "mfu", cost->mfu);
-    json_member_number(json, "hfu", cost->hfu);
-    json_member_number(json, "cost_usd", cost->cost_usd);
-    json_member_number(json, "energy_j", cost->energy_j);
-}
-
-static void write_time(json_writer *json, const plait_step_time *step)
-{
-    json_write_key(json, "time");
-    json_begin_object(json);
-#define X(name, equation, what) json_member_number(json, #name "_s", step->name##_s);
-    PLAIT_STEP_TERMS(X)
-#undef X
-    json_end_object(json);
-}
-
-static void write_memory(json_writer *json, const plait_memory *memory)
-{
-    json_write_key(json, "memory");
-    json_begin_object(json);
-    json_member_number(json, "peak_bytes", memory->peak_bytes);
-    json_member_number(json, "capacity_bytes", memory->capacity_bytes);
-#define X(name, equation, what) json_member_number(json, #name "_bytes", memory->name##_bytes);
-    PLAIT_MEMORY_TERMS(X)
-#undef X
-    json_end_object(json);
-}
-
-static void write_volume(json_writer *json, const plait_volume *volume)
-{
-    json_begin_object(json);
-    json_member_string(json, "what", volume->what);
-    json_member_string(json, "group", plait_axis_name[volume->axis]);
-    json_member_int64(json, "ranks", volume->ranks);
-    json_member_number(json, "count", volume->count);
-    json_member_number(json, "bytes", volume->bytes);
-    json_member_number(json, "seconds", volume->seconds);
-    json_member_number(json, "exposed_s", volume->exposed_s);
-    json_end_object(json);
-}
-
-static void write_price(json_writer *json, const plait_cost *cost)
-{
-    write_totals(json, cost);
-    write_time(json, &cost->step);
-    write_memory(json, &cost->memory);
-    json_write_key(json, "communication");
-    json_begin_array(json);
-    for (int v = 0; v < cost->volumes; v++)
-        write_volume(json, &cost->volume[v]);
-    json_end_array(json);
-}
 
 /* A plan that cannot run has no numbers: null, so that nobody reads a zero as a time. */
 static void write_no_price(json_writer *json)
@@ -237,13 +45,13 @@ void json_plan_write(json_writer *json, const plait_problem *problem, const repo
     json_member_string(json, "verdict", verdict_name[plan->verdict]);
     if (plan->verdict != PLAIT_FITS)
         json_member_string(json, "why", plan->why);
-    write_degrees(json, problem, &plan->degrees);
-    write_settings(json, problem, &plan->degrees);
+    plans_write_degrees(json, problem, &plan->degrees);
+    plans_write_settings(json, problem, &plan->degrees);
     json_stages_write(json, problem, plan);
     if (plan->verdict == PLAIT_INVALID)
         write_no_price(json);
     else
-        write_price(json, &plan->cost);
+        plans_write_price(json, &plan->cost);
     json_end_object(json);
 }
 
@@ -253,7 +61,7 @@ void json_point_write(json_writer *json, const plait_problem *problem, const pla
     json_begin_object(json);
     write_rank(json, rank);
     json_member_string(json, "verdict", verdict_name[PLAIT_FITS]);
-    write_degrees(json, problem, &point->degrees);
+    plans_write_degrees(json, problem, &point->degrees);
     json_member_number(json, "step_s", point->price.step_s);
     json_write_key(json, "memory");
     json_begin_object(json);

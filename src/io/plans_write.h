@@ -1,0 +1,35 @@
+/* plans_write.h - what plans.h reads, on its way out: the question, degrees, prices
+ *
+ * Each writes members into the object that the caller has begun, unless it says that it writes a
+ * value.
+ */
+#ifndef PLANS_WRITE_H
+#define PLANS_WRITE_H
+
+#include "json_write.h"
+#include "plait/cost.h"
+
+/** "plait", "model", "cluster" and "job", in full. */
+void plans_write_question(json_writer *json, const plait_problem *problem);
+
+/** Every key of a plan that is a choice or follows from the choices without a price. */
+void plans_write_degrees(json_writer *json, const plait_problem *problem,
+                         const plait_degrees *degrees);
+
+/** "settings": what the runtime profile decides. */
+void plans_write_settings(json_writer *json, const plait_problem *problem,
+                          const plait_degrees *degrees);
+
+/** "layers", "embedding", "loss", "mtp" of one chunk. */
+void plans_write_chunk(json_writer *json, const plait_chunk *chunk);
+
+/** A value: the word of what a layer recomputes. */
+void plans_write_recompute(json_writer *json, plait_recompute recompute);
+
+/** One kind of communication; a value. */
+void plans_write_volume(json_writer *json, const plait_volume *volume);
+
+/** Totals, "time", "memory" and "communication". */
+void plans_write_price(json_writer *json, const plait_cost *cost);
+
+#endif
