@@ -4,8 +4,16 @@
 #include <assert.h>
 #include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 
 const char *const plait_action_letter[PLAIT_ACTION_KINDS + 1] = {"F", "B", "I", "W", NULL};
+
+char *plait_action_text(const plait_action *action, char *text, size_t size)
+{
+    snprintf(text, size, "%d%s%d", action->stage, plait_action_letter[action->kind],
+             action->microbatch);
+    return text;
+}
 
 int plait_schedule_group(const plait_pipeline_shape *shape)
 {

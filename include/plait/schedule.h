@@ -93,6 +93,9 @@ typedef struct plait_action {
     int microbatch;
 } plait_action;
 
+/** "3F7": forward of microbatch 7 through stage 3. Returns `text`. */
+char *plait_action_text(const plait_action *action, char *text, size_t size);
+
 typedef struct plait_pipeline_shape {
     plait_schedule schedule;
     int ranks;  /* p, as schedules count it; at least 1 */

@@ -13,10 +13,11 @@ static const char *spelled(const plait_rank_actions *rank)
     static char text[2048];
     size_t used = 0;
 
-    for (int i = 0; i < rank->count; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%d%s%d", i > 0 ? " " : "",
-                                 rank->action[i].stage, plait_action_letter[rank->action[i].kind],
-                                 rank->action[i].microbatch);
+    for (int i = 0; i < rank->count; i++) {
+        char one[16];
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " " : "",
+                                 plait_action_text(&rank->action[i], one, sizeof one));
+    }
     return text;
 }
 
