@@ -163,7 +163,6 @@ static plait_status write_schedule(json_writer *json, const plait_problem *probl
     const plait_pipeline_shape shape = {(plait_schedule)d->schedule, d->pp, d->vpp,
                                         plait_degrees_microbatches(d, problem->job.gbs)};
     const int group = plait_schedule_group(&shape);
-    plait_status status = PLAIT_OK;
 
     json_write_key(json, "schedule");
     json_begin_object(json);
@@ -179,11 +178,11 @@ static plait_status write_schedule(json_writer *json, const plait_problem *probl
     json_write_key(json, "actions");
     if (plait_schedule_has_actions(&shape) &&
         plait_schedule_action_count(&shape) <= COMPANION_MAX_ACTIONS)
-        status = write_actions(json, &shape, arena, err);
+        PLAIT_TRY(write_actions(json, &shape, arena, err));
     else
         json_write_null(json);
     json_end_object(json);
-    return status;
+    return PLAIT_OK;
 }
 
 plait_status companion_write_plan(json_writer *json, const plait_problem *problem,
