@@ -7,19 +7,9 @@
 #include "numbers.h"
 #include "table.h"
 
-/*
- * A shard of the experts spans its share of their own replicas; where those do not divide, the
- * next smaller number that does.
- */
 shard_ways shard_ways_of(const plait_degrees *d)
 {
-    const int experts = plait_group_of(d, PLAIT_AXIS_EDP).ranks;
-    const int instances = d->dp * d->cp / d->shard_group;
-    int ways = experts / instances > 1 ? experts / instances : 1;
-
-    while (experts % ways != 0)
-        ways--;
-    return (shard_ways){.dense = d->shard_group, .expert = ways};
+    return (shard_ways){.dense = d->shard_group, .expert = plait_expert_shard_group(d)};
 }
 
 /* Parameters gathered under ZeRO-3: a few layers ahead, and the ends of the model. */

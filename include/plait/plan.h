@@ -248,6 +248,12 @@ plait_group_shape plait_group_of(const plait_degrees *degrees, plait_axis axis);
 /** All replicas of a dense parameter: dp and cp together. */
 plait_group_shape plait_group_replicas(const plait_degrees *degrees);
 
+/**
+ * Ranks that a shard of the experts spans: of their own replicas as large a share as shard_group is
+ * of the dense ones, or where that does not divide them the next smaller number that does.
+ */
+int plait_expert_shard_group(const plait_degrees *degrees);
+
 /** The innermost `ranks` members of a group (a ZeRO shard), `ranks` a divisor of its size. */
 plait_group_shape plait_group_inner(plait_group_shape group, int ranks);
 

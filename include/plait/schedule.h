@@ -1,11 +1,13 @@
 /*
- * schedule.h - how long a pipeline idles and how many microbatches a stage holds.
+ * schedule.h - how long a pipeline idles, how many microbatches a stage holds, what each rank does
  *
  * Closed forms for uniform and uneven stages. Stage times are those of one microbatch over all
  * chunks of the stage: f forward, b backward (both parts), w the weight-gradient part of b.
  *
  *     stage 0   F0 F1 .. B0 F2 B1 F3 B2 .. B3     1F1B with p = 2, m = 4, F = B = one slot:
  *     stage 1   .. F0 B0 F1 B1 F2 B2 F3 B3 ..     each stage idles (p-1)(F+B), here two slots
+ *
+ * plait_schedule_actions spells the same schedules out, rank by rank, action by action.
  *
  * Left out: the V-shaped schedules (zb-v, v-half, v-min, dualpipe-v), which wait for a simulator.
  */
@@ -63,5 +65,86 @@ double plait_schedule_in_flight(plait_schedule schedule, int stages, int stage, 
 
 /** Copies of the stage's parameters: 2 for DualPipe, which runs two stages a rank. */
 int plait_schedule_copies(plait_schedule schedule);
+
+/* ---- what each rank does ---- */
+
+/** One unit of work of a pipeline rank. */
+typedef enum plait_action_kind {
+    PLAIT_ACTION_FORWARD,  /* F: forward of one microbatch through one stage */
+    PLAIT_ACTION_BACKWARD, /* B: its whole backward, input and weight gradient */
+    PLAIT_ACTION_INPUT,    /* I: the input gradient alone, which the stage before waits for */
+    PLAIT_ACTION_WEIGHT,   /* W: the weight gradient that an I left, which nobody waits for */
+    PLAIT_ACTION_KINDS
+} plait_action_kind;
+
+/** "F", "B", "I", "W". */
+extern const char *const plait_action_letter[PLAIT_ACTION_KINDS + 1];
+
+/**
+ * A stage is one chunk of layers, counted from the embedding to the loss over all ranks: chunk c of
+ * rank r is stage c p + r, and F of stage s waits for F of s - 1, B and I for those of s + 1.
+ *
+ * Under DualPipe each stage has two copies. The first half of the microbatches enters at rank 0,
+ * where stage s is on rank s; the second half enters at the last rank, stage s on rank p - 1 - s.
+ */
+typedef struct plait_action {
+    plait_action_kind kind;
+    int stage;
+    int microbatch;
+} plait_action;
+
+/** "3F7": forward of microbatch 7 through stage 3. Returns `text`. */
+char *plait_action_text(const plait_action *action, char *text, size_t size);
+
+typedef struct plait_pipeline_shape {
+    plait_schedule schedule;
+    int ranks;  /* p, as schedules count it; at least 1 */
+    int chunks; /* v, a rank; more than 1 only interleaved */
+    int microbatches;
+} plait_pipeline_shape;
+
+/** What one rank does, in its order. */
+typedef struct plait_rank_actions {
+    int count;
+    const plait_action *action;
+} plait_rank_actions;
+
+/**
+ * Microbatches that a rank takes through one chunk before it turns to the next; 1 where it has one
+ * chunk. Megatron-LM: p, which must divide m. PyTorch where it does not: m in max(1, m/p) equal
+ * rounds. 0: neither can.
+ */
+int plait_schedule_group(const plait_pipeline_shape *shape);
+
+/**
+ * Can the schedule be spelled out? False for the V-shaped ones, for interleaving without a group,
+ * for DualPipe unless p is even and m even and at least 2p.
+ */
+bool plait_schedule_has_actions(const plait_pipeline_shape *shape);
+
+/** Actions of all ranks together. The schedule must have them. */
+int64_t plait_schedule_action_count(const plait_pipeline_shape *shape);
+
+/**
+ * The actions of every rank; the schedule must have them.
+ *
+ *     naive        F0 B0 F1 B1 ..
+ *     gpipe        F0 F1 .. B0 B1 ..
+ *     1f1b         p-s-1 F; then F and B in turn; then the B that are left
+ *     interleaved  2(p-s-1) + (v-1)g F; then the same, chunk by chunk in groups of g microbatches
+ *     zb-h1        as 1f1b, with I for B and each W s pairs behind its I
+ *     zb-h2        2(p-s-1) F, and each W 2s pairs behind
+ *     dualpipe     the eight steps of its paper, overlapped pairs as F, then B
+ *
+ * With equal stages that do F, I and W in the same time, 1F1B and interleaving take what C.72 and
+ * C.73 say, zb-h1 what C.74 says from m = p on, and each rank of zb-h2 what C.75 says from
+ * m = 2p - 1 on; dualpipe takes at most C.76. In flight they stay within C.77 to C.79, where zb-h1
+ * and zb-h2 hold what W needs of p and 2p - 1 microbatches at most.
+ *
+ * @param out  [ranks], filled; what it points to lives in `arena`
+ */
+PLAIT_MUST_CHECK plait_status plait_schedule_actions(const plait_pipeline_shape *shape,
+                                                     plait_arena *arena, plait_rank_actions *out,
+                                                     plait_error *err);
 
 #endif

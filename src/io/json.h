@@ -183,6 +183,15 @@ plait_status json_word_optional(const json_cursor *at, const char *key, const ch
 plait_status json_as_word(const json_cursor *at, const char *const *words, int *out,
                           plait_error *err) PLAIT_MUST_CHECK;
 
+/* ---- comparison ---- */
+
+/**
+ * Fails at the first place where a value is not what another document has there: numbers, words,
+ * lengths of arrays, keys of objects (64 at most, in any order).
+ */
+plait_status json_same(const json_cursor *found, const json_cursor *expected,
+                       plait_error *err) PLAIT_MUST_CHECK;
+
 /* ---- errors ---- */
 
 /**

@@ -9,6 +9,7 @@
 #include "cluster_private.h"
 #include "json.h"
 #include "model_private.h"
+#include "plans_read.h"
 #include "text.h"
 
 // clang-format off: one key a line would hide the lists
@@ -187,8 +188,8 @@ static plait_status read_world(const json_cursor *plan, plans_entry *out, plait_
     return PLAIT_OK;
 }
 
-static plait_status read_plan(const json_cursor *plan, plait_arena *arena, plans_entry *out,
-                              plait_error *err)
+plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_entry *out,
+                             plait_error *err)
 {
     PLAIT_TRY(json_keys_among(plan, plan_keys, err));
     out->degrees = plait_degrees_init();
@@ -254,6 +255,14 @@ static plait_status read_cluster(const json_cursor *root, plait_arena *arena, pl
     return PLAIT_OK;
 }
 
+plait_status plans_read_question(const json_cursor *root, plait_arena *arena, plans_entry *out,
+                                 plait_error *err)
+{
+    PLAIT_TRY(read_model(root, arena, out, err));
+    PLAIT_TRY(read_cluster(root, arena, out, err));
+    return read_job(root, arena, out, err);
+}
+
 /* ---- which plan ---- */
 
 /* The rank that a plan states, or its place in the list. */
@@ -304,10 +313,8 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     out->where = plait_arena_printf(arena, "%s:/plans/%zu", root->key, plan.index);
     if (out->where == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(read_model(root, arena, out, err));
-    PLAIT_TRY(read_cluster(root, arena, out, err));
-    PLAIT_TRY(read_job(root, arena, out, err));
-    return read_plan(&plan, arena, out, err);
+    PLAIT_TRY(plans_read_question(root, arena, out, err));
+    return plans_read_plan(&plan, arena, out, err);
 }
 
 plait_status plans_parse(const char *text, size_t length, const char *name, int rank,

@@ -1,11 +1,12 @@
-/* plans_write.c - a plan and its question as JSON, as far as they are known */
+/* plans_write.c - the question and the degrees of a plan as JSON, as far as they are known */
 #include "plans_write.h"
 
 #include "cluster_write.h"
 #include "model_write.h"
 #include "plait/runtime.h"
 
-plans_entry plans_entry_of(const plait_problem *problem, const plait_degrees *degrees)
+/* A plan of a question that is known in full. */
+static plans_entry entry_of(const plait_problem *problem, const plait_degrees *degrees)
 {
     return (plans_entry){
         .rank = 1,
@@ -74,7 +75,7 @@ static void write_order(json_writer *json, const plans_entry *entry)
     json_end_array(json);
 }
 
-void plans_write_degrees(json_writer *json, const plans_entry *entry)
+static void write_degrees(json_writer *json, const plans_entry *entry)
 {
     const plait_degrees *const d = &entry->degrees;
     const bool batch = given(entry, "dp") && given(entry, "mbs") && entry->gbs > 0;
@@ -104,7 +105,7 @@ void plans_write_degrees(json_writer *json, const plans_entry *entry)
     write_order(json, entry);
 }
 
-void plans_write_job(json_writer *json, const plans_entry *entry)
+static void write_job(json_writer *json, const plans_entry *entry)
 {
     json_begin_object(json);
     member_of_count(json, "seq", entry->seq);
@@ -116,6 +117,41 @@ void plans_write_job(json_writer *json, const plans_entry *entry)
     json_end_object(json);
 }
 
+/* ---- the question ---- */
+
+static void write_question(json_writer *json, const plans_entry *entry)
+{
+    json_member_string(json, "plait", PLAIT_VERSION);
+    json_write_key(json, "model");
+    if (entry->model != NULL)
+        model_write(json, entry->model);
+    else
+        json_write_null(json);
+    json_write_key(json, "cluster");
+    if (entry->cluster != NULL)
+        cluster_write(json, entry->cluster);
+    else
+        json_write_null(json);
+    json_write_key(json, "job");
+    write_job(json, entry);
+}
+
+void plans_write_question(json_writer *json, const plait_problem *problem)
+{
+    const plait_degrees none = plait_degrees_init();
+    const plans_entry entry = entry_of(problem, &none);
+
+    write_question(json, &entry);
+}
+
+void plans_write_degrees(json_writer *json, const plait_problem *problem,
+                         const plait_degrees *degrees)
+{
+    const plans_entry entry = entry_of(problem, degrees);
+
+    write_degrees(json, &entry);
+}
+
 plait_status plans_write(const plans_entry *entry, plait_arena *arena, const char **text,
                          size_t *length, plait_error *err)
 {
@@ -123,26 +159,113 @@ plait_status plans_write(const plans_entry *entry, plait_arena *arena, const cha
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    json_member_string(&json, "plait", PLAIT_VERSION);
-    json_write_key(&json, "model");
-    if (entry->model != NULL)
-        model_write(&json, entry->model);
-    else
-        json_write_null(&json);
-    json_write_key(&json, "cluster");
-    if (entry->cluster != NULL)
-        cluster_write(&json, entry->cluster);
-    else
-        json_write_null(&json);
-    json_write_key(&json, "job");
-    plans_write_job(&json, entry);
+    write_question(&json, entry);
     json_write_key(&json, "plans");
     json_begin_array(&json);
     json_begin_object(&json);
     json_member_int64(&json, "rank", 1);
-    plans_write_degrees(&json, entry);
+    write_degrees(&json, entry);
     json_end_object(&json);
     json_end_array(&json);
     json_end_object(&json);
     return json_writer_finish(&json, text, length, err);
+}
+
+/* ---- what the runtime decides ---- */
+
+static void member_of_bytes(json_writer *json, const char *key, double bytes_each)
+{
+    const char *word = NULL;
+
+    if (bytes_each == 4.0)
+        word = "fp32";
+    else if (bytes_each == 2.0)
+        word = "bf16";
+    json_member_string(json, key, word);
+}
+
+/* 12 bytes a parameter are an fp32 master weight and two fp32 moments; other sums say nothing. */
+static void write_optimizer_dtypes(json_writer *json, double bytes_each)
+{
+    json_write_key(json, "optimizer_dtypes");
+    if (bytes_each != 12.0) {
+        json_write_null(json);
+        return;
+    }
+    json_begin_object(json);
+    json_member_string(json, "master", "fp32");
+    json_member_string(json, "exp_avg", "fp32");
+    json_member_string(json, "exp_avg_sq", "fp32");
+    json_end_object(json);
+}
+
+static const char *fp8_recipe(plait_precision precision)
+{
+    switch (precision) {
+    case PLAIT_FP8:
+        return "tensorwise";
+    case PLAIT_FP8_BLOCK:
+        return "blockwise";
+    case PLAIT_MXFP8:
+        return "mxfp8";
+    case PLAIT_NVFP4:
+        return "nvfp4";
+    case PLAIT_BF16:
+    case PLAIT_FP16:
+    case PLAIT_PRECISIONS:
+        break;
+    }
+    return NULL;
+}
+
+void plans_write_settings(json_writer *json, const plait_problem *problem,
+                          const plait_degrees *degrees)
+{
+    const plait_runtime *const runtime = problem->runtime;
+
+    json_write_key(json, "settings");
+    json_begin_object(json);
+    json_member_bool(json, "overlap_grad_reduce",
+                     runtime->overlap.grad_reduce && degrees->grad_sync == PLAIT_SYNC_BUCKETED);
+    json_member_bool(json, "overlap_param_gather",
+                     runtime->overlap.param_gather && degrees->zero > 0);
+    json_member_bool(json, "tp_overlap", degrees->tp > 1 && runtime->overlap.tp_exposed < 1.0);
+    json_member_number(json, "bucket_bytes", runtime->overlap.bucket_bytes);
+    if (degrees->vpp > 1)
+        json_member_int64(json, "microbatch_group", degrees->pp);
+    else
+        json_member_null(json, "microbatch_group");
+    if (degrees->zero >= 2)
+        json_member_bool(json, "reshard_after_forward", degrees->zero == 3);
+    else
+        json_member_null(json, "reshard_after_forward");
+    member_of_bytes(json, "grad_dtype", runtime->state.gradient);
+    write_optimizer_dtypes(json, runtime->state.optimizer);
+    json_member_string(json, "fp8_recipe", fp8_recipe(problem->job.precision));
+    json_member_null(json, "moe_dispatcher");
+    json_member_null(json, "offload");
+    json_end_object(json);
+}
+
+/* ---- parts of a stage ---- */
+
+void plans_write_recompute(json_writer *json, plait_recompute recompute)
+{
+    plait_degrees one = plait_degrees_init();
+    char text[80];
+
+    one.recompute = recompute;
+    json_write_string(json, plait_degrees_get(&one, "recompute", text, sizeof text));
+}
+
+void plans_write_chunk(json_writer *json, const plait_chunk *chunk)
+{
+    json_write_key(json, "layers");
+    json_begin_row(json);
+    json_write_int64(json, chunk->first);
+    json_write_int64(json, chunk->last);
+    json_end_array(json);
+    json_member_bool(json, "embedding", chunk->embedding);
+    json_member_bool(json, "loss", chunk->loss);
+    json_member_int64(json, "mtp", chunk->mtp);
 }

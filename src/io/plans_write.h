@@ -1,24 +1,40 @@
-/* plans_write.h - a plan and its question as JSON, as far as they are known
+/* plans_write.h - what plans.h reads, on its way out: the question, degrees, prices
  *
- * What is not known becomes null; src/io/plans.c reads it back.
+ * Each writes members into the object that the caller has begun, unless it says that it writes a
+ * value.
  */
 #ifndef PLANS_WRITE_H
 #define PLANS_WRITE_H
 
 #include "json_write.h"
+#include "plait/cost.h"
 #include "plans.h"
 
-/** A plan of a question that is known in full. */
-plans_entry plans_entry_of(const plait_problem *problem, const plait_degrees *degrees);
-
-/** The members of a PLAN that are choices or follow from them without a price: "tp" to "order". */
-void plans_write_degrees(json_writer *json, const plans_entry *entry);
-
-/** The value of "job". */
-void plans_write_job(json_writer *json, const plans_entry *entry);
-
-/** A document with this plan alone. *text lives in `arena`. */
+/** A document with one plan that may not be known in full; what is not known becomes null. */
 plait_status plans_write(const plans_entry *entry, plait_arena *arena, const char **text,
                          size_t *length, plait_error *err) PLAIT_MUST_CHECK;
+
+/** "plait", "model", "cluster" and "job", in full. */
+void plans_write_question(json_writer *json, const plait_problem *problem);
+
+/** Every key of a plan that is a choice or follows from the choices without a price. */
+void plans_write_degrees(json_writer *json, const plait_problem *problem,
+                         const plait_degrees *degrees);
+
+/** "settings": what the runtime profile decides. */
+void plans_write_settings(json_writer *json, const plait_problem *problem,
+                          const plait_degrees *degrees);
+
+/** "layers", "embedding", "loss", "mtp" of one chunk. */
+void plans_write_chunk(json_writer *json, const plait_chunk *chunk);
+
+/** A value: the word of what a layer recomputes. */
+void plans_write_recompute(json_writer *json, plait_recompute recompute);
+
+/** One kind of communication; a value. */
+void plans_write_volume(json_writer *json, const plait_volume *volume);
+
+/** Totals, "time", "memory" and "communication". */
+void plans_write_price(json_writer *json, const plait_cost *cost);
 
 #endif

@@ -7,6 +7,8 @@
 
 static const launch_target *const targets[PLAIT_LAUNCH_TARGETS] = {
     [PLAIT_LAUNCH_MEGATRON] = &target_megatron,
+    [PLAIT_LAUNCH_PIPELINING] = &target_pipelining,
+    [PLAIT_LAUNCH_COMPANION] = &target_companion,
 };
 
 const char *const plait_launch_target_name[PLAIT_LAUNCH_TARGETS + 1] = {
@@ -90,7 +92,7 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected a plan that fits, found: %s",
                           launch->cost->why);
     PLAIT_TRY(judge_of(launch->problem, target, arena, &judge, err));
-    if (!plait_model_check(judge.runtime, judge.model, why, sizeof why))
+    if (target->runtime != NULL && !plait_model_check(judge.runtime, judge.model, why, sizeof why))
         return plait_fail(err, PLAIT_ERROR_RANGE, "model", "expected what %s can say, found: %s",
                           target->name, why);
     if (plait_plan_check(&judge, degrees, why, sizeof why) != PLAIT_FITS)

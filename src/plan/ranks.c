@@ -100,6 +100,17 @@ plait_group_shape plait_group_replicas(const plait_degrees *d)
     };
 }
 
+int plait_expert_shard_group(const plait_degrees *d)
+{
+    const int experts = plait_group_of(d, PLAIT_AXIS_EDP).ranks;
+    const int instances = d->dp * d->cp / d->shard_group;
+    int ways = experts / instances > 1 ? experts / instances : 1;
+
+    while (experts % ways != 0)
+        ways--;
+    return ways;
+}
+
 /* Cuts a group after its first `ranks` members; a cut inside a run leaves both parts of it. */
 static void cut(const plait_group_shape *group, int ranks, plait_group_shape *inner,
                 plait_group_shape *outer)

@@ -1,23 +1,7 @@
 /* json_answer.c - documents of plans: the question in full, then the answer */
 #include "json_plan.h"
 
-#include "cluster_write.h"
-#include "model_write.h"
 #include "plans_write.h"
-
-/* ---- the question ---- */
-
-static void write_question(json_writer *json, const plait_problem *problem)
-{
-    json_member_string(json, "plait", PLAIT_VERSION);
-    json_write_key(json, "model");
-    model_write(json, problem->model);
-    json_write_key(json, "cluster");
-    cluster_write(json, problem->cluster);
-    json_write_key(json, "job");
-    const plans_entry entry = plans_entry_of(problem, &(plait_degrees){0});
-    plans_write_job(json, &entry);
-}
 
 static void write_plans(json_writer *json, const plait_problem *problem, const report_plan *plan,
                         int count)
@@ -92,7 +76,7 @@ plait_status json_search(const plait_problem *problem, const report_found *found
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    write_question(&json, problem);
+    plans_write_question(&json, problem);
     write_search(&json, found->result);
     write_plans(&json, problem, found->plan, found->result->plans);
     write_front(&json, problem, found->result);
@@ -114,7 +98,7 @@ plait_status json_eval(const plait_problem *problem, const report_plan *plan, pl
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    write_question(&json, problem);
+    plans_write_question(&json, problem);
     write_plans(&json, problem, plan, 1);
     json_end_object(&json);
     return json_writer_finish(&json, text, length, err);
@@ -208,7 +192,7 @@ plait_status json_explain(const plait_problem *problem, const report_explained *
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    write_question(&json, problem);
+    plans_write_question(&json, problem);
     write_plans(&json, problem, explained->plan, 1);
     write_explanation(&json, problem, explained);
     json_end_object(&json);

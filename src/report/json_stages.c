@@ -1,6 +1,8 @@
 /* json_stages.c - the stages of a plan as JSON: layers, where its ranks sit, what it takes */
 #include "json_plan.h"
 
+#include "plans_write.h"
+
 static int axis_size(const plait_degrees *degrees, plait_axis axis)
 {
     switch (axis) {
@@ -76,32 +78,9 @@ static void write_mesh(json_writer *json, const plait_problem *problem, const pl
     json_end_object(json);
 }
 
-static void write_chunk(json_writer *json, const plait_chunk *chunk)
-{
-    json_begin_object(json);
-    json_write_key(json, "layers");
-    json_begin_row(json);
-    json_write_int64(json, chunk->first);
-    json_write_int64(json, chunk->last);
-    json_end_array(json);
-    json_member_bool(json, "embedding", chunk->embedding);
-    json_member_bool(json, "loss", chunk->loss);
-    json_member_int64(json, "mtp", chunk->mtp);
-    json_end_object(json);
-}
-
 static bool same_recompute(plait_recompute a, plait_recompute b)
 {
     return a.kind == b.kind && a.modules == b.modules && a.layers == b.layers;
-}
-
-static void write_recompute_word(json_writer *json, plait_recompute recompute)
-{
-    plait_degrees one = plait_degrees_init();
-    char text[80];
-
-    one.recompute = recompute;
-    json_write_string(json, plait_degrees_get(&one, "recompute", text, sizeof text));
 }
 
 /* One word when all layers agree, else a word a layer. */
@@ -113,16 +92,16 @@ static void write_recompute(json_writer *json, const plait_stage *stage)
     while (same < stage->layers && same_recompute(stage->recompute[same], stage->recompute[0]))
         same++;
     if (stage->layers == 0) {
-        write_recompute_word(json, stage->degrees.recompute);
+        plans_write_recompute(json, stage->degrees.recompute);
         return;
     }
     if (same == stage->layers) {
-        write_recompute_word(json, stage->recompute[0]);
+        plans_write_recompute(json, stage->recompute[0]);
         return;
     }
     json_begin_row(json);
     for (int i = 0; i < stage->layers; i++)
-        write_recompute_word(json, stage->recompute[i]);
+        plans_write_recompute(json, stage->recompute[i]);
     json_end_array(json);
 }
 
@@ -135,8 +114,11 @@ static void write_stage(json_writer *json, const plait_problem *problem, const r
     json_begin_object(json);
     json_write_key(json, "chunks");
     json_begin_array(json);
-    for (int c = 0; c < stage->chunks; c++)
-        write_chunk(json, &stage->chunk[c]);
+    for (int c = 0; c < stage->chunks; c++) {
+        json_begin_object(json);
+        plans_write_chunk(json, &stage->chunk[c]);
+        json_end_object(json);
+    }
     json_end_array(json);
     write_mesh(json, problem, &plan->plan, s);
     write_recompute(json, stage);

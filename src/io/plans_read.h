@@ -1,0 +1,16 @@
+/* plans_read.h - the parts of a document of plans, for readers of other documents that hold them */
+#ifndef PLANS_READ_H
+#define PLANS_READ_H
+
+#include "json.h"
+#include "plans.h"
+
+/** Members "model", "cluster" and "job" of an object; what is not there stays as it is. */
+PLAIT_MUST_CHECK plait_status plans_read_question(const json_cursor *root, plait_arena *arena,
+                                                  plans_entry *out, plait_error *err);
+
+/** The object of one plan: degrees, and whatever else a PLAN has, which is passed over. */
+PLAIT_MUST_CHECK plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena,
+                                              plans_entry *out, plait_error *err);
+
+#endif

@@ -1,0 +1,62 @@
+/* plans_write_price.c - the price of a plan as JSON */
+#include "plans_write.h"
+
+static void write_totals(json_writer *json, const plait_cost *cost)
+{
+    json_member_number(json, "step_s", cost->step_s);
+    json_member_number(json, "step_low_s", cost->step_low_s);
+    json_member_number(json, "step_high_s", cost->step_high_s);
+    json_member_number(json, "tokens_per_s_per_gpu", cost->tokens_per_s_per_gpu);
+    json_member_number(json, "model_tflops_per_gpu", cost->model_flops_per_s * 1e-12);
+    json_member_number(json, "mfu", cost->mfu);
+    json_member_number(json, "hfu", cost->hfu);
+    json_member_number(json, "cost_usd", cost->cost_usd);
+    json_member_number(json, "energy_j", cost->energy_j);
+}
+
+static void write_time(json_writer *json, const plait_step_time *step)
+{
+    json_write_key(json, "time");
+    json_begin_object(json);
+#define X(name, equation, what) json_member_number(json, #name "_s", step->name##_s);
+    PLAIT_STEP_TERMS(X)
+#undef X
+    json_end_object(json);
+}
+
+static void write_memory(json_writer *json, const plait_memory *memory)
+{
+    json_write_key(json, "memory");
+    json_begin_object(json);
+    json_member_number(json, "peak_bytes", memory->peak_bytes);
+    json_member_number(json, "capacity_bytes", memory->capacity_bytes);
+#define X(name, equation, what) json_member_number(json, #name "_bytes", memory->name##_bytes);
+    PLAIT_MEMORY_TERMS(X)
+#undef X
+    json_end_object(json);
+}
+
+void plans_write_volume(json_writer *json, const plait_volume *volume)
+{
+    json_begin_object(json);
+    json_member_string(json, "what", volume->what);
+    json_member_string(json, "group", plait_axis_name[volume->axis]);
+    json_member_int64(json, "ranks", volume->ranks);
+    json_member_number(json, "count", volume->count);
+    json_member_number(json, "bytes", volume->bytes);
+    json_member_number(json, "seconds", volume->seconds);
+    json_member_number(json, "exposed_s", volume->exposed_s);
+    json_end_object(json);
+}
+
+void plans_write_price(json_writer *json, const plait_cost *cost)
+{
+    write_totals(json, cost);
+    write_time(json, &cost->step);
+    write_memory(json, &cost->memory);
+    json_write_key(json, "communication");
+    json_begin_array(json);
+    for (int v = 0; v < cost->volumes; v++)
+        plans_write_volume(json, &cost->volume[v]);
+    json_end_array(json);
+}

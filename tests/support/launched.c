@@ -1,0 +1,63 @@
+/* launched.c - plans made into launch files, for tests */
+#include "launched.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "must.h"
+#include "plait/search.h"
+#include "plans.h"
+
+static plait_degrees degrees_of(const plait_problem *problem, const char *keys, plait_arena *arena)
+{
+    plait_degrees d = plait_degrees_init();
+    unsigned long given = 0;
+    plait_error err;
+
+    while (*keys != '\0') {
+        char key[24], value[64];
+        int length = 0;
+
+        assert_int_equal(sscanf(keys, " %23[^=]=%63s%n", key, value, &length), 2);
+        must(plait_degrees_set(&d, key, value, &err), &err);
+        given |= plans_key_bit(key);
+        keys += length;
+    }
+    d.dp = plait_degrees_dp(problem->job.gpus, d.tp, d.pp, d.cp);
+    must(plait_degrees_complete(problem, given, &d, arena, &err), &err);
+    return d;
+}
+
+void launched_make(const launched_case *of, plait_arena *arena, launched_plan *out)
+{
+    plait_degrees degrees;
+    plait_error err;
+    char why[256];
+
+    must(plait_model_find(of->model, arena, &out->model, NULL, &err), &err);
+    must(plait_cluster_find(of->cluster, arena, &out->cluster, &err), &err);
+    must(plait_cluster_take(&out->cluster, of->gpus, &err), &err);
+    must(plait_runtime_find(of->runtime, arena, &out->runtime, &err), &err);
+    out->problem = (plait_problem){
+        .model = &out->model,
+        .cluster = &out->cluster,
+        .runtime = &out->runtime,
+        .job = {of->seq, of->gbs, of->gpus, PLAIT_BF16, out->runtime.defaults.attention},
+    };
+    degrees = degrees_of(&out->problem, of->keys, arena);
+    if (plait_plan_check(&out->problem, &degrees, why, sizeof why) != PLAIT_FITS)
+        fail_msg("%s: %s", of->keys, why);
+    must(plait_plan_expand(&out->problem, &degrees, arena, &out->plan, &err), &err);
+    must(plait_plan_cost(&out->problem, &out->plan, arena, &out->cost, &err), &err);
+    if (out->cost.verdict != PLAIT_FITS)
+        fail_msg("%s: %s", of->keys, out->cost.why);
+    out->launch = (plait_launch){&out->problem, &out->plan, &out->cost};
+}
+
+const char *launched_file(const plait_launch_folder *folder, const char *name)
+{
+    for (int f = 0; f < folder->files; f++)
+        if (strcmp(folder->file[f].name, name) == 0)
+            return folder->file[f].text;
+    return NULL;
+}
