@@ -241,9 +241,10 @@ static void append_yarn(const plait_rope *rope, bool mla, launch_args *args)
         args_number(args, "--yarn-beta-slow", rope->beta_slow);
 }
 
-static void append_rotary(const plait_model *model, bool mla, launch_args *args)
+static void append_rotary(const plait_model *model, const plait_mla *latent, launch_args *args)
 {
     const plait_rope *const rope = &model->numerics.rope;
+    const bool mla = latent != NULL;
 
     args_text(args, "--position-embedding-type",
               !mla && rope->kind == PLAIT_ROPE_YARN ? "yarn" : "rope");
@@ -255,6 +256,8 @@ static void append_rotary(const plait_model *model, bool mla, launch_args *args)
         args_switch(args, "--rotary-interleaved");
     if (mla)
         args_text(args, "--rope-type", rope->kind == PLAIT_ROPE_YARN ? "yarn" : "rope");
+    if (mla && (rope->kind != PLAIT_ROPE_YARN || latent->index_heads > 0))
+        args_switch(args, "--no-rope-fusion"); // the fused kernel knows YaRN alone, no indexer
     if (rope->kind == PLAIT_ROPE_LINEAR && rope->factor >= 1.0)
         args_printf(args, "--rotary-seq-len-interpolation-factor", "%.0f", rope->factor);
     if (rope->kind == PLAIT_ROPE_LLAMA3)
@@ -272,7 +275,7 @@ static void append_positions(const plait_model *model, const model_facts *facts,
     else if (without == model->layers)
         args_text(args, "--position-embedding-type", "none");
     else
-        append_rotary(model, facts->mla != NULL, args);
+        append_rotary(model, facts->mla, args);
     if (without > 0 && without < model->layers)
         append_pattern(model, has_no_rotary, "--no-rope-freq", args);
 }

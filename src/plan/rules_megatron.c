@@ -17,10 +17,13 @@ static bool interleaving_needs_whole_groups(const plait_problem *problem, const 
     return plait_degrees_microbatches(d, problem->job.gbs) % d->pp == 0;
 }
 
+/* Models without experts have a grid of expert ranks too, with etp = tp and ep = 1. */
 static bool same_pipeline_groups(const plait_problem *problem, const plait_degrees *d)
 {
-    if (d->order != PLAIT_ORDER_TP_CP_PP_DP || d->pp == 1 || !model_has_experts(problem->model))
+    if (d->order != PLAIT_ORDER_TP_CP_PP_DP || d->pp == 1)
         return true;
+    if (!model_has_experts(problem->model))
+        return d->cp == 1;
     return d->tp * d->cp == d->etp * d->ep;
 }
 
@@ -81,6 +84,18 @@ static bool context_suits_windows(const plait_problem *problem, const plait_degr
     return true;
 }
 
+/* The indexer of sparse attention scores all keys of the sequence. */
+static bool context_suits_indexers(const plait_problem *problem, const plait_degrees *d)
+{
+    for (int k = 0; d->cp > 1 && k < problem->model->kinds; k++) {
+        const plait_layer *layer = &problem->model->kind[k];
+        if (layer->mixer == PLAIT_MIXER_MLA && layer->mla.index_heads > 0 &&
+            d->cp_comm != PLAIT_CP_ALLGATHER)
+            return false;
+    }
+    return true;
+}
+
 static bool chunks_reach(const plait_problem *problem, const plait_degrees *d)
 {
     (void)d;
@@ -97,7 +112,8 @@ const plan_rule rules_megatron[] = {
     {"M1", "experts with tp > 1 need sp = 1", experts_need_sp},
     {"M2", "the interleaved schedule needs microbatches in multiples of pp",
      interleaving_needs_whole_groups},
-    {"M3", "order tp-cp-pp-dp with experts needs tp cp = etp ep", same_pipeline_groups},
+    {"M3", "order tp-cp-pp-dp needs tp cp = etp ep with experts, cp = 1 without",
+     same_pipeline_groups},
     {"M4", "the sequence must divide by 2 cp, and its part of a rank by tp under sp",
      sharded_halves},
     {"M5", "the sequence must not exceed the learned position table", learned_positions_reach},
@@ -107,6 +123,8 @@ const plan_rule rules_megatron[] = {
     {"M9", "windowed attention under cp needs cp_comm allgather or a2a, sinks need a2a",
      context_suits_windows},
     {"M10", "the sequence must not exceed the chunks that attention stays within", chunks_reach},
+    {"M11", "sparse attention with an indexer under cp needs cp_comm allgather",
+     context_suits_indexers},
     {NULL, NULL, NULL},
 };
 

@@ -397,7 +397,8 @@ static void test_rules__of_megatron(void **state)
     assert_refused(&w, "tp=2", "experts with tp > 1 need sp = 1 (software, rule M1)");
     assert_legal(&w, "tp=2 sp=1");
     assert_refused(&w, "tp=4 sp=1 pp=2 ep=2 order=tp-cp-pp-dp",
-                   "order tp-cp-pp-dp with experts needs tp cp = etp ep (software, rule M3)");
+                   "order tp-cp-pp-dp needs tp cp = etp ep with experts, cp = 1 without "
+                   "(software, rule M3)");
     assert_legal(&w, "tp=4 sp=1 pp=2 ep=4 order=tp-cp-pp-dp");
     /* 16 replicas in 4 instances; 2 replicas of each expert do not divide by 4 */
     assert_refused(&w, "ep=8 zero=1 shard_group=4",
