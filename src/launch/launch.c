@@ -7,6 +7,8 @@
 
 static const launch_target *const targets[PLAIT_LAUNCH_TARGETS] = {
     [PLAIT_LAUNCH_MEGATRON] = &target_megatron,
+    [PLAIT_LAUNCH_DEEPSPEED] = &target_deepspeed,
+    [PLAIT_LAUNCH_ACCELERATE] = &target_accelerate,
 };
 
 const char *const plait_launch_target_name[PLAIT_LAUNCH_TARGETS + 1] = {

@@ -5,7 +5,6 @@
  */
 #include "megatron_private.h"
 #include "scripts.h"
-#include "shell.h"
 
 /* Blackwell and later schedule copies and kernels beside each other without being told. */
 static bool needs_one_connection(const plait_problem *problem, const plait_degrees *d)
@@ -37,24 +36,11 @@ static void append_placeholders(launch_args *args)
     args_int(args, "--log-interval", 1);
 }
 
-/* What the arguments cannot say and a reader of the file, plait too, may want to know. */
-static void append_notes(const plait_launch *launch, text_builder *out, plait_arena *arena)
-{
-    const plait_problem *const problem = launch->problem;
-    char *const name = shell_quoted(problem->model->name, arena);
-
-    text_append_printf(out, "# plait: gpus %d\n", problem->job.gpus);
-    text_append_printf(out, "# plait: runtime %s\n", problem->runtime->name);
-    text_append_printf(out, "# plait: attention %s\n",
-                       plait_attention_kernel_name[problem->job.attention]);
-    text_append_printf(out, "# plait: model %s\n", name != NULL ? name : "");
-    out->failed = out->failed || name == NULL;
-}
-
 static const char *arguments(const plait_launch *launch, plait_arena *arena)
 {
     const char *const title = scripts_title(launch, arena);
     const char *const expectation = scripts_expectation(launch, arena);
+    const char *const facts = scripts_facts(launch, arena);
     launch_args args;
     text_builder out;
     const char *list;
@@ -64,15 +50,14 @@ static const char *arguments(const plait_launch *launch, plait_arena *arena)
     megatron_append_plan(launch->problem, &launch->plan->degrees, &args);
     append_placeholders(&args);
     list = args_shell(&args);
-    if (title == NULL || expectation == NULL || list == NULL)
+    if (title == NULL || expectation == NULL || facts == NULL || list == NULL)
         return NULL;
     text_builder_init(&out, arena);
     text_append_printf(&out,
                        "# shellcheck shell=bash disable=SC2215\n"
                        "# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them\n"
-                       "#\n# %s\n# %s\n",
-                       title, expectation);
-    append_notes(launch, &out, arena);
+                       "#\n# %s\n# %s\n%s",
+                       title, expectation, facts);
     text_append(&out, "\n# environment\n");
     append_environment(launch, &out);
     text_append(&out, list);
