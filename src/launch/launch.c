@@ -7,6 +7,7 @@
 
 static const launch_target *const targets[PLAIT_LAUNCH_TARGETS] = {
     [PLAIT_LAUNCH_MEGATRON] = &target_megatron,
+    [PLAIT_LAUNCH_MEGATRON_BRIDGE] = &target_megatron_bridge,
     [PLAIT_LAUNCH_DEEPSPEED] = &target_deepspeed,
     [PLAIT_LAUNCH_ACCELERATE] = &target_accelerate,
 };

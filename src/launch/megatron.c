@@ -14,7 +14,7 @@ static bool needs_one_connection(const plait_problem *problem, const plait_degre
     return (d->tp > 1 || d->cp > 1) && d->zero < 2 && gpu->peak_flops_per_s[PLAIT_MXFP8] <= 0.0;
 }
 
-static void append_environment(const plait_launch *launch, text_builder *out)
+void megatron_append_environment(const plait_launch *launch, text_builder *out)
 {
     if (needs_one_connection(launch->problem, &launch->plan->degrees))
         text_append(out, "export CUDA_DEVICE_MAX_CONNECTIONS=1\n");
@@ -59,7 +59,7 @@ static const char *arguments(const plait_launch *launch, plait_arena *arena)
                        "#\n# %s\n# %s\n%s",
                        title, expectation, facts);
     text_append(&out, "\n# environment\n");
-    append_environment(launch, &out);
+    megatron_append_environment(launch, &out);
     text_append(&out, list);
     return text_builder_finish(&out, NULL);
 }
