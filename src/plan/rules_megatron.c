@@ -17,11 +17,12 @@ static bool interleaving_needs_whole_groups(const plait_problem *problem, const 
     return plait_degrees_microbatches(d, problem->job.gbs) % d->pp == 0;
 }
 
+/* The grid of experts is built without experts too, of tp ranks then. */
 static bool same_pipeline_groups(const plait_problem *problem, const plait_degrees *d)
 {
-    if (d->order != PLAIT_ORDER_TP_CP_PP_DP || d->pp == 1 || !model_has_experts(problem->model))
+    if (d->order != PLAIT_ORDER_TP_CP_PP_DP || d->pp == 1)
         return true;
-    return d->tp * d->cp == d->etp * d->ep;
+    return model_has_experts(problem->model) ? d->tp * d->cp == d->etp * d->ep : d->cp == 1;
 }
 
 static bool sharded_halves(const plait_problem *problem, const plait_degrees *d)
@@ -97,7 +98,8 @@ const plan_rule rules_megatron[] = {
     {"M1", "experts with tp > 1 need sp = 1", experts_need_sp},
     {"M2", "the interleaved schedule needs microbatches in multiples of pp",
      interleaving_needs_whole_groups},
-    {"M3", "order tp-cp-pp-dp with experts needs tp cp = etp ep", same_pipeline_groups},
+    {"M3", "order tp-cp-pp-dp needs tp cp = etp ep, and without experts cp = 1",
+     same_pipeline_groups},
     {"M4", "the sequence must divide by 2 cp, and its part of a rank by tp under sp",
      sharded_halves},
     {"M5", "the sequence must not exceed the learned position table", learned_positions_reach},

@@ -397,7 +397,8 @@ static void test_rules__of_megatron(void **state)
     assert_refused(&w, "tp=2", "experts with tp > 1 need sp = 1 (software, rule M1)");
     assert_legal(&w, "tp=2 sp=1");
     assert_refused(&w, "tp=4 sp=1 pp=2 ep=2 order=tp-cp-pp-dp",
-                   "order tp-cp-pp-dp with experts needs tp cp = etp ep (software, rule M3)");
+                   "order tp-cp-pp-dp needs tp cp = etp ep, and without experts cp = 1 "
+                   "(software, rule M3)");
     assert_legal(&w, "tp=4 sp=1 pp=2 ep=4 order=tp-cp-pp-dp");
     /* 16 replicas in 4 instances; 2 replicas of each expert do not divide by 4 */
     assert_refused(&w, "ep=8 zero=1 shard_group=4",
@@ -406,6 +407,10 @@ static void test_rules__of_megatron(void **state)
 
     make(&w);
     w.runtime.rules = PLAIT_RULES_MEGATRON;
+    assert_refused(&w, "pp=2 cp=2 order=tp-cp-pp-dp",
+                   "order tp-cp-pp-dp needs tp cp = etp ep, and without experts cp = 1 "
+                   "(software, rule M3)");
+    assert_legal(&w, "tp=2 sp=1 pp=2 order=tp-cp-pp-dp");
     /* 32 sequences over 4 replicas of 4: 2 microbatches in a pipeline of 4 */
     assert_refused(
         &w, "pp=4 vpp=3 schedule=interleaved mbs=4",
