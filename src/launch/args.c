@@ -9,7 +9,7 @@
 
 void args_init(launch_args *args, plait_arena *arena)
 {
-    *args = (launch_args){.arena = arena};
+    *args = (launch_args){.arena = arena, .between = ' '};
 }
 
 static void append(launch_args *args, launch_option option)
@@ -83,12 +83,12 @@ void args_number(launch_args *args, const char *name, double value)
     args_text(args, name, text_number(value, text));
 }
 
-static void append_option(const launch_option *option, text_builder *out)
+static void append_option(const launch_args *args, const launch_option *option, text_builder *out)
 {
     text_append(out, option->name);
     if (option->value == NULL)
         return;
-    text_append_char(out, ' ');
+    text_append_char(out, args->between);
     if (option->words)
         text_append(out, option->value);
     else
@@ -110,7 +110,7 @@ char *args_shell(const launch_args *args)
             text_append_printf(&out, "\n# %s\n", args->option[i].value);
         if (args->option[i].name == NULL)
             continue;
-        append_option(&args->option[i], &out);
+        append_option(args, &args->option[i], &out);
         text_append_char(&out, '\n');
     }
     return args->failed ? NULL : text_builder_finish(&out, NULL);
@@ -125,7 +125,7 @@ char *args_line(const launch_args *args)
         if (args->option[i].name == NULL)
             continue;
         text_append(&out, out.length > 0 ? " " : "");
-        append_option(&args->option[i], &out);
+        append_option(args, &args->option[i], &out);
     }
     return args->failed ? NULL : text_builder_finish(&out, NULL);
 }

@@ -12,6 +12,8 @@
  *     --num-layers 32
  *     --swiglu
  *
+ * With `between` set to '=', lines are NAME=VALUE.
+ *
  * Memory that runs out shows when the text is asked for, which is NULL then.
  */
 #ifndef ARGS_H
@@ -32,6 +34,7 @@ typedef struct launch_args {
     launch_option *option;
     int count;
     int capacity;
+    char between; /* a name and its value: ' ', unless it is set to '=' */
     bool failed;
 } launch_args;
 
@@ -47,7 +50,7 @@ void args_number(launch_args *args, const char *name, double value);
 /** One word, whatever is in it. */
 void args_text(launch_args *args, const char *name, const char *value);
 
-/** Several words, blanks between them. */
+/** Several words, blanks between them, or one that the shell is to read as it stands. */
 void args_words(launch_args *args, const char *name, const char *value);
 
 /** A value put together as by printf; one word. */

@@ -9,6 +9,9 @@ static const launch_target *const targets[PLAIT_LAUNCH_TARGETS] = {
     [PLAIT_LAUNCH_MEGATRON] = &target_megatron,
     [PLAIT_LAUNCH_PIPELINING] = &target_pipelining,
     [PLAIT_LAUNCH_COMPANION] = &target_companion,
+    [PLAIT_LAUNCH_MEGATRON_BRIDGE] = &target_megatron_bridge,
+    [PLAIT_LAUNCH_DEEPSPEED] = &target_deepspeed,
+    [PLAIT_LAUNCH_ACCELERATE] = &target_accelerate,
 };
 
 const char *const plait_launch_target_name[PLAIT_LAUNCH_TARGETS + 1] = {

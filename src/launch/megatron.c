@@ -15,7 +15,7 @@ static bool needs_one_connection(const plait_problem *problem, const plait_degre
     return (d->tp > 1 || d->cp > 1) && d->zero < 2 && gpu->peak_flops_per_s[PLAIT_MXFP8] <= 0.0;
 }
 
-static void append_environment(const plait_launch *launch, text_builder *out)
+void megatron_append_environment(const plait_launch *launch, text_builder *out)
 {
     if (needs_one_connection(launch->problem, &launch->plan->degrees))
         text_append(out, "export CUDA_DEVICE_MAX_CONNECTIONS=1\n");
@@ -41,6 +41,7 @@ static const char *arguments(const plait_launch *launch, plait_arena *arena)
 {
     const char *const title = scripts_title(launch, arena);
     const char *const expectation = scripts_expectation(launch, arena);
+    const char *const notes = notes_of(launch, arena);
     launch_args args;
     text_builder out;
     const char *list;
@@ -50,17 +51,16 @@ static const char *arguments(const plait_launch *launch, plait_arena *arena)
     megatron_append_plan(launch->problem, &launch->plan->degrees, &args);
     append_placeholders(&args);
     list = args_shell(&args);
-    if (title == NULL || expectation == NULL || list == NULL)
+    if (title == NULL || expectation == NULL || notes == NULL || list == NULL)
         return NULL;
     text_builder_init(&out, arena);
     text_append_printf(&out,
                        "# shellcheck shell=bash disable=SC2215\n"
                        "# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them\n"
-                       "#\n# %s\n# %s\n",
-                       title, expectation);
-    notes_append(launch, &out);
+                       "#\n# %s\n# %s\n%s",
+                       title, expectation, notes);
     text_append(&out, "\n# environment\n");
-    append_environment(launch, &out);
+    megatron_append_environment(launch, &out);
     text_append(&out, list);
     return text_builder_finish(&out, NULL);
 }

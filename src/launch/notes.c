@@ -5,20 +5,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text.h"
+
 static const char mark[] = "# plait: ";
 
-void notes_append(const plait_launch *launch, text_builder *out)
+const char *notes_of(const plait_launch *launch, plait_arena *arena)
 {
     const plait_problem *const problem = launch->problem;
+    text_builder out;
 
-    text_append_printf(out, "%sgpus %d\n", mark, problem->job.gpus);
-    text_append_printf(out, "%sruntime %s\n", mark, problem->runtime->name);
-    text_append_printf(out, "%sattention %s\n", mark,
+    text_builder_init(&out, arena);
+    text_append_printf(&out, "%sgpus %d\n", mark, problem->job.gpus);
+    text_append_printf(&out, "%sruntime %s\n", mark, problem->runtime->name);
+    text_append_printf(&out, "%sattention %s\n", mark,
                        plait_attention_kernel_name[problem->job.attention]);
-    text_append_printf(out, "%smodel ", mark);
+    text_append_printf(&out, "%smodel ", mark);
     for (const char *c = problem->model->name; *c != '\0'; c++)
-        text_append_char(out, (unsigned char)*c < ' ' || *c == '\x7f' ? ' ' : *c);
-    text_append_char(out, '\n');
+        text_append_char(&out, (unsigned char)*c < ' ' || *c == '\x7f' ? ' ' : *c);
+    text_append_char(&out, '\n');
+    return text_builder_finish(&out, NULL);
 }
 
 static plait_status read_note(const char *note, const char *where, plait_arena *arena,

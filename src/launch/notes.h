@@ -5,10 +5,9 @@
 #include "plait/launch.h"
 
 #include "plans.h"
-#include "text.h"
 
-/** Append the notes of a plan, a line each: gpus, runtime, attention, model. */
-void notes_append(const plait_launch *launch, text_builder *out);
+/** The notes of a plan, a line each: gpus, runtime, attention, model. NULL when out of memory. */
+const char *notes_of(const plait_launch *launch, plait_arena *arena);
 
 /** Where an imported value came from, for people. */
 typedef struct notes_found {

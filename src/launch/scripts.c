@@ -50,7 +50,7 @@ const char *scripts_expectation(const plait_launch *launch, plait_arena *arena)
         cost->step_s, cost->step_low_s, cost->step_high_s, gib, capacity);
 }
 
-static int nodes_of(const plait_problem *problem, int *gpus_per_node)
+int scripts_nodes(const plait_problem *problem, int *gpus_per_node)
 {
     const int shape = problem->cluster->group[0].gpus_per_node;
     const int gpus = problem->job.gpus;
@@ -86,7 +86,7 @@ static const char *run_script(const plait_launch *launch, const launch_program *
                               plait_arena *arena)
 {
     int gpus_per_node;
-    const int nodes = nodes_of(launch->problem, &gpus_per_node);
+    const int nodes = scripts_nodes(launch->problem, &gpus_per_node);
     text_builder out;
 
     text_builder_init(&out, arena);
@@ -97,8 +97,10 @@ static const char *run_script(const plait_launch *launch, const launch_program *
                 "#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...\n"
                 "#   ./run.sh                              where SLURM says both, or on one node\n"
                 "#\n"
-                "# Arguments are handed on behind those of the plan.\n"
-                "set -euo pipefail\n");
+                "# Arguments are handed on behind those of the plan.\n");
+    if (program->notes != NULL)
+        text_append_printf(&out, "#\n%s", program->notes);
+    text_append(&out, "set -efuo pipefail\n"); // -f: a bracket in an argument is no pattern
     text_append(&out, "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n");
     text_append_printf(&out, "nodes=%d\ngpus_per_node=%d\n", nodes, gpus_per_node);
     text_append(&out, "node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}\n"
@@ -109,6 +111,8 @@ static const char *run_script(const plait_launch *launch, const launch_program *
     if (program->checkout != NULL)
         text_append_printf(&out, "cd \"${%s:?expected the folder of a checkout of %s}\"\n",
                            program->checkout, program->what);
+    if (program->script != NULL)
+        text_append_printf(&out, ": \"${%s:?expected the training script}\"\n", program->script);
     text_append(&out, program->start);
     text_append_char(&out, '\n');
     return text_builder_finish(&out, NULL);
@@ -135,7 +139,7 @@ static const char *job_name(const plait_launch *launch, plait_arena *arena)
 static int nodes_of_domain(const plait_problem *problem)
 {
     int gpus_per_node;
-    const int nodes = nodes_of(problem, &gpus_per_node);
+    const int nodes = scripts_nodes(problem, &gpus_per_node);
     const int domain = problem->cluster->level[0].gpus / gpus_per_node;
 
     if (problem->cluster->level[0].kind == PLAIT_LEVEL_TORUS)
@@ -147,7 +151,7 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
                                  const char *job, plait_arena *arena)
 {
     int gpus_per_node;
-    const int nodes = nodes_of(launch->problem, &gpus_per_node);
+    const int nodes = scripts_nodes(launch->problem, &gpus_per_node);
     const int domain = nodes_of_domain(launch->problem);
     text_builder out;
 
@@ -168,6 +172,8 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
     if (program->checkout != NULL)
         text_append_printf(&out, "# %s is to name the folder of a checkout of %s.\n",
                            program->checkout, program->what);
+    if (program->script != NULL)
+        text_append_printf(&out, "# %s is to name the training script.\n", program->script);
     text_append(&out, "set -euo pipefail\n"
                       "HEAD=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n"
                       "export HEAD\n"
@@ -192,12 +198,13 @@ static void append_replica(text_builder *out, const char *role, int replicas, co
                        "              command: [\"bash\", \"-c\"]\n"
                        "              args: [\"NODE_RANK=$RANK exec bash /plait/run.sh\"]\n",
                        role, replicas, program->image);
-    if (program->checkout != NULL)
+    if (program->checkout != NULL || program->script != NULL)
         text_append_printf(out,
                            "              env:\n"
                            "                - name: %s\n"
-                           "                  value: /workspace\n",
-                           program->checkout);
+                           "                  value: %s\n",
+                           program->checkout != NULL ? program->checkout : program->script,
+                           program->checkout != NULL ? "/workspace" : "/workspace/train.py");
     text_append_printf(out,
                        "              resources:\n"
                        "                limits:\n"
@@ -221,7 +228,7 @@ static const char *manifest(const plait_launch *launch, const launch_program *pr
                             const char *job, plait_arena *arena)
 {
     int gpus_per_node;
-    const int nodes = nodes_of(launch->problem, &gpus_per_node);
+    const int nodes = scripts_nodes(launch->problem, &gpus_per_node);
     text_builder out;
 
     text_builder_init(&out, arena);

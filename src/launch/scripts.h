@@ -11,7 +11,9 @@
 typedef struct launch_program {
     const char *what;     /* for people: "Megatron-LM" */
     const char *checkout; /* variable that names the folder it runs in; NULL: the current one */
+    const char *script;   /* variable that names the reader's own program; NULL: there is none */
     const char *args;     /* file of the folder with arguments, "args.sh"; NULL: none */
+    const char *notes;    /* comment lines for the head of run.sh; NULL: none */
     const char *start;    /* shell lines that start it: see SCRIPTS_TORCHRUN */
     const char *image;    /* container that Kubernetes runs */
 } launch_program;
@@ -25,6 +27,9 @@ typedef struct launch_program {
 PLAIT_MUST_CHECK plait_status scripts_add(const plait_launch *launch, const launch_program *program,
                                           plait_arena *arena, plait_launch_folder *out,
                                           plait_error *err);
+
+/** Nodes of a job, and GPUs that it takes of each. */
+int scripts_nodes(const plait_problem *problem, int *gpus_per_node);
 
 /** "deepseek-v3: 2048 x h800-80gb-sxm, tp 1, pp 16, ...": a line for the head of a file. */
 const char *scripts_title(const plait_launch *launch, plait_arena *arena);

@@ -38,6 +38,9 @@ extern const launch_target target_accelerate;
 extern const launch_target target_pipelining;
 extern const launch_target target_companion;
 
+plait_status deepspeed_import(const char *text, size_t length, const char *name, plait_arena *arena,
+                              plans_entry *out, const char **warning, plait_error *err);
+
 const launch_target *launch_target_at(plait_launch_target target);
 
 /** Add a file to a folder; a NULL text is one that memory ran out for. */

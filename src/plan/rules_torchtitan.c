@@ -45,8 +45,3 @@ const plan_rule rules_torchtitan[] = {
     {"T5", "interleaving needs two chunks a rank, other schedules one", chunks_suit_schedule},
     {NULL, NULL, NULL},
 };
-
-const plan_rule rules_fsdp[] = {
-    {"F1", "the sequence must divide by 2 cp", sequence_divides},
-    {NULL, NULL, NULL},
-};

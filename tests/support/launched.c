@@ -1,4 +1,4 @@
-/* launched.c - plans made into launch files, for tests */
+/* launched.c - plans of shipped models, and their launch files, for tests */
 #include "launched.h"
 
 #include <stdio.h>
@@ -60,4 +60,62 @@ const char *launched_file(const plait_launch_folder *folder, const char *name)
         if (strcmp(folder->file[f].name, name) == 0)
             return folder->file[f].text;
     return NULL;
+}
+
+void launched_question(launched *out, const char *model, const char *runtime, int gpus,
+                       plait_arena *arena)
+{
+    const char *warning;
+    plait_error err;
+
+    memset(out, 0, sizeof *out);
+    must(plait_model_find(model, arena, &out->model, &warning, &err), &err);
+    must(plait_cluster_find("dgx-h100", arena, &out->cluster, &err), &err);
+    must(plait_cluster_take(&out->cluster, gpus, &err), &err);
+    must(plait_runtime_find(runtime, arena, &out->runtime, &err), &err);
+    out->problem = (plait_problem){
+        .model = &out->model,
+        .cluster = &out->cluster,
+        .runtime = &out->runtime,
+        .job = {.seq = 4096,
+                .gbs = 64,
+                .gpus = gpus,
+                .precision = PLAIT_BF16,
+                .attention = out->runtime.defaults.attention},
+    };
+}
+
+plait_status launched_render(launched *out, const char *keys, plait_launch_target target,
+                             plait_arena *arena, plait_error *err)
+{
+    plait_degrees *const d = &out->degrees;
+    plait_plan plan;
+    plait_cost cost;
+    const plait_launch launch = {&out->problem, &plan, &cost};
+
+    *d = degrees_of(&out->problem, keys, arena);
+    must(plait_plan_expand(&out->problem, d, arena, &plan, err), err);
+    must(plait_plan_cost(&out->problem, &plan, arena, &cost, err), err);
+    return plait_launch_render(&launch, target, arena, &out->folder, err);
+}
+
+const char *launched_text(const launched *from, const char *name)
+{
+    const char *const text = launched_file(&from->folder, name);
+
+    if (text == NULL)
+        fail_msg("no file %s", name);
+    return text;
+}
+
+void assert_says(const launched *from, const char *name, const char *part)
+{
+    if (strstr(launched_text(from, name), part) == NULL)
+        fail_msg("%s lacks '%s':\n%s", name, part, launched_text(from, name));
+}
+
+void assert_silent(const launched *from, const char *name, const char *part)
+{
+    if (strstr(launched_text(from, name), part) != NULL)
+        fail_msg("%s has '%s'", name, part);
 }

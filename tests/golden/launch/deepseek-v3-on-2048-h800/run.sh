@@ -8,7 +8,7 @@
 #   ./run.sh                              where SLURM says both, or on one node
 #
 # Arguments are handed on behind those of the plan.
-set -euo pipefail
+set -efuo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 nodes=256
 gpus_per_node=8

@@ -1,0 +1,219 @@
+/*
+ * deepspeed.c - DeepSpeed's ds_config.json, and what starts a training script with it
+ *
+ * Keys and their meaning are those of deepspeedai/DeepSpeed edaa722 (0.19.6, 2026-08-22). Sections
+ * refuse unknown keys; at the top unknown ones are dropped in silence, so that nothing of plait's own
+ * can stand there. Model, sequence length and attention stay with the training script.
+ *
+ * Shards over fewer ranks than there are replicas: MiCS divides weights, gradients and optimizer
+ * states over mics_shard_size neighbouring ranks and reduces gradients between the groups
+ * (zero/mics_utils.py), which is what `shard_group` means. zero_hpz_partition_size only keeps a
+ * second copy of the weights in such groups, while gradients and states stay divided over all ranks.
+ */
+#include <math.h>
+
+#include "json_write.h"
+#include "scripts.h"
+#include "training_script.h"
+
+/* ---- sizes ---- */
+
+static int64_t elements_of(double bytes, double bytes_each)
+{
+    return (int64_t)fmin(ceil(bytes / bytes_each), 9e15);
+}
+
+/* Buckets count elements; a profile without a size for them reduces all gradients at once. */
+static int64_t bucket_elements(const plait_problem *problem, const plait_degrees *d,
+                               double bytes_each)
+{
+    const plait_overlaps *const overlap = &problem->runtime->overlap;
+    const double bytes =
+        fmax(overlap->bucket_bytes, overlap->bucket_bytes_per_rank * d->shard_group);
+    const plait_params params = plait_model_params(problem->model);
+
+    return bytes > 0.0 ? elements_of(bytes, bytes_each)
+                       : elements_of(params.total + params.mtp, 1.0);
+}
+
+/* Parameters of the largest layer: what ZeRO-3 gathers for one, and prefetches for the next. */
+static double widest_layer(const plait_problem *problem)
+{
+    const plait_shard whole = {.tp = 1, .cp = 1, .ep = 1, .etp = 1, .runtime = problem->runtime};
+    const plait_pass pass = {PLAIT_FORWARD, 1.0, 1.0, 1.0};
+    double widest = 0.0;
+    plait_block block;
+
+    for (int k = 0; k < problem->model->kinds; k++) {
+        plait_block_describe(problem->model, &problem->model->kind[k], &whole, pass, &block);
+        widest = fmax(widest, block.weights.dense + block.weights.expert);
+    }
+    return widest;
+}
+
+/* ---- the config ---- */
+
+static void write_batch(const plait_problem *problem, const plait_degrees *d, json_writer *json)
+{
+    json_member_int64(json, "train_batch_size", problem->job.gbs);
+    json_member_int64(json, "train_micro_batch_size_per_gpu", d->mbs);
+    json_member_int64(json, "gradient_accumulation_steps",
+                      plait_degrees_microbatches(d, problem->job.gbs));
+}
+
+static void write_precision(const plait_problem *problem, json_writer *json)
+{
+    const plait_state_bytes *const state = &problem->runtime->state;
+    const char *const half = problem->job.precision == PLAIT_FP16 ? "fp16" : "bf16";
+
+    json_write_key(json, half);
+    json_begin_object(json);
+    json_member_bool(json, "enabled", true);
+    json_end_object(json);
+    json_write_key(json, "data_types");
+    json_begin_object(json);
+    json_member_string(json, "grad_accum_dtype", state->gradient > 2.0 ? "fp32" : half);
+    json_end_object(json);
+    json_member_string(json, "communication_data_type",
+                       state->gradient_reduce > 2.0 ? "fp32" : half);
+}
+
+/* As many layers are gathered at a time as the price counted in memory. */
+static void write_stage3(const plait_problem *problem, const plait_degrees *d, json_writer *json)
+{
+    const double layer = widest_layer(problem);
+    const double alive = fmax(1.0, problem->runtime->keep.transient_layers);
+
+    json_member_int64(json, "stage3_prefetch_bucket_size", elements_of(layer, 1.0));
+    json_member_int64(json, "stage3_max_live_parameters", elements_of(alive * layer, 1.0));
+    json_member_bool(json, "stage3_gather_16bit_weights_on_model_save", false);
+    if (d->shard_group < d->dp)
+        json_member_int64(json, "mics_shard_size", d->shard_group);
+}
+
+static void write_zero(const plait_problem *problem, const plait_degrees *d, json_writer *json)
+{
+    const plait_runtime *const runtime = problem->runtime;
+
+    json_write_key(json, "zero_optimization");
+    json_begin_object(json);
+    json_member_int64(json, "stage", d->zero);
+    if (d->zero > 0) {
+        json_member_bool(json, "overlap_comm",
+                         runtime->overlap.grad_reduce && d->grad_sync == PLAIT_SYNC_BUCKETED);
+        json_member_bool(json, "contiguous_gradients", true);
+        json_member_bool(json, "reduce_scatter", true);
+        json_member_int64(json, "reduce_bucket_size",
+                          bucket_elements(problem, d, runtime->state.gradient_reduce));
+    }
+    if (d->zero == 1 || d->zero == 2)
+        json_member_int64(json, "allgather_bucket_size",
+                          bucket_elements(problem, d, runtime->state.gather));
+    if (d->zero == 3)
+        write_stage3(problem, d, json);
+    json_end_object(json);
+}
+
+/* The section switches nothing on: it says how many checkpoints the training script makes. */
+static void write_recompute(const plait_problem *problem, const plait_degrees *d, json_writer *json)
+{
+    const bool full = d->recompute.kind == PLAIT_RECOMPUTE_FULL;
+
+    json_write_key(json, "activation_checkpointing");
+    json_begin_object(json);
+    json_member_bool(json, "partition_activations", false);
+    json_member_bool(json, "cpu_checkpointing", false);
+    json_member_int64(json, "number_checkpoints", full ? problem->model->layers : 0);
+    json_end_object(json);
+}
+
+/* What a run needs and no plan decides; a script may bring an optimizer of its own. */
+static void write_placeholders(json_writer *json)
+{
+    json_write_key(json, "optimizer");
+    json_begin_object(json);
+    json_member_string(json, "type", "AdamW");
+    json_write_key(json, "params");
+    json_begin_object(json);
+    json_member_number(json, "lr", 1e-4);
+    json_end_object(json);
+    json_end_object(json);
+    json_member_number(json, "gradient_clipping", 1.0);
+}
+
+static plait_status config(const plait_launch *launch, plait_arena *arena, const char **text,
+                           plait_error *err)
+{
+    const plait_problem *const problem = launch->problem;
+    const plait_degrees *const d = &launch->plan->degrees;
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    write_batch(problem, d, &json);
+    write_precision(problem, &json);
+    write_zero(problem, d, &json);
+    write_recompute(problem, d, &json);
+    write_placeholders(&json);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, NULL, err);
+}
+
+/* ---- what the training script does ---- */
+
+static bool has_experts(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            return true;
+    return false;
+}
+
+static const char *notes(const plait_launch *launch, plait_arena *arena)
+{
+    const plait_degrees *const d = &launch->plan->degrees;
+    text_builder more;
+
+    text_builder_init(&more, arena);
+    text_append(&more, d->recompute.kind == PLAIT_RECOMPUTE_FULL
+                           ? "#   recomputation  of every layer: gradient_checkpointing_enable()\n"
+                           : "#   recomputation  none\n");
+    if (d->zero == 3)
+        text_append_printf(&more,
+                           "#   weights        built inside deepspeed.zero.%s("
+                           "config_dict_or_path=...)\n",
+                           d->shard_group < d->dp ? "MiCS_Init" : "Init");
+    if (d->zero == 3 && has_experts(launch->problem->model))
+        text_append(&more, "#   experts        each block of experts a leaf module: "
+                           "set_z3_leaf_modules, or zero_optimization.leaf_module\n");
+    return training_script_notes(launch, text_builder_finish(&more, NULL), arena);
+}
+
+static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
+                           plait_error *err)
+{
+    const launch_program program = {
+        .what = "DeepSpeed",
+        .script = "TRAIN",
+        .notes = notes(launch, arena),
+        .start = SCRIPTS_TORCHRUN
+        "    \"$TRAIN\" --deepspeed --deepspeed_config \"$here/ds_config.json\" \"$@\"",
+        .image = "nvcr.io/nvidia/pytorch:26.06-py3",
+    };
+    const char *text;
+
+    if (program.notes == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(config(launch, arena, &text, err));
+    PLAIT_TRY(folder_add(out, "ds_config.json", text, false, err));
+    return scripts_add(launch, &program, arena, out, err);
+}
+
+const launch_target target_deepspeed = {
+    .name = "deepspeed",
+    .runtime = "deepspeed",
+    .rules = PLAIT_RULES_DEEPSPEED,
+    .lacks = training_script_lacks,
+    .render = render,
+    .import = deepspeed_import,
+};

@@ -1,0 +1,207 @@
+/*
+ * deepspeed_file.c - the keys of DeepSpeed's JSON that a plan follows from
+ *
+ * A value "auto", which Hugging Face's Trainer fills in, counts as not given. What the engine has a
+ * section for and is not there is off: without tensor_parallel tp is 1. With a `pipeline` section,
+ * stages are made by the training script: pp is open unless the section has it.
+ */
+#include "deepspeed_file.h"
+
+#include "json.h"
+
+/* "auto" is for somebody else to fill in. */
+static plait_status find(const json_cursor *at, const char *key, json_cursor *child, bool *there,
+                         plait_error *err)
+{
+    static const char *const filled_in[] = {"auto", NULL};
+    int word;
+
+    PLAIT_TRY(json_value_optional(at, key, child, err));
+    *there = !json_is_null(child);
+    if (!json_is_string(child))
+        return PLAIT_OK;
+    *there = false;
+    return json_as_word(child, filled_in, &word, err);
+}
+
+static plait_status read_int(const json_cursor *at, const char *key, int min, int *out,
+                             plait_error *err)
+{
+    json_cursor child;
+    bool there;
+
+    PLAIT_TRY(find(at, key, &child, &there, err));
+    return there ? json_as_int(&child, min, 1 << 30, out, err) : PLAIT_OK;
+}
+
+static plait_status read_bool(const json_cursor *at, const char *key, int *out, plait_error *err)
+{
+    json_cursor child;
+    bool there, value;
+
+    PLAIT_TRY(find(at, key, &child, &there, err));
+    if (!there)
+        return PLAIT_OK;
+    PLAIT_TRY(json_as_bool(&child, &value, err));
+    *out = value;
+    return PLAIT_OK;
+}
+
+/* A section's switch; off without the section. */
+static plait_status read_enabled(const json_cursor *root, const char *section, int *out,
+                                 plait_error *err)
+{
+    json_cursor at;
+
+    PLAIT_TRY(json_object_optional(root, section, &at, err));
+    *out = false;
+    return json_is_null(&at) ? PLAIT_OK : read_bool(&at, "enabled", out, err);
+}
+
+/* ---- sections ---- */
+
+static plait_status read_batch(const json_cursor *root, deepspeed_file *file, plait_error *err)
+{
+    PLAIT_TRY(read_int(root, "train_batch_size", 1, &file->train, err));
+    PLAIT_TRY(read_int(root, "train_micro_batch_size_per_gpu", 1, &file->micro, err));
+    return read_int(root, "gradient_accumulation_steps", 1, &file->steps, err);
+}
+
+static plait_status read_offload(const json_cursor *zero, const char *key, bool *out,
+                                 plait_error *err)
+{
+    static const char *const devices[] = {"none", "cpu", "nvme", NULL};
+    json_cursor at;
+    int device = 0;
+
+    PLAIT_TRY(json_object_optional(zero, key, &at, err));
+    if (json_is_null(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(json_word_optional(&at, "device", devices, &device, err));
+    *out = *out || device > 0;
+    return PLAIT_OK;
+}
+
+static plait_status read_zero(const json_cursor *root, deepspeed_file *file, plait_error *err)
+{
+    int weights = false, gradients = false;
+    json_cursor at;
+
+    PLAIT_TRY(json_object_optional(root, "zero_optimization", &at, err));
+    file->zero = 0;
+    if (json_is_null(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(read_int(&at, "stage", 0, &file->zero, err));
+    if (file->zero > 3)
+        return json_fail_key(&at, "stage", PLAIT_ERROR_RANGE, err, "expected 0 to 3, found %d",
+                             file->zero);
+    PLAIT_TRY(read_int(&at, "mics_shard_size", -1, &file->mics, err));
+    PLAIT_TRY(read_int(&at, "zero_hpz_partition_size", 0, &file->hpz, err));
+    PLAIT_TRY(read_bool(&at, "overlap_comm", &file->overlap, err));
+    PLAIT_TRY(read_bool(&at, "zero_quantized_weights", &weights, err));
+    PLAIT_TRY(read_bool(&at, "zero_quantized_gradients", &gradients, err));
+    PLAIT_TRY(read_offload(&at, "offload_optimizer", &file->offload, err));
+    PLAIT_TRY(read_offload(&at, "offload_param", &file->offload, err));
+    file->quantized = weights == true || gradients == true;
+    if (file->overlap == OPEN) // the engine's own default
+        file->overlap = file->zero == 3;
+    return PLAIT_OK;
+}
+
+static plait_status read_precision(const json_cursor *root, deepspeed_file *file, plait_error *err)
+{
+    PLAIT_TRY(read_enabled(root, "fp16", &file->fp16, err));
+    PLAIT_TRY(read_enabled(root, "bf16", &file->bf16, err));
+    if (file->fp16 == true && file->bf16 == true)
+        return json_fail(root, PLAIT_ERROR_RANGE, err, "expected fp16 or bf16, found both");
+    return PLAIT_OK;
+}
+
+static plait_status read_checkpointing(const json_cursor *root, deepspeed_file *file,
+                                       plait_error *err)
+{
+    int divided = false, moved = false;
+    json_cursor at;
+
+    PLAIT_TRY(json_object_optional(root, "activation_checkpointing", &at, err));
+    if (json_is_null(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(read_int(&at, "number_checkpoints", 0, &file->checkpoints, err));
+    PLAIT_TRY(read_bool(&at, "partition_activations", &divided, err));
+    PLAIT_TRY(read_bool(&at, "cpu_checkpointing", &moved, err));
+    file->spread_checkpoints = divided == true || moved == true;
+    return PLAIT_OK;
+}
+
+/* A size in a section of its own, where 0 and 1 mean that there is none. */
+static plait_status read_size(const json_cursor *root, const char *section, const char *key,
+                              int *out, plait_error *err)
+{
+    json_cursor at;
+
+    PLAIT_TRY(json_object_optional(root, section, &at, err));
+    *out = 1;
+    if (json_is_null(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(read_int(&at, key, 0, out, err));
+    *out = *out > 1 ? *out : 1;
+    return PLAIT_OK;
+}
+
+static plait_status read_pipeline(const json_cursor *root, deepspeed_file *file, plait_error *err)
+{
+    json_cursor at;
+
+    PLAIT_TRY(json_object_optional(root, "pipeline", &at, err));
+    if (!json_is_null(&at))
+        return read_int(&at, "stages", 1, &file->pp, err);
+    file->pp = 1;
+    return PLAIT_OK;
+}
+
+static plait_status read_parallelism(const json_cursor *root, deepspeed_file *file,
+                                     plait_error *err)
+{
+    PLAIT_TRY(read_size(root, "tensor_parallel", "autotp_size", &file->tp, err));
+    PLAIT_TRY(read_size(root, "expert_parallel", "autoep_size", &file->ep, err));
+    PLAIT_TRY(read_pipeline(root, file, err));
+    file->cp = 1;
+    return read_int(root, "sequence_parallel_size", 1, &file->cp, err);
+}
+
+static plait_status read_file(const json_cursor *root, plait_arena *arena, void *out,
+                              plait_error *err)
+{
+    deepspeed_file *const file = out;
+
+    (void)arena;
+    PLAIT_TRY(json_as_object(root, err));
+    PLAIT_TRY(read_batch(root, file, err));
+    PLAIT_TRY(read_zero(root, file, err));
+    PLAIT_TRY(read_precision(root, file, err));
+    PLAIT_TRY(read_checkpointing(root, file, err));
+    return read_parallelism(root, file, err);
+}
+
+plait_status deepspeed_file_parse(const char *text, size_t length, const char *name,
+                                  plait_arena *arena, deepspeed_file *out, plait_error *err)
+{
+    *out = (deepspeed_file){
+        .train = OPEN,
+        .micro = OPEN,
+        .steps = OPEN,
+        .zero = OPEN,
+        .mics = OPEN,
+        .hpz = OPEN,
+        .overlap = OPEN,
+        .fp16 = OPEN,
+        .bf16 = OPEN,
+        .checkpoints = OPEN,
+        .spread_checkpoints = OPEN,
+        .tp = OPEN,
+        .pp = OPEN,
+        .cp = OPEN,
+        .ep = OPEN,
+    };
+    return json_parse(text, length, name, read_file, arena, out, err);
+}

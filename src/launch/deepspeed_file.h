@@ -1,0 +1,27 @@
+/* deepspeed_file.h - the keys of DeepSpeed's JSON that a plan follows from */
+#ifndef DEEPSPEED_FILE_H
+#define DEEPSPEED_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plait/arena.h"
+#include "plait/error.h"
+
+enum { OPEN = -1 }; /* not given */
+
+typedef struct deepspeed_file {
+    int train, micro, steps;
+    int zero, mics, hpz, overlap;
+    int fp16, bf16;
+    int checkpoints, spread_checkpoints;
+    int tp, pp, cp, ep;
+    bool offload, quantized;
+} deepspeed_file;
+
+/** Read them; keys that say nothing of a plan are passed over. */
+PLAIT_MUST_CHECK plait_status deepspeed_file_parse(const char *text, size_t length,
+                                                   const char *name, plait_arena *arena,
+                                                   deepspeed_file *out, plait_error *err);
+
+#endif

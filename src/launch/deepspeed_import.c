@@ -1,0 +1,152 @@
+/*
+ * deepspeed_import.c - a plan out of DeepSpeed's JSON
+ *
+ * The file says batch, ZeRO, shards, number format and, by number_checkpoints, recomputation. All
+ * three numbers of the batch together say how many data-parallel ranks there are, and so how many
+ * GPUs. It does not say the model, the sequence length or the kernel of attention: these stay open.
+ */
+#include "deepspeed_file.h"
+#include "target.h"
+#include "text.h"
+
+static void give(plans_entry *out, const char *key, int *degree, int value)
+{
+    if (value == OPEN)
+        return;
+    *degree = value;
+    out->given |= plans_key_bit(key);
+}
+
+static void give_byte(plans_entry *out, const char *key, unsigned char *degree, int value)
+{
+    *degree = (unsigned char)value;
+    out->given |= plans_key_bit(key);
+}
+
+/* train = micro * steps * dp, exactly; OPEN where one of them is. */
+static plait_status replicas_of(const deepspeed_file *file, const char *name, int *dp,
+                                plait_error *err)
+{
+    int64_t ranks_batch;
+
+    *dp = OPEN;
+    if (file->train == OPEN || file->micro == OPEN || file->steps == OPEN)
+        return PLAIT_OK;
+    ranks_batch = (int64_t)file->micro * file->steps;
+    if (file->train % ranks_batch != 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, name,
+                          "expected train_batch_size to be a multiple of "
+                          "train_micro_batch_size_per_gpu x gradient_accumulation_steps, found %d "
+                          "and %d x %d",
+                          file->train, file->micro, file->steps);
+    *dp = (int)(file->train / ranks_batch);
+    return PLAIT_OK;
+}
+
+static plait_status count_gpus(const deepspeed_file *file, int dp, plans_entry *out,
+                               plait_error *err)
+{
+    const int sizes[] = {file->tp, file->pp, file->cp};
+    int64_t gpus = dp;
+
+    for (int i = 0; i < 3; i++) {
+        if (gpus == OPEN || sizes[i] == OPEN)
+            return PLAIT_OK;
+        gpus *= sizes[i];
+        if (gpus > 1 << 24)
+            return plait_fail(err, PLAIT_ERROR_RANGE, out->where,
+                              "expected at most 16777216 GPUs, found more");
+    }
+    out->gpus = (int)gpus;
+    return PLAIT_OK;
+}
+
+static void give_shards(const deepspeed_file *file, int dp, plans_entry *out)
+{
+    if (file->zero == OPEN)
+        return;
+    give_byte(out, "zero", &out->degrees.zero, file->zero);
+    if (file->zero == 3 && file->mics > 0)
+        give(out, "shard_group", &out->degrees.shard_group, file->mics);
+    else if (dp != OPEN)
+        give(out, "shard_group", &out->degrees.shard_group, dp * file->cp);
+    if (file->zero > 0 && file->overlap == true)
+        give_byte(out, "grad_sync", &out->degrees.grad_sync, PLAIT_SYNC_BUCKETED);
+}
+
+static void give_recompute(const deepspeed_file *file, plans_entry *out)
+{
+    if (file->checkpoints == OPEN)
+        return;
+    out->degrees.recompute = (plait_recompute){
+        .kind = file->checkpoints > 0 ? PLAIT_RECOMPUTE_FULL : PLAIT_RECOMPUTE_NONE};
+    out->given |= plans_key_bit("recompute");
+}
+
+static void give_degrees(const deepspeed_file *file, int dp, plans_entry *out)
+{
+    plait_degrees *const d = &out->degrees;
+
+    give(out, "tp", &d->tp, file->tp);
+    give(out, "pp", &d->pp, file->pp);
+    give(out, "cp", &d->cp, file->cp);
+    give(out, "ep", &d->ep, file->ep);
+    give(out, "dp", &d->dp, dp);
+    give(out, "mbs", &d->mbs, file->micro);
+    if (file->pp == 1) {
+        give(out, "vpp", &d->vpp, 1);
+        give_byte(out, "schedule", &d->schedule, PLAIT_1F1B);
+    }
+    if (file->cp > 1)
+        give_byte(out, "cp_comm", &d->cp_comm, PLAIT_CP_A2A);
+    give_shards(file, dp, out);
+    give_recompute(file, out);
+}
+
+static const char *warn(const deepspeed_file *file, plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    if (file->offload)
+        text_append(&out, "offloading to CPU or NVMe is not priced\n");
+    if (file->quantized)
+        text_append(&out, "quantized communication (ZeRO++) is not priced\n");
+    if (file->hpz > 1)
+        text_append_printf(&out,
+                           "zero_hpz_partition_size %d: second copies of the weights are not "
+                           "priced\n",
+                           file->hpz);
+    if (file->zero > 0 && file->overlap == false)
+        text_append(&out, "overlap_comm is off; the profile prices it on\n");
+    if (file->spread_checkpoints == true)
+        text_append(&out, "activations divided over ranks or moved to CPU are not priced\n");
+    return text_builder_finish(&out, NULL);
+}
+
+plait_status deepspeed_import(const char *text, size_t length, const char *name, plait_arena *arena,
+                              plans_entry *out, const char **warning, plait_error *err)
+{
+    deepspeed_file file;
+    int dp;
+
+    *out = (plans_entry){
+        .where = plait_arena_text(arena, name),
+        .rank = 1,
+        .runtime = "deepspeed",
+        .precision = -1,
+        .attention = -1,
+        .degrees = plait_degrees_init(),
+    };
+    if (out->where == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(deepspeed_file_parse(text, length, name, arena, &file, err));
+    PLAIT_TRY(replicas_of(&file, name, &dp, err));
+    PLAIT_TRY(count_gpus(&file, dp, out, err));
+    out->gbs = file.train != OPEN ? file.train : 0;
+    if (file.bf16 == true || file.fp16 == true)
+        out->precision = file.bf16 == true ? PLAIT_BF16 : PLAIT_FP16;
+    give_degrees(&file, dp, out);
+    *warning = warn(&file, arena);
+    return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}

@@ -1,0 +1,290 @@
+/* test_launch_deepspeed.c - DeepSpeed's JSON, out and in */
+#include <string.h>
+
+#include "launched.h"
+#include "must.h"
+#include "plans.h"
+#include "target.h"
+
+static plait_arena *arena;
+static launched it;
+
+static int begin(void **state)
+{
+    (void)state;
+    arena = plait_arena_new();
+    if (arena == NULL)
+        return 1;
+    launched_question(&it, "llama-3.1-8b", "deepspeed", 16, arena);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    plait_arena_free(arena);
+    return 0;
+}
+
+static void render(const char *keys)
+{
+    plait_error err;
+
+    must(launched_render(&it, keys, PLAIT_LAUNCH_DEEPSPEED, arena, &err), &err);
+}
+
+static void import(const char *text, plans_entry *out, const char **warning)
+{
+    plait_error err;
+
+    must(target_deepspeed.import(text, strlen(text), "f.json", arena, out, warning, &err), &err);
+}
+
+static void assert_refused(const char *text, const char *where, const char *message)
+{
+    plans_entry entry;
+    const char *warning;
+    plait_error err;
+
+    assert_int_equal(
+        target_deepspeed.import(text, strlen(text), "f.json", arena, &entry, &warning, &err),
+        PLAIT_ERROR_RANGE);
+    assert_string_equal(err.where, where);
+    assert_string_equal(err.message, message);
+}
+
+// ---- out -----------------------------------------------------------------------------------
+
+/* 64 sequences over 16 ranks, 2 a microbatch: 2 steps. */
+static void test_the_batch__is_exact(void **state)
+{
+    (void)state;
+    render("zero=3 mbs=2");
+    assert_says(&it, "ds_config.json",
+                "  \"train_batch_size\": 64,\n"
+                "  \"train_micro_batch_size_per_gpu\": 2,\n"
+                "  \"gradient_accumulation_steps\": 2,\n");
+}
+
+/* 1000 MB of gradients in two bytes each are 5e8 elements, DeepSpeed's own default. */
+static void test_buckets__count_elements(void **state)
+{
+    (void)state;
+    render("zero=2");
+    assert_says(&it, "ds_config.json", "\"reduce_bucket_size\": 500000000,");
+    assert_says(&it, "ds_config.json", "\"allgather_bucket_size\": 500000000\n");
+    assert_says(&it, "ds_config.json", "\"grad_accum_dtype\": \"bf16\"");
+}
+
+/* A layer of Llama-3.1 8B: 4096 x (4096 + 2 x 1024 + 4096) + 3 x 4096 x 14336 + 2 x 4096 =
+ * 218 112 000 parameters; two of them are gathered at a time. */
+static void test_zero_3__gathers_two_layers(void **state)
+{
+    (void)state;
+    render("zero=3");
+    assert_says(&it, "ds_config.json", "\"stage3_prefetch_bucket_size\": 218112000,");
+    assert_says(&it, "ds_config.json", "\"stage3_max_live_parameters\": 436224000,");
+    assert_silent(&it, "ds_config.json", "mics");
+    assert_says(&it, "run.sh", "deepspeed.zero.Init(");
+}
+
+static void test_a_smaller_shard__is_mics(void **state)
+{
+    (void)state;
+    render("zero=3 shard_group=8");
+    assert_says(&it, "ds_config.json", "\"mics_shard_size\": 8\n");
+    assert_silent(&it, "ds_config.json", "hpz");
+    assert_says(&it, "run.sh", "deepspeed.zero.MiCS_Init(");
+}
+
+static void test_zero_0__has_nothing_to_divide(void **state)
+{
+    (void)state;
+    launched_question(&it, "llama-3.2-3b", "deepspeed", 16, arena);
+    render("zero=0");
+    assert_says(&it, "ds_config.json", "\"zero_optimization\": {\n    \"stage\": 0\n  }");
+}
+
+static void test_what_the_script_does__stands_in_run_sh(void **state)
+{
+    (void)state;
+    render("zero=3 recompute=full");
+    assert_says(&it, "run.sh", "# plait: seq 4096\n# plait: recompute full\n");
+    assert_says(&it, "run.sh", "attn_implementation=\"flash_attention_2\"");
+    assert_says(&it, "run.sh", "gradient_checkpointing_enable()");
+    assert_says(&it, "run.sh", "\"$TRAIN\" --deepspeed --deepspeed_config");
+    assert_says(&it, "pytorchjob.yaml", "- name: TRAIN\n");
+}
+
+static void test_a_name__survives_in_comments(void **state)
+{
+    (void)state;
+    it.model.name = "it's \"my\" $(model)";
+    render("zero=3");
+    assert_says(&it, "run.sh", "# plait: model 'it'\\''s \"my\" $(model)'\n");
+}
+
+static void test_other_parallelism__is_refused(void **state)
+{
+    plait_error err;
+
+    (void)state;
+    launched_question(&it, "llama-3.1-8b", "megatron", 16, arena);
+    assert_int_equal(launched_render(&it, "tp=2", PLAIT_LAUNCH_DEEPSPEED, arena, &err),
+                     PLAIT_ERROR_RANGE);
+    assert_true(strstr(err.message, "expected what deepspeed can say, found: ") == err.message);
+}
+
+static void test_small_shards_of_gradients__are_refused(void **state)
+{
+    plait_degrees d = plait_degrees_init();
+    char why[256];
+
+    (void)state;
+    d.dp = 16;
+    d.shard_group = 8;
+    d.zero = 2;
+    assert_int_equal(plait_plan_check(&it.problem, &d, why, sizeof why), PLAIT_INVALID);
+    assert_non_null(strstr(why, "rule D2"));
+    d.zero = 3;
+    assert_int_equal(plait_plan_check(&it.problem, &d, why, sizeof why), PLAIT_FITS);
+}
+
+// ---- in ------------------------------------------------------------------------------------
+
+static void assert_same_after_reimport(const char *keys)
+{
+    static const char *const said[] = {"tp",  "pp",          "cp",        "ep",       "dp",   "vpp",
+                                       "mbs", "shard_group", "recompute", "schedule", "zero", NULL};
+    char was[96], now[96];
+    const char *warning;
+    plans_entry entry;
+
+    render(keys);
+    import(launched_text(&it, "ds_config.json"), &entry, &warning);
+    assert_string_equal(warning, "");
+    assert_int_equal(entry.gpus, 16);
+    assert_int_equal(entry.gbs, 64);
+    assert_int_equal(entry.precision, PLAIT_BF16);
+    for (const char *const *key = said; *key != NULL; key++) {
+        assert_true(entry.given & plans_key_bit(*key));
+        plait_degrees_get(&it.degrees, *key, was, sizeof was);
+        plait_degrees_get(&entry.degrees, *key, now, sizeof now);
+        assert_string_equal(now, was);
+    }
+}
+
+static void test_what_was_written__reads_back(void **state)
+{
+    (void)state;
+    assert_same_after_reimport("zero=1 mbs=1 recompute=none");
+    assert_same_after_reimport("zero=2 mbs=4 recompute=full");
+    assert_same_after_reimport("zero=3 mbs=2 shard_group=4 recompute=full");
+}
+
+static void test_what_a_file_does_not_say__stays_open(void **state)
+{
+    const char *warning;
+    plans_entry entry;
+
+    (void)state;
+    import("{\"train_micro_batch_size_per_gpu\": 4, \"train_batch_size\": \"auto\","
+           " \"zero_optimization\": {\"stage\": 3}, \"bf16\": {\"enabled\": \"auto\"}}",
+           &entry, &warning);
+    assert_int_equal(entry.gbs, 0);
+    assert_int_equal(entry.gpus, 0);
+    assert_int_equal(entry.seq, 0);
+    assert_int_equal(entry.precision, -1);
+    assert_int_equal(entry.attention, -1);
+    assert_null(entry.model);
+    assert_int_equal(entry.degrees.mbs, 4);
+    assert_int_equal(entry.degrees.zero, 3);
+    assert_false(entry.given &
+                 (plans_key_bit("dp") | plans_key_bit("shard_group") | plans_key_bit("recompute")));
+}
+
+/* 96 = 2 x 3 x 16 data-parallel ranks, each over 2 ranks of one sequence and 2 of one layer. */
+static void test_sequence_and_tensor_parallel_ranks__count_too(void **state)
+{
+    const char *warning;
+    plans_entry entry;
+
+    (void)state;
+    import("{\"train_batch_size\": 96, \"train_micro_batch_size_per_gpu\": 2,"
+           " \"gradient_accumulation_steps\": 3, \"sequence_parallel_size\": 2,"
+           " \"tensor_parallel\": {\"autotp_size\": 2}}",
+           &entry, &warning);
+    assert_int_equal(entry.degrees.dp, 16);
+    assert_int_equal(entry.degrees.cp, 2);
+    assert_int_equal(entry.degrees.cp_comm, PLAIT_CP_A2A);
+    assert_int_equal(entry.degrees.tp, 2);
+    assert_int_equal(entry.gpus, 64);
+}
+
+static void test_stages_of_the_script__are_open(void **state)
+{
+    const char *warning;
+    plans_entry entry;
+
+    (void)state;
+    import("{\"pipeline\": {\"stages\": \"auto\"}}", &entry, &warning);
+    assert_false(entry.given & (plans_key_bit("pp") | plans_key_bit("vpp")));
+    import("{\"pipeline\": {\"stages\": 4}}", &entry, &warning);
+    assert_int_equal(entry.degrees.pp, 4);
+}
+
+static void test_what_has_no_price__is_warned_of(void **state)
+{
+    const char *warning;
+    plans_entry entry;
+
+    (void)state;
+    import("{\"zero_optimization\": {\"stage\": 3, \"zero_hpz_partition_size\": 8,"
+           " \"offload_optimizer\": {\"device\": \"cpu\"}}}",
+           &entry, &warning);
+    assert_string_equal(warning,
+                        "offloading to CPU or NVMe is not priced\n"
+                        "zero_hpz_partition_size 8: second copies of the weights are not priced\n");
+}
+
+static void test_a_batch_that_does_not_divide__is_refused(void **state)
+{
+    (void)state;
+    assert_refused("{\"train_batch_size\": 10, \"train_micro_batch_size_per_gpu\": 2,"
+                   " \"gradient_accumulation_steps\": 3}",
+                   "f.json",
+                   "expected train_batch_size to be a multiple of train_micro_batch_size_per_gpu x "
+                   "gradient_accumulation_steps, found 10 and 2 x 3");
+}
+
+static void test_two_formats__are_refused(void **state)
+{
+    (void)state;
+    assert_refused("{\"fp16\": {\"enabled\": true}, \"bf16\": {\"enabled\": true}}", "f.json",
+                   "expected fp16 or bf16, found both");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_the_batch__is_exact, begin, end),
+        cmocka_unit_test_setup_teardown(test_buckets__count_elements, begin, end),
+        cmocka_unit_test_setup_teardown(test_zero_3__gathers_two_layers, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_smaller_shard__is_mics, begin, end),
+        cmocka_unit_test_setup_teardown(test_zero_0__has_nothing_to_divide, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_the_script_does__stands_in_run_sh, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_name__survives_in_comments, begin, end),
+        cmocka_unit_test_setup_teardown(test_other_parallelism__is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(test_small_shards_of_gradients__are_refused, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_was_written__reads_back, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_a_file_does_not_say__stays_open, begin, end),
+        cmocka_unit_test_setup_teardown(test_sequence_and_tensor_parallel_ranks__count_too, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_stages_of_the_script__are_open, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_has_no_price__is_warned_of, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_batch_that_does_not_divide__is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(test_two_formats__are_refused, begin, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
