@@ -87,7 +87,7 @@ static plait_status check_words(const json_cursor *schema, const json_cursor *at
 
 static plait_status check_range(const json_cursor *schema, const json_cursor *at, plait_error *err)
 {
-    double least = -INFINITY, most = INFINITY, number;
+    double least = -HUGE_VAL, most = HUGE_VAL, number;
 
     PLAIT_TRY(json_number_optional(schema, "minimum", JSON_ANY, &least, err));
     PLAIT_TRY(json_number_optional(schema, "maximum", JSON_ANY, &most, err));
@@ -125,7 +125,7 @@ static plait_status check_pattern(const schema_check *with, const json_cursor *s
 static plait_status check_items(const schema_check *with, const json_cursor *schema,
                                 const json_cursor *at, plait_error *err)
 {
-    double least = 0.0, most = INFINITY;
+    double least = 0.0, most = HUGE_VAL;
     const double count = (double)json_count(at);
     json_cursor items, item;
 
