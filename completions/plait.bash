@@ -9,7 +9,7 @@ _plait_plan='--tp --sp --pp --vpp --cp --cp-comm --ep --etp --dp --zero --shard-
 
 _plait_flags() { # _plait_flags COMMAND
     case $1 in
-    search) echo "$_plait_job --fix --limit --strategy --objective --top --threads --json --output -o" ;;
+    search) echo "$_plait_job --plan --fix --limit --strategy --objective --top --threads --json --output -o" ;;
     eval) echo "$_plait_job $_plait_plan --json --output -o" ;;
     explain) echo "$_plait_job $_plait_plan --versus --why-not --threads --json" ;;
     launch) echo "--target --output -o --force" ;;

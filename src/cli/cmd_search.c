@@ -11,6 +11,7 @@
 
 typedef struct search_values {
     problem_flags problem;
+    const char *plan;
     const char *fix;
     const char *limit;
     const char *strategy;
@@ -23,6 +24,9 @@ typedef struct search_values {
 
 static const opt options[] = {
     PROBLEM_OPTIONS(search_values, problem),
+    OPT_OF_TEXT(search_values, plan, "plan", 0, "FILE[:RANK]",
+                "the question of a file that `plait import` or `plait search -o` wrote: MODEL, "
+                "CLUSTER and the job default to the file's"),
     OPT_HEADING("the search"),
     OPT_OF_LIST(search_values, fix, "fix", "KEY=VALUE,...",
                 "only plans with these values: tp=8,recompute=full"),
@@ -175,13 +179,16 @@ static plait_status next_command(const search_values *flags, const opt_operands 
 {
     const char *question, *plan;
 
-    if (found->result->plans == 0)
+    if (found->result->plans == 0 || (flags->plan != NULL && flags->output == NULL))
         return PLAIT_OK;
     if (flags->output != NULL) {
         plan = shell_quoted(flags->output, arena);
         if (plan == NULL)
             return plait_fail_nomem(err);
-        found->next = plait_arena_printf(arena, "plait explain --plan %s:1", plan);
+        found->next = flags->plan != NULL
+                          ? plait_arena_printf(arena, "plait explain --plan %s --versus %s:1",
+                                               shell_quoted(flags->plan, arena), plan)
+                          : plait_arena_printf(arena, "plait explain --plan %s:1", plan);
         return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
     }
     question = problem_text(problem, &flags->problem, operands, arena);
@@ -232,10 +239,20 @@ static void warn_of_model(const plait_problem *problem)
                 problem->model->name, why);
 }
 
+static plait_status load_question(const char *path, plait_arena *arena, plans_entry **out,
+                                  plait_error *err)
+{
+    if (path == NULL)
+        return PLAIT_OK;
+    *out = plait_arena_alloc(arena, 1, sizeof **out);
+    return *out == NULL ? plait_fail_nomem(err) : plans_load(path, arena, *out, err);
+}
+
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
     search_values flags = *(const search_values *)values;
+    plans_entry *file = NULL;
     plait_problem problem;
     plait_search_options search;
     plait_search_result result;
@@ -243,7 +260,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     int shown = -1;
 
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
-    PLAIT_TRY(problem_resolve(&flags.problem, operands, NULL, arena, &problem, err));
+    PLAIT_TRY(load_question(flags.plan, arena, &file, err));
+    PLAIT_TRY(problem_resolve(&flags.problem, operands, file, arena, &problem, err));
     PLAIT_TRY(read_options(&flags, &problem, &shown, &search, err));
     warn_of_model(&problem);
     status = plait_search(&problem, &search, arena, &result, err);
@@ -255,7 +273,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
 const command command_search = {
     .usage = {.command = "search",
-              .synopsis = "MODEL CLUSTER --seq S --gbs B [--gpus N] [options]",
+              .synopsis = "MODEL CLUSTER --seq S --gbs B [--gpus N] [options] | --plan FILE[:RANK]",
               .summary = "Find the best plans of a job, and prove that they are the best.",
               .about = "MODEL is a name that `plait models` lists, a model file or a Hugging Face "
                        "config.json.\nCLUSTER is a name that `plait clusters` lists, a file, or "

@@ -11,7 +11,6 @@
 
 #include "megatron_private.h"
 #include "notes.h"
-#include "pattern.h"
 
 /* Switches whose destination is not their own name. */
 static const flag_alias aliases[] = {
@@ -26,18 +25,12 @@ static const flag_alias aliases[] = {
     {NULL, NULL, false},
 };
 
-typedef struct plan_reader {
-    const launch_flags *flags;
-    plans_entry *out;
-    text_builder *warnings;
-} plan_reader;
-
-static void give(plan_reader *in, const char *key)
+void import_give(plan_reader *in, const char *key)
 {
     in->out->given |= plans_key_bit(key);
 }
 
-static void warn(plan_reader *in, const char *sentence)
+void import_warn(plan_reader *in, const char *sentence)
 {
     text_append_printf(in->warnings, "%s%s", in->warnings->length > 0 ? "\n" : "", sentence);
 }
@@ -68,7 +61,7 @@ static plait_status read_degrees(plan_reader *in, plait_error *err)
                           "expected p2p, allgather or a2a, found \"%.40s\"", cp_comm);
     d->cp_comm = (unsigned char)comm;
     for (const char *const *key = keys; *key != NULL; key++)
-        give(in, *key);
+        import_give(in, *key);
     return PLAIT_OK;
 }
 
@@ -100,8 +93,8 @@ static plait_status read_replicas(plan_reader *in, plait_error *err)
         return flags_fail(in->flags, "num_distributed_optimizer_instances", err,
                           "expected a divisor of dp x cp = %d, found %d", d->dp * d->cp, instances);
     d->shard_group = d->dp * d->cp / instances;
-    give(in, "dp");
-    give(in, "shard_group");
+    import_give(in, "dp");
+    import_give(in, "shard_group");
     return PLAIT_OK;
 }
 
@@ -111,134 +104,8 @@ static plait_status read_batch(plan_reader *in, plait_error *err)
     PLAIT_TRY(flags_int(in->flags, "global_batch_size", 1, INT_MAX, &in->out->gbs, err));
     if (!flags_has(in->flags, "micro_batch_size"))
         return PLAIT_OK;
-    give(in, "mbs");
+    import_give(in, "mbs");
     return flags_int(in->flags, "micro_batch_size", 1, 1 << 20, &in->out->degrees.mbs, err);
-}
-
-/* ---- pipeline ---- */
-
-static bool same_counts(const plait_model *model, const plait_degrees *d, const int *counts)
-{
-    int dealt[PLAIT_MAX_LAYERS];
-
-    return plait_split_layers(model, d, dealt) &&
-           memcmp(dealt, counts, (size_t)(d->pp * d->vpp) * sizeof *counts) == 0;
-}
-
-/* The split in our words that deals the layers of a layout. */
-static bool split_of_counts(const plait_model *model, plait_degrees *d, const int *counts)
-{
-    static const plait_split_kind kinds[] = {
-        PLAIT_SPLIT_EVEN, PLAIT_SPLIT_SPREAD,     PLAIT_SPLIT_EMBEDDING, PLAIT_SPLIT_LOSS,
-        PLAIT_SPLIT_BOTH, PLAIT_SPLIT_FIRST_LAST, PLAIT_SPLIT_COST};
-    int first = 0, last = 0;
-
-    for (int v = 0; v < d->vpp; v++) {
-        first += counts[v * d->pp];
-        last += counts[v * d->pp + d->pp - 1];
-    }
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        d->split = (plait_split){.kind = (unsigned char)kinds[k]};
-        if (kinds[k] == PLAIT_SPLIT_FIRST_LAST)
-            d->split =
-                (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
-        if (same_counts(model, d, counts))
-            return true;
-    }
-    return false;
-}
-
-static plait_status read_layout(plan_reader *in, const plait_model *model, plait_error *err)
-{
-    const char *const layout = flags_word(in->flags, "pipeline_model_parallel_layout", "");
-    plait_degrees *const d = &in->out->degrees;
-    int counts[PLAIT_MAX_LAYERS], layers = 0;
-    const int chunks = layout_read(layout, PLAIT_MAX_LAYERS, counts);
-
-    if (chunks == 0 || chunks % d->pp != 0)
-        return flags_fail(in->flags, "pipeline_model_parallel_layout", err,
-                          "expected a multiple of %d stages, found \"%.80s\"", d->pp, layout);
-    for (int c = 0; c < chunks; c++)
-        layers += counts[c];
-    d->vpp = chunks / d->pp;
-    if (model == NULL || layers != model->layers || !split_of_counts(model, d, counts)) {
-        warn(in, "the layout of the pipeline is none that plait has a word for: the split is left "
-                 "open");
-        return PLAIT_OK;
-    }
-    give(in, "split");
-    return PLAIT_OK;
-}
-
-static plait_status read_split(plan_reader *in, plait_error *err)
-{
-    const launch_flags *const flags = in->flags;
-    plait_degrees *const d = &in->out->degrees;
-    const bool embedding = flags_on(flags, "account_for_embedding_in_pipeline_split", false);
-    const bool loss = flags_on(flags, "account_for_loss_in_pipeline_split", false);
-    int first = 0, last = 0;
-
-    PLAIT_TRY(
-        flags_int(flags, "decoder_first_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &first, err));
-    PLAIT_TRY(
-        flags_int(flags, "decoder_last_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &last, err));
-    give(in, "split");
-    if (first > 0 && last > 0)
-        d->split =
-            (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
-    else
-        d->split.kind = embedding && loss ? PLAIT_SPLIT_BOTH
-                        : embedding       ? PLAIT_SPLIT_EMBEDDING
-                        : loss            ? PLAIT_SPLIT_LOSS
-                                          : PLAIT_SPLIT_EVEN;
-    return PLAIT_OK;
-}
-
-/* One of the two is given: the other stages share the rest evenly. */
-static void complete_first_last(plan_reader *in, const plait_model *model)
-{
-    plait_degrees *const d = &in->out->degrees;
-    int first = 0, last = 0;
-
-    if (flags_int(in->flags, "decoder_first_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &first,
-                  NULL) != PLAIT_OK ||
-        flags_int(in->flags, "decoder_last_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &last,
-                  NULL) != PLAIT_OK ||
-        (first > 0) == (last > 0) || d->pp < 2)
-        return;
-    const int rest = model != NULL ? model->layers - first - last : 0;
-    const int share = rest / (d->pp - 1);
-    if (model == NULL || rest < 0 || rest % (d->pp - 1) != 0) {
-        in->out->given &= ~plans_key_bit("split");
-        warn(in, "layers of the first or last stage alone: the split is left open");
-        return;
-    }
-    d->split = (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)(first > 0 ? first : share),
-                             (unsigned short)(last > 0 ? last : share)};
-}
-
-static plait_status read_chunks(plan_reader *in, const plait_model *model, plait_error *err)
-{
-    const launch_flags *const flags = in->flags;
-    plait_degrees *const d = &in->out->degrees;
-    int per_chunk = 0;
-
-    PLAIT_TRY(flags_int(flags, "num_virtual_stages_per_pipeline_rank", 1, 1 << 12, &d->vpp, err));
-    PLAIT_TRY(flags_int(flags, "virtual_pipeline_model_parallel_size", 1, 1 << 12, &d->vpp, err));
-    PLAIT_TRY(flags_int(flags, "num_layers_per_virtual_pipeline_stage", 1, PLAIT_MAX_LAYERS,
-                        &per_chunk, err));
-    if (per_chunk > 0 && model != NULL && model->layers >= d->pp * per_chunk)
-        d->vpp = model->layers / d->pp / per_chunk;
-    if (flags_has(flags, "pipeline_model_parallel_layout")) {
-        PLAIT_TRY(read_layout(in, model, err));
-    } else {
-        PLAIT_TRY(read_split(in, err));
-        complete_first_last(in, model);
-    }
-    d->schedule = d->vpp > 1 ? PLAIT_INTERLEAVED : PLAIT_1F1B;
-    give(in, "vpp");
-    give(in, "schedule");
-    return PLAIT_OK;
 }
 
 /* ---- memory ---- */
@@ -266,7 +133,7 @@ static plait_status read_recompute(plan_reader *in, plait_error *err)
     plait_recompute *const out = &in->out->degrees.recompute;
     int layers = 1;
 
-    give(in, "recompute");
+    import_give(in, "recompute");
     PLAIT_TRY(flags_int(in->flags, "recompute_num_layers", 1, PLAIT_MAX_LAYERS, &layers, err));
     if (strcmp(granularity, "selective") == 0 ||
         flags_on(in->flags, "recompute_granularity_selective", false))
@@ -279,7 +146,7 @@ static plait_status read_recompute(plan_reader *in, plait_error *err)
 
         out->layers = (short)(of_stage < PLAIT_MAX_LAYERS ? of_stage : PLAIT_MAX_LAYERS);
     } else if (layers > 1) {
-        warn(in, "recomputation of several layers as one is priced as of each layer");
+        import_warn(in, "recomputation of several layers as one is priced as of each layer");
     }
     return PLAIT_OK;
 }
@@ -303,8 +170,8 @@ static void read_sharding(plan_reader *in)
     d->grad_sync = flags_on(flags, "overlap_grad_reduce", false) || d->zero > 1
                        ? PLAIT_SYNC_BUCKETED
                        : PLAIT_SYNC_SHIFTED;
-    give(in, "zero");
-    give(in, "grad_sync");
+    import_give(in, "zero");
+    import_give(in, "grad_sync");
 }
 
 /* ---- formats and kernels ---- */
@@ -325,7 +192,7 @@ static void read_precision(plan_reader *in)
     else if (flags_on(flags, "bf16", false))
         in->out->precision = PLAIT_BF16;
     else
-        warn(in, "neither --bf16 nor --fp16: plait prices no training in fp32");
+        import_warn(in, "neither --bf16 nor --fp16: plait prices no training in fp32");
 }
 
 /* The notes are finer: which flash attention the library has is not an argument. */
@@ -400,7 +267,7 @@ static plait_status read_all(plan_reader *in, const char *name, plait_error *err
     PLAIT_TRY(read_world(in, err));
     PLAIT_TRY(read_replicas(in, err));
     PLAIT_TRY(read_batch(in, err));
-    PLAIT_TRY(read_chunks(in, in->out->model, err));
+    PLAIT_TRY(megatron_read_pipeline(in, in->out->model, err));
     PLAIT_TRY(read_recompute(in, err));
     read_sharding(in);
     read_precision(in);
@@ -410,6 +277,18 @@ static plait_status read_all(plan_reader *in, const char *name, plait_error *err
     return PLAIT_OK;
 }
 
+/* "scripts/pretrain_13b.sh" launches pretrain_13b. */
+static const char *name_of_file(const char *path, plait_arena *arena)
+{
+    const char *const slash = strrchr(path, '/');
+    char *const name = plait_arena_text(arena, slash != NULL && slash[1] ? slash + 1 : path);
+    char *const dot = name != NULL ? strrchr(name, '.') : NULL;
+
+    if (dot != NULL && dot != name)
+        *dot = '\0';
+    return name;
+}
+
 plait_status megatron_import(const char *text, size_t length, const char *name, plait_arena *arena,
                              plans_entry *out, const char **warning, plait_error *err)
 {
@@ -417,13 +296,18 @@ plait_status megatron_import(const char *text, size_t length, const char *name, 
     notes_found notes;
     text_builder warnings;
     plan_reader in = {&flags, out, &warnings};
+    const char *model;
 
     text_builder_init(&warnings, arena);
     PLAIT_TRY(notes_read(text, length, name, arena, out, &notes, err));
     PLAIT_TRY(flags_read(text, length, name, aliases, arena, &flags, err));
     if (flags.unknown != NULL)
-        text_append_printf(&warnings, "not known, and taken as not given: %.60s", flags.unknown);
-    PLAIT_TRY(read_all(&in, notes.model != NULL ? notes.model : "imported", err));
+        text_append_printf(&warnings, "set outside the file, and taken as not given: %.60s",
+                           flags.unknown);
+    model = notes.model != NULL ? notes.model : name_of_file(name, arena);
+    if (model == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(read_all(&in, model, err));
     *warning = text_builder_finish(&warnings, NULL);
     return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
