@@ -1,0 +1,78 @@
+/* read_back.c - is a launch config that was read back still the same plan? */
+#include "read_back.h"
+
+#include <string.h>
+
+#include "import.h"
+
+static const char *degrees_difference(const plait_degrees *was, const plans_entry *is,
+                                      plait_arena *arena)
+{
+    char before[128], after[128];
+
+    for (const char *const *key = plait_degrees_keys; *key != NULL; key++) {
+        plait_degrees_get(was, *key, before, sizeof before);
+        plait_degrees_get(&is->degrees, *key, after, sizeof after);
+        if (!(is->given & plans_key_bit(*key)))
+            return plait_arena_printf(arena, "%s is not said", *key);
+        if (strcmp(before, after) != 0)
+            return plait_arena_printf(arena, "%s was %s, is %s", *key, before, after);
+    }
+    return NULL;
+}
+
+static const char *job_difference(const plait_problem *was, const plans_entry *is,
+                                  plait_arena *arena)
+{
+    const plait_job *const job = &was->job;
+
+    if (job->seq != is->seq || job->gbs != is->gbs || job->gpus != is->gpus)
+        return plait_arena_printf(arena, "the job was %d %d %d, is %d %d %d", job->seq, job->gbs,
+                                  job->gpus, is->seq, is->gbs, is->gpus);
+    if ((int)job->precision != is->precision || (int)job->attention != is->attention)
+        return "another precision or attention kernel";
+    if (is->runtime == NULL || strcmp(was->runtime->name, is->runtime) != 0)
+        return plait_arena_printf(arena, "runtime %s",
+                                  is->runtime != NULL ? is->runtime : "(none)");
+    return NULL;
+}
+
+/* Two models that cost the same to the last digit in time and memory are the same to a plan. */
+static const char *price_difference(const plait_launch *was, const plait_model *model,
+                                    plait_arena *arena)
+{
+    plait_problem problem = *was->problem;
+    plait_plan plan;
+    plait_cost cost;
+    plait_error err;
+
+    problem.model = model;
+    if (plait_plan_expand(&problem, &was->plan->degrees, arena, &plan, &err) != PLAIT_OK ||
+        plait_plan_cost(&problem, &plan, arena, &cost, &err) != PLAIT_OK)
+        return "the model that was read back cannot run the plan";
+    if (cost.step_s != was->cost->step_s || cost.memory.peak_bytes != was->cost->memory.peak_bytes)
+        return plait_arena_printf(arena, "a step was %.17g s in %.17g bytes, is %.17g s in %.17g",
+                                  was->cost->step_s, was->cost->memory.peak_bytes, cost.step_s,
+                                  cost.memory.peak_bytes);
+    return NULL;
+}
+
+const char *read_back_difference(const plait_launch *launch, plait_launch_target target,
+                                 const char *text, plait_arena *arena)
+{
+    plans_entry entry;
+    const char *warning, *found;
+    plait_error err;
+
+    if (launch_import(target, text, strlen(text), "file", 0, arena, &entry, &warning, &err) !=
+        PLAIT_OK)
+        return plait_arena_printf(arena, "%s: %s", err.where, err.message);
+    if (warning[0] != '\0')
+        return plait_arena_printf(arena, "a warning: %s", warning);
+    found = degrees_difference(&launch->plan->degrees, &entry, arena);
+    if (found == NULL)
+        found = job_difference(launch->problem, &entry, arena);
+    if (found == NULL && entry.model != NULL)
+        found = price_difference(launch, entry.model, arena);
+    return found;
+}
