@@ -1,0 +1,396 @@
+/*
+ * test_launch.c - what a search finds for Megatron-LM is a launch that Megatron-LM takes
+ *
+ * Random questions: a model that it can build, GPUs of several generations, sizes, formats, and
+ * limits that lead the search into corners. The best plans of each are written as launch files,
+ * and args.sh is judged by a checker that shares nothing with what wrote it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "assert_near.h"
+#include "megatron_check.h"
+#include "must.h"
+#include "plait/data.h"
+#include "plait/launch.h"
+#include "plait/search.h"
+
+enum { WANTED = 300, MOST_DRAWS = 6 * WANTED, TOP = 3 };
+
+// ---- random numbers (splitmix64) -----------------------------------------------------------
+
+static uint64_t random_state = 20260822;
+
+static uint64_t random_bits(void)
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* 0 .. below - 1 */
+static int random_below(int below)
+{
+    return (int)(random_bits() % (uint64_t)below);
+}
+
+static bool once_in(int times)
+{
+    return random_below(times) == 0;
+}
+
+#define ANY_OF(list) ((list)[random_below((int)(sizeof(list) / sizeof *(list)))])
+
+// ---- models --------------------------------------------------------------------------------
+
+static plait_arena *models_arena;
+static plait_model buildable[PLAIT_MAX_LAYERS];
+static int models;
+
+static int find_models(void **state)
+{
+    const char *const *names;
+    plait_runtime runtime;
+    plait_error err;
+    size_t count;
+
+    (void)state;
+    models_arena = plait_arena_new();
+    assert_non_null(models_arena);
+    must(plait_runtime_find("megatron", models_arena, &runtime, &err), &err);
+    must(plait_data_list(PLAIT_DATA_MODELS, models_arena, &names, &count, &err), &err);
+    assert_true(count <= sizeof buildable / sizeof *buildable);
+    for (size_t i = 0; i < count; i++) {
+        must(plait_model_find(names[i], models_arena, &buildable[models], NULL, &err), &err);
+        models += plait_model_check(&runtime, &buildable[models], NULL, 0);
+    }
+    return 0;
+}
+
+static int forget_models(void **state)
+{
+    (void)state;
+    plait_arena_free(models_arena);
+    return 0;
+}
+
+// ---- questions -----------------------------------------------------------------------------
+
+typedef struct generation {
+    const char *accelerator;
+    int arch; /* major compute capability */
+} generation;
+
+typedef struct question {
+    plait_cluster cluster;
+    plait_runtime runtime;
+    plait_problem problem;
+    plait_search_options options;
+    const char *accelerator, *limits;
+    int arch;
+} question;
+
+/* What the emitter has words for, though the profiles that ship do not use it. */
+static void widen(plait_runtime *runtime)
+{
+    runtime->can.splits |= 1u << PLAIT_SPLIT_SPREAD;
+    runtime->can.zero |= 1u << 2 | 1u << 3;
+    runtime->overlap.moe_dedup = true;
+    runtime->state.gradient_reduce = 2.0;
+}
+
+static void draw_runtime(question *q, plait_arena *arena)
+{
+    plait_error err;
+
+    must(plait_runtime_find(once_in(3) ? "megatron-no-overlap" : "megatron", arena, &q->runtime,
+                            &err),
+         &err);
+    if (once_in(8) || strncmp(q->limits, "wide:", 5) == 0)
+        widen(&q->runtime);
+}
+
+static void draw_cluster(question *q, plait_arena *arena)
+{
+    static const generation generations[] = {
+        {"a100-40gb-sxm", 8},  {"a100-80gb-sxm", 8}, {"h100-80gb-sxm", 9},   {"h800-80gb-sxm", 9},
+        {"h200-141gb-sxm", 9}, {"h20-96gb-sxm", 9},  {"b200-180gb-sxm", 10}, {"b300-288gb-sxm", 10},
+    };
+    static const int nodes[] = {1, 1, 2, 2, 3, 4, 4, 6, 8, 8, 9, 12, 16, 16, 32, 64};
+    const generation chosen = ANY_OF(generations);
+    char shape[64];
+    plait_error err;
+
+    snprintf(shape, sizeof shape, "%s:%dx8", chosen.accelerator, ANY_OF(nodes));
+    must(plait_cluster_find(shape, arena, &q->cluster, &err), &err);
+    q->accelerator = plait_arena_text(arena, shape);
+    assert_non_null(q->accelerator);
+    q->arch = chosen.arch;
+}
+
+/* A format that the GPU has a rate for, more often bf16 than another one. */
+static plait_precision draw_precision(const question *q)
+{
+    const plait_accelerator *const gpu = q->cluster.group[0].accelerator;
+    const plait_precision drawn = (plait_precision)random_below(PLAIT_PRECISIONS);
+
+    return once_in(2) || gpu->peak_flops_per_s[drawn] <= 0.0 ? PLAIT_BF16 : drawn;
+}
+
+static plait_attention_kernel draw_attention(const question *q)
+{
+    const int drawn = random_below(6);
+
+    return once_in(4) && q->runtime.can.attention >> drawn & 1u ? (plait_attention_kernel)drawn
+                                                                : q->runtime.defaults.attention;
+}
+
+static void draw_job(question *q, const plait_model *model)
+{
+    static const int sequences[] = {1024, 2048, 4096, 4096, 6144, 8192};
+    static const int batches[] = {16, 24, 64, 96, 128, 240, 256, 512};
+    int gpus = 0, seq = ANY_OF(sequences);
+
+    for (int g = 0; g < q->cluster.groups; g++)
+        gpus += q->cluster.group[g].nodes * q->cluster.group[g].gpus_per_node;
+    if (model->learned_positions > 0 && seq > model->learned_positions)
+        seq = model->learned_positions;
+    q->problem = (plait_problem){
+        .model = model,
+        .cluster = &q->cluster,
+        .runtime = &q->runtime,
+        .job = {.seq = seq,
+                .gbs = ANY_OF(batches),
+                .gpus = gpus,
+                .precision = draw_precision(q),
+                .attention = draw_attention(q)},
+    };
+}
+
+/* Corners; most keep the space small. Those that begin with "wide:" need a wider profile. */
+static const char *const corners[] = {
+    "tp=..8,mbs=..2",
+    "tp=..4,pp=2..8,mbs=1",
+    "tp=2..8,cp=1,mbs=1",
+    "pp=2..,split=even,mbs=1",
+    "pp=2..8,split=both,mbs=1",
+    "pp=2..8,split=loss,mbs=1",
+    "pp=2..8,split=embedding,mbs=1",
+    "wide:pp=2..4,split=spread,mbs=1",
+    "pp=4,vpp=2..,schedule=interleaved,mbs=1",
+    "pp=2,vpp=3..,schedule=interleaved,mbs=1",
+    "cp=2..4,cp_comm=p2p,mbs=1",
+    "cp=2..4,cp_comm=a2a,mbs=1",
+    "cp=2..8,cp_comm=allgather,tp=..2,mbs=1",
+    "tp=2,etp=1,mbs=1",
+    "tp=4,etp=2,mbs=1",
+    "tp=2..4,ep=4..,mbs=1",
+    "ep=2..8,tp=1,mbs=1",
+    "recompute=full,mbs=..2",
+    "recompute=full:1,pp=2..8,mbs=1",
+    "recompute=full:4,pp=2..4,schedule=interleaved,mbs=1",
+    "recompute=selective,mbs=..2",
+    "recompute=none,tp=2..8,mbs=1",
+    "recompute=modules:layernorm,mbs=1",
+    "recompute=modules:layernorm+moe_act,mbs=1",
+    "recompute=modules:mla_up_proj+layernorm,mbs=1",
+    "recompute=modules:mlp,mbs=1",
+    "recompute=modules:shared_experts,mbs=1",
+    "order=tp-cp-pp-dp,pp=2..4,mbs=1",
+    "order=tp-cp-pp-dp,pp=2,tp=2,ep=2..,mbs=1",
+    "zero=0,mbs=1",
+    "zero=1,grad_sync=shifted,mbs=1",
+    "wide:zero=2,cp=1,mbs=1",
+    "wide:zero=3,pp=1,mbs=1",
+    "shard_group=2,mbs=1",
+    "shard_group=4,tp=..2,mbs=1",
+    "sp=0,tp=2..4,mbs=1",
+    "sp=1,tp=2..8,mbs=1",
+};
+
+/* First and last stages that leave the middle ones a whole number of layers. */
+static const char *uneven_ends(const plait_model *model, plait_arena *arena)
+{
+    const int pp = 2 << random_below(3);
+    const int middle = model->layers / pp + random_below(2);
+    const int ends = model->layers - (pp - 2) * middle;
+    const int first = ends > 1 ? 1 + random_below(ends - 1) : 1;
+
+    return plait_arena_printf(arena, "pp=%d,split=first-last:%d,%d,mbs=1", pp, first,
+                              ends > first ? ends - first : 1);
+}
+
+static void draw(question *q, plait_arena *arena)
+{
+    const plait_model *const model = &buildable[random_below(models)];
+    plait_error err;
+
+    q->limits = once_in(15) ? uneven_ends(model, arena) : ANY_OF(corners);
+    assert_non_null(q->limits);
+    draw_runtime(q, arena);
+    draw_cluster(q, arena);
+    draw_job(q, model);
+    plait_search_options_init(&q->options);
+    q->options.top = TOP;
+    q->limits += strncmp(q->limits, "wide:", 5) == 0 ? 5 : 0;
+    must(plait_search_limit(&q->options, q->limits, &err), &err);
+}
+
+// ---- answers -------------------------------------------------------------------------------
+
+/* Words that some launch must have had, or the draws are not what they are meant to be. */
+static const char *const expected[] = {
+    "CUDA_DEVICE_MAX_CONNECTIONS=1",
+    "--sequence-parallel",
+    "--num-virtual-stages-per-pipeline-rank",
+    "--decoder-first-pipeline-num-layers",
+    "--account-for-embedding-in-pipeline-split",
+    "--account-for-loss-in-pipeline-split",
+    "--pipeline-model-parallel-layout",
+    "--use-tp-pp-dp-mapping",
+    "--cp-comm-type p2p",
+    "--cp-comm-type allgather",
+    "--cp-comm-type a2a",
+    "--moe-token-dispatcher-type alltoall",
+    "--moe-token-dispatcher-type flex",
+    "--moe-layer-freq",
+    "--moe-shared-expert-intermediate-size",
+    "--multi-latent-attention",
+    "--no-rope-fusion",
+    "--window-attn-skip-freq",
+    "--recompute-granularity selective",
+    "--recompute-method uniform",
+    "--recompute-method block",
+    "--recompute-modules layernorm",
+    "--recompute-modules mlp",
+    "--use-distributed-optimizer",
+    "--num-distributed-optimizer-instances",
+    "--data-parallel-sharding-strategy optim_grads\n",
+    "--data-parallel-sharding-strategy optim_grads_params",
+    "--overlap-param-gather",
+    "--tp-comm-overlap",
+    "--fp16",
+    "--fp8-recipe tensorwise",
+    "--fp8-recipe blockwise",
+    "--fp8-recipe mxfp8",
+    "--fp4-format",
+    "--attention-backend unfused",
+    "--attention-backend flash",
+};
+
+enum { EXPECTED = sizeof expected / sizeof *expected };
+
+static bool seen[EXPECTED];
+
+static void look_for_words(const char *args)
+{
+    for (int w = 0; w < EXPECTED; w++)
+        seen[w] = seen[w] || strstr(args, expected[w]) != NULL;
+}
+
+static const char *spelled(const question *q, const plait_degrees *d)
+{
+    static char text[768];
+    const plait_job *const job = &q->problem.job;
+    char value[96];
+    int used = snprintf(text, sizeof text,
+                        "%s on %s, %s, seq %d, gbs %d, %s (%s):", q->problem.model->name,
+                        q->accelerator, q->runtime.name, job->seq, job->gbs,
+                        plait_precision_name[job->precision], q->limits);
+
+    for (int k = 0; plait_degrees_keys[k] != NULL; k++)
+        used += snprintf(text + used, sizeof text - (size_t)used, " %s=%s", plait_degrees_keys[k],
+                         plait_degrees_get(d, plait_degrees_keys[k], value, sizeof value));
+    return text;
+}
+
+static const char *file_named(const plait_launch_folder *folder, const char *name)
+{
+    for (int f = 0; f < folder->files; f++)
+        if (strcmp(folder->file[f].name, name) == 0)
+            return folder->file[f].text;
+    fail_msg("no file %s", name);
+    return "";
+}
+
+static int number_after(const char *text, const char *name)
+{
+    const char *const at = strstr(text, name);
+
+    return at != NULL ? atoi(at + strlen(name)) : 0;
+}
+
+static void check_launch(const question *q, const plait_degrees *d, plait_arena *arena)
+{
+    const int gpus = q->problem.job.gpus;
+    plait_plan plan;
+    plait_cost cost;
+    plait_launch_folder folder;
+    megatron_finding found;
+    plait_error err;
+
+    must(plait_plan_expand(&q->problem, d, arena, &plan, &err), &err);
+    must(plait_plan_cost(&q->problem, &plan, arena, &cost, &err), &err);
+    const plait_launch launch = {&q->problem, &plan, &cost};
+    if (plait_launch_render(&launch, PLAIT_LAUNCH_MEGATRON, arena, &folder, &err) != PLAIT_OK)
+        fail_msg("%s\n%s", spelled(q, d), err.message);
+    const char *const args = file_named(&folder, "args.sh");
+    if (!megatron_check(args, gpus, q->arch, &found))
+        fail_msg("%s\nbreaks %s: %s\n%s", spelled(q, d), found.rule, found.sentence, args);
+    look_for_words(args);
+    const char *const run = file_named(&folder, "run.sh");
+    assert_int_equal(number_after(run, "\nnodes=") * number_after(run, "\ngpus_per_node="), gpus);
+    /* Here: args.sh read back is the plan that it was made from. */
+}
+
+/* Plans of a random question; none when its limits leave none, or none that fits. */
+static int check_draw(plait_arena *arena)
+{
+    question *const q = plait_arena_alloc(arena, 1, sizeof *q);
+    plait_search_result result;
+    plait_error err;
+
+    assert_non_null(q);
+    draw(q, arena);
+    const plait_status status = plait_search(&q->problem, &q->options, arena, &result, &err);
+    if (status == PLAIT_ERROR_RANGE)
+        return 0;
+    must(status, &err);
+    for (int i = 0; i < result.plans; i++)
+        check_launch(q, &result.plan[i].degrees, arena);
+    return result.plans;
+}
+
+static void test_launches__of_what_a_search_finds_break_no_rule(void **state)
+{
+    int draws = 0, with_plans = 0, launches = 0;
+
+    (void)state;
+    assert_true(models >= 20);
+    while (with_plans < WANTED && draws < MOST_DRAWS) {
+        plait_arena *const arena = plait_arena_new();
+        assert_non_null(arena);
+        const int plans = check_draw(arena);
+        plait_arena_free(arena);
+        draws++;
+        with_plans += plans > 0;
+        launches += plans;
+    }
+    print_message("%d questions, %d with plans, %d launches\n", draws, with_plans, launches);
+    assert_true(with_plans >= WANTED);
+    for (int w = 0; w < EXPECTED; w++)
+        if (!seen[w])
+            fail_msg("no launch has %s", expected[w]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_launches__of_what_a_search_finds_break_no_rule),
+    };
+
+    return cmocka_run_group_tests(tests, find_models, forget_models);
+}
