@@ -7,6 +7,7 @@
 
 static const launch_target *const targets[PLAIT_LAUNCH_TARGETS] = {
     [PLAIT_LAUNCH_MEGATRON] = &target_megatron,
+    [PLAIT_LAUNCH_TORCHTITAN] = &target_torchtitan,
 };
 
 const char *const plait_launch_target_name[PLAIT_LAUNCH_TARGETS + 1] = {
