@@ -26,7 +26,7 @@ static void fill_defaults(const plait_problem *problem, unsigned long given, pla
     if (!is_given(given, "sp"))
         d->sp = d->tp > 1 && runtime->can.sp;
     if (!is_given(given, "etp"))
-        d->etp = default_etp(problem, d->tp);
+        d->etp = default_etp(problem, d);
     if (!is_given(given, "zero"))
         d->zero = (unsigned char)runtime->defaults.zero;
     if (!is_given(given, "cp_comm"))

@@ -8,9 +8,17 @@
 #include "text.h"
 #include "traits.h"
 
-int default_etp(const plait_problem *problem, int tp)
+/* torchtitan cuts experts like other layers until they are spread over ranks. */
+int default_etp(const plait_problem *problem, const plait_degrees *d)
 {
-    return problem->runtime->rules == PLAIT_RULES_MEGATRON ? tp : 1;
+    switch (problem->runtime->rules) {
+    case PLAIT_RULES_MEGATRON:
+        return d->tp;
+    case PLAIT_RULES_TORCHTITAN:
+        return model_has_experts(problem->model) && d->ep == 1 ? d->tp : 1;
+    default:
+        return 1;
+    }
 }
 
 // ---- rows ----------------------------------------------------------------------------------
@@ -48,7 +56,7 @@ static void walk_experts(row_walk *walk, plait_degrees d)
     const plait_problem *problem = space->problem;
 
     if (!model_has_experts(problem->model)) {
-        d.etp = default_etp(problem, d.tp);
+        d.etp = default_etp(problem, &d);
         if (limits_allow(space->options, "ep", 1) && limits_allow(space->options, "etp", d.etp))
             walk_mbs(walk, d);
         return;
@@ -177,8 +185,8 @@ void space_explain_empty(const plan_space *space, char *why, size_t size)
             return;
     if (d.tp > 1 && limits_allow(options, "sp", 1))
         d.sp = problem->runtime->can.sp;
-    if (limits_allow(options, "etp", default_etp(problem, d.tp)))
-        d.etp = default_etp(problem, d.tp);
+    if (limits_allow(options, "etp", default_etp(problem, &d)))
+        d.etp = default_etp(problem, &d);
     const int dp = plait_degrees_dp(problem->job.gpus, d.tp, d.pp, d.cp);
     if (limits_allow(options, "dp", dp))
         d.dp = dp > 0 ? dp : 1;

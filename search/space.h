@@ -106,6 +106,6 @@ bool limits_allow_text(const plait_search_options *options, const char *key, con
 void space_explain_empty(const plan_space *space, char *why, size_t size);
 
 /** What eval and a search take for expert tensor parallelism when it is not given. */
-int default_etp(const plait_problem *problem, int tp);
+int default_etp(const plait_problem *problem, const plait_degrees *degrees);
 
 #endif

@@ -7,6 +7,7 @@
 
 static const launch_target *const targets[PLAIT_LAUNCH_TARGETS] = {
     [PLAIT_LAUNCH_MEGATRON] = &target_megatron,
+    [PLAIT_LAUNCH_TORCHTITAN] = &target_torchtitan,
     [PLAIT_LAUNCH_PIPELINING] = &target_pipelining,
     [PLAIT_LAUNCH_COMPANION] = &target_companion,
     [PLAIT_LAUNCH_MEGATRON_BRIDGE] = &target_megatron_bridge,

@@ -41,7 +41,6 @@ static const char *arguments(const plait_launch *launch, plait_arena *arena)
 {
     const char *const title = scripts_title(launch, arena);
     const char *const expectation = scripts_expectation(launch, arena);
-    const char *const notes = notes_of(launch, arena);
     launch_args args;
     text_builder out;
     const char *list;
@@ -51,14 +50,15 @@ static const char *arguments(const plait_launch *launch, plait_arena *arena)
     megatron_append_plan(launch->problem, &launch->plan->degrees, &args);
     append_placeholders(&args);
     list = args_shell(&args);
-    if (title == NULL || expectation == NULL || notes == NULL || list == NULL)
+    if (title == NULL || expectation == NULL || list == NULL)
         return NULL;
     text_builder_init(&out, arena);
     text_append_printf(&out,
                        "# shellcheck shell=bash disable=SC2215\n"
                        "# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them\n"
-                       "#\n# %s\n# %s\n%s",
-                       title, expectation, notes);
+                       "#\n# %s\n# %s\n",
+                       title, expectation);
+    notes_append(launch, &out);
     text_append(&out, "\n# environment\n");
     megatron_append_environment(launch, &out);
     text_append(&out, list);

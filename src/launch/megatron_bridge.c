@@ -18,11 +18,10 @@ static const char *file_text(const plait_launch *launch, const megatron_settings
     const plait_model *const model = launch->problem->model;
     const char *const title = scripts_title(launch, arena);
     const char *const expectation = scripts_expectation(launch, arena);
-    const char *const notes = notes_of(launch, arena);
     const char *const list = megatron_overrides(launch->problem, set, arena);
     text_builder out;
 
-    if (title == NULL || expectation == NULL || notes == NULL || list == NULL)
+    if (title == NULL || expectation == NULL || list == NULL)
         return NULL;
     text_builder_init(&out, arena);
     text_append_printf(
@@ -30,8 +29,10 @@ static const char *file_text(const plait_launch *launch, const megatron_settings
         "# shellcheck shell=bash disable=SC2034,SC2140,SC2211,SC2276,SC2288\n"
         "# overrides.sh - KEY=VALUE of run_recipe.py, one a line; run.sh reads them\n"
         "#\n# %s\n# %s\n"
-        "# The recipe builds the model: %d layers, hidden %d, vocabulary %d.\n%s%s",
-        title, expectation, model->layers, model->hidden, model->vocab, notes, list);
+        "# The recipe builds the model: %d layers, hidden %d, vocabulary %d.\n",
+        title, expectation, model->layers, model->hidden, model->vocab);
+    notes_append(launch, &out);
+    text_append(&out, list);
     return text_builder_finish(&out, NULL);
 }
 

@@ -262,7 +262,10 @@ static plait_status read_all(plan_reader *in, const char *name, plait_error *err
     const plait_model *model;
 
     PLAIT_TRY(megatron_read_model(in->flags, name, &model, err));
-    in->out->model = flags_has(in->flags, "hybrid_layer_pattern") ? NULL : model;
+    if (model != NULL) // else the one that a note names
+        in->out->model = model;
+    if (flags_has(in->flags, "hybrid_layer_pattern"))
+        in->out->model = NULL;
     PLAIT_TRY(read_degrees(in, err));
     PLAIT_TRY(read_world(in, err));
     PLAIT_TRY(read_replicas(in, err));
@@ -293,18 +296,19 @@ plait_status megatron_import(const char *text, size_t length, const char *name, 
                              plans_entry *out, const char **warning, plait_error *err)
 {
     launch_flags flags;
-    notes_found notes;
     text_builder warnings;
     plan_reader in = {&flags, out, &warnings};
     const char *model;
 
     text_builder_init(&warnings, arena);
-    PLAIT_TRY(notes_read(text, length, name, arena, out, &notes, err));
+    PLAIT_TRY(notes_read(text, length, name, arena, out, err));
     PLAIT_TRY(flags_read(text, length, name, aliases, arena, &flags, err));
     if (flags.unknown != NULL)
         text_append_printf(&warnings, "set outside the file, and taken as not given: %.60s",
                            flags.unknown);
-    model = notes.model != NULL ? notes.model : name_of_file(name, arena);
+    model = notes_find(text, length, "model", arena);
+    if (model == NULL)
+        model = name_of_file(name, arena);
     if (model == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(read_all(&in, model, err));

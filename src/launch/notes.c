@@ -1,73 +1,172 @@
-/* notes.c - what a format has no words for, in comments */
+/* notes.c - what a config has no words for, in comments that plait reads back */
 #include "notes.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "text.h"
+#include "plait/data.h"
+#include "shell.h"
 
 static const char mark[] = "# plait: ";
 
-const char *notes_of(const plait_launch *launch, plait_arena *arena)
-{
-    const plait_problem *const problem = launch->problem;
-    text_builder out;
+/* ---- out ---- */
 
-    text_builder_init(&out, arena);
-    text_append_printf(&out, "%sgpus %d\n", mark, problem->job.gpus);
-    text_append_printf(&out, "%sruntime %s\n", mark, problem->runtime->name);
-    text_append_printf(&out, "%sattention %s\n", mark,
-                       plait_attention_kernel_name[problem->job.attention]);
-    text_append_printf(&out, "%smodel ", mark);
-    for (const char *c = problem->model->name; *c != '\0'; c++)
-        text_append_char(&out, (unsigned char)*c < ' ' || *c == '\x7f' ? ' ' : *c);
-    text_append_char(&out, '\n');
-    return text_builder_finish(&out, NULL);
+void notes_append_one(const char *key, const char *value, text_builder *out)
+{
+    text_append_printf(out, "%s%s ", mark, key);
+    for (; *value != '\0'; value++) // a note is one line
+        text_append_char(out, (unsigned char)*value < ' ' || *value == '\x7f' ? ' ' : *value);
+    text_append_char(out, '\n');
 }
 
-static plait_status read_note(const char *note, const char *where, plait_arena *arena,
-                              plans_entry *out, notes_found *found, plait_error *err)
+void notes_append(const plait_launch *launch, text_builder *out)
 {
-    const char *const value = strchr(note, ' ') != NULL ? strchr(note, ' ') + 1 : "";
+    const plait_problem *const problem = launch->problem;
+    char *const name = shell_quoted(problem->model->name, out->arena);
+    char gpus[16];
 
-    if (text_starts_with(note, "gpus ")) {
-        if (!text_parse_int(value, 1, 1 << 24, &out->gpus))
-            return plait_fail(err, PLAIT_ERROR_RANGE, where,
-                              "expected a number of GPUs, found \"%.40s\"", value);
-    } else if (text_starts_with(note, "runtime ")) {
-        out->runtime = plait_arena_text(arena, value);
-    } else if (text_starts_with(note, "attention ")) {
-        out->attention = text_index(value, plait_attention_kernel_name);
-        if (out->attention < 0)
-            return plait_fail(err, PLAIT_ERROR_RANGE, where,
-                              "expected an attention kernel, found \"%.40s\"", value);
-    } else if (text_starts_with(note, "model ")) {
-        found->model = plait_arena_text(arena, value);
-    }
+    snprintf(gpus, sizeof gpus, "%d", problem->job.gpus);
+    notes_append_one("gpus", gpus, out);
+    notes_append_one("runtime", problem->runtime->name, out);
+    notes_append_one("attention", plait_attention_kernel_name[problem->job.attention], out);
+    notes_append_one("model", name != NULL ? name : "", out);
+    out->failed = out->failed || name == NULL;
+}
+
+/* ---- in ---- */
+
+typedef struct note {
+    const char *key;
+    const char *value;
+    char where[256];
+} note;
+
+static plait_status take_count(const note *n, int *out, plait_error *err)
+{
+    int number;
+
+    if (!text_parse_int(n->value, 1, INT_MAX, &number))
+        return plait_fail(err, PLAIT_ERROR_RANGE, n->where,
+                          "expected a positive integer, found \"%.60s\"", n->value);
+    *out = *out == 0 ? number : *out;
     return PLAIT_OK;
+}
+
+static plait_status take_word(const note *n, const char *const *words, int *out, plait_error *err)
+{
+    const int word = text_index(n->value, words);
+
+    if (word < 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, n->where, "expected a known %s, found \"%.60s\"",
+                          n->key, n->value);
+    *out = *out < 0 ? word : *out;
+    return PLAIT_OK;
+}
+
+/* A path is not followed: a config is no reason to open other files. */
+static plait_status take_model(const note *n, plait_arena *arena, plans_entry *out,
+                               plait_error *err)
+{
+    plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
+    shell_words words;
+    plait_error ignored = {.status = PLAIT_OK};
+
+    if (model == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(shell_read(n->value, strlen(n->value), n->where, arena, &words, err));
+    if (out->model != NULL || words.count != 1 || strchr(words.word[0], '/') != NULL ||
+        text_ends_with(words.word[0], ".json"))
+        return PLAIT_OK;
+    if (plait_model_find(words.word[0], arena, model, NULL, &ignored) == PLAIT_OK)
+        out->model = model;
+    return ignored.status == PLAIT_ERROR_NOMEM ? plait_fail_nomem(err) : PLAIT_OK;
+}
+
+static plait_status take_degree(const note *n, plans_entry *out, plait_error *err)
+{
+    const unsigned long bit = plans_key_bit(n->key);
+    plait_error inner;
+
+    if (bit == 0 || out->given & bit)
+        return PLAIT_OK;
+    if (plait_degrees_set(&out->degrees, n->key, n->value, &inner) != PLAIT_OK)
+        return plait_fail(err, inner.status, n->where, "%s", inner.message);
+    out->given |= bit;
+    return PLAIT_OK;
+}
+
+static plait_status take(const note *n, plait_arena *arena, plans_entry *out, plait_error *err)
+{
+    if (text_equal(n->key, "gpus"))
+        return take_count(n, &out->gpus, err);
+    if (text_equal(n->key, "seq"))
+        return take_count(n, &out->seq, err);
+    if (text_equal(n->key, "gbs"))
+        return take_count(n, &out->gbs, err);
+    if (text_equal(n->key, "precision"))
+        return take_word(n, plait_precision_name, &out->precision, err);
+    if (text_equal(n->key, "attention"))
+        return take_word(n, plait_attention_kernel_name, &out->attention, err);
+    if (text_equal(n->key, "model"))
+        return take_model(n, arena, out, err);
+    if (text_equal(n->key, "runtime"))
+        out->runtime = out->runtime == NULL ? n->value : out->runtime;
+    else
+        return take_degree(n, out, err);
+    return PLAIT_OK;
+}
+
+/* "KEY VALUE" up to the end of the line. */
+static plait_status take_line(const char *line, size_t length, const char *name, int number,
+                              plait_arena *arena, plans_entry *out, plait_error *err)
+{
+    char *const copy = plait_arena_printf(arena, "%.*s", (int)length, line);
+    note n = {.key = copy};
+
+    if (copy == NULL)
+        return plait_fail_nomem(err);
+    n.value = text_cut(copy, ' ');
+    if (n.value == NULL)
+        return PLAIT_OK;
+    for (size_t end = strlen(n.value); end > 0 && strchr(" \t\r", n.value[end - 1]) != NULL;)
+        ((char *)n.value)[--end] = '\0';
+    snprintf(n.where, sizeof n.where, "%.200s:%d", name, number);
+    return take(&n, arena, out, err);
 }
 
 plait_status notes_read(const char *text, size_t length, const char *name, plait_arena *arena,
-                        plans_entry *out, notes_found *found, plait_error *err)
+                        plans_entry *out, plait_error *err)
 {
     const char *const end = text + length;
-    int line = 1;
+    const size_t marked = strlen(mark);
+    int number = 1;
 
-    *found = (notes_found){0};
-    for (const char *at = text; at < end; line++) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        const size_t size = (size_t)((newline != NULL ? newline : end) - at);
-        char note[320], where[256];
+    for (const char *line = text; line < end; number++) {
+        const char *const newline = memchr(line, '\n', (size_t)(end - line));
+        const size_t width = (size_t)((newline != NULL ? newline : end) - line);
 
-        if (size > sizeof mark - 1 && size < sizeof note &&
-            memcmp(at, mark, sizeof mark - 1) == 0) {
-            memcpy(note, at + sizeof mark - 1, size - (sizeof mark - 1));
-            note[size - (sizeof mark - 1)] = '\0';
-            snprintf(where, sizeof where, "%.200s:%d", name, line);
-            PLAIT_TRY(read_note(note, where, arena, out, found, err));
-        }
-        at += size + 1;
+        if (width > marked && width < 4096 && memcmp(line, mark, marked) == 0)
+            PLAIT_TRY(take_line(line + marked, width - marked, name, number, arena, out, err));
+        line += width + 1;
     }
     return PLAIT_OK;
+}
+
+const char *notes_find(const char *text, size_t length, const char *key, plait_arena *arena)
+{
+    char *const sought = plait_arena_printf(arena, "\n%s%s ", mark, key);
+    char *const copy = plait_arena_printf(arena, "\n%.*s", (int)length, text);
+    const char *found = NULL;
+    shell_words words;
+
+    if (sought == NULL || copy == NULL)
+        return NULL;
+    for (const char *at = copy; (at = strstr(at, sought)) != NULL;)
+        found = at += strlen(sought);
+    if (found == NULL ||
+        shell_read(found, strcspn(found, "\r\n"), "note", arena, &words, NULL) != PLAIT_OK ||
+        words.count != 1)
+        return NULL;
+    return words.word[0];
 }

@@ -1,6 +1,8 @@
 /* training_script.c - what a config leaves to the reader's own training script */
 #include "training_script.h"
 
+#include <stdio.h>
+
 #include "notes.h"
 #include "scripts.h"
 #include "text.h"
@@ -20,11 +22,10 @@ const char *training_script_notes(const plait_launch *launch, const char *more, 
     const plait_problem *const problem = launch->problem;
     const plait_model *const model = problem->model;
     const plait_degrees *const d = &launch->plan->degrees;
-    const char *const notes = notes_of(launch, arena);
-    char recompute[96];
+    char recompute[96], seq[16];
     text_builder out;
 
-    if (notes == NULL || more == NULL)
+    if (more == NULL)
         return NULL;
     plait_degrees_get(d, "recompute", recompute, sizeof recompute);
     text_builder_init(&out, arena);
@@ -37,8 +38,11 @@ const char *training_script_notes(const plait_launch *launch, const char *more, 
                        plait_attention_kernel_name[problem->job.attention],
                        attention_words[problem->job.attention]);
     text_append(&out, more);
-    text_append_printf(&out, "#\n%s# plait: seq %d\n# plait: recompute %s\n", notes,
-                       problem->job.seq, recompute);
+    text_append(&out, "#\n");
+    notes_append(launch, &out);
+    snprintf(seq, sizeof seq, "%d", problem->job.seq);
+    notes_append_one("seq", seq, &out);
+    notes_append_one("recompute", recompute, &out);
     return text_builder_finish(&out, NULL);
 }
 

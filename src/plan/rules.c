@@ -22,6 +22,7 @@ const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degr
 
 static const model_rule *const model_tables[PLAIT_RULES] = {
     [PLAIT_RULES_MEGATRON] = model_rules_megatron,
+    [PLAIT_RULES_TORCHTITAN] = model_rules_torchtitan,
 };
 
 const model_rule *model_rule_broken(plait_rules rules, const plait_model *model)

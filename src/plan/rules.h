@@ -29,6 +29,7 @@ typedef struct model_rule {
 const model_rule *model_rule_broken(plait_rules rules, const plait_model *model);
 
 extern const model_rule model_rules_megatron[];
+extern const model_rule model_rules_torchtitan[];
 
 /** One table a runtime family, ended by a rule without a number. */
 extern const plan_rule rules_megatron[];

@@ -1,7 +1,9 @@
-/* rules_torchtitan.c - what torchtitan's mesh and pipeline builders refuse */
+/* rules_torchtitan.c - what torchtitan's mesh, model and pipeline builders refuse */
 #include <stddef.h>
 
 #include "rules.h"
+#include "torchtitan_family.h"
+#include "traits.h"
 
 static bool kv_heads_divide(const plait_problem *problem, const plait_degrees *d)
 {
@@ -37,11 +39,91 @@ static bool chunks_suit_schedule(const plait_problem *problem, const plait_degre
     return d->schedule == PLAIT_INTERLEAVED ? d->vpp >= 2 : d->vpp == 1;
 }
 
+static bool shards_span_context(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->shard_group % d->cp == 0;
+}
+
+/* The expert mesh takes the tensor ranks too; without it experts are cut like other layers. */
+static bool experts_cut_as_built(const plait_problem *problem, const plait_degrees *d)
+{
+    return !model_has_experts(problem->model) || d->etp == (d->ep == 1 ? d->tp : 1);
+}
+
+static bool rounds_divide(const plait_problem *problem, const plait_degrees *d)
+{
+    const int microbatches = plait_degrees_microbatches(d, problem->job.gbs);
+    const int rounds = microbatches > d->pp ? microbatches / d->pp : 1;
+
+    return d->schedule != PLAIT_INTERLEAVED || microbatches % rounds == 0;
+}
+
+static bool context_on_flex(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->cp == 1 || problem->job.attention != PLAIT_ATTENTION_FLASH3;
+}
+
+static bool predictions_in_one_stage(const plait_problem *problem, const plait_degrees *d)
+{
+    return problem->model->mtp_layers == 0 || (d->pp == 1 && d->cp == 1);
+}
+
+static bool nvfp4_without_experts(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)d;
+    return problem->job.precision != PLAIT_NVFP4 || !model_has_experts(problem->model);
+}
+
+/* NVFP4 scales blocks of 128 by 128. */
+static bool in_blocks(int width, int tp)
+{
+    return width % tp == 0 && width / tp % 128 == 0;
+}
+
+static bool nvfp4_blocks_fit(const plait_problem *problem, const plait_degrees *d)
+{
+    const plait_model *const model = problem->model;
+
+    if (problem->job.precision != PLAIT_NVFP4)
+        return true;
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        const plait_attention *a = &layer->attention;
+        if (layer->ffn == PLAIT_FFN_MLP && !in_blocks(layer->mlp.width, d->tp))
+            return false;
+        if (layer->mixer == PLAIT_MIXER_ATTENTION &&
+            (!in_blocks(a->heads * a->head_dim, d->tp) ||
+             !in_blocks((a->heads + 2 * a->kv_heads) * a->head_dim, d->tp)))
+            return false;
+        if (layer->mixer == PLAIT_MIXER_MLA)
+            return false;
+    }
+    return model->hidden % 128 == 0;
+}
+
+static bool positions_reach(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)d;
+    return titan_family_of(problem->model) != TITAN_GPT_OSS ||
+           problem->job.seq <= TITAN_GPT_OSS_POSITIONS;
+}
+
 const plan_rule rules_torchtitan[] = {
     {"T1", "tp must divide the key-value heads", kv_heads_divide},
     {"T2", "ep must divide shard_group tp", experts_inside_shards},
     {"T3", "tied embeddings need pp = 1", tied_in_one_stage},
     {"T4", "the sequence must divide by tp under sp, and by 2 cp", sequence_divides},
     {"T5", "interleaving needs two chunks a rank, other schedules one", chunks_suit_schedule},
+    {"T6", "shard_group must be a multiple of cp", shards_span_context},
+    {"T7", "experts need etp = tp with ep = 1, and etp = 1 otherwise", experts_cut_as_built},
+    {"T8", "the interleaved schedule needs microbatches in multiples of their rounds of pp",
+     rounds_divide},
+    {"T9", "context parallelism has no attention flash3", context_on_flex},
+    {"T10", "multi-token prediction needs pp = 1 and cp = 1", predictions_in_one_stage},
+    {"T11", "precision nvfp4 has no experts", nvfp4_without_experts},
+    {"T12", "precision nvfp4 needs widths of attention and MLP in multiples of 128 tp",
+     nvfp4_blocks_fit},
+    {"T13", "gpt-oss takes sequences up to 131072", positions_reach},
     {NULL, NULL, NULL},
 };

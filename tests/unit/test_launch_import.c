@@ -272,7 +272,8 @@ static void test_values_that_cannot_be__are_refused(void **state)
     assert_refused(SIZES "--group-query-attention --num-query-groups 3",
                    "args.sh: /model/kinds/dense/attention/kv_heads",
                    "expected a divisor of the 8 heads, found 3");
-    assert_refused("# plait: gpus many", "args.sh:1", "expected a number of GPUs, found \"many\"");
+    assert_refused("# plait: gpus many", "args.sh:1",
+                   "expected a positive integer, found \"many\"");
     assert_refused("{\"num_layers\": 01}", "args.sh:1:16",
                    "expected a number without leading zeros, found '0'");
 }

@@ -1,0 +1,347 @@
+/*
+ * torchtitan_import.c - a plan out of a config of torchtitan: arguments, TOML or a recipe
+ *
+ * A key that stands there is taken; what the client would fill in by itself is taken only where
+ * another key makes it certain. Notes fill what no key says (notes.h).
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "notes.h"
+#include "plait/data.h"
+#include "torchtitan_reading.h"
+#include "traits.h"
+
+/* ---- degrees ---- */
+
+/* A degree under its own key. */
+static plait_status take_degree(titan_reading *in, const char *from, const char *key,
+                                plait_error *err)
+{
+    int64_t value;
+
+    PLAIT_TRY(titan_number_of(in, from, 1 << 20, &value, err));
+    return value > 0 ? titan_set_number(in, key, value, err) : PLAIT_OK;
+}
+
+static plait_status take_degrees(titan_reading *in, plait_error *err)
+{
+    const int sp = titan_switch_of(in, "parallelism.enable_sequence_parallel");
+
+    PLAIT_TRY(take_degree(in, "parallelism.tensor_parallel_degree", "tp", err));
+    PLAIT_TRY(take_degree(in, "parallelism.context_parallel_degree", "cp", err));
+    PLAIT_TRY(take_degree(in, "parallelism.pipeline_parallel_degree", "pp", err));
+    PLAIT_TRY(take_degree(in, "parallelism.expert_parallel_degree", "ep", err));
+    if (titan_knows(in, "tp"))
+        PLAIT_TRY(titan_set_number(in, "sp", in->out->degrees.tp > 1 && sp != 0, err));
+    if (in->out->degrees.cp > 1)
+        PLAIT_TRY(titan_set(in, "cp_comm", "allgather", err));
+    return PLAIT_OK;
+}
+
+/* How many ranks there are: what the launcher starts, or the product of all degrees. */
+static plait_status take_world(titan_reading *in, int64_t replicate, int64_t shard,
+                               plait_error *err)
+{
+    const plait_degrees *const d = &in->out->degrees;
+    int64_t nodes, gpus;
+
+    PLAIT_TRY(titan_number_of(in, "nproc_per_node", 1 << 20, &gpus, err));
+    PLAIT_TRY(titan_number_of(in, "nnodes", 1 << 20, &nodes, err));
+    if (gpus > 0 && gpus * (nodes > 0 ? nodes : 1) <= INT_MAX)
+        in->out->gpus = (int)(gpus * (nodes > 0 ? nodes : 1));
+    const int64_t product =
+        (replicate > 0 ? replicate : 1) * shard * ((int64_t)d->tp * d->cp * d->pp);
+    const bool whole =
+        in->complete || (titan_knows(in, "tp") && titan_knows(in, "cp") && titan_knows(in, "pp"));
+    if (in->out->gpus == 0 && shard > 0 && whole && product <= INT_MAX)
+        in->out->gpus = (int)product;
+    if (in->out->gpus == 0)
+        in->out->gpus = in->notes.gpus;
+    return PLAIT_OK;
+}
+
+/* torchtitan's shard leaves the context ranks out, plait's counts them. */
+static plait_status take_shards(titan_reading *in, plait_error *err)
+{
+    const plait_degrees *const d = &in->out->degrees;
+    int64_t replicate, shard;
+
+    PLAIT_TRY(titan_number_of(in, "parallelism.data_parallel_replicate_degree", 1 << 20, &replicate,
+                              err));
+    PLAIT_TRY(titan_number_of(in, "parallelism.data_parallel_shard_degree", 1 << 20, &shard, err));
+    PLAIT_TRY(take_world(in, replicate, shard, err));
+    const int dp = in->out->gpus > 0 ? plait_degrees_dp(in->out->gpus, d->tp, d->pp, d->cp) : 0;
+    if (dp > 0)
+        PLAIT_TRY(titan_set_number(in, "dp", dp, err));
+    if (shard <= 0 && dp > 0 && (shard < 0 || replicate > 0))
+        shard = dp / (replicate > 0 ? replicate : 1);
+    return shard > 0 ? titan_set_number(in, "shard_group", shard * d->cp, err) : PLAIT_OK;
+}
+
+/* ---- memory ---- */
+
+static plait_status take_zero(titan_reading *in, plait_error *err)
+{
+    const char *policy = titan_word_of(in, "parallelism.fsdp_reshard_after_forward");
+
+    if (policy == NULL && in->complete)
+        policy = "default";
+    if (policy == NULL || (strcmp(policy, "default") == 0 && !titan_knows(in, "pp")))
+        return PLAIT_OK;
+    if (strcmp(policy, "default") == 0) // a pipeline would gather once a microbatch
+        policy = in->out->degrees.pp > 1 ? "never" : "always";
+    return titan_set(in, "zero", strcmp(policy, "never") == 0 ? "2" : "3", err);
+}
+
+/* "full" of `full`, of FullAC.Config(), of mode = "full". */
+static const char *checkpoint_of(const titan_reading *in)
+{
+    const char *const mode =
+        titan_word_of(in, in->toml ? "activation_checkpoint.mode" : "activation_checkpoint");
+
+    if (mode == NULL)
+        return in->complete ? "selective" : "";
+    if (strstr(mode, "FullAC") != NULL)
+        return "full";
+    if (strstr(mode, "SelectiveAC") != NULL)
+        return "selective";
+    if (strstr(mode, "MemoryBudgetAC") != NULL)
+        return "memory-budget";
+    return strcmp(mode, "None") == 0 ? "none" : mode;
+}
+
+static plait_status take_recompute(titan_reading *in, plait_error *err)
+{
+    const char *const mode = checkpoint_of(in);
+    const char *const option = titan_word_of(in, "activation_checkpoint.selective_ac_option");
+
+    if (strcmp(mode, "full") == 0 || strcmp(mode, "none") == 0)
+        return titan_set(in, "recompute", mode, err);
+    if (strcmp(mode, "selective") == 0 &&
+        (!in->toml || (option != NULL && strcmp(option, "op") == 0)))
+        return titan_set(in, "recompute", "sac", err);
+    if (strcmp(mode, "selective") == 0)
+        titan_warn(in, "recomputation of every second layer has no word here: recompute is open");
+    else if (mode[0] != '\0')
+        titan_warn(in, "recomputation to a memory budget has no word here: recompute is open");
+    return PLAIT_OK;
+}
+
+/* ---- the batch ---- */
+
+/* Tokens are whole sequences of the longest context. */
+static plait_status take_tokens(titan_reading *in, plait_error *err)
+{
+    const plait_degrees *const d = &in->out->degrees;
+    int64_t seq, tokens, step, microbatches;
+
+    PLAIT_TRY(titan_number_of(in, "training.max_context_length", INT_MAX, &seq, err));
+    PLAIT_TRY(titan_number_of(in, "training.num_tokens_per_microbatch_per_dp_rank", 1LL << 40,
+                              &tokens, err));
+    PLAIT_TRY(titan_number_of(in, "training.num_tokens_per_train_step", 1LL << 40, &step, err));
+    PLAIT_TRY(titan_number_of(in, "parallelism.num_pp_microbatches", INT_MAX, &microbatches, err));
+    in->out->seq = (int)(seq > 0 ? seq : 0);
+    if (seq <= 0 || tokens <= 0)
+        return PLAIT_OK;
+    if (tokens % seq != 0) {
+        titan_warn(in, "a microbatch is not whole sequences of the context: mbs is open");
+        return PLAIT_OK;
+    }
+    const int64_t flush = tokens * (d->pp > 1 && microbatches > 0 ? microbatches : 1);
+    if (step <= 0 && titan_knows(in, "dp"))
+        step = flush * d->dp;
+    if (step > 0 && step % seq == 0 && step / seq <= INT_MAX)
+        in->out->gbs = (int)(step / seq);
+    if (step > 0 && d->pp > 1 && titan_knows(in, "dp") && step / d->dp > flush)
+        titan_warn(in, "the pipeline is emptied several times a step, and priced as if only once");
+    return titan_set_number(in, "mbs", tokens / seq, err);
+}
+
+static plait_status take_sequences(titan_reading *in, plait_error *err)
+{
+    const plait_degrees *const d = &in->out->degrees;
+    int64_t seq, local, global, micro;
+
+    PLAIT_TRY(titan_number_of(in, "training.seq_len", INT_MAX, &seq, err));
+    PLAIT_TRY(titan_number_of(in, "training.local_batch_size", 1 << 20, &local, err));
+    PLAIT_TRY(titan_number_of(in, "training.global_batch_size", INT_MAX, &global, err));
+    PLAIT_TRY(
+        titan_number_of(in, "parallelism.pipeline_parallel_microbatch_size", 1 << 20, &micro, err));
+    in->out->seq = (int)(seq > 0 ? seq : 0);
+    if (global <= 0 && local > 0 && titan_knows(in, "dp") && local * d->dp <= INT_MAX)
+        global = local * d->dp;
+    in->out->gbs = (int)(global > 0 ? global : 0);
+    if (d->pp > 1)
+        return titan_set_number(in, "mbs", micro > 0 ? micro : 1, err);
+    return local > 0 ? titan_set_number(in, "mbs", local, err) : PLAIT_OK;
+}
+
+/* ---- model, precision, software ---- */
+
+/* A flavour by what the file calls it. */
+static const titan_flavour *flavour_named(const titan_reading *in)
+{
+    const char *const module = titan_word_of(in, in->toml ? "model.name" : "module");
+    const char *const name = titan_word_of(in, in->toml ? "model.flavor" : "config");
+
+    for (const titan_flavour *f = titan_flavours; f->name != NULL && module != NULL; f++) {
+        if (name == NULL || strcmp(titan_module[f->family], module) != 0)
+            continue;
+        if (in->toml ? strcmp(f->name, name) == 0
+                     : (f->config != NULL && strcmp(f->config, name) == 0) ||
+                           (f->quantized != NULL && strcmp(f->quantized, name) == 0))
+            return f;
+    }
+    return NULL;
+}
+
+static plait_status take_model(titan_reading *in, const titan_flavour *flavour, plait_error *err)
+{
+    plait_model *const model = plait_arena_alloc(in->pairs->arena, 1, sizeof *model);
+    plait_error ignored;
+
+    if (model == NULL)
+        return plait_fail_nomem(err);
+    in->out->model = in->notes.model;
+    if (in->out->model == NULL && flavour != NULL &&
+        plait_model_find(flavour->model, in->pairs->arena, model, NULL, &ignored) == PLAIT_OK)
+        in->out->model = model;
+    return PLAIT_OK;
+}
+
+static void take_precision(titan_reading *in, const titan_flavour *flavour)
+{
+    const char *const converters = titan_find(in, "model.converters");
+    const char *const found = titan_find(in, "precision");
+    const char *const config = titan_word_of(in, "config");
+
+    if (in->toml && (converters == NULL || strcmp(converters, "[]") == 0))
+        in->out->precision = PLAIT_BF16;
+    else if (in->toml)
+        in->out->precision = strstr(converters, "float8") != NULL ? PLAIT_FP8 : PLAIT_MXFP8;
+    else if (found != NULL)
+        in->out->precision = text_index(found, plait_precision_name);
+    else if (flavour != NULL)
+        in->out->precision = flavour->config != NULL && strcmp(flavour->config, config) == 0
+                                 ? PLAIT_BF16
+                                 : PLAIT_FP8;
+}
+
+/* Both profiles are told by the compiler; another one, of somebody's own, only by a note. */
+static void take_runtime(titan_reading *in)
+{
+    const char *const noted = in->notes.runtime;
+    int compiled = titan_switch_of(in, "compile.enable");
+
+    compiled = compiled < 0 && in->complete ? 0 : compiled;
+    if (noted != NULL && strcmp(noted, "torchtitan") != 0 && strcmp(noted, "torchtitan-eager") != 0)
+        in->out->runtime = noted;
+    else if (compiled >= 0)
+        in->out->runtime = compiled ? "torchtitan" : "torchtitan-eager";
+    else
+        in->out->runtime = noted != NULL ? noted : "torchtitan";
+}
+
+static void warn_of_others(titan_reading *in)
+{
+    const char *const dtype = titan_word_of(in, "training.dtype");
+
+    if (titan_switch_of(in, "training.enable_cpu_offload") == 1)
+        titan_warn(in, "offload to the host is not priced");
+    if (titan_switch_of(in, "compile.enable_async_tensor_parallel") == 1 ||
+        titan_switch_of(in, "parallelism.enable_async_tensor_parallel") == 1)
+        titan_warn(in, "asynchronous tensor parallelism is priced as the profile has it");
+    if (dtype != NULL && strcmp(dtype, "bfloat16") == 0)
+        titan_warn(in, "weights and optimizer in bfloat16 are priced as if in float32");
+    if (titan_switch_of(in, "training.disable_cuda_graphs") == 0)
+        titan_warn(in, "CUDA graphs are not priced");
+}
+
+/* ---- the whole ---- */
+
+/* What is the same in every config: FSDP reduces in buckets, and its mesh has one order. */
+static plait_status take_fixed(titan_reading *in, plait_error *err)
+{
+    const plait_degrees *const d = &in->out->degrees;
+
+    PLAIT_TRY(titan_set(in, "order", "tp-cp-dp-pp", err));
+    PLAIT_TRY(titan_set(in, "grad_sync", "bucketed", err));
+    PLAIT_TRY(titan_set(in, "fusion", "none", err));
+    if (in->out->model != NULL && model_has_experts(in->out->model) && titan_knows(in, "ep") &&
+        titan_knows(in, "tp"))
+        PLAIT_TRY(titan_set_number(in, "etp", d->ep == 1 ? d->tp : 1, err));
+    return PLAIT_OK;
+}
+
+static plait_status take_all(titan_reading *in, plait_error *err)
+{
+    const titan_flavour *const flavour = flavour_named(in);
+
+    PLAIT_TRY(take_model(in, flavour, err));
+    PLAIT_TRY(take_degrees(in, err));
+    PLAIT_TRY(take_shards(in, err));
+    PLAIT_TRY(take_zero(in, err));
+    PLAIT_TRY(titan_take_pipeline(in, err));
+    PLAIT_TRY(in->toml ? take_sequences(in, err) : take_tokens(in, err));
+    PLAIT_TRY(take_recompute(in, err));
+    PLAIT_TRY(take_fixed(in, err));
+    take_precision(in, flavour);
+    take_runtime(in);
+    warn_of_others(in);
+    return PLAIT_OK;
+}
+
+typedef plait_status titan_reader(const char *text, size_t length, const char *name,
+                                  titan_pairs *out, plait_error *err);
+
+/* The first line that is no comment tells: [section], import or def, anything else. */
+static titan_reader *reader_of(const char *text)
+{
+    static const char *const python[] = {"from ", "import ", "def ", "\"\"\"", "@", NULL};
+
+    while (*text != '\0') {
+        const char *const line = text + strspn(text, " \t\r\n");
+
+        for (const char *const *word = python; *word != NULL; word++)
+            if (text_starts_with(line, *word))
+                return titan_read_python;
+        if (*line == '[')
+            return titan_read_toml;
+        if (*line != '#' && *line != '\0')
+            return titan_read_shell;
+        text = line + strcspn(line, "\n");
+    }
+    return titan_read_shell;
+}
+
+static plans_entry unknown(const char *name)
+{
+    return (plans_entry){.where = name,
+                         .rank = 1,
+                         .precision = -1,
+                         .attention = -1,
+                         .degrees = plait_degrees_init()};
+}
+
+plait_status titan_import(const char *text, size_t length, const char *name, plait_arena *arena,
+                          plans_entry *out, const char **warning, plait_error *err)
+{
+    titan_pairs pairs = {.arena = arena};
+    titan_reading in = {.pairs = &pairs, .name = name, .out = out, .notes = unknown(name)};
+    const char *const copy = plait_arena_printf(arena, "%.*s", (int)length, text);
+
+    *out = unknown(name);
+    if (copy == NULL)
+        return plait_fail_nomem(err);
+    text_builder_init(&in.warning, arena);
+    titan_reader *const read = reader_of(copy);
+    in.toml = read == titan_read_toml;
+    in.complete = read != titan_read_shell;
+    PLAIT_TRY(read(copy, strlen(copy), name, &pairs, err));
+    PLAIT_TRY(notes_read(copy, strlen(copy), name, arena, &in.notes, err));
+    PLAIT_TRY(take_all(&in, err));
+    PLAIT_TRY(notes_read(copy, strlen(copy), name, arena, out, err));
+    *warning = text_builder_finish(&in.warning, NULL);
+    return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
