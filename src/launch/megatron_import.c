@@ -167,9 +167,10 @@ static void read_sharding(plan_reader *in)
                                                               : 0;
     else
         d->zero = flags_on(flags, "use_distributed_optimizer", false);
-    d->grad_sync = flags_on(flags, "overlap_grad_reduce", false) || d->zero > 1
-                       ? PLAIT_SYNC_BUCKETED
-                       : PLAIT_SYNC_SHIFTED;
+    d->grad_sync =
+        flags_on(flags, "overlap_grad_reduce", false) || flags_on(flags, "use_torch_fsdp2", false)
+            ? PLAIT_SYNC_BUCKETED
+            : PLAIT_SYNC_SHIFTED;
     import_give(in, "zero");
     import_give(in, "grad_sync");
 }

@@ -15,6 +15,7 @@
 #include "plait/data.h"
 #include "plait/launch.h"
 #include "plait/search.h"
+#include "read_back.h"
 
 enum { WANTED = 300, MOST_DRAWS = 6 * WANTED, TOP = 3 };
 
@@ -259,7 +260,6 @@ static const char *const expected[] = {
     "--moe-layer-freq",
     "--moe-shared-expert-intermediate-size",
     "--multi-latent-attention",
-    "--no-rope-fusion",
     "--window-attn-skip-freq",
     "--recompute-granularity selective",
     "--recompute-method uniform",
@@ -343,7 +343,10 @@ static void check_launch(const question *q, const plait_degrees *d, plait_arena 
     look_for_words(args);
     const char *const run = file_named(&folder, "run.sh");
     assert_int_equal(number_after(run, "\nnodes=") * number_after(run, "\ngpus_per_node="), gpus);
-    /* Here: args.sh read back is the plan that it was made from. */
+    const char *const difference =
+        read_back_difference(&launch, PLAIT_LAUNCH_MEGATRON, args, arena);
+    if (difference != NULL)
+        fail_msg("%s\nreads back with a difference: %s\n%s", spelled(q, d), difference, args);
 }
 
 /* Plans of a random question; none when its limits leave none, or none that fits. */

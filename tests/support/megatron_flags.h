@@ -188,6 +188,7 @@
       "aux_loss seq_aux_loss global_aux_loss sinkhorn quantile_balancing none")                   \
     X(moe_aux_loss_coeff, FLOATS, "0", "")                                                        \
     X(moe_router_score_function, TEXT, "softmax", "softmax sigmoid sqrtsoftplus")                 \
+    X(moe_apply_probs_on_input, SWITCH, "", "")                                              \
     X(moe_router_enable_expert_bias, SWITCH, "", "")                                              \
     X(moe_router_num_groups, INT, "", "")                                                         \
     X(moe_router_group_topk, INT, "", "")                                                         \

@@ -11,6 +11,8 @@ static const char *degrees_difference(const plait_degrees *was, const plans_entr
     char before[128], after[128];
 
     for (const char *const *key = plait_degrees_keys; *key != NULL; key++) {
+        if (strcmp(*key, "fusion") == 0)
+            continue; // plans have none yet
         plait_degrees_get(was, *key, before, sizeof before);
         plait_degrees_get(&is->degrees, *key, after, sizeof after);
         if (!(is->given & plans_key_bit(*key)))

@@ -108,7 +108,7 @@ static void test_groups_that_overlap__are_refused(void **state)
 static const launched_case cases[] = {
     {"llama-3.1-8b", "h100-80gb-sxm:2x8", "megatron", 16, 4096, 64, "tp=2 pp=2"},
     {"llama-3.1-8b", "h100-80gb-sxm:4x8", "megatron", 32, 8192, 32,
-     "tp=2 cp=2 pp=2 vpp=4 recompute=full:8 order=tp-cp-pp-dp"},
+     "tp=4 pp=2 vpp=4 recompute=full:8 order=tp-cp-pp-dp"},
     {"llama-3.1-8b", "h100-80gb-sxm:8x8", "torchtitan", 64, 8192, 64, "zero=3 shard_group=8"},
     {"mixtral-8x7b", "h200-141gb-sxm:8x8", "megatron", 64, 4096, 128, "tp=2 ep=8 etp=1 pp=2"},
     {"deepseek-v2-lite", "h800", "deepseek", 32, 4096, 64,

@@ -408,7 +408,7 @@ static void test_rules__of_megatron(void **state)
     make(&w);
     w.runtime.rules = PLAIT_RULES_MEGATRON;
     assert_refused(&w, "pp=2 cp=2 order=tp-cp-pp-dp",
-                   "order tp-cp-pp-dp needs tp cp = etp ep, and without experts cp = 1 "
+                   "order tp-cp-pp-dp needs tp cp = etp ep with experts, cp = 1 without "
                    "(software, rule M3)");
     assert_legal(&w, "tp=2 sp=1 pp=2 order=tp-cp-pp-dp");
     /* 32 sequences over 4 replicas of 4: 2 microbatches in a pipeline of 4 */
