@@ -70,7 +70,7 @@ static plait_status take_model(const note *n, plait_arena *arena, plans_entry *o
 {
     plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
     shell_words words;
-    plait_error ignored;
+    plait_error ignored = {.status = PLAIT_OK};
 
     if (model == NULL)
         return plait_fail_nomem(err);
