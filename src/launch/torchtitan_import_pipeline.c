@@ -12,9 +12,12 @@ typedef struct titan_parts {
 
 static void read_named(const char *at, titan_parts *out)
 {
+    int depth = 0;
+
     for (; *at != '\0'; at++) {
-        if (*at == '[' && strncmp(at, "[[", 2) != 0 && out->parts < PLAIT_MAX_LAYERS)
+        if (*at == '[' && ++depth == 2 && out->parts < PLAIT_MAX_LAYERS)
             out->count[out->parts++] = 0;
+        depth -= *at == ']';
         if (strncmp(at, "layers.", 7) == 0 && out->parts > 0) {
             out->count[out->parts - 1]++;
             out->layers++;

@@ -155,6 +155,7 @@ void titan_append_model(const plait_launch *launch, text_builder *out)
         return;
     }
     titan_append_parts(launch, out);
+    titan_append_block(launch, out);
     text_append(out, "\n\ndef model() -> ModelSpec:\n");
     titan_append_config(launch, out);
     if (is_quantized(launch)) {

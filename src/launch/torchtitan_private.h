@@ -117,10 +117,14 @@ bool titan_has_toml(const plait_launch *launch);
 void titan_append_model_imports(const plait_launch *launch, text_builder *out);
 void titan_append_model(const plait_launch *launch, text_builder *out);
 
-/** Append functions for the parts of a model that is no flavour ... */
-void titan_append_parts(const plait_launch *launch, text_builder *out);
+/** The first kind of layer with this feed-forward part; NULL: none. */
+const plait_layer *titan_layer_with(const plait_model *model, plait_ffn_kind ffn);
 
-/** ... lines that put them together as `config` ... */
+/** Append functions for the parts of a model that is no flavour, and for a layer of them ... */
+void titan_append_parts(const plait_launch *launch, text_builder *out);
+void titan_append_block(const plait_launch *launch, text_builder *out);
+
+/** ... lines that put layers together as `config` ... */
 void titan_append_config(const plait_launch *launch, text_builder *out);
 
 /** ... and the return of its ModelSpec. */

@@ -142,8 +142,8 @@ static plait_status take_word(python_reader *in, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Which number formats: by the converters that are called. */
-static plait_status add_converters(titan_pairs *out, const char *text, plait_error *err)
+/* Which number formats, by the converters that are called, and of how many configurations. */
+static plait_status add_calls(titan_pairs *out, const char *text, plait_error *err)
 {
     static const char *const converters[][2] = {
         {"Float8LinearConverter.Config(", "fp8"},
@@ -151,11 +151,14 @@ static plait_status add_converters(titan_pairs *out, const char *text, plait_err
         {"NVFP4LinearConverter.Config(", "nvfp4"},
     };
 
+    const char *const first = strstr(text, "Trainer.Config(");
+
+    if (first != NULL && strstr(first + 1, "Trainer.Config(") != NULL)
+        PLAIT_TRY(titan_pairs_add(out, "several", "True", err));
     for (size_t i = 0; i < sizeof converters / sizeof *converters; i++)
         if (strstr(text, converters[i][0]) != NULL)
             return titan_pairs_add(out, "precision", converters[i][1], err);
-    return strstr(text, "Trainer.Config(") != NULL ? titan_pairs_add(out, "precision", "bf16", err)
-                                                   : PLAIT_OK;
+    return first != NULL ? titan_pairs_add(out, "precision", "bf16", err) : PLAIT_OK;
 }
 
 plait_status titan_read_python(const char *text, size_t length, const char *name, titan_pairs *out,
@@ -176,5 +179,5 @@ plait_status titan_read_python(const char *text, size_t length, const char *name
             in.at = skip_one(in.at, in.end);
         }
     }
-    return add_converters(out, text, err);
+    return add_calls(out, text, err);
 }

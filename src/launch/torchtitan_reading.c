@@ -51,7 +51,7 @@ plait_status titan_number_of(const titan_reading *in, const char *key, int64_t m
     if (value == NULL)
         return PLAIT_OK;
     for (const char *at = value;; at++) {
-        if (!factor(&at, &next) || next == 0 || product * next > max || product * next < -1)
+        if (!factor(&at, &next) || next == 0 || next > max / product || (next < 0 && product > 1))
             return plait_fail(err, PLAIT_ERROR_RANGE, in->name,
                               "expected a number from 1 to %lld as %s, found '%.60s'",
                               (long long)max, key, value);
@@ -75,7 +75,10 @@ int titan_switch_of(const titan_reading *in, const char *key)
 
 plait_status titan_set(titan_reading *in, const char *key, const char *value, plait_error *err)
 {
-    PLAIT_TRY(plait_degrees_set(&in->out->degrees, key, value, err));
+    plait_error inner;
+
+    if (plait_degrees_set(&in->out->degrees, key, value, &inner) != PLAIT_OK)
+        return plait_fail(err, inner.status, in->name, "%s: %s", key, inner.message);
     in->out->given |= plans_key_bit(key);
     return PLAIT_OK;
 }

@@ -35,6 +35,12 @@ PLAIT_MUST_CHECK plait_status titan_set_number(titan_reading *in, const char *ke
                                                plait_error *err);
 bool titan_knows(const titan_reading *in, const char *key);
 
+/** The model that a note or the config's own words name; NULL: plait does not know it. */
+PLAIT_MUST_CHECK plait_status titan_take_model(titan_reading *in, plait_error *err);
+
+/** Batch, number format and runtime; the degrees have been read. */
+PLAIT_MUST_CHECK plait_status titan_take_job(titan_reading *in, plait_error *err);
+
 /** Schedule, chunks and split; the number of layers is in->out->model's, where it is known. */
 PLAIT_MUST_CHECK plait_status titan_take_pipeline(titan_reading *in, plait_error *err);
 

@@ -91,7 +91,7 @@ static void test_runtime__of_torchtitan_keeps_16_bytes_a_parameter(void **state)
     const plait_runtime r = find(*state, "torchtitan");
 
     assert_near(r.state.weight + r.state.gradient + r.state.optimizer, 16.0, 0.0);
-    assert_true(r.can.sp);
+    assert_true(r.can.sp && r.can.sp_optional);
     assert_true(can(r.can.zero, 3) && !can(r.can.zero, 0));
 }
 

@@ -1,0 +1,480 @@
+/* test_launch_torchtitan.c - a plan as torchtitan's recipe, arguments and TOML, and back */
+#include <stdio.h>
+#include <string.h>
+
+#include "assert_near.h"
+#include "must.h"
+#include "notes.h"
+#include "plait/data.h"
+#include "plait/search.h"
+#include "torchtitan_private.h"
+
+static plait_arena *arena;
+
+static int setup(void **state)
+{
+    (void)state;
+    arena = plait_arena_new();
+    return arena == NULL;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    plait_arena_free(arena);
+    return 0;
+}
+
+// ---- a plan and its files --------------------------------------------------------------------
+
+typedef struct world {
+    plait_model model;
+    plait_cluster cluster;
+    plait_runtime runtime;
+    plait_problem problem;
+    plait_plan plan;
+    plait_cost cost;
+    plait_launch launch;
+    plait_launch_folder folder;
+} world;
+
+/* 16 sequences of 4096 tokens on 16 H200. */
+static void make(world *w, const char *model)
+{
+    plait_error err;
+
+    memset(w, 0, sizeof *w);
+    must(plait_model_find(model, arena, &w->model, NULL, &err), &err);
+    must(plait_cluster_find("h200-141gb-sxm:2x8", arena, &w->cluster, &err), &err);
+    must(plait_runtime_find("torchtitan", arena, &w->runtime, &err), &err);
+    w->cluster.gpus = 16;
+    w->problem = (plait_problem){
+        .model = &w->model,
+        .cluster = &w->cluster,
+        .runtime = &w->runtime,
+        .job = {.seq = 4096, .gbs = 16, .gpus = 16, .attention = PLAIT_ATTENTION_FLASH2},
+    };
+    w->launch = (plait_launch){&w->problem, &w->plan, &w->cost};
+}
+
+/* "tp=2 pp=4"; what is not given is completed as eval does. */
+static void plan(world *w, const char *keys)
+{
+    plait_degrees d = plait_degrees_init();
+    unsigned long given = 0;
+    plait_error err;
+    char key[24], value[64];
+    int length = 0;
+
+    for (; sscanf(keys, " %23[^=]=%63s%n", key, value, &length) == 2; keys += length) {
+        must(plait_degrees_set(&d, key, value, &err), &err);
+        given |= plans_key_bit(key);
+    }
+    d.dp = plait_degrees_dp(w->problem.job.gpus, d.tp, d.pp, d.cp);
+    must(plait_degrees_complete(&w->problem, given | plans_key_bit("dp"), &d, arena, &err), &err);
+    must(plait_plan_expand(&w->problem, &d, arena, &w->plan, &err), &err);
+    must(plait_plan_cost(&w->problem, &w->plan, arena, &w->cost, &err), &err);
+}
+
+static void render(world *w, const char *model, const char *keys)
+{
+    plait_error err;
+
+    make(w, model);
+    plan(w, keys);
+    must(plait_launch_render(&w->launch, PLAIT_LAUNCH_TORCHTITAN, arena, &w->folder, &err), &err);
+}
+
+static const char *text_of(const world *w, const char *name)
+{
+    for (int f = 0; f < w->folder.files; f++)
+        if (strcmp(w->folder.file[f].name, name) == 0)
+            return w->folder.file[f].text;
+    return NULL;
+}
+
+static void assert_says(const world *w, const char *name, const char *what)
+{
+    const char *const text = text_of(w, name);
+
+    if (text == NULL || strstr(text, what) == NULL)
+        fail_msg("%s does not say '%s':\n%s", name, what, text != NULL ? text : "(no file)");
+}
+
+// ---- out ---------------------------------------------------------------------------------------
+
+/* 16 GPUs / (tp 2, pp 2) = dp 4; 2 sequences a microbatch, 16 / (4 2) = 2 of them. */
+static void test_recipe__says_degrees_and_tokens(void **state)
+{
+    world w;
+
+    (void)state;
+    render(&w, "llama-3.1-8b", "tp=2 pp=2 mbs=2 zero=2 recompute=full split=even");
+    assert_says(&w, "recipe.py", "model_registry(\n        \"8B\",");
+    assert_says(&w, "recipe.py", "data_parallel_replicate_degree=1,");
+    assert_says(&w, "recipe.py", "data_parallel_shard_degree=4,");
+    assert_says(&w, "recipe.py", "fsdp_reshard_after_forward=\"never\",");
+    assert_says(&w, "recipe.py", "num_pp_microbatches=2,");
+    assert_says(&w, "recipe.py", "module_fqns_per_model_part=model_parts([16, 16]),");
+    assert_says(&w, "recipe.py", "num_tokens_per_microbatch_per_dp_rank=8192,");
+    assert_says(&w, "recipe.py", "num_tokens_per_train_step=65536,");
+    assert_says(&w, "recipe.py", "activation_checkpoint=FullAC.Config(),");
+    assert_says(&w, "args.sh", "--module llama3\n--config llama3_8b\n");
+    assert_says(&w, "args.sh", "\nactivation-checkpoint:full\n");
+    assert_says(&w, "config.toml", "local_batch_size = 4\nglobal_batch_size = 16\n");
+}
+
+/* A shard of 4 ranks of dp 8 x cp 2: 2 data ranks by 2 context ranks, 4 replicas of it. */
+static void test_shards__leave_context_ranks_out(void **state)
+{
+    world w;
+
+    (void)state;
+    render(&w, "llama-3.1-8b", "cp=2 shard_group=4 zero=3");
+    assert_says(&w, "args.sh", "--parallelism.data_parallel_replicate_degree 4\n");
+    assert_says(&w, "args.sh", "--parallelism.data_parallel_shard_degree 2\n");
+    assert_says(&w, "args.sh", "--parallelism.fsdp_reshard_after_forward always\n");
+}
+
+/* 32 + 1 + 1 = 34 units over 4 stages: 9 9 8 8, less the embedding and the head. */
+static void test_deal__is_the_clients_own(void **state)
+{
+    static const int by_hand[] = {8, 9, 8, 7};
+    int counts[4];
+
+    (void)state;
+    assert_true(titan_deal(32, 4, (titan_weights){1, 1, 0}, counts));
+    assert_memory_equal(counts, by_hand, sizeof counts);
+    assert_false(titan_deal(2, 4, (titan_weights){1, 1, 0}, counts) &&
+                 counts[0] > 0); // a stage of the embedding alone
+    assert_false(titan_deal(4, 4, (titan_weights){2, 0, 0}, counts));
+}
+
+/* Chunks of 11 layers need a number of layers a stage: ceil(32 / 11) = 3 chunks are not 2 a rank. */
+static void test_split__that_no_flag_gives_comes_from_the_recipe(void **state)
+{
+    world w;
+
+    (void)state;
+    render(&w, "llama-3.1-8b", "pp=4 vpp=5 schedule=interleaved split=spread");
+    assert_says(&w, "recipe.py",
+                "model_parts([2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1])");
+    assert_says(&w, "args.sh", "--module recipe\n--config plan\n");
+    assert_says(&w, "args.sh", "# plait: vpp 5\n# plait: split spread\n");
+}
+
+static void test_flavour__is_known_by_sizes_not_by_name(void **state)
+{
+    plait_model model;
+    plait_error err;
+
+    (void)state;
+    must(plait_model_find("llama-3.1-70b", arena, &model, NULL, &err), &err);
+    model.name = "something else";
+    assert_string_equal(titan_flavour_of(&model)->name, "70B");
+    model.vocab++;
+    assert_null(titan_flavour_of(&model));
+    model.vocab--;
+    model.numerics.rope = (plait_rope){.kind = PLAIT_ROPE_PLAIN, .base = 500000.0};
+    assert_null(titan_flavour_of(&model)); // Llama 3 before its positions were scaled
+}
+
+static void test_flavours__are_models_of_plait(void **state)
+{
+    (void)state;
+    for (const titan_flavour *f = titan_flavours; f->name != NULL; f++) {
+        plait_model model;
+        plait_error err;
+
+        if (plait_model_find(f->model, arena, &model, NULL, &err) == PLAIT_OK)
+            assert_ptr_equal(titan_flavour_of(&model), f);
+    }
+}
+
+static void test_model__that_is_no_flavour_is_put_together(void **state)
+{
+    world w;
+
+    (void)state;
+    render(&w, "mixtral-8x7b", "ep=8 zero=3");
+    assert_says(&w, "recipe.py", "Qwen3Model.Config(");
+    assert_says(&w, "recipe.py", "num_experts=8,");
+    assert_says(&w, "recipe.py", "moe_layers = [True] * 32\n");
+    assert_null(text_of(&w, "config.toml")); // those versions have flavours only
+}
+
+static void test_names__survive_python(void **state)
+{
+    text_builder out;
+
+    (void)state;
+    text_builder_init(&out, arena);
+    titan_append_quoted("a \"b\" c\\d\n", &out);
+    assert_string_equal(text_builder_finish(&out, NULL), "\"a \\\"b\\\" c\\\\d\\u000a\"");
+}
+
+// ---- refused -----------------------------------------------------------------------------------
+
+static void assert_rule(world *w, const char *keys, const char *rule)
+{
+    plait_degrees d = plait_degrees_init();
+    plait_error err;
+    char key[24], value[64], why[256], wanted[16];
+    int length = 0;
+    bool shard_group = false;
+
+    d.zero = 3;
+    d.cp_comm = PLAIT_CP_ALLGATHER;
+    for (; sscanf(keys, " %23[^=]=%63s%n", key, value, &length) == 2; keys += length) {
+        must(plait_degrees_set(&d, key, value, &err), &err);
+        shard_group = shard_group || strcmp(key, "shard_group") == 0;
+    }
+    d.dp = plait_degrees_dp(w->problem.job.gpus, d.tp, d.pp, d.cp);
+    if (!shard_group)
+        d.shard_group = d.dp * d.cp;
+    assert_int_equal(plait_plan_check(&w->problem, &d, why, sizeof why), PLAIT_INVALID);
+    snprintf(wanted, sizeof wanted, "rule %s)", rule);
+    if (strstr(why, wanted) == NULL)
+        fail_msg("%s: expected rule %s, found '%s'", keys, rule, why);
+}
+
+static void test_rules__refuse_what_the_client_would(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w, "llama-3.1-8b");
+    assert_rule(&w, "tp=16 sp=1", "T1");
+    assert_rule(&w, "cp=4 shard_group=2", "T6");
+    w.problem.job.gbs = 18; // 9 microbatches over 4 stages: 2 rounds, which do not divide 9
+    assert_rule(&w, "pp=4 vpp=2 schedule=interleaved tp=4 sp=1 mbs=2", "T8");
+    w.problem.job.gbs = 16;
+    w.problem.job.attention = PLAIT_ATTENTION_FLASH3;
+    assert_rule(&w, "cp=2", "T9");
+    make(&w, "mixtral-8x7b");
+    assert_rule(&w, "tp=2 sp=1 ep=1 etp=1", "T7");
+    make(&w, "deepseek-v3");
+    assert_rule(&w, "pp=2 ep=8 split=spread", "T10");
+    make(&w, "llama-3.2-3b");
+    assert_rule(&w, "pp=2", "T3");
+}
+
+static void assert_model_rule(const char *model, const char *rule)
+{
+    plait_runtime runtime;
+    plait_model m;
+    plait_error err;
+    char why[256];
+
+    must(plait_runtime_find("torchtitan-eager", arena, &runtime, &err), &err);
+    must(plait_model_find(model, arena, &m, NULL, &err), &err);
+    assert_int_equal(plait_model_check(&runtime, &m, why, sizeof why), rule == NULL);
+    if (rule != NULL && strstr(why, rule) == NULL)
+        fail_msg("%s: expected rule %s, found '%s'", model, rule, why);
+}
+
+static void test_models__that_cannot_be_built_are_refused(void **state)
+{
+    static const char *const built[] = {"llama-2-70b", "mixtral-8x22b",   "kimi-k2",
+                                        "deepseek-v2", "qwen3-235b-a22b", "gpt-oss-120b"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof built / sizeof *built; i++)
+        assert_model_rule(built[i], NULL);
+    assert_model_rule("mamba-1.4b", "TM1");
+    assert_model_rule("gpt3-175b", "TM2");
+    assert_model_rule("qwen2.5-7b", "TM3");
+    assert_model_rule("llama-4-scout", "TM5");
+}
+
+// ---- back --------------------------------------------------------------------------------------
+
+static plans_entry import(const char *text, const char **warning)
+{
+    plans_entry entry;
+    plait_error err;
+
+    must(target_torchtitan.import(text, strlen(text), "file", arena, &entry, warning, &err), &err);
+    return entry;
+}
+
+static void assert_same_plan(const world *w, const char *name)
+{
+    const char *warning;
+    const plans_entry entry = import(text_of(w, name), &warning);
+    char mine[96], its[96];
+
+    for (const char *const *key = plait_degrees_keys; *key != NULL; key++) {
+        assert_true(entry.given & plans_key_bit(*key));
+        plait_degrees_get(&w->plan.degrees, *key, mine, sizeof mine);
+        plait_degrees_get(&entry.degrees, *key, its, sizeof its);
+        if (strcmp(mine, its) != 0)
+            fail_msg("%s: %s is %s, read back as %s", name, *key, mine, its);
+    }
+    assert_string_equal(warning, "");
+    assert_int_equal(entry.seq, w->problem.job.seq);
+    assert_int_equal(entry.gbs, w->problem.job.gbs);
+    assert_int_equal(entry.gpus, w->problem.job.gpus);
+    assert_int_equal(entry.precision, w->problem.job.precision);
+    assert_int_equal(entry.attention, w->problem.job.attention);
+    assert_string_equal(entry.runtime, w->runtime.name);
+    assert_string_equal(entry.model->name, w->model.name);
+}
+
+static void test_plans__come_back_as_they_were(void **state)
+{
+    static const char *const plans[][2] = {
+        {"llama-3.1-8b", "tp=2 pp=2 mbs=2 zero=2 recompute=full split=even"},
+        {"llama-3.1-8b", "pp=2 split=both recompute=sac"},
+        {"llama-3.1-8b", "pp=2 vpp=3 schedule=interleaved split=spread"},
+        {"llama-3.1-8b", "cp=4 shard_group=8 zero=3 recompute=none"},
+        {"qwen3-30b-a3b", "ep=8 zero=3 recompute=full"},
+        {"gpt-oss-20b", "ep=4 pp=2 zero=3 recompute=full schedule=gpipe"},
+    };
+    static const char *const names[] = {"recipe.py", "args.sh", "config.toml"};
+
+    (void)state;
+    for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
+        world w;
+
+        render(&w, plans[p][0], plans[p][1]);
+        for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+            if (text_of(&w, names[n]) != NULL)
+                assert_same_plan(&w, names[n]);
+    }
+}
+
+/* torchrun 2 x 8; what no flag says stays open. */
+static void test_command__of_a_user_is_read(void **state)
+{
+    const char *warning;
+    const plans_entry entry =
+        import("torchrun --nnodes 2 --nproc-per-node=8 -m torchtitan.train \\\n"
+               "  --module llama3 --config llama3_70b --parallelism.tensor_parallel_degree=4 \\\n"
+               "  --training.max_context_length 4_096 --training.no-disable-cuda-graphs\n",
+               &warning);
+
+    (void)state;
+    assert_int_equal(entry.gpus, 16);
+    assert_int_equal(entry.seq, 4096);
+    assert_int_equal(entry.gbs, 0);
+    assert_int_equal(entry.degrees.tp, 4);
+    assert_string_equal(entry.model->name, "llama-3.1-70b");
+    assert_false(entry.given & (plans_key_bit("pp") | plans_key_bit("recompute")));
+    assert_string_equal(warning, "CUDA graphs are not priced");
+}
+
+/* 8 * 2048 tokens of 2048 a sequence; TrainingConfig of another function is not another plan. */
+static void test_recipe__of_a_user_is_read(void **state)
+{
+    const char *warning;
+    const plans_entry entry =
+        import("from torchtitan.trainer import Trainer\n\n"
+               "def mine():\n    \"\"\"training=TrainingConfig(steps=1)\"\"\"\n"
+               "    config = Trainer.Config(\n"
+               "        training=TrainingConfig(\n"
+               "            num_tokens_per_microbatch_per_dp_rank=8 * 2048,  # a comment\n"
+               "            max_context_length=2048,\n        ),\n"
+               "        activation_checkpoint=None,\n    )\n"
+               "    config.parallelism.pipeline_parallel_degree = 4\n"
+               "    config.parallelism.module_fqns_per_model_part = [\n"
+               "        ['tok_embeddings', 'layers.0'], ['layers.1'], ['layers.2'],\n"
+               "        ['layers.3', 'norm', 'lm_head']]\n"
+               "    return config\n",
+               &warning);
+
+    (void)state;
+    assert_int_equal(entry.degrees.mbs, 8);
+    assert_int_equal(entry.degrees.pp, 4);
+    assert_true(entry.given & plans_key_bit("vpp"));
+    assert_true(entry.given & plans_key_bit("split"));
+    assert_int_equal(entry.degrees.vpp, 1);
+    assert_int_equal(entry.degrees.split.kind, PLAIT_SPLIT_EVEN);
+    assert_int_equal(entry.degrees.recompute.kind, PLAIT_RECOMPUTE_NONE);
+    assert_int_equal(entry.precision, PLAIT_BF16);
+    assert_string_equal(entry.runtime, "torchtitan-eager");
+}
+
+static void test_toml__of_a_user_is_read(void **state)
+{
+    const char *warning;
+    const plans_entry entry = import("[model]\nname = \"llama3\"\nflavor = \"405B\"\n"
+                                     "converters = [\"float8\"] # in eight bits\n"
+                                     "[training]\nlocal_batch_size = 2\nseq_len = 8192\n"
+                                     "[parallelism]\ntensor_parallel_degree = 8\n"
+                                     "pipeline_parallel_degree = 1\n",
+                                     &warning);
+
+    (void)state;
+    assert_int_equal(entry.precision, PLAIT_FP8);
+    assert_int_equal(entry.degrees.mbs, 2);
+    assert_int_equal(entry.degrees.zero, 3);
+    assert_string_equal(entry.model->name, "llama-3.1-405b");
+    assert_string_equal(warning,
+                        "recomputation of every second layer has no word here: recompute is open");
+}
+
+static void test_import__refuses_with_the_place(void **state)
+{
+    static const char *const bad[][2] = {
+        {"--parallelism.tensor_parallel_degree eight", "tensor_parallel_degree"},
+        {"--training.max_context_length 99999999999999999999", "max_context_length"},
+        {"[training]\nseq_len 8192\n", "neither a section nor KEY = VALUE"},
+        {"[training]\ndataset = \"c4\n", "not closed"},
+        {"# plait: attention fast\n--module llama3\n", "known attention"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        plans_entry entry;
+        const char *warning;
+        plait_error err;
+
+        assert_int_not_equal(target_torchtitan.import(bad[i][0], strlen(bad[i][0]), "file", arena,
+                                                      &entry, &warning, &err),
+                             PLAIT_OK);
+        if (strstr(err.message, bad[i][1]) == NULL || strncmp(err.where, "file", 4) != 0)
+            fail_msg("%s: %s", err.where, err.message);
+    }
+}
+
+static void test_notes__fill_only_what_is_unknown(void **state)
+{
+    static const char text[] = "# plait: gpus 64\n# plait: tp 4\n# plait: cp 2\n"
+                               "# plait: model ../../etc/passwd\n# plait: weather fine\n";
+    plans_entry entry = {.precision = -1, .attention = -1, .degrees = plait_degrees_init()};
+    plait_error err;
+
+    (void)state;
+    entry.degrees.tp = 8;
+    entry.given = plans_key_bit("tp");
+    must(notes_read(text, strlen(text), "file", arena, &entry, &err), &err);
+    assert_int_equal(entry.gpus, 64);
+    assert_int_equal(entry.degrees.tp, 8);
+    assert_int_equal(entry.degrees.cp, 2);
+    assert_null(entry.model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_recipe__says_degrees_and_tokens),
+        cmocka_unit_test(test_shards__leave_context_ranks_out),
+        cmocka_unit_test(test_deal__is_the_clients_own),
+        cmocka_unit_test(test_split__that_no_flag_gives_comes_from_the_recipe),
+        cmocka_unit_test(test_flavour__is_known_by_sizes_not_by_name),
+        cmocka_unit_test(test_flavours__are_models_of_plait),
+        cmocka_unit_test(test_model__that_is_no_flavour_is_put_together),
+        cmocka_unit_test(test_names__survive_python),
+        cmocka_unit_test(test_rules__refuse_what_the_client_would),
+        cmocka_unit_test(test_models__that_cannot_be_built_are_refused),
+        cmocka_unit_test(test_plans__come_back_as_they_were),
+        cmocka_unit_test(test_command__of_a_user_is_read),
+        cmocka_unit_test(test_recipe__of_a_user_is_read),
+        cmocka_unit_test(test_toml__of_a_user_is_read),
+        cmocka_unit_test(test_import__refuses_with_the_place),
+        cmocka_unit_test(test_notes__fill_only_what_is_unknown),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
