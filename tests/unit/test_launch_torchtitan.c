@@ -179,16 +179,24 @@ static void test_flavour__is_known_by_sizes_not_by_name(void **state)
     assert_null(titan_flavour_of(&model)); // Llama 3 before its positions were scaled
 }
 
+/* Where our numbers inside differ from torchtitan's (Llama-3.2's scaling, Qwen3-235B's base), the model
+ * is no flavour. */
 static void test_flavours__are_models_of_plait(void **state)
 {
+    int known = 0;
+
     (void)state;
     for (const titan_flavour *f = titan_flavours; f->name != NULL; f++) {
         plait_model model;
         plait_error err;
 
-        if (plait_model_find(f->model, arena, &model, NULL, &err) == PLAIT_OK)
-            assert_ptr_equal(titan_flavour_of(&model), f);
+        if (plait_model_find(f->model, arena, &model, NULL, &err) != PLAIT_OK)
+            continue;
+        const titan_flavour *const found = titan_flavour_of(&model);
+        assert_true(found == NULL || found == f);
+        known += found != NULL;
     }
+    assert_int_equal(known, 11);
 }
 
 static void test_model__that_is_no_flavour_is_put_together(void **state)
@@ -284,7 +292,7 @@ static void test_models__that_cannot_be_built_are_refused(void **state)
     assert_model_rule("mamba-1.4b", "TM1");
     assert_model_rule("gpt3-175b", "TM2");
     assert_model_rule("qwen2.5-7b", "TM3");
-    assert_model_rule("llama-4-scout", "TM5");
+    assert_model_rule("llama-4-scout", "TM4");
 }
 
 // ---- back --------------------------------------------------------------------------------------
