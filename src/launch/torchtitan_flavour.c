@@ -57,14 +57,31 @@ const titan_flavour titan_flavours[] = {
      .hidden = 4096, .heads = 64, .expert_width = 1536},
     {DEEPSEEK, .name = "16B", .config = "deepseek_v3_16b", .model = "deepseek-v2-lite",
      .layers = 27, .hidden = 2048, .vocab = 102400, .heads = 16, .width = 10944, .dense = 1,
-     .experts = 64, .topk = 6, .expert_width = 1408, .shared_width = 2816},
+     .experts = 64, .topk = 6, .raw = true, .expert_width = 1408, .shared_width = 2816},
     {DEEPSEEK, .name = "236B", .model = "deepseek-v2", .layers = 60, .hidden = 5120,
      .vocab = 102400, .heads = 128, .q_rank = 1536, .width = 12288, .dense = 1, .experts = 160,
-     .topk = 6, .expert_width = 1536, .shared_width = 3072, .groups = 8, .group_topk = 3},
-    {DEEPSEEK, .name = "671B", .config = "deepseek_v3_671b", .quantized = "deepseek_v3_671b_float8",
-     .model = "deepseek-v3", .layers = 61, .hidden = 7168, .vocab = 129280, .heads = 128,
-     .q_rank = 1536, .width = 18432, .dense = 3, .experts = 256, .topk = 8, .expert_width = 2048,
-     .shared_width = 2048, .groups = 8, .group_topk = 4},
+     .topk = 6, .expert_width = 1536, .shared_width = 3072, .groups = 8, .group_topk = 3,
+     .raw = true, .scale = 16.0},
+    {DEEPSEEK,
+     .name = "671B",
+     .config = "deepseek_v3_671b",
+     .quantized = "deepseek_v3_671b_float8",
+     .model = "deepseek-v3",
+     .layers = 61,
+     .hidden = 7168,
+     .vocab = 129280,
+     .heads = 128,
+     .q_rank = 1536,
+     .width = 18432,
+     .dense = 3,
+     .experts = 256,
+     .topk = 8,
+     .expert_width = 2048,
+     .shared_width = 2048,
+     .groups = 8,
+     .group_topk = 4,
+     .sigmoid = true,
+     .scale = 2.5},
     {GPT_OSS, .name = "20b", .config = "gpt_oss_20b", .model = "gpt-oss-20b", .layers = 24,
      .experts = 32},
     {GPT_OSS, .name = "120b", .config = "gpt_oss_120b", .model = "gpt-oss-120b", .layers = 36,
@@ -112,7 +129,21 @@ static bool ffn_is(const plait_layer *layer, const titan_flavour *flavour)
         return layer->mlp.width == flavour->width;
     return m->experts == flavour->experts && m->topk == flavour->topk &&
            m->width == flavour->expert_width && m->shared_width == flavour->shared_width &&
-           m->groups == flavour->groups && m->group_topk == flavour->group_topk;
+           (m->groups > 1 ? m->groups : 0) == flavour->groups &&
+           (m->groups > 1 ? m->group_topk : 0) == flavour->group_topk;
+}
+
+/* Scores of the chosen experts alone are softmax over all of them, normalised. */
+static bool router_is(const plait_router *router, const titan_flavour *flavour)
+{
+    const bool normalised = router->normalised || router->score == PLAIT_ROUTER_SCORES;
+    const double scale = router->scale > 0.0 ? router->scale : 1.0;
+
+    if (router->score == PLAIT_ROUTER_UNKNOWN || flavour->experts == 0 ||
+        flavour->family == TITAN_GPT_OSS)
+        return true;
+    return (router->score == PLAIT_ROUTER_SIGMOID) == flavour->sigmoid &&
+           normalised == !flavour->raw && scale == (flavour->scale > 0.0 ? flavour->scale : 1.0);
 }
 
 /* What a model file leaves open is as the flavour has it. */
@@ -132,7 +163,8 @@ static bool model_is(const plait_model *model, const titan_flavour *flavour)
     return titan_family_of(model) == flavour->family && model->layers == flavour->layers &&
            model->hidden == flavour->hidden && model->vocab == flavour->vocab &&
            model->tied == flavour->tied && leading_dense(model) == flavour->dense &&
-           positions_are(&model->numerics.rope, flavour);
+           positions_are(&model->numerics.rope, flavour) &&
+           router_is(&model->numerics.router, flavour);
 }
 
 const titan_flavour *titan_flavour_of(const plait_model *model)

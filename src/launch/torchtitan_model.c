@@ -62,11 +62,18 @@ static void append_converters(const plait_launch *launch, const char *indent, te
 
 /* ---- a flavour ---- */
 
-const titan_flavour *titan_flavour_for(const plait_launch *launch)
+/* As many positions as a sequence has tokens, where the flavour was made for fewer. */
+static void append_positions(const plait_launch *launch, const titan_flavour *flavour,
+                             text_builder *out)
 {
-    const titan_flavour *const flavour = titan_flavour_of(launch->problem->model);
+    const int seq = launch->problem->job.seq;
 
-    return flavour != NULL && launch->problem->job.seq <= flavour->positions ? flavour : NULL;
+    if (seq > flavour->positions)
+        text_append_printf(out,
+                           "    for layer in spec.model.layers:\n"
+                           "        layer.attention.rope.max_context_length = %d  # the flavour "
+                           "has %d\n",
+                           seq, flavour->positions);
 }
 
 static void append_flavour(const plait_launch *launch, const titan_flavour *flavour,
@@ -76,7 +83,7 @@ static void append_flavour(const plait_launch *launch, const titan_flavour *flav
 
     text_append_printf(out,
                        "\n\ndef model() -> ModelSpec:\n"
-                       "    return model_registry(\n"
+                       "    spec = model_registry(\n"
                        "        \"%s\",\n"
                        "        attn_backend=\"%s\",\n",
                        flavour->name, titan_attention(launch));
@@ -88,6 +95,8 @@ static void append_flavour(const plait_launch *launch, const titan_flavour *flav
         text_append(out, "        ],\n");
     }
     text_append(out, "    )\n");
+    append_positions(launch, flavour, out);
+    text_append(out, "    return spec\n");
 }
 
 /* ---- any model: what it is made with ---- */
@@ -137,7 +146,7 @@ void titan_append_model_imports(const plait_launch *launch, text_builder *out)
 {
     const titan_family family = titan_family_of(launch->problem->model);
 
-    if (titan_flavour_for(launch) == NULL) {
+    if (titan_flavour_of(launch->problem->model) == NULL) {
         append_parts_imports(launch, out);
         return;
     }
@@ -148,7 +157,7 @@ void titan_append_model_imports(const plait_launch *launch, text_builder *out)
 
 void titan_append_model(const plait_launch *launch, text_builder *out)
 {
-    const titan_flavour *const flavour = titan_flavour_for(launch);
+    const titan_flavour *const flavour = titan_flavour_of(launch->problem->model);
 
     if (flavour != NULL) {
         append_flavour(launch, flavour, out);

@@ -24,6 +24,9 @@ typedef struct titan_flavour {
     int width; /* of dense layers; 0: none */
     int dense; /* layers before the first one with experts */
     int experts, topk, expert_width, shared_width, groups, group_topk;
+    bool sigmoid; /* scores of the router, else softmax */
+    bool raw;     /* weights of the chosen experts are not normalised */
+    double scale; /* on them; 0: none */
     int q_rank, kv_rank, nope_dim, rope_dim, v_dim;
     bool tied;
     int positions; /* longest sequence */
@@ -39,9 +42,6 @@ extern const char *const titan_module[TITAN_FAMILIES + 1];
 
 /** The flavour with this model's sizes and positions; NULL: none. */
 const titan_flavour *titan_flavour_of(const plait_model *model);
-
-/** The same, if it also takes sequences as long as the job's: else its positions are too few. */
-const titan_flavour *titan_flavour_for(const plait_launch *launch);
 
 /** Whether layer i has experts. */
 bool titan_layer_has_experts(const plait_model *model, int i);

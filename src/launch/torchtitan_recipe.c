@@ -196,7 +196,7 @@ const char *titan_recipe(const plait_launch *launch, plait_arena *arena)
     text_builder_init(&out, arena);
     titan_append_head(
         launch, "recipe.py - a plan for torchtitan.train --module recipe --config plan", &out);
-    text_append(&out, titan_flavour_for(launch) != NULL
+    text_append(&out, titan_flavour_of(launch->problem->model) != NULL
                           ? "\n"
                           : "\nfrom functools import partial\n\nimport torch.nn as nn\n\n");
     append_sorted_imports(launch, &out);

@@ -2,7 +2,6 @@
 #include <stddef.h>
 
 #include "rules.h"
-#include "torchtitan_family.h"
 #include "traits.h"
 
 static bool kv_heads_divide(const plait_problem *problem, const plait_degrees *d)
@@ -102,13 +101,6 @@ static bool nvfp4_blocks_fit(const plait_problem *problem, const plait_degrees *
     return model->hidden % 128 == 0;
 }
 
-static bool positions_reach(const plait_problem *problem, const plait_degrees *d)
-{
-    (void)d;
-    return titan_family_of(problem->model) != TITAN_GPT_OSS ||
-           problem->job.seq <= TITAN_GPT_OSS_POSITIONS;
-}
-
 const plan_rule rules_torchtitan[] = {
     {"T1", "tp must divide the key-value heads", kv_heads_divide},
     {"T2", "ep must divide shard_group tp", experts_inside_shards},
@@ -124,6 +116,5 @@ const plan_rule rules_torchtitan[] = {
     {"T11", "precision nvfp4 has no experts", nvfp4_without_experts},
     {"T12", "precision nvfp4 needs widths of attention and MLP in multiples of 128 tp",
      nvfp4_blocks_fit},
-    {"T13", "gpt-oss takes sequences up to 131072", positions_reach},
     {NULL, NULL, NULL},
 };

@@ -159,7 +159,14 @@ static bool is_gpt_oss_layer(const plait_layer *layer, bool even, int experts)
     return layer->mixer == PLAIT_MIXER_ATTENTION && layer->ffn == PLAIT_FFN_MOE && a->heads == 64 &&
            a->kv_heads == 8 && a->head_dim == 64 && a->window == (even ? 128 : 0) && a->sinks &&
            a->qkv_bias && a->out_bias && !a->qk_norm && !a->gate && m->experts == experts &&
-           m->topk == 4 && m->width == 2880 && m->shared_width == 0 && m->bias;
+           m->topk == 4 && m->width == 2880 && m->shared_width == 0 && m->groups <= 1 && m->bias;
+}
+
+static bool gpt_oss_positions(const plait_rope *rope)
+{
+    if (rope->kind == PLAIT_ROPE_PLAIN)
+        return rope->base == 0.0; // not known
+    return rope->kind == PLAIT_ROPE_YARN && rope->base == 1.5e5 && rope->factor == 32.0;
 }
 
 static bool gpt_oss_as_published(const plait_model *model)
@@ -172,7 +179,7 @@ static bool gpt_oss_as_published(const plait_model *model)
         if (!is_gpt_oss_layer(&model->kind[model->layer_kind[i]], i % 2 == 0, small ? 32 : 128))
             return false;
     return (small || model->layers == 36) && model->hidden == 2880 && model->vocab == 201088 &&
-           !model->tied;
+           !model->tied && gpt_oss_positions(&model->numerics.rope);
 }
 
 const model_rule model_rules_torchtitan[] = {

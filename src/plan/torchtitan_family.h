@@ -16,7 +16,4 @@ typedef enum titan_family {
 /** The family that a model would be built by, if its rules (TM1 ...) let it. */
 titan_family titan_family_of(const plait_model *model);
 
-/** The longest sequence that gpt-oss takes: its sizes are fixed, and so are its positions. */
-enum { TITAN_GPT_OSS_POSITIONS = 131072 };
-
 #endif

@@ -211,6 +211,26 @@ static void test_model__that_is_no_flavour_is_put_together(void **state)
     assert_null(text_of(&w, "config.toml")); // those versions have flavours only
 }
 
+/* Kimi K2's positions and router, where a model file knows them. */
+static void test_model__is_built_with_what_is_known_of_it(void **state)
+{
+    world w;
+    plait_error err;
+
+    (void)state;
+    make(&w, "kimi-k2");
+    w.model.numerics.rope = (plait_rope){.kind = PLAIT_ROPE_YARN, .base = 5e4, .factor = 32.0};
+    w.model.numerics.router =
+        (plait_router){.score = PLAIT_ROUTER_SIGMOID, .normalised = true, .scale = 2.827};
+    plan(&w, "ep=16 zero=3 recompute=full");
+    w.cost.verdict = PLAIT_FITS; // on more GPUs than these
+    must(plait_launch_render(&w.launch, PLAIT_LAUNCH_TORCHTITAN, arena, &w.folder, &err), &err);
+    assert_says(&w, "recipe.py", "theta=50000,\n    scaling=\"yarn\",\n    rope_factor=32,\n");
+    assert_says(&w, "recipe.py", "score_func=\"sigmoid\",\n            route_norm=True,\n");
+    assert_says(&w, "recipe.py", "route_scale=2.827,\n");
+    assert_says(&w, "recipe.py", "moe_layers = [False] * 1 + [True] * 60\n");
+}
+
 static void test_names__survive_python(void **state)
 {
     text_builder out;
@@ -473,6 +493,7 @@ int main(void)
         cmocka_unit_test(test_flavour__is_known_by_sizes_not_by_name),
         cmocka_unit_test(test_flavours__are_models_of_plait),
         cmocka_unit_test(test_model__that_is_no_flavour_is_put_together),
+        cmocka_unit_test(test_model__is_built_with_what_is_known_of_it),
         cmocka_unit_test(test_names__survive_python),
         cmocka_unit_test(test_rules__refuse_what_the_client_would),
         cmocka_unit_test(test_models__that_cannot_be_built_are_refused),
