@@ -11,7 +11,7 @@
  * A weight gradient waits so long that each rank holds equally much: what has passed forward only,
  * and what W still needs, together p microbatches under zb-h1 and 2p - 1 under zb-h2.
  */
-#include "schedule_actions.h"
+#include "schedule_fill.h"
 
 typedef struct alternation {
     int ahead; /* forwards before the first backward, beside the one that it is paired with */

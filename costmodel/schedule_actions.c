@@ -1,5 +1,5 @@
 /* schedule_actions.c - which schedules can be spelled out, how long they are, and who does it */
-#include "schedule_actions.h"
+#include "schedule_fill.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -13,16 +13,6 @@ char *plait_action_text(const plait_action *action, char *text, size_t size)
     snprintf(text, size, "%d%s%d", action->stage, plait_action_letter[action->kind],
              action->microbatch);
     return text;
-}
-
-int plait_schedule_group(const plait_pipeline_shape *shape)
-{
-    const int m = shape->microbatches;
-    const int rounds = m / shape->ranks > 1 ? m / shape->ranks : 1;
-
-    if (shape->chunks == 1)
-        return 1;
-    return m % rounds == 0 ? m / rounds : 0;
 }
 
 bool plait_schedule_has_actions(const plait_pipeline_shape *shape)
@@ -75,12 +65,6 @@ int64_t plait_schedule_action_count(const plait_pipeline_shape *shape)
     for (int rank = 0; rank < shape->ranks; rank++)
         count += count_of_rank(shape, rank);
     return count;
-}
-
-void action_append(action_list *list, plait_action_kind kind, int stage, int microbatch)
-{
-    assert(list->count < list->room);
-    list->action[list->count++] = (plait_action){kind, stage, microbatch};
 }
 
 static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)

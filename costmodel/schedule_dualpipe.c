@@ -15,7 +15,7 @@
  *     7    (h-d-1) x  W In
  *     8      (d+1) x  W
  */
-#include "schedule_actions.h"
+#include "schedule_fill.h"
 
 enum { NEAR, FAR };
 

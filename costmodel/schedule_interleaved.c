@@ -7,7 +7,17 @@
  *
  * Forwards visit the chunks from first to last, backwards from last to first.
  */
-#include "schedule_actions.h"
+#include "schedule_fill.h"
+
+int plait_schedule_group(const plait_pipeline_shape *shape)
+{
+    const int m = shape->microbatches;
+    const int rounds = m / shape->ranks > 1 ? m / shape->ranks : 1;
+
+    if (shape->chunks == 1)
+        return 1;
+    return m % rounds == 0 ? m / rounds : 0;
+}
 
 typedef struct visit {
     int chunk;

@@ -99,6 +99,13 @@ plait_status hf_int(const hf_config *hf, const char *const *names, int min, int 
 plait_status hf_int_optional(const hf_config *hf, const char *const *names, int min, int max,
                              int *out, plait_error *err) PLAIT_MUST_CHECK;
 
+/** Attention of the first kind that has it; NULL when none does. */
+const plait_attention *hf_attention(const plait_model *model);
+
+/* A number under the first of its names that is there; null is `none`, absent leaves *out alone. */
+plait_status hf_number(const json_cursor *at, const char *const *names, json_range range,
+                       double none, double *out, plait_error *err) PLAIT_MUST_CHECK;
+
 /** The name under which the quantity stands in the file; the first one when it does not. */
 const char *hf_name(const hf_config *hf, const char *const *names);
 

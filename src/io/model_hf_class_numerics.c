@@ -132,3 +132,11 @@ bool hf_has_numerics_trait(const hf_class_numerics *known, enum hf_numerics_trai
 {
     return (known->traits & (unsigned)trait) != 0;
 }
+
+const plait_attention *hf_attention(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION)
+            return &model->kind[k].attention;
+    return NULL;
+}

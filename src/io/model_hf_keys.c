@@ -43,3 +43,15 @@ plait_status hf_flag(const hf_config *hf, const char *key, bool absent, bool *ou
     *out = absent;
     return json_bool_optional(hf->text, key, out, err);
 }
+
+plait_status hf_number(const json_cursor *at, const char *const *names, json_range range,
+                       double none, double *out, plait_error *err)
+{
+    for (const char *const *name = names; *name != NULL; name++) {
+        if (!hf_mentions(at, *name))
+            continue;
+        *out = none;
+        return json_number_optional(at, *name, range, out, err);
+    }
+    return PLAIT_OK;
+}

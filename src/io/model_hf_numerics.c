@@ -7,26 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-const plait_attention *hf_attention(const plait_model *model)
-{
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION)
-            return &model->kind[k].attention;
-    return NULL;
-}
-
-plait_status hf_number(const json_cursor *at, const char *const *names, json_range range,
-                       double none, double *out, plait_error *err)
-{
-    for (const char *const *name = names; *name != NULL; name++) {
-        if (!hf_mentions(at, *name))
-            continue;
-        *out = none;
-        return json_number_optional(at, *name, range, out, err);
-    }
-    return PLAIT_OK;
-}
-
 /* ---- activation ---- */
 
 static plait_activation activation_named(const char *name)

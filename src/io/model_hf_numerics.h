@@ -46,13 +46,6 @@ hf_class_numerics hf_class_numerics_of(const hf_class *class);
 
 bool hf_has_numerics_trait(const hf_class_numerics *known, enum hf_numerics_trait trait);
 
-/** Attention of the first kind that has it; NULL when none does. */
-const plait_attention *hf_attention(const plait_model *model);
-
-/* A number under the first of its names that is there; null is `none`, absent leaves *out alone. */
-plait_status hf_number(const json_cursor *at, const char *const *names, json_range range,
-                       double none, double *out, plait_error *err) PLAIT_MUST_CHECK;
-
 plait_status hf_read_rope(const hf_config *hf, const hf_class_numerics *known, plait_rope *out,
                           plait_error *err) PLAIT_MUST_CHECK;
 plait_status hf_read_router(const hf_config *hf, const hf_class_numerics *known, plait_router *out,

@@ -25,16 +25,6 @@ static const flag_alias aliases[] = {
     {NULL, NULL, false},
 };
 
-void import_give(plan_reader *in, const char *key)
-{
-    in->out->given |= plans_key_bit(key);
-}
-
-void import_warn(plan_reader *in, const char *sentence)
-{
-    text_append_printf(in->warnings, "%s%s", in->warnings->length > 0 ? "\n" : "", sentence);
-}
-
 /* ---- degrees ---- */
 
 static plait_status read_degrees(plan_reader *in, plait_error *err)

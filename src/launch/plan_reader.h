@@ -1,0 +1,22 @@
+/* plan_reader.h - a plan on its way in, out of flags */
+#ifndef PLAN_READER_H
+#define PLAN_READER_H
+
+#include "flags.h"
+#include "plans.h"
+#include "text.h"
+
+/** A plan on its way in. */
+typedef struct plan_reader {
+    const launch_flags *flags;
+    plans_entry *out;
+    text_builder *warnings;
+} plan_reader;
+
+/** A key is now known. */
+void import_give(plan_reader *in, const char *key);
+
+/** A sentence for the user, on a line of its own. */
+void import_warn(plan_reader *in, const char *sentence);
+
+#endif
