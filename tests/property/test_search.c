@@ -393,7 +393,10 @@ static bool is_selective(const brute_force *b, unsigned modules)
            obeys_on(&b->w->options, &selective, "recompute");
 }
 
-/* Every recompute choice of one point; full:N leaves at least a layer of the fullest stage. */
+/*
+ * Every recompute choice of one point; full:N leaves at least a layer of the fullest stage, and
+ * takes as many of each chunk.
+ */
 static void all_recompute(brute_force *b, plait_degrees d)
 {
     const plait_capabilities *can = &b->w->runtime.can;
@@ -411,7 +414,8 @@ static void all_recompute(brute_force *b, plait_degrees d)
                 !is_selective(b, can->module_set[s]))
                 take(b, &d);
         }
-        for (int n = 1; kind == PLAIT_RECOMPUTE_FULL && can->full_layers && n < layers; n++) {
+        for (int n = d.vpp; kind == PLAIT_RECOMPUTE_FULL && can->full_layers && n < layers;
+             n += d.vpp) {
             d.recompute.layers = (short)n;
             take(b, &d);
         }
