@@ -71,6 +71,15 @@ static void append_split(const plait_model *model, const plait_degrees *d, launc
         args_switch(args, "--account-for-loss-in-pipeline-split");
 }
 
+/* Transformer Engine spells all_gather; attention with an indexer is Megatron's own, without '_'. */
+static const char *exchange_word(const plait_model *model, const plait_degrees *d)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_MLA && model->kind[k].mla.index_heads > 0)
+            return plait_cp_comm_name[d->cp_comm];
+    return d->cp_comm == PLAIT_CP_ALLGATHER ? "all_gather" : plait_cp_comm_name[d->cp_comm];
+}
+
 static void append_degrees(const plait_problem *problem, const plait_degrees *d, launch_args *args)
 {
     args_int(args, "--tensor-model-parallel-size", d->tp);
@@ -80,7 +89,7 @@ static void append_degrees(const plait_problem *problem, const plait_degrees *d,
     append_split(problem->model, d, args);
     args_int(args, "--context-parallel-size", d->cp);
     if (d->cp > 1 || d->cp_comm != PLAIT_CP_P2P)
-        args_text(args, "--cp-comm-type", plait_cp_comm_name[d->cp_comm]);
+        args_text(args, "--cp-comm-type", exchange_word(problem->model, d));
     if (has_experts(problem->model)) {
         args_int(args, "--expert-model-parallel-size", d->ep);
         args_int(args, "--expert-tensor-parallel-size", d->etp);
@@ -217,9 +226,12 @@ static void append_attention(plait_attention_kernel kernel, launch_args *args)
         args_text(args, "--attention-backend", "unfused");
         break;
     case PLAIT_ATTENTION_FLASH:
+        args_text(args, "--attention-backend", "flash");
+        break;
     case PLAIT_ATTENTION_FLASH2:
     case PLAIT_ATTENTION_FLASH3:
         args_text(args, "--attention-backend", "flash");
+        args_int(args, "--flash-attention-version", kernel == PLAIT_ATTENTION_FLASH2 ? 2 : 3);
         break;
     case PLAIT_ATTENTION_FUSED:
     case PLAIT_ATTENTION_KERNELS:
