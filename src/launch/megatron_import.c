@@ -45,7 +45,8 @@ static plait_status read_degrees(plan_reader *in, plait_error *err)
     d->sp = d->tp > 1 && flags_on(flags, "sequence_parallel", false);
     d->order = flags_on(flags, "use_tp_pp_dp_mapping", false) ? PLAIT_ORDER_TP_CP_PP_DP
                                                               : PLAIT_ORDER_TP_CP_DP_PP;
-    comm = text_index(cp_comm, plait_cp_comm_name);
+    comm = strcmp(cp_comm, "all_gather") == 0 ? PLAIT_CP_ALLGATHER
+                                              : text_index(cp_comm, plait_cp_comm_name);
     if (comm < 0)
         return flags_fail(flags, "cp_comm_type", err,
                           "expected p2p, allgather or a2a, found \"%.40s\"", cp_comm);
@@ -196,7 +197,9 @@ static void read_attention(plan_reader *in)
     if (in->out->attention >= 0)
         return;
     if (strcmp(backend, "flash") == 0)
-        in->out->attention = PLAIT_ATTENTION_FLASH2;
+        in->out->attention = strcmp(flags_word(in->flags, "flash_attention_version", "2"), "3") == 0
+                                 ? PLAIT_ATTENTION_FLASH3
+                                 : PLAIT_ATTENTION_FLASH2;
     else if (strcmp(backend, "fused") == 0)
         in->out->attention = PLAIT_ATTENTION_FUSED;
     else if (strcmp(backend, "unfused") == 0)

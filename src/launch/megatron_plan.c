@@ -140,6 +140,8 @@ void megatron_append_plan(const plait_problem *problem, const plait_degrees *d, 
     args_group(args, "overlap and kernels");
     append_overlap(&set, args);
     args_text(args, "--attention-backend", set.attention);
+    if (set.flash_version > 0)
+        args_int(args, "--flash-attention-version", set.flash_version);
     if (set.plain_softmax)
         args_switch(args, "--no-masked-softmax-fusion");
     args_group(args, "precision");

@@ -160,15 +160,27 @@ static void set_attention(plait_attention_kernel kernel, megatron_settings *out)
         out->plain_softmax = kernel == PLAIT_ATTENTION_UNFUSED;
         break;
     case PLAIT_ATTENTION_FLASH:
+        out->attention = "flash";
+        break;
     case PLAIT_ATTENTION_FLASH2:
     case PLAIT_ATTENTION_FLASH3:
         out->attention = "flash";
+        out->flash_version = kernel == PLAIT_ATTENTION_FLASH2 ? 2 : 3;
         break;
     case PLAIT_ATTENTION_FUSED:
     case PLAIT_ATTENTION_KERNELS:
         out->attention = "fused";
         break;
     }
+}
+
+/* Transformer Engine spells all_gather; attention with an indexer is Megatron's own, without '_'. */
+static const char *exchange_word(const plait_model *model, const plait_degrees *d)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_MLA && model->kind[k].mla.index_heads > 0)
+            return plait_cp_comm_name[d->cp_comm];
+    return d->cp_comm == PLAIT_CP_ALLGATHER ? "all_gather" : plait_cp_comm_name[d->cp_comm];
 }
 
 plait_status megatron_settings_of(const plait_problem *problem, const plait_degrees *d,
@@ -181,7 +193,7 @@ plait_status megatron_settings_of(const plait_problem *problem, const plait_degr
         .stages_inside_replicas = d->order == PLAIT_ORDER_TP_CP_PP_DP,
     };
     if (d->cp > 1 || d->cp_comm != PLAIT_CP_P2P)
-        out->cp_comm = plait_cp_comm_name[d->cp_comm];
+        out->cp_comm = exchange_word(problem->model, d);
     set_recompute(out);
     set_optimizer(out);
     set_overlap(problem, out);

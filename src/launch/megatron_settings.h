@@ -45,6 +45,7 @@ typedef struct megatron_settings {
 
     /* kernels and precision */
     const char *attention;
+    int flash_version;  /* of flash attention, where it is said */
     bool plain_softmax; /* scores, mask and softmax in passes of their own */
     bool fp16;
     const char *fp8_format;

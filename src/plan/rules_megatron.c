@@ -96,6 +96,45 @@ static bool context_suits_indexers(const plait_problem *problem, const plait_deg
     return true;
 }
 
+static bool is_unfused(plait_attention_kernel kernel)
+{
+    return kernel == PLAIT_ATTENTION_UNFUSED || kernel == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
+}
+
+static bool is_flash(plait_attention_kernel kernel)
+{
+    return kernel == PLAIT_ATTENTION_FLASH || kernel == PLAIT_ATTENTION_FLASH2 ||
+           kernel == PLAIT_ATTENTION_FLASH3;
+}
+
+static bool context_has_kernel(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->cp == 1 || !is_unfused(problem->job.attention);
+}
+
+static bool sinks_have_kernel(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)d;
+    for (int k = 0; k < problem->model->kinds; k++) {
+        const plait_layer *layer = &problem->model->kind[k];
+        if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.sinks &&
+            is_flash(problem->job.attention))
+            return false;
+    }
+    return true;
+}
+
+/* Heads of MLA are wider in queries and keys than in values, which FlashAttention 2 does not take. */
+static bool latent_has_kernel(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)d;
+    for (int k = 0; k < problem->model->kinds; k++)
+        if (problem->model->kind[k].mixer == PLAIT_MIXER_MLA && is_flash(problem->job.attention) &&
+            problem->job.attention != PLAIT_ATTENTION_FLASH3)
+            return false;
+    return true;
+}
+
 static bool chunks_reach(const plait_problem *problem, const plait_degrees *d)
 {
     (void)d;
@@ -125,6 +164,9 @@ const plan_rule rules_megatron[] = {
     {"M10", "the sequence must not exceed the chunks that attention stays within", chunks_reach},
     {"M11", "sparse attention with an indexer under cp needs cp_comm allgather",
      context_suits_indexers},
+    {"M12", "cp needs attention fused, flash2 or flash3", context_has_kernel},
+    {"M13", "attention sinks need attention fused or unfused", sinks_have_kernel},
+    {"M14", "MLA needs attention fused, flash3 or unfused", latent_has_kernel},
     {NULL, NULL, NULL},
 };
 

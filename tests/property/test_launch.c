@@ -253,7 +253,7 @@ static const char *const expected[] = {
     "--pipeline-model-parallel-layout",
     "--use-tp-pp-dp-mapping",
     "--cp-comm-type p2p",
-    "--cp-comm-type allgather",
+    "--cp-comm-type all_gather",
     "--cp-comm-type a2a",
     "--moe-token-dispatcher-type alltoall",
     "--moe-token-dispatcher-type flex",
@@ -278,7 +278,8 @@ static const char *const expected[] = {
     "--fp8-recipe mxfp8",
     "--fp4-format",
     "--attention-backend unfused",
-    "--attention-backend flash",
+    "--flash-attention-version 2",
+    "--flash-attention-version 3",
 };
 
 enum { EXPECTED = sizeof expected / sizeof *expected };

@@ -479,7 +479,7 @@ static bool dispatcher_suits(const launch *l)
 {
     const bool flex = VALUE_IS(moe_token_dispatcher_type, "flex");
 
-    if ((IS_GIVEN(moe_enable_deepep) || IS_GIVEN(moe_flex_dispatcher_backend)) && !flex)
+    if (IS_GIVEN(moe_enable_deepep) && !flex)
         return false;
     if (!VALUE_IS(moe_token_dispatcher_type, "allgather"))
         return true;
@@ -554,7 +554,7 @@ static bool deferral_has_stages(const launch *l)
 
 static bool context_words_suit(const launch *l)
 {
-    return WORDS_OF(cp_comm_type) == 1 || WORDS_OF(cp_comm_type) == l->layers;
+    return l->cp == 1 || WORDS_OF(cp_comm_type) == 1 || WORDS_OF(cp_comm_type) == l->layers;
 }
 
 static bool latent_rotation_suits(const launch *l)
@@ -699,6 +699,25 @@ static bool heads_reach_all_contexts(const launch *l)
     return divides(l->cp, l->heads / l->tp) && (is_latent(l) || divides(l->cp, groups));
 }
 
+/* Transformer Engine knows all_gather, Megatron's own sparse attention allgather alone. */
+static bool exchange_is_known(const launch *l)
+{
+    if (VALUE_IS(experimental_attention_variant, "dsa"))
+        return l->cp == 1 || VALUE_IS(cp_comm_type, "allgather");
+    return l->cp == 1 || !HAS_WORD(cp_comm_type, "allgather");
+}
+
+static bool has_a_kernel(const launch *l)
+{
+    const bool flash = VALUE_IS(attention_backend, "flash");
+
+    if (l->cp > 1 && VALUE_IS(attention_backend, "unfused"))
+        return false;
+    if (flash && !VALUE_IS(softmax_type, "vanilla"))
+        return false;
+    return !flash || !is_latent(l) || INT_OF(flash_attention_version) != 2;
+}
+
 static bool experts_divide(const launch *l)
 {
     return l->experts == 0 || divides(l->ep, l->experts);
@@ -794,8 +813,10 @@ static const check_rule rules[] = {
     {"F4", "tp divides the shared experts' width", shared_width_divides},
     {"F5", "tp divides a context rank's sequence", sequence_parts_divide},
     {"F6", "cp divides the heads that are exchanged", heads_reach_all_contexts},
+    {"F6", "the exchange has the name that its kernel knows", exchange_is_known},
     {"F7", "ep divides the experts", experts_divide},
     {"F8", "there are as many experts as a token goes to", enough_experts},
+    {"F9", "attention has a kernel for its contexts, sinks and widths", has_a_kernel},
 };
 
 static const char *first_broken(launch *l, char sentence[MEGATRON_SENTENCE_SIZE])

@@ -48,6 +48,7 @@
     X(transformer_impl, TEXT, "transformer_engine",                                               \
       "local transformer_engine inference_optimized")                                             \
     X(attention_backend, TEXT, "auto", "flash fused unfused local auto")                          \
+    X(flash_attention_version, INT, "", "2 3 4")                                                  \
     X(mtp_num_layers, INT, "", "")                                                                \
     X(spec, TEXTS, "", "")                                                                        \
     /* Multi-latent attention (DeepSeek-V2/V3, Kimi-K2) */                                        \
@@ -78,7 +79,7 @@
     X(microbatch_group_size_per_virtual_pipeline_stage, INT, "", "")                              \
     X(no_overlap_p2p_communication, SWITCH, "", "")                                               \
     X(overlap_p2p_communication_warmup_flush, SWITCH, "", "")                                     \
-    X(cp_comm_type, TEXTS, "p2p", "p2p a2a allgather a2a+p2p")                                    \
+    X(cp_comm_type, TEXTS, "p2p", "p2p a2a allgather all_gather a2a+p2p")                                    \
     X(hierarchical_context_parallel_sizes, INTS, "", "")                                          \
     X(hybrid_context_parallel, SWITCH, "", "")                                                    \
     X(use_tp_pp_dp_mapping, SWITCH, "", "")                                                       \

@@ -151,6 +151,8 @@ static void test_launches__that_are_right_pass(void **state)
          "--num-layers 6\n--account-for-loss-in-pipeline-split\n"
          "--account-for-embedding-in-pipeline-split\n"},
         {NULL, NULL, "--context-parallel-size 2\n--cp-comm-type a2a\n"},
+        {NULL, NULL, "--context-parallel-size 2\n--cp-comm-type all_gather\n"},
+        {NULL, latent, "--attention-backend flash\n--flash-attention-version 3\n"},
         {NULL, NULL,
          "--recompute-granularity full\n--recompute-method block\n--recompute-num-layers 2\n"},
         {NULL, experts,
@@ -356,7 +358,7 @@ static void test_launches__whose_configuration_is_refused(void **state)
         {"C19", experts, "--delay-wgrad-compute\n"},
         {"C20", NULL, "--defer-embedding-wgrad-compute\n--pipeline-model-parallel-size 1\n"},
         {"C20", NULL, "--defer-embedding-wgrad-compute\n--no-gradient-accumulation-fusion\n"},
-        {"C21", NULL, "--cp-comm-type p2p a2a\n"},
+        {"C21", NULL, "--context-parallel-size 2\n--cp-comm-type p2p a2a\n"},
         {"C25", latent, "~--no-rope-fusion\n"},
         {"C25", latent, "--rotary-interleaved\n"},
         {"C26", NULL, "--rope-type yarn\n"},
@@ -398,6 +400,13 @@ static void test_launches__that_fail_in_the_first_forward_pass(void **state)
         {"F5", NULL, "--seq-length 2049\n"},
         {"F6", NULL,
          "--cp-comm-type a2a\n--context-parallel-size 4\n--pipeline-model-parallel-size 1\n"},
+        {"F6", NULL, "--cp-comm-type allgather\n--context-parallel-size 2\n"},
+        {"F6", latent,
+         "--cp-comm-type all_gather\n--context-parallel-size 2\n"
+         "--experimental-attention-variant dsa\n"},
+        {"F9", NULL, "--attention-backend unfused\n--context-parallel-size 2\n"},
+        {"F9", NULL, "--attention-backend flash\n--softmax-type learnable\n"},
+        {"F9", latent, "--attention-backend flash\n--flash-attention-version 2\n"},
         {"F8", experts, "--moe-router-topk 9\n"},
     };
 

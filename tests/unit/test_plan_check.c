@@ -426,6 +426,43 @@ static void test_rules__of_megatron(void **state)
     w.model.learned_positions = 64;
     assert_refused(&w, "",
                    "the sequence must not exceed the learned position table (software, rule M5)");
+    make(&w);
+    w.runtime.rules = PLAIT_RULES_MEGATRON;
+    assert_refused(&w, "cp=2 pp=2 order=tp-cp-pp-dp",
+                   "order tp-cp-pp-dp needs tp cp = etp ep with experts, cp = 1 without "
+                   "(software, rule M3)");
+    assert_legal(&w, "tp=2 pp=2 order=tp-cp-pp-dp");
+    assert_legal(&w, "cp=2 pp=2");
+}
+
+/* Attention that no kernel of Transformer Engine computes. */
+static void test_rules__of_megatron_about_kernels(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    w.runtime.rules = PLAIT_RULES_MEGATRON;
+    w.problem.job.attention = PLAIT_ATTENTION_UNFUSED;
+    assert_refused(&w, "cp=2", "cp needs attention fused, flash2 or flash3 (software, rule M12)");
+    w.problem.job.attention = PLAIT_ATTENTION_FLASH3;
+    assert_legal(&w, "cp=2");
+    w.layer.attention.sinks = true;
+    assert_refused(&w, "", "attention sinks need attention fused or unfused (software, rule M13)");
+    w.problem.job.attention = PLAIT_ATTENTION_FUSED;
+    assert_legal(&w, "cp=2 cp_comm=a2a");
+    w.layer.mixer = PLAIT_MIXER_MLA;
+    w.layer.mla =
+        (plait_mla){.heads = 8, .kv_rank = 64, .nope_dim = 64, .rope_dim = 32, .v_dim = 64};
+    assert_legal(&w, "cp=2");
+    w.problem.job.attention = PLAIT_ATTENTION_FLASH2;
+    assert_refused(&w, "", "MLA needs attention fused, flash3 or unfused (software, rule M14)");
+    w.problem.job.attention = PLAIT_ATTENTION_FUSED;
+    w.layer.mla.index_heads = 4;
+    assert_refused(&w, "cp=2",
+                   "sparse attention with an indexer under cp needs cp_comm allgather (software, "
+                   "rule M11)");
+    assert_legal(&w, "cp=2 cp_comm=allgather");
 }
 
 static void test_rules__of_torchtitan(void **state)
@@ -482,6 +519,7 @@ int main(void)
         cmocka_unit_test(test_refusals__of_words_that_the_software_lacks),
         cmocka_unit_test(test_refusals__of_switches_that_the_software_fixes),
         cmocka_unit_test(test_rules__of_megatron),
+        cmocka_unit_test(test_rules__of_megatron_about_kernels),
         cmocka_unit_test(test_rules__of_torchtitan),
         cmocka_unit_test(test_rules__of_fsdp_and_deepspeed),
     };
