@@ -13,24 +13,31 @@ bool launch_imports(plait_launch_target target)
     return from != NULL && from->import != NULL;
 }
 
-/* With the GPUs of the caller: dp, and a shard group of all replicas where no other is said. */
+/* dp follows from the GPUs. */
+static void derive_dp(plans_entry *out)
+{
+    plait_degrees *const d = &out->degrees;
+
+    d->dp = out->gpus > 0 ? plait_degrees_dp(out->gpus, d->tp, d->pp, d->cp) : 0;
+    out->given &= ~plans_key_bit("dp");
+    if (d->dp > 0)
+        out->given |= plans_key_bit("dp");
+}
+
+/* The caller's GPUs: a shard group of all replicas stays one of all replicas. */
 static void take_gpus(int gpus, plans_entry *out)
 {
     plait_degrees *const d = &out->degrees;
-    const int before = d->dp * d->cp;
-    const bool all = !(out->given & plans_key_bit("shard_group")) || d->shard_group == before;
+    const unsigned long bit = plans_key_bit("shard_group");
+    const bool all = !(out->given & bit) || d->shard_group == d->dp * d->cp;
 
-    if (gpus == 0)
+    if (gpus > 0)
+        out->gpus = gpus;
+    derive_dp(out);
+    if (gpus == 0 || !all || d->dp == 0)
         return;
-    out->gpus = gpus;
-    out->given &= ~plans_key_bit("dp");
-    d->dp = plait_degrees_dp(gpus, d->tp, d->pp, d->cp);
-    if (d->dp > 0)
-        out->given |= plans_key_bit("dp");
-    if (all)
-        d->shard_group = d->dp * d->cp;
-    if (all && d->dp > 0)
-        out->given |= plans_key_bit("shard_group");
+    d->shard_group = d->dp * d->cp;
+    out->given |= bit;
 }
 
 /*

@@ -84,7 +84,6 @@ static plait_status read_replicas(plan_reader *in, plait_error *err)
         return flags_fail(in->flags, "num_distributed_optimizer_instances", err,
                           "expected a divisor of dp x cp = %d, found %d", d->dp * d->cp, instances);
     d->shard_group = d->dp * d->cp / instances;
-    import_give(in, "dp");
     import_give(in, "shard_group");
     return PLAIT_OK;
 }

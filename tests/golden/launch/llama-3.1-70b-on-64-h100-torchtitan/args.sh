@@ -1,40 +1,36 @@
 # shellcheck shell=bash disable=SC2215
 # args.sh - the plan of recipe.py as arguments of torchtitan.train
 #
-# llama-3.1-8b on 16 x h100-80gb-sxm: tp 2, cp 1, pp 2, vpp 7, dp 4, ep 1, etp 1, ZeRO-2
-# expected: 1.087 s a step (1.031 to 1.727), 72.6 of 75.1 GiB on the fullest GPU
-# plait: gpus 16
+# llama-3.1-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 1, vpp 1, dp 8, ep 1, etp 1, ZeRO-3
+# expected: 23.37 s a step (22.16 to 37.13), 35.5 of 75.1 GiB on the fullest GPU
+# plait: gpus 64
 # plait: runtime torchtitan
 # plait: attention flash2
-# plait: model llama-3.1-8b
+# plait: model llama-3.1-70b
 # plait: precision bf16
-# plait: vpp 7
-# plait: split spread
+# plait: vpp 1
+# plait: split even
 # plait: cp_comm allgather
 # plait: etp 1
-#
-# The folder of recipe.py has to be on PYTHONPATH.
 
 # model
---module recipe
---config plan
+--module llama3
+--config llama3_70b
 
 # parallelism
 --parallelism.data_parallel_replicate_degree 1
---parallelism.data_parallel_shard_degree 4
---parallelism.fsdp_reshard_after_forward never
---parallelism.tensor_parallel_degree 2
+--parallelism.data_parallel_shard_degree 8
+--parallelism.fsdp_reshard_after_forward always
+--parallelism.tensor_parallel_degree 8
 --parallelism.enable_sequence_parallel
 --parallelism.context_parallel_degree 1
---parallelism.pipeline_parallel_degree 2
---parallelism.pipeline_parallel_schedule Interleaved1F1B
---parallelism.num_pp_microbatches 2
+--parallelism.pipeline_parallel_degree 1
 --parallelism.expert_parallel_degree 1
 
 # training
---training.num_tokens_per_microbatch_per_dp_rank 16384
---training.num_tokens_per_train_step 131072
---training.max_context_length 4096
+--training.num_tokens_per_microbatch_per_dp_rank 8192
+--training.num_tokens_per_train_step 524288
+--training.max_context_length 8192
 --training.disable_cuda_graphs
 --training.dtype float32
 --training.mixed_precision_param bfloat16
@@ -50,4 +46,4 @@
 --training.steps 100
 
 # what activations are recomputed
-activation-checkpoint:none
+activation-checkpoint:full

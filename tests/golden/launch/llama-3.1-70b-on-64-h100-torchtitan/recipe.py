@@ -1,14 +1,14 @@
 # recipe.py - a plan for torchtitan.train --module recipe --config plan
 #
-# llama-3.1-8b on 16 x h100-80gb-sxm: tp 2, cp 1, pp 2, vpp 7, dp 4, ep 1, etp 1, ZeRO-2
-# expected: 1.087 s a step (1.031 to 1.727), 72.6 of 75.1 GiB on the fullest GPU
-# plait: gpus 16
+# llama-3.1-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 1, vpp 1, dp 8, ep 1, etp 1, ZeRO-3
+# expected: 23.37 s a step (22.16 to 37.13), 35.5 of 75.1 GiB on the fullest GPU
+# plait: gpus 64
 # plait: runtime torchtitan
 # plait: attention flash2
-# plait: model llama-3.1-8b
+# plait: model llama-3.1-70b
 # plait: precision bf16
-# plait: vpp 7
-# plait: split spread
+# plait: vpp 1
+# plait: split even
 # plait: cp_comm allgather
 # plait: etp 1
 
@@ -17,6 +17,7 @@ from torchtitan.components.loss import ChunkedLossWrapper, CrossEntropyLoss
 from torchtitan.components.metrics import MetricsProcessor
 from torchtitan.components.optimizer import LRSchedulersContainer, default_adamw
 from torchtitan.config import CompileConfig, ParallelismConfig, TrainingConfig
+from torchtitan.distributed.activation_checkpoint import FullAC
 from torchtitan.hf_datasets.text_datasets import DATASETS
 from torchtitan.models.llama3 import model_registry
 from torchtitan.protocols.model_spec import ModelSpec
@@ -24,21 +25,11 @@ from torchtitan.trainer import Trainer
 
 
 def model() -> ModelSpec:
-    return model_registry(
-        "8B",
+    spec = model_registry(
+        "70B",
         attn_backend="flex",
     )
-
-
-def model_parts(layers: list[int]) -> list[list[str]]:
-    """Modules of each chunk of the pipeline, from its number of layers."""
-    parts, first = [], 0
-    for count in layers:
-        parts.append([f"layers.{i}" for i in range(first, first + count)])
-        first += count
-    parts[0].insert(0, "tok_embeddings")
-    parts[-1] += ["norm", "lm_head"]
-    return parts
+    return spec
 
 
 def plan() -> Trainer.Config:
@@ -50,21 +41,18 @@ def plan() -> Trainer.Config:
         ),
         parallelism=ParallelismConfig(
             data_parallel_replicate_degree=1,
-            data_parallel_shard_degree=4,
-            fsdp_reshard_after_forward="never",
-            tensor_parallel_degree=2,
+            data_parallel_shard_degree=8,
+            fsdp_reshard_after_forward="always",
+            tensor_parallel_degree=8,
             enable_sequence_parallel=True,
             context_parallel_degree=1,
-            pipeline_parallel_degree=2,
-            pipeline_parallel_schedule="Interleaved1F1B",
-            num_pp_microbatches=2,
+            pipeline_parallel_degree=1,
             expert_parallel_degree=1,
-            module_fqns_per_model_part=model_parts([3, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]),
         ),
         training=TrainingConfig(
-            num_tokens_per_microbatch_per_dp_rank=16384,
-            num_tokens_per_train_step=131072,
-            max_context_length=4096,
+            num_tokens_per_microbatch_per_dp_rank=8192,
+            num_tokens_per_train_step=524288,
+            max_context_length=8192,
             disable_cuda_graphs=True,
             dtype="float32",
             mixed_precision_param="bfloat16",
@@ -76,7 +64,7 @@ def plan() -> Trainer.Config:
             components=["model", "loss"],
             enable_async_tensor_parallel=False,
         ),
-        activation_checkpoint=None,
+        activation_checkpoint=FullAC.Config(),
         # yours to replace: data, tokenizer, learning rate, checkpoints
         hf_assets_path="./tests/assets/tokenizer",
         dataloader=GrainDataLoader.Config(

@@ -1,0 +1,37 @@
+#!/bin/bash
+# run.sh - start one node; run the same on each
+#
+# llama-3.1-8b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 1, ZeRO-3
+# expected: 4.745 s a step (3.922 to 5.496), 30.8 of 75.1 GiB on the fullest GPU
+#
+#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
+#   ./run.sh                              where SLURM says both, or on one node
+#
+# Arguments are handed on behind those of the plan.
+#
+# What no key of the config says, the training script has to do:
+#   model          32 layers, hidden 4096, vocabulary 128256
+#   sequences      4096 tokens each, 2 a microbatch on each GPU
+#   attention      flash2 (attn_implementation="flash_attention_2")
+#   layers         named in the model's _no_split_modules: each is one unit
+#
+# plait: gpus 16
+# plait: runtime fsdp
+# plait: attention flash2
+# plait: model llama-3.1-8b
+# plait: seq 4096
+# plait: recompute full
+set -efuo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+nodes=2
+gpus_per_node=8
+node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}
+head=${HEAD:-${MASTER_ADDR:-localhost}}
+port=${MASTER_PORT:-29500}
+
+: "${TRAIN:?expected the training script}"
+export ACCELERATE_GRADIENT_ACCUMULATION_STEPS=4
+exec accelerate launch --config_file "$here/accelerate.yaml" \
+    --num_machines "$nodes" --num_processes "$((nodes * gpus_per_node))" \
+    --machine_rank "$node_rank" --main_process_ip "$head" --main_process_port "$port" \
+    "$TRAIN" "$@"

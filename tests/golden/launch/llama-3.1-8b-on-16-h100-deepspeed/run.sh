@@ -1,0 +1,36 @@
+#!/bin/bash
+# run.sh - start one node; run the same on each
+#
+# llama-3.1-8b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 1, ZeRO-3
+# expected: 4.292 s a step (3.547 to 4.971), 51.5 of 75.1 GiB on the fullest GPU
+#
+#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
+#   ./run.sh                              where SLURM says both, or on one node
+#
+# Arguments are handed on behind those of the plan.
+#
+# What no key of the config says, the training script has to do:
+#   model          32 layers, hidden 4096, vocabulary 128256
+#   sequences      4096 tokens each, 1 a microbatch on each GPU
+#   attention      flash2 (attn_implementation="flash_attention_2")
+#   recomputation  none
+#   weights        built inside deepspeed.zero.MiCS_Init(config_dict_or_path=...)
+#
+# plait: gpus 16
+# plait: runtime deepspeed
+# plait: attention flash2
+# plait: model llama-3.1-8b
+# plait: seq 4096
+# plait: recompute none
+set -efuo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+nodes=2
+gpus_per_node=8
+node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}
+head=${HEAD:-${MASTER_ADDR:-localhost}}
+port=${MASTER_PORT:-29500}
+
+: "${TRAIN:?expected the training script}"
+exec torchrun --nnodes "$nodes" --nproc_per_node "$gpus_per_node" \
+    --node_rank "$node_rank" --master_addr "$head" --master_port "$port" \
+    "$TRAIN" --deepspeed --deepspeed_config "$here/ds_config.json" "$@"

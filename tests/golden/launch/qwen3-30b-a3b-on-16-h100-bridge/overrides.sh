@@ -1,0 +1,85 @@
+# shellcheck shell=bash disable=SC2034,SC2140,SC2211,SC2276,SC2288
+# overrides.sh - KEY=VALUE of run_recipe.py, one a line; run.sh reads them
+#
+# qwen3-30b-a3b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 2, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
+# expected: 10.93 s a step (8.339 to 12.31), 66.1 of 75.1 GiB on the fullest GPU
+# The recipe builds the model: 48 layers, hidden 2048, vocabulary 151936.
+# plait: gpus 16
+# plait: runtime megatron
+# plait: attention fused
+# plait: model qwen3-30b-a3b
+
+# parallelism
+model.tensor_model_parallel_size=1
+model.sequence_parallel=false
+model.pipeline_model_parallel_size=2
+model.virtual_pipeline_model_parallel_size=null
+model.pipeline_model_parallel_layout=null
+model.num_layers_in_first_pipeline_stage=null
+model.num_layers_in_last_pipeline_stage=null
+model.account_for_embedding_in_pipeline_split=false
+model.account_for_loss_in_pipeline_split=false
+model.context_parallel_size=1
+model.cp_comm_type=null
+model.expert_model_parallel_size=8
+model.expert_tensor_parallel_size=1
+dist.use_tp_pp_dp_mapping=false
+
+# batch
+train.micro_batch_size=1
+train.global_batch_size=512
+dataset.seq_length=4096
+
+# memory
+model.recompute_granularity=null
+model.recompute_method=null
+model.recompute_num_layers=null
+model.recompute_modules=null
+model.cpu_offloading=false
+model.fine_grained_activation_offloading=false
+
+# optimizer
+optimizer.optimizer=adam
+optimizer.use_precision_aware_optimizer=false
+optimizer.main_params_dtype=torch.float32
+optimizer.main_grads_dtype=torch.float32
+optimizer.exp_avg_dtype=torch.float32
+optimizer.exp_avg_sq_dtype=torch.float32
+optimizer.optimizer_cpu_offload=false
+optimizer.use_distributed_optimizer=true
+ddp.use_distributed_optimizer=true
+ddp.num_distributed_optimizer_instances=1
+ddp.use_megatron_fsdp=false
+ddp.data_parallel_sharding_strategy=no_shard
+checkpoint.ckpt_format=torch_dist
+
+# overlap
+comm_overlap=null
+ddp.overlap_grad_reduce=true
+ddp.overlap_param_gather=true
+ddp.align_param_gather=false
+model.tp_comm_overlap=false
+model.overlap_p2p_comm=false
+model.batch_p2p_comm=true
+model.overlap_moe_expert_parallel_comm=false
+model.delay_wgrad_compute=false
+
+# kernels
+model.attention_backend=null
+model.masked_softmax_fusion=true
+model.cross_entropy_loss_fusion=true
+model.cuda_graph_impl="none"
+model.moe_grouped_gemm=true
+model.moe_permute_fusion=true
+model.moe_token_dispatcher_type=alltoall
+model.moe_enable_deepep=false
+model.moe_shared_expert_overlap=false
+model.moe_router_padding_for_quantization=false
+
+# precision
+mixed_precision=bf16_mixed
+
+# yours to replace: schedule; data and tokenizer are the recipe's
+train.train_iters=100
+validation.eval_iters=0
+logger.log_interval=1

@@ -1,0 +1,37 @@
+#!/bin/bash
+# run.sh - start one node; run the same on each
+#
+# qwen3-30b-a3b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 2, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
+# expected: 10.93 s a step (8.339 to 12.31), 66.1 of 75.1 GiB on the fullest GPU
+#
+#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
+#   ./run.sh                              where SLURM says both, or on one node
+#
+# Arguments are handed on behind those of the plan.
+set -efuo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+nodes=2
+gpus_per_node=8
+node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}
+head=${HEAD:-${MASTER_ADDR:-localhost}}
+port=${MASTER_PORT:-29500}
+
+# Lines of overrides.sh are `export NAME=value` or arguments.
+args=()
+while IFS= read -r line || [ -n "$line" ]; do
+    case $line in
+    'export '*) eval "$line" ;;
+    *) eval "args+=($line"$'\n'")" ;;
+    esac
+done <"$here/overrides.sh"
+
+cd "${BRIDGE:?expected the folder of a checkout of Megatron-Bridge}"
+export TORCH_NCCL_AVOID_RECORD_STREAMS=1
+export PYTORCH_ALLOC_CONF=expandable_segments:True
+export NVTE_FLASH_ATTN=0 NVTE_FUSED_ATTN=1 NVTE_UNFUSED_ATTN=0
+recipe=${RECIPE:-qwen3_30b_a3b_pretrain_config}
+# ++ sets a field whether the recipe lists it or only its nested config has it.
+exec torchrun --nnodes "$nodes" --nproc_per_node "$gpus_per_node" \
+    --node_rank "$node_rank" --master_addr "$head" --master_port "$port" \
+    scripts/training/run_recipe.py --recipe "$recipe" --mode pretrain \
+    "${args[@]/#/++}" "$@"

@@ -1,0 +1,89 @@
+# recipe.py - a plan for torchtitan.train --module recipe --config plan
+#
+# qwen3-30b-a3b on 64 x h100-80gb-sxm: tp 1, cp 1, pp 4, vpp 1, dp 16, ep 8, etp 1, ZeRO-3
+# expected: 6.284 s a step (5.782 to 10.29), 28.6 of 75.1 GiB on the fullest GPU
+# plait: gpus 64
+# plait: runtime torchtitan
+# plait: attention flash2
+# plait: model qwen3-30b-a3b
+# plait: precision bf16
+# plait: vpp 1
+# plait: split even
+# plait: cp_comm allgather
+# plait: etp 1
+
+from torchtitan.components.data import ConcatThenSplitPackingConfig, GrainDataLoader
+from torchtitan.components.loss import ChunkedLossWrapper, CrossEntropyLoss
+from torchtitan.components.metrics import MetricsProcessor
+from torchtitan.components.optimizer import LRSchedulersContainer, default_adamw
+from torchtitan.config import CompileConfig, ParallelismConfig, TrainingConfig
+from torchtitan.distributed.activation_checkpoint import FullAC
+from torchtitan.hf_datasets.text_datasets import DATASETS
+from torchtitan.models.qwen3 import model_registry
+from torchtitan.protocols.model_spec import ModelSpec
+from torchtitan.trainer import Trainer
+
+
+def model() -> ModelSpec:
+    spec = model_registry(
+        "30B-A3B",
+        attn_backend="flex",
+    )
+    return spec
+
+
+def model_parts(layers: list[int]) -> list[list[str]]:
+    """Modules of each chunk of the pipeline, from its number of layers."""
+    parts, first = [], 0
+    for count in layers:
+        parts.append([f"layers.{i}" for i in range(first, first + count)])
+        first += count
+    parts[0].insert(0, "tok_embeddings")
+    parts[-1] += ["norm", "lm_head"]
+    return parts
+
+
+def plan() -> Trainer.Config:
+    spec = model()
+    return Trainer.Config(
+        model_spec=spec,
+        loss=ChunkedLossWrapper.Config(
+            loss_fn=CrossEntropyLoss.Config(global_vocab_size=spec.model.vocab_size),
+        ),
+        parallelism=ParallelismConfig(
+            data_parallel_replicate_degree=1,
+            data_parallel_shard_degree=16,
+            fsdp_reshard_after_forward="always",
+            tensor_parallel_degree=1,
+            context_parallel_degree=1,
+            pipeline_parallel_degree=4,
+            pipeline_parallel_schedule="1F1B",
+            num_pp_microbatches=16,
+            expert_parallel_degree=8,
+            module_fqns_per_model_part=model_parts([12, 12, 12, 12]),
+        ),
+        training=TrainingConfig(
+            num_tokens_per_microbatch_per_dp_rank=8192,
+            num_tokens_per_train_step=2097152,
+            max_context_length=4096,
+            disable_cuda_graphs=True,
+            dtype="float32",
+            mixed_precision_param="bfloat16",
+            mixed_precision_reduce="float32",
+            steps=100,
+        ),
+        compile=CompileConfig(
+            enable=True,
+            components=["model", "loss"],
+            enable_async_tensor_parallel=False,
+        ),
+        activation_checkpoint=FullAC.Config(),
+        # yours to replace: data, tokenizer, learning rate, checkpoints
+        hf_assets_path="./tests/assets/tokenizer",
+        dataloader=GrainDataLoader.Config(
+            dataset=ConcatThenSplitPackingConfig(dataset=DATASETS["c4_test"]),
+        ),
+        optimizer=default_adamw(lr=3e-4),
+        lr_scheduler=LRSchedulersContainer.Config(warmup_steps=10),
+        metrics=MetricsProcessor.Config(log_freq=1),
+    )
