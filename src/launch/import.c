@@ -13,12 +13,14 @@ bool launch_imports(plait_launch_target target)
     return from != NULL && from->import != NULL;
 }
 
-/* dp follows from the GPUs. */
+/* dp follows from the GPUs, once the other degrees are known. */
 static void derive_dp(plans_entry *out)
 {
+    const unsigned long others = plans_key_bit("tp") | plans_key_bit("pp") | plans_key_bit("cp");
+    const bool known = out->gpus > 0 && (out->given & others) == others;
     plait_degrees *const d = &out->degrees;
 
-    d->dp = out->gpus > 0 ? plait_degrees_dp(out->gpus, d->tp, d->pp, d->cp) : 0;
+    d->dp = known ? plait_degrees_dp(out->gpus, d->tp, d->pp, d->cp) : 0;
     out->given &= ~plans_key_bit("dp");
     if (d->dp > 0)
         out->given |= plans_key_bit("dp");
