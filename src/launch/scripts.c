@@ -29,7 +29,7 @@ const char *scripts_title(const plait_launch *launch, plait_arena *arena)
     const char *text;
 
     text = plait_arena_printf(
-        arena, "%s on %d x %s: tp %d, cp %d, pp %d, vpp %d, dp %d, ep %d, etp %d, ZeRO-%d",
+        arena, "plan of %s on %d x %s: tp %d, cp %d, pp %d, vpp %d, dp %d, ep %d, etp %d, ZeRO-%d",
         problem->model->name, problem->job.gpus, problem->cluster->group[0].accelerator->name,
         d->tp, d->cp, d->pp, d->vpp, d->dp, d->ep, d->etp, d->zero);
     return text == NULL ? NULL : one_line(text, arena);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # run.sh - start one node; run the same on each
 #
-# gpt-oss-120b on 128 x h100-80gb-sxm: tp 2, cp 2, pp 4, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
+# plan of gpt-oss-120b on 128 x h100-80gb-sxm: tp 2, cp 2, pp 4, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
 # expected: 4.436 s a step (3.385 to 4.998), 48.2 of 75.1 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...

@@ -1,7 +1,7 @@
 #!/bin/bash
 # run.sh - start one node; run the same on each
 #
-# kimi-k2 on 1024 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 1, dp 8, ep 64, etp 1, ZeRO-1
+# plan of kimi-k2 on 1024 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 1, dp 8, ep 64, etp 1, ZeRO-1
 # expected: 21.52 s a step (16.26 to 24.47), 38.4 of 75.1 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...

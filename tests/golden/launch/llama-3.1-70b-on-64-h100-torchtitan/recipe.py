@@ -1,6 +1,6 @@
 # recipe.py - a plan for torchtitan.train --module recipe --config plan
 #
-# llama-3.1-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 1, vpp 1, dp 8, ep 1, etp 1, ZeRO-3
+# plan of llama-3.1-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 1, vpp 1, dp 8, ep 1, etp 1, ZeRO-3
 # expected: 23.37 s a step (22.16 to 37.13), 35.5 of 75.1 GiB on the fullest GPU
 # plait: gpus 64
 # plait: runtime torchtitan

@@ -1,7 +1,7 @@
 #!/bin/bash
 # run.sh - start one node; run the same on each
 #
-# llama-3.1-8b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 1, ZeRO-3
+# plan of llama-3.1-8b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 1, ZeRO-3
 # expected: 4.292 s a step (3.547 to 4.971), 51.5 of 75.1 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...

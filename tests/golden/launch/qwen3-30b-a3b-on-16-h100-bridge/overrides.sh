@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2140,SC2211,SC2276,SC2288
 # overrides.sh - KEY=VALUE of run_recipe.py, one a line; run.sh reads them
 #
-# qwen3-30b-a3b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 2, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
+# plan of qwen3-30b-a3b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 2, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
 # expected: 10.93 s a step (8.339 to 12.31), 66.1 of 75.1 GiB on the fullest GPU
 # The recipe builds the model: 48 layers, hidden 2048, vocabulary 151936.
 # plait: gpus 16
