@@ -224,8 +224,7 @@ void block_attention(block_draft *draft)
                               .qk_dim = a->head_dim,
                               .v_dim = a->head_dim,
                               .kv_width = 2.0 * kv_width,
-                              .keys =
-                                  block_mean_keys(context, a->window, a->chunk, !a->full_mask),
+                              .keys = block_mean_keys(context, a->window, a->chunk, !a->full_mask),
                               .causal = !a->full_mask && !is_limited(a->window, context) &&
                                         !is_limited(a->chunk, context),
                           });

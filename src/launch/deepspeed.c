@@ -15,6 +15,7 @@
 #include "json_write.h"
 #include "scripts.h"
 #include "training_script.h"
+#include "traits.h"
 
 /* ---- sizes ---- */
 
@@ -161,14 +162,6 @@ static plait_status config(const plait_launch *launch, plait_arena *arena, const
 
 /* ---- what the training script does ---- */
 
-static bool has_experts(const plait_model *model)
-{
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].ffn == PLAIT_FFN_MOE)
-            return true;
-    return false;
-}
-
 static const char *notes(const plait_launch *launch, plait_arena *arena)
 {
     const plait_degrees *const d = &launch->plan->degrees;
@@ -183,7 +176,7 @@ static const char *notes(const plait_launch *launch, plait_arena *arena)
                            "#   weights        built inside deepspeed.zero.%s("
                            "config_dict_or_path=...)\n",
                            d->shard_group < d->dp ? "MiCS_Init" : "Init");
-    if (d->zero == 3 && has_experts(launch->problem->model))
+    if (d->zero == 3 && model_has_experts(launch->problem->model))
         text_append(&more, "#   experts        each block of experts a leaf module: "
                            "set_z3_leaf_modules, or zero_optimization.leaf_module\n");
     return training_script_notes(launch, text_builder_finish(&more, NULL), arena);

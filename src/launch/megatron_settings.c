@@ -7,14 +7,7 @@
 #include "megatron_settings.h"
 
 #include "text.h"
-
-static bool has_experts(const plait_model *model)
-{
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].ffn == PLAIT_FFN_MOE)
-            return true;
-    return false;
-}
+#include "traits.h"
 
 /* ---- parallelism ---- */
 
@@ -189,7 +182,7 @@ plait_status megatron_settings_of(const plait_problem *problem, const plait_degr
     *out = (megatron_settings){
         .degrees = d,
         .gbs = problem->job.gbs,
-        .experts = has_experts(problem->model),
+        .experts = model_has_experts(problem->model),
         .stages_inside_replicas = d->order == PLAIT_ORDER_TP_CP_PP_DP,
     };
     if (d->cp > 1 || d->cp_comm != PLAIT_CP_P2P)

@@ -136,6 +136,10 @@ void titan_append_head(const plait_launch *launch, const char *what, text_builde
 /** Append a string of Python or TOML, in double quotes. */
 void titan_append_quoted(const char *text, text_builder *out);
 
+/** The value of a setting; `on` and `off` are how the language spells a switch. */
+void titan_append_value(const titan_setting *setting, const char *on, const char *off,
+                        text_builder *out);
+
 /* ---- the way back ---- */
 
 /** What a config says, whatever it is spelled in: "parallelism.tensor_parallel_degree", "8". */

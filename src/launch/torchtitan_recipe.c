@@ -88,37 +88,6 @@ static void append_parts(const plait_launch *launch, text_builder *out)
 
 /* ---- settings ---- */
 
-static void append_words(const char *words, text_builder *out)
-{
-    char **const list = text_split(out->arena, words, ',', NULL);
-
-    text_append_char(out, '[');
-    for (int i = 0; list != NULL && list[i] != NULL; i++) {
-        text_append(out, i > 0 ? ", " : "");
-        titan_append_quoted(list[i], out);
-    }
-    text_append_char(out, ']');
-    out->failed = out->failed || list == NULL;
-}
-
-static void append_value(const titan_setting *s, text_builder *out)
-{
-    switch (s->kind) {
-    case TITAN_NUMBER:
-        text_append_printf(out, "%lld", (long long)s->number);
-        break;
-    case TITAN_SWITCH:
-        text_append(out, s->number != 0 ? "True" : "False");
-        break;
-    case TITAN_TEXT:
-        titan_append_quoted(s->text, out);
-        break;
-    case TITAN_TEXTS:
-        append_words(s->text, out);
-        break;
-    }
-}
-
 /* parallelism=ParallelismConfig(key=value, ...): the keys of one section */
 static void append_section(const titan_settings *settings, const char *section, const char *type,
                            text_builder *out)
@@ -128,7 +97,7 @@ static void append_section(const titan_settings *settings, const char *section, 
         if (strcmp(settings->setting[i].section, section) != 0)
             continue;
         text_append_printf(out, "            %s=", settings->setting[i].key);
-        append_value(&settings->setting[i], out);
+        titan_append_value(&settings->setting[i], "True", "False", out);
         text_append(out, ",\n");
     }
 }

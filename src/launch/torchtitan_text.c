@@ -43,3 +43,34 @@ void titan_append_head(const plait_launch *launch, const char *what, text_builde
     text_append_printf(out, "# %s\n#\n# %s\n# %s\n", what, title, expectation);
     append_plan_notes(launch, out);
 }
+
+static void append_words(const char *words, text_builder *out)
+{
+    char **const list = text_split(out->arena, words, ',', NULL);
+
+    text_append_char(out, '[');
+    for (int i = 0; list != NULL && list[i] != NULL; i++) {
+        text_append(out, i > 0 ? ", " : "");
+        titan_append_quoted(list[i], out);
+    }
+    text_append_char(out, ']');
+    out->failed = out->failed || list == NULL;
+}
+
+void titan_append_value(const titan_setting *s, const char *on, const char *off, text_builder *out)
+{
+    switch (s->kind) {
+    case TITAN_NUMBER:
+        text_append_printf(out, "%lld", (long long)s->number);
+        break;
+    case TITAN_SWITCH:
+        text_append(out, s->number != 0 ? on : off);
+        break;
+    case TITAN_TEXT:
+        titan_append_quoted(s->text, out);
+        break;
+    case TITAN_TEXTS:
+        append_words(s->text, out);
+        break;
+    }
+}

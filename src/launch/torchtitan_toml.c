@@ -29,36 +29,10 @@ bool titan_has_toml(const plait_launch *launch)
     return d->cp == 1 || takes_context(flavour->family);
 }
 
-static void append_words(const char *words, text_builder *out)
-{
-    char **const list = text_split(out->arena, words, ',', NULL);
-
-    text_append_char(out, '[');
-    for (int i = 0; list != NULL && list[i] != NULL; i++) {
-        text_append(out, i > 0 ? ", " : "");
-        titan_append_quoted(list[i], out);
-    }
-    text_append_char(out, ']');
-    out->failed = out->failed || list == NULL;
-}
-
 static void append_setting(const titan_setting *s, text_builder *out)
 {
     text_append_printf(out, "%s = ", s->key);
-    switch (s->kind) {
-    case TITAN_NUMBER:
-        text_append_printf(out, "%lld", (long long)s->number);
-        break;
-    case TITAN_SWITCH:
-        text_append(out, s->number != 0 ? "true" : "false");
-        break;
-    case TITAN_TEXT:
-        titan_append_quoted(s->text, out);
-        break;
-    case TITAN_TEXTS:
-        append_words(s->text, out);
-        break;
-    }
+    titan_append_value(s, "true", "false", out);
     text_append_char(out, '\n');
 }
 

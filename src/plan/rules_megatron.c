@@ -219,15 +219,6 @@ static bool biases_go_together(const plait_model *model)
     return true;
 }
 
-static bool scores_are_plain(const plait_model *model)
-{
-    const plait_numerics *n = &model->numerics;
-
-    return n->attention_softcap == 0.0 && n->logit_softcap == 0.0 && n->attention_scale == 0.0 &&
-           n->embedding_scale == 0.0 && n->residual_scale == 0.0 && n->logit_scale == 0.0 &&
-           !n->alibi && !n->qk_norm_whole;
-}
-
 /* A norm of q and k without weights is the same whichever layers have it. */
 static bool same_attention(const plait_attention *a, const plait_attention *b, bool weightless)
 {
@@ -341,7 +332,7 @@ const model_rule model_rules_megatron[] = {
     {"MM4",
      "scores, logits and embeddings are not scaled, capped or biased by distance, and norms "
      "of q and k span one head",
-     scores_are_plain},
+     model_scores_are_plain},
     {"MM5", "all attention layers have one shape and one window, and MLA is in all layers or none",
      mixers_are_alike},
     {"MM6", "rotary positions have one base, and are plain, scaled as in Llama 3, linear or YaRN",

@@ -5,6 +5,7 @@
  */
 #include <stddef.h>
 
+#include "traits.h"
 #include "rules.h"
 #include "torchtitan_family.h"
 
@@ -54,11 +55,7 @@ static bool no_biases(const plait_model *model)
 
 static bool scores_are_plain(const plait_model *model)
 {
-    const plait_numerics *n = &model->numerics;
-
-    return n->attention_softcap == 0.0 && n->logit_softcap == 0.0 && n->attention_scale == 0.0 &&
-           n->embedding_scale == 0.0 && n->residual_scale == 0.0 && n->logit_scale == 0.0 &&
-           !n->alibi && !n->qk_norm_whole && !n->qk_l2_norm;
+    return model_scores_are_plain(model) && !model->numerics.qk_l2_norm;
 }
 
 static bool sees_everything(const plait_attention *a)

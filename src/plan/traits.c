@@ -37,3 +37,12 @@ bool model_has_modules(const plait_model *model, unsigned modules)
     }
     return (modules & ~there) == 0;
 }
+
+bool model_scores_are_plain(const plait_model *model)
+{
+    const plait_numerics *n = &model->numerics;
+
+    return n->attention_softcap == 0.0 && n->logit_softcap == 0.0 && n->attention_scale == 0.0 &&
+           n->embedding_scale == 0.0 && n->residual_scale == 0.0 && n->logit_scale == 0.0 &&
+           !n->alibi && !n->qk_norm_whole;
+}

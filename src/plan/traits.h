@@ -11,4 +11,8 @@ bool model_is_recurrent(const plait_model *model);
 /** Does the model have what a set of modules (bits 1 << PLAIT_MODULE_...) recomputes? */
 bool model_has_modules(const plait_model *model, unsigned modules);
 
+/** Scores, logits and embeddings neither scaled, capped nor biased by distance; norms of q and k over
+ * one head. */
+bool model_scores_are_plain(const plait_model *model);
+
 #endif
