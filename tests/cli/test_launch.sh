@@ -85,6 +85,14 @@ mkdir -p blocked/args.sh && "$plait" launch fits.json -o blocked --force 2>err &
 ln -s empty link && "$plait" launch fits.json -o link --force >/dev/null || complain "launch by a link"
 [ -L link ] || complain "the link is gone"
 
+# A plan of another runtime is launched, and priced, as the target's own would run it.
+eval_plan xla.json llama-3.1-8b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --tp 2 --runtime xla --zero 1 --cp-comm allgather
+"$plait" launch xla.json --target megatron -o foreign >/dev/null || complain "launch of a plan of xla: $?"
+grep -qx '# plait: runtime megatron' foreign/args.sh || complain "the launch is not megatron's"
+"$plait" import --from megatron foreign/args.sh --cluster h100-80gb-sxm:1x8 -o back.json >/dev/null
+step=$("$plait" eval --plan back.json --json | sed -nE 's/^      "step_s": ([0-9]+\.[0-9]{3}).*/\1/p')
+grep -q "^# expected: ${step%?}" foreign/args.sh || complain "expected $step: $(sed -n 5p foreign/args.sh)"
+
 # ---- what run.sh makes of args.sh ----
 
 mkdir bin checkout
