@@ -69,6 +69,15 @@ unsigned long plans_key_bit(const char *key)
     return index < 0 ? 0 : 1UL << index;
 }
 
+plans_entry plans_unknown(const char *where)
+{
+    return (plans_entry){.where = where,
+                         .rank = 1,
+                         .precision = -1,
+                         .attention = -1,
+                         .degrees = plait_degrees_init()};
+}
+
 /* ---- degrees ---- */
 
 static plait_status degree_text(const json_cursor *at, plait_arena *arena, const char **text,

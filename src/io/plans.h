@@ -31,6 +31,9 @@ typedef struct plans_entry {
     int layers;          /* that its stages hold together; 0: it lists none */
 } plans_entry;
 
+/** A plan of which nothing is known yet; `where` is for messages. */
+plans_entry plans_unknown(const char *where);
+
 /**
  * Load one plan.
  *

@@ -125,7 +125,6 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
             launch, "#   layers         named in the model's _no_split_modules: each is one unit\n",
             arena),
         .start = start(launch, arena),
-        .image = "nvcr.io/nvidia/pytorch:26.06-py3",
     };
 
     if (program.notes == NULL || program.start == NULL)

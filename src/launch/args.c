@@ -3,8 +3,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "grow.h"
 #include "shell.h"
 
 void args_init(launch_args *args, plait_arena *arena)
@@ -14,20 +14,15 @@ void args_init(launch_args *args, plait_arena *arena)
 
 static void append(launch_args *args, launch_option option)
 {
-    if (args->count == args->capacity) {
-        const int capacity = args->capacity > 0 ? 2 * args->capacity : 64;
-        launch_option *more = plait_arena_alloc(args->arena, (size_t)capacity, sizeof *more);
+    launch_option *const list =
+        grow_by_one(args->arena, args->option, args->count, &args->capacity, sizeof *list);
 
-        if (more == NULL) {
-            args->failed = true;
-            return;
-        }
-        if (args->count > 0)
-            memcpy(more, args->option, (size_t)args->count * sizeof *more);
-        args->option = more;
-        args->capacity = capacity;
+    if (list == NULL) {
+        args->failed = true;
+        return;
     }
-    args->option[args->count++] = option;
+    args->option = list;
+    list[args->count++] = option;
 }
 
 void args_group(launch_args *args, const char *title)

@@ -3,14 +3,18 @@
  *
  * The format is described in docs/formats.md and by docs/launch.schema.json.
  */
-#include <string.h>
-
 #include "companion_private.h"
 #include "plans_write.h"
 #include "rank_groups.h"
 #include "target.h"
 
 /* ---- what the price tells ---- */
+
+static bool reduces_gradients(const plait_volume *volume)
+{
+    return (volume->axis == PLAIT_AXIS_DP || volume->axis == PLAIT_AXIS_EDP) &&
+           (volume->op == PLAIT_ALL_REDUCE || volume->op == PLAIT_REDUCE_SCATTER);
+}
 
 /* Gradients go in buckets; how many and how large is known of those reduced once a step. */
 static void write_gradients(json_writer *json, const plait_launch *launch)
@@ -27,7 +31,7 @@ static void write_gradients(json_writer *json, const plait_launch *launch)
     json_write_key(json, "reductions");
     json_begin_array(json);
     for (int v = 0; v < cost->volumes; v++)
-        if (strstr(cost->volume[v].what, "gradient") != NULL)
+        if (reduces_gradients(&cost->volume[v]))
             plans_write_volume(json, &cost->volume[v]);
     json_end_array(json);
     json_end_object(json);

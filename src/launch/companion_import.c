@@ -170,7 +170,7 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
 plait_status companion_import(const char *text, size_t length, const char *name, plait_arena *arena,
                               plans_entry *out, const char **warning, plait_error *err)
 {
-    *out = (plans_entry){0};
+    *out = plans_unknown(name);
     *warning = "";
     return json_parse(text, length, name, read_root, arena, out, err);
 }

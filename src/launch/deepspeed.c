@@ -191,7 +191,6 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
         .notes = notes(launch, arena),
         .start = SCRIPTS_TORCHRUN
         "    \"$TRAIN\" --deepspeed --deepspeed_config \"$here/ds_config.json\" \"$@\"",
-        .image = "nvcr.io/nvidia/pytorch:26.06-py3",
     };
     const char *text;
 

@@ -130,16 +130,8 @@ plait_status deepspeed_import(const char *text, size_t length, const char *name,
     deepspeed_file file;
     int dp;
 
-    *out = (plans_entry){
-        .where = plait_arena_text(arena, name),
-        .rank = 1,
-        .runtime = "deepspeed",
-        .precision = -1,
-        .attention = -1,
-        .degrees = plait_degrees_init(),
-    };
-    if (out->where == NULL)
-        return plait_fail_nomem(err);
+    *out = plans_unknown(name);
+    out->runtime = "deepspeed";
     PLAIT_TRY(deepspeed_file_parse(text, length, name, arena, &file, err));
     PLAIT_TRY(replicas_of(&file, name, &dp, err));
     PLAIT_TRY(count_gpus(&file, dp, out, err));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "grow.h"
 #include "json.h"
 #include "shell.h"
 #include "text.h"
@@ -17,18 +18,13 @@ static const char *const off_value[] = {"false"};
 
 static plait_status add(launch_flags *flags, launch_flag flag, plait_error *err)
 {
-    if (flags->count == flags->capacity) {
-        const int capacity = flags->capacity > 0 ? 2 * flags->capacity : 64;
-        launch_flag *more = plait_arena_alloc(flags->arena, (size_t)capacity, sizeof *more);
+    launch_flag *const list =
+        grow_by_one(flags->arena, flags->flag, flags->count, &flags->capacity, sizeof *list);
 
-        if (more == NULL)
-            return plait_fail_nomem(err);
-        if (flags->count > 0)
-            memcpy(more, flags->flag, (size_t)flags->count * sizeof *more);
-        flags->flag = more;
-        flags->capacity = capacity;
-    }
-    flags->flag[flags->count++] = flag;
+    if (list == NULL)
+        return plait_fail_nomem(err);
+    flags->flag = list;
+    list[flags->count++] = flag;
     return PLAIT_OK;
 }
 

@@ -70,11 +70,7 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
                            const char *name, int gpus, plait_arena *arena, plans_entry *out,
                            const char **warning, plait_error *err)
 {
-    *out = (plans_entry){.where = name,
-                         .rank = 1,
-                         .precision = -1,
-                         .attention = -1,
-                         .degrees = plait_degrees_init()};
+    *out = plans_unknown(name);
     *warning = "";
     PLAIT_TRY(launch_target_at(target)->import(text, length, name, arena, out, warning, err));
     take_gpus(gpus, out);

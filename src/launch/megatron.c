@@ -73,7 +73,6 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
         .checkout = "MEGATRON",
         .args = "args.sh",
         .start = SCRIPTS_TORCHRUN "    pretrain_gpt.py \"${args[@]}\" \"$@\"",
-        .image = "nvcr.io/nvidia/pytorch:26.06-py3",
     };
 
     PLAIT_TRY(folder_add(out, "args.sh", arguments(launch, arena), false, err));

@@ -65,7 +65,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
         .what = "Megatron-Bridge",
         .checkout = "BRIDGE",
         .args = "overrides.sh",
-        .image = "nvcr.io/nvidia/nemo:26.06",
+        .image = "nvcr.io/nvidia/nemo:26.04.01", // the newest in NVIDIA/dgxc-benchmarking 841f546
     };
     megatron_settings set;
 

@@ -140,7 +140,8 @@ static void append_sizes(const plait_problem *problem, const model_facts *facts,
     args_int(args, "--seq-length", problem->job.seq);
     args_int(args, "--max-position-embeddings", positions);
     args_int(args, "--vocab-size", model->vocab);
-    args_int(args, "--make-vocab-size-divisible-by", 128);
+    args_int(args, "--make-vocab-size-divisible-by",
+             128); // its default, said since memory hangs on it
     if (!model->tied)
         args_switch(args, "--untie-embeddings-and-output-weights");
     if (model->mtp_layers > 0)
@@ -286,7 +287,8 @@ static void append_activation(const plait_model *model, const model_facts *facts
 {
     const bool gated = facts->mlp != NULL ? facts->mlp->gated : facts->moe->gated;
 
-    if (model->numerics.activation == PLAIT_CLAMPED_SWIGLU) {
+    if (model->numerics.activation ==
+        PLAIT_CLAMPED_SWIGLU) { // gpt-oss: arXiv 2508.10925, swiglu_limit
         args_switch(args, "--quick-geglu");
         args_number(args, "--glu-linear-offset", 1.0);
         args_number(args, "--activation-func-clamp-value", 7.0);
@@ -299,7 +301,7 @@ static void append_activation(const plait_model *model, const model_facts *facts
 
 static void append_numerics(const plait_model *model, const model_facts *facts, launch_args *args)
 {
-    const double dropout = model->dropout ? 0.1 : 0.0;
+    const double dropout = model->dropout ? 0.1 : 0.0; // GPT-2's and Megatron's own rate
 
     args_text(args, "--normalization", model->layer_norm ? "LayerNorm" : "RMSNorm");
     if (model->numerics.norm_eps > 0.0)

@@ -149,7 +149,6 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     static const launch_program program = {
         .what = "PyTorch",
         .start = SCRIPTS_TORCHRUN "    \"$here/pipeline.py\" \"$@\"",
-        .image = "nvcr.io/nvidia/pytorch:26.06-py3",
     };
     const char *schedule;
 

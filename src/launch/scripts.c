@@ -61,8 +61,8 @@ int scripts_nodes(const plait_problem *problem, int *gpus_per_node)
 
 /* ---- one node ---- */
 
-static void append_head(const launch_program *program, const plait_launch *launch,
-                        const char *first, plait_arena *arena, text_builder *out)
+static void append_head(const plait_launch *launch, const char *first, plait_arena *arena,
+                        text_builder *out)
 {
     const char *const title = scripts_title(launch, arena);
     const char *const expected = scripts_expectation(launch, arena);
@@ -70,7 +70,6 @@ static void append_head(const launch_program *program, const plait_launch *launc
     text_append_printf(out, "%s\n#\n# %s\n# %s\n", first, title != NULL ? title : "",
                        expected != NULL ? expected : "");
     out->failed = out->failed || title == NULL || expected == NULL;
-    (void)program;
 }
 
 static const char read_arguments[] = "# Lines of %s are `export NAME=value` or arguments.\n"
@@ -91,7 +90,7 @@ static const char *run_script(const plait_launch *launch, const launch_program *
 
     text_builder_init(&out, arena);
     text_append_printf(&out, "#!/bin/bash\n");
-    append_head(program, launch, "# run.sh - start one node; run the same on each", arena, &out);
+    append_head(launch, "# run.sh - start one node; run the same on each", arena, &out);
     text_append(&out,
                 "#\n"
                 "#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...\n"
@@ -167,8 +166,7 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
                        job, nodes, gpus_per_node);
     if (domain > 0)
         text_append_printf(&out, "#SBATCH --segment=%d\n", domain);
-    append_head(program, launch, "# submit.sbatch - sbatch submit.sbatch, in this folder", arena,
-                &out);
+    append_head(launch, "# submit.sbatch - sbatch submit.sbatch, in this folder", arena, &out);
     if (program->checkout != NULL)
         text_append_printf(&out, "# %s is to name the folder of a checkout of %s.\n",
                            program->checkout, program->what);
@@ -182,6 +180,9 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
 }
 
 /* ---- Kubernetes ---- */
+
+/* The base of Megatron-LM's own container at d98e8a6 (2026-08-22): docker/.ngc_version.dev. */
+static const char pytorch_image[] = "nvcr.io/nvidia/pytorch:26.06-py3";
 
 static void append_replica(text_builder *out, const char *role, int replicas, const char *job,
                            const launch_program *program, int gpus)
@@ -197,7 +198,7 @@ static void append_replica(text_builder *out, const char *role, int replicas, co
                        "              image: %s # or yours\n"
                        "              command: [\"bash\", \"-c\"]\n"
                        "              args: [\"NODE_RANK=$RANK exec bash /plait/run.sh\"]\n",
-                       role, replicas, program->image);
+                       role, replicas, program->image != NULL ? program->image : pytorch_image);
     if (program->checkout != NULL || program->script != NULL)
         text_append_printf(out,
                            "              env:\n"
@@ -232,7 +233,7 @@ static const char *manifest(const plait_launch *launch, const launch_program *pr
     text_builder out;
 
     text_builder_init(&out, arena);
-    append_head(program, launch, "# pytorchjob.yaml - Kubeflow Training Operator", arena, &out);
+    append_head(launch, "# pytorchjob.yaml - Kubeflow Training Operator", arena, &out);
     text_append_printf(&out,
                        "#\n"
                        "#   kubectl create configmap %s --from-file=.\n"

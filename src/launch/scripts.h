@@ -14,8 +14,8 @@ typedef struct launch_program {
     const char *script;   /* variable that names the reader's own program; NULL: there is none */
     const char *args;     /* file of the folder with arguments, "args.sh"; NULL: none */
     const char *notes;    /* comment lines for the head of run.sh; NULL: none */
+    const char *image;    /* container for Kubernetes; NULL: that of PyTorch */
     const char *start;    /* shell lines that start it: see SCRIPTS_TORCHRUN */
-    const char *image;    /* container that Kubernetes runs */
 } launch_program;
 
 /** Start of a command line; in it and behind it, $here is the folder and "${args[@]}" the words. */

@@ -7,6 +7,7 @@
  */
 #include "shell.h"
 
+#include "grow.h"
 #include "shell_sum.h"
 
 #include <ctype.h>
@@ -51,20 +52,15 @@ static plait_status fail_at(const shell_reader *in, const char *found, plait_err
 
 static plait_status list_add(shell_reader *in, shell_list *list, const char *word, plait_error *err)
 {
+    const char **more;
+
     if (list->count == SHELL_MAX_WORDS)
         return fail_at(in, "more than 65536 of them", err);
-    if (list->count == list->capacity) {
-        const int capacity = list->capacity > 0 ? 2 * list->capacity : 16;
-        const char **more = plait_arena_alloc(in->arena, (size_t)capacity, sizeof *more);
-
-        if (more == NULL)
-            return plait_fail_nomem(err);
-        if (list->count > 0)
-            memcpy(more, list->word, (size_t)list->count * sizeof *more);
-        list->word = more;
-        list->capacity = capacity;
-    }
-    list->word[list->count++] = word;
+    more = grow_by_one(in->arena, list->word, list->count, &list->capacity, sizeof *more);
+    if (more == NULL)
+        return plait_fail_nomem(err);
+    list->word = more;
+    more[list->count++] = word;
     return PLAIT_OK;
 }
 
@@ -79,21 +75,16 @@ static shell_variable *find(const shell_reader *in, const char *name, size_t len
 
 static plait_status make(shell_reader *in, const char *name, shell_variable **out, plait_error *err)
 {
+    shell_variable *more;
+
     *out = find(in, name, strlen(name));
     if (*out != NULL)
         return PLAIT_OK;
-    if (in->variables == in->capacity) {
-        const int capacity = in->capacity > 0 ? 2 * in->capacity : 32;
-        shell_variable *more = plait_arena_alloc(in->arena, (size_t)capacity, sizeof *more);
-
-        if (more == NULL)
-            return plait_fail_nomem(err);
-        if (in->variables > 0)
-            memcpy(more, in->variable, (size_t)in->variables * sizeof *more);
-        in->variable = more;
-        in->capacity = capacity;
-    }
-    *out = &in->variable[in->variables++];
+    more = grow_by_one(in->arena, in->variable, in->variables, &in->capacity, sizeof *more);
+    if (more == NULL)
+        return plait_fail_nomem(err);
+    in->variable = more;
+    *out = &more[in->variables++];
     **out = (shell_variable){.name = name};
     return PLAIT_OK;
 }

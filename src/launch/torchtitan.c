@@ -16,7 +16,6 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
         .start = "export PYTORCH_ALLOC_CONF=expandable_segments:True\n"
                  "export PYTHONPATH=\"$here${PYTHONPATH:+:$PYTHONPATH}\"\n" SCRIPTS_TORCHRUN
                  "    -m torchtitan.train --module recipe --config plan \"$@\"",
-        .image = "nvcr.io/nvidia/pytorch:26.06-py3",
     };
 
     PLAIT_TRY(folder_add(out, "recipe.py", titan_recipe(launch, arena), false, err));

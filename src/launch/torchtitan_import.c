@@ -178,23 +178,14 @@ static titan_reader *reader_of(const char *text)
     return titan_read_shell;
 }
 
-static plans_entry unknown(const char *name)
-{
-    return (plans_entry){.where = name,
-                         .rank = 1,
-                         .precision = -1,
-                         .attention = -1,
-                         .degrees = plait_degrees_init()};
-}
-
 plait_status titan_import(const char *text, size_t length, const char *name, plait_arena *arena,
                           plans_entry *out, const char **warning, plait_error *err)
 {
     titan_pairs pairs = {.arena = arena};
-    titan_reading in = {.pairs = &pairs, .name = name, .out = out, .notes = unknown(name)};
+    titan_reading in = {.pairs = &pairs, .name = name, .out = out, .notes = plans_unknown(name)};
     const char *const copy = plait_arena_printf(arena, "%.*s", (int)length, text);
 
-    *out = unknown(name);
+    *out = plans_unknown(name);
     if (copy == NULL)
         return plait_fail_nomem(err);
     if (strlen(copy) != length)

@@ -2,26 +2,20 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "grow.h"
 #include "shell.h"
 #include "torchtitan_private.h"
 
 plait_status titan_pairs_add(titan_pairs *pairs, const char *key, const char *value,
                              plait_error *err)
 {
-    if (pairs->count == pairs->capacity) {
-        const int capacity = pairs->capacity > 0 ? 2 * pairs->capacity : 64;
-        titan_pair *more = plait_arena_alloc(pairs->arena, (size_t)capacity, sizeof *more);
+    titan_pair *const list =
+        grow_by_one(pairs->arena, pairs->pair, pairs->count, &pairs->capacity, sizeof *list);
 
-        if (more == NULL)
-            return plait_fail_nomem(err);
-        if (pairs->count > 0)
-            memcpy(more, pairs->pair, (size_t)pairs->count * sizeof *more);
-        pairs->pair = more;
-        pairs->capacity = capacity;
-    }
-    if (key == NULL || value == NULL)
+    if (list == NULL || key == NULL || value == NULL)
         return plait_fail_nomem(err);
-    pairs->pair[pairs->count++] = (titan_pair){key, value};
+    pairs->pair = list;
+    list[pairs->count++] = (titan_pair){key, value};
     return PLAIT_OK;
 }
 
