@@ -12,6 +12,11 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     src/plan | src/io) echo src/base ;;
     costmodel | search) echo src/base src/plan ;;
     src/report | src/launch | src/validate | src/calibrate) echo src/base src/plan src/io ;;
+    src/launch/write) echo src/base src/plan src/io src/launch ;;
+    src/launch/read) echo src/base src/plan src/io src/launch/write ;;
+    src/launch/*) # a target, which knows no other target
+        echo src/base src/plan src/io src/launch src/launch/read src/launch/write
+        ;;
     src/cli) echo src/base src/plan src/io src/report src/launch src/validate src/calibrate ;;
     esac
 }
@@ -70,7 +75,8 @@ check_file() { # check_file ROOM FILE
 }
 
 checked=0
-for room in src/* costmodel search; do
+for room in src/* src/launch/*/ costmodel search; do
+    room=${room%/}
     for file in "$room"/*.[ch]; do
         [ -e "$file" ] || continue
         check_file "$room" "$file"

@@ -8,7 +8,7 @@
 #include "plait/data.h"
 #include "plans_write.h"
 #include "problem.h"
-#include "shell.h"
+#include "shell_word.h"
 
 typedef struct import_values {
     const char *from;

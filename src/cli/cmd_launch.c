@@ -6,7 +6,6 @@
 #include "command.h"
 #include "folder.h"
 #include "plait/launch.h"
-#include "shell.h"
 
 typedef struct launch_values {
     const char *target;

@@ -6,7 +6,7 @@
 #include "asked.h"
 #include "command.h"
 #include "json_plan.h"
-#include "shell.h"
+#include "shell_word.h"
 #include "text.h"
 
 typedef struct search_values {

@@ -6,7 +6,7 @@
 
 #include "plait/data.h"
 #include "plait/evidence.h"
-#include "shell.h"
+#include "shell_word.h"
 #include "text.h"
 
 /* ---- words ---- */

@@ -4,10 +4,10 @@
 
 #include "assert_near.h"
 #include "must.h"
-#include "notes.h"
+#include "notes_read.h"
 #include "plait/data.h"
 #include "plait/search.h"
-#include "torchtitan_private.h"
+#include "torchtitan.h"
 
 static plait_arena *arena;
 

@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "must.h"
-#include "shell.h"
+#include "shell_read.h"
+#include "shell_word.h"
 
 static plait_arena *arena;
 

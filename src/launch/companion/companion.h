@@ -1,0 +1,31 @@
+/* companion.h - what writer and reader of launch.json share */
+#ifndef COMPANION_H
+#define COMPANION_H
+
+#include "json_write.h"
+#include "plait/plan.h"
+#include "plans.h"
+
+#define COMPANION_FORMAT "plait-launch"
+
+enum {
+    COMPANION_VERSION = 1,
+    COMPANION_MAX_ACTIONS = 65536 /* a schedule with more is left to its parameters */
+};
+
+/**
+ * Write the members that follow from the model, the job and the degrees alone: "degrees", "groups",
+ * "stages", "layers", "schedule". The reader holds a file to the same text.
+ *
+ * @param problem  only its model, its job and the runtime's name are looked at
+ */
+PLAIT_MUST_CHECK plait_status companion_write_plan(json_writer *json, const plait_problem *problem,
+                                                   const plait_plan *plan, plait_arena *arena,
+                                                   plait_error *err);
+
+/** Read a launch.json; see launch_target.import. */
+PLAIT_MUST_CHECK plait_status companion_import(const char *text, size_t length, const char *name,
+                                               plait_arena *arena, plans_entry *out,
+                                               const char **warning, plait_error *err);
+
+#endif

@@ -1,0 +1,176 @@
+/*
+ * import.c - launch.json read back
+ *
+ * The question and the degrees are what is read. Ranks, stages, layers and actions follow from
+ * them: they are written once more, and the file is held to that. What the price was is not read.
+ */
+#include "companion.h"
+
+#include <limits.h>
+
+#include "json.h"
+#include "plait/runtime.h"
+#include "plans_read.h"
+#include "rank_groups.h"
+
+/* ---- what the rest follows from ---- */
+
+static plait_status check_format(const json_cursor *root, plait_error *err)
+{
+    static const char *const formats[] = {COMPANION_FORMAT, NULL};
+    int ignored;
+
+    PLAIT_TRY(json_word(root, "format", formats, &ignored, err));
+    return json_int(root, "version", COMPANION_VERSION, COMPANION_VERSION, &ignored, err);
+}
+
+static plait_status check_question(const json_cursor *root, const plans_entry *entry,
+                                   plait_error *err)
+{
+    const struct {
+        const char *key;
+        bool given;
+    } parts[] = {
+        {"model", entry->model != NULL},
+        {"cluster", entry->cluster != NULL},
+        {"job", entry->seq > 0 && entry->gbs > 0 && entry->gpus > 0 && entry->runtime != NULL &&
+                    entry->precision >= 0 && entry->attention >= 0},
+    };
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!parts[i].given)
+            return json_fail_key(root, parts[i].key, PLAIT_ERROR_SCHEMA, err,
+                                 "expected all of it, found nothing or null");
+    return PLAIT_OK;
+}
+
+/* Degrees that make up no ranks, chunks or microbatches have nothing to be held to. */
+static plait_status check_degrees(const json_cursor *at, const plans_entry *entry, plait_error *err)
+{
+    const plait_degrees *const d = &entry->degrees;
+    const int64_t chunks = (int64_t)d->pp * d->vpp;
+    const int64_t replicas = (int64_t)d->dp * d->cp;
+    const char *wrong = NULL;
+
+    if (entry->gpus > LAUNCH_MAX_RANKS)
+        wrong = "GPUs that are at most 262144";
+    else if (d->dp < 1)
+        wrong = "tp pp cp that divides the GPUs";
+    else if (plait_degrees_microbatches(d, entry->gbs) < 1)
+        wrong = "dp mbs that divides gbs";
+    else if (replicas * d->tp % ((int64_t)d->etp * d->ep) != 0)
+        wrong = "etp ep that divides tp cp dp";
+    else if (d->shard_group < 1 || replicas % d->shard_group != 0)
+        wrong = "shard_group that divides dp cp";
+    else if (chunks > entry->model->layers || chunks > PLAIT_MAX_LAYERS)
+        wrong = "pp vpp that is at most the layers";
+    return wrong == NULL
+               ? PLAIT_OK
+               : json_fail(at, PLAIT_ERROR_RANGE, err, "expected %s, found others", wrong);
+}
+
+/* Nothing is spelled out for more ranks than the file itself lists. */
+static plait_status check_ranks(const json_cursor *root, int gpus, plait_error *err)
+{
+    json_cursor groups, list, group;
+    size_t ranks = 0;
+
+    PLAIT_TRY(json_object(root, "groups", &groups, err));
+    PLAIT_TRY(json_array(&groups, launch_group_name[LAUNCH_GROUP_tp], &list, err));
+    for (bool more = json_first(&list, &group); more; more = json_next(&group))
+        ranks += json_count(&group);
+    if (ranks != (size_t)gpus)
+        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected groups of %d ranks, found %zu",
+                         gpus, ranks);
+    return PLAIT_OK;
+}
+
+/* ---- what follows ---- */
+
+static plait_status write_again(const plans_entry *entry, plait_arena *arena, const char **text,
+                                size_t *length, plait_error *err)
+{
+    const plait_runtime runtime = {.name = entry->runtime};
+    const plait_problem problem = {
+        .model = entry->model,
+        .runtime = &runtime,
+        .job = {.seq = entry->seq,
+                .gbs = entry->gbs,
+                .gpus = entry->gpus,
+                .precision = (plait_precision)entry->precision,
+                .attention = (plait_attention_kernel)entry->attention},
+    };
+    plait_plan plan;
+    json_writer json;
+
+    PLAIT_TRY(plait_plan_expand(&problem, &entry->degrees, arena, &plan, err));
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    PLAIT_TRY(companion_write_plan(&json, &problem, &plan, arena, err));
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}
+
+/* `found` is the root of the file; each member of `expected` must be the same there. */
+static plait_status compare(const json_cursor *expected, plait_arena *arena, void *found,
+                            plait_error *err)
+{
+    json_cursor here, there;
+
+    (void)arena;
+    for (bool more = json_first(expected, &there); more; more = json_next(&there)) {
+        PLAIT_TRY(json_value(found, there.key, &here, err));
+        PLAIT_TRY(json_same(&here, &there, err));
+    }
+    return PLAIT_OK;
+}
+
+static plait_status check_plan(json_cursor *root, const json_cursor *degrees,
+                               const plans_entry *entry, plait_arena *arena, plait_error *err)
+{
+    plait_error inner;
+    const char *text;
+    size_t length;
+
+    PLAIT_TRY(check_degrees(degrees, entry, err));
+    PLAIT_TRY(check_ranks(root, entry->gpus, err));
+    if (write_again(entry, arena, &text, &length, &inner) != PLAIT_OK)
+        return inner.status == PLAIT_ERROR_NOMEM
+                   ? plait_fail_nomem(err)
+                   : json_fail(degrees, inner.status, err, "%s", inner.message);
+    return json_parse(text, length, "expected", compare, arena, root, err);
+}
+
+/* ---- the file ---- */
+
+static plait_status read_root(const json_cursor *root, plait_arena *arena, void *entry,
+                              plait_error *err)
+{
+    static const char *const keys[] = {
+        "format", "version", "plait",    "model",    "cluster",   "job",       "degrees",  "groups",
+        "stages", "layers",  "schedule", "settings", "gradients", "operators", "expected", NULL};
+    plans_entry *const out = entry;
+    json_cursor degrees, here = *root;
+
+    PLAIT_TRY(json_keys_among(root, keys, err));
+    PLAIT_TRY(check_format(root, err));
+    PLAIT_TRY(plans_read_question(root, arena, out, err));
+    PLAIT_TRY(check_question(root, out, err));
+    PLAIT_TRY(json_object(root, "degrees", &degrees, err));
+    PLAIT_TRY(plans_read_plan(&degrees, arena, out, err));
+    out->degrees.dp =
+        plait_degrees_dp(out->gpus, out->degrees.tp, out->degrees.pp, out->degrees.cp);
+    PLAIT_TRY(check_plan(&here, &degrees, out, arena, err));
+    out->rank = 1;
+    out->layers = out->model->layers;
+    out->where = plait_arena_printf(arena, "%s:/degrees", root->key);
+    return out->where != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+plait_status companion_import(const char *text, size_t length, const char *name, plait_arena *arena,
+                              plans_entry *out, const char **warning, plait_error *err)
+{
+    *out = plans_unknown(name);
+    *warning = "";
+    return json_parse(text, length, name, read_root, arena, out, err);
+}

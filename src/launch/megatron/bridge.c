@@ -1,0 +1,99 @@
+/*
+ * bridge.c - Megatron-Bridge: overrides.sh for scripts/training/run_recipe.py
+ *
+ * As in NVIDIA-NeMo/Megatron-Bridge 067f987 (2026-08-22). A recipe builds the model and sets
+ * everything once; the overrides (megatron_overrides.c) set again what the price assumed. The model
+ * itself is the recipe's, nothing of it is overridden: without a recipe of its name, RECIPE is to
+ * name one.
+ */
+#include <string.h>
+
+#include "megatron.h"
+#include "notes.h"
+#include "scripts.h"
+
+static const char *file_text(const plait_launch *launch, const megatron_settings *set,
+                             plait_arena *arena)
+{
+    const plait_model *const model = launch->problem->model;
+    const char *const title = scripts_title(launch, arena);
+    const char *const expectation = scripts_expectation(launch, arena);
+    const char *const list = megatron_overrides(launch->problem, set, arena);
+    text_builder out;
+
+    if (title == NULL || expectation == NULL || list == NULL)
+        return NULL;
+    text_builder_init(&out, arena);
+    text_append_printf(
+        &out,
+        "# shellcheck shell=bash disable=SC2034,SC2140,SC2211,SC2276,SC2288\n"
+        "# overrides.sh - KEY=VALUE of run_recipe.py, one a line; run.sh reads them\n"
+        "#\n# %s\n# %s\n"
+        "# The recipe builds the model: %d layers, hidden %d, vocabulary %d.\n",
+        title, expectation, model->layers, model->hidden, model->vocab);
+    notes_append(launch, &out);
+    text_append(&out, list);
+    return text_builder_finish(&out, NULL);
+}
+
+/* A recipe need not list a field that its nested config has: ++ sets it in any case. */
+static const char *start(const plait_launch *launch, const megatron_settings *set,
+                         plait_arena *arena)
+{
+    const char *const recipe = megatron_recipe_of(launch->problem->model);
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    megatron_append_environment(launch, &out);
+    text_append_printf(&out,
+                       "export NVTE_FLASH_ATTN=%d NVTE_FUSED_ATTN=%d NVTE_UNFUSED_ATTN=%d\n"
+                       "recipe=${RECIPE:%s%s}\n",
+                       strcmp(set->attention, "flash") == 0, strcmp(set->attention, "fused") == 0,
+                       strcmp(set->attention, "unfused") == 0, recipe != NULL ? "-" : "?",
+                       recipe != NULL ? recipe : "expected the recipe that builds this model");
+    text_append(&out, "# ++ sets a field whether the recipe lists it or only its nested config has "
+                      "it.\n" SCRIPTS_TORCHRUN
+                      "    scripts/training/run_recipe.py --recipe \"$recipe\" --mode pretrain \\\n"
+                      "    \"${args[@]/#/++}\" \"$@\"");
+    return text_builder_finish(&out, NULL);
+}
+
+static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
+                           plait_error *err)
+{
+    launch_program program = {
+        .what = "Megatron-Bridge",
+        .checkout = "BRIDGE",
+        .args = "overrides.sh",
+        .image = "nvcr.io/nvidia/nemo:26.04.01", // the newest in NVIDIA/dgxc-benchmarking 841f546
+    };
+    megatron_settings set;
+
+    PLAIT_TRY(megatron_settings_of(launch->problem, &launch->plan->degrees, arena, &set, err));
+    program.start = start(launch, &set, arena);
+    if (program.start == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(folder_add(out, "overrides.sh", file_text(launch, &set, arena), false, err));
+    return scripts_add(launch, &program, arena, out, err);
+}
+
+/* The named sets reduce in fp16 with fp16, and in fp32 with all others. */
+static const char *lacks(const plait_problem *problem, const plait_degrees *d)
+{
+    const bool halves = problem->runtime->state.gradient_reduce == 2.0;
+
+    (void)d;
+    if (problem->job.precision == PLAIT_FP16 && !halves)
+        return "fp16 with gradients reduced in fp32";
+    if (problem->job.precision != PLAIT_FP16 && halves)
+        return "gradients reduced in 16 bits without fp16";
+    return NULL;
+}
+
+const launch_target target_megatron_bridge = {
+    .name = "megatron-bridge",
+    .runtime = "megatron",
+    .rules = PLAIT_RULES_MEGATRON,
+    .lacks = lacks,
+    .render = render,
+};

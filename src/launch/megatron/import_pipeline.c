@@ -1,0 +1,136 @@
+/*
+ * import_pipeline.c - how Megatron-LM's arguments deal layers to stages and chunks
+ *
+ * There are four ways to say it: evenly, with ends that count as layers, with counts of the first
+ * and last stage, and chunk by chunk in a layout.
+ */
+#include "import_parts.h"
+
+#include <string.h>
+
+#include "pattern.h"
+
+static bool same_counts(const plait_model *model, const plait_degrees *d, const int *counts)
+{
+    int dealt[PLAIT_MAX_LAYERS];
+
+    return plait_split_layers(model, d, dealt) &&
+           memcmp(dealt, counts, (size_t)(d->pp * d->vpp) * sizeof *counts) == 0;
+}
+
+/* The split in our words that deals the layers of a layout. */
+static bool split_of_counts(const plait_model *model, plait_degrees *d, const int *counts)
+{
+    static const plait_split_kind kinds[] = {
+        PLAIT_SPLIT_EVEN, PLAIT_SPLIT_SPREAD,     PLAIT_SPLIT_EMBEDDING, PLAIT_SPLIT_LOSS,
+        PLAIT_SPLIT_BOTH, PLAIT_SPLIT_FIRST_LAST, PLAIT_SPLIT_COST};
+    int first = 0, last = 0;
+
+    for (int v = 0; v < d->vpp; v++) {
+        first += counts[v * d->pp];
+        last += counts[v * d->pp + d->pp - 1];
+    }
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        d->split = (plait_split){.kind = (unsigned char)kinds[k]};
+        if (kinds[k] == PLAIT_SPLIT_FIRST_LAST)
+            d->split =
+                (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
+        if (same_counts(model, d, counts))
+            return true;
+    }
+    return false;
+}
+
+static plait_status read_layout(plan_reader *in, const plait_model *model, plait_error *err)
+{
+    const char *const layout = flags_word(in->flags, "pipeline_model_parallel_layout", "");
+    plait_degrees *const d = &in->out->degrees;
+    int counts[PLAIT_MAX_LAYERS], layers = 0;
+    const int chunks = layout_read(layout, PLAIT_MAX_LAYERS, counts);
+
+    if (chunks == 0 || chunks % d->pp != 0)
+        return flags_fail(in->flags, "pipeline_model_parallel_layout", err,
+                          "expected a multiple of %d stages, found \"%.80s\"", d->pp, layout);
+    for (int c = 0; c < chunks; c++)
+        layers += counts[c];
+    d->vpp = chunks / d->pp;
+    if (model == NULL || layers != model->layers || !split_of_counts(model, d, counts)) {
+        import_warn(
+            in, "the layout of the pipeline is none that plait has a word for: the split is left "
+                "open");
+        return PLAIT_OK;
+    }
+    import_give(in, "split");
+    return PLAIT_OK;
+}
+
+static plait_status read_split(plan_reader *in, plait_error *err)
+{
+    const launch_flags *const flags = in->flags;
+    plait_degrees *const d = &in->out->degrees;
+    const bool embedding = flags_on(flags, "account_for_embedding_in_pipeline_split", false);
+    const bool loss = flags_on(flags, "account_for_loss_in_pipeline_split", false);
+    int first = 0, last = 0;
+
+    PLAIT_TRY(
+        flags_int(flags, "decoder_first_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &first, err));
+    PLAIT_TRY(
+        flags_int(flags, "decoder_last_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &last, err));
+    import_give(in, "split");
+    if (first > 0 && last > 0)
+        d->split =
+            (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
+    else
+        d->split.kind = embedding && loss ? PLAIT_SPLIT_BOTH
+                        : embedding       ? PLAIT_SPLIT_EMBEDDING
+                        : loss            ? PLAIT_SPLIT_LOSS
+                                          : PLAIT_SPLIT_EVEN;
+    return PLAIT_OK;
+}
+
+/* One of the two is given: the other stages share the rest evenly. */
+static void complete_first_last(plan_reader *in, const plait_model *model)
+{
+    plait_degrees *const d = &in->out->degrees;
+    int first = 0, last = 0;
+
+    if (flags_int(in->flags, "decoder_first_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &first,
+                  NULL) != PLAIT_OK ||
+        flags_int(in->flags, "decoder_last_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &last,
+                  NULL) != PLAIT_OK ||
+        (first > 0) == (last > 0) || d->pp < 2)
+        return;
+    const int rest = model != NULL ? model->layers - first - last : 0;
+    const int share = rest / (d->pp - 1);
+    if (model == NULL || rest < 0 || rest % (d->pp - 1) != 0) {
+        in->out->given &= ~plans_key_bit("split");
+        import_warn(in, "layers of the first or last stage alone: the split is left open");
+        return;
+    }
+    d->split = (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)(first > 0 ? first : share),
+                             (unsigned short)(last > 0 ? last : share)};
+}
+
+plait_status megatron_read_pipeline(plan_reader *in, const plait_model *model, plait_error *err)
+{
+    const launch_flags *const flags = in->flags;
+    plait_degrees *const d = &in->out->degrees;
+    int per_chunk = 0;
+
+    PLAIT_TRY(flags_int(flags, "num_virtual_stages_per_pipeline_rank", 1, 1 << 12, &d->vpp, err));
+    PLAIT_TRY(flags_int(flags, "virtual_pipeline_model_parallel_size", 1, 1 << 12, &d->vpp, err));
+    PLAIT_TRY(flags_int(flags, "num_layers_per_virtual_pipeline_stage", 1, PLAIT_MAX_LAYERS,
+                        &per_chunk, err));
+    if (per_chunk > 0 && model != NULL && model->layers >= d->pp * per_chunk)
+        d->vpp = model->layers / d->pp / per_chunk;
+    if (flags_has(flags, "pipeline_model_parallel_layout")) {
+        PLAIT_TRY(read_layout(in, model, err));
+    } else {
+        PLAIT_TRY(read_split(in, err));
+        complete_first_last(in, model);
+    }
+    d->schedule = d->vpp > 1 ? PLAIT_INTERLEAVED : PLAIT_1F1B;
+    import_give(in, "vpp");
+    import_give(in, "schedule");
+    return PLAIT_OK;
+}

@@ -1,0 +1,166 @@
+/*
+ * pipelining.c - PyTorch's torch.distributed.pipelining: schedule.csv and a script that runs it
+ *
+ * schedule.csv is what _PipelineScheduleRuntime._load_csv reads as "compute_only" (PyTorch 00722e6):
+ * one row a pipeline rank, cells such as 0F0, 0B0, 0I0, 0W0 of stage, action and microbatch, in the
+ * order of the rank; sends, receives and reductions are put in between by PyTorch. Stages are
+ * counted as plait counts them: chunk c of rank r is stage c pp + r.
+ */
+#include "pipelining.h"
+#include "plait/schedule.h"
+#include "scripts.h"
+#include "target.h"
+#include "text.h"
+
+enum { MAX_ACTIONS = 1 << 22 };
+
+static plait_pipeline_shape shape_of(const plait_problem *problem, const plait_degrees *d)
+{
+    return (plait_pipeline_shape){(plait_schedule)d->schedule, d->pp, d->vpp,
+                                  plait_degrees_microbatches(d, problem->job.gbs)};
+}
+
+static const char *lacks(const plait_problem *problem, const plait_degrees *d)
+{
+    const plait_pipeline_shape shape = shape_of(problem, d);
+
+    if (d->pp == 1)
+        return "pp 1: there is no pipeline to schedule";
+    if (d->schedule == PLAIT_DUALPIPE)
+        return "schedule dualpipe: it holds each stage on two ranks, and PyTorch on one";
+    if (!plait_schedule_has_actions(&shape))
+        return "microbatches that its schedule cannot take in equal rounds";
+    if (plait_schedule_action_count(&shape) > MAX_ACTIONS)
+        return "a schedule of more than 4194304 actions";
+    return NULL;
+}
+
+/* ---- schedule.csv ---- */
+
+static void append_row(const plait_rank_actions *rank, text_builder *out)
+{
+    char text[40];
+
+    for (int i = 0; i < rank->count; i++) {
+        text_append(out, i > 0 ? "," : "");
+        text_append(out, plait_action_text(&rank->action[i], text, sizeof text));
+    }
+    text_append_char(out, '\n');
+}
+
+static plait_status schedule_text(const plait_launch *launch, plait_arena *arena, const char **text,
+                                  plait_error *err)
+{
+    const plait_pipeline_shape shape = shape_of(launch->problem, &launch->plan->degrees);
+    plait_rank_actions *const rank = plait_arena_alloc(arena, (size_t)shape.ranks, sizeof *rank);
+    text_builder out;
+
+    if (rank == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_schedule_actions(&shape, arena, rank, err));
+    text_builder_init(&out, arena);
+    for (int r = 0; r < shape.ranks; r++)
+        append_row(&rank[r], &out);
+    *text = text_builder_finish(&out, NULL);
+    return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+/* ---- pipeline.py ---- */
+
+/* Axes outermost first, as a device mesh takes them. */
+static void append_mesh(const plait_plan *plan, text_builder *out)
+{
+    const plait_degrees *const d = &plan->degrees;
+    const int size[PLAIT_AXES] = {[PLAIT_AXIS_TP] = d->tp,
+                                  [PLAIT_AXIS_CP] = d->cp,
+                                  [PLAIT_AXIS_DP] = d->dp,
+                                  [PLAIT_AXIS_PP] = d->pp};
+
+    text_append(out, "MESH = {");
+    for (int a = PLAIT_AXES - 1; a >= 0; a--)
+        text_append_printf(out, "\"%s\": %d%s", plait_axis_name[plan->order[a]],
+                           size[plan->order[a]], a > 0 ? ", " : "}\n");
+}
+
+/* ["tok_embeddings", "layers.0", ...] of one chunk. */
+static void append_modules(const plait_chunk *chunk, text_builder *out)
+{
+    const char *between = "";
+
+    text_append(out, "    [");
+    if (chunk->embedding) {
+        text_append(out, "\"tok_embeddings\"");
+        between = ", ";
+    }
+    for (int i = chunk->first; i < chunk->last; i++, between = ", ")
+        text_append_printf(out, "%s\"layers.%d\"", between, i);
+    if (chunk->loss)
+        text_append_printf(out, "%s\"norm\", \"output\"", between);
+    for (int i = 0; i < chunk->mtp; i++)
+        text_append_printf(out, ", \"mtp.%d\"", i);
+    text_append(out, "],\n");
+}
+
+static void append_constants(const plait_launch *launch, text_builder *out)
+{
+    const plait_plan *const plan = launch->plan;
+    const plait_problem *const problem = launch->problem;
+    const plait_degrees *const d = &plan->degrees;
+
+    text_append(out,
+                "\n# The plan: ranks along each axis, outermost first, and the modules of each "
+                "stage.\n");
+    append_mesh(plan, out);
+    text_append(out, "STAGES = [\n");
+    for (int s = 0; s < d->pp * d->vpp; s++)
+        append_modules(&plan->stage[s % d->pp].chunk[s / d->pp], out);
+    text_append_printf(out,
+                       "]\nMICROBATCHES = %d\nMICROBATCH = %d  # sequences\nSEQUENCE = %d\n"
+                       "RESHARD = %s  # parameters after forward: ZeRO-%d\n"
+                       "HIDDEN, VOCAB = %d, %d\n",
+                       plait_degrees_microbatches(d, problem->job.gbs), d->mbs, problem->job.seq,
+                       d->zero == 3 ? "True" : "False", d->zero, problem->model->hidden,
+                       problem->model->vocab);
+}
+
+static const char *script_text(const plait_launch *launch, plait_arena *arena)
+{
+    const char *const title = scripts_title(launch, arena);
+    const char *const expectation = scripts_expectation(launch, arena);
+    text_builder out;
+
+    if (title == NULL || expectation == NULL)
+        return NULL;
+    text_builder_init(&out, arena);
+    text_append_printf(&out,
+                       "# pipeline.py - one step of schedule.csv by torch.distributed.pipelining; "
+                       "run.sh starts it\n"
+                       "#\n# %s\n# %s\n#\n",
+                       title, expectation);
+    text_append(&out, pipelining_imports);
+    append_constants(launch, &out);
+    text_append(&out, pipelining_body);
+    return text_builder_finish(&out, NULL);
+}
+
+static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
+                           plait_error *err)
+{
+    static const launch_program program = {
+        .what = "PyTorch",
+        .start = SCRIPTS_TORCHRUN "    \"$here/pipeline.py\" \"$@\"",
+    };
+    const char *schedule;
+
+    PLAIT_TRY(schedule_text(launch, arena, &schedule, err));
+    PLAIT_TRY(folder_add(out, "schedule.csv", schedule, false, err));
+    PLAIT_TRY(folder_add(out, "pipeline.py", script_text(launch, arena), false, err));
+    return scripts_add(launch, &program, arena, out, err);
+}
+
+const launch_target target_pipelining = {
+    .name = "pipelining",
+    .runtime = NULL,
+    .lacks = lacks,
+    .render = render,
+};

@@ -1,0 +1,258 @@
+/* flags.c - options on their way in: out of a script or of a JSON of parsed arguments */
+#include "flags.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "grow.h"
+#include "json.h"
+#include "shell_read.h"
+#include "text.h"
+
+static const char *const on_value[] = {"true"};
+static const char *const off_value[] = {"false"};
+
+/* ---- the list ---- */
+
+static plait_status add(launch_flags *flags, launch_flag flag, plait_error *err)
+{
+    launch_flag *const list =
+        grow_by_one(flags->arena, flags->flag, flags->count, &flags->capacity, sizeof *list);
+
+    if (list == NULL)
+        return plait_fail_nomem(err);
+    flags->flag = list;
+    list[flags->count++] = flag;
+    return PLAIT_OK;
+}
+
+/* ---- a script ---- */
+
+static bool is_flag(const char *word)
+{
+    return word[0] == '-' && word[1] == '-' && isalpha((unsigned char)word[2]);
+}
+
+/* "--num-layers" and "--num-layers=32" are about num_layers. */
+static char *destination(const char *word, const char **value, plait_arena *arena)
+{
+    char *const name = plait_arena_text(arena, word + 2);
+
+    *value = NULL;
+    for (char *c = name; c != NULL && *c != '\0'; c++) {
+        if (*c == '=') {
+            *c = '\0';
+            *value = c + 1;
+            break;
+        }
+        *c = *c == '-' ? '_' : *c;
+    }
+    return name;
+}
+
+static launch_flag resolve(launch_flag flag, const flag_alias *aliases)
+{
+    for (; aliases != NULL && aliases->flag != NULL; aliases++) {
+        if (strcmp(aliases->flag, flag.name) != 0)
+            continue;
+        flag.name = aliases->name;
+        if (aliases->off)
+            flag.value = off_value;
+    }
+    return flag;
+}
+
+static plait_status add_word(launch_flags *flags, const char *const *word, int left,
+                             const flag_alias *aliases, plait_error *err)
+{
+    const char *value;
+    launch_flag flag = {.name = destination(word[0], &value, flags->arena), .value = word + 1};
+
+    if (flag.name == NULL)
+        return plait_fail_nomem(err);
+    while (flag.values < left - 1 && !is_flag(word[1 + flag.values]))
+        flag.values++;
+    if (value != NULL) {
+        const char **copy = plait_arena_alloc(flags->arena, 1, sizeof *copy);
+
+        if (copy == NULL)
+            return plait_fail_nomem(err);
+        *copy = value;
+        flag.value = copy;
+        flag.values = 1;
+    }
+    if (flag.values == 0) {
+        flag.value = on_value;
+        flag.values = 1;
+    }
+    return add(flags, resolve(flag, aliases), err);
+}
+
+static plait_status read_script(const char *text, size_t length, const flag_alias *aliases,
+                                launch_flags *out, plait_error *err)
+{
+    shell_words words;
+
+    PLAIT_TRY(shell_read(text, length, out->file, out->arena, &words, err));
+    out->unknown = words.example;
+    for (int i = 0; i < words.count; i++)
+        if (is_flag(words.word[i]))
+            PLAIT_TRY(add_word(out, words.word + i, words.count - i, aliases, err));
+    return PLAIT_OK;
+}
+
+/* ---- parsed arguments ---- */
+
+static plait_status word_of(const json_cursor *at, plait_arena *arena, const char **out,
+                            plait_error *err)
+{
+    char digits[TEXT_NUMBER_SIZE];
+    double number;
+    bool on;
+
+    if (json_is_string(at))
+        return json_as_string(at, arena, out, err);
+    if (json_is_number(at)) {
+        PLAIT_TRY(json_as_number(at, JSON_ANY, &number, err));
+        *out = plait_arena_text(arena, text_number(number, digits));
+        return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    }
+    PLAIT_TRY(json_as_bool(at, &on, err));
+    *out = on ? "true" : "false";
+    return PLAIT_OK;
+}
+
+static plait_status add_member(const json_cursor *at, launch_flags *flags, plait_error *err)
+{
+    const size_t count = json_is_array(at) ? json_count(at) : 1;
+    const char **word;
+    int values = 0;
+    json_cursor entry;
+    char *const name = plait_arena_text(flags->arena, at->key);
+
+    if (json_is_null(at) || json_is_object(at) || count == 0)
+        return PLAIT_OK;
+    word = plait_arena_alloc(flags->arena, count, sizeof *word);
+    if (word == NULL || name == NULL)
+        return plait_fail_nomem(err);
+    if (!json_is_array(at)) {
+        PLAIT_TRY(word_of(at, flags->arena, &word[values++], err));
+    } else {
+        for (bool more = json_first(at, &entry); more; more = json_next(&entry)) {
+            if (json_is_null(&entry) || json_is_object(&entry) || json_is_array(&entry))
+                return PLAIT_OK;
+            PLAIT_TRY(word_of(&entry, flags->arena, &word[values++], err));
+        }
+    }
+    return add(flags, (launch_flag){name, values, word}, err);
+}
+
+static plait_status read_members(const json_cursor *root, plait_arena *arena, void *out,
+                                 plait_error *err)
+{
+    json_cursor at;
+
+    (void)arena;
+    PLAIT_TRY(json_as_object(root, err));
+    for (bool more = json_first(root, &at); more; more = json_next(&at))
+        PLAIT_TRY(add_member(&at, out, err));
+    return PLAIT_OK;
+}
+
+static bool looks_like_json(const char *text, size_t length)
+{
+    size_t i = 0;
+
+    while (i < length && isspace((unsigned char)text[i]))
+        i++;
+    return i < length && text[i] == '{';
+}
+
+plait_status flags_read(const char *text, size_t length, const char *file,
+                        const flag_alias *aliases, plait_arena *arena, launch_flags *out,
+                        plait_error *err)
+{
+    *out = (launch_flags){.file = file, .arena = arena};
+    if (looks_like_json(text, length))
+        return json_parse(text, length, file, read_members, arena, out, err);
+    return read_script(text, length, aliases, out, err);
+}
+
+/* ---- asking ---- */
+
+const launch_flag *flags_find(const launch_flags *flags, const char *name)
+{
+    for (int i = flags->count - 1; i >= 0; i--) {
+        const launch_flag *const flag = &flags->flag[i];
+
+        if (strcmp(flag->name, name) != 0)
+            continue;
+        for (int v = 0; v < flag->values; v++)
+            if (!shell_word_known(flag->value[v]))
+                return NULL;
+        return flag;
+    }
+    return NULL;
+}
+
+bool flags_has(const launch_flags *flags, const char *name)
+{
+    return flags_find(flags, name) != NULL;
+}
+
+bool flags_on(const launch_flags *flags, const char *name, bool absent)
+{
+    const launch_flag *const flag = flags_find(flags, name);
+
+    if (flag == NULL)
+        return absent;
+    return strcmp(flag->value[0], "false") != 0 && strcmp(flag->value[0], "False") != 0 &&
+           strcmp(flag->value[0], "0") != 0;
+}
+
+const char *flags_word(const launch_flags *flags, const char *name, const char *absent)
+{
+    const launch_flag *const flag = flags_find(flags, name);
+
+    return flag != NULL ? flag->value[0] : absent;
+}
+
+plait_status flags_fail(const launch_flags *flags, const char *name, plait_error *err,
+                        const char *fmt, ...)
+{
+    char where[256], message[256];
+    va_list list;
+
+    va_start(list, fmt);
+    vsnprintf(message, sizeof message, fmt, list);
+    va_end(list);
+    snprintf(where, sizeof where, "%.180s: %.60s", flags->file, name);
+    return plait_fail(err, PLAIT_ERROR_RANGE, where, "%s", message);
+}
+
+plait_status flags_int(const launch_flags *flags, const char *name, int min, int max, int *out,
+                       plait_error *err)
+{
+    const launch_flag *const flag = flags_find(flags, name);
+
+    if (flag == NULL)
+        return PLAIT_OK;
+    if (!text_parse_int(flag->value[0], min, max, out))
+        return flags_fail(flags, name, err, "expected an integer from %d to %d, found \"%.40s\"",
+                          min, max, flag->value[0]);
+    return PLAIT_OK;
+}
+
+plait_status flags_number(const launch_flags *flags, const char *name, double *out,
+                          plait_error *err)
+{
+    const launch_flag *const flag = flags_find(flags, name);
+
+    if (flag == NULL)
+        return PLAIT_OK;
+    if (!text_parse_number(flag->value[0], out))
+        return flags_fail(flags, name, err, "expected a number, found \"%.40s\"", flag->value[0]);
+    return PLAIT_OK;
+}

@@ -1,0 +1,146 @@
+/* notes_read.c - what a config has no words for, out of its comments */
+#include "notes_read.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "notes.h"
+#include "plait/data.h"
+#include "shell_read.h"
+#include "text.h"
+
+typedef struct note {
+    const char *key;
+    const char *value;
+    char where[256];
+} note;
+
+static plait_status take_count(const note *n, int *out, plait_error *err)
+{
+    int number;
+
+    if (!text_parse_int(n->value, 1, INT_MAX, &number))
+        return plait_fail(err, PLAIT_ERROR_RANGE, n->where,
+                          "expected a positive integer, found \"%.60s\"", n->value);
+    *out = *out == 0 ? number : *out;
+    return PLAIT_OK;
+}
+
+static plait_status take_word(const note *n, const char *const *words, int *out, plait_error *err)
+{
+    const int word = text_index(n->value, words);
+
+    if (word < 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, n->where, "expected a known %s, found \"%.60s\"",
+                          n->key, n->value);
+    *out = *out < 0 ? word : *out;
+    return PLAIT_OK;
+}
+
+/* A path is not followed: a config is no reason to open other files. */
+static plait_status take_model(const note *n, plait_arena *arena, plans_entry *out,
+                               plait_error *err)
+{
+    plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
+    shell_words words;
+    plait_error ignored = {.status = PLAIT_OK};
+
+    if (model == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(shell_read(n->value, strlen(n->value), n->where, arena, &words, err));
+    if (out->model != NULL || words.count != 1 || strchr(words.word[0], '/') != NULL ||
+        text_ends_with(words.word[0], ".json"))
+        return PLAIT_OK;
+    if (plait_model_find(words.word[0], arena, model, NULL, &ignored) == PLAIT_OK)
+        out->model = model;
+    return ignored.status == PLAIT_ERROR_NOMEM ? plait_fail_nomem(err) : PLAIT_OK;
+}
+
+static plait_status take_degree(const note *n, plans_entry *out, plait_error *err)
+{
+    const unsigned long bit = plans_key_bit(n->key);
+    plait_error inner;
+
+    if (bit == 0 || out->given & bit)
+        return PLAIT_OK;
+    if (plait_degrees_set(&out->degrees, n->key, n->value, &inner) != PLAIT_OK)
+        return plait_fail(err, inner.status, n->where, "%s", inner.message);
+    out->given |= bit;
+    return PLAIT_OK;
+}
+
+static plait_status take(const note *n, plait_arena *arena, plans_entry *out, plait_error *err)
+{
+    if (text_equal(n->key, "gpus"))
+        return take_count(n, &out->gpus, err);
+    if (text_equal(n->key, "seq"))
+        return take_count(n, &out->seq, err);
+    if (text_equal(n->key, "gbs"))
+        return take_count(n, &out->gbs, err);
+    if (text_equal(n->key, "precision"))
+        return take_word(n, plait_precision_name, &out->precision, err);
+    if (text_equal(n->key, "attention"))
+        return take_word(n, plait_attention_kernel_name, &out->attention, err);
+    if (text_equal(n->key, "model"))
+        return take_model(n, arena, out, err);
+    if (text_equal(n->key, "runtime"))
+        out->runtime = out->runtime == NULL ? n->value : out->runtime;
+    else
+        return take_degree(n, out, err);
+    return PLAIT_OK;
+}
+
+/* "KEY VALUE" up to the end of the line. */
+static plait_status take_line(const char *line, size_t length, const char *name, int number,
+                              plait_arena *arena, plans_entry *out, plait_error *err)
+{
+    char *const copy = plait_arena_printf(arena, "%.*s", (int)length, line);
+    note n = {.key = copy};
+
+    if (copy == NULL)
+        return plait_fail_nomem(err);
+    n.value = text_cut(copy, ' ');
+    if (n.value == NULL)
+        return PLAIT_OK;
+    for (size_t end = strlen(n.value); end > 0 && strchr(" \t\r", n.value[end - 1]) != NULL;)
+        ((char *)n.value)[--end] = '\0';
+    snprintf(n.where, sizeof n.where, "%.200s:%d", name, number);
+    return take(&n, arena, out, err);
+}
+
+plait_status notes_read(const char *text, size_t length, const char *name, plait_arena *arena,
+                        plans_entry *out, plait_error *err)
+{
+    const char *const end = text + length;
+    const size_t marked = strlen(NOTES_MARK);
+    int number = 1;
+
+    for (const char *line = text; line < end; number++) {
+        const char *const newline = memchr(line, '\n', (size_t)(end - line));
+        const size_t width = (size_t)((newline != NULL ? newline : end) - line);
+
+        if (width > marked && width < 4096 && memcmp(line, NOTES_MARK, marked) == 0)
+            PLAIT_TRY(take_line(line + marked, width - marked, name, number, arena, out, err));
+        line += width + 1;
+    }
+    return PLAIT_OK;
+}
+
+const char *notes_find(const char *text, size_t length, const char *key, plait_arena *arena)
+{
+    char *const sought = plait_arena_printf(arena, "\n" NOTES_MARK "%s ", key);
+    char *const copy = plait_arena_printf(arena, "\n%.*s", (int)length, text);
+    const char *found = NULL;
+    shell_words words;
+
+    if (sought == NULL || copy == NULL)
+        return NULL;
+    for (const char *at = copy; (at = strstr(at, sought)) != NULL;)
+        found = at += strlen(sought);
+    if (found == NULL ||
+        shell_read(found, strcspn(found, "\r\n"), "note", arena, &words, NULL) != PLAIT_OK ||
+        words.count != 1)
+        return NULL;
+    return words.word[0];
+}

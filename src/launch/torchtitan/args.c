@@ -1,0 +1,117 @@
+/*
+ * args.c - a plan on torchtitan's command line
+ *
+ * What has no flag (other models, number formats, other splits than its own) comes from recipe.py,
+ * which --module then names; without that, from the client's own configuration functions.
+ */
+#include <string.h>
+
+#include "args.h"
+#include "torchtitan.h"
+
+/* The client's own function that makes this model in this number format; NULL: none. */
+static const char *own_config(const plait_launch *launch)
+{
+    const plait_problem *const problem = launch->problem;
+    const titan_flavour *const flavour = titan_flavour_of(problem->model);
+    titan_weights weights;
+
+    if (flavour == NULL || problem->model->mtp_layers > 0 ||
+        problem->job.seq > flavour->positions ||
+        (launch->plan->degrees.pp > 1 && !titan_weights_of(launch, &weights)))
+        return NULL;
+    const bool varlen = strcmp(titan_attention(launch), "varlen") == 0;
+    if (varlen != (flavour->family == TITAN_GPT_OSS)) // what the functions choose
+        return NULL;
+    if (problem->job.precision == PLAIT_BF16)
+        return flavour->config;
+    return problem->job.precision == PLAIT_FP8 && titan_is_compiled(launch) ? flavour->quantized
+                                                                            : NULL;
+}
+
+static void append_setting(const titan_setting *s, launch_args *args)
+{
+    const char *const no = s->kind == TITAN_SWITCH && s->number == 0 ? "no-" : "";
+    const char *const name = plait_arena_printf(args->arena, "--%s.%s%s", s->section, no, s->key);
+
+    if (name == NULL)
+        args->failed = true;
+    else if (s->kind == TITAN_SWITCH)
+        args_switch(args, name);
+    else if (s->kind == TITAN_NUMBER)
+        args_printf(args, name, "%lld", (long long)s->number);
+    else
+        args_text(args, name, s->text);
+}
+
+static void append_settings(const plait_launch *launch, launch_args *args)
+{
+    titan_settings settings;
+    const char *section = "";
+
+    titan_settings_of(launch, &settings);
+    for (int i = 0; i < settings.count; i++) {
+        if (strcmp(section, settings.setting[i].section) != 0)
+            args_group(args, section = settings.setting[i].section);
+        append_setting(&settings.setting[i], args);
+    }
+}
+
+static void append_split(const plait_launch *launch, launch_args *args)
+{
+    titan_weights weights;
+
+    if (launch->plan->degrees.pp == 1 || !titan_weights_of(launch, &weights))
+        return;
+    args_group(args, "layers to stages");
+    args_int(args, "--parallelism.pipeline_parallel_first_stage_less_layers", weights.first);
+    args_int(args, "--parallelism.pipeline_parallel_last_stage_less_layers", weights.last);
+    if (weights.layers_per_stage > 0)
+        args_int(args, "--parallelism.pipeline_parallel_layers_per_stage",
+                 weights.layers_per_stage);
+}
+
+/* The choice of a class is a word of its own and ends the list. */
+static void append_checkpoint(const plait_launch *launch, launch_args *args)
+{
+    args_group(args, "what activations are recomputed");
+    args_switch(args, plait_arena_printf(args->arena, "activation-checkpoint:%s",
+                                         titan_checkpoint(launch)));
+}
+
+static const char *arguments(const plait_launch *launch, const char *own, plait_arena *arena)
+{
+    const titan_family family = titan_family_of(launch->problem->model);
+    launch_args args;
+
+    args_init(&args, arena);
+    args_group(&args, "model");
+    args_text(&args, "--module", own != NULL ? titan_module[family] : "recipe");
+    args_text(&args, "--config", own != NULL ? own : "plan");
+    append_settings(launch, &args);
+    if (own != NULL)
+        append_split(launch, &args);
+    args_group(&args, "yours to replace: tokenizer, length of the run");
+    args_text(&args, "--hf_assets_path", "./tests/assets/tokenizer");
+    args_int(&args, "--training.steps", 100);
+    append_checkpoint(launch, &args);
+    return args_shell(&args);
+}
+
+const char *titan_args(const plait_launch *launch, plait_arena *arena)
+{
+    const char *const own = own_config(launch);
+    const char *const list = arguments(launch, own, arena);
+    text_builder out;
+
+    if (list == NULL)
+        return NULL;
+    text_builder_init(&out, arena);
+    text_append(&out, "# shellcheck shell=bash disable=SC2215\n");
+    titan_append_head(launch, "args.sh - the plan of recipe.py as arguments of torchtitan.train",
+                      &out);
+    if (own == NULL)
+        text_append(&out, "#\n# The folder of recipe.py has to be on PYTHONPATH.\n");
+    text_append(&out, list);
+    return text_builder_finish(&out, NULL);
+}

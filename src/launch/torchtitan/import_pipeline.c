@@ -1,0 +1,208 @@
+/* import_pipeline.c - schedule, chunks and split out of a config of torchtitan */
+#include <string.h>
+
+#include "reading.h"
+
+/* Layers of each part, from [8, 9] or [["tok_embeddings", "layers.0"], ["layers.1", ...]]. */
+typedef struct titan_parts {
+    int parts; /* 0: not given */
+    int layers;
+    int count[PLAIT_MAX_LAYERS];
+} titan_parts;
+
+static void read_named(const char *at, titan_parts *out)
+{
+    int depth = 0;
+
+    for (; *at != '\0'; at++) {
+        if (*at == '[' && ++depth == 2 && out->parts < PLAIT_MAX_LAYERS)
+            out->count[out->parts++] = 0;
+        depth -= *at == ']';
+        if (strncmp(at, "layers.", 7) == 0 && out->parts > 0) {
+            out->count[out->parts - 1]++;
+            out->layers++;
+        }
+    }
+}
+
+static void read_counts(const char *at, titan_parts *out)
+{
+    int count = 0;
+    bool begun = false;
+
+    for (; *at != '\0' && *at != ']'; at++) {
+        begun = begun || (*at >= '0' && *at <= '9');
+        if (*at >= '0' && *at <= '9' && count < PLAIT_MAX_LAYERS)
+            count = 10 * count + (*at - '0');
+        if ((at[1] == ',' || at[1] == ']') && begun && out->parts < PLAIT_MAX_LAYERS) {
+            out->count[out->parts++] = count;
+            out->layers += count;
+            count = 0;
+            begun = false;
+        }
+    }
+}
+
+static void read_parts(const titan_reading *in, titan_parts *out)
+{
+    const char *const value = titan_find(in, "parallelism.module_fqns_per_model_part");
+    const char *const counted = value != NULL ? strstr(value, "model_parts([") : NULL;
+
+    out->parts = 0;
+    out->layers = 0;
+    if (counted != NULL)
+        read_counts(counted + strlen("model_parts(["), out);
+    else if (value != NULL)
+        read_named(value, out);
+}
+
+/* ---- chunks ---- */
+
+static bool has_chunks(const char *schedule)
+{
+    static const char *const plain[] = {"1F1B", "1f1b", "GPipe", "gpipe", NULL};
+
+    return text_index(schedule, plain) < 0;
+}
+
+/* A key that is not there counts one layer; a 0 that is there counts none. */
+static plait_status weight_of(const titan_reading *in, const char *key, int *out, plait_error *err)
+{
+    const char *const value = titan_find(in, key);
+    int64_t weight = 0;
+
+    if (value == NULL || strcmp(value, "0") != 0)
+        PLAIT_TRY(titan_number_of(in, key, PLAIT_MAX_LAYERS, &weight, err));
+    *out = value == NULL ? 1 : (int)weight;
+    return PLAIT_OK;
+}
+
+static plait_status weights_of(const titan_reading *in, titan_weights *out, plait_error *err)
+{
+    int64_t each;
+
+    PLAIT_TRY(
+        weight_of(in, "parallelism.pipeline_parallel_first_stage_less_layers", &out->first, err));
+    PLAIT_TRY(
+        weight_of(in, "parallelism.pipeline_parallel_last_stage_less_layers", &out->last, err));
+    PLAIT_TRY(titan_number_of(in, "parallelism.pipeline_parallel_layers_per_stage",
+                              PLAIT_MAX_LAYERS, &each, err));
+    out->layers_per_stage = (int)(each > 0 ? each : 0);
+    return PLAIT_OK;
+}
+
+/* 0: not known */
+static int stages_of(const titan_reading *in, const titan_parts *parts,
+                     const titan_weights *weights, const char *schedule)
+{
+    const int layers = in->out->model != NULL ? in->out->model->layers : 0;
+    const int each = weights->layers_per_stage;
+
+    if (parts->parts > 0)
+        return parts->parts;
+    if (each == 0)
+        return in->out->degrees.pp * (has_chunks(schedule) ? 2 : 1);
+    return layers > 0 ? (layers + weights->first + weights->last + each - 1) / each : 0;
+}
+
+static plait_status take_schedule(titan_reading *in, const char *schedule, plait_error *err)
+{
+    static const char *const names[][2] = {
+        {"1F1B", "1f1b"},
+        {"1f1b", "1f1b"},
+        {"GPipe", "gpipe"},
+        {"gpipe", "gpipe"},
+        {"Interleaved1F1B", "interleaved"},
+        {"ZBVZeroBubble", "zb-v"},
+        {"DualPipeV", "dualpipe-v"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (text_equal(names[i][0], schedule))
+            return titan_set(in, "schedule", names[i][1], err);
+    titan_warn(in, "LoopedBFS, InterleavedZeroBubble and schedules of a file have no word here: "
+                   "schedule is open");
+    return PLAIT_OK;
+}
+
+/* ---- the split ---- */
+
+static bool deals(const char *word, int layers, const plait_degrees *d, const titan_parts *parts)
+{
+    const plait_model model = {.layers = layers};
+    plait_degrees degrees = *d;
+    int counts[PLAIT_MAX_LAYERS];
+
+    if (plait_degrees_set(&degrees, "split", word, NULL) != PLAIT_OK ||
+        degrees.split.kind == PLAIT_SPLIT_COST || !plait_split_layers(&model, &degrees, counts))
+        return false;
+    return memcmp(counts, parts->count, (size_t)parts->parts * sizeof *counts) == 0;
+}
+
+/* The split that the plan was given, if it deals layers as the config does; else one that does. */
+static plait_status take_split(titan_reading *in, const titan_parts *parts, plait_error *err)
+{
+    static const char *const words[] = {"even", "both", "spread", "embedding", "loss", NULL};
+    const plait_degrees *const d = &in->out->degrees;
+    char noted[48];
+
+    plait_degrees_get(&in->notes.degrees, "split", noted, sizeof noted);
+    if (in->notes.given & plans_key_bit("split") && deals(noted, parts->layers, d, parts))
+        return titan_set(in, "split", noted, err);
+    for (const char *const *word = words; *word != NULL; word++)
+        if (deals(*word, parts->layers, d, parts))
+            return titan_set(in, "split", *word, err);
+    titan_warn(in, "this split of the layers has no word here: split is open");
+    return PLAIT_OK;
+}
+
+/* Parts as the client would deal them; none when it is not known how many layers there are. */
+static void deal(const titan_reading *in, int stages, const titan_weights *weights,
+                 titan_parts *parts)
+{
+    const int layers = in->out->model != NULL ? in->out->model->layers : 0;
+
+    if (parts->parts > 0 || layers == 0 || stages > layers + 2 || stages > PLAIT_MAX_LAYERS ||
+        !titan_deal(layers, stages, *weights, parts->count))
+        return;
+    parts->parts = stages;
+    parts->layers = layers;
+}
+
+/* A function of somebody's own may name the parts, which no flag does. */
+static bool names_parts(const titan_reading *in)
+{
+    const char *const module = titan_word_of(in, "module");
+
+    return !in->complete && (module == NULL || text_index(module, titan_module) < 0);
+}
+
+plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
+{
+    const char *schedule = titan_word_of(in, "parallelism.pipeline_parallel_schedule");
+    titan_weights weights;
+    titan_parts parts;
+
+    if (!titan_knows(in, "pp"))
+        return PLAIT_OK;
+    const int pp = in->out->degrees.pp;
+    if (schedule == NULL && !in->complete && pp > 1)
+        return PLAIT_OK;
+    schedule = schedule == NULL || pp == 1 ? "1F1B" : schedule;
+    PLAIT_TRY(take_schedule(in, schedule, err));
+    if (pp == 1) {
+        PLAIT_TRY(titan_set(in, "vpp", "1", err));
+        return in->notes.given & plans_key_bit("split") ? PLAIT_OK
+                                                        : titan_set(in, "split", "even", err);
+    }
+    if (names_parts(in))
+        return PLAIT_OK;
+    read_parts(in, &parts);
+    PLAIT_TRY(weights_of(in, &weights, err));
+    const int stages = stages_of(in, &parts, &weights, schedule);
+    if (stages <= 0 || stages % pp != 0)
+        return PLAIT_OK;
+    PLAIT_TRY(titan_set_number(in, "vpp", stages / pp, err));
+    deal(in, stages, &weights, &parts);
+    return parts.parts > 0 ? take_split(in, &parts, err) : PLAIT_OK;
+}

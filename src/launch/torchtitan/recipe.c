@@ -1,0 +1,177 @@
+/*
+ * recipe.c - recipe.py: a function that returns the Trainer.Config of a plan
+ *
+ * What no plan decides are placeholders with which a run starts: the client's test data and
+ * tokenizer, a learning rate, a hundred steps.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "torchtitan.h"
+
+static void append_imports(const plait_launch *launch, text_builder *out)
+{
+    const char *const checkpoint = titan_checkpoint(launch);
+
+    text_append(out, "from torchtitan.components.data import ConcatThenSplitPackingConfig, "
+                     "GrainDataLoader\n");
+    if (launch->problem->model->mtp_layers == 0)
+        text_append(out, "from torchtitan.components.loss import ChunkedLossWrapper, "
+                         "CrossEntropyLoss\n");
+    text_append(out, "from torchtitan.components.metrics import MetricsProcessor\n"
+                     "from torchtitan.components.optimizer import LRSchedulersContainer, "
+                     "default_adamw\n"
+                     "from torchtitan.config import CompileConfig, ParallelismConfig, "
+                     "TrainingConfig\n");
+    if (strcmp(checkpoint, "none") != 0)
+        text_append_printf(out, "from torchtitan.distributed.activation_checkpoint import %sAC\n",
+                           strcmp(checkpoint, "full") == 0 ? "Full" : "Selective");
+    text_append(out, "from torchtitan.hf_datasets.text_datasets import DATASETS\n");
+    if (launch->problem->model->mtp_layers > 0)
+        text_append(out, "from torchtitan.models.deepseek_v3.mtp import MTPLoss\n");
+    text_append(out, "from torchtitan.protocols.model_spec import ModelSpec\n"
+                     "from torchtitan.trainer import Trainer\n");
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* One import a line, in the order that linters of Python keep. */
+static void append_sorted_imports(const plait_launch *launch, text_builder *out)
+{
+    text_builder lines;
+    char *text, **line;
+    size_t count;
+
+    text_builder_init(&lines, out->arena);
+    titan_append_model_imports(launch, &lines);
+    append_imports(launch, &lines);
+    text = text_builder_finish(&lines, NULL);
+    line = text != NULL ? text_split(out->arena, text, '\n', &count) : NULL;
+    if (line == NULL) {
+        out->failed = true;
+        return;
+    }
+    qsort(line, count, sizeof *line, by_text);
+    for (size_t i = 0; i < count; i++)
+        if (line[i][0] != '\0')
+            text_append_printf(out, "%s\n", line[i]);
+}
+
+/* ---- the split ---- */
+
+static const char parts_function[] =
+    "\n\ndef model_parts(layers: list[int]) -> list[list[str]]:\n"
+    "    \"\"\"Modules of each chunk of the pipeline, from its number of layers.\"\"\"\n"
+    "    parts, first = [], 0\n"
+    "    for count in layers:\n"
+    "        parts.append([f\"layers.{i}\" for i in range(first, first + count)])\n"
+    "        first += count\n"
+    "    parts[0].insert(0, \"tok_embeddings\")\n"
+    "    parts[-1] += [\"norm\", \"lm_head\"]\n"
+    "    return parts\n";
+
+static void append_parts(const plait_launch *launch, text_builder *out)
+{
+    const plait_degrees *const d = &launch->plan->degrees;
+    int counts[PLAIT_MAX_LAYERS];
+
+    if (d->pp == 1 || !plait_split_layers(launch->problem->model, d, counts))
+        return;
+    text_append(out, "            module_fqns_per_model_part=model_parts([");
+    for (int c = 0; c < d->pp * d->vpp; c++)
+        text_append_printf(out, c > 0 ? ", %d" : "%d", counts[c]);
+    text_append(out, "]),\n");
+}
+
+/* ---- settings ---- */
+
+/* parallelism=ParallelismConfig(key=value, ...): the keys of one section */
+static void append_section(const titan_settings *settings, const char *section, const char *type,
+                           text_builder *out)
+{
+    text_append_printf(out, "        %s=%s(\n", section, type);
+    for (int i = 0; i < settings->count; i++) {
+        if (strcmp(settings->setting[i].section, section) != 0)
+            continue;
+        text_append_printf(out, "            %s=", settings->setting[i].key);
+        titan_append_value(&settings->setting[i], "True", "False", out);
+        text_append(out, ",\n");
+    }
+}
+
+static void append_settings(const plait_launch *launch, text_builder *out)
+{
+    titan_settings settings;
+
+    titan_settings_of(launch, &settings);
+    append_section(&settings, "parallelism", "ParallelismConfig", out);
+    append_parts(launch, out);
+    text_append(out, "        ),\n");
+    append_section(&settings, "training", "TrainingConfig", out);
+    text_append(out, "            steps=100,\n        ),\n");
+    append_section(&settings, "compile", "CompileConfig", out);
+    text_append(out, "        ),\n");
+}
+
+static const char *checkpoint_class(const plait_launch *launch)
+{
+    const char *const checkpoint = titan_checkpoint(launch);
+
+    if (strcmp(checkpoint, "none") == 0)
+        return "None";
+    return strcmp(checkpoint, "full") == 0 ? "FullAC.Config()" : "SelectiveAC.Config()";
+}
+
+/* ---- the function ---- */
+
+/* Logits are made in pieces, which takes less memory than the plan has counted. */
+static const char chunked_loss[] =
+    "        loss=ChunkedLossWrapper.Config(\n"
+    "            loss_fn=CrossEntropyLoss.Config(global_vocab_size=spec.model.vocab_size),\n"
+    "        ),\n";
+
+static const char prediction_loss[] =
+    "        loss=MTPLoss.Config(global_vocab_size=spec.model.vocab_size),\n";
+
+static void append_plan(const plait_launch *launch, text_builder *out)
+{
+    text_append(out, "\n\ndef plan() -> Trainer.Config:\n"
+                     "    spec = model()\n"
+                     "    return Trainer.Config(\n"
+                     "        model_spec=spec,\n");
+    text_append(out, launch->problem->model->mtp_layers > 0 ? prediction_loss : chunked_loss);
+    append_settings(launch, out);
+    text_append_printf(out, "        activation_checkpoint=%s,\n", checkpoint_class(launch));
+    text_append(out,
+                "        # yours to replace: data, tokenizer, learning rate, checkpoints\n"
+                "        hf_assets_path=\"./tests/assets/tokenizer\",\n"
+                "        dataloader=GrainDataLoader.Config(\n"
+                "            dataset=ConcatThenSplitPackingConfig(dataset=DATASETS[\"c4_test\"]"
+                "),\n"
+                "        ),\n"
+                "        optimizer=default_adamw(lr=3e-4),\n"
+                "        lr_scheduler=LRSchedulersContainer.Config(warmup_steps=10),\n"
+                "        metrics=MetricsProcessor.Config(log_freq=1),\n"
+                "    )\n");
+}
+
+const char *titan_recipe(const plait_launch *launch, plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    titan_append_head(
+        launch, "recipe.py - a plan for torchtitan.train --module recipe --config plan", &out);
+    text_append(&out, titan_flavour_of(launch->problem->model) != NULL
+                          ? "\n"
+                          : "\nfrom functools import partial\n\nimport torch.nn as nn\n\n");
+    append_sorted_imports(launch, &out);
+    titan_append_model(launch, &out);
+    if (launch->plan->degrees.pp > 1)
+        text_append(&out, parts_function);
+    append_plan(launch, &out);
+    return text_builder_finish(&out, NULL);
+}

@@ -1,0 +1,134 @@
+/*
+ * toml.c - config.toml, for the versions of torchtitan that read TOML
+ *
+ * They have flavours and no other models, pipelines for two families, and no NVFP4.
+ */
+#include <string.h>
+
+#include "torchtitan.h"
+#include "traits.h"
+
+/* FlexAttention, which these flavours have built in, takes no context parallelism there. */
+static bool takes_context(titan_family family)
+{
+    return family == TITAN_LLAMA3 || family == TITAN_QWEN3;
+}
+
+bool titan_has_toml(const plait_launch *launch)
+{
+    const plait_problem *const problem = launch->problem;
+    const plait_degrees *const d = &launch->plan->degrees;
+    const titan_flavour *const flavour = titan_flavour_of(problem->model);
+
+    if (flavour == NULL || !flavour->toml || problem->model->mtp_layers > 0 ||
+        problem->job.precision == PLAIT_NVFP4 || (d->tp > 1 && !d->sp) ||
+        problem->job.seq % (2LL * d->tp * d->cp) != 0)
+        return false;
+    if (d->pp > 1 && flavour->family != TITAN_LLAMA3 && flavour->family != TITAN_DEEPSEEK_V3)
+        return false;
+    return d->cp == 1 || takes_context(flavour->family);
+}
+
+static void append_setting(const titan_setting *s, text_builder *out)
+{
+    text_append_printf(out, "%s = ", s->key);
+    titan_append_value(s, "true", "false", out);
+    text_append_char(out, '\n');
+}
+
+/* ---- the split ---- */
+
+static void append_part(int first, int count, bool embedding, bool head, text_builder *out)
+{
+    text_append(out, "    [");
+    if (embedding)
+        text_append(out, "\"tok_embeddings\"");
+    for (int i = first; i < first + count; i++)
+        text_append_printf(out, "%s\"layers.%d\"", i > first || embedding ? ", " : "", i);
+    if (head)
+        text_append_printf(out, "%s\"norm\", \"output\"", count > 0 || embedding ? ", " : "");
+    text_append(out, "],\n");
+}
+
+static void append_split(const plait_launch *launch, text_builder *out)
+{
+    const plait_degrees *const d = &launch->plan->degrees;
+    int counts[PLAIT_MAX_LAYERS];
+
+    if (d->pp == 1 || !plait_split_layers(launch->problem->model, d, counts))
+        return;
+    text_append(out, "module_fqns_per_model_part = [\n");
+    for (int c = 0, first = 0; c < d->pp * d->vpp; first += counts[c++])
+        append_part(first, counts[c], c == 0, c == d->pp * d->vpp - 1, out);
+    text_append(out, "]\n");
+}
+
+/* ---- sections ---- */
+
+static void append_sections(const plait_launch *launch, text_builder *out)
+{
+    titan_settings settings;
+    const char *section = "";
+
+    titan_toml_settings_of(launch, &settings);
+    for (int i = 0; i < settings.count; i++) {
+        const titan_setting *const s = &settings.setting[i];
+
+        if (strcmp(section, s->section) != 0) {
+            if (strcmp(section, "parallelism") == 0)
+                append_split(launch, out);
+            text_append_printf(out, "\n[%s]\n", section = s->section);
+        }
+        append_setting(s, out);
+        if (i == 2) // behind the batch
+            text_append(out, "steps = 100\ndataset = \"c4_test\"\n");
+    }
+}
+
+/* Both converters leave the head as it is; the experts are named apart. */
+static void append_quantization(const plait_launch *launch, text_builder *out)
+{
+    const bool fp8 = launch->problem->job.precision == PLAIT_FP8;
+    const bool experts = model_has_experts(launch->problem->model);
+
+    if (launch->problem->job.precision == PLAIT_BF16)
+        return;
+    text_append_printf(out, "\n[quantize.linear.%s]\n%sfilter_fqns = [\"output\"%s]\n",
+                       fp8 ? "float8" : "mx", fp8 ? "recipe_name = \"rowwise\"\n" : "",
+                       experts ? ", \"router.gate\"" : "");
+    if (experts)
+        text_append_printf(out, "\n[quantize.grouped_mm.%s]\nfqns = [\"experts\"]\n",
+                           fp8 ? "float8" : "mx");
+}
+
+static void append_model(const plait_launch *launch, text_builder *out)
+{
+    const titan_flavour *const flavour = titan_flavour_of(launch->problem->model);
+    const bool experts = model_has_experts(launch->problem->model);
+    const char *const converter = launch->problem->job.precision == PLAIT_FP8 ? "float8" : "mx";
+
+    text_append(out, "\n[job]\ndescription = ");
+    titan_append_quoted(launch->problem->model->name, out);
+    text_append_printf(out, "\n\n[model]\nname = \"%s\"\nflavor = \"%s\"\n",
+                       titan_module[flavour->family], flavour->name);
+    text_append(out, "hf_assets_path = \"./tests/assets/tokenizer\"\n");
+    if (launch->problem->job.precision == PLAIT_BF16)
+        return;
+    text_append_printf(out, "converters = [\"quantize.linear.%s\"", converter);
+    if (experts)
+        text_append_printf(out, ", \"quantize.grouped_mm.%s\"", converter);
+    text_append(out, "]\n");
+}
+
+const char *titan_toml(const plait_launch *launch, plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    titan_append_head(launch, "config.toml - the plan of recipe.py for torchtitan before 2026-03",
+                      &out);
+    append_model(launch, &out);
+    append_sections(launch, &out);
+    append_quantization(launch, &out);
+    return text_builder_finish(&out, NULL);
+}

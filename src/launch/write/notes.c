@@ -1,0 +1,28 @@
+/* notes.c - what a config has no words for, in comments that plait reads back */
+#include "notes.h"
+
+#include <stdio.h>
+
+#include "shell_word.h"
+
+void notes_append_one(const char *key, const char *value, text_builder *out)
+{
+    text_append_printf(out, NOTES_MARK "%s ", key);
+    for (; *value != '\0'; value++) // a note is one line
+        text_append_char(out, (unsigned char)*value < ' ' || *value == '\x7f' ? ' ' : *value);
+    text_append_char(out, '\n');
+}
+
+void notes_append(const plait_launch *launch, text_builder *out)
+{
+    const plait_problem *const problem = launch->problem;
+    char *const name = shell_quoted(problem->model->name, out->arena);
+    char gpus[16];
+
+    snprintf(gpus, sizeof gpus, "%d", problem->job.gpus);
+    notes_append_one("gpus", gpus, out);
+    notes_append_one("runtime", problem->runtime->name, out);
+    notes_append_one("attention", plait_attention_kernel_name[problem->job.attention], out);
+    notes_append_one("model", name != NULL ? name : "", out);
+    out->failed = out->failed || name == NULL;
+}
