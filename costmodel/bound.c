@@ -14,7 +14,7 @@ static double least_saved_bytes(const plait_problem *problem, const layer_price 
         plait_recompute choice = {.kind = (unsigned char)kind};
         for (int s = 0; s < can->module_sets && kind == PLAIT_RECOMPUTE_MODULES; s++)
             choice.modules = (unsigned char)(choice.modules | can->module_set[s]);
-        if (can->recompute >> kind & 1u)
+        if (can->takes[PLAIT_KEY_RECOMPUTE] >> kind & 1u)
             least = smaller(least, layer_time_of(problem, price, &nothing, choice).saved_bytes);
     }
     return least;
@@ -62,7 +62,7 @@ static int highest_zero(const plait_problem *problem)
 {
     int zero = 3;
 
-    while (zero > 0 && !(problem->runtime->can.zero >> zero & 1u))
+    while (zero > 0 && !(problem->runtime->can.takes[PLAIT_KEY_ZERO] >> zero & 1u))
         zero--;
     return zero;
 }

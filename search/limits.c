@@ -5,14 +5,6 @@
 #include "space.h"
 #include "text.h"
 
-static bool is_number_key(const char *key)
-{
-    static const char *const numbers[] = {"tp",  "sp", "cp",   "pp",          "vpp", "ep",
-                                          "etp", "dp", "zero", "shard_group", "mbs", NULL};
-
-    return text_index(key, numbers) >= 0;
-}
-
 /* "8", "..8", "2..", "2..16" */
 static bool parse_range(const char *value, plait_limit *limit)
 {
@@ -36,27 +28,25 @@ static bool parse_range(const char *value, plait_limit *limit)
            limit->low <= limit->high;
 }
 
-static plait_status add_limit(plait_search_options *options, const char *key, const char *value,
+static plait_status add_limit(plait_search_options *options, const char *name, const char *value,
                               plait_error *err)
 {
+    const int key = plait_key_find(name);
     plait_degrees probe = plait_degrees_init();
-    plait_limit limit = {{0}, {0}, 0, 0};
+    plait_limit limit = {.key = (plait_key_id)key};
 
     if (options->limits == PLAIT_MAX_LIMITS)
-        return plait_fail(err, PLAIT_ERROR_RANGE, key, "expected at most %d limits, found more",
+        return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected at most %d limits, found more",
                           PLAIT_MAX_LIMITS);
-    snprintf(limit.key, sizeof limit.key, "%.23s", key); // the longest key has 11 letters
-    if (is_number_key(key)) {
+    if (key >= 0 && plait_keys[key].words == NULL) {
         if (!parse_range(value, &limit))
-            return plait_fail(err, PLAIT_ERROR_RANGE, key,
+            return plait_fail(err, PLAIT_ERROR_RANGE, name,
                               "expected a number or a range like 2..16, found '%s'", value);
         if (!strstr(value, ".."))
-            PLAIT_TRY(plait_degrees_set(&probe, key, value, err));
+            PLAIT_TRY(plait_degrees_set(&probe, name, value, err));
     } else {
-        PLAIT_TRY(plait_degrees_set(&probe, key, value, err));
-        plait_degrees_get(&probe, key, limit.value, sizeof limit.value);
-        if (text_equal(key, "fusion")) // none is what every plan has
-            return PLAIT_OK;
+        PLAIT_TRY(plait_degrees_set(&probe, name, value, err));
+        plait_degrees_get(&probe, limit.key, limit.value, sizeof limit.value);
     }
     options->limit[options->limits++] = limit;
     return PLAIT_OK;
@@ -87,20 +77,28 @@ plait_status plait_search_limit(plait_search_options *options, const char *text,
     return PLAIT_OK;
 }
 
-bool limits_allow(const plait_search_options *options, const char *key, int value)
+bool limits_allow(const plait_search_options *options, plait_key_id key, int value)
 {
     for (int i = 0; i < options->limits; i++) {
         const plait_limit *limit = &options->limit[i];
-        if (text_equal(limit->key, key) && (value < limit->low || value > limit->high))
+        if (limit->key == key && (value < limit->low || value > limit->high))
             return false;
     }
     return true;
 }
 
-bool limits_allow_text(const plait_search_options *options, const char *key, const char *text)
+bool limits_allow_text(const plait_search_options *options, plait_key_id key, const char *text)
 {
     for (int i = 0; i < options->limits; i++)
-        if (text_equal(options->limit[i].key, key) && !text_equal(options->limit[i].value, text))
+        if (options->limit[i].key == key && !text_equal(options->limit[i].value, text))
             return false;
     return true;
+}
+
+bool limits_allow_value(const plait_search_options *options, plait_key_id key, int value)
+{
+    const char *const *const words = plait_keys[key].words;
+
+    return words ? limits_allow_text(options, key, words[value])
+                 : limits_allow(options, key, value);
 }

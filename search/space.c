@@ -8,17 +8,9 @@
 #include "text.h"
 #include "traits.h"
 
-/* torchtitan cuts experts like other layers until they are spread over ranks. */
-int default_etp(const plait_problem *problem, const plait_degrees *d)
+static int usual(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
-    switch (problem->runtime->rules) {
-    case PLAIT_RULES_MEGATRON:
-        return d->tp;
-    case PLAIT_RULES_TORCHTITAN:
-        return model_has_experts(problem->model) && d->ep == 1 ? d->tp : 1;
-    default:
-        return 1;
-    }
+    return plait_keys[key].usual(problem, d, key);
 }
 
 // ---- rows ----------------------------------------------------------------------------------
@@ -47,7 +39,7 @@ static bool etp_allowed(const plan_space *space, int etp, int tp)
 {
     if (etp != 1 && etp != tp && !(space->problem->runtime->can.etp && tp % etp == 0))
         return false;
-    return limits_allow(space->options, "etp", etp);
+    return limits_allow(space->options, PLAIT_KEY_ETP, etp);
 }
 
 static void walk_experts(row_walk *walk, plait_degrees d)
@@ -56,8 +48,9 @@ static void walk_experts(row_walk *walk, plait_degrees d)
     const plait_problem *problem = space->problem;
 
     if (!model_has_experts(problem->model)) {
-        d.etp = default_etp(problem, &d);
-        if (limits_allow(space->options, "ep", 1) && limits_allow(space->options, "etp", d.etp))
+        d.etp = usual(problem, &d, PLAIT_KEY_ETP);
+        if (limits_allow(space->options, PLAIT_KEY_EP, 1) &&
+            limits_allow(space->options, PLAIT_KEY_ETP, d.etp))
             walk_mbs(walk, d);
         return;
     }
@@ -67,9 +60,10 @@ static void walk_experts(row_walk *walk, plait_degrees d)
             continue;
         for (int j = 0; j < space->divisors.count; j++) {
             d.ep = space->divisors.value[j];
-            if (d.ep > problem->runtime->can.max_ep || (int64_t)d.ep * d.etp > problem->job.gpus)
+            if (d.ep > problem->runtime->can.most[PLAIT_KEY_EP] ||
+                (int64_t)d.ep * d.etp > problem->job.gpus)
                 break;
-            if (limits_allow(space->options, "ep", d.ep))
+            if (limits_allow(space->options, PLAIT_KEY_EP, d.ep))
                 walk_mbs(walk, d);
         }
     }
@@ -78,13 +72,13 @@ static void walk_experts(row_walk *walk, plait_degrees d)
 /* Without context parallelism the exchange is only a word: the one that limits ask for. */
 static unsigned char idle_cp_comm(const plan_space *space)
 {
-    const int usual = (int)space->problem->runtime->defaults.cp_comm;
+    const int habit = space->problem->runtime->defaults.key[PLAIT_KEY_CP_COMM];
 
     for (int comm = 0; comm < PLAIT_CP_COMMS; comm++)
-        if (!limits_allow_text(space->options, "cp_comm", plait_cp_comm_name[usual]) &&
-            limits_allow_text(space->options, "cp_comm", plait_cp_comm_name[comm]))
+        if (!limits_allow_value(space->options, PLAIT_KEY_CP_COMM, habit) &&
+            limits_allow_value(space->options, PLAIT_KEY_CP_COMM, comm))
             return (unsigned char)comm;
-    return (unsigned char)usual;
+    return (unsigned char)habit;
 }
 
 static void walk_context(row_walk *walk, plait_degrees d)
@@ -94,9 +88,9 @@ static void walk_context(row_walk *walk, plait_degrees d)
 
     for (int i = 0; i < space->divisors.count; i++) {
         d.cp = space->divisors.value[i];
-        if (d.cp > can->max_cp || (int64_t)d.cp * d.tp > space->problem->job.gpus)
+        if (d.cp > can->most[PLAIT_KEY_CP] || (int64_t)d.cp * d.tp > space->problem->job.gpus)
             break;
-        if (!limits_allow(space->options, "cp", d.cp))
+        if (!limits_allow(space->options, PLAIT_KEY_CP, d.cp))
             continue;
         d.cp_comm = idle_cp_comm(space);
         if (d.cp == 1) {
@@ -105,8 +99,8 @@ static void walk_context(row_walk *walk, plait_degrees d)
         }
         for (int comm = 0; comm < PLAIT_CP_COMMS; comm++) {
             d.cp_comm = (unsigned char)comm;
-            if ((can->cp_comm >> comm & 1u) &&
-                limits_allow_text(space->options, "cp_comm", plait_cp_comm_name[comm]))
+            if ((can->takes[PLAIT_KEY_CP_COMM] >> comm & 1u) &&
+                limits_allow_value(space->options, PLAIT_KEY_CP_COMM, comm))
                 walk_experts(walk, d);
         }
     }
@@ -120,14 +114,14 @@ static void walk_rows(row_walk *walk)
 
     for (int i = 0; i < space->divisors.count; i++) {
         d.tp = space->divisors.value[i];
-        if (d.tp > can->max_tp)
+        if (d.tp > can->most[PLAIT_KEY_TP])
             break;
-        if (!limits_allow(space->options, "tp", d.tp))
+        if (!limits_allow(space->options, PLAIT_KEY_TP, d.tp))
             continue;
         for (int sp = 1; sp >= 0; sp--) {
-            const bool possible = d.tp == 1 ? sp == 0 : sp == can->sp || can->sp_optional;
+            const bool possible = d.tp == 1 ? sp == 0 : can->takes[PLAIT_KEY_SP] >> sp & 1u;
             d.sp = sp != 0;
-            if (possible && limits_allow(space->options, "sp", sp))
+            if (possible && limits_allow(space->options, PLAIT_KEY_SP, sp))
                 walk_context(walk, d);
         }
     }
@@ -162,35 +156,38 @@ plait_status space_make(const plait_problem *problem, const plait_search_options
 /* The lowest value that a limit leaves, as text. */
 static const char *simplest(const plait_limit *limit, char value[TEXT_NUMBER_SIZE])
 {
-    const bool from_zero = text_equal(limit->key, "zero") || text_equal(limit->key, "sp");
+    const int low = plait_keys[limit->key].low;
 
     if (*limit->value)
         return limit->value;
-    return text_number(limit->low > 0 || from_zero ? limit->low : 1, value);
+    return text_number(limit->low > low ? limit->low : low, value);
+}
+
+/* Degrees that keep each limit by itself, and else are as usual. */
+static bool simplest_degrees(const plan_space *space, plait_degrees *d)
+{
+    const plait_search_options *options = space->options;
+    plait_key_set given = 0;
+    char value[TEXT_NUMBER_SIZE];
+
+    *d = plait_degrees_init();
+    for (int i = 0; i < options->limits; i++) {
+        const plait_key_id key = options->limit[i].key;
+
+        if (plait_degrees_set(d, plait_keys[key].name, simplest(&options->limit[i], value), NULL) !=
+            PLAIT_OK)
+            return false;
+        given |= PLAIT_KEY_BIT(key);
+    }
+    plait_degrees_fill(space->problem, given, d);
+    return true;
 }
 
 void space_explain_empty(const plan_space *space, char *why, size_t size)
 {
-    const plait_problem *problem = space->problem;
-    const plait_search_options *options = space->options;
-    plait_degrees d = plait_degrees_init();
-    char value[TEXT_NUMBER_SIZE];
+    plait_degrees d;
 
-    d.zero = (unsigned char)problem->runtime->defaults.zero;
-    d.cp_comm = (unsigned char)problem->runtime->defaults.cp_comm;
-    d.grad_sync = (unsigned char)problem->runtime->defaults.grad_sync;
-    for (int i = 0; i < options->limits; i++)
-        if (plait_degrees_set(&d, options->limit[i].key, simplest(&options->limit[i], value),
-                              NULL) != PLAIT_OK)
-            return;
-    if (d.tp > 1 && limits_allow(options, "sp", 1))
-        d.sp = problem->runtime->can.sp;
-    if (limits_allow(options, "etp", default_etp(problem, &d)))
-        d.etp = default_etp(problem, &d);
-    const int dp = plait_degrees_dp(problem->job.gpus, d.tp, d.pp, d.cp);
-    if (limits_allow(options, "dp", dp))
-        d.dp = dp > 0 ? dp : 1;
-    d.shard_group = d.dp * d.cp;
-    if (plait_plan_check(problem, &d, why, size) != PLAIT_INVALID)
+    if (simplest_degrees(space, &d) &&
+        plait_degrees_check(space->problem, &d, why, size) != PLAIT_INVALID)
         snprintf(why, size, "no plan keeps all limits at once");
 }

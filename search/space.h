@@ -4,9 +4,10 @@
  *     row        tp sp cp cp_comm etp ep mbs        what one layer costs
  *     pipeline   pp (and so dp, microbatches)       which ranks share what
  *     group      schedule order vpp split           how layers become stages
- *     point      zero shard_group grad_sync, then recompute
+ *     point      zero shard_group, the free keys (grad_sync, ...), then recompute
  *
- * Points are numbered in this order. What depends on fewer keys is listed once: splits by
+ * A key that no walk names is free: its values are those of its row in plait_keys that the runtime
+ * takes, each with every shard. Points are numbered in this order. What depends on fewer keys is listed once: splits by
  * (pp, vpp), shards by everything but mbs. So counting the points of a pipeline costs no walk.
  */
 #ifndef SEARCH_SPACE_H
@@ -41,26 +42,35 @@ typedef struct space_splits {
     int64_t plain_choices, chunked_choices; /* summed over the splits */
 } space_splits;
 
+/** A key without a walk of its own, and its values. */
+typedef struct space_free_key {
+    plait_key_id key;
+    space_list values;
+} space_free_key;
+
+enum { SPACE_FREE_KEYS = 8 };
+
 typedef struct plan_space {
     const plait_problem *problem;
     const plait_search_options *options;
     space_list divisors;   /* of the number of GPUs */
     space_list microbatch; /* divisors of the batch that the limits allow */
     space_list zero;
-    space_list grad_sync;
     space_list schedules; /* those that have a price */
     space_list orders;
+    int free_keys;
+    space_free_key free_key[SPACE_FREE_KEYS];
     space_recompute recompute;
     const space_splits *splits; /* [divisors.count], by the index of pp */
     int64_t rows;
     const plait_degrees *row; /* [rows]; other keys at their first value */
 } plan_space;
 
-/** How one group shards its state and synchronises its gradients. */
+/** How one group shards its state, and its values of the free keys. */
 typedef struct space_shard {
     int shard_group;
     unsigned char zero;
-    unsigned char grad_sync;
+    unsigned char value[SPACE_FREE_KEYS];
 } space_shard;
 
 /** One pp of a row. */
@@ -95,17 +105,20 @@ bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_aren
 /** The pipeline of a row at the i-th divisor as pp; false when there is none. */
 bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
 
+/** Gives a point the keys of a shard. */
+void space_apply_shard(const plan_space *space, const space_shard *shard, plait_degrees *degrees);
+
 /** The k-th recompute choice. */
 plait_recompute space_recompute_choice(const plan_space *space, int vpp, int choice);
 
 /** Is a value of a key within the limits? */
-bool limits_allow(const plait_search_options *options, const char *key, int value);
-bool limits_allow_text(const plait_search_options *options, const char *key, const char *text);
+bool limits_allow(const plait_search_options *options, plait_key_id key, int value);
+bool limits_allow_text(const plait_search_options *options, plait_key_id key, const char *text);
+
+/** The same of a number or of the index of a word, whichever the key has. */
+bool limits_allow_value(const plait_search_options *options, plait_key_id key, int value);
 
 /** A sentence on why a space has no point, from the check of its simplest candidate. */
 void space_explain_empty(const plan_space *space, char *why, size_t size);
-
-/** What eval and a search take for expert tensor parallelism when it is not given. */
-int default_etp(const plait_problem *problem, const plait_degrees *degrees);
 
 #endif

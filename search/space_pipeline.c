@@ -27,17 +27,29 @@ static bool same_ranks(const plait_degrees *a, const plait_degrees *b)
            a->sp == b->sp && a->cp_comm == b->cp_comm;
 }
 
-/* Without replicas all ZeRO stages are one. */
-static bool zero_matters(const plan_space *space, const plait_degrees *d, int i)
+/* A key that says nothing here has one value: the first of its list. */
+static int values_of(const plan_space *space, const plait_degrees *d, plait_key_id key, int count)
 {
-    return d->dp * d->cp > 1 || model_has_experts(space->problem->model) || i == 0;
+    const plait_key *const row = &plait_keys[key];
+    const bool matters = row->matters == NULL || row->matters(space->problem, d);
+
+    return matters || count == 0 ? count : 1;
 }
 
-/* Between replicas, or between the two ends that hold a tied embedding. */
-static bool gradients_travel(const plait_problem *problem, const plait_degrees *d)
+/* Every value of the k-th free key and of those behind it, with this shard. */
+static void add_free_values(const plan_space *space, const plait_degrees *d, int k,
+                            space_shard shard, struct cursor_slot *slot)
 {
-    return d->dp * d->cp > 1 || model_has_experts(problem->model) ||
-           (problem->model->tied && d->pp > 1);
+    if (k == space->free_keys) {
+        slot->shard[slot->shards++] = shard;
+        return;
+    }
+    const space_free_key *const free_key = &space->free_key[k];
+    const int count = values_of(space, d, free_key->key, free_key->values.count);
+    for (int i = 0; i < count; i++) {
+        shard.value[k] = (unsigned char)free_key->values.value[i];
+        add_free_values(space, d, k + 1, shard, slot);
+    }
 }
 
 static void add_shards_of(const plan_space *space, plait_degrees d, struct cursor_slot *slot)
@@ -47,18 +59,29 @@ static void add_shards_of(const plan_space *space, plait_degrees d, struct curso
     for (int i = 0; i < space->divisors.count && space->divisors.value[i] <= replicas; i++) {
         d.shard_group = space->divisors.value[i];
         if (replicas % d.shard_group != 0 || (d.shard_group == 1 && replicas > 1) ||
-            !limits_allow(space->options, "shard_group", d.shard_group) ||
+            !limits_allow(space->options, PLAIT_KEY_SHARD_GROUP, d.shard_group) ||
             !plan_ranks_legal(space->problem, &d))
             continue;
-        const int all = space->grad_sync.count;
-        const int syncs = gradients_travel(space->problem, &d) || all == 0 ? all : 1;
-        for (int g = 0; g < syncs; g++)
-            slot->shard[slot->shards++] = (space_shard){
-                .shard_group = d.shard_group,
-                .zero = d.zero,
-                .grad_sync = (unsigned char)space->grad_sync.value[g],
-            };
+        add_free_values(space, &d, 0, (space_shard){.shard_group = d.shard_group, .zero = d.zero},
+                        slot);
     }
+}
+
+static int most_shards(const plan_space *space)
+{
+    int most = space->zero.count * space->divisors.count;
+
+    for (int k = 0; k < space->free_keys; k++)
+        most *= space->free_key[k].values.count;
+    return most + 1;
+}
+
+void space_apply_shard(const plan_space *space, const space_shard *shard, plait_degrees *d)
+{
+    d->zero = shard->zero;
+    d->shard_group = shard->shard_group;
+    for (int k = 0; k < space->free_keys; k++)
+        plait_key_put(d, space->free_key[k].key, shard->value[k]);
 }
 
 static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct cursor_slot *slot)
@@ -70,7 +93,7 @@ static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct curs
     if (slot->known && same_ranks(&slot->key, d))
         return true;
     if (!slot->shard) {
-        slot->room = space->zero.count * space->divisors.count * space->grad_sync.count + 1;
+        slot->room = most_shards(space);
         slot->shard = plait_arena_alloc(cursor->arena, (size_t)slot->room, sizeof *slot->shard);
         if (!slot->shard) {
             cursor->failed = true;
@@ -83,10 +106,9 @@ static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct curs
     slot->known = true;
     slot->key = *d;
     slot->shards = 0;
-    for (int z = 0; z < space->zero.count; z++) {
+    for (int z = 0; z < values_of(space, d, PLAIT_KEY_ZERO, space->zero.count); z++) {
         probe.zero = (unsigned char)space->zero.value[z];
-        if (zero_matters(space, d, z))
-            add_shards_of(space, probe, slot);
+        add_shards_of(space, probe, slot);
     }
     return true;
 }
@@ -94,10 +116,10 @@ static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct curs
 /* The schedules that this many microbatches allow, in each order that differs. */
 static void list_kinds(const plan_space *space, space_pipeline *p)
 {
-    const bool alike = p->degrees.pp == 1 || p->degrees.dp == 1;
+    const int orders = values_of(space, &p->degrees, PLAIT_KEY_ORDER, space->orders.count);
 
     for (int s = 0; s < space->schedules.count; s++) {
-        for (int o = 0; o < (alike && space->orders.count > 1 ? 1 : space->orders.count); o++) {
+        for (int o = 0; o < orders; o++) {
             plait_degrees d = p->degrees;
             d.schedule = (unsigned char)space->schedules.value[s];
             d.order = (unsigned char)space->orders.value[o];
@@ -121,11 +143,13 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
     d.dp = plait_degrees_dp(problem->job.gpus, d.tp, d.pp, d.cp);
     if (space->splits[i].count == 0 || d.dp == 0 ||
         plait_degrees_microbatches(&d, problem->job.gbs) == 0 ||
-        !limits_allow(space->options, "dp", d.dp))
+        !limits_allow(space->options, PLAIT_KEY_DP, d.dp))
         return false;
     d.shard_group = d.dp * d.cp;
-    d.zero = (unsigned char)problem->runtime->defaults.zero;
-    d.grad_sync = (unsigned char)problem->runtime->defaults.grad_sync;
+    d.zero = (unsigned char)problem->runtime->defaults.key[PLAIT_KEY_ZERO];
+    for (int k = 0; k < space->free_keys; k++)
+        plait_key_put(&d, space->free_key[k].key,
+                      problem->runtime->defaults.key[space->free_key[k].key]);
     d.split = space->splits[i].split[0].split;
     *out = (space_pipeline){.degrees = d, .splits = &space->splits[i]};
     list_kinds(space, out);

@@ -36,7 +36,7 @@ static bool given_first_last(const plait_search_options *options, plait_split *o
     plait_degrees probe = plait_degrees_init();
 
     for (int i = 0; i < options->limits; i++)
-        if (text_equal(options->limit[i].key, "split") &&
+        if (options->limit[i].key == PLAIT_KEY_SPLIT &&
             text_starts_with(options->limit[i].value, "first-last:") &&
             plait_degrees_set(&probe, "split", options->limit[i].value, NULL) == PLAIT_OK) {
             *out = probe.split;
@@ -49,8 +49,9 @@ static bool given_first_last(const plait_search_options *options, plait_split *o
 static bool split_wanted(const plan_space *space, plait_degrees *d)
 {
     const plait_model *model = space->problem->model;
-    const bool even = (space->problem->runtime->can.splits >> PLAIT_SPLIT_EVEN & 1u) &&
-                      model->layers % (d->pp * d->vpp) == 0;
+    const bool even =
+        (space->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_EVEN & 1u) &&
+        model->layers % (d->pp * d->vpp) == 0;
     char text[48];
 
     if (d->split.kind == PLAIT_SPLIT_FIRST_LAST) {
@@ -64,14 +65,14 @@ static bool split_wanted(const plan_space *space, plait_degrees *d)
                (d->pp * d->vpp == 1 || d->split.kind == PLAIT_SPLIT_SPREAD)) {
         return false;
     }
-    return limits_allow_text(space->options, "split",
-                             plait_degrees_get(d, "split", text, sizeof text)) &&
+    return limits_allow_text(space->options, PLAIT_KEY_SPLIT,
+                             plait_degrees_get(d, PLAIT_KEY_SPLIT, text, sizeof text)) &&
            plan_stages_legal(space->problem, d);
 }
 
 static int list_splits_of(const plan_space *space, plait_degrees d, space_split *out)
 {
-    const unsigned can = space->problem->runtime->can.splits;
+    const unsigned can = space->problem->runtime->can.takes[PLAIT_KEY_SPLIT];
     int count = 0;
 
     for (int kind = 0; kind < PLAIT_SPLITS; kind++) {
@@ -92,7 +93,7 @@ static plait_status list_splits(const plan_space *space, int pp, plait_arena *ar
                                 space_splits *out, plait_error *err)
 {
     const int layers = space->problem->model->layers;
-    const int limit = space->problem->runtime->can.max_vpp;
+    const int limit = space->problem->runtime->can.most[PLAIT_KEY_VPP];
     const int max_vpp = pp == 1 ? 1 : layers / pp < limit ? layers / pp : limit;
     plait_degrees d = plait_degrees_init();
     space_split *list = plait_arena_alloc(arena, (size_t)max_vpp * PLAIT_SPLITS, sizeof *list);
@@ -102,7 +103,7 @@ static plait_status list_splits(const plan_space *space, int pp, plait_arena *ar
     *out = (space_splits){.split = list};
     d.pp = pp;
     for (d.vpp = 1; d.vpp <= max_vpp; d.vpp++) {
-        if (limits_allow(space->options, "vpp", d.vpp))
+        if (limits_allow(space->options, PLAIT_KEY_VPP, d.vpp))
             out->count += list_splits_of(space, d, list + out->count);
         if (d.vpp == 1)
             out->plain = out->count;
@@ -121,8 +122,8 @@ plait_status space_list_splits(plan_space *space, plait_arena *arena, plait_erro
         return plait_fail_nomem(err);
     for (int i = 0; i < space->divisors.count; i++) {
         const int pp = space->divisors.value[i];
-        if (pp <= problem->model->layers && pp <= problem->runtime->can.max_pp &&
-            limits_allow(space->options, "pp", pp))
+        if (pp <= problem->model->layers && pp <= problem->runtime->can.most[PLAIT_KEY_PP] &&
+            limits_allow(space->options, PLAIT_KEY_PP, pp))
             PLAIT_TRY(list_splits(space, pp, arena, &splits[i], err));
     }
     space->splits = splits;

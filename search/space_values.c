@@ -1,6 +1,7 @@
 /* space_values.c - which values each key of the plan space may take */
 #include "space_private.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "text.h"
@@ -32,7 +33,7 @@ static plait_status list_divisors(int of, plait_arena *arena, space_list *out, p
 }
 
 /* The divisors that the limits of a key allow. */
-static plait_status list_allowed(const plait_search_options *options, int of, const char *key,
+static plait_status list_allowed(const plait_search_options *options, int of, plait_key_id key,
                                  plait_arena *arena, space_list *out, plait_error *err)
 {
     space_list all;
@@ -49,10 +50,9 @@ static plait_status list_allowed(const plait_search_options *options, int of, co
     return PLAIT_OK;
 }
 
-/* The bits of a mask whose name (or number) the limits allow. */
-static plait_status list_mask(const plait_search_options *options, unsigned mask, const char *key,
-                              const char *const *names, plait_arena *arena, space_list *out,
-                              plait_error *err)
+/* The values of a mask that the limits allow. */
+static plait_status list_mask(const plait_search_options *options, unsigned mask, plait_key_id key,
+                              plait_arena *arena, space_list *out, plait_error *err)
 {
     int *value = plait_arena_alloc(arena, 32, sizeof *value);
     int count = 0;
@@ -60,10 +60,53 @@ static plait_status list_mask(const plait_search_options *options, unsigned mask
     if (!value)
         return plait_fail_nomem(err);
     for (int i = 0; i < 31; i++)
-        if ((mask >> i & 1u) &&
-            (names ? limits_allow_text(options, key, names[i]) : limits_allow(options, key, i)))
+        if ((mask >> i & 1u) && limits_allow_value(options, key, i))
             value[count++] = i;
     *out = (space_list){count, value};
+    return PLAIT_OK;
+}
+
+/* The keys that a walk of its own lists. */
+static const plait_key_set walked =
+    PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_SP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
+    PLAIT_KEY_BIT(PLAIT_KEY_VPP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) | PLAIT_KEY_BIT(PLAIT_KEY_CP_COMM) |
+    PLAIT_KEY_BIT(PLAIT_KEY_EP) | PLAIT_KEY_BIT(PLAIT_KEY_ETP) | PLAIT_KEY_BIT(PLAIT_KEY_DP) |
+    PLAIT_KEY_BIT(PLAIT_KEY_ZERO) | PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP) |
+    PLAIT_KEY_BIT(PLAIT_KEY_MBS) | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE) |
+    PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) | PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) |
+    PLAIT_KEY_BIT(PLAIT_KEY_ORDER);
+
+static bool is_limited(const plait_search_options *options, plait_key_id key)
+{
+    for (int i = 0; i < options->limits; i++)
+        if (options->limit[i].key == key)
+            return true;
+    return false;
+}
+
+/* What no profile bounds is searched only where limits ask for it: else it is as usual. */
+static unsigned free_values(const plan_space *space, plait_key_id key)
+{
+    const plait_degrees any = plait_degrees_init();
+
+    if (plait_keys[key].able || is_limited(space->options, key))
+        return space->problem->runtime->can.takes[key];
+    return 1u << plait_keys[key].usual(space->problem, &any, key);
+}
+
+static plait_status list_free_keys(plan_space *space, plait_arena *arena, plait_error *err)
+{
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id key = (plait_key_id)k;
+
+        if (walked & PLAIT_KEY_BIT(k))
+            continue;
+        assert(space->free_keys < SPACE_FREE_KEYS);
+        space_free_key *const out = &space->free_key[space->free_keys++];
+        out->key = key;
+        PLAIT_TRY(
+            list_mask(space->options, free_values(space, key), key, arena, &out->values, err));
+    }
     return PLAIT_OK;
 }
 
@@ -74,8 +117,8 @@ static bool is_selective(const plait_search_options *options, const plait_capabi
                          unsigned modules)
 {
     return modules == 1u << PLAIT_MODULE_core_attn &&
-           (can->recompute >> PLAIT_RECOMPUTE_SELECTIVE & 1u) &&
-           limits_allow_text(options, "recompute", "selective");
+           (can->takes[PLAIT_KEY_RECOMPUTE] >> PLAIT_RECOMPUTE_SELECTIVE & 1u) &&
+           limits_allow_text(options, PLAIT_KEY_RECOMPUTE, "selective");
 }
 
 static void add_recompute(const plait_search_options *options, plait_recompute choice,
@@ -85,8 +128,8 @@ static void add_recompute(const plait_search_options *options, plait_recompute c
     char text[96];
 
     probe.recompute = choice;
-    plait_degrees_get(&probe, "recompute", text, sizeof text);
-    if (limits_allow_text(options, "recompute", text))
+    plait_degrees_get(&probe, PLAIT_KEY_RECOMPUTE, text, sizeof text);
+    if (limits_allow_text(options, PLAIT_KEY_RECOMPUTE, text))
         list[(*count)++] = choice;
 }
 
@@ -94,7 +137,7 @@ static void add_recompute(const plait_search_options *options, plait_recompute c
 static void limit_full_layers(const plait_search_options *options, space_recompute *out)
 {
     for (int i = 0; i < options->limits; i++) {
-        if (!text_equal(options->limit[i].key, "recompute"))
+        if (options->limit[i].key != PLAIT_KEY_RECOMPUTE)
             continue;
         int layers;
         const char *value = options->limit[i].value;
@@ -118,7 +161,7 @@ static plait_status list_recompute(const plait_problem *problem,
     if (!value)
         return plait_fail_nomem(err);
     for (int kind = 0; kind < PLAIT_RECOMPUTE_KINDS; kind++) {
-        if (!(can->recompute >> kind & 1u))
+        if (!(can->takes[PLAIT_KEY_RECOMPUTE] >> kind & 1u))
             continue;
         if (kind != PLAIT_RECOMPUTE_MODULES) {
             add_recompute(options, (plait_recompute){.kind = (unsigned char)kind}, value, &count);
@@ -135,7 +178,8 @@ static plait_status list_recompute(const plait_problem *problem,
     *out = (space_recompute){
         .count = count,
         .value = value,
-        .full_layers = can->full_layers && (can->recompute >> PLAIT_RECOMPUTE_FULL & 1u),
+        .full_layers =
+            can->full_layers && (can->takes[PLAIT_KEY_RECOMPUTE] >> PLAIT_RECOMPUTE_FULL & 1u),
         .low = 1,
         .high = PLAIT_MAX_LAYERS,
     };
@@ -151,7 +195,7 @@ static unsigned priced_schedules(const plait_capabilities *can)
 
     for (int s = 0; s < PLAIT_SCHEDULES; s++)
         if (plait_schedule_priced((plait_schedule)s))
-            schedules |= can->schedules & 1u << s;
+            schedules |= can->takes[PLAIT_KEY_SCHEDULE] & 1u << s;
     return schedules;
 }
 
@@ -162,13 +206,14 @@ plait_status space_list_values(plan_space *space, plait_arena *arena, plait_erro
     const plait_capabilities *can = &problem->runtime->can;
 
     PLAIT_TRY(list_divisors(problem->job.gpus, arena, &space->divisors, err));
-    PLAIT_TRY(list_allowed(options, problem->job.gbs, "mbs", arena, &space->microbatch, err));
-    PLAIT_TRY(list_mask(options, can->zero, "zero", NULL, arena, &space->zero, err));
-    PLAIT_TRY(list_mask(options, can->grad_sync, "grad_sync", plait_grad_sync_name, arena,
-                        &space->grad_sync, err));
-    PLAIT_TRY(list_mask(options, priced_schedules(can), "schedule", plait_schedule_name, arena,
-                        &space->schedules, err));
     PLAIT_TRY(
-        list_mask(options, can->orders, "order", plait_order_name, arena, &space->orders, err));
+        list_allowed(options, problem->job.gbs, PLAIT_KEY_MBS, arena, &space->microbatch, err));
+    PLAIT_TRY(
+        list_mask(options, can->takes[PLAIT_KEY_ZERO], PLAIT_KEY_ZERO, arena, &space->zero, err));
+    PLAIT_TRY(list_mask(options, priced_schedules(can), PLAIT_KEY_SCHEDULE, arena,
+                        &space->schedules, err));
+    PLAIT_TRY(list_mask(options, can->takes[PLAIT_KEY_ORDER], PLAIT_KEY_ORDER, arena,
+                        &space->orders, err));
+    PLAIT_TRY(list_free_keys(space, arena, err));
     return list_recompute(problem, options, arena, &space->recompute, err);
 }

@@ -77,9 +77,7 @@ static void price_group(const search_run *run, search_worker *worker, const spac
     int64_t index = first;
 
     for (int s = 0; s < p->shards; s++) {
-        degrees.zero = p->shard[s].zero;
-        degrees.shard_group = p->shard[s].shard_group;
-        degrees.grad_sync = p->shard[s].grad_sync;
+        space_apply_shard(run->space, &p->shard[s], &degrees);
         for (int c = 0; c < choices; c++) {
             degrees.recompute = space_recompute_choice(run->space, degrees.vpp, c);
             consider(run, found, &degrees, plait_degrees_cost(worker->table, &degrees), index++);

@@ -136,30 +136,33 @@ static plait_relaxation *next_relaxation(const relaxer *r)
     return *r->count < PLAIT_MAX_RELAXATIONS ? &r->found[(*r->count)++] : NULL;
 }
 
+/* Degrees that follow from others go with them. */
+static bool follows(plait_key_id key)
+{
+    return key == PLAIT_KEY_DP || key == PLAIT_KEY_SHARD_GROUP || key == PLAIT_KEY_SPLIT;
+}
+
 /* Without one of the limits: another microbatch, recomputation, ... */
 static void drop_limits(const relaxer *r)
 {
     for (int i = 0; i < r->options->limits; i++) {
-        const char *key = r->options->limit[i].key;
+        const plait_key_id key = r->options->limit[i].key;
         plait_search_options fewer = *r->options;
         plait_ranked best;
         char value[96];
 
-        // Degrees that follow from others go with them.
+        if (follows(key))
+            continue;
         fewer.limits = 0;
-        for (int j = 0; j < r->options->limits; j++) {
-            const char *other = r->options->limit[j].key;
-            if (!text_equal(other, key) && !text_equal(other, "dp") &&
-                !text_equal(other, "shard_group") && !text_equal(other, "split"))
+        for (int j = 0; j < r->options->limits; j++)
+            if (r->options->limit[j].key != key && !follows(r->options->limit[j].key))
                 fewer.limit[fewer.limits++] = r->options->limit[j];
-        }
-        if (text_equal(key, "dp") || text_equal(key, "shard_group") || text_equal(key, "split") ||
-            !fits(r, r->problem, &fewer, &best))
+        if (!fits(r, r->problem, &fewer, &best))
             continue;
         plait_relaxation *found = next_relaxation(r);
         if (!found)
             return;
-        snprintf(found->change, sizeof found->change, "%s = %s", key,
+        snprintf(found->change, sizeof found->change, "%s = %s", plait_keys[key].name,
                  plait_degrees_get(&best.degrees, key, value, sizeof value));
         found->best = best;
         found->job = r->problem->job;
@@ -290,17 +293,6 @@ static const struct {
     {"host launch rate", faster_host},
 };
 
-/* With more memory the plan may recompute less: every key but recompute is kept. */
-static unsigned long all_but_recompute(void)
-{
-    unsigned long given = 0;
-
-    for (int i = 0; plait_degrees_keys[i]; i++)
-        if (!text_equal(plait_degrees_keys[i], "recompute"))
-            given |= 1ul << i;
-    return given;
-}
-
 plait_status plait_sensitivities(const plait_problem *problem, const plait_degrees *degrees,
                                  plait_arena *arena, plait_sensitivity found[PLAIT_SENSITIVITIES],
                                  plait_error *err)
@@ -319,8 +311,11 @@ plait_status plait_sensitivities(const plait_problem *problem, const plait_degre
         for (int g = 0; g < cluster.groups; g++)
             cluster.group[g].accelerator = &gpu;
         changed.cluster = &cluster;
+        // With more memory the plan may recompute less.
         if (changes[i].change == more_memory && today.verdict == PLAIT_FITS)
-            PLAIT_TRY(plait_degrees_complete(&changed, all_but_recompute(), &chosen, arena, err));
+            PLAIT_TRY(plait_degrees_complete(&changed,
+                                             PLAIT_ALL_KEYS & ~PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE),
+                                             &chosen, arena, err));
         PLAIT_TRY(full_cost(&changed, &chosen, arena, &cost, err));
         found[i] = (plait_sensitivity){
             .resource = changes[i].resource,

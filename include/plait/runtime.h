@@ -30,22 +30,18 @@ typedef enum plait_rules {
 
 enum { PLAIT_MAX_MODULE_SETS = 16 };
 
-/** What the software can express: the plan space of a search. Masks hold bits 1 << enumerator. */
+/**
+ * What the software can express: the plan space of a search. Masks hold bits 1 << value. The key of
+ * a plan has its bound in `most` when it is a number, else the values that it may have in `takes`;
+ * of sp that is when tp > 1.
+ */
 typedef struct plait_capabilities {
-    int max_tp, max_pp, max_cp, max_ep, max_vpp; /* 1: not supported */
-    bool sp;
-    bool sp_optional; /* else sp = 1 whenever tp > 1 */
-    bool etp;         /* expert tensor parallelism other than tp */
-    bool hsdp;        /* shard_group below dp cp */
-    bool full_layers; /* recompute full:N */
-    unsigned zero;
-    unsigned cp_comm;
-    unsigned schedules;
-    unsigned grad_sync;
-    unsigned recompute; /* plait_recompute_kind */
-    unsigned splits;
-    unsigned orders;
-    unsigned attention; /* kernels, of plait_attention_kernel */
+    int most[PLAIT_KEYS];       /* 1: not supported */
+    unsigned takes[PLAIT_KEYS]; /* recompute and split: of their kinds */
+    bool etp;                   /* expert tensor parallelism other than 1 and tp */
+    bool hsdp;                  /* shard_group below dp cp */
+    bool full_layers;           /* recompute full:N */
+    unsigned attention;         /* kernels, of plait_attention_kernel */
     unsigned precision;
     int module_sets;
     unsigned char module_set[PLAIT_MAX_MODULE_SETS];
@@ -53,9 +49,7 @@ typedef struct plait_capabilities {
 
 /** What `eval` fills in when a key is not given. */
 typedef struct plait_runtime_defaults {
-    int zero;
-    plait_cp_comm cp_comm;
-    plait_grad_sync grad_sync;
+    int key[PLAIT_KEYS]; /* of words and small numbers: the profile's, else the first it can take */
     plait_attention_kernel attention;
 } plait_runtime_defaults;
 

@@ -28,9 +28,9 @@ enum { PLAIT_MAX_LIMITS = 32 };
 
 /** A condition on one key: `tp=8`, `tp=..8`, `pp=2..16`, `recompute=full`, `schedule=1f1b`. */
 typedef struct plait_limit {
-    char key[24];
-    char value[64]; /* a word or number; "" when a range */
-    int low;        /* a range of a numeric key */
+    plait_key_id key;
+    char value[64]; /* a word; "" for numbers */
+    int low;        /* a range of a key of numbers */
     int high;
 } plait_limit;
 
@@ -93,10 +93,10 @@ PLAIT_MUST_CHECK plait_status plait_search(const plait_problem *problem,
                                            const plait_search_options *options, plait_arena *arena,
                                            plait_search_result *result, plait_error *err);
 
-/** Fill the keys of a plan that `given` (a bit per plait_degrees_keys entry) leaves out, as `eval`
- * does: the runtime's defaults, the least recomputation that fits, the split that balances. */
+/** Fill the keys of a plan that `given` leaves out, as `eval` does: what is usual, the least
+ * recomputation that fits, the split that balances. */
 PLAIT_MUST_CHECK plait_status plait_degrees_complete(const plait_problem *problem,
-                                                     unsigned long given, plait_degrees *degrees,
+                                                     plait_key_set given, plait_degrees *degrees,
                                                      plait_arena *arena, plait_error *err);
 
 /** Why the search does not choose plans with these limits: best such plan against the winner. */

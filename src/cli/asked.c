@@ -6,75 +6,52 @@
 
 #include "text.h"
 
-/* One flag: the key of plait_degrees_set, the flag's name, what was given. */
-typedef struct degree_flag {
-    const char *key;
-    const char *flag;
-    const char *text;
-} degree_flag;
-
-#define X(name, flag, value, help) +1
-enum { DEGREE_FLAGS = 0 ASKED_DEGREES(X) };
-#undef X
-
-static void flag_list(const asked_flags *flags, degree_flag list[DEGREE_FLAGS])
-{
-    int count = 0;
-
-#define X(name, flag, value, help) list[count++] = (degree_flag){#name, "--" flag, flags->name};
-    ASKED_DEGREES(X)
-#undef X
-}
-
 bool asked_any(const asked_flags *flags)
 {
-    degree_flag list[DEGREE_FLAGS];
-
-    flag_list(flags, list);
-    for (int i = 0; i < DEGREE_FLAGS; i++)
-        if (list[i].text != NULL)
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        if (flags->key[k] != NULL)
             return true;
-    return flags->plan != NULL;
+    return flags->microbatches != NULL || flags->plan != NULL;
 }
 
 /* ---- degrees ---- */
 
 /* The error of a value names the flag, not the key. */
 static plait_status set_flags(const asked_flags *flags, plait_degrees *degrees,
-                              unsigned long *given, plait_error *err)
+                              plait_key_set *given, plait_error *err)
 {
-    degree_flag list[DEGREE_FLAGS];
     plait_error inner;
+    opt_table named;
+    char where[32];
 
-    flag_list(flags, list);
-    for (int i = 0; i < DEGREE_FLAGS; i++) {
-        if (list[i].text == NULL || strcmp(list[i].key, "microbatches") == 0)
+    opt_spell_out((const opt[]){OPT_OF_KEYS(asked_flags, key), OPT_END}, &named);
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        if (flags->key[k] == NULL)
             continue;
-        if (plait_degrees_set(degrees, list[i].key, list[i].text, &inner) != PLAIT_OK)
-            return plait_fail(err, inner.status, list[i].flag, "%s", inner.message);
-        *given |= plans_key_bit(list[i].key);
+        snprintf(where, sizeof where, "--%s", named.flag[k]);
+        if (plait_degrees_set(degrees, plait_keys[k].name, flags->key[k], &inner) != PLAIT_OK)
+            return plait_fail(err, inner.status, where, "%s", inner.message);
+        *given |= PLAIT_KEY_BIT(k);
     }
     return PLAIT_OK;
 }
 
 /*
  * What the file has as it would be filled in anyway is not held on to when a flag changes the
- * plan: a shard group of all replicas stays one of all replicas.
+ * plan: a shard group of all replicas stays one of all replicas. Other stages are split anew.
  */
-static void loosen(const plans_entry *file, const asked_flags *flags, unsigned long *given)
+static void loosen(const plait_problem *problem, const plait_degrees *file,
+                   const asked_flags *flags, plait_key_set *given)
 {
-    const plait_degrees *const d = &file->degrees;
-    const bool usual_etp = d->ep == 1 && (d->etp == d->tp || d->etp == 1);
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id key = (plait_key_id)k;
 
-    *given &= ~plans_key_bit("shard_group");
-    if (d->sp == (d->tp > 1))
-        *given &= ~plans_key_bit("sp");
-    if (flags->tp != NULL && usual_etp)
-        *given &= ~plans_key_bit("etp");
-    if (flags->vpp != NULL)
-        *given &= ~plans_key_bit("schedule");
-    if (flags->pp != NULL || flags->vpp != NULL)
-        *given &= ~plans_key_bit("split");
+        if (key != PLAIT_KEY_RECOMPUTE && key != PLAIT_KEY_SPLIT &&
+            plait_key_value(file, key) == plait_keys[k].usual(problem, file, key))
+            *given &= ~PLAIT_KEY_BIT(k);
+    }
+    if (flags->key[PLAIT_KEY_PP] != NULL || flags->key[PLAIT_KEY_VPP] != NULL)
+        *given &= ~PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
 }
 
 static bool changes_plan(const asked_flags *flags)
@@ -87,7 +64,7 @@ static bool changes_plan(const asked_flags *flags)
 
 /* --microbatches M stands for the mbs that makes M of them. */
 static plait_status set_microbatches(const asked_flags *flags, const plait_problem *problem,
-                                     plait_degrees *degrees, int *asked_for, unsigned long *given,
+                                     plait_degrees *degrees, int *asked_for, plait_key_set *given,
                                      plait_error *err)
 {
     *asked_for = 0;
@@ -97,11 +74,11 @@ static plait_status set_microbatches(const asked_flags *flags, const plait_probl
         return plait_fail(err, PLAIT_ERROR_RANGE, "--microbatches",
                           "expected an integer of at least 1, found \"%.60s\"",
                           flags->microbatches);
-    if (flags->mbs == NULL && degrees->dp > 0) {
+    if (flags->key[PLAIT_KEY_MBS] == NULL && degrees->dp > 0) {
         const int mbs = problem->job.gbs / degrees->dp / *asked_for;
 
         degrees->mbs = mbs > 0 ? mbs : 1;
-        *given |= plans_key_bit("mbs");
+        *given |= PLAIT_KEY_BIT(PLAIT_KEY_MBS);
     }
     return PLAIT_OK;
 }
@@ -120,27 +97,6 @@ static void check_microbatches(const plait_problem *problem, int asked_for, repo
     plan->cost = (plait_cost){0};
 }
 
-/* For a plan that cannot run: what the answer shows beside the degrees that were asked for. */
-static void fill_in_plainly(const plait_problem *problem, unsigned long given, plait_degrees *d)
-{
-    const plait_runtime_defaults *const usual = &problem->runtime->defaults;
-
-    if (!(given & plans_key_bit("sp")))
-        d->sp = d->tp > 1;
-    if (!(given & plans_key_bit("etp")))
-        d->etp = d->tp;
-    if (!(given & plans_key_bit("zero")))
-        d->zero = (unsigned char)usual->zero;
-    if (!(given & plans_key_bit("shard_group")))
-        d->shard_group = d->dp * d->cp;
-    if (!(given & plans_key_bit("cp_comm")))
-        d->cp_comm = (unsigned char)usual->cp_comm;
-    if (!(given & plans_key_bit("grad_sync")))
-        d->grad_sync = (unsigned char)usual->grad_sync;
-    if (!(given & plans_key_bit("schedule")))
-        d->schedule = d->vpp > 1 ? PLAIT_INTERLEAVED : PLAIT_1F1B;
-}
-
 /* Fill in what is not given, and price. Degrees that do not make up the world are an answer. */
 static plait_status complete(asked *out, plait_degrees degrees, plait_arena *arena,
                              plait_error *err)
@@ -151,14 +107,14 @@ static plait_status complete(asked *out, plait_degrees degrees, plait_arena *are
     if (dp > 0 && dp == degrees.dp)
         PLAIT_TRY(plait_degrees_complete(problem, out->given, &degrees, arena, err));
     else
-        fill_in_plainly(problem, out->given, &degrees);
+        plait_degrees_fill(problem, out->given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &degrees);
     return report_price(problem, &degrees, out->file != NULL ? out->file->rank : 1, arena,
                         &out->plan, err);
 }
 
-static void derive_dp(const plait_problem *problem, unsigned long given, plait_degrees *degrees)
+static void derive_dp(const plait_problem *problem, plait_key_set given, plait_degrees *degrees)
 {
-    if (!(given & plans_key_bit("dp")))
+    if (!(given & PLAIT_KEY_BIT(PLAIT_KEY_DP)))
         degrees->dp = plait_degrees_dp(problem->job.gpus, degrees->tp, degrees->pp, degrees->cp);
 }
 
@@ -187,7 +143,7 @@ plait_status asked_resolve(const asked_flags *flags, const opt_operands *operand
         degrees = out->file->degrees;
         out->given = out->file->given;
         if (changes_plan(flags))
-            loosen(out->file, flags, &out->given);
+            loosen(&out->problem, &out->file->degrees, flags, &out->given);
     }
     PLAIT_TRY(set_flags(flags, &degrees, &out->given, err));
     derive_dp(&out->problem, out->given, &degrees);
@@ -227,59 +183,43 @@ plait_status asked_versus(const char *path, const plait_problem *problem, plait_
 
 /* ---- a plan as flags ---- */
 
-static bool same_key(const plait_degrees *a, const plait_degrees *b, const char *key)
-{
-    char a_text[96], b_text[96];
-
-    return strcmp(plait_degrees_get(a, key, a_text, sizeof a_text),
-                  plait_degrees_get(b, key, b_text, sizeof b_text)) == 0;
-}
-
 /* Keys that completion would fill in otherwise are added until it gives the same plan. */
 static plait_status keys_needed(const plait_problem *problem, const plait_degrees *degrees,
-                                plait_arena *arena, unsigned long *given, plait_error *err)
+                                plait_arena *arena, plait_key_set *given, plait_error *err)
 {
-    unsigned long before;
+    plait_key_set before;
     plait_error ignored;
 
-    *given = plans_key_bit("tp") | plans_key_bit("pp");
+    *given = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP);
     do {
         plait_degrees filled = *degrees;
 
         before = *given;
         if (plait_degrees_complete(problem, *given, &filled, arena, &ignored) != PLAIT_OK)
             return PLAIT_OK;
-        for (const char *const *key = plait_degrees_keys; *key != NULL; key++)
-            if (!same_key(&filled, degrees, *key))
-                *given |= plans_key_bit(*key);
+        for (int k = 0; k < PLAIT_KEYS; k++)
+            if (!plait_key_same(&filled, degrees, (plait_key_id)k))
+                *given |= PLAIT_KEY_BIT(k);
     } while (*given != before);
     (void)err;
     return PLAIT_OK;
-}
-
-static void append_flag(text_builder *out, const char *key, const plait_degrees *degrees)
-{
-    char text[96], flag[32];
-
-    snprintf(flag, sizeof flag, "%s", key);
-    for (char *c = flag; *c != '\0'; c++)
-        if (*c == '_')
-            *c = '-';
-    text_append_printf(out, "%s--%s %s", out->length > 0 ? " " : "", flag,
-                       plait_degrees_get(degrees, key, text, sizeof text));
 }
 
 plait_status asked_text(const plait_problem *problem, const plait_degrees *degrees,
                         plait_arena *arena, const char **text, plait_error *err)
 {
     text_builder out;
-    unsigned long given;
+    opt_table named;
+    plait_key_set given;
+    char value[96];
 
     PLAIT_TRY(keys_needed(problem, degrees, arena, &given, err));
+    opt_spell_out((const opt[]){OPT_OF_KEYS(asked_flags, key), OPT_END}, &named);
     text_builder_init(&out, arena);
-    for (const char *const *key = plait_degrees_keys; *key != NULL; key++)
-        if ((given & plans_key_bit(*key)) && strcmp(*key, "dp") != 0)
-            append_flag(&out, *key, degrees);
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        if ((given & PLAIT_KEY_BIT(k)) && k != PLAIT_KEY_DP)
+            text_append_printf(&out, "%s--%s %s", out.length > 0 ? " " : "", named.flag[k],
+                               plait_degrees_get(degrees, (plait_key_id)k, value, sizeof value));
     *text = text_builder_finish(&out, NULL);
     return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

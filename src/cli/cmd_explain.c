@@ -51,7 +51,7 @@ typedef struct explanation {
 /* The least recomputation that fits, everything else as asked for. */
 static plait_status relax_recompute(explanation *e, plait_error *err)
 {
-    const unsigned long all = ~plans_key_bit("recompute");
+    const plait_key_set all = PLAIT_ALL_KEYS & ~PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
     const plait_degrees *const asked_for = &e->asked.plan.degrees;
     plait_degrees degrees = *asked_for;
     plait_relaxation *const relaxation = &e->relaxation[0];
@@ -67,8 +67,8 @@ static plait_status relax_recompute(explanation *e, plait_error *err)
     relaxation->best.price.step_s = plan.cost.step_s;
     relaxation->best.price.peak_bytes = plan.cost.memory.peak_bytes;
     snprintf(relaxation->change, sizeof relaxation->change, "recompute %.60s instead of %.60s",
-             plait_degrees_get(&degrees, "recompute", more, sizeof more),
-             plait_degrees_get(asked_for, "recompute", less, sizeof less));
+             plait_degrees_get(&degrees, PLAIT_KEY_RECOMPUTE, more, sizeof more),
+             plait_degrees_get(asked_for, PLAIT_KEY_RECOMPUTE, less, sizeof less));
     e->report.relaxations = 1;
     return PLAIT_OK;
 }

@@ -89,15 +89,15 @@ static void warn(const char *file, const char *sentences)
 static void print_plan(const plans_entry *entry)
 {
     const plait_degrees plain = plait_degrees_init();
-    char text[96], plainest[96];
+    char text[96];
     bool any = false;
 
-    for (const char *const *key = plait_degrees_keys; *key != NULL; key++) {
-        plait_degrees_get(&entry->degrees, *key, text, sizeof text);
-        plait_degrees_get(&plain, *key, plainest, sizeof plainest);
-        if (!(entry->given & plans_key_bit(*key)) || strcmp(text, plainest) == 0)
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        if (!(entry->given & PLAIT_KEY_BIT(k)) ||
+            plait_key_same(&entry->degrees, &plain, (plait_key_id)k))
             continue;
-        printf("%s%s %s", any ? ", " : "  ", *key, text);
+        printf("%s%s %s", any ? ", " : "  ", plait_keys[k].name,
+               plait_degrees_get(&entry->degrees, (plait_key_id)k, text, sizeof text));
         any = true;
     }
     puts(any ? "" : "  one of everything");

@@ -68,6 +68,7 @@ static plait_status store(const opt *option, const char *text, plait_arena *aren
         return store_text(option, text, arena, (const char **)(void *)field, err);
     case OPT_LAST:
     case OPT_GROUP:
+    case OPT_KEYS:
         break;
     }
     return PLAIT_OK;
@@ -213,20 +214,25 @@ static plait_status read_options(const opt_usage *usage, poptContext context, pl
     return read_operands(usage, context, arena, operands, err);
 }
 
-plait_status opt_parse(const opt_usage *usage, int argc, const char **argv, plait_arena *arena,
+plait_status opt_parse(const opt_usage *called, int argc, const char **argv, plait_arena *arena,
                        void *values, opt_operands *operands, plait_error *err)
 {
-    struct poptOption *table = popt_table(usage->options, count_options(usage->options), arena);
+    opt_table options;
+    opt_usage usage = *called;
+    struct poptOption *table;
     poptContext context;
     plait_status status;
 
     *operands = (opt_operands){0};
+    opt_spell_out(called->options, &options);
+    usage.options = options.row;
+    table = popt_table(usage.options, count_options(usage.options), arena);
     if (table == NULL)
         return plait_fail_nomem(err);
     context = poptGetContext(NULL, argc, argv, table, 0);
     if (context == NULL)
         return plait_fail_nomem(err);
-    status = read_options(usage, context, arena, values, operands, err);
+    status = read_options(&usage, context, arena, values, operands, err);
     poptFreeContext(context);
     return status;
 }

@@ -19,11 +19,13 @@
 #include <stdio.h>
 
 #include "plait/arena.h"
+#include "plait/degrees.h"
 #include "plait/error.h"
 
 typedef enum opt_kind {
     OPT_LAST,  /* ends the table */
     OPT_GROUP, /* a heading in --help */
+    OPT_KEYS,  /* an option for each key of a plan: const char *[PLAIT_KEYS] */
     OPT_FLAG,  /* bool */
     OPT_INT,   /* int within [min, max]; the field stays as it is when not given */
     OPT_TEXT,  /* const char *; when given twice, the last counts */
@@ -62,12 +64,25 @@ typedef struct opt {
     {                                                                                              \
         OPT_LIST, name, 0, value, offsetof(values, field), 0, 0, help                              \
     }
+#define OPT_OF_KEYS(values, field)                                                                 \
+    {                                                                                              \
+        OPT_KEYS, NULL, 0, NULL, offsetof(values, field), 0, 0, NULL                               \
+    }
 #define OPT_END                                                                                    \
     {                                                                                              \
         OPT_LAST, NULL, 0, NULL, 0, 0, 0, NULL                                                     \
     }
 
-enum { OPT_MAX_OPERANDS = 64 };
+enum { OPT_MAX_OPERANDS = 64, OPT_MAX_OPTIONS = 64 };
+
+/** A table of options with a row for each key where OPT_KEYS stood. */
+typedef struct opt_table {
+    opt row[OPT_MAX_OPTIONS];
+    char flag[PLAIT_KEYS][24]; /* "cp-comm" */
+} opt_table;
+
+/** Spell out a table. */
+void opt_spell_out(const opt *options, opt_table *out);
 
 /** How a command is called. */
 typedef struct opt_usage {

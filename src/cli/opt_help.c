@@ -49,11 +49,13 @@ static void print_option(const opt *option, FILE *out)
 void opt_help(const opt_usage *usage, FILE *out)
 {
     static const opt help = {OPT_FLAG, "help", 'h', NULL, 0, 0, 0, "this text"};
+    opt_table options;
 
     fprintf(out, "usage: plait %s %s\n\n%s\n", usage->command, usage->synopsis, usage->summary);
     if (usage->about[0] != '\0')
         fprintf(out, "\n%s\n", usage->about);
-    for (const opt *option = usage->options; option->kind != OPT_LAST; option++) {
+    opt_spell_out(usage->options, &options);
+    for (const opt *option = options.row; option->kind != OPT_LAST; option++) {
         if (option->kind == OPT_GROUP)
             fprintf(out, "\n%s:\n", option->name);
         else

@@ -12,61 +12,41 @@
 #include "plans_read.h"
 #include "text.h"
 
-// clang-format off: one key a line would hide the lists
-/* Keys of a PLAN that are degrees. */
-static const char *const degree_keys[] = {
-    "tp",   "sp",          "pp",  "vpp",       "cp",       "cp_comm",   "ep",    "etp",
-    "zero", "shard_group", "mbs", "recompute", "schedule", "grad_sync", "split", NULL};
+/* Members of a PLAN beside its keys: named so that a misspelt one is refused. */
+static const char *const also[] = {"rank",
+                                   "verdict",
+                                   "why",
+                                   "gbs",
+                                   "microbatches",
+                                   "precision",
+                                   "attention",
+                                   "runtime",
+                                   "settings",
+                                   "stages",
+                                   "step_s",
+                                   "step_low_s",
+                                   "step_high_s",
+                                   "tokens_per_s_per_gpu",
+                                   "model_tflops_per_gpu",
+                                   "mfu",
+                                   "hfu",
+                                   "cost_usd",
+                                   "energy_j",
+                                   "time",
+                                   "memory",
+                                   "communication"};
 
-/* All of them: those that follow from others are named too, so that a misspelt one is refused. */
-static const char *const plan_keys[] = {"rank",
-                                        "verdict",
-                                        "why",
-                                        "tp",
-                                        "sp",
-                                        "pp",
-                                        "vpp",
-                                        "cp",
-                                        "cp_comm",
-                                        "ep",
-                                        "etp",
-                                        "dp",
-                                        "zero",
-                                        "shard_group",
-                                        "mbs",
-                                        "gbs",
-                                        "microbatches",
-                                        "recompute",
-                                        "schedule",
-                                        "grad_sync",
-                                        "fusion",
-                                        "precision",
-                                        "attention",
-                                        "runtime",
-                                        "split",
-                                        "order",
-                                        "settings",
-                                        "stages",
-                                        "step_s",
-                                        "step_low_s",
-                                        "step_high_s",
-                                        "tokens_per_s_per_gpu",
-                                        "model_tflops_per_gpu",
-                                        "mfu",
-                                        "hfu",
-                                        "cost_usd",
-                                        "energy_j",
-                                        "time",
-                                        "memory",
-                                        "communication",
-                                        NULL};
-// clang-format on
-
-unsigned long plans_key_bit(const char *key)
+static plait_status check_members(const json_cursor *plan, plait_error *err)
 {
-    const int index = text_index(key, plait_degrees_keys);
+    enum { ALSO = sizeof also / sizeof *also };
+    const char *names[PLAIT_KEYS + ALSO + 1];
 
-    return index < 0 ? 0 : 1UL << index;
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        names[key] = plait_keys[key].name;
+    for (int i = 0; i < ALSO; i++)
+        names[PLAIT_KEYS + i] = also[i];
+    names[PLAIT_KEYS + ALSO] = NULL;
+    return json_keys_among(plan, names, err);
 }
 
 plans_entry plans_unknown(const char *where)
@@ -92,20 +72,21 @@ static plait_status degree_text(const json_cursor *at, plait_arena *arena, const
     return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-static plait_status read_degree(const json_cursor *plan, const char *key, plait_arena *arena,
-                                plans_entry *out, plait_error *err)
+static plait_status read_key(const json_cursor *plan, plait_key_id key, plait_arena *arena,
+                             plans_entry *out, plait_error *err)
 {
+    const char *const name = plait_keys[key].name;
     const char *text;
     json_cursor at;
     plait_error inner;
 
-    PLAIT_TRY(json_value_optional(plan, key, &at, err));
+    PLAIT_TRY(json_value_optional(plan, name, &at, err));
     if (json_is_null(&at))
         return PLAIT_OK;
     PLAIT_TRY(degree_text(&at, arena, &text, err));
-    if (plait_degrees_set(&out->degrees, key, text, &inner) != PLAIT_OK)
+    if (plait_degrees_set(&out->degrees, name, text, &inner) != PLAIT_OK)
         return json_fail(&at, inner.status, err, "%s", inner.message);
-    out->given |= plans_key_bit(key);
+    out->given |= PLAIT_KEY_BIT(key);
     return PLAIT_OK;
 }
 
@@ -135,20 +116,11 @@ static plait_status read_order(const json_cursor *plan, plans_entry *out, plait_
         if (!same_axes(plait_order_axes((plait_order)order), axis))
             continue;
         out->degrees.order = (unsigned char)order;
-        out->given |= plans_key_bit("order");
+        out->given |= PLAIT_KEY_BIT(PLAIT_KEY_ORDER);
         return PLAIT_OK;
     }
     return json_fail(&axes, PLAIT_ERROR_RANGE, err,
                      "expected tp, cp, dp, pp or tp, cp, pp, dp, found another order");
-}
-
-/* Fused collectives have no price yet: only a plan without them can be read. */
-static plait_status check_fusion(const json_cursor *plan, plait_error *err)
-{
-    static const char *const words[] = {"none", "auto", NULL};
-    int word;
-
-    return json_word_optional(plan, "fusion", words, &word, err);
 }
 
 /* Stages follow from the degrees; how many layers they hold tells plans of other models apart. */
@@ -186,7 +158,8 @@ static plait_status read_stages(const json_cursor *plan, plans_entry *out, plait
 /* A file without a job may still say how many GPUs its degrees make up. */
 static plait_status read_world(const json_cursor *plan, plans_entry *out, plait_error *err)
 {
-    const unsigned long all = plans_key_bit("tp") | plans_key_bit("pp") | plans_key_bit("cp");
+    const plait_key_set all =
+        PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) | PLAIT_KEY_BIT(PLAIT_KEY_CP);
     int dp = 0;
     double world;
 
@@ -200,12 +173,12 @@ static plait_status read_world(const json_cursor *plan, plans_entry *out, plait_
 plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_entry *out,
                              plait_error *err)
 {
-    PLAIT_TRY(json_keys_among(plan, plan_keys, err));
+    PLAIT_TRY(check_members(plan, err));
     out->degrees = plait_degrees_init();
-    for (const char *const *key = degree_keys; *key != NULL; key++)
-        PLAIT_TRY(read_degree(plan, *key, arena, out, err));
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (key != PLAIT_KEY_DP && key != PLAIT_KEY_ORDER) // one follows, one is a list of axes
+            PLAIT_TRY(read_key(plan, (plait_key_id)key, arena, out, err));
     PLAIT_TRY(read_order(plan, out, err));
-    PLAIT_TRY(check_fusion(plan, err));
     PLAIT_TRY(read_stages(plan, out, err));
     return read_world(plan, out, err);
 }

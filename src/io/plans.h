@@ -27,8 +27,8 @@ typedef struct plans_entry {
     int precision; /* plait_precision; -1: not given */
     int attention; /* plait_attention_kernel; -1: not given */
     plait_degrees degrees;
-    unsigned long given; /* a bit per entry of plait_degrees_keys */
-    int layers;          /* that its stages hold together; 0: it lists none */
+    plait_key_set given;
+    int layers; /* that its stages hold together; 0: it lists none */
 } plans_entry;
 
 /** A plan of which nothing is known yet; `where` is for messages. */
@@ -48,8 +48,5 @@ PLAIT_MUST_CHECK plait_status plans_load(const char *path, plait_arena *arena, p
 PLAIT_MUST_CHECK plait_status plans_parse(const char *text, size_t length, const char *name,
                                           int rank, plait_arena *arena, plans_entry *out,
                                           plait_error *err);
-
-/** The bit of one key in plans_entry.given; 0 when plait_degrees_keys has no such key. */
-unsigned long plans_key_bit(const char *key);
 
 #endif

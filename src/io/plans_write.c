@@ -19,38 +19,21 @@ static plans_entry entry_of(const plait_problem *problem, const plait_degrees *d
         .precision = (int)problem->job.precision,
         .attention = (int)problem->job.attention,
         .degrees = *degrees,
-        .given = ~0UL,
+        .given = PLAIT_ALL_KEYS,
     };
 }
 
 /* ---- members that may be unknown ---- */
 
-static bool given(const plans_entry *entry, const char *key)
+static bool given(const plans_entry *entry, plait_key_id key)
 {
-    return (entry->given & plans_key_bit(key)) != 0;
-}
-
-static void member_of_degrees(json_writer *json, const char *key, const plans_entry *entry)
-{
-    char text[96];
-
-    json_member_string(
-        json, key,
-        given(entry, key) ? plait_degrees_get(&entry->degrees, key, text, sizeof text) : NULL);
+    return (entry->given & PLAIT_KEY_BIT(key)) != 0;
 }
 
 static void member_of_count(json_writer *json, const char *key, int count)
 {
     if (count > 0)
         json_member_int64(json, key, count);
-    else
-        json_member_null(json, key);
-}
-
-static void member_of_int(json_writer *json, const char *key, int value, const plans_entry *entry)
-{
-    if (given(entry, key))
-        json_member_int64(json, key, value);
     else
         json_member_null(json, key);
 }
@@ -65,7 +48,7 @@ static void write_order(json_writer *json, const plans_entry *entry)
     const plait_axis *axes = plait_order_axes((plait_order)entry->degrees.order);
 
     json_write_key(json, "order");
-    if (!given(entry, "order")) {
+    if (!given(entry, PLAIT_KEY_ORDER)) {
         json_write_null(json);
         return;
     }
@@ -75,34 +58,37 @@ static void write_order(json_writer *json, const plans_entry *entry)
     json_end_array(json);
 }
 
+/* Numbers as such, words and choices as text. */
+static void member_of_key(json_writer *json, const plans_entry *entry, plait_key_id key)
+{
+    const plait_key *const row = &plait_keys[key];
+    char text[96];
+
+    if (!given(entry, key) ||
+        (row->words == NULL && plait_key_value(&entry->degrees, key) < row->low))
+        json_member_null(json, row->name); // not known, or not to be had: no dp makes up this world
+    else if (row->words == NULL)
+        json_member_int64(json, row->name, plait_key_value(&entry->degrees, key));
+    else
+        json_member_string(json, row->name,
+                           plait_degrees_get(&entry->degrees, key, text, sizeof text));
+}
+
 static void write_degrees(json_writer *json, const plans_entry *entry)
 {
     const plait_degrees *const d = &entry->degrees;
-    const bool batch = given(entry, "dp") && given(entry, "mbs") && entry->gbs > 0;
+    const bool batch = given(entry, PLAIT_KEY_DP) && given(entry, PLAIT_KEY_MBS) && entry->gbs > 0;
 
-    member_of_int(json, "tp", d->tp, entry);
-    member_of_int(json, "sp", d->sp, entry);
-    member_of_int(json, "pp", d->pp, entry);
-    member_of_int(json, "vpp", d->vpp, entry);
-    member_of_int(json, "cp", d->cp, entry);
-    member_of_degrees(json, "cp_comm", entry);
-    member_of_int(json, "ep", d->ep, entry);
-    member_of_int(json, "etp", d->etp, entry);
-    member_of_count(json, "dp", given(entry, "dp") ? d->dp : 0);
-    member_of_int(json, "zero", d->zero, entry);
-    member_of_count(json, "shard_group", given(entry, "shard_group") ? d->shard_group : 0);
-    member_of_int(json, "mbs", d->mbs, entry);
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (key == PLAIT_KEY_ORDER)
+            write_order(json, entry);
+        else
+            member_of_key(json, entry, (plait_key_id)key);
     member_of_count(json, "gbs", entry->gbs);
     member_of_count(json, "microbatches", batch ? plait_degrees_microbatches(d, entry->gbs) : 0);
-    member_of_degrees(json, "recompute", entry);
-    member_of_degrees(json, "schedule", entry);
-    member_of_degrees(json, "grad_sync", entry);
-    json_member_string(json, "fusion", "none");
     member_of_word(json, "precision", plait_precision_name, entry->precision);
     member_of_word(json, "attention", plait_attention_kernel_name, entry->attention);
     json_member_string(json, "runtime", entry->runtime);
-    member_of_degrees(json, "split", entry);
-    write_order(json, entry);
 }
 
 static void write_job(json_writer *json, const plans_entry *entry)
@@ -255,7 +241,7 @@ void plans_write_recompute(json_writer *json, plait_recompute recompute)
     char text[80];
 
     one.recompute = recompute;
-    json_write_string(json, plait_degrees_get(&one, "recompute", text, sizeof text));
+    json_write_string(json, plait_degrees_get(&one, PLAIT_KEY_RECOMPUTE, text, sizeof text));
 }
 
 void plans_write_chunk(json_writer *json, const plait_chunk *chunk)

@@ -137,23 +137,53 @@ static plait_status check_able(const json_cursor *at, const char *key, unsigned 
     return PLAIT_OK;
 }
 
+/* The plain value where the software can take it, else the first that it can. */
+static int fallback_of(const plait_key *row, unsigned mask)
+{
+    int bit = 0;
+
+    if (row->plain >= 0 && (mask >> row->plain & 1u))
+        return row->plain;
+    while (!(mask >> bit & 1u))
+        bit++;
+    return bit;
+}
+
+/* A key without a plain value has to be stated. */
+static plait_status read_default(const json_cursor *at, const plait_capabilities *can,
+                                 plait_key_id key, int *out, plait_error *err)
+{
+    const plait_key *const row = &plait_keys[key];
+    json_cursor value;
+
+    *out = row->kind == PLAIT_KEY_NUMBER ? row->low : fallback_of(row, can->takes[key]);
+    if (!row->habit)
+        return PLAIT_OK;
+    PLAIT_TRY(json_value_optional(at, row->name, &value, err));
+    if (json_is_null(&value) && row->plain >= 0)
+        return PLAIT_OK;
+    PLAIT_TRY(row->words != NULL ? json_word(at, row->name, row->words, out, err)
+                                 : json_int(at, row->name, row->low, row->high, out, err));
+    return check_able(at, row->name, can->takes[key], *out, row->able, err);
+}
+
 static plait_status read_defaults(const json_cursor *at, const plait_capabilities *can,
                                   plait_runtime_defaults *out, plait_error *err)
 {
-    static const char *const keys[] = {"zero", "cp_comm", "grad_sync", "attention", "source", NULL};
-    int cp_comm = 0, grad_sync = 0, attention = 0;
+    const char *names[PLAIT_KEYS + 3];
+    int count = 0, attention = 0;
 
-    PLAIT_TRY(json_keys_among(at, keys, err));
-    PLAIT_TRY(json_int(at, "zero", 0, 3, &out->zero, err));
-    PLAIT_TRY(json_word(at, "cp_comm", plait_cp_comm_name, &cp_comm, err));
-    PLAIT_TRY(json_word(at, "grad_sync", plait_grad_sync_name, &grad_sync, err));
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (plait_keys[key].habit)
+            names[count++] = plait_keys[key].name;
+    names[count++] = "attention";
+    names[count++] = "source";
+    names[count] = NULL;
+    PLAIT_TRY(json_keys_among(at, names, err));
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        PLAIT_TRY(read_default(at, can, (plait_key_id)key, &out->key[key], err));
     PLAIT_TRY(json_word(at, "attention", plait_attention_kernel_name, &attention, err));
-    PLAIT_TRY(check_able(at, "zero", can->zero, out->zero, "zero", err));
-    PLAIT_TRY(check_able(at, "cp_comm", can->cp_comm, cp_comm, "cp_comm", err));
-    PLAIT_TRY(check_able(at, "grad_sync", can->grad_sync, grad_sync, "grad_sync", err));
     PLAIT_TRY(check_able(at, "attention", can->attention, attention, "attention", err));
-    out->cp_comm = (plait_cp_comm)cp_comm;
-    out->grad_sync = (plait_grad_sync)grad_sync;
     out->attention = (plait_attention_kernel)attention;
     return PLAIT_OK;
 }

@@ -4,22 +4,11 @@
 #include "runtime_private.h"
 #include "text.h"
 
-enum { MOST_DEGREE = 1 << 20 };
-
-/* In the order of plait_recompute_kind. */
-static const char *const recompute_name[] = {"none", "selective", "modules", "sac", "full", NULL};
-static const char *const zero_name[] = {"0", "1", "2", "3", NULL};
-
 /* ---- lists of words, as bits ---- */
 
-static plait_status read_zero(const json_cursor *at, int *bit, plait_error *err)
-{
-    return json_as_int(at, 0, 3, bit, err);
-}
-
-/* ["p2p", "a2a"] -> bits 1 << enumerator. A plan has one value of each, so the list has one too. */
+/* ["p2p", "a2a"] or [0, 1] -> bits. A plan has one value of each key, so the list has one too. */
 static plait_status read_mask(const json_cursor *at, const char *key, const char *const *words,
-                              unsigned *mask, plait_error *err)
+                              int most, unsigned *mask, plait_error *err)
 {
     json_cursor list, element;
 
@@ -30,8 +19,8 @@ static plait_status read_mask(const json_cursor *at, const char *key, const char
     for (bool more = json_first(&list, &element); more; more = json_next(&element)) {
         int bit = 0;
 
-        PLAIT_TRY(words == zero_name ? read_zero(&element, &bit, err)
-                                     : json_as_word(&element, words, &bit, err));
+        PLAIT_TRY(words == NULL ? json_as_int(&element, 0, most, &bit, err)
+                                : json_as_word(&element, words, &bit, err));
         *mask |= 1u << bit;
     }
     return PLAIT_OK;
@@ -81,7 +70,8 @@ static plait_status read_module_sets(const json_cursor *at, plait_capabilities *
     for (bool more = json_first(&list, &element); more; more = json_next(&element))
         PLAIT_TRY(read_module_set(&element, &out->module_set[element.index], err));
     out->module_sets = (int)json_count(&list);
-    if ((out->recompute & 1u << PLAIT_RECOMPUTE_MODULES) != 0 && out->module_sets == 0)
+    if ((out->takes[PLAIT_KEY_RECOMPUTE] & 1u << PLAIT_RECOMPUTE_MODULES) != 0 &&
+        out->module_sets == 0)
         return json_fail_key(at, "module_sets", PLAIT_ERROR_RANGE, err,
                              "expected at least one set, since recompute has modules, found none");
     return PLAIT_OK;
@@ -89,61 +79,77 @@ static plait_status read_module_sets(const json_cursor *at, plait_capabilities *
 
 /* ---- the whole ---- */
 
-static plait_status read_degrees(const json_cursor *at, plait_capabilities *out, plait_error *err)
+/* A list that is left out has the plain value alone; a key without one has to be stated. */
+static plait_status read_list(const json_cursor *at, plait_key_id key, unsigned *mask,
+                              plait_error *err)
 {
-    out->max_tp = out->max_pp = out->max_cp = out->max_ep = out->max_vpp = 1;
-    PLAIT_TRY(json_int_optional(at, "max_tp", 1, MOST_DEGREE, &out->max_tp, err));
-    PLAIT_TRY(json_int_optional(at, "max_pp", 1, MOST_DEGREE, &out->max_pp, err));
-    PLAIT_TRY(json_int_optional(at, "max_cp", 1, MOST_DEGREE, &out->max_cp, err));
-    PLAIT_TRY(json_int_optional(at, "max_ep", 1, MOST_DEGREE, &out->max_ep, err));
-    return json_int_optional(at, "max_vpp", 1, MOST_DEGREE, &out->max_vpp, err);
+    const plait_key *const row = &plait_keys[key];
+    json_cursor list;
+
+    *mask = plait_key_all(key);
+    if (row->able == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(json_array_optional(at, row->able, &list, err));
+    if (json_is_null(&list) && row->plain >= 0) {
+        *mask = 1u << row->plain;
+        return PLAIT_OK;
+    }
+    return read_mask(at, row->able, row->words, row->high, mask, err);
+}
+
+/* What a profile says of one key of a plan. A number that it leaves out is not supported. */
+static plait_status read_key(const json_cursor *at, plait_key_id key, plait_capabilities *out,
+                             plait_error *err)
+{
+    const plait_key *const row = &plait_keys[key];
+
+    if (row->kind == PLAIT_KEY_NUMBER) {
+        out->most[key] = row->able != NULL ? 1 : row->high;
+        return row->able == NULL
+                   ? PLAIT_OK
+                   : json_int_optional(at, row->able, 1, row->high, &out->most[key], err);
+    }
+    return read_list(at, key, &out->takes[key], err);
 }
 
 static plait_status read_switches(const json_cursor *at, plait_capabilities *out, plait_error *err)
 {
-    PLAIT_TRY(json_bool_optional(at, "sp", &out->sp, err));
-    PLAIT_TRY(json_bool_optional(at, "sp_optional", &out->sp_optional, err));
+    bool sp = false, sp_optional = false;
+
+    PLAIT_TRY(json_bool_optional(at, "sp", &sp, err));
+    PLAIT_TRY(json_bool_optional(at, "sp_optional", &sp_optional, err));
+    out->takes[PLAIT_KEY_SP] = (sp ? 2u : 1u) | (sp && sp_optional ? 1u : 0u);
     PLAIT_TRY(json_bool_optional(at, "etp", &out->etp, err));
     PLAIT_TRY(json_bool_optional(at, "hsdp", &out->hsdp, err));
     return json_bool_optional(at, "full_layers", &out->full_layers, err);
 }
 
-static plait_status read_masks(const json_cursor *at, plait_capabilities *out, plait_error *err)
+static plait_status check_names(const json_cursor *at, plait_error *err)
 {
-    const struct {
-        const char *key;
-        const char *const *words;
-        unsigned *mask;
-    } masks[] = {
-        {"zero", zero_name, &out->zero},
-        {"cp_comm", plait_cp_comm_name, &out->cp_comm},
-        {"schedules", plait_schedule_name, &out->schedules},
-        {"grad_sync", plait_grad_sync_name, &out->grad_sync},
-        {"recompute", recompute_name, &out->recompute},
-        {"splits", plait_split_name, &out->splits},
-        {"orders", plait_order_name, &out->orders},
-        {"attention", plait_attention_kernel_name, &out->attention},
-        {"precision", plait_precision_name, &out->precision},
-    };
+    static const char *const also[] = {"sp",        "sp_optional", "etp",
+                                       "hsdp",      "full_layers", "attention",
+                                       "precision", "module_sets", "source"};
+    enum { ALSO = sizeof also / sizeof *also };
+    const char *names[PLAIT_KEYS + ALSO + 1];
+    int count = 0;
 
-    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
-        PLAIT_TRY(read_mask(at, masks[i].key, masks[i].words, masks[i].mask, err));
-    return PLAIT_OK;
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (plait_keys[key].able != NULL)
+            names[count++] = plait_keys[key].able;
+    for (int i = 0; i < ALSO; i++)
+        names[count++] = also[i];
+    names[count] = NULL;
+    return json_keys_among(at, names, err);
 }
 
 plait_status runtime_read_capabilities(const json_cursor *at, plait_capabilities *out,
                                        plait_error *err)
 {
-    static const char *const keys[] = {
-        "max_tp",      "max_pp",      "max_cp",    "max_ep",      "max_vpp", "sp",
-        "sp_optional", "etp",         "hsdp",      "full_layers", "zero",    "cp_comm",
-        "schedules",   "grad_sync",   "recompute", "splits",      "orders",  "attention",
-        "precision",   "module_sets", "source",    NULL,
-    };
-
-    PLAIT_TRY(json_keys_among(at, keys, err));
-    PLAIT_TRY(read_degrees(at, out, err));
+    PLAIT_TRY(check_names(at, err));
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        PLAIT_TRY(read_key(at, (plait_key_id)key, out, err));
     PLAIT_TRY(read_switches(at, out, err));
-    PLAIT_TRY(read_masks(at, out, err));
+    PLAIT_TRY(read_mask(at, "attention", plait_attention_kernel_name, 0, &out->attention, err));
+    PLAIT_TRY(read_mask(at, "precision", plait_precision_name, 0, &out->precision, err));
     return read_module_sets(at, out, err);
 }

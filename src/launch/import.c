@@ -16,21 +16,22 @@ bool launch_imports(plait_launch_target target)
 /* dp follows from the GPUs, once the other degrees are known. */
 static void derive_dp(plans_entry *out)
 {
-    const unsigned long others = plans_key_bit("tp") | plans_key_bit("pp") | plans_key_bit("cp");
+    const plait_key_set others =
+        PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) | PLAIT_KEY_BIT(PLAIT_KEY_CP);
     const bool known = out->gpus > 0 && (out->given & others) == others;
     plait_degrees *const d = &out->degrees;
 
     d->dp = known ? plait_degrees_dp(out->gpus, d->tp, d->pp, d->cp) : 0;
-    out->given &= ~plans_key_bit("dp");
+    out->given &= ~PLAIT_KEY_BIT(PLAIT_KEY_DP);
     if (d->dp > 0)
-        out->given |= plans_key_bit("dp");
+        out->given |= PLAIT_KEY_BIT(PLAIT_KEY_DP);
 }
 
 /* The caller's GPUs: a shard group of all replicas stays one of all replicas. */
 static void take_gpus(int gpus, plans_entry *out)
 {
     plait_degrees *const d = &out->degrees;
-    const unsigned long bit = plans_key_bit("shard_group");
+    const plait_key_set bit = PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP);
     const bool all = !(out->given & bit) || d->shard_group == d->dp * d->cp;
 
     if (gpus > 0)

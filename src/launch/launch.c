@@ -115,7 +115,7 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
         !plait_model_check(judge->runtime, judge->model, why, sizeof why))
         return plait_fail(err, PLAIT_ERROR_RANGE, "model", "expected what %s can say, found: %s",
                           target->name, why);
-    if (plait_plan_check(judge, degrees, why, sizeof why) != PLAIT_FITS)
+    if (plait_degrees_check(judge, degrees, why, sizeof why) != PLAIT_FITS)
         return refuse(judge, degrees, target, why, arena, err);
     lacks = target->lacks != NULL ? target->lacks(launch->problem, degrees) : NULL;
     if (lacks != NULL)

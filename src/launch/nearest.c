@@ -14,7 +14,7 @@ typedef struct nearest_found {
 } nearest_found;
 
 /* Complete and price; a plan that is not legal or does not fit is none. */
-static void try_mask(const plait_problem *problem, const plait_degrees *wanted, unsigned long given,
+static void try_mask(const plait_problem *problem, const plait_degrees *wanted, plait_key_set given,
                      plait_arena *arena, nearest_found *best)
 {
     const plait_arena_mark mark = plait_arena_save(arena);
@@ -26,7 +26,7 @@ static void try_mask(const plait_problem *problem, const plait_degrees *wanted, 
     degrees.dp = plait_degrees_dp(problem->job.gpus, degrees.tp, degrees.pp, degrees.cp);
     if (degrees.dp > 0 &&
         plait_degrees_complete(problem, given, &degrees, arena, &ignored) == PLAIT_OK &&
-        plait_plan_check(problem, &degrees, NULL, 0) == PLAIT_FITS &&
+        plait_degrees_check(problem, &degrees, NULL, 0) == PLAIT_FITS &&
         plait_plan_expand(problem, &degrees, arena, &plan, &ignored) == PLAIT_OK &&
         plait_plan_cost(problem, &plan, arena, &cost, &ignored) == PLAIT_OK &&
         cost.verdict == PLAIT_FITS && (best->step_s == 0.0 || cost.step_s < best->step_s))
@@ -34,37 +34,35 @@ static void try_mask(const plait_problem *problem, const plait_degrees *wanted, 
     plait_arena_rewind(arena, mark);
 }
 
-static unsigned long bit(const char *key)
-{
-    return plans_key_bit(key);
-}
-
 /* Keys that may be let go; what follows from others goes with them. */
-static const char *const choices[] = {"schedule",  "recompute", "split", "zero",        "cp_comm",
-                                      "grad_sync", "order",     "etp",   "shard_group", "sp",
-                                      "vpp",       "mbs",       NULL};
+static const plait_key_id choices[] = {
+    PLAIT_KEY_SCHEDULE,    PLAIT_KEY_RECOMPUTE, PLAIT_KEY_SPLIT, PLAIT_KEY_ZERO,
+    PLAIT_KEY_CP_COMM,     PLAIT_KEY_GRAD_SYNC, PLAIT_KEY_ORDER, PLAIT_KEY_ETP,
+    PLAIT_KEY_SHARD_GROUP, PLAIT_KEY_SP,        PLAIT_KEY_VPP,   PLAIT_KEY_MBS};
 
-static unsigned long without(unsigned long given, const char *key)
+enum { CHOICES = sizeof choices / sizeof *choices };
+
+static plait_key_set without(plait_key_set given, plait_key_id key)
 {
-    given &= ~bit(key);
-    if (strcmp(key, "vpp") == 0)
-        given &= ~(bit("schedule") | bit("split"));
-    if (strcmp(key, "zero") == 0)
-        given &= ~bit("shard_group");
+    given &= ~PLAIT_KEY_BIT(key);
+    if (key == PLAIT_KEY_VPP)
+        given &= ~(PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) | PLAIT_KEY_BIT(PLAIT_KEY_SPLIT));
+    if (key == PLAIT_KEY_ZERO)
+        given &= ~PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP);
     return given;
 }
 
-static plait_degrees reset(const plait_degrees *wanted, unsigned long given)
+static plait_degrees reset(const plait_degrees *wanted, plait_key_set given)
 {
     plait_degrees degrees = *wanted;
 
-    if (!(given & bit("vpp")))
+    if (!(given & PLAIT_KEY_BIT(PLAIT_KEY_VPP)))
         degrees.vpp = 1;
     return degrees;
 }
 
 static void try_without(const plait_problem *problem, const plait_degrees *wanted,
-                        unsigned long given, plait_arena *arena, nearest_found *best)
+                        plait_key_set given, plait_arena *arena, nearest_found *best)
 {
     const plait_degrees degrees = reset(wanted, given);
 
@@ -88,17 +86,19 @@ static plait_status search_all(const plait_problem *problem, plait_arena *arena,
 static plait_status find_nearest(const plait_problem *problem, const plait_degrees *wanted,
                                  plait_arena *arena, nearest_found *best, plait_error *err)
 {
-    const unsigned long all = ~0UL;
+    const plait_key_set degrees = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
+                                  PLAIT_KEY_BIT(PLAIT_KEY_CP) | PLAIT_KEY_BIT(PLAIT_KEY_EP) |
+                                  PLAIT_KEY_BIT(PLAIT_KEY_DP);
     plait_error ignored;
 
-    for (const char *const *one = choices; *one != NULL; one++)
-        try_without(problem, wanted, without(all, *one), arena, best);
-    for (const char *const *one = choices; best->step_s == 0.0 && *one != NULL; one++)
-        for (const char *const *two = one + 1; *two != NULL; two++)
-            try_without(problem, wanted, without(without(all, *one), *two), arena, best);
+    for (int i = 0; i < CHOICES; i++)
+        try_without(problem, wanted, without(PLAIT_ALL_KEYS, choices[i]), arena, best);
+    for (int i = 0; i < CHOICES && best->step_s == 0.0; i++)
+        for (int j = i + 1; j < CHOICES; j++)
+            try_without(problem, wanted, without(without(PLAIT_ALL_KEYS, choices[i]), choices[j]),
+                        arena, best);
     if (best->step_s == 0.0)
-        try_without(problem, wanted, bit("tp") | bit("pp") | bit("cp") | bit("ep") | bit("dp"),
-                    arena, best);
+        try_without(problem, wanted, degrees, arena, best);
     if (best->step_s == 0.0 && search_all(problem, arena, best, &ignored) == PLAIT_ERROR_NOMEM)
         return plait_fail_nomem(err);
     return PLAIT_OK;
@@ -107,15 +107,14 @@ static plait_status find_nearest(const plait_problem *problem, const plait_degre
 static void append_changes(const plait_degrees *wanted, const plait_degrees *found,
                            text_builder *out)
 {
-    char text[96], was[96];
+    char text[96];
     bool any = false;
 
-    for (const char *const *key = plait_degrees_keys; *key != NULL; key++) {
-        plait_degrees_get(found, *key, text, sizeof text);
-        plait_degrees_get(wanted, *key, was, sizeof was);
-        if (strcmp(text, was) == 0)
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        if (plait_key_same(found, wanted, (plait_key_id)k))
             continue;
-        text_append_printf(out, "%s%s %s", any ? ", " : "", *key, text);
+        text_append_printf(out, "%s%s %s", any ? ", " : "", plait_keys[k].name,
+                           plait_degrees_get(found, (plait_key_id)k, text, sizeof text));
         any = true;
     }
 }

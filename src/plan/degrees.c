@@ -2,16 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plait/plan.h"
+#include "plait/degrees.h"
 #include "text.h"
-
-enum { MAX_DEGREE = 1 << 20 }; // the product of three stays within 64 bits
-
-const char *const plait_degrees_keys[] = {
-    "tp",    "sp",    "cp",        "cp_comm",     "pp",  "vpp",       "ep",
-    "etp",   "dp",    "zero",      "shard_group", "mbs", "recompute", "schedule",
-    "split", "order", "grad_sync", "fusion",      NULL,
-};
 
 plait_degrees plait_degrees_init(void)
 {
@@ -107,7 +99,6 @@ static plait_status set_modules(plait_recompute *out, const char *list, plait_er
 
 static plait_status set_recompute(plait_recompute *out, const char *value, plait_error *err)
 {
-    static const char *const words[] = {"none", "selective", "modules", "sac", "full", NULL};
     int layers;
 
     if (text_starts_with(value, "modules:"))
@@ -117,7 +108,7 @@ static plait_status set_recompute(plait_recompute *out, const char *value, plait
         *out = (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL, .layers = (short)layers};
         return PLAIT_OK;
     }
-    const int kind = text_index(value, words);
+    const int kind = text_index(value, plait_recompute_name);
     if (kind < 0 || kind == PLAIT_RECOMPUTE_MODULES)
         return expect(err, "recompute", "none, selective, full, full:N, modules:a+b or sac", value);
     *out = (plait_recompute){.kind = (unsigned char)kind};
@@ -150,77 +141,57 @@ static plait_status set_split(plait_split *out, const char *value, plait_error *
     return PLAIT_OK;
 }
 
-static plait_status set_flag(bool *out, const char *key, const char *value, plait_error *err)
+static plait_status set_number(plait_degrees *d, plait_key_id key, const char *value,
+                               plait_error *err)
 {
-    int flag;
+    const plait_key *const row = &plait_keys[key];
+    int number;
 
-    PLAIT_TRY(set_int(&flag, key, value, 0, 1, err));
-    *out = flag != 0;
+    PLAIT_TRY(set_int(&number, row->name, value, row->low, row->high, err));
+    plait_key_put(d, key, number);
     return PLAIT_OK;
 }
 
-static int *degree_of(plait_degrees *d, const char *key)
+static plait_status fail_unknown(const char *key, plait_error *err)
 {
-    const struct {
-        const char *key;
-        int *degree;
-    } degrees[] = {
-        {"tp", &d->tp},   {"cp", &d->cp},   {"pp", &d->pp},
-        {"vpp", &d->vpp}, {"ep", &d->ep},   {"etp", &d->etp},
-        {"dp", &d->dp},   {"mbs", &d->mbs}, {"shard_group", &d->shard_group},
-    };
+    const char *names[PLAIT_KEYS + 1] = {NULL};
+    const char *nearest;
 
-    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
-        if (text_equal(degrees[i].key, key))
-            return degrees[i].degree;
-    return NULL;
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        names[k] = plait_keys[k].name;
+    nearest = text_nearest(key, names);
+    return plait_fail(err, PLAIT_ERROR_RANGE, key, "expected a key of a plan, found '%s'%s%s%s",
+                      key, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                      nearest ? "'?" : "");
 }
 
 plait_status plait_degrees_set(plait_degrees *d, const char *key, const char *value,
                                plait_error *err)
 {
-    int *degree = degree_of(d, key);
-    int zero;
+    const int found = plait_key_find(key);
+    unsigned char word;
 
-    if (degree)
-        return set_int(degree, key, value, 1, MAX_DEGREE, err);
-    if (text_equal(key, "sp"))
-        return set_flag(&d->sp, key, value, err);
-    if (text_equal(key, "zero")) {
-        PLAIT_TRY(set_int(&zero, key, value, 0, 3, err));
-        d->zero = (unsigned char)zero;
+    if (found < 0)
+        return fail_unknown(key, err);
+    switch (plait_keys[found].kind) {
+    case PLAIT_KEY_WORD:
+        PLAIT_TRY(set_word(&word, key, value, plait_keys[found].words, err));
+        plait_key_put(d, (plait_key_id)found, word);
         return PLAIT_OK;
-    }
-    if (text_equal(key, "cp_comm"))
-        return set_word(&d->cp_comm, key, value, plait_cp_comm_name, err);
-    if (text_equal(key, "schedule"))
-        return set_word(&d->schedule, key, value, plait_schedule_name, err);
-    if (text_equal(key, "grad_sync"))
-        return set_word(&d->grad_sync, key, value, plait_grad_sync_name, err);
-    if (text_equal(key, "order"))
-        return set_word(&d->order, key, value, plait_order_name, err);
-    if (text_equal(key, "recompute"))
+    case PLAIT_KEY_OF_RECOMPUTE:
         return set_recompute(&d->recompute, value, err);
-    if (text_equal(key, "split"))
+    case PLAIT_KEY_OF_SPLIT:
         return set_split(&d->split, value, err);
-    if (text_equal(key, "fusion")) // no fused collective is priced yet
-        return text_equal(value, "none") || text_equal(value, "auto")
-                   ? PLAIT_OK
-                   : expect(err, key, "none or auto", value);
-
-    const char *nearest = text_nearest(key, plait_degrees_keys);
-    return plait_fail(err, PLAIT_ERROR_RANGE, key, "expected a key of a plan, found '%s'%s%s%s",
-                      key, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                      nearest ? "'?" : "");
+    default:
+        return set_number(d, (plait_key_id)found, value, err);
+    }
 }
 
 // ---- text from values ----------------------------------------------------------------------
 
 static char *recompute_text(plait_recompute recompute, char *text, size_t size)
 {
-    static const char *const words[] = {"none", "selective", "modules:", "sac", "full"};
-
-    snprintf(text, size, "%s", words[recompute.kind]);
+    snprintf(text, size, "%s", plait_recompute_name[recompute.kind]);
     if (recompute.kind == PLAIT_RECOMPUTE_FULL && recompute.layers > 0)
         snprintf(text, size, "full:%d", recompute.layers);
     if (recompute.kind != PLAIT_RECOMPUTE_MODULES)
@@ -228,7 +199,7 @@ static char *recompute_text(plait_recompute recompute, char *text, size_t size)
     for (int m = 0, written = 0; m < PLAIT_MODULES; m++) {
         const size_t used = strlen(text);
         if (recompute.modules >> m & 1)
-            snprintf(text + used, size - used, "%s%s", written++ ? "+" : "",
+            snprintf(text + used, size - used, "%s%s", written++ ? "+" : ":",
                      plait_recompute_module_name[m]);
     }
     return text;
@@ -243,30 +214,20 @@ static char *split_text(plait_split split, char *text, size_t size)
     return text;
 }
 
-char *plait_degrees_get(const plait_degrees *d, const char *key, char *text, size_t size)
+char *plait_degrees_get(const plait_degrees *d, plait_key_id key, char *text, size_t size)
 {
-    plait_degrees copy = *d;
-    const int *degree = degree_of(&copy, key);
+    const plait_key *const row = &plait_keys[key];
 
-    if (degree)
-        snprintf(text, size, "%d", *degree);
-    else if (text_equal(key, "sp"))
-        snprintf(text, size, "%d", d->sp);
-    else if (text_equal(key, "zero"))
-        snprintf(text, size, "%d", d->zero);
-    else if (text_equal(key, "cp_comm"))
-        snprintf(text, size, "%s", plait_cp_comm_name[d->cp_comm]);
-    else if (text_equal(key, "schedule"))
-        snprintf(text, size, "%s", plait_schedule_name[d->schedule]);
-    else if (text_equal(key, "grad_sync"))
-        snprintf(text, size, "%s", plait_grad_sync_name[d->grad_sync]);
-    else if (text_equal(key, "order"))
-        snprintf(text, size, "%s", plait_order_name[d->order]);
-    else if (text_equal(key, "recompute"))
-        recompute_text(d->recompute, text, size);
-    else if (text_equal(key, "split"))
-        split_text(d->split, text, size);
-    else
-        snprintf(text, size, "%s", "none");
-    return text;
+    switch (row->kind) {
+    case PLAIT_KEY_WORD:
+        snprintf(text, size, "%s", row->words[plait_key_value(d, key)]);
+        return text;
+    case PLAIT_KEY_OF_RECOMPUTE:
+        return recompute_text(d->recompute, text, size);
+    case PLAIT_KEY_OF_SPLIT:
+        return split_text(d->split, text, size);
+    default:
+        snprintf(text, size, "%d", plait_key_value(d, key));
+        return text;
+    }
 }

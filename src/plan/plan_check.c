@@ -199,7 +199,7 @@ static bool stages_fill(const plait_problem *p, const plait_degrees *d, const pl
     if (!plait_split_layers(p->model, d, counts))
         return because(why, "%d layers do not divide into pp %d x vpp %d chunks by split %s",
                        p->model->layers, d->pp, d->vpp,
-                       plait_degrees_get(d, "split", split, sizeof split));
+                       plait_degrees_get(d, PLAIT_KEY_SPLIT, split, sizeof split));
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > p->model->layers)
         return because(why, "recompute full:%d of %d layers", d->recompute.layers,
                        p->model->layers);
@@ -211,60 +211,57 @@ static bool stages_fill(const plait_problem *p, const plait_degrees *d, const pl
 
 // ---- what the software can express ---------------------------------------------------------
 
-static bool degree_within(int degree, int most, const char *key, const char *runtime,
-                          const plan_reason *why)
-{
-    if (degree <= most)
-        return true;
-    return most == 1 ? because(why, "%s has no %s", runtime, key)
-                     : because(why, "%s takes %s up to %d", runtime, key, most);
-}
-
+/* A value that a list of the profile leaves out. */
 static bool word_within(unsigned mask, int word, const char *key, const char *name,
                         const char *runtime, const plan_reason *why)
 {
     return (mask >> word & 1u) || because(why, "%s has no %s %s", runtime, key, name);
 }
 
-static bool recompute_expressible(const plait_runtime *r, const plait_degrees *d,
-                                  const plan_reason *why)
+static bool number_within(const plait_runtime *r, const plait_degrees *d, plait_key_id key,
+                          const plan_reason *why)
 {
+    const char *const name = plait_keys[key].name;
+    const int most = r->can.most[key];
+
+    if (plait_key_value(d, key) <= most)
+        return true;
+    return most == 1 ? because(why, "%s has no %s", r->name, name)
+                     : because(why, "%s takes %s up to %d", r->name, name, most);
+}
+
+/* What a profile bounds of one key. The exchange of context is only a word without it. */
+static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key_id key,
+                       const plan_reason *why)
+{
+    const plait_key *const row = &plait_keys[key];
     char text[96];
 
-    if (!(r->can.recompute >> d->recompute.kind & 1u) ||
-        (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0 &&
-         !r->can.full_layers))
-        return because(why, "%s has no recompute %s", r->name,
-                       plait_degrees_get(d, "recompute", text, sizeof text));
-    return true;
+    if (row->able == NULL || (key == PLAIT_KEY_CP_COMM && d->cp == 1))
+        return true;
+    if (row->kind == PLAIT_KEY_NUMBER)
+        return number_within(r, d, key, why);
+    if (r->can.takes[key] >> plait_key_value(d, key) & 1u)
+        return true;
+    return because(why, "%s has no %s %s", r->name,
+                   row->kind == PLAIT_KEY_SMALL_NUMBER ? row->title : row->name,
+                   plait_degrees_get(d, key, text, sizeof text));
 }
 
 static bool expressible(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const plait_runtime *r = p->runtime;
     const plait_capabilities *can = &r->can;
+    char text[96];
 
-    if (!degree_within(d->tp, can->max_tp, "tp", r->name, why) ||
-        !degree_within(d->pp, can->max_pp, "pp", r->name, why) ||
-        !degree_within(d->vpp, can->max_vpp, "vpp", r->name, why) ||
-        !degree_within(d->cp, can->max_cp, "cp", r->name, why) ||
-        !degree_within(d->ep, can->max_ep, "ep", r->name, why) ||
-        !word_within(can->schedules, d->schedule, "schedule", plait_schedule_name[d->schedule],
-                     r->name, why) ||
-        !word_within(can->splits, d->split.kind, "split", plait_split_name[d->split.kind], r->name,
-                     why) ||
-        !word_within(can->orders, d->order, "order", plait_order_name[d->order], r->name, why) ||
-        !word_within(can->grad_sync, d->grad_sync, "grad_sync", plait_grad_sync_name[d->grad_sync],
-                     r->name, why) ||
-        !recompute_expressible(r, d, why))
-        return false;
-    if (d->cp > 1 && !word_within(can->cp_comm, d->cp_comm, "cp_comm",
-                                  plait_cp_comm_name[d->cp_comm], r->name, why))
-        return false;
-    if (!(can->zero >> d->zero & 1u))
-        return because(why, "%s has no ZeRO %d", r->name, d->zero);
-    if (d->tp > 1 && d->sp != can->sp && !(can->sp && can->sp_optional))
-        return because(why, "%s runs tp > 1 with sp = %d", r->name, can->sp);
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!key_within(r, d, (plait_key_id)key, why))
+            return false;
+    if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0 && !can->full_layers)
+        return because(why, "%s has no recompute %s", r->name,
+                       plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text));
+    if (d->tp > 1 && !(can->takes[PLAIT_KEY_SP] >> d->sp & 1u))
+        return because(why, "%s runs tp > 1 with sp = %d", r->name, !d->sp);
     if (!can->hsdp && d->shard_group != d->dp * d->cp)
         return because(why, "%s shards over all of dp x cp", r->name);
     if (!can->etp && d->etp != 1 && d->etp != d->tp)
@@ -327,8 +324,8 @@ bool plan_stages_legal(const plait_problem *p, const plait_degrees *d)
     return stages_fill(p, d, &nobody_asks);
 }
 
-plait_verdict plait_plan_check(const plait_problem *p, const plait_degrees *d, char *why,
-                               size_t size)
+plait_verdict plait_degrees_check(const plait_problem *p, const plait_degrees *d, char *why,
+                                  size_t size)
 {
     const plan_reason reason = {why, size};
 

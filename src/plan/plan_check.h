@@ -1,7 +1,7 @@
 /*
  * plan_check.h - the legality of a plan in three steps, for a search that fixes its keys in order
  *
- * plait_plan_check asks all three. Each step looks at the keys of the steps before it too.
+ * plait_degrees_check asks all three. Each step looks at the keys of the steps before it too.
  */
 #ifndef PLAN_CHECK_H
 #define PLAN_CHECK_H

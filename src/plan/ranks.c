@@ -9,6 +9,12 @@
  */
 #include "plait/plan.h"
 
+#include <stddef.h>
+
+const char *const plait_axis_name[PLAIT_GROUPS + 1] = {
+    "tp", "cp", "dp", "pp", "ep", "etp", "edp", NULL,
+};
+
 static const plait_axis orders[PLAIT_ORDERS][PLAIT_AXES] = {
     {PLAIT_AXIS_TP, PLAIT_AXIS_CP, PLAIT_AXIS_DP, PLAIT_AXIS_PP},
     {PLAIT_AXIS_TP, PLAIT_AXIS_CP, PLAIT_AXIS_PP, PLAIT_AXIS_DP},

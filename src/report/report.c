@@ -12,7 +12,7 @@ plait_status report_price(const plait_problem *problem, const plait_degrees *deg
                           plait_arena *arena, report_plan *out, plait_error *err)
 {
     *out = (report_plan){.rank = rank, .degrees = *degrees};
-    out->verdict = plait_plan_check(problem, degrees, out->why, sizeof out->why);
+    out->verdict = plait_degrees_check(problem, degrees, out->why, sizeof out->why);
     if (out->verdict == PLAIT_INVALID)
         return PLAIT_OK;
     PLAIT_TRY(plait_plan_expand(problem, degrees, arena, &out->plan, err));
@@ -65,39 +65,35 @@ void report_question(const plait_problem *problem, FILE *out)
 
 /* ---- degrees ---- */
 
+/* Degrees on one line, words on the next; what says nothing beside the others is left out. */
 void report_degrees(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
 {
-    static const char *const words[] = {"recompute", "schedule", "grad_sync", "split", NULL};
-    const struct {
-        const char *name;
-        int value;
-        int neutral; /* not worth a word */
-    } numbers[] = {
-        {"tp", degrees->tp, 0},
-        {"sp", degrees->sp, degrees->tp > 1},
-        {"pp", degrees->pp, 0},
-        {"vpp", degrees->vpp, 1},
-        {"cp", degrees->cp, 1},
-        {"ep", degrees->ep, 1},
-        {"etp", degrees->etp, model_has_experts(problem->model) ? 0 : degrees->etp},
-        {"dp", degrees->dp, 0},
-        {"ZeRO", degrees->zero, -1},
-        {"shard group", degrees->shard_group, degrees->dp * degrees->cp},
-        {"mbs", degrees->mbs, 0},
-        {"microbatches", plait_degrees_microbatches(degrees, problem->job.gbs), 0},
-    };
-    char text[80];
+    const int microbatches = plait_degrees_microbatches(degrees, problem->job.gbs);
+    const char *between = "";
+    char text[96];
 
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (numbers[i].value != numbers[i].neutral)
-            fprintf(out, "%s%s %d", i > 0 ? ", " : "", numbers[i].name, numbers[i].value);
-    fputs("\n", out);
-    for (const char *const *word = words; *word != NULL; word++)
-        fprintf(out, "%s%s %s", word > words ? ", " : "", *word,
-                plait_degrees_get(degrees, *word, text, sizeof text));
-    if (degrees->cp > 1)
-        fprintf(out, ", cp_comm %s", plait_cp_comm_name[degrees->cp_comm]);
-    fprintf(out, ", order %s\n", plait_order_name[degrees->order]);
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id key = (plait_key_id)k;
+
+        if (plait_keys[k].words != NULL || !plait_key_speaks(problem, degrees, key))
+            continue;
+        fprintf(out, "%s%s %d", between, plait_keys[k].title, plait_key_value(degrees, key));
+        between = ", ";
+    }
+    if (microbatches > 0)
+        fprintf(out, "%smicrobatches %d", between, microbatches);
+    fputc('\n', out);
+    between = "";
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key *const row = &plait_keys[k];
+
+        if (row->words == NULL || (row->matters != NULL && !row->matters(problem, degrees)))
+            continue;
+        fprintf(out, "%s%s %s", between, row->name,
+                plait_degrees_get(degrees, (plait_key_id)k, text, sizeof text));
+        between = ", ";
+    }
+    fputc('\n', out);
 }
 
 /* ---- terms ---- */

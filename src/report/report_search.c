@@ -6,54 +6,34 @@
 #include <string.h>
 
 #include "report_table.h"
-#include "traits.h"
 #include "units.h"
 
 enum { CELL_SIZE = 96, FRONT_LINES = 8 };
 
 /* ---- the ranking ---- */
 
-/* A column of the ranking. It is dropped when every plan shows its neutral text. */
+/*
+ * A column of the ranking: a key of the plan, dropped when no plan has anything to say there, or
+ * something else that is always shown.
+ */
 typedef struct rank_column {
     const char *title;
     table_align align;
-    const char *neutral; /* NULL: never dropped */
+    int key; /* -1: none */
     void (*cell)(const plait_problem *problem, const report_plan *plan, char text[CELL_SIZE]);
 } rank_column;
 
-static void number(int value, char text[CELL_SIZE])
+/* What says nothing is a dash, but for a degree of 1. */
+static void key_cell(const plait_problem *problem, const report_plan *plan, plait_key_id key,
+                     char text[CELL_SIZE])
 {
-    snprintf(text, CELL_SIZE, "%d", value);
+    const bool one = plait_keys[key].plain == 1 && plait_key_value(&plan->degrees, key) == 1;
+
+    if (plait_key_speaks(problem, &plan->degrees, key) || (one && plait_keys[key].words == NULL))
+        plait_degrees_get(&plan->degrees, key, text, CELL_SIZE);
+    else
+        snprintf(text, CELL_SIZE, "-");
 }
-
-#define NUMBER_CELL(name, value)                                                                   \
-    static void name##_cell(const plait_problem *problem, const report_plan *plan,                 \
-                            char text[CELL_SIZE])                                                  \
-    {                                                                                              \
-        (void)problem;                                                                             \
-        number(value, text);                                                                       \
-    }
-
-#define WORD_CELL(name)                                                                            \
-    static void name##_cell(const plait_problem *problem, const report_plan *plan,                 \
-                            char text[CELL_SIZE])                                                  \
-    {                                                                                              \
-        (void)problem;                                                                             \
-        plait_degrees_get(&plan->degrees, #name, text, CELL_SIZE);                                 \
-    }
-
-NUMBER_CELL(tp, plan->degrees.tp)
-NUMBER_CELL(pp, plan->degrees.pp)
-NUMBER_CELL(vpp, plan->degrees.vpp)
-NUMBER_CELL(cp, plan->degrees.cp)
-NUMBER_CELL(ep, plan->degrees.ep)
-NUMBER_CELL(dp, plan->degrees.dp)
-NUMBER_CELL(mbs, plan->degrees.mbs)
-NUMBER_CELL(zero, plan->degrees.zero)
-NUMBER_CELL(microbatches, plait_degrees_microbatches(&plan->degrees, problem->job.gbs))
-WORD_CELL(recompute)
-WORD_CELL(schedule)
-WORD_CELL(split)
 
 /* A tilde: the evidence cannot tell it from the first. */
 static void rank_cell(const plait_problem *problem, const report_plan *plan, char text[CELL_SIZE])
@@ -62,54 +42,10 @@ static void rank_cell(const plait_problem *problem, const report_plan *plan, cha
     snprintf(text, CELL_SIZE, "%d%s", plan->rank, plan->tied ? "~" : " ");
 }
 
-/* These say something only beside the degree that they belong to, or when they are not as usual. */
-static void etp_cell(const plait_problem *problem, const report_plan *plan, char text[CELL_SIZE])
+static void microbatches_cell(const plait_problem *problem, const report_plan *plan,
+                              char text[CELL_SIZE])
 {
-    if (!model_has_experts(problem->model))
-        snprintf(text, CELL_SIZE, "-");
-    else
-        number(plan->degrees.etp, text);
-}
-
-static void sp_cell(const plait_problem *problem, const report_plan *plan, char text[CELL_SIZE])
-{
-    (void)problem;
-    snprintf(text, CELL_SIZE, "%s", plan->degrees.sp == (plan->degrees.tp > 1) ? "-" : "0");
-}
-
-static void cp_comm_cell(const plait_problem *problem, const report_plan *plan,
-                         char text[CELL_SIZE])
-{
-    (void)problem;
-    snprintf(text, CELL_SIZE, "%s",
-             plan->degrees.cp > 1 ? plait_cp_comm_name[plan->degrees.cp_comm] : "-");
-}
-
-static void shard_cell(const plait_problem *problem, const report_plan *plan, char text[CELL_SIZE])
-{
-    (void)problem;
-    if (plan->degrees.zero == 0 || plan->degrees.shard_group == plan->degrees.dp * plan->degrees.cp)
-        snprintf(text, CELL_SIZE, "-");
-    else
-        number(plan->degrees.shard_group, text);
-}
-
-static void order_cell(const plait_problem *problem, const report_plan *plan, char text[CELL_SIZE])
-{
-    (void)problem;
-    snprintf(text, CELL_SIZE, "%s",
-             plan->degrees.order == PLAIT_ORDER_TP_CP_DP_PP
-                 ? "-"
-                 : plait_order_name[plan->degrees.order]);
-}
-
-static void sync_cell(const plait_problem *problem, const report_plan *plan, char text[CELL_SIZE])
-{
-    (void)problem;
-    snprintf(text, CELL_SIZE, "%s",
-             plan->degrees.grad_sync == PLAIT_SYNC_BUCKETED
-                 ? "-"
-                 : plait_grad_sync_name[plan->degrees.grad_sync]);
+    snprintf(text, CELL_SIZE, "%d", plait_degrees_microbatches(&plan->degrees, problem->job.gbs));
 }
 
 static void step_cell(const plait_problem *problem, const report_plan *plan, char text[CELL_SIZE])
@@ -167,36 +103,24 @@ static void overhead_cell(const plait_problem *problem, const report_plan *plan,
              units_percent(term.value / plan->cost.step_s, share));
 }
 
-static const rank_column columns[] = {
-    {"rank", TABLE_RIGHT, NULL, rank_cell},
-    {"tp", TABLE_RIGHT, NULL, tp_cell},
-    {"sp", TABLE_RIGHT, "-", sp_cell},
-    {"pp", TABLE_RIGHT, NULL, pp_cell},
-    {"vpp", TABLE_RIGHT, "1", vpp_cell},
-    {"cp", TABLE_RIGHT, "1", cp_cell},
-    {"cp comm", TABLE_LEFT, "-", cp_comm_cell},
-    {"ep", TABLE_RIGHT, "1", ep_cell},
-    {"etp", TABLE_RIGHT, "-", etp_cell},
-    {"dp", TABLE_RIGHT, NULL, dp_cell},
-    {"mbs", TABLE_RIGHT, NULL, mbs_cell},
-    {"microb.", TABLE_RIGHT, NULL, microbatches_cell},
-    {"ZeRO", TABLE_RIGHT, NULL, zero_cell},
-    {"shard", TABLE_RIGHT, "-", shard_cell},
-    {"recompute", TABLE_LEFT, NULL, recompute_cell},
-    {"schedule", TABLE_LEFT, NULL, schedule_cell},
-    {"split", TABLE_LEFT, "even", split_cell},
-    {"grad sync", TABLE_LEFT, "-", sync_cell},
-    {"order", TABLE_LEFT, "-", order_cell},
-    {"step", TABLE_RIGHT, NULL, step_cell},
-    {"tok/s/GPU", TABLE_RIGHT, NULL, tokens_cell},
-    {"MFU", TABLE_RIGHT, NULL, mfu_cell},
-    {"memory", TABLE_RIGHT, NULL, memory_cell},
-    {"USD/step", TABLE_RIGHT, NULL, cost_cell},
-    {"energy", TABLE_RIGHT, NULL, energy_cell},
-    {"largest overhead", TABLE_LEFT, NULL, overhead_cell},
+static const rank_column before[] = {{"rank", TABLE_RIGHT, -1, rank_cell}};
+
+static const rank_column behind[] = {
+    {"step", TABLE_RIGHT, -1, step_cell},
+    {"tok/s/GPU", TABLE_RIGHT, -1, tokens_cell},
+    {"MFU", TABLE_RIGHT, -1, mfu_cell},
+    {"memory", TABLE_RIGHT, -1, memory_cell},
+    {"USD/step", TABLE_RIGHT, -1, cost_cell},
+    {"energy", TABLE_RIGHT, -1, energy_cell},
+    {"largest overhead", TABLE_LEFT, -1, overhead_cell},
 };
 
-enum { RANK_COLUMNS = sizeof columns / sizeof *columns };
+static const rank_column microbatches = {"microb.", TABLE_RIGHT, -1, microbatches_cell};
+
+enum {
+    BEHIND = sizeof behind / sizeof *behind,
+    RANK_COLUMNS = 1 + PLAIT_KEYS + 1 + BEHIND,
+};
 
 /* Money and energy are columns when they are what the search minimises. */
 static bool is_asked(const rank_column *column, plait_objective objective)
@@ -208,42 +132,55 @@ static bool is_asked(const rank_column *column, plait_objective objective)
     return true;
 }
 
-static bool is_kept(const rank_column *column, const plait_problem *problem,
-                    const report_found *found)
+/* Does the key say anything in any of the plans? */
+static bool is_heard(const plait_problem *problem, const report_found *found, plait_key_id key)
 {
-    char text[CELL_SIZE];
-
-    if (!is_asked(column, found->options->objective))
-        return false;
-    if (column->neutral == NULL)
-        return true;
-    for (int i = 0; i < found->result->plans; i++) {
-        column->cell(problem, &found->plan[i], text);
-        if (strcmp(text, column->neutral) != 0)
+    for (int i = 0; i < found->result->plans; i++)
+        if (plait_key_speaks(problem, &found->plan[i].degrees, key))
             return true;
-    }
     return false;
+}
+
+/* Numbers, microbatches behind mbs, then words, as eval has them; returns how many. */
+static size_t choose_columns(const plait_problem *problem, const report_found *found,
+                             rank_column kept[RANK_COLUMNS])
+{
+    size_t count = 0;
+
+    kept[count++] = before[0];
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key *const row = &plait_keys[k];
+
+        if (is_heard(problem, found, (plait_key_id)k))
+            kept[count++] =
+                (rank_column){row->title, row->words == NULL ? TABLE_RIGHT : TABLE_LEFT, k, NULL};
+        if (k == PLAIT_KEY_MBS)
+            kept[count++] = microbatches;
+    }
+    for (int i = 0; i < BEHIND; i++)
+        if (is_asked(&behind[i], found->options->objective))
+            kept[count++] = behind[i];
+    return count;
 }
 
 static plait_status print_ranking(const plait_problem *problem, const report_found *found,
                                   FILE *out, plait_error *err)
 {
-    const rank_column *kept[RANK_COLUMNS];
+    rank_column kept[RANK_COLUMNS];
     table_column titles[RANK_COLUMNS];
+    const size_t count = choose_columns(problem, found, kept);
     char text[CELL_SIZE];
-    size_t count = 0;
     table *rows;
 
-    for (size_t c = 0; c < RANK_COLUMNS; c++) {
-        if (!is_kept(&columns[c], problem, found))
-            continue;
-        kept[count] = &columns[c];
-        titles[count++] = (table_column){columns[c].title, columns[c].align};
-    }
+    for (size_t c = 0; c < count; c++)
+        titles[c] = (table_column){kept[c].title, kept[c].align};
     rows = table_new(titles, count);
     for (int i = 0; i < found->result->plans; i++)
         for (size_t c = 0; c < count; c++) {
-            kept[c]->cell(problem, &found->plan[i], text);
+            if (kept[c].key >= 0)
+                key_cell(problem, &found->plan[i], (plait_key_id)kept[c].key, text);
+            else
+                kept[c].cell(problem, &found->plan[i], text);
             table_cell(rows, "%s", text);
         }
     return table_print(rows, 0, out, err);
@@ -305,7 +242,7 @@ static void print_front_point(const plait_problem *problem, const plait_ranked *
         snprintf(text + strlen(text), sizeof text - strlen(text), ", ep %d", d->ep);
     table_cell(rows, "%s, dp %d, mbs %d, %d microbatches, ZeRO-%d, recompute %s", text, d->dp,
                d->mbs, plait_degrees_microbatches(d, problem->job.gbs), d->zero,
-               plait_degrees_get(d, "recompute", word, sizeof word));
+               plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, word, sizeof word));
 }
 
 /* A few points evenly along the front, both ends among them. */

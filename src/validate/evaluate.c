@@ -77,10 +77,12 @@ static plait_status open_runtime(const plait_runtime *runtime, plait_arena *aren
     *open = *runtime;
     can = &open->can;
     open->rules = PLAIT_RULES_GENERIC;
-    can->max_tp = can->max_pp = can->max_cp = can->max_ep = can->max_vpp = PLAIT_MAX_LAYERS;
-    can->sp = can->sp_optional = can->etp = can->hsdp = can->full_layers = true;
-    can->zero = can->cp_comm = can->schedules = can->grad_sync = can->recompute = ~0U;
-    can->splits = can->orders = can->attention = can->precision = ~0U;
+    for (int key = 0; key < PLAIT_KEYS; key++) {
+        can->most[key] = PLAIT_MAX_LAYERS;
+        can->takes[key] = ~0U;
+    }
+    can->etp = can->hsdp = can->full_layers = true;
+    can->attention = can->precision = ~0U;
     *out = open;
     return PLAIT_OK;
 }
@@ -90,10 +92,10 @@ static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err
 {
     char refused[256], why[256];
 
-    if (plait_plan_check(&out->problem, &out->degrees, refused, sizeof refused) != PLAIT_INVALID)
+    if (plait_degrees_check(&out->problem, &out->degrees, refused, sizeof refused) != PLAIT_INVALID)
         return PLAIT_OK;
     PLAIT_TRY(open_runtime(out->problem.runtime, at->arena, &out->problem.runtime, err));
-    if (plait_plan_check(&out->problem, &out->degrees, why, sizeof why) == PLAIT_INVALID)
+    if (plait_degrees_check(&out->problem, &out->degrees, why, sizeof why) == PLAIT_INVALID)
         return plait_fail(err, PLAIT_ERROR_RANGE, "", "%s", why);
     setup_note(at, "beyond our rules: %s", refused);
     return PLAIT_OK;

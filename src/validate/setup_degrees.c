@@ -1,6 +1,4 @@
 /* setup_degrees.c - the plan of a row */
-#include <stdint.h>
-
 #include "plait/runtime.h"
 #include "setup.h"
 #include "split.h"
@@ -17,63 +15,46 @@ static plait_status need(int number, const char *title, plait_error *err)
     return plait_fail(err, PLAIT_ERROR_SCHEMA, title, "expected a number, found nothing");
 }
 
-static int first_bit(unsigned mask, int otherwise)
+/* ---- keys that a row may leave open ---- */
+
+static void give(plait_key_id key, int value, plait_degrees *d, plait_key_set *given)
 {
-    for (int i = 0; i < 31; i++)
-        if (mask >> i & 1U)
-            return i;
-    return otherwise;
+    plait_key_put(d, key, value);
+    *given |= PLAIT_KEY_BIT(key);
 }
 
-/* ---- experts, shards ---- */
-
-/* Experts are cut as the rest of the layer is, unless the notes say otherwise. */
-static plait_status set_expert_tensor(const plait_run *run, plait_degrees *d, plait_error *err)
+static plait_status set_expert_tensor(const plait_run *run, plait_degrees *d, plait_key_set *given,
+                                      plait_error *err)
 {
     char text[24];
+    int etp;
 
-    d->etp = d->tp;
     if (run->experts <= 1 || setup_value(run, "etp", text, sizeof text) == NULL)
         return PLAIT_OK;
-    if (!text_parse_int(text, 1, 1 << 20, &d->etp))
+    if (!text_parse_int(text, 1, 1 << 20, &etp))
         return plait_fail(err, PLAIT_ERROR_RANGE, "notes", "expected etp=N, found \"etp=%.20s\"",
                           text);
+    give(PLAIT_KEY_ETP, etp, d, given);
     return PLAIT_OK;
 }
 
-static void set_shards(const setup *at, const plait_runtime *runtime, plait_degrees *d)
+/* ZeRO-0 shards nothing, whatever a row says of shards. */
+static void set_shards(const plait_run *run, const plait_runtime *runtime, plait_degrees *d,
+                       plait_key_set *given)
 {
-    const plait_run *const run = at->run;
-
-    const int64_t replicas = (int64_t)d->dp * d->cp;
-
-    d->zero = (unsigned char)(run->zero >= 0 ? run->zero : runtime->defaults.zero);
-    d->shard_group = run->shard_group > 0 && d->zero > 0 ? run->shard_group
-                     : replicas < INT32_MAX              ? (int)replicas
-                                                         : INT32_MAX;
+    give(PLAIT_KEY_ZERO, run->zero >= 0 ? run->zero : runtime->defaults.key[PLAIT_KEY_ZERO], d,
+         given);
+    if (run->shard_group > 0 && d->zero > 0)
+        give(PLAIT_KEY_SHARD_GROUP, run->shard_group, d, given);
 }
-
-/* ---- recompute, schedule ---- */
 
 static plait_status set_recompute(setup *at, plait_degrees *d, plait_error *err)
 {
     if (at->run->recompute[0] != '\0')
         return plait_degrees_set(d, "recompute", at->run->recompute, err);
     setup_note(at, "recompute not published: none");
+    d->recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     return PLAIT_OK;
-}
-
-static void set_habits(const plait_runtime *runtime, plait_degrees *d)
-{
-    const bool has_1f1b = runtime->can.schedules >> PLAIT_1F1B & 1U;
-
-    d->cp_comm = (unsigned char)runtime->defaults.cp_comm;
-    d->grad_sync = (unsigned char)runtime->defaults.grad_sync;
-    d->order = (unsigned char)first_bit(runtime->can.orders, PLAIT_ORDER_TP_CP_DP_PP);
-    d->schedule =
-        (unsigned char)(d->vpp > 1               ? PLAIT_INTERLEAVED
-                        : d->pp == 1 || has_1f1b ? PLAIT_1F1B
-                                                 : first_bit(runtime->can.schedules, PLAIT_1F1B));
 }
 
 /* ---- layers to stages ---- */
@@ -102,7 +83,7 @@ static void choose_split(setup *at, const plait_problem *problem, plait_degrees 
         PLAIT_SPLIT_COST, PLAIT_SPLIT_EVEN,       PLAIT_SPLIT_BOTH,  PLAIT_SPLIT_EMBEDDING,
         PLAIT_SPLIT_LOSS, PLAIT_SPLIT_FIRST_LAST, PLAIT_SPLIT_SPREAD};
     static const plait_split_kind last_resort[] = {PLAIT_SPLIT_BOTH, PLAIT_SPLIT_SPREAD};
-    const unsigned can = problem->runtime->can.splits;
+    const unsigned can = problem->runtime->can.takes[PLAIT_KEY_SPLIT];
 
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if ((can >> order[i] & 1U) && split_works(problem->model, d, order[i]))
@@ -120,22 +101,25 @@ plait_status setup_degrees(setup *at, const plait_problem *problem, plait_degree
 {
     const plait_run *const run = at->run;
     plait_degrees d = plait_degrees_init();
+    plait_key_set given = 0;
 
     PLAIT_TRY(need(run->tp, "tp", err));
     PLAIT_TRY(need(run->pp, "pp", err));
     PLAIT_TRY(need(run->mbs, "mbs", err));
-    d.tp = run->tp;
-    d.pp = run->pp;
-    d.cp = or_one(run->cp);
-    d.vpp = or_one(run->vpp);
-    d.ep = or_one(run->ep);
-    d.mbs = run->mbs;
-    d.dp = run->dp > 0 ? run->dp : or_one(plait_degrees_dp(run->gpus, d.tp, d.pp, d.cp));
-    d.sp = d.tp > 1 && (run->sp >= 0 ? run->sp == 1 : problem->runtime->can.sp);
-    PLAIT_TRY(set_expert_tensor(run, &d, err));
-    set_shards(at, problem->runtime, &d);
+    give(PLAIT_KEY_TP, run->tp, &d, &given);
+    give(PLAIT_KEY_PP, run->pp, &d, &given);
+    give(PLAIT_KEY_CP, or_one(run->cp), &d, &given);
+    give(PLAIT_KEY_VPP, or_one(run->vpp), &d, &given);
+    give(PLAIT_KEY_EP, or_one(run->ep), &d, &given);
+    give(PLAIT_KEY_MBS, run->mbs, &d, &given);
+    if (run->dp > 0)
+        give(PLAIT_KEY_DP, run->dp, &d, &given);
+    if (run->sp >= 0)
+        give(PLAIT_KEY_SP, run->tp > 1 && run->sp == 1, &d, &given);
+    PLAIT_TRY(set_expert_tensor(run, &d, &given, err));
+    set_shards(run, problem->runtime, &d, &given);
+    plait_degrees_fill(problem, given, &d);
     PLAIT_TRY(set_recompute(at, &d, err));
-    set_habits(problem->runtime, &d);
     choose_split(at, problem, &d);
     *out = d;
     return PLAIT_OK;

@@ -9,9 +9,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const plait_runtime *r)
 {
-    assert(r->can.max_tp >= 1 && r->can.max_vpp >= 1);
-    assert(r->can.zero != 0 && r->can.schedules != 0 && r->can.splits != 0 && r->can.orders != 0);
-    assert(r->can.zero >> r->defaults.zero & 1u);
+    assert(r->can.most[PLAIT_KEY_TP] >= 1 && r->can.most[PLAIT_KEY_VPP] >= 1);
+    assert(r->can.takes[PLAIT_KEY_ZERO] != 0 && r->can.takes[PLAIT_KEY_SCHEDULE] != 0 &&
+           r->can.takes[PLAIT_KEY_SPLIT] != 0 && r->can.takes[PLAIT_KEY_ORDER] != 0);
+    assert(r->can.takes[PLAIT_KEY_ZERO] >> r->defaults.key[PLAIT_KEY_ZERO] & 1u);
     assert(r->can.attention >> r->defaults.attention & 1u);
     assert(r->can.module_sets >= 0 && r->can.module_sets <= PLAIT_MAX_MODULE_SETS);
     assert(r->factor.gemm > 0.0 && r->keep.reserved_ratio > 0.0);

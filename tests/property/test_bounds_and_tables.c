@@ -122,8 +122,8 @@ typedef struct world {
 static void allow_everything(plait_runtime *r)
 {
     everything_allow(r);
-    r->can.recompute = 31;
-    r->can.orders = 3;
+    r->can.takes[PLAIT_KEY_RECOMPUTE] = 31;
+    r->can.takes[PLAIT_KEY_ORDER] = 3;
     r->can.etp = true;
     r->can.hsdp = true;
     r->overlap.grad_reduce = false;
@@ -162,7 +162,7 @@ static void load(const question *q, world *w)
 
 static plait_recompute random_recompute(const plait_capabilities *can, int layers)
 {
-    plait_recompute r = {.kind = random_bit(can->recompute)};
+    plait_recompute r = {.kind = random_bit(can->takes[PLAIT_KEY_RECOMPUTE])};
 
     if (r.kind == PLAIT_RECOMPUTE_MODULES && can->module_sets > 0)
         r.modules = can->module_set[random_below(can->module_sets)];
@@ -175,7 +175,7 @@ static plait_recompute random_recompute(const plait_capabilities *can, int layer
 
 static plait_split random_split(const plait_capabilities *can, int layers, int pp)
 {
-    plait_split split = {.kind = random_bit(can->splits)};
+    plait_split split = {.kind = random_bit(can->takes[PLAIT_KEY_SPLIT])};
 
     if (split.kind == PLAIT_SPLIT_FIRST_LAST) {
         const int middle = 1 + random_below(layers / pp + 1);
@@ -201,11 +201,11 @@ static void random_shards(const plait_problem *p, plait_degrees *d)
 {
     const plait_capabilities *can = &p->runtime->can;
 
-    d->zero = random_bit(can->zero);
+    d->zero = random_bit(can->takes[PLAIT_KEY_ZERO]);
     d->shard_group = d->dp * d->cp;
     if (can->hsdp && d->zero > 0 && once_in(2))
         d->shard_group = random_divisor(d->shard_group, d->shard_group);
-    d->grad_sync = random_bit(can->grad_sync);
+    d->grad_sync = random_bit(can->takes[PLAIT_KEY_GRAD_SYNC]);
     d->recompute = random_recompute(can, p->model->layers);
 }
 
@@ -214,13 +214,14 @@ static void random_stages(const plait_problem *p, plait_degrees *d)
 {
     const plait_capabilities *can = &p->runtime->can;
     const int ranks = p->job.gpus / (d->tp * d->cp);
-    const int most = can->max_pp < p->model->layers ? can->max_pp : p->model->layers;
+    const int most =
+        can->most[PLAIT_KEY_PP] < p->model->layers ? can->most[PLAIT_KEY_PP] : p->model->layers;
 
     d->pp = once_in(4) ? 1 : random_divisor(ranks, most);
     d->dp = ranks / d->pp;
-    d->schedule = d->pp == 1 ? PLAIT_1F1B : random_bit(can->schedules);
+    d->schedule = d->pp == 1 ? PLAIT_1F1B : random_bit(can->takes[PLAIT_KEY_SCHEDULE]);
     d->vpp = d->schedule == PLAIT_INTERLEAVED ? 2 + random_below(3) : 1;
-    d->order = random_bit(can->orders);
+    d->order = random_bit(can->takes[PLAIT_KEY_ORDER]);
     d->split = random_split(can, p->model->layers, d->pp);
 }
 
@@ -230,19 +231,19 @@ static void random_layers(const plait_problem *p, plait_degrees *d)
     const int gpus = p->job.gpus;
 
     *d = plait_degrees_init();
-    d->tp = random_divisor(gpus, can->max_tp < 16 ? can->max_tp : 16);
-    d->cp = once_in(3) ? random_divisor(gpus / d->tp, can->max_cp) : 1;
-    d->sp = d->tp > 1 && (can->sp_optional ? once_in(2) : can->sp);
-    d->cp_comm = random_bit(can->cp_comm);
+    d->tp = random_divisor(gpus, can->most[PLAIT_KEY_TP] < 16 ? can->most[PLAIT_KEY_TP] : 16);
+    d->cp = once_in(3) ? random_divisor(gpus / d->tp, can->most[PLAIT_KEY_CP]) : 1;
+    d->sp = d->tp > 1 && random_bit(can->takes[PLAIT_KEY_SP]);
+    d->cp_comm = random_bit(can->takes[PLAIT_KEY_CP_COMM]);
     d->etp = once_in(2) ? d->tp : 1;
     if (has_experts(p->model))
-        d->ep = random_divisor(gpus / d->etp, can->max_ep);
+        d->ep = random_divisor(gpus / d->etp, can->most[PLAIT_KEY_EP]);
     d->mbs = random_divisor(p->job.gbs, 8);
 }
 
 static bool is_legal(const plait_problem *p, const plait_degrees *d)
 {
-    return plait_plan_check(p, d, NULL, 0) == PLAIT_FITS;
+    return plait_degrees_check(p, d, NULL, 0) == PLAIT_FITS;
 }
 
 /* One key of a layer or a stage at a time: a row must not be kept because the others are the same. */
@@ -252,7 +253,7 @@ static void random_key(const plait_problem *p, plait_degrees *d)
 
     switch (random_below(6)) {
     case 0:
-        d->cp_comm = random_bit(can->cp_comm);
+        d->cp_comm = random_bit(can->takes[PLAIT_KEY_CP_COMM]);
         break;
     case 1:
         d->sp = !d->sp;
@@ -261,10 +262,10 @@ static void random_key(const plait_problem *p, plait_degrees *d)
         d->etp = d->etp == 1 ? d->tp : 1;
         break;
     case 3:
-        d->order = random_bit(can->orders);
+        d->order = random_bit(can->takes[PLAIT_KEY_ORDER]);
         break;
     case 4:
-        d->schedule = random_bit(can->schedules);
+        d->schedule = random_bit(can->takes[PLAIT_KEY_SCHEDULE]);
         break;
     default:
         d->split = random_split(can, p->model->layers, d->pp);
@@ -316,9 +317,9 @@ static const char *spelled(const plait_problem *p, const plait_degrees *d)
     char value[96];
     size_t used = (size_t)snprintf(text, sizeof text, "%s, %s:", p->model->name, p->runtime->name);
 
-    for (int i = 0; plait_degrees_keys[i]; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, " %s=%s", plait_degrees_keys[i],
-                                 plait_degrees_get(d, plait_degrees_keys[i], value, sizeof value));
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        used += (size_t)snprintf(text + used, sizeof text - used, " %s=%s", plait_keys[k].name,
+                                 plait_degrees_get(d, (plait_key_id)k, value, sizeof value));
     return text;
 }
 
@@ -628,7 +629,7 @@ static void check_tensor(world *w, plait_table *table, plait_degrees d)
     wide.etp = d.etp == d.tp ? wide.tp : d.etp;
     larger.problem.job.gpus *= 2;
     if ((d.tp == 1) != (wide.tp == 1))
-        wide.sp = larger.runtime.can.sp;
+        wide.sp = larger.runtime.can.takes[PLAIT_KEY_SP] >> 1 & 1u;
     if (!is_legal(&larger.problem, &wide))
         return;
     const plait_cost after = full_price(&larger.problem, &wide);

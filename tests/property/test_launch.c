@@ -97,8 +97,8 @@ typedef struct question {
 /* What the emitter has words for, though the profiles that ship do not use it. */
 static void widen(plait_runtime *runtime)
 {
-    runtime->can.splits |= 1u << PLAIT_SPLIT_SPREAD;
-    runtime->can.zero |= 1u << 2 | 1u << 3;
+    runtime->can.takes[PLAIT_KEY_SPLIT] |= 1u << PLAIT_SPLIT_SPREAD;
+    runtime->can.takes[PLAIT_KEY_ZERO] |= 1u << 2 | 1u << 3;
     runtime->overlap.moe_dedup = true;
     runtime->state.gradient_reduce = 2.0;
 }
@@ -302,9 +302,9 @@ static const char *spelled(const question *q, const plait_degrees *d)
                         q->accelerator, q->runtime.name, job->seq, job->gbs,
                         plait_precision_name[job->precision], q->limits);
 
-    for (int k = 0; plait_degrees_keys[k] != NULL; k++)
-        used += snprintf(text + used, sizeof text - (size_t)used, " %s=%s", plait_degrees_keys[k],
-                         plait_degrees_get(d, plait_degrees_keys[k], value, sizeof value));
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        used += snprintf(text + used, sizeof text - (size_t)used, " %s=%s", plait_keys[k].name,
+                         plait_degrees_get(d, (plait_key_id)k, value, sizeof value));
     return text;
 }
 

@@ -90,7 +90,7 @@ static void load(const question *q, world *w)
     must(plait_runtime_find(all ? "megatron" : q->runtime, arena, &w->runtime, &err), &err);
     if (all) {
         everything_allow(&w->runtime);
-        w->runtime.can.max_vpp = 3;
+        w->runtime.can.most[PLAIT_KEY_VPP] = 3;
     }
     w->problem = (plait_problem){
         .model = &w->model,
@@ -127,9 +127,9 @@ static const char *spelled(const plait_degrees *d)
     char value[96];
     size_t used = 0;
 
-    for (int i = 0; plait_degrees_keys[i]; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, " %s=%s", plait_degrees_keys[i],
-                                 plait_degrees_get(d, plait_degrees_keys[i], value, sizeof value));
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        used += (size_t)snprintf(text + used, sizeof text - used, " %s=%s", plait_keys[k].name,
+                                 plait_degrees_get(d, (plait_key_id)k, value, sizeof value));
     return text;
 }
 
@@ -149,15 +149,9 @@ static void on_questions(void (*check)(const question *q, const world *w))
 
 static bool same_degrees(const plait_degrees *a, const plait_degrees *b)
 {
-    char one[96];
-    char other[96];
-
-    for (int i = 0; plait_degrees_keys[i]; i++) {
-        const char *key = plait_degrees_keys[i];
-        if (strcmp(plait_degrees_get(a, key, one, sizeof one),
-                   plait_degrees_get(b, key, other, sizeof other)) != 0)
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        if (!plait_key_same(a, b, (plait_key_id)k))
             return false;
-    }
     return true;
 }
 
@@ -306,7 +300,7 @@ static bool obeys_on(const plait_search_options *options, const plait_degrees *d
 
     for (int i = 0; i < options->limits; i++) {
         const plait_limit *limit = &options->limit[i];
-        if (key && strcmp(key, limit->key) != 0)
+        if (key && strcmp(key, plait_keys[limit->key].name) != 0)
             continue;
         plait_degrees_get(d, limit->key, text, sizeof text);
         if (*limit->value) {
@@ -346,7 +340,7 @@ static void take(brute_force *b, const plait_degrees *d)
 
 static bool legal(const brute_force *b, const plait_degrees *d)
 {
-    return plait_plan_check(&b->w->problem, d, NULL, 0) == PLAIT_FITS;
+    return plait_degrees_check(&b->w->problem, d, NULL, 0) == PLAIT_FITS;
 }
 
 static int fullest_stage(const plait_model *model, const plait_degrees *d)
@@ -389,7 +383,7 @@ static bool is_selective(const brute_force *b, unsigned modules)
 
     selective.recompute.kind = PLAIT_RECOMPUTE_SELECTIVE;
     return modules == 1u << PLAIT_MODULE_core_attn &&
-           (b->w->runtime.can.recompute >> PLAIT_RECOMPUTE_SELECTIVE & 1u) &&
+           (b->w->runtime.can.takes[PLAIT_KEY_RECOMPUTE] >> PLAIT_RECOMPUTE_SELECTIVE & 1u) &&
            obeys_on(&b->w->options, &selective, "recompute");
 }
 
@@ -400,7 +394,7 @@ static void all_recompute(brute_force *b, plait_degrees d)
     const int layers = fullest_stage(&b->w->model, &d);
 
     for (int kind = 0; kind < PLAIT_RECOMPUTE_KINDS; kind++) {
-        if (!(can->recompute >> kind & 1u))
+        if (!(can->takes[PLAIT_KEY_RECOMPUTE] >> kind & 1u))
             continue;
         d.recompute = (plait_recompute){.kind = (unsigned char)kind};
         if (kind != PLAIT_RECOMPUTE_MODULES)
@@ -441,7 +435,7 @@ static void all_shards(brute_force *b, plait_degrees d)
 
     for (int zero = 0; zero <= 3; zero++) {
         d.zero = (unsigned char)zero;
-        if (!(b->w->runtime.can.zero >> zero & 1u) || one_is_enough)
+        if (!(b->w->runtime.can.takes[PLAIT_KEY_ZERO] >> zero & 1u) || one_is_enough)
             continue;
         for (d.shard_group = replicas > 1 ? 2 : 1; d.shard_group <= replicas; d.shard_group++) {
             bool synced = false;
@@ -466,7 +460,8 @@ static bool differs_from_even(const brute_force *b, const plait_degrees *d)
     int evenly[PLAIT_MAX_LAYERS];
 
     even.split = (plait_split){.kind = PLAIT_SPLIT_EVEN};
-    if (d->split.kind == PLAIT_SPLIT_EVEN || !(b->w->runtime.can.splits >> PLAIT_SPLIT_EVEN & 1u) ||
+    if (d->split.kind == PLAIT_SPLIT_EVEN ||
+        !(b->w->runtime.can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_EVEN & 1u) ||
         !plait_split_layers(&b->w->model, &even, evenly))
         return true;
     if (d->split.kind != PLAIT_SPLIT_SPREAD && d->split.kind != PLAIT_SPLIT_FIRST_LAST)
@@ -492,7 +487,7 @@ static void all_stages(brute_force *b, plait_degrees d)
     const int gpus = b->w->problem.job.gpus;
     const plait_capabilities *can = &b->w->runtime.can;
 
-    for (d.pp = 1; d.pp <= can->max_pp && d.pp <= b->w->model.layers; d.pp++) {
+    for (d.pp = 1; d.pp <= can->most[PLAIT_KEY_PP] && d.pp <= b->w->model.layers; d.pp++) {
         d.dp = plait_degrees_dp(gpus, d.tp, d.pp, d.cp);
         if (d.dp == 0 || plait_degrees_microbatches(&d, b->w->problem.job.gbs) == 0 ||
             !obeys_on(&b->w->options, &d, "pp"))
@@ -503,11 +498,13 @@ static void all_stages(brute_force *b, plait_degrees d)
                 const bool alike = d.pp == 1 || d.dp == 1;
                 d.schedule = (unsigned char)schedule;
                 d.order = (unsigned char)order;
-                if (!(can->schedules >> schedule & 1u) || !(can->orders >> order & 1u) ||
-                    (alike && ordered) || !obeys_on(&b->w->options, &d, "order"))
+                if (!(can->takes[PLAIT_KEY_SCHEDULE] >> schedule & 1u) ||
+                    !(can->takes[PLAIT_KEY_ORDER] >> order & 1u) || (alike && ordered) ||
+                    !obeys_on(&b->w->options, &d, "order"))
                     continue;
                 ordered = true;
-                for (d.vpp = 1; d.vpp <= can->max_vpp && d.pp * d.vpp <= b->w->model.layers;
+                for (d.vpp = 1;
+                     d.vpp <= can->most[PLAIT_KEY_VPP] && d.pp * d.vpp <= b->w->model.layers;
                      d.vpp++)
                     all_splits(b, d);
             }
@@ -550,7 +547,7 @@ static void all_plans(brute_force *b)
                     d.cp_comm = (unsigned char)comm;
                     if (gpus % (d.tp * d.cp) != 0 || !obeys_on(&b->w->options, &d, "tp") ||
                         !obeys_on(&b->w->options, &d, "cp") ||
-                        (d.cp == 1 && d.cp_comm != b->w->runtime.defaults.cp_comm))
+                        (d.cp == 1 && d.cp_comm != b->w->runtime.defaults.key[PLAIT_KEY_CP_COMM]))
                         continue;
                     all_experts(b, d);
                 }
@@ -660,7 +657,7 @@ static void check_plan(const world *w, const plait_ranked *ranked)
 
     if (!obeys(&w->options, &ranked->degrees))
         fail_msg("not within the limits:%s", spelled(&ranked->degrees));
-    if (plait_plan_check(&w->problem, &ranked->degrees, why, sizeof why) != PLAIT_FITS)
+    if (plait_degrees_check(&w->problem, &ranked->degrees, why, sizeof why) != PLAIT_FITS)
         fail_msg("%s:%s", why, spelled(&ranked->degrees));
     must(plait_plan_expand(&w->problem, &ranked->degrees, arena, &plan, &err), &err);
     must(plait_plan_cost(&w->problem, &plan, arena, &cost, &err), &err);

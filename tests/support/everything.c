@@ -3,37 +3,25 @@
 
 plait_capabilities everything_can(int most, int most_vpp)
 {
-    return (plait_capabilities){
-        .max_tp = most,
-        .max_pp = most,
-        .max_cp = most,
-        .max_ep = most,
-        .max_vpp = most_vpp,
-        .sp = true,
-        .sp_optional = true,
-        .etp = true,
-        .hsdp = true,
-        .full_layers = true,
-        .zero = 15,
-        .cp_comm = 7,
-        .schedules = (1u << PLAIT_SCHEDULES) - 1,
-        .grad_sync = 7,
-        .recompute = 31,
-        .splits = (1u << PLAIT_SPLITS) - 1,
-        .orders = 3,
-        .attention = 63,
-        .precision = 63,
-    };
+    plait_capabilities can = {
+        .etp = true, .hsdp = true, .full_layers = true, .attention = 63, .precision = 63};
+
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (plait_keys[key].kind == PLAIT_KEY_NUMBER)
+            can.most[key] = plait_keys[key].able != NULL ? most : plait_keys[key].high;
+        else
+            can.takes[key] = plait_key_all((plait_key_id)key);
+    can.most[PLAIT_KEY_VPP] = most_vpp;
+    return can;
 }
 
 void everything_allow(plait_runtime *runtime)
 {
-    const plait_capabilities every = everything_can(1, 1);
+    static const plait_key_id free[] = {PLAIT_KEY_ZERO, PLAIT_KEY_SCHEDULE, PLAIT_KEY_GRAD_SYNC,
+                                        PLAIT_KEY_SPLIT};
 
     runtime->name = "everything";
     runtime->rules = PLAIT_RULES_GENERIC;
-    runtime->can.zero = every.zero;
-    runtime->can.schedules = every.schedules;
-    runtime->can.grad_sync = every.grad_sync;
-    runtime->can.splits = every.splits;
+    for (size_t k = 0; k < sizeof free / sizeof *free; k++)
+        runtime->can.takes[free[k]] = plait_key_all(free[k]);
 }

@@ -11,7 +11,7 @@
 static plait_degrees degrees_of(const plait_problem *problem, const char *keys, plait_arena *arena)
 {
     plait_degrees d = plait_degrees_init();
-    unsigned long given = 0;
+    plait_key_set given = 0;
     plait_error err;
 
     while (*keys != '\0') {
@@ -20,7 +20,7 @@ static plait_degrees degrees_of(const plait_problem *problem, const char *keys, 
 
         assert_int_equal(sscanf(keys, " %23[^=]=%63s%n", key, value, &length), 2);
         must(plait_degrees_set(&d, key, value, &err), &err);
-        given |= plans_key_bit(key);
+        given |= PLAIT_KEY_BIT(plait_key_find(key));
         keys += length;
     }
     d.dp = plait_degrees_dp(problem->job.gpus, d.tp, d.pp, d.cp);
@@ -45,7 +45,7 @@ void launched_make(const launched_case *of, plait_arena *arena, launched_plan *o
         .job = {of->seq, of->gbs, of->gpus, PLAIT_BF16, out->runtime.defaults.attention},
     };
     degrees = degrees_of(&out->problem, of->keys, arena);
-    if (plait_plan_check(&out->problem, &degrees, why, sizeof why) != PLAIT_FITS)
+    if (plait_degrees_check(&out->problem, &degrees, why, sizeof why) != PLAIT_FITS)
         fail_msg("%s: %s", of->keys, why);
     must(plait_plan_expand(&out->problem, &degrees, arena, &out->plan, &err), &err);
     must(plait_plan_cost(&out->problem, &out->plan, arena, &out->cost, &err), &err);

@@ -10,15 +10,15 @@ static const char *degrees_difference(const plait_degrees *was, const plans_entr
 {
     char before[128], after[128];
 
-    for (const char *const *key = plait_degrees_keys; *key != NULL; key++) {
-        if (strcmp(*key, "fusion") == 0)
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        if (k == PLAIT_KEY_FUSION)
             continue; // plans have none yet
-        plait_degrees_get(was, *key, before, sizeof before);
-        plait_degrees_get(&is->degrees, *key, after, sizeof after);
-        if (!(is->given & plans_key_bit(*key)))
-            return plait_arena_printf(arena, "%s is not said", *key);
+        plait_degrees_get(was, (plait_key_id)k, before, sizeof before);
+        plait_degrees_get(&is->degrees, (plait_key_id)k, after, sizeof after);
+        if (!(is->given & PLAIT_KEY_BIT(k)))
+            return plait_arena_printf(arena, "%s is not said", plait_keys[k].name);
         if (strcmp(before, after) != 0)
-            return plait_arena_printf(arena, "%s was %s, is %s", *key, before, after);
+            return plait_arena_printf(arena, "%s was %s, is %s", plait_keys[k].name, before, after);
     }
     return NULL;
 }

@@ -170,10 +170,11 @@ static void test_a_file__reads_back_as_the_same_plan(void **state)
         launched_make(&cases[i], arena, &made);
         text = render(&made.launch);
         must(import(text, &entry, &err), &err);
-        for (const char *const *key = plait_degrees_keys; *key != NULL; key++) {
+        for (int k = 0; k < PLAIT_KEYS; k++) {
+            const plait_key_id key = (plait_key_id)k;
             char before[96], after[96];
-            assert_string_equal(plait_degrees_get(&entry.degrees, *key, after, sizeof after),
-                                plait_degrees_get(&made.plan.degrees, *key, before, sizeof before));
+            assert_string_equal(plait_degrees_get(&entry.degrees, key, after, sizeof after),
+                                plait_degrees_get(&made.plan.degrees, key, before, sizeof before));
         }
         assert_string_equal(render_again(&entry), text);
     }

@@ -468,7 +468,7 @@ static void test_bulk_reduction__is_waited_for(void **state)
 
     (void)state;
     load(&w, "llama-3.1-8b", "megatron", 64, 128);
-    w.runtime.can.grad_sync = 7;
+    w.runtime.can.takes[PLAIT_KEY_GRAD_SYNC] = 7;
     w.runtime.overlap.param_gather = false;
     const double s =
         exposed_of(&w, "tp=4 sp=1 zero=1 grad_sync=bulk", &reduce_s, &gather_s, &stage);
@@ -482,7 +482,7 @@ static void test_ddp__hides_the_reduction_of_zero_0_alone(void **state)
 
     (void)state;
     load(&w, "llama-3.1-8b", "megatron", 64, 128);
-    w.runtime.can.grad_sync = 7;
+    w.runtime.can.takes[PLAIT_KEY_GRAD_SYNC] = 7;
     for (int l = 1; l < w.cluster.levels; l++)
         w.cluster.level[l].link.bytes_per_s *= 10.0;
     const plait_cost waits = price(&w, "tp=4 sp=1 zero=0 grad_sync=shifted");

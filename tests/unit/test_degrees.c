@@ -101,6 +101,14 @@ static const char *const values[][2] = {
 
 enum { VALUES = sizeof values / sizeof *values };
 
+static plait_key_id key_of(const char *name)
+{
+    const int key = plait_key_find(name);
+
+    assert_true(key >= 0);
+    return (plait_key_id)key;
+}
+
 static void test_values__come_back_as_they_were_set(void **state)
 {
     (void)state;
@@ -110,19 +118,20 @@ static void test_values__come_back_as_they_were_set(void **state)
         char text[128];
         if (plait_degrees_set(&d, values[i][0], values[i][1], &err) != PLAIT_OK)
             fail_msg("%s=%s: %s", values[i][0], values[i][1], err.message);
-        assert_string_equal(plait_degrees_get(&d, values[i][0], text, sizeof text), values[i][1]);
+        assert_string_equal(plait_degrees_get(&d, key_of(values[i][0]), text, sizeof text),
+                            values[i][1]);
     }
 }
 
 static void test_every_key__is_tried_above(void **state)
 {
     (void)state;
-    for (int k = 0; plait_degrees_keys[k]; k++) {
+    for (int k = 0; k < PLAIT_KEYS; k++) {
         bool tried = false;
         for (int i = 0; i < VALUES; i++)
-            tried = tried || strcmp(values[i][0], plait_degrees_keys[k]) == 0;
+            tried = tried || strcmp(values[i][0], plait_keys[k].name) == 0;
         if (!tried)
-            fail_msg("no value of %s", plait_degrees_keys[k]);
+            fail_msg("no value of %s", plait_keys[k].name);
     }
 }
 
@@ -136,9 +145,9 @@ static void test_keys__do_not_touch_each_other(void **state)
         char a[128];
         char b[128];
         assert_int_equal(plait_degrees_set(&after, values[i][0], values[i][1], NULL), PLAIT_OK);
-        for (int k = 0; plait_degrees_keys[k]; k++) {
-            const char *key = plait_degrees_keys[k];
-            if (strcmp(key, values[i][0]) != 0)
+        for (int k = 0; k < PLAIT_KEYS; k++) {
+            const plait_key_id key = (plait_key_id)k;
+            if (strcmp(plait_keys[k].name, values[i][0]) != 0)
                 assert_string_equal(plait_degrees_get(&after, key, a, sizeof a),
                                     plait_degrees_get(&before, key, b, sizeof b));
         }
@@ -176,7 +185,7 @@ static void test_short_buffers__cut_the_text(void **state)
 
     (void)state;
     assert_int_equal(plait_degrees_set(&d, "recompute", "modules:core_attn+mlp", NULL), PLAIT_OK);
-    assert_string_equal(plait_degrees_get(&d, "recompute", text, sizeof text), "modul");
+    assert_string_equal(plait_degrees_get(&d, PLAIT_KEY_RECOMPUTE, text, sizeof text), "modul");
 }
 
 // ---- refusals ------------------------------------------------------------------------------
@@ -220,7 +229,7 @@ static void test_refusals__say_key_and_reason_and_change_nothing(void **state)
          "expected module names joined by '+', found 'mpl'; did you mean 'mlp'?"},
         {"recompute", "modules:mlp+qqqqqqqq",
          "expected module names joined by '+', found 'qqqqqqqq'"},
-        {"fusion", "all", "expected none or auto, found 'all'"},
+        {"fusion", "all", "expected one of none, auto, found 'all'"},
         {"shard_gruop", "2",
          "expected a key of a plan, found 'shard_gruop'; did you mean 'shard_group'?"},
         {"xyzzyxyzzy", "2", "expected a key of a plan, found 'xyzzyxyzzy'"},
@@ -237,9 +246,9 @@ static void test_refusals__say_key_and_reason_and_change_nothing(void **state)
                          PLAIT_ERROR_RANGE);
         assert_string_equal(err.where, refused[i][0]);
         assert_string_equal(err.message, refused[i][2]);
-        for (int k = 0; plait_degrees_keys[k]; k++)
-            assert_string_equal(plait_degrees_get(&d, plait_degrees_keys[k], a, sizeof a),
-                                plait_degrees_get(&before, plait_degrees_keys[k], b, sizeof b));
+        for (int k = 0; k < PLAIT_KEYS; k++)
+            assert_string_equal(plait_degrees_get(&d, (plait_key_id)k, a, sizeof a),
+                                plait_degrees_get(&before, (plait_key_id)k, b, sizeof b));
     }
 }
 

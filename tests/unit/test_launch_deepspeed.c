@@ -144,10 +144,10 @@ static void test_small_shards_of_gradients__are_refused(void **state)
     d.dp = 16;
     d.shard_group = 8;
     d.zero = 2;
-    assert_int_equal(plait_plan_check(&it.problem, &d, why, sizeof why), PLAIT_INVALID);
+    assert_int_equal(plait_degrees_check(&it.problem, &d, why, sizeof why), PLAIT_INVALID);
     assert_non_null(strstr(why, "rule D2"));
     d.zero = 3;
-    assert_int_equal(plait_plan_check(&it.problem, &d, why, sizeof why), PLAIT_FITS);
+    assert_int_equal(plait_degrees_check(&it.problem, &d, why, sizeof why), PLAIT_FITS);
 }
 
 // ---- in ------------------------------------------------------------------------------------
@@ -167,9 +167,10 @@ static void assert_same_after_reimport(const char *keys)
     assert_int_equal(entry.gbs, 64);
     assert_int_equal(entry.precision, PLAIT_BF16);
     for (const char *const *key = said; *key != NULL; key++) {
-        assert_true(entry.given & plans_key_bit(*key));
-        plait_degrees_get(&it.degrees, *key, was, sizeof was);
-        plait_degrees_get(&entry.degrees, *key, now, sizeof now);
+        const plait_key_id id = (plait_key_id)plait_key_find(*key);
+        assert_true(entry.given & PLAIT_KEY_BIT(id));
+        plait_degrees_get(&it.degrees, id, was, sizeof was);
+        plait_degrees_get(&entry.degrees, id, now, sizeof now);
         assert_string_equal(now, was);
     }
 }
@@ -199,8 +200,8 @@ static void test_what_a_file_does_not_say__stays_open(void **state)
     assert_null(entry.model);
     assert_int_equal(entry.degrees.mbs, 4);
     assert_int_equal(entry.degrees.zero, 3);
-    assert_false(entry.given &
-                 (plans_key_bit("dp") | plans_key_bit("shard_group") | plans_key_bit("recompute")));
+    assert_false(entry.given & (PLAIT_KEY_BIT(PLAIT_KEY_DP) | PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP) |
+                                PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE)));
 }
 
 /* 96 = 2 x 3 x 16 data-parallel ranks, each over 2 ranks of one sequence and 2 of one layer. */
@@ -228,7 +229,7 @@ static void test_stages_of_the_script__are_open(void **state)
 
     (void)state;
     import("{\"pipeline\": {\"stages\": \"auto\"}}", &entry, &warning);
-    assert_false(entry.given & (plans_key_bit("pp") | plans_key_bit("vpp")));
+    assert_false(entry.given & (PLAIT_KEY_BIT(PLAIT_KEY_PP) | PLAIT_KEY_BIT(PLAIT_KEY_VPP)));
     import("{\"pipeline\": {\"stages\": 4}}", &entry, &warning);
     assert_int_equal(entry.degrees.pp, 4);
 }

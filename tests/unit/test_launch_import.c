@@ -46,7 +46,7 @@ static void assert_refused(const char *text, const char *where, const char *mess
 
 static bool given(const plans_entry *entry, const char *key)
 {
-    return (entry->given & plans_key_bit(key)) != 0;
+    return (entry->given & PLAIT_KEY_BIT(plait_key_find(key))) != 0;
 }
 
 static void test_nothing__is_one_gpu_of_everything(void **state)

@@ -61,17 +61,18 @@ static void make(world *w, const char *model)
 static void plan(world *w, const char *keys)
 {
     plait_degrees d = plait_degrees_init();
-    unsigned long given = 0;
+    plait_key_set given = 0;
     plait_error err;
     char key[24], value[64];
     int length = 0;
 
     for (; sscanf(keys, " %23[^=]=%63s%n", key, value, &length) == 2; keys += length) {
         must(plait_degrees_set(&d, key, value, &err), &err);
-        given |= plans_key_bit(key);
+        given |= PLAIT_KEY_BIT(plait_key_find(key));
     }
     d.dp = plait_degrees_dp(w->problem.job.gpus, d.tp, d.pp, d.cp);
-    must(plait_degrees_complete(&w->problem, given | plans_key_bit("dp"), &d, arena, &err), &err);
+    must(plait_degrees_complete(&w->problem, given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &d, arena, &err),
+         &err);
     must(plait_plan_expand(&w->problem, &d, arena, &w->plan, &err), &err);
     must(plait_plan_cost(&w->problem, &w->plan, arena, &w->cost, &err), &err);
 }
@@ -260,7 +261,7 @@ static void assert_rule(world *w, const char *keys, const char *rule)
     d.dp = plait_degrees_dp(w->problem.job.gpus, d.tp, d.pp, d.cp);
     if (!shard_group)
         d.shard_group = d.dp * d.cp;
-    assert_int_equal(plait_plan_check(&w->problem, &d, why, sizeof why), PLAIT_INVALID);
+    assert_int_equal(plait_degrees_check(&w->problem, &d, why, sizeof why), PLAIT_INVALID);
     snprintf(wanted, sizeof wanted, "rule %s)", rule);
     if (strstr(why, wanted) == NULL)
         fail_msg("%s: expected rule %s, found '%s'", keys, rule, why);
@@ -332,12 +333,12 @@ static void assert_same_plan(const world *w, const char *name)
     const plans_entry entry = import(text_of(w, name), &warning);
     char mine[96], its[96];
 
-    for (const char *const *key = plait_degrees_keys; *key != NULL; key++) {
-        assert_true(entry.given & plans_key_bit(*key));
-        plait_degrees_get(&w->plan.degrees, *key, mine, sizeof mine);
-        plait_degrees_get(&entry.degrees, *key, its, sizeof its);
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        assert_true(entry.given & PLAIT_KEY_BIT(k));
+        plait_degrees_get(&w->plan.degrees, (plait_key_id)k, mine, sizeof mine);
+        plait_degrees_get(&entry.degrees, (plait_key_id)k, its, sizeof its);
         if (strcmp(mine, its) != 0)
-            fail_msg("%s: %s is %s, read back as %s", name, *key, mine, its);
+            fail_msg("%s: %s is %s, read back as %s", name, plait_keys[k].name, mine, its);
     }
     assert_string_equal(warning, "");
     assert_int_equal(entry.seq, w->problem.job.seq);
@@ -388,7 +389,7 @@ static void test_command__of_a_user_is_read(void **state)
     assert_int_equal(entry.gbs, 0);
     assert_int_equal(entry.degrees.tp, 4);
     assert_string_equal(entry.model->name, "llama-3.1-70b");
-    assert_false(entry.given & (plans_key_bit("pp") | plans_key_bit("recompute")));
+    assert_false(entry.given & (PLAIT_KEY_BIT(PLAIT_KEY_PP) | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE)));
     assert_string_equal(warning, "CUDA graphs are not priced");
 }
 
@@ -414,8 +415,8 @@ static void test_recipe__of_a_user_is_read(void **state)
     (void)state;
     assert_int_equal(entry.degrees.mbs, 8);
     assert_int_equal(entry.degrees.pp, 4);
-    assert_true(entry.given & plans_key_bit("vpp"));
-    assert_true(entry.given & plans_key_bit("split"));
+    assert_true(entry.given & PLAIT_KEY_BIT(PLAIT_KEY_VPP));
+    assert_true(entry.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT));
     assert_int_equal(entry.degrees.vpp, 1);
     assert_int_equal(entry.degrees.split.kind, PLAIT_SPLIT_EVEN);
     assert_int_equal(entry.degrees.recompute.kind, PLAIT_RECOMPUTE_NONE);
@@ -475,7 +476,7 @@ static void test_notes__fill_only_what_is_unknown(void **state)
 
     (void)state;
     entry.degrees.tp = 8;
-    entry.given = plans_key_bit("tp");
+    entry.given = PLAIT_KEY_BIT(PLAIT_KEY_TP);
     must(notes_read(text, strlen(text), "file", arena, &entry, &err), &err);
     assert_int_equal(entry.gpus, 64);
     assert_int_equal(entry.degrees.tp, 8);

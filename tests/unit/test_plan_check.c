@@ -88,7 +88,7 @@ static void assert_legal(const world *w, const char *keys)
     const plait_degrees d = point(w, keys);
     char why[256] = "untouched";
 
-    if (plait_plan_check(&w->problem, &d, why, sizeof why) != PLAIT_FITS)
+    if (plait_degrees_check(&w->problem, &d, why, sizeof why) != PLAIT_FITS)
         fail_msg("%s: %s", keys, why);
     assert_string_equal(why, "");
 }
@@ -98,9 +98,9 @@ static void assert_refused(const world *w, const char *keys, const char *sentenc
     const plait_degrees d = point(w, keys);
     char why[256] = "";
 
-    assert_int_equal(plait_plan_check(&w->problem, &d, why, sizeof why), PLAIT_INVALID);
+    assert_int_equal(plait_degrees_check(&w->problem, &d, why, sizeof why), PLAIT_INVALID);
     assert_string_equal(why, sentence);
-    assert_int_equal(plait_plan_check(&w->problem, &d, NULL, 0), PLAIT_INVALID);
+    assert_int_equal(plait_degrees_check(&w->problem, &d, NULL, 0), PLAIT_INVALID);
 }
 
 static void make_moe(world *w)
@@ -321,19 +321,19 @@ static void test_refusals__of_degrees_beyond_the_software(void **state)
 
     (void)state;
     make(&w);
-    w.runtime.can.max_tp = 4;
+    w.runtime.can.most[PLAIT_KEY_TP] = 4;
     assert_refused(&w, "tp=8", "software takes tp up to 4");
     make(&w);
-    w.runtime.can.max_pp = 2;
+    w.runtime.can.most[PLAIT_KEY_PP] = 2;
     assert_refused(&w, "pp=4", "software takes pp up to 2");
     make(&w);
-    w.runtime.can.max_vpp = 1;
+    w.runtime.can.most[PLAIT_KEY_VPP] = 1;
     assert_refused(&w, "pp=2 vpp=2 schedule=interleaved", "software has no vpp");
     make(&w);
-    w.runtime.can.max_cp = 1;
+    w.runtime.can.most[PLAIT_KEY_CP] = 1;
     assert_refused(&w, "cp=2", "software has no cp");
     make_moe(&w);
-    w.runtime.can.max_ep = 2;
+    w.runtime.can.most[PLAIT_KEY_EP] = 2;
     assert_refused(&w, "ep=4", "software takes ep up to 2");
 }
 
@@ -343,23 +343,23 @@ static void test_refusals__of_words_that_the_software_lacks(void **state)
 
     (void)state;
     make(&w);
-    w.runtime.can.schedules = 1u << PLAIT_1F1B;
+    w.runtime.can.takes[PLAIT_KEY_SCHEDULE] = 1u << PLAIT_1F1B;
     assert_refused(&w, "pp=2 schedule=gpipe", "software has no schedule gpipe");
-    w.runtime.can.splits = 1u << PLAIT_SPLIT_EVEN;
+    w.runtime.can.takes[PLAIT_KEY_SPLIT] = 1u << PLAIT_SPLIT_EVEN;
     assert_refused(&w, "pp=2 split=spread", "software has no split spread");
-    w.runtime.can.orders = 1u;
+    w.runtime.can.takes[PLAIT_KEY_ORDER] = 1u;
     assert_refused(&w, "order=tp-cp-pp-dp", "software has no order tp-cp-pp-dp");
-    w.runtime.can.grad_sync = 1u << PLAIT_SYNC_BUCKETED;
+    w.runtime.can.takes[PLAIT_KEY_GRAD_SYNC] = 1u << PLAIT_SYNC_BUCKETED;
     assert_refused(&w, "grad_sync=bulk", "software has no grad_sync bulk");
-    w.runtime.can.cp_comm = 1u << PLAIT_CP_P2P;
+    w.runtime.can.takes[PLAIT_KEY_CP_COMM] = 1u << PLAIT_CP_P2P;
     assert_refused(&w, "cp=2 cp_comm=a2a", "software has no cp_comm a2a");
     assert_legal(&w, "cp_comm=a2a"); // of one context rank nobody asks
-    w.runtime.can.zero = 3;
+    w.runtime.can.takes[PLAIT_KEY_ZERO] = 3;
     assert_refused(&w, "zero=2", "software has no ZeRO 2");
     w.runtime.can.full_layers = false;
     assert_refused(&w, "recompute=full:3", "software has no recompute full:3");
     assert_legal(&w, "recompute=full");
-    w.runtime.can.recompute = 1u << PLAIT_RECOMPUTE_NONE;
+    w.runtime.can.takes[PLAIT_KEY_RECOMPUTE] = 1u << PLAIT_RECOMPUTE_NONE;
     assert_refused(&w, "recompute=modules:mlp+layernorm",
                    "software has no recompute modules:layernorm+mlp");
 }
@@ -370,10 +370,10 @@ static void test_refusals__of_switches_that_the_software_fixes(void **state)
 
     (void)state;
     make(&w);
-    w.runtime.can.sp_optional = false;
+    w.runtime.can.takes[PLAIT_KEY_SP] = 2u;
     assert_refused(&w, "tp=2", "software runs tp > 1 with sp = 1");
     assert_legal(&w, "tp=2 sp=1");
-    w.runtime.can.sp = false;
+    w.runtime.can.takes[PLAIT_KEY_SP] = 1u;
     assert_refused(&w, "tp=2 sp=1", "software runs tp > 1 with sp = 0");
     assert_legal(&w, "tp=2");
     make(&w);

@@ -56,9 +56,11 @@ static void test_keys_of_a_plan__are_degrees(void **state)
     assert_int_equal(entry.degrees.recompute.layers, 3);
     assert_int_equal(entry.degrees.schedule, PLAIT_INTERLEAVED);
     assert_int_equal(entry.degrees.order, PLAIT_ORDER_TP_CP_PP_DP);
-    assert_int_equal(entry.given, plans_key_bit("tp") | plans_key_bit("pp") | plans_key_bit("sp") |
-                                      plans_key_bit("recompute") | plans_key_bit("schedule") |
-                                      plans_key_bit("vpp") | plans_key_bit("order"));
+    assert_int_equal(entry.given,
+                     PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
+                         PLAIT_KEY_BIT(PLAIT_KEY_SP) | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE) |
+                         PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) | PLAIT_KEY_BIT(PLAIT_KEY_VPP) |
+                         PLAIT_KEY_BIT(PLAIT_KEY_ORDER));
 }
 
 static void test_a_rank__is_a_number_from_1_behind_the_file(void **state)
@@ -104,7 +106,7 @@ static void test_what_a_file_does_not_know__is_left_open(void **state)
     assert_int_equal(entry.gbs, 0);
     assert_int_equal(entry.gpus, 0);
     assert_int_equal(entry.precision, -1);
-    assert_int_equal(entry.given, plans_key_bit("tp"));
+    assert_int_equal(entry.given, PLAIT_KEY_BIT(PLAIT_KEY_TP));
 }
 
 /* 8 x 2 x 1 x 4 = 64, when the job does not say. */

@@ -52,17 +52,18 @@ static void test_runtime__reads_words_as_bits(void **state)
     const plait_runtime r = find(*state, "megatron");
 
     assert_int_equal(r.rules, PLAIT_RULES_MEGATRON);
-    assert_int_equal(r.can.zero, 1u << 0 | 1u << 1);
-    assert_true(can(r.can.schedules, PLAIT_1F1B) && can(r.can.schedules, PLAIT_INTERLEAVED));
-    assert_false(can(r.can.schedules, PLAIT_DUALPIPE));
-    assert_true(can(r.can.cp_comm, PLAIT_CP_A2A));
-    assert_true(can(r.can.recompute, PLAIT_RECOMPUTE_FULL));
-    assert_false(can(r.can.recompute, PLAIT_RECOMPUTE_SAC));
+    assert_int_equal(r.can.takes[PLAIT_KEY_ZERO], 1u << 0 | 1u << 1);
+    assert_true(can(r.can.takes[PLAIT_KEY_SCHEDULE], PLAIT_1F1B) &&
+                can(r.can.takes[PLAIT_KEY_SCHEDULE], PLAIT_INTERLEAVED));
+    assert_false(can(r.can.takes[PLAIT_KEY_SCHEDULE], PLAIT_DUALPIPE));
+    assert_true(can(r.can.takes[PLAIT_KEY_CP_COMM], PLAIT_CP_A2A));
+    assert_true(can(r.can.takes[PLAIT_KEY_RECOMPUTE], PLAIT_RECOMPUTE_FULL));
+    assert_false(can(r.can.takes[PLAIT_KEY_RECOMPUTE], PLAIT_RECOMPUTE_SAC));
     assert_int_equal(r.can.module_sets, 9);
     assert_int_equal(r.can.module_set[0], 1u << PLAIT_MODULE_core_attn);
     assert_int_equal(r.can.module_set[3],
                      1u << PLAIT_MODULE_layernorm | 1u << PLAIT_MODULE_moe_act);
-    assert_int_equal(r.defaults.zero, 1);
+    assert_int_equal(r.defaults.key[PLAIT_KEY_ZERO], 1);
     assert_int_equal(r.defaults.attention, PLAIT_ATTENTION_FUSED);
 }
 
@@ -91,8 +92,8 @@ static void test_runtime__of_torchtitan_keeps_16_bytes_a_parameter(void **state)
     const plait_runtime r = find(*state, "torchtitan");
 
     assert_near(r.state.weight + r.state.gradient + r.state.optimizer, 16.0, 0.0);
-    assert_true(r.can.sp && r.can.sp_optional);
-    assert_true(can(r.can.zero, 3) && !can(r.can.zero, 0));
+    assert_int_equal(r.can.takes[PLAIT_KEY_SP], 3);
+    assert_true(can(r.can.takes[PLAIT_KEY_ZERO], 3) && !can(r.can.takes[PLAIT_KEY_ZERO], 0));
 }
 
 /* Merged gate and up 4F, SiLU output 2F, product 2F: the SwiGLU of nanotron is not fused. */
@@ -126,13 +127,37 @@ static void test_runtime__fills_what_is_not_said_with_neutral_numbers(void **sta
     assert_int_equal(parse(*state, "{\"name\": \"x\", \"can\": {" CAN "}, " DEFAULTS "}", &r),
                      PLAIT_OK);
     assert_int_equal(r.rules, PLAIT_RULES_GENERIC);
-    assert_int_equal(r.can.max_tp * r.can.max_pp * r.can.max_cp * r.can.max_ep * r.can.max_vpp, 1);
+    assert_int_equal(r.can.most[PLAIT_KEY_TP] * r.can.most[PLAIT_KEY_PP] *
+                         r.can.most[PLAIT_KEY_CP] * r.can.most[PLAIT_KEY_EP] *
+                         r.can.most[PLAIT_KEY_VPP],
+                     1);
     assert_near(r.factor.gemm * r.factor.memory * r.factor.attention * r.factor.nic, 1.0, 0.0);
     assert_near(r.overlap.tp_exposed * r.overlap.dp_exposed * r.overlap.ep_exposed, 1.0, 0.0);
     assert_near(r.keep.keeps[PLAIT_TENSOR_lse], 4.0, 0.0);
     assert_near(r.keep.keeps[PLAIT_TENSOR_act_mid], 0.0, 0.0);
     assert_near(r.keep.reserved_ratio, 1.0, 0.0);
     assert_false(r.calibrated || r.kernels.fused_norm);
+}
+
+/* Lists with a plain value may be left out, so that a new key needs no change of old profiles. */
+static void test_a_list_that_is_left_out__has_the_plain_value(void **state)
+{
+    plait_runtime r;
+
+    assert_int_equal(parse(*state,
+                           "{\"name\": \"x\", \"can\": {\"zero\": [1, 2], \"cp_comm\": [\"a2a\"], "
+                           "\"schedules\": [\"1f1b\"], \"recompute\": [\"full\", \"none\"], "
+                           "\"attention\": [\"fused\"], \"precision\": [\"bf16\"]}, "
+                           "\"defaults\": {\"zero\": 2, \"cp_comm\": \"a2a\", "
+                           "\"attention\": \"fused\"}}",
+                           &r),
+                     PLAIT_OK);
+    assert_int_equal(r.can.takes[PLAIT_KEY_GRAD_SYNC], 1u << PLAIT_SYNC_BUCKETED);
+    assert_int_equal(r.can.takes[PLAIT_KEY_SPLIT], 1u << PLAIT_SPLIT_EVEN);
+    assert_int_equal(r.can.takes[PLAIT_KEY_ORDER], 1u << PLAIT_ORDER_TP_CP_DP_PP);
+    assert_int_equal(r.defaults.key[PLAIT_KEY_ZERO], 2);
+    assert_int_equal(r.defaults.key[PLAIT_KEY_GRAD_SYNC], PLAIT_SYNC_BUCKETED);
+    assert_int_equal(r.defaults.key[PLAIT_KEY_RECOMPUTE], PLAIT_RECOMPUTE_NONE);
 }
 
 static void test_runtime__is_refused_with_the_place(void **state)
@@ -142,9 +167,10 @@ static void test_runtime__is_refused_with_the_place(void **state)
     } bad[] = {
         {"{\"name\": \"x\"}", "r.json", "expected "},
         {"{\"name\": \"x\", \"can\": {}}", "r.json:/can", "expected "},
-        {"{\"name\": \"x\", \"can\": {\"zero\": []}}", "r.json:/can/zero",
+        {"{\"name\": \"x\", \"can\": {\"cp_comm\": [\"p2p\"], \"zero\": []}}", "r.json:/can/zero",
          "expected at least one, found none"},
-        {"{\"name\": \"x\", \"can\": {\"zero\": [4]}}", "r.json:/can/zero/0", "expected "},
+        {"{\"name\": \"x\", \"can\": {\"cp_comm\": [\"p2p\"], \"zero\": [4]}}",
+         "r.json:/can/zero/0", "expected "},
         {"{\"name\": \"x\", \"can\": {" LISTS ", \"recompute\": [\"some\"]}}",
          "r.json:/can/recompute/0", "expected "},
         {"{\"name\": \"x\", \"can\": {" LISTS ", \"recompute\": [\"modules\"]}}",
@@ -189,6 +215,7 @@ int main(void)
         TEST(test_runtime__of_nanotron_keeps_8_bytes_an_mlp_channel),
         TEST(test_runtime__is_calibrated_only_where_runs_were_fitted),
         TEST(test_runtime__fills_what_is_not_said_with_neutral_numbers),
+        TEST(test_a_list_that_is_left_out__has_the_plain_value),
         TEST(test_runtime__is_refused_with_the_place),
     };
 

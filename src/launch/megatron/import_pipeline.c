@@ -103,7 +103,7 @@ static void complete_first_last(plan_reader *in, const plait_model *model)
     const int rest = model != NULL ? model->layers - first - last : 0;
     const int share = rest / (d->pp - 1);
     if (model == NULL || rest < 0 || rest % (d->pp - 1) != 0) {
-        in->out->given &= ~plans_key_bit("split");
+        in->out->given &= ~PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
         import_warn(in, "layers of the first or last stage alone: the split is left open");
         return;
     }

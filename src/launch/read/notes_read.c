@@ -59,14 +59,14 @@ static plait_status take_model(const note *n, plait_arena *arena, plans_entry *o
 
 static plait_status take_degree(const note *n, plans_entry *out, plait_error *err)
 {
-    const unsigned long bit = plans_key_bit(n->key);
+    const int key = plait_key_find(n->key);
     plait_error inner;
 
-    if (bit == 0 || out->given & bit)
+    if (key < 0 || out->given & PLAIT_KEY_BIT(key))
         return PLAIT_OK;
     if (plait_degrees_set(&out->degrees, n->key, n->value, &inner) != PLAIT_OK)
         return plait_fail(err, inner.status, n->where, "%s", inner.message);
-    out->given |= bit;
+    out->given |= PLAIT_KEY_BIT(key);
     return PLAIT_OK;
 }
 

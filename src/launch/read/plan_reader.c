@@ -3,7 +3,7 @@
 
 void import_give(plan_reader *in, const char *key)
 {
-    in->out->given |= plans_key_bit(key);
+    in->out->given |= PLAIT_KEY_BIT(plait_key_find(key));
 }
 
 void import_warn(plan_reader *in, const char *sentence)

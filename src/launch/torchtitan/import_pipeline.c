@@ -146,8 +146,8 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
     const plait_degrees *const d = &in->out->degrees;
     char noted[48];
 
-    plait_degrees_get(&in->notes.degrees, "split", noted, sizeof noted);
-    if (in->notes.given & plans_key_bit("split") && deals(noted, parts->layers, d, parts))
+    plait_degrees_get(&in->notes.degrees, PLAIT_KEY_SPLIT, noted, sizeof noted);
+    if (in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) && deals(noted, parts->layers, d, parts))
         return titan_set(in, "split", noted, err);
     for (const char *const *word = words; *word != NULL; word++)
         if (deals(*word, parts->layers, d, parts))
@@ -192,8 +192,9 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
     PLAIT_TRY(take_schedule(in, schedule, err));
     if (pp == 1) {
         PLAIT_TRY(titan_set(in, "vpp", "1", err));
-        return in->notes.given & plans_key_bit("split") ? PLAIT_OK
-                                                        : titan_set(in, "split", "even", err);
+        return in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)
+                   ? PLAIT_OK
+                   : titan_set(in, "split", "even", err);
     }
     if (names_parts(in))
         return PLAIT_OK;

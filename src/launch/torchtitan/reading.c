@@ -79,7 +79,7 @@ plait_status titan_set(titan_reading *in, const char *key, const char *value, pl
 
     if (plait_degrees_set(&in->out->degrees, key, value, &inner) != PLAIT_OK)
         return plait_fail(err, inner.status, in->name, "%s: %s", key, inner.message);
-    in->out->given |= plans_key_bit(key);
+    in->out->given |= PLAIT_KEY_BIT(plait_key_find(key));
     return PLAIT_OK;
 }
 
@@ -93,5 +93,5 @@ plait_status titan_set_number(titan_reading *in, const char *key, int64_t value,
 
 bool titan_knows(const titan_reading *in, const char *key)
 {
-    return (in->out->given & plans_key_bit(key)) != 0;
+    return (in->out->given & PLAIT_KEY_BIT(plait_key_find(key))) != 0;
 }

@@ -21,14 +21,16 @@ void titan_append_quoted(const char *text, text_builder *out)
 
 static void append_plan_notes(const plait_launch *launch, text_builder *out)
 {
-    static const char *const keys[] = {"vpp", "split", "cp_comm", "etp", NULL};
+    static const plait_key_id keys[] = {PLAIT_KEY_VPP, PLAIT_KEY_SPLIT, PLAIT_KEY_CP_COMM,
+                                        PLAIT_KEY_ETP};
     const plait_degrees *const d = &launch->plan->degrees;
     char text[96];
 
     notes_append(launch, out);
     notes_append_one("precision", plait_precision_name[launch->problem->job.precision], out);
-    for (const char *const *key = keys; *key != NULL; key++)
-        notes_append_one(*key, plait_degrees_get(d, *key, text, sizeof text), out);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        notes_append_one(plait_keys[keys[k]].name, plait_degrees_get(d, keys[k], text, sizeof text),
+                         out);
 }
 
 void titan_append_head(const plait_launch *launch, const char *what, text_builder *out)

@@ -9,18 +9,12 @@
 #include "target.h"
 #include "text.h"
 
-static void give(plans_entry *out, const char *key, int *degree, int value)
+static void give(plans_entry *out, plait_key_id key, int value)
 {
     if (value == OPEN)
         return;
-    *degree = value;
-    out->given |= plans_key_bit(key);
-}
-
-static void give_byte(plans_entry *out, const char *key, unsigned char *degree, int value)
-{
-    *degree = (unsigned char)value;
-    out->given |= plans_key_bit(key);
+    plait_key_put(&out->degrees, key, value);
+    out->given |= PLAIT_KEY_BIT(key);
 }
 
 /* train = micro * steps * dp, exactly; OPEN where one of them is. */
@@ -65,13 +59,13 @@ static void give_shards(const deepspeed_file *file, int dp, plans_entry *out)
 {
     if (file->zero == OPEN)
         return;
-    give_byte(out, "zero", &out->degrees.zero, file->zero);
+    give(out, PLAIT_KEY_ZERO, file->zero);
     if (file->zero == 3 && file->mics > 0)
-        give(out, "shard_group", &out->degrees.shard_group, file->mics);
+        give(out, PLAIT_KEY_SHARD_GROUP, file->mics);
     else if (dp != OPEN)
-        give(out, "shard_group", &out->degrees.shard_group, dp * file->cp);
+        give(out, PLAIT_KEY_SHARD_GROUP, dp * file->cp);
     if (file->zero > 0 && file->overlap == true)
-        give_byte(out, "grad_sync", &out->degrees.grad_sync, PLAIT_SYNC_BUCKETED);
+        give(out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
 }
 
 static void give_recompute(const deepspeed_file *file, plans_entry *out)
@@ -80,25 +74,24 @@ static void give_recompute(const deepspeed_file *file, plans_entry *out)
         return;
     out->degrees.recompute = (plait_recompute){
         .kind = file->checkpoints > 0 ? PLAIT_RECOMPUTE_FULL : PLAIT_RECOMPUTE_NONE};
-    out->given |= plans_key_bit("recompute");
+    out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
 }
 
 static void give_degrees(const deepspeed_file *file, int dp, plans_entry *out)
 {
-    plait_degrees *const d = &out->degrees;
 
-    give(out, "tp", &d->tp, file->tp);
-    give(out, "pp", &d->pp, file->pp);
-    give(out, "cp", &d->cp, file->cp);
-    give(out, "ep", &d->ep, file->ep);
-    give(out, "dp", &d->dp, dp);
-    give(out, "mbs", &d->mbs, file->micro);
+    give(out, PLAIT_KEY_TP, file->tp);
+    give(out, PLAIT_KEY_PP, file->pp);
+    give(out, PLAIT_KEY_CP, file->cp);
+    give(out, PLAIT_KEY_EP, file->ep);
+    give(out, PLAIT_KEY_DP, dp);
+    give(out, PLAIT_KEY_MBS, file->micro);
     if (file->pp == 1) {
-        give(out, "vpp", &d->vpp, 1);
-        give_byte(out, "schedule", &d->schedule, PLAIT_1F1B);
+        give(out, PLAIT_KEY_VPP, 1);
+        give(out, PLAIT_KEY_SCHEDULE, PLAIT_1F1B);
     }
     if (file->cp > 1)
-        give_byte(out, "cp_comm", &d->cp_comm, PLAIT_CP_A2A);
+        give(out, PLAIT_KEY_CP_COMM, PLAIT_CP_A2A);
     give_shards(file, dp, out);
     give_recompute(file, out);
 }

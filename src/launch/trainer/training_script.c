@@ -27,7 +27,7 @@ const char *training_script_notes(const plait_launch *launch, const char *more, 
 
     if (more == NULL)
         return NULL;
-    plait_degrees_get(d, "recompute", recompute, sizeof recompute);
+    plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute);
     text_builder_init(&out, arena);
     text_append_printf(&out,
                        "# What no key of the config says, the training script has to do:\n"

@@ -1,0 +1,257 @@
+/*
+ * degrees.h - one uniform point of the plan space, and the keys that it is made of.
+ *
+ * plait_degrees is a small value: what the search's inner loop prices, what the command line and
+ * plan files say key by key. All that is said of a key (its name, its values, what a runtime takes
+ * of them, what `eval` fills in, its help) is one row of plait_keys; parsing, printing, limits,
+ * files, completion and help read that row and nothing else. So a new key is a field and a name
+ * here, a row in src/plan/keys.c, and its price.
+ *
+ * In order: plait_degrees_init, plait_degrees_set for "tp=8", plait_degrees_fill for what nobody
+ * said, plait_degrees_check (plan.h) for the verdict.
+ */
+#ifndef PLAIT_DEGREES_H
+#define PLAIT_DEGREES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plait/error.h"
+#include "plait/job.h"
+
+/* ---- words ---- */
+
+typedef enum plait_cp_comm {
+    PLAIT_CP_P2P,       /* ring attention */
+    PLAIT_CP_ALLGATHER, /* keys and values gathered */
+    PLAIT_CP_A2A,       /* Ulysses */
+    PLAIT_CP_COMMS
+} plait_cp_comm;
+
+/** Every schedule: its constant, its word, and the descriptor `schedule_...` that prices it. */
+#define PLAIT_SCHEDULE_LIST(X)                                                                     \
+    X(PLAIT_NAIVE, "naive", schedule_naive)                                                        \
+    X(PLAIT_GPIPE, "gpipe", schedule_gpipe)                                                        \
+    X(PLAIT_1F1B, "1f1b", schedule_1f1b)                                                           \
+    X(PLAIT_INTERLEAVED, "interleaved", schedule_interleaved)                                      \
+    X(PLAIT_ZB_H1, "zb-h1", schedule_zb_h1)                                                        \
+    X(PLAIT_ZB_H2, "zb-h2", schedule_zb_h2)                                                        \
+    X(PLAIT_ZB_V, "zb-v", schedule_zb_v)                                                           \
+    X(PLAIT_V_HALF, "v-half", schedule_v_half)                                                     \
+    X(PLAIT_V_MIN, "v-min", schedule_v_min)                                                        \
+    X(PLAIT_DUALPIPE, "dualpipe", schedule_dualpipe)                                               \
+    X(PLAIT_DUALPIPE_V, "dualpipe-v", schedule_dualpipe_v)
+
+typedef enum plait_schedule {
+#define X(constant, word, descriptor) constant,
+    PLAIT_SCHEDULE_LIST(X)
+#undef X
+        PLAIT_SCHEDULES
+} plait_schedule;
+
+typedef enum plait_grad_sync {
+    PLAIT_SYNC_BULK,     /* inside the last microbatch's backward */
+    PLAIT_SYNC_BUCKETED, /* in buckets, overlapped with backward */
+    PLAIT_SYNC_SHIFTED,  /* each stage after its own last backward */
+    PLAIT_GRAD_SYNCS
+} plait_grad_sync;
+
+typedef enum plait_recompute_kind {
+    PLAIT_RECOMPUTE_NONE,
+    PLAIT_RECOMPUTE_SELECTIVE, /* the core attention */
+    PLAIT_RECOMPUTE_MODULES,   /* the parts in `modules` */
+    PLAIT_RECOMPUTE_SAC,       /* torchtitan's per-operator choice */
+    PLAIT_RECOMPUTE_FULL,      /* whole layers */
+    PLAIT_RECOMPUTE_KINDS
+} plait_recompute_kind;
+
+/** Megatron's names of recomputable modules, bits of plait_recompute.modules. */
+#define PLAIT_RECOMPUTE_MODULE_LIST(X)                                                             \
+    X(core_attn, "core attention")                                                                 \
+    X(layernorm, "norms: their outputs are dropped")                                               \
+    X(mla_up_proj, "MLA up-projections and rotary")                                                \
+    X(moe_act, "activation of the experts: its output is dropped")                                 \
+    X(shared_experts, "the shared experts")                                                        \
+    X(mlp, "the dense MLP")                                                                        \
+    X(moe, "the whole MoE part, dispatch included")
+
+enum {
+#define X(name, what) PLAIT_MODULE_##name,
+    PLAIT_RECOMPUTE_MODULE_LIST(X)
+#undef X
+        PLAIT_MODULES
+};
+
+typedef struct plait_recompute {
+    unsigned char kind;    /* plait_recompute_kind */
+    unsigned char modules; /* bits 1 << PLAIT_MODULE_...; when kind is MODULES */
+    short layers;          /* FULL: the first so many layers of a stage; 0: all */
+} plait_recompute;
+
+/** How layers are dealt to pipeline stages. */
+typedef enum plait_split_kind {
+    PLAIT_SPLIT_EVEN,       /* layers / (pp vpp), which must divide */
+    PLAIT_SPLIT_EMBEDDING,  /* the embedding counts as a layer */
+    PLAIT_SPLIT_LOSS,       /* the loss does */
+    PLAIT_SPLIT_BOTH,       /* both do */
+    PLAIT_SPLIT_FIRST_LAST, /* given counts on the first and the last stage, the rest even */
+    PLAIT_SPLIT_SPREAD,     /* as even as whole layers allow, earlier stages take the remainder */
+    PLAIT_SPLIT_COST,       /* blocks until the running cost passes total (r+1)/p (nanotron) */
+    PLAIT_SPLITS
+} plait_split_kind;
+
+typedef struct plait_split {
+    unsigned char kind;   /* plait_split_kind */
+    unsigned short first; /* FIRST_LAST: layers of the first stage ... */
+    unsigned short last;  /* ... and of the last */
+} plait_split;
+
+/** Orders of the axes, innermost first. */
+typedef enum plait_order {
+    PLAIT_ORDER_TP_CP_DP_PP, /* Megatron's default */
+    PLAIT_ORDER_TP_CP_PP_DP, /* Megatron's --use-tp-pp-dp-mapping; Llama-3 */
+    PLAIT_ORDERS
+} plait_order;
+
+/** Collectives of two axes in one: none is priced yet. */
+typedef enum plait_fusion { PLAIT_FUSION_NONE, PLAIT_FUSION_AUTO, PLAIT_FUSIONS } plait_fusion;
+
+/* ---- the point ---- */
+
+/** One uniform point of the plan space. */
+typedef struct plait_degrees {
+    int tp;
+    int cp;
+    int pp;
+    int vpp; /* model chunks a rank; 1: not interleaved */
+    int ep;
+    int etp;         /* tensor parallelism inside an expert */
+    int dp;          /* gpus / (tp pp cp) */
+    int mbs;         /* sequences of one microbatch on one data-parallel rank */
+    int shard_group; /* ranks a ZeRO shard is spread over, of dp cp */
+    plait_recompute recompute;
+    plait_split split;
+    bool sp;
+    unsigned char zero;      /* ZeRO stage 0..3 */
+    unsigned char cp_comm;   /* plait_cp_comm */
+    unsigned char schedule;  /* plait_schedule */
+    unsigned char grad_sync; /* plait_grad_sync */
+    unsigned char order;     /* plait_order */
+    unsigned char fusion;    /* plait_fusion */
+} plait_degrees;
+
+/** All ones, 1F1B, no recomputation: a legal single-GPU point to start from. */
+plait_degrees plait_degrees_init(void);
+
+/** Data-parallel size: gpus / (tp pp cp), 0 when that does not divide. (C.2) */
+int plait_degrees_dp(int gpus, int tp, int pp, int cp);
+
+/** Microbatches of one pipeline: gbs / (dp mbs), 0 when that does not divide. */
+int plait_degrees_microbatches(const plait_degrees *degrees, int gbs);
+
+/* ---- its keys ---- */
+
+/** The keys, in the order that files and reports say them: what one follows from stands before. */
+typedef enum plait_key_id {
+    PLAIT_KEY_TP,
+    PLAIT_KEY_SP,
+    PLAIT_KEY_PP,
+    PLAIT_KEY_VPP,
+    PLAIT_KEY_CP,
+    PLAIT_KEY_CP_COMM,
+    PLAIT_KEY_EP,
+    PLAIT_KEY_ETP,
+    PLAIT_KEY_DP,
+    PLAIT_KEY_ZERO,
+    PLAIT_KEY_SHARD_GROUP,
+    PLAIT_KEY_MBS,
+    PLAIT_KEY_RECOMPUTE,
+    PLAIT_KEY_SCHEDULE,
+    PLAIT_KEY_GRAD_SYNC,
+    PLAIT_KEY_FUSION,
+    PLAIT_KEY_SPLIT,
+    PLAIT_KEY_ORDER,
+    PLAIT_KEYS
+} plait_key_id;
+
+/** What stands in the field of a key. */
+typedef enum plait_key_kind {
+    PLAIT_KEY_NUMBER,       /* int */
+    PLAIT_KEY_SMALL_NUMBER, /* unsigned char */
+    PLAIT_KEY_SWITCH,       /* bool */
+    PLAIT_KEY_WORD,         /* unsigned char: which of `words` */
+    PLAIT_KEY_OF_RECOMPUTE, /* plait_recompute; `words` name its kinds */
+    PLAIT_KEY_OF_SPLIT      /* plait_split; likewise */
+} plait_key_kind;
+
+/** One key. */
+typedef struct plait_key {
+    const char *name; /* "cp_comm"; its flag is --cp-comm */
+    plait_key_kind kind;
+    size_t offset;            /* of its field in plait_degrees */
+    int low, high;            /* of numbers */
+    const char *const *words; /* NULL-terminated; NULL: numbers */
+    const char *able;         /* what "can" of a profile calls its bound or list; NULL: neither */
+    bool habit;               /* "defaults" of a profile say its usual value */
+    int plain; /* what software has that says nothing, and tables leave out; -1: none */
+    /** The value that a runtime takes unless told; may look at the keys before it. */
+    int (*usual)(const plait_problem *problem, const plait_degrees *degrees, plait_key_id key);
+    /** Does the key say anything beside the others? NULL: always. */
+    bool (*matters)(const plait_problem *problem, const plait_degrees *degrees);
+    const char *title; /* of its column in tables */
+    const char *value; /* what --help calls its value */
+    const char *help;
+} plait_key;
+
+extern const plait_key plait_keys[PLAIT_KEYS];
+
+/** The key of this name; -1: there is none. */
+int plait_key_find(const char *name);
+
+/** Bits 1 << value of all values of a key that is no number: a word, a switch, ... */
+unsigned plait_key_all(plait_key_id key);
+
+/** The number, the index of the word, or the kind that a key has. */
+int plait_key_value(const plait_degrees *degrees, plait_key_id key);
+
+/** The same on its way in; of recompute and split it sets the kind and clears the rest. */
+void plait_key_put(plait_degrees *degrees, plait_key_id key, int value);
+
+/** Have two points the same value of a key? */
+bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id key);
+
+/** Is the value worth a word in a table: does the key matter, and is it not the plain one? */
+bool plait_key_speaks(const plait_problem *problem, const plait_degrees *degrees, plait_key_id key);
+
+/**
+ * Set one key ("tp", "recompute", "schedule", ...) from its text.
+ *
+ * Fails (RANGE) on an unknown key or a value outside the key's own range; `where` is the key.
+ */
+PLAIT_MUST_CHECK plait_status plait_degrees_set(plait_degrees *degrees, const char *key,
+                                                const char *value, plait_error *err);
+
+/** The text of one key, as plait_degrees_set takes it. Returns `text`. */
+char *plait_degrees_get(const plait_degrees *degrees, plait_key_id key, char *text, size_t size);
+
+/** A set of keys: bits 1 << plait_key_id. */
+typedef uint64_t plait_key_set;
+
+#define PLAIT_KEY_BIT(key) ((plait_key_set)1 << (key))
+
+/** Every key that a plan may be given. */
+#define PLAIT_ALL_KEYS (PLAIT_KEY_BIT(PLAIT_KEYS) - 1)
+
+/** Give each key that is not in `given` its usual value. */
+void plait_degrees_fill(const plait_problem *problem, plait_key_set given, plait_degrees *degrees);
+
+extern const char *const plait_cp_comm_name[PLAIT_CP_COMMS + 1];
+extern const char *const plait_schedule_name[PLAIT_SCHEDULES + 1];
+extern const char *const plait_grad_sync_name[PLAIT_GRAD_SYNCS + 1];
+extern const char *const plait_split_name[PLAIT_SPLITS + 1];
+extern const char *const plait_order_name[PLAIT_ORDERS + 1];
+extern const char *const plait_recompute_name[PLAIT_RECOMPUTE_KINDS + 1];
+extern const char *const plait_recompute_module_name[PLAIT_MODULES + 1];
+
+#endif

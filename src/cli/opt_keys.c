@@ -1,0 +1,42 @@
+/* opt_keys.c - an option for each key of a plan, out of the table of keys */
+#include "opt.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* "cp_comm" is said as --cp-comm. */
+static void spell_flag(const char *name, char flag[24])
+{
+    snprintf(flag, 24, "%s", name);
+    for (char *c = flag; *c != '\0'; c++)
+        *c = *c == '_' ? '-' : *c;
+}
+
+static int add_keys(const opt *keys, opt_table *out, int count)
+{
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        spell_flag(plait_keys[k].name, out->flag[k]);
+        out->row[count++] = (opt){
+            .kind = OPT_TEXT,
+            .name = out->flag[k],
+            .value = plait_keys[k].value,
+            .offset = keys->offset + (size_t)k * sizeof(const char *),
+            .help = plait_keys[k].help,
+        };
+    }
+    return count;
+}
+
+void opt_spell_out(const opt *options, opt_table *out)
+{
+    int count = 0;
+
+    for (; options->kind != OPT_LAST; options++) {
+        assert(count + PLAIT_KEYS < OPT_MAX_OPTIONS);
+        if (options->kind == OPT_KEYS)
+            count = add_keys(options, out, count);
+        else
+            out->row[count++] = *options;
+    }
+    out->row[count] = *options;
+}

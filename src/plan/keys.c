@@ -1,0 +1,314 @@
+/*
+ * keys.c - the keys of a plan: one row a key, and all that is said of it
+ *
+ * A row holds what parsing, printing, limits, files, completion, reports and help need to know.
+ * Values that a profile bounds stand in plait_capabilities under the key's own index.
+ */
+#include <string.h>
+
+#include "plait/runtime.h"
+#include "text.h"
+#include "traits.h"
+
+enum { MOST_DEGREE = 1 << 20 }; // the product of three stays within 64 bits
+
+const char *const plait_cp_comm_name[PLAIT_CP_COMMS + 1] = {"p2p", "allgather", "a2a", NULL};
+
+const char *const plait_schedule_name[PLAIT_SCHEDULES + 1] = {
+#define X(constant, word, descriptor) word,
+    PLAIT_SCHEDULE_LIST(X)
+#undef X
+        NULL};
+
+const char *const plait_grad_sync_name[PLAIT_GRAD_SYNCS + 1] = {"bulk", "bucketed", "shifted",
+                                                                NULL};
+
+const char *const plait_split_name[PLAIT_SPLITS + 1] = {
+    "even", "embedding", "loss", "both", "first-last", "spread", "cost", NULL,
+};
+
+const char *const plait_order_name[PLAIT_ORDERS + 1] = {"tp-cp-dp-pp", "tp-cp-pp-dp", NULL};
+
+const char *const plait_recompute_name[PLAIT_RECOMPUTE_KINDS + 1] = {"none", "selective", "modules",
+                                                                     "sac",  "full",      NULL};
+
+static const char *const fusion_name[PLAIT_FUSIONS + 1] = {"none", "auto", NULL};
+
+#define X(name, what) #name,
+const char *const plait_recompute_module_name[PLAIT_MODULES + 1] = {PLAIT_RECOMPUTE_MODULE_LIST(X)
+                                                                        NULL};
+#undef X
+
+// ---- the value that a runtime takes unless told --------------------------------------------
+
+static int usual_one(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    (void)problem, (void)d, (void)key;
+    return 1;
+}
+
+static int usual_none(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    (void)problem, (void)d, (void)key;
+    return 0;
+}
+
+/* What the profile says, which may depend on nothing else. */
+static int usual_of_runtime(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    (void)d;
+    return problem->runtime->defaults.key[key];
+}
+
+static int usual_sp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    return d->tp > 1 && (problem->runtime->can.takes[key] >> 1 & 1u);
+}
+
+/* Megatron cuts experts as it cuts all else, torchtitan until they are spread over ranks. */
+static int usual_etp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    (void)key;
+    switch (problem->runtime->rules) {
+    case PLAIT_RULES_MEGATRON:
+        return d->tp;
+    case PLAIT_RULES_TORCHTITAN:
+        return model_has_experts(problem->model) && d->ep == 1 ? d->tp : 1;
+    default:
+        return 1;
+    }
+}
+
+static int usual_dp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    const int dp = plait_degrees_dp(problem->job.gpus, d->tp, d->pp, d->cp);
+
+    (void)key;
+    return dp > 0 ? dp : 1;
+}
+
+static int usual_shard_group(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    const int64_t replicas = (int64_t)d->dp * d->cp;
+
+    (void)problem, (void)key;
+    return replicas < MOST_DEGREE ? (int)replicas
+                                  : MOST_DEGREE; // of a world that no check has seen
+}
+
+/* 1F1B where there is one stage, or where the software has it; chunks ask for a schedule of them. */
+static int usual_schedule(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    const unsigned takes = problem->runtime->can.takes[key];
+
+    if (d->vpp > 1)
+        return PLAIT_INTERLEAVED;
+    return d->pp == 1 || (takes >> PLAIT_1F1B & 1u) ? PLAIT_1F1B
+                                                    : problem->runtime->defaults.key[key];
+}
+
+// ---- does a key say anything beside the others? --------------------------------------------
+
+static bool several_tensor_ranks(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->tp > 1;
+}
+
+static bool several_context_ranks(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->cp > 1;
+}
+
+static bool has_experts(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)d;
+    return model_has_experts(problem->model);
+}
+
+/* Without replicas all ZeRO stages are one. */
+static bool has_replicas(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->dp * d->cp != 1 || model_has_experts(problem->model); // dp 0: not known
+}
+
+static bool shards_apart(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->zero > 0 && d->shard_group != d->dp * d->cp;
+}
+
+/* Between replicas, or between the two ends that hold a tied embedding. */
+static bool gradients_travel(const plait_problem *problem, const plait_degrees *d)
+{
+    return has_replicas(problem, d) || (problem->model->tied && d->pp > 1);
+}
+
+static bool stages_and_replicas(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->pp > 1 && d->dp > 1;
+}
+
+static bool is_fused(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->fusion != PLAIT_FUSION_NONE;
+}
+
+// ---- the rows ------------------------------------------------------------------------------
+
+#define NAMED(field) .name = #field, .offset = offsetof(plait_degrees, field)
+#define DEGREE .kind = PLAIT_KEY_NUMBER, .low = 1, .high = MOST_DEGREE, .value = "N"
+#define WORD(list) .kind = PLAIT_KEY_WORD, .words = list
+#define NOTHING_PLAIN .plain = -1
+
+// clang-format off: one key a stanza
+const plait_key plait_keys[PLAIT_KEYS] = {
+    [PLAIT_KEY_TP] = {NAMED(tp), DEGREE, .able = "max_tp", NOTHING_PLAIN, .usual = usual_one,
+                      .title = "tp", .help = "tensor parallelism"},
+    [PLAIT_KEY_SP] = {NAMED(sp), .kind = PLAIT_KEY_SWITCH, .high = 1, .plain = 1, .usual = usual_sp,
+                      .matters = several_tensor_ranks, .title = "sp", .value = "0|1",
+                      .help = "sequence parallelism beside it; 1 when tp > 1"},
+    [PLAIT_KEY_PP] = {NAMED(pp), DEGREE, .able = "max_pp", NOTHING_PLAIN, .usual = usual_one,
+                      .title = "pp", .help = "pipeline stages"},
+    [PLAIT_KEY_VPP] = {NAMED(vpp), DEGREE, .able = "max_vpp", .plain = 1, .usual = usual_one,
+                       .title = "vpp", .help = "model chunks a pipeline rank; 1: not interleaved"},
+    [PLAIT_KEY_CP] = {NAMED(cp), DEGREE, .able = "max_cp", .plain = 1, .usual = usual_one,
+                      .title = "cp", .help = "context parallelism"},
+    [PLAIT_KEY_CP_COMM] = {NAMED(cp_comm), WORD(plait_cp_comm_name), .able = "cp_comm",
+                           .habit = true, NOTHING_PLAIN, .usual = usual_of_runtime,
+                           .matters = several_context_ranks, .title = "cp comm", .value = "HOW",
+                           .help = "p2p (ring), allgather, a2a (Ulysses)"},
+    [PLAIT_KEY_EP] = {NAMED(ep), DEGREE, .able = "max_ep", .plain = 1, .usual = usual_one,
+                      .title = "ep",
+                      .help = "expert parallelism, out of the ranks of tp, cp and dp"},
+    [PLAIT_KEY_ETP] = {NAMED(etp), DEGREE, NOTHING_PLAIN, .usual = usual_etp,
+                       .matters = has_experts, .title = "etp",
+                       .help = "tensor parallelism inside an expert"},
+    [PLAIT_KEY_DP] = {NAMED(dp), DEGREE, NOTHING_PLAIN, .usual = usual_dp, .title = "dp",
+                      .help = "data parallelism; follows from the others, so it is only checked"},
+    [PLAIT_KEY_ZERO] = {NAMED(zero), .kind = PLAIT_KEY_SMALL_NUMBER, .high = 3, .able = "zero",
+                        .habit = true, NOTHING_PLAIN, .usual = usual_of_runtime,
+                        .matters = has_replicas, .title = "ZeRO", .value = "0..3",
+                        .help = "ZeRO stage"},
+    [PLAIT_KEY_SHARD_GROUP] = {NAMED(shard_group), DEGREE, NOTHING_PLAIN,
+                               .usual = usual_shard_group, .matters = shards_apart,
+                               .title = "shard",
+                               .help = "ranks that one ZeRO shard is spread over; dp cp"},
+    [PLAIT_KEY_MBS] = {NAMED(mbs), DEGREE, NOTHING_PLAIN, .usual = usual_one, .title = "mbs",
+                       .help = "sequences of one microbatch on one data-parallel rank"},
+    [PLAIT_KEY_RECOMPUTE] =
+        {NAMED(recompute), .kind = PLAIT_KEY_OF_RECOMPUTE, .words = plait_recompute_name,
+         .able = "recompute", NOTHING_PLAIN, .usual = usual_of_runtime, .title = "recompute",
+         .value = "WHAT",
+         .help = "none, selective, full, full:N (N layers a stage), modules:a+b, sac; the least "
+                 "that fits"},
+    [PLAIT_KEY_SCHEDULE] =
+        {NAMED(schedule), WORD(plait_schedule_name), .able = "schedules", NOTHING_PLAIN,
+         .usual = usual_schedule, .title = "schedule", .value = "NAME",
+         .help = "naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, dualpipe, ...; 1f1b, or "
+                 "interleaved when vpp > 1"},
+    [PLAIT_KEY_GRAD_SYNC] = {NAMED(grad_sync), WORD(plait_grad_sync_name), .able = "grad_sync",
+                             .habit = true, .plain = PLAIT_SYNC_BUCKETED, .usual = usual_of_runtime,
+                             .matters = gradients_travel, .title = "grad sync", .value = "HOW",
+                             .help = "bulk, bucketed, shifted; as the runtime would"},
+    [PLAIT_KEY_FUSION] = {NAMED(fusion), WORD(fusion_name), .plain = PLAIT_FUSION_NONE,
+                          .usual = usual_none, .matters = is_fused, .title = "fusion",
+                          .value = "WHAT", .help = "fused collectives: none"},
+    [PLAIT_KEY_SPLIT] =
+        {NAMED(split), .kind = PLAIT_KEY_OF_SPLIT, .words = plait_split_name, .able = "splits",
+         .plain = PLAIT_SPLIT_EVEN, .usual = usual_of_runtime, .title = "split", .value = "HOW",
+         .help = "layers to stages: even, embedding, loss, both, first-last:F,L, spread, cost; the "
+                 "one that balances the stages"},
+    [PLAIT_KEY_ORDER] = {NAMED(order), WORD(plait_order_name), .able = "orders",
+                         .plain = PLAIT_ORDER_TP_CP_DP_PP, .usual = usual_of_runtime,
+                         .matters = stages_and_replicas, .title = "order", .value = "AXES",
+                         .help = "order of the ranks, innermost first: tp-cp-dp-pp or tp-cp-pp-dp"},
+};
+// clang-format on
+
+// ---- by name, by number --------------------------------------------------------------------
+
+int plait_key_find(const char *name)
+{
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (text_equal(plait_keys[key].name, name))
+            return key;
+    return -1;
+}
+
+unsigned plait_key_all(plait_key_id key)
+{
+    const plait_key *const row = &plait_keys[key];
+    int count = row->words ? 0 : row->high + 1;
+
+    while (row->words && row->words[count])
+        count++;
+    return (1u << count) - 1u;
+}
+
+int plait_key_value(const plait_degrees *d, plait_key_id key)
+{
+    const unsigned char *const field = (const unsigned char *)d + plait_keys[key].offset;
+    int number;
+
+    switch (plait_keys[key].kind) {
+    case PLAIT_KEY_NUMBER:
+        memcpy(&number, field, sizeof number);
+        return number;
+    case PLAIT_KEY_SWITCH:
+        return *(const bool *)field;
+    default: // of a recompute choice and a split the kind stands first
+        return *field;
+    }
+}
+
+void plait_key_put(plait_degrees *d, plait_key_id key, int value)
+{
+    unsigned char *const field = (unsigned char *)d + plait_keys[key].offset;
+
+    switch (plait_keys[key].kind) {
+    case PLAIT_KEY_NUMBER:
+        memcpy(field, &value, sizeof value);
+        break;
+    case PLAIT_KEY_SWITCH:
+        *(bool *)field = value != 0;
+        break;
+    case PLAIT_KEY_OF_RECOMPUTE:
+        d->recompute = (plait_recompute){.kind = (unsigned char)value};
+        break;
+    case PLAIT_KEY_OF_SPLIT:
+        d->split = (plait_split){.kind = (unsigned char)value};
+        break;
+    default:
+        *field = (unsigned char)value;
+    }
+}
+
+bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id key)
+{
+    return plait_key_value(a, key) == plait_key_value(b, key) &&
+           (key != PLAIT_KEY_RECOMPUTE || (a->recompute.modules == b->recompute.modules &&
+                                           a->recompute.layers == b->recompute.layers)) &&
+           (key != PLAIT_KEY_SPLIT ||
+            (a->split.first == b->split.first && a->split.last == b->split.last));
+}
+
+bool plait_key_speaks(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    const plait_key *const row = &plait_keys[key];
+    const int value = plait_key_value(d, key);
+
+    return (row->matters == NULL || row->matters(problem, d)) && value != row->plain &&
+           value >= row->low; // dp is 0 where no dp makes up the world
+}
+
+void plait_degrees_fill(const plait_problem *problem, plait_key_set given, plait_degrees *d)
+{
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!(given & PLAIT_KEY_BIT(key)))
+            plait_key_put(d, (plait_key_id)key,
+                          plait_keys[key].usual(problem, d, (plait_key_id)key));
+}
