@@ -95,20 +95,6 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
         block_norm_add(&draft, false);
 }
 
-double plait_block_flops(const plait_block *block)
-{
-    double flops = 0.0;
-
-    for (int i = 0; i < block->ops; i++)
-        flops += block->op[i].count * block->op[i].flops;
-    return flops;
-}
-
-double plait_op_intensity(const plait_op *op)
-{
-    return op->bytes > 0.0 ? op->flops / op->bytes : HUGE_VAL;
-}
-
 double plait_block_saved_bytes(const plait_block *block, const plait_shard *shard, unsigned drops)
 {
     const plait_residents *keep = &shard->runtime->keep;

@@ -1,78 +1,121 @@
-/* schedule.c - how long the pipeline idles, in closed form */
-#include "plait/schedule.h"
+/* schedule.c - every schedule by its descriptor: its idle time, its memory, its place, its actions */
+#include "schedule_kind.h"
 
-#include <assert.h>
-#include "numbers.h"
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
 
-double plait_bubble_ratio(int stages, int microbatches, int chunks)
+static const schedule_kind *const kinds[PLAIT_SCHEDULES] = {
+#define X(constant, word, descriptor) [constant] = &descriptor,
+    PLAIT_SCHEDULE_LIST(X)
+#undef X
+};
+
+const char *const plait_action_letter[PLAIT_ACTION_KINDS + 1] = {"F", "B", "I", "W", NULL};
+
+// ---- what a plan asks ----------------------------------------------------------------------
+
+bool plait_schedule_priced(plait_schedule schedule)
 {
-    return (stages - 1.0) / ((double)chunks * microbatches);
+    return kinds[schedule]->pipeline_s != NULL;
 }
 
-double plait_bubble_fraction(int stages, int microbatches, int chunks)
+bool plait_schedule_chunked(plait_schedule schedule)
 {
-    const double ratio = plait_bubble_ratio(stages, microbatches, chunks);
-
-    return ratio / (1.0 + ratio);
+    return kinds[schedule]->chunked;
 }
 
-double plait_naive_utilisation(int stages)
+bool plait_schedule_alone(plait_schedule schedule)
 {
-    return 1.0 / stages;
+    return kinds[schedule]->alone;
 }
 
-/* What one pass through the other stages adds to m microbatches on the slowest. */
-static double fill_and_drain_s(plait_schedule schedule, const plait_pipeline_load *load)
+const char *plait_schedule_needs(plait_schedule schedule, int ranks, int microbatches)
 {
-    const double others_s = load->sum_s - load->max_s;
-    const double hops = load->stages - 1.0;
-
-    switch (schedule) {
-    case PLAIT_INTERLEAVED:
-        return others_s / load->chunks;
-    case PLAIT_ZB_H1:
-        return larger(0.0, others_s - 2.0 * hops * load->least_w_s);
-    case PLAIT_ZB_H2:
-        return larger(0.0, others_s - 3.0 * hops * load->least_w_s);
-    case PLAIT_DUALPIPE:
-        return larger(0.0, (load->stages / 2.0 - 1.0) *
-                               (load->max_f_s + 2.0 * load->max_b_s - 3.0 * load->least_w_s));
-    default:
-        return others_s;
-    }
+    return kinds[schedule]->needs(ranks, microbatches);
 }
+
+int plait_schedule_copies(plait_schedule schedule)
+{
+    return kinds[schedule]->copies;
+}
+
+int plait_schedule_rank(plait_schedule schedule, int ranks, int chunk)
+{
+    return kinds[schedule]->rank_of(ranks, chunk);
+}
+
+int plait_schedule_chunk(plait_schedule schedule, int ranks, int rank, int v)
+{
+    return kinds[schedule]->chunk_of(ranks, rank, v);
+}
+
+// ---- what a price asks ---------------------------------------------------------------------
 
 double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load)
 {
     assert(plait_schedule_priced(schedule));
-    if (schedule == PLAIT_NAIVE)
-        return load->microbatches * load->sum_s;
-    return load->microbatches * load->max_s + fill_and_drain_s(schedule, load);
+    return kinds[schedule]->pipeline_s(load);
 }
 
 double plait_schedule_in_flight(plait_schedule schedule, int stages, int stage, int chunks,
                                 int microbatches)
 {
-    const double after = stages - 1.0 - stage;
-    const double m = microbatches;
-
-    switch (schedule) {
-    case PLAIT_NAIVE:
-        return 1.0;
-    case PLAIT_GPIPE:
-        return m;
-    case PLAIT_INTERLEAVED:
-        return smaller((2.0 * after + (chunks - 1.0) * stages + 1.0) / chunks, m);
-    case PLAIT_ZB_H2:
-        return smaller(2.0 * after + 1.0, m);
-    case PLAIT_DUALPIPE:
-        return smaller(stages + 1.0, m);
-    default:
-        return smaller(after + 1.0, m);
-    }
+    assert(plait_schedule_priced(schedule));
+    return kinds[schedule]->in_flight(stages, stage, chunks, microbatches);
 }
 
-int plait_schedule_copies(plait_schedule schedule)
+// ---- what each rank does -------------------------------------------------------------------
+
+char *plait_action_text(const plait_action *action, char *text, size_t size)
 {
-    return schedule == PLAIT_DUALPIPE ? 2 : 1;
+    snprintf(text, size, "%d%s%d", action->stage, plait_action_letter[action->kind],
+             action->microbatch);
+    return text;
+}
+
+bool plait_schedule_has_actions(const plait_pipeline_shape *shape)
+{
+    const schedule_kind *const kind = kinds[shape->schedule];
+
+    assert(shape->ranks >= 1 && shape->chunks >= 1 && shape->microbatches >= 1);
+    return kind->has_actions != NULL && kind->has_actions(shape);
+}
+
+/* A forward and a backward of each microbatch in each chunk, and one more where B is I and W. */
+static int64_t count_of_rank(const plait_pipeline_shape *shape, int rank)
+{
+    const schedule_kind *const kind = kinds[shape->schedule];
+
+    return 2 * (int64_t)shape->chunks * shape->microbatches +
+           (kind->split_backwards != NULL ? kind->split_backwards(shape, rank) : 0);
+}
+
+int64_t plait_schedule_action_count(const plait_pipeline_shape *shape)
+{
+    int64_t count = 0;
+
+    assert(plait_schedule_has_actions(shape));
+    for (int rank = 0; rank < shape->ranks; rank++)
+        count += count_of_rank(shape, rank);
+    return count;
+}
+
+plait_status plait_schedule_actions(const plait_pipeline_shape *shape, plait_arena *arena,
+                                    plait_rank_actions *out, plait_error *err)
+{
+    assert(plait_schedule_has_actions(shape));
+    for (int rank = 0; rank < shape->ranks; rank++) {
+        const int64_t room = count_of_rank(shape, rank);
+        action_list list = {.room = (int)room};
+
+        if (room <= INT_MAX)
+            list.action = plait_arena_alloc(arena, (size_t)room, sizeof *list.action);
+        if (list.action == NULL)
+            return plait_fail_nomem(err);
+        kinds[shape->schedule]->fill(shape, rank, &list);
+        assert(list.count == list.room);
+        out[rank] = (plait_rank_actions){list.count, list.action};
+    }
+    return PLAIT_OK;
 }

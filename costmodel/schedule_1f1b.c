@@ -1,56 +1,45 @@
 /*
- * schedule_1f1b.c - schedules of one stage a rank: some forwards ahead, then F and B in turn
+ * schedule_1f1b.c - one forward, one backward: no more in flight than there are stages to come
  *
- *     p = 4, m = 6        ahead  lag of W      rank 1
- *     naive                 0                  F0 B0 F1 B1 ..
- *     gpipe                 m                  F0 F1 .. F5 B0 B1 .. B5
- *     1f1b               p-s-1                 F0 F1 | F2 B0 | F3 B1 | .. B4 B5
- *     zb-h1              p-s-1     s           F0 F1 | F2 I0 | F3 I1 W0 | F4 I2 W1 | ..
- *     zb-h2             2(p-s-1)   2s          F0 .. F3 | F4 I0 | F5 I1 | I2 W0 | ..
- *
- * A weight gradient waits so long that each rank holds equally much: what has passed forward only,
- * and what W still needs, together p microbatches under zb-h1 and 2p - 1 under zb-h2.
+ *     stage 0   F0 F1 .. B0 F2 B1 F3 B2 .. B3     p = 2, m = 4, F = B = one slot:
+ *     stage 1   .. F0 B0 F1 B1 F2 B2 F3 B3 ..     each stage idles (p-1)(F+B), here two slots
  */
-#include "schedule_fill.h"
+#include "schedule_kind.h"
 
-typedef struct alternation {
-    int ahead; /* forwards before the first backward, beside the one that it is paired with */
-    int lag;   /* pairs between an I and its W */
-    bool split;
-} alternation;
+#include <stddef.h>
 
-static alternation alternation_of(const plait_pipeline_shape *shape, int rank)
+/* One stage is a pipeline too: it has nothing to wait for. */
+static const char *needs(int ranks, int microbatches)
 {
-    const int after = shape->ranks - 1 - rank;
-
-    switch (shape->schedule) {
-    case PLAIT_GPIPE:
-        return (alternation){.ahead = shape->microbatches};
-    case PLAIT_1F1B:
-        return (alternation){.ahead = after};
-    case PLAIT_ZB_H1:
-        return (alternation){.ahead = after, .lag = rank, .split = true};
-    case PLAIT_ZB_H2:
-        return (alternation){.ahead = 2 * after, .lag = 2 * rank, .split = true};
-    default:
-        return (alternation){.ahead = 0};
-    }
+    (void)ranks, (void)microbatches;
+    return NULL;
 }
 
-void schedule_fill_1f1b(const plait_pipeline_shape *shape, int rank, action_list *out)
+/* The same idle time as GPipe's: m max_s + (sum_s - max_s), exact for equal stages. (C.72) */
+static double pipeline_s(const plait_pipeline_load *load)
 {
-    const alternation turn = alternation_of(shape, rank);
-    const int m = shape->microbatches;
-
-    for (int k = 0; k < turn.ahead && k < m; k++)
-        action_append(out, PLAIT_ACTION_FORWARD, rank, k);
-    for (int k = 0; k < m; k++) {
-        if (turn.ahead < m - k)
-            action_append(out, PLAIT_ACTION_FORWARD, rank, turn.ahead + k);
-        action_append(out, turn.split ? PLAIT_ACTION_INPUT : PLAIT_ACTION_BACKWARD, rank, k);
-        if (turn.split && k >= turn.lag)
-            action_append(out, PLAIT_ACTION_WEIGHT, rank, k - turn.lag);
-    }
-    for (int k = m > turn.lag ? m - turn.lag : 0; turn.split && k < m; k++)
-        action_append(out, PLAIT_ACTION_WEIGHT, rank, k);
+    return schedule_steady_s(load) + schedule_others_s(load);
 }
+
+/* Stage s runs p - s - 1 forwards ahead of its first backward. (C.77) */
+static double in_flight(int ranks, int stage, int chunks, int microbatches)
+{
+    (void)chunks;
+    return smaller(ranks - stage, microbatches);
+}
+
+static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
+{
+    schedule_fill_in_turn(shape, rank, shape->ranks - 1 - rank, -1, out);
+}
+
+const schedule_kind schedule_1f1b = {
+    .copies = 1,
+    .needs = needs,
+    .rank_of = schedule_rank_in_turn,
+    .chunk_of = schedule_chunk_in_turn,
+    .pipeline_s = pipeline_s,
+    .in_flight = in_flight,
+    .has_actions = schedule_is_plain,
+    .fill = fill,
+};

@@ -15,7 +15,52 @@
  *     7    (h-d-1) x  W In
  *     8      (d+1) x  W
  */
-#include "schedule_fill.h"
+#include "schedule_kind.h"
+
+#include <stddef.h>
+
+/* Half of the microbatches for each end, and a middle for them to meet in. */
+static const char *needs(int ranks, int microbatches)
+{
+    return ranks % 2 == 0 && microbatches % 2 == 0 && microbatches >= 2 * ranks
+               ? NULL
+               : "an even pp and an even number of microbatches, at least 2 pp";
+}
+
+/*
+ * p/2 - 1 steps on the way to the middle wait for a pair F&B = f + b and a whole backward b, and
+ * have three weight gradients to fill them with. f and b are the longest of any stage, w the
+ * shortest: an upper bound. (C.76)
+ */
+static double pipeline_s(const plait_pipeline_load *load)
+{
+    const double steps = load->stages / 2.0 - 1.0;
+
+    return schedule_steady_s(load) +
+           larger(0.0, steps * (load->max_f_s + 2.0 * load->max_b_s - 3.0 * load->least_w_s));
+}
+
+/* Of both directions together. (C.79) */
+static double in_flight(int ranks, int stage, int chunks, int microbatches)
+{
+    (void)stage, (void)chunks;
+    return smaller(ranks + 1.0, microbatches);
+}
+
+// ---- spelled out ---------------------------------------------------------------------------
+
+static bool has_actions(const plait_pipeline_shape *shape)
+{
+    return shape->chunks == 1 && needs(shape->ranks, shape->microbatches) == NULL;
+}
+
+/* p - d - 1 of a rank d hops from the nearer end. */
+static int64_t split_backwards(const plait_pipeline_shape *shape, int rank)
+{
+    const int from_end = shape->ranks - 1 - rank;
+
+    return shape->ranks - 1 - (rank < from_end ? rank : from_end);
+}
 
 enum { NEAR, FAR };
 
@@ -107,7 +152,7 @@ static void drain(dual_walk *walk, int inward, int outward)
         weight(walk);
 }
 
-void schedule_fill_dualpipe(const plait_pipeline_shape *shape, int rank, action_list *out)
+static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
 {
     const int mirrored = shape->ranks - 1 - rank;
     const int outward = (rank < mirrored ? rank : mirrored) + 1;
@@ -118,3 +163,15 @@ void schedule_fill_dualpipe(const plait_pipeline_shape *shape, int rank, action_
     run_both_ways(&walk, shape->microbatches / 2 - shape->ranks + outward, inward);
     drain(&walk, inward, outward);
 }
+
+const schedule_kind schedule_dualpipe = {
+    .copies = 2,
+    .needs = needs,
+    .rank_of = schedule_rank_in_turn,
+    .chunk_of = schedule_chunk_in_turn,
+    .pipeline_s = pipeline_s,
+    .in_flight = in_flight,
+    .has_actions = has_actions,
+    .split_backwards = split_backwards,
+    .fill = fill,
+};

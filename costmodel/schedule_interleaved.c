@@ -7,7 +7,26 @@
  *
  * Forwards visit the chunks from first to last, backwards from last to first.
  */
-#include "schedule_fill.h"
+#include "schedule_kind.h"
+
+/* The bubble is passed in chunks of 1/v: m max_s + (sum_s - max_s) / v, exact for equal stages. (C.73) */
+static double pipeline_s(const plait_pipeline_load *load)
+{
+    return schedule_steady_s(load) + schedule_others_s(load) / load->chunks;
+}
+
+/*
+ * Rank s is 2(p - s - 1) + (v - 1) p visits ahead of its first backward, each of 1/v of its layers:
+ * Megatron-LM's warm-up count. (C.78)
+ */
+static double in_flight(int ranks, int stage, int chunks, int microbatches)
+{
+    const double after = ranks - 1.0 - stage;
+
+    return smaller((2.0 * after + (chunks - 1.0) * ranks + 1.0) / chunks, microbatches);
+}
+
+// ---- spelled out ---------------------------------------------------------------------------
 
 int plait_schedule_group(const plait_pipeline_shape *shape)
 {
@@ -17,6 +36,11 @@ int plait_schedule_group(const plait_pipeline_shape *shape)
     if (shape->chunks == 1)
         return 1;
     return m % rounds == 0 ? m / rounds : 0;
+}
+
+static bool has_actions(const plait_pipeline_shape *shape)
+{
+    return shape->chunks > 1 && plait_schedule_group(shape) > 0;
 }
 
 typedef struct visit {
@@ -50,7 +74,7 @@ static void append_backward(const plait_pipeline_shape *shape, int rank, int gro
     action_append(out, PLAIT_ACTION_BACKWARD, chunk * shape->ranks + rank, at.microbatch);
 }
 
-void schedule_fill_interleaved(const plait_pipeline_shape *shape, int rank, action_list *out)
+static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
 {
     const int group = plait_schedule_group(shape);
     const int visits = shape->chunks * shape->microbatches;
@@ -64,3 +88,15 @@ void schedule_fill_interleaved(const plait_pipeline_shape *shape, int rank, acti
         append_backward(shape, rank, group, k, out);
     }
 }
+
+const schedule_kind schedule_interleaved = {
+    .chunked = true,
+    .copies = 1,
+    .needs = schedule_needs_stages,
+    .rank_of = schedule_rank_in_turn,
+    .chunk_of = schedule_chunk_in_turn,
+    .pipeline_s = pipeline_s,
+    .in_flight = in_flight,
+    .has_actions = has_actions,
+    .fill = fill,
+};

@@ -24,7 +24,7 @@ static double sends_exposed_s(const plait_problem *problem, const plait_degrees 
 
     if (d->pp == 1)
         return 0.0;
-    if (d->schedule == PLAIT_NAIVE)
+    if (plait_schedule_alone((plait_schedule)d->schedule))
         return 2.0 * (d->pp - 1.0) * sends * send_s;
     if (overlap->p2p)
         return (2.0 * (d->pp - 1.0) + overlap->p2p_exposed * sends) * send_s;

@@ -11,13 +11,12 @@ int search_threads(int asked)
 static void worker_end(search_worker *worker)
 {
     plait_arena_free(worker->arena);
-    plait_arena_free(worker->scratch);
 }
 
 static bool worker_begin(const search_run *run, search_worker *worker)
 {
-    *worker = (search_worker){.arena = plait_arena_new(), .scratch = plait_arena_new()};
-    if (worker->arena && worker->scratch)
+    *worker = (search_worker){.arena = plait_arena_new()};
+    if (worker->arena)
         worker->table = plait_table_new(run->problem, worker->arena);
     return worker->table && space_cursor_init(&worker->cursor, run->space, worker->arena);
 }

@@ -1,6 +1,7 @@
 /* space_pipeline.c - one pp of a row: its schedules, its shards, and how many points it has */
 #include "space.h"
 
+#include "plait/schedule.h"
 #include "plan_check.h"
 #include "traits.h"
 
@@ -84,6 +85,11 @@ void space_apply_shard(const plan_space *space, const space_shard *shard, plait_
         plait_key_put(d, space->free_key[k].key, shard->value[k]);
 }
 
+static int least_chunks(unsigned char schedule)
+{
+    return plait_schedule_chunked((plait_schedule)schedule) ? 2 : 1;
+}
+
 static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct cursor_slot *slot)
 {
     const plan_space *space = cursor->space;
@@ -101,7 +107,7 @@ static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct curs
         }
     }
     probe.schedule = p->kind[0].schedule;
-    probe.vpp = probe.schedule == PLAIT_INTERLEAVED ? 2 : 1;
+    probe.vpp = least_chunks(probe.schedule);
     probe.order = p->kind[0].order;
     slot->known = true;
     slot->key = *d;
@@ -123,7 +129,7 @@ static void list_kinds(const plan_space *space, space_pipeline *p)
             plait_degrees d = p->degrees;
             d.schedule = (unsigned char)space->schedules.value[s];
             d.order = (unsigned char)space->orders.value[o];
-            d.vpp = d.schedule == PLAIT_INTERLEAVED ? 2 : 1;
+            d.vpp = least_chunks(d.schedule);
             if (!plan_ranks_legal(space->problem, &d))
                 continue;
             p->kind[p->kinds].schedule = d.schedule;

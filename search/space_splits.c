@@ -1,6 +1,7 @@
 /* space_splits.c - the ways to deal layers to the stages of each pp */
 #include "space_private.h"
 
+#include "plait/schedule.h"
 #include "plan_check.h"
 #include "split.h"
 #include "text.h"
@@ -8,15 +9,15 @@
 static int fullest_stage(const plait_model *model, const plait_degrees *d)
 {
     int counts[PLAIT_MAX_LAYERS];
+    int layers[PLAIT_MAX_LAYERS] = {0};
     int fullest = 0;
 
     if (!plait_split_layers(model, d, counts))
         return 0;
-    for (int s = 0; s < d->pp; s++) {
-        int layers = 0;
-        for (int v = 0; v < d->vpp; v++)
-            layers += counts[v * d->pp + s];
-        fullest = layers > fullest ? layers : fullest;
+    for (int c = 0; c < d->pp * d->vpp; c++) {
+        const int rank = plait_schedule_rank((plait_schedule)d->schedule, d->pp, c);
+        layers[rank] += counts[c];
+        fullest = layers[rank] > fullest ? layers[rank] : fullest;
     }
     return fullest;
 }

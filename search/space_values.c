@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "plait/schedule.h"
 #include "text.h"
 #include "traits.h"
 

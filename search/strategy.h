@@ -33,8 +33,7 @@ typedef struct search_run {
 
 /** One thread's tools, kept from task to task. */
 typedef struct search_worker {
-    plait_arena *arena;   /* the table's */
-    plait_arena *scratch; /* rewound after each full price */
+    plait_arena *arena; /* the table's */
     plait_table *table;
     space_cursor cursor;
 } search_worker;

@@ -16,6 +16,7 @@
  */
 #include <math.h>
 
+#include "plait/schedule.h"
 #include "strategy.h"
 
 // ---- bounds --------------------------------------------------------------------------------
@@ -89,7 +90,7 @@ static void price_group(const search_run *run, search_worker *worker, const spac
 static int64_t explore_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
                             int kind, int64_t first, search_found *found)
 {
-    const bool chunked = p->kind[kind].schedule == PLAIT_INTERLEAVED;
+    const bool chunked = plait_schedule_chunked((plait_schedule)p->kind[kind].schedule);
     const int end = chunked ? p->splits->count : p->splits->plain;
     plait_degrees degrees = p->degrees;
     int64_t points = 0;

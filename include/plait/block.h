@@ -202,12 +202,6 @@ void plait_block_embedding(const plait_model *model, const plait_shard *shard, p
 void plait_block_head(const plait_model *model, const plait_shard *shard, plait_pass pass,
                       plait_block *out);
 
-/** Sum of FLOPs over a block's operators. */
-double plait_block_flops(const plait_block *block);
-
-/** FLOPs per byte of one operator. */
-double plait_op_intensity(const plait_op *op);
-
 /**
  * Bytes that the forward pass keeps, for a runtime's table and a recompute choice. (C.25)
  *

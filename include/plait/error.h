@@ -22,7 +22,6 @@ typedef enum plait_status {
     PLAIT_ERROR_SYNTAX, /* not JSON, not CSV */
     PLAIT_ERROR_SCHEMA, /* well formed, but a key is missing, unknown or of another type */
     PLAIT_ERROR_RANGE,  /* the right type, but no sensible value: 0 GPUs */
-    PLAIT_ERROR_SOLVER, /* the solver gave up on a well-posed problem */
     PLAIT_ERROR_NOMEM,
     PLAIT_ERROR_DISK /* a file that could be opened took no more: a full disk */
 } plait_status;
@@ -54,8 +53,5 @@ plait_status plait_fail(plait_error *err, plait_status status, const char *where
 
 /** The failure that every allocation may end in. */
 plait_status plait_fail_nomem(plait_error *err) PLAIT_MUST_CHECK;
-
-/** A constant word for messages and tests: "ok", "io", "syntax", ... */
-const char *plait_status_name(plait_status status);
 
 #endif

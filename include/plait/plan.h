@@ -80,21 +80,30 @@ plait_verdict plait_degrees_check(const plait_problem *problem, const plait_degr
 bool plait_model_check(const plait_runtime *runtime, const plait_model *model, char *why,
                        size_t size);
 
-/** Has the cost model a price for this schedule? The V-shaped ones wait for a simulator. */
-bool plait_schedule_priced(plait_schedule schedule);
-
 /** Expand degrees to stages. *out lives in `arena`. The degrees must pass plait_degrees_check. */
 PLAIT_MUST_CHECK plait_status plait_plan_expand(const plait_problem *problem,
                                                 const plait_degrees *degrees, plait_arena *arena,
                                                 plait_plan *out, plait_error *err);
 
 /**
- * Layers of each of the pp*vpp chunks in pipeline order (chunk c sits on stage c % pp).
+ * Layers of each of the pp*vpp chunks in pipeline order, from the embedding to the loss.
  *
  * @param counts  [pp * vpp]
  * @return        false when this split cannot deal the model's layers to so many chunks
  */
 bool plait_split_layers(const plait_model *model, const plait_degrees *degrees, int *counts);
+
+/**
+ * The pp*vpp chunks in pipeline order: their layers, the embedding in the first, the
+ * multi-token-prediction modules and the loss in the last. plait_schedule_rank says whose they are.
+ *
+ * @param chunks  [pp * vpp]
+ * @return        false as plait_split_layers
+ */
+bool plait_chunks_of(const plait_model *model, const plait_degrees *degrees, plait_chunk *chunks);
+
+/** Chunk c, in pipeline order, of a plan. */
+const plait_chunk *plait_plan_chunk(const plait_plan *plan, int chunk);
 
 /** The axes of an order, innermost first. */
 const plait_axis *plait_order_axes(plait_order order);

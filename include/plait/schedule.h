@@ -9,6 +9,8 @@
  *
  * plait_schedule_actions spells the same schedules out, rank by rank, action by action.
  *
+ * One file a schedule, costmodel/schedule_<name>.c, says all that is said here of it.
+ *
  * Left out: the V-shaped schedules (zb-v, v-half, v-min, dualpipe-v), which wait for a simulator.
  */
 #ifndef PLAIT_SCHEDULE_H
@@ -16,14 +18,33 @@
 
 #include "plait/plan.h"
 
-/** Idle over ideal time, (p-1)/(v m). (C.70) */
-double plait_bubble_ratio(int stages, int microbatches, int chunks);
+/* ---- what each schedule is ---- */
 
-/** Idle over total time, r/(1+r). */
-double plait_bubble_fraction(int stages, int microbatches, int chunks);
+/** Has the cost model a price for it? The V-shaped ones wait for a simulator. */
+bool plait_schedule_priced(plait_schedule schedule);
 
-/** Busy share of a device when layers run one after the other on `stages` devices. */
-double plait_naive_utilisation(int stages);
+/** Does a rank hold several chunks of layers, which take turns? Else it holds one. */
+bool plait_schedule_chunked(plait_schedule schedule);
+
+/** Does one rank work at a time, so that nothing runs beside a send? */
+bool plait_schedule_alone(plait_schedule schedule);
+
+/** What the schedule needs and does not have here, "pp > 1"; NULL: it suits. */
+const char *plait_schedule_needs(plait_schedule schedule, int ranks, int microbatches);
+
+/** Copies of a rank's parameters: 2 for DualPipe, which runs two stages a rank. */
+int plait_schedule_copies(plait_schedule schedule);
+
+/**
+ * Which of `ranks` pipeline ranks holds chunk c. Chunks are counted from the embedding to the loss:
+ * chunk 0 has the embedding, the last one the loss.
+ */
+int plait_schedule_rank(plait_schedule schedule, int ranks, int chunk);
+
+/** The same the other way round: which chunk is the v-th of a rank. */
+int plait_schedule_chunk(plait_schedule schedule, int ranks, int rank, int v);
+
+/* ---- how long it idles ---- */
 
 /** A pipeline's stages, summed up. */
 typedef struct plait_pipeline_load {
@@ -45,8 +66,9 @@ typedef struct plait_pipeline_load {
  *     interleaved        m max_s + (sum_s - max_s) / v                       (C.73)
  *     zb-h1              m max_s + max(0, sum_s - max_s - 2(p-1) w)          (C.74)
  *     zb-h2              m max_s + max(0, sum_s - max_s - 3(p-1) w)          (C.75)
- *     dualpipe           m max_s + (p/2 - 1)(F&B + B - 3W), F&B = f + b      (C.76)
+ *     dualpipe           m max_s + (p/2 - 1)(max_f + 2 max_b - 3 w)           (C.76)
  *
+ * w is least_w_s: a backward b is an input gradient and a weight gradient w, and w can wait.
  * Equal stages: (m+p-1)(f+b) for 1F1B, exact. Uneven stages: a lower bound. Sources: Narayanan et al. 2021; Qi et al. 2024
  * (arXiv 2401.10241); DeepSeek DualPipe README, an upper bound when W < F.
  */
@@ -63,9 +85,6 @@ double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load
 double plait_schedule_in_flight(plait_schedule schedule, int stages, int stage, int chunks,
                                 int microbatches);
 
-/** Copies of the stage's parameters: 2 for DualPipe, which runs two stages a rank. */
-int plait_schedule_copies(plait_schedule schedule);
-
 /* ---- what each rank does ---- */
 
 /** One unit of work of a pipeline rank. */
@@ -81,8 +100,8 @@ typedef enum plait_action_kind {
 extern const char *const plait_action_letter[PLAIT_ACTION_KINDS + 1];
 
 /**
- * A stage is one chunk of layers, counted from the embedding to the loss over all ranks: chunk c of
- * rank r is stage c p + r, and F of stage s waits for F of s - 1, B and I for those of s + 1.
+ * A stage is here one chunk of layers, counted from the embedding to the loss over all ranks
+ * (plait_schedule_rank says whose it is), and F of stage s waits for F of s - 1, B and I for those of s + 1.
  *
  * Under DualPipe each stage has two copies. The first half of the microbatches enters at rank 0,
  * where stage s is on rank s; the second half enters at the last rank, stage s on rank p - 1 - s.

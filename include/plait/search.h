@@ -73,7 +73,6 @@ typedef struct plait_search_result {
     int threads;
     const char *strategy; /* that ran */
     bool optimal;         /* the ranking is proven */
-    double bound_s;       /* when not */
     int plans;
     const plait_ranked *plan; /* [plans], best first; empty when nothing fits */
     int front_size;

@@ -42,18 +42,3 @@ plait_status plait_fail_nomem(plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_NOMEM, NULL, "out of memory");
 }
-
-const char *plait_status_name(plait_status status)
-{
-    static const char *const names[] = {
-        [PLAIT_OK] = "ok",
-        [PLAIT_ERROR_IO] = "io",
-        [PLAIT_ERROR_SYNTAX] = "syntax",
-        [PLAIT_ERROR_SCHEMA] = "schema",
-        [PLAIT_ERROR_RANGE] = "range",
-        [PLAIT_ERROR_SOLVER] = "solver",
-        [PLAIT_ERROR_NOMEM] = "nomem",
-        [PLAIT_ERROR_DISK] = "disk",
-    };
-    return (size_t)status < sizeof names / sizeof *names ? names[status] : "unknown";
-}

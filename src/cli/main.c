@@ -41,7 +41,6 @@ static int complain(const plait_error *err)
 {
     fprintf(stderr, "plait: %s%s%s\n", err->where, err->where[0] != '\0' ? ": " : "", err->message);
     switch (err->status) {
-    case PLAIT_ERROR_SOLVER:
     case PLAIT_ERROR_NOMEM:
     case PLAIT_ERROR_DISK:
         return EXIT_FAULT;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plait/runtime.h"
+#include "plait/schedule.h"
 #include "text.h"
 #include "traits.h"
 
@@ -96,13 +97,22 @@ static int usual_shard_group(const plait_problem *problem, const plait_degrees *
                                   : MOST_DEGREE; // of a world that no check has seen
 }
 
+static int first_chunked(unsigned takes)
+{
+    for (int s = 0; s < PLAIT_SCHEDULES; s++)
+        if ((takes >> s & 1u) && plait_schedule_chunked((plait_schedule)s) &&
+            plait_schedule_priced((plait_schedule)s))
+            return s;
+    return PLAIT_INTERLEAVED; // the software has none, and the check says so
+}
+
 /* 1F1B where there is one stage, or where the software has it; chunks ask for a schedule of them. */
 static int usual_schedule(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
     const unsigned takes = problem->runtime->can.takes[key];
 
     if (d->vpp > 1)
-        return PLAIT_INTERLEAVED;
+        return first_chunked(takes);
     return d->pp == 1 || (takes >> PLAIT_1F1B & 1u) ? PLAIT_1F1B
                                                     : problem->runtime->defaults.key[key];
 }

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "plait/schedule.h"
 #include "plan_check.h"
 #include "rules.h"
 #include "traits.h"
@@ -155,38 +156,20 @@ static bool shards_divide(const plait_degrees *d, const plan_reason *why)
     return true;
 }
 
-bool plait_schedule_priced(plait_schedule schedule)
-{
-    switch (schedule) {
-    case PLAIT_NAIVE:
-    case PLAIT_GPIPE:
-    case PLAIT_1F1B:
-    case PLAIT_INTERLEAVED:
-    case PLAIT_ZB_H1:
-    case PLAIT_ZB_H2:
-    case PLAIT_DUALPIPE:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* DualPipe feeds both ends: an even pipeline, and microbatches for both. */
 static bool schedule_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    const char *name = plait_schedule_name[d->schedule];
+    const plait_schedule schedule = (plait_schedule)d->schedule;
+    const char *const name = plait_schedule_name[schedule];
 
-    if (!plait_schedule_priced((plait_schedule)d->schedule))
+    if (!plait_schedule_priced(schedule))
         return because(why, "schedule %s has no price yet", name);
-    if ((d->vpp > 1) != (d->schedule == PLAIT_INTERLEAVED))
-        return because(why, "schedule %s with vpp %d: chunks are interleaved, and only they", name,
-                       d->vpp);
-    if (d->pp == 1 && d->schedule != PLAIT_1F1B)
-        return because(why, "schedule %s needs pp > 1", name);
-    if (d->schedule == PLAIT_DUALPIPE &&
-        (d->pp % 2 != 0 || plait_degrees_microbatches(d, p->job.gbs) < 2 * d->pp))
-        return because(why, "dualpipe needs an even pp and at least 2 pp microbatches");
-    return true;
+    if ((d->vpp > 1) != plait_schedule_chunked(schedule))
+        return because(why, "schedule %s with vpp %d: it takes %s", name, d->vpp,
+                       plait_schedule_chunked(schedule) ? "several chunks a rank"
+                                                        : "one chunk a rank");
+    const char *const needs =
+        plait_schedule_needs(schedule, d->pp, plait_degrees_microbatches(d, p->job.gbs));
+    return needs == NULL || because(why, "schedule %s needs %s", name, needs);
 }
 
 static bool stages_fill(const plait_problem *p, const plait_degrees *d, const plan_reason *why)

@@ -1,6 +1,7 @@
 /* rules_torchtitan.c - what torchtitan's mesh, model and pipeline builders refuse */
 #include <stddef.h>
 
+#include "plait/schedule.h"
 #include "rules.h"
 #include "traits.h"
 
@@ -35,7 +36,7 @@ static bool sequence_divides(const plait_problem *problem, const plait_degrees *
 static bool chunks_suit_schedule(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
-    return d->schedule == PLAIT_INTERLEAVED ? d->vpp >= 2 : d->vpp == 1;
+    return plait_schedule_chunked((plait_schedule)d->schedule) ? d->vpp >= 2 : d->vpp == 1;
 }
 
 static bool shards_span_context(const plait_problem *problem, const plait_degrees *d)

@@ -1,12 +1,14 @@
 /*
- * split.c - layers to stages and chunks
+ * split.c - layers to chunks, in the order in which a token passes them
  *
- * Chunk c of pp * vpp sits on stage c % pp. 10 layers, pp = 2, vpp = 2, embedding and loss counted:
- * 12 / 4 = 3 a chunk, so 2 3 3 2.
+ * 10 layers, pp = 2, vpp = 2, embedding and loss counted: 12 / 4 = 3 a chunk, so 2 3 3 2. Which rank
+ * holds which chunk is the schedule's to say.
  */
 #include "split.h"
 
 #include <math.h>
+
+#include "plait/schedule.h"
 
 /* `extra` pseudo-layers share the chunks evenly; the first and last chunk hold them. */
 static bool deal_evenly(int layers, int chunks, bool embedding, bool loss, int *counts)
@@ -46,7 +48,7 @@ static bool deal_first_last(int layers, const plait_degrees *d, int *counts)
         if (of_stage < d->vpp || of_stage % d->vpp != 0)
             return false;
         for (int v = 0; v < d->vpp; v++)
-            counts[v * pp + s] = of_stage / d->vpp;
+            counts[plait_schedule_chunk((plait_schedule)d->schedule, pp, s, v)] = of_stage / d->vpp;
     }
     return true;
 }
@@ -109,6 +111,28 @@ bool plait_split_layers(const plait_model *model, const plait_degrees *d, int *c
         break;
     }
     return false;
+}
+
+bool plait_chunks_of(const plait_model *model, const plait_degrees *d, plait_chunk *chunks)
+{
+    const int count = d->pp * d->vpp;
+    int counts[PLAIT_MAX_LAYERS];
+    int first = 0;
+
+    if (!plait_split_layers(model, d, counts))
+        return false;
+    for (int c = 0; c < count; c++) {
+        const bool last = c == count - 1;
+        chunks[c] = (plait_chunk){
+            .first = first,
+            .last = first + counts[c],
+            .embedding = c == 0,
+            .loss = last,
+            .mtp = last ? model->mtp_layers : 0,
+        };
+        first += counts[c];
+    }
+    return true;
 }
 
 bool split_first_last(const plait_model *model, int pp, int vpp, plait_split *out)

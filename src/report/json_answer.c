@@ -27,8 +27,6 @@ static void write_search(json_writer *json, const plait_search_result *result)
     json_member_int64(json, "threads", result->threads);
     json_member_string(json, "strategy", result->strategy);
     json_member_string(json, "proof", result->optimal ? "optimal" : "gap");
-    if (!result->optimal)
-        json_member_number(json, "bound_s", result->bound_s);
     json_end_object(json);
 }
 

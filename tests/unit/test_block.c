@@ -90,6 +90,15 @@ static plait_block describe(const shape *x, plait_pass_kind kind)
     return block;
 }
 
+static double flops_of(const plait_block *block)
+{
+    double flops = 0.0;
+
+    for (int i = 0; i < block->ops; i++)
+        flops += block->op[i].count * block->op[i].flops;
+    return flops;
+}
+
 static double kept(const shape *x, unsigned drops)
 {
     const plait_block block = describe(x, PLAIT_FORWARD);
@@ -237,8 +246,8 @@ static void test_opaque_layers__keep_what_they_state_and_their_input(void **stat
     assert_near_relative(kept(&x, 0), x.s * x.b * (7e3 / 2.0 + 2.0 * x.h), 1e-12);
     const plait_block forward = describe(&x, PLAIT_FORWARD);
     const plait_block backward = describe(&x, PLAIT_BACKWARD);
-    assert_near_relative(plait_block_flops(&forward), x.s * x.b * 1e6, 1e-12);
-    assert_near_relative(plait_block_flops(&backward), x.s * x.b * 2e6, 1e-12);
+    assert_near_relative(flops_of(&forward), x.s * x.b * 1e6, 1e-12);
+    assert_near_relative(flops_of(&backward), x.s * x.b * 2e6, 1e-12);
     assert_near(forward.weights.dense, 0.5e6, 0.0);
 }
 
@@ -253,8 +262,8 @@ static void test_flops__are_24_bshh_and_4_bssh(void **state)
         const double expected = (24.0 * x.b * x.s * x.h * x.h + 4.0 * x.b * x.s * x.s * x.h) / x.t;
         const plait_block forward = describe(&x, PLAIT_FORWARD);
         const plait_block backward = describe(&x, PLAIT_BACKWARD);
-        assert_near_relative(plait_block_flops(&forward), expected, 1e-12);
-        assert_near_relative(plait_block_flops(&backward), 2.0 * expected, 1e-12);
+        assert_near_relative(flops_of(&forward), expected, 1e-12);
+        assert_near_relative(flops_of(&backward), 2.0 * expected, 1e-12);
     }
 }
 
@@ -269,8 +278,7 @@ static void test_backward__is_both_of_its_halves(void **state)
         const plait_block input = describe(&x, PLAIT_BACKWARD_INPUT);
         const plait_block weight = describe(&x, PLAIT_BACKWARD_WEIGHT);
         assert_int_equal(both.ops, input.ops + weight.ops);
-        assert_near_relative(plait_block_flops(&both),
-                             plait_block_flops(&input) + plait_block_flops(&weight), 1e-12);
+        assert_near_relative(flops_of(&both), flops_of(&input) + flops_of(&weight), 1e-12);
     }
 }
 
@@ -565,7 +573,7 @@ static void test_vocabulary__is_cut_by_rows_rounded_up(void **state)
     x.model.tied = true;
     plait_block_head(&x.model, &x.shard, pass, &block);
     assert_near(block.weights.dense, 2.0 * x.h, 0.0);
-    assert_near_relative(plait_block_flops(&block), 2.0 * 64.0 * x.h * 126.0, 1e-12);
+    assert_near_relative(flops_of(&block), 2.0 * 64.0 * x.h * 126.0, 1e-12);
 }
 
 int main(void)

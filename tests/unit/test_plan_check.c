@@ -264,19 +264,20 @@ static void test_refusals__of_schedules(void **state)
     make(&w);
     assert_refused(&w, "pp=4 schedule=zb-v", "schedule zb-v has no price yet");
     assert_refused(&w, "pp=4 schedule=v-min", "schedule v-min has no price yet");
-    assert_refused(&w, "pp=4 vpp=3",
-                   "schedule 1f1b with vpp 3: chunks are interleaved, and only they");
+    assert_refused(&w, "pp=4 vpp=3", "schedule 1f1b with vpp 3: it takes one chunk a rank");
     assert_refused(&w, "pp=4 schedule=interleaved",
-                   "schedule interleaved with vpp 1: chunks are interleaved, and only they");
+                   "schedule interleaved with vpp 1: it takes several chunks a rank");
     assert_refused(&w, "schedule=gpipe", "schedule gpipe needs pp > 1");
     assert_refused(&w, "vpp=2 schedule=interleaved", "schedule interleaved needs pp > 1");
     /* 32 sequences over 4 replicas of 2: 4 microbatches, where 2 x 4 are needed */
     assert_refused(&w, "pp=4 mbs=2 schedule=dualpipe",
-                   "dualpipe needs an even pp and at least 2 pp microbatches");
+                   "schedule dualpipe needs an even pp and an even number of microbatches, at "
+                   "least 2 pp");
     w.problem.job.gpus = 12;
     w.problem.job.gbs = 48;
     assert_refused(&w, "pp=3 schedule=dualpipe",
-                   "dualpipe needs an even pp and at least 2 pp microbatches");
+                   "schedule dualpipe needs an even pp and an even number of microbatches, at "
+                   "least 2 pp");
 }
 
 static void test_refusals__of_stages(void **state)

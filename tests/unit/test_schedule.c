@@ -30,8 +30,6 @@ static void test_1f1b__by_hand(void **state)
 
     (void)state;
     assert_near(plait_pipeline_s(PLAIT_1F1B, &load), 10.0, 1e-12);
-    assert_near(plait_bubble_ratio(2, 4, 1), 2.0 / 8.0, 1e-12);
-    assert_near(plait_bubble_fraction(2, 4, 1), 2.0 / 10.0, 1e-12);
 }
 
 /* 4 stages, 8 microbatches: 24 slots of work. */
@@ -61,9 +59,6 @@ static void test_one_stage__never_idles(void **state)
         const plait_pipeline_load load = even(1, 8, 1);
         assert_near(plait_pipeline_s(all[i], &load), 24.0, 1e-12);
     }
-    assert_near(plait_bubble_ratio(1, 8, 1), 0.0, 0.0);
-    assert_near(plait_naive_utilisation(1), 1.0, 0.0);
-    assert_near(plait_naive_utilisation(4), 0.25, 0.0);
 }
 
 /* Stages of 3, 3 and 6 slots: the slowest works all the time, one microbatch passes the others. */
@@ -104,7 +99,7 @@ static void test_more_chunks__idle_less(void **state)
         assert_true(plait_pipeline_s(PLAIT_INTERLEAVED, &more) <
                     plait_pipeline_s(PLAIT_INTERLEAVED, &fewer));
         assert_near_relative(plait_pipeline_s(PLAIT_INTERLEAVED, &fewer),
-                             48.0 * (1.0 + plait_bubble_ratio(8, 16, v)), 1e-12);
+                             48.0 * (1.0 + 7.0 / (v * 16.0)), 1e-12);
     }
 }
 
@@ -157,7 +152,45 @@ static void test_copies__are_two_for_dualpipe_only(void **state)
     assert_false(plait_schedule_priced(PLAIT_DUALPIPE_V));
 }
 
-// ---- gradients behind the pipeline ---------------------------------------------------------
+// ---- which rank has which chunk --------------------------------------------------------------
+
+/* Every chunk has one rank, every rank as many chunks, and both functions agree. */
+static void test_chunks__are_dealt_to_all_ranks(void **state)
+{
+    enum { RANKS = 4 };
+
+    (void)state;
+    for (int s = 0; s < PLAIT_SCHEDULES; s++) {
+        const plait_schedule schedule = (plait_schedule)s;
+        const int chunks = plait_schedule_chunked(schedule) ? 2 : 1;
+        int held[RANKS] = {0};
+
+        for (int c = 0; c < RANKS * chunks; c++) {
+            const int rank = plait_schedule_rank(schedule, RANKS, c);
+            bool found = false;
+
+            assert_in_range(rank, 0, RANKS - 1);
+            held[rank]++;
+            for (int v = 0; v < chunks; v++)
+                found = found || plait_schedule_chunk(schedule, RANKS, rank, v) == c;
+            assert_true(found);
+        }
+        for (int r = 0; r < RANKS; r++)
+            assert_int_equal(held[r], chunks);
+        assert_int_equal(plait_schedule_rank(schedule, RANKS, 0), 0);
+    }
+}
+
+/* Down and up again: the loss is on the rank of the embedding, its neighbour chunk on the next. */
+static void test_a_v__ends_where_it_begins(void **state)
+{
+    (void)state;
+    assert_int_equal(plait_schedule_rank(PLAIT_ZB_V, 4, 7), 0);
+    assert_int_equal(plait_schedule_rank(PLAIT_ZB_V, 4, 4), 3);
+    assert_int_equal(plait_schedule_rank(PLAIT_INTERLEAVED, 4, 7), 3);
+    assert_int_equal(plait_schedule_rank(PLAIT_INTERLEAVED, 4, 4), 0);
+    assert_int_equal(plait_schedule_chunk(PLAIT_DUALPIPE_V, 4, 1, 1), 6);
+}
 
 int main(void)
 {
@@ -172,6 +205,8 @@ int main(void)
         cmocka_unit_test(test_in_flight__of_interleaved_chunks),
         cmocka_unit_test(test_in_flight__is_never_more_than_there_are),
         cmocka_unit_test(test_copies__are_two_for_dualpipe_only),
+        cmocka_unit_test(test_chunks__are_dealt_to_all_ranks),
+        cmocka_unit_test(test_a_v__ends_where_it_begins),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -577,7 +577,7 @@ static double attn_intensity(const json_cursor *in)
     plait_block_describe(&gpt.model, &gpt.layer, &shard, pass, &block);
     for (int i = 0; i < block.ops; i++)
         if (block.op[i].kind == PLAIT_OP_ATTENTION)
-            return plait_op_intensity(&block.op[i]);
+            return block.op[i].flops / block.op[i].bytes;
     return (double)NAN;
 }
 
@@ -689,19 +689,44 @@ static double nccl_latency(const json_cursor *in)
 
 // ---- schedules -----------------------------------------------------------------------------
 
+/* Stages of one second each. */
+static plait_pipeline_load even_stages(int stages, int microbatches, int chunks)
+{
+    return (plait_pipeline_load){
+        .stages = stages,
+        .chunks = chunks,
+        .microbatches = microbatches,
+        .sum_s = stages,
+        .max_s = 1.0,
+    };
+}
+
+/* Idle over busy time of one device. */
+static double idle_ratio(int stages, int microbatches, int chunks)
+{
+    const plait_pipeline_load load = even_stages(stages, microbatches, chunks);
+
+    return plait_pipeline_s(chunks > 1 ? PLAIT_INTERLEAVED : PLAIT_1F1B, &load) / microbatches -
+           1.0;
+}
+
 static double bubble_ratio(const json_cursor *in)
 {
-    return plait_bubble_ratio(integer(in, "p"), integer(in, "m"), integer_or(in, "v", 1));
+    return idle_ratio(integer(in, "p"), integer(in, "m"), integer_or(in, "v", 1));
 }
 
 static double bubble_frac(const json_cursor *in)
 {
-    return plait_bubble_fraction(integer(in, "p"), integer(in, "m"), integer_or(in, "v", 1));
+    const double ratio = bubble_ratio(in);
+
+    return ratio / (1.0 + ratio);
 }
 
 static double layerwise_util(const json_cursor *in)
 {
-    return plait_naive_utilisation(integer(in, "n"));
+    const plait_pipeline_load load = even_stages(integer(in, "n"), 1, 1);
+
+    return load.max_s / plait_pipeline_s(PLAIT_NAIVE, &load);
 }
 
 /* Without chunks GPipe and 1F1B take the same time. */

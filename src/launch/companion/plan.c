@@ -51,7 +51,9 @@ static void write_stages(json_writer *json, const plait_plan *plan)
         json_begin_array(json);
         for (int c = 0; c < plan->stage[s].chunks; c++) {
             json_begin_object(json);
-            json_member_int64(json, "stage", c * plan->stages + s);
+            json_member_int64(
+                json, "stage",
+                plait_schedule_chunk((plait_schedule)plan->degrees.schedule, plan->stages, s, c));
             plans_write_chunk(json, &plan->stage[s].chunk[c]);
             json_end_object(json);
         }

@@ -4,7 +4,7 @@
  * schedule.csv is what _PipelineScheduleRuntime._load_csv reads as "compute_only" (PyTorch 00722e6):
  * one row a pipeline rank, cells such as 0F0, 0B0, 0I0, 0W0 of stage, action and microbatch, in the
  * order of the rank; sends, receives and reductions are put in between by PyTorch. Stages are
- * counted as plait counts them: chunk c of rank r is stage c pp + r.
+ * counted as plait counts them, from the embedding to the loss.
  */
 #include "pipelining.h"
 #include "plait/schedule.h"
@@ -26,8 +26,8 @@ static const char *lacks(const plait_problem *problem, const plait_degrees *d)
 
     if (d->pp == 1)
         return "pp 1: there is no pipeline to schedule";
-    if (d->schedule == PLAIT_DUALPIPE)
-        return "schedule dualpipe: it holds each stage on two ranks, and PyTorch on one";
+    if (plait_schedule_copies(shape.schedule) > 1)
+        return "a schedule that holds each stage on two ranks, and PyTorch does on one";
     if (!plait_schedule_has_actions(&shape))
         return "microbatches that its schedule cannot take in equal rounds";
     if (plait_schedule_action_count(&shape) > MAX_ACTIONS)
@@ -113,7 +113,7 @@ static void append_constants(const plait_launch *launch, text_builder *out)
     append_mesh(plan, out);
     text_append(out, "STAGES = [\n");
     for (int s = 0; s < d->pp * d->vpp; s++)
-        append_modules(&plan->stage[s % d->pp].chunk[s / d->pp], out);
+        append_modules(plait_plan_chunk(plan, s), out);
     text_append_printf(out,
                        "]\nMICROBATCHES = %d\nMICROBATCH = %d  # sequences\nSEQUENCE = %d\n"
                        "RESHARD = %s  # parameters after forward: ZeRO-%d\n"

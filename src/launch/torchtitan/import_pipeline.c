@@ -1,5 +1,8 @@
 /* import_pipeline.c - schedule, chunks and split out of a config of torchtitan */
 #include <string.h>
+#include <strings.h>
+
+#include "plait/schedule.h"
 
 #include "reading.h"
 
@@ -58,11 +61,20 @@ static void read_parts(const titan_reading *in, titan_parts *out)
 
 /* ---- chunks ---- */
 
-static bool has_chunks(const char *schedule)
+/* -1: plait has no word for it. The client takes some words in small letters too. */
+static int schedule_named(const char *word)
 {
-    static const char *const plain[] = {"1F1B", "1f1b", "GPipe", "gpipe", NULL};
+    for (int s = 0; s < PLAIT_SCHEDULES; s++)
+        if (titan_schedule_name[s] != NULL && strcasecmp(titan_schedule_name[s], word) == 0)
+            return s;
+    return -1;
+}
 
-    return text_index(schedule, plain) < 0;
+static bool has_chunks(const char *word)
+{
+    const int schedule = schedule_named(word);
+
+    return schedule < 0 || plait_schedule_chunked((plait_schedule)schedule);
 }
 
 /* A key that is not there counts one layer; a 0 that is there counts none. */
@@ -105,21 +117,12 @@ static int stages_of(const titan_reading *in, const titan_parts *parts,
     return layers > 0 ? (layers + weights->first + weights->last + each - 1) / each : 0;
 }
 
-static plait_status take_schedule(titan_reading *in, const char *schedule, plait_error *err)
+static plait_status take_schedule(titan_reading *in, const char *word, plait_error *err)
 {
-    static const char *const names[][2] = {
-        {"1F1B", "1f1b"},
-        {"1f1b", "1f1b"},
-        {"GPipe", "gpipe"},
-        {"gpipe", "gpipe"},
-        {"Interleaved1F1B", "interleaved"},
-        {"ZBVZeroBubble", "zb-v"},
-        {"DualPipeV", "dualpipe-v"},
-    };
+    const int schedule = schedule_named(word);
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (text_equal(names[i][0], schedule))
-            return titan_set(in, "schedule", names[i][1], err);
+    if (schedule >= 0)
+        return titan_set(in, "schedule", plait_schedule_name[schedule], err);
     titan_warn(in, "LoopedBFS, InterleavedZeroBubble and schedules of a file have no word here: "
                    "schedule is open");
     return PLAIT_OK;

@@ -30,21 +30,13 @@ static void word(titan_settings *out, const char *section, const char *key, cons
     titan_add(out, (titan_setting){section, key, TITAN_TEXT, 0, value});
 }
 
-static const char *schedule_name(plait_schedule schedule)
-{
-    switch (schedule) {
-    case PLAIT_GPIPE:
-        return "GPipe";
-    case PLAIT_INTERLEAVED:
-        return "Interleaved1F1B";
-    case PLAIT_ZB_V:
-        return "ZBVZeroBubble";
-    case PLAIT_DUALPIPE_V:
-        return "DualPipeV";
-    default:
-        return "1F1B";
-    }
-}
+const char *const titan_schedule_name[PLAIT_SCHEDULES] = {
+    [PLAIT_1F1B] = "1F1B",
+    [PLAIT_GPIPE] = "GPipe",
+    [PLAIT_INTERLEAVED] = "Interleaved1F1B",
+    [PLAIT_ZB_V] = "ZBVZeroBubble",
+    [PLAIT_DUALPIPE_V] = "DualPipeV",
+};
 
 /* ---- what both versions are told ---- */
 
@@ -62,8 +54,7 @@ static void add_pipeline(const plait_degrees *d, titan_settings *out)
     number(out, "parallelism", "context_parallel_degree", d->cp);
     number(out, "parallelism", "pipeline_parallel_degree", d->pp);
     if (d->pp > 1)
-        word(out, "parallelism", "pipeline_parallel_schedule",
-             schedule_name((plait_schedule)d->schedule));
+        word(out, "parallelism", "pipeline_parallel_schedule", titan_schedule_name[d->schedule]);
 }
 
 static void add_numbers(titan_settings *out)

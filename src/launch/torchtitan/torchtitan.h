@@ -48,6 +48,9 @@ bool titan_layer_has_experts(const plait_model *model, int i);
 
 /* ---- settings ---- */
 
+/** The client's words for schedules; NULL: it has none. */
+extern const char *const titan_schedule_name[PLAIT_SCHEDULES];
+
 typedef enum titan_kind { TITAN_NUMBER, TITAN_SWITCH, TITAN_TEXT, TITAN_TEXTS } titan_kind;
 
 typedef struct titan_setting {
