@@ -24,6 +24,7 @@ typedef struct field {
     double unit;   /* what one unit of the key is in base units; 0: 1 */
     bool required; /* else what the struct holds before stays */
     bool is_bool;  /* a bool, else a double */
+    size_t count;  /* of an array of exactly so many doubles; 0: one double, or bool */
     size_t offset;
 } field;
 
@@ -50,12 +51,5 @@ bool fields_known(const field *fields, const void *block);
 
 /** A number with its unit taken out, without the digits that the division makes up. */
 void fields_write_number(json_writer *json, const char *key, double number, double unit);
-
-/** An array of exactly `count` numbers; *out stays as it is when the member is missing. */
-plait_status fields_read_array(const json_cursor *at, const char *key, json_range range,
-                               double unit, size_t count, double *out,
-                               plait_error *err) PLAIT_MUST_CHECK;
-void fields_write_array(json_writer *json, const char *key, double unit, size_t count,
-                        const double *numbers);
 
 #endif
