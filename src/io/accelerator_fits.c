@@ -6,7 +6,7 @@
 #include "accelerator_private.h"
 
 #define GEMM(member) FIELD_AT(plait_gemm_fit, member)
-static const field gemm_fields[] = {
+const field accelerator_gemm_fields[] = {
     {"emax", .range = JSON_POSITIVE, .most = 1.0, GEMM(emax)},
     {"k0", .range = JSON_NON_NEGATIVE, GEMM(k0)},
     {"q", .range = JSON_FRACTION, GEMM(q)},
@@ -21,7 +21,7 @@ static const field gemm_fields[] = {
 };
 
 #define GROUPED(member) FIELD_AT(plait_grouped_fit, member)
-static const field grouped_fields[] = {
+const field accelerator_grouped_fields[] = {
     {"emax", .range = JSON_POSITIVE, .most = 1.0, GROUPED(emax)},
     {"rs", .range = JSON_POSITIVE, .most = 1.0, GROUPED(rs)},
     {"k0", .range = JSON_NON_NEGATIVE, GROUPED(k0)},
@@ -81,6 +81,12 @@ static plait_status section_of(const json_cursor *at, const char *key, const cha
     return json_keys_among(section, keys, err);
 }
 
+plait_status accelerator_products(const json_cursor *at, const char *key, json_cursor *section,
+                                  plait_error *err)
+{
+    return section_of(at, key, plait_precision_name, 0, PLAIT_PRECISIONS, section, err);
+}
+
 /*
  * The fit `key` of a section, over the default that *fit has: it counts as measured, unless it says
  * otherwise.
@@ -107,34 +113,34 @@ static const char *precision_key(const plait_accelerator *out, int precision)
     return plait_precision_name[precision == PLAIT_BF16 && out->fp16_only ? PLAIT_FP16 : precision];
 }
 
-static plait_status read_gemm(const json_cursor *at, accelerator_family family,
+static plait_status read_gemm(const json_cursor *at, const accelerator_family *family,
                               plait_accelerator *out, plait_error *err)
 {
     json_cursor section;
 
-    PLAIT_TRY(section_of(at, "gemm", plait_precision_name, 0, PLAIT_PRECISIONS, &section, err));
+    PLAIT_TRY(accelerator_products(at, "gemm", &section, err));
     for (int p = 0; p < PLAIT_PRECISIONS; p++) {
         plait_gemm_fit *fit = &out->gemm[p];
 
         *fit = accelerator_default_gemm(family, (plait_precision)p, out->gemm);
-        PLAIT_TRY(read_fit(&section, precision_key(out, p), gemm_fields, fit, &fit->measured, err));
+        PLAIT_TRY(read_fit(&section, precision_key(out, p), accelerator_gemm_fields, fit,
+                           &fit->measured, err));
     }
     return PLAIT_OK;
 }
 
-static plait_status read_grouped(const json_cursor *at, accelerator_family family,
+static plait_status read_grouped(const json_cursor *at, const accelerator_family *family,
                                  plait_accelerator *out, plait_error *err)
 {
     json_cursor section;
 
-    PLAIT_TRY(
-        section_of(at, "grouped_gemm", plait_precision_name, 0, PLAIT_PRECISIONS, &section, err));
+    PLAIT_TRY(accelerator_products(at, "grouped_gemm", &section, err));
     for (int p = 0; p < PLAIT_PRECISIONS; p++) {
         plait_grouped_fit *fit = &out->grouped[p];
 
         *fit = accelerator_default_grouped(family, (plait_precision)p, out);
-        PLAIT_TRY(
-            read_fit(&section, precision_key(out, p), grouped_fields, fit, &fit->measured, err));
+        PLAIT_TRY(read_fit(&section, precision_key(out, p), accelerator_grouped_fields, fit,
+                           &fit->measured, err));
     }
     return PLAIT_OK;
 }
@@ -153,8 +159,9 @@ static plait_status read_width(const json_cursor *widths, int i, double missing,
 }
 
 /* {"64": 0.45, "128": 0.58}: a width that is missing has the rate of the next narrower one, and 64
- * that of 0.9 times 128, as in training runs. */
-static plait_status read_widths(const json_cursor *at, double e[4], plait_error *err)
+ * the family's share of that of 128. */
+static plait_status read_widths(const json_cursor *at, const accelerator_family *family,
+                                double e[4], plait_error *err)
 {
     static const char *const keys[] = {"64", "128", "192", "256", NULL};
     json_cursor widths;
@@ -165,12 +172,12 @@ static plait_status read_widths(const json_cursor *at, double e[4], plait_error 
     PLAIT_TRY(json_keys_among(&widths, keys, err));
     PLAIT_TRY(json_number(&widths, "128", JSON_POSITIVE, &e[1], err));
     PLAIT_TRY(read_width(&widths, 1, e[1], e, err));
-    PLAIT_TRY(read_width(&widths, 0, 0.9 * e[1], e, err));
+    PLAIT_TRY(read_width(&widths, 0, family->attention.e64_over_e128 * e[1], e, err));
     PLAIT_TRY(read_width(&widths, 2, e[1], e, err));
     return read_width(&widths, 3, e[2], e, err);
 }
 
-static plait_status read_attention(const json_cursor *at, accelerator_family family,
+static plait_status read_attention(const json_cursor *at, const accelerator_family *family,
                                    plait_accelerator *out, plait_error *err)
 {
     static const char *const also[] = {"e", "measured", NULL};
@@ -188,17 +195,16 @@ static plait_status read_attention(const json_cursor *at, accelerator_family fam
         fit->measured = true;
         PLAIT_TRY(fields_read(&block, attention_fields, also, fit, err));
         PLAIT_TRY(json_bool_optional(&block, "measured", &fit->measured, err));
-        PLAIT_TRY(read_widths(&block, fit->e, err));
+        PLAIT_TRY(read_widths(&block, family, fit->e, err));
     }
     return PLAIT_OK;
 }
 
 /* ---- collectives ---- */
 
-static plait_status read_collectives(const json_cursor *at, bool pcie, plait_accelerator *out,
-                                     plait_error *err)
+static plait_status read_collectives(const json_cursor *at, const accelerator_family *family,
+                                     bool pcie, plait_accelerator *out, plait_error *err)
 {
-    const double bus = accelerator_default_ring_share(pcie) * out->scale_up_bytes_per_s;
     json_cursor section;
 
     PLAIT_TRY(section_of(at, "collectives", plait_collective_name, 0, PLAIT_FITTED_COLLECTIVES,
@@ -206,20 +212,20 @@ static plait_status read_collectives(const json_cursor *at, bool pcie, plait_acc
     for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++) {
         plait_collective_fit *fit = &out->collective[op];
 
-        *fit = accelerator_default_collective((plait_collective_op)op, bus, out->hbm_bytes_per_s);
+        *fit = accelerator_default_collective(family, pcie, (plait_collective_op)op, out);
         PLAIT_TRY(read_fit(&section, plait_collective_name[op], collective_fields, fit,
                            &fit->measured, err));
     }
     return PLAIT_OK;
 }
 
-plait_status accelerator_read_fits(const json_cursor *at, accelerator_family family, bool pcie,
-                                   plait_accelerator *out, plait_error *err)
+plait_status accelerator_read_fits(const json_cursor *at, const accelerator_family *family,
+                                   bool pcie, plait_accelerator *out, plait_error *err)
 {
     PLAIT_TRY(read_gemm(at, family, out, err));
     PLAIT_TRY(read_grouped(at, family, out, err));
     PLAIT_TRY(read_attention(at, family, out, err));
-    return read_collectives(at, pcie, out, err);
+    return read_collectives(at, family, pcie, out, err);
 }
 
 /* ---- writing ---- */
@@ -239,14 +245,14 @@ static void write_products(json_writer *json, const plait_accelerator *accelerat
     json_write_key(json, "gemm");
     json_begin_object(json);
     for (int p = accelerator->fp16_only; p < PLAIT_PRECISIONS; p++)
-        write_fit(json, plait_precision_name[p], gemm_fields, &accelerator->gemm[p],
+        write_fit(json, plait_precision_name[p], accelerator_gemm_fields, &accelerator->gemm[p],
                   accelerator->gemm[p].measured);
     json_end_object(json);
     json_write_key(json, "grouped_gemm");
     json_begin_object(json);
     for (int p = accelerator->fp16_only; p < PLAIT_PRECISIONS; p++)
-        write_fit(json, plait_precision_name[p], grouped_fields, &accelerator->grouped[p],
-                  accelerator->grouped[p].measured);
+        write_fit(json, plait_precision_name[p], accelerator_grouped_fields,
+                  &accelerator->grouped[p], accelerator->grouped[p].measured);
     json_end_object(json);
 }
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { MOST_KEYS = 48 };
 
@@ -20,6 +21,11 @@ static size_t doubles_of(const field *f)
 static void *place(void *block, const field *f)
 {
     return (char *)block + f->offset;
+}
+
+static const void *place_in(const void *block, const field *f)
+{
+    return (const char *)block + f->offset;
 }
 
 static plait_status keys_check(const json_cursor *at, const field *fields, const char *const *also,
@@ -49,6 +55,9 @@ static plait_status read_number(const json_cursor *at, const field *f, double *o
     double number = 0.0;
 
     PLAIT_TRY(json_as_number(at, f->range, &number, err));
+    if (f->least > 0.0 && number < f->least)
+        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at least %g, found %g", f->least,
+                         number);
     if (f->most > 0.0 && number > f->most)
         return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at most %g, found %g", f->most,
                          number);
@@ -131,7 +140,7 @@ static void write_array(json_writer *json, const field *f, const double *numbers
 void fields_write(json_writer *json, const field *fields, const void *block)
 {
     for (const field *f = fields; f->key != NULL; f++) {
-        const void *at = (const char *)block + f->offset;
+        const void *at = place_in(block, f);
 
         if (f->is_bool)
             json_member_bool(json, f->key, *(const bool *)at);
@@ -142,14 +151,10 @@ void fields_write(json_writer *json, const field *fields, const void *block)
     }
 }
 
-static bool known(const field *f, const void *at)
+static bool any_number(const field *f, const double *number)
 {
-    const double *const numbers = at;
-
-    if (f->is_bool)
-        return *(const bool *)at;
     for (size_t i = 0; i < doubles_of(f); i++)
-        if (numbers[i] != 0.0)
+        if (number[i] != 0.0)
             return true;
     return false;
 }
@@ -157,7 +162,40 @@ static bool known(const field *f, const void *at)
 bool fields_known(const field *fields, const void *block)
 {
     for (const field *f = fields; f->key != NULL; f++)
-        if (known(f, (const char *)block + f->offset))
+        if (f->is_bool ? *(const bool *)place_in(block, f) : any_number(f, place_in(block, f)))
             return true;
     return false;
+}
+
+/* ---- blanks ---- */
+
+void fields_blank(const field *fields, void *block)
+{
+    for (const field *f = fields; f->key != NULL; f++) {
+        double *number = place(block, f);
+
+        for (size_t i = 0; i < doubles_of(f); i++)
+            number[i] = (double)NAN;
+    }
+}
+
+/* An array is said as a whole: its first number tells. */
+static bool is_blank(const field *f, const void *block)
+{
+    return isnan(*(const double *)place_in(block, f));
+}
+
+void fields_lay_over(const field *fields, const void *from, void *to)
+{
+    for (const field *f = fields; f->key != NULL; f++)
+        if (!is_blank(f, from))
+            memcpy(place(to, f), place_in(from, f), doubles_of(f) * sizeof(double));
+}
+
+const char *fields_first_blank(const field *fields, const void *block)
+{
+    for (const field *f = fields; f->key != NULL; f++)
+        if (is_blank(f, block))
+            return f->key;
+    return NULL;
 }

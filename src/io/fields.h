@@ -20,6 +20,7 @@
 typedef struct field {
     const char *key;
     json_range range;
+    double least;  /* smallest number allowed; 0: any of the range */
     double most;   /* largest number allowed; 0: any */
     double unit;   /* what one unit of the key is in base units; 0: 1 */
     bool required; /* else what the struct holds before stays */
@@ -45,6 +46,17 @@ plait_status fields_read_optional(const json_cursor *at, const char *key, const 
 
 /** Writes the members of the block, without the braces around them. */
 void fields_write(json_writer *json, const field *fields, const void *block);
+
+/* A blank is a number that nobody has said: NaN, which no JSON can say. */
+
+/** Makes every number of the block blank; the block has no switches. */
+void fields_blank(const field *fields, void *block);
+
+/** Copies the numbers that are not blank over those of another block. */
+void fields_lay_over(const field *fields, const void *from, void *to);
+
+/** The key of the first number that is blank; NULL when there is none. */
+const char *fields_first_blank(const field *fields, const void *block);
 
 /** Whether any number of the block is not zero, or any switch on. */
 bool fields_known(const field *fields, const void *block);
