@@ -58,7 +58,8 @@ static const field peak_fields[] = {
     {.key = NULL},
 };
 
-static plait_status read_peaks(const json_cursor *at, plait_accelerator *out, plait_error *err)
+static plait_status read_peaks(const json_cursor *at, const accelerator_family *family,
+                               plait_accelerator *out, plait_error *err)
 {
     double *peak = out->peak_flops_per_s;
     json_cursor block;
@@ -75,9 +76,8 @@ static plait_status read_peaks(const json_cursor *at, plait_accelerator *out, pl
         peak[PLAIT_FP16] = peak[PLAIT_BF16];
     if (peak[PLAIT_FP8_BLOCK] == 0.0)
         peak[PLAIT_FP8_BLOCK] = peak[PLAIT_FP8];
-    // Vector units are a thirtieth of the matrix units or less where the sheet does not say.
     if (out->vector_flops_per_s == 0.0)
-        out->vector_flops_per_s = peak[PLAIT_BF16] / 30.0;
+        out->vector_flops_per_s = peak[PLAIT_BF16] / family->bf16_over_fp32;
     return PLAIT_OK;
 }
 
@@ -144,23 +144,35 @@ static plait_status read_node(const json_cursor *at, plait_accelerator *out, pla
 
 /* ---- the whole ---- */
 
-static plait_status read_sheet(const json_cursor *at, plait_arena *arena,
-                               accelerator_family *family, bool *pcie, plait_accelerator *out,
-                               plait_error *err)
+static plait_status read_identity(const json_cursor *at, plait_arena *arena, plait_accelerator *out,
+                                  plait_error *err)
 {
-    int confidence = PLAIT_CONFIDENCE_LOW, word = FAMILY_OTHER;
-    json_cursor memory;
+    int confidence = PLAIT_CONFIDENCE_LOW;
 
     out->vendor = out->source = "";
     PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
     PLAIT_TRY(json_string_optional(at, "vendor", arena, &out->vendor, err));
     PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
     PLAIT_TRY(json_word_optional(at, "confidence", confidence_name, &confidence, err));
-    PLAIT_TRY(json_word_optional(at, "family", accelerator_family_name, &word, err));
     out->confidence = (plait_confidence)confidence;
-    *family = (accelerator_family)word;
+    return PLAIT_OK;
+}
 
-    PLAIT_TRY(read_peaks(at, out, err));
+static plait_status read_family(const json_cursor *at, plait_arena *arena, accelerator_family *out,
+                                plait_error *err)
+{
+    const char *name = "other";
+
+    PLAIT_TRY(accelerator_family_name(at, "family", arena, &name, err));
+    return accelerator_family_find(name, arena, out, err);
+}
+
+static plait_status read_sheet(const json_cursor *at, const accelerator_family *family, bool *pcie,
+                               plait_accelerator *out, plait_error *err)
+{
+    json_cursor memory;
+
+    PLAIT_TRY(read_peaks(at, family, out, err));
     PLAIT_TRY(json_int(at, "compute_units", 1, 100000, &out->sms, err));
     PLAIT_TRY(json_object(at, "memory", &memory, err));
     PLAIT_TRY(fields_read(&memory, memory_fields, NULL, out, err));
@@ -202,10 +214,12 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
 
     *out = (plait_accelerator){0};
     PLAIT_TRY(json_keys_among(at, keys, err));
-    PLAIT_TRY(read_sheet(at, arena, &family, &pcie, out, err));
-    accelerator_default_scalars(pcie, out);
+    PLAIT_TRY(read_identity(at, arena, out, err));
+    PLAIT_TRY(read_family(at, arena, &family, err));
+    PLAIT_TRY(read_sheet(at, &family, &pcie, out, err));
+    accelerator_default_scalars(&family, pcie, out);
     PLAIT_TRY(read_scalars(at, out, err));
-    return accelerator_read_fits(at, family, pcie, out, err);
+    return accelerator_read_fits(at, &family, pcie, out, err);
 }
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,

@@ -6,7 +6,7 @@
 #include "accelerator_private.h"
 
 #define GEMM(member) FIELD_AT(plait_gemm_fit, member)
-static const field gemm_fields[] = {
+const field accelerator_gemm_fields[] = {
     {"emax", .range = JSON_POSITIVE, .most = 1.0, GEMM(emax)},
     {"k0", .range = JSON_NON_NEGATIVE, GEMM(k0)},
     {"q", .range = JSON_FRACTION, GEMM(q)},
@@ -17,19 +17,17 @@ static const field gemm_fields[] = {
     {"t0_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, GEMM(t0_s)},
     {"p", .range = JSON_POSITIVE, .most = 100.0, GEMM(p)},
     {"cq", .range = JSON_NON_NEGATIVE, GEMM(cq)},
-    {"measured", .is_bool = true, GEMM(measured)},
     {.key = NULL},
 };
 
 #define GROUPED(member) FIELD_AT(plait_grouped_fit, member)
-static const field grouped_fields[] = {
+const field accelerator_grouped_fields[] = {
     {"emax", .range = JSON_POSITIVE, .most = 1.0, GROUPED(emax)},
     {"rs", .range = JSON_POSITIVE, .most = 1.0, GROUPED(rs)},
     {"k0", .range = JSON_NON_NEGATIVE, GROUPED(k0)},
     {"eb", .range = JSON_POSITIVE, .most = 1.5, GROUPED(eb)},
     {"t0_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, GROUPED(t0_s)},
     {"permute_passes", .range = JSON_NON_NEGATIVE, GROUPED(permute_passes)},
-    {"measured", .is_bool = true, GROUPED(measured)},
     {.key = NULL},
 };
 
@@ -39,7 +37,6 @@ static const field attention_fields[] = {
     {"q", .range = JSON_FRACTION, ATTENTION(q)},
     {"t0_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, ATTENTION(t0_s)},
     {"backward_ratio", .range = JSON_POSITIVE, .most = 20.0, ATTENTION(backward_ratio)},
-    {"measured", .is_bool = true, ATTENTION(measured)},
     {.key = NULL},
 };
 
@@ -47,10 +44,12 @@ static const char *const head_widths[] = {"64", "128", "192", "256"};
 
 #define COLLECTIVE(member) FIELD_AT(plait_collective_fit, member)
 static const field collective_fields[] = {
+    {"a_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, .count = 3, COLLECTIVE(a_s)},
+    {"b_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, .count = 3, COLLECTIVE(b_s)},
+    {"bus_gb_per_s", .range = JSON_POSITIVE, .unit = PLAIT_GB, .count = 3, COLLECTIVE(bytes_per_s)},
     {"local_gb_per_s", .range = JSON_POSITIVE, .unit = PLAIT_GB, COLLECTIVE(local_bytes_per_s)},
     {"nvls_a_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, COLLECTIVE(nvls_a_s)},
     {"nvls_gb_per_s", .range = JSON_NON_NEGATIVE, .unit = PLAIT_GB, COLLECTIVE(nvls_bytes_per_s)},
-    {"measured", .is_bool = true, COLLECTIVE(measured)},
     {.key = NULL},
 };
 
@@ -82,6 +81,30 @@ static plait_status section_of(const json_cursor *at, const char *key, const cha
     return json_keys_among(section, keys, err);
 }
 
+plait_status accelerator_products(const json_cursor *at, const char *key, json_cursor *section,
+                                  plait_error *err)
+{
+    return section_of(at, key, plait_precision_name, 0, PLAIT_PRECISIONS, section, err);
+}
+
+/*
+ * The fit `key` of a section, over the default that *fit has: it counts as measured, unless it says
+ * otherwise.
+ */
+static plait_status read_fit(const json_cursor *section, const char *key, const field *fields,
+                             void *fit, bool *measured, plait_error *err)
+{
+    static const char *const also[] = {"measured", NULL};
+    json_cursor block;
+
+    PLAIT_TRY(block_of(section, key, &block, err));
+    if (json_is_null(&block))
+        return PLAIT_OK;
+    *measured = true;
+    PLAIT_TRY(fields_read(&block, fields, also, fit, err));
+    return json_bool_optional(&block, "measured", measured, err);
+}
+
 /* ---- matrix products ---- */
 
 /* fp16 stands in for bf16 where there is no bf16: the bf16 entry is what prices 16-bit products. */
@@ -90,41 +113,34 @@ static const char *precision_key(const plait_accelerator *out, int precision)
     return plait_precision_name[precision == PLAIT_BF16 && out->fp16_only ? PLAIT_FP16 : precision];
 }
 
-static plait_status read_gemm(const json_cursor *at, accelerator_family family,
+static plait_status read_gemm(const json_cursor *at, const accelerator_family *family,
                               plait_accelerator *out, plait_error *err)
 {
-    json_cursor section, block;
+    json_cursor section;
 
-    PLAIT_TRY(section_of(at, "gemm", plait_precision_name, 0, PLAIT_PRECISIONS, &section, err));
+    PLAIT_TRY(accelerator_products(at, "gemm", &section, err));
     for (int p = 0; p < PLAIT_PRECISIONS; p++) {
         plait_gemm_fit *fit = &out->gemm[p];
 
         *fit = accelerator_default_gemm(family, (plait_precision)p, out->gemm);
-        PLAIT_TRY(block_of(&section, precision_key(out, p), &block, err));
-        if (json_is_null(&block))
-            continue;
-        fit->measured = true;
-        PLAIT_TRY(fields_read(&block, gemm_fields, NULL, fit, err));
+        PLAIT_TRY(read_fit(&section, precision_key(out, p), accelerator_gemm_fields, fit,
+                           &fit->measured, err));
     }
     return PLAIT_OK;
 }
 
-static plait_status read_grouped(const json_cursor *at, accelerator_family family,
+static plait_status read_grouped(const json_cursor *at, const accelerator_family *family,
                                  plait_accelerator *out, plait_error *err)
 {
-    json_cursor section, block;
+    json_cursor section;
 
-    PLAIT_TRY(
-        section_of(at, "grouped_gemm", plait_precision_name, 0, PLAIT_PRECISIONS, &section, err));
+    PLAIT_TRY(accelerator_products(at, "grouped_gemm", &section, err));
     for (int p = 0; p < PLAIT_PRECISIONS; p++) {
         plait_grouped_fit *fit = &out->grouped[p];
 
         *fit = accelerator_default_grouped(family, (plait_precision)p, out);
-        PLAIT_TRY(block_of(&section, precision_key(out, p), &block, err));
-        if (json_is_null(&block))
-            continue;
-        fit->measured = true;
-        PLAIT_TRY(fields_read(&block, grouped_fields, NULL, fit, err));
+        PLAIT_TRY(read_fit(&section, precision_key(out, p), accelerator_grouped_fields, fit,
+                           &fit->measured, err));
     }
     return PLAIT_OK;
 }
@@ -143,8 +159,9 @@ static plait_status read_width(const json_cursor *widths, int i, double missing,
 }
 
 /* {"64": 0.45, "128": 0.58}: a width that is missing has the rate of the next narrower one, and 64
- * that of 0.9 times 128, as in training runs. */
-static plait_status read_widths(const json_cursor *at, double e[4], plait_error *err)
+ * the family's share of that of 128. */
+static plait_status read_widths(const json_cursor *at, const accelerator_family *family,
+                                double e[4], plait_error *err)
 {
     static const char *const keys[] = {"64", "128", "192", "256", NULL};
     json_cursor widths;
@@ -155,15 +172,15 @@ static plait_status read_widths(const json_cursor *at, double e[4], plait_error 
     PLAIT_TRY(json_keys_among(&widths, keys, err));
     PLAIT_TRY(json_number(&widths, "128", JSON_POSITIVE, &e[1], err));
     PLAIT_TRY(read_width(&widths, 1, e[1], e, err));
-    PLAIT_TRY(read_width(&widths, 0, 0.9 * e[1], e, err));
+    PLAIT_TRY(read_width(&widths, 0, family->attention.e64_over_e128 * e[1], e, err));
     PLAIT_TRY(read_width(&widths, 2, e[1], e, err));
     return read_width(&widths, 3, e[2], e, err);
 }
 
-static plait_status read_attention(const json_cursor *at, accelerator_family family,
+static plait_status read_attention(const json_cursor *at, const accelerator_family *family,
                                    plait_accelerator *out, plait_error *err)
 {
-    static const char *const also[] = {"e", NULL};
+    static const char *const also[] = {"e", "measured", NULL};
     json_cursor section, block;
 
     PLAIT_TRY(section_of(at, "attention", plait_attention_kernel_name, PLAIT_ATTENTION_FLASH,
@@ -177,75 +194,65 @@ static plait_status read_attention(const json_cursor *at, accelerator_family fam
             continue;
         fit->measured = true;
         PLAIT_TRY(fields_read(&block, attention_fields, also, fit, err));
-        PLAIT_TRY(read_widths(&block, fit->e, err));
+        PLAIT_TRY(json_bool_optional(&block, "measured", &fit->measured, err));
+        PLAIT_TRY(read_widths(&block, family, fit->e, err));
     }
     return PLAIT_OK;
 }
 
 /* ---- collectives ---- */
 
-static plait_status read_collective(const json_cursor *at, plait_collective_fit *fit,
-                                    plait_error *err)
+static plait_status read_collectives(const json_cursor *at, const accelerator_family *family,
+                                     bool pcie, plait_accelerator *out, plait_error *err)
 {
-    static const char *const also[] = {"a_us", "b_us", "bus_gb_per_s", NULL};
-
-    PLAIT_TRY(fields_read(at, collective_fields, also, fit, err));
-    PLAIT_TRY(fields_read_array(at, "a_us", JSON_NON_NEGATIVE, PLAIT_US, 3, fit->a_s, err));
-    PLAIT_TRY(fields_read_array(at, "b_us", JSON_NON_NEGATIVE, PLAIT_US, 3, fit->b_s, err));
-    return fields_read_array(at, "bus_gb_per_s", JSON_POSITIVE, PLAIT_GB, 3, fit->bytes_per_s, err);
-}
-
-static plait_status read_collectives(const json_cursor *at, bool pcie, plait_accelerator *out,
-                                     plait_error *err)
-{
-    const double bus = accelerator_default_ring_share(pcie) * out->scale_up_bytes_per_s;
-    json_cursor section, block;
+    json_cursor section;
 
     PLAIT_TRY(section_of(at, "collectives", plait_collective_name, 0, PLAIT_FITTED_COLLECTIVES,
                          &section, err));
     for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++) {
         plait_collective_fit *fit = &out->collective[op];
 
-        *fit = accelerator_default_collective((plait_collective_op)op, bus, out->hbm_bytes_per_s);
-        PLAIT_TRY(block_of(&section, plait_collective_name[op], &block, err));
-        if (json_is_null(&block))
-            continue;
-        fit->measured = true;
-        PLAIT_TRY(read_collective(&block, fit, err));
+        *fit = accelerator_default_collective(family, pcie, (plait_collective_op)op, out);
+        PLAIT_TRY(read_fit(&section, plait_collective_name[op], collective_fields, fit,
+                           &fit->measured, err));
     }
     return PLAIT_OK;
 }
 
-plait_status accelerator_read_fits(const json_cursor *at, accelerator_family family, bool pcie,
-                                   plait_accelerator *out, plait_error *err)
+plait_status accelerator_read_fits(const json_cursor *at, const accelerator_family *family,
+                                   bool pcie, plait_accelerator *out, plait_error *err)
 {
     PLAIT_TRY(read_gemm(at, family, out, err));
     PLAIT_TRY(read_grouped(at, family, out, err));
     PLAIT_TRY(read_attention(at, family, out, err));
-    return read_collectives(at, pcie, out, err);
+    return read_collectives(at, family, pcie, out, err);
 }
 
 /* ---- writing ---- */
 
-static void write_block(json_writer *json, const char *key, const field *fields, const void *block)
+static void write_fit(json_writer *json, const char *key, const field *fields, const void *fit,
+                      bool measured)
 {
     json_write_key(json, key);
     json_begin_object(json);
-    fields_write(json, fields, block);
+    fields_write(json, fields, fit);
+    json_member_bool(json, "measured", measured);
     json_end_object(json);
 }
 
-static void write_gemms(json_writer *json, const plait_accelerator *accelerator)
+static void write_products(json_writer *json, const plait_accelerator *accelerator)
 {
     json_write_key(json, "gemm");
     json_begin_object(json);
     for (int p = accelerator->fp16_only; p < PLAIT_PRECISIONS; p++)
-        write_block(json, plait_precision_name[p], gemm_fields, &accelerator->gemm[p]);
+        write_fit(json, plait_precision_name[p], accelerator_gemm_fields, &accelerator->gemm[p],
+                  accelerator->gemm[p].measured);
     json_end_object(json);
     json_write_key(json, "grouped_gemm");
     json_begin_object(json);
     for (int p = accelerator->fp16_only; p < PLAIT_PRECISIONS; p++)
-        write_block(json, plait_precision_name[p], grouped_fields, &accelerator->grouped[p]);
+        write_fit(json, plait_precision_name[p], accelerator_grouped_fields,
+                  &accelerator->grouped[p], accelerator->grouped[p].measured);
     json_end_object(json);
 }
 
@@ -258,22 +265,13 @@ static void write_attention(json_writer *json, const plait_attention_fit *fit)
         json_member_number(json, head_widths[i], fit->e[i]);
     json_end_object(json);
     fields_write(json, attention_fields, fit);
-    json_end_object(json);
-}
-
-static void write_collective(json_writer *json, const plait_collective_fit *fit)
-{
-    json_begin_object(json);
-    fields_write_array(json, "a_us", PLAIT_US, 3, fit->a_s);
-    fields_write_array(json, "b_us", PLAIT_US, 3, fit->b_s);
-    fields_write_array(json, "bus_gb_per_s", PLAIT_GB, 3, fit->bytes_per_s);
-    fields_write(json, collective_fields, fit);
+    json_member_bool(json, "measured", fit->measured);
     json_end_object(json);
 }
 
 void accelerator_write_fits(json_writer *json, const plait_accelerator *accelerator)
 {
-    write_gemms(json, accelerator);
+    write_products(json, accelerator);
     json_write_key(json, "attention");
     json_begin_object(json);
     for (int k = PLAIT_ATTENTION_FLASH; k < PLAIT_ATTENTION_KERNELS; k++) {
@@ -283,9 +281,8 @@ void accelerator_write_fits(json_writer *json, const plait_accelerator *accelera
     json_end_object(json);
     json_write_key(json, "collectives");
     json_begin_object(json);
-    for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++) {
-        json_write_key(json, plait_collective_name[op]);
-        write_collective(json, &accelerator->collective[op]);
-    }
+    for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++)
+        write_fit(json, plait_collective_name[op], collective_fields, &accelerator->collective[op],
+                  accelerator->collective[op].measured);
     json_end_object(json);
 }

@@ -4,49 +4,45 @@
 
 #include "plait/cluster.h"
 
+#include "accelerator_family.h"
 #include "fields.h"
 
-/** Families whose kernels have one shape: what is not measured on a part is its family's. */
-typedef enum accelerator_family {
-    FAMILY_VOLTA,
-    FAMILY_AMPERE,
-    FAMILY_HOPPER,
-    FAMILY_BLACKWELL,
-    FAMILY_ADA,
-    FAMILY_OTHER, /* other vendors, other architectures: shapes of Hopper, low fractions */
-    FAMILIES
-} accelerator_family;
-
-extern const char *const accelerator_family_name[FAMILIES + 1];
-
-/* ---- accelerator_defaults.c: every constant that stands in for a measurement ---- */
+/* ---- accelerator_defaults.c: what stands in for a measurement, by the numbers of a family ---- */
 
 /**
  * Constants of a precision for which the file has none.
  *
  * @param gemm  fits of the precisions before this one, already read
  */
-plait_gemm_fit accelerator_default_gemm(accelerator_family family, plait_precision precision,
+plait_gemm_fit accelerator_default_gemm(const accelerator_family *family, plait_precision precision,
                                         const plait_gemm_fit *gemm);
-plait_grouped_fit accelerator_default_grouped(accelerator_family family, plait_precision precision,
+plait_grouped_fit accelerator_default_grouped(const accelerator_family *family,
+                                              plait_precision precision,
                                               const plait_accelerator *accelerator);
-plait_attention_fit accelerator_default_attention(accelerator_family family,
+plait_attention_fit accelerator_default_attention(const accelerator_family *family,
                                                   plait_attention_kernel kernel);
-/** @param bus_bytes_per_s  what a ring reaches with large messages */
-plait_collective_fit accelerator_default_collective(plait_collective_op op, double bus_bytes_per_s,
-                                                    double hbm_bytes_per_s);
+plait_collective_fit accelerator_default_collective(const accelerator_family *family, bool pcie,
+                                                    plait_collective_op op,
+                                                    const plait_accelerator *accelerator);
 
-/** Share of the wire that a ring reaches inside the scale-up domain, over PCIe or another link. */
-double accelerator_default_ring_share(bool pcie);
-
-/** The scalars: sustained clocks, idle power, fp32 rate, memory passes, sends. */
-void accelerator_default_scalars(bool pcie, plait_accelerator *out);
+/** The scalars: sustained clocks, idle power, memory passes, sends. */
+void accelerator_default_scalars(const accelerator_family *family, bool pcie,
+                                 plait_accelerator *out);
 
 /* ---- accelerator_fits.c ---- */
 
+/* The numbers of a fit, as accelerators and families have them. */
+extern const field accelerator_gemm_fields[];
+extern const field accelerator_grouped_fields[];
+
+/** The section "gemm" or "grouped_gemm", whose keys are precisions; null when it is missing. */
+plait_status accelerator_products(const json_cursor *at, const char *key, json_cursor *section,
+                                  plait_error *err) PLAIT_MUST_CHECK;
+
 /** Reads "gemm", "attention", "grouped_gemm", "collectives" over the family's defaults. */
-plait_status accelerator_read_fits(const json_cursor *at, accelerator_family family, bool pcie,
-                                   plait_accelerator *out, plait_error *err) PLAIT_MUST_CHECK;
+plait_status accelerator_read_fits(const json_cursor *at, const accelerator_family *family,
+                                   bool pcie, plait_accelerator *out,
+                                   plait_error *err) PLAIT_MUST_CHECK;
 void accelerator_write_fits(json_writer *json, const plait_accelerator *accelerator);
 
 /* ---- accelerator.c ---- */

@@ -29,6 +29,7 @@ static const struct data_kind {
     [PLAIT_DATA_ACCELERATORS] = {"clusters/accelerators", "the name of an accelerator",
                                  "plait clusters"},
     [PLAIT_DATA_RUNTIMES] = {"clusters/runtimes", "the name of a runtime", NULL},
+    [PLAIT_DATA_FAMILIES] = {"clusters/families", "the name of a family", NULL},
 };
 
 enum { ROOTS = 3 };

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { MOST_KEYS = 48 };
 
@@ -12,9 +13,19 @@ static double unit_of(double unit)
     return unit == 0.0 ? 1.0 : unit;
 }
 
+static size_t doubles_of(const field *f)
+{
+    return f->count > 0 ? f->count : 1;
+}
+
 static void *place(void *block, const field *f)
 {
     return (char *)block + f->offset;
+}
+
+static const void *place_in(const void *block, const field *f)
+{
+    return (const char *)block + f->offset;
 }
 
 static plait_status keys_check(const json_cursor *at, const field *fields, const char *const *also,
@@ -37,22 +48,49 @@ static plait_status keys_check(const json_cursor *at, const field *fields, const
     return json_keys_among(at, keys, err);
 }
 
+/* The number at the cursor itself: the field's, or an element of its array. */
 static plait_status read_number(const json_cursor *at, const field *f, double *out,
                                 plait_error *err)
 {
     double number = 0.0;
 
-    if (!f->required && !json_has(at, f->key))
-        return PLAIT_OK;
-    PLAIT_TRY(json_number(at, f->key, f->range, &number, err));
+    PLAIT_TRY(json_as_number(at, f->range, &number, err));
+    if (f->least > 0.0 && number < f->least)
+        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at least %g, found %g", f->least,
+                         number);
     if (f->most > 0.0 && number > f->most)
-        return json_fail_key(at, f->key, PLAIT_ERROR_RANGE, err, "expected at most %g, found %g",
-                             f->most, number);
+        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at most %g, found %g", f->most,
+                         number);
     if (!isfinite(number * unit_of(f->unit)))
-        return json_fail_key(at, f->key, PLAIT_ERROR_RANGE, err,
-                             "expected a sensible number, found %g", number);
+        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected a sensible number, found %g",
+                         number);
     *out = number * unit_of(f->unit);
     return PLAIT_OK;
+}
+
+static plait_status read_array(const json_cursor *at, const field *f, double *out, plait_error *err)
+{
+    json_cursor element;
+
+    PLAIT_TRY(json_as_array(at, err));
+    if (json_count(at) != f->count)
+        return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected %zu numbers, found %zu", f->count,
+                         json_count(at));
+    for (bool more = json_first(at, &element); more; more = json_next(&element))
+        PLAIT_TRY(read_number(&element, f, &out[element.index], err));
+    return PLAIT_OK;
+}
+
+static plait_status read_field(const json_cursor *at, const field *f, void *out, plait_error *err)
+{
+    json_cursor child;
+
+    if (f->is_bool)
+        return (f->required ? json_bool : json_bool_optional)(at, f->key, out, err);
+    if (!f->required && !json_has(at, f->key))
+        return PLAIT_OK;
+    PLAIT_TRY(json_value(at, f->key, &child, err));
+    return (f->count > 0 ? read_array : read_number)(&child, f, out, err);
 }
 
 plait_status fields_read(const json_cursor *at, const field *fields, const char *const *also,
@@ -60,11 +98,7 @@ plait_status fields_read(const json_cursor *at, const field *fields, const char 
 {
     PLAIT_TRY(keys_check(at, fields, also, err));
     for (const field *f = fields; f->key != NULL; f++)
-        if (f->is_bool)
-            PLAIT_TRY(
-                (f->required ? json_bool : json_bool_optional)(at, f->key, place(out, f), err));
-        else
-            PLAIT_TRY(read_number(at, f, place(out, f), err));
+        PLAIT_TRY(read_field(at, f, place(out, f), err));
     return PLAIT_OK;
 }
 
@@ -94,58 +128,74 @@ void fields_write_number(json_writer *json, const char *key, double number, doub
     json_member_number(json, key, in_unit(number, unit));
 }
 
+static void write_array(json_writer *json, const field *f, const double *numbers)
+{
+    json_write_key(json, f->key);
+    json_begin_row(json);
+    for (size_t i = 0; i < f->count; i++)
+        json_write_number(json, in_unit(numbers[i], f->unit));
+    json_end_array(json);
+}
+
 void fields_write(json_writer *json, const field *fields, const void *block)
 {
     for (const field *f = fields; f->key != NULL; f++) {
-        const void *at = (const char *)block + f->offset;
+        const void *at = place_in(block, f);
 
         if (f->is_bool)
             json_member_bool(json, f->key, *(const bool *)at);
+        else if (f->count > 0)
+            write_array(json, f, at);
         else
             fields_write_number(json, f->key, *(const double *)at, f->unit);
     }
 }
 
-bool fields_known(const field *fields, const void *block)
+static bool any_number(const field *f, const double *number)
 {
-    for (const field *f = fields; f->key != NULL; f++) {
-        const void *at = (const char *)block + f->offset;
-
-        if (f->is_bool ? *(const bool *)at : *(const double *)at != 0.0)
+    for (size_t i = 0; i < doubles_of(f); i++)
+        if (number[i] != 0.0)
             return true;
-    }
     return false;
 }
 
-plait_status fields_read_array(const json_cursor *at, const char *key, json_range range,
-                               double unit, size_t count, double *out, plait_error *err)
+bool fields_known(const field *fields, const void *block)
 {
-    json_cursor list, element;
-
-    PLAIT_TRY(json_array_optional(at, key, &list, err));
-    if (json_is_null(&list))
-        return PLAIT_OK;
-    if (json_count(&list) != count)
-        return json_fail(&list, PLAIT_ERROR_SCHEMA, err, "expected %zu numbers, found %zu", count,
-                         json_count(&list));
-    for (bool more = json_first(&list, &element); more; more = json_next(&element)) {
-        double number = 0.0;
-
-        PLAIT_TRY(json_as_number(&element, range, &number, err));
-        if (!isfinite(number * unit_of(unit)))
-            return json_fail(&element, PLAIT_ERROR_RANGE, err,
-                             "expected a sensible number, found %g", number);
-        out[element.index] = number * unit_of(unit);
-    }
-    return PLAIT_OK;
+    for (const field *f = fields; f->key != NULL; f++)
+        if (f->is_bool ? *(const bool *)place_in(block, f) : any_number(f, place_in(block, f)))
+            return true;
+    return false;
 }
 
-void fields_write_array(json_writer *json, const char *key, double unit, size_t count,
-                        const double *numbers)
+/* ---- blanks ---- */
+
+void fields_blank(const field *fields, void *block)
 {
-    json_write_key(json, key);
-    json_begin_row(json);
-    for (size_t i = 0; i < count; i++)
-        json_write_number(json, in_unit(numbers[i], unit));
-    json_end_array(json);
+    for (const field *f = fields; f->key != NULL; f++) {
+        double *number = place(block, f);
+
+        for (size_t i = 0; i < doubles_of(f); i++)
+            number[i] = (double)NAN;
+    }
+}
+
+/* An array is said as a whole: its first number tells. */
+static bool is_blank(const field *f, const void *block)
+{
+    return isnan(*(const double *)place_in(block, f));
+}
+
+void fields_lay_over(const field *fields, const void *from, void *to)
+{
+    for (const field *f = fields; f->key != NULL; f++)
+        if (!is_blank(f, from))
+            memcpy(place(to, f), place_in(from, f), doubles_of(f) * sizeof(double));
+}
+
+const char *fields_first_blank(const field *fields, const void *block)
+{
+    for (const field *f = fields; f->key != NULL; f++)
+        if (is_blank(f, block))
+            return f->key;
+    return NULL;
 }

@@ -20,10 +20,12 @@
 typedef struct field {
     const char *key;
     json_range range;
+    double least;  /* smallest number allowed; 0: any of the range */
     double most;   /* largest number allowed; 0: any */
     double unit;   /* what one unit of the key is in base units; 0: 1 */
     bool required; /* else what the struct holds before stays */
     bool is_bool;  /* a bool, else a double */
+    size_t count;  /* of an array of exactly so many doubles; 0: one double, or bool */
     size_t offset;
 } field;
 
@@ -45,17 +47,21 @@ plait_status fields_read_optional(const json_cursor *at, const char *key, const 
 /** Writes the members of the block, without the braces around them. */
 void fields_write(json_writer *json, const field *fields, const void *block);
 
+/* A blank is a number that nobody has said: NaN, which no JSON can say. */
+
+/** Makes every number of the block blank; the block has no switches. */
+void fields_blank(const field *fields, void *block);
+
+/** Copies the numbers that are not blank over those of another block. */
+void fields_lay_over(const field *fields, const void *from, void *to);
+
+/** The key of the first number that is blank; NULL when there is none. */
+const char *fields_first_blank(const field *fields, const void *block);
+
 /** Whether any number of the block is not zero, or any switch on. */
 bool fields_known(const field *fields, const void *block);
 
 /** A number with its unit taken out, without the digits that the division makes up. */
 void fields_write_number(json_writer *json, const char *key, double number, double unit);
-
-/** An array of exactly `count` numbers; *out stays as it is when the member is missing. */
-plait_status fields_read_array(const json_cursor *at, const char *key, json_range range,
-                               double unit, size_t count, double *out,
-                               plait_error *err) PLAIT_MUST_CHECK;
-void fields_write_array(json_writer *json, const char *key, double unit, size_t count,
-                        const double *numbers);
 
 #endif

@@ -330,6 +330,35 @@ static void test_ranges__hold_for_every_shipped_accelerator(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Also what stands in where nobody measured anything. */
+static void test_ranges__hold_for_every_family(void **state)
+{
+    static const char sheet[] =
+        "{\"name\": \"x\", \"peak_tflops\": {\"bf16\": 1000, \"fp8\": 2000, \"nvfp4\": 4000}, "
+        "\"compute_units\": 100, \"memory\": {\"memory_gib\": 80, \"hbm_tb_per_s\": 2}, "
+        "\"scale_up\": {\"domain\": 8, \"bandwidth_gb_per_s\": 100}, "
+        "\"node\": {\"accelerators\": 8, \"nic_gbit_per_s\": 200}, \"family\": \"%s\"}";
+    const char *const *names;
+    size_t count;
+    int wrong = 0;
+
+    (void)state;
+    assert_int_equal(plait_data_list(PLAIT_DATA_FAMILIES, arena, &names, &count, &err), PLAIT_OK);
+    for (size_t i = 0; i < count; i++) {
+        const char *text = plait_arena_printf(arena, sheet, names[i]);
+        plait_accelerator gpu;
+
+        if (strcmp(names[i], "common") == 0)
+            continue;
+        assert_int_equal(plait_accelerator_parse(text, strlen(text), names[i], arena, &gpu, &err),
+                         PLAIT_OK);
+        for (int f = 0; f < family_count; f++)
+            for (int b = families[f]->first; b < families[f]->last; b++)
+                wrong += check_block(names[i], &gpu, families[f], b);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 static void test_ranges__are_of_the_wire_where_they_are_rates(void **state)
 {
     const plait_accelerator gpu = find("h100-80gb-sxm");
@@ -356,6 +385,7 @@ int main(void)
         TEST(name__must_be_asked_for_among_several),
         TEST(name__of_a_sites_own_is_the_one_asked_for),
         TEST(ranges__hold_for_every_shipped_accelerator),
+        TEST(ranges__hold_for_every_family),
         TEST(ranges__are_of_the_wire_where_they_are_rates),
     };
 
