@@ -20,39 +20,42 @@ static double least_saved_bytes(const plait_problem *problem, const layer_price 
     return least;
 }
 
-static void fill_lean(plait_table *table, const plait_degrees *d)
+/* The whole model on one rank: what the mean stage has its share of. */
+static stage_load lean_whole(const plait_table *table)
+{
+    const plait_model *model = table->problem.model;
+    const plait_degrees one = plait_degrees_init();
+    const plait_chunk chunk = {0, model->layers, true, true, model->mtp_layers};
+    const plait_stage stage = {.chunks = 1, .chunk = &chunk, .degrees = one};
+    stage_part part[ROW_PRICES];
+    stage_class class = {.parts = stage_parts_of(model, &stage, part), .count = 1};
+    stage_load load = begin_load(table, &class);
+
+    add_layers(&class, table->lean_time, &load);
+    return load;
+}
+
+static void fill_lean(plait_table *table)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
     const layer_gather nothing = {0};
-    const gather_row no_gather = {0};
-    plait_degrees lean = *d;
-    stage_load kept[3];
 
-    for (int k = 0; k < table->kinds; k++) {
-        const layer_price *price = &table->row.price[k];
-        table->lean_time[k] = layer_time_of(&table->problem, price, &nothing, none);
-        table->lean_time[k].saved_bytes = least_saved_bytes(&table->problem, price);
-        table->lean_time[k].live_bytes = 0.0;
+    for (int r = 0; r < ROW_PRICES; r++) {
+        const layer_price *price = &table->row.price[r];
+        if (r >= table->kinds && r < ROW_EMBEDDING)
+            continue;
+        table->lean_time[r] = layer_time_of(&table->problem, price, &nothing, none);
+        if (r < ROW_EMBEDDING || r == ROW_MTP)
+            table->lean_time[r].saved_bytes = least_saved_bytes(&table->problem, price);
+        table->lean_time[r].live_bytes = 0.0;
     }
-    lean.recompute.kind = PLAIT_RECOMPUTE_FULL; // keeps least of a prediction layer
-    table_make_ends(table, &lean, &no_gather, kept);
-    lean.recompute.kind = PLAIT_RECOMPUTE_NONE;
-    table_make_ends(table, &lean, &no_gather, table->lean_ends);
-    for (int i = 0; i < 3; i++) {
-        table->lean_ends[i].saved_bytes = kept[i].saved_bytes;
-        table->lean_ends[i].live_bytes = 0.0;
-    }
-    table->lean_whole = table->lean_ends[2];
-    for (int i = 0; i < table->problem.model->layers; i++) {
-        const int kind = table->problem.model->layer_kind[i];
-        stage_load_add_layer(&table->row.price[kind], &table->lean_time[kind], &table->lean_whole);
-    }
+    table->lean_whole = lean_whole(table);
 }
 
-static void select_lean(plait_table *table, const plait_degrees *d)
+static void select_lean(plait_table *table)
 {
     if (!table->lean_known)
-        fill_lean(table, d);
+        fill_lean(table);
     table->lean_known = true;
 }
 
@@ -107,12 +110,12 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
     double fullest = 0.0;
 
     table_select_stages(table, d);
-    select_lean(table, d);
+    select_lean(table);
     for (int c = 0; c < table->classes; c++) {
-        const stage_class *class = &table->class_of[c];
-        table->lean_load[c] = begin_load(table, class, ends_of(class, table->lean_ends));
-        add_layers(table, class, table->lean_time, PLAIT_MAX_LAYERS, table->lean_time,
-                   &table->lean_load[c]);
+        stage_class all = table->class_of[c];
+        all.ends = 0; // the ends have lean times, too
+        table->lean_load[c] = begin_load(table, &all);
+        add_layers(&all, table->lean_time, &table->lean_load[c]);
         fullest = larger(fullest, lean_peak_bytes(table, &lean, &table->lean_load[c]));
     }
     const step_sum sum = step_sum_of(&table->problem, &lean, table->microbatches, table->send_s,
@@ -128,7 +131,7 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
     const double stages = d->pp;
 
     table_select_layers(table, d);
-    select_lean(table, d);
+    select_lean(table);
     stage_load mean = table->lean_whole;
     mean.dense /= stages;
     mean.expert /= stages;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "plait/units.h"
-#include "table.h"
+#include "stage_sum.h"
 
 /* Everything that pricing one plan looks at. */
 typedef struct plan_rows {
@@ -15,7 +15,8 @@ typedef struct plan_rows {
     gather_row gather;
     sync_routes routes;
     double send_s;
-    stage_load *load; /* [stages] */
+    stage_parts *parts; /* [stages] */
+    stage_load *load;
     stage_sync *sync;
     stage_state *state;
 } plan_rows;
@@ -24,27 +25,28 @@ typedef struct plan_rows {
 
 static stage_load sum_stage(const plan_rows *rows, int s)
 {
-    const plait_stage *stage = &rows->plan->stage[s];
-    const plait_degrees *d = &stage->degrees;
-    stage_load load;
-    int at = 0;
+    const plait_degrees *d = &rows->plan->degrees;
+    const int m = plait_degrees_microbatches(d, rows->problem->job.gbs);
+    const stage_parts *parts = &rows->parts[s];
+    stage_load load = {
+        .index = s,
+        .count = 1,
+        .in_flight = plait_schedule_in_flight((plait_schedule)d->schedule, d->pp, s, d->vpp, m),
+        .embedding = stage_parts_have(parts, ROW_EMBEDDING),
+        .loss = stage_parts_have(parts, ROW_HEAD) || stage_parts_have(parts, ROW_MTP_HEAD),
+    };
 
-    stage_load_begin(rows->problem, d, s, &load);
-    for (int c = 0; c < stage->chunks; c++) {
-        const plait_chunk *chunk = &stage->chunk[c];
-        stage_load_add_ends(rows->problem, d, &rows->row, &rows->gather, chunk->embedding,
-                            chunk->loss, chunk->mtp, &load);
-        for (int i = chunk->first; i < chunk->last; i++, at++) {
-            const int kind = rows->problem->model->layer_kind[i];
-            const layer_time time = layer_time_of(rows->problem, &rows->row.price[kind],
-                                                  &rows->gather.layer[kind], stage->recompute[at]);
-            stage_load_add_layer(&rows->row.price[kind], &time, &load);
-        }
+    for (int i = 0; i < parts->count; i++) {
+        const stage_part *part = &parts->part[i];
+        const layer_price *price = &rows->row.price[part->row];
+        const layer_time time =
+            layer_time_of(rows->problem, price, &rows->gather.layer[part->row], part->recompute);
+        stage_load_add(&load, part->count, &time);
+        stage_load_add_weights(&load, part->count, price);
     }
     return load;
 }
 
-/* A tied table is held once by a stage that has both ends. */
 static void sum_stages(plan_rows *rows)
 {
     const plait_degrees *d = &rows->plan->degrees;
@@ -59,41 +61,20 @@ static void sum_stages(plan_rows *rows)
 
 // ---- terms ---------------------------------------------------------------------------------
 
-static void add_terms(const plan_rows *rows, const layer_price *price, const layer_gather *gather,
-                      plait_recompute recompute, double terms[LAYER_TERMS])
-{
-    double of_layer[LAYER_TERMS];
-
-    layer_terms_of(rows->problem, price, gather, recompute, of_layer);
-    for (int t = 0; t < LAYER_TERMS; t++)
-        terms[t] += of_layer[t];
-}
-
 /* One microbatch of a stage, by term. */
 static void terms_of_stage(const plan_rows *rows, int s, double terms[LAYER_TERMS])
 {
-    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
-    const plait_stage *stage = &rows->plan->stage[s];
-    const layer_row *row = &rows->row;
-    const gather_row *gather = &rows->gather;
-    int at = 0;
+    const stage_parts *parts = &rows->parts[s];
+    double of_part[LAYER_TERMS];
 
     for (int t = 0; t < LAYER_TERMS; t++)
         terms[t] = 0.0;
-    for (int c = 0; c < stage->chunks; c++) {
-        const plait_chunk *chunk = &stage->chunk[c];
-        const int mtp_kind = rows->problem->model->mtp_kind;
-        if (chunk->embedding)
-            add_terms(rows, &row->price[ROW_EMBEDDING], &gather->layer[ROW_EMBEDDING], none, terms);
-        for (int i = 0; i < chunk->mtp; i++)
-            add_terms(rows, &row->price[mtp_kind], &gather->layer[mtp_kind],
-                      stage->degrees.recompute, terms);
-        for (int i = 0; i < chunk->loss + chunk->mtp; i++)
-            add_terms(rows, &row->price[ROW_HEAD], &gather->layer[ROW_HEAD], none, terms);
-        for (int i = chunk->first; i < chunk->last; i++, at++) {
-            const int kind = rows->problem->model->layer_kind[i];
-            add_terms(rows, &row->price[kind], &gather->layer[kind], stage->recompute[at], terms);
-        }
+    for (int i = 0; i < parts->count; i++) {
+        const stage_part *part = &parts->part[i];
+        layer_terms_of(rows->problem, &rows->row.price[part->row], &rows->gather.layer[part->row],
+                       part->recompute, of_part);
+        for (int t = 0; t < LAYER_TERMS; t++)
+            terms[t] += part->count * of_part[t];
     }
 }
 
@@ -185,28 +166,29 @@ static void judge(const plan_rows *rows, plait_cost *cost)
 
 // ---- rates and confidence ------------------------------------------------------------------
 
+/* Forward FLOPs a token that a part runs again, half of what it runs by halves. (C.5) */
+static double rerun_flops(const plait_problem *problem, const stage_part *part)
+{
+    const plait_layer *layer = row_layer(problem->model, part->row);
+    const plait_recompute_masks masks = plait_recompute_masks_of(part->recompute);
+
+    if (!layer || part->recompute.kind == PLAIT_RECOMPUTE_NONE)
+        return 0.0;
+    if (part->recompute.kind == PLAIT_RECOMPUTE_FULL)
+        return plait_layer_flops_per_token(problem->model, layer, problem->job.seq, ~0u);
+    return plait_layer_flops_per_token(problem->model, layer, problem->job.seq, masks.parts) +
+           0.5 * plait_layer_flops_per_token(problem->model, layer, problem->job.seq,
+                                             masks.half_parts);
+}
+
 static double recomputed_flops_per_token(const plan_rows *rows)
 {
-    const plait_problem *problem = rows->problem;
     double flops = 0.0;
 
-    for (int s = 0; s < rows->plan->stages; s++) {
-        const plait_stage *stage = &rows->plan->stage[s];
-        int at = 0;
-        for (int c = 0; c < stage->chunks; c++) {
-            for (int i = stage->chunk[c].first; i < stage->chunk[c].last; i++, at++) {
-                const plait_recompute choice = stage->recompute[at];
-                if (choice.kind == PLAIT_RECOMPUTE_NONE)
-                    continue;
-                const unsigned parts = choice.kind == PLAIT_RECOMPUTE_FULL
-                                           ? ~0u
-                                           : plait_recompute_masks_of(choice).parts;
-                flops += plait_layer_flops_per_token(
-                    problem->model, &problem->model->kind[problem->model->layer_kind[i]],
-                    problem->job.seq, parts);
-            }
-        }
-    }
+    for (int s = 0; s < rows->plan->stages; s++)
+        for (int i = 0; i < rows->parts[s].count; i++)
+            flops +=
+                rows->parts[s].part[i].count * rerun_flops(rows->problem, &rows->parts[s].part[i]);
     return flops;
 }
 
@@ -240,6 +222,19 @@ static plait_confidence confidence_of(const plait_problem *problem)
 
 // ---- the price -----------------------------------------------------------------------------
 
+static bool list_parts(plan_rows *rows, plait_arena *arena)
+{
+    for (int s = 0; s < rows->plan->stages; s++) {
+        const plait_stage *stage = &rows->plan->stage[s];
+        stage_part *room =
+            plait_arena_alloc(arena, (size_t)stage_parts_most(stage->layers), sizeof *room);
+        if (!room)
+            return false;
+        rows->parts[s] = stage_parts_of(rows->problem->model, stage, room);
+    }
+    return true;
+}
+
 static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan, plait_arena *arena)
 {
     const size_t stages = (size_t)plan->stages;
@@ -249,12 +244,13 @@ static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan,
         return NULL;
     rows->problem = problem;
     rows->plan = plan;
+    rows->parts = plait_arena_alloc(arena, stages, sizeof *rows->parts);
     rows->load = plait_arena_alloc(arena, stages, sizeof *rows->load);
     rows->sync = plait_arena_alloc(arena, stages, sizeof *rows->sync);
     rows->state = plait_arena_alloc(arena, stages, sizeof *rows->state);
-    if (!rows->load || !rows->sync || !rows->state)
+    if (!rows->parts || !rows->load || !rows->sync || !rows->state || !list_parts(rows, arena))
         return NULL;
-    layer_row_fill(problem, &plan->degrees, &rows->row);
+    layer_row_fill(problem, layer_key_of(&plan->degrees), &rows->row);
     rows->routes = sync_routes_of(problem, &plan->degrees);
     gather_row_fill(problem, &plan->degrees, &rows->routes, &rows->row, &rows->gather);
     rows->send_s = pipeline_send_s(problem, &plan->degrees, &rows->row);
@@ -281,6 +277,8 @@ plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *pla
     judge(rows, cost);
     fill_rates(rows, cost);
     plait_cost_money(problem, cost);
-    volumes_of(problem, plan, &rows->row, &rows->load[sum.slowest], &sum, cost);
-    return PLAIT_OK;
+    return volumes_of(problem, &plan->degrees, &rows->row, &rows->parts[sum.slowest],
+                      &rows->load[sum.slowest], &sum, arena, cost)
+               ? PLAIT_OK
+               : plait_fail_nomem(err);
 }

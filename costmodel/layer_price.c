@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "layer_row.h"
 #include "numbers.h"
-#include "table.h"
 
 // ---- from the problem to the operators' terms ----------------------------------------------
 
@@ -24,28 +24,48 @@ plait_network network_of(const plait_problem *problem)
                            .hop_s = problem->runtime->factor.hop_s};
 }
 
-plait_shard shard_of(const plait_problem *problem, const plait_degrees *d)
+static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
 {
     return (plait_shard){
-        .tp = d->tp,
-        .cp = d->cp,
-        .ep = d->ep,
-        .etp = d->etp,
-        .sp = d->sp,
-        .cp_comm = (plait_cp_comm)d->cp_comm,
+        .tp = key->tp,
+        .cp = key->cp,
+        .ep = key->ep,
+        .etp = key->etp,
+        .sp = key->sp,
+        .cp_comm = (plait_cp_comm)key->cp_comm,
         .attention = problem->job.attention,
         .runtime = problem->runtime,
     };
 }
 
-plait_pass pass_of(const plait_problem *problem, const plait_degrees *d, plait_pass_kind kind)
+plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind)
 {
-    return (plait_pass){kind, d->mbs, problem->job.seq, problem->job.seq};
+    return (plait_pass){kind, key->mbs, problem->job.seq, problem->job.seq};
 }
 
-plait_route route_of_axis(const plait_problem *problem, const plait_degrees *d, plait_axis axis)
+/*
+ * The ranks of a layer are numbered first, whatever the order of the other axes: tp, then cp, and
+ * experts over both. An expert group that reaches beyond them is one run where stages are outermost,
+ * and refused where they are not (rule P2), so that a layer's price needs no other key.
+ */
+static void place_groups(const plait_problem *problem, layer_row *row)
 {
-    return plait_route_of(problem->cluster, plait_group_of(d, axis));
+    const layer_key *const key = &row->key;
+    const struct {
+        plait_axis axis;
+        int size, stride;
+    } groups[] = {
+        {PLAIT_AXIS_TP, key->tp, 1},
+        {PLAIT_AXIS_CP, key->cp, key->tp},
+        {PLAIT_AXIS_ETP, key->etp, 1},
+        {PLAIT_AXIS_EP, key->ep, key->etp},
+    };
+
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+        row->route[groups[g].axis] = plait_route_of(
+            problem->cluster, (plait_group_shape){.ranks = groups[g].size,
+                                                  .runs = 1,
+                                                  .run = {{groups[g].size, groups[g].stride}}});
 }
 
 /*
@@ -70,25 +90,26 @@ static double exposed_s(const plait_problem *problem, const plait_op *op, bool l
     }
 }
 
-collective_time collective_time_of(const plait_problem *problem, const plait_degrees *d,
+/* All calls of one collective operator. An expert all-to-all waits for the fullest rank. */
+collective_time collective_time_of(const plait_problem *problem, const layer_row *row,
                                    const plait_op *op, double attention_s)
 {
-    const plait_route route = route_of_axis(problem, d, op->axis);
+    const plait_route *const route = &row->route[op->axis];
     const plait_network network = network_of(problem);
     const double one_s =
         op->overlap == PLAIT_OVERLAP_EP
             ? problem->runtime->factor.ep_imbalance *
-                  plait_expert_all_to_all_s(&route, network, op->bytes, op->topk, op->node_copies)
-            : plait_collective_s(&route, network, op->collective, op->bytes);
+                  plait_expert_all_to_all_s(route, network, op->bytes, op->topk, op->node_copies)
+            : plait_collective_s(route, network, op->collective, op->bytes);
     const double seconds = op->count * one_s;
 
     return (collective_time){
         .seconds = seconds,
-        .exposed_s = exposed_s(problem, op, route.levels > 1, seconds, attention_s),
+        .exposed_s = exposed_s(problem, op, route->levels > 1, seconds, attention_s),
     };
 }
 
-static layer_term term_of(const plait_op *op)
+layer_term term_of(const plait_op *op)
 {
     if (op->kind == PLAIT_OP_COLLECTIVE)
         return op->axis == PLAIT_AXIS_CP   ? LAYER_CP
@@ -109,18 +130,21 @@ static double imbalance_of(const plait_problem *problem, const plait_op *op, con
 
 // ---- one block -----------------------------------------------------------------------------
 
-static void price_block(const plait_problem *problem, const plait_degrees *d,
+/*
+ * Operators by term and by part (C.36). Collectives come second, since what a ring leaves exposed
+ * depends on the attention that it hides behind.
+ */
+static void price_block(const plait_problem *problem, const layer_row *row,
                         const plait_block *block, double terms[LAYER_TERMS],
                         double part_s[PLAIT_PARTS])
 {
     const plait_kernel_context context = kernel_context_of(problem);
-    const plait_shard shard = shard_of(problem, d);
 
     for (int i = 0; i < block->ops; i++) {
         const plait_op *op = &block->op[i];
         if (op->kind == PLAIT_OP_COLLECTIVE)
             continue;
-        const double s = plait_op_s(&context, op) * imbalance_of(problem, op, &shard);
+        const double s = plait_op_s(&context, op) * imbalance_of(problem, op, &row->shard);
         terms[term_of(op)] += s;
         part_s[op->part] += s;
     }
@@ -128,7 +152,7 @@ static void price_block(const plait_problem *problem, const plait_degrees *d,
         const plait_op *op = &block->op[i];
         if (op->kind != PLAIT_OP_COLLECTIVE)
             continue;
-        const double s = collective_time_of(problem, d, op, terms[LAYER_ATTENTION]).exposed_s;
+        const double s = collective_time_of(problem, row, op, terms[LAYER_ATTENTION]).exposed_s;
         terms[term_of(op)] += s;
         part_s[op->part] += s;
     }
@@ -154,11 +178,11 @@ static double sum_of(const double *values, int count)
     return sum;
 }
 
-/* Launch time of a layer's forward; an MoE layer has about 2.2 times the kernels. */
+/* Launch time of a layer's forward; an MoE layer has more kernels. Graphs launch for nothing. (C.37) */
 static double host_time(const plait_problem *problem, const plait_layer *layer, int tp)
 {
     const plait_runtime *r = problem->runtime;
-    const double kernels = layer && layer->ffn == PLAIT_FFN_MOE ? 2.2 : 1.0;
+    const double kernels = layer && layer->ffn == PLAIT_FFN_MOE ? r->factor.host_experts : 1.0;
 
     if (r->kernels.cuda_graphs || !layer)
         return 0.0;
@@ -188,215 +212,136 @@ static void keep_bytes(const plait_problem *problem, const plait_block *block,
     price->input_bytes = keeps[PLAIT_TENSOR_norm_in] * block->saved[PLAIT_TENSOR_norm_in];
 }
 
-typedef void block_describer(const plait_model *model, const plait_shard *shard, plait_pass pass,
-                             plait_block *out);
+// ---- rows ----------------------------------------------------------------------------------
 
-static void describe(const plait_problem *problem, const plait_layer *layer, block_describer *end,
-                     const plait_shard *shard, plait_pass pass, plait_block *block)
+void row_describe(const plait_problem *problem, const layer_row *row, int r, plait_pass_kind kind,
+                  plait_block *block)
 {
-    if (layer)
-        plait_block_describe(problem->model, layer, shard, pass, block);
+    const plait_model *model = problem->model;
+    const plait_pass pass = pass_of(problem, &row->key, kind);
+
+    if (r == ROW_EMBEDDING)
+        plait_block_embedding(model, &row->shard, pass, block);
+    else if (r == ROW_HEAD || r == ROW_MTP_HEAD)
+        plait_block_head(model, &row->shard, pass, block);
     else
-        end(problem->model, shard, pass, block);
+        plait_block_describe(model, row_layer(model, r), &row->shard, pass, block);
 }
 
-static void price_layer(const plait_problem *problem, const plait_degrees *d,
-                        const plait_layer *layer, block_describer *end, layer_price *out)
+const plait_layer *row_layer(const plait_model *model, int r)
 {
-    const plait_shard shard = shard_of(problem, d);
+    if (r == ROW_MTP)
+        return &model->kind[model->mtp_kind];
+    return r < PLAIT_MAX_LAYER_KINDS ? &model->kind[r] : NULL;
+}
+
+static void price_row(const plait_problem *problem, layer_row *row, int r)
+{
+    const plait_layer *layer = row_layer(problem->model, r);
+    layer_price *out = &row->price[r];
     double unused[PLAIT_PARTS] = {0};
     plait_block block;
 
     memset(out, 0, sizeof *out);
-    describe(problem, layer, end, &shard, pass_of(problem, d, PLAIT_BACKWARD), &block);
-    price_block(problem, d, &block, out->backward, unused);
+    row_describe(problem, row, r, PLAIT_BACKWARD, &block);
+    price_block(problem, row, &block, out->backward, unused);
     out->weight_s = weight_gradient_s(problem, &block);
-    describe(problem, layer, end, &shard, pass_of(problem, d, PLAIT_FORWARD), &block);
-    price_block(problem, d, &block, out->forward, out->part_s);
+    row_describe(problem, row, r, PLAIT_FORWARD, &block);
+    price_block(problem, row, &block, out->forward, out->part_s);
     out->forward_gpu_s = sum_of(out->forward, LAYER_TERMS);
     out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
-    out->host_s = host_time(problem, layer, d->tp);
+    out->host_s = host_time(problem, layer, row->key.tp);
     out->busy_s = out->forward[LAYER_MATMUL] + out->forward[LAYER_ATTENTION] +
                   out->backward[LAYER_MATMUL] + out->backward[LAYER_ATTENTION];
     out->moving_s = out->forward[LAYER_MEMORY_OPS] + out->backward[LAYER_MEMORY_OPS];
     out->cp_bytes = exchanged_bytes(&block);
-    out->weights = block.weights;
-    keep_bytes(problem, &block, &shard, out);
+    out->weights = out->gathered = block.weights;
+    keep_bytes(problem, &block, &row->shard, out);
     // `full` keeps one input a layer, however many norms it has.
     if (layer && layer->norms > 1)
         out->input_bytes /= layer->norms;
 }
 
-/* What a pipeline send carries: the hidden state, cut by tp under sp or scatter-gather. */
-static double send_bytes(const plait_problem *problem, const plait_degrees *d)
+/*
+ * A multi-token-prediction module is a layer with a projection of [hidden; embedding], whose time
+ * (1 % of a layer) is left out, and a pass through the head, which it shares. Where the head does not
+ * stand beside the embedding, tied or predicting models hold a copy of the table there. (C.81)
+ */
+static void price_ends(const plait_problem *problem, layer_row *row)
 {
-    const double whole = 2.0 * d->mbs * problem->job.seq / d->cp * (double)problem->model->hidden;
+    const plait_model *model = problem->model;
+    const double hidden = model->hidden;
+    const int tp = row->key.tp;
 
-    return d->sp || problem->runtime->overlap.p2p_scatter ? whole / d->tp : whole;
+    price_row(problem, row, ROW_EMBEDDING);
+    price_row(problem, row, ROW_HEAD);
+    row->price[ROW_TABLE] = (layer_price){
+        .weights.dense = (double)((model->vocab + tp - 1) / tp) * hidden,
+    };
+    if (model->mtp_layers == 0)
+        return;
+    row->price[ROW_MTP] = row->price[model->mtp_kind];
+    row->price[ROW_MTP].weights.dense += 2.0 * hidden * hidden / tp;
+    row->price[ROW_MTP_HEAD] = row->price[ROW_HEAD];
+    row->price[ROW_MTP_HEAD].weights = (plait_weights){0};
 }
 
-static double logit_bytes(const plait_problem *problem, const plait_degrees *d)
+/* What a pipeline send carries: the hidden state, cut by tp under sp or scatter-gather. (C.64) */
+static double send_bytes(const plait_problem *problem, const layer_key *key)
+{
+    const double whole =
+        2.0 * key->mbs * problem->job.seq / key->cp * (double)problem->model->hidden;
+
+    return key->sp || problem->runtime->overlap.p2p_scatter ? whole / key->tp : whole;
+}
+
+/* Logits and their gradient of one microbatch, as the runtime's loss keeps them. (C.83) */
+static double logit_bytes(const plait_problem *problem, const layer_key *key)
 {
     const plait_residents *keep = &problem->runtime->keep;
-    const double entries = (double)d->mbs * problem->job.seq / d->cp * problem->model->vocab;
+    const double entries = (double)key->mbs * problem->job.seq / key->cp * problem->model->vocab;
 
-    return keep->logits * entries / (keep->logits_whole ? 1 : d->tp);
+    return keep->logits * entries / (keep->logits_whole ? 1 : key->tp);
 }
 
-/* Keys and values of other ranks: two blocks in a ring, all of them when gathered. */
-static double cp_buffer_bytes(const plait_problem *problem, const plait_degrees *d,
-                              const layer_row *row)
+/* Keys and values of other ranks: two blocks in a ring, all of them when gathered. (C.83) */
+static double cp_buffer_bytes(const plait_problem *problem, const layer_row *row)
 {
     double widest = 0.0;
 
     for (int k = 0; k < problem->model->kinds; k++)
         widest = larger(widest, row->price[k].cp_bytes);
-    return widest * (d->cp_comm == PLAIT_CP_P2P ? 2.0 : 1.0);
+    return widest * (row->key.cp_comm == PLAIT_CP_P2P ? 2.0 : 1.0);
 }
 
-void layer_row_fill(const plait_problem *problem, const plait_degrees *d, layer_row *row)
+void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
 {
-    row->shard = shard_of(problem, d);
+    row->key = key;
+    row->shard = shard_of(problem, &key);
+    place_groups(problem, row);
     for (int k = 0; k < problem->model->kinds; k++)
-        price_layer(problem, d, &problem->model->kind[k], NULL, &row->price[k]);
-    price_layer(problem, d, NULL, plait_block_embedding, &row->price[ROW_EMBEDDING]);
-    price_layer(problem, d, NULL, plait_block_head, &row->price[ROW_HEAD]);
-    row->p2p_bytes = send_bytes(problem, d);
-    row->logit_bytes = logit_bytes(problem, d);
-    row->cp_buffer_bytes = cp_buffer_bytes(problem, d, row);
+        price_row(problem, row, k);
+    price_ends(problem, row);
+    row->p2p_bytes = send_bytes(problem, &key);
+    row->logit_bytes = logit_bytes(problem, &key);
+    row->cp_buffer_bytes = cp_buffer_bytes(problem, row);
 }
 
 /*
  * Some stage computes the loss, and some stage runs a layer backward: whether that layer was kept
- * or rebuilt, all that it keeps is there at once.
+ * or rebuilt, all that it keeps is there at once. (C.92)
  */
 double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *d)
 {
-    const plait_shard shard = shard_of(problem, d);
+    const layer_key key = layer_key_of(d);
+    const plait_shard shard = shard_of(problem, &key);
     double least = HUGE_VAL;
     plait_block block;
 
     for (int k = 0; k < problem->model->kinds; k++) {
         plait_block_describe(problem->model, &problem->model->kind[k], &shard,
-                             pass_of(problem, d, PLAIT_FORWARD), &block);
+                             pass_of(problem, &key, PLAIT_FORWARD), &block);
         least = smaller(least, plait_block_saved_bytes(&block, &shard, 0));
     }
-    return problem->runtime->keep.reserved_ratio * larger(least, logit_bytes(problem, d));
-}
-
-// ---- recomputation, gathers and launches ---------------------------------------------------
-
-/* Launching runs ahead of the device until it is the slower of the two (C.37). */
-static double behind_host(double gpu_s, double host_s)
-{
-    if (host_s <= 0.0)
-        return gpu_s;
-    const double high = larger(gpu_s, host_s);
-    const double low = smaller(gpu_s, host_s);
-    const double ratio = low / high;
-    return high * sqrt(sqrt(1.0 + ratio * ratio * ratio * ratio));
-}
-
-/* C.63: the part of a gather that does not fit under the layer, and a share that never hides. */
-static double gather_exposed_s(const plait_problem *problem, double comm_s, double compute_s)
-{
-    return larger(0.0, comm_s - compute_s) +
-           problem->runtime->overlap.dp_exposed * smaller(comm_s, compute_s);
-}
-
-/* What runs again: its time, and its share of the layer's launches, each part alike. */
-typedef struct rerun {
-    double seconds;
-    double launches;
-} rerun;
-
-static rerun rerun_of(const layer_price *price, plait_recompute recompute)
-{
-    const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
-    double all = 0.0;
-    rerun again = {0.0, 0.0};
-
-    if (recompute.kind == PLAIT_RECOMPUTE_NONE)
-        return again;
-    if (recompute.kind == PLAIT_RECOMPUTE_FULL)
-        return (rerun){price->forward_gpu_s, 1.0};
-    for (int p = 0; p < PLAIT_PARTS; p++) {
-        const double share = masks.parts >> p & 1u ? 1.0 : masks.half_parts >> p & 1u ? 0.5 : 0.0;
-        again.seconds += share * price->part_s[p];
-        if (price->part_s[p] > 0.0) {
-            again.launches += share;
-            all += 1.0;
-        }
-    }
-    again.launches = all > 0.0 ? again.launches / all : 0.0;
-    return again;
-}
-
-static double saved_bytes(const layer_price *price, plait_recompute recompute)
-{
-    const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
-    double bytes = 0.0;
-
-    if (recompute.kind == PLAIT_RECOMPUTE_NONE)
-        return price->kept_bytes;
-    if (recompute.kind == PLAIT_RECOMPUTE_FULL)
-        return price->input_bytes;
-    for (int t = 0; t < PLAIT_TENSORS; t++)
-        if (!(masks.tensors >> t & 1u))
-            bytes += price->saved_bytes[t] * (masks.half_tensors >> t & 1u ? 0.5 : 1.0);
-    return bytes;
-}
-
-/* What one layer waits for, forward and backward, by cause. */
-typedef struct layer_split_time {
-    double forward_gather_s, backward_gather_s;
-    double recompute_s;
-    double forward_s, backward_s;
-} layer_split_time;
-
-static layer_split_time split_time(const plait_problem *problem, const layer_price *price,
-                                   const layer_gather *gather, plait_recompute recompute)
-{
-    const rerun again = rerun_of(price, recompute);
-    layer_split_time t = {.recompute_s = again.seconds};
-    const double forward_gpu_s = price->forward_gpu_s;
-    const double backward_gpu_s = price->backward_gpu_s + t.recompute_s;
-
-    t.forward_gather_s = gather_exposed_s(problem, gather->gather_s, forward_gpu_s);
-    t.backward_gather_s =
-        gather_exposed_s(problem, gather->gather_s + gather->scatter_s, backward_gpu_s);
-    t.forward_s = behind_host(forward_gpu_s + t.forward_gather_s, price->host_s);
-    t.backward_s =
-        behind_host(backward_gpu_s + t.backward_gather_s, price->host_s * (1.2 + again.launches));
-    return t;
-}
-
-layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
-                         const layer_gather *gather, plait_recompute recompute)
-{
-    const layer_split_time t = split_time(problem, price, gather, recompute);
-    const double saved = saved_bytes(price, recompute);
-
-    return (layer_time){
-        .forward_s = t.forward_s,
-        .backward_s = t.backward_s,
-        .saved_bytes = saved,
-        .busy_s = price->busy_s + t.recompute_s,
-        .moving_s = price->moving_s,
-        .live_bytes = price->kept_bytes - saved,
-    };
-}
-
-void layer_terms_of(const plait_problem *problem, const layer_price *price,
-                    const layer_gather *gather, plait_recompute recompute,
-                    double terms[LAYER_TERMS])
-{
-    const layer_split_time t = split_time(problem, price, gather, recompute);
-
-    for (int i = 0; i < LAYER_TERMS; i++)
-        terms[i] = price->forward[i] + price->backward[i];
-    terms[LAYER_RECOMPUTE] = t.recompute_s;
-    terms[LAYER_GATHER] = t.forward_gather_s + t.backward_gather_s;
-    terms[LAYER_LAUNCH] = t.forward_s - price->forward_gpu_s - t.forward_gather_s + t.backward_s -
-                          price->backward_gpu_s - t.recompute_s - t.backward_gather_s;
+    return problem->runtime->keep.reserved_ratio * larger(least, logit_bytes(problem, &key));
 }

@@ -4,8 +4,7 @@
  * The peak is in a backward pass: state, the activations of all microbatches in flight, one layer
  * rebuilt by recomputation, and on the last stage the logits.
  */
-#include "numbers.h"
-#include "table.h"
+#include "stage_sum.h"
 
 shard_ways shard_ways_of(const plait_degrees *d)
 {

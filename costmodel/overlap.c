@@ -10,8 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "numbers.h"
-#include "table.h"
+#include "stage_sum.h"
 
 sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
 {
@@ -57,7 +56,7 @@ void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
     if (!out->scatters)
         return;
     for (int i = 0; i < ROW_PRICES; i++) {
-        const plait_weights *w = &row->price[i].weights;
+        const plait_weights *w = &row->price[i].gathered;
         if (i >= problem->model->kinds && i < ROW_EMBEDDING)
             continue;
         out->layer[i].scatter_s =
@@ -124,15 +123,20 @@ static double reduce_across_s(const plait_problem *problem, const plait_degrees 
                       bytes * load->expert / routes->ways.expert);
 }
 
-/* A tied embedding lives on both ends of the pipeline: its gradients are added up. */
+double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *d)
+{
+    return problem->runtime->state.gradient_reduce * problem->model->vocab / d->tp *
+           problem->model->hidden;
+}
+
+/* A tied embedding lives on both ends of the pipeline: its gradients are added up. (C.65) */
 static double reduce_tied_s(const plait_problem *problem, const plait_degrees *d,
                             const sync_routes *routes, const stage_load *load)
 {
     if (!problem->model->tied || d->pp == 1 || !(load->embedding || load->loss))
         return 0.0;
     return plait_collective_s(&routes->ends, routes->network, PLAIT_ALL_REDUCE,
-                              problem->runtime->state.gradient_reduce * problem->model->vocab /
-                                  d->tp * problem->model->hidden);
+                              tied_gradient_bytes(problem, d));
 }
 
 static double gather_s(const plait_problem *problem, const plait_degrees *d,
@@ -152,15 +156,15 @@ static double gather_s(const plait_problem *problem, const plait_degrees *d,
 // ---- the optimizer step (C.69) -------------------------------------------------------------
 
 /*
- * Adam reads the gradient, master weight and two moments and writes the last three and the bf16
- * weight: 30 bytes a parameter of the shard, and four passes of its gradient (norm, clip).
- * Gradient buffers are zeroed and scaled whole: three passes.
+ * The optimizer moves step_bytes a parameter of its shard and passes its gradient shard_passes times
+ * (norm, clip); gradient buffers are zeroed and scaled whole, buffer_passes. (C.69)
  */
 static double optimizer_s(const plait_problem *problem, double whole, double shard)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
-    const double gradient = problem->runtime->state.gradient;
-    const double bytes = shard * (30.0 + 4.0 * gradient) + 3.0 * gradient * whole;
+    const plait_state_bytes *state = &problem->runtime->state;
+    const double bytes = shard * (state->step_bytes + state->shard_passes * state->gradient) +
+                         state->buffer_passes * state->gradient * whole;
 
     return problem->runtime->factor.memory * plait_memory_op_s(gpu, bytes);
 }
@@ -185,43 +189,55 @@ stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *d,
 
 // ---- what stays exposed --------------------------------------------------------------------
 
-/* Hides behind four fifths of the last microbatch; a share never does. (C.66) */
-static double overlapped_s(double comm_s, double compute_s, double never_hidden)
+/*
+ * What sticks out of a window of computing, `window` of compute_s: collectives share the device and
+ * begin when their first bucket is full. A share never hides. (C.66)
+ */
+static double overlapped_s(const plait_overlaps *overlap, double comm_s, double compute_s)
 {
-    return larger(never_hidden * comm_s, comm_s - 0.8 * compute_s);
+    return larger(overlap->dp_exposed * comm_s, comm_s - overlap->window * compute_s);
 }
 
-static double reduction_exposed_s(const plait_problem *problem, const plait_degrees *d,
+/* DistributedDataParallel has its own buckets under ZeRO-0, whatever the plan says. */
+static plait_grad_sync sync_of(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->zero == 0 && problem->runtime->overlap.ddp ? PLAIT_SYNC_BUCKETED
+                                                         : (plait_grad_sync)d->grad_sync;
+}
+
+/*
+ * Of one stage. Bucketed, it hides behind the stage's last backward; shifted, later stages have
+ * finished theirs earlier and begin while others still compute (C.68); in bulk it is all exposed.
+ */
+static double reduction_exposed_s(const plait_overlaps *overlap, plait_grad_sync how,
                                   const stage_load *load, const stage_sync *sync, double backward_s)
 {
-    const plait_overlaps *overlap = &problem->runtime->overlap;
-
-    if (d->grad_sync == PLAIT_SYNC_BUCKETED || (d->zero == 0 && overlap->ddp))
-        return overlapped_s(sync->reduce_s, load->backward_s, overlap->dp_exposed);
-    switch ((plait_grad_sync)d->grad_sync) {
-    case PLAIT_SYNC_SHIFTED: // later stages finish their last backward earlier
+    switch (how) {
+    case PLAIT_SYNC_BUCKETED:
+        return overlapped_s(overlap, sync->reduce_s, load->backward_s);
+    case PLAIT_SYNC_SHIFTED:
         return larger(0.0, sync->reduce_s - load->index * backward_s);
     default:
-        return load->count * sync->reduce_s;
+        return sync->reduce_s;
     }
 }
 
 static double gather_left_s(const plait_overlaps *overlap, const stage_load *load,
                             const stage_sync *sync)
 {
-    return overlap->param_gather
-               ? overlapped_s(sync->gather_s, load->forward_s, overlap->dp_exposed)
-               : sync->gather_s;
+    return overlap->param_gather ? overlapped_s(overlap, sync->gather_s, load->forward_s)
+                                 : sync->gather_s;
 }
 
 /*
- * Bulk synchronisation (Alpa) puts each stage's reduction on the way of the next: times add up
- * (C.67). Shifted, the slowest of what sticks out counts (C.68); bucketed likewise.
+ * Bulk synchronisation (Alpa) puts each stage's reduction on the way of the next: times of all stages
+ * add up, and a load may stand for several (C.67). Else the slowest of what sticks out counts.
  */
 double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, const stage_load *loads,
                       const stage_sync *syncs, int count)
 {
-    const bool bulk = d->grad_sync == PLAIT_SYNC_BULK;
+    const plait_overlaps *overlap = &problem->runtime->overlap;
+    const plait_grad_sync how = sync_of(problem, d);
     double backward_s = HUGE_VAL;
     double reduce_left_s = 0.0;
     double gather_s_left = 0.0;
@@ -229,10 +245,10 @@ double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, cons
     for (int i = 0; i < count; i++)
         backward_s = smaller(backward_s, loads[i].backward_s);
     for (int i = 0; i < count; i++) {
-        const double left_s = reduction_exposed_s(problem, d, &loads[i], &syncs[i], backward_s);
-        reduce_left_s = bulk ? reduce_left_s + left_s : larger(reduce_left_s, left_s);
-        gather_s_left =
-            larger(gather_s_left, gather_left_s(&problem->runtime->overlap, &loads[i], &syncs[i]));
+        const double left_s = reduction_exposed_s(overlap, how, &loads[i], &syncs[i], backward_s);
+        reduce_left_s = how == PLAIT_SYNC_BULK ? reduce_left_s + loads[i].count * left_s
+                                               : larger(reduce_left_s, left_s);
+        gather_s_left = larger(gather_s_left, gather_left_s(overlap, &loads[i], &syncs[i]));
     }
     return reduce_left_s + gather_s_left;
 }

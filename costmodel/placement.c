@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <math.h>
 
-#include "plait/collective.h"
+#include "topology.h"
 
 /* Members of one run that fit into `gpus` consecutive ranks. */
 static int members_within(int size, int stride, int gpus)
@@ -28,25 +28,6 @@ static int joined_by(const plait_group_shape *group, int gpus)
     return joined;
 }
 
-/* How far the group's runs reach along each torus axis. */
-static void place_on_torus(plait_route *route, const plait_group_shape *group, const int *extent)
-{
-    int below = 1; // ranks between neighbours of this axis
-
-    for (int a = 0; a < 3; a++) {
-        const int end = below * (extent[a] > 0 ? extent[a] : 1);
-        route->axis[a] = 1;
-        for (int r = 0; r < group->runs; r++) {
-            const int start = group->run[r].stride > below ? group->run[r].stride : below;
-            const long reach = (long)group->run[r].stride * group->run[r].size;
-            const int stop = reach < end ? (int)reach : end;
-            if (stop > start)
-                route->axis[a] *= stop / start;
-        }
-        below = end;
-    }
-}
-
 plait_route plait_route_of(const plait_cluster *cluster, plait_group_shape group)
 {
     plait_route route = {
@@ -62,8 +43,9 @@ plait_route plait_route_of(const plait_cluster *cluster, plait_group_shape group
             break;
     }
     route.joined[route.levels - 1] = group.ranks; // the outermost level joins whatever is left
-    if (cluster->level[0].kind == PLAIT_LEVEL_TORUS)
-        place_on_torus(&route, &group, cluster->level[0].torus);
+    for (int l = 0; l < route.levels; l++)
+        if (link_kind_of(&cluster->level[l])->place)
+            link_kind_of(&cluster->level[l])->place(cluster, l, &group, route.axis[l]);
     return route;
 }
 

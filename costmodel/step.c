@@ -1,13 +1,12 @@
 /* step.c - only adds the terms up */
-#include "numbers.h"
-#include "table.h"
+#include "stage_sum.h"
 
 /* C.64: a send's bytes on the wire, and what the software spends on it. */
 double pipeline_send_s(const plait_problem *problem, const plait_degrees *d, const layer_row *row)
 {
     if (d->pp == 1)
         return 0.0;
-    const plait_route route = route_of_axis(problem, d, PLAIT_AXIS_PP);
+    const plait_route route = plait_route_of(problem->cluster, plait_group_of(d, PLAIT_AXIS_PP));
     return plait_p2p_s(&route, network_of(problem), row->p2p_bytes) +
            problem->runtime->factor.p2p_s;
 }

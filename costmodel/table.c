@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "numbers.h"
 #include "table_private.h"
 
 plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
@@ -22,25 +21,23 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->kinds = problem->model->kinds;
     table->class_of = plait_arena_alloc(arena, stages, sizeof *table->class_of);
     table->leading = plait_arena_alloc(arena, 2 * stages * kinds, sizeof *table->leading);
+    table->part = plait_arena_alloc(arena, stages * (size_t)stage_parts_most((int)kinds),
+                                    sizeof *table->part);
+    table->base = plait_arena_alloc(arena, stages, sizeof *table->base);
     table->load = plait_arena_alloc(arena, stages, sizeof *table->load);
     table->sync = plait_arena_alloc(arena, stages, sizeof *table->sync);
     table->state = plait_arena_alloc(arena, stages, sizeof *table->state);
     table->buffers_bytes = plait_arena_alloc(arena, stages, sizeof *table->buffers_bytes);
     table->lean_load = plait_arena_alloc(arena, stages, sizeof *table->lean_load);
     table->no_sync = plait_arena_alloc(arena, stages, sizeof *table->no_sync);
-    return table->class_of && table->leading && table->load && table->sync && table->state &&
-                   table->buffers_bytes && table->lean_load && table->no_sync
+    return table->class_of && table->leading && table->part && table->base && table->load &&
+                   table->sync && table->state && table->buffers_bytes && table->lean_load &&
+                   table->no_sync
                ? table
                : NULL;
 }
 
 // ---- which rows a change of keys makes anew ------------------------------------------------
-
-static bool same_layers(const plait_degrees *a, const plait_degrees *b)
-{
-    return a->tp == b->tp && a->cp == b->cp && a->ep == b->ep && a->etp == b->etp &&
-           a->sp == b->sp && a->cp_comm == b->cp_comm && a->mbs == b->mbs;
-}
 
 static bool same_split(const plait_degrees *a, const plait_degrees *b)
 {
@@ -56,66 +53,84 @@ static bool same_shards(const plait_degrees *a, const plait_degrees *b)
 
 // ---- classes of stages ---------------------------------------------------------------------
 
-/* Writes the leading counts of stage `stage`; returns its number of layers. */
-static int count_leading(const plait_table *table, const plait_degrees *d, const int *first,
-                         int stage, unsigned short *leading)
+/* Writes how many of each kind are among a stage's first N layers; returns how many it has. */
+static int count_leading(const plait_table *table, const plait_stage *stage,
+                         unsigned short *leading)
 {
     const plait_model *model = table->problem.model;
     const size_t kinds = (size_t)table->kinds;
     int layers = 0;
 
     memset(leading, 0, kinds * sizeof *leading);
-    for (int v = 0; v < d->vpp; v++) {
-        const int chunk = v * d->pp + stage;
-        for (int i = first[chunk]; i < first[chunk + 1]; i++, layers++) {
+    for (int c = 0; c < stage->chunks; c++)
+        for (int i = stage->chunk[c].first; i < stage->chunk[c].last; i++, layers++) {
             unsigned short *next = leading + kinds;
             memcpy(next, leading, kinds * sizeof *leading);
             next[model->layer_kind[i]]++;
             leading = next;
         }
-    }
     return layers;
+}
+
+static bool same_ends(const stage_class *a, const stage_class *b)
+{
+    if (a->ends != b->ends)
+        return false;
+    for (int i = 0; i < a->ends; i++)
+        if (a->parts.part[i].row != b->parts.part[i].row ||
+            a->parts.part[i].count != b->parts.part[i].count)
+            return false;
+    return true;
 }
 
 static bool same_class(const plait_table *table, const stage_class *a, const stage_class *b)
 {
     const size_t size = (size_t)(a->layers + 1) * (size_t)table->kinds * sizeof *a->leading;
 
-    return a->layers == b->layers && a->embedding == b->embedding && a->loss == b->loss &&
-           memcmp(a->leading, b->leading, size) == 0;
+    return a->layers == b->layers && same_ends(a, b) && memcmp(a->leading, b->leading, size) == 0;
+}
+
+/* What one pipeline rank holds, in lists at the ends of those that are known. */
+static stage_class class_of_rank(const plait_table *table, const plait_degrees *d,
+                                 const plait_chunk *all, int rank, unsigned short *leading,
+                                 stage_part *part)
+{
+    plait_chunk chunk[PLAIT_MAX_LAYERS];
+    const plait_stage stage = {.chunks = d->vpp, .chunk = chunk, .degrees = *d};
+    stage_class class = {.stage = rank, .count = 1, .leading = leading};
+
+    for (int v = 0; v < d->vpp; v++)
+        chunk[v] = all[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, rank, v)];
+    class.layers = count_leading(table, &stage, leading);
+    class.parts = stage_parts_of(table->problem.model, &stage, part);
+    while (class.ends < class.parts.count && part[class.ends].row >= PLAIT_MAX_LAYER_KINDS)
+        class.ends++;
+    return class;
 }
 
 static void classify(plait_table *table, const plait_degrees *d)
 {
     const int m = plait_degrees_microbatches(d, table->problem.job.gbs);
-    int first[PLAIT_MAX_LAYERS + 1];
+    plait_chunk chunk[PLAIT_MAX_LAYERS];
     unsigned short *leading = table->leading;
+    stage_part *part = table->part;
 
-    plait_split_layers(table->problem.model, d, first + 1);
-    first[0] = 0;
-    for (int c = 0; c < d->pp * d->vpp; c++)
-        first[c + 1] += first[c];
+    plait_chunks_of(table->problem.model, d, chunk);
     table->classes = 0;
     for (int s = 0; s < d->pp; s++) {
-        stage_class stage = {
-            .stage = s,
-            .count = 1,
-            .embedding = s == 0,
-            .loss = s == d->pp - 1,
-            .leading = leading,
-            .layers = count_leading(table, d, first, s, leading),
-        };
+        stage_class class = class_of_rank(table, d, chunk, s, leading, part);
         int known = table->classes - 1; // alike stages are neighbours nearly always
-        while (known >= 0 && !same_class(table, &table->class_of[known], &stage))
+        while (known >= 0 && !same_class(table, &table->class_of[known], &class))
             known--;
         if (known >= 0) {
             table->class_of[known].count++;
             continue;
         }
-        stage.in_flight =
+        class.in_flight =
             plait_schedule_in_flight((plait_schedule)d->schedule, d->pp, s, d->vpp, m);
-        table->class_of[table->classes++] = stage;
-        leading += (size_t)(stage.layers + 1) * (size_t)table->kinds;
+        table->class_of[table->classes++] = class;
+        leading += (size_t)(class.layers + 1) * (size_t)table->kinds;
+        part += class.parts.count;
     }
 }
 
@@ -150,24 +165,24 @@ static const layer_time *times_of(plait_table *table, plait_recompute recompute)
     return table->time[slot];
 }
 
-void table_make_ends(const plait_table *table, const plait_degrees *d, const gather_row *gather,
-                     stage_load ends[3])
+/* Only a prediction module's time depends on recomputation. */
+static int ends_slot_of(const plait_table *table, const plait_degrees *d)
 {
-    for (int i = 0; i < 3; i++) {
-        ends[i] = (stage_load){0};
-        stage_load_add_ends(&table->problem, d, &table->row, gather, i != 1, i != 0,
-                            table->problem.model->mtp_layers, &ends[i]);
-    }
+    return table->problem.model->mtp_layers > 0 ? slot_of(d->recompute) : SLOT_NONE;
 }
 
-/* The ends depend on recomputation only through multi-token-prediction layers. */
-static void fill_ends(plait_table *table, const plait_degrees *d)
+static void add_ends(const plait_table *table, const plait_degrees *d, const stage_class *class,
+                     stage_load *load)
 {
-    const int slot = table->problem.model->mtp_layers > 0 ? slot_of(d->recompute) : SLOT_NONE;
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
 
-    if (table->ends_slot != slot)
-        table_make_ends(table, d, &table->gather, table->ends);
-    table->ends_slot = slot;
+    for (int i = 0; i < class->ends; i++) {
+        const stage_part *part = &class->parts.part[i];
+        const layer_time time = layer_time_of(&table->problem, &table->row.price[part->row],
+                                              &table->gather.layer[part->row],
+                                              part->row == ROW_MTP ? d->recompute : none);
+        stage_load_add(load, part->count, &time);
+    }
 }
 
 static void fill_classes(plait_table *table, const plait_degrees *d)
@@ -176,12 +191,15 @@ static void fill_classes(plait_table *table, const plait_degrees *d)
     const shard_ways ways = shard_ways_of(d);
 
     for (int c = 0; c < table->classes; c++) {
-        const stage_class *class = &table->class_of[c];
-        table->load[c] = begin_load(table, class, ends_of(class, table->ends));
-        table->state[c] = stage_state_of(problem, d, &table->row, ways, &table->load[c]);
-        table->buffers_bytes[c] = stage_buffer_bytes(problem, d, &table->row, &table->load[c]);
-        table->sync[c] = stage_sync_of(problem, d, &table->routes, &table->load[c]);
+        stage_load *base = &table->base[c];
+        *base = begin_load(table, &table->class_of[c]);
+        table->state[c] = stage_state_of(problem, d, &table->row, ways, base);
+        table->buffers_bytes[c] = stage_buffer_bytes(problem, d, &table->row, base);
+        add_ends(table, d, &table->class_of[c], base);
+        table->sync[c] = stage_sync_of(problem, d, &table->routes, base);
+        table->load[c] = *base;
     }
+    table->ends_slot = ends_slot_of(table, d);
 }
 
 static void fill_gather(plait_table *table, const plait_degrees *d)
@@ -196,11 +214,12 @@ static void fill_gather(plait_table *table, const plait_degrees *d)
 
 void table_select_layers(plait_table *table, const plait_degrees *d)
 {
-    if (table->started && same_layers(&table->last, d))
+    const layer_key key = layer_key_of(d);
+
+    if (table->started && layer_key_same(table->row.key, key))
         return;
-    layer_row_fill(&table->problem, d, &table->row);
+    layer_row_fill(&table->problem, key, &table->row);
     memset(table->time_known, 0, sizeof table->time_known);
-    table->last = *d;
     table->started = true;
     table->lean_known = false;
     table->staged = false;
@@ -227,15 +246,11 @@ static void select_rows(plait_table *table, const plait_degrees *d)
 {
     table_select_stages(table, d);
     const bool shards = table->sharded && same_shards(&table->last, d);
-    const bool ends = shards && (table->problem.model->mtp_layers == 0 ||
-                                 table->ends_slot == slot_of(d->recompute));
 
     if (!shards)
         fill_gather(table, d);
-    if (!ends) {
-        fill_ends(table, d);
+    if (!shards || table->ends_slot != ends_slot_of(table, d))
         fill_classes(table, d);
-    }
     table->last = *d;
     table->sharded = true;
 }
@@ -252,22 +267,6 @@ static double peak_bytes(const plait_table *table, int c)
     return allocated * table->problem.runtime->keep.reserved_ratio + table->fixed_bytes;
 }
 
-static void sum_class(plait_table *table, int c, const layer_time *first, int first_layers,
-                      const layer_time *rest)
-{
-    const stage_class *class = &table->class_of[c];
-    const stage_load *ends = ends_of(class, table->ends);
-    stage_load *load = &table->load[c];
-
-    load->forward_s = ends ? ends->forward_s : 0.0;
-    load->backward_s = ends ? ends->backward_s : 0.0;
-    load->busy_s = ends ? ends->busy_s : 0.0;
-    load->moving_s = ends ? ends->moving_s : 0.0;
-    load->saved_bytes = ends ? ends->saved_bytes : 0.0;
-    load->live_bytes = ends ? ends->live_bytes : 0.0;
-    add_layers(table, class, first, first_layers, rest, load);
-}
-
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
@@ -277,9 +276,14 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
     select_rows(table, d);
     const layer_time *first = times_of(table, d->recompute);
     const layer_time *rest = some ? times_of(table, none) : first;
-    const int first_layers = some ? d->recompute.layers : PLAIT_MAX_LAYERS;
     for (int c = 0; c < table->classes; c++) {
-        sum_class(table, c, first, first_layers, rest);
+        const stage_class *class = &table->class_of[c];
+        stage_load *load = &table->load[c];
+        take_ends(&table->base[c], load);
+        if (some)
+            add_split_layers(table, class, first, d->recompute.layers, rest, load);
+        else
+            add_layers(class, first, load);
         fullest = larger(fullest, peak_bytes(table, c));
     }
     const step_sum sum = step_sum_of(&table->problem, d, table->microbatches, table->send_s,

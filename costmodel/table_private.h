@@ -3,15 +3,15 @@
 #define PLAIT_COSTMODEL_TABLE_PRIVATE_H
 
 #include "numbers.h"
-#include "table.h"
+#include "stage_sum.h"
 
-/* One class of stages: what its layers are, and how many of each kind lead its first N. */
+/* One class of stages: what it is made of, and how many of each kind lead its first N layers. */
 typedef struct stage_class {
     int stage; /* the earliest of it */
     int count;
     int layers;
-    bool embedding;
-    bool loss;
+    int ends;          /* so many parts are ends of the model, and come first */
+    stage_parts parts; /* without their recompute choices */
     double in_flight;
     const unsigned short *leading; /* [layers + 1][kinds]: of each kind among the first N */
 } stage_class;
@@ -35,7 +35,7 @@ struct plait_table {
     bool sharded;       /* ... and those of shards */
     plait_degrees last; /* the point priced last */
 
-    layer_row row;
+    layer_row row; /* of row.key */
     sync_routes routes;
     gather_row gather;
     int microbatches;
@@ -43,22 +43,22 @@ struct plait_table {
     double fixed_bytes;
     layer_time time[SLOTS][PLAIT_MAX_LAYER_KINDS];
     bool time_known[SLOTS];
-    int ends_slot;      /* the slot that `ends` was made for */
-    stage_load ends[3]; /* embedding only, loss only, both */
+    int ends_slot; /* the slot that the ends in `base` were made for */
 
     /* by class of stages, at most as many as layers */
     int classes;
     stage_class *class_of;
     unsigned short *leading;
-    stage_load *load;
+    stage_part *part;
+    stage_load *base; /* weights, and the ends' times */
+    stage_load *load; /* with the layers of the point */
     stage_sync *sync;
     stage_state *state;
     double *buffers_bytes; /* that do not depend on recomputation */
 
     /* the same without gathers and with the leanest recomputation, for bounds */
     bool lean_known; /* made for this row of layers */
-    layer_time lean_time[PLAIT_MAX_LAYER_KINDS];
-    stage_load lean_ends[3];
+    layer_time lean_time[ROW_PRICES];
     stage_load lean_whole; /* all layers and both ends on one rank */
     stage_load *lean_load;
     stage_sync *no_sync; /* zeros */
@@ -70,59 +70,59 @@ void table_select_layers(plait_table *table, const plait_degrees *d);
 /** Brings the rows of layers and of stages to the point's keys. */
 void table_select_stages(plait_table *table, const plait_degrees *d);
 
-/** Embedding only, loss only, both. */
-void table_make_ends(const plait_table *table, const plait_degrees *d, const gather_row *gather,
-                     stage_load ends[3]);
-
 // ---- sums, inline: a price takes tens of nanoseconds ----------------------------------------
 
-static inline const stage_load *ends_of(const stage_class *class, const stage_load ends[3])
+/* A class' place and its parameters. */
+static inline stage_load begin_load(const plait_table *table, const stage_class *class)
 {
-    return class->embedding || class->loss ? &ends[class->embedding + 2 * class->loss - 1] : NULL;
-}
-
-/* A class' place, its parameters, and its ends. */
-static inline stage_load begin_load(const plait_table *table, const stage_class *class,
-                                    const stage_load *ends)
-{
-    const unsigned short *all = class->leading + class->layers * table->kinds;
     stage_load load = {
         .index = class->stage,
         .count = class->count,
         .in_flight = class->in_flight,
     };
 
-    for (int k = 0; k < table->kinds; k++) {
-        load.dense += all[k] * table->row.price[k].weights.dense;
-        load.expert += all[k] * table->row.price[k].weights.expert;
-        load.weight_s += all[k] * table->row.price[k].weight_s;
+    for (int i = 0; i < class->parts.count; i++) {
+        const stage_part *part = &class->parts.part[i];
+        stage_load_add_weights(&load, part->count, &table->row.price[part->row]);
+        load.embedding = load.embedding || part->row == ROW_EMBEDDING;
+        load.loss = load.loss || part->row == ROW_HEAD || part->row == ROW_MTP_HEAD;
     }
-    if (ends)
-        stage_load_join(ends, &load);
     return load;
 }
 
-/* Adds a class' layers: `full` of the first N of them, `rest` of the others. */
-static inline void add_layers(const plait_table *table, const stage_class *class,
-                              const layer_time *first, int first_layers, const layer_time *rest,
-                              stage_load *load)
+/* What a point may change of a load, back to the ends alone. */
+static inline void take_ends(const stage_load *base, stage_load *load)
+{
+    load->forward_s = base->forward_s;
+    load->backward_s = base->backward_s;
+    load->busy_s = base->busy_s;
+    load->moving_s = base->moving_s;
+    load->saved_bytes = base->saved_bytes;
+    load->live_bytes = base->live_bytes;
+}
+
+/* Adds a class' layers, all with the same choice. */
+static inline void add_layers(const stage_class *class, const layer_time *time, stage_load *load)
+{
+    for (int i = class->ends; i < class->parts.count; i++)
+        stage_load_add(load, class->parts.part[i].count, &time[class->parts.part[i].row]);
+}
+
+/* The same with another choice for the layers behind the first N. */
+static inline void add_split_layers(const plait_table *table, const stage_class *class,
+                                    const layer_time *first, int first_layers,
+                                    const layer_time *rest, stage_load *load)
 {
     const int split = first_layers < class->layers ? first_layers : class->layers;
     const unsigned short *leading = class->leading + split * table->kinds;
-    const unsigned short *all = class->leading + class->layers * table->kinds;
 
-    for (int k = 0; k < table->kinds; k++) {
-        const double lead = leading[k];
-        const double tail = all[k] - leading[k];
-        load->forward_s += lead * first[k].forward_s + tail * rest[k].forward_s;
-        load->backward_s += lead * first[k].backward_s + tail * rest[k].backward_s;
-        load->busy_s += lead * first[k].busy_s + tail * rest[k].busy_s;
-        load->moving_s += lead * first[k].moving_s + tail * rest[k].moving_s;
-        load->saved_bytes += lead * first[k].saved_bytes + tail * rest[k].saved_bytes;
-        if (lead > 0.0)
-            load->live_bytes = larger(load->live_bytes, first[k].live_bytes);
-        if (tail > 0.0)
-            load->live_bytes = larger(load->live_bytes, rest[k].live_bytes);
+    for (int i = class->ends; i < class->parts.count; i++) {
+        const stage_part *part = &class->parts.part[i];
+        const int lead = leading[part->row];
+        if (lead > 0)
+            stage_load_add(load, lead, &first[part->row]);
+        if (part->count > lead)
+            stage_load_add(load, part->count - lead, &rest[part->row]);
     }
 }
 

@@ -1,26 +1,45 @@
 /* volume.c - the communication of a step, call by call, as the slowest stage sees it */
-#include <stdio.h>
 #include <string.h>
 
-#include "table.h"
+#include "grow.h"
+#include "stage_sum.h"
+
+/* The list of a plan's lines on its way. */
+typedef struct volume_list {
+    plait_volume *volume;
+    int count, room;
+    plait_arena *arena;
+    bool failed;
+} volume_list;
+
+/* Lines are one a size, an operation, a group and a term. */
+static bool same_line(const plait_volume *a, const plait_volume *b)
+{
+    return a->axis == b->axis && a->op == b->op && a->bytes == b->bytes &&
+           strcmp(a->term, b->term) == 0;
+}
 
 /* Adds to the line of the same name, or starts one. */
-static void add_volume(plait_cost *cost, plait_volume volume)
+static void add_volume(volume_list *list, plait_volume volume)
 {
     if (volume.count <= 0.0 || volume.ranks < 2 || volume.bytes <= 0.0)
         return;
-    for (int i = 0; i < cost->volumes; i++) {
-        plait_volume *known = &cost->volume[i];
-        if (known->axis != volume.axis || known->op != volume.op ||
-            known->bytes != volume.bytes) // one line a size
+    for (int i = 0; i < list->count; i++) {
+        plait_volume *known = &list->volume[i];
+        if (!same_line(known, &volume))
             continue;
         known->count += volume.count;
         known->seconds += volume.seconds;
         known->exposed_s += volume.exposed_s;
         return;
     }
-    if (cost->volumes < PLAIT_MAX_VOLUMES)
-        cost->volume[cost->volumes++] = volume;
+    plait_volume *more =
+        grow_by_one(list->arena, list->volume, list->count, &list->room, sizeof *more);
+    list->failed = list->failed || !more;
+    if (!more)
+        return;
+    list->volume = more;
+    list->volume[list->count++] = volume;
 }
 
 static const char *what_of(plait_axis axis, plait_collective_op op)
@@ -44,68 +63,61 @@ static const char *what_of(plait_axis axis, plait_collective_op op)
     }
 }
 
-/* The collectives of `times` passes over one block. */
-static void add_block(const plait_problem *problem, const plait_degrees *d,
-                      const plait_block *block, double attention_s, double times, plait_cost *cost)
+static const char *name_of(layer_term term)
 {
-    for (int i = 0; i < block->ops; i++) {
-        const plait_op *op = &block->op[i];
+    return term == LAYER_CP ? "cp_comm" : term == LAYER_EP ? "ep_comm" : "tp_comm";
+}
+
+/* One collective of a block, `times` a step; what is run again is part of another term. */
+static void add_collective(const plait_problem *problem, const layer_row *row, const plait_op *op,
+                           double attention_s, double times, bool again, volume_list *list)
+{
+    const collective_time time = collective_time_of(problem, row, op, attention_s);
+
+    add_volume(list, (plait_volume){
+                         .what = what_of(op->axis, op->collective),
+                         .term = again ? "recompute" : name_of(term_of(op)),
+                         .op = op->collective,
+                         .axis = op->axis,
+                         .ranks = row->route[op->axis].ranks,
+                         .count = times * op->count,
+                         .bytes = op->bytes,
+                         .seconds = times * time.seconds,
+                         .exposed_s = times * time.exposed_s,
+                     });
+}
+
+/* The collectives of a part's forward and backward, and of what it runs again. */
+static void add_part(const plait_problem *problem, const layer_row *row, const stage_part *part,
+                     double microbatches, volume_list *list)
+{
+    const double times = part->count * microbatches;
+    const layer_price *price = &row->price[part->row];
+    plait_block block;
+
+    row_describe(problem, row, part->row, PLAIT_FORWARD, &block);
+    for (int i = 0; i < block.ops; i++) {
+        const plait_op *op = &block.op[i];
         if (op->kind != PLAIT_OP_COLLECTIVE)
             continue;
-        const collective_time time = collective_time_of(problem, d, op, attention_s);
-        add_volume(cost, (plait_volume){
-                             .what = what_of(op->axis, op->collective),
-                             .op = op->collective,
-                             .axis = op->axis,
-                             .ranks = plait_group_of(d, op->axis).ranks,
-                             .count = times * op->count,
-                             .bytes = op->bytes,
-                             .seconds = times * time.seconds,
-                             .exposed_s = times * time.exposed_s,
-                         });
+        add_collective(problem, row, op, price->forward[LAYER_ATTENTION], times, false, list);
+        add_collective(problem, row, op, price->forward[LAYER_ATTENTION],
+                       times * recomputed_share(part->recompute, op->part), true, list);
     }
-}
-
-static void add_layers(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
-                       int kind, double layers, double recomputed, plait_cost *cost)
-{
-    const plait_layer *layer = &problem->model->kind[kind];
-    const layer_price *price = &row->price[kind];
-    plait_block block;
-
-    plait_block_describe(problem->model, layer, &row->shard, pass_of(problem, d, PLAIT_FORWARD),
-                         &block);
-    add_block(problem, d, &block, price->forward[LAYER_ATTENTION], layers + recomputed, cost);
-    plait_block_describe(problem->model, layer, &row->shard, pass_of(problem, d, PLAIT_BACKWARD),
-                         &block);
-    add_block(problem, d, &block, price->backward[LAYER_ATTENTION], layers, cost);
-}
-
-static void add_ends(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
-                     const stage_load *load, double times, plait_cost *cost)
-{
-    static const plait_pass_kind passes[] = {PLAIT_FORWARD, PLAIT_BACKWARD};
-    plait_block block;
-
-    for (int p = 0; p < 2; p++) {
-        const plait_pass pass = pass_of(problem, d, passes[p]);
-        if (load->embedding) {
-            plait_block_embedding(problem->model, &row->shard, pass, &block);
-            add_block(problem, d, &block, 0.0, times, cost);
-        }
-        if (load->loss) {
-            plait_block_head(problem->model, &row->shard, pass, &block);
-            add_block(problem, d, &block, 0.0, times, cost);
-        }
-    }
+    row_describe(problem, row, part->row, PLAIT_BACKWARD, &block);
+    for (int i = 0; i < block.ops; i++)
+        if (block.op[i].kind == PLAIT_OP_COLLECTIVE)
+            add_collective(problem, row, &block.op[i], price->backward[LAYER_ATTENTION], times,
+                           false, list);
 }
 
 static void add_sends(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
-                      const step_sum *sum, plait_cost *cost)
+                      const step_sum *sum, volume_list *list)
 {
     const double sends = 2.0 * plait_degrees_microbatches(d, problem->job.gbs) * d->vpp;
 
-    add_volume(cost, (plait_volume){.what = "PP send",
+    add_volume(list, (plait_volume){.what = "PP send",
+                                    .term = "pp_comm",
                                     .op = PLAIT_P2P,
                                     .axis = PLAIT_AXIS_PP,
                                     .ranks = d->pp,
@@ -139,12 +151,13 @@ static void put_line(line_set *set, plait_volume line)
     set->line[set->count++] = line;
 }
 
-static void add_lines(const line_set *set, double exposed_s, plait_cost *cost)
+static void add_lines(const line_set *set, const char *term, double exposed_s, volume_list *list)
 {
     for (int i = 0; i < set->count; i++) {
         plait_volume line = set->line[i];
+        line.term = term;
         line.exposed_s = set->seconds > 0.0 ? exposed_s * line.seconds / set->seconds : 0.0;
-        add_volume(cost, line);
+        add_volume(list, line);
     }
 }
 
@@ -204,8 +217,29 @@ static void put_lines(const plait_problem *problem, const plait_degrees *d,
                                     parameter));
 }
 
+/* A tied embedding lives on both ends of the pipeline: its gradients are added up. */
+static void put_tied(const plait_problem *problem, const plait_degrees *d,
+                     const sync_routes *routes, line_set *step)
+{
+    const double bytes = tied_gradient_bytes(problem, d);
+
+    if (!problem->model->tied || d->pp == 1)
+        return;
+    put_line(step, (plait_volume){
+                       .what = "tied embedding all-reduce",
+                       .op = PLAIT_ALL_REDUCE,
+                       .axis = PLAIT_AXIS_PP,
+                       .ranks = routes->ends.ranks,
+                       .count = 1.0,
+                       .bytes = bytes,
+                       .seconds = plait_collective_s(&routes->ends, routes->network,
+                                                     PLAIT_ALL_REDUCE, bytes),
+                   });
+}
+
 static void add_replicas(const plait_problem *problem, const plait_degrees *d,
-                         const stage_load *load, const step_sum *sum, plait_cost *cost)
+                         const stage_load *load, const step_sum *sum, double gather_s,
+                         volume_list *list)
 {
     const sync_routes routes = sync_routes_of(problem, d);
     const replica_lines dense = {
@@ -234,33 +268,27 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
     put_lines(problem, d, &dense, &step, &each);
     if (load->expert > 0.0)
         put_lines(problem, d, &expert, &step, &each);
-    add_lines(&step, sum->dp_comm_s, cost);
-    add_lines(&each, cost->step.gather_s, cost);
+    put_tied(problem, d, &routes, &step);
+    add_lines(&step, "dp_comm", sum->dp_comm_s, list);
+    add_lines(&each, "gather", gather_s, list);
 }
 
-void volumes_of(const plait_problem *problem, const plait_plan *plan, const layer_row *row,
-                const stage_load *load, const step_sum *sum, plait_cost *cost)
+bool volumes_of(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
+                const stage_parts *parts, const stage_load *load, const step_sum *sum,
+                plait_arena *arena, plait_cost *cost)
 {
-    const plait_degrees *d = &plan->degrees;
-    const plait_stage *stage = &plan->stage[sum->slowest];
     const double m = plait_degrees_microbatches(d, problem->job.gbs);
-    double layers[PLAIT_MAX_LAYER_KINDS] = {0};
-    double again[PLAIT_MAX_LAYER_KINDS] = {0};
-    int at = 0;
+    volume_list list = {.arena = arena};
 
-    for (int c = 0; c < stage->chunks; c++) {
-        for (int i = stage->chunk[c].first; i < stage->chunk[c].last; i++, at++) {
-            const int kind = problem->model->layer_kind[i];
-            layers[kind] += m;
-            again[kind] += stage->recompute[at].kind == PLAIT_RECOMPUTE_FULL ? m : 0.0;
-        }
-        layers[problem->model->mtp_kind] += stage->chunk[c].mtp * m;
-    }
-    cost->volumes = 0;
-    for (int k = 0; k < problem->model->kinds; k++)
-        if (layers[k] > 0.0)
-            add_layers(problem, d, row, k, layers[k], again[k], cost);
-    add_ends(problem, d, row, load, m, cost);
-    add_sends(problem, d, row, sum, cost);
-    add_replicas(problem, d, load, sum, cost);
+    for (int i = 0; i < parts->count; i++)
+        if (parts->part[i].row < ROW_EMBEDDING)
+            add_part(problem, row, &parts->part[i], m, &list);
+    for (int i = 0; i < parts->count; i++)
+        if (parts->part[i].row >= ROW_EMBEDDING && parts->part[i].row != ROW_TABLE)
+            add_part(problem, row, &parts->part[i], m, &list);
+    add_sends(problem, d, row, sum, &list);
+    add_replicas(problem, d, load, sum, cost->step.gather_s, &list);
+    cost->volumes = list.count;
+    cost->volume = list.volume;
+    return !list.failed;
 }

@@ -98,7 +98,7 @@ typedef struct plait_route {
     int ranks;
     int levels; /* used: the group spans levels 0 .. levels-1 */
     int joined[PLAIT_MAX_LEVELS];
-    int axis[3]; /* level 0 a torus: members along x, y, z */
+    int axis[PLAIT_MAX_LEVELS][3]; /* where a level is a torus: members along x, y, z */
 } plait_route;
 
 /** Place a group on the cluster. (C.52) */

@@ -61,9 +61,14 @@ typedef struct plait_memory {
     double reserved_bytes;  /* ... and what it holds for that */
 } plait_memory;
 
-/** One kind of communication of a step, as one GPU of the slowest stage sees it. */
+/**
+ * One kind of communication of a step, as one GPU of the slowest stage sees it. What is exposed is
+ * part of one term of the step; the lines of a term of communication sum to it, those of `recompute`
+ * to what it repeats of communication.
+ */
 typedef struct plait_volume {
     const char *what; /* "TP all-gather" */
+    const char *term; /* "tp_comm", "recompute", ... */
     plait_collective_op op;
     plait_axis axis;
     int ranks;
@@ -72,8 +77,6 @@ typedef struct plait_volume {
     double seconds; /* all calls, hidden or not */
     double exposed_s;
 } plait_volume;
-
-enum { PLAIT_MAX_VOLUMES = 24 };
 
 /** One stage of a priced plan. */
 typedef struct plait_stage_cost {
@@ -98,7 +101,7 @@ typedef struct plait_cost {
     int stages;
     const plait_stage_cost *stage; /* [stages], in the arena */
     int volumes;
-    plait_volume volume[PLAIT_MAX_VOLUMES];
+    const plait_volume *volume; /* [volumes], in the arena */
     double tokens_per_s_per_gpu;
     double model_flops_per_s; /* one GPU */
     double mfu;               /* of the job precision's peak (C.5) */
@@ -115,7 +118,7 @@ typedef struct plait_cost {
 /**
  * Price one full plan, every term.
  *
- * @param arena  cost->stage lives in it
+ * @param arena  cost->stage and cost->volume live in it
  * @return       NOMEM only; a plan that does not fit or divide is a verdict in *cost
  */
 PLAIT_MUST_CHECK plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *plan,

@@ -78,20 +78,23 @@ typedef struct plait_overlaps {
     double dp_exposed;            /* share of gradient and parameter traffic never hidden */
     double ep_exposed;            /* share of expert all-to-alls left exposed */
     double p2p_exposed;           /* share of pipeline sends left exposed when p2p overlaps */
+    double window; /* share of a backward or forward that reductions and gathers hide behind */
 } plait_overlaps;
 
 /** Factors of the software on the hardware's constants; 1 and 0 are neutral. */
 typedef struct plait_factors {
-    double gemm;         /* on matrix product time */
-    double memory;       /* on memory-bound kernels */
-    double attention;    /* on fused attention time */
-    double host_s;       /* launch time of one layer's forward */
-    double host_tp_s;    /* more of it when tp > 1 */
-    double nic;          /* on the network rate */
-    double rails;        /* NICs of a node that one communicator drives at once; 0: all */
-    double p2p_s;        /* fixed time of one pipeline send */
-    double hop_s;        /* latency of one hop between nodes, on top of the cluster's */
-    double ep_imbalance; /* received tokens of the fullest rank over the mean */
+    double gemm;          /* on matrix product time */
+    double memory;        /* on memory-bound kernels */
+    double attention;     /* on fused attention time */
+    double host_s;        /* launch time of one layer's forward */
+    double host_tp_s;     /* more of it when tp > 1 */
+    double host_experts;  /* launches of an MoE layer over those of a dense one */
+    double host_backward; /* launches of a backward over those of its forward */
+    double nic;           /* on the network rate */
+    double rails;         /* NICs of a node that one communicator drives at once; 0: all */
+    double p2p_s;         /* fixed time of one pipeline send */
+    double hop_s;         /* latency of one hop between nodes, on top of the cluster's */
+    double ep_imbalance;  /* received tokens of the fullest rank over the mean */
 } plait_factors;
 
 /** Bytes of state a parameter, before ZeRO divides them. */
@@ -102,6 +105,9 @@ typedef struct plait_state_bytes {
     double gather;          /* a gathered parameter as sent and held */
     double optimizer;       /* master weight and moments */
     double replicated;      /* more, never divided (buckets, copies) */
+    double step_bytes;      /* HBM traffic of an optimizer step, a parameter of the shard */
+    double shard_passes;    /* over the shard's gradient: norm, clip */
+    double buffer_passes;   /* over the whole gradient: zeroed, scaled */
 } plait_state_bytes;
 
 /** What stays in memory beside state and activations. */

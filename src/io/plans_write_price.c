@@ -40,6 +40,7 @@ void plans_write_volume(json_writer *json, const plait_volume *volume)
 {
     json_begin_object(json);
     json_member_string(json, "what", volume->what);
+    json_member_string(json, "term", volume->term);
     json_member_string(json, "group", plait_axis_name[volume->axis]);
     json_member_int64(json, "ranks", volume->ranks);
     json_member_number(json, "count", volume->count);

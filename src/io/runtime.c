@@ -40,6 +40,7 @@ static const field overlap_fields[] = {
     {"dp_exposed", JSON_NON_NEGATIVE, .most = 10.0, RUNTIME(overlap.dp_exposed)},
     {"ep_exposed", JSON_NON_NEGATIVE, .most = 10.0, RUNTIME(overlap.ep_exposed)},
     {"p2p_exposed", JSON_NON_NEGATIVE, .most = 10.0, RUNTIME(overlap.p2p_exposed)},
+    {"window", JSON_NON_NEGATIVE, .most = 1.0, RUNTIME(overlap.window)},
     {.key = NULL},
 };
 
@@ -51,6 +52,8 @@ static const field factor_fields[] = {
     {"host_tp_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.host_tp_s)},
     {"nic", JSON_POSITIVE, .most = 10.0, RUNTIME(factor.nic)},
     {"rails", JSON_NON_NEGATIVE, .most = 1024.0, RUNTIME(factor.rails)},
+    {"host_experts", JSON_POSITIVE, .most = 100.0, RUNTIME(factor.host_experts)},
+    {"host_backward", JSON_POSITIVE, .most = 100.0, RUNTIME(factor.host_backward)},
     {"p2p_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.p2p_s)},
     {"hop_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.hop_s)},
     {"ep_imbalance", JSON_POSITIVE, .most = 100.0, RUNTIME(factor.ep_imbalance)},
@@ -64,6 +67,9 @@ static const field state_fields[] = {
     {"gather", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(state.gather)},
     {"optimizer", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(state.optimizer)},
     {"replicated", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(state.replicated)},
+    {"step_bytes", JSON_NON_NEGATIVE, .most = 1000.0, RUNTIME(state.step_bytes)},
+    {"shard_passes", JSON_NON_NEGATIVE, .most = 100.0, RUNTIME(state.shard_passes)},
+    {"buffer_passes", JSON_NON_NEGATIVE, .most = 100.0, RUNTIME(state.buffer_passes)},
     {.key = NULL},
 };
 
@@ -92,13 +98,27 @@ static const field resident_fields[] = {
 
 /*
  * What a key that is missing stands for: neutral factors, nothing fused or hidden, mixed-precision
- * Adam with fp32 gradients (18 bytes a parameter), and activations in bf16 with fused kernels.
+ * Adam with fp32 gradients (18 bytes a parameter), and activations in bf16 with fused kernels. What
+ * is not neutral is what the shipped profiles say, with its source.
  */
 static const plait_runtime unsaid = {
     .source = "",
-    .overlap = {.tp_exposed = 1, .dp_exposed = 1, .ep_exposed = 1, .p2p_exposed = 1},
-    .factor = {.gemm = 1, .memory = 1, .attention = 1, .nic = 1, .ep_imbalance = 1},
-    .state = {.weight = 2, .gradient = 4, .gradient_reduce = 4, .gather = 2, .optimizer = 12},
+    .overlap = {.tp_exposed = 1, .dp_exposed = 1, .ep_exposed = 1, .p2p_exposed = 1, .window = 0.8},
+    .factor = {.gemm = 1,
+               .memory = 1,
+               .attention = 1,
+               .host_experts = 2.2,
+               .host_backward = 1.2,
+               .nic = 1,
+               .ep_imbalance = 1},
+    .state = {.weight = 2,
+              .gradient = 4,
+              .gradient_reduce = 4,
+              .gather = 2,
+              .optimizer = 12,
+              .step_bytes = 30,
+              .shard_passes = 4,
+              .buffer_passes = 3},
     .keep = {.keeps = {[PLAIT_TENSOR_norm_in] = 2,
                        [PLAIT_TENSOR_norm_out] = 2,
                        [PLAIT_TENSOR_qkv] = 2,

@@ -20,17 +20,17 @@ static void heading(const char *text, FILE *out)
 
 static plait_status print_communication(const plait_cost *cost, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"what", TABLE_LEFT},     {"group", TABLE_LEFT},
-                                           {"ranks", TABLE_RIGHT},   {"calls", TABLE_RIGHT},
-                                           {"buffer", TABLE_RIGHT},  {"time", TABLE_RIGHT},
-                                           {"exposed", TABLE_RIGHT}, {"of step", TABLE_RIGHT}};
+    static const table_column columns[] = {
+        {"what", TABLE_LEFT},     {"group", TABLE_LEFT},    {"ranks", TABLE_RIGHT},
+        {"calls", TABLE_RIGHT},   {"buffer", TABLE_RIGHT},  {"time", TABLE_RIGHT},
+        {"exposed", TABLE_RIGHT}, {"of step", TABLE_RIGHT}, {"in term", TABLE_LEFT}};
     char text[UNITS_SIZE];
     table *rows;
 
     if (cost->volumes == 0)
         return PLAIT_OK;
     heading("Communication of one GPU of the slowest stage, a step:", out);
-    rows = table_new(columns, 8);
+    rows = table_new(columns, 9);
     for (int v = 0; v < cost->volumes; v++) {
         const plait_volume *const volume = &cost->volume[v];
 
@@ -42,6 +42,7 @@ static plait_status print_communication(const plait_cost *cost, FILE *out, plait
         table_cell(rows, "%s", units_seconds(volume->seconds, text));
         table_cell(rows, "%s", units_seconds(volume->exposed_s, text));
         table_cell(rows, "%s", units_percent(volume->exposed_s / cost->step_s, text));
+        table_cell(rows, "%s", volume->term);
     }
     return table_print(rows, 2, out, err);
 }

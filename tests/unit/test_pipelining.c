@@ -109,8 +109,9 @@ static void test_what_pytorch_has_no_words_for__is_refused(void **state)
     (void)state;
     assert_refused(&one, "expected what pipelining can say, found: pp 1: there is no pipeline to "
                          "schedule");
-    assert_refused(&both_ends, "expected what pipelining can say, found: a schedule that holds each "
-                               "stage on two ranks, and PyTorch does on one");
+    assert_refused(&both_ends,
+                   "expected what pipelining can say, found: a schedule that holds each "
+                   "stage on two ranks, and PyTorch does on one");
 }
 
 int main(void)

@@ -100,9 +100,9 @@ static void test_torus__places_groups_along_its_axes(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const plait_route route = plait_route_of(&torus, run(cases[i].size, cases[i].stride));
         assert_int_equal(route.levels, 1);
-        assert_int_equal(route.axis[0], cases[i].x);
-        assert_int_equal(route.axis[1], cases[i].y);
-        assert_int_equal(route.axis[2], cases[i].z);
+        assert_int_equal(route.axis[0][0], cases[i].x);
+        assert_int_equal(route.axis[0][1], cases[i].y);
+        assert_int_equal(route.axis[0][2], cases[i].z);
     }
 }
 

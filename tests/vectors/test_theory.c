@@ -17,7 +17,7 @@
 #include "plait/data.h"
 #include "plait/search.h"
 #include "plait/units.h"
-#include "table.h"
+#include "stage_sum.h"
 
 static plait_arena *arena;
 
@@ -273,7 +273,7 @@ static double kept_bytes(world *w, const plait_degrees *d, plait_recompute_kind 
     static layer_row row;
     const layer_gather nothing = {0};
 
-    layer_row_fill(&w->problem, d, &row);
+    layer_row_fill(&w->problem, layer_key_of(d), &row);
     return layer_time_of(&w->problem, &row.price[0], &nothing,
                          (plait_recompute){.kind = (unsigned char)recompute})
         .saved_bytes;

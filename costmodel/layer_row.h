@@ -1,0 +1,140 @@
+/*
+ * layer_row.h - seconds and bytes of every part of a model under one set of layer degrees
+ *
+ *     layer_row    (layer_key)           each kind of layer, the embedding, the head, MTP modules
+ *     gather_row   (zero, shard_group)   what ZeRO-2 and -3 add to each
+ *     layer_time                         both, behind launches and a recompute choice
+ */
+#ifndef PLAIT_COSTMODEL_LAYER_ROW_H
+#define PLAIT_COSTMODEL_LAYER_ROW_H
+
+#include "plait/block.h"
+#include "plait/collective.h"
+#include "plait/cost.h"
+#include "plait/kernel.h"
+#include "plait/model.h"
+
+/** Terms of one layer's time; the first terms of PLAIT_STEP_TERMS, in their order. */
+typedef enum layer_term {
+    LAYER_MATMUL,
+    LAYER_ATTENTION,
+    LAYER_MEMORY_OPS,
+    LAYER_RECOMPUTE,
+    LAYER_LAUNCH,
+    LAYER_TP,
+    LAYER_CP,
+    LAYER_EP,
+    LAYER_GATHER,
+    LAYER_TERMS
+} layer_term;
+
+/** The parts that a stage is made of: kinds of layers, then the ends of the model. */
+enum {
+    ROW_EMBEDDING = PLAIT_MAX_LAYER_KINDS,
+    ROW_HEAD,     /* final norm, vocabulary projection, loss */
+    ROW_TABLE,    /* a copy of the embedding beside the head */
+    ROW_MTP,      /* the layer of a multi-token-prediction module, with its projection */
+    ROW_MTP_HEAD, /* its pass through the head */
+    ROW_PRICES
+};
+
+/** The keys that a layer's price depends on: a row is remembered by them and filled from them. */
+typedef struct layer_key {
+    int tp, cp, ep, etp, mbs;
+    bool sp;
+    unsigned char cp_comm; /* plait_cp_comm */
+} layer_key;
+
+static inline layer_key layer_key_of(const plait_degrees *d)
+{
+    return (layer_key){d->tp, d->cp, d->ep, d->etp, d->mbs, d->sp, d->cp_comm};
+}
+
+static inline bool layer_key_same(layer_key a, layer_key b)
+{
+    return a.tp == b.tp && a.cp == b.cp && a.ep == b.ep && a.etp == b.etp && a.mbs == b.mbs &&
+           a.sp == b.sp && a.cp_comm == b.cp_comm;
+}
+
+/** One part, one microbatch on one rank. */
+typedef struct layer_price {
+    double forward[LAYER_TERMS]; /* seconds by term, launch apart */
+    double backward[LAYER_TERMS];
+    double part_s[PLAIT_PARTS]; /* forward seconds by part, for recomputation */
+    double forward_gpu_s;
+    double backward_gpu_s;
+    double weight_s; /* weight-gradient part of backward */
+    double busy_s;   /* forward and backward: products and attention ... */
+    double moving_s; /* ... and memory-bound kernels */
+    double host_s;   /* launch time of the forward */
+    double saved_bytes[PLAIT_TENSORS];
+    double kept_bytes;      /* without recomputation: their sum */
+    double input_bytes;     /* what `full` keeps */
+    double cp_bytes;        /* largest buffer that context parallelism exchanges */
+    plait_weights weights;  /* that it adds to its rank */
+    plait_weights gathered; /* that ZeRO-3 gathers for it, shared ones too */
+} layer_price;
+
+typedef struct layer_row {
+    layer_key key;
+    plait_shard shard;
+    plait_route route[PLAIT_GROUPS]; /* of tp, cp, ep and etp */
+    layer_price price[ROW_PRICES];
+    double p2p_bytes;   /* one activation between stages */
+    double logit_bytes; /* on the last stage, one microbatch */
+    double cp_buffer_bytes;
+} layer_row;
+
+/** What ZeRO-2 and -3 add to one part: seconds of one gather and one scatter. */
+typedef struct layer_gather {
+    double gather_s;
+    double scatter_s;
+} layer_gather;
+
+typedef struct gather_row {
+    layer_gather layer[ROW_PRICES];
+    bool gathers;  /* ZeRO-3: parameters are gathered for each pass */
+    bool scatters; /* ZeRO-2 and -3: gradients are scattered by each microbatch */
+} gather_row;
+
+/** Forward and backward of one part behind gathers, launches and a recompute choice. */
+typedef struct layer_time {
+    double forward_s;
+    double backward_s;
+    double saved_bytes;
+    double live_bytes; /* rebuilt in backward, one layer at a time */
+    double busy_s;     /* forward and backward: products, attention, what is rebuilt */
+    double moving_s;   /* and memory-bound kernels */
+} layer_time;
+
+/** All calls of one collective operator, and what of it no computation hides. */
+typedef struct collective_time {
+    double seconds;
+    double exposed_s;
+} collective_time;
+
+// layer_price.c
+void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row);
+plait_kernel_context kernel_context_of(const plait_problem *problem);
+plait_network network_of(const plait_problem *problem);
+plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind);
+/** The layer that a row stands for; NULL: an end of the model. */
+const plait_layer *row_layer(const plait_model *model, int row);
+/** What a row performs in one pass. The copy of a table performs nothing: do not ask. */
+void row_describe(const plait_problem *problem, const layer_row *row, int r, plait_pass_kind kind,
+                  plait_block *block);
+collective_time collective_time_of(const plait_problem *problem, const layer_row *row,
+                                   const plait_op *op, double attention_s);
+layer_term term_of(const plait_op *op);
+
+// layer_time.c
+layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
+                         const layer_gather *gather, plait_recompute recompute);
+/** The same by term, forward and backward together. */
+void layer_terms_of(const plait_problem *problem, const layer_price *price,
+                    const layer_gather *gather, plait_recompute recompute,
+                    double terms[LAYER_TERMS]);
+/** The share of a part that a recompute choice runs again: 0, 1/2 or 1. */
+double recomputed_share(plait_recompute recompute, plait_part part);
+
+#endif

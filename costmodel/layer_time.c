@@ -1,0 +1,141 @@
+/* layer_time.c - a layer's pass behind recomputation, gathers and launches */
+#include <math.h>
+
+#include "layer_row.h"
+#include "numbers.h"
+
+/*
+ * What launching adds to a layer: it runs ahead of the device until it is the slower of the two.
+ * The two join as (gpu^4 + host^4)^(1/4), which is 1.19 of either where they are equal. (C.37)
+ */
+static double host_wait_s(double gpu_s, double host_s)
+{
+    if (host_s <= 0.0)
+        return 0.0;
+    const double high = larger(gpu_s, host_s);
+    const double low = smaller(gpu_s, host_s);
+    const double ratio = low / high;
+    return larger(0.0, high * sqrt(sqrt(1.0 + ratio * ratio * ratio * ratio)) - gpu_s);
+}
+
+/* C.63: the part of a gather that does not fit under the layer, and a share that never hides. */
+static double gather_exposed_s(const plait_problem *problem, double comm_s, double compute_s)
+{
+    return larger(0.0, comm_s - compute_s) +
+           problem->runtime->overlap.dp_exposed * smaller(comm_s, compute_s);
+}
+
+static double share_of(const plait_recompute_masks *masks, int part)
+{
+    return masks->parts >> part & 1u ? 1.0 : masks->half_parts >> part & 1u ? 0.5 : 0.0;
+}
+
+double recomputed_share(plait_recompute recompute, plait_part part)
+{
+    const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
+
+    return recompute.kind == PLAIT_RECOMPUTE_FULL ? 1.0 : share_of(&masks, part);
+}
+
+/*
+ * What runs again: its time, and its share of the layer's launches: the mean over the parts that
+ * take any time. (C.26, C.37)
+ */
+typedef struct rerun {
+    double seconds;
+    double launches;
+} rerun;
+
+static rerun rerun_of(const layer_price *price, plait_recompute recompute)
+{
+    const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
+    double all = 0.0;
+    rerun again = {0.0, 0.0};
+
+    if (recompute.kind == PLAIT_RECOMPUTE_NONE)
+        return again;
+    if (recompute.kind == PLAIT_RECOMPUTE_FULL)
+        return (rerun){price->forward_gpu_s, 1.0};
+    for (int p = 0; p < PLAIT_PARTS; p++) {
+        const double share = share_of(&masks, p);
+        again.seconds += share * price->part_s[p];
+        if (price->part_s[p] > 0.0) {
+            again.launches += share;
+            all += 1.0;
+        }
+    }
+    again.launches = all > 0.0 ? again.launches / all : 0.0;
+    return again;
+}
+
+/* Bytes of a microbatch that one layer keeps for backward. (C.25, C.26) */
+static double saved_bytes(const layer_price *price, plait_recompute recompute)
+{
+    const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
+    double bytes = 0.0;
+
+    if (recompute.kind == PLAIT_RECOMPUTE_NONE)
+        return price->kept_bytes;
+    if (recompute.kind == PLAIT_RECOMPUTE_FULL)
+        return price->input_bytes;
+    for (int t = 0; t < PLAIT_TENSORS; t++)
+        if (!(masks.tensors >> t & 1u))
+            bytes += price->saved_bytes[t] * (masks.half_tensors >> t & 1u ? 0.5 : 1.0);
+    return bytes;
+}
+
+/* What one layer waits for beside its own operators, forward and backward. */
+typedef struct layer_waits {
+    double forward_gather_s, backward_gather_s;
+    double forward_launch_s, backward_launch_s;
+    double recompute_s;
+} layer_waits;
+
+static layer_waits waits_of(const plait_problem *problem, const layer_price *price,
+                            const layer_gather *gather, plait_recompute recompute)
+{
+    const rerun again = rerun_of(price, recompute);
+    const double forward_s = price->forward_gpu_s;
+    const double backward_s = price->backward_gpu_s + again.seconds;
+    layer_waits w = {.recompute_s = again.seconds};
+
+    w.forward_gather_s = gather_exposed_s(problem, gather->gather_s, forward_s);
+    w.backward_gather_s =
+        gather_exposed_s(problem, gather->gather_s + gather->scatter_s, backward_s);
+    w.forward_launch_s = host_wait_s(forward_s + w.forward_gather_s, price->host_s);
+    w.backward_launch_s =
+        host_wait_s(backward_s + w.backward_gather_s,
+                    price->host_s * (problem->runtime->factor.host_backward + again.launches));
+    return w;
+}
+
+/* C.80: a layer's forward and backward are their operators and these waits. */
+layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
+                         const layer_gather *gather, plait_recompute recompute)
+{
+    const layer_waits w = waits_of(problem, price, gather, recompute);
+    const double saved = saved_bytes(price, recompute);
+
+    return (layer_time){
+        .forward_s = price->forward_gpu_s + w.forward_gather_s + w.forward_launch_s,
+        .backward_s =
+            price->backward_gpu_s + w.recompute_s + w.backward_gather_s + w.backward_launch_s,
+        .saved_bytes = saved,
+        .busy_s = price->busy_s + w.recompute_s,
+        .moving_s = price->moving_s,
+        .live_bytes = price->kept_bytes - saved,
+    };
+}
+
+void layer_terms_of(const plait_problem *problem, const layer_price *price,
+                    const layer_gather *gather, plait_recompute recompute,
+                    double terms[LAYER_TERMS])
+{
+    const layer_waits w = waits_of(problem, price, gather, recompute);
+
+    for (int i = 0; i < LAYER_TERMS; i++)
+        terms[i] = price->forward[i] + price->backward[i];
+    terms[LAYER_RECOMPUTE] = w.recompute_s;
+    terms[LAYER_GATHER] = w.forward_gather_s + w.backward_gather_s;
+    terms[LAYER_LAUNCH] = w.forward_launch_s + w.backward_launch_s;
+}

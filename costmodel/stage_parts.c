@@ -1,0 +1,76 @@
+/*
+ * stage_parts.c - what a stage is made of, and the sum of it
+ *
+ *     stage 0 of 2, 8 layers, full:2     embedding x1, layer x2 (full), layer x6
+ *     stage 1, one prediction module     head x1, table x1, mtp x1, mtp head x1, layer x2 (full), ..
+ */
+#include "stage_sum.h"
+
+/* The five ends come first, each in its own place. */
+enum { MOST_ENDS = ROW_PRICES - ROW_EMBEDDING };
+
+int stage_parts_most(int layers)
+{
+    return layers + MOST_ENDS;
+}
+
+static void add_part(stage_part *part, int *count, int row, int more, plait_recompute recompute)
+{
+    for (int i = 0; i < *count; i++)
+        if (part[i].row == row && part[i].recompute.kind == recompute.kind &&
+            part[i].recompute.modules == recompute.modules) {
+            part[i].count = (short)(part[i].count + more);
+            return;
+        }
+    if (more > 0)
+        part[(*count)++] = (stage_part){(short)row, (short)more, recompute};
+}
+
+/*
+ * Embedding, head and prediction modules. A copy of the table stands where a stage needs it and does
+ * not have it: beside a tied head, and for the modules that read it. (C.81)
+ */
+static void add_ends(const plait_model *model, const plait_stage *stage, stage_part *part,
+                     int *count)
+{
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    plait_recompute of_mtp = stage->degrees.recompute;
+    bool embedding = false, loss = false;
+    int mtp = 0;
+
+    for (int c = 0; c < stage->chunks; c++) {
+        embedding = embedding || stage->chunk[c].embedding;
+        loss = loss || stage->chunk[c].loss;
+        mtp += stage->chunk[c].mtp;
+    }
+    of_mtp.layers = 0;
+    add_part(part, count, ROW_EMBEDDING, embedding, none);
+    add_part(part, count, ROW_HEAD, loss, none);
+    add_part(part, count, ROW_TABLE, !embedding && ((loss && model->tied) || mtp > 0), none);
+    add_part(part, count, ROW_MTP, mtp, of_mtp);
+    add_part(part, count, ROW_MTP_HEAD, mtp, none);
+}
+
+stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, stage_part *room)
+{
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    int count = 0;
+    int at = 0;
+
+    add_ends(model, stage, room, &count);
+    for (int c = 0; c < stage->chunks; c++)
+        for (int i = stage->chunk[c].first; i < stage->chunk[c].last; i++, at++) {
+            plait_recompute choice = stage->recompute ? stage->recompute[at] : none;
+            choice.layers = 0;
+            add_part(room, &count, model->layer_kind[i], 1, choice);
+        }
+    return (stage_parts){count, room};
+}
+
+bool stage_parts_have(const stage_parts *parts, int row)
+{
+    for (int i = 0; i < parts->count; i++)
+        if (parts->part[i].row == row)
+            return true;
+    return false;
+}

@@ -1,0 +1,157 @@
+/*
+ * stage_sum.h - from the parts of a stage to a step: what prices, bounds and tables add up
+ *
+ *     stage_parts  what a stage is made of: rows, how many, what is recomputed
+ *     stage_load   their sum: seconds, bytes, parameters
+ *     stage_sync   state, gradient reduction, optimizer, once a step
+ *     step_sum     all stages and what passes between them
+ */
+#ifndef PLAIT_COSTMODEL_STAGE_SUM_H
+#define PLAIT_COSTMODEL_STAGE_SUM_H
+
+#include "layer_row.h"
+#include "numbers.h"
+#include "plait/schedule.h"
+
+/** So many parts of one row with one recompute choice. */
+typedef struct stage_part {
+    short row; /* of layer_row.price */
+    short count;
+    plait_recompute recompute;
+} stage_part;
+
+/** The parts of a stage: what every sum over its layers walks. */
+typedef struct stage_parts {
+    int count;
+    const stage_part *part;
+} stage_parts;
+
+/** One stage, or several alike: what its parts add up to. */
+typedef struct stage_load {
+    int index; /* of the earliest such stage */
+    int count;
+    bool embedding;
+    bool loss;
+    double in_flight;
+    double forward_s;
+    double backward_s;
+    double weight_s;
+    double busy_s;
+    double moving_s;
+    double saved_bytes;
+    double live_bytes;
+    double dense; /* parameters on this rank */
+    double expert;
+} stage_load;
+
+/** State of one stage in memory. */
+typedef struct stage_state {
+    double weights_bytes;
+    double gradients_bytes;
+    double optimizer_bytes;
+    double buffers_bytes; /* that grow with parameters */
+} stage_state;
+
+/** Gradients and parameters of one stage, once a step. */
+typedef struct stage_sync {
+    double reduce_s; /* gradients, all of it */
+    double across_s; /* of which between the holders of one shard */
+    double gather_s; /* ZeRO-1 and -2: parameters after the optimizer */
+    double optimizer_s;
+} stage_sync;
+
+/** Over how many ranks a shard is spread. */
+typedef struct shard_ways {
+    int dense;
+    int expert;
+} shard_ways;
+
+/** Routes of the groups that gradients and parameters travel. */
+typedef struct sync_routes {
+    shard_ways ways;
+    plait_route shard;    /* one ZeRO shard's ranks */
+    plait_route replicas; /* who holds the same shard */
+    plait_route expert_shard;
+    plait_route expert_replicas;
+    plait_route ends; /* first and last stage, which share a tied embedding */
+    plait_network network;
+} sync_routes;
+
+// overlap.c
+double buckets_of(const plait_overlaps *overlap, const plait_route *route, double bytes);
+void gather_row_fill(const plait_problem *problem, const plait_degrees *degrees,
+                     const sync_routes *routes, const layer_row *row, gather_row *out);
+double over_shards_s(const sync_routes *routes, plait_collective_op op, double dense_bytes,
+                     double expert_bytes);
+/** What the two ends of a pipeline exchange of a tied embedding's gradient. */
+double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *degrees);
+sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *degrees);
+stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *degrees,
+                         const sync_routes *routes, const stage_load *load);
+double sync_exposed_s(const plait_problem *problem, const plait_degrees *degrees,
+                      const stage_load *loads, const stage_sync *syncs, int count);
+
+// memory.c
+shard_ways shard_ways_of(const plait_degrees *degrees);
+stage_state stage_state_of(const plait_problem *problem, const plait_degrees *degrees,
+                           const layer_row *row, shard_ways ways, const stage_load *load);
+plait_memory stage_memory(const plait_problem *problem, const plait_degrees *degrees,
+                          const layer_row *row, const stage_load *load, const stage_state *state);
+double stage_activation_bytes(const stage_load *load);
+double stage_buffer_bytes(const plait_problem *problem, const plait_degrees *degrees,
+                          const layer_row *row, const stage_load *load);
+double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *degrees);
+
+// stage_parts.c
+/** Most parts that a stage of so many layers can have, whatever is chosen for each. */
+int stage_parts_most(int layers);
+/** The chunks of one stage as parts, equal ones counted; `recompute` has one entry a layer. */
+stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, stage_part *room);
+bool stage_parts_have(const stage_parts *parts, int row);
+
+/**
+ * Adds the times and bytes of `count` parts of one row: times add up, and of what is rebuilt one
+ * layer at a time the largest is there. Inline: the search adds nothing else. (C.80, C.82)
+ */
+static inline void stage_load_add(stage_load *load, double count, const layer_time *time)
+{
+    load->forward_s += count * time->forward_s;
+    load->backward_s += count * time->backward_s;
+    load->busy_s += count * time->busy_s;
+    load->moving_s += count * time->moving_s;
+    load->saved_bytes += count * time->saved_bytes;
+    load->live_bytes = larger(load->live_bytes, time->live_bytes);
+}
+
+/** Adds what does not depend on recomputation: parameters, and the time of their gradients. */
+static inline void stage_load_add_weights(stage_load *load, double count, const layer_price *price)
+{
+    load->weight_s += count * price->weight_s;
+    load->dense += count * price->weights.dense;
+    load->expert += count * price->weights.expert;
+}
+
+// step.c
+typedef struct step_sum {
+    double pipeline_s;
+    double busy_s; /* of the slowest stage: its microbatches alone */
+    double pp_comm_s;
+    double dp_comm_s;
+    double optimizer_s;
+    double total_s;
+    double busy_s_a_gpu; /* mean over stages, all microbatches */
+    double moving_s_a_gpu;
+    int slowest; /* index into the loads */
+} step_sum;
+step_sum step_sum_of(const plait_problem *problem, const plait_degrees *degrees, int microbatches,
+                     double send_s, const stage_load *loads, const stage_sync *syncs, int count);
+double pipeline_send_s(const plait_problem *problem, const plait_degrees *degrees,
+                       const layer_row *row);
+
+// volume.c
+/** The communication of the slowest stage. The list lives in `arena`; false when out of memory. */
+bool volumes_of(const plait_problem *problem, const plait_degrees *degrees, const layer_row *row,
+                const stage_parts *parts, const stage_load *load, const step_sum *sum,
+                plait_arena *arena, plait_cost *cost);
+
+#endif

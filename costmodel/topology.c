@@ -1,0 +1,29 @@
+/* topology.c - which descriptor a level has, and what is asked of the domain */
+#include "topology.h"
+
+static const link_kind *const kinds[] = {
+    [PLAIT_LEVEL_SWITCH] = &link_switch,
+    [PLAIT_LEVEL_MESH] = &link_mesh,
+    [PLAIT_LEVEL_TORUS] = &link_torus,
+};
+
+const link_kind *link_kind_of(const plait_level *level)
+{
+    return kinds[level->kind];
+}
+
+double domain_s(const plait_route *route, int ranks, plait_collective_op op, double bytes)
+{
+    const link_kind *const kind = link_kind_of(&route->cluster->level[0]);
+
+    if (ranks < 2)
+        return 0.0;
+    switch (op) {
+    case PLAIT_ALL_REDUCE:
+        return kind->reduce_s(route, ranks, bytes);
+    case PLAIT_ALL_TO_ALL:
+        return kind->all_to_all_s(route, ranks, bytes);
+    default:
+        return kind->gather_s(route, ranks, op, bytes);
+    }
+}
