@@ -3,9 +3,10 @@
 # A core room is part of libplait; its sources are compiled once, as an object library, and merged
 # by plait_library. An outer room stands on libplait and belongs to the program only.
 #
-#   plait_core_room(name FOLDER folder [INCLUDES folders] [LIBRARIES targets])
+#   plait_core_room(name FOLDER folder [HOT] [INCLUDES folders] [LIBRARIES targets])
 #
-# INCLUDES are the folders of other rooms whose headers this one may use.
+# INCLUDES are the folders of other rooms whose headers this one may use. HOT rooms hold what a
+# search runs for each plan: they are inlined into each other (PLAIT_LTO).
 
 function(plait_sources out folder)
     file(GLOB found CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.c")
@@ -20,7 +21,7 @@ function(plait_include_rooms target)
 endfunction()
 
 function(plait_core_room name)
-    cmake_parse_arguments(ROOM "" "FOLDER" "INCLUDES;LIBRARIES" ${ARGN})
+    cmake_parse_arguments(ROOM "HOT" "FOLDER" "INCLUDES;LIBRARIES" ${ARGN})
     plait_sources(sources ${ROOM_FOLDER})
     if(NOT sources)
         return()
@@ -28,7 +29,7 @@ function(plait_core_room name)
     add_library(plait_${name} OBJECT ${sources})
     plait_include_rooms(plait_${name} ${ROOM_FOLDER} ${ROOM_INCLUDES})
     target_link_libraries(plait_${name} PRIVATE ${ROOM_LIBRARIES})
-    if(PLAIT_LTO)
+    if(PLAIT_LTO AND ROOM_HOT)
         target_compile_options(plait_${name} PRIVATE -flto=auto -ffat-lto-objects)
     endif()
     set_property(GLOBAL APPEND PROPERTY PLAIT_CORE_ROOMS plait_${name})
