@@ -20,5 +20,8 @@ if(EXISTS "${CMAKE_SOURCE_DIR}/completions/plait.bash")
 endif()
 install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+# The file finds the library from where it lies itself: `cmake --install --prefix` may name another
+# place than was configured.
+file(RELATIVE_PATH PLAIT_PREFIX_FROM_PC "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(cmake/plait.pc.in plait.pc @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/plait.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,11 +1,15 @@
 # How a folder of sources becomes a library. A folder without sources is left out.
 #
-# A core room is part of libplait; its sources are compiled once, as an object library, and merged
-# by plait_library. An outer room stands on libplait and belongs to the program only.
+# A core room is part of libplait; its sources are compiled once, as an object library. An outer
+# room stands on the core rooms and belongs to the program only.
 #
-#   plait_core_room(name FOLDER folder [INCLUDES folders] [LIBRARIES targets])
+#   plait_core_room(name FOLDER folder [HOT] [INCLUDES folders] [LIBRARIES targets])
 #
-# INCLUDES are the folders of other rooms whose headers this one may use.
+# INCLUDES are the folders of other rooms whose headers this one may use. HOT rooms hold what a
+# search runs for each plan: they are inlined into each other (PLAIT_LTO).
+#
+# The objects of all core rooms make two libraries: plait_core, for the program and the tests, which
+# look inside, and plait, for everyone else, whose only symbols are those of the public headers.
 
 function(plait_sources out folder)
     file(GLOB found CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.c")
@@ -20,7 +24,7 @@ function(plait_include_rooms target)
 endfunction()
 
 function(plait_core_room name)
-    cmake_parse_arguments(ROOM "" "FOLDER" "INCLUDES;LIBRARIES" ${ARGN})
+    cmake_parse_arguments(ROOM "HOT" "FOLDER" "INCLUDES;LIBRARIES" ${ARGN})
     plait_sources(sources ${ROOM_FOLDER})
     if(NOT sources)
         return()
@@ -28,25 +32,56 @@ function(plait_core_room name)
     add_library(plait_${name} OBJECT ${sources})
     plait_include_rooms(plait_${name} ${ROOM_FOLDER} ${ROOM_INCLUDES})
     target_link_libraries(plait_${name} PRIVATE ${ROOM_LIBRARIES})
-    if(PLAIT_LTO)
+    # Hidden: all but what the public headers push to default. And what is exported is not replaced
+    # by someone else's function of that name, so that it may be inlined.
+    set_target_properties(plait_${name} PROPERTIES C_VISIBILITY_PRESET hidden)
+    target_compile_options(plait_${name} PRIVATE -fno-semantic-interposition)
+    if(PLAIT_LTO AND ROOM_HOT)
         target_compile_options(plait_${name} PRIVATE -flto=auto -ffat-lto-objects)
     endif()
     set_property(GLOBAL APPEND PROPERTY PLAIT_CORE_ROOMS plait_${name})
+    set_property(GLOBAL APPEND PROPERTY PLAIT_CORE_OBJECTS $<TARGET_OBJECTS:plait_${name}>)
     set_property(GLOBAL APPEND PROPERTY PLAIT_FOLDERS ${ROOM_FOLDER})
 endfunction()
 
-# libplait, static unless BUILD_SHARED_LIBS: the objects of all core rooms, and the public headers.
-function(plait_library)
-    get_property(rooms GLOBAL PROPERTY PLAIT_CORE_ROOMS)
-    add_library(plait)
-    foreach(room IN LISTS rooms)
-        target_sources(plait PRIVATE $<TARGET_OBJECTS:${room}>)
-    endforeach()
-    target_link_libraries(plait PRIVATE glpk csv PkgConfig::CJSON OpenMP::OpenMP_C m)
-    target_include_directories(plait PUBLIC
+# What either library stands on, and the public headers.
+function(plait_library_needs target)
+    target_link_libraries(${target} PRIVATE glpk csv PkgConfig::CJSON OpenMP::OpenMP_C m)
+    target_include_directories(${target} PUBLIC
         $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
-    set_target_properties(plait PROPERTIES
-        LINKER_LANGUAGE C VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
+endfunction()
+
+function(plait_core_library)
+    get_property(objects GLOBAL PROPERTY PLAIT_CORE_OBJECTS)
+    add_library(plait_core STATIC ${objects})
+    plait_library_needs(plait_core)
+endfunction()
+
+# All core rooms in one object, where what is hidden becomes local. In a static library of many
+# objects it could not: they find each other by the very symbols that nobody else should see.
+# PLAIT_LTO generates the code here, inlined across rooms, for any compiler to link.
+set(PLAIT_CLOSED_OBJECT "${CMAKE_BINARY_DIR}/plait.o")
+function(plait_closed_object)
+    get_property(rooms GLOBAL PROPERTY PLAIT_CORE_ROOMS)
+    get_property(objects GLOBAL PROPERTY PLAIT_CORE_OBJECTS)
+    separate_arguments(options NATIVE_COMMAND "${CMAKE_C_FLAGS}")
+    if(PLAIT_LTO)
+        list(APPEND options -O3 -flto=auto -flinker-output=nolto-rel)
+    endif()
+    add_custom_command(OUTPUT "${PLAIT_CLOSED_OBJECT}"
+        COMMAND ${CMAKE_C_COMPILER} ${options} -r ${objects} -o "${PLAIT_CLOSED_OBJECT}"
+        COMMAND ${CMAKE_OBJCOPY} --localize-hidden "${PLAIT_CLOSED_OBJECT}"
+        DEPENDS ${rooms} ${objects}
+        COMMENT "Merging the core rooms" COMMAND_EXPAND_LISTS VERBATIM)
+endfunction()
+
+# A library of that object: STATIC or SHARED, else as BUILD_SHARED_LIBS says.
+function(plait_library name)
+    add_library(${name} ${ARGN} "${PLAIT_CLOSED_OBJECT}")
+    plait_library_needs(${name})
+    set_target_properties(${name} PROPERTIES OUTPUT_NAME plait
+        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 endfunction()
 
 function(plait_outer_room name)
@@ -60,7 +95,7 @@ function(plait_outer_room name)
     endif()
     add_library(plait_${name} STATIC ${sources})
     plait_include_rooms(plait_${name} ${ROOM_FOLDER} ${ROOM_INCLUDES})
-    target_link_libraries(plait_${name} PRIVATE ${ROOM_LIBRARIES} plait m)
+    target_link_libraries(plait_${name} PRIVATE ${ROOM_LIBRARIES} plait_core m)
     set_property(GLOBAL APPEND PROPERTY PLAIT_OUTER_ROOMS plait_${name})
     set_property(GLOBAL APPEND PROPERTY PLAIT_FOLDERS ${ROOM_FOLDER})
 endfunction()

@@ -18,6 +18,8 @@
 
 #include "plait/error.h"
 
+#pragma GCC visibility push(default)
+
 typedef struct plait_arena plait_arena;
 
 /** A position in an arena: how many bytes of it had been used. */
@@ -53,5 +55,7 @@ void plait_arena_rewind(plait_arena *arena, plait_arena_mark mark);
  * after them fail, until this is called again. A negative number turns it off.
  */
 void plait_arena_fail_after(long calls);
+
+#pragma GCC visibility pop
 
 #endif

@@ -21,6 +21,8 @@
 #include "plait/job.h"
 #include "plait/plan.h"
 
+#pragma GCC visibility push(default)
+
 /** What is computed of a layer. Training uses the first four, serving the last two. */
 typedef enum plait_pass_kind {
     PLAIT_FORWARD,
@@ -234,5 +236,7 @@ double plait_layer_flops_per_token(const plait_model *model, const plait_layer *
 
 extern const char *const plait_part_name[PLAIT_PARTS + 1];
 extern const char *const plait_tensor_name[PLAIT_TENSORS + 1];
+
+#pragma GCC visibility pop
 
 #endif

@@ -20,6 +20,8 @@
 #include "plait/arena.h"
 #include "plait/error.h"
 
+#pragma GCC visibility push(default)
+
 /** Number formats of the matrix units. fp16 runs at the bf16 rate. */
 typedef enum plait_precision {
     PLAIT_BF16,
@@ -229,5 +231,7 @@ double plait_ridge_flops_per_byte(double flops_per_s, double bytes_per_s);
 extern const char *const plait_precision_name[PLAIT_PRECISIONS + 1];
 extern const char *const plait_attention_kernel_name[PLAIT_ATTENTION_KERNELS + 1];
 extern const char *const plait_collective_name[PLAIT_COLLECTIVES + 1];
+
+#pragma GCC visibility pop
 
 #endif

@@ -18,6 +18,8 @@
 #include "plait/cluster.h"
 #include "plait/plan.h"
 
+#pragma GCC visibility push(default)
+
 /* ---- bytes on the wire ------------------------------------------------------------------- */
 
 /** Bytes that one of `ranks` sends for a buffer of `bytes` on a ring. (C.40) */
@@ -142,5 +144,7 @@ double plait_expert_all_to_all_s(const plait_route *route, plait_network network
 
 /** Seconds of one point-to-point message between neighbours of a group. (C.59) */
 double plait_p2p_s(const plait_route *route, plait_network network, double bytes);
+
+#pragma GCC visibility pop
 
 #endif

@@ -20,6 +20,8 @@
 #include "plait/plan.h"
 #include "plait/runtime.h"
 
+#pragma GCC visibility push(default)
+
 /** Terms of the step time, in seconds of the slowest stage. They sum to the step. (C.80) */
 #define PLAIT_STEP_TERMS(X)                                                                        \
     X(matmul, "C.36", "matrix products, forward and backward")                                     \
@@ -190,5 +192,7 @@ enum {
     PLAIT_MEMORY_TERM_COUNT = 0 PLAIT_MEMORY_TERMS(X)
 };
 #undef X
+
+#pragma GCC visibility pop
 
 #endif

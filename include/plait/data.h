@@ -22,6 +22,8 @@
 #include "plait/model.h"
 #include "plait/runtime.h"
 
+#pragma GCC visibility push(default)
+
 typedef enum plait_data_kind {
     PLAIT_DATA_MODELS,
     PLAIT_DATA_CLUSTERS,
@@ -80,5 +82,7 @@ PLAIT_MUST_CHECK plait_status plait_accelerator_find(const char *name, plait_are
 /** Load a runtime profile by name or path. */
 PLAIT_MUST_CHECK plait_status plait_runtime_find(const char *name, plait_arena *arena,
                                                  plait_runtime *out, plait_error *err);
+
+#pragma GCC visibility pop
 
 #endif

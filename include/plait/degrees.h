@@ -20,6 +20,8 @@
 #include "plait/error.h"
 #include "plait/job.h"
 
+#pragma GCC visibility push(default)
+
 /* ---- words ---- */
 
 typedef enum plait_cp_comm {
@@ -253,5 +255,7 @@ extern const char *const plait_split_name[PLAIT_SPLITS + 1];
 extern const char *const plait_order_name[PLAIT_ORDERS + 1];
 extern const char *const plait_recompute_name[PLAIT_RECOMPUTE_KINDS + 1];
 extern const char *const plait_recompute_module_name[PLAIT_MODULES + 1];
+
+#pragma GCC visibility pop
 
 #endif

@@ -16,6 +16,8 @@
 #define PLAIT_MUST_CHECK __attribute__((warn_unused_result))
 #define PLAIT_PRINTF(fmt_index, first) __attribute__((format(printf, fmt_index, first)))
 
+#pragma GCC visibility push(default)
+
 typedef enum plait_status {
     PLAIT_OK = 0,
     PLAIT_ERROR_IO,     /* a file cannot be read or written */
@@ -53,5 +55,7 @@ plait_status plait_fail(plait_error *err, plait_status status, const char *where
 
 /** The failure that every allocation may end in. */
 plait_status plait_fail_nomem(plait_error *err) PLAIT_MUST_CHECK;
+
+#pragma GCC visibility pop
 
 #endif

@@ -20,6 +20,8 @@
 #include "plait/error.h"
 #include "plait/job.h"
 
+#pragma GCC visibility push(default)
+
 /** The narrowest format of the matrix units: what a generation of accelerators is told by. */
 typedef enum plait_narrowest {
     PLAIT_NARROWEST_FP16,
@@ -99,5 +101,7 @@ plait_band plait_evidence_band(const plait_evidence *evidence, const plait_regim
  * @return  above 1; 0 where no sweep counts
  */
 double plait_evidence_tie(const plait_evidence *evidence, const plait_regime *regime);
+
+#pragma GCC visibility pop
 
 #endif

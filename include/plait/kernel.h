@@ -14,6 +14,8 @@
 #include "plait/block.h"
 #include "plait/cluster.h"
 
+#pragma GCC visibility push(default)
+
 /** One matrix product [m, k] x [k, n], repeated `batch` times by one kernel. */
 typedef struct plait_gemm {
     double m, n, k, batch;
@@ -84,5 +86,7 @@ typedef struct plait_kernel_context {
  * Applies the sustained clock, the runtime's factors and the weight-gradient ratio. (C.36)
  */
 double plait_op_s(const plait_kernel_context *context, const plait_op *op);
+
+#pragma GCC visibility pop
 
 #endif

@@ -19,6 +19,8 @@
 #include "plait/cost.h"
 #include "plait/plan.h"
 
+#pragma GCC visibility push(default)
+
 typedef enum plait_launch_target {
     PLAIT_LAUNCH_MEGATRON,
     PLAIT_LAUNCH_MEGATRON_BRIDGE,
@@ -64,5 +66,7 @@ plait_launch_target plait_launch_target_of(const plait_runtime *runtime);
 PLAIT_MUST_CHECK plait_status plait_launch_render(const plait_launch *launch,
                                                   plait_launch_target target, plait_arena *arena,
                                                   plait_launch_folder *out, plait_error *err);
+
+#pragma GCC visibility pop
 
 #endif

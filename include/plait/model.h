@@ -21,6 +21,8 @@
 #include "plait/arena.h"
 #include "plait/error.h"
 
+#pragma GCC visibility push(default)
+
 typedef enum plait_mixer_kind {
     PLAIT_MIXER_NONE,
     PLAIT_MIXER_ATTENTION, /* multi-head or grouped-query attention */
@@ -254,5 +256,7 @@ PLAIT_MUST_CHECK plait_status plait_model_load(const char *path, plait_arena *ar
 PLAIT_MUST_CHECK plait_status plait_model_parse(const char *text, size_t length, const char *name,
                                                 plait_arena *arena, plait_model *out,
                                                 const char **warning, plait_error *err);
+
+#pragma GCC visibility pop
 
 #endif

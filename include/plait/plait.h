@@ -51,7 +51,9 @@
  *         return 0;
  *     }
  *
- * Build it with `cc example.c $(pkg-config --cflags --libs --static plait)`.
+ * Build it with `cc example.c $(pkg-config --cflags --libs --static plait)`, without --static where
+ * the library is shared. Either kind exports what these headers declare, between the pragmas of
+ * visibility, and no other name.
  *
  * Everything lives in an arena and ends with it; nothing else is to be freed. The library never
  * prints, exits or aborts; what goes wrong comes back as plait_error. Units are bytes, seconds,

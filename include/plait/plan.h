@@ -23,6 +23,8 @@
 #include "plait/error.h"
 #include "plait/job.h"
 
+#pragma GCC visibility push(default)
+
 /** The axes ranks are numbered along. Expert parallelism is spread over tp, cp and dp. */
 typedef enum plait_axis {
     PLAIT_AXIS_TP,
@@ -140,5 +142,7 @@ plait_group_shape plait_group_inner(plait_group_shape group, int ranks);
 plait_group_shape plait_group_outer(plait_group_shape group, int ranks);
 
 extern const char *const plait_axis_name[PLAIT_GROUPS + 1];
+
+#pragma GCC visibility pop
 
 #endif

@@ -18,6 +18,8 @@
 #include "plait/error.h"
 #include "plait/plan.h"
 
+#pragma GCC visibility push(default)
+
 /** Which rules of src/plan bind a runtime's plans. */
 typedef enum plait_rules {
     PLAIT_RULES_GENERIC,
@@ -146,5 +148,7 @@ PLAIT_MUST_CHECK plait_status plait_runtime_load(const char *path, plait_arena *
 PLAIT_MUST_CHECK plait_status plait_runtime_parse(const char *text, size_t length, const char *name,
                                                   plait_arena *arena, plait_runtime *out,
                                                   plait_error *err);
+
+#pragma GCC visibility pop
 
 #endif

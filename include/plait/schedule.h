@@ -18,6 +18,8 @@
 
 #include "plait/plan.h"
 
+#pragma GCC visibility push(default)
+
 /* ---- what each schedule is ---- */
 
 /** Has the cost model a price for it? The V-shaped ones wait for a simulator. */
@@ -165,5 +167,7 @@ int64_t plait_schedule_action_count(const plait_pipeline_shape *shape);
 PLAIT_MUST_CHECK plait_status plait_schedule_actions(const plait_pipeline_shape *shape,
                                                      plait_arena *arena, plait_rank_actions *out,
                                                      plait_error *err);
+
+#pragma GCC visibility pop
 
 #endif

@@ -14,6 +14,8 @@
 
 #include "plait/cost.h"
 
+#pragma GCC visibility push(default)
+
 typedef enum plait_objective {
     PLAIT_MINIMISE_TIME,
     PLAIT_MINIMISE_MEMORY,
@@ -138,5 +140,7 @@ PLAIT_MUST_CHECK plait_status plait_sensitivities(const plait_problem *problem,
                                                   const plait_degrees *degrees, plait_arena *arena,
                                                   plait_sensitivity found[PLAIT_SENSITIVITIES],
                                                   plait_error *err);
+
+#pragma GCC visibility pop
 
 #endif

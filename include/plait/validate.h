@@ -24,6 +24,8 @@
 #include "plait/error.h"
 #include "plait/evidence.h"
 
+#pragma GCC visibility push(default)
+
 typedef enum plait_run_outcome {
     PLAIT_RUN_OK,
     PLAIT_RUN_OOM,
@@ -251,5 +253,7 @@ bool plait_run_timed(const plait_run *run);
 PLAIT_MUST_CHECK plait_status plait_validation_plot(const plait_validation *validation,
                                                     plait_arena *arena, const char **text,
                                                     size_t *length, plait_error *err);
+
+#pragma GCC visibility pop
 
 #endif

@@ -85,7 +85,7 @@ plait_status json_as_int64(const json_cursor *at, int64_t min, int64_t max, int6
 
 plait_status json_as_int(const json_cursor *at, int min, int max, int *out, plait_error *err)
 {
-    int64_t number;
+    int64_t number = 0; // gcc does not see that a failure is never PLAIT_OK
 
     PLAIT_TRY(json_as_int64(at, min, max, &number, err));
     *out = (int)number;
