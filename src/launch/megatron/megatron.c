@@ -23,10 +23,11 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
                      "export PYTORCH_ALLOC_CONF=expandable_segments:True\n");
 }
 
-static void append_head(const plait_launch *launch, text_builder *out)
+static void append_head(const plait_launch *launch, const megatron_args *args, text_builder *out)
 {
     const char *const title = scripts_title(launch, out->arena);
     const char *const expectation = scripts_expectation(launch, out->arena);
+    const int since = megatron_args_since(args);
 
     out->failed = out->failed || title == NULL || expectation == NULL;
     text_append_printf(out,
@@ -34,6 +35,8 @@ static void append_head(const plait_launch *launch, text_builder *out)
                        "# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them\n"
                        "#\n# %s\n# %s\n",
                        title != NULL ? title : "", expectation != NULL ? expectation : "");
+    if (since > 0)
+        text_append_printf(out, "# its flags need Megatron Core 0.%d.0 or later\n", since);
     notes_append(launch, out);
 }
 
@@ -50,7 +53,7 @@ static const char *arguments(const plait_launch *launch, const megatron_args *ar
     if (list == NULL)
         return NULL;
     text_builder_init(&out, arena);
-    append_head(launch, &out);
+    append_head(launch, args, &out);
     text_append(&out, "\n# environment\n");
     megatron_append_environment(launch, &out);
     text_append(&out, list);
