@@ -2,7 +2,7 @@
  * bridge.c - Megatron-Bridge: overrides.sh for scripts/training/run_recipe.py
  *
  * As in NVIDIA-NeMo/Megatron-Bridge 067f987 (2026-08-22). A recipe builds the model and sets
- * everything once; the overrides (megatron_overrides.c) set again what the price assumed. The model
+ * everything once; the overrides (overrides.c) set again what the price assumed. The model
  * itself is the recipe's, nothing of it is overridden: without a recipe of its name, RECIPE is to
  * name one.
  */
@@ -12,13 +12,13 @@
 #include "notes.h"
 #include "scripts.h"
 
-static const char *file_text(const plait_launch *launch, const megatron_settings *set,
+static const char *file_text(const plait_launch *launch, const megatron_args *args,
                              plait_arena *arena)
 {
     const plait_model *const model = launch->problem->model;
     const char *const title = scripts_title(launch, arena);
     const char *const expectation = scripts_expectation(launch, arena);
-    const char *const list = megatron_overrides(launch->problem, set, arena);
+    const char *const list = megatron_overrides(launch, args, arena);
     text_builder out;
 
     if (title == NULL || expectation == NULL || list == NULL)
@@ -37,8 +37,7 @@ static const char *file_text(const plait_launch *launch, const megatron_settings
 }
 
 /* A recipe need not list a field that its nested config has: ++ sets it in any case. */
-static const char *start(const plait_launch *launch, const megatron_settings *set,
-                         plait_arena *arena)
+static const char *start(const plait_launch *launch, const megatron_args *args, plait_arena *arena)
 {
     const char *const recipe = megatron_recipe_of(launch->problem->model);
     text_builder out;
@@ -48,8 +47,9 @@ static const char *start(const plait_launch *launch, const megatron_settings *se
     text_append_printf(&out,
                        "export NVTE_FLASH_ATTN=%d NVTE_FUSED_ATTN=%d NVTE_UNFUSED_ATTN=%d\n"
                        "recipe=${RECIPE:%s%s}\n",
-                       strcmp(set->attention, "flash") == 0, strcmp(set->attention, "fused") == 0,
-                       strcmp(set->attention, "unfused") == 0, recipe != NULL ? "-" : "?",
+                       strcmp(args->attention_backend, "flash") == 0,
+                       strcmp(args->attention_backend, "fused") == 0,
+                       strcmp(args->attention_backend, "unfused") == 0, recipe != NULL ? "-" : "?",
                        recipe != NULL ? recipe : "expected the recipe that builds this model");
     text_append(&out, "# ++ sets a field whether the recipe lists it or only its nested config has "
                       "it.\n" SCRIPTS_TORCHRUN
@@ -67,13 +67,13 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
         .args = "overrides.sh",
         .image = "nvcr.io/nvidia/nemo:26.04.01", // the newest in NVIDIA/dgxc-benchmarking 841f546
     };
-    megatron_settings set;
+    megatron_args args;
 
-    PLAIT_TRY(megatron_settings_of(launch->problem, &launch->plan->degrees, arena, &set, err));
-    program.start = start(launch, &set, arena);
+    PLAIT_TRY(megatron_args_of(launch->problem, &launch->plan->degrees, arena, &args, err));
+    program.start = start(launch, &args, arena);
     if (program.start == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(folder_add(out, "overrides.sh", file_text(launch, &set, arena), false, err));
+    PLAIT_TRY(folder_add(out, "overrides.sh", file_text(launch, &args, arena), false, err));
     return scripts_add(launch, &program, arena, out, err);
 }
 

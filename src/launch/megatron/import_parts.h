@@ -1,23 +1,56 @@
-/* import_parts.h - the parts of a plan and a model out of Megatron-LM's arguments */
+/* import_parts.h - the parts of a plan and a model out of Megatron-LM's arguments
+ *
+ * What is not given is what Megatron would take. Each part fails (RANGE) on a value that cannot be,
+ * and names it as Megatron does.
+ */
 #ifndef IMPORT_PARTS_H
 #define IMPORT_PARTS_H
 
+#include "arguments.h"
 #include "plait/model.h"
 #include "plan_reader.h"
 
+/** Degrees and order of ranks, GPUs, batch. */
+PLAIT_MUST_CHECK plait_status megatron_read_degrees(const megatron_args *args, plan_reader *in,
+                                                    plait_error *err);
+
 /** "vpp", "schedule" and "split"; tp to cp are known. `model` may be NULL. */
-PLAIT_MUST_CHECK plait_status megatron_read_pipeline(plan_reader *in, const plait_model *model,
+PLAIT_MUST_CHECK plait_status megatron_read_pipeline(const megatron_args *args,
+                                                     const plait_model *model, plan_reader *in,
+                                                     plait_error *err);
+
+/** Recomputation, sharding, precision, attention and the runtime that they are of; vpp is known. */
+PLAIT_MUST_CHECK plait_status megatron_read_settings(const megatron_args *args, plan_reader *in,
                                                      plait_error *err);
 
 /**
  * The model that the arguments build.
  *
- * @param name  of the model
- * @param out   lives in flags->arena; NULL when the arguments do not say a whole model
- *
- * Fails (RANGE) on a value that cannot be.
+ * @param flags  what they were read from, for messages
+ * @param name   of the model
+ * @param out    lives in flags->arena; NULL when the arguments do not say a whole model
  */
-PLAIT_MUST_CHECK plait_status megatron_read_model(const launch_flags *flags, const char *name,
+PLAIT_MUST_CHECK plait_status megatron_read_model(const megatron_args *args,
+                                                  const launch_flags *flags, const char *name,
                                                   const plait_model **out, plait_error *err);
+
+/* ---- of the model ---- */
+
+/** A layer with every part that the arguments give a shape to. */
+typedef struct model_reader {
+    const megatron_args *args;
+    const launch_flags *flags;
+    plait_model *model; /* its sizes are known */
+    plait_layer full;   /* kinds of layers take what they have of it */
+} model_reader;
+
+/** The mixers of in->full; none when the arguments do not say how many heads there are. */
+PLAIT_MUST_CHECK plait_status megatron_read_mixers(model_reader *in, plait_error *err);
+
+/** Positions, after the mixers. */
+void megatron_read_positions(model_reader *in);
+
+/** Which layer has which part of in->full: the model's kinds. */
+PLAIT_MUST_CHECK plait_status megatron_read_layers(model_reader *in, plait_error *err);
 
 #endif

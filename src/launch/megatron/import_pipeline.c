@@ -41,15 +41,15 @@ static bool split_of_counts(const plait_model *model, plait_degrees *d, const in
     return false;
 }
 
-static plait_status read_layout(plan_reader *in, const plait_model *model, plait_error *err)
+static plait_status read_layout(const char *layout, const plait_model *model, plan_reader *in,
+                                plait_error *err)
 {
-    const char *const layout = flags_word(in->flags, "pipeline_model_parallel_layout", "");
     plait_degrees *const d = &in->out->degrees;
     int counts[PLAIT_MAX_LAYERS], layers = 0;
     const int chunks = layout_read(layout, PLAIT_MAX_LAYERS, counts);
 
     if (chunks == 0 || chunks % d->pp != 0)
-        return flags_fail(in->flags, "pipeline_model_parallel_layout", err,
+        return flags_fail(in->flags, MEGATRON_NAME(pipeline_model_parallel_layout), err,
                           "expected a multiple of %d stages, found \"%.80s\"", d->pp, layout);
     for (int c = 0; c < chunks; c++)
         layers += counts[c];
@@ -64,71 +64,70 @@ static plait_status read_layout(plan_reader *in, const plait_model *model, plait
     return PLAIT_OK;
 }
 
-static plait_status read_split(plan_reader *in, plait_error *err)
+static plait_split first_last(int first, int last)
 {
-    const launch_flags *const flags = in->flags;
-    plait_degrees *const d = &in->out->degrees;
-    const bool embedding = flags_on(flags, "account_for_embedding_in_pipeline_split", false);
-    const bool loss = flags_on(flags, "account_for_loss_in_pipeline_split", false);
-    int first = 0, last = 0;
+    return (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
+}
 
-    PLAIT_TRY(
-        flags_int(flags, "decoder_first_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &first, err));
-    PLAIT_TRY(
-        flags_int(flags, "decoder_last_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &last, err));
+/* One of the two is given: the other stages share the rest evenly. */
+static void complete_first_last(int first, int last, const plait_model *model, plan_reader *in)
+{
+    plait_degrees *const d = &in->out->degrees;
+    const int rest = model != NULL ? model->layers - first - last : -1;
+
+    if (rest < 0 || rest % (d->pp - 1) != 0) {
+        in->out->given &= ~PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
+        import_warn(in, "layers of the first or last stage alone: the split is left open");
+        return;
+    }
+    d->split =
+        first > 0 ? first_last(first, rest / (d->pp - 1)) : first_last(rest / (d->pp - 1), last);
+}
+
+static void read_split(const megatron_args *args, const plait_model *model, plan_reader *in)
+{
+    plait_degrees *const d = &in->out->degrees;
+    const bool embedding = args->account_for_embedding_in_pipeline_split;
+    const bool loss = args->account_for_loss_in_pipeline_split;
+    const int first = args->decoder_first_pipeline_num_layers;
+    const int last = args->decoder_last_pipeline_num_layers;
+
     import_give(in, "split");
     if (first > 0 && last > 0)
-        d->split =
-            (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
+        d->split = first_last(first, last);
+    else if ((first > 0 || last > 0) && d->pp > 1)
+        complete_first_last(first, last, model, in);
     else
         d->split.kind = embedding && loss ? PLAIT_SPLIT_BOTH
                         : embedding       ? PLAIT_SPLIT_EMBEDDING
                         : loss            ? PLAIT_SPLIT_LOSS
                                           : PLAIT_SPLIT_EVEN;
-    return PLAIT_OK;
 }
 
-/* One of the two is given: the other stages share the rest evenly. */
-static void complete_first_last(plan_reader *in, const plait_model *model)
+static int chunks_of(const megatron_args *args, const plait_model *model, int pp)
 {
-    plait_degrees *const d = &in->out->degrees;
-    int first = 0, last = 0;
+    const int per_chunk = args->num_layers_per_virtual_pipeline_stage;
 
-    if (flags_int(in->flags, "decoder_first_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &first,
-                  NULL) != PLAIT_OK ||
-        flags_int(in->flags, "decoder_last_pipeline_num_layers", 1, PLAIT_MAX_LAYERS, &last,
-                  NULL) != PLAIT_OK ||
-        (first > 0) == (last > 0) || d->pp < 2)
-        return;
-    const int rest = model != NULL ? model->layers - first - last : 0;
-    const int share = rest / (d->pp - 1);
-    if (model == NULL || rest < 0 || rest % (d->pp - 1) != 0) {
-        in->out->given &= ~PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
-        import_warn(in, "layers of the first or last stage alone: the split is left open");
-        return;
-    }
-    d->split = (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)(first > 0 ? first : share),
-                             (unsigned short)(last > 0 ? last : share)};
+    if (per_chunk > 0 && model != NULL && model->layers >= pp * per_chunk)
+        return model->layers / pp / per_chunk;
+    if (args->virtual_pipeline_model_parallel_size > 0)
+        return args->virtual_pipeline_model_parallel_size;
+    return args->num_virtual_stages_per_pipeline_rank;
 }
 
-plait_status megatron_read_pipeline(plan_reader *in, const plait_model *model, plait_error *err)
+plait_status megatron_read_pipeline(const megatron_args *args, const plait_model *model,
+                                    plan_reader *in, plait_error *err)
 {
-    const launch_flags *const flags = in->flags;
+    const char *const layout = args->pipeline_model_parallel_layout;
     plait_degrees *const d = &in->out->degrees;
-    int per_chunk = 0;
+    const int chunks = chunks_of(args, model, d->pp);
 
-    PLAIT_TRY(flags_int(flags, "num_virtual_stages_per_pipeline_rank", 1, 1 << 12, &d->vpp, err));
-    PLAIT_TRY(flags_int(flags, "virtual_pipeline_model_parallel_size", 1, 1 << 12, &d->vpp, err));
-    PLAIT_TRY(flags_int(flags, "num_layers_per_virtual_pipeline_stage", 1, PLAIT_MAX_LAYERS,
-                        &per_chunk, err));
-    if (per_chunk > 0 && model != NULL && model->layers >= d->pp * per_chunk)
-        d->vpp = model->layers / d->pp / per_chunk;
-    if (flags_has(flags, "pipeline_model_parallel_layout")) {
-        PLAIT_TRY(read_layout(in, model, err));
-    } else {
-        PLAIT_TRY(read_split(in, err));
-        complete_first_last(in, model);
-    }
+    if (chunks > 0)
+        d->vpp = chunks;
+    if (layout != NULL)
+        PLAIT_TRY(read_layout(layout, model, in, err));
+    else
+        read_split(args, model, in);
     d->schedule = d->vpp > 1 ? PLAIT_INTERLEAVED : PLAIT_1F1B;
     import_give(in, "vpp");
     import_give(in, "schedule");

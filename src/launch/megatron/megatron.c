@@ -1,7 +1,7 @@
 /*
  * megatron.c - Megatron-LM's pretrain_gpt.py: args.sh, and what starts it
  *
- * Flags, types and choices are those of NVIDIA/Megatron-LM d98e8a6 (2026-08-22).
+ * What it says is arguments.h's, how it is spelled argument_table.c's.
  */
 #include "megatron.h"
 #include "notes.h"
@@ -23,42 +23,37 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
                      "export PYTORCH_ALLOC_CONF=expandable_segments:True\n");
 }
 
-/* What a run needs and no plan decides: with these it starts on random tokens. */
-static void append_placeholders(launch_args *args)
+static void append_head(const plait_launch *launch, const megatron_args *args, text_builder *out)
 {
-    args_group(args, "yours to replace: data, tokenizer, schedule, checkpoints");
-    args_switch(args, "--mock-data");
-    args_text(args, "--tokenizer-type", "NullTokenizer");
-    args_int(args, "--train-iters", 100);
-    args_number(args, "--lr", 1e-4);
-    args_number(args, "--min-lr", 1e-5);
-    args_text(args, "--lr-decay-style", "cosine");
-    args_int(args, "--eval-iters", 0);
-    args_int(args, "--log-interval", 1);
-}
+    const char *const title = scripts_title(launch, out->arena);
+    const char *const expectation = scripts_expectation(launch, out->arena);
+    const int since = megatron_args_since(args);
 
-static const char *arguments(const plait_launch *launch, plait_arena *arena)
-{
-    const char *const title = scripts_title(launch, arena);
-    const char *const expectation = scripts_expectation(launch, arena);
-    launch_args args;
-    text_builder out;
-    const char *list;
-
-    args_init(&args, arena);
-    megatron_append_model(launch->problem, &args);
-    megatron_append_plan(launch->problem, &launch->plan->degrees, &args);
-    append_placeholders(&args);
-    list = args_shell(&args);
-    if (title == NULL || expectation == NULL || list == NULL)
-        return NULL;
-    text_builder_init(&out, arena);
-    text_append_printf(&out,
+    out->failed = out->failed || title == NULL || expectation == NULL;
+    text_append_printf(out,
                        "# shellcheck shell=bash disable=SC2215\n"
                        "# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them\n"
                        "#\n# %s\n# %s\n",
-                       title, expectation);
-    notes_append(launch, &out);
+                       title != NULL ? title : "", expectation != NULL ? expectation : "");
+    if (since > 0)
+        text_append_printf(out, "# its flags need Megatron Core 0.%d.0 or later\n", since);
+    notes_append(launch, out);
+}
+
+static const char *arguments(const plait_launch *launch, const megatron_args *args,
+                             plait_arena *arena)
+{
+    launch_args flags;
+    text_builder out;
+    const char *list;
+
+    args_init(&flags, arena);
+    megatron_args_append(args, &flags);
+    list = args_shell(&flags);
+    if (list == NULL)
+        return NULL;
+    text_builder_init(&out, arena);
+    append_head(launch, args, &out);
     text_append(&out, "\n# environment\n");
     megatron_append_environment(launch, &out);
     text_append(&out, list);
@@ -75,7 +70,10 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
         .start = SCRIPTS_TORCHRUN "    pretrain_gpt.py \"${args[@]}\" \"$@\"",
     };
 
-    PLAIT_TRY(folder_add(out, "args.sh", arguments(launch, arena), false, err));
+    megatron_args args;
+
+    PLAIT_TRY(megatron_args_of(launch->problem, &launch->plan->degrees, arena, &args, err));
+    PLAIT_TRY(folder_add(out, "args.sh", arguments(launch, &args, arena), false, err));
     return scripts_add(launch, &program, arena, out, err);
 }
 

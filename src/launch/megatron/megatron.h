@@ -1,30 +1,28 @@
-/* megatron.h - the parts of Megatron-LM's argument list, and what Megatron-Bridge shares */
+/* megatron.h - Megatron-LM as a target, and what Megatron-Bridge shares with it */
 #ifndef MEGATRON_H
 #define MEGATRON_H
 
-#include "args.h"
-#include "settings.h"
+#include "arguments.h"
 #include "target.h"
 
-/** Everything that makes the architecture: layers, attention, experts, positions, vocabulary. */
-void megatron_append_model(const plait_problem *problem, launch_args *args);
+/** A model and a plan as arguments. Texts live in `arena`. */
+PLAIT_MUST_CHECK plait_status megatron_args_of(const plait_problem *problem,
+                                               const plait_degrees *degrees, plait_arena *arena,
+                                               megatron_args *out, plait_error *err);
 
-/** Degrees, batch, recomputation, optimizer, overlap, precision. */
-void megatron_append_plan(const plait_problem *problem, const plait_degrees *degrees,
-                          launch_args *args);
+/** `export NAME=value` lines that both Megatrons are started with. */
+void megatron_append_environment(const plait_launch *launch, text_builder *out);
+
+/** A launch as Megatron-Bridge's overrides, one a line; NULL when out of memory. */
+const char *megatron_overrides(const plait_launch *launch, const megatron_args *args,
+                               plait_arena *arena);
+
+/** The recipe of Megatron-Bridge that builds a model, or NULL. */
+const char *megatron_recipe_of(const plait_model *model);
 
 /** The way back: launch_target.import. */
 PLAIT_MUST_CHECK plait_status megatron_import(const char *text, size_t length, const char *name,
                                               plait_arena *arena, plans_entry *out,
                                               const char **warning, plait_error *err);
-/** `export NAME=value` lines that both Megatrons are started with. */
-void megatron_append_environment(const plait_launch *launch, text_builder *out);
-
-/** The settings as Megatron-Bridge's overrides, one a line; NULL when out of memory. */
-const char *megatron_overrides(const plait_problem *problem, const megatron_settings *settings,
-                               plait_arena *arena);
-
-/** The recipe of Megatron-Bridge that builds a model, or NULL. */
-const char *megatron_recipe_of(const plait_model *model);
 
 #endif

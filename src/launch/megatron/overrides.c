@@ -1,159 +1,189 @@
 /*
- * overrides.c - a plan's settings as KEY=VALUE of Megatron-Bridge's config
+ * overrides.c - a launch as KEY=VALUE of Megatron-Bridge's config
  *
- * What is off is said too, since a recipe may have it on. Three things differ from Megatron-LM.
+ * Most keys are a section and what Megatron-LM calls the same. What is off is said too, since a
+ * recipe may have it on. Three things differ from Megatron-LM.
  * comm_overlap, where a recipe has it, would overwrite fields of ddp and model: it is taken out.
  * Number formats come as named sets, which also decide in which format gradients are reduced.
- * attention_backend would stay a word where an enumerator is compared with: it is taken out too, and
- * the kernel chosen by Transformer Engine's variables (megatron_bridge.c).
+ * attention_backend would stay a word where an enumerator is compared with: it is taken out too,
+ * and the kernel chosen by Transformer Engine's variables (bridge.c).
  */
-#include <string.h>
-
+#include "argument_table.h"
 #include "megatron.h"
 
-static void say_bool(launch_args *args, const char *key, bool value)
+static void say_text(launch_args *out, const char *key, const char *value)
 {
-    args_text(args, key, value ? "true" : "false");
+    args_text(out, key, value != NULL ? value : "null");
 }
 
-static void say_text(launch_args *args, const char *key, const char *value)
+static void say_bool(launch_args *out, const char *key, bool value)
 {
-    args_text(args, key, value != NULL ? value : "null");
+    say_text(out, key, value ? "true" : "false");
 }
 
 /* 0 is "not said". */
-static void say_count(launch_args *args, const char *key, int value)
+static void say_count(launch_args *out, const char *key, int value)
 {
     if (value > 0)
-        args_int(args, key, value);
+        args_int(out, key, value);
     else
-        args_text(args, key, "null");
+        say_text(out, key, NULL);
+}
+
+/* An argument under the name that Megatron-LM has for it. */
+static void say(launch_args *out, const char *section, size_t field, const megatron_args *args)
+{
+    const argument_row *const row = megatron_argument(field);
+    const void *const value = (const char *)args + field;
+    const char *const key = plait_arena_printf(out->arena, "%s.%s", section, row->name);
+
+    if (key == NULL)
+        out->failed = true;
+    else if (row->kind == ARGUMENT_SWITCH)
+        say_bool(out, key, *(const bool *)value);
+    else if (row->kind != ARGUMENT_INT)
+        say_text(out, key, *(const char *const *)value);
+    else if (row->absent == NULL)
+        say_count(out, key, *(const int *)value);
+    else
+        args_int(out, key, *(const int *)value);
 }
 
 /* ---- groups ---- */
 
-static void say_parallelism(const megatron_settings *set, launch_args *args)
+static void say_parallelism(const plait_degrees *d, const megatron_args *args, launch_args *out)
 {
-    const plait_degrees *const d = set->degrees;
-
-    args_int(args, "model.tensor_model_parallel_size", d->tp);
-    say_bool(args, "model.sequence_parallel", d->sp);
-    args_int(args, "model.pipeline_model_parallel_size", d->pp);
-    say_count(args, "model.virtual_pipeline_model_parallel_size", set->chunks);
-    say_text(args, "model.pipeline_model_parallel_layout", set->layout);
-    say_count(args, "model.num_layers_in_first_pipeline_stage", set->first_layers);
-    say_count(args, "model.num_layers_in_last_pipeline_stage", set->last_layers);
-    say_bool(args, "model.account_for_embedding_in_pipeline_split", set->embedding_counts);
-    say_bool(args, "model.account_for_loss_in_pipeline_split", set->loss_counts);
-    args_int(args, "model.context_parallel_size", d->cp);
-    say_text(args, "model.cp_comm_type", set->cp_comm);
-    if (set->experts) {
-        args_int(args, "model.expert_model_parallel_size", d->ep);
-        args_int(args, "model.expert_tensor_parallel_size", d->etp);
+    say(out, "model", MEGATRON_FIELD(tensor_model_parallel_size), args);
+    say(out, "model", MEGATRON_FIELD(sequence_parallel), args);
+    say(out, "model", MEGATRON_FIELD(pipeline_model_parallel_size), args);
+    say_count(out, "model.virtual_pipeline_model_parallel_size", d->vpp > 1 ? d->vpp : 0);
+    say(out, "model", MEGATRON_FIELD(pipeline_model_parallel_layout), args);
+    say_count(out, "model.num_layers_in_first_pipeline_stage",
+              args->decoder_first_pipeline_num_layers);
+    say_count(out, "model.num_layers_in_last_pipeline_stage",
+              args->decoder_last_pipeline_num_layers);
+    say(out, "model", MEGATRON_FIELD(account_for_embedding_in_pipeline_split), args);
+    say(out, "model", MEGATRON_FIELD(account_for_loss_in_pipeline_split), args);
+    say(out, "model", MEGATRON_FIELD(context_parallel_size), args);
+    if (megatron_args_says(args, MEGATRON_FIELD(cp_comm_type)))
+        say(out, "model", MEGATRON_FIELD(cp_comm_type), args);
+    else
+        say_text(out, "model.cp_comm_type", NULL);
+    if (args->num_experts > 0) {
+        say(out, "model", MEGATRON_FIELD(expert_model_parallel_size), args);
+        say(out, "model", MEGATRON_FIELD(expert_tensor_parallel_size), args);
     }
-    say_bool(args, "dist.use_tp_pp_dp_mapping", set->stages_inside_replicas);
+    say(out, "dist", MEGATRON_FIELD(use_tp_pp_dp_mapping), args);
 }
 
-static void say_batch(const plait_job *job, const plait_degrees *d, launch_args *args)
+static void say_batch(const megatron_args *args, launch_args *out)
 {
-    args_int(args, "train.micro_batch_size", d->mbs);
-    args_int(args, "train.global_batch_size", job->gbs);
-    args_int(args, "dataset.seq_length", job->seq);
+    say(out, "train", MEGATRON_FIELD(micro_batch_size), args);
+    say(out, "train", MEGATRON_FIELD(global_batch_size), args);
+    say(out, "dataset", MEGATRON_FIELD(seq_length), args);
+}
+
+/* Without modules, the selective granularity is that of attention alone. */
+static unsigned modules_of(const plait_recompute *recompute)
+{
+    if (recompute->kind == PLAIT_RECOMPUTE_SELECTIVE)
+        return 1u << PLAIT_MODULE_core_attn;
+    return recompute->kind == PLAIT_RECOMPUTE_MODULES ? recompute->modules : 0;
 }
 
 /* ["core_attn","moe_act"] */
-static void say_modules(unsigned modules, launch_args *args)
+static void say_modules(unsigned modules, launch_args *out)
 {
-    text_builder out;
+    text_builder list;
     char *text;
 
-    text_builder_init(&out, args->arena);
+    if (modules == 0) {
+        say_text(out, "model.recompute_modules", NULL);
+        return;
+    }
+    text_builder_init(&list, out->arena);
     for (int m = 0; m < PLAIT_MODULES; m++)
         if (modules >> m & 1u)
-            text_append_printf(&out, "%s\"%s\"", out.length > 0 ? "," : "[",
+            text_append_printf(&list, "%s\"%s\"", list.length > 0 ? "," : "[",
                                plait_recompute_module_name[m]);
-    text_append_char(&out, ']');
-    text = text_builder_finish(&out, NULL);
+    text_append_char(&list, ']');
+    text = text_builder_finish(&list, NULL);
     if (text == NULL)
-        args->failed = true;
+        out->failed = true;
     else
-        args_words(args, "model.recompute_modules", text);
+        args_words(out, "model.recompute_modules", text);
 }
 
-static void say_memory(const megatron_settings *set, launch_args *args)
+static void say_memory(const plait_recompute *recompute, const megatron_args *args,
+                       launch_args *out)
 {
-    say_text(args, "model.recompute_granularity", set->recompute);
-    say_text(args, "model.recompute_method", set->recompute_method);
-    say_count(args, "model.recompute_num_layers", set->recompute_layers);
-    if (set->recompute_modules != 0)
-        say_modules(set->recompute_modules, args);
-    else if (set->recompute != NULL && strcmp(set->recompute, "selective") == 0)
-        say_modules(1u << PLAIT_MODULE_core_attn, args);
-    else
-        say_text(args, "model.recompute_modules", NULL);
-    say_bool(args, "model.cpu_offloading", false);
-    say_bool(args, "model.fine_grained_activation_offloading", false);
+    say(out, "model", MEGATRON_FIELD(recompute_granularity), args);
+    say(out, "model", MEGATRON_FIELD(recompute_method), args);
+    say(out, "model", MEGATRON_FIELD(recompute_num_layers), args);
+    say_modules(modules_of(recompute), out);
+    say_bool(out, "model.cpu_offloading", false);
+    say(out, "model", MEGATRON_FIELD(fine_grained_activation_offloading), args);
 }
 
 /* Master weights and moments in fp32, as the price has them. */
-static void say_optimizer(const megatron_settings *set, launch_args *args)
+static void say_optimizer(const megatron_args *args, launch_args *out)
 {
     static const char *const formats[] = {"optimizer.main_params_dtype",
                                           "optimizer.main_grads_dtype", "optimizer.exp_avg_dtype",
                                           "optimizer.exp_avg_sq_dtype"};
+    const bool fsdp = args->use_megatron_fsdp;
 
-    say_text(args, "optimizer.optimizer", "adam");
-    say_bool(args, "optimizer.use_precision_aware_optimizer", false);
+    say(out, "optimizer", MEGATRON_FIELD(optimizer), args);
+    say(out, "optimizer", MEGATRON_FIELD(use_precision_aware_optimizer), args);
     for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++)
-        say_text(args, formats[f], "torch.float32");
-    say_bool(args, "optimizer.optimizer_cpu_offload", false);
-    say_bool(args, "optimizer.use_distributed_optimizer", set->distributed_optimizer);
-    say_bool(args, "ddp.use_distributed_optimizer", set->distributed_optimizer);
-    args_int(args, "ddp.num_distributed_optimizer_instances",
-             set->optimizer_instances > 0 ? set->optimizer_instances : 1);
-    say_bool(args, "ddp.use_megatron_fsdp", set->fsdp != NULL);
-    say_text(args, "ddp.data_parallel_sharding_strategy",
-             set->fsdp != NULL ? set->fsdp : "no_shard");
-    say_text(args, "checkpoint.ckpt_format", set->fsdp != NULL ? "fsdp_dtensor" : "torch_dist");
-    if (set->fsdp != NULL)
-        say_bool(args, "model.gradient_accumulation_fusion", false);
+        say_text(out, formats[f], "torch.float32");
+    say(out, "optimizer", MEGATRON_FIELD(optimizer_cpu_offload), args);
+    say(out, "optimizer", MEGATRON_FIELD(use_distributed_optimizer), args);
+    say(out, "ddp", MEGATRON_FIELD(use_distributed_optimizer), args);
+    say(out, "ddp", MEGATRON_FIELD(num_distributed_optimizer_instances), args);
+    say(out, "ddp", MEGATRON_FIELD(use_megatron_fsdp), args);
+    say_text(out, "ddp.data_parallel_sharding_strategy",
+             fsdp ? args->data_parallel_sharding_strategy : "no_shard");
+    say(out, "checkpoint", MEGATRON_FIELD(ckpt_format), args);
+    if (fsdp)
+        say(out, "model", MEGATRON_FIELD(gradient_accumulation_fusion), args);
 }
 
-static void say_overlap(const megatron_settings *set, launch_args *args)
+/* Sends between stages overlap where Megatron-LM chooses so, which interleaving is priced with. */
+static void say_overlap(bool interleaved, const megatron_args *args, launch_args *out)
 {
-    say_text(args, "comm_overlap", NULL);
-    say_bool(args, "ddp.overlap_grad_reduce", set->overlap_grad_reduce);
-    say_bool(args, "ddp.overlap_param_gather", set->overlap_param_gather);
-    say_bool(args, "ddp.align_param_gather", set->overlap_param_gather && set->chunks > 0);
-    say_bool(args, "model.tp_comm_overlap", set->overlap_tp);
-    say_bool(args, "model.overlap_p2p_comm", set->overlap_p2p);
-    say_bool(args, "model.batch_p2p_comm", !set->overlap_p2p);
-    say_bool(args, "model.overlap_moe_expert_parallel_comm", false);
-    say_bool(args, "model.delay_wgrad_compute", false);
+    say_text(out, "comm_overlap", NULL);
+    say(out, "ddp", MEGATRON_FIELD(overlap_grad_reduce), args);
+    say(out, "ddp", MEGATRON_FIELD(overlap_param_gather), args);
+    say_bool(out, "ddp.align_param_gather", args->overlap_param_gather && interleaved);
+    say(out, "model", MEGATRON_FIELD(tp_comm_overlap), args);
+    say_bool(out, "model.overlap_p2p_comm", interleaved);
+    say_bool(out, "model.batch_p2p_comm", !interleaved);
+    say(out, "model", MEGATRON_FIELD(overlap_moe_expert_parallel_comm), args);
+    say_bool(out, "model.delay_wgrad_compute", false);
 }
 
-static void say_experts(const megatron_settings *set, launch_args *args)
+static void say_experts(const megatron_args *args, launch_args *out)
 {
-    say_bool(args, "model.moe_grouped_gemm", true);
-    say_bool(args, "model.moe_permute_fusion", true);
-    say_text(args, "model.moe_token_dispatcher_type", set->dispatcher);
-    if (set->flex_backend != NULL)
-        say_text(args, "model.moe_flex_dispatcher_backend", set->flex_backend);
-    say_bool(args, "model.moe_enable_deepep", false); // an older name of the flex backend
-    say_bool(args, "model.moe_shared_expert_overlap", false);
-    say_bool(args, "model.moe_router_padding_for_quantization", set->pads_experts);
+    say(out, "model", MEGATRON_FIELD(moe_grouped_gemm), args);
+    say(out, "model", MEGATRON_FIELD(moe_permute_fusion), args);
+    say(out, "model", MEGATRON_FIELD(moe_token_dispatcher_type), args);
+    if (args->moe_flex_dispatcher_backend != NULL)
+        say(out, "model", MEGATRON_FIELD(moe_flex_dispatcher_backend), args);
+    say_bool(out, "model.moe_enable_deepep", false); // an older name of the flex backend
+    say_bool(out, "model.moe_shared_expert_overlap", false);
+    say(out, "model", MEGATRON_FIELD(moe_router_padding_for_quantization), args);
 }
 
-static void say_kernels(const plait_runtime *runtime, const megatron_settings *set,
-                        launch_args *args)
+static void say_kernels(const plait_runtime *runtime, const megatron_args *args, launch_args *out)
 {
-    say_text(args, "model.attention_backend", NULL);
-    say_bool(args, "model.masked_softmax_fusion", !set->plain_softmax);
-    say_bool(args, "model.cross_entropy_loss_fusion", set->fused_loss);
+    say_text(out, "model.attention_backend", NULL);
+    say(out, "model", MEGATRON_FIELD(masked_softmax_fusion), args);
+    say(out, "model", MEGATRON_FIELD(cross_entropy_loss_fusion), args);
     if (!runtime->kernels.cuda_graphs)
-        args_words(args, "model.cuda_graph_impl", "\"none\""); // a word, not null
-    if (set->experts)
-        say_experts(set, args);
+        args_words(out, "model.cuda_graph_impl", "\"none\""); // a word, not null
+    if (args->num_experts > 0)
+        say_experts(args, out);
 }
 
 static const char *const precision_sets[PLAIT_PRECISIONS] = {
@@ -165,35 +195,37 @@ static const char *const precision_sets[PLAIT_PRECISIONS] = {
     [PLAIT_NVFP4] = "bf16_with_nvfp4_mixed",
 };
 
-static void say_placeholders(launch_args *args)
+static void say_placeholders(const megatron_args *args, launch_args *out)
 {
-    args_group(args, "yours to replace: schedule; data and tokenizer are the recipe's");
-    args_int(args, "train.train_iters", 100);
-    args_int(args, "validation.eval_iters", 0);
-    args_int(args, "logger.log_interval", 1);
+    args_group(out, "yours to replace: schedule; data and tokenizer are the recipe's");
+    say(out, "train", MEGATRON_FIELD(train_iters), args);
+    say(out, "validation", MEGATRON_FIELD(eval_iters), args);
+    say(out, "logger", MEGATRON_FIELD(log_interval), args);
 }
 
-const char *megatron_overrides(const plait_problem *problem, const megatron_settings *set,
+const char *megatron_overrides(const plait_launch *launch, const megatron_args *args,
                                plait_arena *arena)
 {
-    launch_args args;
+    const plait_problem *const problem = launch->problem;
+    const plait_degrees *const d = &launch->plan->degrees;
+    launch_args out;
 
-    args_init(&args, arena);
-    args.between = '=';
-    args_group(&args, "parallelism");
-    say_parallelism(set, &args);
-    args_group(&args, "batch");
-    say_batch(&problem->job, set->degrees, &args);
-    args_group(&args, "memory");
-    say_memory(set, &args);
-    args_group(&args, "optimizer");
-    say_optimizer(set, &args);
-    args_group(&args, "overlap");
-    say_overlap(set, &args);
-    args_group(&args, "kernels");
-    say_kernels(problem->runtime, set, &args);
-    args_group(&args, "precision");
-    say_text(&args, "mixed_precision", precision_sets[problem->job.precision]);
-    say_placeholders(&args);
-    return args_shell(&args);
+    args_init(&out, arena);
+    out.between = '=';
+    args_group(&out, "parallelism");
+    say_parallelism(d, args, &out);
+    args_group(&out, "batch");
+    say_batch(args, &out);
+    args_group(&out, "memory");
+    say_memory(&d->recompute, args, &out);
+    args_group(&out, "optimizer");
+    say_optimizer(args, &out);
+    args_group(&out, "overlap");
+    say_overlap(d->vpp > 1, args, &out);
+    args_group(&out, "kernels");
+    say_kernels(problem->runtime, args, &out);
+    args_group(&out, "precision");
+    say_text(&out, "mixed_precision", precision_sets[problem->job.precision]);
+    say_placeholders(args, &out);
+    return args_shell(&out);
 }

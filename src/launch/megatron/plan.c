@@ -1,149 +1,197 @@
-/* plan.c - a plan's settings as Megatron-LM's arguments: what is off is not said */
+/*
+ * plan.c - a plan as Megatron-LM's arguments
+ *
+ * Each part says what the price assumed: what the runtime profile overlaps is switched on, what it
+ * does not is left off. src/plan/rules_megatron.c has refused what Megatron would.
+ */
+#include "args_parts.h"
 #include "megatron.h"
 
-static void append_split(const megatron_settings *set, launch_args *args)
+/* ---- parallelism ---- */
+
+/* Transformer Engine spells all_gather; Megatron's own attention, with an indexer, without '_'. */
+static const char *exchange_word(const plait_model *model, const plait_degrees *d)
 {
-    if (set->layout != NULL) { // its chunks say how many there are
-        args_text(args, "--pipeline-model-parallel-layout", set->layout);
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_MLA && model->kind[k].mla.index_heads > 0)
+            return plait_cp_comm_name[d->cp_comm];
+    return d->cp_comm == PLAIT_CP_ALLGATHER ? "all_gather" : plait_cp_comm_name[d->cp_comm];
+}
+
+static void take_degrees(const plait_model *model, const plait_degrees *d, megatron_args *out)
+{
+    out->tensor_model_parallel_size = d->tp;
+    out->sequence_parallel = d->sp;
+    out->pipeline_model_parallel_size = d->pp;
+    out->context_parallel_size = d->cp;
+    out->cp_comm_type = exchange_word(model, d);
+    out->use_tp_pp_dp_mapping = d->order == PLAIT_ORDER_TP_CP_PP_DP;
+    if (out->num_experts == 0)
         return;
-    }
-    if (set->chunks > 0)
-        args_int(args, "--num-virtual-stages-per-pipeline-rank", set->chunks);
-    if (set->first_layers > 0) {
-        args_int(args, "--decoder-first-pipeline-num-layers", set->first_layers);
-        args_int(args, "--decoder-last-pipeline-num-layers", set->last_layers);
-    }
-    if (set->embedding_counts)
-        args_switch(args, "--account-for-embedding-in-pipeline-split");
-    if (set->loss_counts)
-        args_switch(args, "--account-for-loss-in-pipeline-split");
+    out->expert_model_parallel_size = d->ep;
+    out->expert_tensor_parallel_size = d->etp;
 }
 
-static void append_degrees(const megatron_settings *set, launch_args *args)
+/* ---- memory ---- */
+
+/* "core_attn moe_act" */
+static plait_status take_modules(unsigned modules, plait_arena *arena, megatron_args *out,
+                                 plait_error *err)
 {
-    const plait_degrees *const d = set->degrees;
+    text_builder text;
 
-    args_int(args, "--tensor-model-parallel-size", d->tp);
-    if (d->sp)
-        args_switch(args, "--sequence-parallel");
-    args_int(args, "--pipeline-model-parallel-size", d->pp);
-    append_split(set, args);
-    args_int(args, "--context-parallel-size", d->cp);
-    if (set->cp_comm != NULL)
-        args_text(args, "--cp-comm-type", set->cp_comm);
-    if (set->experts) {
-        args_int(args, "--expert-model-parallel-size", d->ep);
-        args_int(args, "--expert-tensor-parallel-size", d->etp);
-    }
-    if (set->stages_inside_replicas)
-        args_switch(args, "--use-tp-pp-dp-mapping");
-}
-
-static void append_modules(unsigned modules, launch_args *args)
-{
-    text_builder out;
-    char *text;
-
-    text_builder_init(&out, args->arena);
+    if (modules == 0)
+        return PLAIT_OK;
+    text_builder_init(&text, arena);
     for (int m = 0; m < PLAIT_MODULES; m++)
         if (modules >> m & 1u)
-            text_append_printf(&out, out.length > 0 ? " %s" : "%s", plait_recompute_module_name[m]);
-    text = text_builder_finish(&out, NULL);
-    if (text == NULL)
-        args->failed = true;
-    else
-        args_words(args, "--recompute-modules", text);
+            text_append_printf(&text, text.length > 0 ? " %s" : "%s",
+                               plait_recompute_module_name[m]);
+    out->recompute_modules = text_builder_finish(&text, NULL);
+    return out->recompute_modules != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-static void append_recompute(const megatron_settings *set, launch_args *args)
+static plait_status take_recompute(const plait_degrees *d, plait_arena *arena, megatron_args *out,
+                                   plait_error *err)
 {
-    if (set->recompute != NULL)
-        args_text(args, "--recompute-granularity", set->recompute);
-    if (set->recompute_modules != 0)
-        append_modules(set->recompute_modules, args);
-    if (set->recompute_method != NULL) {
-        args_text(args, "--recompute-method", set->recompute_method);
-        args_int(args, "--recompute-num-layers", set->recompute_layers);
+    const plait_recompute *const recompute = &d->recompute;
+
+    switch ((plait_recompute_kind)recompute->kind) {
+    case PLAIT_RECOMPUTE_SELECTIVE:
+        out->recompute_granularity = "selective";
+        break;
+    case PLAIT_RECOMPUTE_MODULES:
+        out->recompute_granularity = "selective";
+        return take_modules(recompute->modules, arena, out, err);
+    case PLAIT_RECOMPUTE_FULL:
+        out->recompute_granularity = "full";
+        out->recompute_method = recompute->layers > 0 ? "block" : "uniform";
+        out->recompute_num_layers =
+            recompute->layers > 0 ? recompute->layers / d->vpp : 1; // a chunk's
+        break;
+    case PLAIT_RECOMPUTE_NONE:
+    case PLAIT_RECOMPUTE_SAC:
+    case PLAIT_RECOMPUTE_KINDS:
+        break;
     }
+    return PLAIT_OK;
 }
 
-/* Checkpoints of Megatron's own FSDP have one format. */
-static void append_optimizer(const megatron_settings *set, launch_args *args)
+/* ---- optimizer and overlap ---- */
+
+/* Megatron's own FSDP shards gradients and parameters too; its checkpoints have one format. */
+static void take_optimizer(const plait_degrees *d, megatron_args *out)
 {
-    args_text(args, "--optimizer", "adam");
-    if (set->distributed_optimizer)
-        args_switch(args, "--use-distributed-optimizer");
-    if (set->optimizer_instances > 0)
-        args_int(args, "--num-distributed-optimizer-instances", set->optimizer_instances);
-    if (set->fsdp == NULL)
+    out->use_distributed_optimizer = d->zero > 0;
+    out->num_distributed_optimizer_instances = d->dp * d->cp / d->shard_group;
+    out->use_megatron_fsdp = d->zero > 1;
+    if (!out->use_megatron_fsdp)
         return;
-    args_switch(args, "--use-megatron-fsdp");
-    args_text(args, "--data-parallel-sharding-strategy", set->fsdp);
-    args_text(args, "--ckpt-format", "fsdp_dtensor");
-    args_switch(args, "--no-gradient-accumulation-fusion");
+    out->data_parallel_sharding_strategy = d->zero == 3 ? "optim_grads_params" : "optim_grads";
+    out->ckpt_format = "fsdp_dtensor";
+    out->gradient_accumulation_fusion = false;
 }
 
-static void append_overlap(const megatron_settings *set, launch_args *args)
+static void take_overlap(const plait_runtime *runtime, const plait_degrees *d, megatron_args *out)
 {
-    if (set->overlap_grad_reduce)
-        args_switch(args, "--overlap-grad-reduce");
-    if (set->overlap_param_gather)
-        args_switch(args, "--overlap-param-gather");
-    if (set->overlap_tp)
-        args_switch(args, "--tp-comm-overlap");
-    if (set->fused_loss)
-        args_switch(args, "--cross-entropy-loss-fusion");
-    if (set->reduce_in_16_bits)
-        args_switch(args, "--grad-reduce-in-bf16");
-    if (!set->experts)
+    const plait_overlaps *const overlap = &runtime->overlap;
+
+    out->overlap_grad_reduce = overlap->grad_reduce && d->grad_sync == PLAIT_SYNC_BUCKETED;
+    out->overlap_param_gather = out->overlap_grad_reduce && overlap->param_gather && d->zero > 0;
+    out->tp_comm_overlap = d->tp > 1 && d->sp && overlap->tp_exposed < 1.0;
+    out->cross_entropy_loss_fusion = runtime->kernels.fused_loss;
+    out->grad_reduce_in_bf16 = runtime->state.gradient_reduce == 2.0;
+    if (out->num_experts == 0)
         return;
-    args_switch(args, "--moe-grouped-gemm");
-    args_switch(args, "--moe-permute-fusion");
-    args_text(args, "--moe-token-dispatcher-type", set->dispatcher);
-    if (set->flex_backend != NULL)
-        args_text(args, "--moe-flex-dispatcher-backend", set->flex_backend);
+    out->moe_grouped_gemm = true;
+    out->moe_permute_fusion = true;
+    out->moe_token_dispatcher_type = overlap->moe_dedup ? "flex" : "alltoall";
+    out->moe_flex_dispatcher_backend = overlap->moe_dedup ? "deepep" : NULL;
 }
 
-static void append_precision(const megatron_settings *set, launch_args *args)
+/* ---- kernels and precision ---- */
+
+static void take_attention(plait_attention_kernel kernel, megatron_args *out)
 {
-    args_switch(args, set->fp16 ? "--fp16" : "--bf16");
-    if (set->fp8_format != NULL) {
-        args_text(args, "--fp8-format", set->fp8_format);
-        args_text(args, "--fp8-recipe", set->fp8_recipe);
+    switch (kernel) {
+    case PLAIT_ATTENTION_UNFUSED:
+    case PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL:
+        out->attention_backend = "unfused";
+        out->masked_softmax_fusion = kernel == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
+        break;
+    case PLAIT_ATTENTION_FLASH:
+        out->attention_backend = "flash";
+        break;
+    case PLAIT_ATTENTION_FLASH2:
+    case PLAIT_ATTENTION_FLASH3:
+        out->attention_backend = "flash";
+        out->flash_attention_version = kernel == PLAIT_ATTENTION_FLASH2 ? 2 : 3;
+        break;
+    case PLAIT_ATTENTION_FUSED:
+    case PLAIT_ATTENTION_KERNELS:
+        out->attention_backend = "fused";
+        break;
     }
-    if (set->fp4_format != NULL) {
-        args_text(args, "--fp4-format", set->fp4_format);
-        args_text(args, "--fp4-recipe", set->fp4_recipe);
-    }
-    if (set->pads_experts)
-        args_switch(args, "--moe-router-padding-for-quantization");
 }
 
-void megatron_append_plan(const plait_problem *problem, const plait_degrees *d, launch_args *args)
+static void take_precision(plait_precision precision, megatron_args *out)
 {
-    megatron_settings set;
-    plait_error nomem;
+    static const struct {
+        const char *format;
+        const char *recipe;
+    } fp8[PLAIT_PRECISIONS] = {
+        [PLAIT_FP8] = {"hybrid", "tensorwise"},
+        [PLAIT_FP8_BLOCK] = {"e4m3", "blockwise"},
+        [PLAIT_MXFP8] = {"e4m3", "mxfp8"},
+    };
 
-    if (megatron_settings_of(problem, d, args->arena, &set, &nomem) != PLAIT_OK) {
-        args->failed = true;
-        return;
+    out->fp16 = precision == PLAIT_FP16;
+    out->bf16 = !out->fp16;
+    if (fp8[precision].format != NULL) {
+        out->fp8 = fp8[precision].format;
+        out->fp8_recipe = fp8[precision].recipe;
     }
-    args_group(args, "parallelism");
-    append_degrees(&set, args);
-    args_group(args, "batch");
-    args_int(args, "--micro-batch-size", d->mbs);
-    args_int(args, "--global-batch-size", set.gbs);
-    args_group(args, "memory");
-    append_recompute(&set, args);
-    args_group(args, "optimizer");
-    append_optimizer(&set, args);
-    args_group(args, "overlap and kernels");
-    append_overlap(&set, args);
-    args_text(args, "--attention-backend", set.attention);
-    if (set.flash_version > 0)
-        args_int(args, "--flash-attention-version", set.flash_version);
-    if (set.plain_softmax)
-        args_switch(args, "--no-masked-softmax-fusion");
-    args_group(args, "precision");
-    append_precision(&set, args);
+    if (precision == PLAIT_NVFP4) {
+        out->fp4 = "e2m1";
+        out->fp4_recipe = "nvfp4";
+    }
+    out->moe_router_padding_for_quantization = precision > PLAIT_FP16 && out->num_experts > 0;
+}
+
+/* ---- the whole ---- */
+
+plait_status megatron_args_of_plan(const plait_problem *problem, const plait_degrees *d,
+                                   plait_arena *arena, megatron_args *out, plait_error *err)
+{
+    take_degrees(problem->model, d, out);
+    out->micro_batch_size = d->mbs;
+    out->global_batch_size = problem->job.gbs;
+    take_optimizer(d, out);
+    take_overlap(problem->runtime, d, out);
+    take_attention(problem->job.attention, out);
+    take_precision(problem->job.precision, out);
+    PLAIT_TRY(take_recompute(d, arena, out, err));
+    return megatron_args_of_split(problem->model, d, arena, out, err);
+}
+
+/* What a run needs and no plan decides: with these it starts on random tokens. */
+static void take_placeholders(megatron_args *out)
+{
+    out->mock_data = true;
+    out->tokenizer_type = "NullTokenizer";
+    out->train_iters = 100;
+    out->lr = 1e-4;
+    out->min_lr = 1e-5;
+    out->lr_decay_style = "cosine";
+    out->eval_iters = 0;
+    out->log_interval = 1;
+}
+
+plait_status megatron_args_of(const plait_problem *problem, const plait_degrees *d,
+                              plait_arena *arena, megatron_args *out, plait_error *err)
+{
+    megatron_args_init(out);
+    take_placeholders(out);
+    PLAIT_TRY(megatron_args_of_model(problem, arena, out, err));
+    return megatron_args_of_plan(problem, d, arena, out, err);
 }

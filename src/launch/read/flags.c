@@ -12,7 +12,6 @@
 #include "text.h"
 
 static const char *const on_value[] = {"true"};
-static const char *const off_value[] = {"false"};
 
 /* ---- the list ---- */
 
@@ -52,20 +51,8 @@ static char *destination(const char *word, const char **value, plait_arena *aren
     return name;
 }
 
-static launch_flag resolve(launch_flag flag, const flag_alias *aliases)
-{
-    for (; aliases != NULL && aliases->flag != NULL; aliases++) {
-        if (strcmp(aliases->flag, flag.name) != 0)
-            continue;
-        flag.name = aliases->name;
-        if (aliases->off)
-            flag.value = off_value;
-    }
-    return flag;
-}
-
 static plait_status add_word(launch_flags *flags, const char *const *word, int left,
-                             const flag_alias *aliases, plait_error *err)
+                             plait_error *err)
 {
     const char *value;
     launch_flag flag = {.name = destination(word[0], &value, flags->arena), .value = word + 1};
@@ -87,11 +74,11 @@ static plait_status add_word(launch_flags *flags, const char *const *word, int l
         flag.value = on_value;
         flag.values = 1;
     }
-    return add(flags, resolve(flag, aliases), err);
+    return add(flags, flag, err);
 }
 
-static plait_status read_script(const char *text, size_t length, const flag_alias *aliases,
-                                launch_flags *out, plait_error *err)
+static plait_status read_script(const char *text, size_t length, launch_flags *out,
+                                plait_error *err)
 {
     shell_words words;
 
@@ -99,7 +86,7 @@ static plait_status read_script(const char *text, size_t length, const flag_alia
     out->unknown = words.example;
     for (int i = 0; i < words.count; i++)
         if (is_flag(words.word[i]))
-            PLAIT_TRY(add_word(out, words.word + i, words.count - i, aliases, err));
+            PLAIT_TRY(add_word(out, words.word + i, words.count - i, err));
     return PLAIT_OK;
 }
 
@@ -170,14 +157,13 @@ static bool looks_like_json(const char *text, size_t length)
     return i < length && text[i] == '{';
 }
 
-plait_status flags_read(const char *text, size_t length, const char *file,
-                        const flag_alias *aliases, plait_arena *arena, launch_flags *out,
-                        plait_error *err)
+plait_status flags_read(const char *text, size_t length, const char *file, plait_arena *arena,
+                        launch_flags *out, plait_error *err)
 {
     *out = (launch_flags){.file = file, .arena = arena};
     if (looks_like_json(text, length))
         return json_parse(text, length, file, read_members, arena, out, err);
-    return read_script(text, length, aliases, out, err);
+    return read_script(text, length, out, err);
 }
 
 /* ---- asking ---- */
@@ -197,28 +183,6 @@ const launch_flag *flags_find(const launch_flags *flags, const char *name)
     return NULL;
 }
 
-bool flags_has(const launch_flags *flags, const char *name)
-{
-    return flags_find(flags, name) != NULL;
-}
-
-bool flags_on(const launch_flags *flags, const char *name, bool absent)
-{
-    const launch_flag *const flag = flags_find(flags, name);
-
-    if (flag == NULL)
-        return absent;
-    return strcmp(flag->value[0], "false") != 0 && strcmp(flag->value[0], "False") != 0 &&
-           strcmp(flag->value[0], "0") != 0;
-}
-
-const char *flags_word(const launch_flags *flags, const char *name, const char *absent)
-{
-    const launch_flag *const flag = flags_find(flags, name);
-
-    return flag != NULL ? flag->value[0] : absent;
-}
-
 plait_status flags_fail(const launch_flags *flags, const char *name, plait_error *err,
                         const char *fmt, ...)
 {
@@ -230,29 +194,4 @@ plait_status flags_fail(const launch_flags *flags, const char *name, plait_error
     va_end(list);
     snprintf(where, sizeof where, "%.180s: %.60s", flags->file, name);
     return plait_fail(err, PLAIT_ERROR_RANGE, where, "%s", message);
-}
-
-plait_status flags_int(const launch_flags *flags, const char *name, int min, int max, int *out,
-                       plait_error *err)
-{
-    const launch_flag *const flag = flags_find(flags, name);
-
-    if (flag == NULL)
-        return PLAIT_OK;
-    if (!text_parse_int(flag->value[0], min, max, out))
-        return flags_fail(flags, name, err, "expected an integer from %d to %d, found \"%.40s\"",
-                          min, max, flag->value[0]);
-    return PLAIT_OK;
-}
-
-plait_status flags_number(const launch_flags *flags, const char *name, double *out,
-                          plait_error *err)
-{
-    const launch_flag *const flag = flags_find(flags, name);
-
-    if (flag == NULL)
-        return PLAIT_OK;
-    if (!text_parse_number(flag->value[0], out))
-        return flags_fail(flags, name, err, "expected a number, found \"%.40s\"", flag->value[0]);
-    return PLAIT_OK;
 }

@@ -1,7 +1,7 @@
 /* flags.h - options on their way in: out of a script or of a JSON of parsed arguments
  *
  * A flag is known by its destination, as argparse calls it: `--num-layers 32` and
- * {"num_layers": 32} are the same. A switch has the value "true", one that switches off "false".
+ * {"num_layers": 32} are the same. A switch has the value "true".
  */
 #ifndef FLAGS_H
 #define FLAGS_H
@@ -27,38 +27,16 @@ typedef struct launch_flags {
     const char *unknown; /* an expansion that could not be followed; NULL: none */
 } launch_flags;
 
-/** Switches whose destination has another name, or that switch off; ended by NULL. */
-typedef struct flag_alias {
-    const char *flag; /* "disable_bias_linear" */
-    const char *name; /* "add_bias_linear" */
-    bool off;
-} flag_alias;
-
 /**
  * Read a script, or a JSON object when the text begins with '{'.
  *
  * @param out  lives in `arena`; the last of several equal flags counts
  */
 PLAIT_MUST_CHECK plait_status flags_read(const char *text, size_t length, const char *file,
-                                         const flag_alias *aliases, plait_arena *arena,
-                                         launch_flags *out, plait_error *err);
+                                         plait_arena *arena, launch_flags *out, plait_error *err);
 
 /** A flag, or NULL; one whose value could not be known is none. */
 const launch_flag *flags_find(const launch_flags *flags, const char *name);
-
-bool flags_has(const launch_flags *flags, const char *name);
-
-/** Is the switch on? `absent` when it is not there. */
-bool flags_on(const launch_flags *flags, const char *name, bool absent);
-
-/** The single word of a flag; `absent` when it is not there. */
-const char *flags_word(const launch_flags *flags, const char *name, const char *absent);
-
-/** *out stays as it is when the flag is not there. */
-PLAIT_MUST_CHECK plait_status flags_int(const launch_flags *flags, const char *name, int min,
-                                        int max, int *out, plait_error *err);
-PLAIT_MUST_CHECK plait_status flags_number(const launch_flags *flags, const char *name, double *out,
-                                           plait_error *err);
 
 /** Fails (RANGE) at a flag. */
 PLAIT_MUST_CHECK plait_status flags_fail(const launch_flags *flags, const char *name,

@@ -3,6 +3,7 @@
 #
 # plan of deepseek-v3 on 2048 x h800-80gb-sxm: tp 1, cp 1, pp 16, vpp 1, dp 128, ep 64, etp 1, ZeRO-1
 # expected: 49.65 s a step (37.52 to 56.44), 63.3 of 75.1 GiB on the fullest GPU
+# its flags need Megatron Core 0.14.0 or later
 # plait: gpus 2048
 # plait: runtime megatron
 # plait: attention fused

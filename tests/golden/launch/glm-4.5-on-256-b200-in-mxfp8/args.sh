@@ -3,6 +3,7 @@
 #
 # plan of glm-4.5 on 256 x b200-180gb-sxm: tp 1, cp 1, pp 8, vpp 1, dp 32, ep 32, etp 1, ZeRO-1
 # expected: 25.48 s a step (17.52 to 29.01), 155.6 of 169.5 GiB on the fullest GPU
+# its flags need Megatron Core 0.16.0 or later
 # plait: gpus 256
 # plait: runtime megatron
 # plait: attention fused

@@ -3,6 +3,7 @@
 #
 # plan of gpt-oss-120b on 128 x h100-80gb-sxm: tp 2, cp 2, pp 4, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
 # expected: 4.436 s a step (3.385 to 4.998), 48.2 of 75.1 GiB on the fullest GPU
+# its flags need Megatron Core 0.19.0 or later
 # plait: gpus 128
 # plait: runtime megatron
 # plait: attention fused

@@ -3,6 +3,7 @@
 #
 # plan of gpt3-175b on 1024 x a100-80gb-sxm: tp 8, cp 1, pp 8, vpp 3, dp 16, ep 1, etp 8, ZeRO-1
 # expected: 17.56 s a step (15.07 to 19.9), 33.7 of 75.1 GiB on the fullest GPU
+# its flags need Megatron Core 0.11.0 or later
 # plait: gpus 1024
 # plait: runtime megatron
 # plait: attention fused

@@ -3,6 +3,7 @@
 #
 # plan of kimi-k2 on 1024 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 1, dp 8, ep 64, etp 1, ZeRO-1
 # expected: 21.52 s a step (16.26 to 24.47), 38.4 of 75.1 GiB on the fullest GPU
+# its flags need Megatron Core 0.14.0 or later
 # plait: gpus 1024
 # plait: runtime megatron
 # plait: attention fused

@@ -3,6 +3,7 @@
 #
 # plan of llama-3.1-405b on 16384 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 4, dp 128, ep 1, etp 8, ZeRO-1
 # expected: 7.233 s a step (6.332 to 8.139), 57.6 of 75.1 GiB on the fullest GPU
+# its flags need Megatron Core 0.11.0 or later
 # plait: gpus 16384
 # plait: runtime megatron
 # plait: attention fused

@@ -3,6 +3,7 @@
 #
 # plan of llama-3.1-8b on 32 x h100-80gb-sxm: tp 2, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 2, ZeRO-3
 # expected: 3.835 s a step (3.511 to 6.385), 33.3 of 75.1 GiB on the fullest GPU
+# its flags need Megatron Core 0.14.0 or later
 # plait: gpus 32
 # plait: runtime megatron-fsdp
 # plait: attention fused

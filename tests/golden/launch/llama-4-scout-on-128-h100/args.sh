@@ -3,6 +3,7 @@
 #
 # plan of llama-4-scout on 128 x h100-80gb-sxm: tp 4, cp 1, pp 4, vpp 1, dp 8, ep 16, etp 1, ZeRO-1
 # expected: 10.05 s a step (7.664 to 11.32), 43.7 of 75.1 GiB on the fullest GPU
+# its flags need Megatron Core 0.13.0 or later
 # plait: gpus 128
 # plait: runtime megatron
 # plait: attention fused

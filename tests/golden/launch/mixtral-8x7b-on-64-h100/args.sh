@@ -3,6 +3,7 @@
 #
 # plan of mixtral-8x7b on 64 x h100-80gb-sxm: tp 1, cp 1, pp 4, vpp 8, dp 16, ep 8, etp 1, ZeRO-1
 # expected: 10.53 s a step (8.033 to 11.86), 58.1 of 75.1 GiB on the fullest GPU
+# its flags need Megatron Core 0.12.0 or later
 # plait: gpus 64
 # plait: runtime megatron
 # plait: attention fused

@@ -3,6 +3,7 @@
 #
 # plan of qwen3-235b-a22b on 256 x h100-80gb-sxm: tp 2, cp 1, pp 8, vpp 1, dp 16, ep 32, etp 1, ZeRO-1
 # expected: 26.32 s a step (20.08 to 29.66), 69.7 of 75.1 GiB on the fullest GPU
+# its flags need Megatron Core 0.12.0 or later
 # plait: gpus 256
 # plait: runtime megatron
 # plait: attention fused

@@ -3,6 +3,7 @@
 #
 # plan of qwen3-30b-a3b on 144 x gb200-nvl72: tp 1, cp 1, pp 1, vpp 1, dp 144, ep 8, etp 1, ZeRO-1
 # expected: 7.51 s a step (5.109 to 8.805), 60.4 of 175.8 GiB on the fullest GPU
+# its flags need Megatron Core 0.12.0 or later
 # plait: gpus 144
 # plait: runtime megatron-no-overlap
 # plait: attention fused

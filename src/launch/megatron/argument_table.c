@@ -1,0 +1,210 @@
+/*
+ * argument_table.c - Megatron-LM's arguments, in the order in which a launch says them
+ *
+ * What is at Megatron's own default is left unsaid where that default cannot surprise; several
+ * (dropout 0.1, learned positions, one key-value group) are not what models of today have.
+ */
+#include "argument_table.h"
+
+#include <limits.h>
+
+#include "plait/model.h"
+
+/* Does not compile for a field of another type. */
+#define OFFSET(type, of) (offsetof(megatron_args, of) + TYPE_IS(type, of))
+#define TYPE_IS(type, of) _Generic(((megatron_args *)NULL)->of, type : 0U)
+
+#define ROW(of_kind, type, of, otherwise, release)                                                 \
+    .name = #of, .kind = ARGUMENT_##of_kind, .field = OFFSET(type, of), .absent = otherwise,       \
+    .since = release
+
+/* Of a field, its default, and the release that has it: the columns of every row. */
+#define INT(of, absent, since) ROW(INT, int, of, absent, since)
+#define NUMBER(of, absent, since) ROW(NUMBER, double, of, absent, since)
+#define WHOLE(of, absent, since) ROW(WHOLE, double, of, absent, since)
+#define WORD(of, absent, since) ROW(WORD, const char *, of, absent, since)
+#define WORDS(of, absent, since) ROW(WORDS, const char *, of, absent, since)
+#define LIST(of, absent, since) ROW(LIST, const char *, of, absent, since)
+#define SWITCH(of, since) ROW(SWITCH, bool, of, "false", since)
+#define ON_UNLESS(its_flag, of, since) ROW(SWITCH, bool, of, "true", since), .flag = its_flag
+
+#define WITH(of) .with = offsetof(megatron_args, of)
+#define ALWAYS .with = ARGUMENT_ALWAYS
+#define ANY .least = INT_MIN, .most = INT_MAX
+
+/* Bounds, beyond which a number is taken for a slip. */
+enum { HEADS = 1 << 15, DIM = 1 << 14, WIDTH = 1 << 24, RANKS = 1 << 20, STAGES = 1 << 12 };
+
+const argument_row megatron_arguments[] = {
+    {INT(num_layers, NULL, 4), .most = PLAIT_MAX_LAYERS, .group = "model"},
+    {INT(hidden_size, NULL, 4), .most = 1 << 20},
+    {INT(ffn_hidden_size, NULL, 4), .least = 1, .most = WIDTH},
+    {INT(seq_length, NULL, 4), .least = 1, .most = 1 << 30},
+    {INT(max_position_embeddings, NULL, 4), .most = 1 << 26},
+    {INT(vocab_size, NULL, 4), .most = 1 << 24},
+    {INT(padded_vocab_size, NULL, 14), .most = 1 << 24},
+    {INT(make_vocab_size_divisible_by, "128", 4), ANY, ALWAYS}, // since memory hangs on it
+    {SWITCH(untie_embeddings_and_output_weights, 4)},
+    {INT(mtp_num_layers, NULL, 12), .most = 64},
+
+    {INT(num_attention_heads, NULL, 4), .least = 1, .most = HEADS,
+     .group = "attention and positions"},
+    {SWITCH(multi_latent_attention, 10)},
+    {INT(q_lora_rank, NULL, 10), .most = 1 << 20},
+    {INT(kv_lora_rank, "32", 10), .most = 1 << 20, WITH(multi_latent_attention)},
+    {INT(qk_head_dim, "128", 10), .most = DIM, WITH(multi_latent_attention)},
+    {INT(qk_pos_emb_head_dim, "64", 10), .most = DIM, WITH(multi_latent_attention)},
+    {INT(v_head_dim, "128", 10), .most = DIM, WITH(multi_latent_attention)},
+    {INT(kv_channels, NULL, 4), .least = 1, .most = DIM},
+    {SWITCH(group_query_attention, 4)},
+    {INT(num_query_groups, "1", 4), .least = 1, .most = HEADS, WITH(group_query_attention)},
+    {SWITCH(qk_layernorm, 6)},
+    {SWITCH(qk_l2_norm, 13)},
+    {SWITCH(attention_output_gate, 16)},
+    {WORD(softmax_type, "vanilla", 15)},
+    {WORD(experimental_attention_variant, NULL, 16)},
+    {INT(dsa_indexer_n_heads, NULL, 16), .most = HEADS},
+    {INT(dsa_indexer_head_dim, NULL, 16), .most = DIM},
+    {INT(dsa_indexer_topk, NULL, 16), .most = 1 << 30},
+    {LIST(linear_attention_freq, NULL, 16)},
+    {INT(linear_num_key_heads, "16", 16), .most = HEADS, WITH(linear_attention_freq)},
+    {INT(linear_num_value_heads, "32", 16), .most = HEADS, WITH(linear_attention_freq)},
+    {INT(linear_key_head_dim, "128", 16), .most = DIM, WITH(linear_attention_freq)},
+    {INT(linear_value_head_dim, "128", 16), .most = DIM, WITH(linear_attention_freq)},
+    {INT(linear_conv_kernel_dim, "4", 16), .most = 1 << 10, WITH(linear_attention_freq)},
+    {WORD(window_size, NULL, 15)},
+    {LIST(window_attn_skip_freq, NULL, 15)},
+    {WORD(position_embedding_type, "learned_absolute", 4), ALWAYS},
+    {WHOLE(rotary_base, "10000", 8), ALWAYS},
+    {NUMBER(rotary_percent, "1", 4)},
+    {SWITCH(rotary_interleaved, 5)},
+    {WORD(rope_type, NULL, 14)},
+    {ON_UNLESS("no_rope_fusion", apply_rope_fusion, 5)},
+    {WHOLE(rotary_seq_len_interpolation_factor, NULL, 4)},
+    {SWITCH(use_rope_scaling, 10)},
+    {NUMBER(rope_scaling_factor, "8", 11), WITH(use_rope_scaling)},
+    // Megatron has 1, 1 and 0, which scale nothing; here "not given" is to stay apart from them
+    {NUMBER(rotary_scaling_factor, NULL, 10)},
+    {NUMBER(mscale, NULL, 11)},
+    {NUMBER(mscale_all_dim, NULL, 11)},
+    {INT(yarn_original_max_position_embeddings, NULL, 19), .most = 1 << 30},
+    {NUMBER(yarn_beta_fast, NULL, 19)},
+    {NUMBER(yarn_beta_slow, NULL, 19)},
+    {LIST(no_rope_freq, NULL, 13)},
+
+    {WORD(normalization, "LayerNorm", 4), ALWAYS, .group = "norms, activation, biases"},
+    {NUMBER(norm_epsilon, "1e-05", 4), ALWAYS, .also = "layernorm_epsilon"},
+    {SWITCH(quick_geglu, 15)},
+    {NUMBER(glu_linear_offset, "0", 15)},
+    {NUMBER(activation_func_clamp_value, NULL, 15)},
+    {SWITCH(swiglu, 4)},
+    {SWITCH(squared_relu, 4)},
+    {ON_UNLESS("disable_bias_linear", add_bias_linear, 4)},
+    {SWITCH(add_qkv_bias, 5)},
+    {NUMBER(attention_dropout, "0.1", 4), ALWAYS},
+    {NUMBER(hidden_dropout, "0.1", 4), ALWAYS},
+    {NUMBER(init_method_std, "0.02", 4), ALWAYS},
+
+    {INT(num_experts, NULL, 4), .most = 1 << 16, .group = "experts"},
+    {INT(moe_ffn_hidden_size, NULL, 10), .most = WIDTH},
+    {LIST(moe_layer_freq, "1", 10)},
+    {INT(moe_shared_expert_intermediate_size, NULL, 10), .most = WIDTH},
+    {SWITCH(moe_shared_expert_gate, 16)},
+    {INT(moe_router_topk, "2", 5), .most = 1 << 16, WITH(num_experts)},
+    {WORD(moe_router_score_function, "softmax", 11), WITH(num_experts)},
+    {SWITCH(moe_router_pre_softmax, 8)},
+    {SWITCH(moe_apply_probs_on_input, 13)},
+    {INT(moe_router_num_groups, NULL, 11), .most = 1 << 16},
+    {INT(moe_router_group_topk, NULL, 11), .most = 1 << 16},
+    {NUMBER(moe_router_topk_scaling_factor, NULL, 11)},
+    {SWITCH(moe_router_enable_expert_bias, 11)},
+    {WORD(moe_router_dtype, NULL, 12)},
+    {WORD(moe_router_load_balancing_type, "aux_loss", 5), WITH(num_experts)},
+    {NUMBER(moe_aux_loss_coeff, "0", 5)},
+
+    {INT(world_size, NULL, 0), .least = 1, .most = 1 << 24, .group = "parallelism"},
+    {INT(nnodes, NULL, 0), .least = 1, .most = RANKS}, // torchrun's, as the next
+    {INT(gpus_per_node, NULL, 0), .least = 1, .most = 1 << 12, .flag = "nproc_per_node"},
+    {INT(tensor_model_parallel_size, "1", 4), .least = 1, .most = RANKS, ALWAYS},
+    {SWITCH(sequence_parallel, 4)},
+    {INT(pipeline_model_parallel_size, "1", 4), .least = 1, .most = STAGES, ALWAYS},
+    {INT(num_virtual_stages_per_pipeline_rank, NULL, 11), .least = 1, .most = STAGES},
+    {INT(virtual_pipeline_model_parallel_size, NULL, 0), .least = 1, .most = STAGES},
+    {INT(num_layers_per_virtual_pipeline_stage, NULL, 4), .least = 1, .most = PLAIT_MAX_LAYERS},
+    {WORD(pipeline_model_parallel_layout, NULL, 13)},
+    {INT(decoder_first_pipeline_num_layers, NULL, 9), .least = 1, .most = PLAIT_MAX_LAYERS},
+    {INT(decoder_last_pipeline_num_layers, NULL, 9), .least = 1, .most = PLAIT_MAX_LAYERS},
+    {SWITCH(account_for_embedding_in_pipeline_split, 11)},
+    {SWITCH(account_for_loss_in_pipeline_split, 11)},
+    {INT(context_parallel_size, "1", 4), .least = 1, .most = RANKS, ALWAYS},
+    {WORD(cp_comm_type, "p2p", 10), WITH(context_parallel_size)},
+    {INT(expert_model_parallel_size, "1", 4), .least = 1, .most = RANKS, WITH(num_experts)},
+    {INT(expert_tensor_parallel_size, NULL, 10), .least = 1, .most = RANKS},
+    {SWITCH(use_tp_pp_dp_mapping, 7)},
+
+    {INT(micro_batch_size, NULL, 4), .least = 1, .most = 1 << 20, .group = "batch"},
+    {INT(global_batch_size, NULL, 4), .least = 1, .most = INT_MAX},
+
+    {SWITCH(recompute_activations, 4), .group = "memory"},
+    {WORD(recompute_granularity, NULL, 4)},
+    {WORDS(recompute_modules, NULL, 12)},
+    {WORD(recompute_method, NULL, 4)},
+    {INT(recompute_num_layers, NULL, 4), .least = 1, .most = PLAIT_MAX_LAYERS},
+
+    {WORD(optimizer, "adam", 4), ALWAYS, .group = "optimizer"},
+    {SWITCH(use_distributed_optimizer, 4)},
+    {INT(num_distributed_optimizer_instances, "1", 10), .least = 1, .most = RANKS},
+    {SWITCH(use_megatron_fsdp, 14), .also = "use_custom_fsdp"},
+    {WORD(data_parallel_sharding_strategy, "optim_grads_params", 12), WITH(use_megatron_fsdp)},
+    {WORD(ckpt_format, "torch_dist", 9)},
+    {ON_UNLESS("no_gradient_accumulation_fusion", gradient_accumulation_fusion, 4)},
+    {SWITCH(use_torch_fsdp2, 10)},
+    {ON_UNLESS("torch_fsdp2_no_reshard_after_forward", torch_fsdp2_reshard_after_forward, 13)},
+
+    {SWITCH(overlap_grad_reduce, 4), .group = "overlap and kernels"},
+    {SWITCH(overlap_param_gather, 4)},
+    {SWITCH(tp_comm_overlap, 4)},
+    {SWITCH(cross_entropy_loss_fusion, 8)},
+    {SWITCH(grad_reduce_in_bf16, 12)},
+    {SWITCH(moe_grouped_gemm, 5)},
+    {SWITCH(moe_permute_fusion, 11)},
+    {WORD(moe_token_dispatcher_type, "allgather", 6)},
+    {WORD(moe_flex_dispatcher_backend, "deepep", 16), WITH(moe_token_dispatcher_type)},
+    {WORD(attention_backend, "auto", 11)},
+    {INT(flash_attention_version, NULL, 19), ANY},
+    {ON_UNLESS("no_masked_softmax_fusion", masked_softmax_fusion, 4)},
+
+    {SWITCH(bf16, 4), .group = "precision"},
+    {SWITCH(fp16, 4)},
+    {WORD(fp8, NULL, 4), .flag = "fp8_format"},
+    {WORD(fp8_recipe, "delayed", 12)},
+    {WORD(fp4, NULL, 15), .flag = "fp4_format"},
+    {WORD(fp4_recipe, "nvfp4", 15), WITH(fp4)},
+    {SWITCH(moe_router_padding_for_quantization, 16)},
+
+    {SWITCH(mock_data, 5), .placeholder = true,
+     .group = "yours to replace: data, tokenizer, schedule, checkpoints"},
+    {WORD(tokenizer_type, NULL, 4), .placeholder = true},
+    {INT(train_iters, NULL, 4), ANY, .placeholder = true},
+    {NUMBER(lr, NULL, 4), .placeholder = true},
+    {NUMBER(min_lr, "0", 4), .placeholder = true},
+    {WORD(lr_decay_style, "linear", 4), .placeholder = true},
+    {INT(eval_iters, "100", 4), ANY, .placeholder = true},
+    {INT(log_interval, "100", 4), ANY, .placeholder = true},
+
+    {INT(cpu_offloading_num_layers, "0", 16), ANY, .unpriced = true, .group = "not priced"},
+    {SWITCH(optimizer_cpu_offload, 12), .unpriced = true},
+    {SWITCH(fine_grained_activation_offloading, 16), .unpriced = true},
+    {SWITCH(hybrid_context_parallel, 16), .unpriced = true},
+    {INT(tensor_parallel_num_weight_shards, NULL, 19), ANY, .unpriced = true},
+    {NUMBER(moe_expert_capacity_factor, NULL, 7), .unpriced = true},
+    {SWITCH(overlap_moe_expert_parallel_comm, 14), .unpriced = true},
+    {SWITCH(first_last_layers_bf16, 12), .unpriced = true},
+    {SWITCH(fp8_param_gather, 9), .unpriced = true},
+    {WORD(hybrid_layer_pattern, NULL, 17), .unpriced = true},
+    {WORD(step_batch_size_schedule, NULL, 18), .unpriced = true},
+    {SWITCH(use_precision_aware_optimizer, 11), .unpriced = true},
+    {SWITCH(distribute_saved_activations, 4), .unpriced = true},
+
+    {.name = NULL},
+};

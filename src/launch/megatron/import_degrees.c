@@ -1,0 +1,86 @@
+/* import_degrees.c - degrees, ranks, GPUs and batch out of Megatron-LM's arguments */
+#include <string.h>
+
+#include "import_parts.h"
+
+static plait_status read_exchange(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    const char *const word = args->cp_comm_type;
+    const int comm =
+        strcmp(word, "all_gather") == 0 ? PLAIT_CP_ALLGATHER : text_index(word, plait_cp_comm_name);
+
+    if (comm < 0)
+        return flags_fail(in->flags, MEGATRON_NAME(cp_comm_type), err,
+                          "expected p2p, allgather or a2a, found \"%.40s\"", word);
+    in->out->degrees.cp_comm = (unsigned char)comm;
+    return PLAIT_OK;
+}
+
+static plait_status read_ranks(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    static const char *const keys[] = {"tp", "sp",  "pp",    "cp", "cp_comm",
+                                       "ep", "etp", "order", NULL};
+    plait_degrees *const d = &in->out->degrees;
+
+    d->tp = args->tensor_model_parallel_size;
+    d->pp = args->pipeline_model_parallel_size;
+    d->cp = args->context_parallel_size;
+    d->ep = args->expert_model_parallel_size;
+    d->etp = args->expert_tensor_parallel_size > 0 ? args->expert_tensor_parallel_size : d->tp;
+    d->sp = d->tp > 1 && args->sequence_parallel;
+    d->order = args->use_tp_pp_dp_mapping ? PLAIT_ORDER_TP_CP_PP_DP : PLAIT_ORDER_TP_CP_DP_PP;
+    PLAIT_TRY(read_exchange(args, in, err));
+    for (const char *const *key = keys; *key != NULL; key++)
+        import_give(in, *key);
+    return PLAIT_OK;
+}
+
+static void read_world(const megatron_args *args, plans_entry *out)
+{
+    const int nodes = args->nnodes, gpus_per_node = args->gpus_per_node;
+
+    if (args->world_size > 0)
+        out->gpus = args->world_size;
+    if (out->gpus == 0 && nodes > 0 && gpus_per_node > 0 && nodes <= (1 << 24) / gpus_per_node)
+        out->gpus = nodes * gpus_per_node;
+}
+
+/* What follows once the GPUs are known. */
+static plait_status read_replicas(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    const int instances = args->num_distributed_optimizer_instances;
+    plait_degrees *const d = &in->out->degrees;
+
+    d->dp = in->out->gpus > 0 ? plait_degrees_dp(in->out->gpus, d->tp, d->pp, d->cp) : 0;
+    if (d->dp == 0)
+        return PLAIT_OK;
+    if (d->dp * d->cp % instances != 0)
+        return flags_fail(in->flags, MEGATRON_NAME(num_distributed_optimizer_instances), err,
+                          "expected a divisor of dp x cp = %d, found %d", d->dp * d->cp, instances);
+    d->shard_group = d->dp * d->cp / instances;
+    import_give(in, "shard_group");
+    return PLAIT_OK;
+}
+
+static void read_batch(const megatron_args *args, plan_reader *in)
+{
+    plans_entry *const out = in->out;
+
+    if (args->seq_length > 0)
+        out->seq = args->seq_length;
+    if (args->global_batch_size > 0)
+        out->gbs = args->global_batch_size;
+    if (args->micro_batch_size == 0)
+        return;
+    out->degrees.mbs = args->micro_batch_size;
+    import_give(in, "mbs");
+}
+
+plait_status megatron_read_degrees(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    PLAIT_TRY(read_ranks(args, in, err));
+    read_world(args, in->out);
+    PLAIT_TRY(read_replicas(args, in, err));
+    read_batch(args, in);
+    return PLAIT_OK;
+}

@@ -1,0 +1,142 @@
+/* import_settings.c - memory, sharding, formats and kernels out of Megatron-LM's arguments */
+#include <string.h>
+
+#include "import_parts.h"
+
+static bool is(const char *word, const char *other)
+{
+    return word != NULL && strcmp(word, other) == 0;
+}
+
+/* ---- recomputation ---- */
+
+static plait_status read_modules(const megatron_args *args, plan_reader *in, plait_recompute *out,
+                                 plait_error *err)
+{
+    char **word;
+
+    out->kind = PLAIT_RECOMPUTE_SELECTIVE;
+    if (args->recompute_modules == NULL)
+        return PLAIT_OK;
+    word = text_split(in->flags->arena, args->recompute_modules, ' ', NULL);
+    if (word == NULL)
+        return plait_fail_nomem(err);
+    for (; *word != NULL; word++) {
+        const int module = text_index(*word, plait_recompute_module_name);
+
+        if (module < 0)
+            return flags_fail(in->flags, MEGATRON_NAME(recompute_modules), err,
+                              "expected modules that plait knows, found \"%.40s\"", *word);
+        out->kind = PLAIT_RECOMPUTE_MODULES;
+        out->modules |= (unsigned char)(1u << module);
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_recompute(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    const int layers = args->recompute_num_layers;
+    plait_recompute *const out = &in->out->degrees.recompute;
+
+    import_give(in, "recompute");
+    if (is(args->recompute_granularity, "selective") || args->recompute_activations)
+        return read_modules(args, in, out, err);
+    if (!is(args->recompute_granularity, "full"))
+        return PLAIT_OK;
+    out->kind = PLAIT_RECOMPUTE_FULL;
+    if (is(args->recompute_method, "block")) {
+        const int of_stage = (layers > 0 ? layers : 1) * in->out->degrees.vpp;
+
+        out->layers = (short)(of_stage < PLAIT_MAX_LAYERS ? of_stage : PLAIT_MAX_LAYERS);
+    } else if (layers > 1) {
+        import_warn(in, "recomputation of several layers as one is priced as of each layer");
+    }
+    return PLAIT_OK;
+}
+
+/* ---- sharding ---- */
+
+static int zero_of(const megatron_args *args)
+{
+    const char *const strategy = args->data_parallel_sharding_strategy;
+
+    if (args->use_torch_fsdp2)
+        return args->torch_fsdp2_reshard_after_forward ? 3 : 2;
+    if (!args->use_megatron_fsdp)
+        return args->use_distributed_optimizer;
+    return is(strategy, "optim_grads_params") ? 3
+           : is(strategy, "optim_grads")      ? 2
+           : is(strategy, "optim")            ? 1
+                                              : 0;
+}
+
+static void read_sharding(const megatron_args *args, plan_reader *in)
+{
+    plait_degrees *const d = &in->out->degrees;
+
+    d->zero = (unsigned char)zero_of(args);
+    d->grad_sync = args->overlap_grad_reduce || args->use_torch_fsdp2 ? PLAIT_SYNC_BUCKETED
+                                                                      : PLAIT_SYNC_SHIFTED;
+    import_give(in, "zero");
+    import_give(in, "grad_sync");
+}
+
+/* ---- formats and kernels ---- */
+
+static void read_precision(const megatron_args *args, plan_reader *in)
+{
+    const char *const recipe = args->fp8_recipe;
+
+    if (args->fp4 != NULL)
+        in->out->precision = PLAIT_NVFP4;
+    else if (args->fp8 != NULL)
+        in->out->precision = is(recipe, "blockwise") ? PLAIT_FP8_BLOCK
+                             : is(recipe, "mxfp8")   ? PLAIT_MXFP8
+                                                     : PLAIT_FP8;
+    else if (args->fp16)
+        in->out->precision = PLAIT_FP16;
+    else if (args->bf16)
+        in->out->precision = PLAIT_BF16;
+    else
+        import_warn(in, "neither --bf16 nor --fp16: plait prices no training in fp32");
+}
+
+/* The notes are finer: which flash attention the library has is not an argument. */
+static void read_attention(const megatron_args *args, plans_entry *out)
+{
+    const char *backend = args->attention_backend;
+
+    if (text_starts_with(backend, "AttnBackend."))
+        backend += strlen("AttnBackend.");
+    if (out->attention >= 0)
+        return;
+    if (is(backend, "flash"))
+        out->attention =
+            args->flash_attention_version == 3 ? PLAIT_ATTENTION_FLASH3 : PLAIT_ATTENTION_FLASH2;
+    else if (is(backend, "fused"))
+        out->attention = PLAIT_ATTENTION_FUSED;
+    else if (is(backend, "unfused"))
+        out->attention = args->masked_softmax_fusion ? PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL
+                                                     : PLAIT_ATTENTION_UNFUSED;
+}
+
+static void choose_runtime(const megatron_args *args, plans_entry *out)
+{
+    const bool overlaps = args->overlap_grad_reduce || args->tp_comm_overlap;
+
+    if (out->runtime != NULL)
+        return;
+    out->runtime = out->degrees.zero > 1 ? "megatron-fsdp"
+                   : overlaps            ? "megatron"
+                                         : "megatron-no-overlap";
+}
+
+plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    PLAIT_TRY(read_recompute(args, in, err));
+    read_sharding(args, in);
+    read_precision(args, in);
+    read_attention(args, in->out);
+    choose_runtime(args, in->out);
+    return PLAIT_OK;
+}
