@@ -4,6 +4,10 @@
 #include <assert.h>
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "topology.h"
 
 const char *const plait_precision_name[PLAIT_PRECISIONS + 1] = {
     [PLAIT_BF16] = "bf16",           [PLAIT_FP16] = "fp16",   [PLAIT_FP8] = "fp8",
@@ -113,6 +117,56 @@ plait_status plait_cluster_take(plait_cluster *cluster, int gpus, plait_error *e
         take_torus(&cluster->level[l], gpus);
     cluster->gpus = gpus;
     return PLAIT_OK;
+}
+
+// ---- what has a price ----------------------------------------------------------------------
+
+int plait_cluster_groups(const plait_cluster *cluster, int gpus)
+{
+    int64_t left = gpus;
+    int g = 0;
+
+    while (g < cluster->groups && left > 0)
+        left -= group_gpus(&cluster->group[g++]);
+    return g;
+}
+
+/* Groups of a job are priced as the first of them, so all must be of its nodes. */
+static bool same_nodes(const plait_cluster *cluster, int gpus, char *why, size_t size)
+{
+    const plait_node_group *const first = &cluster->group[0];
+    const int groups = plait_cluster_groups(cluster, gpus);
+
+    for (int g = 1; g < groups; g++) {
+        const plait_node_group *const group = &cluster->group[g];
+
+        if (group->gpus_per_node == first->gpus_per_node &&
+            strcmp(group->accelerator->name, first->accelerator->name) == 0)
+            continue;
+        if (why && size > 0)
+            snprintf(why, size,
+                     "%d GPUs of %s are of two sorts, %d %s a node and %d %s: a plan over both has "
+                     "no price yet (rule P4)",
+                     gpus, cluster->name, first->gpus_per_node, first->accelerator->name,
+                     group->gpus_per_node, group->accelerator->name);
+        return false;
+    }
+    return true;
+}
+
+bool plait_cluster_priced(const plait_cluster *cluster, int gpus, char *why, size_t size)
+{
+    for (int l = 1; l < cluster->levels && gpus > cluster->level[l - 1].gpus; l++) {
+        if (link_kind_of(&cluster->level[l])->above)
+            continue;
+        if (why && size > 0)
+            snprintf(why, size,
+                     "level %s of %s is a torus above the innermost level, which has no price yet "
+                     "(rule P5)",
+                     cluster->level[l].name ? cluster->level[l].name : "?", cluster->name);
+        return false;
+    }
+    return same_nodes(cluster, gpus, why, size);
 }
 
 const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster, int rank)

@@ -261,7 +261,7 @@ plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *pla
                              plait_arena *arena, plait_cost *cost, plait_error *err)
 {
     *cost = (plait_cost){.verdict = PLAIT_INVALID, .confidence = confidence_of(problem)};
-    if (plait_degrees_check(problem, &plan->degrees, cost->why, sizeof cost->why) == PLAIT_INVALID)
+    if (plait_plan_check(problem, plan, cost->why, sizeof cost->why) == PLAIT_INVALID)
         return PLAIT_OK;
 
     plan_rows *rows = new_rows(problem, plan, arena);

@@ -53,23 +53,35 @@ static bool same_shards(const plait_degrees *a, const plait_degrees *b)
 
 // ---- classes of stages ---------------------------------------------------------------------
 
-/* Writes how many of each kind are among a stage's first N layers; returns how many it has. */
+/*
+ * Writes how many of each kind are among the first N layers of a stage's chunks, for every N up to
+ * the longest chunk, whose length it returns: full:N runs those of N / vpp again.
+ */
 static int count_leading(const plait_table *table, const plait_stage *stage,
                          unsigned short *leading)
 {
     const plait_model *model = table->problem.model;
     const size_t kinds = (size_t)table->kinds;
-    int layers = 0;
+    bool more = true;
+    int depth = 0;
 
     memset(leading, 0, kinds * sizeof *leading);
-    for (int c = 0; c < stage->chunks; c++)
-        for (int i = stage->chunk[c].first; i < stage->chunk[c].last; i++, layers++) {
-            unsigned short *next = leading + kinds;
-            memcpy(next, leading, kinds * sizeof *leading);
-            next[model->layer_kind[i]]++;
-            leading = next;
+    while (more) {
+        unsigned short *next = leading + kinds;
+        more = false;
+        for (int c = 0; c < stage->chunks; c++) {
+            const int layer = stage->chunk[c].first + depth;
+            if (layer >= stage->chunk[c].last)
+                continue;
+            if (!more)
+                memcpy(next, leading, kinds * sizeof *leading);
+            more = true;
+            next[model->layer_kind[layer]]++;
         }
-    return layers;
+        leading = next;
+        depth += more;
+    }
+    return depth;
 }
 
 static bool same_ends(const stage_class *a, const stage_class *b)
@@ -85,9 +97,9 @@ static bool same_ends(const stage_class *a, const stage_class *b)
 
 static bool same_class(const plait_table *table, const stage_class *a, const stage_class *b)
 {
-    const size_t size = (size_t)(a->layers + 1) * (size_t)table->kinds * sizeof *a->leading;
+    const size_t size = (size_t)(a->depth + 1) * (size_t)table->kinds * sizeof *a->leading;
 
-    return a->layers == b->layers && same_ends(a, b) && memcmp(a->leading, b->leading, size) == 0;
+    return a->depth == b->depth && same_ends(a, b) && memcmp(a->leading, b->leading, size) == 0;
 }
 
 /* What one pipeline rank holds, in lists at the ends of those that are known. */
@@ -101,7 +113,7 @@ static stage_class class_of_rank(const plait_table *table, const plait_degrees *
 
     for (int v = 0; v < d->vpp; v++)
         chunk[v] = all[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, rank, v)];
-    class.layers = count_leading(table, &stage, leading);
+    class.depth = count_leading(table, &stage, leading);
     class.parts = stage_parts_of(table->problem.model, &stage, part);
     while (class.ends < class.parts.count && part[class.ends].row >= PLAIT_MAX_LAYER_KINDS)
         class.ends++;
@@ -129,7 +141,7 @@ static void classify(plait_table *table, const plait_degrees *d)
         class.in_flight =
             plait_schedule_in_flight((plait_schedule)d->schedule, d->pp, s, d->vpp, m);
         table->class_of[table->classes++] = class;
-        leading += (size_t)(class.layers + 1) * (size_t)table->kinds;
+        leading += (size_t)(class.depth + 1) * (size_t)table->kinds;
         part += class.parts.count;
     }
 }
@@ -281,7 +293,7 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
         stage_load *load = &table->load[c];
         take_ends(&table->base[c], load);
         if (some)
-            add_split_layers(table, class, first, d->recompute.layers, rest, load);
+            add_split_layers(table, class, first, d->recompute.layers / d->vpp, rest, load);
         else
             add_layers(class, first, load);
         fullest = larger(fullest, peak_bytes(table, c));

@@ -5,15 +5,16 @@
 #include "numbers.h"
 #include "stage_sum.h"
 
-/* One class of stages: what it is made of, and how many of each kind lead its first N layers. */
+/* One class of stages: what it is made of, and how many of each kind lead its chunks. */
 typedef struct stage_class {
     int stage; /* the earliest of it */
     int count;
-    int layers;
+    int depth;         /* layers of the longest chunk */
     int ends;          /* so many parts are ends of the model, and come first */
     stage_parts parts; /* without their recompute choices */
     double in_flight;
-    const unsigned short *leading; /* [layers + 1][kinds]: of each kind among the first N */
+    const unsigned short
+        *leading; /* [depth + 1][kinds]: of each kind in the first N of each chunk */
 } stage_class;
 
 /* none, selective, sac, full, then each set of modules. */
@@ -108,12 +109,12 @@ static inline void add_layers(const stage_class *class, const layer_time *time, 
         stage_load_add(load, class->parts.part[i].count, &time[class->parts.part[i].row]);
 }
 
-/* The same with another choice for the layers behind the first N. */
+/* The same with another choice for the layers behind the first N of each chunk. */
 static inline void add_split_layers(const plait_table *table, const stage_class *class,
                                     const layer_time *first, int first_layers,
                                     const layer_time *rest, stage_load *load)
 {
-    const int split = first_layers < class->layers ? first_layers : class->layers;
+    const int split = first_layers < class->depth ? first_layers : class->depth;
     const unsigned short *leading = class->leading + split * table->kinds;
 
     for (int i = class->ends; i < class->parts.count; i++) {

@@ -55,8 +55,76 @@ plait_status plait_degrees_complete(const plait_problem *problem, plait_key_set 
         return status;
     }
     if (result.plans > 0)
-        *degrees = result.plan[0].degrees;
+        *degrees = result.plan[0].plan.degrees;
     else if (result.has_closest)
-        *degrees = result.closest.degrees;
+        *degrees = result.closest.plan.degrees;
     return PLAIT_OK;
+}
+
+// ---- what a plan of given stages recomputes ------------------------------------------------
+
+static int fullest_stage(const plait_plan *plan)
+{
+    int layers = 0;
+
+    for (int s = 0; s < plan->stages; s++)
+        layers = plan->stage[s].layers > layers ? plan->stage[s].layers : layers;
+    return layers;
+}
+
+/* Is the second price of the two the one to take? */
+static bool improves(const plait_cost *best, const plait_cost *next)
+{
+    if (next->verdict == PLAIT_INVALID || best->verdict == PLAIT_INVALID)
+        return best->verdict == PLAIT_INVALID && next->verdict != PLAIT_INVALID;
+    if (next->verdict != best->verdict)
+        return next->verdict == PLAIT_FITS;
+    return next->verdict == PLAIT_FITS ? next->step_s < best->step_s
+                                       : next->memory.peak_bytes < best->memory.peak_bytes;
+}
+
+static plait_status choose(const plait_problem *problem, const plait_chunk *chunks,
+                           const plan_space *space, int choices, plait_degrees *degrees,
+                           plait_arena *arena, plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    plait_recompute chosen = degrees->recompute;
+    plait_cost best = {.verdict = PLAIT_INVALID};
+
+    for (int i = 0; i < choices; i++) {
+        plait_plan plan;
+        plait_cost cost;
+
+        degrees->recompute = space_recompute_choice(space, degrees->vpp, i);
+        PLAIT_TRY(plait_plan_lay(degrees, chunks, arena, &plan, err));
+        PLAIT_TRY(plait_plan_cost(problem, &plan, arena, &cost, err));
+        plait_arena_rewind(arena, mark);
+        if (!improves(&best, &cost))
+            continue;
+        best = cost;
+        chosen = degrees->recompute;
+    }
+    degrees->recompute = chosen;
+    return PLAIT_OK;
+}
+
+plait_status plait_plan_choose_recompute(const plait_problem *problem, const plait_plan *plan,
+                                         plait_arena *arena, plait_plan *out, plait_error *err)
+{
+    plait_search_options options;
+    plan_space space = {.problem = problem};
+    plait_degrees degrees = plan->degrees;
+    const int count = degrees.pp * degrees.vpp;
+    plait_chunk *const chunks = plait_arena_alloc(arena, (size_t)count, sizeof *chunks);
+
+    if (!chunks)
+        return plait_fail_nomem(err);
+    for (int c = 0; c < count; c++)
+        chunks[c] = *plait_plan_chunk(plan, c);
+    plait_search_options_init(&options);
+    PLAIT_TRY(space_list_recompute(problem, &options, arena, &space.recompute, err));
+    PLAIT_TRY(choose(problem, chunks, &space,
+                     space_recompute_choices(&space.recompute, fullest_stage(plan), degrees.vpp),
+                     &degrees, arena, err));
+    return plait_plan_lay(&degrees, chunks, arena, out, err);
 }

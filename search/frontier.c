@@ -17,11 +17,11 @@ bool top_wants(const plan_top *top, double objective, int64_t index)
 {
     if (top->count < top->room)
         return true;
-    const plait_ranked *last = &top->plan[top->count - 1];
+    const plan_point *last = &top->plan[top->count - 1];
     return objective < last->objective || (objective == last->objective && index < last->index);
 }
 
-void top_add(plan_top *top, const plait_ranked *plan)
+void top_add(plan_top *top, const plan_point *plan)
 {
     int at;
 
@@ -30,7 +30,7 @@ void top_add(plan_top *top, const plait_ranked *plan)
     if (top->count < top->room)
         top->count++;
     for (at = top->count - 1; at > 0; at--) {
-        const plait_ranked *before = &top->plan[at - 1];
+        const plan_point *before = &top->plan[at - 1];
         if (before->objective < plan->objective ||
             (before->objective == plan->objective && before->index < plan->index))
             break;
@@ -76,7 +76,7 @@ bool front_dominates(const plan_front *front, plait_price price)
 static bool grow(plan_front *front)
 {
     const int room = front->room ? 2 * front->room : 32;
-    plait_ranked *more = plait_arena_alloc(front->arena, (size_t)room, sizeof *more);
+    plan_point *more = plait_arena_alloc(front->arena, (size_t)room, sizeof *more);
 
     if (!more)
         return false;
@@ -87,14 +87,14 @@ static bool grow(plan_front *front)
     return true;
 }
 
-bool front_add(plan_front *front, const plait_ranked *plan)
+bool front_add(plan_front *front, const plan_point *plan)
 {
     const int at = faster_or_equal(front, plan->price.step_s);
     int end = at;
     int start = at;
 
     if (at > 0 && front->plan[at - 1].price.peak_bytes <= plan->price.peak_bytes) {
-        plait_ranked *known = &front->plan[at - 1];
+        plan_point *known = &front->plan[at - 1];
         const bool equal = known->price.peak_bytes == plan->price.peak_bytes &&
                            known->price.step_s == plan->price.step_s;
         if (equal && plan->index < known->index)

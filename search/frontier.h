@@ -4,28 +4,36 @@
 
 #include "plait/search.h"
 
+/** A point of the space that the search holds on to, with its price by the tables. */
+typedef struct plan_point {
+    plait_degrees degrees;
+    plait_price price;
+    double objective; /* value it is ranked by */
+    int64_t index;    /* in the space: the tie-break */
+} plan_point;
+
 /** The `room` best plans by (objective, index), best first. */
 typedef struct plan_top {
     int count, room;
-    plait_ranked *plan;
+    plan_point *plan;
 } plan_top;
 
 /** Plans that no other beats in both time and memory, fastest first. */
 typedef struct plan_front {
     int count, room;
-    plait_ranked *plan;
+    plan_point *plan;
     plait_arena *arena; /* where it grows */
 } plan_front;
 
 bool top_make(plan_top *top, int room, plait_arena *arena);
 bool top_wants(const plan_top *top, double objective, int64_t index);
-void top_add(plan_top *top, const plait_ranked *plan);
+void top_add(plan_top *top, const plan_point *plan);
 /** What a plan must undercut to enter; infinite while there is room. */
 double top_limit(const plan_top *top);
 
 /** Is there a plan at least as fast and as small, and better in one? */
 bool front_dominates(const plan_front *front, plait_price price);
 /** Adds a plan unless one is as good in both; false when out of memory. */
-bool front_add(plan_front *front, const plait_ranked *plan);
+bool front_add(plan_front *front, const plan_point *plan);
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <time.h>
 
-#include "strategy.h"
+#include "answer.h"
 #include "text.h"
 
 const plait_strategy *const plait_strategies[] = {&plait_strategy_exhaustive, NULL};
@@ -43,6 +43,12 @@ static plait_status check_options(const plait_problem *problem, const plait_sear
                                   plait_error *err)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
+    char why[256];
+
+    if (!plait_cluster_priced(problem->cluster, problem->job.gpus, why, sizeof why))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "cluster",
+                          "expected GPUs that a plan over all of them has a price for, found: %s",
+                          why);
 
     if (options->objective == PLAIT_MINIMISE_ENERGY && gpu->power_w <= 0.0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
@@ -77,9 +83,11 @@ static plait_status find_closest(const search_run *run, const plait_strategy *st
     relaxed.options = &options;
     relaxed.capacity_bytes = HUGE_VAL;
     PLAIT_TRY(strategy->run(&relaxed, &found, err));
+    plait_ranked *closest;
+    PLAIT_TRY(answer_ranking(&relaxed, found.top.plan, found.top.count, &closest, err));
     result->has_closest = found.top.count > 0;
     if (result->has_closest)
-        result->closest = found.top.plan[0];
+        result->closest = closest[0];
     return PLAIT_OK;
 }
 
@@ -131,10 +139,12 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
         .strategy = strategy->name,
         .optimal = strategy->proves_optimal,
         .plans = found.top.count,
-        .plan = found.top.plan,
-        .front_size = found.front.count,
-        .front = found.front.plan,
     };
+    plait_ranked *plan, *front;
+    PLAIT_TRY(answer_ranking(&run, found.top.plan, found.top.count, &plan, err));
+    PLAIT_TRY(answer_front(&run, &found.front, &front, &result->front_size, err));
+    result->plan = plan;
+    result->front = front;
     if (result->plans == 0)
         PLAIT_TRY(find_closest(&run, strategy, result, err));
     result->elapsed_s = seconds_now() - start_s;

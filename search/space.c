@@ -26,7 +26,7 @@ static void walk_mbs(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
 
-    if (!plan_layers_legal(space->problem, &d))
+    if (!plan_layers_legal(space->problem, &d, &nobody_asks))
         return;
     for (int i = 0; i < space->microbatch.count; i++, walk->count++) {
         d.mbs = space->microbatch.value[i];

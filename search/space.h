@@ -108,6 +108,18 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
 /** Gives a point the keys of a shard. */
 void space_apply_shard(const plan_space *space, const space_shard *shard, plait_degrees *degrees);
 
+/** What may be recomputed. */
+PLAIT_MUST_CHECK plait_status space_list_recompute(const plait_problem *problem,
+                                                   const plait_search_options *options,
+                                                   plait_arena *arena, space_recompute *out,
+                                                   plait_error *err);
+
+/**
+ * How many choices there are where the fullest stage has so many layers: full:N takes as many of
+ * each chunk, so N is a multiple of vpp.
+ */
+int space_recompute_choices(const space_recompute *recompute, int stage_layers, int vpp);
+
 /** The k-th recompute choice. */
 plait_recompute space_recompute_choice(const plan_space *space, int vpp, int choice);
 

@@ -61,7 +61,7 @@ static void add_shards_of(const plan_space *space, plait_degrees d, struct curso
         d.shard_group = space->divisors.value[i];
         if (replicas % d.shard_group != 0 || (d.shard_group == 1 && replicas > 1) ||
             !limits_allow(space->options, PLAIT_KEY_SHARD_GROUP, d.shard_group) ||
-            !plan_ranks_legal(space->problem, &d))
+            !plan_ranks_legal(space->problem, &d, &nobody_asks))
             continue;
         add_free_values(space, &d, 0, (space_shard){.shard_group = d.shard_group, .zero = d.zero},
                         slot);
@@ -130,7 +130,7 @@ static void list_kinds(const plan_space *space, space_pipeline *p)
             d.schedule = (unsigned char)space->schedules.value[s];
             d.order = (unsigned char)space->orders.value[o];
             d.vpp = least_chunks(d.schedule);
-            if (!plan_ranks_legal(space->problem, &d))
+            if (!plan_ranks_legal(space->problem, &d, &nobody_asks))
                 continue;
             p->kind[p->kinds].schedule = d.schedule;
             p->kind[p->kinds++].order = d.order;

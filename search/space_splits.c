@@ -22,8 +22,7 @@ static int fullest_stage(const plait_model *model, const plait_degrees *d)
     return fullest;
 }
 
-/* full:N takes as many layers of each chunk, so N is a multiple of vpp. */
-static int recompute_choices(const space_recompute *r, int stage_layers, int vpp)
+int space_recompute_choices(const space_recompute *r, int stage_layers, int vpp)
 {
     const int high = (r->high < stage_layers - 1 ? r->high : stage_layers - 1) / vpp;
     const int low = (r->low + vpp - 1) / vpp;
@@ -58,7 +57,7 @@ static bool split_wanted(const plan_space *space, plait_degrees *d)
     if (d->split.kind == PLAIT_SPLIT_FIRST_LAST) {
         const int middle = model->layers / d->pp;
         if (given_first_last(space->options, &d->split))
-            return plan_stages_legal(space->problem, d);
+            return plan_stages_legal(space->problem, d, &nobody_asks);
         if (!split_first_last(model, d->pp, d->vpp, &d->split) ||
             (even && d->split.first == middle && d->split.last == middle))
             return false;
@@ -68,7 +67,7 @@ static bool split_wanted(const plan_space *space, plait_degrees *d)
     }
     return limits_allow_text(space->options, PLAIT_KEY_SPLIT,
                              plait_degrees_get(d, PLAIT_KEY_SPLIT, text, sizeof text)) &&
-           plan_stages_legal(space->problem, d);
+           plan_stages_legal(space->problem, d, &nobody_asks);
 }
 
 static int list_splits_of(const plan_space *space, plait_degrees d, space_split *out)
@@ -83,8 +82,8 @@ static int list_splits_of(const plan_space *space, plait_degrees d, space_split 
         out[count++] = (space_split){
             .split = d.split,
             .vpp = d.vpp,
-            .choices = recompute_choices(&space->recompute,
-                                         fullest_stage(space->problem->model, &d), d.vpp),
+            .choices = space_recompute_choices(&space->recompute,
+                                               fullest_stage(space->problem->model, &d), d.vpp),
         };
     }
     return count;

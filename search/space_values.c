@@ -150,9 +150,8 @@ static void limit_full_layers(const plait_search_options *options, space_recompu
     }
 }
 
-static plait_status list_recompute(const plait_problem *problem,
-                                   const plait_search_options *options, plait_arena *arena,
-                                   space_recompute *out, plait_error *err)
+plait_status space_list_recompute(const plait_problem *problem, const plait_search_options *options,
+                                  plait_arena *arena, space_recompute *out, plait_error *err)
 {
     const plait_capabilities *can = &problem->runtime->can;
     plait_recompute *value =
@@ -216,5 +215,5 @@ plait_status space_list_values(plan_space *space, plait_arena *arena, plait_erro
     PLAIT_TRY(list_mask(options, can->takes[PLAIT_KEY_ORDER], PLAIT_KEY_ORDER, arena,
                         &space->orders, err));
     PLAIT_TRY(list_free_keys(space, arena, err));
-    return list_recompute(problem, options, arena, &space->recompute, err);
+    return space_list_recompute(problem, options, arena, &space->recompute, err);
 }

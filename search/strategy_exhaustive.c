@@ -57,7 +57,7 @@ static void consider(const search_run *run, search_found *found, const plait_deg
                         !front_dominates(&found->front, price);
     if (!ranks && !fronts)
         return;
-    const plait_ranked plan = {*degrees, price, objective, index};
+    const plan_point plan = {*degrees, price, objective, index};
     if (ranks)
         top_add(&found->top, &plan);
     if (fronts && !front_add(&found->front, &plan))

@@ -9,15 +9,6 @@
 #include "space.h"
 #include "text.h"
 
-static plait_status full_cost(const plait_problem *problem, const plait_degrees *degrees,
-                              plait_arena *arena, plait_cost *cost, plait_error *err)
-{
-    plait_plan plan;
-
-    PLAIT_TRY(plait_plan_expand(problem, degrees, arena, &plan, err));
-    return plait_plan_cost(problem, &plan, arena, cost, err);
-}
-
 // ---- why not -------------------------------------------------------------------------------
 
 typedef struct named_term {
@@ -57,8 +48,8 @@ static plait_status explain_slower(const plait_problem *problem, const plait_ran
     plait_cost best;
     plait_cost other;
 
-    PLAIT_TRY(full_cost(problem, &winner->degrees, arena, &best, err));
-    PLAIT_TRY(full_cost(problem, &why->best.degrees, arena, &other, err));
+    PLAIT_TRY(plait_plan_cost(problem, &winner->plan, arena, &best, err));
+    PLAIT_TRY(plait_plan_cost(problem, &why->best.plan, arena, &other, err));
     const double slower = other.step_s / best.step_s - 1.0;
     const named_term loss = largest_loss(&best.step, &other.step);
     if (slower <= 0.0)
@@ -116,24 +107,38 @@ typedef struct relaxer {
     int *count;
 } relaxer;
 
-/* Does any plan of a changed question fit? The best one goes to `out`. */
-static bool fits(const relaxer *r, const plait_problem *problem,
-                 const plait_search_options *options, plait_ranked *out)
+/* Does any plan of a changed question fit? The best one goes to `out`; else nothing stays in the arena. */
+static plait_status try_question(const relaxer *r, const plait_problem *problem,
+                                 const plait_search_options *options, bool *fits, plait_ranked *out,
+                                 plait_error *err)
 {
+    const plait_arena_mark mark = plait_arena_save(r->arena);
     plait_search_options one = *options;
-    plait_search_result result;
+    plait_search_result result = {0};
+    plait_error refusal;
 
     one.top = 1;
     one.progress = NULL;
-    if (plait_search(problem, &one, r->arena, &result, NULL) != PLAIT_OK || result.plans == 0)
-        return false;
-    *out = result.plan[0];
-    return true;
+    const plait_status status = plait_search(problem, &one, r->arena, &result, &refusal);
+    *fits = status == PLAIT_OK && result.plans > 0;
+    if (*fits)
+        *out = result.plan[0];
+    else
+        plait_arena_rewind(r->arena, mark);
+    if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE) // RANGE: it has no legal plan
+        return plait_fail(err, status, refusal.where, "%s", refusal.message);
+    return PLAIT_OK;
 }
 
-static plait_relaxation *next_relaxation(const relaxer *r)
+/* NULL when there is no room for another. */
+static plait_relaxation *add_relaxation(const relaxer *r, const plait_ranked *best,
+                                        const plait_job *job)
 {
-    return *r->count < PLAIT_MAX_RELAXATIONS ? &r->found[(*r->count)++] : NULL;
+    if (*r->count == PLAIT_MAX_RELAXATIONS)
+        return NULL;
+    plait_relaxation *found = &r->found[(*r->count)++];
+    *found = (plait_relaxation){.best = *best, .job = *job};
+    return found;
 }
 
 /* Degrees that follow from others go with them. */
@@ -143,13 +148,14 @@ static bool follows(plait_key_id key)
 }
 
 /* Without one of the limits: another microbatch, recomputation, ... */
-static void drop_limits(const relaxer *r)
+static plait_status drop_limits(const relaxer *r, plait_error *err)
 {
     for (int i = 0; i < r->options->limits; i++) {
         const plait_key_id key = r->options->limit[i].key;
         plait_search_options fewer = *r->options;
         plait_ranked best;
         char value[96];
+        bool fits;
 
         if (follows(key))
             continue;
@@ -157,19 +163,16 @@ static void drop_limits(const relaxer *r)
         for (int j = 0; j < r->options->limits; j++)
             if (r->options->limit[j].key != key && !follows(r->options->limit[j].key))
                 fewer.limit[fewer.limits++] = r->options->limit[j];
-        if (!fits(r, r->problem, &fewer, &best))
-            continue;
-        plait_relaxation *found = next_relaxation(r);
-        if (!found)
-            return;
-        snprintf(found->change, sizeof found->change, "%s = %s", plait_keys[key].name,
-                 plait_degrees_get(&best.degrees, key, value, sizeof value));
-        found->best = best;
-        found->job = r->problem->job;
+        PLAIT_TRY(try_question(r, r->problem, &fewer, &fits, &best, err));
+        plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
+        if (found)
+            snprintf(found->change, sizeof found->change, "%s = %s", plait_keys[key].name,
+                     plait_degrees_get(&best.plan.degrees, key, value, sizeof value));
     }
+    return PLAIT_OK;
 }
 
-static void more_gpus(const relaxer *r)
+static plait_status more_gpus(const relaxer *r, plait_error *err)
 {
     enum { MOST = 64 };
 
@@ -177,42 +180,42 @@ static void more_gpus(const relaxer *r)
         plait_problem larger = *r->problem;
         plait_cluster cluster = *r->problem->cluster;
         plait_ranked best;
+        bool fits;
 
         larger.job.gpus = r->problem->job.gpus * times;
         larger.cluster = &cluster;
         if (plait_cluster_take(&cluster, larger.job.gpus, NULL) != PLAIT_OK)
-            return;
-        if (!fits(r, &larger, r->options, &best))
+            return PLAIT_OK; // so many it has not
+        PLAIT_TRY(try_question(r, &larger, r->options, &fits, &best, err));
+        if (!fits)
             continue;
-        plait_relaxation *found = next_relaxation(r);
-        if (!found)
-            return;
-        snprintf(found->change, sizeof found->change, "%d GPUs instead of %d", larger.job.gpus,
-                 r->problem->job.gpus);
-        found->best = best;
-        found->job = larger.job;
-        return;
+        plait_relaxation *found = add_relaxation(r, &best, &larger.job);
+        if (found)
+            snprintf(found->change, sizeof found->change, "%d GPUs instead of %d", larger.job.gpus,
+                     r->problem->job.gpus);
+        return PLAIT_OK;
     }
+    return PLAIT_OK;
 }
 
-static void shorter_sequence(const relaxer *r)
+static plait_status shorter_sequence(const relaxer *r, plait_error *err)
 {
     for (int seq = r->problem->job.seq / 2; seq >= 128; seq /= 2) {
         plait_problem shorter = *r->problem;
         plait_ranked best;
+        bool fits;
 
         shorter.job.seq = seq;
-        if (!fits(r, &shorter, r->options, &best))
+        PLAIT_TRY(try_question(r, &shorter, r->options, &fits, &best, err));
+        if (!fits)
             continue;
-        plait_relaxation *found = next_relaxation(r);
-        if (!found)
-            return;
-        snprintf(found->change, sizeof found->change, "sequences of %d tokens instead of %d", seq,
-                 r->problem->job.seq);
-        found->best = best;
-        found->job = shorter.job;
-        return;
+        plait_relaxation *found = add_relaxation(r, &best, &shorter.job);
+        if (found)
+            snprintf(found->change, sizeof found->change, "sequences of %d tokens instead of %d",
+                     seq, r->problem->job.seq);
+        return PLAIT_OK;
     }
+    return PLAIT_OK;
 }
 
 plait_status plait_relaxations(const plait_problem *problem, const plait_search_options *options,
@@ -221,12 +224,10 @@ plait_status plait_relaxations(const plait_problem *problem, const plait_search_
 {
     const relaxer r = {problem, options, arena, found, count};
 
-    (void)err;
     *count = 0;
-    drop_limits(&r);
-    more_gpus(&r);
-    shorter_sequence(&r);
-    return PLAIT_OK;
+    PLAIT_TRY(drop_limits(&r, err));
+    PLAIT_TRY(more_gpus(&r, err));
+    return shorter_sequence(&r, err);
 }
 
 // ---- what 10 % more of a resource buys -----------------------------------------------------
@@ -293,18 +294,18 @@ static const struct {
     {"host launch rate", faster_host},
 };
 
-plait_status plait_sensitivities(const plait_problem *problem, const plait_degrees *degrees,
+plait_status plait_sensitivities(const plait_problem *problem, const plait_plan *plan,
                                  plait_arena *arena, plait_sensitivity found[PLAIT_SENSITIVITIES],
                                  plait_error *err)
 {
     plait_cost today;
 
-    PLAIT_TRY(full_cost(problem, degrees, arena, &today, err));
+    PLAIT_TRY(plait_plan_cost(problem, plan, arena, &today, err));
     for (int i = 0; i < PLAIT_SENSITIVITIES; i++) {
         plait_accelerator gpu = *plait_cluster_accelerator(problem->cluster, 0);
         plait_cluster cluster = *problem->cluster;
         plait_problem changed = *problem;
-        plait_degrees chosen = *degrees;
+        plait_plan chosen = *plan;
         plait_cost cost;
 
         changes[i].change(&cluster, &gpu);
@@ -313,10 +314,8 @@ plait_status plait_sensitivities(const plait_problem *problem, const plait_degre
         changed.cluster = &cluster;
         // With more memory the plan may recompute less.
         if (changes[i].change == more_memory && today.verdict == PLAIT_FITS)
-            PLAIT_TRY(plait_degrees_complete(&changed,
-                                             PLAIT_ALL_KEYS & ~PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE),
-                                             &chosen, arena, err));
-        PLAIT_TRY(full_cost(&changed, &chosen, arena, &cost, err));
+            PLAIT_TRY(plait_plan_choose_recompute(&changed, plan, arena, &chosen, err));
+        PLAIT_TRY(plait_plan_cost(&changed, &chosen, arena, &cost, err));
         found[i] = (plait_sensitivity){
             .resource = changes[i].resource,
             .step_s = cost.step_s,

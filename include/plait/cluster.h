@@ -222,6 +222,17 @@ PLAIT_MUST_CHECK plait_status plait_cluster_synthetic(const char *text, plait_ar
 PLAIT_MUST_CHECK plait_status plait_cluster_take(plait_cluster *cluster, int gpus,
                                                  plait_error *err);
 
+/** Node groups that a job of so many GPUs reaches: it fills them in their order. */
+int plait_cluster_groups(const plait_cluster *cluster, int gpus);
+
+/**
+ * Has a job of so many GPUs of this cluster a price: one sort of node, and tori in the innermost
+ * level alone?
+ *
+ * @param why   receives a sentence when it has not; may be NULL
+ */
+bool plait_cluster_priced(const plait_cluster *cluster, int gpus, char *why, size_t size);
+
 /** The accelerator that rank `rank` sits on. */
 const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster, int rank);
 

@@ -100,6 +100,7 @@ typedef enum plait_split_kind {
     PLAIT_SPLIT_FIRST_LAST, /* given counts on the first and the last stage, the rest even */
     PLAIT_SPLIT_SPREAD,     /* as even as whole layers allow, earlier stages take the remainder */
     PLAIT_SPLIT_COST,       /* blocks until the running cost passes total (r+1)/p (nanotron) */
+    PLAIT_SPLIT_STAGES,     /* as the stages of the plan say, which no word does */
     PLAIT_SPLITS
 } plait_split_kind;
 

@@ -84,13 +84,16 @@ plait_regime plait_regime_of(const plait_problem *problem);
  * each of the four that no row shares.
  *
  * @param without  a source whose rows do not count, or NULL
- * @return         all 0 where no row counts; `tie` is not set
+ * @param out      all 0 where no row counts; `tie` is not set
+ * @return         NOMEM only
  *
  * Weights and widening are chosen so that each source's left-out runs lie in the band of the other
  * sources 80 % of the time; `plait validate` prints how often they do.
  */
-plait_band plait_evidence_band(const plait_evidence *evidence, const plait_regime *regime,
-                               const char *without);
+PLAIT_MUST_CHECK plait_status plait_evidence_band(const plait_evidence *evidence,
+                                                  const plait_regime *regime, const char *without,
+                                                  plait_arena *scratch, plait_band *out,
+                                                  plait_error *err);
 
 /**
  * The ratio of two predicted steps of one job from which the order is right 9 times in 10. (C.99)
@@ -98,9 +101,12 @@ plait_band plait_evidence_band(const plait_evidence *evidence, const plait_regim
  * sqrt(2) times the 80 % quantile of how far log(measured / predicted) lies from the median of its
  * sweep, each sweep of at least five plans weighing the same, weights as above.
  *
- * @return  above 1; 0 where no sweep counts
+ * @param out  above 1; 0 where no sweep counts
+ * @return     NOMEM only
  */
-double plait_evidence_tie(const plait_evidence *evidence, const plait_regime *regime);
+PLAIT_MUST_CHECK plait_status plait_evidence_tie(const plait_evidence *evidence,
+                                                 const plait_regime *regime, plait_arena *scratch,
+                                                 double *out, plait_error *err);
 
 #pragma GCC visibility pop
 

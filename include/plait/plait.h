@@ -44,8 +44,8 @@
  *         }
  *         if (result.plans > 0)
  *             printf("best plan: tp %d, pp %d, dp %d: %.3g s a step, %.1f GiB\n",
- *                    result.plan[0].degrees.tp, result.plan[0].degrees.pp,
- *                    result.plan[0].degrees.dp, result.plan[0].price.step_s,
+ *                    result.plan[0].plan.degrees.tp, result.plan[0].plan.degrees.pp,
+ *                    result.plan[0].plan.degrees.dp, result.plan[0].price.step_s,
  *                    result.plan[0].price.peak_bytes / PLAIT_GIB);
  *         plait_arena_free(arena);
  *         return 0;

@@ -88,6 +88,26 @@ PLAIT_MUST_CHECK plait_status plait_plan_expand(const plait_problem *problem,
                                                 plait_plan *out, plait_error *err);
 
 /**
+ * The plan of these chunks, where no split says how layers are dealt: set the split of `degrees` to
+ * PLAIT_SPLIT_STAGES. *out lives in `arena`; plait_plan_check has the verdict on it.
+ *
+ * @param chunks  [pp * vpp] in pipeline order; plait_chunks_deal makes them of counts of layers
+ */
+PLAIT_MUST_CHECK plait_status plait_plan_lay(const plait_degrees *degrees,
+                                             const plait_chunk *chunks, plait_arena *arena,
+                                             plait_plan *out, plait_error *err);
+
+/**
+ * Is this plan legal: are its degrees, do its stages hold each layer once, and does it hold nothing
+ * that the price does not read? Stages all have the plan's degrees, so far (docs/rules.md).
+ *
+ * @param why   as in plait_degrees_check
+ * @return      PLAIT_INVALID or PLAIT_FITS (memory is not looked at)
+ */
+plait_verdict plait_plan_check(const plait_problem *problem, const plait_plan *plan, char *why,
+                               size_t size);
+
+/**
  * Layers of each of the pp*vpp chunks in pipeline order, from the embedding to the loss.
  *
  * @param counts  [pp * vpp]
@@ -103,6 +123,20 @@ bool plait_split_layers(const plait_model *model, const plait_degrees *degrees, 
  * @return        false as plait_split_layers
  */
 bool plait_chunks_of(const plait_model *model, const plait_degrees *degrees, plait_chunk *chunks);
+
+/**
+ * Chunks of so many layers each, in pipeline order, with the ends where plait_chunks_of has them.
+ *
+ * @param counts  [count], which sum to the model's layers
+ * @param chunks  [count]
+ */
+void plait_chunks_deal(const plait_model *model, const int *counts, int count, plait_chunk *chunks);
+
+/**
+ * What the choice of a plan is for layer `layer` of a chunk: of full:N the first N / vpp of each are
+ * run again, as Megatron counts them.
+ */
+plait_recompute plait_recompute_of(const plait_degrees *degrees, int layer);
 
 /** Chunk c, in pipeline order, of a plan. */
 const plait_chunk *plait_plan_chunk(const plait_plan *plan, int chunk);

@@ -58,9 +58,9 @@ void plait_search_options_init(plait_search_options *options);
 PLAIT_MUST_CHECK plait_status plait_search_limit(plait_search_options *options, const char *text,
                                                  plait_error *err);
 
-/** A ranked plan. */
+/** A ranked plan, its price to the digit what plait_plan_cost says of it. */
 typedef struct plait_ranked {
-    plait_degrees degrees;
+    plait_plan plan;
     plait_price price;
     double objective; /* value it is ranked by */
     int64_t index;    /* in the space: the tie-break */
@@ -93,6 +93,15 @@ typedef struct plait_search_result {
 PLAIT_MUST_CHECK plait_status plait_search(const plait_problem *problem,
                                            const plait_search_options *options, plait_arena *arena,
                                            plait_search_result *result, plait_error *err);
+
+/**
+ * The same plan with what it recomputes chosen anew, as plait_degrees_complete chooses it: the
+ * fastest that fits, or the leanest when none does.
+ */
+PLAIT_MUST_CHECK plait_status plait_plan_choose_recompute(const plait_problem *problem,
+                                                          const plait_plan *plan,
+                                                          plait_arena *arena, plait_plan *out,
+                                                          plait_error *err);
 
 /** Fill the keys of a plan that `given` leaves out, as `eval` does: what is usual, the least
  * recomputation that fits, the split that balances. */
@@ -137,7 +146,7 @@ typedef struct plait_sensitivity {
 enum { PLAIT_SENSITIVITIES = 7 };
 
 PLAIT_MUST_CHECK plait_status plait_sensitivities(const plait_problem *problem,
-                                                  const plait_degrees *degrees, plait_arena *arena,
+                                                  const plait_plan *plan, plait_arena *arena,
                                                   plait_sensitivity found[PLAIT_SENSITIVITIES],
                                                   plait_error *err);
 

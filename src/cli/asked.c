@@ -97,9 +97,9 @@ static void check_microbatches(const plait_problem *problem, int asked_for, repo
     plan->cost = (plait_cost){0};
 }
 
-/* Fill in what is not given, and price. Degrees that do not make up the world are an answer. */
-static plait_status complete(asked *out, plait_degrees degrees, plait_arena *arena,
-                             plait_error *err)
+/* Degrees in full, and the plan that they expand to. Such as do not make up the world are an answer. */
+static plait_status complete_degrees(asked *out, plait_degrees degrees, plait_arena *arena,
+                                     plait_error *err)
 {
     const plait_problem *const problem = &out->problem;
     const int dp = plait_degrees_dp(problem->job.gpus, degrees.tp, degrees.pp, degrees.cp);
@@ -108,8 +108,43 @@ static plait_status complete(asked *out, plait_degrees degrees, plait_arena *are
         PLAIT_TRY(plait_degrees_complete(problem, out->given, &degrees, arena, err));
     else
         plait_degrees_fill(problem, out->given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &degrees);
-    return report_price(problem, &degrees, out->file != NULL ? out->file->rank : 1, arena,
-                        &out->plan, err);
+    return report_price_degrees(problem, &degrees, out->file != NULL ? out->file->rank : 1, arena,
+                                &out->plan, err);
+}
+
+/* The same of the stages of the file: of them nothing is filled in but what they recompute. */
+static plait_status complete_stages(asked *out, plait_degrees degrees, bool changed,
+                                    plait_arena *arena, plait_error *err)
+{
+    const plait_problem *const problem = &out->problem;
+    const bool open = !(out->given & PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE));
+    plait_plan plan, other;
+
+    plait_degrees_fill(problem, out->given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &degrees);
+    PLAIT_TRY(plans_plan(out->file, &degrees, changed || open, arena, &plan, err));
+    PLAIT_TRY(report_price(problem, &plan, out->file->rank, arena, &out->plan, err));
+    if (!open || out->plan.verdict == PLAIT_INVALID)
+        return PLAIT_OK;
+    PLAIT_TRY(plait_plan_choose_recompute(problem, &plan, arena, &other, err));
+    return report_price(problem, &other, out->file->rank, arena, &out->plan, err);
+}
+
+/*
+ * The file's stages are the plan's where no word deals the same, or where nothing was changed: then
+ * they may say what the degrees do not, and the verdict tells.
+ */
+static plait_status complete(asked *out, plait_degrees degrees, bool changed, plait_arena *arena,
+                             plait_error *err)
+{
+    const plait_key_set whole =
+        PLAIT_ALL_KEYS & ~(PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE) | PLAIT_KEY_BIT(PLAIT_KEY_DP));
+    const bool own = (out->given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) != 0 &&
+                     degrees.split.kind == PLAIT_SPLIT_STAGES;
+    const bool as_read = !changed && (out->given & whole) == whole;
+
+    if (out->file != NULL && out->file->stages > 0 && (own || as_read))
+        return complete_stages(out, degrees, changed, arena, err);
+    return complete_degrees(out, degrees, arena, err);
 }
 
 static void derive_dp(const plait_problem *problem, plait_key_set given, plait_degrees *degrees)
@@ -133,6 +168,7 @@ plait_status asked_resolve(const asked_flags *flags, const opt_operands *operand
                            plait_arena *arena, asked *out, plait_error *err)
 {
     plait_degrees degrees = plait_degrees_init();
+    const bool changed = changes_plan(flags);
     int microbatches;
 
     *out = (asked){0};
@@ -142,13 +178,13 @@ plait_status asked_resolve(const asked_flags *flags, const opt_operands *operand
     if (out->file != NULL) {
         degrees = out->file->degrees;
         out->given = out->file->given;
-        if (changes_plan(flags))
+        if (changed)
             loosen(&out->problem, &out->file->degrees, flags, &out->given);
     }
     PLAIT_TRY(set_flags(flags, &degrees, &out->given, err));
     derive_dp(&out->problem, out->given, &degrees);
     PLAIT_TRY(set_microbatches(flags, &out->problem, &degrees, &microbatches, &out->given, err));
-    PLAIT_TRY(complete(out, degrees, arena, err));
+    PLAIT_TRY(complete(out, degrees, changed, arena, err));
     check_microbatches(&out->problem, microbatches, &out->plan);
     return PLAIT_OK;
 }
@@ -178,7 +214,7 @@ plait_status asked_versus(const char *path, const plait_problem *problem, plait_
     degrees = entry->degrees;
     out->given = entry->given;
     derive_dp(&out->problem, out->given, &degrees);
-    return complete(out, degrees, arena, err);
+    return complete(out, degrees, false, arena, err);
 }
 
 /* ---- a plan as flags ---- */
@@ -188,20 +224,19 @@ static plait_status keys_needed(const plait_problem *problem, const plait_degree
                                 plait_arena *arena, plait_key_set *given, plait_error *err)
 {
     plait_key_set before;
-    plait_error ignored;
 
     *given = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP);
     do {
+        const plait_arena_mark mark = plait_arena_save(arena);
         plait_degrees filled = *degrees;
 
         before = *given;
-        if (plait_degrees_complete(problem, *given, &filled, arena, &ignored) != PLAIT_OK)
-            return PLAIT_OK;
+        PLAIT_TRY(plait_degrees_complete(problem, *given, &filled, arena, err));
+        plait_arena_rewind(arena, mark);
         for (int k = 0; k < PLAIT_KEYS; k++)
             if (!plait_key_same(&filled, degrees, (plait_key_id)k))
                 *given |= PLAIT_KEY_BIT(k);
     } while (*given != before);
-    (void)err;
     return PLAIT_OK;
 }
 

@@ -51,24 +51,24 @@ typedef struct explanation {
 /* The least recomputation that fits, everything else as asked for. */
 static plait_status relax_recompute(explanation *e, plait_error *err)
 {
-    const plait_key_set all = PLAIT_ALL_KEYS & ~PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
-    const plait_degrees *const asked_for = &e->asked.plan.degrees;
-    plait_degrees degrees = *asked_for;
+    const report_plan *const asked_for = &e->asked.plan;
     plait_relaxation *const relaxation = &e->relaxation[0];
     char less[96], more[96];
-    report_plan plan;
+    report_plan found;
+    plait_plan plan;
 
-    PLAIT_TRY(plait_degrees_complete(&e->asked.problem, all, &degrees, e->arena, err));
-    PLAIT_TRY(report_price(&e->asked.problem, &degrees, 0, e->arena, &plan, err));
-    if (plan.verdict != PLAIT_FITS)
+    PLAIT_TRY(
+        plait_plan_choose_recompute(&e->asked.problem, &asked_for->plan, e->arena, &plan, err));
+    PLAIT_TRY(report_price(&e->asked.problem, &plan, 0, e->arena, &found, err));
+    if (found.verdict != PLAIT_FITS)
         return PLAIT_OK;
     *relaxation = (plait_relaxation){.job = e->asked.problem.job};
-    relaxation->best.degrees = degrees;
-    relaxation->best.price.step_s = plan.cost.step_s;
-    relaxation->best.price.peak_bytes = plan.cost.memory.peak_bytes;
+    relaxation->best.plan = plan;
+    relaxation->best.price.step_s = found.cost.step_s;
+    relaxation->best.price.peak_bytes = found.cost.memory.peak_bytes;
     snprintf(relaxation->change, sizeof relaxation->change, "recompute %.60s instead of %.60s",
-             plait_degrees_get(&degrees, PLAIT_KEY_RECOMPUTE, more, sizeof more),
-             plait_degrees_get(asked_for, PLAIT_KEY_RECOMPUTE, less, sizeof less));
+             plait_degrees_get(&plan.degrees, PLAIT_KEY_RECOMPUTE, more, sizeof more),
+             plait_degrees_get(&asked_for->degrees, PLAIT_KEY_RECOMPUTE, less, sizeof less));
     e->report.relaxations = 1;
     return PLAIT_OK;
 }
@@ -121,7 +121,7 @@ static plait_status find_winner(const plait_problem *problem, explanation *e, pl
     if (result.plans == 0)
         return PLAIT_OK;
     e->report.winner = &e->winner;
-    return report_price(problem, &result.plan[0].degrees, 0, e->arena, &e->winner, err);
+    return report_price(problem, &result.plan[0].plan, 0, e->arena, &e->winner, err);
 }
 
 static plait_status ask_why_not(explanation *e, plait_error *err)
@@ -144,7 +144,7 @@ static plait_status ask_why_not(explanation *e, plait_error *err)
     if (!e->why.any)
         return PLAIT_OK;
     e->report.why_not_plan = &e->why_not_plan;
-    return report_price(problem, &e->why.best.degrees, 0, e->arena, &e->why_not_plan, err);
+    return report_price(problem, &e->why.best.plan, 0, e->arena, &e->why_not_plan, err);
 }
 
 /* ---- the whole ---- */
@@ -170,7 +170,7 @@ static plait_status explain(const opt_operands *operands, explanation *e, plait_
     PLAIT_TRY(resolve_plan(operands, e, err));
     e->report.plan = &e->asked.plan;
     if (e->asked.plan.verdict != PLAIT_INVALID) {
-        PLAIT_TRY(plait_sensitivities(&e->asked.problem, &e->asked.plan.degrees, e->arena,
+        PLAIT_TRY(plait_sensitivities(&e->asked.problem, &e->asked.plan.plan, e->arena,
                                       e->sensitivity, err));
         e->report.sensitivity = e->sensitivity;
         e->report.sensitivities = PLAIT_SENSITIVITIES;

@@ -35,18 +35,6 @@ static plait_status choose_target(const launch_values *flags, const plait_runtim
     return PLAIT_OK;
 }
 
-/* The file's own stages tell when somebody put another model beside them. */
-static plait_status check_stages(const asked *question, plait_error *err)
-{
-    const int layers = question->problem.model->layers;
-
-    if (question->file->layers == 0 || question->file->layers == layers)
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, question->file->where,
-                      "expected a plan of the %d layers of %s, found stages of %d layers", layers,
-                      question->problem.model->name, question->file->layers);
-}
-
 static plait_status render(const asked *question, plait_launch_target target, plait_arena *arena,
                            plait_launch_folder *folder, plait_error *err)
 {
@@ -102,7 +90,6 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                           "expected a folder for the files, found nothing");
     PLAIT_TRY(folder_check(flags->output, flags->force, err));
     PLAIT_TRY(asked_resolve(&plan, &nothing, arena, question, err));
-    PLAIT_TRY(check_stages(question, err));
     PLAIT_TRY(choose_target(flags, question->problem.runtime, &target, err));
     PLAIT_TRY(render(question, target, arena, folder, err));
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));

@@ -82,7 +82,7 @@ static plait_status choose_objective(const char *name, const plait_problem *prob
         return PLAIT_OK;
     PLAIT_TRY(problem_word("--objective", name, plait_objective_name, &objective, err));
     search->objective = (plait_objective)objective;
-    for (int g = 0; g < problem->cluster->groups; g++) {
+    for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++) {
         const plait_accelerator *const accelerator = problem->cluster->group[g].accelerator;
 
         if (objective == PLAIT_MINIMISE_COST && accelerator->usd_per_hour <= 0.0)
@@ -145,7 +145,7 @@ static plait_status price_plans(const plait_problem *problem, const plait_search
     if (plan == NULL)
         return plait_fail_nomem(err);
     for (int i = 0; i < result->plans; i++)
-        PLAIT_TRY(report_price(problem, &result->plan[i].degrees, i + 1, arena, &plan[i], err));
+        PLAIT_TRY(report_price(problem, &result->plan[i].plan, i + 1, arena, &plan[i], err));
     for (int i = 1; i < result->plans; i++)
         plan[i].tied = plan[i].cost.step_s < problem->band.tie * plan[0].cost.step_s;
     found->plan = plan;
@@ -164,7 +164,7 @@ static plait_status look_closer(const plait_problem *problem, const plait_search
         return plait_fail_nomem(err);
     if (!result->has_closest)
         return PLAIT_OK;
-    PLAIT_TRY(report_price(problem, &result->closest.degrees, 0, arena, closest, err));
+    PLAIT_TRY(report_price(problem, &result->closest.plan, 0, arena, closest, err));
     PLAIT_TRY(
         plait_relaxations(problem, found->options, arena, relaxation, &found->relaxations, err));
     found->closest = closest;
@@ -194,7 +194,7 @@ static plait_status next_command(const search_values *flags, const opt_operands 
     question = problem_text(problem, &flags->problem, operands, arena);
     if (question == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(asked_text(problem, &found->result->plan[0].degrees, arena, &plan, err));
+    PLAIT_TRY(asked_text(problem, &found->result->plan[0].plan.degrees, arena, &plan, err));
     found->next = plait_arena_printf(arena, "plait explain %s %s", question, plan);
     return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

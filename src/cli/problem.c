@@ -96,6 +96,17 @@ static plait_status take_gpus(const problem_flags *flags, const plans_entry *fil
     return PLAIT_OK;
 }
 
+/* What has no price is said before anything is searched. */
+static plait_status check_priced(const plait_cluster *cluster, plait_error *err)
+{
+    char why[256];
+
+    if (plait_cluster_priced(cluster, cluster->gpus, why, sizeof why))
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
+                      "expected GPUs that a price covers, found: %s", why);
+}
+
 static plait_status resolve_cluster(const char *name, const problem_flags *flags,
                                     const plans_entry *file, plait_arena *arena, plait_problem *out,
                                     plait_error *err)
@@ -106,6 +117,7 @@ static plait_status resolve_cluster(const char *name, const problem_flags *flags
         return plait_fail_nomem(err);
     PLAIT_TRY(find_cluster(name, file, arena, cluster, err));
     PLAIT_TRY(take_gpus(flags, file, cluster, err));
+    PLAIT_TRY(check_priced(cluster, err));
     out->cluster = cluster;
     out->job.gpus = cluster->gpus;
     return PLAIT_OK;
@@ -181,7 +193,7 @@ static plait_status check_precision(const plait_problem *problem, plait_error *e
 {
     const plait_precision precision = problem->job.precision;
 
-    for (int g = 0; g < problem->cluster->groups; g++) {
+    for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++) {
         const plait_accelerator *const accelerator = problem->cluster->group[g].accelerator;
         unsigned mask = 0;
 
@@ -223,9 +235,8 @@ static plait_status resolve_band(plait_arena *arena, plait_problem *out, plait_e
 
     PLAIT_TRY(plait_evidence_find(arena, &evidence, err));
     const plait_regime regime = plait_regime_of(out);
-    out->band = plait_evidence_band(&evidence, &regime, NULL);
-    out->band.tie = plait_evidence_tie(&evidence, &regime);
-    return PLAIT_OK;
+    PLAIT_TRY(plait_evidence_band(&evidence, &regime, NULL, arena, &out->band, err));
+    return plait_evidence_tie(&evidence, &regime, arena, &out->band.tie, err);
 }
 
 plait_status problem_resolve(const problem_flags *flags, const opt_operands *operands,

@@ -123,38 +123,6 @@ static plait_status read_order(const json_cursor *plan, plans_entry *out, plait_
                      "expected tp, cp, dp, pp or tp, cp, pp, dp, found another order");
 }
 
-/* Stages follow from the degrees; how many layers they hold tells plans of other models apart. */
-static plait_status count_layers(const json_cursor *stage, plans_entry *out, plait_error *err)
-{
-    static const char *const keys[] = {"layers", "embedding", "loss", "mtp", NULL};
-    json_cursor chunks, chunk, layers, end;
-    int last = 0;
-
-    PLAIT_TRY(json_array_optional(stage, "chunks", &chunks, err));
-    for (bool more = json_first(&chunks, &chunk); more; more = json_next(&chunk)) {
-        PLAIT_TRY(json_keys_among(&chunk, keys, err));
-        PLAIT_TRY(json_array(&chunk, "layers", &layers, err));
-        for (bool another = json_first(&layers, &end); another; another = json_next(&end))
-            PLAIT_TRY(json_as_int(&end, 0, PLAIT_MAX_LAYERS, &last, err));
-        out->layers = last > out->layers ? last : out->layers;
-    }
-    return PLAIT_OK;
-}
-
-static plait_status read_stages(const json_cursor *plan, plans_entry *out, plait_error *err)
-{
-    static const char *const keys[] = {"chunks",       "mesh",      "logical_mesh", "recompute",
-                                       "memory_bytes", "forward_s", "backward_s",   NULL};
-    json_cursor stages, at;
-
-    PLAIT_TRY(json_array_optional(plan, "stages", &stages, err));
-    for (bool more = json_first(&stages, &at); more; more = json_next(&at)) {
-        PLAIT_TRY(json_keys_among(&at, keys, err));
-        PLAIT_TRY(count_layers(&at, out, err));
-    }
-    return PLAIT_OK;
-}
-
 /* A file without a job may still say how many GPUs its degrees make up. */
 static plait_status read_world(const json_cursor *plan, plans_entry *out, plait_error *err)
 {
@@ -179,7 +147,7 @@ plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_
         if (key != PLAIT_KEY_DP && key != PLAIT_KEY_ORDER) // one follows, one is a list of axes
             PLAIT_TRY(read_key(plan, (plait_key_id)key, arena, out, err));
     PLAIT_TRY(read_order(plan, out, err));
-    PLAIT_TRY(read_stages(plan, out, err));
+    PLAIT_TRY(plans_read_stages(plan, arena, out, err));
     return read_world(plan, out, err);
 }
 

@@ -2,9 +2,7 @@
  *
  * The file repeats the question that its plans answer, so it is enough by itself. What an imported
  * file does not know is null there and 0, -1 or NULL here; whoever needs it asks for it. Numbers
- * that follow from the plan (times, memory, stages) are not read: they are priced anew.
- *
- * Left out: plans whose stages differ in degrees.
+ * that follow from the plan (times, memory) are not read: they are priced anew.
  */
 #ifndef PLANS_H
 #define PLANS_H
@@ -13,6 +11,17 @@
 #include "plait/job.h"
 #include "plait/model.h"
 #include "plait/plan.h"
+
+/** One stage, as far as a file says it. */
+typedef struct plans_stage {
+    int chunks;
+    const plait_chunk *chunk; /* in the order in which its rank takes turns at them */
+    int layers;               /* over all chunks */
+    plait_degrees mesh;       /* tp, cp, dp, ep, etp of its own ... */
+    plait_key_set meshed;     /* ... those that are given */
+    int recomputes;           /* 0: not given; 1: one for all layers; else one a layer */
+    const plait_recompute *recompute;
+} plans_stage;
 
 /** One plan and its question. */
 typedef struct plans_entry {
@@ -28,7 +37,8 @@ typedef struct plans_entry {
     int attention; /* plait_attention_kernel; -1: not given */
     plait_degrees degrees;
     plait_key_set given;
-    int layers; /* that its stages hold together; 0: it lists none */
+    int stages; /* 0: it lists none */
+    const plans_stage *stage;
 } plans_entry;
 
 /** A plan of which nothing is known yet; `where` is for messages. */
@@ -48,5 +58,25 @@ PLAIT_MUST_CHECK plait_status plans_load(const char *path, plait_arena *arena, p
 PLAIT_MUST_CHECK plait_status plans_parse(const char *text, size_t length, const char *name,
                                           int rank, plait_arena *arena, plans_entry *out,
                                           plait_error *err);
+
+/**
+ * The plan of an entry's stages, which it must list: their layers, and what else they say where
+ * `degrees` are still those that the entry has. plait_plan_check has the verdict on it.
+ *
+ * @param changed  `degrees` are others than the entry's: of its stages only layers are taken
+ * @param out      lives in `arena`
+ */
+PLAIT_MUST_CHECK plait_status plans_plan(const plans_entry *entry, const plait_degrees *degrees,
+                                         bool changed, plait_arena *arena, plait_plan *out,
+                                         plait_error *err);
+
+/**
+ * List stages of so many layers a chunk in an entry whose model, pp, vpp and schedule are known, and
+ * set its split to that.
+ *
+ * @param counts  [pp * vpp] in pipeline order, which sum to the model's layers
+ */
+PLAIT_MUST_CHECK plait_status plans_deal_stages(plans_entry *entry, const int *counts,
+                                                plait_arena *arena, plait_error *err);
 
 #endif

@@ -9,6 +9,10 @@
 PLAIT_MUST_CHECK plait_status plans_read_question(const json_cursor *root, plait_arena *arena,
                                                   plans_entry *out, plait_error *err);
 
+/** Member "stages" of a plan; without one *out stays as it is. */
+PLAIT_MUST_CHECK plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena,
+                                                plans_entry *out, plait_error *err);
+
 /** The object of one plan: degrees, and whatever else a PLAN has, which is passed over. */
 PLAIT_MUST_CHECK plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena,
                                               plans_entry *out, plait_error *err);

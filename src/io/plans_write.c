@@ -138,6 +138,26 @@ void plans_write_degrees(json_writer *json, const plait_problem *problem,
     write_degrees(json, &entry);
 }
 
+/* Layers only: what each stage takes is not known yet. */
+static void write_stages(json_writer *json, const plans_entry *entry)
+{
+    json_write_key(json, "stages");
+    json_begin_array(json);
+    for (int s = 0; s < entry->stages; s++) {
+        json_begin_object(json);
+        json_write_key(json, "chunks");
+        json_begin_array(json);
+        for (int c = 0; c < entry->stage[s].chunks; c++) {
+            json_begin_object(json);
+            plans_write_chunk(json, &entry->stage[s].chunk[c]);
+            json_end_object(json);
+        }
+        json_end_array(json);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 plait_status plans_write(const plans_entry *entry, plait_arena *arena, const char **text,
                          size_t *length, plait_error *err)
 {
@@ -151,6 +171,8 @@ plait_status plans_write(const plans_entry *entry, plait_arena *arena, const cha
     json_begin_object(&json);
     json_member_int64(&json, "rank", 1);
     write_degrees(&json, entry);
+    if (entry->stages > 0)
+        write_stages(&json, entry);
     json_end_object(&json);
     json_end_array(&json);
     json_end_object(&json);

@@ -86,22 +86,19 @@ static plait_status refuse(const plait_problem *judge, const plait_degrees *degr
 
 /* Another runtime than the plan's own gives it another price; no evidence speaks of that one. */
 static plait_status price_again(plait_problem *judge, const plait_launch *launch,
-                                plait_arena *arena, plait_plan *plan, plait_cost *cost,
-                                plait_error *err)
+                                plait_arena *arena, plait_cost *cost, plait_error *err)
 {
-    *plan = *launch->plan;
     *cost = *launch->cost;
     if (judge->runtime == launch->problem->runtime)
         return PLAIT_OK;
     judge->band = (plait_band){0};
-    PLAIT_TRY(plait_plan_expand(judge, &launch->plan->degrees, arena, plan, err));
-    return plait_plan_cost(judge, plan, arena, cost, err);
+    return plait_plan_cost(judge, launch->plan, arena, cost, err);
 }
 
-/* Everything that is asked of a plan before its target renders it: judge, plan and cost. */
+/* Everything that is asked of a plan before its target renders it: judge and cost. */
 static plait_status check(const plait_launch *launch, const launch_target *target,
-                          plait_arena *arena, plait_problem *judge, plait_plan *plan,
-                          plait_cost *cost, plait_error *err)
+                          plait_arena *arena, plait_problem *judge, plait_cost *cost,
+                          plait_error *err)
 {
     const plait_degrees *const degrees = &launch->plan->degrees;
     const char *lacks;
@@ -115,13 +112,13 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
         !plait_model_check(judge->runtime, judge->model, why, sizeof why))
         return plait_fail(err, PLAIT_ERROR_RANGE, "model", "expected what %s can say, found: %s",
                           target->name, why);
-    if (plait_degrees_check(judge, degrees, why, sizeof why) != PLAIT_FITS)
+    if (plait_plan_check(judge, launch->plan, why, sizeof why) != PLAIT_FITS)
         return refuse(judge, degrees, target, why, arena, err);
     lacks = target->lacks != NULL ? target->lacks(launch->problem, degrees) : NULL;
     if (lacks != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected what %s can say, found: %s",
                           target->name, lacks);
-    PLAIT_TRY(price_again(judge, launch, arena, plan, cost, err));
+    PLAIT_TRY(price_again(judge, launch, arena, cost, err));
     return cost->verdict == PLAIT_FITS ? PLAIT_OK
                                        : refuse(judge, degrees, target, cost->why, arena, err);
 }
@@ -131,10 +128,9 @@ plait_status plait_launch_render(const plait_launch *launch, plait_launch_target
 {
     const launch_target *const to = targets[target];
     plait_problem judge;
-    plait_plan plan;
     plait_cost cost;
 
     *out = (plait_launch_folder){0};
-    PLAIT_TRY(check(launch, to, arena, &judge, &plan, &cost, err));
-    return to->render(&(plait_launch){&judge, &plan, &cost}, arena, out, err);
+    PLAIT_TRY(check(launch, to, arena, &judge, &cost, err));
+    return to->render(&(plait_launch){&judge, launch->plan, &cost}, arena, out, err);
 }

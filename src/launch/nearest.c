@@ -79,7 +79,7 @@ static plait_status search_all(const plait_problem *problem, plait_arena *arena,
     options.top = 1;
     PLAIT_TRY(plait_search(problem, &options, arena, &result, err));
     if (result.plans > 0)
-        *best = (nearest_found){result.plan[0].degrees, result.plan[0].price.step_s};
+        *best = (nearest_found){result.plan[0].plan.degrees, result.plan[0].price.step_s};
     return PLAIT_OK;
 }
 

@@ -25,7 +25,7 @@ const char *const plait_grad_sync_name[PLAIT_GRAD_SYNCS + 1] = {"bulk", "buckete
                                                                 NULL};
 
 const char *const plait_split_name[PLAIT_SPLITS + 1] = {
-    "even", "embedding", "loss", "both", "first-last", "spread", "cost", NULL,
+    "even", "embedding", "loss", "both", "first-last", "spread", "cost", "stages", NULL,
 };
 
 const char *const plait_order_name[PLAIT_ORDERS + 1] = {"tp-cp-dp-pp", "tp-cp-pp-dp", NULL};

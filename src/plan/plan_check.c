@@ -1,32 +1,9 @@
 /* plan_check.c - degrees against model, cluster, batch and software: verdict and reason */
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "plait/schedule.h"
 #include "plan_check.h"
+#include "reason.h"
 #include "rules.h"
 #include "traits.h"
-
-/* Where the reason goes; no text is made when nobody asks. */
-typedef struct plan_reason {
-    char *text;
-    size_t size;
-} plan_reason;
-
-static bool because(const plan_reason *why, const char *fmt, ...) PLAIT_PRINTF(2, 3);
-
-/* Always false, so that a check can return it. */
-static bool because(const plan_reason *why, const char *fmt, ...)
-{
-    va_list args;
-
-    if (!why->text || why->size == 0)
-        return false;
-    va_start(args, fmt);
-    vsnprintf(why->text, why->size, fmt, args);
-    va_end(args);
-    return false;
-}
 
 // ---- the world and the batch ---------------------------------------------------------------
 
@@ -60,8 +37,9 @@ static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, const 
                        heads / d->tp);
     if (d->cp > 1 && d->cp_comm == PLAIT_CP_A2A &&
         (kv_heads > d->tp ? kv_heads / d->tp : 1) % d->cp != 0)
-        return because(why, "cp %d (a2a) does not divide %d key-value heads a tensor rank", d->cp,
-                       kv_heads > d->tp ? kv_heads / d->tp : 1);
+        return because(why,
+                       "cp %d (a2a) does not divide %d key-value heads a tensor rank (rule P1)",
+                       d->cp, kv_heads > d->tp ? kv_heads / d->tp : 1);
     return true;
 }
 
@@ -136,7 +114,7 @@ static bool experts_divide(const plait_problem *p, const plait_degrees *d, const
         (int64_t)d->tp * d->cp % ((int64_t)d->etp * d->ep) != 0)
         return because(why,
                        "order tp-cp-pp-dp deals experts within tp x cp = %d ranks: etp x ep = "
-                       "%lld does not divide them",
+                       "%lld does not divide them (rule P2)",
                        d->tp * d->cp, (long long)d->etp * d->ep);
     if (stage % ((int64_t)d->etp * d->ep) != 0)
         return because(why, "etp %d x ep %d does not divide the %lld GPUs of a stage", d->etp,
@@ -151,6 +129,12 @@ static bool shards_divide(const plait_degrees *d, const plan_reason *why)
     if (d->shard_group > replicas || replicas % d->shard_group != 0)
         return because(why, "shard_group %d does not divide dp x cp = %d", d->shard_group,
                        replicas);
+    if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 && d->shard_group % d->cp != 0 &&
+        d->cp % d->shard_group != 0)
+        return because(why,
+                       "order tp-cp-pp-dp has whole pipelines between replicas: shard_group %d is "
+                       "neither a multiple nor a divisor of cp %d (rule P3)",
+                       d->shard_group, d->cp);
     if (d->zero == 0 && d->shard_group != replicas)
         return because(why, "ZeRO 0 shards nothing: shard_group is dp x cp = %d", replicas);
     return true;
@@ -172,17 +156,8 @@ static bool schedule_suits(const plait_problem *p, const plait_degrees *d, const
     return needs == NULL || because(why, "schedule %s needs %s", name, needs);
 }
 
-static bool stages_fill(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    int counts[PLAIT_MAX_LAYERS];
-    char split[48];
-
-    if ((int64_t)d->pp * d->vpp > p->model->layers || d->pp * d->vpp > PLAIT_MAX_LAYERS)
-        return because(why, "pp %d x vpp %d chunks for %d layers", d->pp, d->vpp, p->model->layers);
-    if (!plait_split_layers(p->model, d, counts))
-        return because(why, "%d layers do not divide into pp %d x vpp %d chunks by split %s",
-                       p->model->layers, d->pp, d->vpp,
-                       plait_degrees_get(d, PLAIT_KEY_SPLIT, split, sizeof split));
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > p->model->layers)
         return because(why, "recompute full:%d of %d layers", d->recompute.layers,
                        p->model->layers);
@@ -190,6 +165,22 @@ static bool stages_fill(const plait_problem *p, const plait_degrees *d, const pl
         return because(why, "recompute full:%d: as many layers of each of vpp %d chunks",
                        d->recompute.layers, d->vpp);
     return true;
+}
+
+bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    int counts[PLAIT_MAX_LAYERS];
+    char split[48];
+
+    if (d->split.kind == PLAIT_SPLIT_STAGES)
+        return because(why, "split stages is said by the stages of a plan, which are not given");
+    if ((int64_t)d->pp * d->vpp > p->model->layers || d->pp * d->vpp > PLAIT_MAX_LAYERS)
+        return because(why, "pp %d x vpp %d chunks for %d layers", d->pp, d->vpp, p->model->layers);
+    if (!plait_split_layers(p->model, d, counts))
+        return because(why, "%d layers do not divide into pp %d x vpp %d chunks by split %s",
+                       p->model->layers, d->pp, d->vpp,
+                       plait_degrees_get(d, PLAIT_KEY_SPLIT, split, sizeof split));
+    return plan_recompute_legal(p, d, why);
 }
 
 // ---- what the software can express ---------------------------------------------------------
@@ -259,6 +250,8 @@ static bool job_runs(const plait_problem *p, const plan_reason *why)
     const plait_precision precision = p->job.precision;
     const char *format = plait_precision_name[precision];
 
+    if (!plait_cluster_priced(p->cluster, p->job.gpus, why->text, why->size))
+        return false;
     if (gpu->fp16_only && precision == PLAIT_BF16)
         return because(why, "%s has no bf16; it runs fp16", gpu->name);
     if (gpu->peak_flops_per_s[precision] <= 0.0)
@@ -279,32 +272,15 @@ static bool rules_hold(const plait_problem *p, const plait_degrees *d, const pla
 
 // ---- the three steps -----------------------------------------------------------------------
 
-static bool layers_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     return job_runs(p, why) && layers_divide(p, d, why) && sequence_divides(p, d, why);
 }
 
-static bool ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     return world_divides(p, d, why) && experts_divide(p, d, why) && shards_divide(d, why) &&
            schedule_suits(p, d, why) && expressible(p, d, why) && rules_hold(p, d, why);
-}
-
-static const plan_reason nobody_asks = {NULL, 0};
-
-bool plan_layers_legal(const plait_problem *p, const plait_degrees *d)
-{
-    return layers_legal(p, d, &nobody_asks);
-}
-
-bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d)
-{
-    return ranks_legal(p, d, &nobody_asks);
-}
-
-bool plan_stages_legal(const plait_problem *p, const plait_degrees *d)
-{
-    return stages_fill(p, d, &nobody_asks);
 }
 
 plait_verdict plait_degrees_check(const plait_problem *p, const plait_degrees *d, char *why,
@@ -314,7 +290,8 @@ plait_verdict plait_degrees_check(const plait_problem *p, const plait_degrees *d
 
     if (size > 0 && why)
         why[0] = '\0';
-    return layers_legal(p, d, &reason) && ranks_legal(p, d, &reason) && stages_fill(p, d, &reason)
+    return plan_layers_legal(p, d, &reason) && plan_ranks_legal(p, d, &reason) &&
+                   plan_stages_legal(p, d, &reason)
                ? PLAIT_FITS
                : PLAIT_INVALID;
 }

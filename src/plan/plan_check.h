@@ -1,20 +1,32 @@
 /*
- * plan_check.h - the legality of a plan in three steps, for a search that fixes its keys in order
+ * plan_check.h - the legality of a plan in steps, for a search that fixes its keys in order
  *
- * plait_degrees_check asks all three. Each step looks at the keys of the steps before it too.
+ * plait_degrees_check asks all of them; each looks at the keys of the steps before it too.
  */
 #ifndef PLAN_CHECK_H
 #define PLAN_CHECK_H
 
 #include "plait/runtime.h"
+#include "reason.h"
 
 /** tp cp cp_comm sp ep etp: do they divide the layers, does kernel and number format exist? */
-bool plan_layers_legal(const plait_problem *problem, const plait_degrees *degrees);
+bool plan_layers_legal(const plait_problem *problem, const plait_degrees *degrees,
+                       const plan_reason *why);
 
 /** pp dp mbs schedule order zero shard_group grad_sync: ranks, batch, what the software takes. */
-bool plan_ranks_legal(const plait_problem *problem, const plait_degrees *degrees);
+bool plan_ranks_legal(const plait_problem *problem, const plait_degrees *degrees,
+                      const plan_reason *why);
 
-/** vpp split: does every stage get its layers? */
-bool plan_stages_legal(const plait_problem *problem, const plait_degrees *degrees);
+/** vpp split recompute: does every stage get its layers? */
+bool plan_stages_legal(const plait_problem *problem, const plait_degrees *degrees,
+                       const plan_reason *why);
+
+/** Its last part: are there as many layers as are run again? */
+bool plan_recompute_legal(const plait_problem *problem, const plait_degrees *degrees,
+                          const plan_reason *why);
+
+/** The stages of a plan against its degrees: neither cluster nor runtime is looked at. */
+bool plan_stages_agree(const plait_problem *problem, const plait_plan *plan,
+                       const plan_reason *why);
 
 #endif

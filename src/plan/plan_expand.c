@@ -3,16 +3,16 @@
 
 #include "plait/schedule.h"
 
-static void choose_recompute(const plait_degrees *d, int layers, plait_recompute *recompute)
+plait_recompute plait_recompute_of(const plait_degrees *d, int layer)
 {
-    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
-    const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
+    plait_recompute recompute = d->recompute;
 
-    for (int i = 0; i < layers; i++) {
-        recompute[i] = some && i >= d->recompute.layers ? none : d->recompute;
-        if (recompute[i].kind == PLAIT_RECOMPUTE_FULL)
-            recompute[i].layers = 0;
-    }
+    if (recompute.kind != PLAIT_RECOMPUTE_FULL)
+        return recompute;
+    if (recompute.layers > 0 && layer >= recompute.layers / d->vpp)
+        return (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
+    recompute.layers = 0;
+    return recompute;
 }
 
 /* The chunks of one rank, in the order in which it takes turns at them. */
@@ -32,8 +32,24 @@ static plait_status fill_stage(const plait_degrees *d, int rank, const plait_chu
         plait_arena_alloc(arena, (size_t)(layers > 0 ? layers : 1), sizeof *recompute);
     if (!recompute)
         return plait_fail_nomem(err);
-    choose_recompute(d, layers, recompute);
+    for (int v = 0, at = 0; v < d->vpp; v++)
+        for (int i = 0; i < chunks[v].last - chunks[v].first; i++)
+            recompute[at++] = plait_recompute_of(d, i);
     *out = (plait_stage){d->vpp, chunks, *d, recompute, layers};
+    return PLAIT_OK;
+}
+
+plait_status plait_plan_lay(const plait_degrees *d, const plait_chunk *chunks, plait_arena *arena,
+                            plait_plan *out, plait_error *err)
+{
+    plait_stage *stages = plait_arena_alloc(arena, (size_t)d->pp, sizeof *stages);
+
+    if (!stages)
+        return plait_fail_nomem(err);
+    for (int s = 0; s < d->pp; s++)
+        PLAIT_TRY(fill_stage(d, s, chunks, arena, &stages[s], err));
+    *out = (plait_plan){.degrees = *d, .stages = d->pp, .stage = stages};
+    memcpy(out->order, plait_order_axes((plait_order)d->order), sizeof out->order);
     return PLAIT_OK;
 }
 
@@ -41,19 +57,12 @@ plait_status plait_plan_expand(const plait_problem *problem, const plait_degrees
                                plait_arena *arena, plait_plan *out, plait_error *err)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
-    plait_stage *stages = plait_arena_alloc(arena, (size_t)d->pp, sizeof *stages);
 
-    if (!stages)
-        return plait_fail_nomem(err);
     if ((int64_t)d->pp * d->vpp > PLAIT_MAX_LAYERS || !plait_chunks_of(problem->model, d, chunks))
         return plait_fail(err, PLAIT_ERROR_RANGE, "split",
                           "expected a split of %d layers over pp x vpp, found none",
                           problem->model->layers);
-    for (int s = 0; s < d->pp; s++)
-        PLAIT_TRY(fill_stage(d, s, chunks, arena, &stages[s], err));
-    *out = (plait_plan){.degrees = *d, .stages = d->pp, .stage = stages};
-    memcpy(out->order, plait_order_axes((plait_order)d->order), sizeof out->order);
-    return PLAIT_OK;
+    return plait_plan_lay(d, chunks, arena, out, err);
 }
 
 const plait_chunk *plait_plan_chunk(const plait_plan *plan, int chunk)

@@ -107,20 +107,17 @@ bool plait_split_layers(const plait_model *model, const plait_degrees *d, int *c
         return deal_spread(model->layers, chunks, counts);
     case PLAIT_SPLIT_COST:
         return deal_by_cost(model, chunks, counts);
+    case PLAIT_SPLIT_STAGES: // no word says it
     case PLAIT_SPLITS:
         break;
     }
     return false;
 }
 
-bool plait_chunks_of(const plait_model *model, const plait_degrees *d, plait_chunk *chunks)
+void plait_chunks_deal(const plait_model *model, const int *counts, int count, plait_chunk *chunks)
 {
-    const int count = d->pp * d->vpp;
-    int counts[PLAIT_MAX_LAYERS];
     int first = 0;
 
-    if (!plait_split_layers(model, d, counts))
-        return false;
     for (int c = 0; c < count; c++) {
         const bool last = c == count - 1;
         chunks[c] = (plait_chunk){
@@ -132,6 +129,15 @@ bool plait_chunks_of(const plait_model *model, const plait_degrees *d, plait_chu
         };
         first += counts[c];
     }
+}
+
+bool plait_chunks_of(const plait_model *model, const plait_degrees *d, plait_chunk *chunks)
+{
+    int counts[PLAIT_MAX_LAYERS];
+
+    if (!plait_split_layers(model, d, counts))
+        return false;
+    plait_chunks_deal(model, counts, d->pp * d->vpp, chunks);
     return true;
 }
 

@@ -61,7 +61,7 @@ void json_point_write(json_writer *json, const plait_problem *problem, const pla
     json_begin_object(json);
     write_rank(json, rank);
     json_member_string(json, "verdict", verdict_name[PLAIT_FITS]);
-    plans_write_degrees(json, problem, &point->degrees);
+    plans_write_degrees(json, problem, &point->plan.degrees);
     json_member_number(json, "step_s", point->price.step_s);
     json_write_key(json, "memory");
     json_begin_object(json);

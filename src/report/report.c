@@ -8,18 +8,31 @@
 #include "traits.h"
 #include "units.h"
 
-plait_status report_price(const plait_problem *problem, const plait_degrees *degrees, int rank,
+plait_status report_price(const plait_problem *problem, const plait_plan *plan, int rank,
                           plait_arena *arena, report_plan *out, plait_error *err)
 {
+    *out = (report_plan){.rank = rank, .degrees = plan->degrees};
+    PLAIT_TRY(plait_plan_cost(problem, plan, arena, &out->cost, err));
+    out->verdict = out->cost.verdict;
+    memcpy(out->why, out->cost.why, sizeof out->why);
+    if (out->verdict == PLAIT_INVALID)
+        out->cost = (plait_cost){0};
+    else
+        out->plan = *plan;
+    return PLAIT_OK;
+}
+
+plait_status report_price_degrees(const plait_problem *problem, const plait_degrees *degrees,
+                                  int rank, plait_arena *arena, report_plan *out, plait_error *err)
+{
+    plait_plan plan;
+
     *out = (report_plan){.rank = rank, .degrees = *degrees};
     out->verdict = plait_degrees_check(problem, degrees, out->why, sizeof out->why);
     if (out->verdict == PLAIT_INVALID)
         return PLAIT_OK;
-    PLAIT_TRY(plait_plan_expand(problem, degrees, arena, &out->plan, err));
-    PLAIT_TRY(plait_plan_cost(problem, &out->plan, arena, &out->cost, err));
-    out->verdict = out->cost.verdict;
-    memcpy(out->why, out->cost.why, sizeof out->why);
-    return PLAIT_OK;
+    PLAIT_TRY(plait_plan_expand(problem, degrees, arena, &plan, err));
+    return report_price(problem, &plan, rank, arena, out, err);
 }
 
 /* ---- the question ---- */
@@ -40,7 +53,7 @@ static void print_hardware(const plait_problem *problem, FILE *out)
     const int gpus = problem->job.gpus;
 
     fprintf(out, "%d GPU%s of %s", gpus, gpus == 1 ? "" : "s", cluster->name);
-    for (int g = 0; g < cluster->groups; g++) {
+    for (int g = 0; g < plait_cluster_groups(cluster, gpus); g++) {
         const plait_node_group *const group = &cluster->group[g];
 
         fprintf(out, "%s%s, %d a node", g == 0 ? " (" : "; ", group->accelerator->name,
@@ -218,7 +231,7 @@ static void note_accelerator(const plait_problem *problem, const plait_accelerat
 
 void report_confidence(const plait_problem *problem, FILE *out)
 {
-    for (int g = 0; g < problem->cluster->groups; g++)
+    for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++)
         note_accelerator(problem, problem->cluster->group[g].accelerator, out);
     if (!problem->runtime->calibrated)
         fprintf(out, "note: the factors of runtime %s are not fitted to measured steps\n",

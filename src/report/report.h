@@ -23,10 +23,16 @@ typedef struct report_plan {
     plait_cost cost; /* all zero when invalid */
 } report_plan;
 
-/** Check, expand and price one plan. *out lives in `arena`. */
-PLAIT_MUST_CHECK plait_status report_price(const plait_problem *problem,
-                                           const plait_degrees *degrees, int rank,
-                                           plait_arena *arena, report_plan *out, plait_error *err);
+/** Check and price one plan. *out lives in `arena`; the stages of `plan` must live as long. */
+PLAIT_MUST_CHECK plait_status report_price(const plait_problem *problem, const plait_plan *plan,
+                                           int rank, plait_arena *arena, report_plan *out,
+                                           plait_error *err);
+
+/** The same of the plan that degrees expand to. */
+PLAIT_MUST_CHECK plait_status report_price_degrees(const plait_problem *problem,
+                                                   const plait_degrees *degrees, int rank,
+                                                   plait_arena *arena, report_plan *out,
+                                                   plait_error *err);
 
 /** What a search found, with its best plans priced in full. */
 typedef struct report_found {

@@ -205,15 +205,21 @@ static plait_status print_collectives(const plait_cluster *cluster, FILE *out, p
         {"64 MB", TABLE_RIGHT},     {"1 GB", TABLE_RIGHT}, {"bus rate at 1 GB", TABLE_RIGHT}};
     table *rows = table_new(columns, 6);
     plait_cluster sized = *cluster;
+    char why[256] = "";
     int size[3];
     const int sizes = group_sizes(cluster, size);
 
     for (int i = 0; i < sizes; i++) {
+        if (!plait_cluster_priced(cluster, size[i], why, sizeof why))
+            continue;
         sized.gpus = size[i];
         collective_row(&sized, PLAIT_ALL_REDUCE, size[i], rows);
         collective_row(&sized, PLAIT_ALL_GATHER, size[i], rows);
     }
-    return table_print(rows, 2, out, err);
+    PLAIT_TRY(table_print(rows, 2, out, err));
+    if (why[0] != '\0')
+        fprintf(out, "note: %s\n", why);
+    return PLAIT_OK;
 }
 
 plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error *err)

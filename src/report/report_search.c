@@ -228,7 +228,7 @@ static void print_band(const plait_problem *problem, const report_found *found, 
 
 static void print_front_point(const plait_problem *problem, const plait_ranked *point, table *rows)
 {
-    const plait_degrees *const d = &point->degrees;
+    const plait_degrees *const d = &point->plan.degrees;
     char step[UNITS_SIZE], memory[UNITS_SIZE], text[CELL_SIZE], word[CELL_SIZE];
 
     table_cell(rows, "%s", units_seconds(point->price.step_s, step));

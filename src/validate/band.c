@@ -135,28 +135,28 @@ static size_t band_sample(const plait_evidence *evidence, const plait_regime *re
     return count;
 }
 
-plait_band plait_evidence_band(const plait_evidence *evidence, const plait_regime *regime,
-                               const char *without)
+plait_status plait_evidence_band(const plait_evidence *evidence, const plait_regime *regime,
+                                 const char *without, plait_arena *scratch, plait_band *out,
+                                 plait_error *err)
 {
-    weighted *sample = malloc((evidence->count + 1) * sizeof *sample);
+    const plait_arena_mark mark = plait_arena_save(scratch);
+    weighted *sample = plait_arena_alloc(scratch, evidence->count + 1, sizeof *sample);
     bool shared[KEYS] = {false};
-    plait_band band = {0};
-    size_t count;
+    double wider = repeats;
 
+    *out = (plait_band){0};
     if (sample == NULL)
-        return band;
-    count = band_sample(evidence, regime, without, sample, shared);
+        return plait_fail_nomem(err);
+    const size_t count = band_sample(evidence, regime, without, sample, shared);
+    for (int k = 0; k < KEYS; k++)
+        wider += shared[k] ? 0.0 : unknown;
     if (count > 0) {
-        double wider = repeats;
-
-        for (int k = 0; k < KEYS; k++)
-            wider += shared[k] ? 0.0 : unknown;
         qsort(sample, count, sizeof *sample, by_value);
-        band.low = exp(fmin(quantile(sample, count, 0.1), 0.0) - wider);
-        band.high = exp(fmax(quantile(sample, count, 0.9), 0.0) + wider);
+        out->low = exp(fmin(quantile(sample, count, 0.1), 0.0) - wider);
+        out->high = exp(fmax(quantile(sample, count, 0.9), 0.0) + wider);
     }
-    free(sample);
-    return band;
+    plait_arena_rewind(scratch, mark);
+    return PLAIT_OK;
 }
 
 /* ---- plans that cannot be told apart ---- */
@@ -214,28 +214,34 @@ static size_t add_distances(const sweep_row *row, size_t count, weighted *out)
     return count;
 }
 
-double plait_evidence_tie(const plait_evidence *evidence, const plait_regime *regime)
+/* Distances of all sweeps together; returns how many. */
+static size_t all_distances(const sweep_row *row, size_t rows, weighted *out)
 {
-    sweep_row *row = malloc((evidence->count + 1) * sizeof *row);
-    weighted *sample = malloc((evidence->count + 1) * sizeof *sample);
-    size_t rows, count = 0;
-    double tie = 0.0;
+    size_t count = 0;
 
-    if (row == NULL || sample == NULL)
-        goto done;
-    rows = sweep_rows(evidence, regime, row);
     for (size_t begin = 0, end; begin < rows; begin = end) {
         end = begin + 1;
         while (end < rows && strcmp(row[begin].sweep, row[end].sweep) == 0)
             end++;
-        count += add_distances(&row[begin], end - begin, sample + count);
+        count += add_distances(&row[begin], end - begin, out + count);
     }
-    if (count > 0) {
-        qsort(sample, count, sizeof *sample, by_value);
-        tie = exp(sqrt(2.0) * quantile(sample, count, 0.8));
-    }
-done:
-    free(row);
-    free(sample);
-    return tie;
+    qsort(out, count, sizeof *out, by_value);
+    return count;
+}
+
+plait_status plait_evidence_tie(const plait_evidence *evidence, const plait_regime *regime,
+                                plait_arena *scratch, double *out, plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(scratch);
+    sweep_row *row = plait_arena_alloc(scratch, evidence->count + 1, sizeof *row);
+    weighted *sample = plait_arena_alloc(scratch, evidence->count + 1, sizeof *sample);
+
+    *out = 0.0;
+    if (row == NULL || sample == NULL)
+        return plait_fail_nomem(err);
+    const size_t count = all_distances(row, sweep_rows(evidence, regime, row), sample);
+    if (count > 0)
+        *out = exp(sqrt(2.0) * quantile(sample, count, 0.8));
+    plait_arena_rewind(scratch, mark);
+    return PLAIT_OK;
 }

@@ -109,8 +109,7 @@ static plait_status find_band(const setup *at, plait_problem *problem, plait_err
 
     PLAIT_TRY(library_evidence(at->shelf, &evidence, err));
     regime = plait_regime_of(problem);
-    problem->band = plait_evidence_band(evidence, &regime, at->run->source);
-    return PLAIT_OK;
+    return plait_evidence_band(evidence, &regime, at->run->source, at->arena, &problem->band, err);
 }
 
 static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)

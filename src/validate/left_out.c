@@ -9,6 +9,7 @@
 /* One group being summed, and all of them. */
 typedef struct left_out_sum {
     const plait_evidence *evidence;
+    plait_arena *arena;
     double *error;
     double *scratch;
     size_t inside;
@@ -21,28 +22,32 @@ static bool same_regime(const plait_regime *a, const plait_regime *b)
 }
 
 /* Rows of a group that lie in their band; neighbours mostly share it. */
-static size_t count_inside(const plait_evidence *evidence, size_t begin, size_t end)
+static plait_status count_inside(const plait_evidence *evidence, size_t begin, size_t end,
+                                 plait_arena *arena, size_t *inside, plait_error *err)
 {
     plait_band band = {0};
-    size_t inside = 0;
+
+    *inside = 0;
 
     for (size_t i = begin; i < end; i++) {
         const plait_evidence_row *const row = &evidence->row[i];
 
         if (i == begin || !same_regime(&row->regime, &row[-1].regime))
-            band = plait_evidence_band(evidence, &row->regime, row->source);
-        inside += band.low <= row->left_out && row->left_out <= band.high;
+            PLAIT_TRY(plait_evidence_band(evidence, &row->regime, row->source, arena, &band, err));
+        *inside += band.low <= row->left_out && row->left_out <= band.high;
     }
-    return inside;
+    return PLAIT_OK;
 }
 
-static size_t sum_group(left_out_sum *sum, size_t begin, plait_left_out *out)
+static plait_status sum_group(left_out_sum *sum, size_t begin, size_t *next, plait_left_out *out,
+                              plait_error *err)
 {
     const plait_evidence *const evidence = sum->evidence;
     const plait_evidence_row *const first = &evidence->row[begin];
     const size_t end = band_group_end(evidence, begin);
-    const size_t inside = count_inside(evidence, begin, end);
+    size_t inside;
 
+    PLAIT_TRY(count_inside(evidence, begin, end, sum->arena, &inside, err));
     for (size_t i = begin; i < end; i++)
         sum->error[i] = 1.0 / evidence->row[i].left_out - 1.0;
     *out = (plait_left_out){
@@ -53,7 +58,8 @@ static size_t sum_group(left_out_sum *sum, size_t begin, plait_left_out *out)
         .inside = (double)inside / (double)(end - begin),
     };
     sum->inside += inside;
-    return end;
+    *next = end;
+    return PLAIT_OK;
 }
 
 plait_status plait_evidence_sum(const plait_evidence *evidence, plait_arena *arena,
@@ -62,14 +68,18 @@ plait_status plait_evidence_sum(const plait_evidence *evidence, plait_arena *are
 {
     const size_t rows = evidence->count + 1;
     plait_left_out *group = plait_arena_alloc(arena, rows, sizeof *group);
-    left_out_sum sum = {evidence, plait_arena_alloc(arena, rows, sizeof(double)),
-                        plait_arena_alloc(arena, rows, sizeof(double)), 0};
+    left_out_sum sum = {
+        .evidence = evidence,
+        .arena = arena,
+        .error = plait_arena_alloc(arena, rows, sizeof(double)),
+        .scratch = plait_arena_alloc(arena, rows, sizeof(double)),
+    };
 
     if (group == NULL || sum.error == NULL || sum.scratch == NULL)
         return plait_fail_nomem(err);
     *count = 0;
     for (size_t begin = 0; begin < evidence->count;)
-        begin = sum_group(&sum, begin, &group[(*count)++]);
+        PLAIT_TRY(sum_group(&sum, begin, &begin, &group[(*count)++], err));
     *out = group;
     *total = (plait_left_out){
         .errors = statistics_errors(sum.error, evidence->count, sum.scratch),

@@ -46,7 +46,7 @@ refused 2 '-o: expected a folder' launch fits.json
 refused 2 'missing.json: cannot open' launch missing.json -o d
 refused 2 'expected a plan that fits, found: stage 0 of 1 needs' launch large.json -o d
 refused 2 'expected "megatron", found "megatrom"' launch fits.json --target megatrom -o d
-refused 2 'expected a plan of the 40 layers' launch other.json -o d
+refused 2 'the stages hold 32 layers, llama-3.1-8b has 40' launch other.json -o d
 refused 2 'rule MM2' launch gemma.json -o d
 refused 2 'has no schedule dualpipe; the nearest plan that megatron runs has' \
     launch bidirectional.json --target megatron -o d

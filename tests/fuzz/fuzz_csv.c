@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "csv_table.h"
@@ -45,12 +46,16 @@ static void check_runs(const plait_runs *runs, plait_arena *arena)
     }
 }
 
-static void check_evidence(const plait_evidence *evidence)
+static void check_evidence(const plait_evidence *evidence, plait_arena *arena)
 {
     const plait_regime regime = {"megatron", PLAIT_NARROWEST_FP8, 64, false, true};
-    const plait_band band = plait_evidence_band(evidence, &regime, NULL);
-    const double tie = plait_evidence_tie(evidence, &regime);
+    plait_error err;
+    plait_band band;
+    double tie;
 
+    if (plait_evidence_band(evidence, &regime, NULL, arena, &band, &err) != PLAIT_OK ||
+        plait_evidence_tie(evidence, &regime, arena, &tie, &err) != PLAIT_OK)
+        abort();
     assert(isfinite(band.low) && isfinite(band.high) && band.low <= band.high);
     assert(band.high <= 0.0 || (band.low < 1.0 && band.high > 1.0));
     assert(isfinite(tie) && (tie >= 1.0 || !(tie > 0.0)));
@@ -74,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else
         assert(err.status != PLAIT_OK && err.message[0] != '\0');
     if (plait_evidence_parse((const char *)data, size, "input", arena, &evidence, &err) == PLAIT_OK)
-        check_evidence(&evidence);
+        check_evidence(&evidence, arena);
     plait_arena_free(arena);
     return 0;
 }

@@ -364,7 +364,7 @@ static int check_draw(plait_arena *arena)
         return 0;
     must(status, &err);
     for (int i = 0; i < result.plans; i++)
-        check_launch(q, &result.plan[i].degrees, arena);
+        check_launch(q, &result.plan[i].plan.degrees, arena);
     return result.plans;
 }
 

@@ -158,9 +158,9 @@ static bool same_degrees(const plait_degrees *a, const plait_degrees *b)
 static void assert_same_list(const plait_ranked *a, const plait_ranked *b, int count)
 {
     for (int i = 0; i < count; i++) {
-        if (!same_degrees(&a[i].degrees, &b[i].degrees))
-            print_error("%d: %s\n", i, spelled(&a[i].degrees));
-        assert_true(same_degrees(&a[i].degrees, &b[i].degrees));
+        if (!same_degrees(&a[i].plan.degrees, &b[i].plan.degrees))
+            print_error("%d: %s\n", i, spelled(&a[i].plan.degrees));
+        assert_true(same_degrees(&a[i].plan.degrees, &b[i].plan.degrees));
         assert_true(a[i].price.step_s == b[i].price.step_s);
         assert_true(a[i].price.peak_bytes == b[i].price.peak_bytes);
         assert_true(a[i].objective == b[i].objective);
@@ -571,14 +571,22 @@ static bool dominates(plait_price a, plait_price b)
            (a.step_s < b.step_s || a.peak_bytes < b.peak_bytes);
 }
 
+/* Answers have the digits of full plans, brute force those of tables: the last ones differ. */
+static const double digits = 1e-12;
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= digits * fabs(b);
+}
+
 /* Every plan is on the front, equal to one that is, or worse than one that is. */
 static void assert_front_covers(const plait_search_result *r, const brute_force *b)
 {
     for (size_t i = 0; i < b->prices; i++) {
         bool covered = false;
         for (int f = 0; f < r->front_size && !covered; f++)
-            covered = r->front[f].price.step_s <= b->price[i].step_s &&
-                      r->front[f].price.peak_bytes <= b->price[i].peak_bytes;
+            covered = r->front[f].price.step_s <= b->price[i].step_s * (1.0 + digits) &&
+                      r->front[f].price.peak_bytes <= b->price[i].peak_bytes * (1.0 + digits);
         if (!covered)
             fail_msg("nothing on the front is as good as %.12g s and %.12g bytes",
                      b->price[i].step_s, b->price[i].peak_bytes);
@@ -588,7 +596,8 @@ static void assert_front_covers(const plait_search_result *r, const brute_force 
 static bool is_a_price(const brute_force *b, plait_price price)
 {
     for (size_t i = 0; i < b->prices; i++)
-        if (b->price[i].step_s == price.step_s && b->price[i].peak_bytes == price.peak_bytes)
+        if (near(b->price[i].step_s, price.step_s) &&
+            near(b->price[i].peak_bytes, price.peak_bytes))
             return true;
     return false;
 }
@@ -614,7 +623,7 @@ static void check_brute_force(const question *q, const world *w)
         assert_true(is_a_price(&b, r.front[f].price));
     assert_int_equal(r.has_closest, b.fits == 0);
     if (r.has_closest)
-        assert_true(r.closest.price.peak_bytes == b.leanest_bytes);
+        assert_true(near(r.closest.price.peak_bytes, b.leanest_bytes));
     free(b.price);
 }
 
@@ -651,18 +660,16 @@ static void test_front__has_no_dominated_plan(void **state)
 static void check_plan(const world *w, const plait_ranked *ranked)
 {
     char why[256];
-    plait_plan plan;
     plait_cost cost;
     plait_error err;
 
-    if (!obeys(&w->options, &ranked->degrees))
-        fail_msg("not within the limits:%s", spelled(&ranked->degrees));
-    if (plait_degrees_check(&w->problem, &ranked->degrees, why, sizeof why) != PLAIT_FITS)
-        fail_msg("%s:%s", why, spelled(&ranked->degrees));
-    must(plait_plan_expand(&w->problem, &ranked->degrees, arena, &plan, &err), &err);
-    must(plait_plan_cost(&w->problem, &plan, arena, &cost, &err), &err);
-    assert_near_relative(ranked->price.step_s, cost.step_s, 1e-9);
-    assert_near_relative(ranked->price.peak_bytes, cost.memory.peak_bytes, 1e-9);
+    if (!obeys(&w->options, &ranked->plan.degrees))
+        fail_msg("not within the limits:%s", spelled(&ranked->plan.degrees));
+    if (plait_plan_check(&w->problem, &ranked->plan, why, sizeof why) != PLAIT_FITS)
+        fail_msg("%s:%s", why, spelled(&ranked->plan.degrees));
+    must(plait_plan_cost(&w->problem, &ranked->plan, arena, &cost, &err), &err);
+    assert_true(ranked->price.step_s == cost.step_s); // to the digit: reports print both
+    assert_true(ranked->price.peak_bytes == cost.memory.peak_bytes);
     if (w->options.objective == PLAIT_MINIMISE_ENERGY)
         assert_near_relative(ranked->objective, cost.energy_j, 1e-9);
 }

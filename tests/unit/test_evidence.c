@@ -23,11 +23,50 @@ static const plait_regime dense = {"megatron", PLAIT_NARROWEST_FP8, 64, false, t
 
 /* ---- bands ---- */
 
+static plait_band band_of(const plait_evidence *evidence, const plait_regime *regime,
+                          const char *without)
+{
+    plait_band band;
+    plait_error err;
+
+    must(plait_evidence_band(evidence, regime, without, arena, &band, &err), &err);
+    return band;
+}
+
+static double tie_of(const plait_evidence *evidence, const plait_regime *regime)
+{
+    plait_error err;
+    double tie;
+
+    must(plait_evidence_tie(evidence, regime, arena, &tie, &err), &err);
+    return tie;
+}
+
+/* No memory is not "no band". */
+static void test_bands_and_ties__say_when_memory_runs_out(void **state)
+{
+    const plait_evidence one = parsed(HEADER "a,,megatron,fp8,64,0,1,1.1,1\n");
+    plait_arena *const empty = plait_arena_new();
+    plait_band band;
+    plait_error err;
+    double tie;
+
+    (void)state;
+    assert_non_null(empty);
+    plait_arena_fail_after(0);
+    const plait_status of_band = plait_evidence_band(&one, &dense, NULL, empty, &band, &err);
+    const plait_status of_tie = plait_evidence_tie(&one, &dense, empty, &tie, &err);
+    plait_arena_fail_after(-1);
+    plait_arena_free(empty);
+    assert_int_equal(of_band, PLAIT_ERROR_NOMEM);
+    assert_int_equal(of_tie, PLAIT_ERROR_NOMEM);
+}
+
 /* Nothing is known: no band. */
 static void test_band__without_evidence_is_unknown(void **state)
 {
     const plait_evidence nothing = {0, NULL};
-    const plait_band band = plait_evidence_band(&nothing, &dense, NULL);
+    const plait_band band = band_of(&nothing, &dense, NULL);
 
     (void)state;
     assert_near(band.low, 0.0, 0.0);
@@ -38,7 +77,7 @@ static void test_band__without_evidence_is_unknown(void **state)
 static void test_band__holds_one_and_the_evidence(void **state)
 {
     const plait_evidence one = parsed(HEADER "a,,megatron,fp8,64,0,1,1.1,1\n");
-    const plait_band band = plait_evidence_band(&one, &dense, NULL);
+    const plait_band band = band_of(&one, &dense, NULL);
 
     (void)state;
     assert_near(band.low, exp(-0.03), 1e-12);
@@ -49,7 +88,7 @@ static void test_band__holds_one_and_the_evidence(void **state)
 static void test_band__is_wider_where_nothing_is_alike(void **state)
 {
     const plait_evidence one = parsed(HEADER "a,,fsdp,bf16,8,1,1,1.1,1\n");
-    const plait_band band = plait_evidence_band(&one, &dense, NULL);
+    const plait_band band = band_of(&one, &dense, NULL);
 
     (void)state;
     assert_near(band.low, exp(-0.15), 1e-12);
@@ -62,8 +101,8 @@ static void test_band__leaves_a_source_out(void **state)
         parsed(HEADER "a,,megatron,fp8,64,0,1,2,1\nb,,megatron,fp8,64,0,1,1.1,1\n");
 
     (void)state;
-    assert_near(plait_evidence_band(&two, &dense, "a").high, 1.1 * exp(0.03), 1e-12);
-    assert_true(plait_evidence_band(&two, &dense, NULL).high > 1.5);
+    assert_near(band_of(&two, &dense, "a").high, 1.1 * exp(0.03), 1e-12);
+    assert_true(band_of(&two, &dense, NULL).high > 1.5);
 }
 
 /* Priors say nothing of a fitted profile, nor the other way round. */
@@ -74,8 +113,8 @@ static void test_band__keeps_fitted_and_unfitted_apart(void **state)
 
     (void)state;
     unfitted.calibrated = false;
-    assert_near(plait_evidence_band(&one, &dense, NULL).high, 0.0, 0.0);
-    assert_near(plait_evidence_band(&one, &unfitted, NULL).high, 2.0 * exp(0.03), 1e-12);
+    assert_near(band_of(&one, &dense, NULL).high, 0.0, 0.0);
+    assert_near(band_of(&one, &unfitted, NULL).high, 2.0 * exp(0.03), 1e-12);
 }
 
 /* Four equal rows, middles of their weights at 1/8, 3/8, 5/8, 7/8: the 90 % quantile is the last. */
@@ -84,7 +123,7 @@ static void test_band__is_of_quantiles(void **state)
     const plait_evidence four =
         parsed(HEADER "a,,megatron,fp8,64,0,1,0.9,1\na,,megatron,fp8,64,0,1,1.2,1\n"
                       "a,,megatron,fp8,64,0,1,1,1\na,,megatron,fp8,64,0,1,1.05,1\n");
-    const plait_band band = plait_evidence_band(&four, &dense, NULL);
+    const plait_band band = band_of(&four, &dense, NULL);
 
     (void)state;
     assert_near(band.low, 0.9 * exp(-0.03), 1e-12);
@@ -109,7 +148,7 @@ static void test_tie__is_the_spread_inside_sweeps(void **state)
                     "a,s,megatron,fp8,64,0,1,1,%.17g\n",
              exp(-0.2), exp(-0.1), exp(0.1), exp(0.2));
     evidence = parsed(text);
-    assert_near(plait_evidence_tie(&evidence, &dense), exp(sqrt(2.0) * 0.2), 1e-12);
+    assert_near(tie_of(&evidence, &dense), exp(sqrt(2.0) * 0.2), 1e-12);
 }
 
 static void test_tie__needs_a_sweep_of_five(void **state)
@@ -118,7 +157,7 @@ static void test_tie__needs_a_sweep_of_five(void **state)
         parsed(HEADER "a,s,megatron,fp8,64,0,1,1,1.1\na,s,megatron,fp8,64,0,1,1,0.9\n");
 
     (void)state;
-    assert_near(plait_evidence_tie(&few, &dense), 0.0, 0.0);
+    assert_near(tie_of(&few, &dense), 0.0, 0.0);
 }
 
 /* ---- the file ---- */
@@ -198,6 +237,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bands_and_ties__say_when_memory_runs_out),
         cmocka_unit_test(test_band__without_evidence_is_unknown),
         cmocka_unit_test(test_band__holds_one_and_the_evidence),
         cmocka_unit_test(test_band__is_wider_where_nothing_is_alike),

@@ -298,13 +298,27 @@ static plait_degrees degrees_of(const char *words)
     return d;
 }
 
-static void mark_said(const plait_problem *problem, const char *words)
+/* Its stages are dealt as evenly as can be, whatever split the arguments are to say. */
+static plait_plan plan_of(const plait_problem *problem, const char *words)
 {
     const plait_degrees d = degrees_of(words);
+    plait_degrees spread = d;
+    plait_plan plan;
+    plait_error err;
+
+    spread.split = (plait_split){.kind = PLAIT_SPLIT_SPREAD};
+    must(plait_plan_expand(problem, &spread, arena, &plan, &err), &err);
+    plan.degrees = d;
+    return plan;
+}
+
+static void mark_said(const plait_problem *problem, const char *words)
+{
+    const plait_plan plan = plan_of(problem, words);
     megatron_args args;
     plait_error err;
 
-    must(megatron_args_of(problem, &d, arena, &args, &err), &err);
+    must(megatron_args_of(problem, &plan, arena, &args, &err), &err);
     for (int r = 0; megatron_arguments[r].name != NULL; r++)
         used[r] = used[r] || megatron_args_says(&args, megatron_arguments[r].field);
 }

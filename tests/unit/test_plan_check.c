@@ -168,7 +168,7 @@ static void test_refusals__of_layers_that_do_not_divide(void **state)
     assert_refused(&w, "tp=4 cp=4 cp_comm=a2a", "cp 4 (a2a) does not divide 2 heads a tensor rank");
     w.layer.attention.kv_heads = 1;
     assert_refused(&w, "cp=2 cp_comm=a2a",
-                   "cp 2 (a2a) does not divide 1 key-value heads a tensor rank");
+                   "cp 2 (a2a) does not divide 1 key-value heads a tensor rank (rule P1)");
     w.layer.attention.kv_heads = 6;
     assert_refused(&w, "tp=4", "tp 4 and 6 key-value heads: neither divides the other");
     make(&w);
@@ -233,7 +233,7 @@ static void test_refusals__of_experts_that_reach_into_other_stages(void **state)
     make_moe(&w);
     assert_refused(&w, "tp=2 pp=2 ep=4 order=tp-cp-pp-dp",
                    "order tp-cp-pp-dp deals experts within tp x cp = 2 ranks: etp x ep = 4 does "
-                   "not divide them");
+                   "not divide them (rule P2)");
     assert_legal(&w, "tp=4 pp=2 ep=4 order=tp-cp-pp-dp");
     assert_legal(&w, "tp=4 pp=2 ep=2 order=tp-cp-pp-dp");
     assert_legal(&w, "tp=2 ep=4 order=tp-cp-pp-dp"); // one stage
@@ -242,7 +242,7 @@ static void test_refusals__of_experts_that_reach_into_other_stages(void **state)
     w.problem.job.gpus = 12;
     assert_refused(&w, "cp=3 pp=2 ep=2 order=tp-cp-pp-dp",
                    "order tp-cp-pp-dp deals experts within tp x cp = 3 ranks: etp x ep = 2 does "
-                   "not divide them");
+                   "not divide them (rule P2)");
 }
 
 static void test_refusals__of_shards(void **state)
@@ -254,6 +254,15 @@ static void test_refusals__of_shards(void **state)
     assert_refused(&w, "tp=2 zero=1 shard_group=3", "shard_group 3 does not divide dp x cp = 8");
     assert_refused(&w, "tp=2 zero=1 shard_group=16", "shard_group 16 does not divide dp x cp = 8");
     assert_refused(&w, "tp=2 shard_group=4", "ZeRO 0 shards nothing: shard_group is dp x cp = 8");
+    /* 4 context ranks, then a whole pipeline away 5 times the same: 6 ranks would be 1.5 of them */
+    w.problem.job.gpus = 48;
+    w.problem.job.gbs = 48;
+    assert_refused(&w, "cp=4 pp=2 zero=1 shard_group=6 order=tp-cp-pp-dp",
+                   "order tp-cp-pp-dp has whole pipelines between replicas: shard_group 6 is "
+                   "neither a multiple nor a divisor of cp 4 (rule P3)");
+    assert_legal(&w, "cp=4 pp=2 zero=1 shard_group=2 order=tp-cp-pp-dp");
+    assert_legal(&w, "cp=4 pp=2 zero=1 shard_group=8 order=tp-cp-pp-dp");
+    assert_legal(&w, "cp=4 pp=2 zero=1 shard_group=6"); // all replicas are neighbours
 }
 
 static void test_refusals__of_schedules(void **state)
@@ -503,6 +512,215 @@ static void test_rules__of_fsdp_and_deepspeed(void **state)
     assert_legal(&w, "zero=3");
 }
 
+// ---- whole plans ---------------------------------------------------------------------------
+
+/* A plan and a copy of its parts to change. */
+typedef struct changed_plan {
+    plait_plan plan;
+    plait_stage stage[8];
+    plait_chunk chunk[8][4];
+    plait_recompute recompute[8][12];
+} changed_plan;
+
+static plait_arena *arena;
+
+static void expand(const world *w, const char *keys, changed_plan *out)
+{
+    const plait_degrees d = point(w, keys);
+    plait_error err;
+
+    memset(out, 0, sizeof *out);
+    if (plait_plan_expand(&w->problem, &d, arena, &out->plan, &err) != PLAIT_OK)
+        fail_msg("%s: %s", keys, err.message);
+    for (int s = 0; s < d.pp; s++) {
+        const plait_stage *const stage = &out->plan.stage[s];
+        memcpy(out->chunk[s], stage->chunk, (size_t)stage->chunks * sizeof *stage->chunk);
+        memcpy(out->recompute[s], stage->recompute,
+               (size_t)stage->layers * sizeof *stage->recompute);
+        out->stage[s] = *stage;
+        out->stage[s].chunk = out->chunk[s];
+        out->stage[s].recompute = out->recompute[s];
+    }
+    out->plan.stage = out->stage;
+}
+
+static void assert_plan(const world *w, const changed_plan *plan, const char *expected)
+{
+    char why[256] = "?";
+
+    assert_int_equal(plait_plan_check(&w->problem, &plan->plan, why, sizeof why),
+                     *expected ? PLAIT_INVALID : PLAIT_FITS);
+    assert_string_equal(why, expected);
+}
+
+static void test_plans__that_expand_from_legal_degrees_are_legal(void **state)
+{
+    static const char *const plans[] = {
+        "tp=2 pp=4", "pp=2 vpp=3 schedule=interleaved", "pp=4 split=spread order=tp-cp-pp-dp",
+        "pp=3 split=first-last:3,5 recompute=full:2", "pp=5 split=cost recompute=modules:mlp"};
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    w.problem.job.gpus = 240;
+    w.problem.job.gbs = 240;
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        expand(&w, plans[i], &plan);
+        assert_plan(&w, &plan, "");
+    }
+}
+
+/* tp 8, mbs 4, ZeRO 0 in one stage among others at tp 4 once cost what all of them cost. */
+static void test_stages__have_the_degrees_of_the_plan(void **state)
+{
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    expand(&w, "tp=4 pp=4 zero=1", &plan);
+    plan.stage[2].degrees.tp = 8;
+    assert_plan(&w, &plan,
+                "stage 2 has tp 8 where the plan has 4: stages of different degrees have no price "
+                "yet (rule P6)");
+    plan.stage[2].degrees = plan.plan.degrees;
+    plan.stage[3].degrees.zero = 0;
+    assert_plan(&w, &plan,
+                "stage 3 has zero 0 where the plan has 1: stages of different degrees have no "
+                "price yet (rule P6)");
+    plan.stage[3].degrees = plan.plan.degrees;
+    plan.plan.order[2] = PLAIT_AXIS_PP;
+    assert_plan(&w, &plan, "axis 2 of the ranks is pp where order tp-cp-dp-pp has dp");
+    plan.plan.order[2] = PLAIT_GROUPS;
+    assert_plan(&w, &plan, "axis 2 of the ranks is none where order tp-cp-dp-pp has dp");
+    plan.plan.order[2] = PLAIT_AXIS_DP;
+    plan.recompute[1][2].kind = PLAIT_RECOMPUTE_FULL;
+    assert_plan(&w, &plan,
+                "layer 2 of stage 1 recomputes full where the plan says none: no runtime here "
+                "chooses by layer (rule P7)");
+}
+
+static void test_stages__hold_each_layer_once(void **state)
+{
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    expand(&w, "pp=4", &plan);
+    plan.chunk[0][0].last = 4;
+    assert_plan(&w, &plan, "stage 0 has 3 layers, its chunks 4");
+    plan.stage[0].layers = 4;
+    assert_plan(&w, &plan, "the stages hold 13 layers, small has 12");
+    plan.chunk[1][0].first = 4;
+    plan.stage[1].layers = 2;
+    assert_plan(&w, &plan,
+                "chunk 0 holds layers 0 to 4 where split even deals 0 to 3; stages of your own are "
+                "split stages");
+    plan.plan.degrees.split.kind = PLAIT_SPLIT_STAGES;
+    for (int s = 0; s < 4; s++)
+        plan.stage[s].degrees.split.kind = PLAIT_SPLIT_STAGES;
+    assert_plan(&w, &plan, "");
+    plan.chunk[1][0].first = 5; // layer 4 is nobody's, layer 6 twice
+    plan.chunk[1][0].last = 7;
+    assert_plan(&w, &plan, "chunk 1 holds layers 5 to 7, expected from 4 on, of 12");
+    plan.chunk[1][0] = (plait_chunk){.first = 4, .last = 6, .loss = true};
+    assert_plan(&w, &plan, "the loss belongs to the last chunk alone, see chunk 1");
+    plan.chunk[1][0] = (plait_chunk){.first = 4, .last = 6, .embedding = true};
+    assert_plan(&w, &plan, "the embedding belongs to the first chunk alone, see chunk 1");
+    plan.chunk[1][0] = (plait_chunk){.first = 4, .last = 6, .mtp = 1};
+    assert_plan(&w, &plan, "chunk 1 has 1 modules that predict further tokens, expected 0");
+    plan.chunk[1][0].mtp = 0;
+    plan.stage[1].chunks = 2;
+    assert_plan(&w, &plan, "stage 1 has 2 chunks where vpp is 1");
+    plan.plan.stages = 3;
+    assert_plan(&w, &plan, "3 stages where pp is 4");
+}
+
+/* An empty stage, and one that holds only the loss, are stages too. */
+static void test_stages_of_their_own__may_be_empty(void **state)
+{
+    static const int counts[] = {7, 0, 5, 0};
+    plait_chunk chunks[4];
+    plait_plan plan;
+    plait_error err;
+    world w;
+
+    (void)state;
+    make(&w);
+    plait_chunks_deal(&w.model, counts, 4, chunks);
+    const plait_degrees d = point(&w, "pp=4 split=stages");
+    assert_int_equal(plait_plan_lay(&d, chunks, arena, &plan, &err), PLAIT_OK);
+    assert_int_equal(plait_plan_check(&w.problem, &plan, NULL, 0), PLAIT_FITS);
+    assert_int_equal(plan.stage[1].layers, 0);
+    assert_true(plan.stage[3].chunk[0].loss);
+    assert_refused(&w, "pp=4 split=stages",
+                   "split stages is said by the stages of a plan, which are not given");
+    w.runtime.can.takes[PLAIT_KEY_SPLIT] &= ~(1u << PLAIT_SPLIT_STAGES);
+    assert_int_equal(plait_plan_check(&w.problem, &plan, NULL, 0), PLAIT_INVALID);
+}
+
+// ---- clusters without a price --------------------------------------------------------------
+
+static void test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both(void **state)
+{
+    plait_accelerator other;
+    world w;
+
+    (void)state;
+    make(&w);
+    other = w.gpu;
+    other.name = "small chip";
+    w.cluster.groups = 2;
+    w.cluster.group[0].nodes = 2;
+    w.cluster.group[1] = (plait_node_group){&other, 8, 2};
+    assert_legal(&w, "tp=2 pp=4"); // the 16 of the first group
+    w.problem.job.gpus = 32;
+    assert_refused(&w, "tp=2 pp=4",
+                   "32 GPUs of cluster are of two sorts, 8 chip a node and 8 small chip: a plan "
+                   "over both has no price yet (rule P4)");
+    w.cluster.group[1].accelerator = &w.gpu;
+    assert_legal(&w, "tp=2 pp=4");
+    w.cluster.group[1].gpus_per_node = 4;
+    assert_refused(&w, "tp=2 pp=4",
+                   "32 GPUs of cluster are of two sorts, 8 chip a node and 4 chip: a plan over "
+                   "both has no price yet (rule P4)");
+}
+
+static void test_clusters__with_an_outer_torus_are_refused_where_a_job_reaches_it(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    w.cluster.levels = 2;
+    w.cluster.level[0].gpus = 16;
+    w.cluster.level[1] =
+        (plait_level){.name = "ring", .kind = PLAIT_LEVEL_TORUS, .gpus = 64, .torus = {4, 1, 1}};
+    assert_legal(&w, "tp=2 pp=4");
+    w.problem.job.gpus = 32;
+    assert_refused(&w, "tp=2 pp=4",
+                   "level ring of cluster is a torus above the innermost level, which has no price "
+                   "yet (rule P5)");
+    w.cluster.level[1].kind = PLAIT_LEVEL_SWITCH;
+    assert_legal(&w, "tp=2 pp=4");
+}
+
+static int make_arena(void **state)
+{
+    (void)state;
+    arena = plait_arena_new();
+    return arena ? 0 : -1;
+}
+
+static int free_arena(void **state)
+{
+    (void)state;
+    plait_arena_free(arena);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -519,11 +737,17 @@ int main(void)
         cmocka_unit_test(test_refusals__of_degrees_beyond_the_software),
         cmocka_unit_test(test_refusals__of_words_that_the_software_lacks),
         cmocka_unit_test(test_refusals__of_switches_that_the_software_fixes),
+        cmocka_unit_test(test_plans__that_expand_from_legal_degrees_are_legal),
+        cmocka_unit_test(test_stages__have_the_degrees_of_the_plan),
+        cmocka_unit_test(test_stages__hold_each_layer_once),
+        cmocka_unit_test(test_stages_of_their_own__may_be_empty),
+        cmocka_unit_test(test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both),
+        cmocka_unit_test(test_clusters__with_an_outer_torus_are_refused_where_a_job_reaches_it),
         cmocka_unit_test(test_rules__of_megatron),
         cmocka_unit_test(test_rules__of_megatron_about_kernels),
         cmocka_unit_test(test_rules__of_torchtitan),
         cmocka_unit_test(test_rules__of_fsdp_and_deepspeed),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_arena, free_arena);
 }

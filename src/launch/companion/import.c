@@ -9,6 +9,7 @@
 #include <limits.h>
 
 #include "json.h"
+#include "plan_check.h"
 #include "plait/runtime.h"
 #include "plans_read.h"
 #include "rank_groups.h"
@@ -87,6 +88,22 @@ static plait_status check_ranks(const json_cursor *root, int gpus, plait_error *
 
 /* ---- what follows ---- */
 
+/* Stages of the file's own are laid as it says, once they hold the model; others are as dealt. */
+static plait_status plan_of(const plans_entry *entry, const plait_problem *problem,
+                            plait_arena *arena, plait_plan *out, plait_error *err)
+{
+    char why[256] = "";
+    const plan_reason reason = {why, sizeof why};
+
+    if (entry->degrees.split.kind != PLAIT_SPLIT_STAGES)
+        return plait_plan_expand(problem, &entry->degrees, arena, out, err);
+    PLAIT_TRY(plans_plan(entry, &entry->degrees, false, arena, out, err));
+    if (!plan_stages_agree(problem, out, &reason))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "stages",
+                          "expected stages of this plan, found: %s", why);
+    return PLAIT_OK;
+}
+
 static plait_status write_again(const plans_entry *entry, plait_arena *arena, const char **text,
                                 size_t *length, plait_error *err)
 {
@@ -103,7 +120,7 @@ static plait_status write_again(const plans_entry *entry, plait_arena *arena, co
     plait_plan plan;
     json_writer json;
 
-    PLAIT_TRY(plait_plan_expand(&problem, &entry->degrees, arena, &plan, err));
+    PLAIT_TRY(plan_of(entry, &problem, arena, &plan, err));
     json_writer_init(&json, arena);
     json_begin_object(&json);
     PLAIT_TRY(companion_write_plan(&json, &problem, &plan, arena, err));
@@ -158,11 +175,11 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     PLAIT_TRY(check_question(root, out, err));
     PLAIT_TRY(json_object(root, "degrees", &degrees, err));
     PLAIT_TRY(plans_read_plan(&degrees, arena, out, err));
+    PLAIT_TRY(plans_read_stages(root, arena, out, err));
     out->degrees.dp =
         plait_degrees_dp(out->gpus, out->degrees.tp, out->degrees.pp, out->degrees.cp);
     PLAIT_TRY(check_plan(&here, &degrees, out, arena, err));
     out->rank = 1;
-    out->layers = out->model->layers;
     out->where = plait_arena_printf(arena, "%s:/degrees", root->key);
     return out->where != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

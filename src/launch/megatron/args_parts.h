@@ -22,14 +22,11 @@ PLAIT_MUST_CHECK plait_status megatron_args_of_attention(const plait_model *mode
 
 /** Degrees, batch, memory, optimizer, overlap, kernels, precision; out->num_experts is known. */
 PLAIT_MUST_CHECK plait_status megatron_args_of_plan(const plait_problem *problem,
-                                                    const plait_degrees *degrees,
-                                                    plait_arena *arena, megatron_args *out,
-                                                    plait_error *err);
+                                                    const plait_plan *plan, plait_arena *arena,
+                                                    megatron_args *out, plait_error *err);
 
 /** How the layers are dealt to stages and chunks. */
-PLAIT_MUST_CHECK plait_status megatron_args_of_split(const plait_model *model,
-                                                     const plait_degrees *degrees,
-                                                     plait_arena *arena, megatron_args *out,
-                                                     plait_error *err);
+PLAIT_MUST_CHECK plait_status megatron_args_of_split(const plait_plan *plan, plait_arena *arena,
+                                                     megatron_args *out, plait_error *err);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Out: a model and a plan become arguments (args_parts.h), and what is to be said of them is said.
  *
- *     PLAIT_TRY(megatron_args_of(problem, degrees, arena, &args, err));
+ *     PLAIT_TRY(megatron_args_of(problem, plan, arena, &args, err));
  *     megatron_args_append(&args, &list);
  *
  * In: a script becomes arguments, and they a plan and a model (import_parts.h).

@@ -69,7 +69,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     };
     megatron_args args;
 
-    PLAIT_TRY(megatron_args_of(launch->problem, &launch->plan->degrees, arena, &args, err));
+    PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
     program.start = start(launch, &args, arena);
     if (program.start == NULL)
         return plait_fail_nomem(err);

@@ -41,6 +41,28 @@ static bool split_of_counts(const plait_model *model, plait_degrees *d, const in
     return false;
 }
 
+/* Chunks and the schedule that they ask for. */
+static void take_chunks(plan_reader *in, int vpp)
+{
+    in->out->degrees.vpp = vpp;
+    in->out->degrees.schedule = vpp > 1 ? PLAIT_INTERLEAVED : PLAIT_1F1B;
+    import_give(in, "vpp");
+    import_give(in, "schedule");
+}
+
+/* E in the first chunk, m and L in the last. */
+static bool ends_are_usual(const char *layout)
+{
+    const char *const first = strchr(layout, '|');
+    const char *const last = strrchr(layout, '|');
+
+    for (const char *at = layout; *at != '\0'; at++)
+        if ((*at == 'E' && first != NULL && at > first) ||
+            ((*at == 'm' || *at == 'L') && last != NULL && at < last))
+            return false;
+    return true;
+}
+
 static plait_status read_layout(const char *layout, const plait_model *model, plan_reader *in,
                                 plait_error *err)
 {
@@ -53,15 +75,19 @@ static plait_status read_layout(const char *layout, const plait_model *model, pl
                           "expected a multiple of %d stages, found \"%.80s\"", d->pp, layout);
     for (int c = 0; c < chunks; c++)
         layers += counts[c];
-    d->vpp = chunks / d->pp;
-    if (model == NULL || layers != model->layers || !split_of_counts(model, d, counts)) {
-        import_warn(
-            in, "the layout of the pipeline is none that plait has a word for: the split is left "
-                "open");
+    take_chunks(in, chunks / d->pp);
+    if (!ends_are_usual(layout))
+        import_warn(in, "the layout has the embedding, the loss or modules of further tokens in "
+                        "chunks of their own choice: they are priced in the first and the last");
+    if (model == NULL || layers != model->layers) {
+        import_warn(in, "the layout of the pipeline does not hold the layers of a known model: the "
+                        "split is left open");
         return PLAIT_OK;
     }
     import_give(in, "split");
-    return PLAIT_OK;
+    if (split_of_counts(model, d, counts))
+        return PLAIT_OK;
+    return plans_deal_stages(in->out, counts, in->warnings->arena, err);
 }
 
 static plait_split first_last(int first, int last)
@@ -122,14 +148,9 @@ plait_status megatron_read_pipeline(const megatron_args *args, const plait_model
     plait_degrees *const d = &in->out->degrees;
     const int chunks = chunks_of(args, model, d->pp);
 
-    if (chunks > 0)
-        d->vpp = chunks;
+    take_chunks(in, chunks > 0 ? chunks : d->vpp);
     if (layout != NULL)
-        PLAIT_TRY(read_layout(layout, model, in, err));
-    else
-        read_split(args, model, in);
-    d->schedule = d->vpp > 1 ? PLAIT_INTERLEAVED : PLAIT_1F1B;
-    import_give(in, "vpp");
-    import_give(in, "schedule");
+        return read_layout(layout, model, in, err);
+    read_split(args, model, in);
     return PLAIT_OK;
 }

@@ -72,7 +72,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
 
     megatron_args args;
 
-    PLAIT_TRY(megatron_args_of(launch->problem, &launch->plan->degrees, arena, &args, err));
+    PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
     PLAIT_TRY(folder_add(out, "args.sh", arguments(launch, &args, arena), false, err));
     return scripts_add(launch, &program, arena, out, err);
 }

@@ -6,9 +6,9 @@
 #include "target.h"
 
 /** A model and a plan as arguments. Texts live in `arena`. */
-PLAIT_MUST_CHECK plait_status megatron_args_of(const plait_problem *problem,
-                                               const plait_degrees *degrees, plait_arena *arena,
-                                               megatron_args *out, plait_error *err);
+PLAIT_MUST_CHECK plait_status megatron_args_of(const plait_problem *problem, const plait_plan *plan,
+                                               plait_arena *arena, megatron_args *out,
+                                               plait_error *err);
 
 /** `export NAME=value` lines that both Megatrons are started with. */
 void megatron_append_environment(const plait_launch *launch, text_builder *out);

@@ -160,9 +160,11 @@ static void take_precision(plait_precision precision, megatron_args *out)
 
 /* ---- the whole ---- */
 
-plait_status megatron_args_of_plan(const plait_problem *problem, const plait_degrees *d,
+plait_status megatron_args_of_plan(const plait_problem *problem, const plait_plan *plan,
                                    plait_arena *arena, megatron_args *out, plait_error *err)
 {
+    const plait_degrees *const d = &plan->degrees;
+
     take_degrees(problem->model, d, out);
     out->micro_batch_size = d->mbs;
     out->global_batch_size = problem->job.gbs;
@@ -171,7 +173,7 @@ plait_status megatron_args_of_plan(const plait_problem *problem, const plait_deg
     take_attention(problem->job.attention, out);
     take_precision(problem->job.precision, out);
     PLAIT_TRY(take_recompute(d, arena, out, err));
-    return megatron_args_of_split(problem->model, d, arena, out, err);
+    return megatron_args_of_split(plan, arena, out, err);
 }
 
 /* What a run needs and no plan decides: with these it starts on random tokens. */
@@ -187,11 +189,11 @@ static void take_placeholders(megatron_args *out)
     out->log_interval = 1;
 }
 
-plait_status megatron_args_of(const plait_problem *problem, const plait_degrees *d,
+plait_status megatron_args_of(const plait_problem *problem, const plait_plan *plan,
                               plait_arena *arena, megatron_args *out, plait_error *err)
 {
     megatron_args_init(out);
     take_placeholders(out);
     PLAIT_TRY(megatron_args_of_model(problem, arena, out, err));
-    return megatron_args_of_plan(problem, d, arena, out, err);
+    return megatron_args_of_plan(problem, plan, arena, out, err);
 }

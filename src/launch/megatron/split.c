@@ -1,49 +1,50 @@
 /* split.c - how a plan deals layers to stages and chunks, in Megatron-LM's four ways to say it */
 #include "args_parts.h"
 
-/* Et*3|t*4|...|t*3L: chunk after chunk, chunk c on stage c % pp. */
-static const char *layout_of(const plait_model *model, const int *counts, int chunks,
-                             plait_arena *arena)
+/* Et*3|t*4|...|t*3mL: chunk after chunk, in the order in which a token passes them. */
+static const char *layout_of(const plait_plan *plan, plait_arena *arena)
 {
     text_builder out;
 
     text_builder_init(&out, arena);
-    for (int c = 0; c < chunks; c++) {
-        text_append(&out, c == 0 ? "E" : "|");
-        if (counts[c] == 1)
+    for (int c = 0; c < plan->degrees.pp * plan->degrees.vpp; c++) {
+        const plait_chunk *const chunk = plait_plan_chunk(plan, c);
+        const int layers = chunk->last - chunk->first;
+
+        text_append(&out, c == 0 ? "" : "|");
+        text_append(&out, chunk->embedding ? "E" : "");
+        if (layers == 1)
             text_append_char(&out, 't');
-        else if (counts[c] > 1)
-            text_append_printf(&out, "t*%d", counts[c]);
+        else if (layers > 1)
+            text_append_printf(&out, "t*%d", layers);
+        for (int m = 0; m < chunk->mtp; m++)
+            text_append_char(&out, 'm');
+        text_append(&out, chunk->loss ? "L" : "");
     }
-    for (int m = 0; m < model->mtp_layers; m++)
-        text_append_char(&out, 'm');
-    text_append_char(&out, 'L');
     return text_builder_finish(&out, NULL);
 }
 
 /* A split without words of its own is spelled chunk by chunk, which says how many there are. */
-static plait_status spell(const plait_model *model, const plait_degrees *d, plait_arena *arena,
-                          megatron_args *out, plait_error *err)
+static plait_status spell(const plait_plan *plan, plait_arena *arena, megatron_args *out,
+                          plait_error *err)
 {
-    int counts[PLAIT_MAX_LAYERS];
-
-    if (!plait_split_layers(model, d, counts))
-        return PLAIT_OK;
     out->num_virtual_stages_per_pipeline_rank = 0;
-    out->pipeline_model_parallel_layout = layout_of(model, counts, d->pp * d->vpp, arena);
+    out->pipeline_model_parallel_layout = layout_of(plan, arena);
     return out->pipeline_model_parallel_layout != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-plait_status megatron_args_of_split(const plait_model *model, const plait_degrees *d,
-                                    plait_arena *arena, megatron_args *out, plait_error *err)
+plait_status megatron_args_of_split(const plait_plan *plan, plait_arena *arena, megatron_args *out,
+                                    plait_error *err)
 {
+    const plait_degrees *const d = &plan->degrees;
     const plait_split *const split = &d->split;
 
     out->num_virtual_stages_per_pipeline_rank = d->vpp > 1 ? d->vpp : 0;
     switch ((plait_split_kind)split->kind) {
     case PLAIT_SPLIT_SPREAD:
     case PLAIT_SPLIT_COST:
-        return spell(model, d, arena, out, err);
+    case PLAIT_SPLIT_STAGES:
+        return spell(plan, arena, out, err);
     case PLAIT_SPLIT_FIRST_LAST:
         out->decoder_first_pipeline_num_layers = split->first;
         out->decoder_last_pipeline_num_layers = split->last;

@@ -155,6 +155,9 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
     for (const char *const *word = words; *word != NULL; word++)
         if (deals(*word, parts->layers, d, parts))
             return titan_set(in, "split", *word, err);
+    if (in->out->model != NULL && in->out->model->layers == parts->layers &&
+        titan_knows(in, "schedule"))
+        return plans_deal_stages(in->out, parts->count, in->warning.arena, err);
     titan_warn(in, "this split of the layers has no word here: split is open");
     return PLAIT_OK;
 }

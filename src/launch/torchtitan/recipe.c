@@ -76,13 +76,15 @@ static const char parts_function[] =
 static void append_parts(const plait_launch *launch, text_builder *out)
 {
     const plait_degrees *const d = &launch->plan->degrees;
-    int counts[PLAIT_MAX_LAYERS];
 
-    if (d->pp == 1 || !plait_split_layers(launch->problem->model, d, counts))
+    if (d->pp == 1)
         return;
     text_append(out, "            module_fqns_per_model_part=model_parts([");
-    for (int c = 0; c < d->pp * d->vpp; c++)
-        text_append_printf(out, c > 0 ? ", %d" : "%d", counts[c]);
+    for (int c = 0; c < d->pp * d->vpp; c++) {
+        const plait_chunk *const chunk = plait_plan_chunk(launch->plan, c);
+
+        text_append_printf(out, c > 0 ? ", %d" : "%d", chunk->last - chunk->first);
+    }
     text_append(out, "]),\n");
 }
 

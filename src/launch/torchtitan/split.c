@@ -53,8 +53,11 @@ bool titan_weights_of(const plait_launch *launch, titan_weights *out)
     const plait_degrees *const d = &launch->plan->degrees;
     int wanted[PLAIT_MAX_LAYERS];
 
-    if (!plait_split_layers(model, d, wanted))
-        return false;
+    for (int c = 0; c < d->pp * d->vpp; c++) {
+        const plait_chunk *const chunk = plait_plan_chunk(launch->plan, c);
+
+        wanted[c] = chunk->last - chunk->first;
+    }
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         *out = choices[i];
         if (gives(model, d, wanted, out))

@@ -38,28 +38,33 @@ static void append_setting(const titan_setting *s, text_builder *out)
 
 /* ---- the split ---- */
 
-static void append_part(int first, int count, bool embedding, bool head, text_builder *out)
+static void append_part(const plait_chunk *chunk, text_builder *out)
 {
+    const char *between = "";
+
     text_append(out, "    [");
-    if (embedding)
+    if (chunk->embedding) {
         text_append(out, "\"tok_embeddings\"");
-    for (int i = first; i < first + count; i++)
-        text_append_printf(out, "%s\"layers.%d\"", i > first || embedding ? ", " : "", i);
-    if (head)
-        text_append_printf(out, "%s\"norm\", \"output\"", count > 0 || embedding ? ", " : "");
+        between = ", ";
+    }
+    for (int i = chunk->first; i < chunk->last; i++) {
+        text_append_printf(out, "%s\"layers.%d\"", between, i);
+        between = ", ";
+    }
+    if (chunk->loss)
+        text_append_printf(out, "%s\"norm\", \"output\"", between);
     text_append(out, "],\n");
 }
 
 static void append_split(const plait_launch *launch, text_builder *out)
 {
     const plait_degrees *const d = &launch->plan->degrees;
-    int counts[PLAIT_MAX_LAYERS];
 
-    if (d->pp == 1 || !plait_split_layers(launch->problem->model, d, counts))
+    if (d->pp == 1)
         return;
     text_append(out, "module_fqns_per_model_part = [\n");
-    for (int c = 0, first = 0; c < d->pp * d->vpp; first += counts[c++])
-        append_part(first, counts[c], c == 0, c == d->pp * d->vpp - 1, out);
+    for (int c = 0; c < d->pp * d->vpp; c++)
+        append_part(plait_plan_chunk(launch->plan, c), out);
     text_append(out, "]\n");
 }
 

@@ -1,0 +1,101 @@
+/*
+ * answer.c - what a search holds on to as plans
+ *
+ * Tables sum a price in another order than plait_plan_cost, so the two may differ in their last
+ * digits. What leaves a search has the digits of plait_plan_cost, and the order that they give.
+ */
+#include "answer.h"
+
+#include <stdlib.h>
+
+static plait_status price_in_full(const search_run *run, const plan_point *point,
+                                  plait_arena *scratch, plait_ranked *out, plait_error *err)
+{
+    plait_cost cost;
+
+    PLAIT_TRY(plait_plan_expand(run->problem, &point->degrees, run->arena, &out->plan, err));
+    PLAIT_TRY(plait_plan_cost(run->problem, &out->plan, scratch, &cost, err));
+    out->price = (plait_price){
+        .step_s = cost.step_s,
+        .peak_bytes = cost.memory.peak_bytes,
+        .busy_s = cost.busy_s,
+        .moving_s = cost.moving_s,
+    };
+    out->objective = objective_of(run, out->price);
+    out->index = point->index;
+    return PLAIT_OK;
+}
+
+static plait_status price_all(const search_run *run, const plan_point *point, int count,
+                              plait_arena *scratch, plait_ranked *out, plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(scratch);
+
+    for (int i = 0; i < count; i++) {
+        PLAIT_TRY(price_in_full(run, &point[i], scratch, &out[i], err));
+        plait_arena_rewind(scratch, mark);
+    }
+    return PLAIT_OK;
+}
+
+static plait_status answer(const search_run *run, const plan_point *point, int count,
+                           plait_ranked **plans, plait_error *err)
+{
+    plait_arena *const scratch = plait_arena_new();
+
+    *plans = plait_arena_alloc(run->arena, (size_t)count + 1, sizeof **plans);
+    const plait_status status = scratch && *plans
+                                    ? price_all(run, point, count, scratch, *plans, err)
+                                    : plait_fail_nomem(err);
+    plait_arena_free(scratch);
+    return status;
+}
+
+static int by_number(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_objective(const void *left, const void *right)
+{
+    const plait_ranked *const a = left;
+    const plait_ranked *const b = right;
+    const int order = by_number(a->objective, b->objective);
+
+    return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const plait_ranked *const a = left;
+    const plait_ranked *const b = right;
+    const int order = by_number(a->price.step_s, b->price.step_s);
+
+    const int fuller = by_number(a->price.peak_bytes, b->price.peak_bytes);
+
+    return order != 0    ? order
+           : fuller != 0 ? fuller
+                         : (a->index > b->index) - (a->index < b->index);
+}
+
+plait_status answer_ranking(const search_run *run, const plan_point *point, int count,
+                            plait_ranked **plans, plait_error *err)
+{
+    PLAIT_TRY(answer(run, point, count, plans, err));
+    qsort(*plans, (size_t)count, sizeof **plans, by_objective);
+    return PLAIT_OK;
+}
+
+plait_status answer_front(const search_run *run, const plan_front *front, plait_ranked **plans,
+                          int *count, plait_error *err)
+{
+    int kept = 0;
+
+    PLAIT_TRY(answer(run, front->plan, front->count, plans, err));
+    qsort(*plans, (size_t)front->count, sizeof **plans, by_time);
+    for (int i = 0; i < front->count; i++)
+        if (kept == 0 || (*plans)[i].price.peak_bytes < (*plans)[kept - 1].price.peak_bytes)
+            (*plans)[kept++] = (*plans)[i];
+    *count = kept;
+    return PLAIT_OK;
+}

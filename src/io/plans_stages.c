@@ -1,0 +1,219 @@
+/* plans_stages.c - the stages of a plan, out of a file and into a plan */
+#include <string.h>
+
+#include "plans_read.h"
+
+// ---- out of a file -------------------------------------------------------------------------
+
+static plait_status read_chunk(const json_cursor *at, plait_chunk *out, plait_error *err)
+{
+    static const char *const keys[] = {"stage", "layers", "embedding", "loss", "mtp", NULL};
+    int *const ends[] = {&out->first, &out->last};
+    json_cursor layers, end;
+    size_t count = 0;
+
+    *out = (plait_chunk){0};
+    PLAIT_TRY(json_keys_among(at, keys, err));
+    PLAIT_TRY(json_array(at, "layers", &layers, err));
+    if (json_count(&layers) != 2)
+        return json_fail(&layers, PLAIT_ERROR_SCHEMA, err,
+                         "expected the first layer and the one behind the last, found %zu numbers",
+                         json_count(&layers));
+    for (bool more = json_first(&layers, &end); more; more = json_next(&end))
+        PLAIT_TRY(json_as_int(&end, 0, PLAIT_MAX_LAYERS, ends[count++], err));
+    if (out->last < out->first)
+        return json_fail(&layers, PLAIT_ERROR_RANGE, err,
+                         "expected a run of layers, found %d to %d", out->first, out->last);
+    PLAIT_TRY(json_bool_optional(at, "embedding", &out->embedding, err));
+    PLAIT_TRY(json_bool_optional(at, "loss", &out->loss, err));
+    return json_int_optional(at, "mtp", 0, PLAIT_MAX_LAYERS, &out->mtp, err);
+}
+
+static plait_status read_chunks(const json_cursor *stage, plait_arena *arena, plans_stage *out,
+                                plait_error *err)
+{
+    json_cursor chunks, at;
+
+    PLAIT_TRY(json_array(stage, "chunks", &chunks, err));
+    plait_chunk *const chunk = plait_arena_alloc(arena, json_count(&chunks) + 1, sizeof *chunk);
+    if (chunk == NULL)
+        return plait_fail_nomem(err);
+    for (bool more = json_first(&chunks, &at); more; more = json_next(&at)) {
+        if (out->chunks == PLAIT_MAX_LAYERS)
+            return json_fail(&at, PLAIT_ERROR_RANGE, err, "expected at most %d chunks",
+                             PLAIT_MAX_LAYERS);
+        PLAIT_TRY(read_chunk(&at, &chunk[out->chunks], err));
+        out->layers += chunk[out->chunks].last - chunk[out->chunks].first;
+        out->chunks++;
+    }
+    out->chunk = chunk;
+    return PLAIT_OK;
+}
+
+static plait_status read_mesh(const json_cursor *stage, plans_stage *out, plait_error *err)
+{
+    static const plait_key_id axes[] = {PLAIT_KEY_TP, PLAIT_KEY_CP, PLAIT_KEY_DP, PLAIT_KEY_EP,
+                                        PLAIT_KEY_ETP};
+    json_cursor mesh;
+
+    PLAIT_TRY(json_object_optional(stage, "logical_mesh", &mesh, err));
+    for (size_t i = 0; !json_is_null(&mesh) && i < sizeof axes / sizeof *axes; i++) {
+        const plait_key *const key = &plait_keys[axes[i]];
+        int size = 0;
+
+        PLAIT_TRY(json_int_optional(&mesh, key->name, key->low, key->high, &size, err));
+        if (size == 0)
+            continue;
+        plait_key_put(&out->mesh, axes[i], size);
+        out->meshed |= PLAIT_KEY_BIT(axes[i]);
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_choice(const json_cursor *at, plait_arena *arena, plait_recompute *out,
+                                plait_error *err)
+{
+    plait_degrees one = plait_degrees_init();
+    plait_error inner;
+    const char *word;
+
+    PLAIT_TRY(json_as_string(at, arena, &word, err));
+    if (plait_degrees_set(&one, plait_keys[PLAIT_KEY_RECOMPUTE].name, word, &inner) != PLAIT_OK)
+        return json_fail(at, inner.status, err, "%s", inner.message);
+    *out = one.recompute;
+    return PLAIT_OK;
+}
+
+/* A word for all layers of the stage, or a list of one word a layer. */
+static plait_status read_recompute(const json_cursor *stage, plait_arena *arena, plans_stage *out,
+                                   plait_error *err)
+{
+    json_cursor list, at;
+
+    PLAIT_TRY(json_value_optional(stage, "recompute", &list, err));
+    if (json_is_null(&list))
+        return PLAIT_OK;
+    const bool word = json_is_string(&list);
+    const size_t count = word ? 1 : json_count(&list);
+    plait_recompute *const choice = plait_arena_alloc(arena, count + 1, sizeof *choice);
+    if (choice == NULL)
+        return plait_fail_nomem(err);
+    out->recompute = choice;
+    if (word) {
+        out->recomputes = 1;
+        return read_choice(&list, arena, choice, err);
+    }
+    PLAIT_TRY(json_array(stage, "recompute", &list, err));
+    if (count != (size_t)out->layers)
+        return json_fail(&list, PLAIT_ERROR_SCHEMA, err,
+                         "expected %d words, one a layer, found %zu", out->layers, count);
+    for (bool more = json_first(&list, &at); more; more = json_next(&at))
+        PLAIT_TRY(read_choice(&at, arena, &choice[out->recomputes++], err));
+    return PLAIT_OK;
+}
+
+plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plans_entry *out,
+                               plait_error *err)
+{
+    static const char *const keys[] = {"chunks",       "mesh",      "logical_mesh", "recompute",
+                                       "memory_bytes", "forward_s", "backward_s",   NULL};
+    json_cursor stages, at;
+
+    PLAIT_TRY(json_array_optional(plan, "stages", &stages, err));
+    if (json_is_null(&stages))
+        return PLAIT_OK;
+    plans_stage *const stage = plait_arena_alloc(arena, json_count(&stages) + 1, sizeof *stage);
+    if (stage == NULL)
+        return plait_fail_nomem(err);
+    int layers = 0;
+    out->stages = 0;
+    out->stage = stage;
+    for (bool more = json_first(&stages, &at); more; more = json_next(&at)) {
+        plans_stage *const one = &stage[out->stages];
+
+        if (out->stages == PLAIT_MAX_LAYERS)
+            return json_fail(&at, PLAIT_ERROR_RANGE, err, "expected at most %d stages",
+                             PLAIT_MAX_LAYERS);
+        memset(one, 0, sizeof *one);
+        PLAIT_TRY(json_keys_among(&at, keys, err));
+        PLAIT_TRY(read_chunks(&at, arena, one, err));
+        layers += one->layers;
+        if (layers > PLAIT_MAX_LAYERS)
+            return json_fail(&at, PLAIT_ERROR_RANGE, err,
+                             "expected stages of at most %d layers together", PLAIT_MAX_LAYERS);
+        PLAIT_TRY(read_mesh(&at, one, err));
+        PLAIT_TRY(read_recompute(&at, arena, one, err));
+        out->stages++;
+    }
+    return PLAIT_OK;
+}
+
+// ---- into a plan, and back -----------------------------------------------------------------
+
+static plait_status stage_of(const plans_stage *from, const plait_degrees *degrees, bool changed,
+                             plait_arena *arena, plait_stage *out, plait_error *err)
+{
+    const int recomputes = changed ? 0 : from->recomputes;
+    plait_recompute *const recompute =
+        plait_arena_alloc(arena, (size_t)from->layers + 1, sizeof *recompute);
+
+    if (recompute == NULL)
+        return plait_fail_nomem(err);
+    for (int c = 0, at = 0; c < from->chunks; c++)
+        for (int i = 0; i < from->chunk[c].last - from->chunk[c].first; i++, at++)
+            recompute[at] = recomputes > 1    ? from->recompute[at]
+                            : recomputes == 1 ? from->recompute[0]
+                                              : plait_recompute_of(degrees, i);
+    *out = (plait_stage){from->chunks, from->chunk, *degrees, recompute, from->layers};
+    for (int key = 0; !changed && key < PLAIT_KEYS; key++)
+        if (from->meshed & PLAIT_KEY_BIT(key))
+            plait_key_put(&out->degrees, (plait_key_id)key,
+                          plait_key_value(&from->mesh, (plait_key_id)key));
+    return PLAIT_OK;
+}
+
+plait_status plans_plan(const plans_entry *entry, const plait_degrees *degrees, bool changed,
+                        plait_arena *arena, plait_plan *out, plait_error *err)
+{
+    plait_stage *const stage = plait_arena_alloc(arena, (size_t)entry->stages + 1, sizeof *stage);
+
+    if (stage == NULL)
+        return plait_fail_nomem(err);
+    for (int s = 0; s < entry->stages; s++)
+        PLAIT_TRY(stage_of(&entry->stage[s], degrees, changed, arena, &stage[s], err));
+    *out = (plait_plan){.degrees = *degrees, .stages = entry->stages, .stage = stage};
+    memcpy(out->order, plait_order_axes((plait_order)degrees->order), sizeof out->order);
+    return PLAIT_OK;
+}
+
+static plait_status list_stages(const plait_plan *plan, plait_arena *arena, plans_entry *entry,
+                                plait_error *err)
+{
+    plans_stage *const stage = plait_arena_alloc(arena, (size_t)plan->stages + 1, sizeof *stage);
+
+    if (stage == NULL)
+        return plait_fail_nomem(err);
+    for (int s = 0; s < plan->stages; s++)
+        stage[s] = (plans_stage){.chunks = plan->stage[s].chunks,
+                                 .chunk = plan->stage[s].chunk,
+                                 .layers = plan->stage[s].layers};
+    entry->stages = plan->stages;
+    entry->stage = stage;
+    return PLAIT_OK;
+}
+
+plait_status plans_deal_stages(plans_entry *entry, const int *counts, plait_arena *arena,
+                               plait_error *err)
+{
+    const int count = entry->degrees.pp * entry->degrees.vpp;
+    plait_chunk *const chunks = plait_arena_alloc(arena, (size_t)count, sizeof *chunks);
+    plait_plan plan;
+
+    if (chunks == NULL)
+        return plait_fail_nomem(err);
+    plait_chunks_deal(entry->model, counts, count, chunks);
+    entry->degrees.split = (plait_split){.kind = PLAIT_SPLIT_STAGES};
+    entry->given |= PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
+    PLAIT_TRY(plait_plan_lay(&entry->degrees, chunks, arena, &plan, err));
+    return list_stages(&plan, arena, entry, err);
+}

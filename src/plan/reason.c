@@ -1,0 +1,19 @@
+/* reason.c - why a check says no */
+#include "reason.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+const plan_reason nobody_asks = {NULL, 0};
+
+bool because(const plan_reason *why, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!why->text || why->size == 0)
+        return false;
+    va_start(args, fmt);
+    vsnprintf(why->text, why->size, fmt, args);
+    va_end(args);
+    return false;
+}

@@ -1,0 +1,61 @@
+#!/bin/bash
+# test_refusals.sh PLAIT - GPUs that no price covers are refused in one line by whoever prices plans
+set -u
+
+plait=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+wrong=0
+
+complain() {
+    echo "$@"
+    wrong=$((wrong + 1))
+}
+
+cluster() { # cluster NODES OUTER_LEVEL: 8 GPUs a node under a leaf of 32 and a spine
+    cat <<EOF
+{"name": "made up", "source": "test", $1,
+ "levels": [
+   {"name": "inner", "kind": "switch", "gpus": 8, "bandwidth_gb_per_s": 450, "latency_us": 3},
+   {"name": "outer", $2, "bandwidth_gb_per_s": 50, "latency_us": 3},
+   {"name": "spine", "kind": "switch", "gpus": null, "bandwidth_gb_per_s": 50, "latency_us": 4}]}
+EOF
+}
+
+cluster '"groups": [{"accelerator": "h100-80gb-sxm", "gpus_per_node": 8, "nodes": 2},
+                    {"accelerator": "a100-40gb-sxm", "gpus_per_node": 8, "nodes": 2}]' \
+    '"kind": "switch", "gpus": 32' >halves.json
+cluster '"accelerator": "h100-80gb-sxm", "gpus_per_node": 8' \
+    '"kind": "torus", "gpus": 32, "torus": [4, 4, 2]' >torus.json
+
+question() { # question FILE GPUS: its arguments
+    echo "llama-3.1-8b ./$1 --seq 4096 --gbs 64 --gpus $2"
+}
+
+# within the first group, and within the innermost level, there is a price
+for of in 'halves.json 16' 'halves.json 8' 'torus.json 8'; do
+    # shellcheck disable=SC2046,SC2086
+    "$plait" eval $(question $of) --zero 1 >out 2>&1 || complain "$of: $(cat out)"
+done
+
+refused() { # refused TEXT FILE GPUS
+    for command in search eval explain; do
+        # shellcheck disable=SC2046
+        "$plait" $command $(question "$2" "$3") >out 2>err
+        [ $? -eq 2 ] || complain "$command $2: status $?"
+        [ "$(wc -l <err)" -eq 1 ] || complain "$command $2: not one line: $(cat err)"
+        grep -qF -- "$1" err || complain "$command $2: $(cat err)"
+        [ ! -s out ] || complain "$command $2: prints $(head -1 out)"
+    done
+}
+
+refused 'are of two sorts, 8 h100-80gb-sxm a node and 8 a100-40gb-sxm' halves.json 32
+refused 'outer of made up is a torus above the innermost level' torus.json 16
+
+# a cluster that has both says so of itself, and prices collectives as far as it can
+"$plait" clusters ./torus.json >out || complain "clusters: $?"
+grep -q '^note: level outer' out || complain "no note of the torus"
+[ "$(grep -c '^  all_reduce' out)" -eq 1 ] || complain "collectives across the torus have times"
+
+exit $((wrong > 0))

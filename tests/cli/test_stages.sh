@@ -1,0 +1,106 @@
+#!/bin/bash
+# test_stages.sh PLAIT - a plan whose stages no word deals goes through eval, explain, launch, import
+set -u
+
+plait=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+wrong=0
+
+complain() {
+    echo "$@"
+    wrong=$((wrong + 1))
+}
+
+value() { # value FILE KEY: a number or text that stands alone in its line
+    sed -nE "s/^ *\"$2\": (.*[^,]),?$/\1/p" "$1" | head -1
+}
+
+layers() { # layers FILE: of all chunks, in the order of the file
+    grep -oE '"layers": \[[0-9]+, [0-9]+\]' "$1" | tr -dc '0-9,\n' | tr '\n' ' '
+}
+
+change() { # change FILE N FROM TO: in the Nth line that holds FROM
+    awk -v n="$2" -v from="$3" -v to="$4" 'index($0, from) && ++seen == n {
+        at = index($0, from)
+        $0 = substr($0, 1, at - 1) to substr($0, at + length(from))
+    } { print }' "$1"
+}
+
+question=(llama-3.1-8b h100-80gb-sxm:2x8 --seq 4096 --gbs 64)
+degrees=(--tp 2 --pp 4 --recompute none --mbs 1)
+
+# ---- 9, 8, 8 and 7 layers, written by hand ----
+
+"$plait" eval "${question[@]}" "${degrees[@]}" --split even -o even.json >/dev/null || complain "eval: $?"
+sed -e 's/"split": "even"/"split": "stages"/' \
+    -e 's/\[0, 8\]/[0, 9]/; s/\[8, 16\]/[9, 17]/; s/\[16, 24\]/[17, 25]/; s/\[24, 32\]/[25, 32]/' \
+    even.json >own.json
+"$plait" eval --plan own.json -o priced.json >report || complain "eval of own stages: $?"
+[ "$(layers priced.json)" = '0,9 9,17 17,25 25,32 ' ] || complain "stages: $(layers priced.json)"
+[ "$(value priced.json split)" = '"stages"' ] || complain "split $(value priced.json split)"
+grep -q 'split stages' report || complain "the report does not say that stages are the plan's own"
+"$plait" eval "${question[@]}" "${degrees[@]}" --split first-last:9,7 -o word.json >/dev/null
+[ "$(value priced.json step_s)" = "$(value word.json step_s)" ] ||
+    complain "9 8 8 7 cost $(value priced.json step_s) by hand, $(value word.json step_s) by word"
+[ "$(value priced.json peak_bytes)" = "$(value word.json peak_bytes)" ] || complain "other memory"
+"$plait" eval --plan priced.json --json | cmp - priced.json || complain "not the same when read back"
+
+# what a flag changes leaves the stages alone, unless there are to be others
+"$plait" eval --plan own.json --mbs 2 -o larger.json >/dev/null
+[ "$(layers larger.json)" = '0,9 9,17 17,25 25,32 ' ] || complain "mbs moves $(layers larger.json)"
+"$plait" eval --plan own.json --pp 2 -o fewer.json >/dev/null || complain "pp 2: $?"
+[ "$(value fewer.json split)" = '"even"' ] || complain "pp 2 keeps split $(value fewer.json split)"
+"$plait" explain --plan own.json >/dev/null || complain "explain: $?"
+
+# ---- what stages may not say ----
+
+refused() { # refused TEXT FILE: eval calls it invalid, launch refuses it
+    "$plait" eval --plan "$2" >out 2>&1
+    [ $? -eq 1 ] && grep -qF -- "$1" out || complain "$2: $(tail -3 out)"
+    "$plait" launch "$2" -o d >out 2>&1
+    [ $? -eq 2 ] && grep -qF -- "$1" out || complain "launch $2: $(cat out)"
+}
+
+sed 's/\[8, 16\]/[8, 15]/; s/\[16, 24\]/[15, 24]/' even.json >edited.json
+refused 'chunk 1 holds layers 8 to 15 where split even deals 8 to 16' edited.json
+change even.json 2 '"tp": 2' '"tp": 4' >mesh.json # the first is the plan's
+refused 'stage 0 has tp 4 where the plan has 2' mesh.json
+change even.json 2 '"recompute": "none"' '"recompute": "full"' >again.json
+refused 'layer 0 of stage 0 recomputes full where the plan says none' again.json
+sed 's/\[9, 17\]/[9, 16]/' own.json >gap.json
+refused 'the stages hold 31 layers' gap.json
+"$plait" eval "${question[@]}" "${degrees[@]}" --split stages >out 2>&1
+[ $? -eq 1 ] && grep -q 'split stages is said by the stages of a plan' out || complain "no stages: $(cat out)"
+
+# ---- launched and read back ----
+
+for target in megatron torchtitan pipelining companion; do
+    from=own.json
+    if [ $target = torchtitan ]; then
+        "$plait" eval "${question[@]}" "${degrees[@]}" --runtime torchtitan --split even \
+            -o titan.json >/dev/null
+        sed -e 's/"split": "even"/"split": "stages"/' -e 's/\[0, 8\]/[0, 10]/; s/\[8, 16\]/[10, 17]/' \
+            -e 's/\[16, 24\]/[17, 25]/; s/\[24, 32\]/[25, 32]/' titan.json >own_titan.json
+        from=own_titan.json
+    fi
+    "$plait" launch "$from" --target $target -o $target >out 2>&1 || complain "$target: $(cat out)"
+done
+grep -qF -- "--pipeline-model-parallel-layout 'Et*9|t*8|t*8|t*7L'" megatron/args.sh ||
+    complain "megatron: $(grep layout megatron/args.sh)"
+grep -qF 'model_parts([10, 7, 8, 7])' torchtitan/recipe.py || complain "torchtitan has other parts"
+for folder in megatron/args.sh:megatron torchtitan/recipe.py:torchtitan companion/launch.json:companion; do
+    target=${folder#*:}
+    "$plait" import --from "$target" "${folder%:*}" --cluster h100-80gb-sxm:2x8 --gpus 16 \
+        --model llama-3.1-8b -o back.json >out 2>&1 || complain "import of $target: $(cat out)"
+    "$plait" eval --plan back.json --seq 4096 --gbs 64 -o again.json >out 2>&1 ||
+        complain "eval of imported $target: $(tail -2 out)"
+    expected='0,9 9,17 17,25 25,32 '
+    [ $target != torchtitan ] || expected='0,10 10,17 17,25 25,32 '
+    [ "$(layers again.json)" = "$expected" ] || complain "$target: $(layers again.json)"
+    [ $target != companion ] || [ "$(value again.json step_s)" = "$(value priced.json step_s)" ] ||
+        complain "the companion has another price"
+done
+
+exit $((wrong > 0))

@@ -1,0 +1,220 @@
+/* test_why.c - the questions that follow a search: why not, what would fit, what binds */
+#include <stdio.h>
+#include <string.h>
+
+#include "assert_near.h"
+#include "must.h"
+#include "plait/data.h"
+#include "plait/search.h"
+
+/* A question with its own copies of what it points to. */
+typedef struct world {
+    plait_model model;
+    plait_cluster cluster;
+    plait_runtime runtime;
+    plait_problem problem;
+    plait_search_options options;
+} world;
+
+static plait_arena *arena;
+
+static void load(world *w, const char *model, int gpus, int seq, const char *limits)
+{
+    plait_error err;
+
+    memset(w, 0, sizeof *w);
+    must(plait_model_find(model, arena, &w->model, NULL, &err), &err);
+    must(plait_cluster_find("h100-80gb-sxm:4x8", arena, &w->cluster, &err), &err);
+    must(plait_cluster_take(&w->cluster, gpus, &err), &err);
+    must(plait_runtime_find("megatron", arena, &w->runtime, &err), &err);
+    w->problem = (plait_problem){
+        .model = &w->model,
+        .cluster = &w->cluster,
+        .runtime = &w->runtime,
+        .job = {.seq = seq,
+                .gbs = 32,
+                .gpus = gpus,
+                .precision = PLAIT_BF16,
+                .attention = w->runtime.defaults.attention},
+    };
+    plait_search_options_init(&w->options);
+    w->options.top = 1;
+    w->options.threads = 1;
+    must(plait_search_limit(&w->options, limits, &err), &err);
+}
+
+// ---- what would make a plan fit ------------------------------------------------------------
+
+/* Each change names a plan that fits under it, priced to the digit. */
+static void test_relaxations__fit_when_they_are_made(void **state)
+{
+    plait_relaxation found[PLAIT_MAX_RELAXATIONS];
+    plait_error err;
+    world w;
+    int count;
+
+    (void)state;
+    load(&w, "llama-3.1-70b", 8, 8192, "tp=8");
+    must(plait_relaxations(&w.problem, &w.options, arena, found, &count, &err), &err);
+    assert_true(count > 0);
+    for (int i = 0; i < count; i++) {
+        plait_problem changed = w.problem;
+        plait_cluster cluster = w.cluster;
+        plait_cost cost;
+
+        changed.job = found[i].job;
+        changed.cluster = &cluster;
+        must(plait_cluster_take(&cluster, changed.job.gpus, &err), &err);
+        must(plait_plan_cost(&changed, &found[i].best.plan, arena, &cost, &err), &err);
+        assert_int_equal(cost.verdict, PLAIT_FITS);
+        assert_true(cost.step_s == found[i].best.price.step_s);
+        assert_true(found[i].change[0] != '\0');
+    }
+}
+
+/* "0 found" is an answer: no memory is not. */
+static void test_relaxations__say_when_memory_runs_out(void **state)
+{
+    plait_relaxation found[PLAIT_MAX_RELAXATIONS];
+    plait_status status = PLAIT_ERROR_NOMEM;
+    plait_error err;
+    int expected, count, failed = 0;
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-70b", 8, 8192, "tp=8,mbs=1,recompute=full");
+    must(plait_relaxations(&w.problem, &w.options, arena, found, &expected, &err), &err);
+    for (long calls = 0; status != PLAIT_OK; calls = calls + 1 + calls / 8) {
+        plait_arena *small = plait_arena_new();
+
+        assert_non_null(small);
+        plait_arena_fail_after(calls);
+        status = plait_relaxations(&w.problem, &w.options, small, found, &count, &err);
+        plait_arena_fail_after(-1);
+        plait_arena_free(small);
+        assert_true(status == PLAIT_OK || status == PLAIT_ERROR_NOMEM);
+        failed += status != PLAIT_OK;
+    }
+    assert_int_equal(count, expected);
+    assert_true(failed > 10);
+}
+
+// ---- why not -------------------------------------------------------------------------------
+
+static void test_why_not__says_what_is_lost(void **state)
+{
+    plait_error err;
+    plait_why why;
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", 32, 4096, "recompute=none");
+    must(plait_why_not(&w.problem, &w.options, "tp=8,pp=4", arena, &why, &err), &err);
+    assert_int_equal(why.verdict, PLAIT_FITS);
+    assert_int_equal(why.best.plan.degrees.tp, 8);
+    assert_int_equal(why.best.plan.stages, 4);
+    assert_non_null(strstr(why.sentence, "more than the winner's"));
+    must(plait_why_not(&w.problem, &w.options, "tp=3", arena, &why, &err), &err);
+    assert_false(why.any);
+    assert_non_null(strstr(why.sentence, "no"));
+}
+
+// ---- what binds ----------------------------------------------------------------------------
+
+/* More of a resource never costs time; the peak of what is busiest gains most of all. */
+static void test_sensitivities__are_of_the_plan_that_is_given(void **state)
+{
+    static const int counts[] = {9, 8, 8, 7};
+    plait_sensitivity found[PLAIT_SENSITIVITIES];
+    plait_degrees degrees = plait_degrees_init();
+    plait_chunk chunks[4];
+    plait_plan plan;
+    plait_cost cost;
+    plait_error err;
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", 32, 4096, "recompute=none");
+    degrees.pp = 4;
+    degrees.tp = 2;
+    degrees.sp = true;
+    degrees.dp = degrees.shard_group = 4;
+    degrees.zero = 1;
+    degrees.etp = 2;
+    degrees.split.kind = PLAIT_SPLIT_STAGES;
+    plait_chunks_deal(&w.model, counts, 4, chunks);
+    must(plait_plan_lay(&degrees, chunks, arena, &plan, &err), &err);
+    must(plait_plan_cost(&w.problem, &plan, arena, &cost, &err), &err);
+    assert_int_equal(cost.verdict, PLAIT_FITS);
+    must(plait_sensitivities(&w.problem, &plan, arena, found, &err), &err);
+    assert_true(found[0].gain > 0.02);
+    for (int i = 0; i < PLAIT_SENSITIVITIES; i++) {
+        assert_true(found[i].gain >= 0.0 && found[i].gain < 0.1);
+        assert_near_relative(found[i].step_s, cost.step_s * (1.0 - found[i].gain), 1e-12);
+    }
+}
+
+/* The least recomputation that fits, and nothing else of the plan moved. */
+static void test_recomputation__is_chosen_for_given_stages(void **state)
+{
+    static const int counts[] = {20, 20, 20, 20};
+    plait_degrees degrees = plait_degrees_init();
+    plait_chunk chunks[4];
+    plait_plan plan, chosen;
+    plait_cost before, after;
+    plait_error err;
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-70b", 32, 8192, "recompute=none");
+    degrees.pp = 4;
+    degrees.tp = 8;
+    degrees.etp = 8;
+    degrees.sp = true;
+    degrees.zero = 1;
+    degrees.mbs = 2;
+    degrees.split.kind = PLAIT_SPLIT_STAGES;
+    plait_chunks_deal(&w.model, counts, 4, chunks);
+    must(plait_plan_lay(&degrees, chunks, arena, &plan, &err), &err);
+    must(plait_plan_cost(&w.problem, &plan, arena, &before, &err), &err);
+    assert_int_equal(before.verdict, PLAIT_OUT_OF_MEMORY);
+    must(plait_plan_choose_recompute(&w.problem, &plan, arena, &chosen, &err), &err);
+    must(plait_plan_cost(&w.problem, &chosen, arena, &after, &err), &err);
+    assert_int_equal(after.verdict, PLAIT_FITS);
+    assert_true(after.step_s < 1.4 * before.step_s);
+    assert_int_equal(chosen.degrees.split.kind, PLAIT_SPLIT_STAGES);
+    for (int s = 0; s < 4; s++)
+        assert_int_equal(chosen.stage[s].layers, 20);
+}
+
+static int make_arena(void **state)
+{
+    (void)state;
+    arena = plait_arena_new();
+    return arena ? 0 : -1;
+}
+
+static int free_arena(void **state)
+{
+    (void)state;
+    plait_arena_fail_after(-1);
+    plait_arena_free(arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_relaxations__fit_when_they_are_made, make_arena,
+                                        free_arena),
+        cmocka_unit_test_setup_teardown(test_relaxations__say_when_memory_runs_out, make_arena,
+                                        free_arena),
+        cmocka_unit_test_setup_teardown(test_why_not__says_what_is_lost, make_arena, free_arena),
+        cmocka_unit_test_setup_teardown(test_sensitivities__are_of_the_plan_that_is_given,
+                                        make_arena, free_arena),
+        cmocka_unit_test_setup_teardown(test_recomputation__is_chosen_for_given_stages, make_arena,
+                                        free_arena),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
