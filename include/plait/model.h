@@ -206,7 +206,7 @@ typedef struct plait_model {
     int vocab; /* rows of the embedding, unpadded; classes of an encoder */
     int layers;
     int kinds;
-    const plait_layer *kind;         /* [kinds] */
+    const plait_layer *kind;         /* [kinds], each of some layer: all are asked of a plan */
     const unsigned char *layer_kind; /* [layers], an index into `kind` */
     bool layer_norm;                 /* LayerNorm (weight and bias), else RMSNorm (weight) */
     bool tied;                       /* the output projection is the embedding */

@@ -293,19 +293,41 @@ static plait_status read_whole(const json_cursor *root, plait_arena *arena, plai
     return read_embedding(root, model, err);
 }
 
+/* Kinds that a layer or a prediction module has; the others would be asked of every plan for nothing. */
+static unsigned used_kinds(const model_file *file)
+{
+    const plait_model *const model = file->model;
+    unsigned used = model->mtp_layers > 0 ? 1u << model->mtp_kind : 0u;
+
+    for (int i = 0; i < model->layers; i++)
+        used |= 1u << file->layer_kind[i];
+    return used;
+}
+
 static plait_status keep_layers(const model_file *file, plait_error *err)
 {
     plait_model *const model = file->model;
-    const size_t kinds = (size_t)model->kinds, layers = (size_t)model->layers;
-    plait_layer *kind = plait_arena_alloc(file->arena, kinds, sizeof *kind);
-    unsigned char *layer_kind = plait_arena_alloc(file->arena, layers, sizeof *layer_kind);
+    const unsigned used = used_kinds(file);
+    plait_layer *kind = plait_arena_alloc(file->arena, (size_t)model->kinds, sizeof *kind);
+    unsigned char *layer_kind =
+        plait_arena_alloc(file->arena, (size_t)model->layers, sizeof *layer_kind);
+    unsigned char place[PLAIT_MAX_LAYER_KINDS] = {0};
+    int kinds = 0;
 
     if (kind == NULL || layer_kind == NULL)
         return plait_fail_nomem(err);
-    memcpy(kind, file->kind, kinds * sizeof *kind);
-    memcpy(layer_kind, file->layer_kind, layers * sizeof *layer_kind);
+    for (int k = 0; k < model->kinds; k++) {
+        if (!(used >> k & 1u))
+            continue;
+        place[k] = (unsigned char)kinds;
+        kind[kinds++] = file->kind[k];
+    }
+    for (int i = 0; i < model->layers; i++)
+        layer_kind[i] = place[file->layer_kind[i]];
+    model->kinds = kinds;
     model->kind = kind;
     model->layer_kind = layer_kind;
+    model->mtp_kind = place[model->mtp_kind];
     return PLAIT_OK;
 }
 

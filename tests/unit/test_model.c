@@ -164,7 +164,8 @@ static void test_kind__like_another_replaces_whole_parts(void **state)
                           "\"moe\": {\"like\": \"dense\", \"moe\": {\"experts\": 4, \"topk\": 1, "
                           "\"width\": 8}}, "
                           "\"full\": {\"like\": \"dense\", \"attention\": {\"heads\": 4}}}, "
-                          "\"layers\": [{\"kind\": \"dense\"}, {\"kind\": \"moe\"}]"));
+                          "\"layers\": [{\"kind\": \"dense\"}, {\"kind\": \"moe\"}, "
+                          "{\"kind\": \"full\"}]"));
     const plait_layer *moe = &test->model.kind[1], *full = &test->model.kind[2];
 
     assert_string_equal(moe->name, "moe");
@@ -185,6 +186,22 @@ static void test_layers__come_in_runs_and_patterns(void **state)
                              "{\"pattern\": [\"a\", \"b\"], \"count\": 2}]"));
     assert_int_equal(test->model.layers, 7);
     assert_memory_equal(test->model.layer_kind, expected, 7);
+}
+
+/* Kind a has no layer, b only a prediction module: c and b stay, with their layers. */
+static void test_kinds__that_no_layer_has_are_left_out(void **state)
+{
+    model_fixture *test = *state;
+
+    assert_read(test, WHOLE(64, "\"kinds\": {\"a\": {\"attention\": {\"heads\": 4}}, "
+                                "\"b\": {\"mlp\": {\"width\": 8}}, "
+                                "\"c\": {\"mlp\": {\"width\": 16}}}, "
+                                "\"layers\": [{\"kind\": \"c\", \"count\": 2}], "
+                                "\"mtp\": {\"kind\": \"b\"}"));
+    assert_int_equal(test->model.kinds, 2);
+    assert_string_equal(test->model.kind[0].name, "b");
+    assert_string_equal(test->model.kind[test->model.layer_kind[1]].name, "c");
+    assert_int_equal(test->model.mtp_kind, 0);
 }
 
 static void test_whole__has_sparing_defaults(void **state)
@@ -443,6 +460,7 @@ int main(void)
         TEST(test_kind__has_a_norm_for_each_part_unless_said_otherwise),
         TEST(test_kind__like_another_replaces_whole_parts),
         TEST(test_layers__come_in_runs_and_patterns),
+        TEST(test_kinds__that_no_layer_has_are_left_out),
         TEST(test_whole__has_sparing_defaults),
         TEST(test_embedding__may_have_positions_a_norm_and_patches),
         TEST(test_mtp__is_one_module_of_a_kind),
