@@ -81,7 +81,7 @@ function(plait_library name)
     add_library(${name} ${ARGN} "${PLAIT_CLOSED_OBJECT}")
     plait_library_needs(${name})
     set_target_properties(${name} PROPERTIES OUTPUT_NAME plait
-        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}) # plait.h: what is stable
 endfunction()
 
 function(plait_outer_room name)

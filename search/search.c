@@ -2,6 +2,7 @@
 #include "plait/search.h"
 
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
 #include "answer.h"
@@ -9,14 +10,26 @@
 
 const plait_strategy *const plait_strategies[] = {&plait_strategy_exhaustive, NULL};
 
-void plait_search_options_init(plait_search_options *options)
+void plait_search_options_init_sized(plait_search_options *options, size_t size)
 {
-    *options = (plait_search_options){
+    const plait_search_options usual = {
+        .size = size,
         .objective = PLAIT_MINIMISE_TIME,
         .strategy = "auto",
         .top = 10,
         .prune = true,
     };
+
+    memcpy(options, &usual, size < sizeof usual ? size : sizeof usual);
+}
+
+plait_status search_options_check(const plait_search_options *options, plait_error *err)
+{
+    if (options->size == 0 || options->size == sizeof *options)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, "options",
+                      "expected options of this version of plait, %zu bytes, found %zu",
+                      sizeof *options, options->size);
 }
 
 // ---- the search ----------------------------------------------------------------------------
@@ -42,13 +55,18 @@ static const plait_strategy *strategy_of(const char *name)
 static plait_status check_options(const plait_problem *problem, const plait_search_options *options,
                                   plait_error *err)
 {
-    const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
     char why[256];
 
+    PLAIT_TRY(search_options_check(options, err));
+    if (problem->size != 0 && problem->size != sizeof *problem)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "problem",
+                          "expected a problem of this version of plait, %zu bytes, found %zu",
+                          sizeof *problem, problem->size);
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, why, sizeof why))
         return plait_fail(err, PLAIT_ERROR_RANGE, "cluster",
                           "expected GPUs that a plan over all of them has a price for, found: %s",
                           why);
+    const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
 
     if (options->objective == PLAIT_MINIMISE_ENERGY && gpu->power_w <= 0.0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "objective",

@@ -41,6 +41,10 @@ typedef struct search_worker {
 typedef void search_explore(const search_run *run, search_worker *worker, int64_t batch,
                             search_found *found);
 
+/** Fails when options come from another version of plait; ask before copying them. */
+PLAIT_MUST_CHECK plait_status search_options_check(const plait_search_options *options,
+                                                   plait_error *err);
+
 /** How many threads to take: `asked`, or with 0 what the machine has. */
 int search_threads(int asked);
 

@@ -6,7 +6,7 @@
 
 #include "plait/search.h"
 #include "plait/units.h"
-#include "space.h"
+#include "strategy.h"
 #include "text.h"
 
 // ---- why not -------------------------------------------------------------------------------
@@ -66,12 +66,14 @@ static plait_status explain_slower(const plait_problem *problem, const plait_ran
 plait_status plait_why_not(const plait_problem *problem, const plait_search_options *options,
                            const char *limits, plait_arena *arena, plait_why *why, plait_error *err)
 {
-    plait_search_options limited = *options;
+    plait_search_options limited;
     plait_search_result winner;
     plait_search_result other;
     plait_error refusal;
 
     *why = (plait_why){.verdict = PLAIT_INVALID};
+    PLAIT_TRY(search_options_check(options, err));
+    limited = *options;
     limited.top = 1;
     PLAIT_TRY(plait_search_limit(&limited, limits, err));
     const plait_status status = plait_search(problem, &limited, arena, &other, &refusal);
@@ -225,6 +227,7 @@ plait_status plait_relaxations(const plait_problem *problem, const plait_search_
     const relaxer r = {problem, options, arena, found, count};
 
     *count = 0;
+    PLAIT_TRY(search_options_check(options, err));
     PLAIT_TRY(drop_limits(&r, err));
     PLAIT_TRY(more_gpus(&r, err));
     return shorter_sequence(&r, err);

@@ -8,8 +8,12 @@
 #ifndef PLAIT_JOB_H
 #define PLAIT_JOB_H
 
+#include <stddef.h>
+
 #include "plait/cluster.h"
 #include "plait/model.h"
+
+#pragma GCC visibility push(default)
 
 typedef struct plait_runtime plait_runtime;
 
@@ -31,17 +35,27 @@ typedef struct plait_band {
 
 /** The four inputs of every price, and how far it is to be trusted. */
 typedef struct plait_problem {
+    size_t size; /* as plait_problem_init sets it; 0: that of this header */
     const plait_model *model;
     const plait_cluster *cluster;
     const plait_runtime *runtime;
     plait_job job;
-    plait_band band; /* of its steps; evidence.h knows it */
+    plait_band band;         /* of its steps; evidence.h knows it */
+    const void *reserved[8]; /* zero: room for fields to come */
 } plait_problem;
+
+/** An empty question: set model, cluster, runtime and job. */
+#define plait_problem_init(problem) plait_problem_init_sized((problem), sizeof(plait_problem))
+
+/** What plait_problem_init stands for: `size` is that of the header which the caller knows. */
+void plait_problem_init_sized(plait_problem *problem, size_t size);
 
 /** Tokens of one step. */
 static inline double plait_job_tokens(const plait_job *job)
 {
     return (double)job->gbs * (double)job->seq;
 }
+
+#pragma GCC visibility pop
 
 #endif

@@ -36,10 +36,15 @@ extern const char *const plait_launch_target_name[PLAIT_LAUNCH_TARGETS + 1];
 
 /** What is launched: a plan that fits, its question and its price. */
 typedef struct plait_launch {
+    size_t size; /* as plait_launch_init sets it; 0: that of this header */
     const plait_problem *problem;
     const plait_plan *plan;
     const plait_cost *cost;
+    const void *reserved[4]; /* zero: room for fields to come */
 } plait_launch;
+
+/** Nothing yet: set problem, plan and cost. */
+#define plait_launch_init(launch) ((void)(*(launch) = (plait_launch){.size = sizeof(plait_launch)}))
 
 typedef struct plait_launch_file {
     const char *name; /* inside the folder, without a '/' */

@@ -16,6 +16,7 @@
  *         plait_model model;
  *         plait_cluster cluster;
  *         plait_runtime runtime;
+ *         plait_problem problem;
  *         plait_search_options options;
  *         plait_search_result result;
  *         plait_error err;
@@ -27,16 +28,15 @@
  *             fprintf(stderr, "%s: %s\n", err.where, err.message);
  *             return 2;
  *         }
- *         const plait_problem problem = {
- *             .model = &model,
- *             .cluster = &cluster,
- *             .runtime = &runtime,
- *             .job = {.seq = 8192,
- *                     .gbs = 64,
- *                     .gpus = 8,
- *                     .precision = PLAIT_BF16,
- *                     .attention = runtime.defaults.attention},
- *         };
+ *         plait_problem_init(&problem);
+ *         problem.model = &model;
+ *         problem.cluster = &cluster;
+ *         problem.runtime = &runtime;
+ *         problem.job.seq = 8192;
+ *         problem.job.gbs = 64;
+ *         problem.job.gpus = 8;
+ *         problem.job.precision = PLAIT_BF16;
+ *         problem.job.attention = runtime.defaults.attention;
  *         plait_search_options_init(&options);
  *         if (plait_search(&problem, &options, arena, &result, &err) != PLAIT_OK) {
  *             fprintf(stderr, "%s: %s\n", err.where, err.message);
@@ -59,13 +59,20 @@
  * prints, exits or aborts; what goes wrong comes back as plait_error. Units are bytes, seconds,
  * FLOPs and their rates, as doubles, wherever a name does not say otherwise.
  *
+ * What is stable: names, words of keys, JSON members and what they mean. Structs that a program
+ * fills (plait_problem, plait_search_options, plait_launch) begin with their size and end
+ * with room for fields to come; their _init sets the one and clears the other, and a zero there means
+ * what there was before. So such a field breaks neither source nor binary; a size that is not the
+ * library's is refused. Structs that the library fills (plait_model, plait_cluster, plait_runtime,
+ * plait_plan, plait_cost, the results) may grow from 0.x to 0.(x+1), with another soname.
+ *
  * The headers, each readable on its own, in the order in which a program meets them:
  *
  *     error.h, arena.h, units.h    errors by value, ownership, constants of units
  *     data.h                       finding shipped models, clusters and runtimes by name
  *     model.h, cluster.h           what is trained, on what
  *     runtime.h, job.h             with which software, what one step is
- *     plan.h                       how it is split: degrees, plans, legality
+ *     degrees.h, plan.h            how it is split: points and their keys; plans, legality
  *     cost.h                       the price of a plan, in terms
  *     search.h                     the best plans, proven; why not; what would make it fit
  *     launch.h                     the files that start a plan
@@ -82,6 +89,7 @@
 #include "plait/collective.h"
 #include "plait/cost.h"
 #include "plait/data.h"
+#include "plait/degrees.h"
 #include "plait/error.h"
 #include "plait/evidence.h"
 #include "plait/job.h"

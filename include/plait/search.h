@@ -37,6 +37,7 @@ typedef struct plait_limit {
 } plait_limit;
 
 typedef struct plait_search_options {
+    size_t size; /* as plait_search_options_init sets it; 0: that of this header */
     plait_objective objective;
     const char *strategy; /* "auto", "exhaustive" */
     int top;              /* plans to return */
@@ -46,9 +47,15 @@ typedef struct plait_search_options {
     plait_limit limit[PLAIT_MAX_LIMITS];
     void (*progress)(void *context, double share); /* called from one thread; may be NULL */
     void *progress_context;
+    const void *reserved[8]; /* zero: room for fields to come */
 } plait_search_options;
 
-void plait_search_options_init(plait_search_options *options);
+/** The usual options: time, the best ten, all threads, no limits. */
+#define plait_search_options_init(options)                                                         \
+    plait_search_options_init_sized((options), sizeof(plait_search_options))
+
+/** What it stands for: `size` is that of the header which the caller knows. */
+void plait_search_options_init_sized(plait_search_options *options, size_t size);
 
 /**
  * Add `tp=8,pp=..4` to the limits.

@@ -38,8 +38,13 @@ static plait_status choose_target(const launch_values *flags, const plait_runtim
 static plait_status render(const asked *question, plait_launch_target target, plait_arena *arena,
                            plait_launch_folder *folder, plait_error *err)
 {
-    const plait_launch launch = {&question->problem, &question->plan.plan, &question->plan.cost};
+    plait_launch launch;
     plait_error inner;
+
+    plait_launch_init(&launch);
+    launch.problem = &question->problem;
+    launch.plan = &question->plan.plan;
+    launch.cost = &question->plan.cost;
 
     if (question->plan.verdict != PLAIT_FITS)
         return plait_fail(err, PLAIT_ERROR_RANGE, question->file->where,

@@ -243,7 +243,7 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
                              const plans_entry *file, plait_arena *arena, plait_problem *out,
                              plait_error *err)
 {
-    *out = (plait_problem){0};
+    plait_problem_init(out);
     PLAIT_TRY(resolve_model(operands->text[0], file, arena, out, err));
     PLAIT_TRY(resolve_cluster(operands->text[1], flags, file, arena, out, err));
     PLAIT_TRY(resolve_sizes(flags, file, &out->job, err));

@@ -131,6 +131,11 @@ plait_status plait_launch_render(const plait_launch *launch, plait_launch_target
     plait_cost cost;
 
     *out = (plait_launch_folder){0};
+    if (launch->size != 0 && launch->size != sizeof *launch)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
+                          "expected a launch of this version of plait, %zu bytes, found %zu",
+                          sizeof *launch, launch->size);
     PLAIT_TRY(check(launch, to, arena, &judge, &cost, err));
-    return to->render(&(plait_launch){&judge, launch->plan, &cost}, arena, out, err);
+    return to->render(&(plait_launch){.problem = &judge, .plan = launch->plan, .cost = &cost},
+                      arena, out, err);
 }

@@ -272,9 +272,18 @@ static bool rules_hold(const plait_problem *p, const plait_degrees *d, const pla
 
 // ---- the three steps -----------------------------------------------------------------------
 
+/* Of the library that was compiled with this header. */
+static bool same_version(const plait_problem *p, const plan_reason *why)
+{
+    return p->size == 0 || p->size == sizeof *p ||
+           because(why, "the problem is a struct of another version of plait: %zu bytes, not %zu",
+                   p->size, sizeof *p);
+}
+
 bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    return job_runs(p, why) && layers_divide(p, d, why) && sequence_divides(p, d, why);
+    return same_version(p, why) && job_runs(p, why) && layers_divide(p, d, why) &&
+           sequence_divides(p, d, why);
 }
 
 bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)

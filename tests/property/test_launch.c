@@ -335,7 +335,7 @@ static void check_launch(const question *q, const plait_degrees *d, plait_arena 
 
     must(plait_plan_expand(&q->problem, d, arena, &plan, &err), &err);
     must(plait_plan_cost(&q->problem, &plan, arena, &cost, &err), &err);
-    const plait_launch launch = {&q->problem, &plan, &cost};
+    const plait_launch launch = {.problem = &q->problem, .plan = &plan, .cost = &cost};
     if (plait_launch_render(&launch, PLAIT_LAUNCH_MEGATRON, arena, &folder, &err) != PLAIT_OK)
         fail_msg("%s\n%s", spelled(q, d), err.message);
     const char *const args = file_named(&folder, "args.sh");

@@ -51,7 +51,7 @@ void launched_make(const launched_case *of, plait_arena *arena, launched_plan *o
     must(plait_plan_cost(&out->problem, &out->plan, arena, &out->cost, &err), &err);
     if (out->cost.verdict != PLAIT_FITS)
         fail_msg("%s: %s", of->keys, out->cost.why);
-    out->launch = (plait_launch){&out->problem, &out->plan, &out->cost};
+    out->launch = (plait_launch){.problem = &out->problem, .plan = &out->plan, .cost = &out->cost};
 }
 
 const char *launched_file(const plait_launch_folder *folder, const char *name)
@@ -91,7 +91,7 @@ plait_status launched_render(launched *out, const char *keys, plait_launch_targe
     plait_degrees *const d = &out->degrees;
     plait_plan plan;
     plait_cost cost;
-    const plait_launch launch = {&out->problem, &plan, &cost};
+    const plait_launch launch = {.problem = &out->problem, .plan = &plan, .cost = &cost};
 
     *d = degrees_of(&out->problem, keys, arena);
     must(plait_plan_expand(&out->problem, d, arena, &plan, err), err);

@@ -149,12 +149,14 @@ static const char *render_again(const plans_entry *entry)
 
     must(plait_runtime_find(entry->runtime, arena, &runtime, &err), &err);
     must(plait_cluster_take(&cluster, entry->gpus, &err), &err);
-    problem.job =
-        (plait_job){entry->seq, entry->gbs, entry->gpus, (plait_precision)entry->precision,
-                    (plait_attention_kernel)entry->attention};
+    problem.job = (plait_job){.seq = entry->seq,
+                              .gbs = entry->gbs,
+                              .gpus = entry->gpus,
+                              .precision = (plait_precision)entry->precision,
+                              .attention = (plait_attention_kernel)entry->attention};
     must(plait_plan_expand(&problem, &entry->degrees, arena, &plan, &err), &err);
     must(plait_plan_cost(&problem, &plan, arena, &cost, &err), &err);
-    return render(&(plait_launch){&problem, &plan, &cost});
+    return render(&(plait_launch){.problem = &problem, .plan = &plan, .cost = &cost});
 }
 
 /* Every byte is the same, prices included: model, cluster, job and degrees are. */

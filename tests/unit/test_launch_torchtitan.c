@@ -54,7 +54,7 @@ static void make(world *w, const char *model)
         .runtime = &w->runtime,
         .job = {.seq = 4096, .gbs = 16, .gpus = 16, .attention = PLAIT_ATTENTION_FLASH2},
     };
-    w->launch = (plait_launch){&w->problem, &w->plan, &w->cost};
+    w->launch = (plait_launch){.problem = &w->problem, .plan = &w->plan, .cost = &w->cost};
 }
 
 /* "tp=2 pp=4"; what is not given is completed as eval does. */
