@@ -1,95 +1,41 @@
 # plait.bash - completion of plait's command line for bash
 #
-# Names of models and clusters come from the program itself, flags and words from this file; a test
-# holds the flags to `plait COMMAND --help`.
+# The program itself says what it takes: `plait --complete` prints its verbs, and with a verb a line
+# for each flag and operand, with what its value is called and the words that it may be.
 
-_plait_job='--seq --gbs --gpus --precision --runtime --attention'
-_plait_plan='--tp --sp --pp --vpp --cp --cp-comm --ep --etp --dp --zero --shard-group --mbs
-    --microbatches --recompute --schedule --grad-sync --fusion --split --order --plan'
-
-_plait_flags() { # _plait_flags COMMAND
-    case $1 in
-    search) echo "$_plait_job --plan --fix --limit --strategy --objective --top --threads --json --output -o" ;;
-    eval) echo "$_plait_job $_plait_plan --json --output -o" ;;
-    explain) echo "$_plait_job $_plait_plan --versus --why-not --threads --json" ;;
-    launch) echo "--target --output -o --force" ;;
-    import) echo "--from --model --cluster --gpus --output -o" ;;
-    validate) echo "--json --by --plot" ;;
-    calibrate) echo "--accelerator --log --cluster --runtime --evidence --output -o" ;;
-    models) echo "--seq --json" ;;
-    clusters) echo "--json" ;;
-    esac
-    echo --help
+# The column of a row: of `--tp`, `-o`, or `1` for the first operand.
+_plait_column() { # _plait_column TABLE ROW COLUMN
+    awk -F '\t' -v row="$2" -v column="$3" '$1 == row { print $column }' <<<"$1"
 }
 
-# The words that a flag takes; nothing for numbers.
-_plait_words() { # _plait_words FLAG
-    case $1 in
-    --precision) echo bf16 fp16 fp8 fp8_block mxfp8 nvfp4 ;;
-    --runtime) echo megatron megatron-fsdp torchtitan fsdp deepspeed nanotron ;;
-    --attention) echo unfused unfused-softmax-kernel flash flash2 flash3 fused ;;
-    --strategy) echo auto exhaustive ;;
-    --objective) echo time memory cost energy ;;
-    --target) echo megatron megatron-bridge torchtitan deepspeed accelerate pipelining companion ;;
-    --from) echo megatron torchtitan deepspeed companion ;;
-    --model) _plait_names models ;;
-    --cluster) _plait_names clusters ;;
-    --by) echo source sweep accelerator ;;
-    --cp-comm) echo p2p allgather a2a ;;
-    --sp) echo 0 1 ;;
-    --zero) echo 0 1 2 3 ;;
-    --recompute) echo none selective full sac ;;
-    --schedule) echo naive gpipe 1f1b interleaved zb-h1 zb-h2 dualpipe ;;
-    --grad-sync) echo bulk bucketed shifted ;;
-    --fusion) echo none ;;
-    --split) echo even embedding loss both spread cost ;;
-    --order) echo tp-cp-dp-pp tp-cp-pp-dp ;;
-    esac
-}
-
-# First column of a list, up to the first empty line; titles and notes are not names.
-_plait_names() { # _plait_names models|clusters
-    plait "$1" 2>/dev/null | awk 'NR > 1 && NF == 0 { exit } NR > 1 { print $1 }'
-}
-
-# How many operands stand between the command and the word being completed.
-_plait_operands() {
-    local i count=0
+# The place of the operand that is being completed.
+_plait_place() { # _plait_place TABLE
+    local i word place=1
     for ((i = 2; i < COMP_CWORD; i++)); do
-        case ${COMP_WORDS[i]} in
-        --json | --force | --help | -h) ;;
-        -*) i=$((i + 1)) ;;
-        *) count=$((count + 1)) ;;
+        word=${COMP_WORDS[i]}
+        case $word in
+        -*) [[ -z $(_plait_column "$1" "$word" 2) ]] || i=$((i + 1)) ;;
+        *) place=$((place + 1)) ;;
         esac
     done
-    echo $count
+    echo $place
 }
 
 _plait() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
-    local verb=${COMP_WORDS[1]} words
+    local program=${COMP_WORDS[0]} words table
 
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W 'search eval explain launch import validate calibrate models clusters --help --version' -- "$word")
-        return
-    fi
-    words=$(_plait_words "$before")
-    if [[ -z $words ]]; then
-        case $before in
-        --plan | --versus | --output | -o | --plot | --log)
-            mapfile -t COMPREPLY < <(compgen -f -- "$word")
-            return
-            ;;
-        esac
-        case $word in
-        -*) words=$(_plait_flags "$verb") ;;
-        *)
-            case $verb:$(_plait_operands) in
-            search:0 | eval:0 | explain:0 | models:0) words=$(_plait_names models) ;;
-            search:1 | eval:1 | explain:1 | clusters:0) words=$(_plait_names clusters) ;;
-            esac
-            ;;
-        esac
+        words=$("$program" --complete 2>/dev/null)
+    else
+        table=$("$program" --complete "${COMP_WORDS[1]}" 2>/dev/null)
+        if [[ $before == -* && -n $(_plait_column "$table" "$before" 2) ]]; then
+            words=$(_plait_column "$table" "$before" 3)
+        elif [[ $word == -* ]]; then
+            words=$(cut -f 1 <<<"$table" | grep '^-')
+        else
+            words=$(_plait_column "$table" "$(_plait_place "$table")" 3)
+        fi
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }

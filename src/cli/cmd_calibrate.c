@@ -23,13 +23,15 @@ typedef struct calibrate_values {
 
 static const opt options[] = {
     OPT_HEADING("kernels"),
-    OPT_OF_TEXT(calibrate_values, accelerator, "accelerator", 0, "NAME",
+    OPT_OF_WORD(calibrate_values, accelerator, "accelerator", "NAME",
+                OPT_NAMES(PLAIT_DATA_ACCELERATORS),
                 "the accelerator that was measured; by default the one that the tables name"),
     OPT_HEADING("a site's own steps"),
     OPT_OF_TEXT(calibrate_values, log, "log", 0, "RUNS.csv", "measured steps of a few plans"),
-    OPT_OF_TEXT(calibrate_values, cluster, "cluster", 0, "CLUSTER", "the cluster they ran on"),
+    OPT_OF_WORD(calibrate_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
+                "the cluster they ran on"),
     OPT_HEADING("a piece of software"),
-    OPT_OF_TEXT(calibrate_values, runtime, "runtime", 0, "NAME",
+    OPT_OF_WORD(calibrate_values, runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),
                 "fit this runtime profile to measured steps, RUNS.csv"),
     OPT_OF_TEXT(calibrate_values, evidence, "evidence", 0, "RUNS.csv",
                 "predict each source of these steps by profiles fitted without it"),

@@ -114,6 +114,7 @@ const command command_clusters = {
               .about = "NAME may also be the path of a cluster file, an accelerator, or "
                        "ACCELERATOR:NODESxGPUS.",
               .max_operands = 1,
+              .operand = {OPT_NAMES(PLAIT_DATA_CLUSTERS)},
               .options = options},
     .values_size = sizeof(clusters_values),
     .run = run,

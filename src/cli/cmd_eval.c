@@ -57,6 +57,7 @@ const command command_eval = {
               .about =
                   "Exit status 1 when the plan does not fit or cannot run; the answer says why.",
               .max_operands = 2,
+              .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
               .options = options},
     .values_size = sizeof(eval_values),
     .run = run,

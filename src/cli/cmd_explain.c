@@ -210,6 +210,7 @@ const command command_explain = {
               .about = "Each term has the number of its equation in costmodel/README.md. Exit "
                        "status 1 when the\nplan does not fit or cannot run.",
               .max_operands = 2,
+              .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
               .options = options},
     .values_size = sizeof(explain_values),
     .run = run,

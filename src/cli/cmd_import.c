@@ -9,6 +9,7 @@
 #include "plans_write.h"
 #include "problem.h"
 #include "shell_word.h"
+#include "text.h"
 
 typedef struct import_values {
     const char *from;
@@ -19,11 +20,11 @@ typedef struct import_values {
 } import_values;
 
 static const opt options[] = {
-    OPT_OF_TEXT(import_values, from, "from", 0, "FORMAT",
-                "megatron, torchtitan, deepspeed or companion"),
-    OPT_OF_TEXT(import_values, model, "model", 0, "MODEL",
+    OPT_OF_WORD(import_values, from, "from", "FORMAT", OPT_LISTED(launch_import_names), "{words}"),
+    OPT_OF_WORD(import_values, model, "model", "MODEL", OPT_NAMES(PLAIT_DATA_MODELS),
                 "the model, where the file does not say it or to say it better"),
-    OPT_OF_TEXT(import_values, cluster, "cluster", 0, "CLUSTER", "what it runs on"),
+    OPT_OF_WORD(import_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
+                "what it runs on"),
     OPT_OF_INT(import_values, gpus, "gpus", "N", 1, 1 << 24,
                "GPUs of the job, where the file does not say"),
     OPT_OF_TEXT(import_values, output, "output", 'o', "FILE",
@@ -35,21 +36,14 @@ enum { IMPORT_MAX_BYTES = 64 << 20 };
 
 static plait_status choose_format(const char *name, plait_launch_target *out, plait_error *err)
 {
-    const char *words[PLAIT_LAUNCH_TARGETS + 1] = {NULL};
-    plait_launch_target target[PLAIT_LAUNCH_TARGETS];
-    int count = 0, index;
+    const char *const *const words = launch_import_names();
+    int index;
 
-    for (int t = 0; t < PLAIT_LAUNCH_TARGETS; t++) {
-        if (!launch_imports((plait_launch_target)t))
-            continue;
-        target[count] = (plait_launch_target)t;
-        words[count++] = plait_launch_target_name[t];
-    }
     if (name == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--from",
                           "expected the format of the file, such as %s, found nothing", words[0]);
     PLAIT_TRY(problem_word("--from", name, words, &index, err));
-    *out = target[index];
+    *out = (plait_launch_target)text_index(words[index], plait_launch_target_name);
     return PLAIT_OK;
 }
 

@@ -14,9 +14,8 @@ typedef struct launch_values {
 } launch_values;
 
 static const opt options[] = {
-    OPT_OF_TEXT(launch_values, target, "target", 0, "NAME",
-                "megatron, megatron-bridge, torchtitan, deepspeed, accelerate, pipelining, "
-                "companion; the one of the plan's runtime"),
+    OPT_OF_WORD(launch_values, target, "target", "NAME", OPT_WORDS(plait_launch_target_name),
+                "{words}; the one of the plan's runtime"),
     OPT_OF_TEXT(launch_values, output, "output", 'o', "DIR", "folder for the files, new or empty"),
     OPT_OF_FLAG(launch_values, force, "force", "write into a folder that has files"),
     OPT_END,

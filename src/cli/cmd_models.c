@@ -127,6 +127,7 @@ const command command_models = {
               .about =
                   "NAME may also be the path of a model file or of a Hugging Face config.json.",
               .max_operands = 1,
+              .operand = {OPT_NAMES(PLAIT_DATA_MODELS)},
               .options = options},
     .values_size = sizeof(models_values),
     .run = run,

@@ -22,6 +22,8 @@ typedef struct search_values {
     const char *output;
 } search_values;
 
+static const char *const strategy_name[] = {"auto", "exhaustive", NULL};
+
 static const opt options[] = {
     PROBLEM_OPTIONS(search_values, problem),
     OPT_OF_TEXT(search_values, plan, "plan", 0, "FILE[:RANK]",
@@ -32,8 +34,9 @@ static const opt options[] = {
                 "only plans with these values: tp=8,recompute=full"),
     OPT_OF_LIST(search_values, limit, "limit", "KEY=LOW..HIGH,...",
                 "only plans within these ranges: tp=..8,pp=2..16"),
-    OPT_OF_TEXT(search_values, strategy, "strategy", 0, "NAME", "auto (default), exhaustive"),
-    OPT_OF_TEXT(search_values, objective, "objective", 0, "WHAT",
+    OPT_OF_WORD(search_values, strategy, "strategy", "NAME", OPT_WORDS(strategy_name),
+                "auto (default), exhaustive"),
+    OPT_OF_WORD(search_values, objective, "objective", "WHAT", OPT_WORDS(plait_objective_name),
                 "what is least in the best plan: time (default), memory, cost, energy"),
     OPT_OF_INT(search_values, top, "top", "N", 1, 1000, "plans to list; 10"),
     OPT_OF_INT(search_values, threads, "threads", "N", 1, 1024,
@@ -63,13 +66,12 @@ static plait_status add_limits(plait_search_options *search, const char *flag, c
 static plait_status choose_strategy(const char *name, plait_search_options *search,
                                     plait_error *err)
 {
-    static const char *const names[] = {"auto", "exhaustive", NULL};
     int index;
 
     if (name == NULL)
         return PLAIT_OK;
-    PLAIT_TRY(problem_word("--strategy", name, names, &index, err));
-    search->strategy = names[index];
+    PLAIT_TRY(problem_word("--strategy", name, strategy_name, &index, err));
+    search->strategy = strategy_name[index];
     return PLAIT_OK;
 }
 
@@ -280,6 +282,7 @@ const command command_search = {
                        "ACCELERATOR:NODESxGPUS\nsuch as h100-80gb-sxm:64x8. Exit status 1 when no "
                        "plan fits.",
               .max_operands = 2,
+              .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
               .options = options},
     .values_size = sizeof(search_values),
     .run = run,

@@ -16,7 +16,7 @@ typedef struct validate_values {
 static const opt options[] = {
     OPT_HEADING("options"),
     OPT_OF_FLAG(validate_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_TEXT(validate_values, by, "by", 0, "KEY",
+    OPT_OF_WORD(validate_values, by, "by", "KEY", OPT_WORDS(plait_run_key_name),
                 "errors of the step time by source (default), sweep or accelerator"),
     OPT_OF_TEXT(validate_values, plot, "plot", 0, "FILE",
                 "also draw measured against predicted step times, an SVG file"),

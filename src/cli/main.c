@@ -133,6 +133,31 @@ static int run_command(int argc, const char **argv)
     return flush(no ? EXIT_NO : EXIT_DONE);
 }
 
+/* For completions/plait.bash: the verbs, or what one of them takes. */
+static plait_status print_completion(const char *verb, plait_arena *arena, plait_error *err)
+{
+    const command *found = verb != NULL ? find_command(verb, err) : NULL;
+
+    if (arena == NULL)
+        return plait_fail_nomem(err);
+    if (verb != NULL)
+        return found != NULL ? opt_complete(&found->usage, arena, stdout, err) : err->status;
+    for (int c = 0; c < COMMANDS; c++)
+        puts(commands[c]->usage.command);
+    puts("--help\n--version");
+    return PLAIT_OK;
+}
+
+static int run_completion(const char *verb)
+{
+    plait_arena *arena = plait_arena_new();
+    plait_error err = {PLAIT_OK, "", ""};
+    const plait_status status = print_completion(verb, arena, &err);
+
+    plait_arena_free(arena);
+    return status == PLAIT_OK ? flush(EXIT_DONE) : complain(&err);
+}
+
 static int run_program(int argc, const char **argv)
 {
     if (argc < 2) {
@@ -147,6 +172,8 @@ static int run_program(int argc, const char **argv)
         puts("plait " PLAIT_VERSION);
         return flush(EXIT_DONE);
     }
+    if (strcmp(argv[1], "--complete") == 0)
+        return run_completion(argc > 2 ? argv[2] : NULL);
     return run_command(argc - 1, argv + 1);
 }
 

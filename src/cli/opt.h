@@ -1,7 +1,7 @@
 /* opt.h - the options of a command, said once
  *
- * Each command has one table of options. Parsing and --help follow from it, and tests hold the man
- * page and the shell completion to it. A value lands in a field of the command's own struct:
+ * Each command has one table of options. Parsing, --help and the shell completion follow from
+ * it, and a test holds the man page to it. A value lands in a field of the command's own struct:
  *
  *     typedef struct models_values { int seq; bool json; } models_values;
  *
@@ -32,6 +32,29 @@ typedef enum opt_kind {
     OPT_LIST   /* const char *; when given twice, joined by a comma */
 } opt_kind;
 
+/**
+ * What a value may be, for the shell and for {words} in a help: words, or the names of a kind of
+ * data.
+ */
+typedef struct opt_offer {
+    const char *const *words;           /* NULL-terminated, or NULL */
+    const char *const *(*listed)(void); /* the same, of who knows them */
+    int names;                          /* 1 + plait_data_kind; 0: none */
+} opt_offer;
+
+#define OPT_WORDS(list)                                                                            \
+    {                                                                                              \
+        .words = list                                                                              \
+    }
+#define OPT_LISTED(function)                                                                       \
+    {                                                                                              \
+        .listed = function                                                                         \
+    }
+#define OPT_NAMES(kind)                                                                            \
+    {                                                                                              \
+        .names = 1 + (kind)                                                                        \
+    }
+
 typedef struct opt {
     opt_kind kind;
     const char *name;  /* without its hyphens */
@@ -40,37 +63,33 @@ typedef struct opt {
     size_t offset;     /* of its field in the command's values */
     int min;
     int max;
+    opt_offer offer;
     const char *help;
 } opt;
 
 /* Rows of a table: the struct that values land in and the field of it come first. */
 #define OPT_HEADING(text)                                                                          \
     {                                                                                              \
-        OPT_GROUP, text, 0, NULL, 0, 0, 0, NULL                                                    \
+        .kind = OPT_GROUP, .name = text                                                            \
     }
-#define OPT_OF_FLAG(values, field, name, help)                                                     \
+#define OPT_ROW(kind_, values, field, name_, ...)                                                  \
     {                                                                                              \
-        OPT_FLAG, name, 0, NULL, offsetof(values, field), 0, 0, help                               \
+        .kind = kind_, .name = name_, .offset = offsetof(values, field), __VA_ARGS__               \
     }
-#define OPT_OF_INT(values, field, name, value, min, max, help)                                     \
-    {                                                                                              \
-        OPT_INT, name, 0, value, offsetof(values, field), min, max, help                           \
-    }
-#define OPT_OF_TEXT(values, field, name, letter, value, help)                                      \
-    {                                                                                              \
-        OPT_TEXT, name, letter, value, offsetof(values, field), 0, 0, help                         \
-    }
-#define OPT_OF_LIST(values, field, name, value, help)                                              \
-    {                                                                                              \
-        OPT_LIST, name, 0, value, offsetof(values, field), 0, 0, help                              \
-    }
-#define OPT_OF_KEYS(values, field)                                                                 \
-    {                                                                                              \
-        OPT_KEYS, NULL, 0, NULL, offsetof(values, field), 0, 0, NULL                               \
-    }
+#define OPT_OF_FLAG(values, field, name, help_)                                                    \
+    OPT_ROW(OPT_FLAG, values, field, name, .help = help_)
+#define OPT_OF_INT(values, field, name, value_, min_, max_, help_)                                 \
+    OPT_ROW(OPT_INT, values, field, name, .value = value_, .min = min_, .max = max_, .help = help_)
+#define OPT_OF_TEXT(values, field, name, letter_, value_, help_)                                   \
+    OPT_ROW(OPT_TEXT, values, field, name, .letter = letter_, .value = value_, .help = help_)
+#define OPT_OF_WORD(values, field, name, value_, offer_, help_)                                    \
+    OPT_ROW(OPT_TEXT, values, field, name, .value = value_, .offer = offer_, .help = help_)
+#define OPT_OF_LIST(values, field, name, value_, help_)                                            \
+    OPT_ROW(OPT_LIST, values, field, name, .value = value_, .help = help_)
+#define OPT_OF_KEYS(values, field) OPT_ROW(OPT_KEYS, values, field, NULL, .help = NULL)
 #define OPT_END                                                                                    \
     {                                                                                              \
-        OPT_LAST, NULL, 0, NULL, 0, 0, 0, NULL                                                     \
+        .kind = OPT_LAST                                                                           \
     }
 
 enum { OPT_MAX_OPERANDS = 64, OPT_MAX_OPTIONS = 64 };
@@ -91,6 +110,7 @@ typedef struct opt_usage {
     const char *summary;  /* one line */
     const char *about;    /* more lines for --help, or "" */
     int max_operands;
+    opt_offer operand[2]; /* of the first two */
     const opt *options;
 } opt_usage;
 
@@ -111,7 +131,18 @@ PLAIT_MUST_CHECK plait_status opt_parse(const opt_usage *usage, int argc, const 
                                         plait_arena *arena, void *values, opt_operands *operands,
                                         plait_error *err);
 
+/** The words of an offer; NULL: it has none, or names of data. */
+const char *const *opt_words(const opt_offer *offer);
+
 /** What `plait COMMAND --help` prints. */
 void opt_help(const opt_usage *usage, FILE *out);
+
+/**
+ * What `plait --complete COMMAND` prints, for completions/plait.bash: a line for each option and for
+ * each of the first operands, "--cp-comm", "HOW" and "p2p allgather a2a" between tabs. What takes
+ * no value has none, and what is no word leaves the last column empty.
+ */
+PLAIT_MUST_CHECK plait_status opt_complete(const opt_usage *usage, plait_arena *arena, FILE *out,
+                                           plait_error *err);
 
 #endif

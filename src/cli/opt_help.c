@@ -28,9 +28,28 @@ static void print_wrapped(const char *text, FILE *out)
     fputc('\n', out);
 }
 
+/* A help with its words, "a, b, c", where it says {words}. */
+static void spell_words(const opt *option, char *text, size_t size)
+{
+    static const char mark[] = "{words}";
+    const char *const *const words = opt_words(&option->offer);
+    const char *const at = strstr(option->help, mark);
+    size_t used;
+
+    if (at == NULL || words == NULL) {
+        snprintf(text, size, "%s", option->help);
+        return;
+    }
+    used = (size_t)snprintf(text, size, "%.*s", (int)(at - option->help), option->help);
+    for (int i = 0; words[i] != NULL && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", words[i]);
+    if (used < size)
+        snprintf(text + used, size - used, "%s", at + strlen(mark));
+}
+
 static void print_option(const opt *option, FILE *out)
 {
-    char left[80];
+    char left[80], help[512];
     int length;
 
     if (option->letter != '\0')
@@ -43,12 +62,13 @@ static void print_option(const opt *option, FILE *out)
         fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
     else
         fprintf(out, "%-*s", HELP_COLUMN, left);
-    print_wrapped(option->help, out);
+    spell_words(option, help, sizeof help);
+    print_wrapped(help, out);
 }
 
 void opt_help(const opt_usage *usage, FILE *out)
 {
-    static const opt help = {OPT_FLAG, "help", 'h', NULL, 0, 0, 0, "this text"};
+    static const opt help = {.kind = OPT_FLAG, .name = "help", .letter = 'h', .help = "this text"};
     opt_table options;
 
     fprintf(out, "usage: plait %s %s\n\n%s\n", usage->command, usage->synopsis, usage->summary);

@@ -12,6 +12,19 @@ static void spell_flag(const char *name, char flag[24])
         *c = *c == '_' ? '-' : *c;
 }
 
+/* What a key takes that can be said in a word; numbers say themselves. */
+static opt_offer offer_of(const plait_key *key)
+{
+    static const char *const sides[] = {"0", "1", NULL};
+    static const char *const stages[] = {"0", "1", "2", "3", NULL};
+
+    if (key->kind == PLAIT_KEY_SWITCH)
+        return (opt_offer){.words = sides};
+    if (key->kind == PLAIT_KEY_SMALL_NUMBER)
+        return (opt_offer){.words = stages};
+    return (opt_offer){.words = key->words};
+}
+
 static int add_keys(const opt *keys, opt_table *out, int count)
 {
     for (int k = 0; k < PLAIT_KEYS; k++) {
@@ -21,6 +34,7 @@ static int add_keys(const opt *keys, opt_table *out, int count)
             .name = out->flag[k],
             .value = plait_keys[k].value,
             .offset = keys->offset + (size_t)k * sizeof(const char *),
+            .offer = offer_of(&plait_keys[k]),
             .help = plait_keys[k].help,
         };
     }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "opt.h"
+#include "plait/data.h"
 #include "plait/runtime.h"
 #include "plans.h"
 
@@ -27,12 +28,14 @@ typedef struct problem_flags {
                    "sequences of one step, over all GPUs"),                                        \
         OPT_OF_INT(values, member.gpus, "gpus", "N", 1, 1 << 24,                                   \
                    "take N GPUs of the cluster; may be left out where the cluster has a size"),    \
-        OPT_OF_TEXT(values, member.precision, "precision", 0, "FORMAT",                            \
+        OPT_OF_WORD(values, member.precision, "precision", "FORMAT",                               \
+                    OPT_WORDS(plait_precision_name),                                               \
                     "bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4"),                         \
-        OPT_OF_TEXT(values, member.runtime, "runtime", 0, "NAME",                                  \
+        OPT_OF_WORD(values, member.runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),     \
                     "the software that runs the plan: megatron (default), torchtitan, fsdp, "      \
                     "deepspeed, nanotron, ..."),                                                   \
-        OPT_OF_TEXT(values, member.attention, "attention", 0, "KERNEL",                            \
+        OPT_OF_WORD(values, member.attention, "attention", "KERNEL",                               \
+                    OPT_WORDS(plait_attention_kernel_name),                                        \
                     "unfused, unfused-softmax-kernel, flash, flash2, flash3, fused; the "          \
                     "runtime's own when left out")
 

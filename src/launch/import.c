@@ -6,11 +6,15 @@
 #include "plans_write.h"
 #include "target.h"
 
-bool launch_imports(plait_launch_target target)
+const char *const *launch_import_names(void)
 {
-    const launch_target *const from = launch_target_at(target);
+    static const char *names[PLAIT_LAUNCH_TARGETS + 1];
+    int count = 0;
 
-    return from != NULL && from->import != NULL;
+    for (int t = 0; t < PLAIT_LAUNCH_TARGETS; t++)
+        if (launch_target_at((plait_launch_target)t)->import != NULL)
+            names[count++] = plait_launch_target_name[t];
+    return names;
 }
 
 /* dp follows from the GPUs, once the other degrees are known. */

@@ -6,8 +6,8 @@
 
 #include "plans.h"
 
-/** Can configs of this target be read? */
-bool launch_imports(plait_launch_target target);
+/** Targets whose configs can be read, by name; NULL-terminated. */
+const char *const *launch_import_names(void);
 
 /**
  * Read a config. What it does not say is left unknown, as plans.h has it.

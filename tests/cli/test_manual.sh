@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_manual.sh PLAIT - the man page and the shell completion have every flag that --help lists
+# test_manual.sh PLAIT - the man page has every flag that --help lists, and the shell completes them
 #
 # The option tables are the one place where flags are said; this holds what is written by hand to
 # them. The examples of the man page must run, and its complaint be what the program says.
@@ -24,20 +24,49 @@ verbs() {
 }
 
 manual=$(sed 's/\\-/-/g' docs/plait.1)
-. completions/plait.bash
 
 [ -n "$(verbs)" ] || complain "plait --help lists no command"
 for verb in $(verbs); do
     grep -q -- "plait $verb" <<<"$manual" || complain "the man page does not show plait $verb"
     for flag in $(flags_of "$verb"); do
         grep -qE -- "$flag([^a-z-]|\$)" <<<"$manual" || complain "the man page lacks $flag of $verb"
-        tr ' ' '\n' <<<"$(_plait_flags "$verb")" | grep -qxF -- "$flag" ||
-            complain "the completion lacks $flag of $verb"
     done
-    for flag in $(tr ' ' '\n' <<<"$(_plait_flags "$verb")" | grep -- '^--'); do
-        flags_of "$verb" | grep -qxF -- "$flag" || complain "the completion has $flag, $verb does not"
-    done
+    diff <(flags_of "$verb") <("$plait" --complete "$verb" | grep -oE '^--[a-z-]+' | sort -u) ||
+        complain "--help and --complete of $verb differ"
 done
+
+# ---- completion ----
+
+. completions/plait.bash
+
+offered() { # offered WORDS...: what the shell offers for the last of them, on one line
+    COMP_WORDS=("$plait" "$@")
+    COMP_CWORD=$#
+    COMPREPLY=()
+    _plait
+    echo "${COMPREPLY[*]}"
+}
+
+expect_offer() { # expect_offer EXPECTED WORDS...
+    local found
+    found=$(offered "${@:2}")
+    [[ " $found " == *" $1 "* ]] || complain "completion of '${*:2}' offers '$found', not '$1'"
+}
+
+expect_offer 'search' sea
+expect_offer '--version' --v
+expect_offer '--cp --cp-comm' eval --cp
+expect_offer 'p2p allgather a2a' eval --cp-comm ''
+expect_offer 'interleaved' eval llama-3.1-8b dgx-h100 --schedule inter
+expect_offer '0 1' eval --sp ''
+expect_offer 'none selective modules sac full' eval --recompute ''
+expect_offer 'llama-3.1-8b' search llama-3.1-8
+expect_offer 'dgx-h100' search llama-3.1-8b dgx-h
+expect_offer 'dgx-h100' search --json llama-3.1-8b --seq 4096 dgx-h1
+expect_offer 'megatron' search --runtime megatron
+expect_offer 'megatron torchtitan deepspeed companion' import --from ''
+[ -z "$(offered search llama-3.1-8b dgx-h100 --seq '')" ] || complain "a number is offered words"
+[ -z "$(offered unheard-of x)" ] || complain "a verb that is none has words"
 
 # ---- examples ----
 

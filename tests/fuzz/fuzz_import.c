@@ -30,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t length;
     plait_error err;
 
-    if (arena != NULL && size > 0 && launch_imports(target) &&
+    if (arena != NULL && size > 0 &&
+        text_index(plait_launch_target_name[target], launch_import_names()) >= 0 &&
         launch_import(target, (const char *)data + 1, size - 1, "fuzz", 0, arena, &entry, &warning,
                       &err) == PLAIT_OK) {
         assert(warning != NULL);
