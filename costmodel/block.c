@@ -13,6 +13,7 @@ const char *const plait_tensor_name[PLAIT_TENSORS + 1] = {PLAIT_TENSOR_LIST(X) N
 
 // ---- the layer -----------------------------------------------------------------------------
 
+/* A layer whose costs the model file states: work like products, cut by tp, nothing exchanged. */
 static void draw_opaque(block_draft *draft)
 {
     const plait_opaque *given = &draft->layer->given;
@@ -95,6 +96,7 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
         block_norm_add(&draft, false);
 }
 
+/* C.25: bytes an element by the profile; a share of gathered norm outputs is kept whole under sp. */
 double plait_block_saved_bytes(const plait_block *block, const plait_shard *shard, unsigned drops)
 {
     const plait_residents *keep = &shard->runtime->keep;
@@ -147,6 +149,10 @@ double plait_layer_flops_per_token(const plait_model *model, const plait_layer *
     return flops / seq;
 }
 
+/*
+ * C.4: forward FLOPs of all products and cores of the model on one device, times 3 for training: the
+ * backward makes two products for each. With recomputation layers run forward twice, times 4.
+ */
 double plait_model_flops_per_token(const plait_model *model, double seq, bool recompute)
 {
     const plait_runtime neutral = {0};
@@ -169,6 +175,7 @@ double plait_model_flops_per_token(const plait_model *model, double seq, bool re
     return ((recompute ? 4.0 : 3.0) * layers + 3.0 * (head + mtp)) / seq;
 }
 
+/* Weights of a layer; of experts the share that one token uses when only active ones count. */
 static double layer_params(const plait_model *model, const plait_layer *layer, bool active)
 {
     const plait_runtime neutral = {0};
@@ -182,6 +189,7 @@ static double layer_params(const plait_model *model, const plait_layer *layer, b
     return block.weights.dense + expert;
 }
 
+/* C.1: what the descriptions say of weights, summed over the ends and the layers. */
 plait_params plait_model_params(const plait_model *model)
 {
     const plait_runtime neutral = {0};

@@ -1,7 +1,20 @@
-/* block_attention.c - multi-head, grouped-query and latent attention */
+/*
+ * block_attention.c - multi-head, grouped-query and latent attention
+ *
+ * Heads are cut by tp, the sequence by cp. T is the tokens of one rank's part of the microbatch; the
+ * core is priced by the pairs of query and key that its mask leaves.
+ */
 #include "block_build.h"
 #include "numbers.h"
 
+/*
+ * C.13: of s keys a query sees, on average over the sequence,
+ *
+ *     full mask        min(s, window, chunk)
+ *     causal           (s + 1) / 2, as query i sees i keys
+ *     causal, window   the first w queries see 1 .. w keys, the others w each
+ *     causal, chunk    (chunk + 1) / 2: each chunk is a sequence of its own
+ */
 double block_mean_keys(double context, double window, double chunk, bool causal)
 {
     const double reach =
@@ -11,7 +24,6 @@ double block_mean_keys(double context, double window, double chunk, bool causal)
         return reach;
     if (chunk > 0.0 && chunk < context && (window <= 0.0 || chunk <= window))
         return (chunk + 1.0) / 2.0;
-    // The first `reach` queries see 1 .. reach keys, the others `reach` each.
     return (reach * (reach + 1.0) / 2.0 + (context - reach) * reach) / context;
 }
 
@@ -39,6 +51,7 @@ static void exchange_ring(block_draft *draft, double kv_bytes)
         add_cp(draft, PLAIT_P2P, PLAIT_OVERLAP_CP_RING, 2.0 * kv_bytes, hops);
 }
 
+/* All keys and values come to every rank, backward once more, and their gradients are reduced. */
 static void exchange_gather(block_draft *draft, double kv_bytes)
 {
     const double whole = kv_bytes * draft->shard->cp;
@@ -49,10 +62,13 @@ static void exchange_gather(block_draft *draft, double kv_bytes)
         add_cp(draft, PLAIT_REDUCE_SCATTER, PLAIT_OVERLAP_CP, whole, 1.0);
 }
 
-/* Ulysses: q, k, v in and the output back, each an all-to-all; the same again in backward. */
+/*
+ * Ulysses: q, k, v in and the output back, each an all-to-all; the same again in backward. Ranks
+ * then hold whole sequences of 1 / cp of the heads.
+ */
 static void exchange_all_to_all(block_draft *draft, double kv_bytes, const block_core *core)
 {
-    const double token_bytes = 2.0 * draft->tokens * core->heads;
+    const double token_bytes = HALF_BYTES * draft->tokens * core->heads;
 
     if (!block_is_forward(draft) && !block_is_backward_input(draft))
         return;
@@ -63,7 +79,7 @@ static void exchange_all_to_all(block_draft *draft, double kv_bytes, const block
 
 static void exchange(block_draft *draft, const block_core *core)
 {
-    const double kv_bytes = 2.0 * draft->tokens * core->kv_width;
+    const double kv_bytes = HALF_BYTES * draft->tokens * core->kv_width;
 
     if (draft->shard->cp == 1)
         return;
@@ -82,7 +98,16 @@ static void exchange(block_draft *draft, const block_core *core)
 
 // ---- kernels -------------------------------------------------------------------------------
 
-/* One kernel; the scores never reach memory. (C.14) */
+/*
+ * C.14: one kernel; the scores never reach memory.
+ *
+ *     FLOPs   2 b heads (s / cp) (Dqk + Dv) keys, 2.5 times that backward
+ *     model   the same with all s keys of an unlimited causal mask, twice that backward (C.4)
+ *     bytes   queries and outputs of this rank, keys and values of all ranks where they are gathered
+ *
+ * A ring sees s / cp tokens of the sequence a call; by all-to-all a rank has whole sequences and
+ * 1 / cp of the heads. Kept: a log-sum-exp a token and head.
+ */
 static void draw_fused(block_draft *draft, const block_core *core)
 {
     const plait_shard *shard = draft->shard;
@@ -100,11 +125,11 @@ static void draw_fused(block_draft *draft, const block_core *core)
         .kind = PLAIT_OP_ATTENTION,
         .part = PLAIT_PART_core_attn,
         .layout = backward ? PLAIT_BACKWARD : PLAIT_FORWARD,
-        .flops = (backward ? 2.5 : 1.0) * per_key * core->keys,
+        .flops = (backward ? PLAIT_ATTENTION_BACKWARD : 1.0) * per_key * core->keys,
         .model_flops =
             (backward ? 2.0 : 1.0) * per_key *
             smaller(core->causal ? 2.0 * core->keys : core->keys, draft->pass.context_tokens),
-        .bytes = 2.0 * width * (draft->tokens * core->heads + kv_tokens * core->kv_heads),
+        .bytes = HALF_BYTES * width * (draft->tokens * core->heads + kv_tokens * core->kv_heads),
         .sequences = draft->pass.sequences,
         .heads = core->heads,
         .query = query,
@@ -121,6 +146,7 @@ static void draw_fused(block_draft *draft, const block_core *core)
     block_keep(draft, PLAIT_TENSOR_lse, draft->tokens * core->heads);
 }
 
+/* One product a head, all in one kernel. */
 static void add_batched(block_draft *draft, double batch, double m, double n, double k,
                         double passes)
 {
@@ -134,7 +160,7 @@ static void add_batched(block_draft *draft, double batch, double m, double n, do
                                    .batch = batch,
                                    .flops = flops,
                                    .model_flops = flops,
-                                   .bytes = 2.0 * batch * (m * k + k * n + m * n),
+                                   .bytes = HALF_BYTES * batch * (m * k + k * n + m * n),
                                    .count = passes});
 }
 
@@ -151,9 +177,11 @@ static void draw_unfused(block_draft *draft, const block_core *core)
     const double context = draft->pass.context_tokens;
     const double batch = draft->pass.sequences * core->heads;
     const double scores = batch * query * context;
-    const double more = dropout ? 5.0 : 0.0;
-    const block_traffic traffic = fused_softmax ? (block_traffic){4.0 + more, 6.0 + more}
-                                                : (block_traffic){18.0 + more, 16.0 + more};
+    const double more = dropout ? 5.0 : 0.0; // read, written, and a mask of one byte
+    block_traffic traffic = block_traffic_of(BLOCK_PASS_SOFTMAX, fused_softmax);
+
+    traffic.forward += more;
+    traffic.backward += more;
 
     if (block_is_forward(draft) || block_is_backward_input(draft)) {
         const double passes = block_is_forward(draft) ? 1.0 : 2.0;
@@ -166,6 +194,7 @@ static void draw_unfused(block_draft *draft, const block_core *core)
         block_keep(draft, PLAIT_TENSOR_scores_dropout, scores);
 }
 
+/* The exchange of context, the core by its kernel, and its output, which is kept. */
 void block_core_add(block_draft *draft, block_core core)
 {
     exchange(draft, &core);
@@ -180,8 +209,7 @@ void block_core_add(block_draft *draft, block_core core)
 
 static block_traffic rotary_traffic(const block_draft *draft)
 {
-    return draft->shard->runtime->kernels.fused_rotary ? (block_traffic){4.0, 4.0}
-                                                       : (block_traffic){16.0, 16.0};
+    return block_traffic_of(BLOCK_PASS_ROTARY, draft->shard->runtime->kernels.fused_rotary);
 }
 
 /* A window or a chunk as long as the context limits nothing. */
@@ -190,6 +218,11 @@ static bool is_limited(int reach, double context)
     return reach > 0 && reach < context;
 }
 
+/*
+ * q, k and v in one product, [rotary positions and norms of q and k in one pass], the core, [a gate
+ * on its output], the output's product. With tp above the key-value heads each rank holds a copy of
+ * one. Values that are the keys (shared_kv) are neither projected nor kept twice.
+ */
 void block_attention(block_draft *draft)
 {
     const plait_attention *a = &draft->layer->attention;
@@ -229,7 +262,8 @@ void block_attention(block_draft *draft)
                                         !is_limited(a->chunk, context),
                           });
     if (a->gate)
-        block_memory_add(draft, PLAIT_PART_core_attn, tokens * q_width, (block_traffic){6.0, 10.0});
+        block_memory_add(draft, PLAIT_PART_core_attn, tokens * q_width,
+                         block_traffic_of(BLOCK_PASS_OUTPUT_GATE, true));
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out,
                                            .rows = tokens,
                                            .n = draft->model->hidden,
@@ -239,7 +273,11 @@ void block_attention(block_draft *draft)
 
 // ---- multi-head latent attention (C.18) ----------------------------------------------------
 
-/* The down-projections run whole on every rank; heads start at the up-projections. */
+/*
+ * Queries and keys pass through a latent each: hidden to rank, a norm, rank to heads. The
+ * down-projections run whole on every tensor rank; heads start at the up-projections. Kept: the
+ * latent and its norm's output.
+ */
 static void draw_query(block_draft *draft, const plait_mla *a, double heads)
 {
     const double tokens = draft->tokens;
@@ -253,7 +291,8 @@ static void draw_query(block_draft *draft, const plait_mla *a, double heads)
         block_linear_add(
             draft,
             (block_linear){.part = PLAIT_PART_mla_up, .rows = tokens, .n = width, .k = a->q_rank});
-        block_memory_add(draft, PLAIT_PART_norm, tokens * a->q_rank, (block_traffic){4.0, 6.0});
+        block_memory_add(draft, PLAIT_PART_norm, tokens * a->q_rank,
+                         block_traffic_of(BLOCK_PASS_NORM, true));
         block_keep(draft, PLAIT_TENSOR_latent, 2.0 * tokens * a->q_rank);
         draft->out->weights.dense += a->q_rank;
     } else {
@@ -263,6 +302,7 @@ static void draw_query(block_draft *draft, const plait_mla *a, double heads)
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * width);
 }
 
+/* Keys and values share a latent; the rotary part of the keys is projected once and shared by heads. */
 static void draw_key_value(block_draft *draft, const plait_mla *a, double heads)
 {
     const double tokens = draft->tokens;
@@ -275,14 +315,18 @@ static void draw_key_value(block_draft *draft, const plait_mla *a, double heads)
     block_linear_add(
         draft,
         (block_linear){.part = PLAIT_PART_mla_up, .rows = tokens, .n = width, .k = a->kv_rank});
-    block_memory_add(draft, PLAIT_PART_norm, tokens * a->kv_rank, (block_traffic){4.0, 6.0});
+    block_memory_add(draft, PLAIT_PART_norm, tokens * a->kv_rank,
+                     block_traffic_of(BLOCK_PASS_NORM, true));
     block_keep(draft, PLAIT_TENSOR_latent, tokens * (2.0 * a->kv_rank + a->rope_dim));
     draft->out->weights.dense += a->kv_rank;
     // Keys carry the shared rotary part once a head.
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * (width + heads * a->rope_dim));
 }
 
-/* Scores every pair with a few narrow heads, then attention sees the best keys only. */
+/*
+ * Scores every pair with a few narrow heads, then attention sees the best keys only. The scores are
+ * written once in 16 bits and read once; the norm of its key has weight and bias.
+ */
 static void draw_indexer(block_draft *draft, const plait_mla *a)
 {
     const double tokens = draft->tokens;
@@ -301,9 +345,11 @@ static void draw_indexer(block_draft *draft, const plait_mla *a)
         draft, (block_linear){
                    .part = PLAIT_PART_indexer, .rows = tokens, .n = a->index_heads, .k = hidden});
     draft->out->weights.dense += 2.0 * a->index_dim;
-    block_scan_add(draft, PLAIT_PART_indexer, 2.0 * tokens * keys * width, 4.0 * tokens * keys);
+    block_scan_add(draft, PLAIT_PART_indexer, 2.0 * tokens * keys * width,
+                   2.0 * HALF_BYTES * tokens * keys);
 }
 
+/* Latents up to heads of nope + rope for queries and keys and v for values, then as attention. */
 void block_mla(block_draft *draft)
 {
     const plait_mla *a = &draft->layer->mla;

@@ -1,4 +1,10 @@
-/* block_build.c - the strokes that the block files draw a layer with */
+/*
+ * block_build.c - the strokes that the block files draw a layer with
+ *
+ * Each stroke knows which passes it belongs to: a product is one of the forward and two of the
+ * backward, a collective changes its direction, a pass over memory its bytes. The block files say
+ * what a layer does once and never ask.
+ */
 #include "block_build.h"
 
 #include <assert.h>
@@ -63,6 +69,15 @@ void block_keep(block_draft *draft, plait_tensor tensor, double elements)
 
 // ---- products (C.10) -----------------------------------------------------------------------
 
+/*
+ * One of the three products of a linear layer y = x W, with x [rows, k], W [k, n]:
+ *
+ *     forward           y  = x W        [rows, k] x [k, n]
+ *     input's gradient  dx = dy W^T     [rows, n] x [n, k]
+ *     weight's          dW = x^T dy     [k, rows] x [rows, n]
+ *
+ * FLOPs are 2 m n k of each, all of them model FLOPs. The head and the router stay in bf16.
+ */
 static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_kind layout)
 {
     const bool grouped = linear->experts > 0.0;
@@ -81,10 +96,11 @@ static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_
 
     op.flops = 2.0 * op.batch * op.m * op.n * op.k;
     op.model_flops = op.flops;
-    op.bytes = 2.0 * op.batch * (op.m * op.k + op.k * op.n + op.m * op.n);
+    op.bytes = HALF_BYTES * op.batch * (op.m * op.k + op.k * op.n + op.m * op.n);
     block_op_add(draft, op);
 }
 
+/* A linear layer's products in this pass, and its parameters: k n, and n with a bias, of each. */
 void block_linear_add(block_draft *draft, block_linear linear)
 {
     const bool grouped = linear.experts > 0.0;
@@ -105,6 +121,21 @@ void block_linear_add(block_draft *draft, block_linear linear)
 
 // ---- passes over memory (C.11) -------------------------------------------------------------
 
+block_traffic block_traffic_of(block_pass pass, bool fused)
+{
+    static const struct {
+        block_traffic fused, eager;
+    } passes[BLOCK_PASSES] = {
+#define X(name, forward, backward, eager_forward, eager_backward)                                  \
+    {{forward, backward}, {eager_forward, eager_backward}},
+        BLOCK_PASS_LIST(X)
+#undef X
+    };
+
+    return fused ? passes[pass].fused : passes[pass].eager;
+}
+
+/* A pass over so many elements; the gradient of weights has none. */
 void block_memory_add(block_draft *draft, plait_part part, double elements, block_traffic traffic)
 {
     const double bytes = block_is_forward(draft)          ? traffic.forward
@@ -115,6 +146,10 @@ void block_memory_add(block_draft *draft, plait_part part, double elements, bloc
                      (plait_op){.kind = PLAIT_OP_MEMORY, .part = part, .bytes = bytes * elements});
 }
 
+/*
+ * Work along the sequence that no product does (C.21, C.22, C.34). Its backward is taken as twice
+ * the forward: once to go back, once to make again what was not kept.
+ */
 void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes)
 {
     if (!block_is_forward(draft) && !block_is_backward_input(draft))
@@ -128,15 +163,16 @@ void block_scan_add(block_draft *draft, plait_part part, double flops, double by
                                    .bytes = passes * bytes});
 }
 
+/*
+ * A norm keeps its input and, where a product follows, its output, which sp keeps cut by tp unless
+ * the software keeps it gathered. Weights: h, with LayerNorm 2 h.
+ */
 void block_norm_add(block_draft *draft, bool feeds)
 {
-    // An unfused RMSNorm in PyTorch casts to fp32, squares, averages, scales and casts back.
-    static const block_traffic fused = {4.0, 6.0};
-    static const block_traffic unfused = {24.0, 40.0};
     const double elements = draft->norm_tokens * draft->model->hidden;
 
     block_memory_add(draft, PLAIT_PART_norm, elements,
-                     draft->shard->runtime->kernels.fused_norm ? fused : unfused);
+                     block_traffic_of(BLOCK_PASS_NORM, draft->shard->runtime->kernels.fused_norm));
     block_keep(draft, PLAIT_TENSOR_norm_in, elements);
     block_keep(draft, PLAIT_TENSOR_norm_cast, elements);
     if (feeds) {
@@ -146,6 +182,11 @@ void block_norm_add(block_draft *draft, bool feeds)
     draft->out->weights.dense += draft->model->hidden * (draft->model->layer_norm ? 2.0 : 1.0);
 }
 
+/*
+ * x + dropout(y): two tensors in, one out, 6 bytes; with dropout a mask of one byte is written and,
+ * backward, read beside a gradient in and out. Without dropout the backward is the gradient itself.
+ * Apart, PyTorch adds a bias, drops and adds in three kernels.
+ */
 void block_residual_add(block_draft *draft)
 {
     const bool dropout = draft->model->dropout;
@@ -162,6 +203,14 @@ void block_residual_add(block_draft *draft)
 
 // ---- collectives (C.12) --------------------------------------------------------------------
 
+/*
+ * Around each pair of column- and row-parallel products, on all T h elements of the microbatch:
+ *
+ *              without sp                  with sp
+ *     enter    backward all-reduce         forward all-gather, backward reduce-scatter
+ *     leave    forward all-reduce          forward reduce-scatter, backward all-gather
+ */
+
 void block_collective_add(block_draft *draft, plait_op collective)
 {
     collective.kind = PLAIT_OP_COLLECTIVE;
@@ -170,11 +219,12 @@ void block_collective_add(block_draft *draft, plait_op collective)
 
 static void add_tp(block_draft *draft, plait_part part, plait_collective_op op)
 {
-    block_collective_add(draft, (plait_op){.part = part,
-                                           .collective = op,
-                                           .axis = PLAIT_AXIS_TP,
-                                           .overlap = PLAIT_OVERLAP_TP,
-                                           .bytes = 2.0 * draft->tokens * draft->model->hidden});
+    block_collective_add(draft,
+                         (plait_op){.part = part,
+                                    .collective = op,
+                                    .axis = PLAIT_AXIS_TP,
+                                    .overlap = PLAIT_OVERLAP_TP,
+                                    .bytes = HALF_BYTES * draft->tokens * draft->model->hidden});
 }
 
 void block_tp_enter(block_draft *draft, plait_part part)

@@ -16,11 +16,42 @@ typedef struct block_draft {
     double norm_tokens; /* that norms and residuals see: divided by tp under sp */
 } block_draft;
 
-/** Bytes an element of one memory-bound pass, forward and backward. */
+/** Bytes of an element of activations, weights and gradients as they travel: bf16 or fp16. */
+#define HALF_BYTES 2.0
+
+/** Bytes an element that one memory-bound pass reads and writes, forward and backward. */
 typedef struct block_traffic {
     double forward;
     double backward;
 } block_traffic;
+
+/**
+ * The passes of a layer (C.11): as one kernel, and as PyTorch's own sequence of them. A fused pass is
+ * counted: 2 bytes for each tensor of 16-bit elements that it reads or writes once. The other column
+ * is counted too, from the kernels that eager PyTorch launches for it (casts to fp32 and back, one
+ * for each operator), where no published trace says better.
+ */
+#define BLOCK_PASS_LIST(X)                                                                         \
+    X(NORM, 4, 6, 24, 40)      /* in, out; cast, square, mean, scale, cast back */                 \
+    X(ACTIVATION, 4, 6, 8, 10) /* in, out; GELU as tanh of a cubic */                              \
+    X(GATED, 6, 10, 10, 16)    /* gate, up, out; activation and product apart */                   \
+    X(ROTARY, 4, 4, 16, 16)    /* in, out; halves turned, two products, a sum */                   \
+    X(SOFTMAX, 4, 6, 18, 16)   /* scores in, out; scale, mask, cast, softmax, cast */              \
+    X(OUTPUT_GATE, 6, 10, 6, 10)                                                                   \
+    X(CONVOLUTION, 4, 8, 4, 8) /* short, along the sequence */                                     \
+    X(PERMUTE, 4, 4, 4, 4)     /* 8 a routed element in all; kernel.c knows how many times */      \
+    X(EMBEDDING, 4, 6, 4, 6)   /* a row in, out; its gradient is read, added to and written */     \
+    X(POSITIONS, 6, 4, 6, 4)                                                                       \
+    X(LOSS, 4, 6, 26, 14) /* logits become their gradient in place; cast, max, exp, sum, divide */
+
+typedef enum block_pass {
+#define X(name, forward, backward, eager_forward, eager_backward) BLOCK_PASS_##name,
+    BLOCK_PASS_LIST(X)
+#undef X
+        BLOCK_PASSES
+} block_pass;
+
+block_traffic block_traffic_of(block_pass pass, bool fused);
 
 /** A linear layer [rows, k] x [k, n], its weight (and bias) held by this rank. */
 typedef struct block_linear {

@@ -1,16 +1,13 @@
-/* block_mlp.c - dense feed-forward, gated or plain; also the shared experts (C.19) */
+/*
+ * block_mlp.c - dense feed-forward, gated or plain; also the shared experts (C.19)
+ *
+ *     plain   fc1 [h, f], activation, fc2 [f, h]
+ *     gated   fc1 makes gate and up, 2 f wide; act(gate) up goes into fc2
+ */
 #include "block_build.h"
 
-/* GELU reads and writes once; a gated activation reads gate and up. */
-static block_traffic activation_traffic(const block_draft *draft, bool gated)
-{
-    const bool fused = draft->shard->runtime->kernels.fused_activation;
-
-    if (gated)
-        return fused ? (block_traffic){6.0, 10.0} : (block_traffic){10.0, 16.0};
-    return fused ? (block_traffic){4.0, 6.0} : (block_traffic){8.0, 10.0};
-}
-
+/* Cut by tp along the width. Kept: what fc1 makes, the activation's output, and, where the software
+ * keeps it, the activated gate by itself. */
 void block_mlp(block_draft *draft, plait_mlp mlp, bool shared)
 {
     const double width = block_share(mlp.width, draft->shard->tp);
@@ -23,7 +20,8 @@ void block_mlp(block_draft *draft, plait_mlp mlp, bool shared)
                                            .k = draft->model->hidden,
                                            .bias = mlp.bias});
     block_memory_add(draft, shared ? PLAIT_PART_shared : PLAIT_PART_act, tokens * width,
-                     activation_traffic(draft, mlp.gated));
+                     block_traffic_of(mlp.gated ? BLOCK_PASS_GATED : BLOCK_PASS_ACTIVATION,
+                                      draft->shard->runtime->kernels.fused_activation));
     block_keep(draft, shared ? PLAIT_TENSOR_shared_fc1_out : PLAIT_TENSOR_fc1_out,
                tokens * fc1_width);
     if (mlp.gated && !shared)

@@ -11,6 +11,11 @@
 
 #include "block_build.h"
 
+/*
+ * Dispatch or combine: each of the tokens that this rank sends goes to topk experts, 2 bytes an
+ * element. Software that sends a token once a node (moe_dedup) says how many nodes one reaches: its
+ * groups where the router picks groups, else as many as experts.
+ */
 static void exchange(block_draft *draft, const plait_moe *moe, plait_part part, double tokens)
 {
     const plait_shard *shard = draft->shard;
@@ -19,15 +24,17 @@ static void exchange(block_draft *draft, const plait_moe *moe, plait_part part, 
 
     if (shard->ep == 1 || draft->pass.kind == PLAIT_BACKWARD_WEIGHT)
         return;
-    block_collective_add(draft, (plait_op){.part = part,
-                                           .collective = PLAIT_ALL_TO_ALL,
-                                           .axis = PLAIT_AXIS_EP,
-                                           .overlap = PLAIT_OVERLAP_EP,
-                                           .bytes = 2.0 * tokens * moe->topk * draft->model->hidden,
-                                           .node_copies = dedup ? nodes : 0.0,
-                                           .topk = moe->topk});
+    block_collective_add(draft,
+                         (plait_op){.part = part,
+                                    .collective = PLAIT_ALL_TO_ALL,
+                                    .axis = PLAIT_AXIS_EP,
+                                    .overlap = PLAIT_OVERLAP_EP,
+                                    .bytes = HALF_BYTES * tokens * moe->topk * draft->model->hidden,
+                                    .node_copies = dedup ? nodes : 0.0,
+                                    .topk = moe->topk});
 }
 
+/* Ranks that share an expert (etp) gather its rows before it and scatter its sums behind. */
 static void gather_expert_tp(block_draft *draft, plait_part part, double rows, bool into)
 {
     if (draft->shard->etp == 1 || draft->pass.kind == PLAIT_BACKWARD_WEIGHT)
@@ -38,9 +45,13 @@ static void gather_expert_tp(block_draft *draft, plait_part part, double rows, b
                                     .collective = gathers ? PLAIT_ALL_GATHER : PLAIT_REDUCE_SCATTER,
                                     .axis = PLAIT_AXIS_ETP,
                                     .overlap = PLAIT_OVERLAP_TP,
-                                    .bytes = 2.0 * rows * draft->model->hidden});
+                                    .bytes = HALF_BYTES * rows * draft->model->hidden});
 }
 
+/*
+ * Grouped products over `rows` of all experts of the rank together, dealt evenly; how uneven routing
+ * really is comes on top (ep_imbalance, layer_price.c). Kernels of experts are fused everywhere.
+ */
 static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
 {
     const plait_shard *shard = draft->shard;
@@ -57,7 +68,7 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
                                            .experts = experts,
                                            .bias = moe->bias});
     block_memory_add(draft, PLAIT_PART_expert_act, rows * width,
-                     moe->gated ? (block_traffic){6.0, 10.0} : (block_traffic){4.0, 6.0});
+                     block_traffic_of(moe->gated ? BLOCK_PASS_GATED : BLOCK_PASS_ACTIVATION, true));
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_expert_fc2,
                                            .rows = rows_each,
                                            .n = hidden,
@@ -70,6 +81,7 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
     block_keep(draft, PLAIT_TENSOR_routed_out, rows * hidden);
 }
 
+/* A dense MLP of every token, with exchanges of tensor parallelism of its own. */
 static void draw_shared(block_draft *draft, const plait_moe *moe)
 {
     block_tp_enter(draft, PLAIT_PART_shared);
@@ -79,6 +91,10 @@ static void draw_shared(block_draft *draft, const plait_moe *moe)
         draft->out->weights.dense += draft->model->hidden;
 }
 
+/*
+ * C.20. A rank sends its own tokens: T / tp under sp, or where each expert is whole (etp 1) and
+ * tensor ranks deal tokens among them. It receives T et / tp topk rows, on average.
+ */
 void block_moe(block_draft *draft)
 {
     const plait_moe *moe = &draft->layer->moe;
@@ -86,8 +102,7 @@ void block_moe(block_draft *draft)
     // Without sp every tensor rank holds all tokens; the expert-tensor group then splits them.
     const double sent = shard->sp || shard->etp == 1 ? draft->tokens / shard->tp : draft->tokens;
     const double rows = draft->tokens * shard->etp / shard->tp * moe->topk;
-    // A permute moves 8 bytes a routed element in all; kernel.c knows how many times.
-    const block_traffic permute = {4.0, 4.0};
+    const block_traffic permute = block_traffic_of(BLOCK_PASS_PERMUTE, true);
 
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_router,
                                            .rows = draft->norm_tokens,

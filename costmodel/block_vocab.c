@@ -3,7 +3,11 @@
 
 #include "block_build.h"
 
-/* Vocabulary-parallel lookup: each rank adds its rows, so the sum is reduced over tp. (C.23) */
+/*
+ * C.23: vocabulary-parallel lookup. Each rank adds its V / tp rows, so the sum is reduced over tp;
+ * learned positions and a norm behind it are whole on every rank. A model of patches projects them
+ * instead, and has a class token.
+ */
 void plait_block_embedding(const plait_model *model, const plait_shard *shard, plait_pass pass,
                            plait_block *out)
 {
@@ -20,13 +24,13 @@ void plait_block_embedding(const plait_model *model, const plait_shard *shard, p
         out->weights.dense += hidden;
     } else {
         block_memory_add(&draft, PLAIT_PART_embedding, draft.tokens * hidden,
-                         (block_traffic){4.0, 6.0});
+                         block_traffic_of(BLOCK_PASS_EMBEDDING, true));
         out->weights.dense += block_share(model->vocab, shard->tp) * hidden;
         block_tp_leave(&draft, PLAIT_PART_embedding);
     }
     if (model->learned_positions > 0) {
         block_memory_add(&draft, PLAIT_PART_embedding, draft.norm_tokens * hidden,
-                         (block_traffic){6.0, 4.0});
+                         block_traffic_of(BLOCK_PASS_POSITIONS, true));
         out->weights.dense += model->learned_positions * hidden;
     }
     if (model->embedding_norm)
@@ -35,7 +39,7 @@ void plait_block_embedding(const plait_model *model, const plait_shard *shard, p
         block_keep(&draft, PLAIT_TENSOR_dropout, draft.norm_tokens * hidden);
 }
 
-/* Three scalars a token (maximum, sum of exponentials, target logit) cross the tensor group. */
+/* Three fp32 scalars a token (maximum, sum of exponentials, target logit) cross the tensor group. */
 static void reduce_loss(block_draft *draft)
 {
     if (draft->shard->tp == 1 || !block_is_forward(draft))
@@ -48,15 +52,15 @@ static void reduce_loss(block_draft *draft)
                                            .count = 3.0});
 }
 
+/*
+ * C.24: the last norm, V / tp columns of logits, and the cross-entropy over them, whose gradient
+ * takes their place when it is fused. A tied head has no weight of its own, but may have a bias.
+ */
 void plait_block_head(const plait_model *model, const plait_shard *shard, plait_pass pass,
                       plait_block *out)
 {
     block_draft draft = block_draft_of(model, NULL, shard, pass, out);
     const double vocab = block_share(model->vocab, shard->tp);
-    // Fused: the logits are read once and become their gradient in place. PyTorch's own casts to
-    // fp32, takes the maximum, exponentiates, sums and divides.
-    const block_traffic fused = {4.0, 6.0};
-    const block_traffic unfused = {26.0, 14.0};
 
     block_norm_add(&draft, true);
     block_tp_enter(&draft, PLAIT_PART_head);
@@ -69,6 +73,6 @@ void plait_block_head(const plait_model *model, const plait_shard *shard, plait_
     if (model->tied && model->head_bias)
         out->weights.dense += vocab;
     block_memory_add(&draft, PLAIT_PART_loss, draft.tokens * vocab,
-                     shard->runtime->kernels.fused_loss ? fused : unfused);
+                     block_traffic_of(BLOCK_PASS_LOSS, shard->runtime->kernels.fused_loss));
     reduce_loss(&draft);
 }

@@ -1,4 +1,10 @@
-/* kernel.c - seconds of one operator on one accelerator */
+/*
+ * kernel.c - seconds of one operator on one accelerator
+ *
+ * Every kernel is priced twice, by what it computes and by what it moves, and the two join in a
+ * p-norm: the larger counts, and near the ridge both do. What the parts reach of their peaks are
+ * constants of the accelerator, fitted to measured kernels (clusters/accelerators).
+ */
 #include "plait/kernel.h"
 
 #include <math.h>
@@ -6,7 +12,13 @@
 #include "plait/runtime.h"
 #include "numbers.h"
 
-/* Bytes of an input element, scale factors included. */
+/* Bytes of an element of the formats that everything but a product's inputs has: bf16, fp16. */
+static const double half_bytes = 2.0;
+
+/*
+ * Bytes of an input element, scale factors included: a block of 32 (MXFP8) or 16 (NVFP4) values
+ * shares one byte. Blocks of 128 in fp8 share four, which is 3 % and left out.
+ */
 static double element_bytes(plait_precision precision)
 {
     switch (precision) {
@@ -14,11 +26,11 @@ static double element_bytes(plait_precision precision)
     case PLAIT_FP8_BLOCK:
         return 1.0;
     case PLAIT_MXFP8:
-        return 1.03125; // one scale byte for 32 values
+        return 1.0 + 1.0 / 32.0;
     case PLAIT_NVFP4:
-        return 0.5625; // half a byte, one scale byte for 16 values
+        return 0.5 + 1.0 / 16.0;
     default:
-        return 2.0;
+        return half_bytes;
     }
 }
 
@@ -37,10 +49,13 @@ static double plain_peak(const plait_accelerator *gpu)
 
 // ---- matrix products -----------------------------------------------------------------------
 
+/* The tiles that libraries of products have kernels for, largest first, and the most parts of k. */
 enum { TILES = 6 };
 static const double tile_rows[TILES] = {256, 128, 128, 128, 64, 64};
 static const double tile_columns[TILES] = {128, 256, 128, 64, 128, 64};
+static const double most_splits = 8.0;
 
+/* Of the best tile's rate, what a smaller one reaches: r128, r64 and r32 of C.30. */
 static double tile_rate(const plait_gemm_fit *fit, int tile)
 {
     static const int group[TILES] = {0, 0, 1, 2, 2, 3};
@@ -49,12 +64,21 @@ static double tile_rate(const plait_gemm_fit *fit, int tile)
     return rate[group[tile]];
 }
 
+/*
+ * Rounds that w tiles for each SM take: a last round that is not full costs a whole one (ceil), or
+ * nothing where kernels fill it with other work (w). `quantised` is the share of the first. (C.30)
+ */
 static double waves(double w, double quantised)
 {
     return quantised * ceil(w) + (1.0 - quantised) * larger(w, 1.0);
 }
 
-/* Tc of C.30: the best tile and split of k. */
+/*
+ * Tc of C.30, the cheapest tile (rows x columns) and split s of k:
+ *
+ *     waves x 2 rows columns (k / s + k0) / (peak of one SM x emax x rate of the tile)
+ *     + with s > 1: 4 bytes of each of the s partial sums, at twice the HBM rate (they stay in L2)
+ */
 static double gemm_compute_s(const plait_accelerator *gpu, const plait_gemm_fit *fit,
                              const plait_gemm *g)
 {
@@ -64,7 +88,7 @@ static double gemm_compute_s(const plait_accelerator *gpu, const plait_gemm_fit 
     for (int t = 0; t < TILES; t++) {
         const double tiles = g->batch * ceil(g->m / tile_rows[t]) * ceil(g->n / tile_columns[t]);
         const double area = 2.0 * tile_rows[t] * tile_columns[t] / (sm_rate * tile_rate(fit, t));
-        for (double split = 1.0; split <= 8.0; split *= 2.0) {
+        for (double split = 1.0; split <= most_splits; split *= 2.0) {
             double s = waves(tiles * split / gpu->sms, fit->q) * area * (g->k / split + fit->k0);
             if (split > 1.0)
                 s += 4.0 * g->batch * g->m * g->n * split / (2.0 * gpu->hbm_bytes_per_s);
@@ -74,11 +98,12 @@ static double gemm_compute_s(const plait_accelerator *gpu, const plait_gemm_fit 
     return best;
 }
 
+/* Tm of C.30: both inputs and the output once, at the share eb of the HBM rate. */
 static double gemm_memory_s(const plait_accelerator *gpu, double eb, const plait_gemm *g)
 {
     const double inputs = element_bytes(g->precision) * (g->m * g->k + g->k * g->n);
 
-    return g->batch * (inputs + 2.0 * g->m * g->n) / (gpu->hbm_bytes_per_s * eb);
+    return g->batch * (inputs + half_bytes * g->m * g->n) / (gpu->hbm_bytes_per_s * eb);
 }
 
 /* Both times joined by a p-norm, without overflow for tiny or huge values. */
@@ -90,6 +115,10 @@ static double join(double a, double b, double p)
     return high > 0.0 ? high * pow(1.0 + pow(low / high, p), 1.0 / p) : 0.0;
 }
 
+/*
+ * C.30: t0 + (Tc^p + Tm^p)^(1/p), and a pass that quantises the input of fp8 products: it reads 2
+ * bytes an element and writes 1, cq times.
+ */
 double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 {
     const plait_gemm_fit *fit = &gpu->gemm[g.precision];
@@ -101,46 +130,64 @@ double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
     return fit->t0_s + join(compute_s, memory_s, fit->p) + quantise_s;
 }
 
+/* How sharply C.31 and C.32 turn from memory to compute; C.30 has a fitted p of its own. */
+static const double grouped_join = 4.0, attention_join = 4.0;
+
+/*
+ * C.31, the product of all experts of a rank in one kernel: tiles of 16 to 256 rows and 128 columns
+ * over each expert, of which the cheapest counts. A tile of fewer than 128 rows loses the share rs
+ * of its rate each time it halves. t0 is that of a whole layer, which has two such products.
+ */
 double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 {
+    static const double columns = 128.0;
     const plait_grouped_fit *fit = &gpu->grouped[g.precision];
     const double sm_rate = gpu->peak_flops_per_s[g.precision] / gpu->sms * fit->emax;
     double compute_s = HUGE_VAL;
     double rate = fit->rs * fit->rs * fit->rs; // of 16 rows: three halvings below 128
 
     for (double rows = 16.0; rows <= 256.0; rows *= 2.0) {
-        const double tiles = g.batch * ceil(g.m / rows) * ceil(g.n / 128.0);
+        const double tiles = g.batch * ceil(g.m / rows) * ceil(g.n / columns);
         const double w = larger(tiles / gpu->sms, 1.0);
-        compute_s = smaller(compute_s, w * 2.0 * rows * 128.0 * (g.k + fit->k0) / (sm_rate * rate));
+        compute_s =
+            smaller(compute_s, w * 2.0 * rows * columns * (g.k + fit->k0) / (sm_rate * rate));
         rate = smaller(1.0, rate / fit->rs);
     }
-    return fit->t0_s / 2.0 + join(compute_s, gemm_memory_s(gpu, fit->eb, &g), 4.0);
+    return fit->t0_s / 2.0 + join(compute_s, gemm_memory_s(gpu, fit->eb, &g), grouped_join);
 }
 
 // ---- attention and memory ------------------------------------------------------------------
 
-/* The fitted fraction of the peak at a head width between those measured. */
+/* The fitted share of the peak between the head widths of the fit, 64, 128, 192 and 256; C.32's e. */
 static double attention_rate(const plait_attention_fit *fit, double head_dim)
 {
-    const double x = smaller(larger(head_dim / 64.0 - 1.0, 0.0), 3.0);
+    static const double step = 64.0;
+    const double x = smaller(larger(head_dim / step - 1.0, 0.0), 3.0);
     const int i = x < 2.0 ? (int)x : 2;
 
     return fit->e[i] + (x - i) * (fit->e[i + 1] - fit->e[i]);
 }
 
+/*
+ * C.32: blocks of 128 queries of every head fill the SMs in waves, as tiles do. A short sequence
+ * spends s0 tokens' time on its ramp; the bytes go at 0.8 of the HBM rate, which is what the source
+ * of the fits (aiconfigurator's attention model) assumes too.
+ */
 double plait_attention_s(const plait_accelerator *gpu, plait_attention_kernel kernel,
                          plait_attention_work work)
 {
+    static const double query_block = 128.0, hbm_share = 0.8;
     const plait_attention_fit *fit = &gpu->attention[kernel];
-    const double w = work.sequences * work.heads * ceil(work.query / 128.0) / gpu->sms;
+    const double w = work.sequences * work.heads * ceil(work.query / query_block) / gpu->sms;
     const double ramp = 1.0 + fit->s0 / larger(work.ramp, 1.0);
     const double compute_s = work.flops * ramp * waves(w, fit->q) / w /
                              (plain_peak(gpu) * attention_rate(fit, work.head_dim));
-    const double memory_s = work.bytes / (0.8 * gpu->hbm_bytes_per_s);
+    const double memory_s = work.bytes / (hbm_share * gpu->hbm_bytes_per_s);
 
-    return fit->t0_s + join(compute_s, memory_s, 4.0);
+    return fit->t0_s + join(compute_s, memory_s, attention_join);
 }
 
+/* C.33: a pass over memory, at the share of the HBM rate that elementwise kernels reach. */
 double plait_memory_op_s(const plait_accelerator *gpu, double bytes)
 {
     return gpu->memory_op_t0_s + bytes / (gpu->hbm_bytes_per_s * gpu->memory_op_fraction);
@@ -150,16 +197,21 @@ double plait_memory_op_s(const plait_accelerator *gpu, double bytes)
 
 /*
  * Long loops of large products run at the power limit, short ones at burst clocks: the derate sets
- * in between 3 and 30 GFLOP (aiconfigurator, sustained against burst runs). (C.35)
+ * in between 3 and 30 GFLOP, over one decade (aiconfigurator, sustained against burst runs). (C.35)
  */
 static double sustained_clock(const plait_accelerator *gpu, plait_precision precision, double flops)
 {
+    static const double onset_flops = 3e9;
     const double full = gpu->sustained[precision <= PLAIT_FP16 ? 0 : 1];
-    const double onset = smaller(larger(log10(larger(flops, 1.0) / 3e9), 0.0), 1.0);
+    const double onset = smaller(larger(log10(larger(flops, 1.0) / onset_flops), 0.0), 1.0);
 
     return 1.0 + onset * (full - 1.0);
 }
 
+/*
+ * C.36: a product of a layer, by C.30 or C.31. Those that accumulate a weight's gradient take
+ * wgrad_ratio times as long, and all of them the runtime's factor over the sustained clock.
+ */
 static double product_s(const plait_kernel_context *context, const plait_op *op)
 {
     const plait_accelerator *gpu = context->accelerator;
@@ -182,10 +234,14 @@ static double product_s(const plait_kernel_context *context, const plait_op *op)
     return s * context->runtime->factor.gemm / sustained_clock(gpu, precision, op->flops);
 }
 
+/*
+ * C.36: the backward is priced as backward_ratio forwards, since C.32 is fitted to forwards; its
+ * FLOPs are PLAIT_ATTENTION_BACKWARD times theirs.
+ */
 static double attention_op_s(const plait_kernel_context *context, const plait_op *op)
 {
     const bool backward = op->layout == PLAIT_BACKWARD;
-    const double forward_flops = backward ? op->flops / 2.5 : op->flops;
+    const double forward_flops = backward ? op->flops / PLAIT_ATTENTION_BACKWARD : op->flops;
     const double s = plait_attention_s(context->accelerator, context->attention,
                                        (plait_attention_work){
                                            .sequences = op->sequences,
@@ -216,14 +272,16 @@ static double memory_passes(const plait_kernel_context *context, const plait_op 
 static double scan_s(const plait_kernel_context *context, const plait_op *op)
 {
     const plait_accelerator *gpu = context->accelerator;
+    static const double recurrence_rate = 0.2;
     const bool opaque = op->part == PLAIT_PART_opaque;
-    const double rate = opaque ? gpu->gemm[PLAIT_BF16].emax : 0.2;
+    const double rate = opaque ? gpu->gemm[PLAIT_BF16].emax : recurrence_rate;
     const double compute_s = op->flops / (plain_peak(gpu) * rate);
 
     return larger(compute_s, plait_memory_op_s(gpu, op->bytes)) *
            (opaque ? context->runtime->factor.gemm : context->runtime->factor.memory);
 }
 
+/* Seconds of one operator of a layer's description, all its repetitions; collectives have none here. */
 double plait_op_s(const plait_kernel_context *context, const plait_op *op)
 {
     switch (op->kind) {

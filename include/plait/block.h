@@ -41,6 +41,9 @@ typedef struct plait_pass {
     double context_tokens; /* keys a sequence attends to; = query_tokens in training */
 } plait_pass;
 
+/** FLOPs of a fused attention's backward over its forward's: five products against two (Dao 2307.08691). */
+#define PLAIT_ATTENTION_BACKWARD 2.5
+
 /** Parts of a layer: what recomputation is chosen by, and what reports group by. */
 #define PLAIT_PART_LIST(X)                                                                         \
     X(norm, "norms")                                                                               \

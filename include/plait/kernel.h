@@ -20,30 +20,31 @@
 typedef struct plait_gemm {
     double m, n, k, batch;
     plait_precision precision;
-    bool weight_gradient; /* accumulates in fp32 */
-    bool quantise;        /* its input is quantised by a pass of its own */
+    bool weight_gradient; /* accumulates in fp32: plait_op_s takes wgrad_ratio for it */
+    bool quantise;        /* of single products: the input is quantised by a pass of its own */
 } plait_gemm;
 
 /**
  * Time of a matrix product at burst clocks.
  *
- *     T  = t0 + (Tc^p + Tm^p)^(1/p) + cq 3 m k / (HBM eb)                              (C.30)
+ *     T  = t0 + (Tc^p + Tm^p)^(1/p) + [quantise] cq 3 batch m k / (HBM eb)             (C.30)
  *     Tm = batch (es (m k + k n) + 2 m n) / (HBM eb)
- *     Tc = min over tiles and splits s of  W 2 bm bn (k/s + k0) / (P/SM emax r) + split traffic
+ *     Tc = min over tiles bm x bn and splits s = 1, 2, 4, 8 of k of
+ *          W 2 bm bn (k/s + k0) / (P/SM emax r) + [s > 1] 4 batch m n s / (2 HBM)
  *     W  = q ceil(w) + (1-q) max(w, 1),   w = batch ceil(m/bm) ceil(n/bn) s / SM
  *
  * @return seconds; es is the bytes of an input element, P the dense peak
  *
- * Source: form and constants fitted on ai-dynamo/aiconfigurator kernel tables (Apache-2.0),
- * held-out error 4-8 % where m >= 1024 and n, k >= 512.
+ * Source: form and constants fitted on ai-dynamo/aiconfigurator kernel tables (Apache-2.0); each
+ * accelerator's file says the error on held-out shapes.
  */
 double plait_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
 
 /**
  * Time of one grouped product: `batch` experts, m rows each. An expert layer has two.
  *
- *     Tc = min over bm of max(w, 1) 2 bm 128 (k + k0) / (P/SM emax r)                  (C.31)
- *     w  = batch ceil(m/bm) ceil(n/128) / SM,   r = rs^log2(128/bm) below 128 rows
+ *     Tc = min over bm = 16, 32 .. 256 of max(w, 1) 2 bm 128 (k + k0) / (P/SM emax r)  (C.31)
+ *     w  = batch ceil(m/bm) ceil(n/128) / SM,   r = rs^log2(128/bm) for bm < 128, else 1
  *     T  = t0/2 + (Tc^4 + Tm^4)^(1/4),   Tm as in the single product
  */
 double plait_grouped_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
@@ -60,11 +61,12 @@ typedef struct plait_attention_work {
  * Forward time of a fused attention kernel.
  *
  *     T = t0 + ((F (1 + s0/S) W/w / (P e))^4 + (bytes / (0.8 HBM))^4)^(1/4)            (C.32)
- *     w = B H ceil(query/128) / SM,   W as in C.30
+ *     w = sequences heads ceil(query/128) / SM,   W as in C.30
  *
- * e is interpolated between head widths 64, 128, 192, 256. Backward: backward_ratio times it.
- * Source: fits on aiconfigurator's prefill tables (F = 2 B H D S (S+1) when causal), and the
- * flash-attention papers' figures; held-out error 5-10 % from 1024 tokens on.
+ * e is interpolated between head widths 64, 128, 192, 256, and constant beyond. Backward:
+ * backward_ratio times it. Source: fits on aiconfigurator's prefill tables, where causal F is
+ * 2 sequences heads head_dim S (S+1), and the flash-attention papers' figures; each accelerator's
+ * file says the error.
  */
 double plait_attention_s(const plait_accelerator *accelerator, plait_attention_kernel kernel,
                          plait_attention_work work);
