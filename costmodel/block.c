@@ -13,7 +13,7 @@ const char *const plait_tensor_name[PLAIT_TENSORS + 1] = {PLAIT_TENSOR_LIST(X) N
 
 // ---- the layer -----------------------------------------------------------------------------
 
-/* A layer whose costs the model file states: work like products, cut by tp, nothing exchanged. */
+/* C.24: a layer whose costs the model file states: work like products, cut by tp, nothing exchanged. */
 static void draw_opaque(block_draft *draft)
 {
     const plait_opaque *given = &draft->layer->given;

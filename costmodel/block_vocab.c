@@ -53,7 +53,7 @@ static void reduce_loss(block_draft *draft)
 }
 
 /*
- * C.24: the last norm, V / tp columns of logits, and the cross-entropy over them, whose gradient
+ * C.23: the last norm, V / tp columns of logits, and the cross-entropy over them, whose gradient
  * takes their place when it is fused. A tied head has no weight of its own, but may have a bias.
  */
 void plait_block_head(const plait_model *model, const plait_shard *shard, plait_pass pass,

@@ -1,4 +1,9 @@
-/* bound.c - what no completion of a point can undercut (C.90, C.91) */
+/*
+ * bound.c - what no completion of a point can undercut (C.90, C.91)
+ *
+ * A bound is a price with everything left out that only adds, so that it needs no proof of its own:
+ * it sums the same entries by the same functions. A property test holds it below random completions.
+ */
 #include "table_private.h"
 
 // ---- the leanest layers --------------------------------------------------------------------
@@ -35,6 +40,7 @@ static stage_load lean_whole(const plait_table *table)
     return load;
 }
 
+/* Times without gathers and recomputation, bytes of the leanest choice: no real plan has both. */
 static void fill_lean(plait_table *table)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
@@ -81,6 +87,7 @@ static double lean_state_bytes(const plait_table *table, const plait_degrees *le
            (lean->zero == 3 ? 0.0 : state.buffers_bytes);
 }
 
+/* Peak of a class by lean entries: as peak_bytes in table.c. */
 static double lean_peak_bytes(const plait_table *table, const plait_degrees *lean,
                               const stage_load *load)
 {
@@ -100,7 +107,7 @@ static plait_degrees lean_degrees(const plait_table *table, const plait_degrees 
 }
 
 /*
- * Time: no recomputation, no gathers, no reduction, no optimizer: each only adds. Memory: the
+ * C.90. Time: no recomputation, no gathers, no reduction, no optimizer: each only adds. Memory: the
  * highest ZeRO stage over all replicas, and of activations what the leanest choice keeps, with
  * nothing rebuilt.
  */
@@ -123,7 +130,10 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
     return price_of(&sum, fullest);
 }
 
-/* The slowest and the fullest stage are at least the mean one. */
+/*
+ * C.91, before schedule and split are known: the slowest and the fullest stage are at least the mean
+ * one, no bubble, one microbatch in flight, no messages, and neither end's buffers.
+ */
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
 {
     const plait_degrees lean = lean_degrees(table, d);

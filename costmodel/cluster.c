@@ -96,6 +96,7 @@ static void take_torus(plait_level *level, int gpus)
     level->gpus = torus_size(level->torus);
 }
 
+/* Whole nodes in the order of the groups, or part of one; a torus shrinks to the slice that is used. */
 plait_status plait_cluster_take(plait_cluster *cluster, int gpus, plait_error *err)
 {
     const int node = cluster->group[0].gpus_per_node;

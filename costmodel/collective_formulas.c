@@ -1,15 +1,26 @@
-/* collective_formulas.c - textbook times and volumes of collectives */
+/*
+ * collective_formulas.c - textbook times and volumes of collectives
+ *
+ * Closed forms without constants: S bytes, n ranks, W bytes a second in one direction of one rank's
+ * link. Prices put measured constants in their place where there are some (collective.c,
+ * topology_<kind>.c); these stay what a reader checks them against, and what `plait clusters` shows.
+ */
 #include <assert.h>
 #include <math.h>
 
 #include "plait/collective.h"
 #include "numbers.h"
 
+/* C.40: what one rank puts on the wire for a buffer of S: the bus factor times S. */
 double plait_collective_sent_bytes(plait_collective_op op, int ranks, double bytes)
 {
     return bytes * plait_bus_factor(op, ranks);
 }
 
+/*
+ * C.40: a ring passes each of n pieces n - 1 times; an all-reduce does so twice, once to reduce and
+ * once to gather. This is nccl-tests' bus bandwidth over its algorithm bandwidth.
+ */
 double plait_bus_factor(plait_collective_op op, int ranks)
 {
     const double n = ranks;
@@ -26,17 +37,20 @@ double plait_bus_factor(plait_collective_op op, int ranks)
     }
 }
 
+/* C.41: a rank receives the (n - 1) / n of S that it has not, at its own link's rate. */
 double plait_switch_all_gather_s(double bytes, double bytes_per_s, int ranks)
 {
     return bytes / bytes_per_s * (ranks > 0 ? (ranks - 1.0) / ranks : 1.0);
 }
 
+/* C.42: scatter and gather; a switch that reduces takes each byte once and sends the sum once. */
 double plait_switch_all_reduce_s(double bytes, double bytes_per_s, int ranks, bool in_switch)
 {
     return in_switch ? bytes / bytes_per_s
                      : 2.0 * plait_switch_all_gather_s(bytes, bytes_per_s, ranks);
 }
 
+/* C.43: of S bytes over all, each rank sends its S / n to the n - 1 others, or to topk of them. */
 double plait_switch_all_to_all_s(double total_bytes, double bytes_per_s, int ranks, int topk)
 {
     const double n = ranks;
@@ -45,6 +59,10 @@ double plait_switch_all_to_all_s(double total_bytes, double bytes_per_s, int ran
     return share * total_bytes * (n - 1.0) / (bytes_per_s * n * n);
 }
 
+/*
+ * C.44: reduce-scatter among the g ranks of a node, all-reduce of each S / g across N nodes,
+ * all-gather back; latencies of as many hops.
+ */
 double plait_hierarchical_all_reduce_s(double bytes, plait_link inner, int inner_ranks,
                                        plait_link outer, int outer_ranks)
 {
@@ -56,6 +74,7 @@ double plait_hierarchical_all_reduce_s(double bytes, plait_link inner, int inner
            2.0 * (g - 1.0) * inner.latency_s + 2.0 * (n - 1.0) * outer.latency_s;
 }
 
+/* C.45: level l with D children passes what the other D - 1 hold; the slowest level is the rate. */
 double plait_tree_all_gather_bytes_per_s(const int *degree, const double *bytes_per_s, int levels)
 {
     double slowest = HUGE_VAL;
@@ -66,6 +85,7 @@ double plait_tree_all_gather_bytes_per_s(const int *degree, const double *bytes_
     return slowest;
 }
 
+/* C.46: a closed ring sends both ways at once, an open line only one way past each link. */
 double plait_torus_ring_all_gather_s(double bytes, int ranks, double bytes_per_s, bool wrap)
 {
     const double n = ranks;
@@ -73,11 +93,17 @@ double plait_torus_ring_all_gather_s(double bytes, int ranks, double bytes_per_s
     return (n - 1.0) * bytes / n / (wrap ? 2.0 * bytes_per_s : bytes_per_s);
 }
 
+/* C.47: to the far side of a ring, to the far end of a line. */
 double plait_torus_ring_latency_s(int ranks, double hop_s, bool wrap)
 {
     return (wrap ? ranks / 2 : ranks - 1) * hop_s;
 }
 
+/*
+ * C.48: reduce-scatter along x, y and z in turn and gather back. What crosses the second axis is
+ * 1 / n_x of the buffer, what crosses the third 1 / (n_x n_y). Stripes that start along different
+ * axes keep all of them busy: the sum is shared by the axes that have more than one rank.
+ */
 double plait_torus_all_reduce_s(double bytes, const int *size, int axes, double axis_bytes_per_s,
                                 bool all_axes)
 {
@@ -97,12 +123,18 @@ double plait_torus_all_reduce_s(double bytes, const int *size, int axes, double 
     return 2.0 * bytes / axis_bytes_per_s * share / (all_axes ? used : 1);
 }
 
+/* C.57: of N nodes each expert's is missed with 1 - 1/N; k experts miss a node with the k-th power. */
 double plait_expected_nodes(double nodes, double topk)
 {
     return nodes * (1.0 - pow(1.0 - 1.0 / nodes, topk));
 }
 
 // ---- NCCL's latencies, microseconds by protocol (LL, LL128, Simple) ------------------------
+
+/*
+ * Tables of NVIDIA/nccl src/graph/tuning.cc, 2.30 (baseLatencies, hwLatencies): the fixed part of an
+ * algorithm, a hop over NVLink, a hop over the network. Rows for PCIe are left out.
+ */
 
 // clang-format off
 static const double base_us[3][3] = {
@@ -119,6 +151,10 @@ static const double net_us[3][3] = {
     {0.0, 0.0, 18.0}};
 // clang-format on
 
+/*
+ * A ring of n ranks takes n - 1 steps a round, of which as many cross the network as there are
+ * borders between nodes. Beside a network a step inside waits for the CPU to post: thrice in Simple.
+ */
 static double ring_latency_us(plait_collective_op op, plait_nccl_protocol p, int ranks, int nodes,
                               double overhead_us)
 {
@@ -134,6 +170,10 @@ static double ring_latency_us(plait_collective_op op, plait_nccl_protocol p, int
            between * net_us[PLAIT_NCCL_RING][p];
 }
 
+/*
+ * C.49: the tree goes up and down the chain of a node and log2 N levels of nodes; NVLS has one
+ * exchange with the switch and one with the network.
+ */
 double plait_nccl_latency_s(plait_collective_op op, plait_nccl_algorithm algorithm,
                             plait_nccl_protocol protocol, int ranks, int nodes,
                             double net_overhead_s)

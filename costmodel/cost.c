@@ -1,4 +1,9 @@
-/* cost.c - the price of one full plan, every term kept */
+/*
+ * cost.c - the price of one full plan, every term kept
+ *
+ * The same rows, parts and sums as a table's (table.c), stage by stage instead of class by class, and
+ * with each layer's time broken down by what it is spent on. A property test holds the two equal.
+ */
 #include "plait/cost.h"
 
 #include <math.h>
@@ -23,6 +28,7 @@ typedef struct plan_rows {
 
 // ---- stages --------------------------------------------------------------------------------
 
+/* Times, bytes and parameters of one stage: its parts times how often it has them. */
 static stage_load sum_stage(const plan_rows *rows, int s)
 {
     const plait_degrees *d = &rows->plan->degrees;
@@ -88,11 +94,16 @@ static double sum_of_terms(const plait_step_time *step)
     return sum;
 }
 
+/* C.98: a factor on the step; NaN, which writes as null, where no evidence speaks. */
 static double band_edge(double step_s, double factor)
 {
     return factor > 0.0 ? factor * step_s : (double)NAN;
 }
 
+/*
+ * The step as terms (C.80): what the slowest stage does m times, what the schedule adds to that, and
+ * what follows the last microbatch. Their sum is the step, to the last digit.
+ */
 static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *cost)
 {
     const double m = plait_degrees_microbatches(&rows->plan->degrees, rows->problem->job.gbs);
@@ -124,6 +135,7 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
 
 // ---- memory --------------------------------------------------------------------------------
 
+/* The fullest GPU's terms, and every stage's peak. */
 static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_cost *cost)
 {
     const plait_degrees *d = &rows->plan->degrees;
@@ -149,6 +161,7 @@ static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_c
     cost->stages = rows->plan->stages;
 }
 
+/* Does the fullest stage fit into what a plan may use (C.85)? */
 static void judge(const plan_rows *rows, plait_cost *cost)
 {
     const plait_memory *memory = &cost->memory;
@@ -192,6 +205,7 @@ static double recomputed_flops_per_token(const plan_rows *rows)
     return flops;
 }
 
+/* C.5: model FLOPs a second of one GPU over its peak, and with them what recomputation repeats. */
 static void fill_rates(const plan_rows *rows, plait_cost *cost)
 {
     const plait_job *job = &rows->problem->job;
@@ -206,6 +220,7 @@ static void fill_rates(const plan_rows *rows, plait_cost *cost)
     cost->hfu = peak > 0.0 ? cost->tokens_per_s_per_gpu * hardware_flops / peak : 0.0;
 }
 
+/* Low where kernels are priced by defaults, high where links and software are measured too. */
 static plait_confidence confidence_of(const plait_problem *problem)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);

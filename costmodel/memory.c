@@ -24,6 +24,12 @@ static double gathered_bytes(const plait_problem *problem, const layer_row *row,
            state->gather * ends;
 }
 
+/*
+ * C.81: ZeRO-1 shards the optimizer, ZeRO-2 the gradients, ZeRO-3 the weights too. Schedules that
+ * hold every stage on two ranks (DualPipe) hold weights and gradients twice, the optimizer once.
+ * Beside it buffers: what the software copies, transients shaped like the widest layer's weights,
+ * and layers gathered ahead.
+ */
 stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
                            const layer_row *row, shard_ways ways, const stage_load *load)
 {
@@ -45,11 +51,13 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
     };
 }
 
+/* C.82: what each microbatch in flight keeps, and one layer that is whole again for its backward. */
 double stage_activation_bytes(const stage_load *load)
 {
     return load->in_flight * load->saved_bytes + load->live_bytes;
 }
 
+/* C.83: exchanged context, messages between stages, and on the last stage logits and their gradient. */
 double stage_buffer_bytes(const plait_problem *problem, const plait_degrees *d,
                           const layer_row *row, const stage_load *load)
 {
@@ -69,7 +77,10 @@ static bool spans_nodes(const plait_problem *problem, plait_group_shape group)
     return plait_route_of(problem->cluster, group).levels > 1;
 }
 
-/* Context and workspaces, and NCCL's buffers for each communicator that leaves its node. */
+/*
+ * C.84: driver context and workspaces, and NCCL's buffers for each communicator that leaves its
+ * scale-up domain. Replicas of dense and of expert parameters count once.
+ */
 double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *d)
 {
     const plait_residents *keep = &problem->runtime->keep;
@@ -82,6 +93,10 @@ double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *d)
            keep->nccl_bytes * communicators;
 }
 
+/*
+ * The peak of a GPU: tensors times what the allocator reserves for them, and what lies outside it.
+ * Terms sum to it, so the allocator's surplus is part of `runtime`.
+ */
 plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
                           const layer_row *row, const stage_load *load, const stage_state *state)
 {

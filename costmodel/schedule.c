@@ -1,4 +1,9 @@
-/* schedule.c - every schedule by its descriptor: its idle time, its memory, its place, its actions */
+/*
+ * schedule.c - every schedule by its descriptor: its idle time, its memory, its place, its actions
+ *
+ * Nothing here knows one schedule from another: schedule_<name>.c says all of it. A new one is a line
+ * of PLAIT_SCHEDULE_LIST and such a file.
+ */
 #include "schedule_kind.h"
 
 #include <limits.h>
@@ -101,6 +106,7 @@ int64_t plait_schedule_action_count(const plait_pipeline_shape *shape)
     return count;
 }
 
+/* Each rank's list has exactly the room that counting it promised; the descriptor fills it. */
 plait_status plait_schedule_actions(const plait_pipeline_shape *shape, plait_arena *arena,
                                     plait_rank_actions *out, plait_error *err)
 {

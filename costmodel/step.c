@@ -1,4 +1,11 @@
-/* step.c - only adds the terms up */
+/*
+ * step.c - only adds the terms up
+ *
+ *     step = pipeline (C.71 to C.76) + sends (C.64) + gradients and parameters (C.66) + optimizer (C.69)
+ *
+ * A load may stand for several stages alike (`count`), which is what makes a price of a search cheap
+ * and a full price the same sum.
+ */
 #include "stage_sum.h"
 
 /* C.64: a send's bytes on the wire, and what the software spends on it. */
@@ -30,6 +37,7 @@ static double sends_exposed_s(const plait_problem *problem, const plait_degrees 
     return 2.0 * (sends + d->pp - 2.0) * send_s;
 }
 
+/* What a schedule's closed form needs of the stages: their sum, and the slowest in each respect. */
 static plait_pipeline_load pipeline_load(const plait_degrees *d, int microbatches,
                                          const stage_load *loads, int count, int *slowest)
 {
@@ -55,6 +63,11 @@ static plait_pipeline_load pipeline_load(const plait_degrees *d, int microbatche
     return pipeline;
 }
 
+/*
+ * C.80, with shares of the device's time beside it for energy (C.96): a GPU computes its own stage's
+ * microbatches, so the mean over the pipeline weighs each stage by 1 / pp. All wait for the longest
+ * optimizer step, which moves memory.
+ */
 step_sum step_sum_of(const plait_problem *problem, const plait_degrees *d, int microbatches,
                      double send_s, const stage_load *loads, const stage_sync *syncs, int count)
 {

@@ -1,6 +1,11 @@
 /*
  * table.c - what the search adds up; bound.c has the bounds
  *
+ *     keys of a layer        layer_row_fill      operators of each kind, priced
+ *     ranks and stages       classify            classes of stages alike, and how many of each kind
+ *     shards                 gather, fill        gathers, reductions, state of each class
+ *     recomputation          times_of            one entry a choice, made when first asked for
+ *
  * A table remembers the rows that the last point used and makes only those anew whose keys
  * changed. Stages alike (same layers, same ends) form one class; of a class, the earliest stage
  * holds most microbatches and so decides memory, and all have the same time.
@@ -39,6 +44,7 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
 
 // ---- which rows a change of keys makes anew ------------------------------------------------
 
+/* Keys of the pipeline that `classify` reads. */
 static bool same_split(const plait_degrees *a, const plait_degrees *b)
 {
     return a->pp == b->pp && a->vpp == b->vpp && a->dp == b->dp && a->schedule == b->schedule &&
@@ -46,6 +52,7 @@ static bool same_split(const plait_degrees *a, const plait_degrees *b)
            a->split.first == b->split.first && a->split.last == b->split.last;
 }
 
+/* Keys that what is gathered and reduced hangs on, beside those before. */
 static bool same_shards(const plait_degrees *a, const plait_degrees *b)
 {
     return a->zero == b->zero && a->shard_group == b->shard_group;
@@ -120,6 +127,10 @@ static stage_class class_of_rank(const plait_table *table, const plait_degrees *
     return class;
 }
 
+/*
+ * Deals the layers and sorts stages into classes: most pipelines have three or four, however many
+ * stages. All lists stand end to end in arrays that were made once, so nothing is allocated here.
+ */
 static void classify(plait_table *table, const plait_degrees *d)
 {
     const int m = plait_degrees_microbatches(d, table->problem.job.gbs);
@@ -148,6 +159,7 @@ static void classify(plait_table *table, const plait_degrees *d)
 
 // ---- rows ----------------------------------------------------------------------------------
 
+/* Where the times of a choice are remembered. full:N uses two: of full and of none. */
 static int slot_of(plait_recompute recompute)
 {
     switch ((plait_recompute_kind)recompute.kind) {
@@ -197,6 +209,7 @@ static void add_ends(const plait_table *table, const plait_degrees *d, const sta
     }
 }
 
+/* What does not depend on the layers' choice: weights, state, reductions, buffers, the ends' times. */
 static void fill_classes(plait_table *table, const plait_degrees *d)
 {
     const plait_problem *problem = &table->problem;
@@ -214,6 +227,7 @@ static void fill_classes(plait_table *table, const plait_degrees *d)
     table->ends_slot = ends_slot_of(table, d);
 }
 
+/* Routes of the shards, and under ZeRO-2 and -3 what each layer gathers: times hang on it. */
 static void fill_gather(plait_table *table, const plait_degrees *d)
 {
     table->routes = sync_routes_of(&table->problem, d);
@@ -269,6 +283,7 @@ static void select_rows(plait_table *table, const plait_degrees *d)
 
 // ---- the sum -------------------------------------------------------------------------------
 
+/* C.81 to C.84 of one class, from entries that are remembered. */
 static double peak_bytes(const plait_table *table, int c)
 {
     const stage_state *state = &table->state[c];
@@ -279,6 +294,10 @@ static double peak_bytes(const plait_table *table, int c)
     return allocated * table->problem.runtime->keep.reserved_ratio + table->fixed_bytes;
 }
 
+/*
+ * The inner loop of a search, tens of nanoseconds a point: for each class the ends, then the counts
+ * of its kinds times their remembered times; then the closed form of the schedule over the classes.
+ */
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};

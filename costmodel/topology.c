@@ -12,6 +12,7 @@ const link_kind *link_kind_of(const plait_level *level)
     return kinds[level->kind];
 }
 
+/* C.50, C.51: inside one domain, where one rank has nothing to send. Broadcasts go as gathers do. */
 double domain_s(const plait_route *route, int ranks, plait_collective_op op, double bytes)
 {
     const link_kind *const kind = link_kind_of(&route->cluster->level[0]);

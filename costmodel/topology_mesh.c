@@ -29,6 +29,7 @@ static double speed(const plait_route *route, int ranks)
     return wire_speed(route) * share(route->cluster, 0, ranks);
 }
 
+/* Times are the fits' at the share of the links that so many ranks have among them. (C.50) */
 static double gather_s(const plait_route *route, int ranks, plait_collective_op op, double bytes)
 {
     return fitted_s(route, ranks, op, bytes, speed(route, ranks));

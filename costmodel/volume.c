@@ -1,4 +1,10 @@
-/* volume.c - the communication of a step, call by call, as the slowest stage sees it */
+/*
+ * volume.c - the communication of a step, call by call, as the slowest stage sees it
+ *
+ * The list is read off the same descriptions that the price is made of: blocks for layers, the sizes
+ * of shards for replicas. What one call exposes is known for layers; the exposed seconds of a whole
+ * term (gradients, gathers) are shared among its lines by their time, so that lines sum to terms.
+ */
 #include <string.h>
 
 #include "grow.h"
@@ -111,6 +117,7 @@ static void add_part(const plait_problem *problem, const layer_row *row, const s
                            false, list);
 }
 
+/* Activations forward and their gradients back, a message a microbatch and chunk. (C.64) */
 static void add_sends(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
                       const step_sum *sum, volume_list *list)
 {
@@ -151,6 +158,7 @@ static void put_line(line_set *set, plait_volume line)
     set->line[set->count++] = line;
 }
 
+/* Puts lines into the list, each with its share of what the term exposes. */
 static void add_lines(const line_set *set, const char *term, double exposed_s, volume_list *list)
 {
     for (int i = 0; i < set->count; i++) {
@@ -161,6 +169,7 @@ static void add_lines(const line_set *set, const char *term, double exposed_s, v
     }
 }
 
+/* `count` calls of `bytes` each over a route. */
 static plait_volume line_of(const char *what, plait_collective_op op, const replica_lines *lines,
                             const plait_route *route, plait_network network, double count,
                             double bytes)
@@ -237,6 +246,7 @@ static void put_tied(const plait_problem *problem, const plait_degrees *d,
                    });
 }
 
+/* C.63, C.65: what replicas exchange, of dense parameters, of experts, and of a tied table's ends. */
 static void add_replicas(const plait_problem *problem, const plait_degrees *d,
                          const stage_load *load, const step_sum *sum, double gather_s,
                          volume_list *list)

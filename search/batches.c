@@ -1,4 +1,9 @@
-/* batches.c - the space in tasks, on several threads, and what they found in order */
+/*
+ * batches.c - the space in tasks, on several threads, and what they found in order
+ *
+ * Tasks are fixed runs of rows, see only what was known before all of them began, and are merged in
+ * the order of the rows. So neither the number of threads nor their luck changes the answer.
+ */
 #include <omp.h>
 
 #include "strategy.h"

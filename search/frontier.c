@@ -21,6 +21,7 @@ bool top_wants(const plan_top *top, double objective, int64_t index)
     return objective < last->objective || (objective == last->objective && index < last->index);
 }
 
+/* Insertion from behind: rankings are short, and most plans do not enter. */
 void top_add(plan_top *top, const plan_point *plan)
 {
     int at;
@@ -62,6 +63,7 @@ static int faster_or_equal(const plan_front *front, double step_s)
     return low;
 }
 
+/* The slowest plan that is at most as slow has the least memory of all of those. */
 bool front_dominates(const plan_front *front, plait_price price)
 {
     const int at = faster_or_equal(front, price.step_s);
@@ -87,6 +89,10 @@ static bool grow(plan_front *front)
     return true;
 }
 
+/*
+ * A plan enters where its time places it, and pushes out those that it beats in memory. Of two equal
+ * ones the first in the space stays, whichever is found first.
+ */
 bool front_add(plan_front *front, const plan_point *plan)
 {
     const int at = faster_or_equal(front, plan->price.step_s);

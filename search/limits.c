@@ -28,6 +28,7 @@ static bool parse_range(const char *value, plait_limit *limit)
            limit->low <= limit->high;
 }
 
+/* A number or a range of a key of numbers, else a word that the key can have, in its usual spelling. */
 static plait_status add_limit(plait_search_options *options, const char *name, const char *value,
                               plait_error *err)
 {
@@ -52,6 +53,7 @@ static plait_status add_limit(plait_search_options *options, const char *name, c
     return PLAIT_OK;
 }
 
+/* key=value pieces between commas; '-' in a key stands for '_', as in flags. */
 plait_status plait_search_limit(plait_search_options *options, const char *text, plait_error *err)
 {
     char piece[96];

@@ -1,4 +1,9 @@
-/* search.c - options, strategies, and the answer */
+/*
+ * search.c - options, strategies, and the answer
+ *
+ * A search lists the space (space.h), lets a strategy walk it (strategy.h) and prices what is left in
+ * full (answer.h). Which strategy ran, and whether it proves its ranking, is part of the result.
+ */
 #include "plait/search.h"
 
 #include <math.h>
@@ -52,6 +57,7 @@ static const plait_strategy *strategy_of(const char *name)
     return NULL;
 }
 
+/* What is asked must be askable: a struct of this version, GPUs with a price, an objective with data. */
 static plait_status check_options(const plait_problem *problem, const plait_search_options *options,
                                   plait_error *err)
 {
@@ -109,6 +115,7 @@ static plait_status find_closest(const search_run *run, const plait_strategy *st
     return PLAIT_OK;
 }
 
+/* Rows of one task: enough that its own finds prune it, few enough that threads share the work. */
 static int64_t batch_rows(int64_t rows)
 {
     const int64_t even = (rows + SEARCH_MOST_TASKS - 1) / SEARCH_MOST_TASKS;

@@ -22,6 +22,7 @@ typedef struct row_walk {
     int64_t count;
 } row_walk;
 
+/* The innermost walk: microbatches change nothing about what is legal of a layer. */
 static void walk_mbs(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -35,6 +36,7 @@ static void walk_mbs(row_walk *walk, plait_degrees d)
     }
 }
 
+/* Experts are whole, cut as all else is, or where the software can by any divisor of tp. */
 static bool etp_allowed(const plan_space *space, int etp, int tp)
 {
     if (etp != 1 && etp != tp && !(space->problem->runtime->can.etp && tp % etp == 0))
@@ -42,6 +44,7 @@ static bool etp_allowed(const plan_space *space, int etp, int tp)
     return limits_allow(space->options, PLAIT_KEY_ETP, etp);
 }
 
+/* Without experts ep is 1 and etp as usual; else every etp with every ep that fits the GPUs. */
 static void walk_experts(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -81,6 +84,7 @@ static unsigned char idle_cp_comm(const plan_space *space)
     return (unsigned char)habit;
 }
 
+/* Every cp with every exchange; one exchange stands for all where there is one context rank. */
 static void walk_context(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -106,6 +110,7 @@ static void walk_context(row_walk *walk, plait_degrees d)
     }
 }
 
+/* tp outermost, with sp first, so that rows which share most of their price are neighbours. */
 static void walk_rows(row_walk *walk)
 {
     const plan_space *space = walk->space;
@@ -183,6 +188,7 @@ static bool simplest_degrees(const plan_space *space, plait_degrees *d)
     return true;
 }
 
+/* The simplest candidate's own refusal says most; if it is legal, only their combination is not. */
 void space_explain_empty(const plan_space *space, char *why, size_t size)
 {
     plait_degrees d;

@@ -77,12 +77,12 @@ typedef struct space_shard {
 typedef struct space_pipeline {
     plait_degrees degrees;
     const space_splits *splits;
-    int shards;
     const space_shard *shard;
     int kinds; /* legal (schedule, order) pairs */
     struct {
         unsigned char schedule, order;
-    } kind[2 * PLAIT_SCHEDULES];
+        int shards; /* so many of the list, from its begin */
+    } kind[PLAIT_ORDERS * PLAIT_SCHEDULES];
     int64_t points;
 } space_pipeline;
 

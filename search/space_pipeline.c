@@ -9,8 +9,8 @@
 struct cursor_slot {
     bool known;
     plait_degrees key;
-    int shards, room;
-    space_shard *shard;
+    int shards, nested, room;
+    space_shard *shard; /* those that nest in cp come first */
 };
 
 bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_arena *arena)
@@ -53,18 +53,35 @@ static void add_free_values(const plan_space *space, const plait_degrees *d, int
     }
 }
 
-static void add_shards_of(const plan_space *space, plait_degrees d, struct cursor_slot *slot)
+/*
+ * The shard groups of one ZeRO stage that nest in cp, or those that do not. One rank a shard is
+ * ZeRO 0 by another name, so it is left out.
+ */
+static void add_shards_of(const plan_space *space, plait_degrees d, bool nested,
+                          struct cursor_slot *slot)
 {
     const int replicas = d.dp * d.cp;
 
     for (int i = 0; i < space->divisors.count && space->divisors.value[i] <= replicas; i++) {
         d.shard_group = space->divisors.value[i];
         if (replicas % d.shard_group != 0 || (d.shard_group == 1 && replicas > 1) ||
+            plan_shards_nest(&d) != nested ||
             !limits_allow(space->options, PLAIT_KEY_SHARD_GROUP, d.shard_group) ||
             !plan_ranks_legal(space->problem, &d, &nobody_asks))
             continue;
         add_free_values(space, &d, 0, (space_shard){.shard_group = d.shard_group, .zero = d.zero},
                         slot);
+    }
+}
+
+static void add_shards(const plan_space *space, plait_degrees d, bool nested,
+                       struct cursor_slot *slot)
+{
+    const int stages = values_of(space, &d, PLAIT_KEY_ZERO, space->zero.count);
+
+    for (int z = 0; z < stages; z++) {
+        d.zero = (unsigned char)space->zero.value[z];
+        add_shards_of(space, d, nested, slot);
     }
 }
 
@@ -90,13 +107,17 @@ static int least_chunks(unsigned char schedule)
     return plait_schedule_chunked((plait_schedule)schedule) ? 2 : 1;
 }
 
+/*
+ * The shards of this pp, listed once for all microbatches: shards depend on the ranks alone. Whether
+ * they are legal is asked with the first legal schedule and order; an order with stages inside
+ * replicas then takes only those that nest in cp.
+ */
 static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct cursor_slot *slot)
 {
     const plan_space *space = cursor->space;
-    const plait_degrees *d = &p->degrees;
-    plait_degrees probe = *d;
+    plait_degrees probe = p->degrees;
 
-    if (slot->known && same_ranks(&slot->key, d))
+    if (slot->known && same_ranks(&slot->key, &p->degrees))
         return true;
     if (!slot->shard) {
         slot->room = most_shards(space);
@@ -110,12 +131,11 @@ static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct curs
     probe.vpp = least_chunks(probe.schedule);
     probe.order = p->kind[0].order;
     slot->known = true;
-    slot->key = *d;
+    slot->key = p->degrees;
     slot->shards = 0;
-    for (int z = 0; z < values_of(space, d, PLAIT_KEY_ZERO, space->zero.count); z++) {
-        probe.zero = (unsigned char)space->zero.value[z];
-        add_shards_of(space, probe, slot);
-    }
+    add_shards(space, probe, true, slot);
+    slot->nested = slot->shards;
+    add_shards(space, probe, false, slot);
     return true;
 }
 
@@ -134,8 +154,22 @@ static void list_kinds(const plan_space *space, space_pipeline *p)
                 continue;
             p->kind[p->kinds].schedule = d.schedule;
             p->kind[p->kinds++].order = d.order;
-            p->points += d.vpp > 1 ? p->splits->chunked_choices : p->splits->plain_choices;
         }
+    }
+}
+
+/* How many of the shards each kind takes, and with them the points of the pipeline. */
+static void take_shards(const struct cursor_slot *slot, space_pipeline *p)
+{
+    p->shard = slot->shard;
+    for (int k = 0; k < p->kinds; k++) {
+        const bool inside = p->kind[k].order == PLAIT_ORDER_TP_CP_PP_DP && p->degrees.pp > 1;
+        const int64_t choices = plait_schedule_chunked((plait_schedule)p->kind[k].schedule)
+                                    ? p->splits->chunked_choices
+                                    : p->splits->plain_choices;
+
+        p->kind[k].shards = inside ? slot->nested : slot->shards;
+        p->points += p->kind[k].shards * choices;
     }
 }
 
@@ -161,9 +195,7 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
     list_kinds(space, out);
     if (out->kinds == 0 || !fill_slot(cursor, out, &cursor->slot[i]))
         return false;
-    out->shards = cursor->slot[i].shards;
-    out->shard = cursor->slot[i].shard;
-    out->points *= out->shards;
+    take_shards(&cursor->slot[i], out);
     return out->points > 0;
 }
 

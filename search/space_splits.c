@@ -1,4 +1,9 @@
-/* space_splits.c - the ways to deal layers to the stages of each pp */
+/*
+ * space_splits.c - the ways to deal layers to the stages of each pp
+ *
+ * Listed once for each pp, with the number of recompute choices that each has, so that the points
+ * of a pipeline are counted by adding instead of walking.
+ */
 #include "space_private.h"
 
 #include "plait/schedule.h"
@@ -6,6 +11,7 @@
 #include "split.h"
 #include "text.h"
 
+/* Layers of the rank that has most: full:N is a choice for N below that. */
 static int fullest_stage(const plait_model *model, const plait_degrees *d)
 {
     int counts[PLAIT_MAX_LAYERS];
@@ -22,6 +28,7 @@ static int fullest_stage(const plait_model *model, const plait_degrees *d)
     return fullest;
 }
 
+/* Multiples of vpp from low to high below the fullest stage, behind the choices without a number. */
 int space_recompute_choices(const space_recompute *r, int stage_layers, int vpp)
 {
     const int high = (r->high < stage_layers - 1 ? r->high : stage_layers - 1) / vpp;
@@ -70,6 +77,7 @@ static bool split_wanted(const plan_space *space, plait_degrees *d)
            plan_stages_legal(space->problem, d, &nobody_asks);
 }
 
+/* The splits of one (pp, vpp) that the software has, the limits allow and the layers fit. */
 static int list_splits_of(const plan_space *space, plait_degrees d, space_split *out)
 {
     const unsigned can = space->problem->runtime->can.takes[PLAIT_KEY_SPLIT];
@@ -89,6 +97,7 @@ static int list_splits_of(const plan_space *space, plait_degrees d, space_split 
     return count;
 }
 
+/* Those of every vpp, the plain ones first: schedules take either these or the others. */
 static plait_status list_splits(const plan_space *space, int pp, plait_arena *arena,
                                 space_splits *out, plait_error *err)
 {

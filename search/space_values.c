@@ -10,6 +10,7 @@
 
 // ---- numbers and words ---------------------------------------------------------------------
 
+/* All divisors in ascending order, from both ends at once. */
 static plait_status list_divisors(int of, plait_arena *arena, space_list *out, plait_error *err)
 {
     int count = 0;
@@ -150,6 +151,7 @@ static void limit_full_layers(const plait_search_options *options, space_recompu
     }
 }
 
+/* Kinds as the software has them, sets of modules that some layer of the model has, full:N apart. */
 plait_status space_list_recompute(const plait_problem *problem, const plait_search_options *options,
                                   plait_arena *arena, space_recompute *out, plait_error *err)
 {
@@ -189,6 +191,7 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
 
 // ---- all keys ------------------------------------------------------------------------------
 
+/* A search does not list what it cannot rank. */
 static unsigned priced_schedules(const plait_capabilities *can)
 {
     unsigned schedules = 0;

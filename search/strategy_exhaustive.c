@@ -72,12 +72,14 @@ static int choices_of(const search_run *run, const space_split *split)
     return run->coarse && plain > 0 && plain < split->choices ? plain : split->choices;
 }
 
+/* Every shard with every choice of recomputation. */
 static void price_group(const search_run *run, search_worker *worker, const space_pipeline *p,
-                        plait_degrees degrees, int choices, int64_t first, search_found *found)
+                        plait_degrees degrees, int shards, int choices, int64_t first,
+                        search_found *found)
 {
     int64_t index = first;
 
-    for (int s = 0; s < p->shards; s++) {
+    for (int s = 0; s < shards; s++) {
         space_apply_shard(run->space, &p->shard[s], &degrees);
         for (int c = 0; c < choices; c++) {
             degrees.recompute = space_recompute_choice(run->space, degrees.vpp, c);
@@ -91,6 +93,7 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
                             int kind, int64_t first, search_found *found)
 {
     const bool chunked = plait_schedule_chunked((plait_schedule)p->kind[kind].schedule);
+    const int shards = p->kind[kind].shards;
     const int end = chunked ? p->splits->count : p->splits->plain;
     plait_degrees degrees = p->degrees;
     int64_t points = 0;
@@ -102,8 +105,9 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
         degrees.vpp = split->vpp;
         degrees.split = split->split;
         if (!can_skip(run, found, plait_degrees_bound(worker->table, &degrees)))
-            price_group(run, worker, p, degrees, choices_of(run, split), first + points, found);
-        points += (int64_t)p->shards * split->choices;
+            price_group(run, worker, p, degrees, shards, choices_of(run, split), first + points,
+                        found);
+        points += (int64_t)shards * split->choices;
     }
     return points;
 }

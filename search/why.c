@@ -42,6 +42,7 @@ static named_term largest_loss(const plait_step_time *winner, const plait_step_t
     return worst;
 }
 
+/* A plan that fits and is not chosen is slower: by how much, and in which term most. */
 static plait_status explain_slower(const plait_problem *problem, const plait_ranked *winner,
                                    plait_arena *arena, plait_why *why, plait_error *err)
 {
@@ -63,6 +64,7 @@ static plait_status explain_slower(const plait_problem *problem, const plait_ran
     return PLAIT_OK;
 }
 
+/* Both questions are searched: with the limits and without. */
 plait_status plait_why_not(const plait_problem *problem, const plait_search_options *options,
                            const char *limits, plait_arena *arena, plait_why *why, plait_error *err)
 {
@@ -174,6 +176,7 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
     return PLAIT_OK;
 }
 
+/* Twice as many, four times as many, ...: the first number with which a plan fits. */
 static plait_status more_gpus(const relaxer *r, plait_error *err)
 {
     enum { MOST = 64 };
@@ -200,6 +203,7 @@ static plait_status more_gpus(const relaxer *r, plait_error *err)
     return PLAIT_OK;
 }
 
+/* Half as long, a quarter as long, ... down to 128 tokens. */
 static plait_status shorter_sequence(const relaxer *r, plait_error *err)
 {
     for (int seq = r->problem->job.seq / 2; seq >= 128; seq /= 2) {
@@ -297,6 +301,7 @@ static const struct {
     {"host launch rate", faster_host},
 };
 
+/* The same plan on hardware that has 10 % more of one thing, which the software is told nothing of. */
 plait_status plait_sensitivities(const plait_problem *problem, const plait_plan *plan,
                                  plait_arena *arena, plait_sensitivity found[PLAIT_SENSITIVITIES],
                                  plait_error *err)

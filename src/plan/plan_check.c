@@ -122,6 +122,11 @@ static bool experts_divide(const plait_problem *p, const plait_degrees *d, const
     return true;
 }
 
+bool plan_shards_nest(const plait_degrees *d)
+{
+    return d->shard_group % d->cp == 0 || d->cp % d->shard_group == 0;
+}
+
 static bool shards_divide(const plait_degrees *d, const plan_reason *why)
 {
     const int replicas = d->dp * d->cp;
@@ -129,8 +134,7 @@ static bool shards_divide(const plait_degrees *d, const plan_reason *why)
     if (d->shard_group > replicas || replicas % d->shard_group != 0)
         return because(why, "shard_group %d does not divide dp x cp = %d", d->shard_group,
                        replicas);
-    if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 && d->shard_group % d->cp != 0 &&
-        d->cp % d->shard_group != 0)
+    if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 && !plan_shards_nest(d))
         return because(why,
                        "order tp-cp-pp-dp has whole pipelines between replicas: shard_group %d is "
                        "neither a multiple nor a divisor of cp %d (rule P3)",

@@ -60,6 +60,9 @@ static const question questions[] = {
      ""},
     {"qwen3-30b-a3b", "h100-80gb-sxm:3x8", "everything", 24, 4096, 24, PLAIT_MINIMISE_TIME, true,
      "cp=1,mbs=1,tp=..3,recompute=selective,schedule=1f1b"},
+    /* shards of 6 ranks do not nest in 4 context ranks where stages lie inside replicas */
+    {"gpt2-xl", "h100-80gb-sxm:3x8", "everything", 24, 1536, 24, PLAIT_MINIMISE_TIME, true,
+     "tp=1,cp=4,pp=2,mbs=1,recompute=selective,schedule=1f1b,split=even"},
     {"deepseek-v2-lite", "h800-80gb-sxm:4x8", "deepseek", 32, 4096, 64, PLAIT_MINIMISE_TIME, true,
      ""},
     {"deepseek-v3", "h800", "deepseek", 512, 4096, 2048, PLAIT_MINIMISE_TIME, false, ""},
