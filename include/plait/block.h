@@ -150,8 +150,8 @@ typedef struct plait_op {
     plait_collective_op collective;
     plait_axis axis;
     plait_overlap_class overlap;
-    double node_copies; /* expert all-to-all: copies of a token that leave for other nodes at
-                         * most, of topk; 0: each of topk copies travels */
+    double node_copies; /* expert all-to-all: nodes that a token reaches at most, its own
+                         * included; 0: each of topk copies travels */
     double topk;
     double count; /* repeats of this operator */
 } plait_op;
@@ -180,7 +180,7 @@ typedef struct plait_block {
     int ops;
     plait_op op[PLAIT_MAX_OPS];
     double saved[PLAIT_TENSORS]; /* elements kept for backward on this rank, one microbatch */
-    double saved_gathered;       /* of norm_out, elements that sp divides by tp */
+    double saved_gathered;       /* of norm_out, what keeping it gathered adds under sp */
     plait_weights weights;
 } plait_block;
 
@@ -208,7 +208,8 @@ void plait_block_head(const plait_model *model, const plait_shard *shard, plait_
                       plait_block *out);
 
 /**
- * Bytes that the forward pass keeps, for a runtime's table and a recompute choice. (C.25)
+ * Bytes that the forward pass keeps, for a runtime's table and a recompute choice, with the share of
+ * norm outputs that it keeps gathered. (C.25)
  *
  * @param drops  bits 1 << PLAIT_TENSOR_...: classes that recomputation drops
  */
@@ -218,7 +219,7 @@ double plait_block_saved_bytes(const plait_block *block, const plait_shard *shar
 typedef struct plait_recompute_masks {
     unsigned parts;        /* bits 1 << PLAIT_PART_... whose forward runs twice */
     unsigned tensors;      /* bits 1 << PLAIT_TENSOR_... that do not stay */
-    unsigned half_parts;   /* parts of which half runs twice (one of two products) */
+    unsigned half_parts;   /* parts of which half runs twice */
     unsigned half_tensors; /* tensors of which half stays */
 } plait_recompute_masks;
 

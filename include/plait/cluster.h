@@ -22,7 +22,7 @@
 
 #pragma GCC visibility push(default)
 
-/** Number formats of the matrix units. fp16 runs at the bf16 rate. */
+/** Number formats of the matrix units. fp16 runs at the bf16 rate unless a file has its own. */
 typedef enum plait_precision {
     PLAIT_BF16,
     PLAIT_FP16,
@@ -124,7 +124,7 @@ typedef struct plait_accelerator {
     plait_confidence confidence;               /* of the data sheet figures */
     double peak_flops_per_s[PLAIT_PRECISIONS]; /* dense; 0: not supported */
     bool fp16_only;            /* no bf16 units (V100): its bf16 entries hold those of fp16 */
-    double vector_flops_per_s; /* fp32 outside the matrix units */
+    double vector_flops_per_s; /* fp32 outside the matrix units; no price reads it */
     int sms;                   /* SMs, CUs or cores */
     double memory_bytes;       /* what a process can see */
     double hbm_bytes_per_s;

@@ -113,7 +113,7 @@ typedef struct plait_network {
     double hop_s; /* added to each hop between nodes */
 } plait_network;
 
-/** Nodes a rank's domain stands for: ranks / joined[0], at least 1. */
+/** Scale-up domains that the group spans: ranks / joined[0], at least 1; may be no whole number. */
 double plait_route_nodes(const plait_route *route);
 
 /**
@@ -126,9 +126,9 @@ double plait_expected_nodes(double nodes, double topk);
 /**
  * Seconds of a collective on a placed group. (C.55)
  *
- * One domain: C.50's fitted lines, the cheapest of three protocols and of in-switch reduction.
- * Beyond: NCCL latency, plus the slowest level's S F (N-1)/N / (g W), g ranks of the group sharing
- * each instance below it, N instances.
+ * One domain: C.50's fitted lines and in-switch reduction, on a torus C.51. Beyond: the larger of
+ * that inside and the cheapest of NCCL's algorithms and protocols between domains (C.49, C.53,
+ * C.54); slices of a torus joined by a network C.58.
  */
 double plait_collective_s(const plait_route *route, plait_network network, plait_collective_op op,
                           double bytes);

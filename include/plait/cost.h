@@ -32,7 +32,7 @@
     X(tp_comm, "C.60", "tensor-parallel collectives, exposed")                                     \
     X(cp_comm, "C.61", "context-parallel exchange, exposed")                                       \
     X(ep_comm, "C.62", "expert dispatch and combine, exposed")                                     \
-    X(gather, "C.63", "ZeRO-3 parameter gathers and gradient scatters, exposed")                   \
+    X(gather, "C.63", "parameter gathers (ZeRO-3) and gradient scatters (ZeRO-2, -3), exposed")    \
     X(pp_comm, "C.64", "pipeline sends, exposed")                                                  \
     X(bubble, "C.70", "idle while the pipeline fills and drains, uneven stages")                   \
     X(dp_comm, "C.66", "gradient reduction and parameter gather, exposed")                         \
@@ -50,7 +50,7 @@ typedef struct plait_step_time {
     X(gradients, "C.81", "gradients")                                                              \
     X(optimizer, "C.81", "master weights and moments")                                             \
     X(activations, "C.82", "activations of the microbatches in flight, one live layer")            \
-    X(buffers, "C.83", "logits, gathers, buckets, expert and context buffers")                     \
+    X(buffers, "C.83", "logits, gathers, buckets, messages, context buffers")                      \
     X(runtime, "C.84", "context, NCCL, allocator")
 
 typedef struct plait_memory {

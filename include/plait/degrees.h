@@ -88,7 +88,7 @@ enum {
 typedef struct plait_recompute {
     unsigned char kind;    /* plait_recompute_kind */
     unsigned char modules; /* bits 1 << PLAIT_MODULE_...; when kind is MODULES */
-    short layers;          /* FULL: the first so many layers of a stage; 0: all */
+    short layers;          /* FULL: so many layers of a stage, the first of each chunk; 0: all */
 } plait_recompute;
 
 /** How layers are dealt to pipeline stages. */

@@ -169,7 +169,10 @@ plait_group_shape plait_group_replicas(const plait_degrees *degrees);
  */
 int plait_expert_shard_group(const plait_degrees *degrees);
 
-/** The innermost `ranks` members of a group (a ZeRO shard), `ranks` a divisor of its size. */
+/**
+ * The innermost `ranks` members of a group (a ZeRO shard): a divisor of its size and, where it has
+ * several runs, a divisor or a multiple of the first.
+ */
 plait_group_shape plait_group_inner(plait_group_shape group, int ranks);
 
 /** One member of each such shard: who holds the same shard (HSDP replicas). */

@@ -66,10 +66,12 @@ typedef struct plait_kernel_set {
     bool cuda_graphs; /* no launch time */
 } plait_kernel_set;
 
-/** What hides behind what. Shares are of the collective's own time, 0 hidden .. 1 exposed. */
+/** What hides behind what. Shares are of the collective's own time: 0 hidden, 1 exposed; a fit may pass 1. */
 typedef struct plait_overlaps {
-    bool grad_reduce;             /* gradient buckets reduced during backward */
-    bool ddp;                     /* those of ZeRO-0 are, by DistributedDataParallel */
+    bool
+        grad_reduce; /* gradient buckets reduced during backward: for launch files; prices go by the
+                       * plan's grad_sync */
+    bool ddp;        /* those of ZeRO-0 are, by DistributedDataParallel */
     bool param_gather;            /* ZeRO-1 all-gather during the next forward */
     bool p2p;                     /* pipeline sends during compute */
     bool p2p_scatter;             /* sends divided by tp even without sp (scatter-gather) */
@@ -123,7 +125,7 @@ typedef struct plait_residents {
     double head_transient;       /* bytes an entry of V h / tp, alive on the last stage */
     double workspace_bytes;      /* inside the allocator: cuBLAS and other workspaces */
     double context_bytes;        /* outside it: driver context, libraries */
-    double nccl_bytes;           /* buffers of one communicator spanning several nodes */
+    double nccl_bytes;           /* buffers of one communicator that leaves its scale-up domain */
     double reserved_ratio;       /* reserved by the allocator over allocated */
 } plait_residents;
 

@@ -2,10 +2,11 @@
  * schedule.h - how long a pipeline idles, how many microbatches a stage holds, what each rank does
  *
  * Closed forms for uniform and uneven stages. Stage times are those of one microbatch over all
- * chunks of the stage: f forward, b backward (both parts), w the weight-gradient part of b.
+ * chunks of the stage: f forward, b the whole backward, w its weight-gradient part. (Qi et al. write
+ * B for b - w, DeepSeek for b; action lists here write B for b, I for b - w, W for w.)
  *
- *     stage 0   F0 F1 .. B0 F2 B1 F3 B2 .. B3     1F1B with p = 2, m = 4, F = B = one slot:
- *     stage 1   .. F0 B0 F1 B1 F2 B2 F3 B3 ..     each stage idles (p-1)(F+B), here two slots
+ *     stage 0   F0 F1 .. B0 F2 B1 F3 B2 .. B3     1F1B with p = 2, m = 4, f = b = one slot:
+ *     stage 1   .. F0 B0 F1 B1 F2 B2 F3 B3 ..     each stage idles (p-1)(f+b), here two slots
  *
  * plait_schedule_actions spells the same schedules out, rank by rank, action by action.
  *
@@ -68,11 +69,12 @@ typedef struct plait_pipeline_load {
  *     interleaved        m max_s + (sum_s - max_s) / v                       (C.73)
  *     zb-h1              m max_s + max(0, sum_s - max_s - 2(p-1) w)          (C.74)
  *     zb-h2              m max_s + max(0, sum_s - max_s - 3(p-1) w)          (C.75)
- *     dualpipe           m max_s + (p/2 - 1)(max_f + 2 max_b - 3 w)           (C.76)
+ *     dualpipe           m max_s + max(0, (p/2 - 1)(max_f + 2 max_b - 3 w))  (C.76)
  *
  * w is least_w_s: a backward b is an input gradient and a weight gradient w, and w can wait.
- * Equal stages: (m+p-1)(f+b) for 1F1B, exact. Uneven stages: a lower bound. Sources: Narayanan et al. 2021; Qi et al. 2024
- * (arXiv 2401.10241); DeepSeek DualPipe README, an upper bound when W < F.
+ * Equal stages: (m+p-1)(f+b) for 1F1B, exact. Uneven stages: a lower bound. Sources: Narayanan et
+ * al. 2021; Qi et al. 2024 (arXiv 2401.10241); DeepSeek's DualPipe README, an upper bound when
+ * w < f.
  */
 double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load);
 
@@ -81,7 +83,8 @@ double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load
  *
  *     naive 1;  gpipe m;  1f1b min(p - s, m)                                  (C.77)
  *     interleaved min((2(p-s-1) + (v-1)p + 1) / v, m)                         (C.78)
- *     zb-h1 min(p - s, m) at least, as 1f1b (its peak is p M_B);  zb-h2 min(2p - 2s - 1, m)
+ *     zb-h1 min(p - s, m), as 1f1b;  zb-h2 min(2p - 2s - 1, m): both are what the first stage
+ *         holds; later ones hold more than this, up to as much, since a W keeps what it needs
  *     dualpipe min(p + 1, m), of both directions together                              (C.79)
  */
 double plait_schedule_in_flight(plait_schedule schedule, int stages, int stage, int chunks,

@@ -110,8 +110,10 @@ PLAIT_MUST_CHECK plait_status plait_plan_choose_recompute(const plait_problem *p
                                                           plait_arena *arena, plait_plan *out,
                                                           plait_error *err);
 
-/** Fill the keys of a plan that `given` leaves out, as `eval` does: what is usual, the least
- * recomputation that fits, the split that balances. */
+/**
+ * Fill the keys of a plan that `given` leaves out, as `eval` does: what is usual, and of splits and
+ * recomputation the fastest that fits.
+ */
 PLAIT_MUST_CHECK plait_status plait_degrees_complete(const plait_problem *problem,
                                                      plait_key_set given, plait_degrees *degrees,
                                                      plait_arena *arena, plait_error *err);
