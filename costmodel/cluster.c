@@ -24,10 +24,10 @@ const char *const plait_attention_kernel_name[PLAIT_ATTENTION_KERNELS + 1] = {
 };
 
 const char *const plait_collective_name[PLAIT_COLLECTIVES + 1] = {
-    [PLAIT_ALL_REDUCE] = "all_reduce",         [PLAIT_ALL_GATHER] = "all_gather",
-    [PLAIT_REDUCE_SCATTER] = "reduce_scatter", [PLAIT_ALL_TO_ALL] = "all_to_all",
-    [PLAIT_BROADCAST] = "broadcast",           [PLAIT_P2P] = "p2p",
-};
+#define X(constant, word) word,
+    PLAIT_COLLECTIVE_LIST(X)
+#undef X
+        NULL};
 
 /* GPUs of a node group; a group without a count has no end. */
 static int64_t group_gpus(const plait_node_group *group)

@@ -111,16 +111,10 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
 
     terms_of_stage(rows, sum->slowest, terms);
     cost->step = (plait_step_time){
-        .matmul_s = m * terms[LAYER_MATMUL],
-        .attention_s = m * terms[LAYER_ATTENTION],
-        .memory_ops_s = m * terms[LAYER_MEMORY_OPS],
-        .recompute_s = m * terms[LAYER_RECOMPUTE],
-        .launch_s = m * terms[LAYER_LAUNCH],
-        .tp_comm_s = m * terms[LAYER_TP],
-        .cp_comm_s = m * terms[LAYER_CP],
-        .ep_comm_s = m * terms[LAYER_EP],
-        .gather_s = m * terms[LAYER_GATHER],
-        .pp_comm_s = sum->pp_comm_s,
+#define X(name) .name##_s = m * terms[LAYER_##name],
+        LAYER_TERM_LIST(X)
+#undef X
+            .pp_comm_s = sum->pp_comm_s,
         .bubble_s = sum->pipeline_s - sum->busy_s,
         .dp_comm_s = sum->dp_comm_s,
         .optimizer_s = sum->optimizer_s,

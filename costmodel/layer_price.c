@@ -112,13 +112,13 @@ collective_time collective_time_of(const plait_problem *problem, const layer_row
 layer_term term_of(const plait_op *op)
 {
     if (op->kind == PLAIT_OP_COLLECTIVE)
-        return op->axis == PLAIT_AXIS_CP   ? LAYER_CP
-               : op->axis == PLAIT_AXIS_EP ? LAYER_EP
-                                           : LAYER_TP;
+        return op->axis == PLAIT_AXIS_CP   ? LAYER_cp_comm
+               : op->axis == PLAIT_AXIS_EP ? LAYER_ep_comm
+                                           : LAYER_tp_comm;
     if (op->part == PLAIT_PART_core_attn || op->part == PLAIT_PART_indexer)
-        return LAYER_ATTENTION;
-    return op->kind == PLAIT_OP_MEMORY || op->kind == PLAIT_OP_SCAN ? LAYER_MEMORY_OPS
-                                                                    : LAYER_MATMUL;
+        return LAYER_attention;
+    return op->kind == PLAIT_OP_MEMORY || op->kind == PLAIT_OP_SCAN ? LAYER_memory_ops
+                                                                    : LAYER_matmul;
 }
 
 /* Grouped products wait for the fullest expert rank. */
@@ -152,7 +152,7 @@ static void price_block(const plait_problem *problem, const layer_row *row,
         const plait_op *op = &block->op[i];
         if (op->kind != PLAIT_OP_COLLECTIVE)
             continue;
-        const double s = collective_time_of(problem, row, op, terms[LAYER_ATTENTION]).exposed_s;
+        const double s = collective_time_of(problem, row, op, terms[LAYER_attention]).exposed_s;
         terms[term_of(op)] += s;
         part_s[op->part] += s;
     }
@@ -251,9 +251,9 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     out->forward_gpu_s = sum_of(out->forward, LAYER_TERMS);
     out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
     out->host_s = host_time(problem, layer, row->key.tp);
-    out->busy_s = out->forward[LAYER_MATMUL] + out->forward[LAYER_ATTENTION] +
-                  out->backward[LAYER_MATMUL] + out->backward[LAYER_ATTENTION];
-    out->moving_s = out->forward[LAYER_MEMORY_OPS] + out->backward[LAYER_MEMORY_OPS];
+    out->busy_s = out->forward[LAYER_matmul] + out->forward[LAYER_attention] +
+                  out->backward[LAYER_matmul] + out->backward[LAYER_attention];
+    out->moving_s = out->forward[LAYER_memory_ops] + out->backward[LAYER_memory_ops];
     out->cp_bytes = exchanged_bytes(&block);
     out->weights = out->gathered = block.weights;
     keep_bytes(problem, &block, &row->shard, out);

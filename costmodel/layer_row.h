@@ -14,18 +14,23 @@
 #include "plait/kernel.h"
 #include "plait/model.h"
 
-/** Terms of one layer's time; the first terms of PLAIT_STEP_TERMS, in their order. */
+/** Terms of a layer's time: those of PLAIT_STEP_TERMS that a layer has, by the same names. */
+#define LAYER_TERM_LIST(X)                                                                         \
+    X(matmul)                                                                                      \
+    X(attention)                                                                                   \
+    X(memory_ops)                                                                                  \
+    X(recompute)                                                                                   \
+    X(launch)                                                                                      \
+    X(tp_comm)                                                                                     \
+    X(cp_comm)                                                                                     \
+    X(ep_comm)                                                                                     \
+    X(gather)
+
 typedef enum layer_term {
-    LAYER_MATMUL,
-    LAYER_ATTENTION,
-    LAYER_MEMORY_OPS,
-    LAYER_RECOMPUTE,
-    LAYER_LAUNCH,
-    LAYER_TP,
-    LAYER_CP,
-    LAYER_EP,
-    LAYER_GATHER,
-    LAYER_TERMS
+#define X(name) LAYER_##name,
+    LAYER_TERM_LIST(X)
+#undef X
+        LAYER_TERMS
 } layer_term;
 
 /** The parts that a stage is made of: kinds of layers, then the ends of the model. */

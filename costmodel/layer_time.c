@@ -135,7 +135,7 @@ void layer_terms_of(const plait_problem *problem, const layer_price *price,
 
     for (int i = 0; i < LAYER_TERMS; i++)
         terms[i] = price->forward[i] + price->backward[i];
-    terms[LAYER_RECOMPUTE] = w.recompute_s;
-    terms[LAYER_GATHER] = w.forward_gather_s + w.backward_gather_s;
-    terms[LAYER_LAUNCH] = w.forward_launch_s + w.backward_launch_s;
+    terms[LAYER_recompute] = w.recompute_s;
+    terms[LAYER_gather] = w.forward_gather_s + w.backward_gather_s;
+    terms[LAYER_launch] = w.forward_launch_s + w.backward_launch_s;
 }

@@ -69,10 +69,11 @@ static const char *what_of(plait_axis axis, plait_collective_op op)
     }
 }
 
-static const char *name_of(layer_term term)
-{
-    return term == LAYER_CP ? "cp_comm" : term == LAYER_EP ? "ep_comm" : "tp_comm";
-}
+static const char *const term_name[LAYER_TERMS] = {
+#define X(name) #name,
+    LAYER_TERM_LIST(X)
+#undef X
+};
 
 /* One collective of a block, `times` a step; what is run again is part of another term. */
 static void add_collective(const plait_problem *problem, const layer_row *row, const plait_op *op,
@@ -82,7 +83,7 @@ static void add_collective(const plait_problem *problem, const layer_row *row, c
 
     add_volume(list, (plait_volume){
                          .what = what_of(op->axis, op->collective),
-                         .term = again ? "recompute" : name_of(term_of(op)),
+                         .term = term_name[again ? LAYER_recompute : term_of(op)],
                          .op = op->collective,
                          .axis = op->axis,
                          .ranks = row->route[op->axis].ranks,
@@ -106,14 +107,14 @@ static void add_part(const plait_problem *problem, const layer_row *row, const s
         const plait_op *op = &block.op[i];
         if (op->kind != PLAIT_OP_COLLECTIVE)
             continue;
-        add_collective(problem, row, op, price->forward[LAYER_ATTENTION], times, false, list);
-        add_collective(problem, row, op, price->forward[LAYER_ATTENTION],
+        add_collective(problem, row, op, price->forward[LAYER_attention], times, false, list);
+        add_collective(problem, row, op, price->forward[LAYER_attention],
                        times * recomputed_share(part->recompute, op->part), true, list);
     }
     row_describe(problem, row, part->row, PLAIT_BACKWARD, &block);
     for (int i = 0; i < block.ops; i++)
         if (block.op[i].kind == PLAIT_OP_COLLECTIVE)
-            add_collective(problem, row, &block.op[i], price->backward[LAYER_ATTENTION], times,
+            add_collective(problem, row, &block.op[i], price->backward[LAYER_attention], times,
                            false, list);
 }
 

@@ -83,15 +83,21 @@ typedef struct plait_grouped_fit {
     double permute_passes; /* of 8 bytes a routed element, permute and finalise */
 } plait_grouped_fit;
 
+/** Collectives and their words; the first four have fits of their own. */
+#define PLAIT_COLLECTIVE_LIST(X)                                                                   \
+    X(PLAIT_ALL_REDUCE, "all_reduce")                                                              \
+    X(PLAIT_ALL_GATHER, "all_gather")                                                              \
+    X(PLAIT_REDUCE_SCATTER, "reduce_scatter")                                                      \
+    X(PLAIT_ALL_TO_ALL, "all_to_all")                                                              \
+    X(PLAIT_BROADCAST, "broadcast")                                                                \
+    X(PLAIT_P2P, "p2p")
+
 typedef enum plait_collective_op {
-    PLAIT_ALL_REDUCE,
-    PLAIT_ALL_GATHER,
-    PLAIT_REDUCE_SCATTER,
-    PLAIT_ALL_TO_ALL,
-    PLAIT_FITTED_COLLECTIVES, /* the four above have fits */
-    PLAIT_BROADCAST = PLAIT_FITTED_COLLECTIVES,
-    PLAIT_P2P,
-    PLAIT_COLLECTIVES
+#define X(constant, word) constant,
+    PLAIT_COLLECTIVE_LIST(X)
+#undef X
+        PLAIT_COLLECTIVES,
+    PLAIT_FITTED_COLLECTIVES = PLAIT_ALL_TO_ALL + 1
 } plait_collective_op;
 
 /** Constants of a collective inside one scale-up domain (C.50), small, middle and large messages. */

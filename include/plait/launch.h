@@ -21,15 +21,24 @@
 
 #pragma GCC visibility push(default)
 
+/**
+ * Every target: its constant, its word, and its descriptor in src/launch. Of those that take the plans
+ * of one set of rules, the first is what starts them.
+ */
+#define PLAIT_LAUNCH_TARGET_LIST(X)                                                                \
+    X(PLAIT_LAUNCH_MEGATRON, "megatron", target_megatron)                                          \
+    X(PLAIT_LAUNCH_MEGATRON_BRIDGE, "megatron-bridge", target_megatron_bridge)                     \
+    X(PLAIT_LAUNCH_TORCHTITAN, "torchtitan", target_torchtitan)                                    \
+    X(PLAIT_LAUNCH_DEEPSPEED, "deepspeed", target_deepspeed)                                       \
+    X(PLAIT_LAUNCH_ACCELERATE, "accelerate", target_accelerate)                                    \
+    X(PLAIT_LAUNCH_PIPELINING, "pipelining", target_pipelining)                                    \
+    X(PLAIT_LAUNCH_COMPANION, "companion", target_companion)
+
 typedef enum plait_launch_target {
-    PLAIT_LAUNCH_MEGATRON,
-    PLAIT_LAUNCH_MEGATRON_BRIDGE,
-    PLAIT_LAUNCH_TORCHTITAN,
-    PLAIT_LAUNCH_DEEPSPEED,
-    PLAIT_LAUNCH_ACCELERATE,
-    PLAIT_LAUNCH_PIPELINING,
-    PLAIT_LAUNCH_COMPANION,
-    PLAIT_LAUNCH_TARGETS
+#define X(constant, word, descriptor) constant,
+    PLAIT_LAUNCH_TARGET_LIST(X)
+#undef X
+        PLAIT_LAUNCH_TARGETS
 } plait_launch_target;
 
 extern const char *const plait_launch_target_name[PLAIT_LAUNCH_TARGETS + 1];

@@ -20,14 +20,19 @@
 
 #pragma GCC visibility push(default)
 
-/** Which rules of src/plan bind a runtime's plans. */
+/** Which rules bind a runtime's plans: a constant, a profile's word, and src/plan's set of them. */
+#define PLAIT_RULES_LIST(X)                                                                        \
+    X(PLAIT_RULES_GENERIC, "generic", rules_generic)                                               \
+    X(PLAIT_RULES_MEGATRON, "megatron", rules_megatron)                                            \
+    X(PLAIT_RULES_TORCHTITAN, "torchtitan", rules_torchtitan)                                      \
+    X(PLAIT_RULES_FSDP, "fsdp", rules_fsdp)                                                        \
+    X(PLAIT_RULES_DEEPSPEED, "deepspeed", rules_deepspeed)
+
 typedef enum plait_rules {
-    PLAIT_RULES_GENERIC,
-    PLAIT_RULES_MEGATRON,
-    PLAIT_RULES_TORCHTITAN,
-    PLAIT_RULES_FSDP,
-    PLAIT_RULES_DEEPSPEED,
-    PLAIT_RULES
+#define X(constant, word, set) constant,
+    PLAIT_RULES_LIST(X)
+#undef X
+        PLAIT_RULES
 } plait_rules;
 
 enum { PLAIT_MAX_MODULE_SETS = 16 };

@@ -7,10 +7,10 @@
 #include "runtime_private.h"
 
 static const char *const rules_name[PLAIT_RULES + 1] = {
-    [PLAIT_RULES_GENERIC] = "generic",       [PLAIT_RULES_MEGATRON] = "megatron",
-    [PLAIT_RULES_TORCHTITAN] = "torchtitan", [PLAIT_RULES_FSDP] = "fsdp",
-    [PLAIT_RULES_DEEPSPEED] = "deepspeed",
-};
+#define X(constant, word, set) word,
+    PLAIT_RULES_LIST(X)
+#undef X
+        NULL};
 
 #define RUNTIME(member) FIELD_AT(plait_runtime, member)
 

@@ -6,19 +6,16 @@
 #include "target.h"
 
 static const launch_target *const targets[PLAIT_LAUNCH_TARGETS] = {
-    [PLAIT_LAUNCH_MEGATRON] = &target_megatron,
-    [PLAIT_LAUNCH_TORCHTITAN] = &target_torchtitan,
-    [PLAIT_LAUNCH_PIPELINING] = &target_pipelining,
-    [PLAIT_LAUNCH_COMPANION] = &target_companion,
-    [PLAIT_LAUNCH_MEGATRON_BRIDGE] = &target_megatron_bridge,
-    [PLAIT_LAUNCH_DEEPSPEED] = &target_deepspeed,
-    [PLAIT_LAUNCH_ACCELERATE] = &target_accelerate,
+#define X(constant, word, descriptor) [constant] = &descriptor,
+    PLAIT_LAUNCH_TARGET_LIST(X)
+#undef X
 };
 
 const char *const plait_launch_target_name[PLAIT_LAUNCH_TARGETS + 1] = {
-    "megatron",   "megatron-bridge", "torchtitan", "deepspeed",
-    "accelerate", "pipelining",      "companion",  NULL,
-};
+#define X(constant, word, descriptor) word,
+    PLAIT_LAUNCH_TARGET_LIST(X)
+#undef X
+        NULL};
 
 const launch_target *launch_target_at(plait_launch_target target)
 {
@@ -27,20 +24,10 @@ const launch_target *launch_target_at(plait_launch_target target)
 
 plait_launch_target plait_launch_target_of(const plait_runtime *runtime)
 {
-    switch (runtime->rules) {
-    case PLAIT_RULES_MEGATRON:
-        return PLAIT_LAUNCH_MEGATRON;
-    case PLAIT_RULES_TORCHTITAN:
-        return PLAIT_LAUNCH_TORCHTITAN;
-    case PLAIT_RULES_FSDP:
-        return PLAIT_LAUNCH_ACCELERATE;
-    case PLAIT_RULES_DEEPSPEED:
-        return PLAIT_LAUNCH_DEEPSPEED;
-    case PLAIT_RULES_GENERIC:
-    case PLAIT_RULES:
-        break;
-    }
-    return PLAIT_LAUNCH_COMPANION;
+    for (int t = 0; t < PLAIT_LAUNCH_TARGETS; t++)
+        if (targets[t]->runtime != NULL && targets[t]->rules == runtime->rules)
+            return (plait_launch_target)t;
+    return PLAIT_LAUNCH_COMPANION; // which takes any plan
 }
 
 plait_status folder_add(plait_launch_folder *folder, const char *name, const char *text,

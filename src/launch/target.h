@@ -1,7 +1,6 @@
 /* target.h - what one target is to the others: a way out, and for some a way back in
  *
- * Every target has a file <target>.c with its descriptor, and those that can be read a file
- * <target>_import.c.
+ * Every target has a descriptor in a file of its own, see README.md beside this.
  */
 #ifndef TARGET_H
 #define TARGET_H
@@ -11,7 +10,7 @@
 #include "plans.h"
 
 typedef struct launch_target {
-    const char *name;
+    const char *name; /* its word */
     /** Profile that judges plans of other runtimes' rules; NULL: the target takes any plan. */
     const char *runtime;
     plait_rules rules; /* plans of runtimes with these rules are taken as they are */
@@ -30,16 +29,9 @@ typedef struct launch_target {
                            plans_entry *out, const char **warning, plait_error *err);
 } launch_target;
 
-extern const launch_target target_megatron;
-extern const launch_target target_megatron_bridge;
-extern const launch_target target_torchtitan;
-extern const launch_target target_deepspeed;
-extern const launch_target target_accelerate;
-extern const launch_target target_pipelining;
-extern const launch_target target_companion;
-
-plait_status deepspeed_import(const char *text, size_t length, const char *name, plait_arena *arena,
-                              plans_entry *out, const char **warning, plait_error *err);
+#define X(constant, word, descriptor) extern const launch_target descriptor;
+PLAIT_LAUNCH_TARGET_LIST(X)
+#undef X
 
 const launch_target *launch_target_at(plait_launch_target target);
 

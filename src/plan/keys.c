@@ -8,6 +8,7 @@
 
 #include "plait/runtime.h"
 #include "plait/schedule.h"
+#include "rules.h"
 #include "text.h"
 #include "traits.h"
 
@@ -66,18 +67,12 @@ static int usual_sp(const plait_problem *problem, const plait_degrees *d, plait_
     return d->tp > 1 && (problem->runtime->can.takes[key] >> 1 & 1u);
 }
 
-/* Megatron cuts experts as it cuts all else, torchtitan until they are spread over ranks. */
 static int usual_etp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
+    const rule_set *const set = rule_set_of(problem->runtime->rules);
+
     (void)key;
-    switch (problem->runtime->rules) {
-    case PLAIT_RULES_MEGATRON:
-        return d->tp;
-    case PLAIT_RULES_TORCHTITAN:
-        return model_has_experts(problem->model) && d->ep == 1 ? d->tp : 1;
-    default:
-        return 1;
-    }
+    return set->etp ? set->etp(problem, d) : 1;
 }
 
 static int usual_dp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)

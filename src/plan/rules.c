@@ -1,33 +1,35 @@
-/* rules.c - which table of rules binds a runtime */
+/* rules.c - which set of rules binds a runtime */
 #include "rules.h"
 
 #include <stddef.h>
 #include <stdio.h>
 
-static const plan_rule rules_generic[] = {{NULL, NULL, NULL}};
+static const plan_rule nothing[] = {{NULL, NULL, NULL}};
 
-static const plan_rule *const tables[PLAIT_RULES] = {
-    [PLAIT_RULES_GENERIC] = rules_generic,       [PLAIT_RULES_MEGATRON] = rules_megatron,
-    [PLAIT_RULES_TORCHTITAN] = rules_torchtitan, [PLAIT_RULES_FSDP] = rules_fsdp,
-    [PLAIT_RULES_DEEPSPEED] = rules_deepspeed,
+const rule_set rules_generic = {.plan = nothing};
+
+static const rule_set *const sets[PLAIT_RULES] = {
+#define X(constant, word, set) [constant] = &set,
+    PLAIT_RULES_LIST(X)
+#undef X
 };
+
+const rule_set *rule_set_of(plait_rules rules)
+{
+    return sets[rules];
+}
 
 const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees)
 {
-    for (const plan_rule *rule = tables[problem->runtime->rules]; rule->number; rule++)
+    for (const plan_rule *rule = sets[problem->runtime->rules]->plan; rule->number; rule++)
         if (!rule->holds(problem, degrees))
             return rule;
     return NULL;
 }
 
-static const model_rule *const model_tables[PLAIT_RULES] = {
-    [PLAIT_RULES_MEGATRON] = model_rules_megatron,
-    [PLAIT_RULES_TORCHTITAN] = model_rules_torchtitan,
-};
-
-const model_rule *model_rule_broken(plait_rules rules, const plait_model *model)
+static const model_rule *model_rule_broken(plait_rules rules, const plait_model *model)
 {
-    for (const model_rule *rule = model_tables[rules]; rule != NULL && rule->number; rule++)
+    for (const model_rule *rule = sets[rules]->model; rule != NULL && rule->number; rule++)
         if (!rule->holds(model))
             return rule;
     return NULL;

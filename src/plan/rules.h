@@ -15,9 +15,6 @@ typedef struct plan_rule {
     bool (*holds)(const plait_problem *problem, const plait_degrees *degrees);
 } plan_rule;
 
-/** The first rule that a plan breaks, or NULL. */
-const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees);
-
 /** What must hold of a model for a runtime to build it, by the words that its launch configs have. */
 typedef struct model_rule {
     const char *number;
@@ -25,16 +22,24 @@ typedef struct model_rule {
     bool (*holds)(const plait_model *model);
 } model_rule;
 
-/** The first rule that a model breaks, or NULL. */
-const model_rule *model_rule_broken(plait_rules rules, const plait_model *model);
+/** All that is known of one sort of software: a file src/plan/rules_<word>.c. */
+typedef struct rule_set {
+    const plan_rule *plan;   /* ended by a rule without a number */
+    const model_rule *model; /* likewise; NULL: it can build any */
+    /** The etp that it takes unless told; NULL: 1. */
+    int (*etp)(const plait_problem *problem, const plait_degrees *degrees);
+} rule_set;
 
-extern const model_rule model_rules_megatron[];
-extern const model_rule model_rules_torchtitan[];
+#define X(constant, word, set) extern const rule_set set;
+PLAIT_RULES_LIST(X)
+#undef X
 
-/** One table a runtime family, ended by a rule without a number. */
-extern const plan_rule rules_megatron[];
-extern const plan_rule rules_torchtitan[];
-extern const plan_rule rules_fsdp[];
-extern const plan_rule rules_deepspeed[];
+const rule_set *rule_set_of(plait_rules rules);
+
+/** The first rule that a plan breaks, or NULL. */
+const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees);
+
+// rules_torchtitan_model.c
+extern const model_rule torchtitan_model_rules[];
 
 #endif

@@ -21,7 +21,7 @@ static bool whole_gradients_are_like_weights(const plait_problem *problem, const
     return d->zero > 0 || problem->runtime->state.gradient == 2.0;
 }
 
-const plan_rule rules_deepspeed[] = {
+static const plan_rule plan_rules[] = {
     {"D1", "the pipeline engine needs ZeRO 0 or 1", pipeline_keeps_gradients},
     {"D2", "shards over fewer ranks than there are replicas need ZeRO 3",
      small_shards_hold_weights},
@@ -29,3 +29,5 @@ const plan_rule rules_deepspeed[] = {
      whole_gradients_are_like_weights},
     {NULL, NULL, NULL},
 };
+
+const rule_set rules_deepspeed = {.plan = plan_rules};

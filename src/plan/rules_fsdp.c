@@ -14,8 +14,10 @@ static bool shards_have_two_ranks(const plait_problem *problem, const plait_degr
     return d->shard_group > 1 || d->dp * d->cp == 1;
 }
 
-const plan_rule rules_fsdp[] = {
+static const plan_rule plan_rules[] = {
     {"F1", "the sequence must divide by 2 cp", sequence_divides},
     {"F2", "a shard must be spread over at least two ranks", shards_have_two_ranks},
     {NULL, NULL, NULL},
 };
+
+const rule_set rules_fsdp = {.plan = plan_rules};

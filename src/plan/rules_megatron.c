@@ -147,7 +147,7 @@ static bool chunks_reach(const plait_problem *problem, const plait_degrees *d)
     return true;
 }
 
-const plan_rule rules_megatron[] = {
+static const plan_rule plan_rules[] = {
     {"M1", "experts with tp > 1 need sp = 1", experts_need_sp},
     {"M2", "the interleaved schedule needs microbatches in multiples of pp",
      interleaving_needs_whole_groups},
@@ -321,7 +321,7 @@ static bool experts_are_alike(const plait_model *model)
     return model->mtp_layers == 0 || model->mtp_kind == model->layer_kind[model->layers - 1];
 }
 
-const model_rule model_rules_megatron[] = {
+static const model_rule model_rules[] = {
     {"MM1", "pretrain_gpt has decoder layers of attention or delta net and a feed-forward part",
      layers_have_parts},
     {"MM2",
@@ -345,3 +345,12 @@ const model_rule model_rules_megatron[] = {
      experts_are_alike},
     {NULL, NULL, NULL},
 };
+
+/* It cuts experts as it cuts all else. */
+static int usual_etp(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->tp;
+}
+
+const rule_set rules_megatron = {.plan = plan_rules, .model = model_rules, .etp = usual_etp};

@@ -102,7 +102,7 @@ static bool nvfp4_blocks_fit(const plait_problem *problem, const plait_degrees *
     return model->hidden % 128 == 0;
 }
 
-const plan_rule rules_torchtitan[] = {
+static const plan_rule plan_rules[] = {
     {"T1", "tp must divide the key-value heads", kv_heads_divide},
     {"T2", "ep must divide shard_group tp", experts_inside_shards},
     {"T3", "tied embeddings need pp = 1", tied_in_one_stage},
@@ -119,3 +119,12 @@ const plan_rule rules_torchtitan[] = {
      nvfp4_blocks_fit},
     {NULL, NULL, NULL},
 };
+
+/* Experts are cut over the tensor ranks until ep takes these ranks too. */
+static int usual_etp(const plait_problem *problem, const plait_degrees *d)
+{
+    return model_has_experts(problem->model) && d->ep == 1 ? d->tp : 1;
+}
+
+const rule_set rules_torchtitan = {
+    .plan = plan_rules, .model = torchtitan_model_rules, .etp = usual_etp};

@@ -179,7 +179,7 @@ static bool gpt_oss_as_published(const plait_model *model)
            !model->tied && gpt_oss_positions(&model->numerics.rope);
 }
 
-const model_rule model_rules_torchtitan[] = {
+const model_rule torchtitan_model_rules[] = {
     {"TM1", "torchtitan has decoder layers of attention and a feed-forward part",
      layers_have_parts},
     {"TM2",
