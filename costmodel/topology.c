@@ -1,11 +1,19 @@
 /* topology.c - which descriptor a level has, and what is asked of the domain */
+#include <stddef.h>
+
 #include "topology.h"
 
-static const link_kind *const kinds[] = {
-    [PLAIT_LEVEL_SWITCH] = &link_switch,
-    [PLAIT_LEVEL_MESH] = &link_mesh,
-    [PLAIT_LEVEL_TORUS] = &link_torus,
+static const link_kind *const kinds[PLAIT_LEVEL_KINDS] = {
+#define X(constant, word, descriptor) [constant] = &descriptor,
+    PLAIT_LEVEL_LIST(X)
+#undef X
 };
+
+const char *const plait_level_kind_name[PLAIT_LEVEL_KINDS + 1] = {
+#define X(constant, word, descriptor) word,
+    PLAIT_LEVEL_LIST(X)
+#undef X
+        NULL};
 
 const link_kind *link_kind_of(const plait_level *level)
 {

@@ -33,9 +33,9 @@ typedef struct link_kind {
     double (*share)(const plait_cluster *cluster, int l, int units);
 } link_kind;
 
-extern const link_kind link_switch;
-extern const link_kind link_mesh;
-extern const link_kind link_torus;
+#define X(constant, word, descriptor) extern const link_kind descriptor;
+PLAIT_LEVEL_LIST(X)
+#undef X
 
 const link_kind *link_kind_of(const plait_level *level);
 

@@ -156,10 +156,17 @@ typedef struct plait_accelerator {
     double nic_bytes_per_s;      /* one GPU's share */
 } plait_accelerator;
 
+/** Every kind of link: its constant, its word, and its descriptor in costmodel/topology_<kind>.c. */
+#define PLAIT_LEVEL_LIST(X)                                                                        \
+    X(PLAIT_LEVEL_SWITCH, "switch", link_switch) /* any pair at full rate */                       \
+    X(PLAIT_LEVEL_MESH, "mesh", link_mesh)       /* direct links, shared evenly among all peers */ \
+    X(PLAIT_LEVEL_TORUS, "torus", link_torus)    /* rings along up to three axes */
+
 typedef enum plait_level_kind {
-    PLAIT_LEVEL_SWITCH, /* any pair at full rate */
-    PLAIT_LEVEL_MESH,   /* direct links: the rate is shared evenly among all peers */
-    PLAIT_LEVEL_TORUS   /* rings along up to three axes */
+#define X(constant, word, descriptor) constant,
+    PLAIT_LEVEL_LIST(X)
+#undef X
+        PLAIT_LEVEL_KINDS
 } plait_level_kind;
 
 /** One level of links; level 0 is the scale-up domain. */
@@ -248,6 +255,7 @@ double plait_ridge_flops_per_byte(double flops_per_s, double bytes_per_s);
 extern const char *const plait_precision_name[PLAIT_PRECISIONS + 1];
 extern const char *const plait_attention_kernel_name[PLAIT_ATTENTION_KERNELS + 1];
 extern const char *const plait_collective_name[PLAIT_COLLECTIVES + 1];
+extern const char *const plait_level_kind_name[PLAIT_LEVEL_KINDS + 1];
 
 #pragma GCC visibility pop
 

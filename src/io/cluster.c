@@ -28,8 +28,6 @@ static const field power_fields[] = {
     {.key = NULL},
 };
 
-static const char *const level_kind_name[] = {"switch", "mesh", "torus", NULL};
-
 /* ---- levels ---- */
 
 static plait_status read_torus(const json_cursor *at, plait_level *level, plait_error *err)
@@ -61,7 +59,7 @@ static plait_status read_level(const json_cursor *at, plait_arena *arena, plait_
         (plait_level){.name = "links", .gpus = INT_MAX, .efficiency = 1.0, .oversubscription = 1.0};
     PLAIT_TRY(fields_read(at, level_fields, also, level, err));
     PLAIT_TRY(json_string_optional(at, "name", arena, &level->name, err));
-    PLAIT_TRY(json_word_optional(at, "kind", level_kind_name, &kind, err));
+    PLAIT_TRY(json_word_optional(at, "kind", plait_level_kind_name, &kind, err));
     PLAIT_TRY(json_int_optional(at, "gpus", 1, CLUSTER_MAX_GPUS, &level->gpus, err));
     level->kind = (plait_level_kind)kind;
     if (level->oversubscription < 1.0)
@@ -272,7 +270,7 @@ static void write_level(json_writer *json, const plait_level *level)
 {
     json_begin_object(json);
     json_member_string(json, "name", level->name);
-    json_member_string(json, "kind", level_kind_name[level->kind]);
+    json_member_string(json, "kind", plait_level_kind_name[level->kind]);
     if (level->gpus < INT_MAX)
         json_member_int64(json, "gpus", level->gpus);
     else

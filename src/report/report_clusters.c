@@ -134,7 +134,6 @@ static plait_status print_accelerator(const plait_node_group *group, FILE *out, 
 
 static plait_status print_levels(const plait_cluster *cluster, FILE *out, plait_error *err)
 {
-    static const char *const kinds[] = {"switch", "mesh", "torus"};
     static const table_column columns[] = {{"level", TABLE_LEFT},          {"kind", TABLE_LEFT},
                                            {"joins", TABLE_RIGHT},         {"one GPU", TABLE_RIGHT},
                                            {"reached", TABLE_RIGHT},       {"latency", TABLE_RIGHT},
@@ -146,7 +145,7 @@ static plait_status print_levels(const plait_cluster *cluster, FILE *out, plait_
         const plait_level *const level = &cluster->level[l];
 
         table_cell(rows, "%s", level->name);
-        table_cell(rows, "%s", kinds[level->kind]);
+        table_cell(rows, "%s", plait_level_kind_name[level->kind]);
         if (level->gpus < INT_MAX)
             table_cell(rows, "%d GPUs", level->gpus);
         else
