@@ -4,6 +4,7 @@
 #include "cluster_write.h"
 #include "model_write.h"
 #include "plait/runtime.h"
+#include "plait/schedule.h"
 
 /* A plan of a question that is known in full. */
 static plans_entry entry_of(const plait_problem *problem, const plait_degrees *degrees)
@@ -226,6 +227,21 @@ static const char *fp8_recipe(plait_precision precision)
     return NULL;
 }
 
+/* Microbatches that a rank takes through a chunk before it turns to the next. */
+static void write_microbatch_group(json_writer *json, const plait_problem *problem,
+                                   const plait_degrees *degrees)
+{
+    const plait_pipeline_shape shape = {
+        .schedule = (plait_schedule)degrees->schedule,
+        .ranks = degrees->pp,
+        .chunks = degrees->vpp,
+        .microbatches = plait_degrees_microbatches(degrees, problem->job.gbs),
+    };
+    const int group = shape.chunks > 1 && shape.microbatches > 0 ? plait_schedule_group(&shape) : 0;
+
+    member_of_count(json, "microbatch_group", group);
+}
+
 void plans_write_settings(json_writer *json, const plait_problem *problem,
                           const plait_degrees *degrees)
 {
@@ -239,10 +255,7 @@ void plans_write_settings(json_writer *json, const plait_problem *problem,
                      runtime->overlap.param_gather && degrees->zero > 0);
     json_member_bool(json, "tp_overlap", degrees->tp > 1 && runtime->overlap.tp_exposed < 1.0);
     json_member_number(json, "bucket_bytes", runtime->overlap.bucket_bytes);
-    if (degrees->vpp > 1)
-        json_member_int64(json, "microbatch_group", degrees->pp);
-    else
-        json_member_null(json, "microbatch_group");
+    write_microbatch_group(json, problem, degrees);
     if (degrees->zero >= 2)
         json_member_bool(json, "reshard_after_forward", degrees->zero == 3);
     else

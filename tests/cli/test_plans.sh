@@ -49,11 +49,19 @@ check gemma-2-2b gb200-nvl72:4x4 --seq 4096 --gbs 64 --precision fp8
 check llama-3.1-8b mi300x --gpus 8 --seq 4096 --gbs 64 --runtime torchtitan
 
 # The command that the table ends with prices the same plan.
-"$plait" search llama-3.1-8b h100-80gb-sxm:2x8 --seq 4096 --gbs 64 --json >"$scratch/plans.json"
-next=$("$plait" search llama-3.1-8b h100-80gb-sxm:2x8 --seq 4096 --gbs 64 | sed -n 's/^next: plait explain //p')
-[ -n "$next" ] || complain "no next command"
-# shellcheck disable=SC2086
-"$plait" eval $next --json >"$scratch/one.json" || complain "plait eval $next: $?"
-diff <(prices "$scratch/plans.json" 1) <(prices "$scratch/one.json" 1) ||
-    complain "plait eval $next: another price than the best plan"
+check_next() { # check_next WORDS: of a search
+    local next
+    "$plait" search "$@" --json >"$scratch/plans.json"
+    next=$("$plait" search "$@" | sed -n 's/^next: plait explain //p')
+    [ -n "$next" ] || complain "search $*: no next command"
+    # shellcheck disable=SC2086
+    "$plait" eval $next --json >"$scratch/one.json" || complain "plait eval $next: $?"
+    diff <(prices "$scratch/plans.json" 1) <(prices "$scratch/one.json" 1) ||
+        complain "plait eval $next: another price than the best plan"
+}
+
+check_next llama-3.1-8b h100-80gb-sxm:2x8 --seq 4096 --gbs 64
+check_next llama-3.1-70b dgx-h100 --gpus 512 --seq 8192 --gbs 1024 # chunks, and modules run again
+check_next mixtral-8x7b dgx-h100 --gpus 64 --seq 4096 --gbs 256
+check_next llama-3.1-8b dgx-h100 --gpus 64 --seq 8192 --gbs 64 --runtime torchtitan
 exit $wrong
