@@ -25,7 +25,7 @@ static double gather_exposed_s(const plait_problem *problem, double comm_s, doub
            problem->runtime->overlap.dp_exposed * smaller(comm_s, compute_s);
 }
 
-static double share_of(const plait_recompute_masks *masks, int part)
+static double share_of(const plait_recompute_masks *masks, unsigned part)
 {
     return masks->parts >> part & 1u ? 1.0 : masks->half_parts >> part & 1u ? 0.5 : 0.0;
 }
@@ -56,7 +56,7 @@ static rerun rerun_of(const layer_price *price, plait_recompute recompute)
         return again;
     if (recompute.kind == PLAIT_RECOMPUTE_FULL)
         return (rerun){price->forward_gpu_s, 1.0};
-    for (int p = 0; p < PLAIT_PARTS; p++) {
+    for (unsigned p = 0; p < PLAIT_PARTS; p++) {
         const double share = share_of(&masks, p);
         again.seconds += share * price->part_s[p];
         if (price->part_s[p] > 0.0) {
