@@ -65,7 +65,7 @@ static void add_shards_of(const plan_space *space, plait_degrees d, bool nested,
     for (int i = 0; i < space->divisors.count && space->divisors.value[i] <= replicas; i++) {
         d.shard_group = space->divisors.value[i];
         if (replicas % d.shard_group != 0 || (d.shard_group == 1 && replicas > 1) ||
-            plan_shards_nest(&d) != nested ||
+            plan_shards_nest(space->problem, &d) != nested ||
             !limits_allow(space->options, PLAIT_KEY_SHARD_GROUP, d.shard_group) ||
             !plan_ranks_legal(space->problem, &d, &nobody_asks))
             continue;

@@ -99,7 +99,9 @@ PLAIT_MUST_CHECK plait_status plait_evidence_band(const plait_evidence *evidence
  * The ratio of two predicted steps of one job from which the order is right 9 times in 10. (C.99)
  *
  * sqrt(2) times the 80 % quantile of how far log(measured / predicted) lies from the median of its
- * sweep, each sweep of at least five plans weighing the same, weights as above.
+ * sweep. A row weighs the likenesses above over the plans of its sweep; sweeps of fewer than five do
+ * not count. A calibrated profile is judged by the shipped predictions of all rows, another one by
+ * the left-out predictions of uncalibrated ones.
  *
  * @param out  above 1; 0 where no sweep counts
  * @return     NOMEM only

@@ -40,14 +40,19 @@ static plait_status set_flags(const asked_flags *flags, plait_degrees *degrees,
  * What the file has as it would be filled in anyway is not held on to when a flag changes the
  * plan: a shard group of all replicas stays one of all replicas. Other stages are split anew.
  */
-static void loosen(const plait_problem *problem, const plait_degrees *file,
-                   const asked_flags *flags, plait_key_set *given)
+static void loosen(const plait_problem *problem, const plans_entry *file, const asked_flags *flags,
+                   plait_key_set *given)
 {
+    plait_problem before = *problem;
+    plait_degrees d = file->degrees;
+
+    before.job.gpus = file->gpus > 0 ? file->gpus : problem->job.gpus;
+    d.dp = plait_keys[PLAIT_KEY_DP].usual(&before, &d, PLAIT_KEY_DP); // which files only check
     for (int k = 0; k < PLAIT_KEYS; k++) {
         const plait_key_id key = (plait_key_id)k;
 
         if (key != PLAIT_KEY_RECOMPUTE && key != PLAIT_KEY_SPLIT &&
-            plait_key_value(file, key) == plait_keys[k].usual(problem, file, key))
+            plait_key_value(&d, key) == plait_keys[k].usual(&before, &d, key))
             *given &= ~PLAIT_KEY_BIT(k);
     }
     if (flags->key[PLAIT_KEY_PP] != NULL || flags->key[PLAIT_KEY_VPP] != NULL)
@@ -179,7 +184,7 @@ plait_status asked_resolve(const asked_flags *flags, const opt_operands *operand
         degrees = out->file->degrees;
         out->given = out->file->given;
         if (changed)
-            loosen(&out->problem, &out->file->degrees, flags, &out->given);
+            loosen(&out->problem, out->file, flags, &out->given);
     }
     PLAIT_TRY(set_flags(flags, &degrees, &out->given, err));
     derive_dp(&out->problem, out->given, &degrees);

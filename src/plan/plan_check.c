@@ -122,23 +122,32 @@ static bool experts_divide(const plait_problem *p, const plait_degrees *d, const
     return true;
 }
 
-bool plan_shards_nest(const plait_degrees *d)
+static bool nest(int shard, int ranks)
 {
-    return d->shard_group % d->cp == 0 || d->cp % d->shard_group == 0;
+    return shard % ranks == 0 || ranks % shard == 0;
 }
 
-static bool shards_divide(const plait_degrees *d, const plan_reason *why)
+bool plan_shards_nest(const plait_problem *p, const plait_degrees *d)
+{
+    const int holders = d->tp * d->cp / (d->etp * d->ep); // of one expert, side by side
+
+    return nest(d->shard_group, d->cp) && (!model_has_experts(p->model) || holders < 1 ||
+                                           nest(plait_expert_shard_group(d), holders));
+}
+
+static bool shards_divide(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const int replicas = d->dp * d->cp;
 
     if (d->shard_group > replicas || replicas % d->shard_group != 0)
         return because(why, "shard_group %d does not divide dp x cp = %d", d->shard_group,
                        replicas);
-    if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 && !plan_shards_nest(d))
-        return because(why,
-                       "order tp-cp-pp-dp has whole pipelines between replicas: shard_group %d is "
-                       "neither a multiple nor a divisor of cp %d (rule P3)",
-                       d->shard_group, d->cp);
+    if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 && !plan_shards_nest(p, d))
+        return because(
+            why,
+            "order tp-cp-pp-dp has whole pipelines between replicas: shard_group %d is "
+            "neither a multiple nor a divisor of the ranks side by side, cp %d (rule P3)",
+            d->shard_group, d->cp);
     if (d->zero == 0 && d->shard_group != replicas)
         return because(why, "ZeRO 0 shards nothing: shard_group is dp x cp = %d", replicas);
     return true;
@@ -292,7 +301,7 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
 
 bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    return world_divides(p, d, why) && experts_divide(p, d, why) && shards_divide(d, why) &&
+    return world_divides(p, d, why) && experts_divide(p, d, why) && shards_divide(p, d, why) &&
            schedule_suits(p, d, why) && expressible(p, d, why) && rules_hold(p, d, why);
 }
 

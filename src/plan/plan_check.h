@@ -29,7 +29,10 @@ bool plan_recompute_legal(const plait_problem *problem, const plait_degrees *deg
 bool plan_stages_agree(const plait_problem *problem, const plait_plan *plan,
                        const plan_reason *why);
 
-/** Is a ZeRO shard a part of one replica's context ranks, or whole ones? (rule P3) */
-bool plan_shards_nest(const plait_degrees *degrees);
+/**
+ * Is a ZeRO shard a part of the ranks that one replica has side by side, or several of them whole?
+ * Asked where stages lie inside replicas; of dense parameters and of experts. (rule P3)
+ */
+bool plan_shards_nest(const plait_problem *problem, const plait_degrees *degrees);
 
 #endif

@@ -259,7 +259,7 @@ static void test_refusals__of_shards(void **state)
     w.problem.job.gbs = 48;
     assert_refused(&w, "cp=4 pp=2 zero=1 shard_group=6 order=tp-cp-pp-dp",
                    "order tp-cp-pp-dp has whole pipelines between replicas: shard_group 6 is "
-                   "neither a multiple nor a divisor of cp 4 (rule P3)");
+                   "neither a multiple nor a divisor of the ranks side by side, cp 4 (rule P3)");
     assert_legal(&w, "cp=4 pp=2 zero=1 shard_group=2 order=tp-cp-pp-dp");
     assert_legal(&w, "cp=4 pp=2 zero=1 shard_group=8 order=tp-cp-pp-dp");
     assert_legal(&w, "cp=4 pp=2 zero=1 shard_group=6"); // all replicas are neighbours
