@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "block_build.h"
+#include "numbers.h"
 
 #define X(name, what) #name,
 const char *const plait_part_name[PLAIT_PARTS + 1] = {PLAIT_PART_LIST(X) NULL};
@@ -73,7 +74,8 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
     }
     if (mixer) {
         if (norms-- > 0)
-            block_norm_add(&draft, true);
+            block_norm_add(&draft, layer->mixer == PLAIT_MIXER_MLA ? BLOCK_NORM_FEEDS
+                                                                   : BLOCK_NORM_IN_PRODUCT);
         block_tp_enter(&draft, PLAIT_PART_qkv);
         draw_mixer(&draft);
         if (!parallel) {
@@ -84,7 +86,7 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
     if (ffn) {
         const bool moe = layer->ffn == PLAIT_FFN_MOE; // exchanges tokens in its own way
         if (norms-- > 0)
-            block_norm_add(&draft, true);
+            block_norm_add(&draft, moe ? BLOCK_NORM_ROUTES : BLOCK_NORM_IN_PRODUCT);
         if (!parallel && !moe)
             block_tp_enter(&draft, PLAIT_PART_fc1);
         draw_ffn(&draft);
@@ -93,22 +95,77 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
         block_residual_add(&draft);
     }
     while (norms-- > 0)
-        block_norm_add(&draft, false);
+        block_norm_add(&draft, BLOCK_NORM_ALONE);
+}
+
+double quantised_bytes(plait_precision precision)
+{
+    switch (precision) {
+    case PLAIT_FP8:
+        return 1.0;
+    case PLAIT_FP8_BLOCK: // a fp32 scale for 128 values
+        return 1.0 + 4.0 / 128.0;
+    case PLAIT_MXFP8: // a byte for 32 values
+        return 1.0 + 1.0 / 32.0;
+    case PLAIT_NVFP4: // half a byte, and a byte for 16 values
+        return 0.5 + 1.0 / 16.0;
+    default:
+        return 2.0;
+    }
+}
+
+/*
+ * Bytes an element of one class. Software that keeps the inputs of narrow products as it quantised
+ * them has them in place of the 16-bit tensor, or beside it where something else reads that: the core
+ * attention's output is an input of its own backward, too. (C.25)
+ */
+static double bytes_of_tensor(const plait_shard *shard, int tensor)
+{
+    const double bytes = shard->runtime->keep.keeps[tensor];
+
+    if (shard->precision < PLAIT_FP8 || !shard->runtime->keep.quantised_inputs || bytes <= 0.0)
+        return bytes;
+    switch ((plait_tensor)tensor) {
+    case PLAIT_TENSOR_norm_out:
+    case PLAIT_TENSOR_linear_norm_out:
+    case PLAIT_TENSOR_latent:
+    case PLAIT_TENSOR_act_out:
+    case PLAIT_TENSOR_routed:
+    case PLAIT_TENSOR_expert_act_out:
+    case PLAIT_TENSOR_shared_act_out:
+        return smaller(bytes, quantised_bytes(shard->precision));
+    case PLAIT_TENSOR_core_out:
+        return bytes + quantised_bytes(shard->precision);
+    default:
+        return bytes;
+    }
+}
+
+static bool is_norm_out(int tensor)
+{
+    return tensor == PLAIT_TENSOR_norm_out || tensor == PLAIT_TENSOR_linear_norm_out ||
+           tensor == PLAIT_TENSOR_router_in;
 }
 
 /* C.25: bytes an element by the profile; a share of gathered norm outputs is kept whole under sp. */
 double plait_block_saved_bytes(const plait_block *block, const plait_shard *shard, unsigned drops)
 {
     const plait_residents *keep = &shard->runtime->keep;
-    double bytes = 0.0;
+    double bytes = 0.0, norms = 0.0, norms_kept = 0.0;
 
     for (int t = 0; t < PLAIT_TENSORS; t++) {
+        const double of_tensor = bytes_of_tensor(shard, t) * block->saved[t];
+
+        if (is_norm_out(t))
+            norms += block->saved[t];
         if (drops >> t & 1u)
             continue;
-        bytes += keep->keeps[t] * block->saved[t];
-        if (t == PLAIT_TENSOR_norm_out)
-            bytes += keep->keeps_gathered * keep->keeps[t] * block->saved_gathered;
+        bytes += of_tensor;
+        if (is_norm_out(t))
+            norms_kept += of_tensor;
     }
+    if (norms > 0.0)
+        bytes += keep->keeps_gathered * norms_kept * block->saved_gathered / norms;
     return bytes;
 }
 

@@ -165,18 +165,25 @@ void block_scan_add(block_draft *draft, plait_part part, double flops, double by
 
 /*
  * A norm keeps its input and, where a product follows, its output, which sp keeps cut by tp unless
- * the software keeps it gathered. Weights: h, with LayerNorm 2 h.
+ * the software keeps it gathered. Inside the product's kernel it is no module that could be run again
+ * by itself. Weights: h, with LayerNorm 2 h.
  */
-void block_norm_add(block_draft *draft, bool feeds)
+void block_norm_add(block_draft *draft, block_norm_use use)
 {
+    const plait_kernel_set *kernels = &draft->shard->runtime->kernels;
     const double elements = draft->norm_tokens * draft->model->hidden;
+    const bool inside = use == BLOCK_NORM_IN_PRODUCT && kernels->norm_in_product;
 
-    block_memory_add(draft, PLAIT_PART_norm, elements,
-                     block_traffic_of(BLOCK_PASS_NORM, draft->shard->runtime->kernels.fused_norm));
+    block_memory_add(draft, inside ? PLAIT_PART_linear_norm : PLAIT_PART_norm, elements,
+                     block_traffic_of(BLOCK_PASS_NORM, kernels->fused_norm));
     block_keep(draft, PLAIT_TENSOR_norm_in, elements);
     block_keep(draft, PLAIT_TENSOR_norm_cast, elements);
-    if (feeds) {
-        block_keep(draft, PLAIT_TENSOR_norm_out, elements);
+    if (use != BLOCK_NORM_ALONE) {
+        block_keep(draft,
+                   inside                     ? PLAIT_TENSOR_linear_norm_out
+                   : use == BLOCK_NORM_ROUTES ? PLAIT_TENSOR_router_in
+                                              : PLAIT_TENSOR_norm_out,
+                   elements);
         draft->out->saved_gathered += (draft->tokens - draft->norm_tokens) * draft->model->hidden;
     }
     draft->out->weights.dense += draft->model->hidden * (draft->model->layer_norm ? 2.0 : 1.0);

@@ -34,7 +34,7 @@ void plait_block_embedding(const plait_model *model, const plait_shard *shard, p
         out->weights.dense += model->learned_positions * hidden;
     }
     if (model->embedding_norm)
-        block_norm_add(&draft, false);
+        block_norm_add(&draft, BLOCK_NORM_ALONE);
     if (model->dropout)
         block_keep(&draft, PLAIT_TENSOR_dropout, draft.norm_tokens * hidden);
 }
@@ -62,7 +62,7 @@ void plait_block_head(const plait_model *model, const plait_shard *shard, plait_
     block_draft draft = block_draft_of(model, NULL, shard, pass, out);
     const double vocab = block_share(model->vocab, shard->tp);
 
-    block_norm_add(&draft, true);
+    block_norm_add(&draft, BLOCK_NORM_FEEDS);
     block_tp_enter(&draft, PLAIT_PART_head);
     block_linear_add(&draft, (block_linear){.part = PLAIT_PART_head,
                                             .rows = draft.tokens,

@@ -80,8 +80,9 @@ static int highest_zero(const plait_problem *problem)
 static double lean_state_bytes(const plait_table *table, const plait_degrees *lean,
                                const stage_load *load)
 {
+    const plait_state_bytes bytes = state_bytes_of(&table->problem, lean);
     const stage_state state =
-        stage_state_of(&table->problem, lean, &table->row, shard_ways_of(lean), load);
+        stage_state_of(&table->problem, lean, &table->row, &bytes, shard_ways_of(lean), load);
 
     return state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
            (lean->zero == 3 ? 0.0 : state.buffers_bytes);
@@ -94,7 +95,7 @@ static double lean_peak_bytes(const plait_table *table, const plait_degrees *lea
     const double allocated = lean_state_bytes(table, lean, load) + stage_activation_bytes(load) +
                              stage_buffer_bytes(&table->problem, lean, &table->row, load);
 
-    return allocated * table->problem.runtime->keep.reserved_ratio + table->fixed_bytes;
+    return allocated * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
 }
 
 static plait_degrees lean_degrees(const plait_table *table, const plait_degrees *d)
@@ -150,7 +151,7 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
     const double allocated = lean_state_bytes(table, &lean, &mean) + mean.saved_bytes;
     return (plait_price){
         .step_s = m * (mean.forward_s + mean.backward_s) / stages,
-        .peak_bytes = allocated * table->problem.runtime->keep.reserved_ratio,
+        .peak_bytes = allocated * table->problem.runtime->keep.fragmentation,
         .busy_s = m * mean.busy_s / stages,
         .moving_s = m * mean.moving_s / stages,
     };

@@ -56,11 +56,11 @@ static stage_load sum_stage(const plan_rows *rows, int s)
 static void sum_stages(plan_rows *rows)
 {
     const plait_degrees *d = &rows->plan->degrees;
-    const shard_ways ways = shard_ways_of(d);
 
     for (int s = 0; s < rows->plan->stages; s++) {
         rows->load[s] = sum_stage(rows, s);
-        rows->state[s] = stage_state_of(rows->problem, d, &rows->row, ways, &rows->load[s]);
+        rows->state[s] = stage_state_of(rows->problem, d, &rows->row, &rows->routes.state,
+                                        rows->routes.ways, &rows->load[s]);
         rows->sync[s] = stage_sync_of(rows->problem, d, &rows->routes, &rows->load[s]);
     }
 }
@@ -155,20 +155,28 @@ static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_c
     cost->stages = rows->plan->stages;
 }
 
-/* Does the fullest stage fit into what a plan may use (C.85)? */
+/*
+ * Does the fullest stage fit at the risk that was asked for, may it, or is it more likely that it does
+ * not (C.85)?
+ */
 static void judge(const plan_rows *rows, plait_cost *cost)
 {
     const plait_memory *memory = &cost->memory;
+    const double device = plait_capacity_bytes(rows->problem, 0.5);
 
-    cost->verdict = PLAIT_FITS;
-    if (memory->peak_bytes <= memory->capacity_bytes)
+    cost->risk = plait_memory_risk(rows->problem, memory->peak_bytes);
+    cost->verdict = memory->peak_bytes <= memory->capacity_bytes ? PLAIT_FITS
+                    : memory->peak_bytes <= device               ? PLAIT_TIGHT
+                                                                 : PLAIT_OUT_OF_MEMORY;
+    if (cost->verdict == PLAIT_FITS)
         return;
-    cost->verdict = PLAIT_OUT_OF_MEMORY;
     cost->missing_bytes = memory->peak_bytes - memory->capacity_bytes;
     snprintf(cost->why, sizeof cost->why,
-             "stage %d of %d needs %.1f GiB of %.1f GiB: %.1f GiB too much", cost->fullest_stage,
-             rows->plan->stages, memory->peak_bytes / PLAIT_GIB, memory->capacity_bytes / PLAIT_GIB,
-             cost->missing_bytes / PLAIT_GIB);
+             "stage %d of %d needs %.1f GiB of %.1f GiB, a %.0f %% risk of running out: %.1f GiB too "
+             "much for %g %%",
+             cost->fullest_stage, rows->plan->stages, memory->peak_bytes / PLAIT_GIB,
+             device / PLAIT_GIB, 100.0 * cost->risk, cost->missing_bytes / PLAIT_GIB,
+             100.0 * risk_accepted(rows->problem->risk));
 }
 
 // ---- rates and confidence ------------------------------------------------------------------

@@ -34,6 +34,7 @@ static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
         .sp = key->sp,
         .cp_comm = (plait_cp_comm)key->cp_comm,
         .attention = problem->job.attention,
+        .precision = problem->job.precision,
         .runtime = problem->runtime,
     };
 }
@@ -343,5 +344,5 @@ double plait_layers_floor_bytes(const plait_problem *problem, const plait_degree
                              pass_of(problem, &key, PLAIT_FORWARD), &block);
         least = smaller(least, plait_block_saved_bytes(&block, &shard, 0));
     }
-    return problem->runtime->keep.reserved_ratio * larger(least, logit_bytes(problem, &key));
+    return problem->runtime->keep.fragmentation * larger(least, logit_bytes(problem, &key));
 }

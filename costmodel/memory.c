@@ -11,17 +11,28 @@ shard_ways shard_ways_of(const plait_degrees *d)
     return (shard_ways){.dense = d->shard_group, .expert = plait_expert_shard_group(d)};
 }
 
-/* Parameters gathered under ZeRO-3: a few layers ahead, and the ends of the model. */
-static double gathered_bytes(const plait_problem *problem, const layer_row *row,
-                             const stage_load *load, double widest)
+/* Of the embedding and the head, which stay in 16 bits or more: no product of theirs is narrow. */
+static double ends_params(const layer_row *row, const stage_load *load)
 {
-    const plait_state_bytes *state = &problem->runtime->state;
-    const double ends = (load->embedding ? row->price[ROW_EMBEDDING].weights.dense : 0.0) +
-                        (load->loss ? row->price[ROW_HEAD].weights.dense : 0.0);
+    return (load->embedding ? row->price[ROW_EMBEDDING].weights.dense : 0.0) +
+           (load->loss ? row->price[ROW_HEAD].weights.dense : 0.0);
+}
 
-    return problem->runtime->keep.transient_layers * (state->gather + state->gradient_reduce) *
-               widest +
-           state->gather * ends;
+/*
+ * Parameters gathered under ZeRO-3: a few layers ahead, and the ends of the model. Software that counts
+ * what it holds (DeepSpeed: stage3_max_live_parameters) stops at its bound, but holds one matrix
+ * whole, a third of a layer's weights.
+ */
+static double gathered_bytes(const plait_problem *problem, const layer_row *row,
+                             const plait_state_bytes *state, const stage_load *load, double widest)
+{
+    const plait_residents *keep = &problem->runtime->keep;
+    const double ahead = keep->transient_layers * widest;
+    const double bound = larger(keep->transient_params, widest / 3.0);
+    const double alive = keep->transient_params > 0.0 ? smaller(ahead, bound) : ahead;
+
+    return (state->gather + state->gradient_reduce) * alive +
+           state->gather * ends_params(row, load);
 }
 
 /*
@@ -31,23 +42,27 @@ static double gathered_bytes(const plait_problem *problem, const layer_row *row,
  * and layers gathered ahead.
  */
 stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
-                           const layer_row *row, shard_ways ways, const stage_load *load)
+                           const layer_row *row, const plait_state_bytes *state, shard_ways ways,
+                           const stage_load *load)
 {
-    const plait_state_bytes *state = &problem->runtime->state;
+    const plait_state_bytes *usual = &problem->runtime->state;
     const double whole = load->dense + load->expert;
     const double shard = load->dense / ways.dense + load->expert / ways.expert;
     const double copies = plait_schedule_copies((plait_schedule)d->schedule);
+    const double ends = ends_params(row, load);
+    const double held_ends = d->zero >= 3 ? ends / ways.dense : ends;
     double widest = 0.0;
 
     for (int k = 0; k < problem->model->kinds; k++)
         widest = larger(widest, row->price[k].weights.dense + row->price[k].weights.expert);
     return (stage_state){
-        .weights_bytes = copies * state->weight * (d->zero >= 3 ? shard : whole),
+        .weights_bytes = copies * (state->weight * (d->zero >= 3 ? shard : whole) +
+                                   (usual->weight - state->weight) * held_ends),
         .gradients_bytes = copies * state->gradient * (d->zero >= 2 ? shard : whole),
         .optimizer_bytes = state->optimizer * (d->zero >= 1 ? shard : whole),
-        .buffers_bytes = state->replicated * whole +
+        .buffers_bytes = state->replicated * whole - (state->replicated - usual->replicated) * ends +
                          problem->runtime->keep.weight_transient * widest +
-                         (d->zero >= 3 ? gathered_bytes(problem, row, load, widest) : 0.0),
+                         (d->zero >= 3 ? gathered_bytes(problem, row, state, load, widest) : 0.0),
     };
 }
 
@@ -89,13 +104,15 @@ double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *d)
     for (int axis = 0; axis < PLAIT_GROUPS; axis++)
         if (axis != PLAIT_AXIS_DP && axis != PLAIT_AXIS_EDP)
             communicators += spans_nodes(problem, plait_group_of(d, (plait_axis)axis));
-    return keep->reserved_ratio * keep->workspace_bytes + keep->context_bytes +
+    return keep->fragmentation * keep->workspace_bytes + keep->context_bytes +
            keep->nccl_bytes * communicators;
 }
 
 /*
- * The peak of a GPU: tensors times what the allocator reserves for them, and what lies outside it.
- * Terms sum to it, so the allocator's surplus is part of `runtime`.
+ * The peak of a GPU: tensors times what the allocator cannot give back between them, and what lies
+ * outside it. Blocks that it keeps for later are no part: before it fails, it frees them and tries
+ * again (PyTorch), so a run needs less than it has reserved. Terms sum to the peak: the surplus is part
+ * of `runtime`.
  */
 plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
                           const layer_row *row, const stage_load *load, const stage_state *state)
@@ -106,7 +123,7 @@ plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
         .optimizer_bytes = state->optimizer_bytes,
         .activations_bytes = stage_activation_bytes(load),
         .buffers_bytes = state->buffers_bytes + stage_buffer_bytes(problem, d, row, load),
-        .capacity_bytes = plait_capacity_bytes(problem),
+        .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
     };
     const plait_residents *keep = &problem->runtime->keep;
     const double tensors = memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes +
@@ -114,18 +131,9 @@ plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
 
     memory.allocated_bytes = tensors + keep->workspace_bytes;
     memory.reserved_bytes = keep->reserved_ratio * memory.allocated_bytes;
-    memory.peak_bytes = keep->reserved_ratio * tensors + runtime_fixed_bytes(problem, d);
+    memory.peak_bytes = keep->fragmentation * tensors + runtime_fixed_bytes(problem, d);
     memory.runtime_bytes = memory.peak_bytes - tensors;
+    memory.low_bytes = risk_band(problem).low * memory.peak_bytes;
+    memory.high_bytes = risk_band(problem).high * memory.peak_bytes;
     return memory;
-}
-
-/*
- * Published peaks differ from the predicted ones by about 5 %, either way: a plan counts as fitting
- * only when so much is left (C.85).
- */
-static const double headroom = 0.05;
-
-double plait_capacity_bytes(const plait_problem *problem)
-{
-    return (1.0 - headroom) * plait_cluster_accelerator(problem->cluster, 0)->memory_bytes;
 }

@@ -25,6 +25,7 @@ sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
     };
 
     return (sync_routes){
+        .state = state_bytes_of(problem, d),
         .ways = ways,
         .shard = plait_route_of(problem->cluster, plait_group_inner(replicas, ways.dense)),
         .replicas = plait_route_of(problem->cluster, plait_group_outer(replicas, ways.dense)),
@@ -48,7 +49,7 @@ double over_shards_s(const sync_routes *routes, plait_collective_op op, double d
 void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
                      const sync_routes *routes, const layer_row *row, gather_row *out)
 {
-    const plait_state_bytes *state = &problem->runtime->state;
+    const plait_state_bytes *state = &routes->state;
 
     memset(out, 0, sizeof *out);
     out->gathers = d->zero == 3;
@@ -101,7 +102,7 @@ static double reduce_in_shards_s(const plait_problem *problem, const plait_degre
                                  const sync_routes *routes, const stage_load *load)
 {
     const plait_overlaps *overlap = &problem->runtime->overlap;
-    const double bytes = problem->runtime->state.gradient_reduce;
+    const double bytes = routes->state.gradient_reduce;
 
     return shard_reduce_s(overlap, d->zero, &routes->shard, routes->network, bytes * load->dense) +
            shard_reduce_s(overlap, d->zero, &routes->expert_shard, routes->network,
@@ -113,7 +114,7 @@ static double reduce_across_s(const plait_problem *problem, const plait_degrees 
                               const sync_routes *routes, const stage_load *load)
 {
     const plait_overlaps *overlap = &problem->runtime->overlap;
-    const double bytes = problem->runtime->state.gradient_reduce;
+    const double bytes = routes->state.gradient_reduce;
 
     if (d->zero == 0)
         return 0.0;
@@ -123,9 +124,10 @@ static double reduce_across_s(const plait_problem *problem, const plait_degrees 
                       bytes * load->expert / routes->ways.expert);
 }
 
-double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *d)
+double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *d,
+                           const plait_state_bytes *state)
 {
-    return problem->runtime->state.gradient_reduce * problem->model->vocab / d->tp *
+    return state->gradient_reduce * problem->model->vocab / d->tp *
            problem->model->hidden;
 }
 
@@ -136,13 +138,13 @@ static double reduce_tied_s(const plait_problem *problem, const plait_degrees *d
     if (!problem->model->tied || d->pp == 1 || !(load->embedding || load->loss))
         return 0.0;
     return plait_collective_s(&routes->ends, routes->network, PLAIT_ALL_REDUCE,
-                              tied_gradient_bytes(problem, d));
+                              tied_gradient_bytes(problem, d, &routes->state));
 }
 
 static double gather_s(const plait_problem *problem, const plait_degrees *d,
                        const sync_routes *routes, const stage_load *load)
 {
-    const double bytes = problem->runtime->state.gather;
+    const double bytes = routes->state.gather;
     const plait_overlaps *overlap = &problem->runtime->overlap;
 
     if (d->zero != 1 && d->zero != 2)
@@ -156,13 +158,33 @@ static double gather_s(const plait_problem *problem, const plait_degrees *d,
 // ---- the optimizer step (C.69) -------------------------------------------------------------
 
 /*
+ * On the host: gradients go down and parameters up the link of each GPU, and the GPUs of a node share
+ * its processors. Nothing of it overlaps: a bound from above of what software hides. (C.69)
+ */
+static double host_step_s(const plait_problem *problem, const plait_state_bytes *state,
+                          double shard)
+{
+    const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
+    const int node = problem->cluster->group[0].gpus_per_node;
+    const int neighbours = node < problem->job.gpus ? node : problem->job.gpus;
+
+    return shard * (state->gradient_reduce + state->gather) / gpu->host_bytes_per_s +
+           shard * neighbours * gpu->host_adam_s;
+}
+
+/*
  * The optimizer moves step_bytes a parameter of its shard and passes its gradient shard_passes times
  * (norm, clip); gradient buffers are zeroed and scaled whole, buffer_passes. (C.69)
  */
-static double optimizer_s(const plait_problem *problem, double whole, double shard)
+static double optimizer_s(const plait_problem *problem, const plait_degrees *d,
+                          const plait_state_bytes *state, double whole, double shard)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
-    const plait_state_bytes *state = &problem->runtime->state;
+
+    if (d->offload == PLAIT_OFFLOAD_OPTIMIZER)
+        return host_step_s(problem, state, shard) +
+               problem->runtime->factor.memory *
+                   plait_memory_op_s(gpu, state->buffer_passes * state->gradient * whole);
     const double bytes = shard * (state->step_bytes + state->shard_passes * state->gradient) +
                          state->buffer_passes * state->gradient * whole;
 
@@ -183,7 +205,8 @@ stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *d,
         .across_s = across_s,
         .gather_s = gather_s(problem, d, routes, load),
         .optimizer_s =
-            optimizer_s(problem, d->zero >= 2 ? shard : whole, d->zero >= 1 ? shard : whole),
+            optimizer_s(problem, d, &routes->state, d->zero >= 2 ? shard : whole,
+                        d->zero >= 1 ? shard : whole),
     };
 }
 

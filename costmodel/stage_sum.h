@@ -66,8 +66,9 @@ typedef struct shard_ways {
     int expert;
 } shard_ways;
 
-/** Routes of the groups that gradients and parameters travel. */
+/** State, shards, and routes of the groups that gradients and parameters travel. */
 typedef struct sync_routes {
+    plait_state_bytes state; /* of the plan's formats */
     shard_ways ways;
     plait_route shard;    /* one ZeRO shard's ranks */
     plait_route replicas; /* who holds the same shard */
@@ -77,6 +78,10 @@ typedef struct sync_routes {
     plait_network network;
 } sync_routes;
 
+// state.c
+/** Bytes of state a parameter under the plan's number formats. (C.81) */
+plait_state_bytes state_bytes_of(const plait_problem *problem, const plait_degrees *degrees);
+
 // overlap.c
 double buckets_of(const plait_overlaps *overlap, const plait_route *route, double bytes);
 void gather_row_fill(const plait_problem *problem, const plait_degrees *degrees,
@@ -84,7 +89,8 @@ void gather_row_fill(const plait_problem *problem, const plait_degrees *degrees,
 double over_shards_s(const sync_routes *routes, plait_collective_op op, double dense_bytes,
                      double expert_bytes);
 /** What the two ends of a pipeline exchange of a tied embedding's gradient. */
-double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *degrees);
+double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *degrees,
+                           const plait_state_bytes *state);
 sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *degrees);
 stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *degrees,
                          const sync_routes *routes, const stage_load *load);
@@ -94,13 +100,20 @@ double sync_exposed_s(const plait_problem *problem, const plait_degrees *degrees
 // memory.c
 shard_ways shard_ways_of(const plait_degrees *degrees);
 stage_state stage_state_of(const plait_problem *problem, const plait_degrees *degrees,
-                           const layer_row *row, shard_ways ways, const stage_load *load);
+                           const layer_row *row, const plait_state_bytes *state, shard_ways ways,
+                           const stage_load *load);
 plait_memory stage_memory(const plait_problem *problem, const plait_degrees *degrees,
                           const layer_row *row, const stage_load *load, const stage_state *state);
 double stage_activation_bytes(const stage_load *load);
 double stage_buffer_bytes(const plait_problem *problem, const plait_degrees *degrees,
                           const layer_row *row, const stage_load *load);
 double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *degrees);
+
+// risk.c
+/** The risk that is meant: 0, and what is no probability, stand for the usual one. */
+double risk_accepted(double risk);
+/** The band of a peak: the problem's, or the usual one where it has none. */
+plait_band risk_band(const plait_problem *problem);
 
 // stage_parts.c
 /** Most parts that a stage of so many layers can have, whatever is chosen for each. */

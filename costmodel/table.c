@@ -12,11 +12,12 @@
  */
 #include <string.h>
 
+#include "split.h"
 #include "table_private.h"
 
 plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
 {
-    const size_t stages = (size_t)problem->model->layers;
+    const size_t stages = (size_t)split_most_chunks(problem->model->layers);
     const size_t kinds = (size_t)problem->model->kinds;
     plait_table *table = plait_arena_alloc(arena, 1, sizeof *table);
 
@@ -55,7 +56,9 @@ static bool same_split(const plait_degrees *a, const plait_degrees *b)
 /* Keys that what is gathered and reduced hangs on, beside those before. */
 static bool same_shards(const plait_degrees *a, const plait_degrees *b)
 {
-    return a->zero == b->zero && a->shard_group == b->shard_group;
+    return a->zero == b->zero && a->shard_group == b->shard_group &&
+           a->grad_reduce == b->grad_reduce && a->optimizer_state == b->optimizer_state &&
+           a->fp8_params == b->fp8_params && a->offload == b->offload;
 }
 
 // ---- classes of stages ---------------------------------------------------------------------
@@ -213,12 +216,13 @@ static void add_ends(const plait_table *table, const plait_degrees *d, const sta
 static void fill_classes(plait_table *table, const plait_degrees *d)
 {
     const plait_problem *problem = &table->problem;
-    const shard_ways ways = shard_ways_of(d);
+    const sync_routes *routes = &table->routes;
 
     for (int c = 0; c < table->classes; c++) {
         stage_load *base = &table->base[c];
         *base = begin_load(table, &table->class_of[c]);
-        table->state[c] = stage_state_of(problem, d, &table->row, ways, base);
+        table->state[c] = 
+            stage_state_of(problem, d, &table->row, &routes->state, routes->ways, base);
         table->buffers_bytes[c] = stage_buffer_bytes(problem, d, &table->row, base);
         add_ends(table, d, &table->class_of[c], base);
         table->sync[c] = stage_sync_of(problem, d, &table->routes, base);
@@ -291,7 +295,7 @@ static double peak_bytes(const plait_table *table, int c)
                              state->optimizer_bytes + stage_activation_bytes(&table->load[c]) +
                              state->buffers_bytes + table->buffers_bytes[c];
 
-    return allocated * table->problem.runtime->keep.reserved_ratio + table->fixed_bytes;
+    return allocated * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
 }
 
 /*

@@ -198,10 +198,10 @@ static plait_volume buckets_line(const plait_problem *problem, const char *what,
 
 /* Gradients and parameters of one kind: once a step, or by each microbatch (ZeRO-2 and -3). */
 static void put_lines(const plait_problem *problem, const plait_degrees *d,
-                      const replica_lines *lines, line_set *step, line_set *each)
+                      const plait_state_bytes *state, const replica_lines *lines, line_set *step,
+                      line_set *each)
 {
     const plait_network network = network_of(problem);
-    const plait_state_bytes *state = &problem->runtime->state;
     const double m = plait_degrees_microbatches(d, problem->job.gbs);
     const double gradient = state->gradient_reduce * lines->params;
     const double parameter = state->gather * lines->params;
@@ -231,7 +231,7 @@ static void put_lines(const plait_problem *problem, const plait_degrees *d,
 static void put_tied(const plait_problem *problem, const plait_degrees *d,
                      const sync_routes *routes, line_set *step)
 {
-    const double bytes = tied_gradient_bytes(problem, d);
+    const double bytes = tied_gradient_bytes(problem, d, &routes->state);
 
     if (!problem->model->tied || d->pp == 1)
         return;
@@ -276,9 +276,9 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
     line_set step = {0};
     line_set each = {0};
 
-    put_lines(problem, d, &dense, &step, &each);
+    put_lines(problem, d, &routes.state, &dense, &step, &each);
     if (load->expert > 0.0)
-        put_lines(problem, d, &expert, &step, &each);
+        put_lines(problem, d, &routes.state, &expert, &step, &each);
     put_tied(problem, d, &routes, &step);
     add_lines(&step, "dp_comm", sum->dp_comm_s, list);
     add_lines(&each, "gather", gather_s, list);

@@ -38,6 +38,7 @@ static bool merge(const search_found *part, search_found *merged)
     merged->points += part->points;
     merged->priced += part->priced;
     merged->fits += part->fits;
+    merged->tight += part->tight;
     for (int i = 0; i < part->top.count; i++)
         top_add(&merged->top, &part->top.plan[i]);
     for (int i = 0; i < part->front.count; i++)

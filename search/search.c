@@ -115,6 +115,28 @@ static plait_status find_closest(const search_run *run, const plait_strategy *st
     return PLAIT_OK;
 }
 
+/* The best plan that may run out of memory, if it is better than the best that fits. */
+static plait_status find_tight(const search_run *run, const plait_strategy *strategy,
+                               plait_search_result *result, plait_error *err)
+{
+    plait_search_options options = *run->options;
+    search_run risky = *run;
+    search_found found;
+    plait_ranked *best;
+
+    options.top = 1;
+    risky.options = &options;
+    risky.capacity_bytes = run->tight_bytes;
+    risky.best_only = true;
+    risky.ceiling = result->plans > 0 ? result->plan[0].objective : HUGE_VAL;
+    PLAIT_TRY(strategy->run(&risky, &found, err));
+    PLAIT_TRY(answer_ranking(&risky, found.top.plan, found.top.count, &best, err));
+    result->has_tight = found.top.count > 0 && best[0].price.peak_bytes > run->capacity_bytes;
+    if (result->has_tight)
+        result->tight_best = best[0];
+    return PLAIT_OK;
+}
+
 /* Rows of one task: enough that its own finds prune it, few enough that threads share the work. */
 static int64_t batch_rows(int64_t rows)
 {
@@ -148,7 +170,9 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
         .options = options,
         .space = &space,
         .arena = arena,
-        .capacity_bytes = plait_capacity_bytes(problem),
+        .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
+        .tight_bytes = plait_capacity_bytes(problem, 0.5),
+        .ceiling = HUGE_VAL,
         .batch_rows = batch_rows(space.rows),
         .threads = search_threads(options->threads),
     };
@@ -160,6 +184,7 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
         .priced = found.priced,
         .pruned = found.points - found.priced,
         .fits = found.fits,
+        .tight = found.tight,
         .threads = run.threads,
         .strategy = strategy->name,
         .optimal = strategy->proves_optimal,
@@ -170,6 +195,7 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
     PLAIT_TRY(answer_front(&run, &found.front, &front, &result->front_size, err));
     result->plan = plan;
     result->front = front;
+    PLAIT_TRY(find_tight(&run, strategy, result, err));
     if (result->plans == 0)
         PLAIT_TRY(find_closest(&run, strategy, result, err));
     result->elapsed_s = seconds_now() - start_s;

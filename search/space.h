@@ -45,6 +45,7 @@ typedef struct space_splits {
 /** A key without a walk of its own, and its values. */
 typedef struct space_free_key {
     plait_key_id key;
+    bool usual_only; /* as the runtime would, which may follow from other keys */
     space_list values;
 } space_free_key;
 

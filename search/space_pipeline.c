@@ -38,17 +38,25 @@ static int values_of(const plan_space *space, const plait_degrees *d, plait_key_
 }
 
 /* Every value of the k-th free key and of those behind it, with this shard. */
-static void add_free_values(const plan_space *space, const plait_degrees *d, int k,
-                            space_shard shard, struct cursor_slot *slot)
+static void add_free_values(const plan_space *space, plait_degrees d, int k, space_shard shard,
+                            struct cursor_slot *slot)
 {
     if (k == space->free_keys) {
-        slot->shard[slot->shards++] = shard;
+        if (plan_ranks_legal(space->problem, &d, &nobody_asks))
+            slot->shard[slot->shards++] = shard;
         return;
     }
     const space_free_key *const free_key = &space->free_key[k];
-    const int count = values_of(space, d, free_key->key, free_key->values.count);
+    const int count = free_key->usual_only
+                          ? free_key->values.count
+                          : values_of(space, &d, free_key->key, free_key->values.count);
+    const int usual = plait_keys[free_key->key].usual(space->problem, &d, free_key->key);
+
     for (int i = 0; i < count; i++) {
+        if (free_key->usual_only && free_key->values.value[i] != usual)
+            continue;
         shard.value[k] = (unsigned char)free_key->values.value[i];
+        plait_key_put(&d, free_key->key, shard.value[k]);
         add_free_values(space, d, k + 1, shard, slot);
     }
 }
@@ -66,10 +74,9 @@ static void add_shards_of(const plan_space *space, plait_degrees d, bool nested,
         d.shard_group = space->divisors.value[i];
         if (replicas % d.shard_group != 0 || (d.shard_group == 1 && replicas > 1) ||
             plan_shards_nest(space->problem, &d) != nested ||
-            !limits_allow(space->options, PLAIT_KEY_SHARD_GROUP, d.shard_group) ||
-            !plan_ranks_legal(space->problem, &d, &nobody_asks))
+            !limits_allow(space->options, PLAIT_KEY_SHARD_GROUP, d.shard_group))
             continue;
-        add_free_values(space, &d, 0, (space_shard){.shard_group = d.shard_group, .zero = d.zero},
+        add_free_values(space, d, 0, (space_shard){.shard_group = d.shard_group, .zero = d.zero},
                         slot);
     }
 }
@@ -100,6 +107,21 @@ void space_apply_shard(const plan_space *space, const space_shard *shard, plait_
     d->shard_group = shard->shard_group;
     for (int k = 0; k < space->free_keys; k++)
         plait_key_put(d, space->free_key[k].key, shard->value[k]);
+}
+
+/*
+ * The value of a free key that bounds go by: values of formats stand from wide to narrow, so the last
+ * needs least memory. Times that hang on these keys are no part of a bound.
+ */
+static int leanest(const plan_space *space, const plait_degrees *d, int k)
+{
+    const space_free_key *const free_key = &space->free_key[k];
+    plait_degrees sharded = *d;
+
+    sharded.zero = 3; // where a format needs shards, it has them
+    if (free_key->usual_only || free_key->values.count == 0)
+        return plait_keys[free_key->key].usual(space->problem, &sharded, free_key->key);
+    return free_key->values.value[free_key->values.count - 1];
 }
 
 static int least_chunks(unsigned char schedule)
@@ -188,8 +210,7 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
     d.shard_group = d.dp * d.cp;
     d.zero = (unsigned char)problem->runtime->defaults.key[PLAIT_KEY_ZERO];
     for (int k = 0; k < space->free_keys; k++)
-        plait_key_put(&d, space->free_key[k].key,
-                      problem->runtime->defaults.key[space->free_key[k].key]);
+        plait_key_put(&d, space->free_key[k].key, leanest(space, &d, k));
     d.split = space->splits[i].split[0].split;
     *out = (space_pipeline){.degrees = d, .splits = &space->splits[i]};
     list_kinds(space, out);

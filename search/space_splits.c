@@ -101,7 +101,7 @@ static int list_splits_of(const plan_space *space, plait_degrees d, space_split 
 static plait_status list_splits(const plan_space *space, int pp, plait_arena *arena,
                                 space_splits *out, plait_error *err)
 {
-    const int layers = space->problem->model->layers;
+    const int layers = split_most_chunks(space->problem->model->layers);
     const int limit = space->problem->runtime->can.most[PLAIT_KEY_VPP];
     const int max_vpp = pp == 1 ? 1 : layers / pp < limit ? layers / pp : limit;
     plait_degrees d = plait_degrees_init();
@@ -131,7 +131,7 @@ plait_status space_list_splits(plan_space *space, plait_arena *arena, plait_erro
         return plait_fail_nomem(err);
     for (int i = 0; i < space->divisors.count; i++) {
         const int pp = space->divisors.value[i];
-        if (pp <= problem->model->layers && pp <= problem->runtime->can.most[PLAIT_KEY_PP] &&
+        if (pp <= split_most_chunks(problem->model->layers) && pp <= problem->runtime->can.most[PLAIT_KEY_PP] &&
             limits_allow(space->options, PLAIT_KEY_PP, pp))
             PLAIT_TRY(list_splits(space, pp, arena, &splits[i], err));
     }

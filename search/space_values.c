@@ -86,14 +86,17 @@ static bool is_limited(const plait_search_options *options, plait_key_id key)
     return false;
 }
 
-/* What no profile bounds is searched only where limits ask for it: else it is as usual. */
-static unsigned free_values(const plan_space *space, plait_key_id key)
+/*
+ * What no profile bounds, and what changes the numbers that a step computes, is searched only where
+ * limits ask for it or it is allowed: else it is as usual.
+ */
+static bool is_usual_only(const plan_space *space, plait_key_id key)
 {
-    const plait_degrees any = plait_degrees_init();
+    const plait_key *const row = &plait_keys[key];
 
-    if (plait_keys[key].able || is_limited(space->options, key))
-        return space->problem->runtime->can.takes[key];
-    return 1u << plait_keys[key].usual(space->problem, &any, key);
+    if (is_limited(space->options, key))
+        return false;
+    return row->able == NULL || (row->numerics && !space->options->allow_numerics);
 }
 
 static plait_status list_free_keys(plan_space *space, plait_arena *arena, plait_error *err)
@@ -106,8 +109,9 @@ static plait_status list_free_keys(plan_space *space, plait_arena *arena, plait_
         assert(space->free_keys < SPACE_FREE_KEYS);
         space_free_key *const out = &space->free_key[space->free_keys++];
         out->key = key;
-        PLAIT_TRY(
-            list_mask(space->options, free_values(space, key), key, arena, &out->values, err));
+        out->usual_only = is_usual_only(space, key);
+        PLAIT_TRY(list_mask(space->options, space->problem->runtime->can.takes[key], key, arena,
+                            &out->values, err));
     }
     return PLAIT_OK;
 }
@@ -170,7 +174,7 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
             continue;
         }
         for (int s = 0; s < can->module_sets; s++)
-            if (model_has_modules(problem->model, can->module_set[s]) &&
+            if (modules_save(problem, can->module_set[s]) &&
                 !is_selective(options, can, can->module_set[s]))
                 add_recompute(
                     options,

@@ -13,6 +13,7 @@ typedef struct search_found {
     int64_t points;
     int64_t priced;
     int64_t fits;
+    int64_t tight; /* not those, but likelier to fit than not */
     plan_top top;
     plan_front front;
     bool failed; /* out of memory */
@@ -24,6 +25,9 @@ typedef struct search_run {
     const plan_space *space;
     plait_arena *arena;      /* of the caller */
     double capacity_bytes;   /* plans above it do not count */
+    double tight_bytes;      /* those up to it are tight */
+    double ceiling;          /* plans of a worse objective do not count; HUGE_VAL: all do */
+    bool best_only;          /* no front is wanted */
     const plan_top *best;    /* of the coarse pass: may be NULL */
     const plan_front *front; /* of the coarse pass: may be NULL */
     bool coarse;             /* this is the coarse pass */

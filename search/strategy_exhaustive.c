@@ -25,12 +25,12 @@ static bool outranked(const search_run *run, const search_found *found, plait_pr
 {
     const double objective = objective_of(run, bound);
 
-    return objective > top_limit(&found->top) || (run->best && objective > top_limit(run->best));
+    return objective > run->ceiling || objective > top_limit(&found->top) || (run->best && objective > top_limit(run->best));
 }
 
 static bool covered(const search_run *run, const search_found *found, plait_price bound)
 {
-    return front_dominates(&found->front, bound) ||
+    return run->best_only || front_dominates(&found->front, bound) ||
            (run->front && front_dominates(run->front, bound));
 }
 
@@ -48,12 +48,15 @@ static void consider(const search_run *run, search_found *found, const plait_deg
                      plait_price price, int64_t index)
 {
     found->priced++;
+    found->tight += price.peak_bytes > run->capacity_bytes && price.peak_bytes <= run->tight_bytes;
     if (price.peak_bytes > run->capacity_bytes)
         return;
     found->fits++;
     const double objective = objective_of(run, price);
+    if (objective > run->ceiling)
+        return;
     const bool ranks = top_wants(&found->top, objective, index);
-    const bool fronts = !(run->front && front_dominates(run->front, price)) &&
+    const bool fronts = !run->best_only && !(run->front && front_dominates(run->front, price)) &&
                         !front_dominates(&found->front, price);
     if (!ranks && !fronts)
         return;

@@ -47,6 +47,7 @@ typedef struct plait_pass {
 /** Parts of a layer: what recomputation is chosen by, and what reports group by. */
 #define PLAIT_PART_LIST(X)                                                                         \
     X(norm, "norms")                                                                               \
+    X(linear_norm, "norms inside the kernel of the product behind them")                           \
     X(qkv, "query, key, value projection")                                                         \
     X(mla_up, "MLA up-projections")                                                                \
     X(rotary, "rotary embedding and q/k norms")                                                    \
@@ -85,6 +86,8 @@ typedef enum plait_part {
     X(norm_in, "inputs of norms")                                                                  \
     X(norm_cast, "their fp32 copies, where PyTorch's own kernels make them")                       \
     X(norm_out, "outputs of norms, inputs of the first products")                                  \
+    X(linear_norm_out, "the same of norms inside the product's kernel")                            \
+    X(router_in, "outputs of norms in front of experts: input of the router")                      \
     X(qkv, "queries and values")                                                                   \
     X(keys, "keys")                                                                                \
     X(rotary, "queries and keys behind rotary, where kept apart")                                  \
@@ -171,6 +174,7 @@ typedef struct plait_shard {
     bool sp;
     plait_cp_comm cp_comm;
     plait_attention_kernel attention;
+    plait_precision precision;    /* of the products */
     const plait_runtime *runtime; /* kernel switches */
 } plait_shard;
 

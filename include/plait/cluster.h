@@ -154,6 +154,8 @@ typedef struct plait_accelerator {
     bool scale_up_mesh;          /* direct links between pairs: the rate needs all peers at once */
     int torus[3];                /* shape of the scale-up torus; 0: not a torus */
     double nic_bytes_per_s;      /* one GPU's share */
+    double host_bytes_per_s;     /* to host memory and back, one direction, one GPU */
+    double host_adam_s;          /* of a parameter, on all processors of a node */
 } plait_accelerator;
 
 /** Every kind of link: its constant, its word, and its descriptor in costmodel/topology_<kind>.c. */

@@ -58,7 +58,9 @@ typedef struct plait_memory {
     PLAIT_MEMORY_TERMS(X)
 #undef X
     double peak_bytes;      /* their sum: what the device must hold */
-    double capacity_bytes;  /* that plans may use */
+    double low_bytes;       /* the band of the peak by the problem's */
+    double high_bytes;
+    double capacity_bytes;  /* that plans may use at the problem's risk */
     double allocated_bytes; /* of the peak, what the allocator hands out ... */
     double reserved_bytes;  /* ... and what it holds for that */
 } plait_memory;
@@ -92,7 +94,8 @@ typedef struct plait_stage_cost {
 
 typedef struct plait_cost {
     plait_verdict verdict;
-    double missing_bytes; /* PLAIT_OUT_OF_MEMORY: what the fullest stage lacks */
+    double risk;          /* probability that the fullest GPU runs out of memory */
+    double missing_bytes; /* neither fits nor is invalid: what the fullest stage lacks of fitting */
     double step_s;        /* sum of `step`; also when out of memory; zero when invalid */
     double step_low_s;    /* the band of step_s by the problem's; NaN where it has none */
     double step_high_s;
@@ -172,10 +175,15 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degree
 double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *degrees);
 
 /**
- * Device memory that plans may use, in bytes: what a process can see, less headroom for the error of
- * the prediction itself. (C.85)
+ * Device memory that plans may use, in bytes: the largest predicted peak that runs out with no more
+ * than this probability. One half: what a process can see of the device. (C.85)
+ *
+ * @param risk  0 .. 1, both excluded; 0 stands for the usual risk
  */
-double plait_capacity_bytes(const plait_problem *problem);
+double plait_capacity_bytes(const plait_problem *problem, double risk);
+
+/** Probability that a predicted peak does not fit the device. (C.85) */
+double plait_memory_risk(const plait_problem *problem, double peak_bytes);
 
 /**
  * Joules of a step: idle power all the time, and of the board's range the share that busy, moving

@@ -117,6 +117,18 @@ typedef enum plait_order {
     PLAIT_ORDERS
 } plait_order;
 
+/** Number formats of what a parameter keeps beside itself. */
+typedef enum plait_state_format {
+    PLAIT_STATE_FP32,
+    PLAIT_STATE_BF16,
+    PLAIT_STATE_FP16,
+    PLAIT_STATE_FP8,
+    PLAIT_STATE_FORMATS
+} plait_state_format;
+
+/** Where the optimizer's state lies and its step runs. */
+typedef enum plait_offload { PLAIT_OFFLOAD_NONE, PLAIT_OFFLOAD_OPTIMIZER, PLAIT_OFFLOADS } plait_offload;
+
 /** Collectives of two axes in one: none is priced yet. */
 typedef enum plait_fusion { PLAIT_FUSION_NONE, PLAIT_FUSION_AUTO, PLAIT_FUSIONS } plait_fusion;
 
@@ -142,6 +154,10 @@ typedef struct plait_degrees {
     unsigned char grad_sync; /* plait_grad_sync */
     unsigned char order;     /* plait_order */
     unsigned char fusion;    /* plait_fusion */
+    unsigned char grad_reduce;     /* plait_state_format: of the gradient buffer and its reduction */
+    unsigned char optimizer_state; /* plait_state_format: of Adam's two moments */
+    bool fp8_params;               /* parameters kept and gathered as the products take them */
+    unsigned char offload;         /* plait_offload */
 } plait_degrees;
 
 /** All ones, 1F1B, no recomputation: a legal single-GPU point to start from. */
@@ -175,6 +191,10 @@ typedef enum plait_key_id {
     PLAIT_KEY_FUSION,
     PLAIT_KEY_SPLIT,
     PLAIT_KEY_ORDER,
+    PLAIT_KEY_GRAD_REDUCE,
+    PLAIT_KEY_OPTIMIZER_STATE,
+    PLAIT_KEY_FP8_PARAMS,
+    PLAIT_KEY_OFFLOAD,
     PLAIT_KEYS
 } plait_key_id;
 
@@ -197,6 +217,7 @@ typedef struct plait_key {
     const char *const *words; /* NULL-terminated; NULL: numbers */
     const char *able;         /* what "can" of a profile calls its bound or list; NULL: neither */
     bool habit;               /* "defaults" of a profile say its usual value */
+    bool numerics; /* changes what a step computes: searched only where that is allowed or asked for */
     int plain; /* what software has that says nothing, and tables leave out; -1: none */
     /** The value that a runtime takes unless told; may look at the keys before it. */
     int (*usual)(const plait_problem *problem, const plait_degrees *degrees, plait_key_id key);
@@ -254,6 +275,8 @@ extern const char *const plait_schedule_name[PLAIT_SCHEDULES + 1];
 extern const char *const plait_grad_sync_name[PLAIT_GRAD_SYNCS + 1];
 extern const char *const plait_split_name[PLAIT_SPLITS + 1];
 extern const char *const plait_order_name[PLAIT_ORDERS + 1];
+extern const char *const plait_state_format_name[PLAIT_STATE_FORMATS + 1];
+extern const char *const plait_offload_name[PLAIT_OFFLOADS + 1];
 extern const char *const plait_recompute_name[PLAIT_RECOMPUTE_KINDS + 1];
 extern const char *const plait_recompute_module_name[PLAIT_MODULES + 1];
 

@@ -6,10 +6,13 @@
  * run of the same source; software that no other source ran was predicted with the priors of any
  * software. The second figure is what a prediction is worth to somebody whose runs are not here.
  *
- * In order: plait_evidence_find, then plait_evidence_band for a problem, which goes into
- * problem.band and from there into every price of it. `plait calibrate --evidence` writes the file.
+ * In order: plait_evidence_find, then plait_evidence_band and plait_evidence_memory_band for a
+ * problem, which go into problem.band and problem.memory_band and from there into every price of it. `plait calibrate --evidence` writes the file.
  *
- * Left out: evidence on memory; evidence on a site's own runs (`plait calibrate --log`).
+ * Beside them stand measured peaks of memory over predicted ones, of the same kind (allocated on the
+ * same rank, or reserved): they say how likely a plan runs out.
+ *
+ * Left out: evidence on a site's own runs (`plait calibrate --log`).
  */
 #ifndef PLAIT_EVIDENCE_H
 #define PLAIT_EVIDENCE_H
@@ -19,6 +22,7 @@
 #include "plait/arena.h"
 #include "plait/error.h"
 #include "plait/job.h"
+#include "plait/runtime.h"
 
 #pragma GCC visibility push(default)
 
@@ -36,6 +40,7 @@ extern const char *const plait_narrowest_name[PLAIT_NARROWESTS + 1];
 /** What of a job says which evidence is about it. */
 typedef struct plait_regime {
     const char *runtime;
+    plait_rules rules; /* of its profile: software of one family keeps alike */
     plait_narrowest narrowest;
     int gpus;
     bool experts;
@@ -47,12 +52,14 @@ typedef struct plait_evidence_row {
     const char *sweep; /* "" when it belongs to none */
     plait_regime regime;
     double left_out; /* measured step over the one predicted without this source */
-    double shipped;  /* ... predicted by the profile that is shipped */
+    double shipped;  /* ... predicted by the profile that is shipped; of memory the same */
 } plait_evidence_row;
 
 typedef struct plait_evidence {
     size_t count;
-    const plait_evidence_row *row;
+    const plait_evidence_row *row; /* of steps */
+    size_t memories;
+    const plait_evidence_row *memory; /* of peaks of memory */
 } plait_evidence;
 
 /** Load a file of evidence. *out lives in `arena`. Fails with `where` "evidence.csv:LINE:COLUMN". */
@@ -94,6 +101,23 @@ PLAIT_MUST_CHECK plait_status plait_evidence_band(const plait_evidence *evidence
                                                   const plait_regime *regime, const char *without,
                                                   plait_arena *scratch, plait_band *out,
                                                   plait_error *err);
+
+/**
+ * The band that holds 80 % of measured peaks of memory, as factors on a predicted peak.   (C.98)
+ *
+ * Each source and software is one voice: the spread of log(measured / predicted) by the 75 % quantile
+ * of its distance from 0, as if it were normal. (Published peaks mix releases, so their tails say
+ * little about one.) The band is that of the median voice: a voice counts 16 times where the software
+ * is the same, 4 times where its rules are, and less with fewer than ten rows. 2 % is added for what
+ * the device itself takes.
+ *
+ * @param without  a source whose rows do not count, or NULL
+ * @param out      all 0 where no row counts; `tie` is not set
+ */
+PLAIT_MUST_CHECK plait_status plait_evidence_memory_band(const plait_evidence *evidence,
+                                                         const plait_regime *regime,
+                                                         const char *without, plait_arena *scratch,
+                                                         plait_band *out, plait_error *err);
 
 /**
  * The ratio of two predicted steps of one job from which the order is right 9 times in 10. (C.99)

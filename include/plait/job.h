@@ -41,10 +41,15 @@ typedef struct plait_problem {
     const plait_runtime *runtime;
     plait_job job;
     plait_band band;         /* of its steps; evidence.h knows it */
+    plait_band memory_band;  /* of peaks of memory, likewise; no tie */
+    double risk;             /* of running out of memory that a plan which fits may have */
     const void *reserved[8]; /* zero: room for fields to come */
 } plait_problem;
 
-/** An empty question: set model, cluster, runtime and job. */
+/** Of running out of memory, when nobody says another. */
+#define PLAIT_USUAL_RISK 0.05
+
+/** An empty question of the usual risk: set model, cluster, runtime and job. */
 #define plait_problem_init(problem) plait_problem_init_sized((problem), sizeof(plait_problem))
 
 /** What plait_problem_init stands for: `size` is that of the header which the caller knows. */

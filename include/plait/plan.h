@@ -38,7 +38,15 @@ typedef enum plait_axis {
     PLAIT_GROUPS
 } plait_axis;
 
-typedef enum plait_verdict { PLAIT_FITS, PLAIT_OUT_OF_MEMORY, PLAIT_INVALID } plait_verdict;
+typedef enum plait_verdict {
+    PLAIT_FITS,
+    PLAIT_TIGHT, /* may run out of memory: more risk than was asked for, below one half */
+    PLAIT_OUT_OF_MEMORY,
+    PLAIT_INVALID,
+    PLAIT_VERDICTS
+} plait_verdict;
+
+extern const char *const plait_verdict_name[PLAIT_VERDICTS + 1];
 
 /** A run of layers [first, last) that one rank executes as a unit. */
 typedef struct plait_chunk {

@@ -35,6 +35,8 @@ typedef enum plait_rules {
         PLAIT_RULES
 } plait_rules;
 
+extern const char *const plait_rules_name[PLAIT_RULES + 1];
+
 enum { PLAIT_MAX_MODULE_SETS = 16 };
 
 /**
@@ -63,6 +65,7 @@ typedef struct plait_runtime_defaults {
 /** Kernel switches: which passes over memory are fused into one. */
 typedef struct plait_kernel_set {
     bool fused_norm;
+    bool norm_in_product; /* norms run inside the kernel of the product behind them */
     bool fused_activation;
     bool fused_rotary;
     bool fused_residual; /* bias, dropout and addition in one pass */
@@ -122,16 +125,19 @@ typedef struct plait_state_bytes {
 /** What stays in memory beside state and activations. */
 typedef struct plait_residents {
     double keeps[PLAIT_TENSORS]; /* bytes an element; 0: not kept */
+    bool quantised_inputs;       /* narrow products keep their inputs and weights in their own format */
     double keeps_gathered;       /* share of sp inputs kept gathered, not divided by tp */
     double logits;               /* bytes a token and vocabulary entry on the last stage */
     bool logits_whole;           /* not divided by tp */
     double transient_layers;     /* unsharded layers alive under ZeRO-3 */
+    double transient_params;     /* at most so many parameters of them, or one matrix; 0: no bound */
     double weight_transient;     /* bytes a parameter of one layer, alive during backward */
     double head_transient;       /* bytes an entry of V h / tp, alive on the last stage */
     double workspace_bytes;      /* inside the allocator: cuBLAS and other workspaces */
     double context_bytes;        /* outside it: driver context, libraries */
     double nccl_bytes;           /* buffers of one communicator that leaves its scale-up domain */
     double reserved_ratio;       /* reserved by the allocator over allocated */
+    double fragmentation;        /* what it cannot do without over allocated */
 } plait_residents;
 
 struct plait_runtime {

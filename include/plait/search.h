@@ -43,6 +43,7 @@ typedef struct plait_search_options {
     int top;              /* plans to return */
     int threads;          /* 0: as many as the machine has */
     bool prune;           /* off: price every point (for tests) */
+    bool allow_numerics;  /* search keys that change what a step computes, too */
     int limits;
     plait_limit limit[PLAIT_MAX_LIMITS];
     void (*progress)(void *context, double share); /* called from one thread; may be NULL */
@@ -77,7 +78,8 @@ typedef struct plait_search_result {
     int64_t points; /* = priced + pruned */
     int64_t priced;
     int64_t pruned;
-    int64_t fits; /* among the priced */
+    int64_t fits;  /* among the priced */
+    int64_t tight; /* of the others, those that are likelier to fit than not */
     double elapsed_s;
     int threads;
     const char *strategy; /* that ran */
@@ -86,6 +88,8 @@ typedef struct plait_search_result {
     const plait_ranked *plan; /* [plans], best first; empty when nothing fits */
     int front_size;
     const plait_ranked *front; /* time against memory, fastest first */
+    bool has_tight;
+    plait_ranked tight_best; /* the best tight plan, where it is better than all that fit */
     bool has_closest;
     plait_ranked closest; /* when nothing fits: the plan that lacks least memory */
 } plait_search_result;

@@ -120,6 +120,7 @@ typedef struct plait_run_price {
     plait_degrees degrees;
     plait_cost cost;
     double memory_bytes; /* of the kind that the run's scope names; without one, of the device */
+    double risk;         /* of running out of memory; NaN when not priced */
     const char *note;    /* why not priced, else what was assumed; "" when nothing was */
 } plait_run_price;
 

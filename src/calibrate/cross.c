@@ -1,6 +1,7 @@
 /* cross.c - each source predicted by profiles that were fitted without it */
 #include "cross.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "profile.h"
@@ -48,6 +49,39 @@ static plait_status leave_out(const plait_runs *runs, const plait_run *first, pl
     return PLAIT_OK;
 }
 
+/* Peaks of one kind: nvidia-smi's hold what no plan decides. */
+static bool shows_peak(const plait_run *run)
+{
+    return run->outcome == PLAIT_RUN_OK && isfinite(run->peak_bytes) &&
+           run->scope != PLAIT_SCOPE_NONE && run->scope != PLAIT_SCOPE_DEVICE &&
+           run->trust != PLAIT_TRUST_RECOMPUTE_UNKNOWN && run->trust != PLAIT_TRUST_VPP_UNKNOWN;
+}
+
+static plait_status compare_peaks(const plait_runs *runs, plait_arena *arena, plait_evidence *out,
+                                  plait_error *err)
+{
+    plait_evidence_row *row = plait_arena_alloc(arena, runs->count + 1, sizeof *row);
+    plait_validation v;
+
+    if (row == NULL)
+        return plait_fail_nomem(err);
+    out->memory = row;
+    PLAIT_TRY(plait_validate(runs, arena, &v, err));
+    for (size_t i = 0; i < runs->count; i++) {
+        const plait_run *const run = &runs->run[i];
+
+        if (!shows_peak(run) || !v.price[i].priced)
+            continue;
+        plait_regime regime = plait_regime_of(&v.price[i].problem);
+        const double ratio = run->peak_bytes / v.price[i].memory_bytes;
+
+        regime.runtime = run->runtime;
+        row[out->memories++] = (plait_evidence_row){
+            .source = run->source, .sweep = "", .regime = regime, .left_out = ratio, .shipped = ratio};
+    }
+    return PLAIT_OK;
+}
+
 plait_status cross_predict(const plait_runs *runs, cross_progress *progress, plait_arena *arena,
                            plait_evidence *out, plait_error *err)
 {
@@ -63,5 +97,5 @@ plait_status cross_predict(const plait_runs *runs, cross_progress *progress, pla
             progress(runs->run[i].source, runs->run[i].runtime);
         PLAIT_TRY(leave_out(runs, &runs->run[i], arena, row, &out->count, err));
     }
-    return PLAIT_OK;
+    return compare_peaks(runs, arena, out, err);
 }

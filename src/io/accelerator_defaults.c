@@ -129,5 +129,7 @@ void accelerator_default_scalars(const accelerator_family *family, bool pcie,
     out->memory_op_fraction = family->memory_op_fraction;
     out->memory_op_t0_s = family->memory_op_t0_s;
     out->p2p.latency_s = family->p2p_latency_s;
+    out->host_bytes_per_s = family->host_bytes_per_s;
+    out->host_adam_s = family->host_adam_s;
     out->p2p.bytes_per_s = ring_bytes_per_s(family, pcie, out) * neighbour_share(out);
 }

@@ -59,6 +59,12 @@ static const field p2p_fields[] = {
     {.key = NULL},
 };
 
+static const field host_fields[] = {
+    {"link_gb_per_s", JSON_POSITIVE, .unit = PLAIT_GB, FAMILY(host_bytes_per_s)},
+    {"adam_ns", JSON_NON_NEGATIVE, .unit = 1e-9, FAMILY(host_adam_s)},
+    {.key = NULL},
+};
+
 #define E128(kernel) JSON_POSITIVE, .most = 1.0, FAMILY(attention.e128[PLAIT_ATTENTION_##kernel])
 static const field attention_fields[] = {
     {"flash", E128(FLASH)},
@@ -89,6 +95,7 @@ static const struct family_block {
     {"peak", peak_fields},   {"sustained", sustained_fields}, {"power", power_fields},
     {"wgrad", wgrad_fields}, {"memory_op", memory_op_fields}, {"scale_up", scale_up_fields},
     {"p2p", p2p_fields},     {"attention", attention_fields}, {"collectives", collective_fields},
+    {"host", host_fields},
 };
 enum { BLOCKS = sizeof blocks / sizeof blocks[0] };
 

@@ -30,6 +30,7 @@ typedef struct accelerator_family {
     } collective;
     double ring_share, pcie_ring_share; /* of the wire, what a ring reaches with large messages */
     double p2p_latency_s;
+    double host_bytes_per_s, host_adam_s;
     double bf16_over_fp32; /* matrix units over vector units, where the sheet has no fp32 */
     double sustained_from_w;
     double sustained[2]; /* bf16, fp8 and below, on boards of at least so many watts */

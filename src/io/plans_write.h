@@ -33,6 +33,8 @@ void plans_write_recompute(json_writer *json, plait_recompute recompute);
 
 /** One kind of communication; a value. */
 void plans_write_volume(json_writer *json, const plait_volume *volume);
+/** The member "memory": terms, and what is compared with what. */
+void plans_write_memory(json_writer *json, const plait_memory *memory);
 
 /** Totals, "time", "memory" and "communication". */
 void plans_write_price(json_writer *json, const plait_cost *cost);

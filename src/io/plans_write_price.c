@@ -24,12 +24,14 @@ static void write_time(json_writer *json, const plait_step_time *step)
     json_end_object(json);
 }
 
-static void write_memory(json_writer *json, const plait_memory *memory)
+void plans_write_memory(json_writer *json, const plait_memory *memory)
 {
     json_write_key(json, "memory");
     json_begin_object(json);
     json_member_number(json, "peak_bytes", memory->peak_bytes);
     json_member_number(json, "capacity_bytes", memory->capacity_bytes);
+    json_member_number(json, "allocated_bytes", memory->allocated_bytes);
+    json_member_number(json, "reserved_bytes", memory->reserved_bytes);
 #define X(name, equation, what) json_member_number(json, #name "_bytes", memory->name##_bytes);
     PLAIT_MEMORY_TERMS(X)
 #undef X
@@ -54,7 +56,7 @@ void plans_write_price(json_writer *json, const plait_cost *cost)
 {
     write_totals(json, cost);
     write_time(json, &cost->step);
-    write_memory(json, &cost->memory);
+    plans_write_memory(json, &cost->memory);
     json_write_key(json, "communication");
     json_begin_array(json);
     for (int v = 0; v < cost->volumes; v++)

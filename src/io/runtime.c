@@ -6,16 +6,11 @@
 #include "fields.h"
 #include "runtime_private.h"
 
-static const char *const rules_name[PLAIT_RULES + 1] = {
-#define X(constant, word, set) word,
-    PLAIT_RULES_LIST(X)
-#undef X
-        NULL};
-
 #define RUNTIME(member) FIELD_AT(plait_runtime, member)
 
 static const field kernel_fields[] = {
     {"fused_norm", .is_bool = true, RUNTIME(kernels.fused_norm)},
+    {"norm_in_product", .is_bool = true, RUNTIME(kernels.norm_in_product)},
     {"fused_activation", .is_bool = true, RUNTIME(kernels.fused_activation)},
     {"fused_rotary", .is_bool = true, RUNTIME(kernels.fused_rotary)},
     {"fused_residual", .is_bool = true, RUNTIME(kernels.fused_residual)},
@@ -82,10 +77,12 @@ static const field keep_fields[] = {
 };
 
 static const field resident_fields[] = {
+    {"quantised_inputs", .is_bool = true, RUNTIME(keep.quantised_inputs)},
     {"keeps_gathered", JSON_NON_NEGATIVE, .most = 1.0, RUNTIME(keep.keeps_gathered)},
     {"logits", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(keep.logits)},
     {"logits_whole", .is_bool = true, RUNTIME(keep.logits_whole)},
     {"transient_layers", JSON_NON_NEGATIVE, .most = 1000.0, RUNTIME(keep.transient_layers)},
+    {"transient_params", JSON_NON_NEGATIVE, .most = 1e15, RUNTIME(keep.transient_params)},
     {"weight_transient", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(keep.weight_transient)},
     {"head_transient", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(keep.head_transient)},
     {"workspace_gib", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_GIB,
@@ -93,6 +90,7 @@ static const field resident_fields[] = {
     {"context_gib", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_GIB, RUNTIME(keep.context_bytes)},
     {"nccl_mib", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_MIB, RUNTIME(keep.nccl_bytes)},
     {"reserved_ratio", JSON_POSITIVE, .most = 10.0, RUNTIME(keep.reserved_ratio)},
+    {"fragmentation", JSON_POSITIVE, .least = 1.0, .most = 10.0, RUNTIME(keep.fragmentation)},
     {.key = NULL},
 };
 
@@ -101,6 +99,7 @@ static const field resident_fields[] = {
  * Adam with fp32 gradients (18 bytes a parameter), and activations in bf16 with fused kernels. What
  * is not neutral is what the shipped profiles say, with its source.
  */
+enum { as_norm_out = -1 };
 static const plait_runtime unsaid = {
     .source = "",
     .overlap = {.tp_exposed = 1, .dp_exposed = 1, .ep_exposed = 1, .p2p_exposed = 1, .window = 0.8},
@@ -121,6 +120,8 @@ static const plait_runtime unsaid = {
               .buffer_passes = 3},
     .keep = {.keeps = {[PLAIT_TENSOR_norm_in] = 2,
                        [PLAIT_TENSOR_norm_out] = 2,
+                       [PLAIT_TENSOR_linear_norm_out] = as_norm_out,
+                       [PLAIT_TENSOR_router_in] = as_norm_out,
                        [PLAIT_TENSOR_qkv] = 2,
                        [PLAIT_TENSOR_keys] = 2,
                        [PLAIT_TENSOR_latent] = 2,
@@ -142,7 +143,8 @@ static const plait_runtime unsaid = {
                        [PLAIT_TENSOR_opaque] = 1},
              .logits = 4,
              .transient_layers = 2,
-             .reserved_ratio = 1},
+             .reserved_ratio = 1,
+             .fragmentation = 1},
 };
 
 /* ---- defaults of a plan ---- */
@@ -218,9 +220,19 @@ static plait_status read_identity(const json_cursor *at, plait_arena *arena, pla
     PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
     PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
     PLAIT_TRY(json_bool_optional(at, "calibrated", &out->calibrated, err));
-    PLAIT_TRY(json_word_optional(at, "rules", rules_name, &rules, err));
+    PLAIT_TRY(json_word_optional(at, "rules", plait_rules_name, &rules, err));
     out->rules = (plait_rules)rules;
     return PLAIT_OK;
+}
+
+/* What a profile does not tell apart. */
+static void follow_norm_out(double *keeps)
+{
+    static const plait_tensor also[] = {PLAIT_TENSOR_linear_norm_out, PLAIT_TENSOR_router_in};
+
+    for (size_t i = 0; i < sizeof also / sizeof *also; i++)
+        if (keeps[also[i]] == as_norm_out)
+            keeps[also[i]] = keeps[PLAIT_TENSOR_norm_out];
 }
 
 static plait_status read_runtime(const json_cursor *at, plait_arena *arena, plait_runtime *out,
@@ -244,6 +256,7 @@ static plait_status read_runtime(const json_cursor *at, plait_arena *arena, plai
     PLAIT_TRY(fields_read_optional(at, "factors", factor_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "state_bytes", state_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "keeps", keep_fields, out, err));
+    follow_norm_out(out->keep.keeps);
     return fields_read_optional(at, "residents", resident_fields, out, err);
 }
 

@@ -34,6 +34,11 @@ const char *const plait_order_name[PLAIT_ORDERS + 1] = {"tp-cp-dp-pp", "tp-cp-pp
 const char *const plait_recompute_name[PLAIT_RECOMPUTE_KINDS + 1] = {"none", "selective", "modules",
                                                                      "sac",  "full",      NULL};
 
+const char *const plait_state_format_name[PLAIT_STATE_FORMATS + 1] = {"fp32", "bf16", "fp16", "fp8",
+                                                                      NULL};
+
+const char *const plait_offload_name[PLAIT_OFFLOADS + 1] = {"none", "optimizer", NULL};
+
 static const char *const fusion_name[PLAIT_FUSIONS + 1] = {"none", "auto", NULL};
 
 #define X(name, what) #name,
@@ -112,6 +117,27 @@ static int usual_schedule(const plait_problem *problem, const plait_degrees *d, 
                                                     : problem->runtime->defaults.key[key];
 }
 
+/* fp16 jobs of software that reduces in fp32 to spare bf16 its rounding reduce in their own format. */
+static int usual_grad_reduce(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    const unsigned takes = problem->runtime->can.takes[key];
+    const bool half = problem->job.precision == PLAIT_FP16 && (takes >> PLAIT_STATE_FP16 & 1u);
+
+    return half ? PLAIT_STATE_FP16 : usual_of_runtime(problem, d, key);
+}
+
+/*
+ * As NVIDIA's recipes have it: wherever the products take 8-bit weights in a format that can be kept,
+ * and masters lie in shards of the optimizer.
+ */
+static int usual_fp8_params(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    const plait_precision precision = problem->job.precision;
+
+    return (precision == PLAIT_FP8 || precision == PLAIT_MXFP8) && d->zero > 0 &&
+           (problem->runtime->can.takes[key] >> 1 & 1u);
+}
+
 // ---- does a key say anything beside the others? --------------------------------------------
 
 static bool several_tensor_ranks(const plait_problem *problem, const plait_degrees *d)
@@ -154,6 +180,12 @@ static bool stages_and_replicas(const plait_problem *problem, const plait_degree
 {
     (void)problem;
     return d->pp > 1 && d->dp > 1;
+}
+
+static bool products_are_narrow(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)d;
+    return problem->job.precision >= PLAIT_FP8;
 }
 
 static bool is_fused(const plait_problem *problem, const plait_degrees *d)
@@ -231,6 +263,28 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                          .plain = PLAIT_ORDER_TP_CP_DP_PP, .usual = usual_of_runtime,
                          .matters = stages_and_replicas, .title = "order", .value = "AXES",
                          .help = "order of the ranks, innermost first: tp-cp-dp-pp or tp-cp-pp-dp"},
+    [PLAIT_KEY_GRAD_REDUCE] = {NAMED(grad_reduce), WORD(plait_state_format_name),
+                               .able = "grad_reduce", .habit = true, .numerics = true,
+                               .plain = PLAIT_STATE_FP32, .usual = usual_grad_reduce,
+                               .title = "grads", .value = "FORMAT",
+                               .help = "gradient buffer and its reduction: fp32, bf16, fp16; as the "
+                                       "runtime would"},
+    [PLAIT_KEY_OPTIMIZER_STATE] = {NAMED(optimizer_state), WORD(plait_state_format_name),
+                                   .able = "optimizer_state", .numerics = true,
+                                   .plain = PLAIT_STATE_FP32, .usual = usual_of_runtime,
+                                   .title = "moments", .value = "FORMAT",
+                                   .help = "Adam's moments: fp32, bf16, fp8 (precision-aware "
+                                           "optimizer); master weights stay in fp32"},
+    [PLAIT_KEY_FP8_PARAMS] = {NAMED(fp8_params), .kind = PLAIT_KEY_SWITCH, .high = 1,
+                              .able = "fp8_params", .numerics = true, .plain = 0,
+                              .usual = usual_fp8_params, .matters = products_are_narrow,
+                              .title = "fp8 params", .value = "0|1",
+                              .help = "parameters kept and gathered in the 8-bit format of the "
+                                      "products; 1 where the runtime can"},
+    [PLAIT_KEY_OFFLOAD] = {NAMED(offload), WORD(plait_offload_name), .able = "offload",
+                           .numerics = true, .plain = PLAIT_OFFLOAD_NONE, .usual = usual_of_runtime,
+                           .title = "offload", .value = "WHAT",
+                           .help = "none, or optimizer: its state and step in host memory"},
 };
 // clang-format on
 

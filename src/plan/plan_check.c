@@ -3,7 +3,11 @@
 #include "plan_check.h"
 #include "reason.h"
 #include "rules.h"
+#include "split.h"
 #include "traits.h"
+
+const char *const plait_verdict_name[PLAIT_VERDICTS + 1] = {"fits", "tight", "out_of_memory",
+                                                            "invalid", NULL};
 
 // ---- the world and the batch ---------------------------------------------------------------
 
@@ -153,6 +157,26 @@ static bool shards_divide(const plait_problem *p, const plait_degrees *d, const 
     return true;
 }
 
+/* Number formats of state must suit those of the products. */
+static bool formats_suit(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const bool half = p->job.precision == PLAIT_FP16;
+
+    if ((d->grad_reduce == PLAIT_STATE_BF16 && half) ||
+        (d->grad_reduce == PLAIT_STATE_FP16 && !half) || d->grad_reduce == PLAIT_STATE_FP8)
+        return because(why,
+                       "grad_reduce %s of a job in %s: gradients are reduced in fp32 or in the "
+                       "16-bit format of the activations, %s (rule P8)",
+                       plait_state_format_name[d->grad_reduce],
+                       plait_precision_name[p->job.precision], half ? "fp16" : "bf16");
+    if (d->optimizer_state == PLAIT_STATE_FP16)
+        return because(why, "optimizer_state fp16: moments are kept in fp32, bf16 or fp8");
+    if (d->fp8_params && p->job.precision < PLAIT_FP8)
+        return because(why, "fp8_params 1 with products in %s, which take 16-bit parameters (rule P9)",
+                       plait_precision_name[p->job.precision]);
+    return true;
+}
+
 static bool schedule_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const plait_schedule schedule = (plait_schedule)d->schedule;
@@ -187,7 +211,8 @@ bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const pla
 
     if (d->split.kind == PLAIT_SPLIT_STAGES)
         return because(why, "split stages is said by the stages of a plan, which are not given");
-    if ((int64_t)d->pp * d->vpp > p->model->layers || d->pp * d->vpp > PLAIT_MAX_LAYERS)
+    if ((int64_t)d->pp * d->vpp > split_units(p->model->layers, (plait_split_kind)d->split.kind) ||
+        d->pp * d->vpp > PLAIT_MAX_LAYERS)
         return because(why, "pp %d x vpp %d chunks for %d layers", d->pp, d->vpp, p->model->layers);
     if (!plait_split_layers(p->model, d, counts))
         return because(why, "%d layers do not divide into pp %d x vpp %d chunks by split %s",
@@ -302,7 +327,8 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
 bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     return world_divides(p, d, why) && experts_divide(p, d, why) && shards_divide(p, d, why) &&
-           schedule_suits(p, d, why) && expressible(p, d, why) && rules_hold(p, d, why);
+           formats_suit(p, d, why) && schedule_suits(p, d, why) && expressible(p, d, why) &&
+           rules_hold(p, d, why);
 }
 
 plait_verdict plait_degrees_check(const plait_problem *p, const plait_degrees *d, char *why,

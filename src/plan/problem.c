@@ -5,7 +5,7 @@
 
 void plait_problem_init_sized(plait_problem *problem, size_t size)
 {
-    const plait_problem empty = {.size = size};
+    const plait_problem empty = {.size = size, .risk = PLAIT_USUAL_RISK};
 
     memcpy(problem, &empty, size < sizeof empty ? size : sizeof empty);
 }

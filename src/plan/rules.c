@@ -4,6 +4,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
+const char *const plait_rules_name[PLAIT_RULES + 1] = {
+#define X(constant, word, set) word,
+    PLAIT_RULES_LIST(X)
+#undef X
+        NULL};
+
 static const plan_rule nothing[] = {{NULL, NULL, NULL}};
 
 const rule_set rules_generic = {.plan = nothing};

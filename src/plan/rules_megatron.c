@@ -59,6 +59,14 @@ static bool modules_exist(const plait_problem *problem, const plait_degrees *d)
            model_has_modules(problem->model, d->recompute.modules);
 }
 
+/* The distributed optimizer is what makes 8-bit weights from masters, and what steps on the host. */
+static bool state_has_shards(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->zero > 0 || (!d->fp8_params && d->optimizer_state == PLAIT_STATE_FP32 &&
+                           d->offload == PLAIT_OFFLOAD_NONE);
+}
+
 static bool biased_experts_are_whole(const plait_problem *problem, const plait_degrees *d)
 {
     for (int k = 0; k < problem->model->kinds; k++) {
@@ -167,6 +175,9 @@ static const plan_rule plan_rules[] = {
     {"M12", "cp needs attention fused, flash2 or flash3", context_has_kernel},
     {"M13", "attention sinks need attention fused or unfused", sinks_have_kernel},
     {"M14", "MLA needs attention fused, flash3 or unfused", latent_has_kernel},
+    {"M15", "fp8_params, narrow moments and an offloaded optimizer need the distributed optimizer, "
+            "zero 1 or more",
+     state_has_shards},
     {NULL, NULL, NULL},
 };
 

@@ -4,6 +4,19 @@
 
 #include "plait/plan.h"
 
+/** What a split deals out: the layers, and with them those ends of the model that count as one. */
+static inline int split_units(int layers, plait_split_kind kind)
+{
+    return layers + (kind == PLAIT_SPLIT_EMBEDDING || kind == PLAIT_SPLIT_BOTH) +
+           (kind == PLAIT_SPLIT_LOSS || kind == PLAIT_SPLIT_BOTH);
+}
+
+/** The most chunks that any split can fill. */
+static inline int split_most_chunks(int layers)
+{
+    return split_units(layers, PLAIT_SPLIT_BOTH);
+}
+
 /**
  * The first/last counts that balance the stages: the fewest layers on a middle stage that leave
  * room, and the last stage lighter by what the vocabulary projection costs.

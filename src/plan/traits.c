@@ -38,6 +38,23 @@ bool model_has_modules(const plait_model *model, unsigned modules)
     return (modules & ~there) == 0;
 }
 
+/* Norms inside the kernel of a product drop nothing: others stand before MLA and before experts. */
+static bool norms_stand_alone(const plait_problem *problem)
+{
+    const plait_model *const model = problem->model;
+
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_MLA || model->kind[k].ffn == PLAIT_FFN_MOE)
+            return true;
+    return !problem->runtime->kernels.norm_in_product;
+}
+
+bool modules_save(const plait_problem *problem, unsigned modules)
+{
+    return model_has_modules(problem->model, modules) &&
+           (!(modules >> PLAIT_MODULE_layernorm & 1u) || norms_stand_alone(problem));
+}
+
 bool model_scores_are_plain(const plait_model *model)
 {
     const plait_numerics *n = &model->numerics;

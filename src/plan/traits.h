@@ -2,7 +2,7 @@
 #ifndef TRAITS_H
 #define TRAITS_H
 
-#include "plait/model.h"
+#include "plait/runtime.h"
 
 /** Does any layer have experts, does any mix linearly in the sequence? */
 bool model_has_experts(const plait_model *model);
@@ -10,6 +10,9 @@ bool model_is_recurrent(const plait_model *model);
 
 /** Does the model have what a set of modules (bits 1 << PLAIT_MODULE_...) recomputes? */
 bool model_has_modules(const plait_model *model, unsigned modules);
+
+/** ... and is there something that dropping each of them saves under this software? */
+bool modules_save(const plait_problem *problem, unsigned modules);
 
 /** Scores, logits and embeddings neither scaled, capped nor biased by distance; norms of q and k over
  * one head. */

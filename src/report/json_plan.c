@@ -3,7 +3,6 @@
 
 #include "plans_write.h"
 
-static const char *const verdict_name[] = {"fits", "out_of_memory", "invalid"};
 
 /* ---- the price ---- */
 
@@ -42,7 +41,7 @@ void json_plan_write(json_writer *json, const plait_problem *problem, const repo
 {
     json_begin_object(json);
     write_rank(json, plan->rank);
-    json_member_string(json, "verdict", verdict_name[plan->verdict]);
+    json_member_string(json, "verdict", plait_verdict_name[plan->verdict]);
     if (plan->verdict != PLAIT_FITS)
         json_member_string(json, "why", plan->why);
     plans_write_degrees(json, problem, &plan->degrees);
@@ -60,13 +59,13 @@ void json_point_write(json_writer *json, const plait_problem *problem, const pla
 {
     json_begin_object(json);
     write_rank(json, rank);
-    json_member_string(json, "verdict", verdict_name[PLAIT_FITS]);
+    json_member_string(json, "verdict", plait_verdict_name[PLAIT_FITS]);
     plans_write_degrees(json, problem, &point->plan.degrees);
     json_member_number(json, "step_s", point->price.step_s);
     json_write_key(json, "memory");
     json_begin_object(json);
     json_member_number(json, "peak_bytes", point->price.peak_bytes);
-    json_member_number(json, "capacity_bytes", plait_capacity_bytes(problem));
+    json_member_number(json, "capacity_bytes", plait_capacity_bytes(problem, problem->risk));
     json_end_object(json);
     json_end_object(json);
 }

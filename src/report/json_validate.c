@@ -2,16 +2,10 @@
 #include "report_validate.h"
 
 #include "json_write.h"
+#include "plans_write.h"
 #include "report.h"
 
 /* ---- rows ---- */
-
-static const char *verdict_word(plait_verdict verdict)
-{
-    static const char *const words[] = {"fits", "out_of_memory", "invalid"};
-
-    return words[verdict];
-}
 
 static void write_price(json_writer *json, const plait_run_price *price)
 {
@@ -27,6 +21,11 @@ static void write_price(json_writer *json, const plait_run_price *price)
     json_member_number(json, "measured_step_s", price->run->step_s);
     json_member_number(json, "memory_bytes", price->memory_bytes);
     json_member_number(json, "measured_memory_bytes", price->run->peak_bytes);
+    json_member_number(json, "risk", price->risk);
+    if (price->priced)
+        plans_write_memory(json, &price->cost.memory);
+    else
+        json_member_null(json, "memory");
 }
 
 static void write_row(json_writer *json, const plait_run_price *price)
@@ -38,7 +37,7 @@ static void write_row(json_writer *json, const plait_run_price *price)
     json_member_string(json, "source", run->source);
     json_member_string(json, "sweep", run->sweep[0] != '\0' ? run->sweep : NULL);
     json_member_string(json, "outcome", plait_run_outcome_name[run->outcome]);
-    json_member_string(json, "verdict", verdict_word(price->verdict));
+    json_member_string(json, "verdict", plait_verdict_name[price->verdict]);
     write_price(json, price);
     json_member_string(json, "note", price->note[0] != '\0' ? price->note : NULL);
     json_end_object(json);

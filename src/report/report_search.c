@@ -311,7 +311,7 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
 
     report_question(problem, out);
     fprintf(out, "plans may use %s of each GPU; least %s first\n\n",
-            units_gib(plait_capacity_bytes(problem), capacity),
+            units_gib(plait_capacity_bytes(problem, problem->risk), capacity),
             plait_objective_name[found->options->objective]);
     if (found->result->plans > 0) {
         PLAIT_TRY(print_ranking(problem, found, out, err));

@@ -12,9 +12,6 @@
 #include "plait/validate.h"
 #include "traits.h"
 
-/* What two runs of one plan differ by, and what a band is wider by for each key without evidence. */
-static const double repeats = 0.03, unknown = 0.03;
-
 /* ---- regimes ---- */
 
 static plait_narrowest narrowest_of(const plait_accelerator *accelerator)
@@ -30,6 +27,7 @@ plait_regime plait_regime_of(const plait_problem *problem)
 {
     return (plait_regime){
         .runtime = problem->runtime->name,
+        .rules = problem->runtime->rules,
         .narrowest = narrowest_of(plait_cluster_accelerator(problem->cluster, 0)),
         .gpus = problem->job.gpus,
         .experts = model_has_experts(problem->model),
@@ -44,6 +42,9 @@ static int scale_of(int gpus)
 }
 
 enum { KEYS = 4 };
+
+/* What two runs of one plan differ by, and what a band is wider by for each key without evidence. */
+static const double repeats = 0.03, unknown = 0.03;
 
 /* What a row shares with a regime, and how much the more it weighs for it. */
 static double likeness(const plait_regime *a, const plait_regime *b, bool shared[KEYS])
@@ -102,13 +103,19 @@ static bool same_group(const plait_evidence_row *a, const plait_evidence_row *b)
     return strcmp(a->source, b->source) == 0 && strcmp(a->regime.runtime, b->regime.runtime) == 0;
 }
 
-size_t band_group_end(const plait_evidence *evidence, size_t begin)
+/* Where the group that begins at a row ends. */
+static size_t group_end(const plait_evidence_row *row, size_t count, size_t begin)
 {
     size_t end = begin + 1;
 
-    while (end < evidence->count && same_group(&evidence->row[begin], &evidence->row[end]))
+    while (end < count && same_group(&row[begin], &row[end]))
         end++;
     return end;
+}
+
+size_t band_group_end(const plait_evidence *evidence, size_t begin)
+{
+    return group_end(evidence->row, evidence->count, begin);
 }
 
 /* The rows that count, with their weights. */
@@ -154,6 +161,54 @@ plait_status plait_evidence_band(const plait_evidence *evidence, const plait_reg
         qsort(sample, count, sizeof *sample, by_value);
         out->low = exp(fmin(quantile(sample, count, 0.1), 0.0) - wider);
         out->high = exp(fmax(quantile(sample, count, 0.9), 0.0) + wider);
+    }
+    plait_arena_rewind(scratch, mark);
+    return PLAIT_OK;
+}
+
+/* ---- the band of memory ---- */
+
+/* Of the normal distribution: 75 % lie so near to its middle, and 90 % below. */
+static const double within75 = 1.1503493803760079, below90 = 1.2815515655446004;
+
+/* How far the peaks of one source and software lie from their predictions. `room` is for its rows. */
+static weighted voice_of(const plait_evidence_row *row, size_t count, const plait_regime *regime,
+                         weighted *room)
+{
+    static const double enough = 10.0, same_software = 16.0, same_rules = 4.0;
+    const double share = (double)count < enough ? (double)count / enough : 1.0;
+
+    for (size_t i = 0; i < count; i++)
+        room[i] = (weighted){fabs(log(row[i].left_out)), 1.0};
+    qsort(room, count, sizeof *room, by_value);
+    return (weighted){quantile(room, count, 0.75) / within75,
+                      share * (strcmp(row->regime.runtime, regime->runtime) == 0 ? same_software
+                               : row->regime.rules == regime->rules              ? same_rules
+                                                                                 : 1.0)};
+}
+
+plait_status plait_evidence_memory_band(const plait_evidence *evidence, const plait_regime *regime,
+                                        const char *without, plait_arena *scratch, plait_band *out,
+                                        plait_error *err)
+{
+    static const double device = 0.02;
+    const plait_arena_mark mark = plait_arena_save(scratch);
+    weighted *voice = plait_arena_alloc(scratch, evidence->memories + 1, sizeof *voice);
+    weighted *room = plait_arena_alloc(scratch, evidence->memories + 1, sizeof *room);
+    size_t voices = 0;
+
+    *out = (plait_band){0};
+    if (voice == NULL || room == NULL)
+        return plait_fail_nomem(err);
+    for (size_t begin = 0, end; begin < evidence->memories; begin = end) {
+        end = group_end(evidence->memory, evidence->memories, begin);
+        if (without == NULL || strcmp(evidence->memory[begin].source, without) != 0)
+            voice[voices++] = voice_of(&evidence->memory[begin], end - begin, regime, room);
+    }
+    if (voices > 0) {
+        qsort(voice, voices, sizeof *voice, by_value);
+        out->high = exp(below90 * quantile(voice, voices, 0.5) + device);
+        out->low = 1.0 / out->high;
     }
     plait_arena_rewind(scratch, mark);
     return PLAIT_OK;

@@ -4,17 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "plait/units.h"
 #include "setup.h"
 
 /* ---- memory ---- */
-
-/* Allocated bytes above which these runs failed (arXiv 2311.05610's 80 GB A100s): the rest of the
- * device was the context's and the allocator's. */
-static const struct {
-    const char *runtime;
-    double allocated_bytes;
-} limits[] = {{"aa-scaling", 79.1 * PLAIT_GIB}};
 
 static double most_allocated(const plait_cost *cost)
 {
@@ -36,7 +28,22 @@ static double most_reserved(const plait_cost *cost)
     return most;
 }
 
-static double memory_of_scope(const plait_cost *cost, plait_memory_scope scope)
+/* What the device shows: reserved by the allocator, and what lies outside it. */
+static double device_bytes(const plait_cost *cost, double fragmentation)
+{
+    double most = 0.0;
+
+    for (int s = 0; s < cost->stages; s++) {
+        const plait_stage_cost *const stage = &cost->stage[s];
+        const double outside = stage->memory_bytes - fragmentation * stage->allocated_bytes;
+
+        most = fmax(most, stage->reserved_bytes + outside);
+    }
+    return most;
+}
+
+static double memory_of_scope(const plait_problem *problem, const plait_cost *cost,
+                              plait_memory_scope scope)
 {
     switch (scope) {
     case PLAIT_SCOPE_MAX:
@@ -52,15 +59,7 @@ static double memory_of_scope(const plait_cost *cost, plait_memory_scope scope)
     case PLAIT_SCOPES:
         break;
     }
-    return cost->memory.peak_bytes;
-}
-
-memory_need memory_need_of(const plait_run *run, const plait_cost *cost)
-{
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        if (strcmp(run->runtime, limits[i].runtime) == 0)
-            return (memory_need){most_allocated(cost), limits[i].allocated_bytes};
-    return (memory_need){cost->memory.peak_bytes, cost->memory.capacity_bytes};
+    return device_bytes(cost, problem->runtime->keep.fragmentation);
 }
 
 /* ---- the price ---- */
@@ -102,25 +101,31 @@ static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err
 }
 
 /* A run is no evidence about itself, nor are others of its source. */
-static plait_status find_band(const setup *at, plait_problem *problem, plait_error *err)
+static plait_status find_band(const setup *at, plait_rules rules, plait_problem *problem,
+                              plait_error *err)
 {
     const plait_evidence *evidence;
     plait_regime regime;
 
     PLAIT_TRY(library_evidence(at->shelf, &evidence, err));
     regime = plait_regime_of(problem);
-    return plait_evidence_band(evidence, &regime, at->run->source, at->arena, &problem->band, err);
+    regime.rules = rules; // those of its software, whichever bind the run
+    PLAIT_TRY(plait_evidence_band(evidence, &regime, at->run->source, at->arena, &problem->band, err));
+    return plait_evidence_memory_band(evidence, &regime, at->run->source, at->arena,
+                                      &problem->memory_band, err);
 }
 
 static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)
 {
+    plait_rules rules;
     plait_plan plan;
 
     PLAIT_TRY(setup_model(at, &out->problem.model, err));
     PLAIT_TRY(setup_problem(at, &out->problem, err));
     PLAIT_TRY(setup_degrees(at, &out->problem, &out->degrees, err));
+    rules = out->problem.runtime->rules;
     PLAIT_TRY(make_legal(at, out, err));
-    PLAIT_TRY(find_band(at, &out->problem, err));
+    PLAIT_TRY(find_band(at, rules, &out->problem, err));
     PLAIT_TRY(plait_plan_expand(&out->problem, &out->degrees, at->arena, &plan, err));
     PLAIT_TRY(plait_plan_cost(&out->problem, &plan, at->arena, &out->cost, err));
     if (out->cost.verdict == PLAIT_INVALID || !(out->cost.step_s > 0.0) ||
@@ -132,11 +137,10 @@ static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)
 
 static void judge(const plait_run *run, plait_run_price *out)
 {
-    const memory_need need = memory_need_of(run, &out->cost);
-
     out->priced = true;
-    out->verdict = need.needed_bytes > need.limit_bytes ? PLAIT_OUT_OF_MEMORY : PLAIT_FITS;
-    out->memory_bytes = memory_of_scope(&out->cost, run->scope);
+    out->verdict = out->cost.verdict;
+    out->risk = out->cost.risk;
+    out->memory_bytes = memory_of_scope(&out->problem, &out->cost, run->scope);
 }
 
 static const char *reason(const plait_error *why, plait_arena *arena)
@@ -152,7 +156,7 @@ plait_status evaluate_run(library *shelf, const plait_run *run, plait_arena *are
     plait_error why = {PLAIT_OK, "", ""};
     plait_status status;
 
-    *out = (plait_run_price){.run = run, .verdict = PLAIT_INVALID, .memory_bytes = (double)NAN};
+    *out = (plait_run_price){.run = run, .verdict = PLAIT_INVALID, .memory_bytes = (double)NAN, .risk = (double)NAN};
     text_builder_init(&at.note, arena);
     status = price_run(&at, out, &why);
     if (status == PLAIT_ERROR_NOMEM)

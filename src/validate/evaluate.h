@@ -9,12 +9,4 @@
 plait_status evaluate_run(library *shelf, const plait_run *run, plait_arena *arena,
                           plait_run_price *out, plait_error *err) PLAIT_MUST_CHECK;
 
-/** Device or allocated bytes beyond which a run is predicted to fail, and what it needs of them. */
-typedef struct memory_need {
-    double needed_bytes;
-    double limit_bytes;
-} memory_need;
-
-memory_need memory_need_of(const plait_run *run, const plait_cost *cost);
-
 #endif

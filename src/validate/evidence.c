@@ -7,8 +7,12 @@
 
 const char *const plait_narrowest_name[PLAIT_NARROWESTS + 1] = {"fp16", "bf16", "fp8", "fp4", NULL};
 
-static const char *const titles[] = {"source",  "sweep",      "runtime",  "narrowest", "gpus",
-                                     "experts", "calibrated", "left_out", "shipped",   NULL};
+static const char *const titles[] = {"of",      "source",     "sweep",    "runtime", "rules", "narrowest", "gpus",
+                                     "experts", "calibrated", "left_out", "shipped", NULL};
+
+/* What a row is about. */
+static const char *const subjects[] = {"step", "memory", NULL};
+enum { OF_STEP, OF_MEMORY, SUBJECTS };
 
 static plait_status check_columns(const csv_table *table, plait_error *err)
 {
@@ -43,11 +47,13 @@ static plait_status ratio_of(const csv_table *table, size_t row, const char *tit
 static plait_status read_row(const csv_table *table, size_t row, plait_evidence_row *out,
                              plait_error *err)
 {
-    int narrowest = PLAIT_NARROWEST_BF16, experts, calibrated;
+    int narrowest = PLAIT_NARROWEST_BF16, rules = PLAIT_RULES_GENERIC, experts, calibrated;
 
     out->source = text_of(table, row, "source");
     out->sweep = text_of(table, row, "sweep");
     out->regime.runtime = text_of(table, row, "runtime");
+    PLAIT_TRY(csv_table_word(table, row, csv_table_column(table, "rules"), plait_rules_name, &rules,
+                             err));
     PLAIT_TRY(csv_table_word(table, row, csv_table_column(table, "narrowest"), plait_narrowest_name,
                              &narrowest, err));
     PLAIT_TRY(int_of(table, row, "gpus", 1, 1 << 24, &out->regime.gpus, err));
@@ -55,24 +61,31 @@ static plait_status read_row(const csv_table *table, size_t row, plait_evidence_
     PLAIT_TRY(int_of(table, row, "calibrated", 0, 1, &calibrated, err));
     PLAIT_TRY(ratio_of(table, row, "left_out", &out->left_out, err));
     PLAIT_TRY(ratio_of(table, row, "shipped", &out->shipped, err));
+    out->regime.rules = (plait_rules)rules;
     out->regime.narrowest = (plait_narrowest)narrowest;
     out->regime.experts = experts == 1;
     out->regime.calibrated = calibrated == 1;
     return PLAIT_OK;
 }
 
+/* Rows of both subjects, each into its own list. */
 static plait_status read_table(const csv_table *table, plait_arena *arena, plait_evidence *out,
                                plait_error *err)
 {
-    plait_evidence_row *row;
+    plait_evidence_row *row[SUBJECTS];
+    size_t count[SUBJECTS] = {0};
 
     PLAIT_TRY(check_columns(table, err));
-    row = plait_arena_alloc(arena, table->rows + 1, sizeof *row);
-    if (row == NULL)
-        return plait_fail_nomem(err);
-    for (size_t i = 0; i < table->rows; i++)
-        PLAIT_TRY(read_row(table, i, &row[i], err));
-    *out = (plait_evidence){table->rows, row};
+    for (int s = 0; s < SUBJECTS; s++)
+        if ((row[s] = plait_arena_alloc(arena, table->rows + 1, sizeof **row)) == NULL)
+            return plait_fail_nomem(err);
+    for (size_t i = 0; i < table->rows; i++) {
+        int of = OF_STEP;
+
+        PLAIT_TRY(csv_table_word(table, i, csv_table_column(table, "of"), subjects, &of, err));
+        PLAIT_TRY(read_row(table, i, &row[of][count[of]++], err));
+    }
+    *out = (plait_evidence){count[OF_STEP], row[OF_STEP], count[OF_MEMORY], row[OF_MEMORY]};
     return PLAIT_OK;
 }
 
@@ -121,6 +134,22 @@ static void append_cell(text_builder *out, const char *text)
     text_append(out, "\",");
 }
 
+static void append_rows(text_builder *out, const char *of, const plait_evidence_row *row,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        text_append_printf(out, "%s,", of);
+        append_cell(out, row[i].source);
+        append_cell(out, row[i].sweep);
+        append_cell(out, row[i].regime.runtime);
+        text_append_printf(out, "%s,%s,%d,%d,%d,%.4g,%.4g\n",
+                           plait_rules_name[row[i].regime.rules],
+                           plait_narrowest_name[row[i].regime.narrowest], row[i].regime.gpus,
+                           row[i].regime.experts, row[i].regime.calibrated, row[i].left_out,
+                           row[i].shipped);
+    }
+}
+
 plait_status plait_evidence_text(const plait_evidence *evidence, plait_arena *arena,
                                  const char **text, size_t *length, plait_error *err)
 {
@@ -128,17 +157,8 @@ plait_status plait_evidence_text(const plait_evidence *evidence, plait_arena *ar
 
     text_builder_init(&out, arena);
     append_titles(&out);
-    for (size_t i = 0; i < evidence->count; i++) {
-        const plait_evidence_row *const row = &evidence->row[i];
-
-        append_cell(&out, row->source);
-        append_cell(&out, row->sweep);
-        append_cell(&out, row->regime.runtime);
-        text_append_printf(&out, "%s,%d,%d,%d,%.4g,%.4g\n",
-                           plait_narrowest_name[row->regime.narrowest], row->regime.gpus,
-                           row->regime.experts, row->regime.calibrated, row->left_out,
-                           row->shipped);
-    }
+    append_rows(&out, subjects[OF_STEP], evidence->row, evidence->count);
+    append_rows(&out, subjects[OF_MEMORY], evidence->memory, evidence->memories);
     *text = text_builder_finish(&out, length);
     return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

@@ -48,6 +48,38 @@ static void set_shards(const plait_run *run, const plait_runtime *runtime, plait
         give(PLAIT_KEY_SHARD_GROUP, run->shard_group, d, given);
 }
 
+/* What published recipes set for one model, whichever row: NVIDIA's perf_recipes and recipes. */
+static const struct {
+    const char *framework, *model;
+    plait_key_id key;
+    int value;
+} recipes[] = {
+    // _enable_deepseek_precision_aware_optimizer
+    {"Megatron-Bridge", "deepseek-v3", PLAIT_KEY_OPTIMIZER_STATE, PLAIT_STATE_BF16},
+};
+
+static void follow_recipes(const plait_run *run, plait_degrees *d, plait_key_set *given)
+{
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
+        if (text_starts_with(run->framework, recipes[i].framework) &&
+            text_starts_with(run->model, recipes[i].model))
+            give(recipes[i].key, recipes[i].value, d, given);
+}
+
+/* Formats of state, where they are not what the software does unless told. */
+static plait_status set_formats(setup *at, plait_degrees *d, plait_key_set *given, plait_error *err)
+{
+    char text[24];
+
+    if (setup_value(at->run, "grad-reduce", text, sizeof text) != NULL) {
+        PLAIT_TRY(plait_degrees_set(d, "grad_reduce", text, err));
+        *given |= PLAIT_KEY_BIT(PLAIT_KEY_GRAD_REDUCE);
+    }
+    if (setup_has_word(at->run, "fp8-params"))
+        give(PLAIT_KEY_FP8_PARAMS, 1, d, given);
+    return PLAIT_OK;
+}
+
 static plait_status set_recompute(setup *at, plait_degrees *d, plait_error *err)
 {
     if (at->run->recompute[0] != '\0')
@@ -114,10 +146,13 @@ plait_status setup_degrees(setup *at, const plait_problem *problem, plait_degree
     give(PLAIT_KEY_MBS, run->mbs, &d, &given);
     if (run->dp > 0)
         give(PLAIT_KEY_DP, run->dp, &d, &given);
-    if (run->sp >= 0)
+    // Software that always cuts by sequence does so whatever a row says.
+    if (run->sp >= 0 && (problem->runtime->can.takes[PLAIT_KEY_SP] & 1U))
         give(PLAIT_KEY_SP, run->tp > 1 && run->sp == 1, &d, &given);
     PLAIT_TRY(set_expert_tensor(run, &d, &given, err));
     set_shards(run, problem->runtime, &d, &given);
+    follow_recipes(run, &d, &given);
+    PLAIT_TRY(set_formats(at, &d, &given, err));
     plait_degrees_fill(problem, given, &d);
     PLAIT_TRY(set_recompute(at, &d, err));
     choose_split(at, problem, &d);

@@ -82,6 +82,8 @@ static plait_status cut_named(setup *at, const plait_model *whole, plait_model *
     int dense;
 
     *out = *whole;
+    if (setup_has_word(at->run, "no-mtp"))
+        out->mtp_layers = 0;
     PLAIT_TRY(dense_layers(at, whole, layers, &dense, err));
     if (layers == whole->layers && dense == count_dense(whole))
         return PLAIT_OK;
@@ -123,12 +125,43 @@ static plait_status need(int number, const char *title, plait_error *err)
     return plait_fail(err, PLAIT_ERROR_SCHEMA, title, "expected a number, found nothing");
 }
 
+/* Vocabularies of families whose tables leave it out: vocab_size of their Hugging Face configs. */
+static int vocab_of_name(const char *name)
+{
+    static const struct {
+        const char *family;
+        int vocab;
+    } known[] = {
+        {"aquila", 100008},    {"baichuan2", 125696}, {"baichuan", 64000}, {"bloom", 250880},
+        {"codellama", 32000},  {"gpt3", 50257},       {"llama3", 128256},  {"llama-3", 128256},
+        {"llama2", 32000},     {"llama", 32000},      {"mistral", 32000},  {"qwen-7b", 151936},
+        {"qwen-14b", 152064},  {"qwen", 152064},      {"yi", 64000},
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (text_starts_with(name, known[i].family))
+            return known[i].vocab;
+    return 0;
+}
+
+static plait_status find_vocab(setup *at, int *vocab, plait_error *err)
+{
+    char name[128];
+
+    *vocab = at->run->vocab;
+    if (*vocab > 0)
+        return PLAIT_OK;
+    lower_case(at->run->model, name, sizeof name);
+    *vocab = vocab_of_name(name);
+    setup_note(at, "vocab not given: %d", *vocab);
+    return need(*vocab, "vocab", err);
+}
+
 static plait_status check_columns(const plait_run *run, plait_error *err)
 {
     PLAIT_TRY(need(run->layers, "layers", err));
     PLAIT_TRY(need(run->hidden, "hidden", err));
     PLAIT_TRY(need(run->heads, "heads", err));
-    PLAIT_TRY(need(run->vocab, "vocab", err));
     if (run->head_dim == 0 && run->hidden % run->heads != 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "head_dim",
                           "expected a number, since %d heads do not divide %d, found nothing",
@@ -188,14 +221,16 @@ static bool has_dropout(const plait_run *run)
            !text_starts_with(run->framework, "NeMo") && !text_starts_with(run->framework, "Paxml");
 }
 
-static plait_status build(const setup *at, plait_model *out, plait_error *err)
+static plait_status build(setup *at, plait_model *out, plait_error *err)
 {
     const plait_run *const run = at->run;
     const bool gpt = run->mlp == PLAIT_RUN_GELU;
     plait_layer *layer = plait_arena_alloc(at->arena, 1, sizeof *layer);
     unsigned char *kind;
+    int vocab;
 
     PLAIT_TRY(check_columns(run, err));
+    PLAIT_TRY(find_vocab(at, &vocab, err));
     kind = plait_arena_alloc(at->arena, (size_t)run->layers, sizeof *kind);
     if (layer == NULL || kind == NULL)
         return plait_fail_nomem(err);
@@ -205,7 +240,7 @@ static plait_status build(const setup *at, plait_model *out, plait_error *err)
         .family = "",
         .source = run->source,
         .hidden = run->hidden,
-        .vocab = run->vocab,
+        .vocab = vocab,
         .layers = run->layers,
         .kinds = 1,
         .kind = layer,

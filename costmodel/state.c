@@ -1,0 +1,74 @@
+/*
+ * state.c - bytes of state a parameter: what a profile says of its usual plan, and what the formats
+ * that a plan asks for change of it
+ */
+#include "block_build.h"
+#include "stage_sum.h"
+
+/* Bytes of one value. */
+static double format_bytes(unsigned char format)
+{
+    static const double bytes[PLAIT_STATE_FORMATS] = {
+        [PLAIT_STATE_FP32] = 4.0,
+        [PLAIT_STATE_BF16] = 2.0,
+        [PLAIT_STATE_FP16] = 2.0,
+        [PLAIT_STATE_FP8] = 1.0,
+    };
+
+    return bytes[format];
+}
+
+/*
+ * Copies of a weight that its three products read: forward along its rows, backward along its columns.
+ * One scale a tensor lets Blackwell read one copy both ways and Hopper drop the transposed one behind
+ * each backward; scales of blocks are along one side, so both copies stay. (Transformer Engine)
+ */
+static double weight_copies(plait_precision precision)
+{
+    return precision == PLAIT_FP8 ? 1.0 : 2.0;
+}
+
+/*
+ * Parameters of narrow products: kept in their format, gathered so, with masters in the optimizer; or
+ * kept in 16 bits, with the narrow copies made by the first microbatch beside them until the step
+ * ends. Software that makes them anew for each product keeps none.
+ */
+static void narrow_weights(const plait_problem *problem, const plait_degrees *d,
+                           plait_state_bytes *state)
+{
+    const plait_precision precision = problem->job.precision;
+    const double copies = weight_copies(precision) * quantised_bytes(precision);
+
+    if (precision < PLAIT_FP8 || !problem->runtime->keep.quantised_inputs)
+        return;
+    if (!d->fp8_params) {
+        state->replicated += d->zero < 3 ? copies : 0.0;
+        return;
+    }
+    state->weight = copies;
+    state->gather = quantised_bytes(precision);
+}
+
+/*
+ * C.81: gradients are kept in the buffer that is reduced, unless parameters are kept in fp32, whose
+ * shards then have gradients like them. Moments shrink with their format. A step on the host keeps
+ * nothing here but what the software reduces into.
+ */
+plait_state_bytes state_bytes_of(const plait_problem *problem, const plait_degrees *d)
+{
+    const plait_runtime *const runtime = problem->runtime;
+    plait_state_bytes state = runtime->state;
+    const double moments = 2.0 * (4.0 - format_bytes(d->optimizer_state));
+
+    if (d->grad_reduce != runtime->defaults.key[PLAIT_KEY_GRAD_REDUCE]) {
+        state.gradient_reduce = format_bytes(d->grad_reduce);
+        if (state.weight < 4.0)
+            state.gradient = state.gradient_reduce;
+    }
+    state.optimizer = larger(0.0, state.optimizer - moments);
+    state.step_bytes = larger(0.0, state.step_bytes - 2.0 * moments);
+    if (d->offload == PLAIT_OFFLOAD_OPTIMIZER)
+        state.optimizer = 0.0;
+    narrow_weights(problem, d, &state);
+    return state;
+}
