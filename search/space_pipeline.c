@@ -119,9 +119,12 @@ static int leanest(const plan_space *space, const plait_degrees *d, int k)
     plait_degrees sharded = *d;
 
     sharded.zero = 3; // where a format needs shards, it has them
-    if (free_key->usual_only || free_key->values.count == 0)
-        return plait_keys[free_key->key].usual(space->problem, &sharded, free_key->key);
-    return free_key->values.value[free_key->values.count - 1];
+    for (int i = free_key->values.count - 1; i >= 0 && !free_key->usual_only; i--) {
+        plait_key_put(&sharded, free_key->key, free_key->values.value[i]);
+        if (plan_formats_legal(space->problem, &sharded, &nobody_asks))
+            return free_key->values.value[i];
+    }
+    return plait_keys[free_key->key].usual(space->problem, &sharded, free_key->key);
 }
 
 static int least_chunks(unsigned char schedule)

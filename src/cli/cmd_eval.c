@@ -42,7 +42,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail_nomem(err);
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
     PLAIT_TRY(asked_resolve(&flags.asked, operands, arena, question, err));
-    *no = question->plan.verdict != PLAIT_FITS;
+    *no = question->plan.verdict >= PLAIT_OUT_OF_MEMORY;
     PLAIT_TRY(deliver_json(&flags, question, arena, err));
     if (flags.json)
         return PLAIT_OK;

@@ -92,7 +92,7 @@ static plait_status relax_job(explanation *e, plait_error *err)
 
 static plait_status relax(explanation *e, plait_error *err)
 {
-    if (e->asked.plan.verdict != PLAIT_OUT_OF_MEMORY)
+    if (e->asked.plan.verdict != PLAIT_OUT_OF_MEMORY && e->asked.plan.verdict != PLAIT_TIGHT)
         return PLAIT_OK;
     e->report.relaxation = e->relaxation;
     PLAIT_TRY(relax_recompute(e, err));
@@ -195,7 +195,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     e->search.top = 1;
     e->search.threads = e->flags->threads;
     PLAIT_TRY(explain(operands, e, err));
-    *no = e->asked.plan.verdict != PLAIT_FITS;
+    *no = e->asked.plan.verdict >= PLAIT_OUT_OF_MEMORY;
     if (!e->flags->json)
         return report_explain(&e->asked.problem, &e->report, stdout, err);
     PLAIT_TRY(json_explain(&e->asked.problem, &e->report, arena, &text, &length, err));

@@ -45,7 +45,7 @@ static plait_status render(const asked *question, plait_launch_target target, pl
     launch.plan = &question->plan.plan;
     launch.cost = &question->plan.cost;
 
-    if (question->plan.verdict != PLAIT_FITS)
+    if (question->plan.verdict >= PLAIT_OUT_OF_MEMORY)
         return plait_fail(err, PLAIT_ERROR_RANGE, question->file->where,
                           "expected a plan that fits, found: %s", question->plan.why);
     if (plait_launch_render(&launch, target, arena, folder, &inner) != PLAIT_OK)

@@ -16,6 +16,7 @@ typedef struct search_values {
     const char *limit;
     const char *strategy;
     const char *objective;
+    bool allow_numerics;
     int top;
     int threads;
     bool json;
@@ -38,6 +39,9 @@ static const opt options[] = {
                 "auto (default), exhaustive"),
     OPT_OF_WORD(search_values, objective, "objective", "WHAT", OPT_WORDS(plait_objective_name),
                 "what is least in the best plan: time (default), memory, cost, energy"),
+    OPT_OF_FLAG(search_values, allow_numerics, "allow-numerics",
+                "also plans whose gradients, moments or parameters have fewer bits than the "
+                "runtime's recipe"),
     OPT_OF_INT(search_values, top, "top", "N", 1, 1000, "plans to list; 10"),
     OPT_OF_INT(search_values, threads, "threads", "N", 1, 1024,
                "threads; as many as the machine has. The answer does not depend on them"),
@@ -129,6 +133,7 @@ static plait_status read_options(const search_values *flags, const plait_problem
     PLAIT_TRY(add_limits(search, "--limit", flags->limit, err));
     PLAIT_TRY(choose_strategy(flags->strategy, search, err));
     PLAIT_TRY(choose_objective(flags->objective, problem, search, err));
+    search->allow_numerics = flags->allow_numerics;
     search->top = flags->top > 0 ? flags->top : 10;
     search->threads = flags->threads;
     if (isatty(STDERR_FILENO))
@@ -213,6 +218,27 @@ static plait_status deliver_json(const search_values *flags, const plait_problem
     return command_deliver(text, length, flags->output, flags->json, err);
 }
 
+/* A search that may change numbers says so, and whether its best plan does. */
+static void warn_of_numerics(const plait_problem *problem, const plait_search_result *result)
+{
+    if (result->plans == 0)
+        return;
+    const plait_degrees *const best = &result->plan[0].plan.degrees;
+
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id key = (plait_key_id)k;
+        char text[32];
+
+        if (plait_keys[key].numerics && key != PLAIT_KEY_OFFLOAD &&
+            plait_key_value(best, key) != plait_keys[key].usual(problem, best, key))
+            fprintf(stderr,
+                    "plait: warning: the best plan changes numerics: %s %s, which is not the recipe of "
+                    "%s\n",
+                    plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
+                    problem->runtime->name);
+    }
+}
+
 static plait_status answer(const search_values *flags, const opt_operands *operands,
                            const plait_problem *problem, const plait_search_options *search,
                            const plait_search_result *result, plait_arena *arena, plait_error *err)
@@ -220,6 +246,7 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     report_found found = {.options = search, .result = result};
 
     PLAIT_TRY(price_plans(problem, result, arena, &found, err));
+    warn_of_numerics(problem, result);
     if (result->plans == 0)
         PLAIT_TRY(look_closer(problem, result, arena, &found, err));
     clear_progress(search->progress_context);

@@ -229,6 +229,16 @@ static void warn(const plait_problem *problem)
                 problem->job.seq, problem->model->max_seq, problem->model->name);
 }
 
+static plait_status resolve_risk(const problem_flags *flags, plait_problem *out, plait_error *err)
+{
+    if (flags->risk == NULL)
+        return PLAIT_OK;
+    if (!text_parse_number(flags->risk, &out->risk) || !(out->risk >= 0.001 && out->risk <= 0.5))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--risk",
+                          "expected a probability from 0.001 to 0.5, found '%.40s'", flags->risk);
+    return PLAIT_OK;
+}
+
 static plait_status resolve_band(plait_arena *arena, plait_problem *out, plait_error *err)
 {
     plait_evidence evidence;
@@ -252,6 +262,7 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     PLAIT_TRY(resolve_runtime(flags, file, arena, out, err));
     PLAIT_TRY(resolve_words(flags, file, out, err));
     PLAIT_TRY(check_words(out, err));
+    PLAIT_TRY(resolve_risk(flags, out, err));
     warn(out);
     return resolve_band(arena, out, err);
 }
@@ -266,7 +277,8 @@ char *problem_text(const plait_problem *problem, const problem_flags *flags,
         const char *value;
     } words[] = {{"precision", flags->precision},
                  {"runtime", flags->runtime},
-                 {"attention", flags->attention}};
+                 {"attention", flags->attention},
+                 {"risk", flags->risk}};
     text_builder out;
 
     text_builder_init(&out, arena);

@@ -18,6 +18,7 @@ typedef struct problem_flags {
     const char *precision;
     const char *runtime;
     const char *attention;
+    const char *risk;
 } problem_flags;
 
 /** Rows of an option table: `member` of `values` is the problem_flags. */
@@ -37,7 +38,9 @@ typedef struct problem_flags {
         OPT_OF_WORD(values, member.attention, "attention", "KERNEL",                               \
                     OPT_WORDS(plait_attention_kernel_name),                                        \
                     "unfused, unfused-softmax-kernel, flash, flash2, flash3, fused; the "          \
-                    "runtime's own when left out")
+                    "runtime's own when left out"),                                                \
+        OPT_OF_TEXT(values, member.risk, "risk", 0, "P",                                           \
+                    "probability of running out of memory that a plan which fits may have; 0.05")
 
 /**
  * Resolve the question; warnings go to stderr.

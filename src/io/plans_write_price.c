@@ -3,6 +3,7 @@
 
 static void write_totals(json_writer *json, const plait_cost *cost)
 {
+    json_member_number(json, "risk", cost->risk);
     json_member_number(json, "step_s", cost->step_s);
     json_member_number(json, "step_low_s", cost->step_low_s);
     json_member_number(json, "step_high_s", cost->step_high_s);
@@ -29,6 +30,8 @@ void plans_write_memory(json_writer *json, const plait_memory *memory)
     json_write_key(json, "memory");
     json_begin_object(json);
     json_member_number(json, "peak_bytes", memory->peak_bytes);
+    json_member_number(json, "low_bytes", memory->low_bytes);
+    json_member_number(json, "high_bytes", memory->high_bytes);
     json_member_number(json, "capacity_bytes", memory->capacity_bytes);
     json_member_number(json, "allocated_bytes", memory->allocated_bytes);
     json_member_number(json, "reserved_bytes", memory->reserved_bytes);

@@ -91,7 +91,7 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
     const char *lacks;
     char why[256];
 
-    if (launch->cost->verdict != PLAIT_FITS)
+    if (launch->cost->verdict >= PLAIT_OUT_OF_MEMORY)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected a plan that fits, found: %s",
                           launch->cost->why);
     PLAIT_TRY(judge_of(launch->problem, target, arena, judge, err));
@@ -106,7 +106,7 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected what %s can say, found: %s",
                           target->name, lacks);
     PLAIT_TRY(price_again(judge, launch, arena, cost, err));
-    return cost->verdict == PLAIT_FITS ? PLAIT_OK
+    return cost->verdict < PLAIT_OUT_OF_MEMORY ? PLAIT_OK
                                        : refuse(judge, degrees, target, cost->why, arena, err);
 }
 

@@ -158,7 +158,7 @@ static bool shards_divide(const plait_problem *p, const plait_degrees *d, const 
 }
 
 /* Number formats of state must suit those of the products. */
-static bool formats_suit(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const bool half = p->job.precision == PLAIT_FP16;
 
@@ -327,7 +327,7 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
 bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     return world_divides(p, d, why) && experts_divide(p, d, why) && shards_divide(p, d, why) &&
-           formats_suit(p, d, why) && schedule_suits(p, d, why) && expressible(p, d, why) &&
+           plan_formats_legal(p, d, why) && schedule_suits(p, d, why) && expressible(p, d, why) &&
            rules_hold(p, d, why);
 }
 

@@ -21,6 +21,10 @@ bool plan_ranks_legal(const plait_problem *problem, const plait_degrees *degrees
 bool plan_stages_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
+/** Do the number formats of state suit those of the products? */
+bool plan_formats_legal(const plait_problem *problem, const plait_degrees *degrees,
+                        const plan_reason *why);
+
 /** Its last part: are there as many layers as are run again? */
 bool plan_recompute_legal(const plait_problem *problem, const plait_degrees *degrees,
                           const plan_reason *why);

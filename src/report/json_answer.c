@@ -23,6 +23,7 @@ static void write_search(json_writer *json, const plait_search_result *result)
     json_member_int64(json, "priced", result->priced);
     json_member_int64(json, "pruned", result->pruned);
     json_member_int64(json, "fits", result->fits);
+    json_member_int64(json, "tight", result->tight);
     json_member_number(json, "elapsed_s", result->elapsed_s);
     json_member_int64(json, "threads", result->threads);
     json_member_string(json, "strategy", result->strategy);
@@ -78,6 +79,10 @@ plait_status json_search(const plait_problem *problem, const report_found *found
     write_search(&json, found->result);
     write_plans(&json, problem, found->plan, found->result->plans);
     write_front(&json, problem, found->result);
+    if (found->result->has_tight) {
+        json_write_key(&json, "tight");
+        json_point_write(&json, problem, &found->result->tight_best, 0);
+    }
     if (found->closest != NULL) {
         json_write_key(&json, "closest");
         json_plan_write(&json, problem, found->closest);

@@ -59,7 +59,11 @@ void json_point_write(json_writer *json, const plait_problem *problem, const pla
 {
     json_begin_object(json);
     write_rank(json, rank);
-    json_member_string(json, "verdict", plait_verdict_name[PLAIT_FITS]);
+    const double peak_bytes = point->price.peak_bytes;
+    const bool fits = peak_bytes <= plait_capacity_bytes(problem, problem->risk);
+
+    json_member_string(json, "verdict", plait_verdict_name[fits ? PLAIT_FITS : PLAIT_TIGHT]);
+    json_member_number(json, "risk", plait_memory_risk(problem, peak_bytes));
     plans_write_degrees(json, problem, &point->plan.degrees);
     json_member_number(json, "step_s", point->price.step_s);
     json_write_key(json, "memory");

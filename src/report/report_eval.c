@@ -10,7 +10,8 @@
 
 void report_verdict(const report_plan *plan, FILE *out)
 {
-    static const char *const words[] = {"fits", "does not fit", "cannot run"};
+    static const char *const words[] = {"fits", "may run out of memory", "does not fit",
+                                        "cannot run"};
 
     fprintf(out, "verdict: %s%s%s\n", words[plan->verdict], plan->why[0] != '\0' ? ": " : "",
             plan->why);
@@ -46,9 +47,12 @@ void report_totals(const plait_cost *cost, FILE *out)
             units_percent(cost->hfu, hfu));
     print_money(cost, out);
     print_band(cost, out);
-    fprintf(out, "\nmemory %s of %s on the fullest GPU, stage %d of %d\n",
+    fprintf(out, "\nmemory %s of %s on the fullest GPU, stage %d of %d; ",
             units_gib(cost->memory.peak_bytes, peak),
             units_gib(cost->memory.capacity_bytes, capacity), cost->fullest_stage, cost->stages);
+    fprintf(out, "band %s to %s, risk of running out %s\n",
+            units_gib(cost->memory.low_bytes, peak), units_gib(cost->memory.high_bytes, capacity),
+            units_percent(cost->risk, mfu));
 }
 
 /* ---- eval ---- */

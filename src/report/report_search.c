@@ -8,7 +8,7 @@
 #include "report_table.h"
 #include "units.h"
 
-enum { CELL_SIZE = 96, FRONT_LINES = 8 };
+enum { CELL_SIZE = 96, LINE_SIZE = 3 * CELL_SIZE, FRONT_LINES = 8 };
 
 /* ---- the ranking ---- */
 
@@ -226,13 +226,12 @@ static void print_band(const plait_problem *problem, const report_found *found, 
 
 /* ---- the front ---- */
 
-static void print_front_point(const plait_problem *problem, const plait_ranked *point, table *rows)
+/* "tp 8, pp 2 x 10, dp 32, mbs 2, 32 microbatches, ZeRO-1, recompute none" */
+static const char *line_of(const plait_problem *problem, const plait_degrees *d,
+                           char line[LINE_SIZE])
 {
-    const plait_degrees *const d = &point->plan.degrees;
-    char step[UNITS_SIZE], memory[UNITS_SIZE], text[CELL_SIZE], word[CELL_SIZE];
+    char text[CELL_SIZE], word[CELL_SIZE];
 
-    table_cell(rows, "%s", units_seconds(point->price.step_s, step));
-    table_cell(rows, "%s", units_gib(point->price.peak_bytes, memory));
     snprintf(text, sizeof text, "tp %d, pp %d", d->tp, d->pp);
     if (d->vpp > 1)
         snprintf(text + strlen(text), sizeof text - strlen(text), " x %d", d->vpp);
@@ -240,10 +239,21 @@ static void print_front_point(const plait_problem *problem, const plait_ranked *
         snprintf(text + strlen(text), sizeof text - strlen(text), ", cp %d", d->cp);
     if (d->ep > 1)
         snprintf(text + strlen(text), sizeof text - strlen(text), ", ep %d", d->ep);
-    table_cell(rows, "%s, dp %d, mbs %d, %d microbatches, ZeRO-%d, recompute %s", text, d->dp,
-               d->mbs, plait_degrees_microbatches(d, problem->job.gbs), d->zero,
-               plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, word, sizeof word));
+    snprintf(line, LINE_SIZE, "%s, dp %d, mbs %d, %d microbatches, ZeRO-%d, recompute %s", text,
+             d->dp, d->mbs, plait_degrees_microbatches(d, problem->job.gbs), d->zero,
+             plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, word, sizeof word));
+    return line;
 }
+
+static void print_front_point(const plait_problem *problem, const plait_ranked *point, table *rows)
+{
+    char step[UNITS_SIZE], memory[UNITS_SIZE], line[LINE_SIZE];
+
+    table_cell(rows, "%s", units_seconds(point->price.step_s, step));
+    table_cell(rows, "%s", units_gib(point->price.peak_bytes, memory));
+    table_cell(rows, "%s", line_of(problem, &point->plan.degrees, line));
+}
+
 
 /* A few points evenly along the front, both ends among them. */
 static plait_status print_front(const plait_problem *problem, const plait_search_result *result,
@@ -272,9 +282,10 @@ static void print_proof(const plait_search_result *result, FILE *out)
     char elapsed[UNITS_SIZE];
 
     fprintf(out,
-            "\n%lld points: %lld priced, %lld ruled out by lower bounds; %lld of the priced fit\n",
+            "\n%lld points: %lld priced, %lld ruled out by lower bounds; %lld of the priced fit, "
+            "%lld are tight\n",
             (long long)result->points, (long long)result->priced, (long long)result->pruned,
-            (long long)result->fits);
+            (long long)result->fits, (long long)result->tight);
     if (result->optimal)
         fprintf(out, "strategy %s: proven, %s\n", result->strategy,
                 result->plans > 0 ? "no other plan of this space is better"
@@ -283,6 +294,25 @@ static void print_proof(const plait_search_result *result, FILE *out)
         fprintf(out, "strategy %s: not proven\n", result->strategy);
     fprintf(out, "elapsed %s on %d thread%s\n", units_seconds(result->elapsed_s, elapsed),
             result->threads, result->threads == 1 ? "" : "s");
+}
+
+/* The best of the plans that may run out, against the best that fits. */
+static void print_tight(const plait_problem *problem, const plait_search_result *result, FILE *out)
+{
+    const plait_ranked *const best = &result->tight_best;
+    char risk[UNITS_SIZE], step[UNITS_SIZE], memory[UNITS_SIZE], line[LINE_SIZE];
+
+    if (!result->has_tight)
+        return;
+    units_percent(plait_memory_risk(problem, best->price.peak_bytes), risk);
+    fprintf(out, "\ntight: at a %s risk of running out a plan takes %s", risk,
+            units_seconds(best->price.step_s, step));
+    if (result->plans > 0)
+        fprintf(out, ", %.1f %% less",
+                100.0 * (1.0 - best->price.step_s / result->plan[0].price.step_s));
+    fprintf(out, " (%s: %s); --risk %.2f lists it\n", units_gib(best->price.peak_bytes, memory),
+            line_of(problem, &best->plan.degrees, line),
+            ceil(100.0 * plait_memory_risk(problem, best->price.peak_bytes)) / 100.0);
 }
 
 static void print_nothing_fits(const plait_problem *problem, const report_found *found, FILE *out)
@@ -307,11 +337,12 @@ static void print_nothing_fits(const plait_problem *problem, const report_found 
 plait_status report_search(const plait_problem *problem, const report_found *found, FILE *out,
                            plait_error *err)
 {
-    char capacity[UNITS_SIZE];
+    char capacity[UNITS_SIZE], device[UNITS_SIZE];
 
     report_question(problem, out);
-    fprintf(out, "plans may use %s of each GPU; least %s first\n\n",
+    fprintf(out, "plans may use %s of %s of each GPU, a %g %% risk of running out; least %s first\n\n",
             units_gib(plait_capacity_bytes(problem, problem->risk), capacity),
+            units_gib(plait_capacity_bytes(problem, 0.5), device), 100.0 * problem->risk,
             plait_objective_name[found->options->objective]);
     if (found->result->plans > 0) {
         PLAIT_TRY(print_ranking(problem, found, out, err));
@@ -320,6 +351,7 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
     } else {
         print_nothing_fits(problem, found, out);
     }
+    print_tight(problem, found->result, out);
     print_proof(found->result, out);
     report_confidence(problem, out);
     if (found->next != NULL)
