@@ -143,7 +143,8 @@ typedef struct plait_residents {
 struct plait_runtime {
     const char *name;
     const char *source;
-    bool calibrated; /* its factors were fitted to measured runs */
+    bool calibrated;  /* its factors were fitted to measured runs */
+    const char *held; /* why they are not fitted again; "": they are */
     plait_rules rules;
     plait_capabilities can;
     plait_runtime_defaults defaults;

@@ -115,6 +115,7 @@ PLAIT_MUST_CHECK plait_status plait_runs_parse(const char *text, size_t length, 
 typedef struct plait_run_price {
     const plait_run *run;
     bool priced;           /* else only `verdict` (INVALID) and `note` count */
+    bool unmodelled;       /* it did something that has no price: nothing is fitted to it */
     plait_verdict verdict; /* does it fit */
     plait_problem problem;
     plait_degrees degrees;

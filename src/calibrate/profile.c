@@ -107,12 +107,15 @@ static plait_status collect(const profile_subject *subject, const profile_task *
 
     for (size_t i = 0; i < runs->count; i++) {
         profile_point *const point = &table->point[table->count];
+        const bool held_out =
+            task->without != NULL && strcmp(runs->run[i].source, task->without) == 0;
         plait_run_price price;
 
         if (!plait_run_timed(&runs->run[i]) || strcmp(runs->run[i].runtime, task->name) != 0)
             continue;
         PLAIT_TRY(plait_run_evaluate(&runs->run[i], arena, &price, err));
-        if (!price.priced)
+        // What has no price would go into the numbers that a fit has.
+        if (!price.priced || (price.unmodelled && !held_out))
             continue;
         *point = (profile_point){&runs->run[i], price.problem, price.degrees};
         if (isnan(step_s(subject, point)))
@@ -121,7 +124,7 @@ static plait_status collect(const profile_subject *subject, const profile_task *
             .what = point,
             .measured_s = runs->run[i].step_s,
             .weight = 1.0,
-            .held_out = task->without != NULL && strcmp(runs->run[i].source, task->without) == 0};
+            .held_out = held_out};
         out->runs += !table->fit[table->count - 1].held_out;
     }
     if (table->count == 0)

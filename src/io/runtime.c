@@ -102,6 +102,7 @@ static const field resident_fields[] = {
 enum { as_norm_out = -1 };
 static const plait_runtime unsaid = {
     .source = "",
+    .held = "",
     .overlap = {.tp_exposed = 1, .dp_exposed = 1, .ep_exposed = 1, .p2p_exposed = 1, .window = 0.8},
     .factor = {.gemm = 1,
                .memory = 1,
@@ -220,6 +221,7 @@ static plait_status read_identity(const json_cursor *at, plait_arena *arena, pla
     PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
     PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
     PLAIT_TRY(json_bool_optional(at, "calibrated", &out->calibrated, err));
+    PLAIT_TRY(json_string_optional(at, "held", arena, &out->held, err));
     PLAIT_TRY(json_word_optional(at, "rules", plait_rules_name, &rules, err));
     out->rules = (plait_rules)rules;
     return PLAIT_OK;
@@ -239,7 +241,7 @@ static plait_status read_runtime(const json_cursor *at, plait_arena *arena, plai
                                  plait_error *err)
 {
     static const char *const keys[] = {
-        "name",    "source",      "calibrated", "rules",     "can",   "defaults", "kernels",
+        "name",    "source",      "calibrated", "held", "rules",     "can",   "defaults", "kernels",
         "overlap", "state_bytes", "factors",    "residents", "keeps", NULL,
     };
     json_cursor can, defaults;

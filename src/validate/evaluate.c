@@ -163,6 +163,7 @@ plait_status evaluate_run(library *shelf, const plait_run *run, plait_arena *are
         return plait_fail_nomem(err);
     if (status == PLAIT_OK)
         judge(run, out);
+    out->unmodelled = at.unmodelled;
     out->note = status == PLAIT_OK ? text_builder_finish(&at.note, NULL) : reason(&why, arena);
     return out->note != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

@@ -16,6 +16,7 @@ typedef struct setup {
     const plait_run *run;
     plait_arena *arena;
     text_builder note; /* what was assumed, in phrases joined by "; " */
+    bool unmodelled;   /* the row did something that has no price */
 } setup;
 
 /** Adds a phrase to the note. */

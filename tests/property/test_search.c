@@ -329,7 +329,7 @@ static void take(brute_force *b, const plait_degrees *d)
     const plait_price price = plait_degrees_cost(b->table, d);
     b->points++;
     b->leanest_bytes = fmin(b->leanest_bytes, price.peak_bytes);
-    if (price.peak_bytes > plait_capacity_bytes(&b->w->problem))
+    if (price.peak_bytes > plait_capacity_bytes(&b->w->problem, b->w->problem.risk))
         return;
     b->fits++;
     rank(b, objective_of(b->w, d, price));
@@ -644,7 +644,7 @@ static void check_front(const question *q, const world *w)
 
     (void)q;
     for (int a = 0; a < r.front_size; a++) {
-        assert_true(r.front[a].price.peak_bytes <= plait_capacity_bytes(&w->problem));
+        assert_true(r.front[a].price.peak_bytes <= plait_capacity_bytes(&w->problem, w->problem.risk));
         for (int b = 0; b < r.front_size; b++)
             assert_false(dominates(r.front[a].price, r.front[b].price));
         if (a > 0) { // fastest first, each a price of its own
@@ -685,7 +685,7 @@ static void check_plans(const question *q, const world *w)
     assert_true(r.plans > 0 || r.has_closest);
     for (int i = 0; i < r.plans; i++) {
         check_plan(w, &r.plan[i]);
-        assert_true(r.plan[i].price.peak_bytes <= plait_capacity_bytes(&w->problem));
+        assert_true(r.plan[i].price.peak_bytes <= plait_capacity_bytes(&w->problem, w->problem.risk));
         if (i > 0)
             assert_true(r.plan[i].objective > r.plan[i - 1].objective ||
                         (r.plan[i].objective == r.plan[i - 1].objective &&

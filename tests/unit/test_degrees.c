@@ -97,6 +97,13 @@ static const char *const values[][2] = {
     {"recompute", "modules:layernorm+moe_act"},
     {"recompute", "modules:core_attn+layernorm+mla_up_proj+moe_act+shared_experts+mlp+moe"},
     {"fusion", "none"},
+    {"grad_reduce", "fp32"},
+    {"grad_reduce", "bf16"},
+    {"grad_reduce", "fp16"},
+    {"optimizer_state", "fp8"},
+    {"fp8_params", "1"},
+    {"offload", "none"},
+    {"offload", "optimizer"},
 };
 
 enum { VALUES = sizeof values / sizeof *values };

@@ -8,7 +8,8 @@
 
 static plait_arena *arena;
 
-#define HEADER "source,sweep,runtime,narrowest,gpus,experts,calibrated,left_out,shipped\n"
+#define HEADER                                                                                    \
+    "of,source,sweep,runtime,rules,narrowest,gpus,experts,calibrated,left_out,shipped\n"
 
 static plait_evidence parsed(const char *text)
 {
@@ -19,7 +20,7 @@ static plait_evidence parsed(const char *text)
     return evidence;
 }
 
-static const plait_regime dense = {"megatron", PLAIT_NARROWEST_FP8, 64, false, true};
+static const plait_regime dense = {"megatron", PLAIT_RULES_MEGATRON, PLAIT_NARROWEST_FP8, 64, false, true};
 
 /* ---- bands ---- */
 
@@ -45,7 +46,7 @@ static double tie_of(const plait_evidence *evidence, const plait_regime *regime)
 /* No memory is not "no band". */
 static void test_bands_and_ties__say_when_memory_runs_out(void **state)
 {
-    const plait_evidence one = parsed(HEADER "a,,megatron,fp8,64,0,1,1.1,1\n");
+    const plait_evidence one = parsed(HEADER "step,a,,megatron,megatron,fp8,64,0,1,1.1,1\n");
     plait_arena *const empty = plait_arena_new();
     plait_band band;
     plait_error err;
@@ -65,7 +66,7 @@ static void test_bands_and_ties__say_when_memory_runs_out(void **state)
 /* Nothing is known: no band. */
 static void test_band__without_evidence_is_unknown(void **state)
 {
-    const plait_evidence nothing = {0, NULL};
+    const plait_evidence nothing = {0};
     const plait_band band = band_of(&nothing, &dense, NULL);
 
     (void)state;
@@ -76,7 +77,7 @@ static void test_band__without_evidence_is_unknown(void **state)
 /* One run, 10 % slower than predicted, that shares all four: 1 to 1.1, and 3 % either way. */
 static void test_band__holds_one_and_the_evidence(void **state)
 {
-    const plait_evidence one = parsed(HEADER "a,,megatron,fp8,64,0,1,1.1,1\n");
+    const plait_evidence one = parsed(HEADER "step,a,,megatron,megatron,fp8,64,0,1,1.1,1\n");
     const plait_band band = band_of(&one, &dense, NULL);
 
     (void)state;
@@ -87,7 +88,7 @@ static void test_band__holds_one_and_the_evidence(void **state)
 /* Other software, generation, scale, and experts: four times 3 % more. */
 static void test_band__is_wider_where_nothing_is_alike(void **state)
 {
-    const plait_evidence one = parsed(HEADER "a,,fsdp,bf16,8,1,1,1.1,1\n");
+    const plait_evidence one = parsed(HEADER "step,a,,fsdp,fsdp,bf16,8,1,1,1.1,1\n");
     const plait_band band = band_of(&one, &dense, NULL);
 
     (void)state;
@@ -98,7 +99,7 @@ static void test_band__is_wider_where_nothing_is_alike(void **state)
 static void test_band__leaves_a_source_out(void **state)
 {
     const plait_evidence two =
-        parsed(HEADER "a,,megatron,fp8,64,0,1,2,1\nb,,megatron,fp8,64,0,1,1.1,1\n");
+        parsed(HEADER "step,a,,megatron,megatron,fp8,64,0,1,2,1\nstep,b,,megatron,megatron,fp8,64,0,1,1.1,1\n");
 
     (void)state;
     assert_near(band_of(&two, &dense, "a").high, 1.1 * exp(0.03), 1e-12);
@@ -108,7 +109,7 @@ static void test_band__leaves_a_source_out(void **state)
 /* Priors say nothing of a fitted profile, nor the other way round. */
 static void test_band__keeps_fitted_and_unfitted_apart(void **state)
 {
-    const plait_evidence one = parsed(HEADER "a,,megatron,fp8,64,0,0,2,1\n");
+    const plait_evidence one = parsed(HEADER "step,a,,megatron,megatron,fp8,64,0,0,2,1\n");
     plait_regime unfitted = dense;
 
     (void)state;
@@ -121,13 +122,72 @@ static void test_band__keeps_fitted_and_unfitted_apart(void **state)
 static void test_band__is_of_quantiles(void **state)
 {
     const plait_evidence four =
-        parsed(HEADER "a,,megatron,fp8,64,0,1,0.9,1\na,,megatron,fp8,64,0,1,1.2,1\n"
-                      "a,,megatron,fp8,64,0,1,1,1\na,,megatron,fp8,64,0,1,1.05,1\n");
+        parsed(HEADER "step,a,,megatron,megatron,fp8,64,0,1,0.9,1\nstep,a,,megatron,megatron,fp8,64,0,1,1.2,1\n"
+                      "step,a,,megatron,megatron,fp8,64,0,1,1,1\nstep,a,,megatron,megatron,fp8,64,0,1,1.05,1\n");
     const plait_band band = band_of(&four, &dense, NULL);
 
     (void)state;
     assert_near(band.low, 0.9 * exp(-0.03), 1e-12);
     assert_near(band.high, 1.2 * exp(0.03), 1e-12);
+}
+
+/* ---- memory ---- */
+
+static plait_band memory_band_of(const plait_evidence *evidence, const plait_regime *regime)
+{
+    plait_band band;
+    plait_error err;
+
+    must(plait_evidence_memory_band(evidence, regime, NULL, arena, &band, &err), &err);
+    return band;
+}
+
+/* Ten peaks e^0.1 over their predictions: 75 % of them lie so near, so does the quartile's sigma. */
+static const char *ten_peaks(const char *runtime, const char *rules, double ratio)
+{
+    char *text = plait_arena_text(arena, "");
+
+    for (int i = 0; i < 10; i++)
+        text = plait_arena_printf(arena, "%smemory,a-%s,,%s,%s,fp8,64,0,1,%.17g,1\n", text, runtime,
+                                  runtime, rules, ratio);
+    return text;
+}
+
+static void test_memory_band__is_of_the_quartile(void **state)
+{
+    const plait_evidence one = parsed(
+        plait_arena_printf(arena, "%s%s", HEADER, ten_peaks("megatron", "megatron", exp(0.1))));
+    const plait_band band = memory_band_of(&one, &dense);
+
+    (void)state;
+    assert_int_equal(one.count, 0);
+    assert_int_equal(one.memories, 10);
+    assert_near(log(band.high), 0.1 * 1.2815515655446004 / 1.1503493803760079 + 0.02, 1e-12);
+    assert_near(log(band.low), -log(band.high), 1e-12);
+}
+
+/* The own software outvotes three others. */
+static void test_memory_band__is_the_median_voice(void **state)
+{
+    const plait_evidence four = parsed(plait_arena_printf(
+        arena, "%s%s%s%s%s", HEADER, ten_peaks("megatron", "megatron", exp(0.01)),
+        ten_peaks("nanotron", "generic", exp(0.3)), ten_peaks("fsdp", "fsdp", exp(0.2)),
+        ten_peaks("torchtitan", "torchtitan", exp(0.25))));
+    plait_regime other = dense;
+
+    (void)state;
+    other.runtime = "unheard";
+    other.rules = PLAIT_RULES_GENERIC;
+    assert_true(memory_band_of(&four, &dense).high < exp(0.08));
+    assert_true(memory_band_of(&four, &other).high > exp(0.2));
+}
+
+static void test_memory_band__without_evidence_is_unknown(void **state)
+{
+    const plait_evidence nothing = {0};
+
+    (void)state;
+    assert_near(memory_band_of(&nothing, &dense).high, 0.0, 0.0);
 }
 
 /* ---- ties ---- */
@@ -138,14 +198,14 @@ static void test_band__is_of_quantiles(void **state)
  */
 static void test_tie__is_the_spread_inside_sweeps(void **state)
 {
-    char text[512];
+    char text[1024];
     plait_evidence evidence;
 
     (void)state;
     snprintf(text, sizeof text,
-             HEADER "a,s,megatron,fp8,64,0,1,1,%.17g\na,s,megatron,fp8,64,0,1,1,%.17g\n"
-                    "a,s,megatron,fp8,64,0,1,1,1\na,s,megatron,fp8,64,0,1,1,%.17g\n"
-                    "a,s,megatron,fp8,64,0,1,1,%.17g\n",
+             HEADER "step,a,s,megatron,megatron,fp8,64,0,1,1,%.17g\nstep,a,s,megatron,megatron,fp8,64,0,1,1,%.17g\n"
+                    "step,a,s,megatron,megatron,fp8,64,0,1,1,1\nstep,a,s,megatron,megatron,fp8,64,0,1,1,%.17g\n"
+                    "step,a,s,megatron,megatron,fp8,64,0,1,1,%.17g\n",
              exp(-0.2), exp(-0.1), exp(0.1), exp(0.2));
     evidence = parsed(text);
     assert_near(tie_of(&evidence, &dense), exp(sqrt(2.0) * 0.2), 1e-12);
@@ -154,7 +214,7 @@ static void test_tie__is_the_spread_inside_sweeps(void **state)
 static void test_tie__needs_a_sweep_of_five(void **state)
 {
     const plait_evidence few =
-        parsed(HEADER "a,s,megatron,fp8,64,0,1,1,1.1\na,s,megatron,fp8,64,0,1,1,0.9\n");
+        parsed(HEADER "step,a,s,megatron,megatron,fp8,64,0,1,1,1.1\nstep,a,s,megatron,megatron,fp8,64,0,1,1,0.9\n");
 
     (void)state;
     assert_near(tie_of(&few, &dense), 0.0, 0.0);
@@ -176,18 +236,18 @@ static void refused(const char *text, const char *where, const char *message)
 static void test_evidence__says_where_it_is_wrong(void **state)
 {
     (void)state;
-    refused("source,sweep\na,b\n", "e.csv", "expected a column \"runtime\"");
-    refused(HEADER "a,,megatron,fp8,0,0,1,1,1\n", "e.csv:2:gpus", "found");
-    refused(HEADER "a,,megatron,int4,64,0,1,1,1\n", "e.csv:2:narrowest", "int4");
-    refused(HEADER "a,,megatron,fp8,64,0,1,0,1\n", "e.csv:2:left_out", "found");
-    refused(HEADER "a,,megatron,fp8,64,0,1,1,nan\n", "e.csv:2:shipped", "nan");
+    refused("of,source,sweep\nstep,a,b\n", "e.csv", "expected a column \"runtime\"");
+    refused(HEADER "step,a,,megatron,megatron,fp8,0,0,1,1,1\n", "e.csv:2:gpus", "found");
+    refused(HEADER "step,a,,megatron,megatron,int4,64,0,1,1,1\n", "e.csv:2:narrowest", "int4");
+    refused(HEADER "step,a,,megatron,megatron,fp8,64,0,1,0,1\n", "e.csv:2:left_out", "found");
+    refused(HEADER "step,a,,megatron,megatron,fp8,64,0,1,1,nan\n", "e.csv:2:shipped", "nan");
 }
 
 /* A quote and a comma in a name survive. */
 static void test_evidence__reads_what_it_writes(void **state)
 {
     const plait_evidence before =
-        parsed(HEADER "\"a \"\"b\"\", c\",s,megatron,fp8,64,0,1,1.25,0.9\n");
+        parsed(HEADER "step,\"a \"\"b\"\", c\",s,megatron,megatron,fp8,64,0,1,1.25,0.9\n");
     const char *text;
     plait_error err;
     size_t length;
@@ -218,6 +278,7 @@ static void test_evidence__is_shipped(void **state)
     for (size_t i = 0; i < evidence.count; i++)
         fitted += evidence.row[i].regime.calibrated;
     assert_true(fitted > 100 && fitted < evidence.count);
+    assert_true(evidence.memories > 500);
 }
 
 static int set_up(void **state)
@@ -244,6 +305,9 @@ int main(void)
         cmocka_unit_test(test_band__leaves_a_source_out),
         cmocka_unit_test(test_band__keeps_fitted_and_unfitted_apart),
         cmocka_unit_test(test_band__is_of_quantiles),
+        cmocka_unit_test(test_memory_band__is_of_the_quartile),
+        cmocka_unit_test(test_memory_band__is_the_median_voice),
+        cmocka_unit_test(test_memory_band__without_evidence_is_unknown),
         cmocka_unit_test(test_tie__is_the_spread_inside_sweeps),
         cmocka_unit_test(test_tie__needs_a_sweep_of_five),
         cmocka_unit_test(test_evidence__says_where_it_is_wrong),

@@ -103,6 +103,7 @@ static void test_shards_of_one_rank__are_refused(void **state)
 
     (void)state;
     d.dp = 16;
+    d.grad_reduce = PLAIT_STATE_BF16;
     d.zero = 3;
     assert_int_equal(plait_degrees_check(&it.problem, &d, why, sizeof why), PLAIT_INVALID);
     assert_non_null(strstr(why, "rule F2"));

@@ -143,6 +143,7 @@ static void test_small_shards_of_gradients__are_refused(void **state)
     (void)state;
     d.dp = 16;
     d.shard_group = 8;
+    d.grad_reduce = PLAIT_STATE_BF16;
     d.zero = 2;
     assert_int_equal(plait_degrees_check(&it.problem, &d, why, sizeof why), PLAIT_INVALID);
     assert_non_null(strstr(why, "rule D2"));

@@ -163,7 +163,8 @@ static plait_runtime paper(void)
                            [PLAIT_TENSOR_fc1_out] = 2.0,
                            [PLAIT_TENSOR_act_out] = 2.0,
                            [PLAIT_TENSOR_dropout] = 1.0},
-                 .reserved_ratio = 1.0},
+                 .reserved_ratio = 1.0,
+                 .fragmentation = 1.0},
     };
 }
 
@@ -256,12 +257,12 @@ static double zero_max_params(const json_cursor *in)
     make_opaque(&w.plain, 1.0);
     ask_state(&w, in);
     w.accelerator.memory_bytes = 1.0; // the vectors fill a GPU to the brim: no headroom
-    w.accelerator.memory_bytes = number(in, "mem") / plait_capacity_bytes(&w.problem);
+    w.accelerator.memory_bytes = number(in, "mem") / plait_capacity_bytes(&w.problem, 0.5);
     for (int i = 0; i < 64; i++) {
         const double middle = (fits + too_large) / 2.0;
         w.plain.layer.given.params = middle;
         const plait_cost cost = price(&w, replicas(integer(in, "n"), integer(in, "stage")));
-        *(cost.verdict == PLAIT_FITS ? &fits : &too_large) = middle;
+        *(cost.verdict <= PLAIT_TIGHT ? &fits : &too_large) = middle;
     }
     w.plain.layer.given.params = fits;
     return plait_model_params(&w.plain.model).total;
