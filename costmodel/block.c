@@ -98,22 +98,6 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
         block_norm_add(&draft, BLOCK_NORM_ALONE);
 }
 
-double quantised_bytes(plait_precision precision)
-{
-    switch (precision) {
-    case PLAIT_FP8:
-        return 1.0;
-    case PLAIT_FP8_BLOCK: // a fp32 scale for 128 values
-        return 1.0 + 4.0 / 128.0;
-    case PLAIT_MXFP8: // a byte for 32 values
-        return 1.0 + 1.0 / 32.0;
-    case PLAIT_NVFP4: // half a byte, and a byte for 16 values
-        return 0.5 + 1.0 / 16.0;
-    default:
-        return 2.0;
-    }
-}
-
 /*
  * Bytes an element of one class. Software that keeps the inputs of narrow products as it quantised
  * them has them in place of the 16-bit tensor, or beside it where something else reads that: the core
@@ -133,9 +117,9 @@ static double bytes_of_tensor(const plait_shard *shard, int tensor)
     case PLAIT_TENSOR_routed:
     case PLAIT_TENSOR_expert_act_out:
     case PLAIT_TENSOR_shared_act_out:
-        return smaller(bytes, quantised_bytes(shard->precision));
+        return smaller(bytes, plait_quantised_bytes(shard->precision));
     case PLAIT_TENSOR_core_out:
-        return bytes + quantised_bytes(shard->precision);
+        return bytes + plait_quantised_bytes(shard->precision);
     default:
         return bytes;
     }

@@ -66,9 +66,6 @@ typedef struct block_linear {
 block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
                            const plait_shard *shard, plait_pass pass, plait_block *out);
 
-/** Bytes of a value as a narrow product takes it, with its scales; 2 of 16-bit products. */
-double quantised_bytes(plait_precision precision);
-
 /** Append one operator; a count of zero means one. */
 void block_op_add(block_draft *draft, plait_op op);
 void block_linear_add(block_draft *draft, block_linear linear);
@@ -85,9 +82,9 @@ void block_tp_leave(block_draft *draft, plait_part part);
 /** What stands behind a norm. */
 typedef enum block_norm_use {
     BLOCK_NORM_ALONE,
-    BLOCK_NORM_FEEDS, /* a product */
+    BLOCK_NORM_FEEDS,      /* a product */
     BLOCK_NORM_IN_PRODUCT, /* a product whose kernel computes it, where the software has such */
-    BLOCK_NORM_ROUTES /* the router and the experts */
+    BLOCK_NORM_ROUTES      /* the router and the experts */
 } block_norm_use;
 
 /** A norm over the hidden width. */

@@ -80,7 +80,7 @@ static int highest_zero(const plait_problem *problem)
 static double lean_state_bytes(const plait_table *table, const plait_degrees *lean,
                                const stage_load *load)
 {
-    const plait_state_bytes bytes = state_bytes_of(&table->problem, lean);
+    const plait_state_bytes bytes = plait_state_of(&table->problem, lean);
     const stage_state state =
         stage_state_of(&table->problem, lean, &table->row, &bytes, shard_ways_of(lean), load);
 

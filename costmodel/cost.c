@@ -171,12 +171,13 @@ static void judge(const plan_rows *rows, plait_cost *cost)
     if (cost->verdict == PLAIT_FITS)
         return;
     cost->missing_bytes = memory->peak_bytes - memory->capacity_bytes;
-    snprintf(cost->why, sizeof cost->why,
-             "stage %d of %d needs %.1f GiB of %.1f GiB, a %.0f %% risk of running out: %.1f GiB too "
-             "much for %g %%",
-             cost->fullest_stage, rows->plan->stages, memory->peak_bytes / PLAIT_GIB,
-             device / PLAIT_GIB, 100.0 * cost->risk, cost->missing_bytes / PLAIT_GIB,
-             100.0 * risk_accepted(rows->problem->risk));
+    snprintf(
+        cost->why, sizeof cost->why,
+        "stage %d of %d needs %.1f GiB of %.1f GiB, a %.0f %% risk of running out: %.1f GiB too "
+        "much for %g %%",
+        cost->fullest_stage, rows->plan->stages, memory->peak_bytes / PLAIT_GIB, device / PLAIT_GIB,
+        100.0 * cost->risk, cost->missing_bytes / PLAIT_GIB,
+        100.0 * risk_accepted(rows->problem->risk));
 }
 
 // ---- rates and confidence ------------------------------------------------------------------

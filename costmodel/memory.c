@@ -60,7 +60,8 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
                                    (usual->weight - state->weight) * held_ends),
         .gradients_bytes = copies * state->gradient * (d->zero >= 2 ? shard : whole),
         .optimizer_bytes = state->optimizer * (d->zero >= 1 ? shard : whole),
-        .buffers_bytes = state->replicated * whole - (state->replicated - usual->replicated) * ends +
+        .buffers_bytes = state->replicated * whole -
+                         (state->replicated - usual->replicated) * ends +
                          problem->runtime->keep.weight_transient * widest +
                          (d->zero >= 3 ? gathered_bytes(problem, row, state, load, widest) : 0.0),
     };

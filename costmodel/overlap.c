@@ -25,7 +25,7 @@ sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
     };
 
     return (sync_routes){
-        .state = state_bytes_of(problem, d),
+        .state = plait_state_of(problem, d),
         .ways = ways,
         .shard = plait_route_of(problem->cluster, plait_group_inner(replicas, ways.dense)),
         .replicas = plait_route_of(problem->cluster, plait_group_outer(replicas, ways.dense)),
@@ -127,8 +127,7 @@ static double reduce_across_s(const plait_problem *problem, const plait_degrees 
 double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *d,
                            const plait_state_bytes *state)
 {
-    return state->gradient_reduce * problem->model->vocab / d->tp *
-           problem->model->hidden;
+    return state->gradient_reduce * problem->model->vocab / d->tp * problem->model->hidden;
 }
 
 /* A tied embedding lives on both ends of the pipeline: its gradients are added up. (C.65) */
@@ -204,9 +203,8 @@ stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *d,
                     reduce_tied_s(problem, d, routes, load),
         .across_s = across_s,
         .gather_s = gather_s(problem, d, routes, load),
-        .optimizer_s =
-            optimizer_s(problem, d, &routes->state, d->zero >= 2 ? shard : whole,
-                        d->zero >= 1 ? shard : whole),
+        .optimizer_s = optimizer_s(problem, d, &routes->state, d->zero >= 2 ? shard : whole,
+                                   d->zero >= 1 ? shard : whole),
     };
 }
 

@@ -12,8 +12,8 @@ static const plait_recompute_masks module_masks[PLAIT_MODULES] = {
     [PLAIT_MODULE_core_attn] = {.parts = PART(core_attn),
                                 .tensors = TENSOR(scores) | TENSOR(scores_dropout) | TENSOR(lse)},
     [PLAIT_MODULE_layernorm] = {.parts = PART(norm),
-                                .tensors = TENSOR(norm_cast) | TENSOR(norm_out) |
-                                           TENSOR(router_in)},
+                                .tensors =
+                                    TENSOR(norm_cast) | TENSOR(norm_out) | TENSOR(router_in)},
     [PLAIT_MODULE_mla_up_proj] = {.parts = PART(mla_up) | PART(rotary),
                                   .tensors = TENSOR(qkv) | TENSOR(rotary)},
     [PLAIT_MODULE_moe_act] = {.parts = PART(expert_act), .tensors = TENSOR(expert_act_out)},
@@ -35,11 +35,11 @@ static const plait_recompute_masks module_masks[PLAIT_MODULES] = {
  * the time of the key projection is too small to tell).
  */
 static const plait_recompute_masks sac_masks = {
-    .parts = PART(norm) | PART(linear_norm) | PART(rotary) | PART(act) | PART(expert_act) | PART(attn_out),
-    .tensors = TENSOR(norm_cast) | TENSOR(norm_out) | TENSOR(linear_norm_out) |
-               TENSOR(router_in) | TENSOR(keys) | TENSOR(rotary) |
-               TENSOR(act_mid) | TENSOR(act_out) | TENSOR(expert_act_out) | TENSOR(shared_act_out) |
-               TENSOR(dropout),
+    .parts = PART(norm) | PART(linear_norm) | PART(rotary) | PART(act) | PART(expert_act) |
+             PART(attn_out),
+    .tensors = TENSOR(norm_cast) | TENSOR(norm_out) | TENSOR(linear_norm_out) | TENSOR(router_in) |
+               TENSOR(keys) | TENSOR(rotary) | TENSOR(act_mid) | TENSOR(act_out) |
+               TENSOR(expert_act_out) | TENSOR(shared_act_out) | TENSOR(dropout),
     .half_parts = PART(fc1) | PART(expert_fc1) | PART(shared),
     .half_tensors = TENSOR(fc1_out) | TENSOR(expert_fc1_out) | TENSOR(shared_fc1_out),
 };

@@ -78,10 +78,6 @@ typedef struct sync_routes {
     plait_network network;
 } sync_routes;
 
-// state.c
-/** Bytes of state a parameter under the plan's number formats. (C.81) */
-plait_state_bytes state_bytes_of(const plait_problem *problem, const plait_degrees *degrees);
-
 // overlap.c
 double buckets_of(const plait_overlaps *overlap, const plait_route *route, double bytes);
 void gather_row_fill(const plait_problem *problem, const plait_degrees *degrees,

@@ -221,7 +221,7 @@ static void fill_classes(plait_table *table, const plait_degrees *d)
     for (int c = 0; c < table->classes; c++) {
         stage_load *base = &table->base[c];
         *base = begin_load(table, &table->class_of[c]);
-        table->state[c] = 
+        table->state[c] =
             stage_state_of(problem, d, &table->row, &routes->state, routes->ways, base);
         table->buffers_bytes[c] = stage_buffer_bytes(problem, d, &table->row, base);
         add_ends(table, d, &table->class_of[c], base);

@@ -131,7 +131,8 @@ plait_status space_list_splits(plan_space *space, plait_arena *arena, plait_erro
         return plait_fail_nomem(err);
     for (int i = 0; i < space->divisors.count; i++) {
         const int pp = space->divisors.value[i];
-        if (pp <= split_most_chunks(problem->model->layers) && pp <= problem->runtime->can.most[PLAIT_KEY_PP] &&
+        if (pp <= split_most_chunks(problem->model->layers) &&
+            pp <= problem->runtime->can.most[PLAIT_KEY_PP] &&
             limits_allow(space->options, PLAIT_KEY_PP, pp))
             PLAIT_TRY(list_splits(space, pp, arena, &splits[i], err));
     }

@@ -25,7 +25,8 @@ static bool outranked(const search_run *run, const search_found *found, plait_pr
 {
     const double objective = objective_of(run, bound);
 
-    return objective > run->ceiling || objective > top_limit(&found->top) || (run->best && objective > top_limit(run->best));
+    return objective > run->ceiling || objective > top_limit(&found->top) ||
+           (run->best && objective > top_limit(run->best));
 }
 
 static bool covered(const search_run *run, const search_found *found, plait_price bound)

@@ -89,7 +89,8 @@ plait_status plait_why_not(const plait_problem *problem, const plait_search_opti
     if (other.plans == 0) {
         why->verdict = other.has_tight ? PLAIT_TIGHT : PLAIT_OUT_OF_MEMORY;
         why->best = other.closest;
-        const double missing = other.closest.price.peak_bytes - plait_capacity_bytes(problem, problem->risk);
+        const double missing =
+            other.closest.price.peak_bytes - plait_capacity_bytes(problem, problem->risk);
         snprintf(why->sentence, sizeof why->sentence,
                  "no such plan fits: the leanest needs %.1f GiB, %.1f GiB more than there is",
                  other.closest.price.peak_bytes / PLAIT_GIB, missing / PLAIT_GIB);

@@ -57,8 +57,8 @@ typedef struct plait_memory {
 #define X(name, equation, what) double name##_bytes;
     PLAIT_MEMORY_TERMS(X)
 #undef X
-    double peak_bytes;      /* their sum: what the device must hold */
-    double low_bytes;       /* the band of the peak by the problem's */
+    double peak_bytes; /* their sum: what the device must hold */
+    double low_bytes;  /* the band of the peak by the problem's */
     double high_bytes;
     double capacity_bytes;  /* that plans may use at the problem's risk */
     double allocated_bytes; /* of the peak, what the allocator hands out ... */

@@ -127,7 +127,11 @@ typedef enum plait_state_format {
 } plait_state_format;
 
 /** Where the optimizer's state lies and its step runs. */
-typedef enum plait_offload { PLAIT_OFFLOAD_NONE, PLAIT_OFFLOAD_OPTIMIZER, PLAIT_OFFLOADS } plait_offload;
+typedef enum plait_offload {
+    PLAIT_OFFLOAD_NONE,
+    PLAIT_OFFLOAD_OPTIMIZER,
+    PLAIT_OFFLOADS
+} plait_offload;
 
 /** Collectives of two axes in one: none is priced yet. */
 typedef enum plait_fusion { PLAIT_FUSION_NONE, PLAIT_FUSION_AUTO, PLAIT_FUSIONS } plait_fusion;
@@ -148,13 +152,13 @@ typedef struct plait_degrees {
     plait_recompute recompute;
     plait_split split;
     bool sp;
-    unsigned char zero;      /* ZeRO stage 0..3 */
-    unsigned char cp_comm;   /* plait_cp_comm */
-    unsigned char schedule;  /* plait_schedule */
-    unsigned char grad_sync; /* plait_grad_sync */
-    unsigned char order;     /* plait_order */
-    unsigned char fusion;    /* plait_fusion */
-    unsigned char grad_reduce;     /* plait_state_format: of the gradient buffer and its reduction */
+    unsigned char zero;        /* ZeRO stage 0..3 */
+    unsigned char cp_comm;     /* plait_cp_comm */
+    unsigned char schedule;    /* plait_schedule */
+    unsigned char grad_sync;   /* plait_grad_sync */
+    unsigned char order;       /* plait_order */
+    unsigned char fusion;      /* plait_fusion */
+    unsigned char grad_reduce; /* plait_state_format: of the gradient buffer and its reduction */
     unsigned char optimizer_state; /* plait_state_format: of Adam's two moments */
     bool fp8_params;               /* parameters kept and gathered as the products take them */
     unsigned char offload;         /* plait_offload */
@@ -193,8 +197,8 @@ typedef enum plait_key_id {
     PLAIT_KEY_ORDER,
     PLAIT_KEY_GRAD_REDUCE,
     PLAIT_KEY_OPTIMIZER_STATE,
-    PLAIT_KEY_FP8_PARAMS,
     PLAIT_KEY_OFFLOAD,
+    PLAIT_KEY_FP8_PARAMS,
     PLAIT_KEYS
 } plait_key_id;
 
@@ -217,8 +221,9 @@ typedef struct plait_key {
     const char *const *words; /* NULL-terminated; NULL: numbers */
     const char *able;         /* what "can" of a profile calls its bound or list; NULL: neither */
     bool habit;               /* "defaults" of a profile say its usual value */
-    bool numerics; /* changes what a step computes: searched only where that is allowed or asked for */
-    int plain; /* what software has that says nothing, and tables leave out; -1: none */
+    bool
+        numerics; /* changes what a step computes: searched only where that is allowed or asked for */
+    int plain;    /* what software has that says nothing, and tables leave out; -1: none */
     /** The value that a runtime takes unless told; may look at the keys before it. */
     int (*usual)(const plait_problem *problem, const plait_degrees *degrees, plait_key_id key);
     /** Does the key say anything beside the others? NULL: always. */

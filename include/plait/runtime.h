@@ -125,19 +125,19 @@ typedef struct plait_state_bytes {
 /** What stays in memory beside state and activations. */
 typedef struct plait_residents {
     double keeps[PLAIT_TENSORS]; /* bytes an element; 0: not kept */
-    bool quantised_inputs;       /* narrow products keep their inputs and weights in their own format */
-    double keeps_gathered;       /* share of sp inputs kept gathered, not divided by tp */
-    double logits;               /* bytes a token and vocabulary entry on the last stage */
-    bool logits_whole;           /* not divided by tp */
-    double transient_layers;     /* unsharded layers alive under ZeRO-3 */
-    double transient_params;     /* at most so many parameters of them, or one matrix; 0: no bound */
-    double weight_transient;     /* bytes a parameter of one layer, alive during backward */
-    double head_transient;       /* bytes an entry of V h / tp, alive on the last stage */
-    double workspace_bytes;      /* inside the allocator: cuBLAS and other workspaces */
-    double context_bytes;        /* outside it: driver context, libraries */
-    double nccl_bytes;           /* buffers of one communicator that leaves its scale-up domain */
-    double reserved_ratio;       /* reserved by the allocator over allocated */
-    double fragmentation;        /* what it cannot do without over allocated */
+    bool quantised_inputs;   /* narrow products keep their inputs and weights in their own format */
+    double keeps_gathered;   /* share of sp inputs kept gathered, not divided by tp */
+    double logits;           /* bytes a token and vocabulary entry on the last stage */
+    bool logits_whole;       /* not divided by tp */
+    double transient_layers; /* unsharded layers alive under ZeRO-3 */
+    double transient_params; /* at most so many parameters of them, or one matrix; 0: no bound */
+    double weight_transient; /* bytes a parameter of one layer, alive during backward */
+    double head_transient;   /* bytes an entry of V h / tp, alive on the last stage */
+    double workspace_bytes;  /* inside the allocator: cuBLAS and other workspaces */
+    double context_bytes;    /* outside it: driver context, libraries */
+    double nccl_bytes;       /* buffers of one communicator that leaves its scale-up domain */
+    double reserved_ratio;   /* reserved by the allocator over allocated */
+    double fragmentation;    /* what it cannot do without over allocated */
 } plait_residents;
 
 struct plait_runtime {
@@ -154,6 +154,12 @@ struct plait_runtime {
     plait_state_bytes state;
     plait_residents keep;
 };
+
+/** Bytes of state a parameter under the number formats of a plan. (C.81) */
+plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degrees *degrees);
+
+/** Bytes of a value as a product of this precision takes it, with its scales. */
+double plait_quantised_bytes(plait_precision precision);
 
 /** Load a runtime profile. *out lives in `arena`. */
 PLAIT_MUST_CHECK plait_status plait_runtime_load(const char *path, plait_arena *arena,

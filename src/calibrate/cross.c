@@ -76,8 +76,11 @@ static plait_status compare_peaks(const plait_runs *runs, plait_arena *arena, pl
         const double ratio = run->peak_bytes / v.price[i].memory_bytes;
 
         regime.runtime = run->runtime;
-        row[out->memories++] = (plait_evidence_row){
-            .source = run->source, .sweep = "", .regime = regime, .left_out = ratio, .shipped = ratio};
+        row[out->memories++] = (plait_evidence_row){.source = run->source,
+                                                    .sweep = "",
+                                                    .regime = regime,
+                                                    .left_out = ratio,
+                                                    .shipped = ratio};
     }
     return PLAIT_OK;
 }

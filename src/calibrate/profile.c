@@ -121,10 +121,7 @@ static plait_status collect(const profile_subject *subject, const profile_task *
         if (isnan(step_s(subject, point)))
             continue;
         table->fit[table->count++] = (fit_point){
-            .what = point,
-            .measured_s = runs->run[i].step_s,
-            .weight = 1.0,
-            .held_out = held_out};
+            .what = point, .measured_s = runs->run[i].step_s, .weight = 1.0, .held_out = held_out};
         out->runs += !table->fit[table->count - 1].held_out;
     }
     if (table->count == 0)

@@ -231,11 +231,12 @@ static void warn_of_numerics(const plait_problem *problem, const plait_search_re
 
         if (plait_keys[key].numerics && key != PLAIT_KEY_OFFLOAD &&
             plait_key_value(best, key) != plait_keys[key].usual(problem, best, key))
-            fprintf(stderr,
-                    "plait: warning: the best plan changes numerics: %s %s, which is not the recipe of "
-                    "%s\n",
-                    plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
-                    problem->runtime->name);
+            fprintf(
+                stderr,
+                "plait: warning: the best plan changes numerics: %s %s, which is not the recipe of "
+                "%s\n",
+                plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
+                problem->runtime->name);
     }
 }
 

@@ -246,8 +246,7 @@ static plait_status resolve_band(plait_arena *arena, plait_problem *out, plait_e
     PLAIT_TRY(plait_evidence_find(arena, &evidence, err));
     const plait_regime regime = plait_regime_of(out);
     PLAIT_TRY(plait_evidence_band(&evidence, &regime, NULL, arena, &out->band, err));
-    PLAIT_TRY(
-        plait_evidence_memory_band(&evidence, &regime, NULL, arena, &out->memory_band, err));
+    PLAIT_TRY(plait_evidence_memory_band(&evidence, &regime, NULL, arena, &out->memory_band, err));
     return plait_evidence_tie(&evidence, &regime, arena, &out->band.tie, err);
 }
 

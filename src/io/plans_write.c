@@ -260,11 +260,14 @@ void plans_write_settings(json_writer *json, const plait_problem *problem,
         json_member_bool(json, "reshard_after_forward", degrees->zero == 3);
     else
         json_member_null(json, "reshard_after_forward");
-    member_of_bytes(json, "grad_dtype", runtime->state.gradient);
-    write_optimizer_dtypes(json, runtime->state.optimizer);
+    const plait_state_bytes state = plait_state_of(problem, degrees);
+    member_of_bytes(json, "grad_dtype", state.gradient);
+    write_optimizer_dtypes(json, state.optimizer);
     json_member_string(json, "fp8_recipe", fp8_recipe(problem->job.precision));
     json_member_null(json, "moe_dispatcher");
-    json_member_null(json, "offload");
+    json_member_string(
+        json, "offload",
+        degrees->offload == PLAIT_OFFLOAD_NONE ? NULL : plait_offload_name[degrees->offload]);
     json_end_object(json);
 }
 

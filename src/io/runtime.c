@@ -241,8 +241,8 @@ static plait_status read_runtime(const json_cursor *at, plait_arena *arena, plai
                                  plait_error *err)
 {
     static const char *const keys[] = {
-        "name",    "source",      "calibrated", "held", "rules",     "can",   "defaults", "kernels",
-        "overlap", "state_bytes", "factors",    "residents", "keeps", NULL,
+        "name",    "source",  "calibrated",  "held",    "rules",     "can",   "defaults",
+        "kernels", "overlap", "state_bytes", "factors", "residents", "keeps", NULL,
     };
     json_cursor can, defaults;
 

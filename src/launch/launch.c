@@ -106,8 +106,9 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected what %s can say, found: %s",
                           target->name, lacks);
     PLAIT_TRY(price_again(judge, launch, arena, cost, err));
-    return cost->verdict < PLAIT_OUT_OF_MEMORY ? PLAIT_OK
-                                       : refuse(judge, degrees, target, cost->why, arena, err);
+    return cost->verdict < PLAIT_OUT_OF_MEMORY
+               ? PLAIT_OK
+               : refuse(judge, degrees, target, cost->why, arena, err);
 }
 
 plait_status plait_launch_render(const plait_launch *launch, plait_launch_target target,

@@ -135,7 +135,7 @@ static int usual_fp8_params(const plait_problem *problem, const plait_degrees *d
     const plait_precision precision = problem->job.precision;
 
     return (precision == PLAIT_FP8 || precision == PLAIT_MXFP8) && d->zero > 0 &&
-           (problem->runtime->can.takes[key] >> 1 & 1u);
+           d->offload == PLAIT_OFFLOAD_NONE && (problem->runtime->can.takes[key] >> 1 & 1u);
 }
 
 // ---- does a key say anything beside the others? --------------------------------------------
@@ -263,12 +263,12 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                          .plain = PLAIT_ORDER_TP_CP_DP_PP, .usual = usual_of_runtime,
                          .matters = stages_and_replicas, .title = "order", .value = "AXES",
                          .help = "order of the ranks, innermost first: tp-cp-dp-pp or tp-cp-pp-dp"},
-    [PLAIT_KEY_GRAD_REDUCE] = {NAMED(grad_reduce), WORD(plait_state_format_name),
-                               .able = "grad_reduce", .habit = true, .numerics = true,
-                               .plain = PLAIT_STATE_FP32, .usual = usual_grad_reduce,
-                               .title = "grads", .value = "FORMAT",
-                               .help = "gradient buffer and its reduction: fp32, bf16, fp16; as the "
-                                       "runtime would"},
+    [PLAIT_KEY_GRAD_REDUCE] =
+        {NAMED(grad_reduce), WORD(plait_state_format_name), .able = "grad_reduce", .habit = true,
+         .numerics = true, .plain = PLAIT_STATE_FP32, .usual = usual_grad_reduce, .title = "grads",
+         .value = "FORMAT",
+         .help = "gradient buffer and its reduction: fp32, bf16, fp16; as the "
+                 "runtime would"},
     [PLAIT_KEY_OPTIMIZER_STATE] = {NAMED(optimizer_state), WORD(plait_state_format_name),
                                    .able = "optimizer_state", .numerics = true,
                                    .plain = PLAIT_STATE_FP32, .usual = usual_of_runtime,

@@ -172,7 +172,8 @@ bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const pl
     if (d->optimizer_state == PLAIT_STATE_FP16)
         return because(why, "optimizer_state fp16: moments are kept in fp32, bf16 or fp8");
     if (d->fp8_params && p->job.precision < PLAIT_FP8)
-        return because(why, "fp8_params 1 with products in %s, which take 16-bit parameters (rule P9)",
+        return because(why,
+                       "fp8_params 1 with products in %s, which take 16-bit parameters (rule P9)",
                        plait_precision_name[p->job.precision]);
     return true;
 }

@@ -18,7 +18,7 @@ static bool small_shards_hold_weights(const plait_problem *problem, const plait_
 
 static bool whole_gradients_are_like_weights(const plait_problem *problem, const plait_degrees *d)
 {
-    return d->zero > 0 || problem->runtime->state.gradient == 2.0;
+    return d->zero > 0 || plait_state_of(problem, d).gradient == 2.0;
 }
 
 static const plan_rule plan_rules[] = {

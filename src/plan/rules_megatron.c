@@ -67,6 +67,13 @@ static bool state_has_shards(const plait_problem *problem, const plait_degrees *
                            d->offload == PLAIT_OFFLOAD_NONE);
 }
 
+/* The hybrid optimizer makes 8-bit parameters with delayed scaling alone, which no recipe here has. */
+static bool offload_is_wide(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->offload == PLAIT_OFFLOAD_NONE || !d->fp8_params;
+}
+
 static bool biased_experts_are_whole(const plait_problem *problem, const plait_degrees *d)
 {
     for (int k = 0; k < problem->model->kinds; k++) {
@@ -175,9 +182,11 @@ static const plan_rule plan_rules[] = {
     {"M12", "cp needs attention fused, flash2 or flash3", context_has_kernel},
     {"M13", "attention sinks need attention fused or unfused", sinks_have_kernel},
     {"M14", "MLA needs attention fused, flash3 or unfused", latent_has_kernel},
-    {"M15", "fp8_params, narrow moments and an offloaded optimizer need the distributed optimizer, "
-            "zero 1 or more",
+    {"M15",
+     "fp8_params, narrow moments and an offloaded optimizer need the distributed optimizer, "
+     "zero 1 or more",
      state_has_shards},
+    {"M16", "an optimizer on the host needs 16-bit parameters, fp8_params 0", offload_is_wide},
     {NULL, NULL, NULL},
 };
 

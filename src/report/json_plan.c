@@ -3,7 +3,6 @@
 
 #include "plans_write.h"
 
-
 /* ---- the price ---- */
 
 /* A plan that cannot run has no numbers: null, so that nobody reads a zero as a time. */

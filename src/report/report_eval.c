@@ -50,9 +50,8 @@ void report_totals(const plait_cost *cost, FILE *out)
     fprintf(out, "\nmemory %s of %s on the fullest GPU, stage %d of %d; ",
             units_gib(cost->memory.peak_bytes, peak),
             units_gib(cost->memory.capacity_bytes, capacity), cost->fullest_stage, cost->stages);
-    fprintf(out, "band %s to %s, risk of running out %s\n",
-            units_gib(cost->memory.low_bytes, peak), units_gib(cost->memory.high_bytes, capacity),
-            units_percent(cost->risk, mfu));
+    fprintf(out, "band %s to %s, risk of running out %s\n", units_gib(cost->memory.low_bytes, peak),
+            units_gib(cost->memory.high_bytes, capacity), units_percent(cost->risk, mfu));
 }
 
 /* ---- eval ---- */

@@ -254,7 +254,6 @@ static void print_front_point(const plait_problem *problem, const plait_ranked *
     table_cell(rows, "%s", line_of(problem, &point->plan.degrees, line));
 }
 
-
 /* A few points evenly along the front, both ends among them. */
 static plait_status print_front(const plait_problem *problem, const plait_search_result *result,
                                 FILE *out, plait_error *err)
@@ -340,7 +339,8 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
     char capacity[UNITS_SIZE], device[UNITS_SIZE];
 
     report_question(problem, out);
-    fprintf(out, "plans may use %s of %s of each GPU, a %g %% risk of running out; least %s first\n\n",
+    fprintf(out,
+            "plans may use %s of %s of each GPU, a %g %% risk of running out; least %s first\n\n",
             units_gib(plait_capacity_bytes(problem, problem->risk), capacity),
             units_gib(plait_capacity_bytes(problem, 0.5), device), 100.0 * problem->risk,
             plait_objective_name[found->options->objective]);

@@ -110,7 +110,8 @@ static plait_status find_band(const setup *at, plait_rules rules, plait_problem 
     PLAIT_TRY(library_evidence(at->shelf, &evidence, err));
     regime = plait_regime_of(problem);
     regime.rules = rules; // those of its software, whichever bind the run
-    PLAIT_TRY(plait_evidence_band(evidence, &regime, at->run->source, at->arena, &problem->band, err));
+    PLAIT_TRY(
+        plait_evidence_band(evidence, &regime, at->run->source, at->arena, &problem->band, err));
     return plait_evidence_memory_band(evidence, &regime, at->run->source, at->arena,
                                       &problem->memory_band, err);
 }
@@ -156,7 +157,8 @@ plait_status evaluate_run(library *shelf, const plait_run *run, plait_arena *are
     plait_error why = {PLAIT_OK, "", ""};
     plait_status status;
 
-    *out = (plait_run_price){.run = run, .verdict = PLAIT_INVALID, .memory_bytes = (double)NAN, .risk = (double)NAN};
+    *out = (plait_run_price){
+        .run = run, .verdict = PLAIT_INVALID, .memory_bytes = (double)NAN, .risk = (double)NAN};
     text_builder_init(&at.note, arena);
     status = price_run(&at, out, &why);
     if (status == PLAIT_ERROR_NOMEM)

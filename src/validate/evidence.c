@@ -7,8 +7,9 @@
 
 const char *const plait_narrowest_name[PLAIT_NARROWESTS + 1] = {"fp16", "bf16", "fp8", "fp4", NULL};
 
-static const char *const titles[] = {"of",      "source",     "sweep",    "runtime", "rules", "narrowest", "gpus",
-                                     "experts", "calibrated", "left_out", "shipped", NULL};
+static const char *const titles[] = {"of",         "source",    "sweep",   "runtime",
+                                     "rules",      "narrowest", "gpus",    "experts",
+                                     "calibrated", "left_out",  "shipped", NULL};
 
 /* What a row is about. */
 static const char *const subjects[] = {"step", "memory", NULL};
@@ -142,8 +143,7 @@ static void append_rows(text_builder *out, const char *of, const plait_evidence_
         append_cell(out, row[i].source);
         append_cell(out, row[i].sweep);
         append_cell(out, row[i].regime.runtime);
-        text_append_printf(out, "%s,%s,%d,%d,%d,%.4g,%.4g\n",
-                           plait_rules_name[row[i].regime.rules],
+        text_append_printf(out, "%s,%s,%d,%d,%d,%.4g,%.4g\n", plait_rules_name[row[i].regime.rules],
                            plait_narrowest_name[row[i].regime.narrowest], row[i].regime.gpus,
                            row[i].regime.experts, row[i].regime.calibrated, row[i].left_out,
                            row[i].shipped);

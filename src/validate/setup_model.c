@@ -132,10 +132,10 @@ static int vocab_of_name(const char *name)
         const char *family;
         int vocab;
     } known[] = {
-        {"aquila", 100008},    {"baichuan2", 125696}, {"baichuan", 64000}, {"bloom", 250880},
-        {"codellama", 32000},  {"gpt3", 50257},       {"llama3", 128256},  {"llama-3", 128256},
-        {"llama2", 32000},     {"llama", 32000},      {"mistral", 32000},  {"qwen-7b", 151936},
-        {"qwen-14b", 152064},  {"qwen", 152064},      {"yi", 64000},
+        {"aquila", 100008},   {"baichuan2", 125696}, {"baichuan", 64000}, {"bloom", 250880},
+        {"codellama", 32000}, {"gpt3", 50257},       {"llama3", 128256},  {"llama-3", 128256},
+        {"llama2", 32000},    {"llama", 32000},      {"mistral", 32000},  {"qwen-7b", 151936},
+        {"qwen-14b", 152064}, {"qwen", 152064},      {"yi", 64000},
     };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

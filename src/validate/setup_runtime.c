@@ -87,9 +87,10 @@ static const struct {
 static void note_unmodelled(setup *at)
 {
     static const char *const words[] = {
-        "ep-overlap",    "async-tp",      "deferred-embedding-wgrad", "fine-tuning",
-        "document-mask", "megatron-fsdp", "fused-grouped-mlp",        "fp8-attention",
-        "launch-blocking", "swap-attention", "unfused-norm", NULL};
+        "ep-overlap",        "async-tp",      "deferred-embedding-wgrad",
+        "fine-tuning",       "document-mask", "megatron-fsdp",
+        "fused-grouped-mlp", "fp8-attention", "launch-blocking",
+        "swap-attention",    "unfused-norm",  NULL};
 
     for (const char *const *word = words; *word != NULL; word++)
         if (setup_has_word(at->run, *word)) {

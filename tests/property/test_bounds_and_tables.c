@@ -233,6 +233,18 @@ static bool has_experts(const plait_model *model)
     return false;
 }
 
+/* Mostly as the software would, else whatever it takes. */
+static void random_formats(const plait_problem *p, plait_degrees *d)
+{
+    static const plait_key_id formats[] = {PLAIT_KEY_GRAD_REDUCE, PLAIT_KEY_OPTIMIZER_STATE,
+                                           PLAIT_KEY_OFFLOAD, PLAIT_KEY_FP8_PARAMS};
+
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        plait_key_put(d, formats[i],
+                      once_in(4) ? random_bit(p->runtime->can.takes[formats[i]])
+                                 : plait_keys[formats[i]].usual(p, d, formats[i]));
+}
+
 /* Keys of what is sharded, synchronised and rebuilt: those that a bound leaves open. */
 static void random_shards(const plait_problem *p, plait_degrees *d)
 {
@@ -243,6 +255,7 @@ static void random_shards(const plait_problem *p, plait_degrees *d)
     if (can->hsdp && d->zero > 0 && once_in(2))
         d->shard_group = random_divisor(d->shard_group, d->shard_group);
     d->grad_sync = random_bit(can->takes[PLAIT_KEY_GRAD_SYNC]);
+    random_formats(p, d);
     d->recompute = random_recompute(can, p->model->layers);
 }
 
@@ -335,12 +348,16 @@ static void next_point(const plait_problem *p, plait_degrees *d)
     fail_msg("no legal point of %s on %d GPUs", p->model->name, p->job.gpus);
 }
 
-/* Another value of the keys that a bound leaves open. */
+/* Another value of the keys that a bound leaves open; number formats it goes by. */
 static void next_completion(const plait_problem *p, plait_degrees *d)
 {
     for (int tries = 0; tries < 1000; tries++) {
         plait_degrees next = *d;
         random_shards(p, &next);
+        next.grad_reduce = d->grad_reduce;
+        next.optimizer_state = d->optimizer_state;
+        next.offload = d->offload;
+        next.fp8_params = d->fp8_params;
         if (is_legal(p, &next)) {
             *d = next;
             return;

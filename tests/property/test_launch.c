@@ -100,7 +100,6 @@ static void widen(plait_runtime *runtime)
     runtime->can.takes[PLAIT_KEY_SPLIT] |= 1u << PLAIT_SPLIT_SPREAD;
     runtime->can.takes[PLAIT_KEY_ZERO] |= 1u << 2 | 1u << 3;
     runtime->overlap.moe_dedup = true;
-    runtime->state.gradient_reduce = 2.0;
 }
 
 static void draw_runtime(question *q, plait_arena *arena)

@@ -361,10 +361,24 @@ static int fullest_stage(const plait_model *model, const plait_degrees *d)
     return fullest;
 }
 
-static bool modules_exist(const plait_model *model, unsigned modules)
+/* Norms inside the kernel of a product are no module; before MLA and experts they stand alone. */
+static bool norms_alone(const plait_problem *problem)
 {
+    bool alone = !problem->runtime->kernels.norm_in_product;
+
+    for (int k = 0; k < problem->model->kinds; k++)
+        alone = alone || problem->model->kind[k].mixer == PLAIT_MIXER_MLA ||
+                problem->model->kind[k].ffn == PLAIT_FFN_MOE;
+    return alone;
+}
+
+static bool modules_exist(const plait_problem *problem, unsigned modules)
+{
+    const plait_model *const model = problem->model;
+
     for (int m = 0; m < PLAIT_MODULES; m++) {
-        bool there = m == PLAIT_MODULE_core_attn || m == PLAIT_MODULE_layernorm;
+        bool there =
+            m == PLAIT_MODULE_core_attn || (m == PLAIT_MODULE_layernorm && norms_alone(problem));
         for (int k = 0; k < model->kinds; k++) {
             const plait_layer *layer = &model->kind[k];
             const bool moe = layer->ffn == PLAIT_FFN_MOE;
@@ -404,7 +418,7 @@ static void all_recompute(brute_force *b, plait_degrees d)
             take(b, &d);
         for (int s = 0; kind == PLAIT_RECOMPUTE_MODULES && s < can->module_sets; s++) {
             d.recompute.modules = can->module_set[s];
-            if (modules_exist(&b->w->model, can->module_set[s]) &&
+            if (modules_exist(&b->w->problem, can->module_set[s]) &&
                 !is_selective(b, can->module_set[s]))
                 take(b, &d);
         }
@@ -424,6 +438,13 @@ static bool has_experts(const plait_model *model)
     return false;
 }
 
+/* What nobody allows to change stays as the software has it. */
+static void usual_formats(const plait_problem *problem, plait_degrees *d)
+{
+    for (int key = PLAIT_KEY_GRAD_REDUCE; key < PLAIT_KEYS; key++)
+        plait_key_put(d, (plait_key_id)key, plait_keys[key].usual(problem, d, (plait_key_id)key));
+}
+
 /*
  * Shards of one rank are no shards. Without replicas every ZeRO stage is the same, and so is every
  * way to synchronise, unless a tied table is added up over both ends of the pipeline.
@@ -438,6 +459,7 @@ static void all_shards(brute_force *b, plait_degrees d)
 
     for (int zero = 0; zero <= 3; zero++) {
         d.zero = (unsigned char)zero;
+        usual_formats(&b->w->problem, &d);
         if (!(b->w->runtime.can.takes[PLAIT_KEY_ZERO] >> zero & 1u) || one_is_enough)
             continue;
         for (d.shard_group = replicas > 1 ? 2 : 1; d.shard_group <= replicas; d.shard_group++) {
@@ -490,7 +512,7 @@ static void all_stages(brute_force *b, plait_degrees d)
     const int gpus = b->w->problem.job.gpus;
     const plait_capabilities *can = &b->w->runtime.can;
 
-    for (d.pp = 1; d.pp <= can->most[PLAIT_KEY_PP] && d.pp <= b->w->model.layers; d.pp++) {
+    for (d.pp = 1; d.pp <= can->most[PLAIT_KEY_PP] && d.pp <= b->w->model.layers + 2; d.pp++) {
         d.dp = plait_degrees_dp(gpus, d.tp, d.pp, d.cp);
         if (d.dp == 0 || plait_degrees_microbatches(&d, b->w->problem.job.gbs) == 0 ||
             !obeys_on(&b->w->options, &d, "pp"))
@@ -507,7 +529,7 @@ static void all_stages(brute_force *b, plait_degrees d)
                     continue;
                 ordered = true;
                 for (d.vpp = 1;
-                     d.vpp <= can->most[PLAIT_KEY_VPP] && d.pp * d.vpp <= b->w->model.layers;
+                     d.vpp <= can->most[PLAIT_KEY_VPP] && d.pp * d.vpp <= b->w->model.layers + 2;
                      d.vpp++)
                     all_splits(b, d);
             }
@@ -644,7 +666,8 @@ static void check_front(const question *q, const world *w)
 
     (void)q;
     for (int a = 0; a < r.front_size; a++) {
-        assert_true(r.front[a].price.peak_bytes <= plait_capacity_bytes(&w->problem, w->problem.risk));
+        assert_true(r.front[a].price.peak_bytes <=
+                    plait_capacity_bytes(&w->problem, w->problem.risk));
         for (int b = 0; b < r.front_size; b++)
             assert_false(dominates(r.front[a].price, r.front[b].price));
         if (a > 0) { // fastest first, each a price of its own
@@ -685,7 +708,8 @@ static void check_plans(const question *q, const world *w)
     assert_true(r.plans > 0 || r.has_closest);
     for (int i = 0; i < r.plans; i++) {
         check_plan(w, &r.plan[i]);
-        assert_true(r.plan[i].price.peak_bytes <= plait_capacity_bytes(&w->problem, w->problem.risk));
+        assert_true(r.plan[i].price.peak_bytes <=
+                    plait_capacity_bytes(&w->problem, w->problem.risk));
         if (i > 0)
             assert_true(r.plan[i].objective > r.plan[i - 1].objective ||
                         (r.plan[i].objective == r.plan[i - 1].objective &&

@@ -8,8 +8,7 @@
 
 static plait_arena *arena;
 
-#define HEADER                                                                                    \
-    "of,source,sweep,runtime,rules,narrowest,gpus,experts,calibrated,left_out,shipped\n"
+#define HEADER "of,source,sweep,runtime,rules,narrowest,gpus,experts,calibrated,left_out,shipped\n"
 
 static plait_evidence parsed(const char *text)
 {
@@ -20,7 +19,8 @@ static plait_evidence parsed(const char *text)
     return evidence;
 }
 
-static const plait_regime dense = {"megatron", PLAIT_RULES_MEGATRON, PLAIT_NARROWEST_FP8, 64, false, true};
+static const plait_regime dense = {"megatron", PLAIT_RULES_MEGATRON, PLAIT_NARROWEST_FP8, 64, false,
+                                   true};
 
 /* ---- bands ---- */
 
@@ -98,8 +98,9 @@ static void test_band__is_wider_where_nothing_is_alike(void **state)
 
 static void test_band__leaves_a_source_out(void **state)
 {
-    const plait_evidence two =
-        parsed(HEADER "step,a,,megatron,megatron,fp8,64,0,1,2,1\nstep,b,,megatron,megatron,fp8,64,0,1,1.1,1\n");
+    const plait_evidence two = parsed(
+        HEADER
+        "step,a,,megatron,megatron,fp8,64,0,1,2,1\nstep,b,,megatron,megatron,fp8,64,0,1,1.1,1\n");
 
     (void)state;
     assert_near(band_of(&two, &dense, "a").high, 1.1 * exp(0.03), 1e-12);
@@ -121,9 +122,10 @@ static void test_band__keeps_fitted_and_unfitted_apart(void **state)
 /* Four equal rows, middles of their weights at 1/8, 3/8, 5/8, 7/8: the 90 % quantile is the last. */
 static void test_band__is_of_quantiles(void **state)
 {
-    const plait_evidence four =
-        parsed(HEADER "step,a,,megatron,megatron,fp8,64,0,1,0.9,1\nstep,a,,megatron,megatron,fp8,64,0,1,1.2,1\n"
-                      "step,a,,megatron,megatron,fp8,64,0,1,1,1\nstep,a,,megatron,megatron,fp8,64,0,1,1.05,1\n");
+    const plait_evidence four = parsed(
+        HEADER
+        "step,a,,megatron,megatron,fp8,64,0,1,0.9,1\nstep,a,,megatron,megatron,fp8,64,0,1,1.2,1\n"
+        "step,a,,megatron,megatron,fp8,64,0,1,1,1\nstep,a,,megatron,megatron,fp8,64,0,1,1.05,1\n");
     const plait_band band = band_of(&four, &dense, NULL);
 
     (void)state;
@@ -202,19 +204,22 @@ static void test_tie__is_the_spread_inside_sweeps(void **state)
     plait_evidence evidence;
 
     (void)state;
-    snprintf(text, sizeof text,
-             HEADER "step,a,s,megatron,megatron,fp8,64,0,1,1,%.17g\nstep,a,s,megatron,megatron,fp8,64,0,1,1,%.17g\n"
-                    "step,a,s,megatron,megatron,fp8,64,0,1,1,1\nstep,a,s,megatron,megatron,fp8,64,0,1,1,%.17g\n"
-                    "step,a,s,megatron,megatron,fp8,64,0,1,1,%.17g\n",
-             exp(-0.2), exp(-0.1), exp(0.1), exp(0.2));
+    snprintf(
+        text, sizeof text,
+        HEADER
+        "step,a,s,megatron,megatron,fp8,64,0,1,1,%.17g\nstep,a,s,megatron,megatron,fp8,64,0,1,1,%."
+        "17g\n"
+        "step,a,s,megatron,megatron,fp8,64,0,1,1,1\nstep,a,s,megatron,megatron,fp8,64,0,1,1,%.17g\n"
+        "step,a,s,megatron,megatron,fp8,64,0,1,1,%.17g\n",
+        exp(-0.2), exp(-0.1), exp(0.1), exp(0.2));
     evidence = parsed(text);
     assert_near(tie_of(&evidence, &dense), exp(sqrt(2.0) * 0.2), 1e-12);
 }
 
 static void test_tie__needs_a_sweep_of_five(void **state)
 {
-    const plait_evidence few =
-        parsed(HEADER "step,a,s,megatron,megatron,fp8,64,0,1,1,1.1\nstep,a,s,megatron,megatron,fp8,64,0,1,1,0.9\n");
+    const plait_evidence few = parsed(HEADER "step,a,s,megatron,megatron,fp8,64,0,1,1,1.1\nstep,a,"
+                                             "s,megatron,megatron,fp8,64,0,1,1,0.9\n");
 
     (void)state;
     assert_near(tie_of(&few, &dense), 0.0, 0.0);

@@ -331,6 +331,8 @@ static void mark_launches(const plait_model *model, plait_runtime *runtime)
         "cp=2 cp_comm=a2a ep=2 zero=3 split=both recompute=modules:mlp grad_sync=bucketed",
         "pp=2 vpp=2 zero=1 split=spread recompute=selective order=tp-cp-pp-dp grad_sync=bucketed",
         "pp=2 vpp=2 zero=2 split=even",
+        "zero=1 grad_sync=bucketed grad_reduce=bf16 optimizer_state=bf16 fp8_params=1",
+        "zero=1 grad_reduce=fp32 offload=optimizer",
     };
     static int drawn = 0;
 
@@ -401,6 +403,11 @@ static const char *const scripts[] = {
     SIZES "--multi-latent-attention --disable-bias-linear --num-experts 4 "
           "--moe-shared-expert-intermediate-size 64 "
           "--dsa-indexer-n-heads 2 --dsa-indexer-head-dim 64 --dsa-indexer-topk 32",
+    SIZES "--bf16 --grad-reduce-in-bf16 --use-distributed-optimizer --overlap-grad-reduce "
+          "--use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16",
+    SIZES "--fp16 --accumulate-allreduce-grads-in-fp32 --optimizer-cpu-offload",
+    SIZES "--bf16 --fp8-format e4m3 --fp8-recipe mxfp8 --fp8-param-gather "
+          "--overlap-param-gather --reuse-grad-buf-for-mxfp8-param-ag",
 };
 
 static void mark_script(const char *script, plait_runtime *runtime)
@@ -423,7 +430,6 @@ static void test_every_row__is_said_by_a_launch_or_changes_what_is_read(void **s
 
     (void)state;
     must(plait_runtime_find("megatron", arena, &runtime, &err), &err);
-    runtime.state.gradient_reduce = 2.0;
     while (megatron_arguments[rows].name != NULL)
         rows++;
     assert_true(rows <= MOST_ROWS);

@@ -158,13 +158,19 @@ typedef struct megatron_args {
     bool gradient_accumulation_fusion;
     bool use_torch_fsdp2;
     bool torch_fsdp2_reshard_after_forward;
+    bool use_precision_aware_optimizer;
+    const char *exp_avg_dtype; /* of Adam's moments, as the next */
+    const char *exp_avg_sq_dtype;
+    bool optimizer_cpu_offload;
 
     /* overlap and kernels */
     bool overlap_grad_reduce;
     bool overlap_param_gather;
     bool tp_comm_overlap;
     bool cross_entropy_loss_fusion;
-    bool grad_reduce_in_bf16; /* in 16 bits, also with fp16 */
+    bool
+        grad_reduce_in_bf16; /* with bf16; fp16 reduces in its own format unless told by the next */
+    bool accumulate_allreduce_grads_in_fp32;
     bool moe_grouped_gemm;
     bool moe_permute_fusion;
     const char *moe_token_dispatcher_type;
@@ -181,6 +187,8 @@ typedef struct megatron_args {
     const char *fp4;
     const char *fp4_recipe;
     bool moe_router_padding_for_quantization;
+    bool fp8_param_gather;
+    bool reuse_grad_buf_for_mxfp8_param_ag;
 
     /* what a run needs and no plan decides */
     bool mock_data;
@@ -194,17 +202,14 @@ typedef struct megatron_args {
 
     /* what changes the price, and no plan of plait has */
     int cpu_offloading_num_layers;
-    bool optimizer_cpu_offload;
     bool fine_grained_activation_offloading;
     bool hybrid_context_parallel;
     int tensor_parallel_num_weight_shards;
     double moe_expert_capacity_factor;
     bool overlap_moe_expert_parallel_comm;
     bool first_last_layers_bf16;
-    bool fp8_param_gather;
     const char *hybrid_layer_pattern;
     const char *step_batch_size_schedule;
-    bool use_precision_aware_optimizer;
     bool distribute_saved_activations;
 } megatron_args;
 

@@ -77,16 +77,24 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     return scripts_add(launch, &program, arena, out, err);
 }
 
-/* The named sets reduce in fp16 with fp16, and in fp32 with all others. */
+/*
+ * The named sets reduce in fp16 with fp16, and in fp32 with all others; they keep parameters in 8 bits
+ * where one scale a tensor or MXFP8 does. Formats of the optimizer are no words of an override.
+ */
 static const char *lacks(const plait_problem *problem, const plait_degrees *d)
 {
-    const bool halves = problem->runtime->state.gradient_reduce == 2.0;
+    const plait_precision precision = problem->job.precision;
+    const bool halves = d->grad_reduce != PLAIT_STATE_FP32;
 
-    (void)d;
-    if (problem->job.precision == PLAIT_FP16 && !halves)
+    if (precision == PLAIT_FP16 && !halves)
         return "fp16 with gradients reduced in fp32";
-    if (problem->job.precision != PLAIT_FP16 && halves)
+    if (precision != PLAIT_FP16 && halves)
         return "gradients reduced in 16 bits without fp16";
+    if (d->fp8_params != (precision == PLAIT_FP8 || precision == PLAIT_MXFP8))
+        return d->fp8_params ? "8-bit parameters with this precision"
+                             : "16-bit parameters with this precision";
+    if (d->optimizer_state != PLAIT_STATE_FP32 || d->offload != PLAIT_OFFLOAD_NONE)
+        return "moments in fewer than 32 bits, or an optimizer on the host";
     return NULL;
 }
 

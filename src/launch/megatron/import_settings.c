@@ -101,6 +101,35 @@ static void read_precision(const megatron_args *args, plan_reader *in)
         import_warn(in, "neither --bf16 nor --fp16: plait prices no training in fp32");
 }
 
+/* What Megatron makes of them: bf16 reduces in fp32 unless told, fp16 in its own format. */
+static plait_status read_state(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    plait_degrees *const d = &in->out->degrees;
+    const bool half = in->out->precision == PLAIT_FP16;
+    int format = PLAIT_STATE_FP32;
+
+    d->grad_reduce =
+        half ? (args->accumulate_allreduce_grads_in_fp32 ? PLAIT_STATE_FP32 : PLAIT_STATE_FP16)
+             : (args->grad_reduce_in_bf16 ? PLAIT_STATE_BF16 : PLAIT_STATE_FP32);
+    if (args->use_precision_aware_optimizer && args->exp_avg_dtype != NULL) {
+        format = text_index(args->exp_avg_dtype, plait_state_format_name);
+        if (format < 0)
+            return flags_fail(in->flags, MEGATRON_NAME(exp_avg_dtype), err,
+                              "expected fp32, bf16, fp16 or fp8, found \"%.40s\"",
+                              args->exp_avg_dtype);
+        if (!is(args->exp_avg_dtype, args->exp_avg_sq_dtype))
+            import_warn(in, "the two moments differ in format: both are priced as the first");
+    }
+    d->optimizer_state = (unsigned char)format;
+    d->fp8_params = args->fp8_param_gather && in->out->precision >= PLAIT_FP8;
+    d->offload = args->optimizer_cpu_offload ? PLAIT_OFFLOAD_OPTIMIZER : PLAIT_OFFLOAD_NONE;
+    import_give(in, "grad_reduce");
+    import_give(in, "optimizer_state");
+    import_give(in, "fp8_params");
+    import_give(in, "offload");
+    return PLAIT_OK;
+}
+
 /* The notes are finer: which flash attention the library has is not an argument. */
 static void read_attention(const megatron_args *args, plans_entry *out)
 {
@@ -136,6 +165,7 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     PLAIT_TRY(read_recompute(args, in, err));
     read_sharding(args, in);
     read_precision(args, in);
+    PLAIT_TRY(read_state(args, in, err));
     read_attention(args, in->out);
     choose_runtime(args, in->out);
     return PLAIT_OK;

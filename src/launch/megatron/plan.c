@@ -100,7 +100,6 @@ static void take_overlap(const plait_runtime *runtime, const plait_degrees *d, m
     out->overlap_param_gather = out->overlap_grad_reduce && overlap->param_gather && d->zero > 0;
     out->tp_comm_overlap = d->tp > 1 && d->sp && overlap->tp_exposed < 1.0;
     out->cross_entropy_loss_fusion = runtime->kernels.fused_loss;
-    out->grad_reduce_in_bf16 = runtime->state.gradient_reduce == 2.0;
     if (out->num_experts == 0)
         return;
     out->moe_grouped_gemm = true;
@@ -158,6 +157,24 @@ static void take_precision(plait_precision precision, megatron_args *out)
     out->moe_router_padding_for_quantization = precision > PLAIT_FP16 && out->num_experts > 0;
 }
 
+/* Number formats of state. MXFP8's two copies are gathered through the gradient buffer, when ahead. */
+static void take_state(const plait_problem *problem, const plait_degrees *d, megatron_args *out)
+{
+    const bool half = problem->job.precision == PLAIT_FP16;
+    const bool narrow_moments = d->optimizer_state != PLAIT_STATE_FP32;
+    const bool offload = d->offload == PLAIT_OFFLOAD_OPTIMIZER;
+
+    out->grad_reduce_in_bf16 = !half && d->grad_reduce != PLAIT_STATE_FP32;
+    out->accumulate_allreduce_grads_in_fp32 = half && d->grad_reduce == PLAIT_STATE_FP32;
+    out->optimizer_cpu_offload = offload;
+    out->use_precision_aware_optimizer = narrow_moments || offload;
+    if (narrow_moments)
+        out->exp_avg_dtype = out->exp_avg_sq_dtype = plait_state_format_name[d->optimizer_state];
+    out->fp8_param_gather = d->fp8_params;
+    out->reuse_grad_buf_for_mxfp8_param_ag =
+        d->fp8_params && problem->job.precision == PLAIT_MXFP8 && out->overlap_param_gather;
+}
+
 /* ---- the whole ---- */
 
 plait_status megatron_args_of_plan(const plait_problem *problem, const plait_plan *plan,
@@ -172,6 +189,7 @@ plait_status megatron_args_of_plan(const plait_problem *problem, const plait_pla
     take_overlap(problem->runtime, d, out);
     take_attention(problem->job.attention, out);
     take_precision(problem->job.precision, out);
+    take_state(problem, d, out);
     PLAIT_TRY(take_recompute(d, arena, out, err));
     return megatron_args_of_split(plan, arena, out, err);
 }

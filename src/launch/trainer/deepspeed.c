@@ -63,9 +63,9 @@ static void write_batch(const plait_problem *problem, const plait_degrees *d, js
                       plait_degrees_microbatches(d, problem->job.gbs));
 }
 
-static void write_precision(const plait_problem *problem, json_writer *json)
+static void write_precision(const plait_problem *problem, const plait_degrees *d, json_writer *json)
 {
-    const plait_state_bytes *const state = &problem->runtime->state;
+    const plait_state_bytes state = plait_state_of(problem, d);
     const char *const half = problem->job.precision == PLAIT_FP16 ? "fp16" : "bf16";
 
     json_write_key(json, half);
@@ -74,20 +74,22 @@ static void write_precision(const plait_problem *problem, json_writer *json)
     json_end_object(json);
     json_write_key(json, "data_types");
     json_begin_object(json);
-    json_member_string(json, "grad_accum_dtype", state->gradient > 2.0 ? "fp32" : half);
+    json_member_string(json, "grad_accum_dtype", state.gradient > 2.0 ? "fp32" : half);
     json_end_object(json);
     json_member_string(json, "communication_data_type",
-                       state->gradient_reduce > 2.0 ? "fp32" : half);
+                       state.gradient_reduce > 2.0 ? "fp32" : half);
 }
 
 /* As many layers are gathered at a time as the price counted in memory. */
 static void write_stage3(const plait_problem *problem, const plait_degrees *d, json_writer *json)
 {
     const double layer = widest_layer(problem);
-    const double alive = fmax(1.0, problem->runtime->keep.transient_layers);
+    const double ahead = fmax(1.0, problem->runtime->keep.transient_layers) * layer;
+    const double bound = problem->runtime->keep.transient_params;
+    const double alive = bound > 0.0 ? fmin(ahead, fmax(bound, layer / 3.0)) : ahead;
 
     json_member_int64(json, "stage3_prefetch_bucket_size", elements_of(layer, 1.0));
-    json_member_int64(json, "stage3_max_live_parameters", elements_of(alive * layer, 1.0));
+    json_member_int64(json, "stage3_max_live_parameters", elements_of(alive, 1.0));
     json_member_bool(json, "stage3_gather_16bit_weights_on_model_save", false);
     if (d->shard_group < d->dp)
         json_member_int64(json, "mics_shard_size", d->shard_group);
@@ -106,7 +108,7 @@ static void write_zero(const plait_problem *problem, const plait_degrees *d, jso
         json_member_bool(json, "contiguous_gradients", true);
         json_member_bool(json, "reduce_scatter", true);
         json_member_int64(json, "reduce_bucket_size",
-                          bucket_elements(problem, d, runtime->state.gradient_reduce));
+                          bucket_elements(problem, d, plait_state_of(problem, d).gradient_reduce));
     }
     if (d->zero == 1 || d->zero == 2)
         json_member_int64(json, "allgather_bucket_size",
@@ -153,7 +155,7 @@ static plait_status config(const plait_launch *launch, plait_arena *arena, const
     json_writer_init(&json, arena);
     json_begin_object(&json);
     write_batch(problem, d, &json);
-    write_precision(problem, &json);
+    write_precision(problem, &launch->plan->degrees, &json);
     write_zero(problem, d, &json);
     write_recompute(problem, d, &json);
     write_placeholders(&json);

@@ -2,8 +2,9 @@
  * state.c - bytes of state a parameter: what a profile says of its usual plan, and what the formats
  * that a plan asks for change of it
  */
-#include "block_build.h"
-#include "stage_sum.h"
+#include <math.h>
+
+#include "plait/runtime.h"
 
 /* Bytes of one value. */
 static double format_bytes(unsigned char format)
@@ -16,6 +17,22 @@ static double format_bytes(unsigned char format)
     };
 
     return bytes[format];
+}
+
+double plait_quantised_bytes(plait_precision precision)
+{
+    switch (precision) {
+    case PLAIT_FP8:
+        return 1.0;
+    case PLAIT_FP8_BLOCK: // a fp32 scale for 128 values
+        return 1.0 + 4.0 / 128.0;
+    case PLAIT_MXFP8: // a byte for 32 values
+        return 1.0 + 1.0 / 32.0;
+    case PLAIT_NVFP4: // half a byte, and a byte for 16 values
+        return 0.5 + 1.0 / 16.0;
+    default:
+        return 2.0;
+    }
 }
 
 /*
@@ -37,7 +54,7 @@ static void narrow_weights(const plait_problem *problem, const plait_degrees *d,
                            plait_state_bytes *state)
 {
     const plait_precision precision = problem->job.precision;
-    const double copies = weight_copies(precision) * quantised_bytes(precision);
+    const double copies = weight_copies(precision) * plait_quantised_bytes(precision);
 
     if (precision < PLAIT_FP8 || !problem->runtime->keep.quantised_inputs)
         return;
@@ -46,7 +63,7 @@ static void narrow_weights(const plait_problem *problem, const plait_degrees *d,
         return;
     }
     state->weight = copies;
-    state->gather = quantised_bytes(precision);
+    state->gather = plait_quantised_bytes(precision);
 }
 
 /*
@@ -54,7 +71,7 @@ static void narrow_weights(const plait_problem *problem, const plait_degrees *d,
  * shards then have gradients like them. Moments shrink with their format. A step on the host keeps
  * nothing here but what the software reduces into.
  */
-plait_state_bytes state_bytes_of(const plait_problem *problem, const plait_degrees *d)
+plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degrees *d)
 {
     const plait_runtime *const runtime = problem->runtime;
     plait_state_bytes state = runtime->state;
@@ -65,8 +82,8 @@ plait_state_bytes state_bytes_of(const plait_problem *problem, const plait_degre
         if (state.weight < 4.0)
             state.gradient = state.gradient_reduce;
     }
-    state.optimizer = larger(0.0, state.optimizer - moments);
-    state.step_bytes = larger(0.0, state.step_bytes - 2.0 * moments);
+    state.optimizer = fmax(0.0, state.optimizer - moments);
+    state.step_bytes = fmax(0.0, state.step_bytes - 2.0 * moments);
     if (d->offload == PLAIT_OFFLOAD_OPTIMIZER)
         state.optimizer = 0.0;
     narrow_weights(problem, d, &state);
