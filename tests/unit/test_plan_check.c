@@ -661,6 +661,46 @@ static void test_stages_of_their_own__may_be_empty(void **state)
     assert_int_equal(plait_plan_check(&w.problem, &plan, NULL, 0), PLAIT_INVALID);
 }
 
+/* Chunks that take turns are alike, the ends of the model smaller if they like; one chunk a rank is free. */
+static void test_stages_of_their_own__have_chunks_alike(void **state)
+{
+    static const struct {
+        const char *degrees;
+        int counts[4];
+        const char *expected;
+    } cases[] = {
+        {"pp=2 vpp=2 schedule=interleaved split=stages", {3, 3, 3, 3}, ""},
+        {"pp=2 vpp=2 schedule=interleaved split=stages", {4, 2, 4, 2}, ""},
+        {"pp=2 vpp=2 schedule=interleaved split=stages", {0, 6, 5, 1}, ""},
+        {"pp=2 vpp=2 schedule=interleaved split=stages",
+         {1, 5, 2, 4},
+         "chunk 1 has 5 layers and chunk 2 has 2: chunks that take turns are priced as equal and "
+         "may differ by 2, the first and the last may be smaller (rule P10)"},
+        {"pp=2 vpp=2 schedule=interleaved split=stages",
+         {5, 2, 3, 2},
+         "chunk 0 has 5 layers and chunk 1 has 2: chunks that take turns are priced as equal and "
+         "may differ by 2, the first and the last may be smaller (rule P10)"},
+        {"pp=4 split=stages", {5, 1, 4, 2}, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        plait_chunk chunks[4];
+        char why[256] = "";
+        plait_plan plan;
+        plait_error err;
+        world w;
+
+        make(&w);
+        plait_chunks_deal(&w.model, cases[i].counts, 4, chunks);
+        const plait_degrees d = point(&w, cases[i].degrees);
+        assert_int_equal(plait_plan_lay(&d, chunks, arena, &plan, &err), PLAIT_OK);
+        assert_int_equal(plait_plan_check(&w.problem, &plan, why, sizeof why),
+                         *cases[i].expected ? PLAIT_INVALID : PLAIT_FITS);
+        assert_string_equal(why, cases[i].expected);
+    }
+}
+
 // ---- clusters without a price --------------------------------------------------------------
 
 static void test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both(void **state)
@@ -741,6 +781,7 @@ int main(void)
         cmocka_unit_test(test_stages__have_the_degrees_of_the_plan),
         cmocka_unit_test(test_stages__hold_each_layer_once),
         cmocka_unit_test(test_stages_of_their_own__may_be_empty),
+        cmocka_unit_test(test_stages_of_their_own__have_chunks_alike),
         cmocka_unit_test(test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both),
         cmocka_unit_test(test_clusters__with_an_outer_torus_are_refused_where_a_job_reaches_it),
         cmocka_unit_test(test_rules__of_megatron),
