@@ -101,6 +101,7 @@ static void widen(plait_runtime *runtime)
     runtime->can.takes[PLAIT_KEY_ZERO] |= 1u << 2 | 1u << 3;
     runtime->overlap.moe_dedup = true;
     runtime->state.gradient_reduce = 2.0;
+    runtime->file = "/widened.json"; // no profile that has a name can this
 }
 
 static void draw_runtime(question *q, plait_arena *arena)
