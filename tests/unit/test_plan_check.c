@@ -564,6 +564,7 @@ static void test_plans__that_expand_from_legal_degrees_are_legal(void **state)
 
     (void)state;
     make(&w);
+    w.cluster.gpus = 240;
     w.problem.job.gpus = 240;
     w.problem.job.gbs = 240;
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
