@@ -74,6 +74,15 @@ refused 'the stages hold 31 layers' gap.json
 "$plait" eval "${question[@]}" "${degrees[@]}" --split stages >out 2>&1
 [ $? -eq 1 ] && grep -q 'split stages is said by the stages of a plan' out || complain "no stages: $(cat out)"
 
+# ---- what stages say where the plan leaves it open ----
+
+sed '0,/"recompute": "none"/s//"recompute": null/; s/"recompute": "none"/"recompute": "full"/' \
+    priced.json >said.json
+"$plait" eval --plan said.json -o full.json >/dev/null || complain "eval of stages that say full: $?"
+[ "$(value full.json recompute)" = '"full"' ] || complain "stages say full, the plan $(value full.json recompute)"
+change said.json 2 '"recompute": "full"' '"recompute": "none"' >two.json
+refused 'layer 0 of stage 1 recomputes none where the plan says full' two.json
+
 # ---- launched and read back ----
 
 for target in megatron torchtitan pipelining companion; do
