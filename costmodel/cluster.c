@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -132,6 +133,47 @@ int plait_cluster_groups(const plait_cluster *cluster, int gpus)
     return g;
 }
 
+/* Numbers that stand one behind another in a struct: no padding, which may differ, is between them. */
+#define SAME_RUN(type, a, b, from, to)                                                             \
+    (memcmp((const char *)(a) + offsetof(type, from), (const char *)(b) + offsetof(type, from),    \
+            offsetof(type, to) + sizeof((a)->to) - offsetof(type, from)) == 0)
+
+static bool same_fits(const plait_accelerator *a, const plait_accelerator *b)
+{
+    for (int p = 0; p < PLAIT_PRECISIONS; p++)
+        if (a->gemm[p].measured != b->gemm[p].measured ||
+            !SAME_RUN(plait_gemm_fit, &a->gemm[p], &b->gemm[p], emax, cq) ||
+            a->grouped[p].measured != b->grouped[p].measured ||
+            !SAME_RUN(plait_grouped_fit, &a->grouped[p], &b->grouped[p], emax, permute_passes))
+            return false;
+    for (int k = 0; k < PLAIT_ATTENTION_KERNELS; k++)
+        if (a->attention[k].measured != b->attention[k].measured ||
+            !SAME_RUN(plait_attention_fit, &a->attention[k], &b->attention[k], e, backward_ratio))
+            return false;
+    for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++)
+        if (a->collective[op].measured != b->collective[op].measured ||
+            !SAME_RUN(plait_collective_fit, &a->collective[op], &b->collective[op], a_s,
+                      nvls_bytes_per_s))
+            return false;
+    return true;
+}
+
+/* What a price can read is the same: every number, whatever the two are called. */
+static bool same_constants(const plait_accelerator *a, const plait_accelerator *b)
+{
+    return a->confidence == b->confidence && a->fp16_only == b->fp16_only && a->sms == b->sms &&
+           SAME_RUN(plait_accelerator, a, b, peak_flops_per_s, peak_flops_per_s) &&
+           SAME_RUN(plait_accelerator, a, b, vector_flops_per_s, vector_flops_per_s) &&
+           SAME_RUN(plait_accelerator, a, b, memory_bytes, wgrad_ratio) && same_fits(a, b) &&
+           SAME_RUN(plait_accelerator, a, b, memory_op_fraction, memory_op_t0_s) &&
+           a->memory_op_measured == b->memory_op_measured &&
+           SAME_RUN(plait_accelerator, a, b, p2p, p2p) && a->gpus_per_node == b->gpus_per_node &&
+           a->scale_up_domain == b->scale_up_domain && a->scale_up_mesh == b->scale_up_mesh &&
+           SAME_RUN(plait_accelerator, a, b, scale_up_bytes_per_s, scale_up_bytes_per_s) &&
+           SAME_RUN(plait_accelerator, a, b, torus, torus) &&
+           SAME_RUN(plait_accelerator, a, b, nic_bytes_per_s, nic_bytes_per_s);
+}
+
 /* Groups of a job are priced as the first of them, so all must be of its nodes. */
 static bool same_nodes(const plait_cluster *cluster, int gpus, char *why, size_t size)
 {
@@ -141,15 +183,18 @@ static bool same_nodes(const plait_cluster *cluster, int gpus, char *why, size_t
     for (int g = 1; g < groups; g++) {
         const plait_node_group *const group = &cluster->group[g];
 
-        if (group->gpus_per_node == first->gpus_per_node &&
-            strcmp(group->accelerator->name, first->accelerator->name) == 0)
+        const bool same = group->accelerator == first->accelerator ||
+                          same_constants(group->accelerator, first->accelerator);
+
+        if (group->gpus_per_node == first->gpus_per_node && same)
             continue;
         if (why && size > 0)
             snprintf(why, size,
-                     "%d GPUs of %s are of two sorts, %d %s a node and %d %s: a plan over both has "
-                     "no price yet (rule P4)",
+                     "%d GPUs of %s are of two sorts, %d %s a node and %d %s%s: a plan over both "
+                     "has no price yet (rule P4)",
                      gpus, cluster->name, first->gpus_per_node, first->accelerator->name,
-                     group->gpus_per_node, group->accelerator->name);
+                     group->gpus_per_node, group->accelerator->name,
+                     same ? "" : " with other constants");
         return false;
     }
     return true;

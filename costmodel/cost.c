@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "plait/units.h"
+#include "problem_check.h"
 #include "stage_sum.h"
 
 /* Everything that pricing one plan looks at. */
@@ -278,7 +279,9 @@ static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan,
 plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *plan,
                              plait_arena *arena, plait_cost *cost, plait_error *err)
 {
-    *cost = (plait_cost){.verdict = PLAIT_INVALID, .confidence = confidence_of(problem)};
+    *cost = (plait_cost){.verdict = PLAIT_INVALID};
+    PLAIT_TRY(problem_check(problem, err));
+    cost->confidence = confidence_of(problem);
     if (plait_plan_check(problem, plan, cost->why, sizeof cost->why) == PLAIT_INVALID)
         return PLAIT_OK;
 

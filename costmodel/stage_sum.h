@@ -154,6 +154,8 @@ typedef struct step_sum {
 } step_sum;
 step_sum step_sum_of(const plait_problem *problem, const plait_degrees *degrees, int microbatches,
                      double send_s, const stage_load *loads, const stage_sync *syncs, int count);
+/** Sends that a step waits for or hides: a rank's own, and others' where it waits for those. (C.64) */
+double pipeline_sends(const plait_problem *problem, const plait_degrees *degrees);
 double pipeline_send_s(const plait_problem *problem, const plait_degrees *degrees,
                        const layer_row *row);
 

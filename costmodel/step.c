@@ -37,6 +37,19 @@ static double sends_exposed_s(const plait_problem *problem, const plait_degrees 
     return 2.0 * (sends + d->pp - 2.0) * send_s;
 }
 
+double pipeline_sends(const plait_problem *problem, const plait_degrees *d)
+{
+    const double sends = (double)plait_degrees_microbatches(d, problem->job.gbs) * d->vpp;
+
+    if (d->pp == 1)
+        return 0.0;
+    if (plait_schedule_alone((plait_schedule)d->schedule))
+        return 2.0 * (d->pp - 1.0) * sends;
+    if (problem->runtime->overlap.p2p)
+        return larger(2.0 * sends, 2.0 * (d->pp - 1.0) + sends);
+    return 2.0 * (sends + d->pp - 2.0);
+}
+
 /* What a schedule's closed form needs of the stages: their sum, and the slowest in each respect. */
 static plait_pipeline_load pipeline_load(const plait_degrees *d, int microbatches,
                                          const stage_load *loads, int count, int *slowest)

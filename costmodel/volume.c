@@ -25,11 +25,16 @@ static bool same_line(const plait_volume *a, const plait_volume *b)
            strcmp(a->term, b->term) == 0;
 }
 
-/* Adds to the line of the same name, or starts one. */
+/*
+ * Adds to the line of the same name, or starts one. A call takes at least as long as is charged for
+ * it: with a share above 1 it is slower beside others (C.60, C.62, C.64, C.66), and of gradients
+ * another stage's may be what the step waits for, or those of all (C.66, C.67).
+ */
 static void add_volume(volume_list *list, plait_volume volume)
 {
     if (volume.count <= 0.0 || volume.ranks < 2 || volume.bytes <= 0.0)
         return;
+    volume.seconds = larger(volume.seconds, volume.exposed_s);
     for (int i = 0; i < list->count; i++) {
         plait_volume *known = &list->volume[i];
         if (!same_line(known, &volume))
@@ -118,11 +123,11 @@ static void add_part(const plait_problem *problem, const layer_row *row, const s
                            false, list);
 }
 
-/* Activations forward and their gradients back, a message a microbatch and chunk. (C.64) */
+/* Activations forward and their gradients back, those that a rank waits for. (C.64) */
 static void add_sends(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
                       const step_sum *sum, volume_list *list)
 {
-    const double sends = 2.0 * plait_degrees_microbatches(d, problem->job.gbs) * d->vpp;
+    const double sends = pipeline_sends(problem, d);
 
     add_volume(list, (plait_volume){.what = "PP send",
                                     .term = "pp_comm",

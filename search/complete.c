@@ -1,6 +1,7 @@
 /* complete.c - the keys that a user leaves out, filled as eval promises */
 #include <stdio.h>
 
+#include "problem_check.h"
 #include "space.h"
 
 static bool is_given(plait_key_set given, plait_key_id key)
@@ -37,6 +38,7 @@ plait_status plait_degrees_complete(const plait_problem *problem, plait_key_set 
     plait_search_result result;
     plait_error none;
 
+    PLAIT_TRY(problem_check(problem, err));
     plait_degrees_fill(problem, given, degrees);
     if (is_given(given, PLAIT_KEY_SPLIT) &&
         (is_given(given, PLAIT_KEY_RECOMPUTE) || // a plan that no choice makes legal stays as it is
@@ -114,9 +116,10 @@ plait_status plait_plan_choose_recompute(const plait_problem *problem, const pla
     plait_search_options options;
     plan_space space = {.problem = problem};
     plait_degrees degrees = plan->degrees;
+
+    PLAIT_TRY(problem_check(problem, err));
     const int count = degrees.pp * degrees.vpp;
     plait_chunk *const chunks = plait_arena_alloc(arena, (size_t)count, sizeof *chunks);
-
     if (!chunks)
         return plait_fail_nomem(err);
     for (int c = 0; c < count; c++)

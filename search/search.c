@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "answer.h"
+#include "problem_check.h"
 #include "text.h"
 
 const plait_strategy *const plait_strategies[] = {&plait_strategy_exhaustive, NULL};
@@ -49,7 +50,7 @@ static double seconds_now(void)
 
 static const plait_strategy *strategy_of(const char *name)
 {
-    if (text_equal(name, "auto"))
+    if (!name || text_equal(name, "auto"))
         return plait_strategies[0];
     for (int i = 0; plait_strategies[i]; i++)
         if (text_equal(plait_strategies[i]->name, name))
@@ -64,10 +65,7 @@ static plait_status check_options(const plait_problem *problem, const plait_sear
     char why[256];
 
     PLAIT_TRY(search_options_check(options, err));
-    if (problem->size != 0 && problem->size != sizeof *problem)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "problem",
-                          "expected a problem of this version of plait, %zu bytes, found %zu",
-                          sizeof *problem, problem->size);
+    PLAIT_TRY(problem_check(problem, err));
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, why, sizeof why))
         return plait_fail(err, PLAIT_ERROR_RANGE, "cluster",
                           "expected GPUs that a plan over all of them has a price for, found: %s",

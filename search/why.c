@@ -6,6 +6,7 @@
 
 #include "plait/search.h"
 #include "plait/units.h"
+#include "problem_check.h"
 #include "strategy.h"
 #include "text.h"
 
@@ -74,6 +75,7 @@ plait_status plait_why_not(const plait_problem *problem, const plait_search_opti
     plait_error refusal;
 
     *why = (plait_why){.verdict = PLAIT_INVALID};
+    PLAIT_TRY(problem_check(problem, err));
     PLAIT_TRY(search_options_check(options, err));
     limited = *options;
     limited.top = 1;
@@ -232,6 +234,7 @@ plait_status plait_relaxations(const plait_problem *problem, const plait_search_
     const relaxer r = {problem, options, arena, found, count};
 
     *count = 0;
+    PLAIT_TRY(problem_check(problem, err));
     PLAIT_TRY(search_options_check(options, err));
     PLAIT_TRY(drop_limits(&r, err));
     PLAIT_TRY(more_gpus(&r, err));

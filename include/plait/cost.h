@@ -76,10 +76,10 @@ typedef struct plait_volume {
     plait_collective_op op;
     plait_axis axis;
     int ranks;
-    double count;   /* calls a step */
-    double bytes;   /* buffer of one call */
-    double seconds; /* all calls, hidden or not */
-    double exposed_s;
+    double count;     /* calls a step */
+    double bytes;     /* buffer of one call */
+    double seconds;   /* all calls, hidden or not, as slow as the term charges them */
+    double exposed_s; /* never above seconds */
 } plait_volume;
 
 /** One stage of a priced plan. */

@@ -79,7 +79,7 @@ PLAIT_MUST_CHECK plait_status plait_cluster_find(const char *text, plait_arena *
 PLAIT_MUST_CHECK plait_status plait_accelerator_find(const char *name, plait_arena *arena,
                                                      plait_accelerator *out, plait_error *err);
 
-/** Load a runtime profile by name or path. */
+/** Load a runtime profile by name or path; of a path, `file` of *out is the absolute one. */
 PLAIT_MUST_CHECK plait_status plait_runtime_find(const char *name, plait_arena *arena,
                                                  plait_runtime *out, plait_error *err);
 

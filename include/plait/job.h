@@ -33,7 +33,11 @@ typedef struct plait_band {
         tie; /* plans that are closer than this ratio cannot be told apart; 0: nothing is known */
 } plait_band;
 
-/** The four inputs of every price, and how far it is to be trusted. */
+/**
+ * The four inputs of every price, and how far it is to be trusted. Functions that take one and return
+ * a status refuse (RANGE) a size of another version, counts of the job below 1, and more GPUs than
+ * were taken of the cluster.
+ */
 typedef struct plait_problem {
     size_t size; /* as plait_problem_init sets it; 0: that of this header */
     const plait_model *model;

@@ -153,6 +153,7 @@ struct plait_runtime {
     plait_factors factor;
     plait_state_bytes state;
     plait_residents keep;
+    const char *file; /* absolute, where plait_runtime_find was given a path; NULL: it has a name */
 };
 
 /** Bytes of state a parameter under the number formats of a plan. (C.81) */
@@ -160,6 +161,11 @@ plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degre
 
 /** Bytes of a value as a product of this precision takes it, with its scales. */
 double plait_quantised_bytes(plait_precision precision);
+/** What plait_runtime_find finds it by again, wherever it is called: its file, else its name. */
+static inline const char *plait_runtime_handle(const plait_runtime *runtime)
+{
+    return runtime->file != NULL ? runtime->file : runtime->name;
+}
 
 /** Load a runtime profile. *out lives in `arena`. */
 PLAIT_MUST_CHECK plait_status plait_runtime_load(const char *path, plait_arena *arena,

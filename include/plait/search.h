@@ -39,7 +39,7 @@ typedef struct plait_limit {
 typedef struct plait_search_options {
     size_t size; /* as plait_search_options_init sets it; 0: that of this header */
     plait_objective objective;
-    const char *strategy; /* "auto", "exhaustive" */
+    const char *strategy; /* "auto" (as NULL), "exhaustive" */
     int top;              /* plans to return */
     int threads;          /* 0: as many as the machine has */
     bool prune;           /* off: price every point (for tests) */

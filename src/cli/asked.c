@@ -211,7 +211,7 @@ plait_status asked_versus(const char *path, const plait_problem *problem, plait_
     if (entry->cluster == NULL)
         entry->cluster = problem->cluster;
     if (entry->runtime == NULL)
-        entry->runtime = problem->runtime->name;
+        entry->runtime = plait_runtime_handle(problem->runtime);
     entry->seq = entry->seq > 0 ? entry->seq : problem->job.seq;
     entry->gbs = entry->gbs > 0 ? entry->gbs : problem->job.gbs;
     entry->gpus = entry->gpus > 0 ? entry->gpus : problem->job.gpus;

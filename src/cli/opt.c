@@ -136,11 +136,12 @@ static plait_status fail_parse(const opt_usage *usage, poptContext context, int 
                                plait_arena *arena, plait_error *err)
 {
     const char *const found = poptBadOption(context, POPT_BADOPTION_NOALIAS);
-    const opt *const option = option_named(usage->options, found);
     char expected[80];
 
-    if (code == POPT_ERROR_MALLOC)
+    if (code == POPT_ERROR_MALLOC || found == NULL)
         return plait_fail_nomem(err);
+
+    const opt *const option = option_named(usage->options, found);
     if (code == POPT_ERROR_NOARG && option != NULL) {
         snprintf(expected, sizeof expected, "a value (%s)", option->value);
         return fail_option(option->name, err, expected, "nothing");
@@ -204,6 +205,8 @@ static plait_status read_options(const opt_usage *usage, poptContext context, pl
 
         if (code == help)
             operands->help = true;
+        else if (text == NULL && usage->options[code - 1].kind != OPT_FLAG)
+            status = plait_fail_nomem(err); // popt had no memory for a copy of the value
         else
             status = store(&usage->options[code - 1], text, arena, values, err);
         free(text);

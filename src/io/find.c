@@ -1,6 +1,7 @@
 /* find.c - a model, cluster, accelerator or runtime by its name */
 #include "plait/data.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "data_private.h"
@@ -23,13 +24,25 @@ plait_status plait_accelerator_find(const char *name, plait_arena *arena, plait_
     return plait_accelerator_load(path, arena, out, err);
 }
 
+/* A plan that is read back elsewhere finds the same file. */
+static plait_status absolute_path(const char *path, plait_arena *arena, const char **out,
+                                  plait_error *err)
+{
+    char *const whole = realpath(path, NULL);
+
+    *out = plait_arena_text(arena, whole != NULL ? whole : path);
+    free(whole);
+    return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
 plait_status plait_runtime_find(const char *name, plait_arena *arena, plait_runtime *out,
                                 plait_error *err)
 {
     const char *path;
 
     PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, name, arena, &path, err));
-    return plait_runtime_load(path, arena, out, err);
+    PLAIT_TRY(plait_runtime_load(path, arena, out, err));
+    return data_is_path(name) ? absolute_path(path, arena, &out->file, err) : PLAIT_OK;
 }
 
 /* "h100-80gb-sxm:64x8" has a colon where a path has none: behind the last '/'. */

@@ -138,6 +138,59 @@ static plait_status read_world(const json_cursor *plan, plans_entry *out, plait_
     return PLAIT_OK;
 }
 
+static plait_status check_same(const json_cursor *plan, const char *key, int of_job,
+                               plait_error *err)
+{
+    int found = of_job;
+
+    PLAIT_TRY(json_int_optional(plan, key, 1, INT_MAX, &found, err));
+    if (of_job > 0 && found != of_job)
+        return json_fail_key(plan, key, PLAIT_ERROR_RANGE, err,
+                             "expected %d as the job has it, found %d", of_job, found);
+    return PLAIT_OK;
+}
+
+static plait_status check_same_word(const json_cursor *plan, const char *key,
+                                    const char *const *words, int of_job, plait_error *err)
+{
+    int found = of_job;
+
+    PLAIT_TRY(json_word_optional(plan, key, words, &found, err));
+    if (of_job >= 0 && found != of_job)
+        return json_fail_key(plan, key, PLAIT_ERROR_RANGE, err,
+                             "expected %s as the job has it, found %s", words[of_job],
+                             words[found]);
+    return PLAIT_OK;
+}
+
+/* What a plan repeats of its job, or follows from both: it is not read, but it may not contradict. */
+static plait_status check_job(const json_cursor *plan, plait_arena *arena, const plans_entry *out,
+                              plait_error *err)
+{
+    const plait_key_set of_batch = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
+                                   PLAIT_KEY_BIT(PLAIT_KEY_CP) | PLAIT_KEY_BIT(PLAIT_KEY_MBS);
+    plait_degrees d = out->degrees;
+    const char *runtime = out->runtime;
+    int dp;
+
+    PLAIT_TRY(check_same(plan, "gbs", out->gbs, err));
+    PLAIT_TRY(check_same_word(plan, "precision", plait_precision_name, out->precision, err));
+    PLAIT_TRY(check_same_word(plan, "attention", plait_attention_kernel_name, out->attention, err));
+    PLAIT_TRY(json_string_optional(plan, "runtime", arena, &runtime, err));
+    if (out->runtime != NULL && strcmp(runtime, out->runtime) != 0)
+        return json_fail_key(plan, "runtime", PLAIT_ERROR_RANGE, err,
+                             "expected %.80s as the job has it, found %.80s", out->runtime,
+                             runtime);
+    d.dp = out->gpus > 0 ? plait_degrees_dp(out->gpus, d.tp, d.pp, d.cp) : 0;
+    dp = d.dp;
+    PLAIT_TRY(json_int_optional(plan, "dp", 0, INT_MAX, &dp, err));
+    const bool known = (out->given & of_batch) == of_batch && out->gbs > 0 && d.dp > 0 &&
+                       dp == d.dp; // of another dp other readers tell
+
+    return check_same(plan, "microbatches", known ? plait_degrees_microbatches(&d, out->gbs) : 0,
+                      err);
+}
+
 plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_entry *out,
                              plait_error *err)
 {
@@ -148,6 +201,7 @@ plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_
             PLAIT_TRY(read_key(plan, (plait_key_id)key, arena, out, err));
     PLAIT_TRY(read_order(plan, out, err));
     PLAIT_TRY(plans_read_stages(plan, arena, out, err));
+    PLAIT_TRY(check_job(plan, arena, out, err));
     return read_world(plan, out, err);
 }
 

@@ -1,9 +1,18 @@
 /* plans_stages.c - the stages of a plan, out of a file and into a plan */
+#include <limits.h>
 #include <string.h>
 
+#include "plait/schedule.h"
 #include "plans_read.h"
 
 // ---- out of a file -------------------------------------------------------------------------
+
+/* The rank of a stage, of how many, and how chunks go round them. */
+typedef struct rank_place {
+    plait_schedule schedule;
+    int of;
+    int rank;
+} rank_place;
 
 static plait_status read_chunk(const json_cursor *at, plait_chunk *out, plait_error *err)
 {
@@ -29,8 +38,23 @@ static plait_status read_chunk(const json_cursor *at, plait_chunk *out, plait_er
     return json_int_optional(at, "mtp", 0, PLAIT_MAX_LAYERS, &out->mtp, err);
 }
 
-static plait_status read_chunks(const json_cursor *stage, plait_arena *arena, plans_stage *out,
+/* Where a chunk says its place in the pipeline, it is the one that its schedule gives it. */
+static plait_status check_place(const json_cursor *at, const rank_place *rank, int turn,
                                 plait_error *err)
+{
+    const int place = plait_schedule_chunk(rank->schedule, rank->of, rank->rank, turn);
+    int said = place;
+
+    PLAIT_TRY(json_int_optional(at, "stage", 0, INT_MAX, &said, err));
+    if (said != place)
+        return json_fail_key(at, "stage", PLAIT_ERROR_RANGE, err,
+                             "expected %d, where chunk %d of rank %d stands, found %d", place, turn,
+                             rank->rank, said);
+    return PLAIT_OK;
+}
+
+static plait_status read_chunks(const json_cursor *stage, const rank_place *rank,
+                                plait_arena *arena, plans_stage *out, plait_error *err)
 {
     json_cursor chunks, at;
 
@@ -42,6 +66,7 @@ static plait_status read_chunks(const json_cursor *stage, plait_arena *arena, pl
         if (out->chunks == PLAIT_MAX_LAYERS)
             return json_fail(&at, PLAIT_ERROR_RANGE, err, "expected at most %d chunks",
                              PLAIT_MAX_LAYERS);
+        PLAIT_TRY(check_place(&at, rank, out->chunks, err));
         PLAIT_TRY(read_chunk(&at, &chunk[out->chunks], err));
         out->layers += chunk[out->chunks].last - chunk[out->chunks].first;
         out->chunks++;
@@ -54,10 +79,17 @@ static plait_status read_mesh(const json_cursor *stage, plans_stage *out, plait_
 {
     static const plait_key_id axes[] = {PLAIT_KEY_TP, PLAIT_KEY_CP, PLAIT_KEY_DP, PLAIT_KEY_EP,
                                         PLAIT_KEY_ETP};
+    enum { AXES = sizeof axes / sizeof *axes };
+    const char *names[AXES + 1] = {NULL};
     json_cursor mesh;
 
     PLAIT_TRY(json_object_optional(stage, "logical_mesh", &mesh, err));
-    for (size_t i = 0; !json_is_null(&mesh) && i < sizeof axes / sizeof *axes; i++) {
+    if (json_is_null(&mesh))
+        return PLAIT_OK;
+    for (int i = 0; i < AXES; i++)
+        names[i] = plait_keys[axes[i]].name;
+    PLAIT_TRY(json_keys_among(&mesh, names, err));
+    for (int i = 0; i < AXES; i++) {
         const plait_key *const key = &plait_keys[axes[i]];
         int size = 0;
 
@@ -112,6 +144,31 @@ static plait_status read_recompute(const json_cursor *stage, plait_arena *arena,
     return PLAIT_OK;
 }
 
+/*
+ * Where the plan leaves open what is recomputed, and a stage says it, that is the plan's choice; a
+ * list whose first chunk begins with `full` and ends without is full:N. Stages that say something
+ * else are found by plait_plan_check (rule P7).
+ */
+static void take_recompute(plans_entry *out)
+{
+    const plans_stage *stage = out->stage;
+    int s = 0, full = 0;
+
+    while (s < out->stages && (stage[s].recomputes == 0 || stage[s].layers == 0))
+        s++;
+    if (s == out->stages)
+        return;
+    const int layers =
+        stage[s].recomputes > 1 ? stage[s].chunk[0].last - stage[s].chunk[0].first : 0;
+
+    while (full < layers && stage[s].recompute[full].kind == PLAIT_RECOMPUTE_FULL)
+        full++;
+    out->degrees.recompute = stage[s].recompute[0];
+    if (full > 0 && full < layers)
+        out->degrees.recompute.layers = (short)(full * out->degrees.vpp);
+    out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
+}
+
 plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plans_entry *out,
                                plait_error *err)
 {
@@ -136,7 +193,10 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
                              PLAIT_MAX_LAYERS);
         memset(one, 0, sizeof *one);
         PLAIT_TRY(json_keys_among(&at, keys, err));
-        PLAIT_TRY(read_chunks(&at, arena, one, err));
+        PLAIT_TRY(read_chunks(&at,
+                              &(rank_place){(plait_schedule)out->degrees.schedule,
+                                            (int)json_count(&stages), out->stages},
+                              arena, one, err));
         layers += one->layers;
         if (layers > PLAIT_MAX_LAYERS)
             return json_fail(&at, PLAIT_ERROR_RANGE, err,
@@ -145,6 +205,8 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
         PLAIT_TRY(read_recompute(&at, arena, one, err));
         out->stages++;
     }
+    if (!(out->given & PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE)))
+        take_recompute(out);
     return PLAIT_OK;
 }
 

@@ -13,7 +13,7 @@ static plans_entry entry_of(const plait_problem *problem, const plait_degrees *d
         .rank = 1,
         .model = problem->model,
         .cluster = problem->cluster,
-        .runtime = problem->runtime->name,
+        .runtime = plait_runtime_handle(problem->runtime),
         .seq = problem->job.seq,
         .gbs = problem->job.gbs,
         .gpus = problem->job.gpus,

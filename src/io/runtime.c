@@ -89,8 +89,8 @@ static const field resident_fields[] = {
      RUNTIME(keep.workspace_bytes)},
     {"context_gib", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_GIB, RUNTIME(keep.context_bytes)},
     {"nccl_mib", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_MIB, RUNTIME(keep.nccl_bytes)},
-    {"reserved_ratio", JSON_POSITIVE, .most = 10.0, RUNTIME(keep.reserved_ratio)},
     {"fragmentation", JSON_POSITIVE, .least = 1.0, .most = 10.0, RUNTIME(keep.fragmentation)},
+    {"reserved_ratio", JSON_POSITIVE, .least = 1.0, .most = 10.0, RUNTIME(keep.reserved_ratio)},
     {.key = NULL},
 };
 

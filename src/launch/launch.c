@@ -3,6 +3,7 @@
 
 #include "nearest.h"
 #include "plait/data.h"
+#include "problem_check.h"
 #include "target.h"
 
 static const launch_target *const targets[PLAIT_LAUNCH_TARGETS] = {
@@ -123,6 +124,7 @@ plait_status plait_launch_render(const plait_launch *launch, plait_launch_target
         return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
                           "expected a launch of this version of plait, %zu bytes, found %zu",
                           sizeof *launch, launch->size);
+    PLAIT_TRY(problem_check(launch->problem, err));
     PLAIT_TRY(check(launch, to, arena, &judge, &cost, err));
     return to->render(&(plait_launch){.problem = &judge, .plan = launch->plan, .cost = &cost},
                       arena, out, err);

@@ -153,6 +153,38 @@ static bool holds_model(const plait_problem *p, const plait_plan *plan, const pl
     return true;
 }
 
+static int chunk_layers(const plait_plan *plan, int c)
+{
+    const plait_chunk *const chunk = plait_plan_chunk(plan, c);
+
+    return chunk->last - chunk->first;
+}
+
+/*
+ * C.73 and C.78 take a rank's chunks for equal parts of it, which stages of a plan's own need not be.
+ * The ends of the model may be smaller: they have the embedding, the loss and modules beside layers.
+ */
+static bool chunks_alike(const plait_plan *plan, const plan_reason *why)
+{
+    enum { APART = 2 };
+    const int chunks = plan->degrees.pp * plan->degrees.vpp;
+    int least = 1;
+
+    if (plan->degrees.vpp == 1)
+        return true;
+    for (int c = 2; c < chunks - 1; c++)
+        if (chunk_layers(plan, c) < chunk_layers(plan, least))
+            least = c;
+    for (int c = 0; c < chunks; c++)
+        if (chunk_layers(plan, c) > chunk_layers(plan, least) + APART)
+            return because(why,
+                           "chunk %d has %d layers and chunk %d has %d: chunks that take turns are "
+                           "priced as equal and may differ by %d, the first and the last may be "
+                           "smaller (rule P10)",
+                           c, chunk_layers(plan, c), least, chunk_layers(plan, least), APART);
+    return true;
+}
+
 bool plan_stages_agree(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
     const bool own = plan->degrees.split.kind == PLAIT_SPLIT_STAGES;
@@ -163,7 +195,8 @@ bool plan_stages_agree(const plait_problem *p, const plait_plan *plan, const pla
         if (!same_degrees(plan, s, why))
             return false;
     if (!(own ? plan_recompute_legal : plan_stages_legal)(p, &plan->degrees, why) ||
-        !holds_model(p, plan, why) || !(own || dealt_as_said(p, plan, why)))
+        !holds_model(p, plan, why) ||
+        !(own ? chunks_alike(plan, why) : dealt_as_said(p, plan, why)))
         return false;
     for (int s = 0; s < plan->stages; s++)
         if (!same_recompute(plan, s, why))

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plait/schedule.h"
+#include "problem_check.h"
 
 plait_recompute plait_recompute_of(const plait_degrees *d, int layer)
 {
@@ -58,6 +59,7 @@ plait_status plait_plan_expand(const plait_problem *problem, const plait_degrees
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
 
+    PLAIT_TRY(problem_check(problem, err));
     if ((int64_t)d->pp * d->vpp > PLAIT_MAX_LAYERS || !plait_chunks_of(problem->model, d, chunks))
         return plait_fail(err, PLAIT_ERROR_RANGE, "split",
                           "expected a split of %d layers over pp x vpp, found none",

@@ -74,6 +74,15 @@ refused 'the stages hold 31 layers' gap.json
 "$plait" eval "${question[@]}" "${degrees[@]}" --split stages >out 2>&1
 [ $? -eq 1 ] && grep -q 'split stages is said by the stages of a plan' out || complain "no stages: $(cat out)"
 
+# ---- what stages say where the plan leaves it open ----
+
+sed '0,/"recompute": "none"/s//"recompute": null/; s/"recompute": "none"/"recompute": "full"/' \
+    priced.json >said.json
+"$plait" eval --plan said.json -o full.json >/dev/null || complain "eval of stages that say full: $?"
+[ "$(value full.json recompute)" = '"full"' ] || complain "stages say full, the plan $(value full.json recompute)"
+change said.json 2 '"recompute": "full"' '"recompute": "none"' >two.json
+refused 'layer 0 of stage 1 recomputes none where the plan says full' two.json
+
 # ---- launched and read back ----
 
 for target in megatron torchtitan pipelining companion; do
@@ -90,6 +99,10 @@ done
 grep -qF -- "--pipeline-model-parallel-layout 'Et*9|t*8|t*8|t*7L'" megatron/args.sh ||
     complain "megatron: $(grep layout megatron/args.sh)"
 grep -qF 'model_parts([10, 7, 8, 7])' torchtitan/recipe.py || complain "torchtitan has other parts"
+"$plait" import --from torchtitan torchtitan/args.sh -o no.json >out 2>&1
+if [ $? -ne 2 ] || [ "$(wc -l <out)" -ne 1 ] || ! grep -q 'import recipe.py of the same folder$' out; then
+    complain "arguments without their recipe: $(cat out)"
+fi
 for folder in megatron/args.sh:megatron torchtitan/recipe.py:torchtitan companion/launch.json:companion; do
     target=${folder#*:}
     "$plait" import --from "$target" "${folder%:*}" --cluster h100-80gb-sxm:2x8 --gpus 16 \

@@ -11,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check(const plans_entry *entry, plait_arena *arena)
 {
     const plait_degrees *const d = &entry->degrees;
-    const plait_problem problem = {.model = entry->model};
+    const plait_problem problem = {
+        .model = entry->model, .job = {.seq = entry->seq, .gbs = entry->gbs, .gpus = entry->gpus}};
     launch_group_list list;
     plait_plan plan;
     plait_error err;

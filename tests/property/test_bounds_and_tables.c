@@ -575,6 +575,47 @@ static void test_terms__sum_to_the_step_and_lines_to_their_term(void **state)
     on_random_points(check_terms, POINTS);
 }
 
+/* C.64: all that are charged, hidden or not, and 2 m v of a rank at least. */
+static double sends_of(const world *w, const plait_degrees *d)
+{
+    const double own = (double)plait_degrees_microbatches(d, w->problem.job.gbs) * d->vpp;
+    const double others = 2.0 * (d->pp - 1.0);
+
+    if (d->schedule == PLAIT_NAIVE)
+        return others * own;
+    if (!w->runtime.overlap.p2p)
+        return 2.0 * own + others - 2.0;
+    return own > others ? 2.0 * own : own + others;
+}
+
+/* Whatever a profile says, shares above 1 too; and as many sends as are charged. */
+static void check_lines(world *w, plait_table *table, plait_degrees d)
+{
+    world slow = *w;
+    plait_overlaps *const overlap = &slow.runtime.overlap;
+    double *const shares[] = {&overlap->tp_exposed, &overlap->dp_exposed, &overlap->ep_exposed,
+                              &overlap->p2p_exposed};
+
+    (void)table;
+    slow.problem.runtime = &slow.runtime;
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
+        *shares[i] *= once_in(2) ? 1.0 : 3.0;
+    const plait_cost cost = full_price(&slow.problem, &d);
+    for (int v = 0; v < cost.volumes; v++) {
+        const plait_volume *const line = &cost.volume[v];
+
+        assert_at_most(line->exposed_s, line->seconds, 0.0, line->what, &slow.problem, &d);
+        if (strcmp(line->what, "PP send") == 0)
+            assert_same(line->count, sends_of(&slow, &d), 1e-12, line->what, &slow.problem, &d);
+    }
+}
+
+static void test_lines__are_never_exposed_longer_than_they_take(void **state)
+{
+    (void)state;
+    on_random_points(check_lines, POINTS / 2);
+}
+
 // ---- better hardware -----------------------------------------------------------------------
 
 /* Each makes one resource half as much again. */
@@ -728,6 +769,8 @@ static void check_tensor(world *w, plait_table *table, plait_degrees d)
     wide.tp *= 2;
     wide.etp = d.etp == d.tp ? wide.tp : d.etp;
     larger.problem.job.gpus *= 2;
+    larger.problem.cluster = &larger.cluster;
+    larger.cluster.gpus = larger.problem.job.gpus;
     if ((d.tp == 1) != (wide.tp == 1))
         wide.sp = larger.runtime.can.takes[PLAIT_KEY_SP] >> 1 & 1u;
     if (!is_legal(&larger.problem, &wide))
@@ -752,6 +795,7 @@ int main(void)
         cmocka_unit_test(test_bounds__never_exceed_a_completion),
         cmocka_unit_test(test_bounds__come_near_the_costs),
         cmocka_unit_test(test_terms__sum_to_the_step_and_lines_to_their_term),
+        cmocka_unit_test(test_lines__are_never_exposed_longer_than_they_take),
         cmocka_unit_test(test_better_hardware__never_slows_a_step),
         cmocka_unit_test(test_higher_zero_stages__never_need_more_memory),
         cmocka_unit_test(test_larger_shard_groups__never_need_more_memory),

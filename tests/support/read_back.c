@@ -33,7 +33,7 @@ static const char *job_difference(const plait_problem *was, const plans_entry *i
                                   job->gpus, is->seq, is->gbs, is->gpus);
     if ((int)job->precision != is->precision || (int)job->attention != is->attention)
         return "another precision or attention kernel";
-    if (is->runtime == NULL || strcmp(was->runtime->name, is->runtime) != 0)
+    if (is->runtime == NULL || strcmp(plait_runtime_handle(was->runtime), is->runtime) != 0)
         return plait_arena_printf(arena, "runtime %s",
                                   is->runtime != NULL ? is->runtime : "(none)");
     return NULL;

@@ -300,6 +300,46 @@ static void test_fsdp__is_zero_by_its_strategy(void **state)
         import("--use-torch-fsdp2 --torch-fsdp2-no-reshard-after-forward", 0).degrees.zero, 2);
 }
 
+/* Somebody who edits a launch file edits its arguments, not the comments above them. */
+static void test_arguments__win_over_notes(void **state)
+{
+    plans_entry out;
+
+    (void)state;
+    out = import("# plait: gpus 16\n# plait: runtime megatron\n# plait: attention fused\n"
+                 "torchrun --nnodes 4 --nproc_per_node=8 x.py --use-megatron-fsdp "
+                 "--attention-backend flash --flash-attention-version 3",
+                 0);
+    assert_int_equal(out.gpus, 32);
+    assert_string_equal(out.runtime, "megatron-fsdp");
+    assert_int_equal(out.degrees.zero, 3);
+    assert_int_equal(out.attention, PLAIT_ATTENTION_FLASH3);
+    out = import("# plait: runtime megatron-no-overlap\n# plait: recompute modules:mlp\n"
+                 "# plait: attention flash\n--overlap-grad-reduce --attention-backend unfused "
+                 "--recompute-granularity selective --recompute-modules core_attn",
+                 0);
+    assert_string_equal(out.runtime, "megatron");
+    assert_int_equal(out.attention, PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL);
+    assert_int_equal(out.degrees.recompute.modules, 1 << PLAIT_MODULE_core_attn);
+}
+
+/* What no argument contradicts: a profile of one's own, the flash attention that a library has. */
+static void test_notes__stand_where_arguments_are_coarser(void **state)
+{
+    plans_entry out;
+
+    (void)state;
+    out = import("# plait: runtime /home/me/mine.json\n# plait: attention flash\n"
+                 "--use-megatron-fsdp --attention-backend flash",
+                 0);
+    assert_string_equal(out.runtime, "/home/me/mine.json");
+    assert_int_equal(out.attention, PLAIT_ATTENTION_FLASH);
+    out = import("# plait: runtime megatron-2021\n# plait: attention fused\n--overlap-grad-reduce",
+                 0);
+    assert_string_equal(out.runtime, "megatron-2021");
+    assert_int_equal(out.attention, PLAIT_ATTENTION_FUSED);
+}
+
 static void test_what_has_no_price__is_said(void **state)
 {
     (void)state;
@@ -345,6 +385,8 @@ int main(void)
         cmocka_unit_test(test_layer_lists__make_kinds),
         cmocka_unit_test(test_parsed_arguments__say_the_same),
         cmocka_unit_test(test_fsdp__is_zero_by_its_strategy),
+        cmocka_unit_test(test_arguments__win_over_notes),
+        cmocka_unit_test(test_notes__stand_where_arguments_are_coarser),
         cmocka_unit_test(test_what_has_no_price__is_said),
         cmocka_unit_test(test_values_that_cannot_be__are_refused),
     };

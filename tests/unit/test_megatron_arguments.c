@@ -340,7 +340,7 @@ static void mark_launches(const plait_model *model, plait_runtime *runtime)
         return;
     for (size_t p = 0; p < sizeof plans / sizeof *plans; p++, drawn++) {
         plait_problem problem = {
-            .model = model, .runtime = runtime, .job = {.seq = 4096, .gbs = 64}};
+            .model = model, .runtime = runtime, .job = {.seq = 4096, .gbs = 64, .gpus = 8}};
 
         problem.job.precision = (plait_precision)(drawn % PLAIT_PRECISIONS);
         problem.job.attention = (plait_attention_kernel)(drawn % PLAIT_ATTENTION_KERNELS);

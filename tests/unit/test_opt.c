@@ -2,6 +2,8 @@
 #include "assert_near.h"
 
 #include <limits.h>
+#include <popt.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "opt.h"
@@ -313,6 +315,38 @@ static void test_out_of_memory__is_a_failure_at_every_allocation(void **state)
     assert_int_equal(status, PLAIT_OK);
 }
 
+/* The linker puts this in the way of opt.c: a popt that has no memory for a value. */
+static bool popt_starves;
+char *__real_poptGetOptArg(poptContext context);
+char *__wrap_poptGetOptArg(poptContext context);
+
+char *__wrap_poptGetOptArg(poptContext context)
+{
+    char *const text = __real_poptGetOptArg(context);
+
+    if (!popt_starves)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static void test_out_of_memory__of_popt_is_a_failure_of_each_kind_of_value(void **state)
+{
+    world *w = *state;
+
+    popt_starves = true;
+    const plait_status of_int = PARSE(w, "--count", "2");
+    const plait_status of_text = PARSE(w, "--name", "wool");
+    const plait_status of_list = PARSE(w, "--list", "a");
+    const plait_status of_flag = PARSE(w, "--json", "--help");
+    popt_starves = false;
+
+    assert_int_equal(of_int, PLAIT_ERROR_NOMEM);
+    assert_int_equal(of_text, PLAIT_ERROR_NOMEM);
+    assert_int_equal(of_list, PLAIT_ERROR_NOMEM);
+    assert_int_equal(of_flag, PLAIT_OK); // which has no value
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -338,6 +372,7 @@ int main(void)
         TEST(test_one_hyphen__is_an_operand),
         TEST(test_too_many_operands__are_refused_with_the_usage),
         TEST(test_out_of_memory__is_a_failure_at_every_allocation),
+        TEST(test_out_of_memory__of_popt_is_a_failure_of_each_kind_of_value),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

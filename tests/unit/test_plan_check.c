@@ -1,5 +1,6 @@
 /* test_plan_check.c - which plans are legal, and in which words others are refused */
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -563,6 +564,7 @@ static void test_plans__that_expand_from_legal_degrees_are_legal(void **state)
 
     (void)state;
     make(&w);
+    w.cluster.gpus = 240;
     w.problem.job.gpus = 240;
     w.problem.job.gbs = 240;
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
@@ -661,6 +663,46 @@ static void test_stages_of_their_own__may_be_empty(void **state)
     assert_int_equal(plait_plan_check(&w.problem, &plan, NULL, 0), PLAIT_INVALID);
 }
 
+/* Chunks that take turns are alike, the ends of the model smaller if they like; one chunk a rank is free. */
+static void test_stages_of_their_own__have_chunks_alike(void **state)
+{
+    static const struct {
+        const char *degrees;
+        int counts[4];
+        const char *expected;
+    } cases[] = {
+        {"pp=2 vpp=2 schedule=interleaved split=stages", {3, 3, 3, 3}, ""},
+        {"pp=2 vpp=2 schedule=interleaved split=stages", {4, 2, 4, 2}, ""},
+        {"pp=2 vpp=2 schedule=interleaved split=stages", {0, 6, 5, 1}, ""},
+        {"pp=2 vpp=2 schedule=interleaved split=stages",
+         {1, 5, 2, 4},
+         "chunk 1 has 5 layers and chunk 2 has 2: chunks that take turns are priced as equal and "
+         "may differ by 2, the first and the last may be smaller (rule P10)"},
+        {"pp=2 vpp=2 schedule=interleaved split=stages",
+         {5, 2, 3, 2},
+         "chunk 0 has 5 layers and chunk 1 has 2: chunks that take turns are priced as equal and "
+         "may differ by 2, the first and the last may be smaller (rule P10)"},
+        {"pp=4 split=stages", {5, 1, 4, 2}, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        plait_chunk chunks[4];
+        char why[256] = "";
+        plait_plan plan;
+        plait_error err;
+        world w;
+
+        make(&w);
+        plait_chunks_deal(&w.model, cases[i].counts, 4, chunks);
+        const plait_degrees d = point(&w, cases[i].degrees);
+        assert_int_equal(plait_plan_lay(&d, chunks, arena, &plan, &err), PLAIT_OK);
+        assert_int_equal(plait_plan_check(&w.problem, &plan, why, sizeof why),
+                         *cases[i].expected ? PLAIT_INVALID : PLAIT_FITS);
+        assert_string_equal(why, cases[i].expected);
+    }
+}
+
 // ---- clusters without a price --------------------------------------------------------------
 
 static void test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both(void **state)
@@ -672,20 +714,74 @@ static void test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both(voi
     make(&w);
     other = w.gpu;
     other.name = "small chip";
+    other.memory_bytes += 1.0;
     w.cluster.groups = 2;
     w.cluster.group[0].nodes = 2;
     w.cluster.group[1] = (plait_node_group){&other, 8, 2};
     assert_legal(&w, "tp=2 pp=4"); // the 16 of the first group
     w.problem.job.gpus = 32;
     assert_refused(&w, "tp=2 pp=4",
-                   "32 GPUs of cluster are of two sorts, 8 chip a node and 8 small chip: a plan "
-                   "over both has no price yet (rule P4)");
+                   "32 GPUs of cluster are of two sorts, 8 chip a node and 8 small chip with "
+                   "other constants: a plan over both has no price yet (rule P4)");
     w.cluster.group[1].accelerator = &w.gpu;
     assert_legal(&w, "tp=2 pp=4");
     w.cluster.group[1].gpus_per_node = 4;
     assert_refused(&w, "tp=2 pp=4",
                    "32 GPUs of cluster are of two sorts, 8 chip a node and 4 chip: a plan over "
                    "both has no price yet (rule P4)");
+}
+
+/* Each file of a cluster brings its own copy, under a name that two may share. */
+static void test_clusters__of_two_sorts_are_told_by_constants_not_by_names(void **state)
+{
+    static const size_t numbers[] = {
+        offsetof(plait_accelerator, peak_flops_per_s[PLAIT_NVFP4]),
+        offsetof(plait_accelerator, vector_flops_per_s),
+        offsetof(plait_accelerator, memory_bytes),
+        offsetof(plait_accelerator, hbm_bytes_per_s),
+        offsetof(plait_accelerator, wgrad_ratio),
+        offsetof(plait_accelerator, gemm[PLAIT_BF16].emax),
+        offsetof(plait_accelerator, gemm[PLAIT_NVFP4].cq),
+        offsetof(plait_accelerator, attention[PLAIT_ATTENTION_FUSED].e[0]),
+        offsetof(plait_accelerator, attention[PLAIT_ATTENTION_FUSED].backward_ratio),
+        offsetof(plait_accelerator, grouped[PLAIT_NVFP4].permute_passes),
+        offsetof(plait_accelerator, memory_op_t0_s),
+        offsetof(plait_accelerator, collective[PLAIT_ALL_TO_ALL].nvls_bytes_per_s),
+        offsetof(plait_accelerator, p2p.latency_s),
+        offsetof(plait_accelerator, p2p.bytes_per_s),
+        offsetof(plait_accelerator, scale_up_bytes_per_s),
+        offsetof(plait_accelerator, nic_bytes_per_s),
+    };
+    plait_accelerator first, other;
+    world w;
+
+    (void)state;
+    make(&w);
+    first = w.gpu;
+    other = w.gpu;
+    w.cluster.groups = 2;
+    w.cluster.group[0] = (plait_node_group){&first, 8, 2};
+    w.cluster.group[1] = (plait_node_group){&other, 8, 2};
+    w.problem.job.gpus = 32;
+    other.name = "chip by another name";
+    memset((char *)&other.gemm[0].measured + 1, 0x5a, offsetof(plait_gemm_fit, emax) - 1);
+    assert_legal(&w, "tp=2 pp=4");
+    other.name = first.name;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        double *const number = (double *)(void *)((char *)&other + numbers[i]);
+        const double before = *number;
+
+        *number += 1.0;
+        assert_refused(&w, "tp=2 pp=4",
+                       "32 GPUs of cluster are of two sorts, 8 chip a node and 8 chip with other "
+                       "constants: a plan over both has no price yet (rule P4)");
+        *number = before;
+    }
+    other.sms++;
+    assert_false(plait_cluster_priced(&w.cluster, 32, NULL, 0));
+    other = first;
+    other.torus[2]++;
+    assert_false(plait_cluster_priced(&w.cluster, 32, NULL, 0));
 }
 
 static void test_clusters__with_an_outer_torus_are_refused_where_a_job_reaches_it(void **state)
@@ -741,7 +837,9 @@ int main(void)
         cmocka_unit_test(test_stages__have_the_degrees_of_the_plan),
         cmocka_unit_test(test_stages__hold_each_layer_once),
         cmocka_unit_test(test_stages_of_their_own__may_be_empty),
+        cmocka_unit_test(test_stages_of_their_own__have_chunks_alike),
         cmocka_unit_test(test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both),
+        cmocka_unit_test(test_clusters__of_two_sorts_are_told_by_constants_not_by_names),
         cmocka_unit_test(test_clusters__with_an_outer_torus_are_refused_where_a_job_reaches_it),
         cmocka_unit_test(test_rules__of_megatron),
         cmocka_unit_test(test_rules__of_megatron_about_kernels),

@@ -158,6 +158,90 @@ static void test_mistakes__say_where(void **state)
                    "expected a string, found 5");
 }
 
+#define JOB                                                                                        \
+    "\"job\": {\"gbs\": 64, \"gpus\": 16, \"precision\": \"bf16\", \"attention\": \"fused\", "     \
+    "\"runtime\": \"megatron\"}, "
+
+/* What a plan repeats of the job is for its readers; edited alone it says nothing, so it is refused. */
+static void test_a_plan_that_contradicts_its_job__is_refused_with_both_values(void **state)
+{
+    static const struct {
+        const char *member, *key, *message;
+    } cases[] = {
+        {"\"gbs\": 32", "gbs", "expected 64 as the job has it, found 32"},
+        {"\"precision\": \"fp8\"", "precision", "expected bf16 as the job has it, found fp8"},
+        {"\"attention\": \"flash2\"", "attention",
+         "expected fused as the job has it, found flash2"},
+        {"\"runtime\": \"xla\"", "runtime", "expected megatron as the job has it, found xla"},
+        {"\"tp\": 2, \"pp\": 2, \"cp\": 1, \"mbs\": 2, \"microbatches\": 16", "microbatches",
+         "expected 8 as the job has it, found 16"},
+    };
+    char text[512], where[80];
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text, "{" JOB "\"plans\": [{%s}]}", cases[i].member);
+        snprintf(where, sizeof where, "f.json:/plans/0/%s", cases[i].key);
+        assert_refused(text, 0, where, cases[i].message);
+        snprintf(text, sizeof text, "{\"plans\": [{%s}]}", cases[i].member); // no job, no quarrel
+        assert_int_equal(parse(text, 0, &entry, &err), PLAIT_OK);
+    }
+    assert_int_equal(parse("{" JOB
+                           "\"plans\": [{\"gbs\": 64, \"tp\": 2, \"pp\": 2, \"cp\": 1, \"mbs\": 2, "
+                           "\"microbatches\": 8, \"runtime\": \"megatron\", \"precision\": null}]}",
+                           0, &entry, &err),
+                     PLAIT_OK);
+}
+
+static void test_stages_that_say_what_is_not_so__are_refused(void **state)
+{
+    (void)state;
+    assert_refused("{\"plans\": [{\"stages\": [{\"chunks\": [{\"layers\": [0, 4]}], "
+                   "\"logical_mesh\": {\"tp\": 2, \"pp\": 4}}]}]}",
+                   0, "f.json:/plans/0/stages/0/logical_mesh/pp",
+                   "expected the key \"tp\", found \"pp\"");
+    assert_refused(
+        "{\"plans\": [{\"vpp\": 2, \"schedule\": \"interleaved\", \"stages\": ["
+        "{\"chunks\": [{\"layers\": [0, 1], \"stage\": 0}, {\"layers\": [2, 3], \"stage\": "
+        "2}]}, "
+        "{\"chunks\": [{\"layers\": [1, 2], \"stage\": 1}, {\"layers\": [3, 4], \"stage\": "
+        "2}]}]}]}",
+        0, "f.json:/plans/0/stages/1/chunks/1/stage",
+        "expected 3, where chunk 1 of rank 1 stands, found 2");
+}
+
+static plait_recompute recompute_of(const char *stages)
+{
+    plans_entry entry;
+    plait_error err;
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "{\"plans\": [{\"vpp\": 2, \"schedule\": \"interleaved\", \"stages\": [%s]}]}",
+             stages);
+    assert_int_equal(parse(text, 0, &entry, &err), PLAIT_OK);
+    assert_true((entry.given & PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE)) != 0);
+    return entry.degrees.recompute;
+}
+
+/* 2 of the 3 layers of each of 2 chunks: full:4. */
+static void test_what_stages_recompute__is_the_plans_choice_where_it_leaves_that_open(void **state)
+{
+    (void)state;
+    const plait_recompute word =
+        recompute_of("{\"chunks\": [{\"layers\": [0, 3]}]}, "
+                     "{\"chunks\": [{\"layers\": [3, 6]}], \"recompute\": \"modules:mlp\"}");
+    const plait_recompute some = recompute_of("{\"chunks\": [{\"layers\": [0, 3]}, {\"layers\": "
+                                              "[3, 6]}], \"recompute\": [\"full\", \"full\", "
+                                              "\"none\", \"full\", \"full\", \"none\"]}");
+
+    assert_int_equal(word.kind, PLAIT_RECOMPUTE_MODULES);
+    assert_int_equal(some.kind, PLAIT_RECOMPUTE_FULL);
+    assert_int_equal(some.layers, 4);
+}
+
 static void test_every_failing_allocation__is_said(void **state)
 {
     long calls = 0;
@@ -226,6 +310,9 @@ int main(void)
         cmocka_unit_test(test_all_degrees_together__make_the_world),
         cmocka_unit_test(test_rank__is_what_the_plan_says_or_its_place),
         cmocka_unit_test(test_mistakes__say_where),
+        cmocka_unit_test(test_a_plan_that_contradicts_its_job__is_refused_with_both_values),
+        cmocka_unit_test(test_stages_that_say_what_is_not_so__are_refused),
+        cmocka_unit_test(test_what_stages_recompute__is_the_plans_choice_where_it_leaves_that_open),
         cmocka_unit_test(test_every_failing_allocation__is_said),
         cmocka_unit_test(test_models__survive_being_written),
     };

@@ -191,6 +191,9 @@ static void test_runtime__is_refused_with_the_place(void **state)
          "r.json:/factors/gemm", "expected a positive number, found 0"},
         {"{\"name\": \"x\", \"can\": {" CAN "}, " DEFAULTS ", \"kernels\": {\"fused_norm\": 1}}",
          "r.json:/kernels/fused_norm", "expected "},
+        {"{\"name\": \"x\", \"can\": {" CAN "}, " DEFAULTS
+         ", \"residents\": {\"reserved_ratio\": 0.99}}",
+         "r.json:/residents/reserved_ratio", "expected at least 1, found 0.99"},
     };
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

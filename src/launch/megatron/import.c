@@ -1,8 +1,8 @@
 /*
  * import.c - Megatron-LM's arguments as a plan
  *
- * What is not given is what Megatron would take. What neither the arguments nor the notes beside
- * them say (the GPUs, above all) stays unknown, and eval asks for it.
+ * What is not given is what Megatron would take; arguments win over the notes beside them. What
+ * neither say (the GPUs, above all) stays unknown, and eval asks for it.
  */
 #include <string.h>
 

@@ -41,7 +41,7 @@ static void read_world(const megatron_args *args, plans_entry *out)
 
     if (args->world_size > 0)
         out->gpus = args->world_size;
-    if (out->gpus == 0 && nodes > 0 && gpus_per_node > 0 && nodes <= (1 << 24) / gpus_per_node)
+    else if (nodes > 0 && gpus_per_node > 0 && nodes <= (1 << 24) / gpus_per_node)
         out->gpus = nodes * gpus_per_node;
 }
 

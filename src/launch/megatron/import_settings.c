@@ -15,7 +15,7 @@ static plait_status read_modules(const megatron_args *args, plan_reader *in, pla
 {
     char **word;
 
-    out->kind = PLAIT_RECOMPUTE_SELECTIVE;
+    *out = (plait_recompute){.kind = PLAIT_RECOMPUTE_SELECTIVE};
     if (args->recompute_modules == NULL)
         return PLAIT_OK;
     word = text_split(in->flags->arena, args->recompute_modules, ' ', NULL);
@@ -43,7 +43,7 @@ static plait_status read_recompute(const megatron_args *args, plan_reader *in, p
         return read_modules(args, in, out, err);
     if (!is(args->recompute_granularity, "full"))
         return PLAIT_OK;
-    out->kind = PLAIT_RECOMPUTE_FULL;
+    *out = (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL};
     if (is(args->recompute_method, "block")) {
         const int of_stage = (layers > 0 ? layers : 1) * in->out->degrees.vpp;
 
@@ -130,18 +130,28 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
     return PLAIT_OK;
 }
 
-/* The notes are finer: which flash attention the library has is not an argument. */
+static bool is_flash(int kernel)
+{
+    return kernel == PLAIT_ATTENTION_FLASH || kernel == PLAIT_ATTENTION_FLASH2 ||
+           kernel == PLAIT_ATTENTION_FLASH3;
+}
+
+/* A version that is given counts; without one a note is finer: it knows which the library has. */
+static int flash_of(int version, int noted)
+{
+    if (version == 3)
+        return PLAIT_ATTENTION_FLASH3;
+    return version != 2 && is_flash(noted) ? noted : PLAIT_ATTENTION_FLASH2;
+}
+
 static void read_attention(const megatron_args *args, plans_entry *out)
 {
     const char *backend = args->attention_backend;
 
     if (text_starts_with(backend, "AttnBackend."))
         backend += strlen("AttnBackend.");
-    if (out->attention >= 0)
-        return;
     if (is(backend, "flash"))
-        out->attention =
-            args->flash_attention_version == 3 ? PLAIT_ATTENTION_FLASH3 : PLAIT_ATTENTION_FLASH2;
+        out->attention = flash_of(args->flash_attention_version, out->attention);
     else if (is(backend, "fused"))
         out->attention = PLAIT_ATTENTION_FUSED;
     else if (is(backend, "unfused"))
@@ -149,15 +159,25 @@ static void read_attention(const megatron_args *args, plans_entry *out)
                                                      : PLAIT_ATTENTION_UNFUSED;
 }
 
+/* A profile that a note names is finer than arguments, unless they ask for what it has not. */
+static bool note_stands(const char *noted, bool sharded, bool overlaps)
+{
+    if (noted == NULL)
+        return false;
+    if (sharded)
+        return is(noted, "megatron-fsdp") ||
+               strchr(noted, '/') != NULL; // of a file nothing is known
+    return !overlaps || !is(noted, "megatron-no-overlap");
+}
+
 static void choose_runtime(const megatron_args *args, plans_entry *out)
 {
     const bool overlaps = args->overlap_grad_reduce || args->tp_comm_overlap;
+    const bool sharded = out->degrees.zero > 1;
 
-    if (out->runtime != NULL)
+    if (note_stands(out->runtime, sharded, overlaps))
         return;
-    out->runtime = out->degrees.zero > 1 ? "megatron-fsdp"
-                   : overlaps            ? "megatron"
-                                         : "megatron-no-overlap";
+    out->runtime = sharded ? "megatron-fsdp" : overlaps ? "megatron" : "megatron-no-overlap";
 }
 
 plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, plait_error *err)

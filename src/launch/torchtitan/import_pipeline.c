@@ -183,6 +183,18 @@ static bool names_parts(const titan_reading *in)
     return !in->complete && (module == NULL || text_index(module, titan_module) < 0);
 }
 
+/* Of stages that no word deals, arguments know only that a recipe beside them does. */
+static plait_status check_words(const titan_reading *in, plait_error *err)
+{
+    if (!(in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) ||
+        in->notes.degrees.split.kind != PLAIT_SPLIT_STAGES)
+        return PLAIT_OK;
+    return plait_fail(
+        err, PLAIT_ERROR_RANGE, in->name,
+        "expected layers dealt to stages by arguments, found that a recipe deals them: "
+        "import recipe.py of the same folder");
+}
+
 plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
 {
     const char *schedule = titan_word_of(in, "parallelism.pipeline_parallel_schedule");
@@ -203,7 +215,7 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
                    : titan_set(in, "split", "even", err);
     }
     if (names_parts(in))
-        return PLAIT_OK;
+        return check_words(in, err);
     read_parts(in, &parts);
     PLAIT_TRY(weights_of(in, &weights, err));
     const int stages = stages_of(in, &parts, &weights, schedule);

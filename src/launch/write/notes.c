@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "plait/runtime.h"
+
 #include "shell_word.h"
 
 void notes_append_one(const char *key, const char *value, text_builder *out)
@@ -21,7 +23,7 @@ void notes_append(const plait_launch *launch, text_builder *out)
 
     snprintf(gpus, sizeof gpus, "%d", problem->job.gpus);
     notes_append_one("gpus", gpus, out);
-    notes_append_one("runtime", problem->runtime->name, out);
+    notes_append_one("runtime", plait_runtime_handle(problem->runtime), out);
     notes_append_one("attention", plait_attention_kernel_name[problem->job.attention], out);
     notes_append_one("model", name != NULL ? name : "", out);
     out->failed = out->failed || name == NULL;

@@ -1,0 +1,14 @@
+/* problem_check.h - is a question one that can be asked? */
+#ifndef PROBLEM_CHECK_H
+#define PROBLEM_CHECK_H
+
+#include "plait/job.h"
+
+/**
+ * What every function that takes a problem asks of it first: a struct of this version, a job of at
+ * least one sequence, token and GPU, and no more GPUs than were taken of the cluster. What a plan
+ * decides is plan_check's.
+ */
+PLAIT_MUST_CHECK plait_status problem_check(const plait_problem *problem, plait_error *err);
+
+#endif
