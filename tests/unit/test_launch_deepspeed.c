@@ -37,7 +37,8 @@ static void import(const char *text, plans_entry *out, const char **warning)
 {
     plait_error err;
 
-    must(target_deepspeed.import(text, strlen(text), "f.json", arena, out, warning, &err), &err);
+    must(target_deepspeed.import(text, strlen(text), "f.json", NULL, arena, out, warning, &err),
+         &err);
 }
 
 static void assert_refused(const char *text, const char *where, const char *message)
@@ -47,7 +48,7 @@ static void assert_refused(const char *text, const char *where, const char *mess
     plait_error err;
 
     assert_int_equal(
-        target_deepspeed.import(text, strlen(text), "f.json", arena, &entry, &warning, &err),
+        target_deepspeed.import(text, strlen(text), "f.json", NULL, arena, &entry, &warning, &err),
         PLAIT_ERROR_RANGE);
     assert_string_equal(err.where, where);
     assert_string_equal(err.message, message);

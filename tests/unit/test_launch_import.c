@@ -26,8 +26,8 @@ static plans_entry import(const char *text, int gpus)
     plans_entry out;
     plait_error err;
 
-    must(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", gpus, arena, &out,
-                       &warning, &err),
+    must(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", NULL, gpus, arena,
+                       &out, &warning, &err),
          &err);
     return out;
 }
@@ -37,8 +37,8 @@ static void assert_refused(const char *text, const char *where, const char *mess
     plans_entry out;
     plait_error err;
 
-    assert_int_not_equal(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", 0,
-                                       arena, &out, &warning, &err),
+    assert_int_not_equal(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", NULL,
+                                       0, arena, &out, &warning, &err),
                          PLAIT_OK);
     assert_string_equal(err.where, where);
     assert_string_equal(err.message, message);

@@ -323,7 +323,8 @@ static plans_entry import(const char *text, const char **warning)
     plans_entry entry;
     plait_error err;
 
-    must(target_torchtitan.import(text, strlen(text), "file", arena, &entry, warning, &err), &err);
+    must(target_torchtitan.import(text, strlen(text), "file", NULL, arena, &entry, warning, &err),
+         &err);
     return entry;
 }
 
@@ -459,8 +460,8 @@ static void test_import__refuses_with_the_place(void **state)
         const char *warning;
         plait_error err;
 
-        assert_int_not_equal(target_torchtitan.import(bad[i][0], strlen(bad[i][0]), "file", arena,
-                                                      &entry, &warning, &err),
+        assert_int_not_equal(target_torchtitan.import(bad[i][0], strlen(bad[i][0]), "file", NULL,
+                                                      arena, &entry, &warning, &err),
                              PLAIT_OK);
         if (strstr(err.message, bad[i][1]) == NULL || strncmp(err.where, "file", 4) != 0)
             fail_msg("%s: %s", err.where, err.message);
@@ -477,7 +478,7 @@ static void test_notes__fill_only_what_is_unknown(void **state)
     (void)state;
     entry.degrees.tp = 8;
     entry.given = PLAIT_KEY_BIT(PLAIT_KEY_TP);
-    must(notes_read(text, strlen(text), "file", arena, &entry, &err), &err);
+    must(notes_read(text, strlen(text), "file", NULL, arena, &entry, &err), &err);
     assert_int_equal(entry.gpus, 64);
     assert_int_equal(entry.degrees.tp, 8);
     assert_int_equal(entry.degrees.cp, 2);

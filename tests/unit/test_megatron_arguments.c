@@ -76,7 +76,7 @@ static megatron_args read(const char *text)
     megatron_args args;
     plait_error err;
 
-    must(flags_read(text, strlen(text), "args.sh", arena, &flags, &err), &err);
+    must(flags_read(text, strlen(text), "args.sh", NULL, arena, &flags, &err), &err);
     megatron_args_init(&args);
     must(megatron_args_parse(&flags, &args, &err), &err);
     return args;
@@ -168,7 +168,7 @@ static void test_values_that_cannot_be__are_refused_unless_no_plan_hangs_on_them
     plait_error err;
 
     (void)state;
-    must(flags_read(text, strlen(text), "args.sh", arena, &flags, &err), &err);
+    must(flags_read(text, strlen(text), "args.sh", NULL, arena, &flags, &err), &err);
     megatron_args_init(&args);
     assert_int_equal(megatron_args_parse(&flags, &args, &err), PLAIT_ERROR_RANGE);
     assert_string_equal(err.where, "args.sh: kv_channels");
@@ -364,8 +364,8 @@ static void mark_shipped_models(plait_runtime *runtime)
 static plait_status import(const char *script, plans_entry *out, const char **warning,
                            plait_error *err)
 {
-    return launch_import(PLAIT_LAUNCH_MEGATRON, script, strlen(script), "args.sh", 0, arena, out,
-                         warning, err);
+    return launch_import(PLAIT_LAUNCH_MEGATRON, script, strlen(script), "args.sh", NULL, 0, arena,
+                         out, warning, err);
 }
 
 /* What a script is read as: the plan, the model and what is said of both. */

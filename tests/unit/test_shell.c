@@ -28,7 +28,7 @@ static const char *words(const char *script)
     plait_error err;
     text_builder out;
 
-    must(shell_read(script, strlen(script), "s.sh", arena, &found, &err), &err);
+    must(shell_read(script, strlen(script), "s.sh", NULL, arena, &found, &err), &err);
     text_builder_init(&out, arena);
     for (int i = 0; i < found.count; i++)
         text_append_printf(&out, "%s%s", i > 0 ? "|" : "", found.word[i]);
@@ -74,10 +74,10 @@ static void test_what_is_not_known__is_marked_and_does_not_hide_the_rest(void **
     const char *script = "run --a $UNSET --b 2 --c $(hostname) --d $((1 / 0))";
 
     (void)state;
-    must(shell_read(script, strlen(script), "s.sh", arena, &found, &err), &err);
+    must(shell_read(script, strlen(script), "s.sh", NULL, arena, &found, &err), &err);
     assert_int_equal(found.count, 9);
     assert_int_equal(found.unknown, 3);
-    assert_string_equal(found.example, "$UNSET");
+    assert_string_equal(found.origin[0].text, "$UNSET");
     assert_false(shell_word_known(found.word[2]));
     assert_true(shell_word_known(found.word[4]));
 }
@@ -100,7 +100,8 @@ static void test_open_quotes__are_refused_with_their_line(void **state)
     plait_error err;
 
     (void)state;
-    assert_int_equal(shell_read("a\nb 'c\n", 7, "s.sh", arena, &found, &err), PLAIT_ERROR_SYNTAX);
+    assert_int_equal(shell_read("a\nb 'c\n", 7, "s.sh", NULL, arena, &found, &err),
+                     PLAIT_ERROR_SYNTAX);
     assert_string_equal(err.where, "s.sh:3");
     assert_string_equal(err.message, "expected shell words, found a ' that is not closed");
 }

@@ -43,6 +43,7 @@ const argument_row megatron_arguments[] = {
     {INT(max_position_embeddings, NULL, 4), .most = 1 << 26},
     {INT(vocab_size, NULL, 4), .most = 1 << 24},
     {INT(padded_vocab_size, NULL, 14), .most = 1 << 24},
+    {INT(extra_vocab_size, NULL, 0), .most = 1 << 24},
     {INT(make_vocab_size_divisible_by, "128", 4), ANY, ALWAYS}, // since memory hangs on it
     {SWITCH(untie_embeddings_and_output_weights, 4)},
     {INT(mtp_num_layers, NULL, 12), .most = 64},
@@ -106,6 +107,8 @@ const argument_row megatron_arguments[] = {
     {NUMBER(init_method_std, "0.02", 4), ALWAYS},
 
     {INT(num_experts, NULL, 4), .most = 1 << 16, .group = "experts"},
+    {INT(expert_interval, NULL, 0), .least = 1, .most = PLAIT_MAX_LAYERS},
+    {WORD(mlp_type, "standard", 0)},
     {INT(moe_ffn_hidden_size, NULL, 10), .most = WIDTH},
     {LIST(moe_layer_freq, "1", 10)},
     {INT(moe_shared_expert_intermediate_size, NULL, 10), .most = WIDTH},
@@ -141,6 +144,7 @@ const argument_row megatron_arguments[] = {
     {INT(expert_model_parallel_size, "1", 4), .least = 1, .most = RANKS, WITH(num_experts)},
     {INT(expert_tensor_parallel_size, NULL, 10), .least = 1, .most = RANKS},
     {SWITCH(use_tp_pp_dp_mapping, 7)},
+    {SWITCH(no_pipeline_parallel, 0)},
 
     {INT(micro_batch_size, NULL, 4), .least = 1, .most = 1 << 20, .group = "batch"},
     {INT(global_batch_size, NULL, 4), .least = 1, .most = INT_MAX},
@@ -160,6 +164,10 @@ const argument_row megatron_arguments[] = {
     {ON_UNLESS("no_gradient_accumulation_fusion", gradient_accumulation_fusion, 4)},
     {SWITCH(use_torch_fsdp2, 10)},
     {ON_UNLESS("torch_fsdp2_no_reshard_after_forward", torch_fsdp2_reshard_after_forward, 13)},
+    {WORD(DDP_impl, NULL, 0)},
+    {SWITCH(deepspeed, 0)},
+    {WORD(deepspeed_config, NULL, 0)},
+    {INT(zero_stage, "-1", 0), .least = -1, .most = 3},
 
     {SWITCH(overlap_grad_reduce, 4), .group = "overlap and kernels"},
     {SWITCH(overlap_param_gather, 4)},
@@ -185,6 +193,9 @@ const argument_row megatron_arguments[] = {
     {SWITCH(mock_data, 5), .placeholder = true,
      .group = "yours to replace: data, tokenizer, schedule, checkpoints"},
     {WORD(tokenizer_type, NULL, 4), .placeholder = true},
+    {WORD(tokenizer_model, NULL, 4), .placeholder = true},
+    {WORD(tokenizer_name_or_path, NULL, 0), .placeholder = true, .also = "patch_tokenizer_type"},
+    {WORD(vocab_file, NULL, 4), .placeholder = true},
     {INT(train_iters, NULL, 4), ANY, .placeholder = true},
     {NUMBER(lr, NULL, 4), .placeholder = true},
     {NUMBER(min_lr, "0", 4), .placeholder = true},
@@ -205,6 +216,14 @@ const argument_row megatron_arguments[] = {
     {WORD(step_batch_size_schedule, NULL, 18), .unpriced = true},
     {SWITCH(use_precision_aware_optimizer, 11), .unpriced = true},
     {SWITCH(distribute_saved_activations, 4), .unpriced = true},
+    {SWITCH(partition_activations, 0), .unpriced = true},
+    {SWITCH(checkpoint_in_cpu, 0), .unpriced = true},
+    {SWITCH(memory_centric_tiled_linear, 0), .unpriced = true},
+    {SWITCH(ds_sequence_parallel_fpdt, 0), .unpriced = true},
+    {SWITCH(random_ltd, 0), .unpriced = true},
+    {WORDS(rampup_batch_size, NULL, 4), .unpriced = true},
+    {SWITCH(enable_zbh1_pipeline, 0), .unpriced = true},
+    {SWITCH(defer_embedding_wgrad_compute, 6), .unpriced = true},
 
     {.name = NULL},
 };

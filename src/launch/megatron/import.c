@@ -39,6 +39,19 @@ static void take_notes(const plait_degrees *d, megatron_args *args)
     args->expert_model_parallel_size = d->ep;
 }
 
+/* What a file that says nothing gets to hear. */
+static plait_status check_any(const launch_flags *flags, const plans_entry *out, plait_error *err)
+{
+    for (int i = 0; i < flags->count; i++)
+        if (megatron_flag_is_understood(flags->flag[i].name))
+            return PLAIT_OK;
+    if (out->given != 0 || out->gpus > 0 || out->seq > 0 || out->model != NULL)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->file,
+                      "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list "
+                      "or a JSON of them, found none");
+}
+
 static plait_status read_all(const char *name, plan_reader *in, plait_error *err)
 {
     const plait_model *model;
@@ -47,6 +60,7 @@ static plait_status read_all(const char *name, plan_reader *in, plait_error *err
     megatron_args_init(&args);
     take_notes(&in->out->degrees, &args);
     PLAIT_TRY(megatron_args_parse(in->flags, &args, err));
+    PLAIT_TRY(megatron_read_deepspeed(&args, in, err));
     PLAIT_TRY(megatron_read_model(&args, in->flags, name, &model, err));
     if (model != NULL) // else the one that a note names
         in->out->model = model;
@@ -56,6 +70,7 @@ static plait_status read_all(const char *name, plan_reader *in, plait_error *err
     PLAIT_TRY(megatron_read_pipeline(&args, in->out->model, in, err));
     PLAIT_TRY(megatron_read_settings(&args, in, err));
     warn_of_unpriced(&args, in);
+    megatron_warn_of_flags(&args, in);
     return PLAIT_OK;
 }
 
@@ -71,8 +86,9 @@ static const char *name_of_file(const char *path, plait_arena *arena)
     return name;
 }
 
-plait_status megatron_import(const char *text, size_t length, const char *name, plait_arena *arena,
-                             plans_entry *out, const char **warning, plait_error *err)
+plait_status megatron_import(const char *text, size_t length, const char *name,
+                             const launch_call *call, plait_arena *arena, plans_entry *out,
+                             const char **warning, plait_error *err)
 {
     launch_flags flags;
     text_builder warnings;
@@ -81,10 +97,9 @@ plait_status megatron_import(const char *text, size_t length, const char *name, 
 
     text_builder_init(&warnings, arena);
     PLAIT_TRY(notes_read(text, length, name, arena, out, err));
-    PLAIT_TRY(flags_read(text, length, name, arena, &flags, err));
-    if (flags.unknown != NULL)
-        text_append_printf(&warnings, "set outside the file, and taken as not given: %.60s",
-                           flags.unknown);
+    PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
+    PLAIT_TRY(check_any(&flags, out, err));
+    PLAIT_TRY(megatron_translate_flags(&flags, err));
     model = notes_find(text, length, "model", arena);
     if (model == NULL)
         model = name_of_file(name, arena);

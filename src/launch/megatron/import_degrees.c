@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "import_parts.h"
+#include "launcher.h"
 
 static plait_status read_exchange(const megatron_args *args, plan_reader *in, plait_error *err)
 {
@@ -35,14 +36,14 @@ static plait_status read_ranks(const megatron_args *args, plan_reader *in, plait
     return PLAIT_OK;
 }
 
-static void read_world(const megatron_args *args, plans_entry *out)
+static void read_world(const megatron_args *args, plan_reader *in)
 {
-    const int nodes = args->nnodes, gpus_per_node = args->gpus_per_node;
+    const int gpus = launcher_gpus(in->flags);
 
     if (args->world_size > 0)
-        out->gpus = args->world_size;
-    if (out->gpus == 0 && nodes > 0 && gpus_per_node > 0 && nodes <= (1 << 24) / gpus_per_node)
-        out->gpus = nodes * gpus_per_node;
+        in->out->gpus = args->world_size;
+    else if (in->out->gpus == 0)
+        in->out->gpus = gpus;
 }
 
 /* What follows once the GPUs are known. */
@@ -79,7 +80,7 @@ static void read_batch(const megatron_args *args, plan_reader *in)
 plait_status megatron_read_degrees(const megatron_args *args, plan_reader *in, plait_error *err)
 {
     PLAIT_TRY(read_ranks(args, in, err));
-    read_world(args, in->out);
+    read_world(args, in);
     PLAIT_TRY(read_replicas(args, in, err));
     read_batch(args, in);
     return PLAIT_OK;

@@ -178,13 +178,15 @@ static titan_reader *reader_of(const char *text)
     return titan_read_shell;
 }
 
-plait_status titan_import(const char *text, size_t length, const char *name, plait_arena *arena,
-                          plans_entry *out, const char **warning, plait_error *err)
+plait_status titan_import(const char *text, size_t length, const char *name,
+                          const launch_call *call, plait_arena *arena, plans_entry *out,
+                          const char **warning, plait_error *err)
 {
     titan_pairs pairs = {.arena = arena};
     titan_reading in = {.pairs = &pairs, .name = name, .out = out, .notes = plans_unknown(name)};
     const char *const copy = plait_arena_printf(arena, "%.*s", (int)length, text);
 
+    pairs.call = call;
     *out = plans_unknown(name);
     if (copy == NULL)
         return plait_fail_nomem(err);

@@ -98,7 +98,7 @@ plait_status titan_read_shell(const char *text, size_t length, const char *name,
 {
     shell_words words;
 
-    PLAIT_TRY(shell_read(text, length, name, out->arena, &words, err));
+    PLAIT_TRY(shell_read(text, length, name, out->call, out->arena, &words, err));
     if (strstr(text, "run_train.sh") != NULL) {
         PLAIT_TRY(add_variable(text, "NGPU=", "nproc_per_node", out, err));
         PLAIT_TRY(add_variable(text, "MODULE=", "module", out, err));

@@ -5,26 +5,28 @@
  * three numbers of the batch together say how many data-parallel ranks there are, and so how many
  * GPUs. It does not say the model, the sequence length or the kernel of attention: these stay open.
  */
+#include "deepspeed.h"
 #include "deepspeed_file.h"
 #include "target.h"
 #include "text.h"
 
 static void give(plans_entry *out, plait_key_id key, int value)
 {
-    if (value == OPEN)
+    if (value == DEEPSPEED_OPEN)
         return;
     plait_key_put(&out->degrees, key, value);
     out->given |= PLAIT_KEY_BIT(key);
 }
 
-/* train = micro * steps * dp, exactly; OPEN where one of them is. */
+/* train = micro * steps * dp, exactly; DEEPSPEED_OPEN where one of them is. */
 static plait_status replicas_of(const deepspeed_file *file, const char *name, int *dp,
                                 plait_error *err)
 {
     int64_t ranks_batch;
 
-    *dp = OPEN;
-    if (file->train == OPEN || file->micro == OPEN || file->steps == OPEN)
+    *dp = DEEPSPEED_OPEN;
+    if (file->train == DEEPSPEED_OPEN || file->micro == DEEPSPEED_OPEN ||
+        file->steps == DEEPSPEED_OPEN)
         return PLAIT_OK;
     ranks_batch = (int64_t)file->micro * file->steps;
     if (file->train % ranks_batch != 0)
@@ -44,7 +46,7 @@ static plait_status count_gpus(const deepspeed_file *file, int dp, plans_entry *
     int64_t gpus = dp;
 
     for (int i = 0; i < 3; i++) {
-        if (gpus == OPEN || sizes[i] == OPEN)
+        if (gpus == DEEPSPEED_OPEN || sizes[i] == DEEPSPEED_OPEN)
             return PLAIT_OK;
         gpus *= sizes[i];
         if (gpus > 1 << 24)
@@ -57,12 +59,12 @@ static plait_status count_gpus(const deepspeed_file *file, int dp, plans_entry *
 
 static void give_shards(const deepspeed_file *file, int dp, plans_entry *out)
 {
-    if (file->zero == OPEN)
+    if (file->zero == DEEPSPEED_OPEN)
         return;
     give(out, PLAIT_KEY_ZERO, file->zero);
     if (file->zero == 3 && file->mics > 0)
         give(out, PLAIT_KEY_SHARD_GROUP, file->mics);
-    else if (dp != OPEN)
+    else if (dp != DEEPSPEED_OPEN)
         give(out, PLAIT_KEY_SHARD_GROUP, dp * file->cp);
     if (file->zero > 0 && file->overlap == true)
         give(out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
@@ -70,7 +72,7 @@ static void give_shards(const deepspeed_file *file, int dp, plans_entry *out)
 
 static void give_recompute(const deepspeed_file *file, plans_entry *out)
 {
-    if (file->checkpoints == OPEN)
+    if (file->checkpoints == DEEPSPEED_OPEN)
         return;
     out->degrees.recompute = (plait_recompute){
         .kind = file->checkpoints > 0 ? PLAIT_RECOMPUTE_FULL : PLAIT_RECOMPUTE_NONE};
@@ -117,18 +119,20 @@ static const char *warn(const deepspeed_file *file, plait_arena *arena)
     return text_builder_finish(&out, NULL);
 }
 
-plait_status deepspeed_import(const char *text, size_t length, const char *name, plait_arena *arena,
-                              plans_entry *out, const char **warning, plait_error *err)
+plait_status deepspeed_import(const char *text, size_t length, const char *name,
+                              const launch_call *call, plait_arena *arena, plans_entry *out,
+                              const char **warning, plait_error *err)
 {
     deepspeed_file file;
     int dp;
 
+    (void)call;
     *out = plans_unknown(name);
     out->runtime = "deepspeed";
     PLAIT_TRY(deepspeed_file_parse(text, length, name, arena, &file, err));
     PLAIT_TRY(replicas_of(&file, name, &dp, err));
     PLAIT_TRY(count_gpus(&file, dp, out, err));
-    out->gbs = file.train != OPEN ? file.train : 0;
+    out->gbs = file.train != DEEPSPEED_OPEN ? file.train : 0;
     if (file.bf16 == true || file.fp16 == true)
         out->precision = file.bf16 == true ? PLAIT_BF16 : PLAIT_FP16;
     give_degrees(&file, dp, out);

@@ -103,7 +103,7 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
     PLAIT_TRY(read_offload(&at, "offload_optimizer", &file->offload, err));
     PLAIT_TRY(read_offload(&at, "offload_param", &file->offload, err));
     file->quantized = weights == true || gradients == true;
-    if (file->overlap == OPEN) // the engine's own default
+    if (file->overlap == DEEPSPEED_OPEN) // the engine's own default
         file->overlap = file->zero == 3;
     return PLAIT_OK;
 }
@@ -187,21 +187,21 @@ plait_status deepspeed_file_parse(const char *text, size_t length, const char *n
                                   plait_arena *arena, deepspeed_file *out, plait_error *err)
 {
     *out = (deepspeed_file){
-        .train = OPEN,
-        .micro = OPEN,
-        .steps = OPEN,
-        .zero = OPEN,
-        .mics = OPEN,
-        .hpz = OPEN,
-        .overlap = OPEN,
-        .fp16 = OPEN,
-        .bf16 = OPEN,
-        .checkpoints = OPEN,
-        .spread_checkpoints = OPEN,
-        .tp = OPEN,
-        .pp = OPEN,
-        .cp = OPEN,
-        .ep = OPEN,
+        .train = DEEPSPEED_OPEN,
+        .micro = DEEPSPEED_OPEN,
+        .steps = DEEPSPEED_OPEN,
+        .zero = DEEPSPEED_OPEN,
+        .mics = DEEPSPEED_OPEN,
+        .hpz = DEEPSPEED_OPEN,
+        .overlap = DEEPSPEED_OPEN,
+        .fp16 = DEEPSPEED_OPEN,
+        .bf16 = DEEPSPEED_OPEN,
+        .checkpoints = DEEPSPEED_OPEN,
+        .spread_checkpoints = DEEPSPEED_OPEN,
+        .tp = DEEPSPEED_OPEN,
+        .pp = DEEPSPEED_OPEN,
+        .cp = DEEPSPEED_OPEN,
+        .ep = DEEPSPEED_OPEN,
     };
     return json_parse(text, length, name, read_file, arena, out, err);
 }

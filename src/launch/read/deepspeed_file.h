@@ -7,9 +7,8 @@
 
 #include "plait/arena.h"
 #include "plait/error.h"
-#include "plans.h"
 
-enum { OPEN = -1 }; /* not given */
+enum { DEEPSPEED_OPEN = -1 }; /* not given */
 
 typedef struct deepspeed_file {
     int train, micro, steps;
@@ -24,10 +23,5 @@ typedef struct deepspeed_file {
 PLAIT_MUST_CHECK plait_status deepspeed_file_parse(const char *text, size_t length,
                                                    const char *name, plait_arena *arena,
                                                    deepspeed_file *out, plait_error *err);
-
-/** See launch_target.import. */
-PLAIT_MUST_CHECK plait_status deepspeed_import(const char *text, size_t length, const char *name,
-                                               plait_arena *arena, plans_entry *out,
-                                               const char **warning, plait_error *err);
 
 #endif
