@@ -145,7 +145,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_launch_target target = PLAIT_LAUNCH_MEGATRON;
     plans_entry entry;
     size_t length;
-    const launch_call call = {operands->count > 0 ? operands->count - 1 : 0, operands->text + 1};
+    const launch_call call = {operands->count > 0 ? operands->count - 1 : 0, operands->text + 1,
+                              flags->gpus};
 
     (void)no;
     if (operands->count == 0)
@@ -154,8 +155,9 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(choose_format(flags->from, &target, err));
     PLAIT_TRY(command_output(&output, &print, err));
     PLAIT_TRY(file_read_all(operands->text[0], IMPORT_MAX_BYTES, arena, &text, &length, err));
-    PLAIT_TRY(launch_import(target, text, length, operands->text[0], &call, flags->gpus, arena,
-                            &entry, &warning, err));
+    PLAIT_TRY(launch_import(target, text, length, operands->text[0], &call, arena, &entry, &warning,
+                            err));
+    entry.warnings = warning;
     warn(operands->text[0], warning);
     PLAIT_TRY(take_names(flags, arena, &entry, err));
     PLAIT_TRY(plans_write(&entry, arena, &text, &length, err));

@@ -23,7 +23,7 @@ typedef struct launch_target {
      * Read a config back; NULL: it cannot be. What the file does not say stays as plans.h has it.
      *
      * @param name     stands for the file in messages
-     * @param call     what a script is called with; NULL: nothing
+     * @param call     NULL: nothing is known beside the file
      * @param warning  receives sentences, one a line, on what the file says and plait cannot price;
      *                 "" if none
      */

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (arena != NULL && size > 0 &&
         text_index(plait_launch_target_name[target], launch_import_names()) >= 0 &&
-        launch_import(target, (const char *)data + 1, size - 1, "fuzz", NULL, 0, arena, &entry,
+        launch_import(target, (const char *)data + 1, size - 1, "fuzz", NULL, arena, &entry,
                       &warning, &err) == PLAIT_OK) {
         assert(warning != NULL);
         assert(plans_write(&entry, arena, &text, &length, &err) == PLAIT_OK);

@@ -23,11 +23,12 @@ static int end(void **state)
 
 static plans_entry import(const char *text, int gpus)
 {
+    const launch_call call = {.gpus = gpus};
     plans_entry out;
     plait_error err;
 
-    must(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", NULL, gpus, arena,
-                       &out, &warning, &err),
+    must(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", &call, arena, &out,
+                       &warning, &err),
          &err);
     return out;
 }

@@ -478,7 +478,7 @@ static void test_notes__fill_only_what_is_unknown(void **state)
     (void)state;
     entry.degrees.tp = 8;
     entry.given = PLAIT_KEY_BIT(PLAIT_KEY_TP);
-    must(notes_read(text, strlen(text), "file", NULL, arena, &entry, &err), &err);
+    must(notes_read(text, strlen(text), "file", arena, &entry, &err), &err);
     assert_int_equal(entry.gpus, 64);
     assert_int_equal(entry.degrees.tp, 8);
     assert_int_equal(entry.degrees.cp, 2);

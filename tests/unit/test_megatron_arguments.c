@@ -364,8 +364,8 @@ static void mark_shipped_models(plait_runtime *runtime)
 static plait_status import(const char *script, plans_entry *out, const char **warning,
                            plait_error *err)
 {
-    return launch_import(PLAIT_LAUNCH_MEGATRON, script, strlen(script), "args.sh", NULL, 0, arena,
-                         out, warning, err);
+    return launch_import(PLAIT_LAUNCH_MEGATRON, script, strlen(script), "args.sh", NULL, arena, out,
+                         warning, err);
 }
 
 /* What a script is read as: the plan, the model and what is said of both. */

@@ -118,7 +118,14 @@ static const char *const idle[] = {
     "deepspeed_mpi", "scattered_embeddings", "split_transformers", "force_ds_sequence_parallel",
     "distributed_checkpoint", "use_distributed_checkpoint", "num_layers_teacher",
     "num_experts_teacher", "hidden_size_teacher", "num_attention_heads_teacher", "kd_alpha_ce",
-    "kd_beta_ce", "kd_temp", "hf_checkpoint_path", NULL};
+    "kd_beta_ce", "kd_temp", "hf_checkpoint_path", "max_padding_length", "norm_target_loss",
+    "reset_progress", "transformer_type", "mup", "mup_input_mult", "mup_output_mult",
+    "mup_attn_mult", "mup_encoder_attn_mult", "fsdp_double_buffer", "use_nccl_ub", "mos",
+    "load_teacher", "ds_sequence_parallel_fpdt_chunk_size", "ds_sequence_parallel_fpdt_offloading",
+    "overlap_p2p_communication_warmup_flush", "microbatch_group_size_per_virtual_pipeline_stage",
+    "disable_tp_comm_overlap_ag", "disable_tp_comm_overlap_rs", "disable_tp_comm_split_ag",
+    "disable_tp_comm_split_rs", "disable_tp_comm_bulk_dgrad", "disable_tp_comm_bulk_wgrad",
+    "tp_comm_overlap_rs_dgrad", "logging_dir", NULL};
 
 bool megatron_flag_is_idle(const char *name)
 {

@@ -30,6 +30,31 @@ static void warn_of_unpriced(const megatron_args *args, plan_reader *in)
     }
 }
 
+/* Why there is no model, though the file begins to say one. */
+static void warn_of_model(const megatron_args *args, plan_reader *in)
+{
+    const struct {
+        const char *said;
+        bool missing;
+    } parts[] = {
+        {"--num-layers", args->num_layers == 0},
+        {"--hidden-size", args->hidden_size == 0},
+        {"--num-attention-heads", args->num_attention_heads == 0},
+        {"--vocab-size or a tokenizer that is known", megatron_vocab(args) == 0},
+    };
+    bool any = false;
+
+    if (in->out->model != NULL || (parts[0].missing && parts[1].missing && parts[2].missing))
+        return;
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+        if (parts[p].missing && !any)
+            import_warn(in, "the model is not known, give it with --model; the file does not say ");
+        if (parts[p].missing)
+            text_append_printf(in->warnings, "%s%s", any ? ", " : "", parts[p].said);
+        any = any || parts[p].missing;
+    }
+}
+
 /* Degrees of the notes stand where no flag does. */
 static void take_notes(const plait_degrees *d, megatron_args *args)
 {
@@ -70,6 +95,7 @@ static plait_status read_all(const char *name, plan_reader *in, plait_error *err
     PLAIT_TRY(megatron_read_pipeline(&args, in->out->model, in, err));
     PLAIT_TRY(megatron_read_settings(&args, in, err));
     warn_of_unpriced(&args, in);
+    warn_of_model(&args, in);
     megatron_warn_of_flags(&args, in);
     return PLAIT_OK;
 }

@@ -81,7 +81,7 @@ static void warn_of_open(plan_reader *in)
         const argument_row *const row = row_of(flag->name);
 
         if (origin == NULL || !matters(flag->name) || !is_last(in->flags, flag) ||
-            row->kind == ARGUMENT_SWITCH)
+            row->kind == ARGUMENT_SWITCH || row->field == MEGATRON_FIELD(deepspeed_config))
             continue;
         warn_of(in, &list,
                 plait_arena_printf(in->flags->arena, "%s %s", spelled(in->flags, flag->name),

@@ -11,6 +11,8 @@ static int tokens_of(const megatron_args *args)
 
     for (int n = 0; tokens == 0 && n < 3; n++)
         tokens = tokenizer_vocab(args->tokenizer_type, names[n]);
+    if (tokens == 0 && args->tokenizer_type == NULL && args->vocab_file != NULL)
+        tokens = tokenizer_vocab("GPT2BPETokenizer", NULL); // what pretrain_gpt.py reads it with
     return tokens > 0 ? tokens + args->extra_vocab_size : 0;
 }
 

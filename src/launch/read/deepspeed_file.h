@@ -17,6 +17,7 @@ typedef struct deepspeed_file {
     int checkpoints, spread_checkpoints;
     int tp, pp, cp, ep;
     bool offload, quantized;
+    const char *unknown; /* keys at the top that nobody knows, a comma between them; "" if none */
 } deepspeed_file;
 
 /** Read them; keys that say nothing of a plan are passed over. */

@@ -34,7 +34,7 @@ typedef struct launch_flags {
 /**
  * Read a script, or a JSON object when the text begins with '{'.
  *
- * @param call  what the script is called with; NULL: nothing
+ * @param call  of a script; NULL: without arguments
  * @param out   lives in `arena`; the last of several equal flags counts
  */
 PLAIT_MUST_CHECK plait_status flags_read(const char *text, size_t length, const char *file,

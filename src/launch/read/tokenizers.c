@@ -51,6 +51,9 @@ static const tokenizer_row by_name[] = {
     {"gemma", 256000},
     {"phi3", 32011},
     {"gpt2", 50257},
+    {"t5small", 32100}, // with its 100 sentinels
+    {"t5base", 32100},
+    {"t5large", 32100},
     {"gptj", 50257},
     {NULL, 0},
 };

@@ -103,6 +103,8 @@ static const char *warn(const deepspeed_file *file, plait_arena *arena)
     text_builder out;
 
     text_builder_init(&out, arena);
+    if (file->unknown[0] != '\0')
+        text_append_printf(&out, "not understood, and taken as not given: %s\n", file->unknown);
     if (file->offload)
         text_append(&out, "offloading to CPU or NVMe is not priced\n");
     if (file->quantized)
