@@ -39,7 +39,7 @@ static void assert_refused(const char *text, const char *where, const char *mess
     plait_error err;
 
     assert_int_not_equal(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", NULL,
-                                       0, arena, &out, &warning, &err),
+                                       arena, &out, &warning, &err),
                          PLAIT_OK);
     assert_string_equal(err.where, where);
     assert_string_equal(err.message, message);

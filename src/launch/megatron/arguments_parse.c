@@ -58,6 +58,13 @@ static plait_status refuse(const launch_flags *flags, const argument_row *row, c
                       row->least, row->most, text);
 }
 
+/* Behind a switch stands no value; of $DATA/gpt2-vocab.json the end is enough. */
+static bool is_readable(const argument_row *row, const char *value)
+{
+    return row->kind == ARGUMENT_SWITCH || (row->kind == ARGUMENT_WORD && row->placeholder) ||
+           shell_word_known(value);
+}
+
 static plait_status read_row(const launch_flags *flags, const argument_row *row, megatron_args *out,
                              plait_error *err)
 {
@@ -70,8 +77,8 @@ static plait_status read_row(const launch_flags *flags, const argument_row *row,
         flag = flags_last(flags, row->flag);
         turns_off = row->kind == ARGUMENT_SWITCH;
     }
-    if (flag == NULL || (row->kind != ARGUMENT_SWITCH && !shell_word_known(flag->value[0])))
-        return PLAIT_OK; // what stands behind a switch is not its value
+    if (flag == NULL || !is_readable(row, flag->value[0]))
+        return PLAIT_OK;
     const char *const text = text_of(row, flag, flags->arena);
     if (text == NULL)
         return plait_fail_nomem(err);

@@ -262,11 +262,13 @@ static const shell_list *value_of(const shell_reader *in, const char *name, size
 
     if (found != NULL)
         return &found->value;
-    if (length == 1 && name[0] >= '1' && name[0] - '1' < in->argument.count) {
-        *argument = (shell_list){in->argument.word + (name[0] - '1'), 1, 1};
-        return argument;
-    }
-    return NULL;
+    int number = 0;
+    for (size_t c = 0; c < length && length < 4 && isdigit((unsigned char)name[c]); c++)
+        number = 10 * number + (name[c] - '0');
+    if (number < 1 || number > in->argument.count)
+        return NULL;
+    *argument = (shell_list){in->argument.word + number - 1, 1, 1};
+    return argument;
 }
 
 /* The element of a list that an index picks: [3], or of an associative array [7B]. NULL: none. */

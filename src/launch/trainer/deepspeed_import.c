@@ -5,10 +5,11 @@
  * three numbers of the batch together say how many data-parallel ranks there are, and so how many
  * GPUs. It does not say the model, the sequence length or the kernel of attention: these stay open.
  */
+#include <string.h>
+
 #include "deepspeed.h"
 #include "deepspeed_file.h"
 #include "target.h"
-#include "text.h"
 
 static void give(plans_entry *out, plait_key_id key, int value)
 {
@@ -98,27 +99,57 @@ static void give_degrees(const deepspeed_file *file, int dp, plans_entry *out)
     give_recompute(file, out);
 }
 
-static const char *warn(const deepspeed_file *file, plait_arena *arena)
+/* Each sentence on a line of its own. */
+static text_builder *line(text_builder *out)
 {
-    text_builder out;
+    if (out->length > 0)
+        text_append_char(out, '\n');
+    return out;
+}
 
-    text_builder_init(&out, arena);
+static void warn(const deepspeed_file *file, text_builder *out)
+{
     if (file->unknown[0] != '\0')
-        text_append_printf(&out, "not understood, and taken as not given: %s\n", file->unknown);
+        text_append_printf(line(out), "not understood, and taken as not given: %s", file->unknown);
     if (file->offload)
-        text_append(&out, "offloading to CPU or NVMe is not priced\n");
+        text_append(line(out), "offloading to CPU or NVMe is not priced");
     if (file->quantized)
-        text_append(&out, "quantized communication (ZeRO++) is not priced\n");
+        text_append(line(out), "quantized communication (ZeRO++) is not priced");
     if (file->hpz > 1)
-        text_append_printf(&out,
+        text_append_printf(line(out),
                            "zero_hpz_partition_size %d: second copies of the weights are not "
-                           "priced\n",
+                           "priced",
                            file->hpz);
     if (file->zero > 0 && file->overlap == false)
-        text_append(&out, "overlap_comm is off; the profile prices it on\n");
+        text_append(line(out), "overlap_comm is off; the profile prices it on");
     if (file->spread_checkpoints == true)
-        text_append(&out, "activations divided over ranks or moved to CPU are not priced\n");
-    return text_builder_finish(&out, NULL);
+        text_append(line(out), "activations divided over ranks or moved to CPU are not priced");
+}
+
+plait_status deepspeed_take_file(const deepspeed_file *file, const char *name,
+                                 text_builder *warnings, plans_entry *out, plait_error *err)
+{
+    int dp;
+
+    out->runtime = "deepspeed";
+    PLAIT_TRY(replicas_of(file, name, &dp, err));
+    PLAIT_TRY(count_gpus(file, dp, out, err));
+    out->gbs = file->train != DEEPSPEED_OPEN ? file->train : 0;
+    if (file->bf16 == true || file->fp16 == true)
+        out->precision = file->bf16 == true ? PLAIT_BF16 : PLAIT_FP16;
+    give_degrees(file, dp, out);
+    warn(file, warnings);
+    return PLAIT_OK;
+}
+
+/* The engine's JSON begins with a brace; anything else is a script. */
+static bool looks_like_json(const char *text, size_t length)
+{
+    size_t i = 0;
+
+    while (i < length && strchr(" \t\r\n", text[i]) != NULL)
+        i++;
+    return i == length || text[i] == '{' || text[i] == '[';
 }
 
 plait_status deepspeed_import(const char *text, size_t length, const char *name,
@@ -126,18 +157,14 @@ plait_status deepspeed_import(const char *text, size_t length, const char *name,
                               const char **warning, plait_error *err)
 {
     deepspeed_file file;
-    int dp;
+    text_builder warnings;
 
-    (void)call;
     *out = plans_unknown(name);
-    out->runtime = "deepspeed";
+    if (!looks_like_json(text, length))
+        return deepspeed_script_import(text, length, name, call, arena, out, warning, err);
+    text_builder_init(&warnings, arena);
     PLAIT_TRY(deepspeed_file_parse(text, length, name, arena, &file, err));
-    PLAIT_TRY(replicas_of(&file, name, &dp, err));
-    PLAIT_TRY(count_gpus(&file, dp, out, err));
-    out->gbs = file.train != DEEPSPEED_OPEN ? file.train : 0;
-    if (file.bf16 == true || file.fp16 == true)
-        out->precision = file.bf16 == true ? PLAIT_BF16 : PLAIT_FP16;
-    give_degrees(&file, dp, out);
-    *warning = warn(&file, arena);
+    PLAIT_TRY(deepspeed_take_file(&file, name, &warnings, out, err));
+    *warning = text_builder_finish(&warnings, NULL);
     return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
