@@ -138,7 +138,7 @@ grep -q '"dp": null' short.json && grep -q '"gbs": null' short.json || complain 
 grep -q '^tp 2, sp 0, pp 1, dp 4, ZeRO 0, mbs 1' out || complain "eval of the import: $(sed -n 4p out)"
 printf -- '--tensor-model-parallel-size $TP --cpu-offloading-num-layers 3\n' >open.sh
 "$plait" import --from megatron open.sh >/dev/null 2>err || complain "import of an open script: $?"
-grep -q 'open.sh: set outside the file, and taken as not given: $TP' err || complain "$(cat err)"
+grep -q 'open.sh: set outside the file, and taken as not given: --tensor-model-parallel-size $TP' err || complain "$(cat err)"
 grep -q 'open.sh: not priced: cpu_offloading_num_layers' err || complain "$(cat err)"
 
 [ $wrong -eq 0 ]

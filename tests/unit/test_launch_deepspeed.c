@@ -246,7 +246,7 @@ static void test_what_has_no_price__is_warned_of(void **state)
            &entry, &warning);
     assert_string_equal(warning,
                         "offloading to CPU or NVMe is not priced\n"
-                        "zero_hpz_partition_size 8: second copies of the weights are not priced\n");
+                        "zero_hpz_partition_size 8: second copies of the weights are not priced");
 }
 
 static void test_a_batch_that_does_not_divide__is_refused(void **state)

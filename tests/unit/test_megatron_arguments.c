@@ -45,7 +45,7 @@ static const char *other_value(const argument_row *row)
     case ARGUMENT_WHOLE:
         return "3000000";
     case ARGUMENT_WORD:
-        return "it's \"other\"";
+        return "it's \"gpt2\"";
     case ARGUMENT_WORDS:
         return "moe_act layernorm";
     case ARGUMENT_LIST:
@@ -104,7 +104,7 @@ static const char *as_json(const argument_row *row)
     if (row->kind == ARGUMENT_WORDS)
         return plait_arena_printf(arena, "{\"%s\": [\"moe_act\", \"layernorm\"]}", row->name);
     if (row->kind == ARGUMENT_WORD)
-        return plait_arena_printf(arena, "{\"%s\": \"it's \\\"other\\\"\"}", row->name);
+        return plait_arena_printf(arena, "{\"%s\": \"it's \\\"gpt2\\\"\"}", row->name);
     return plait_arena_printf(arena, bare ? "{\"%s\": %s}" : "{\"%s\": \"%s\"}", row->name, value);
 }
 
@@ -401,6 +401,10 @@ static const char *const scripts[] = {
     SIZES "--multi-latent-attention --disable-bias-linear --num-experts 4 "
           "--moe-shared-expert-intermediate-size 64 "
           "--dsa-indexer-n-heads 2 --dsa-indexer-head-dim 64 --dsa-indexer-topk 32",
+    "--num-layers 12 --hidden-size 512 --num-attention-heads 8 --vocab-size 1000 --bf16 "
+    "--num-experts 4 --expert-interval 2 --deepspeed --zero-stage 2 "
+    "--pipeline-model-parallel-size 2",
+    "--num-layers 12 --hidden-size 512 --num-attention-heads 8",
 };
 
 static void mark_script(const char *script, plait_runtime *runtime)
@@ -410,7 +414,8 @@ static void mark_script(const char *script, plait_runtime *runtime)
     plait_error err;
 
     must(import(script, &entry, &warning, &err), &err);
-    mark_launches(entry.model, runtime);
+    if (entry.model != NULL)
+        mark_launches(entry.model, runtime);
     for (int r = 0; megatron_arguments[r].name != NULL; r++)
         used[r] = used[r] || changes(&megatron_arguments[r], script);
 }

@@ -143,8 +143,8 @@ const argument_row megatron_arguments[] = {
     {WORD(cp_comm_type, "p2p", 10), WITH(context_parallel_size)},
     {INT(expert_model_parallel_size, "1", 4), .least = 1, .most = RANKS, WITH(num_experts)},
     {INT(expert_tensor_parallel_size, NULL, 10), .least = 1, .most = RANKS},
-    {SWITCH(use_tp_pp_dp_mapping, 7)},
     {SWITCH(no_pipeline_parallel, 0)},
+    {SWITCH(use_tp_pp_dp_mapping, 7)},
 
     {INT(micro_batch_size, NULL, 4), .least = 1, .most = 1 << 20, .group = "batch"},
     {INT(global_batch_size, NULL, 4), .least = 1, .most = INT_MAX},

@@ -77,7 +77,7 @@ static plait_status check_any(const launch_flags *flags, const plans_entry *out,
                       "or a JSON of them, found none");
 }
 
-static plait_status read_all(const char *name, plan_reader *in, plait_error *err)
+static plait_status read_all(const char *name, bool own, plan_reader *in, plait_error *err)
 {
     const plait_model *model;
     megatron_args args;
@@ -86,6 +86,8 @@ static plait_status read_all(const char *name, plan_reader *in, plait_error *err
     take_notes(&in->out->degrees, &args);
     PLAIT_TRY(megatron_args_parse(in->flags, &args, err));
     PLAIT_TRY(megatron_read_deepspeed(&args, in, err));
+    if (own && args.padded_vocab_size == 0)
+        args.padded_vocab_size = args.vocab_size;
     PLAIT_TRY(megatron_read_model(&args, in->flags, name, &model, err));
     if (model != NULL) // else the one that a note names
         in->out->model = model;
@@ -126,12 +128,16 @@ plait_status megatron_import(const char *text, size_t length, const char *name,
     PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
     PLAIT_TRY(check_any(&flags, out, err));
     PLAIT_TRY(megatron_translate_flags(&flags, err));
+    if (call != NULL && call->gpus > 0)
+        PLAIT_TRY(
+            flags_add(&flags, "world_size", plait_arena_printf(arena, "%d", call->gpus), err));
     model = notes_find(text, length, "model", arena);
+    const bool own = model != NULL; // plait's plans are priced without padding
     if (model == NULL)
         model = name_of_file(name, arena);
     if (model == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(read_all(model, &in, err));
+    PLAIT_TRY(read_all(model, own, &in, err));
     *warning = text_builder_finish(&warnings, NULL);
     return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

@@ -45,6 +45,20 @@ static plait_status read_config(const char *name, megatron_args *args, plan_read
     return PLAIT_OK;
 }
 
+/* Experts of Megatron-DeepSpeed: one a token, in every second layer, whole on each tensor rank. */
+static void take_expert_defaults(const launch_flags *flags, megatron_args *args)
+{
+    if (args->num_experts < 2)
+        return;
+    if (flags_last(flags, MEGATRON_NAME(moe_router_topk)) == NULL)
+        args->moe_router_topk = 1;
+    if (args->expert_interval == 0)
+        args->expert_interval = 2;
+    if (flags_last(flags, "enable_expert_tensor_parallelism") == NULL &&
+        args->expert_tensor_parallel_size == 0)
+        args->expert_tensor_parallel_size = 1;
+}
+
 plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in, plait_error *err)
 {
     const launch_flag *const config = flags_last(in->flags, MEGATRON_NAME(deepspeed_config));
@@ -52,6 +66,8 @@ plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in, plait
     args->deepspeed = args->deepspeed || config != NULL || args->zero_stage > 0;
     if (config != NULL)
         PLAIT_TRY(read_config(config->value[0], args, in, err));
+    if (args->deepspeed)
+        take_expert_defaults(in->flags, args);
     if (args->no_pipeline_parallel)
         args->pipeline_model_parallel_size = 1;
     if (args->deepspeed && args->bf16 && args->zero_stage < 1)

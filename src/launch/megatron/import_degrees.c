@@ -74,6 +74,9 @@ static void read_batch(const megatron_args *args, plan_reader *in)
     if (args->micro_batch_size == 0)
         return;
     out->degrees.mbs = args->micro_batch_size;
+    if (out->gbs == 0 && out->degrees.dp > 0 &&
+        args->micro_batch_size <= (1 << 30) / out->degrees.dp)
+        out->gbs = args->micro_batch_size * out->degrees.dp; // one microbatch a step
     import_give(in, "mbs");
 }
 

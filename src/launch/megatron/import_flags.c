@@ -124,8 +124,8 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
     warn_of_open(in);
     warn_of_doubts(in);
     warn_of_unknown(in);
-    if (strcmp(args->mlp_type, "residual") == 0)
-        import_warn(in, "the dense layer beside each expert (--mlp-type residual) is not priced");
+    if (strcmp(args->mlp_type, "standard") != 0)
+        import_warn(in, "the dense layer beside each expert (--mlp-type) is not priced");
     if (experts != NULL && experts->values > 1 && strlen(experts->value[1]) > 0 &&
         strspn(experts->value[1], "0123456789") == strlen(experts->value[1]))
         import_warn(in, "layers with different numbers of experts: each is priced with the first");

@@ -14,6 +14,9 @@
 PLAIT_MUST_CHECK plait_status megatron_translate_flags(launch_flags *flags, plait_error *err);
 bool megatron_flag_is_older(const char *name);
 
+/** Are there flags that Megatron-LM had up to 2022 and not after? */
+bool megatron_flags_are_of_2021(const launch_flags *flags);
+
 /** Does no plan hang on a flag? */
 bool megatron_flag_is_idle(const char *name);
 

@@ -60,6 +60,8 @@ static int zero_of(const megatron_args *args)
 {
     const char *const strategy = args->data_parallel_sharding_strategy;
 
+    if (args->deepspeed)
+        return args->zero_stage > 0 ? args->zero_stage : 0;
     if (args->use_torch_fsdp2)
         return args->torch_fsdp2_reshard_after_forward ? 3 : 2;
     if (!args->use_megatron_fsdp)
@@ -70,13 +72,21 @@ static int zero_of(const megatron_args *args)
                                               : 0;
 }
 
+/* DeepSpeed shards gradients and weights without its pipeline engine, and then in buckets. */
+static bool is_zero_engine(const megatron_args *args)
+{
+    return args->deepspeed && args->zero_stage > 1;
+}
+
 static void read_sharding(const megatron_args *args, plan_reader *in)
 {
     plait_degrees *const d = &in->out->degrees;
 
     d->zero = (unsigned char)zero_of(args);
-    d->grad_sync = args->overlap_grad_reduce || args->use_torch_fsdp2 ? PLAIT_SYNC_BUCKETED
-                                                                      : PLAIT_SYNC_SHIFTED;
+    d->grad_sync = args->overlap_grad_reduce || args->use_torch_fsdp2 ||
+                           is(args->DDP_impl, "torch") || is_zero_engine(args)
+                       ? PLAIT_SYNC_BUCKETED
+                       : PLAIT_SYNC_SHIFTED;
     import_give(in, "zero");
     import_give(in, "grad_sync");
 }
@@ -120,15 +130,20 @@ static void read_attention(const megatron_args *args, plans_entry *out)
                                                      : PLAIT_ATTENTION_UNFUSED;
 }
 
-static void choose_runtime(const megatron_args *args, plans_entry *out)
+static void choose_runtime(const megatron_args *args, const plan_reader *in)
 {
     const bool overlaps = args->overlap_grad_reduce || args->tp_comm_overlap;
+    plans_entry *const out = in->out;
 
     if (out->runtime != NULL)
         return;
-    out->runtime = out->degrees.zero > 1 ? "megatron-fsdp"
-                   : overlaps            ? "megatron"
-                                         : "megatron-no-overlap";
+    out->runtime = is_zero_engine(args)    ? "deepspeed"
+                   : args->deepspeed       ? "megatron-deepspeed"
+                   : out->degrees.zero > 1 ? "megatron-fsdp"
+                   : megatron_flags_are_of_2021(in->flags) && out->degrees.zero == 0 && !overlaps
+                       ? "megatron-2021"
+                   : overlaps ? "megatron"
+                              : "megatron-no-overlap";
 }
 
 plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, plait_error *err)
@@ -137,6 +152,6 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     read_sharding(args, in);
     read_precision(args, in);
     read_attention(args, in->out);
-    choose_runtime(args, in->out);
+    choose_runtime(args, in);
     return PLAIT_OK;
 }

@@ -68,6 +68,18 @@ bool megatron_flag_is_older(const char *name)
     return false;
 }
 
+bool megatron_flags_are_of_2021(const launch_flags *flags)
+{
+    static const char *const names[] = {
+        "model_parallel_size",           "batch_size", "checkpoint_activations",
+        "activations_checkpoint_method", "DDP_impl",   NULL};
+
+    for (const char *const *name = names; *name != NULL; name++)
+        if (flags_last(flags, *name) != NULL)
+            return true;
+    return false;
+}
+
 static bool is_off(const char *value)
 {
     static const char *const words[] = {"false", "False", "0", "None", NULL};

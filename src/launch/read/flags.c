@@ -274,7 +274,7 @@ plait_status flags_add(launch_flags *flags, const char *name, const char *value,
 {
     const char **const copy = plait_arena_alloc(flags->arena, 1, sizeof *copy);
 
-    if (copy == NULL)
+    if (copy == NULL || value == NULL)
         return plait_fail_nomem(err);
     *copy = value;
     return add(flags, (launch_flag){name, 1, copy}, err);

@@ -29,15 +29,20 @@ static const char *const known[] = {
     "compile.enable", "compile.enable_async_tensor_parallel", "activation_checkpoint.mode",
     "activation_checkpoint.selective_ac_option",
 
+    // sections as a recipe in Python names them, whose keys stand by themselves
+    "model_spec", "parallelism", "training", "compile", "loss", "dataloader", "optimizer",
+    "lr_scheduler", "metrics", "checkpoint", "validator", "tokenizer", "profiler", "profiling",
+    "debug", "comm", "job", "model", "validation", "model_converters",
+
     // no plan hangs on them
     "model.hf_assets_path", "model.tokenizer_path", "model.print_after_conversion",
     "hf_assets_path", "training.dataset", "training.dataset_path", "training.max_norm",
     "training.steps", "training.gc_freq", "training.gc_debug", "training.seed",
     "training.deterministic", "training.dataloader.", "training.mixed_precision_param",
     "training.mixed_precision_reduce", "parallelism.disable_loss_parallel",
-    "parallelism.context_parallel_load_balancer", "parallelism.spmd_backend",
-    "parallelism.pipeline_parallel_expert_parallel_overlap", "compile.components",
-    "compile.backend", "activation_checkpoint.preserve_rng_state",
+    "parallelism.context_parallel_load_balancer", "parallelism.context_parallel_rotate_method",
+    "parallelism.spmd_backend", "parallelism.pipeline_parallel_expert_parallel_overlap",
+    "compile.components", "compile.backend", "activation_checkpoint.preserve_rng_state",
     "activation_checkpoint.determinism_check", "activation_checkpoint.early_stop",
     "activation_checkpoint.debug", "activation_checkpoint.memory_budget",
     "activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns",
