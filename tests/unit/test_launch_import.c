@@ -398,6 +398,9 @@ static void test_deepspeeds_engine__shards_by_its_stage(void **state)
     out = import("--deepspeed --zero-stage 0 --bf16", 0);
     assert_int_equal(out.degrees.zero, 1); // BF16_Optimizer
     assert_string_equal(out.runtime, "megatron-deepspeed");
+    out = import("--deepspeed --zero-stage 3 --tensor-model-parallel-size 2 --fp16", 0);
+    assert_string_equal(out.runtime, "megatron-fsdp");
+    assert_non_null(strstr(warning, "has no profile"));
     out = import("--deepspeed --ds-sequence-parallel-size 4 --fp16", 0);
     assert_int_equal(out.degrees.cp, 4);
     assert_int_equal(out.degrees.cp_comm, PLAIT_CP_A2A);
@@ -420,6 +423,20 @@ static void test_deepspeeds_json__is_read_where_the_script_makes_it(void **state
     assert_string_equal(warning, "");
     import("--deepspeed --deepspeed_config elsewhere.json --fp16", 0);
     assert_non_null(strstr(warning, "neither in the script nor beside it"));
+}
+
+/* 10 layers and the two ends are 12 on 4 stages; 10 alone are dealt as they go. */
+static void test_deepspeeds_pipeline__deals_what_its_method_names(void **state)
+{
+    (void)state;
+    assert_int_equal(import(SIZES "--deepspeed --pipeline-model-parallel-size 4 --bf16 "
+                                  "--pp-partition-method 'type:transformer|embedding'",
+                            0)
+                         .degrees.split.kind,
+                     PLAIT_SPLIT_BOTH);
+    assert_int_equal(
+        import(SIZES "--deepspeed --pipeline-model-parallel-size 4 --bf16", 0).degrees.split.kind,
+        PLAIT_SPLIT_SPREAD);
 }
 
 /* Every second layer of Megatron-DeepSpeed has experts, and a token goes to one of them. */
@@ -541,6 +558,7 @@ int main(void)
         cmocka_unit_test(test_flags_of_2021__mean_todays),
         cmocka_unit_test(test_deepspeeds_engine__shards_by_its_stage),
         cmocka_unit_test(test_deepspeeds_json__is_read_where_the_script_makes_it),
+        cmocka_unit_test(test_deepspeeds_pipeline__deals_what_its_method_names),
         cmocka_unit_test(test_experts_of_deepspeed__are_in_every_second_layer),
         cmocka_unit_test(test_vocabularies__are_those_of_tokenizers_padded),
         cmocka_unit_test(test_models_that_are_not_known__say_what_is_missing),

@@ -139,6 +139,7 @@ const argument_row megatron_arguments[] = {
     {INT(decoder_last_pipeline_num_layers, NULL, 9), .least = 1, .most = PLAIT_MAX_LAYERS},
     {SWITCH(account_for_embedding_in_pipeline_split, 11)},
     {SWITCH(account_for_loss_in_pipeline_split, 11)},
+    {WORD(pp_partition_method, NULL, 0)},
     {INT(context_parallel_size, "1", 4), .least = 1, .most = RANKS, ALWAYS},
     {WORD(cp_comm_type, "p2p", 10), WITH(context_parallel_size)},
     {INT(expert_model_parallel_size, "1", 4), .least = 1, .most = RANKS, WITH(num_experts)},

@@ -134,6 +134,7 @@ typedef struct megatron_args {
     int decoder_last_pipeline_num_layers;
     bool account_for_embedding_in_pipeline_split;
     bool account_for_loss_in_pipeline_split;
+    const char *pp_partition_method; /* of DeepSpeed: "type:transformer|embedding" */
     int context_parallel_size;
     const char *cp_comm_type;
     int expert_model_parallel_size;

@@ -130,20 +130,38 @@ static void read_attention(const megatron_args *args, plans_entry *out)
                                                      : PLAIT_ATTENTION_UNFUSED;
 }
 
-static void choose_runtime(const megatron_args *args, const plan_reader *in)
+/* DeepSpeed's profiles have neither its experts nor its sequence parallelism, and ZeRO-3 no tp. */
+static const char *deepspeed_runtime(const megatron_args *args, plan_reader *in)
+{
+    const plait_degrees *const d = &in->out->degrees;
+    const bool shards = is_zero_engine(args);
+
+    if (d->ep == 1 && d->cp == 1 && (!shards || (d->tp == 1 && d->pp == 1)))
+        return shards ? "deepspeed" : "megatron-deepspeed";
+    import_warn(in, shards ? "DeepSpeed with these degrees has no profile: priced as megatron-fsdp"
+                           : "DeepSpeed with these degrees has no profile: priced as "
+                             "megatron-no-overlap");
+    return shards ? "megatron-fsdp" : "megatron-no-overlap";
+}
+
+static const char *megatron_runtime(const megatron_args *args, const plan_reader *in)
 {
     const bool overlaps = args->overlap_grad_reduce || args->tp_comm_overlap;
-    plans_entry *const out = in->out;
+    const int zero = in->out->degrees.zero;
 
-    if (out->runtime != NULL)
-        return;
-    out->runtime = is_zero_engine(args)    ? "deepspeed"
-                   : args->deepspeed       ? "megatron-deepspeed"
-                   : out->degrees.zero > 1 ? "megatron-fsdp"
-                   : megatron_flags_are_of_2021(in->flags) && out->degrees.zero == 0 && !overlaps
-                       ? "megatron-2021"
-                   : overlaps ? "megatron"
-                              : "megatron-no-overlap";
+    if (zero > 1)
+        return "megatron-fsdp";
+    if (overlaps)
+        return "megatron";
+    return zero == 0 && megatron_flags_are_of_2021(in->flags) ? "megatron-2021"
+                                                              : "megatron-no-overlap";
+}
+
+static void choose_runtime(const megatron_args *args, plan_reader *in)
+{
+    if (in->out->runtime == NULL)
+        in->out->runtime =
+            args->deepspeed ? deepspeed_runtime(args, in) : megatron_runtime(args, in);
 }
 
 plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, plait_error *err)
