@@ -405,7 +405,8 @@ static const char *const scripts[] = {
     "--num-experts 4 --expert-interval 2 --deepspeed --zero-stage 2 "
     "--pipeline-model-parallel-size 2",
     "--num-layers 12 --hidden-size 512 --num-attention-heads 8",
-    SIZES "--pipeline-model-parallel-size 2 --pp-partition-method 'type:transformer|embedding'",
+    SIZES "--deepspeed --pipeline-model-parallel-size 2 --pp-partition-method "
+          "'type:transformer|embedding'",
 };
 
 static void mark_script(const char *script, plait_runtime *runtime)

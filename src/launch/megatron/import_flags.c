@@ -50,6 +50,14 @@ bool megatron_flag_is_understood(const char *name)
            launcher_has_flag(name);
 }
 
+/* Parsed arguments list every switch, whether it is on or not. */
+static bool is_off(const launch_flags *flags, const launch_flag *flag)
+{
+    static const char *const words[] = {"false", "0", "", NULL};
+
+    return flags->script.commands == 0 && text_index(flag->value[0], words) >= 0;
+}
+
 static void warn_of_unknown(plan_reader *in)
 {
     warned_list list = {"not understood, and taken as not given", false};
@@ -57,7 +65,8 @@ static void warn_of_unknown(plan_reader *in)
     for (int i = 0; i < in->flags->count; i++) {
         const launch_flag *const flag = &in->flags->flag[i];
 
-        if (is_last(in->flags, flag) && !megatron_flag_is_understood(flag->name))
+        if (is_last(in->flags, flag) && !is_off(in->flags, flag) &&
+            !megatron_flag_is_understood(flag->name))
             warn_of(in, &list, spelled(in->flags, flag->name));
     }
 }

@@ -115,7 +115,7 @@ static plait_split_kind even_split(const megatron_args *args, const plait_model 
 {
     const char *const method = args->pp_partition_method;
 
-    if (method != NULL && strstr(method, "embedding") != NULL)
+    if (args->deepspeed && method != NULL && strstr(method, "embedding") != NULL)
         return PLAIT_SPLIT_BOTH;
     return args->deepspeed && model != NULL && model->layers % pp != 0 ? PLAIT_SPLIT_SPREAD
                                                                        : PLAIT_SPLIT_EVEN;

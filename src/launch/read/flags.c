@@ -128,8 +128,8 @@ static int count_options(const char *const *word, int count)
     return options;
 }
 
-/* The command that launches, of two alike the last; -1: none does. One that surely runs is first. */
-static int find_launch(const shell_words *words)
+/* Of two alike the last; one that surely runs comes first. */
+int flags_launch(const shell_words *words)
 {
     int best = -1, most = 0;
 
@@ -148,6 +148,13 @@ static int find_launch(const shell_words *words)
     return best;
 }
 
+bool flags_counts(const shell_words *words, int launch, int command)
+{
+    const char *const first = words->word[words->command[command].first];
+
+    return command == launch || (launch < 0 ? !only_talks(first) : starts_job(first));
+}
+
 static plait_status add_command(launch_flags *flags, const shell_command *command, plait_error *err)
 {
     const char *const *const word = flags->script.word + command->first;
@@ -164,13 +171,10 @@ static plait_status read_script(const char *text, size_t length, const launch_ca
     shell_words *const words = &out->script;
 
     PLAIT_TRY(shell_read(text, length, out->file, call, out->arena, words, err));
-    const int launch = find_launch(words);
-    for (int c = 0; c < words->commands; c++) {
-        const char *const first = words->word[words->command[c].first];
-
-        if (c != launch && (launch < 0 ? !only_talks(first) : starts_job(first)))
+    const int launch = flags_launch(words);
+    for (int c = 0; c < words->commands; c++)
+        if (c != launch && flags_counts(words, launch, c))
             PLAIT_TRY(add_command(out, &words->command[c], err));
-    }
     if (launch < 0)
         return PLAIT_OK;
     out->doubtful = words->command[launch].doubtful;

@@ -41,6 +41,12 @@ PLAIT_MUST_CHECK plait_status flags_read(const char *text, size_t length, const 
                                          const launch_call *call, plait_arena *arena,
                                          launch_flags *out, plait_error *err);
 
+/** The command of a script that launches; -1: none does. */
+int flags_launch(const shell_words *words);
+
+/** Do the options of a command count, where that one launches? */
+bool flags_counts(const shell_words *words, int launch, int command);
+
 /** The last flag of a name, whether its value is known or not; NULL: none. */
 const launch_flag *flags_last(const launch_flags *flags, const char *name);
 

@@ -753,7 +753,7 @@ static plait_status read_condition(shell_reader *in, plait_error *err)
         PLAIT_TRY(shell_read_word(in, &words, err));
         if (words.count == before) // what vanishes is an empty word in here
             PLAIT_TRY(shell_list_add(in, &words, "", err));
-        if (strncmp(from, "]]", 2) == 0 && strcmp(words.word[words.count - 1], "]]") == 0)
+        if (in->at == from + 2 && from[0] == ']' && strcmp(words.word[words.count - 1], "]]") == 0)
             break;
     }
     words.count--;

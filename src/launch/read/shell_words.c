@@ -106,10 +106,11 @@ static const char *add_origin(shell_reader *in, const char *text, bool unset)
 
 const char *shell_unknown(shell_reader *in, const char *from, bool unset)
 {
-    const size_t length = (size_t)(in->at - from), width = strcspn(from, "\n");
-    const size_t shown = length < width ? length : width;
-    const char *const text =
-        plait_arena_printf(in->arena, "%.*s", shown < 60 ? (int)shown : 60, from);
+    size_t shown = 0;
+
+    while (from + shown < in->at && shown < 60 && from[shown] != '\n')
+        shown++;
+    const char *const text = plait_arena_printf(in->arena, "%.*s", (int)shown, from);
 
     return text != NULL ? add_origin(in, text, unset) : NULL;
 }

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "launcher.h"
 #include "reading.h"
 
 /* What ends in a point is a whole section. */
@@ -49,12 +50,13 @@ static const char *const known[] = {
     "activation_checkpoint.visualize_memory_budget_pareto", "job.", "profiling.", "profiler.",
     "metrics.", "optimizer.", "lr_scheduler.", "dataloader.", "checkpoint.", "quantize.", "comm.",
     "memory_estimation.", "validation.", "validator.", "debug.", "tokenizer.", "loss.",
-    // torchrun's
     "rdzv_backend", "rdzv_endpoint", "rdzv_id", "node_rank", "master_addr", "master_port",
     "local_ranks_filter", "role", "tee", "standalone", "max_restarts", "log_dir", NULL};
 
 static bool is_known(const char *key)
 {
+    if (launcher_has_flag(key))
+        return true;
     for (const char *const *word = known; *word != NULL; word++)
         if (text_equal(*word, key) || (text_ends_with(*word, ".") && text_starts_with(key, *word)))
             return true;
