@@ -318,9 +318,9 @@ static void test_two_formats__are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_keys_that_nobody_knows__are_warned_of),
-        cmocka_unit_test_setup_teardown(test_scripts__say_what_the_json_would),
-        cmocka_unit_test_setup_teardown(test_files_that_say_nothing__are_refused),
+        cmocka_unit_test_setup_teardown(test_keys_that_nobody_knows__are_warned_of, begin, end),
+        cmocka_unit_test_setup_teardown(test_scripts__say_what_the_json_would, begin, end),
+        cmocka_unit_test_setup_teardown(test_files_that_say_nothing__are_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_the_batch__is_exact, begin, end),
         cmocka_unit_test_setup_teardown(test_buckets__count_elements, begin, end),
         cmocka_unit_test_setup_teardown(test_zero_3__gathers_two_layers, begin, end),
