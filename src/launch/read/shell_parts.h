@@ -140,6 +140,58 @@ PLAIT_MUST_CHECK plait_status shell_read_word(shell_reader *in, shell_list *list
 PLAIT_MUST_CHECK plait_status shell_expand(shell_reader *in, const char *text, size_t length,
                                            const char **out, plait_error *err);
 
+/* ---- what comes out ---- */
+
+/** --name */
+bool shell_is_option(const char *word);
+
+/** Options in texts that stand behind an open condition: "--a 1 --b" has two. */
+PLAIT_MUST_CHECK plait_status shell_add_doubts(shell_reader *in, const shell_list *value,
+                                               plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_add_command(shell_reader *in, const shell_list *words,
+                                                plait_error *err);
+
+/** A text that is written to in->target, if there is one. */
+PLAIT_MUST_CHECK plait_status shell_add_file(shell_reader *in, const char *text, plait_error *err);
+
+/** Words from one on with a blank between them; NULL when out of memory. */
+const char *shell_joined(shell_reader *in, const shell_list *words, int from);
+
+/* ---- lines ---- */
+
+PLAIT_MUST_CHECK plait_status shell_read_job_line(shell_reader *in, const char *line, size_t width,
+                                                  plait_error *err);
+
+/** Blanks and continuations within a command; and line breaks, comments and what follows them. */
+void shell_skip_blanks(shell_reader *in);
+PLAIT_MUST_CHECK plait_status shell_skip_space(shell_reader *in, plait_error *err);
+
+/** From the < or > at the cursor; where a file is written to is kept. */
+PLAIT_MUST_CHECK plait_status shell_read_redirection(shell_reader *in, plait_error *err);
+
+/** Length of the NAME of an assignment at the cursor, or 0; and the assignment itself. */
+size_t shell_assignment_at(const shell_reader *in);
+PLAIT_MUST_CHECK plait_status shell_read_assignment(shell_reader *in, size_t length,
+                                                    plait_error *err);
+
+/* ---- blocks ---- */
+
+PLAIT_MUST_CHECK plait_status shell_push(shell_reader *in, shell_block block, plait_error *err);
+
+/** The innermost block, if it is of that kind, else NULL; pop it. */
+shell_frame *shell_top(shell_reader *in, shell_block block);
+void shell_pop(shell_reader *in, shell_block block);
+
+/** How the next branch is read, whose condition has an answer; and what is between branches. */
+void shell_enter_branch(shell_reader *in, shell_frame *frame, shell_answer answer);
+void shell_leave_branch(shell_reader *in, const shell_frame *frame);
+
+/** Behind `case`, a pattern of it, behind `for`, at `do`. */
+PLAIT_MUST_CHECK plait_status shell_begin_case(shell_reader *in, plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_read_pattern(shell_reader *in, plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_begin_for(shell_reader *in, plait_error *err);
+void shell_begin_body(shell_reader *in);
+
 /* ---- conditions and arithmetic ---- */
 
 /** `[ WORDS ]`, or `[[ WORDS ]]` with patterns; in->cause is set where the answer is open. */

@@ -16,592 +16,24 @@
 
 static plait_status read_commands(shell_reader *in, plait_error *err);
 
-/* ---- what comes out ---- */
-
-static bool is_option(const char *word)
-{
-    return word[0] == '-' && word[1] == '-' && isalpha((unsigned char)word[2]);
-}
-
-static plait_status add_doubt(shell_reader *in, const char *option, plait_error *err)
-{
-    shell_words *const out = in->out;
-    shell_doubt *const more =
-        grow_by_one(in->arena, out->doubt, out->doubts, &in->doubt_capacity, sizeof *more);
-
-    if (more == NULL)
-        return plait_fail_nomem(err);
-    out->doubt = more;
-    more[out->doubts++] =
-        (shell_doubt){option, in->doubt >= 0 ? out->origin[in->doubt].text : "a condition"};
-    return PLAIT_OK;
-}
-
-/* Options in a text that was not in one piece: "--a 1 --b" has two. */
-static plait_status add_doubts(shell_reader *in, const shell_list *value, plait_error *err)
-{
-    for (int i = 0; i < value->count; i++)
-        for (const char *at = value->word[i]; (at = strstr(at, "--")) != NULL;) {
-            const size_t width = strcspn(at, " \t\n=");
-            const char *const option = plait_arena_printf(in->arena, "%.*s", (int)width, at);
-
-            if (option == NULL)
-                return plait_fail_nomem(err);
-            if (is_option(option))
-                PLAIT_TRY(add_doubt(in, option, err));
-            at += width;
-        }
-    return PLAIT_OK;
-}
-
-static plait_status add_command(shell_reader *in, const shell_list *words, plait_error *err)
-{
-    shell_words *const out = in->out;
-    shell_list all = {out->word, out->count, in->words_capacity};
-    shell_command *const more =
-        grow_by_one(in->arena, out->command, out->commands, &in->command_capacity, sizeof *more);
-
-    if (more == NULL)
-        return plait_fail_nomem(err);
-    out->command = more;
-    more[out->commands++] = (shell_command){out->count, words->count, in->mode == SHELL_DOUBT};
-    for (int i = 0; i < words->count; i++)
-        PLAIT_TRY(shell_list_add(in, &all, words->word[i], err));
-    out->word = all.word;
-    out->count = all.count;
-    in->words_capacity = all.capacity;
-    return PLAIT_OK;
-}
-
-static plait_status add_file(shell_reader *in, const char *text, plait_error *err)
-{
-    shell_words *const out = in->out;
-    shell_file *more;
-
-    if (in->target == NULL || in->mode == SHELL_SKIP)
-        return PLAIT_OK;
-    more = grow_by_one(in->arena, out->file, out->files, &in->file_capacity, sizeof *more);
-    if (more == NULL)
-        return plait_fail_nomem(err);
-    out->file = more;
-    more[out->files++] = (shell_file){in->target, text};
-    return PLAIT_OK;
-}
-
-/* Words with a blank between them. */
-static const char *joined(shell_reader *in, const shell_list *words, int from)
-{
-    text_builder out;
-
-    text_builder_init(&out, in->arena);
-    for (int i = from; i < words->count; i++)
-        text_append_printf(&out, "%s%s", i > from ? " " : "", words->word[i]);
-    return text_builder_finish(&out, NULL);
-}
-
-/* ---- #SBATCH ---- */
-
-/* What SLURM tells a job of its own options. */
-static plait_status set_job_variables(shell_reader *in, const char *option, const char *value,
-                                      plait_error *err)
-{
-    static const struct {
-        const char *option, *variable[3];
-    } told[] = {
-        {"--nodes", {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", NULL}},
-        {"--ntasks", {"SLURM_NTASKS", "SLURM_NPROCS", NULL}},
-        {"--ntasks-per-node", {"SLURM_NTASKS_PER_NODE", NULL}},
-        {"--gpus-per-node", {"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE", NULL}},
-        {"--cpus-per-task", {"SLURM_CPUS_PER_TASK", NULL}},
-        {"--job-name", {"SLURM_JOB_NAME", NULL}},
-    };
-
-    for (size_t t = 0; t < sizeof told / sizeof *told; t++)
-        for (const char *const *name = told[t].variable;
-             strcmp(told[t].option, option) == 0 && *name != NULL; name++)
-            PLAIT_TRY(shell_set(in, *name, false, &(shell_list){&value, 1, 1}, err));
-    return PLAIT_OK;
-}
-
-/* -N 4, -N4, --nodes 4 and --nodes=4 are the same. */
-static plait_status take_job_word(shell_reader *in, char *word, const char **pending,
-                                  shell_list *words, plait_error *err)
-{
-    static const char *const letters[] = {"-N--nodes",    "-n--ntasks",        "-G--gpus",
-                                          "-J--job-name", "-c--cpus-per-task", NULL};
-    char *value = is_option(word) ? text_cut(word, '=') : NULL;
-    const char *name = word;
-
-    for (const char *const *letter = letters; *letter != NULL; letter++)
-        if (strncmp(word, *letter, 2) == 0) {
-            name = *letter + 2;
-            value = word[2] == '=' ? word + 3 : word[2] != '\0' ? word + 2 : NULL;
-        }
-    if (*pending != NULL && !is_option(name)) {
-        PLAIT_TRY(set_job_variables(in, *pending, word, err));
-        *pending = NULL;
-        return shell_list_add(in, words, word, err);
-    }
-    PLAIT_TRY(shell_list_add(in, words, name, err));
-    *pending = value == NULL ? name : NULL;
-    if (value == NULL)
-        return PLAIT_OK;
-    PLAIT_TRY(set_job_variables(in, name, value, err));
-    return shell_list_add(in, words, value, err);
-}
-
-static plait_status read_job_line(shell_reader *in, const char *line, size_t width,
-                                  plait_error *err)
-{
-    char *const copy = plait_arena_printf(in->arena, "%.*s", (int)width, line);
-    const char *pending = NULL;
-    shell_list words = {0};
-
-    if (copy == NULL)
-        return plait_fail_nomem(err);
-    copy[strcspn(copy + 1, "#") + 1] = '\0'; // a remark behind the options
-    for (char *at = copy, *word; *(word = at + strspn(at, " \t\r\"'")) != '\0';) {
-        at = word + strcspn(word, " \t\r\"'");
-        if (*at != '\0')
-            *at++ = '\0';
-        PLAIT_TRY(words.count == 0 ? shell_list_add(in, &words, word, err)
-                                   : take_job_word(in, word, &pending, &words, err));
-    }
-    return add_command(in, &words, err);
-}
-
-/* ---- blanks, comments, here-documents ---- */
-
-static plait_status read_comment(shell_reader *in, plait_error *err)
-{
-    const char *const line = in->at;
-
-    while (in->at < in->end && *in->at != '\n')
-        in->at++;
-    const size_t width = (size_t)(in->at - line);
-    if (width > 8 && strncmp(line, "#SBATCH ", 8) == 0)
-        return read_job_line(in, line, width, err);
-    return PLAIT_OK;
-}
-
-/* The text of one here-document, which begins at the cursor. */
-static plait_status read_here(shell_reader *in, const shell_here *here, plait_error *err)
-{
-    text_builder text;
-    const char *body, *expanded;
-    size_t length;
-
-    text_builder_init(&text, in->arena);
-    while (in->at < in->end) {
-        const char *const newline = memchr(in->at, '\n', (size_t)(in->end - in->at));
-        const char *line = in->at, *const last = newline != NULL ? newline : in->end;
-
-        in->at = newline != NULL ? newline + 1 : in->end;
-        in->line++;
-        while (here->indented && line < last && *line == '\t')
-            line++;
-        if ((size_t)(last - line) == strlen(here->end) &&
-            memcmp(line, here->end, strlen(here->end)) == 0)
-            break;
-        text_append_bytes(&text, line, (size_t)(last - line));
-        text_append_char(&text, '\n');
-    }
-    body = expanded = text_builder_finish(&text, &length);
-    if (body == NULL)
-        return plait_fail_nomem(err);
-    if (!here->quoted && in->mode != SHELL_SKIP)
-        PLAIT_TRY(shell_expand(in, body, length, &expanded, err));
-    return add_file(in, expanded, err);
-}
-
-static plait_status read_newline(shell_reader *in, plait_error *err)
-{
-    in->at++;
-    in->line++;
-    for (int h = 0; h < in->heres; h++)
-        PLAIT_TRY(read_here(in, &in->here[h], err));
-    in->heres = 0;
-    in->target = NULL;
-    return PLAIT_OK;
-}
-
-/* Blanks and continuations within a command. */
-static void skip_blanks(shell_reader *in)
-{
-    while (in->at < in->end) {
-        if (in->end - in->at >= 2 && in->at[0] == '\\' && in->at[1] == '\n') {
-            in->line++;
-            in->at += 2;
-        } else if (*in->at != '\n' && isspace((unsigned char)*in->at)) {
-            in->at++;
-        } else {
-            break;
-        }
-    }
-}
-
-static plait_status skip_space(shell_reader *in, plait_error *err)
-{
-    for (;;) {
-        skip_blanks(in);
-        if (in->at == in->end || (*in->at != '#' && *in->at != '\n'))
-            return PLAIT_OK;
-        PLAIT_TRY(*in->at == '#' ? read_comment(in, err) : read_newline(in, err));
-    }
-}
-
-/* ---- redirections ---- */
-
-static plait_status read_here_mark(shell_reader *in, plait_error *err)
-{
-    shell_here here = {.indented = in->at < in->end && *in->at == '-'};
-    shell_list words = {0};
-
-    in->at += here.indented;
-    skip_blanks(in);
-    here.quoted = in->at < in->end && strchr("'\"\\", *in->at) != NULL;
-    PLAIT_TRY(shell_read_word(in, &words, err));
-    if (words.count != 1 || in->heres == SHELL_MAX_HERE)
-        return PLAIT_OK;
-    here.end = words.word[0];
-    in->here[in->heres++] = here;
-    return PLAIT_OK;
-}
-
-/* From the < or > at the cursor; where a file is written to is kept. */
-static plait_status read_redirection(shell_reader *in, plait_error *err)
-{
-    const bool writes = *in->at == '>';
-    shell_list words = {0};
-    int signs = 0;
-
-    while (in->at < in->end && (*in->at == '<' || *in->at == '>') && signs < 3) {
-        in->at++;
-        signs++;
-    }
-    if (!writes && signs == 2)
-        return read_here_mark(in, err);
-    if (in->at < in->end && (*in->at == '&' || *in->at == '|'))
-        in->at++;
-    skip_blanks(in);
-    PLAIT_TRY(shell_read_word(in, &words, err));
-    if (writes && words.count == 1 && signs == 1)
-        in->target = words.word[0];
-    return PLAIT_OK;
-}
-
-/* ---- assignments ---- */
-
-/* Length of the NAME of a `NAME=`, `NAME+=` or `NAME[INDEX]=` at the cursor, or 0. */
-static size_t assignment_at(const shell_reader *in)
-{
-    const char *at = in->at;
-
-    while (at < in->end && (isalnum((unsigned char)*at) || *at == '_'))
-        at++;
-    const size_t length = (size_t)(at - in->at);
-    if (length == 0 || isdigit((unsigned char)*in->at))
-        return 0;
-    if (at < in->end && *at == '[') {
-        while (at < in->end && *at != ']' && *at != '\n' && *at != ' ')
-            at++;
-        at += at < in->end && *at == ']';
-    } else if (at < in->end && *at == '+') {
-        at++;
-    }
-    return at < in->end && *at == '=' ? length : 0;
-}
-
-static plait_status read_array(shell_reader *in, shell_list *list, plait_error *err)
-{
-    for (;;) {
-        PLAIT_TRY(skip_space(in, err));
-        if (in->at == in->end)
-            return shell_fail(in, "a ( that is not closed", err);
-        if (*in->at == ')') {
-            in->at++;
-            return PLAIT_OK;
-        }
-        if (strchr(";&|(<>", *in->at) != NULL)
-            in->at++;
-        else
-            PLAIT_TRY(shell_read_word(in, list, err));
-    }
-}
-
-/* An unquoted value is not cut in an assignment. */
-static plait_status read_value(shell_reader *in, shell_list *list, plait_error *err)
-{
-    shell_list words = {0};
-
-    if (in->at < in->end && *in->at == '(') {
-        in->at++;
-        return read_array(in, list, err);
-    }
-    PLAIT_TRY(shell_read_word(in, &words, err));
-    return shell_list_add(in, list, joined(in, &words, 0), err);
-}
-
-/* Is the new value the old one with something behind it? */
-static bool adds(const shell_reader *in, const char *name, bool more, const shell_list *value)
-{
-    const shell_variable *const old = shell_find(in, name, strlen(name));
-
-    if (more)
-        return true;
-    if (old == NULL || value->count < old->value.count || old->value.count == 0)
-        return false;
-    for (int i = 0; i < old->value.count; i++)
-        if (!text_starts_with(value->word[i], old->value.word[i]))
-            return false;
-    return true;
-}
-
-/* Behind an open condition what is set becomes unknown; what is added to stays as it is. */
-static plait_status assign_in_doubt(shell_reader *in, const char *name, bool more,
-                                    const shell_list *value, plait_error *err)
-{
-    const char *word;
-
-    PLAIT_TRY(add_doubts(in, value, err));
-    if (adds(in, name, more, value) || in->doubt < 0)
-        return PLAIT_OK;
-    word = shell_unknown_set(in, in->doubt);
-    if (word == NULL)
-        return plait_fail_nomem(err);
-    return shell_set(in, name, false, &(shell_list){&word, 1, 1}, err);
-}
-
-/* NAME+=TEXT of a variable is one word still. */
-static plait_status assign(shell_reader *in, const char *name, bool more, bool array,
-                           const shell_list *value, plait_error *err)
-{
-    const shell_variable *const old = shell_find(in, name, strlen(name));
-    const char *word;
-
-    if (in->mode == SHELL_SKIP)
-        return PLAIT_OK;
-    if (in->mode == SHELL_DOUBT)
-        return assign_in_doubt(in, name, more, value, err);
-    if (!more || array || old == NULL || old->value.count != 1 || value->count != 1)
-        return shell_set(in, name, more, value, err);
-    word = plait_arena_printf(in->arena, "%s%s", old->value.word[0], value->word[0]);
-    return word == NULL ? plait_fail_nomem(err)
-                        : shell_set(in, name, false, &(shell_list){&word, 1, 1}, err);
-}
-
-/* NAME[INDEX]=VALUE is kept as "[INDEX]=VALUE", as in NAME=([INDEX]=VALUE). */
-static plait_status read_element(shell_reader *in, const char *name, plait_error *err)
-{
-    const char *const first = in->at;
-    const char *index, *word;
-    shell_list list = {0};
-
-    shell_skip_to_close(in, '(', '=');
-    PLAIT_TRY(shell_expand(in, first, (size_t)(in->at - first), &index, err));
-    PLAIT_TRY(read_value(in, &list, err));
-    char *const bare = plait_arena_text(in->arena, index);
-    if (bare == NULL)
-        return plait_fail_nomem(err);
-    size_t width = 0;
-    for (const char *c = index; *c != '\0'; c++)
-        if (*c != '"' && *c != '\'')
-            bare[width++] = *c;
-    bare[width] = '\0';
-    word = plait_arena_printf(in->arena, "%s%s", bare, joined(in, &list, 0));
-    return word == NULL ? plait_fail_nomem(err)
-                        : assign(in, name, true, true, &(shell_list){&word, 1, 1}, err);
-}
-
-static plait_status read_assignment(shell_reader *in, size_t length, plait_error *err)
-{
-    const char *const name = plait_arena_printf(in->arena, "%.*s", (int)length, in->at);
-    shell_list list = {0};
-
-    if (name == NULL)
-        return plait_fail_nomem(err);
-    in->at += length;
-    if (*in->at == '[')
-        return read_element(in, name, err);
-    const bool more = *in->at == '+';
-    in->at += more ? 2 : 1;
-    const bool array = in->at < in->end && *in->at == '(';
-    PLAIT_TRY(read_value(in, &list, err));
-    return assign(in, name, more, array, &list, err);
-}
-
-/* ---- blocks ---- */
-
-static plait_status push(shell_reader *in, shell_block block, plait_error *err)
-{
-    if (in->frames == SHELL_MAX_FRAMES)
-        return shell_fail(in, "blocks in blocks, more than 64", err);
-    in->frame[in->frames++] =
-        (shell_frame){.block = block, .outer = in->mode, .outer_doubt = in->doubt};
-    return PLAIT_OK;
-}
-
-static shell_frame *top(shell_reader *in, shell_block block)
-{
-    shell_frame *const frame = in->frames > 0 ? &in->frame[in->frames - 1] : NULL;
-
-    return frame != NULL && frame->block == block ? frame : NULL;
-}
-
-static void pop(shell_reader *in, shell_block block)
-{
-    const shell_frame *const frame = top(in, block);
-
-    if (frame == NULL)
-        return;
-    in->mode = frame->outer;
-    in->doubt = frame->outer_doubt;
-    in->frames--;
-}
-
-/* How the next branch is read, whose condition has an answer. */
-static void enter_branch(shell_reader *in, shell_frame *frame, shell_answer answer)
-{
-    if (frame->outer == SHELL_SKIP || frame->taken || answer == SHELL_NO) {
-        in->mode = SHELL_SKIP;
-        return;
-    }
-    if (answer == SHELL_YES) {
-        frame->taken = true;
-    } else {
-        frame->open = true;
-        frame->cause = in->cause;
-    }
-    in->mode = frame->open ? SHELL_DOUBT : frame->outer;
-    in->doubt = frame->open ? frame->cause : frame->outer_doubt;
-}
-
-/* Between branches conditions are read, not skipped, as long as no branch is taken. */
-static void leave_branch(shell_reader *in, const shell_frame *frame)
-{
-    in->mode = frame->taken ? SHELL_SKIP : frame->outer;
-    in->doubt = frame->outer_doubt;
-}
-
-/* ---- case ---- */
-
-static plait_status begin_case(shell_reader *in, plait_error *err)
-{
-    shell_list words = {0};
-
-    PLAIT_TRY(push(in, SHELL_CASE, err));
-    skip_blanks(in);
-    PLAIT_TRY(shell_read_word(in, &words, err));
-    shell_frame *const frame = top(in, SHELL_CASE);
-    frame->subject = joined(in, &words, 0);
-    frame->pattern = true;
-    PLAIT_TRY(skip_space(in, err));
-    words.count = 0;
-    return shell_read_word(in, &words, err); // in
-}
-
-static shell_answer case_answer(shell_reader *in, const shell_frame *frame, const shell_list *words)
-{
-    const int origin = shell_origin_index(in->out, frame->subject);
-
-    for (int i = 0; i < words->count; i++)
-        if (strcmp(words->word[i], "*") == 0 ||
-            (origin < 0 && shell_matches(words->word[i], frame->subject)))
-            return SHELL_YES;
-    if (origin < 0)
-        return SHELL_NO;
-    in->cause = origin;
-    return SHELL_OPEN;
-}
-
-/* "A | B)", or esac. */
-static plait_status read_pattern(shell_reader *in, plait_error *err)
-{
-    shell_frame *const frame = top(in, SHELL_CASE);
-    shell_list words = {0};
-
-    if (*in->at == '(')
-        in->at++;
-    while (in->at < in->end && *in->at != ')' && *in->at != '\n') {
-        skip_blanks(in);
-        if (in->at < in->end && strchr("|;&<>(", *in->at) != NULL)
-            in->at++;
-        else
-            PLAIT_TRY(shell_read_word(in, &words, err));
-        if (words.count == 1 && strcmp(words.word[0], "esac") == 0) {
-            pop(in, SHELL_CASE);
-            return PLAIT_OK;
-        }
-        skip_blanks(in);
-    }
-    in->at += in->at < in->end && *in->at == ')';
-    if (frame->subject == NULL)
-        return plait_fail_nomem(err);
-    enter_branch(in, frame, case_answer(in, frame, &words));
-    frame->pattern = false;
-    return PLAIT_OK;
-}
-
-/* ---- loops ---- */
-
-/* Words up to the end of the line. */
-static plait_status read_line_words(shell_reader *in, shell_list *words, plait_error *err)
-{
-    for (skip_blanks(in); in->at < in->end && strchr(";\n&|#)", *in->at) == NULL; skip_blanks(in)) {
-        if (strchr("(<>", *in->at) != NULL)
-            in->at++;
-        else
-            PLAIT_TRY(shell_read_word(in, words, err));
-    }
-    return PLAIT_OK;
-}
-
-/* for NAME in WORDS: read once. Of several words none is known; of none the loop is not entered. */
-static plait_status begin_for(shell_reader *in, plait_error *err)
-{
-    shell_list words = {0};
-    const char *unknown;
-
-    PLAIT_TRY(push(in, SHELL_LOOP, err));
-    skip_blanks(in);
-    const char *const from = in->at;
-    PLAIT_TRY(read_line_words(in, &words, err));
-    if (words.count < 2 || in->mode == SHELL_SKIP)
-        return PLAIT_OK;
-    if (words.count == 2)
-        in->mode = SHELL_SKIP;
-    if (words.count == 3 && shell_word_known(words.word[2]))
-        return shell_set(in, words.word[0], false, &(shell_list){words.word + 2, 1, 1}, err);
-    unknown = shell_unknown(in, from, false);
-    return unknown == NULL
-               ? plait_fail_nomem(err)
-               : shell_set(in, words.word[0], false, &(shell_list){&unknown, 1, 1}, err);
-}
-
-static void begin_body(shell_reader *in)
-{
-    if (top(in, SHELL_LOOP) != NULL && in->status == SHELL_NO)
-        in->mode = SHELL_SKIP;
-}
-
 /* ---- functions ---- */
 
 static plait_status begin_function(shell_reader *in, const char *name, plait_error *err)
 {
-    PLAIT_TRY(skip_space(in, err));
+    PLAIT_TRY(shell_skip_space(in, err));
     if (in->at == in->end || *in->at != '{')
         return PLAIT_OK;
     in->at++;
-    PLAIT_TRY(push(in, SHELL_FUNCTION, err));
-    top(in, SHELL_FUNCTION)->subject = name;
-    top(in, SHELL_FUNCTION)->body = in->at;
+    PLAIT_TRY(shell_push(in, SHELL_FUNCTION, err));
+    shell_top(in, SHELL_FUNCTION)->subject = name;
+    shell_top(in, SHELL_FUNCTION)->body = in->at;
     in->mode = SHELL_SKIP;
     return PLAIT_OK;
 }
 
 static plait_status end_function(shell_reader *in, plait_error *err)
 {
-    const shell_frame *const frame = top(in, SHELL_FUNCTION);
+    const shell_frame *const frame = shell_top(in, SHELL_FUNCTION);
     shell_function *more;
 
     more =
@@ -611,7 +43,7 @@ static plait_status end_function(shell_reader *in, plait_error *err)
     in->function = more;
     more[in->functions++] =
         (shell_function){frame->subject, frame->body, (size_t)(in->at - frame->body) - 1};
-    pop(in, SHELL_FUNCTION);
+    shell_pop(in, SHELL_FUNCTION);
     return PLAIT_OK;
 }
 
@@ -717,17 +149,18 @@ static plait_status run(shell_reader *in, const shell_list *words, plait_error *
     if (strcmp(name, "unset") == 0)
         return unset(in, words);
     if (strcmp(name, "eval") == 0 || script > 0) {
-        text = script > 0 ? words->word[script] : joined(in, words, 1);
+        text = script > 0 ? words->word[script] : shell_joined(in, words, 1);
         if (text == NULL)
             return plait_fail_nomem(err);
-        PLAIT_TRY(add_command(in, &(shell_list){words->word, script > 0 ? script : 1, 0}, err));
+        PLAIT_TRY(
+            shell_add_command(in, &(shell_list){words->word, script > 0 ? script : 1, 0}, err));
         return read_nested(in, text, strlen(text), err);
     }
     if (strcmp(name, "echo") == 0 && in->target != NULL && in->heres == 0) {
-        text = joined(in, words, 1);
-        PLAIT_TRY(text != NULL ? add_file(in, text, err) : plait_fail_nomem(err));
+        text = shell_joined(in, words, 1);
+        PLAIT_TRY(text != NULL ? shell_add_file(in, text, err) : plait_fail_nomem(err));
     }
-    return add_command(in, words, err);
+    return shell_add_command(in, words, err);
 }
 
 /* [[ ... ]]: operators are words in it. */
@@ -736,7 +169,7 @@ static plait_status read_condition(shell_reader *in, plait_error *err)
     shell_list words = {0};
 
     for (;;) {
-        PLAIT_TRY(skip_space(in, err));
+        PLAIT_TRY(shell_skip_space(in, err));
         if (in->at == in->end)
             return shell_fail(in, "a [[ that is not closed", err);
         if (strchr(";&|()<>", *in->at) != NULL) {
@@ -841,7 +274,7 @@ static plait_status read_function_head(shell_reader *in, plait_error *err)
 {
     shell_list words = {0};
 
-    skip_blanks(in);
+    shell_skip_blanks(in);
     PLAIT_TRY(shell_read_word(in, &words, err));
     if (in->end - in->at >= 2 && memcmp(in->at, "()", 2) == 0)
         in->at += 2;
@@ -850,51 +283,51 @@ static plait_status read_function_head(shell_reader *in, plait_error *err)
 
 static plait_status take_keyword(shell_reader *in, shell_keyword keyword, plait_error *err)
 {
-    shell_frame *const branch = top(in, SHELL_IF);
+    shell_frame *const branch = shell_top(in, SHELL_IF);
 
     switch (keyword) {
     case WORD_IF:
-        return push(in, SHELL_IF, err);
+        return shell_push(in, SHELL_IF, err);
     case WORD_THEN:
         if (branch == NULL)
             return PLAIT_OK;
         PLAIT_TRY(find_cause(in, err));
-        enter_branch(in, branch, in->status);
+        shell_enter_branch(in, branch, in->status);
         return PLAIT_OK;
     case WORD_ELIF:
         if (branch != NULL)
-            leave_branch(in, branch);
+            shell_leave_branch(in, branch);
         return PLAIT_OK;
     case WORD_ELSE:
         if (branch != NULL)
-            enter_branch(in, branch, SHELL_YES);
+            shell_enter_branch(in, branch, SHELL_YES);
         return PLAIT_OK;
     case WORD_FI:
-        pop(in, SHELL_IF);
+        shell_pop(in, SHELL_IF);
         return PLAIT_OK;
     case WORD_FOR:
     case WORD_SELECT:
         in->status = SHELL_YES;
-        return begin_for(in, err);
+        return shell_begin_for(in, err);
     case WORD_WHILE:
     case WORD_UNTIL:
-        return push(in, SHELL_LOOP, err);
+        return shell_push(in, SHELL_LOOP, err);
     case WORD_DO:
-        begin_body(in);
+        shell_begin_body(in);
         return PLAIT_OK;
     case WORD_DONE:
-        pop(in, SHELL_LOOP);
+        shell_pop(in, SHELL_LOOP);
         return PLAIT_OK;
     case WORD_CASE:
-        return begin_case(in, err);
+        return shell_begin_case(in, err);
     case WORD_ESAC:
-        pop(in, SHELL_CASE);
+        shell_pop(in, SHELL_CASE);
         return PLAIT_OK;
     case WORD_OPEN:
-        return push(in, SHELL_BRACE, err);
+        return shell_push(in, SHELL_BRACE, err);
     case WORD_CLOSE:
-        pop(in, SHELL_BRACE);
-        return top(in, SHELL_FUNCTION) != NULL ? end_function(in, err) : PLAIT_OK;
+        shell_pop(in, SHELL_BRACE);
+        return shell_top(in, SHELL_FUNCTION) != NULL ? end_function(in, err) : PLAIT_OK;
     case WORD_FUNCTION:
         return read_function_head(in, err);
     default:
@@ -924,17 +357,18 @@ static plait_status read_simple(shell_reader *in, shell_list *words, plait_error
 {
     bool assigns = true;
 
-    for (skip_blanks(in); in->at < in->end && strchr(";&|()\n", *in->at) == NULL; skip_blanks(in)) {
+    for (shell_skip_blanks(in); in->at < in->end && strchr(";&|()\n", *in->at) == NULL;
+         shell_skip_blanks(in)) {
         const char *const from = in->at;
-        const size_t assigned = assigns ? assignment_at(in) : 0;
+        const size_t assigned = assigns ? shell_assignment_at(in) : 0;
         const int before = words->count;
 
         if (*from == '#')
             return PLAIT_OK;
         if (assigned > 0) {
-            PLAIT_TRY(read_assignment(in, assigned, err));
+            PLAIT_TRY(shell_read_assignment(in, assigned, err));
         } else if (*from == '<' || *from == '>') {
-            PLAIT_TRY(read_redirection(in, err));
+            PLAIT_TRY(shell_read_redirection(in, err));
         } else {
             PLAIT_TRY(shell_read_word(in, words, err));
             words->count -= is_descriptor(in, from) && words->count > before;
@@ -967,7 +401,7 @@ static plait_status read_command(shell_reader *in, plait_error *err)
 
     if (negates) {
         in->at++;
-        skip_blanks(in);
+        shell_skip_blanks(in);
     }
     if (in->end - in->at >= 3 && memcmp(in->at, "[[", 2) == 0 &&
         isspace((unsigned char)in->at[2])) {
@@ -995,7 +429,7 @@ static plait_status read_linked(shell_reader *in, char sign, plait_error *err)
     const bool passes = sign == '&' ? first == SHELL_NO : first == SHELL_YES || first == SHELL_RAN;
     const int frames = in->frames;
 
-    PLAIT_TRY(skip_space(in, err));
+    PLAIT_TRY(shell_skip_space(in, err));
     if (in->at == in->end)
         return PLAIT_OK;
     if (mode != SHELL_SKIP)
@@ -1022,12 +456,12 @@ static plait_status read_sign(shell_reader *in, plait_error *err)
 {
     const char sign = *in->at++;
     const bool twice = in->at < in->end && *in->at == sign;
-    shell_frame *const frame = top(in, SHELL_CASE);
+    shell_frame *const frame = shell_top(in, SHELL_CASE);
 
     if (sign == '(')
-        return push(in, SHELL_PAREN, err);
+        return shell_push(in, SHELL_PAREN, err);
     if (sign == ')') {
-        pop(in, SHELL_PAREN);
+        shell_pop(in, SHELL_PAREN);
         return PLAIT_OK;
     }
     in->at += twice && sign != '<' && sign != '>';
@@ -1039,7 +473,7 @@ static plait_status read_sign(shell_reader *in, plait_error *err)
         return read_linked(in, sign, err);
     if (sign == '<' || sign == '>') {
         in->at--;
-        return read_redirection(in, err);
+        return shell_read_redirection(in, err);
     }
     return PLAIT_OK;
 }
@@ -1047,13 +481,13 @@ static plait_status read_sign(shell_reader *in, plait_error *err)
 static plait_status read_commands(shell_reader *in, plait_error *err)
 {
     for (;;) {
-        PLAIT_TRY(skip_space(in, err));
+        PLAIT_TRY(shell_skip_space(in, err));
         if (in->at == in->end)
             return PLAIT_OK;
-        const shell_frame *const frame = top(in, SHELL_CASE);
+        const shell_frame *const frame = shell_top(in, SHELL_CASE);
         const bool sums = in->end - in->at >= 2 && memcmp(in->at, "((", 2) == 0;
         if (frame != NULL && frame->pattern) {
-            PLAIT_TRY(read_pattern(in, err));
+            PLAIT_TRY(shell_read_pattern(in, err));
         } else if (strchr(";&|()<>", *in->at) != NULL && !sums) {
             PLAIT_TRY(read_sign(in, err));
         } else {
@@ -1070,7 +504,7 @@ static plait_status read_commands(shell_reader *in, plait_error *err)
 static bool any_option(const char *const *word, int count)
 {
     for (int i = 0; i < count; i++)
-        if (is_option(word[i]))
+        if (shell_is_option(word[i]))
             return true;
     return false;
 }
@@ -1115,7 +549,7 @@ static plait_status add_variables(shell_reader *in, plait_error *err)
             }
         }
     }
-    return words.count > 0 ? add_command(in, &words, err) : PLAIT_OK;
+    return words.count > 0 ? shell_add_command(in, &words, err) : PLAIT_OK;
 }
 
 /* NAME=VALUE among the arguments stands as if the script began with it. */
@@ -1126,7 +560,7 @@ static plait_status take_call(shell_reader *in, const launch_call *call, plait_e
 
         in->at = text;
         in->end = text + strlen(text);
-        if (assignment_at(in) == 0) {
+        if (shell_assignment_at(in) == 0) {
             PLAIT_TRY(shell_list_add(in, &in->argument, text, err));
             continue;
         }
