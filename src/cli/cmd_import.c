@@ -77,6 +77,13 @@ static void warn(const char *file, const char *sentences)
     }
 }
 
+/* What only the user can say, where no summary says so. */
+static void warn_of_missing(const char *file, const plans_entry *entry)
+{
+    if (entry->gpus == 0)
+        warn(file, "the number of GPUs is not known, give it with --gpus");
+}
+
 /* ---- what was read, for people ---- */
 
 /* Keys that are given, those at their plainest value (1, none, 1f1b) left out. */
@@ -145,6 +152,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_launch_target target = PLAIT_LAUNCH_MEGATRON;
     plans_entry entry;
     size_t length;
+    const launch_call call = {operands->count > 0 ? operands->count - 1 : 0, operands->text + 1,
+                              flags->gpus};
 
     (void)no;
     if (operands->count == 0)
@@ -153,9 +162,12 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(choose_format(flags->from, &target, err));
     PLAIT_TRY(command_output(&output, &print, err));
     PLAIT_TRY(file_read_all(operands->text[0], IMPORT_MAX_BYTES, arena, &text, &length, err));
-    PLAIT_TRY(launch_import(target, text, length, operands->text[0], flags->gpus, arena, &entry,
-                            &warning, err));
+    PLAIT_TRY(launch_import(target, text, length, operands->text[0], &call, arena, &entry, &warning,
+                            err));
+    entry.warnings = warning;
     warn(operands->text[0], warning);
+    if (print)
+        warn_of_missing(operands->text[0], &entry);
     PLAIT_TRY(take_names(flags, arena, &entry, err));
     PLAIT_TRY(plans_write(&entry, arena, &text, &length, err));
     PLAIT_TRY(command_deliver(text, length, output, print, err));
@@ -163,13 +175,18 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 }
 
 const command command_import = {
-    .usage = {.command = "import",
-              .synopsis = "--from FORMAT FILE [--model MODEL] [--cluster CLUSTER] [--gpus N] "
-                          "[-o FILE]",
-              .summary = "Read a launch config back into a plan that eval and explain take.",
-              .about = "What neither FILE nor an option says is null; eval then asks for it.",
-              .max_operands = 1,
-              .options = options},
+    .usage =
+        {.command = "import",
+         .synopsis =
+             "--from FORMAT FILE [ARGUMENT...] [--model MODEL] [--cluster CLUSTER] [--gpus N] "
+             "[-o FILE]",
+         .summary = "Read a launch config back into a plan that eval and explain take.",
+         .about =
+             "A script is read and never run. Its ARGUMENTs stand behind FILE; NAME=VALUE among\n"
+             "them sets a variable. What neither FILE nor an option says is null; eval then\n"
+             "asks for it.",
+         .max_operands = OPT_MAX_OPERANDS,
+         .options = options},
     .values_size = sizeof(import_values),
     .run = run,
 };

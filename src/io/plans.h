@@ -39,6 +39,7 @@ typedef struct plans_entry {
     plait_key_set given;
     int stages; /* 0: it lists none */
     const plans_stage *stage;
+    const char *warnings; /* of what an imported file says and no plan has, one a line; or NULL */
 } plans_entry;
 
 /** A plan of which nothing is known yet; `where` is for messages. */

@@ -1,6 +1,8 @@
 /* plans_write.c - the question and the degrees of a plan as JSON, as far as they are known */
 #include "plans_write.h"
 
+#include <string.h>
+
 #include "cluster_write.h"
 #include "model_write.h"
 #include "plait/runtime.h"
@@ -159,6 +161,20 @@ static void write_stages(json_writer *json, const plans_entry *entry)
     json_end_array(json);
 }
 
+/* A list of lines. */
+static void write_warnings(json_writer *json, const char *lines, plait_arena *arena)
+{
+    json_write_key(json, "warnings");
+    json_begin_array(json);
+    while (*lines != '\0') {
+        const size_t width = strcspn(lines, "\n");
+
+        json_write_string(json, plait_arena_printf(arena, "%.*s", (int)width, lines));
+        lines += width + (lines[width] == '\n');
+    }
+    json_end_array(json);
+}
+
 plait_status plans_write(const plans_entry *entry, plait_arena *arena, const char **text,
                          size_t *length, plait_error *err)
 {
@@ -167,6 +183,8 @@ plait_status plans_write(const plans_entry *entry, plait_arena *arena, const cha
     json_writer_init(&json, arena);
     json_begin_object(&json);
     write_question(&json, entry);
+    if (entry->warnings != NULL && entry->warnings[0] != '\0')
+        write_warnings(&json, entry->warnings, arena);
     json_write_key(&json, "plans");
     json_begin_array(&json);
     json_begin_object(&json);

@@ -72,12 +72,12 @@ static plait_status check_readable(const plans_entry *entry, plait_arena *arena,
 }
 
 plait_status launch_import(plait_launch_target target, const char *text, size_t length,
-                           const char *name, int gpus, plait_arena *arena, plans_entry *out,
-                           const char **warning, plait_error *err)
+                           const char *name, const launch_call *call, plait_arena *arena,
+                           plans_entry *out, const char **warning, plait_error *err)
 {
     *out = plans_unknown(name);
     *warning = "";
-    PLAIT_TRY(launch_target_at(target)->import(text, length, name, arena, out, warning, err));
-    take_gpus(gpus, out);
+    PLAIT_TRY(launch_target_at(target)->import(text, length, name, call, arena, out, warning, err));
+    take_gpus(call != NULL ? call->gpus : 0, out);
     return check_readable(out, arena, err);
 }

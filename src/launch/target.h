@@ -7,6 +7,7 @@
 
 #include "plait/launch.h"
 
+#include "call.h"
 #include "plans.h"
 
 typedef struct launch_target {
@@ -22,11 +23,13 @@ typedef struct launch_target {
      * Read a config back; NULL: it cannot be. What the file does not say stays as plans.h has it.
      *
      * @param name     stands for the file in messages
+     * @param call     NULL: nothing is known beside the file
      * @param warning  receives sentences, one a line, on what the file says and plait cannot price;
      *                 "" if none
      */
-    plait_status (*import)(const char *text, size_t length, const char *name, plait_arena *arena,
-                           plans_entry *out, const char **warning, plait_error *err);
+    plait_status (*import)(const char *text, size_t length, const char *name,
+                           const launch_call *call, plait_arena *arena, plans_entry *out,
+                           const char **warning, plait_error *err);
 } launch_target;
 
 #define X(constant, word, descriptor) extern const launch_target descriptor;

@@ -138,7 +138,28 @@ grep -q '"dp": null' short.json && grep -q '"gbs": null' short.json || complain 
 grep -q '^tp 2, sp 0, pp 1, dp 4, ZeRO 0, mbs 1' out || complain "eval of the import: $(sed -n 4p out)"
 printf -- '--tensor-model-parallel-size $TP --cpu-offloading-num-layers 3\n' >open.sh
 "$plait" import --from megatron open.sh >/dev/null 2>err || complain "import of an open script: $?"
-grep -q 'open.sh: set outside the file, and taken as not given: $TP' err || complain "$(cat err)"
+grep -q 'open.sh: set outside the file, and taken as not given: --tensor-model-parallel-size $TP' err || complain "$(cat err)"
 grep -q 'open.sh: not priced: cpu_offloading_num_layers' err || complain "$(cat err)"
+
+
+# A script's own arguments stand behind it; warnings are in the plan too; what says nothing is refused.
+cat >sized.sh <<'END'
+if [ $1 = 7B ]; then LAYERS=32; else LAYERS=80; fi
+torchrun --nnodes $NNODES --nproc_per_node 8 pretrain_gpt.py --num-layers $LAYERS --hidden-size 4096 \
+    --num-attention-heads 32 --vocab-size 32000 --bf16 --deepspeed --deepspeed_config here.json --odd
+END
+echo '{"zero_optimization": {"stage": 1}, "bf16": {"enabled": true}}' >here.json
+"$plait" import --from megatron sized.sh 7B NNODES=2 --cluster dgx-h100 >sized.json 2>err || complain "import with arguments: $?"
+grep -q '"gpus": 16' sized.json && grep -q '"count": 32' sized.json || complain "arguments do not reach the script"
+grep -q '"not understood, and taken as not given: --odd"' sized.json || complain "no warning in the plan"
+grep -q 'neither in the script' err && complain "a JSON beside the script is not read"
+"$plait" eval --plan sized.json --seq 1024 --gbs 16 >out || [ $? -eq 1 ] || complain "eval of $(cat out)"
+"$plait" import --from megatron sized.sh >/dev/null 2>err
+grep -q 'taken as not given: --nnodes $NNODES, --num-layers $1' err || complain "$(cat err)"
+grep -q 'give it with --model' err || complain "import does not say what to give: $(cat err)"
+echo 'nothing to see' >empty.sh
+refused 2 'empty.sh: expected flags of Megatron-LM' import --from megatron empty.sh
+refused 2 'empty.sh: expected a config of torchtitan' import --from torchtitan empty.sh
+refused 2 'empty.sh: expected a JSON of DeepSpeed' import --from deepspeed empty.sh
 
 [ $wrong -eq 0 ]

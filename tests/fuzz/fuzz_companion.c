@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *warning;
 
     assert(arena != NULL);
-    if (target->import((const char *)data, size, "input", arena, &entry, &warning, &err) ==
+    if (target->import((const char *)data, size, "input", NULL, arena, &entry, &warning, &err) ==
         PLAIT_OK)
         check(&entry, arena);
     else

@@ -32,8 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (arena != NULL && size > 0 &&
         text_index(plait_launch_target_name[target], launch_import_names()) >= 0 &&
-        launch_import(target, (const char *)data + 1, size - 1, "fuzz", 0, arena, &entry, &warning,
-                      &err) == PLAIT_OK) {
+        launch_import(target, (const char *)data + 1, size - 1, "fuzz", NULL, arena, &entry,
+                      &warning, &err) == PLAIT_OK) {
         assert(warning != NULL);
         assert(plans_write(&entry, arena, &text, &length, &err) == PLAIT_OK);
         assert(plans_parse(text, length, "again", 1, arena, &again, &err) == PLAIT_OK);

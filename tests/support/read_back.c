@@ -66,7 +66,7 @@ const char *read_back_difference(const plait_launch *launch, plait_launch_target
     const char *warning, *found;
     plait_error err;
 
-    if (launch_import(target, text, strlen(text), "file", 0, arena, &entry, &warning, &err) !=
+    if (launch_import(target, text, strlen(text), "file", NULL, arena, &entry, &warning, &err) !=
         PLAIT_OK)
         return plait_arena_printf(arena, "%s: %s", err.where, err.message);
     if (warning[0] != '\0')

@@ -134,7 +134,7 @@ static plait_status import(const char *text, plans_entry *out, plait_error *err)
     const launch_target *const target = launch_target_at(PLAIT_LAUNCH_COMPANION);
     const char *warning;
 
-    return target->import(text, strlen(text), "launch.json", arena, out, &warning, err);
+    return target->import(text, strlen(text), "launch.json", NULL, arena, out, &warning, err);
 }
 
 /* The launch.json of what another launch.json says. */
@@ -348,7 +348,8 @@ static void test_memory_that_runs_out__is_an_error_of_both_ways(void **state)
         plait_arena_fail_after(calls);
         rendered = plait_launch_render(&made.launch, PLAIT_LAUNCH_COMPANION, small, &folder, &err);
         plait_arena_fail_after(calls++);
-        imported = target->import(text, strlen(text), "launch.json", small, &entry, &warning, &err);
+        imported =
+            target->import(text, strlen(text), "launch.json", NULL, small, &entry, &warning, &err);
         plait_arena_fail_after(-1);
         assert_true(rendered == PLAIT_OK || rendered == PLAIT_ERROR_NOMEM);
         assert_true(imported == PLAIT_OK || imported == PLAIT_ERROR_NOMEM);

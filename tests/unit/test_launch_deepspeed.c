@@ -37,7 +37,8 @@ static void import(const char *text, plans_entry *out, const char **warning)
 {
     plait_error err;
 
-    must(target_deepspeed.import(text, strlen(text), "f.json", arena, out, warning, &err), &err);
+    must(target_deepspeed.import(text, strlen(text), "f.json", NULL, arena, out, warning, &err),
+         &err);
 }
 
 static void assert_refused(const char *text, const char *where, const char *message)
@@ -47,7 +48,7 @@ static void assert_refused(const char *text, const char *where, const char *mess
     plait_error err;
 
     assert_int_equal(
-        target_deepspeed.import(text, strlen(text), "f.json", arena, &entry, &warning, &err),
+        target_deepspeed.import(text, strlen(text), "f.json", NULL, arena, &entry, &warning, &err),
         PLAIT_ERROR_RANGE);
     assert_string_equal(err.where, where);
     assert_string_equal(err.message, message);
@@ -246,7 +247,56 @@ static void test_what_has_no_price__is_warned_of(void **state)
            &entry, &warning);
     assert_string_equal(warning,
                         "offloading to CPU or NVMe is not priced\n"
-                        "zero_hpz_partition_size 8: second copies of the weights are not priced\n");
+                        "zero_hpz_partition_size 8: second copies of the weights are not priced");
+}
+
+static void test_keys_that_nobody_knows__are_warned_of(void **state)
+{
+    const char *warning;
+    plans_entry entry;
+
+    (void)state;
+    import("{\"zero_optimization\": {\"stage\": 0}, \"steps_per_print\": 10, \"frobnicate\": 1}",
+           &entry, &warning);
+    assert_string_equal(warning, "not understood, and taken as not given: frobnicate");
+}
+
+/* 4 sequences twice on each of 8 GPUs. */
+static void test_scripts__say_what_the_json_would(void **state)
+{
+    const char *warning;
+    plans_entry entry;
+
+    (void)state;
+    import("Z=$2\n[ \"$Z\" == \"\" ] && Z=3\n"
+           "deepspeed --num_gpus 8 main.py --model_name_or_path meta-llama/Llama-2-7b-hf \\\n"
+           "  --per_device_train_batch_size 4 --gradient_accumulation_steps 2 --zero_stage 2 "
+           "--gradient_checkpointing --max_seq_len 512 --dtype bf16 --learning_rate 1e-5 --odd",
+           &entry, &warning);
+    assert_string_equal(entry.model->name, "llama-2-7b");
+    assert_int_equal(entry.gpus, 8);
+    assert_int_equal(entry.gbs, 64);
+    assert_int_equal(entry.seq, 512);
+    assert_int_equal(entry.degrees.mbs, 4);
+    assert_int_equal(entry.degrees.zero, 2);
+    assert_int_equal(entry.degrees.recompute.kind, PLAIT_RECOMPUTE_FULL);
+    assert_int_equal(entry.precision, PLAIT_BF16);
+    assert_string_equal(warning, "not understood, and taken as not given: --odd");
+}
+
+static void test_files_that_say_nothing__are_refused(void **state)
+{
+    const char *warning;
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    assert_int_equal(
+        target_deepspeed.import("{\"a\": 1}", 8, "f.json", NULL, arena, &entry, &warning, &err),
+        PLAIT_ERROR_SCHEMA);
+    assert_int_equal(
+        target_deepspeed.import("echo a", 6, "f.sh", NULL, arena, &entry, &warning, &err),
+        PLAIT_ERROR_SCHEMA);
 }
 
 static void test_a_batch_that_does_not_divide__is_refused(void **state)
@@ -269,6 +319,9 @@ static void test_two_formats__are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_keys_that_nobody_knows__are_warned_of, begin, end),
+        cmocka_unit_test_setup_teardown(test_scripts__say_what_the_json_would, begin, end),
+        cmocka_unit_test_setup_teardown(test_files_that_say_nothing__are_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_the_batch__is_exact, begin, end),
         cmocka_unit_test_setup_teardown(test_buckets__count_elements, begin, end),
         cmocka_unit_test_setup_teardown(test_zero_3__gathers_two_layers, begin, end),

@@ -23,10 +23,11 @@ static int end(void **state)
 
 static plans_entry import(const char *text, int gpus)
 {
+    const launch_call call = {.gpus = gpus};
     plans_entry out;
     plait_error err;
 
-    must(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", gpus, arena, &out,
+    must(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", &call, arena, &out,
                        &warning, &err),
          &err);
     return out;
@@ -37,7 +38,7 @@ static void assert_refused(const char *text, const char *where, const char *mess
     plans_entry out;
     plait_error err;
 
-    assert_int_not_equal(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", 0,
+    assert_int_not_equal(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", NULL,
                                        arena, &out, &warning, &err),
                          PLAIT_OK);
     assert_string_equal(err.where, where);
@@ -49,9 +50,9 @@ static bool given(const plans_entry *entry, const char *key)
     return (entry->given & PLAIT_KEY_BIT(plait_key_find(key))) != 0;
 }
 
-static void test_nothing__is_one_gpu_of_everything(void **state)
+static void test_defaults__are_one_gpu_of_everything(void **state)
 {
-    const plans_entry out = import("", 0);
+    const plans_entry out = import("--seed 1", 0);
 
     (void)state;
     assert_int_equal(out.degrees.tp, 1);
@@ -365,10 +366,214 @@ static void test_values_that_cannot_be__are_refused(void **state)
                    "expected a number without leading zeros, found '0'");
 }
 
+/* ---- flags ---- */
+
+static void test_flags_that_nobody_knows__are_warned_of_in_one_line(void **state)
+{
+    (void)state;
+    import("--bf16 --lr 1e-4 --frobnicate 3 --save x --no-such-thing", 0);
+    assert_string_equal(warning, "not understood, and taken as not given: --frobnicate, "
+                                 "--no-such-thing");
+    import("--bf16 --lr 1e-4 --data-path $1 --tensorboard-dir y --clip-grad 1.0", 0);
+    assert_string_equal(warning, "");
+}
+
+static void test_files_that_say_nothing__are_refused(void **state)
+{
+    (void)state;
+    assert_refused("", "args.sh",
+                   "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list or "
+                   "a JSON of them, found none");
+    assert_refused("echo hello\nls --color", "args.sh",
+                   "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list or "
+                   "a JSON of them, found none");
+}
+
+static void test_the_launch__is_the_command_that_counts(void **state)
+{
+    plans_entry out;
+
+    (void)state;
+    out = import("python prepare.py --micro-batch-size 7 --odd\n"
+                 "torchrun --nproc_per_node 8 pretrain_gpt.py --bf16 --micro-batch-size 2 --fp16\n"
+                 "echo --micro-batch-size 9",
+                 0);
+    assert_int_equal(out.degrees.mbs, 2);
+    assert_int_equal(out.gpus, 8);
+    assert_null(strstr(warning, "odd"));
+}
+
+static void test_flags_of_2021__mean_todays(void **state)
+{
+    plans_entry out;
+
+    (void)state;
+    out = import("--model-parallel-size 8 --batch-size 4 --checkpoint-activations --fp16 "
+                 "--DDP-impl local",
+                 16);
+    assert_int_equal(out.degrees.tp, 8);
+    assert_int_equal(out.degrees.mbs, 4);
+    assert_int_equal(out.gbs, 8); // 4 on each of 16 / 8 replicas
+    assert_int_equal(out.degrees.recompute.kind, PLAIT_RECOMPUTE_FULL);
+    assert_string_equal(out.runtime, "megatron-2021");
+    assert_string_equal(warning, "");
+    out = import(
+        "--activations-checkpoint-method block --activations-checkpoint-num-layers 3 --fp16", 0);
+    assert_int_equal(out.degrees.recompute.layers, 3);
+    assert_int_equal(import("--DDP-impl torch --fp16", 0).degrees.grad_sync, PLAIT_SYNC_BUCKETED);
+}
+
+static void test_deepspeeds_engine__shards_by_its_stage(void **state)
+{
+    plans_entry out;
+
+    (void)state;
+    out = import("--deepspeed --zero-stage 3 --fp16 --no-pipeline-parallel "
+                 "--pipeline-model-parallel-size 4 --partition-activations",
+                 0);
+    assert_int_equal(out.degrees.zero, 3);
+    assert_int_equal(out.degrees.pp, 1);
+    assert_string_equal(out.runtime, "deepspeed");
+    assert_string_equal(warning, "not priced: partition_activations");
+    out = import("--deepspeed --zero-stage 0 --bf16", 0);
+    assert_int_equal(out.degrees.zero, 1); // BF16_Optimizer
+    assert_string_equal(out.runtime, "megatron-deepspeed");
+    out = import("--deepspeed --zero-stage 3 --tensor-model-parallel-size 2 --fp16", 0);
+    assert_string_equal(out.runtime, "megatron-fsdp");
+    assert_non_null(strstr(warning, "has no profile"));
+    out = import("--deepspeed --ds-sequence-parallel-size 4 --fp16", 0);
+    assert_int_equal(out.degrees.cp, 4);
+    assert_int_equal(out.degrees.cp_comm, PLAIT_CP_A2A);
+}
+
+static void test_deepspeeds_json__is_read_where_the_script_makes_it(void **state)
+{
+    plans_entry out;
+
+    (void)state;
+    out = import("C=./ds.$JOB.json\ncat <<EOT >$C\n{\"train_micro_batch_size_per_gpu\": 2,\n"
+                 "\"train_batch_size\": $B, \"zero_optimization\": {\"stage\": 2},\n"
+                 "\"fp16\": {\"enabled\": true}}\nEOT\n"
+                 "deepspeed --num_gpus 4 pretrain_gpt.py --deepspeed --deepspeed_config $C",
+                 0);
+    assert_int_equal(out.degrees.zero, 2);
+    assert_int_equal(out.degrees.mbs, 2);
+    assert_int_equal(out.gbs, 8);
+    assert_int_equal(out.precision, PLAIT_FP16);
+    assert_string_equal(warning, "");
+    import("--deepspeed --deepspeed_config elsewhere.json --fp16", 0);
+    assert_non_null(strstr(warning, "neither in the script nor beside it"));
+}
+
+/* 10 layers and the two ends are 12 on 4 stages; 10 alone are dealt as they go. */
+static void test_deepspeeds_pipeline__deals_what_its_method_names(void **state)
+{
+    (void)state;
+    assert_int_equal(import(SIZES "--deepspeed --pipeline-model-parallel-size 4 --bf16 "
+                                  "--pp-partition-method 'type:transformer|embedding'",
+                            0)
+                         .degrees.split.kind,
+                     PLAIT_SPLIT_BOTH);
+    assert_int_equal(
+        import(SIZES "--deepspeed --pipeline-model-parallel-size 4 --bf16", 0).degrees.split.kind,
+        PLAIT_SPLIT_SPREAD);
+}
+
+/* Every second layer of Megatron-DeepSpeed has experts, and a token goes to one of them. */
+static void test_experts_of_deepspeed__are_in_every_second_layer(void **state)
+{
+    const plait_model *model;
+
+    (void)state;
+    model =
+        import(SIZES "--deepspeed --num-experts 8 --moe-expert-parallel-size 4 --bf16", 0).model;
+    assert_int_equal(model->kinds, 2);
+    assert_int_equal(model->kind[model->layer_kind[0]].ffn, PLAIT_FFN_MLP);
+    assert_int_equal(model->kind[model->layer_kind[1]].ffn, PLAIT_FFN_MOE);
+    assert_int_equal(model->kind[model->layer_kind[1]].moe.topk, 1);
+    model = import(SIZES "--deepspeed --num-experts 1 --bf16", 0).model;
+    assert_int_equal(model->kinds, 1);
+    assert_int_equal(model->kind[0].ffn, PLAIT_FFN_MLP);
+}
+
+#define UNTOLD "--num-layers 2 --hidden-size 64 --num-attention-heads 4 --bf16 "
+
+/* 50257 in steps of 128 x 2 = 256: 197 of them, 50432. */
+static void test_vocabularies__are_those_of_tokenizers_padded(void **state)
+{
+    (void)state;
+    assert_int_equal(import(UNTOLD "--tokenizer-type GPT2BPETokenizer "
+                                   "--tensor-model-parallel-size 2",
+                            0)
+                         .model->vocab,
+                     50432);
+    assert_int_equal(import(UNTOLD "--vocab-file $DATA/gpt2-vocab.json", 0).model->vocab, 50304);
+    assert_int_equal(import(UNTOLD "--tokenizer-model meta-llama/Llama-3.1-8B", 0).model->vocab,
+                     128256);
+    assert_int_equal(import(UNTOLD "--tokenizer-name-or-path bigscience/tokenizer "
+                                   "--pad-vocab-size-to 250880",
+                            0)
+                         .model->vocab,
+                     250880);
+    assert_int_equal(import(UNTOLD "--vocab-size 1000", 0).model->vocab, 1024);
+    assert_int_equal(import("# plait: model mine\n" UNTOLD "--vocab-size 1000", 0).model->vocab,
+                     1000);
+    assert_int_equal(
+        import(UNTOLD "--patch-tokenizer-type Qwen2Tokenizer --extra-vocab-size 293", 0)
+            .model->vocab,
+        151936);
+}
+
+static void test_models_that_are_not_known__say_what_is_missing(void **state)
+{
+    (void)state;
+    assert_null(import(UNTOLD "--tokenizer-model ./tokenizer.model", 0).model);
+    assert_string_equal(warning, "the model is not known, give it with --model; the file does not "
+                                 "say --vocab-size or a tokenizer that is known");
+    import("--num-layers $2 --hidden-size 64 --vocab-size 10 --num-attention-heads 4 --bf16", 0);
+    assert_string_equal(warning, "the model is not known, give it with --model; the file does not "
+                                 "say --num-layers\n"
+                                 "set outside the file, and taken as not given: --num-layers $2");
+}
+
+static void test_gpus__are_those_of_the_launcher(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        import("#SBATCH --nodes=24\n#SBATCH --gres=gpu:a100:8\nsrun x.py --bf16", 0).gpus, 192);
+    assert_int_equal(import("#SBATCH -N 2\n#SBATCH --gpus-per-node 4\nG=8\nsrun bash -c "
+                            "'torchrun --nnodes $SLURM_NNODES --nproc_per_node $G x.py --bf16'",
+                            0)
+                         .gpus,
+                     16);
+    assert_int_equal(import("deepspeed --num_nodes 3 --num_gpus 8 x.py --bf16", 0).gpus, 24);
+    assert_int_equal(import("torchrun --nproc_per_node 8 x.py --bf16", 0).gpus, 8);
+    assert_int_equal(import("NNODES=2\nGPUS_PER_NODE=4\nx.py --bf16", 0).gpus, 8);
+    assert_int_equal(import("deepspeed x.py --bf16", 0).gpus, 0);
+}
+
+static void test_quoted_lists__lose_their_quotes(void **state)
+{
+    (void)state;
+    assert_int_equal(import("A=\"--moe-layer-freq '([0]*1+[1]*9)' --num-experts 4\"\n"
+                            "x.py " SIZES "$A",
+                            0)
+                         .model->kinds,
+                     2);
+}
+
+static void test_doubtful_flags__say_what_they_hang_on(void **state)
+{
+    (void)state;
+    import("if [ $3 = true ]; then A=\"--sequence-parallel --save x\"; fi\nx.py --bf16 $A", 0);
+    assert_string_equal(warning, "hangs on what is set outside the file, and taken as not given: "
+                                 "--sequence-parallel ($3)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing__is_one_gpu_of_everything),
+        cmocka_unit_test(test_defaults__are_one_gpu_of_everything),
         cmocka_unit_test(test_dp__follows_from_the_gpus),
         cmocka_unit_test(test_expert_tensor_parallelism__is_tp_when_absent),
         cmocka_unit_test(test_recomputation__in_each_of_its_forms),
@@ -389,6 +594,19 @@ int main(void)
         cmocka_unit_test(test_notes__stand_where_arguments_are_coarser),
         cmocka_unit_test(test_what_has_no_price__is_said),
         cmocka_unit_test(test_values_that_cannot_be__are_refused),
+        cmocka_unit_test(test_flags_that_nobody_knows__are_warned_of_in_one_line),
+        cmocka_unit_test(test_files_that_say_nothing__are_refused),
+        cmocka_unit_test(test_the_launch__is_the_command_that_counts),
+        cmocka_unit_test(test_flags_of_2021__mean_todays),
+        cmocka_unit_test(test_deepspeeds_engine__shards_by_its_stage),
+        cmocka_unit_test(test_deepspeeds_json__is_read_where_the_script_makes_it),
+        cmocka_unit_test(test_deepspeeds_pipeline__deals_what_its_method_names),
+        cmocka_unit_test(test_experts_of_deepspeed__are_in_every_second_layer),
+        cmocka_unit_test(test_vocabularies__are_those_of_tokenizers_padded),
+        cmocka_unit_test(test_models_that_are_not_known__say_what_is_missing),
+        cmocka_unit_test(test_gpus__are_those_of_the_launcher),
+        cmocka_unit_test(test_quoted_lists__lose_their_quotes),
+        cmocka_unit_test(test_doubtful_flags__say_what_they_hang_on),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

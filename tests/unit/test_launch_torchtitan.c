@@ -323,7 +323,8 @@ static plans_entry import(const char *text, const char **warning)
     plans_entry entry;
     plait_error err;
 
-    must(target_torchtitan.import(text, strlen(text), "file", arena, &entry, warning, &err), &err);
+    must(target_torchtitan.import(text, strlen(text), "file", NULL, arena, &entry, warning, &err),
+         &err);
     return entry;
 }
 
@@ -459,8 +460,8 @@ static void test_import__refuses_with_the_place(void **state)
         const char *warning;
         plait_error err;
 
-        assert_int_not_equal(target_torchtitan.import(bad[i][0], strlen(bad[i][0]), "file", arena,
-                                                      &entry, &warning, &err),
+        assert_int_not_equal(target_torchtitan.import(bad[i][0], strlen(bad[i][0]), "file", NULL,
+                                                      arena, &entry, &warning, &err),
                              PLAIT_OK);
         if (strstr(err.message, bad[i][1]) == NULL || strncmp(err.where, "file", 4) != 0)
             fail_msg("%s: %s", err.where, err.message);
@@ -484,6 +485,41 @@ static void test_notes__fill_only_what_is_unknown(void **state)
     assert_null(entry.model);
 }
 
+/* 2 sequences on each of 128 / tp 8 = 16 replicas. */
+static void test_tomls__have_the_clients_own_values(void **state)
+{
+    static const char text[] = "[model]\nname = \"llama3\"\nflavor = \"405B\"\n[training]\n"
+                               "local_batch_size = 2\nseq_len = 8192\nglobal_batch_size = -1\n"
+                               "[parallelism]\ntensor_parallel_degree = 8\nodd = 1\n"
+                               "[activation_checkpoint]\nmode = \"full\"\n"
+                               "[metrics]\nlog_freq = 1\n[strange]\nkey = 2\n";
+    const launch_call call = {.gpus = 128};
+    const char *warning;
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    must(target_torchtitan.import(text, strlen(text), "file", &call, arena, &entry, &warning, &err),
+         &err);
+    assert_int_equal(entry.gbs, 32);
+    assert_int_equal(entry.degrees.dp, 16);
+    assert_int_equal(entry.degrees.pp, 1);
+    assert_string_equal(warning,
+                        "not understood, and taken as not given: parallelism.odd, strange.key");
+}
+
+static void test_files_that_say_nothing__are_refused(void **state)
+{
+    const char *warning;
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    assert_int_equal(
+        target_torchtitan.import("echo a", 6, "file", NULL, arena, &entry, &warning, &err),
+        PLAIT_ERROR_SCHEMA);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +540,8 @@ int main(void)
         cmocka_unit_test(test_toml__of_a_user_is_read),
         cmocka_unit_test(test_import__refuses_with_the_place),
         cmocka_unit_test(test_notes__fill_only_what_is_unknown),
+        cmocka_unit_test(test_tomls__have_the_clients_own_values),
+        cmocka_unit_test(test_files_that_say_nothing__are_refused),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -45,7 +45,7 @@ static const char *other_value(const argument_row *row)
     case ARGUMENT_WHOLE:
         return "3000000";
     case ARGUMENT_WORD:
-        return "it's \"other\"";
+        return "it's \"gpt2\"";
     case ARGUMENT_WORDS:
         return "moe_act layernorm";
     case ARGUMENT_LIST:
@@ -76,7 +76,7 @@ static megatron_args read(const char *text)
     megatron_args args;
     plait_error err;
 
-    must(flags_read(text, strlen(text), "args.sh", arena, &flags, &err), &err);
+    must(flags_read(text, strlen(text), "args.sh", NULL, arena, &flags, &err), &err);
     megatron_args_init(&args);
     must(megatron_args_parse(&flags, &args, &err), &err);
     return args;
@@ -104,7 +104,7 @@ static const char *as_json(const argument_row *row)
     if (row->kind == ARGUMENT_WORDS)
         return plait_arena_printf(arena, "{\"%s\": [\"moe_act\", \"layernorm\"]}", row->name);
     if (row->kind == ARGUMENT_WORD)
-        return plait_arena_printf(arena, "{\"%s\": \"it's \\\"other\\\"\"}", row->name);
+        return plait_arena_printf(arena, "{\"%s\": \"it's \\\"gpt2\\\"\"}", row->name);
     return plait_arena_printf(arena, bare ? "{\"%s\": %s}" : "{\"%s\": \"%s\"}", row->name, value);
 }
 
@@ -168,7 +168,7 @@ static void test_values_that_cannot_be__are_refused_unless_no_plan_hangs_on_them
     plait_error err;
 
     (void)state;
-    must(flags_read(text, strlen(text), "args.sh", arena, &flags, &err), &err);
+    must(flags_read(text, strlen(text), "args.sh", NULL, arena, &flags, &err), &err);
     megatron_args_init(&args);
     assert_int_equal(megatron_args_parse(&flags, &args, &err), PLAIT_ERROR_RANGE);
     assert_string_equal(err.where, "args.sh: kv_channels");
@@ -366,7 +366,7 @@ static void mark_shipped_models(plait_runtime *runtime)
 static plait_status import(const char *script, plans_entry *out, const char **warning,
                            plait_error *err)
 {
-    return launch_import(PLAIT_LAUNCH_MEGATRON, script, strlen(script), "args.sh", 0, arena, out,
+    return launch_import(PLAIT_LAUNCH_MEGATRON, script, strlen(script), "args.sh", NULL, arena, out,
                          warning, err);
 }
 
@@ -408,6 +408,12 @@ static const char *const scripts[] = {
     SIZES "--fp16 --accumulate-allreduce-grads-in-fp32 --optimizer-cpu-offload",
     SIZES "--bf16 --fp8-format e4m3 --fp8-recipe mxfp8 --fp8-param-gather "
           "--overlap-param-gather --reuse-grad-buf-for-mxfp8-param-ag",
+    "--num-layers 12 --hidden-size 512 --num-attention-heads 8 --vocab-size 1000 --bf16 "
+    "--num-experts 4 --expert-interval 2 --deepspeed --zero-stage 2 "
+    "--pipeline-model-parallel-size 2",
+    "--num-layers 12 --hidden-size 512 --num-attention-heads 8",
+    SIZES "--deepspeed --pipeline-model-parallel-size 2 --pp-partition-method "
+          "'type:transformer|embedding'",
 };
 
 static void mark_script(const char *script, plait_runtime *runtime)
@@ -417,7 +423,8 @@ static void mark_script(const char *script, plait_runtime *runtime)
     plait_error err;
 
     must(import(script, &entry, &warning, &err), &err);
-    mark_launches(entry.model, runtime);
+    if (entry.model != NULL)
+        mark_launches(entry.model, runtime);
     for (int r = 0; megatron_arguments[r].name != NULL; r++)
         used[r] = used[r] || changes(&megatron_arguments[r], script);
 }

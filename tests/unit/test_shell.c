@@ -28,7 +28,7 @@ static const char *words(const char *script)
     plait_error err;
     text_builder out;
 
-    must(shell_read(script, strlen(script), "s.sh", arena, &found, &err), &err);
+    must(shell_read(script, strlen(script), "s.sh", NULL, arena, &found, &err), &err);
     text_builder_init(&out, arena);
     for (int i = 0; i < found.count; i++)
         text_append_printf(&out, "%s%s", i > 0 ? "|" : "", found.word[i]);
@@ -74,10 +74,10 @@ static void test_what_is_not_known__is_marked_and_does_not_hide_the_rest(void **
     const char *script = "run --a $UNSET --b 2 --c $(hostname) --d $((1 / 0))";
 
     (void)state;
-    must(shell_read(script, strlen(script), "s.sh", arena, &found, &err), &err);
+    must(shell_read(script, strlen(script), "s.sh", NULL, arena, &found, &err), &err);
     assert_int_equal(found.count, 9);
     assert_int_equal(found.unknown, 3);
-    assert_string_equal(found.example, "$UNSET");
+    assert_string_equal(found.origin[0].text, "$UNSET");
     assert_false(shell_word_known(found.word[2]));
     assert_true(shell_word_known(found.word[4]));
 }
@@ -100,7 +100,8 @@ static void test_open_quotes__are_refused_with_their_line(void **state)
     plait_error err;
 
     (void)state;
-    assert_int_equal(shell_read("a\nb 'c\n", 7, "s.sh", arena, &found, &err), PLAIT_ERROR_SYNTAX);
+    assert_int_equal(shell_read("a\nb 'c\n", 7, "s.sh", NULL, arena, &found, &err),
+                     PLAIT_ERROR_SYNTAX);
     assert_string_equal(err.where, "s.sh:3");
     assert_string_equal(err.message, "expected shell words, found a ' that is not closed");
 }
@@ -118,6 +119,130 @@ static void test_quoted_words__read_back_as_they_are(void **state)
     }
 }
 
+/* ---- conditions, functions, files ---- */
+
+static void test_conditions__let_through_what_they_say(void **state)
+{
+    (void)state;
+    assert_string_equal(words("S=7B\nif [ $S = 7B ]; then\n L=32\nelif [ $S = 13B ]; then\n L=40\n"
+                              "else\n L=1\nfi\nx $L"),
+                        "x|32");
+    assert_string_equal(words("S=13B\nif [[ $S == 7* && -n $S ]]; then L=32; else L=40; fi\nx $L"),
+                        "x|40");
+    assert_string_equal(words("N=8\n[ $N -gt 4 ] && A=1 || A=2\n[[ $N -lt 4 ]] && A=3\nx $A"),
+                        "x|1");
+    assert_string_equal(words("[ -z \"$W\" ] && W=1\n(( W == 1 )) && V=5\nx $W $V"), "x|1|5");
+    assert_string_equal(words("if ! [ a = b ]; then A=1; fi; x $A"), "x|1");
+}
+
+static void test_cases__take_the_first_pattern_that_matches(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        words("case 13B in\n 7B) L=32 ;;\n 13B|14B) L=40 ;;\n *) L=1 ;;\nesac\nx $L"), "x|40");
+    assert_string_equal(words("S=70B-chat\ncase \"$S\" in (70B*) L=80;; *) L=1;; esac\nx $L"),
+                        "x|80");
+}
+
+/* What $1 decides is not known, and says that it is $1; what is only added to stays. */
+static void test_open_conditions__leave_what_they_set_unknown(void **state)
+{
+    static const char script[] = "if [ $1 = 7B ]; then\n L=32\n A=\"$A --gqa\"\nelse\n L=80\nfi\n"
+                                 "A=\"$A --b\"\nrun.py --layers $L $A";
+    shell_words found;
+    plait_error err;
+
+    (void)state;
+    must(shell_read(script, strlen(script), "s.sh", NULL, arena, &found, &err), &err);
+    const char *const layers = found.word[2];
+    assert_false(shell_word_known(layers));
+    assert_string_equal(shell_word_origin(&found, layers)->text, "$1");
+    assert_int_equal(found.doubts, 1);
+    assert_string_equal(found.doubt[0].option, "--gqa");
+    assert_string_equal(found.doubt[0].origin, "$1");
+}
+
+static void test_arguments__of_the_script_are_its_positions_and_variables(void **state)
+{
+    static const char script[] =
+        "if [ $1 = 7B ]; then L=32; else L=80; fi\nx $L ${2:-3} $W $# ${10}";
+    static const char *const arguments[] = {"7B", "W=4", "9", "c", "d",  "e",
+                                            "f",  "g",   "h", "i", "ten"};
+    const launch_call call = {11, arguments, 0};
+    shell_words found;
+    plait_error err;
+
+    (void)state;
+    must(shell_read(script, strlen(script), "s.sh", &call, arena, &found, &err), &err);
+    assert_string_equal(found.word[1], "32");
+    assert_string_equal(found.word[2], "9");
+    assert_string_equal(found.word[3], "4");
+    assert_string_equal(found.word[4], "10");
+    assert_string_equal(found.word[5], "ten");
+}
+
+static void test_scripts_in_scripts__are_followed(void **state)
+{
+    (void)state;
+    assert_string_equal(words("L=\"run --a 1\"\nbash -c '$L --b'"), "bash|-c|run|--a|1|--b");
+    assert_string_equal(words("C=\"run --a '([1]*4)'\"\neval $C"), "eval|run|--a|([1]*4)");
+    assert_string_equal(words("f() {\n run --n $1\n}\nf 8"), "run|--n|8");
+    assert_string_equal(words("function g { run $1; }; for i in 5; do g $i; done"), "run|5");
+}
+
+static void test_defaults_and_elements__are_expanded(void **state)
+{
+    (void)state;
+    assert_string_equal(words("A=2\nx ${B:-$((A*4))} ${C:=3} ${A:+y} ${D-}z"), "x|8|3|y|z");
+    assert_string_equal(
+        words("declare -A L=([7B]=32 [13B]=40)\nL[70B]=80\nS=13B\nx ${L[$S]} ${L[70B]}"),
+        "declare|-A|x|40|80");
+    assert_string_equal(words("x $((2 ** 10)) $((3 > 2 ? 5 : 6)) $((-4 + 1)) $((1 && 0))"),
+                        "x|1024|5|-3|0");
+}
+
+static void test_job_lines__are_commands_and_variables(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        words("#SBATCH --nodes=4  # four\n#SBATCH -n 8\nx $SLURM_NNODES $SLURM_NTASKS"),
+        "#SBATCH|--nodes|4|#SBATCH|--ntasks|8|x|4|8");
+}
+
+static void test_files__that_a_script_makes_are_kept(void **state)
+{
+    static const char script[] = "Z=2\ncat <<EOT >./ds.json\n{\"stage\": $Z, \"x\": $U}\nEOT\n"
+                                 "cat <<'END' >raw\n$Z\nEND\nrun 2>&1";
+    shell_words found;
+    plait_error err;
+
+    (void)state;
+    must(shell_read(script, strlen(script), "s.sh", NULL, arena, &found, &err), &err);
+    assert_int_equal(found.files, 2);
+    assert_string_equal(found.file[0].name, "./ds.json");
+    assert_true(text_starts_with(found.file[0].text, "{\"stage\": 2, \"x\": \x01"));
+    assert_string_equal(found.file[1].text, "$Z\n");
+    assert_string_equal(found.word[found.count - 1], "run");
+}
+
+/* Each would take for ever, or more memory than there is. */
+static void test_scripts_that_grow_without_end__are_refused(void **state)
+{
+    static const char *const scripts[] = {
+        "A=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\nA=$A$A$A$A$A$A$A$A\nA=$A$A$A$A$A$A$A$A\n"
+        "A=$A$A$A$A$A$A$A$A\nA=$A$A$A$A$A$A$A$A\nA=$A$A$A$A$A$A$A$A\nA=$A$A$A$A$A$A$A$A\nx $A",
+    };
+    shell_words found;
+    plait_error err;
+
+    (void)state;
+    for (size_t s = 0; s < sizeof scripts / sizeof *scripts; s++)
+        assert_int_equal(
+            shell_read(scripts[s], strlen(scripts[s]), "s.sh", NULL, arena, &found, &err),
+            PLAIT_ERROR_SYNTAX);
+    assert_string_equal(words("f() { f; f; f; }\nf\nx"), "x");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +253,15 @@ int main(void)
         cmocka_unit_test(test_what_is_not_known__is_marked_and_does_not_hide_the_rest),
         cmocka_unit_test(test_files_that_only_set_variables__say_what_these_hold),
         cmocka_unit_test(test_assignments__are_words_behind_a_command),
+        cmocka_unit_test(test_conditions__let_through_what_they_say),
+        cmocka_unit_test(test_cases__take_the_first_pattern_that_matches),
+        cmocka_unit_test(test_open_conditions__leave_what_they_set_unknown),
+        cmocka_unit_test(test_arguments__of_the_script_are_its_positions_and_variables),
+        cmocka_unit_test(test_scripts_in_scripts__are_followed),
+        cmocka_unit_test(test_defaults_and_elements__are_expanded),
+        cmocka_unit_test(test_job_lines__are_commands_and_variables),
+        cmocka_unit_test(test_files__that_a_script_makes_are_kept),
+        cmocka_unit_test(test_scripts_that_grow_without_end__are_refused),
         cmocka_unit_test(test_open_quotes__are_refused_with_their_line),
         cmocka_unit_test(test_quoted_words__read_back_as_they_are),
     };

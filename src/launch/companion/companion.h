@@ -2,6 +2,7 @@
 #ifndef COMPANION_H
 #define COMPANION_H
 
+#include "call.h"
 #include "json_write.h"
 #include "plait/plan.h"
 #include "plans.h"
@@ -25,7 +26,8 @@ PLAIT_MUST_CHECK plait_status companion_write_plan(json_writer *json, const plai
 
 /** Read a launch.json; see launch_target.import. */
 PLAIT_MUST_CHECK plait_status companion_import(const char *text, size_t length, const char *name,
-                                               plait_arena *arena, plans_entry *out,
-                                               const char **warning, plait_error *err);
+                                               const launch_call *call, plait_arena *arena,
+                                               plans_entry *out, const char **warning,
+                                               plait_error *err);
 
 #endif

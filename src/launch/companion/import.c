@@ -185,9 +185,11 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     return out->where != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-plait_status companion_import(const char *text, size_t length, const char *name, plait_arena *arena,
-                              plans_entry *out, const char **warning, plait_error *err)
+plait_status companion_import(const char *text, size_t length, const char *name,
+                              const launch_call *call, plait_arena *arena, plans_entry *out,
+                              const char **warning, plait_error *err)
 {
+    (void)call;
     *out = plans_unknown(name);
     *warning = "";
     return json_parse(text, length, name, read_root, arena, out, err);

@@ -34,6 +34,7 @@ typedef struct megatron_args {
     int max_position_embeddings;
     int vocab_size;
     int padded_vocab_size;
+    int extra_vocab_size; /* beyond the tokenizer's, in a fork */
     int make_vocab_size_divisible_by;
     bool untie_embeddings_and_output_weights;
     int mtp_num_layers;
@@ -100,6 +101,8 @@ typedef struct megatron_args {
 
     /* experts */
     int num_experts;
+    int expert_interval;        /* every how many layers, in Megatron-DeepSpeed; 0: not given */
+    const char *mlp_type;       /* "residual": beside each expert stands a dense layer */
     int moe_ffn_hidden_size;    /* 0: ffn_hidden_size */
     const char *moe_layer_freq; /* a list */
     int moe_shared_expert_intermediate_size;
@@ -131,10 +134,12 @@ typedef struct megatron_args {
     int decoder_last_pipeline_num_layers;
     bool account_for_embedding_in_pipeline_split;
     bool account_for_loss_in_pipeline_split;
+    const char *pp_partition_method; /* of DeepSpeed: "type:transformer|embedding" */
     int context_parallel_size;
     const char *cp_comm_type;
     int expert_model_parallel_size;
     int expert_tensor_parallel_size; /* 0: tensor_model_parallel_size */
+    bool no_pipeline_parallel;
     bool use_tp_pp_dp_mapping;
 
     /* batch: sequences */
@@ -162,6 +167,11 @@ typedef struct megatron_args {
     const char *exp_avg_dtype; /* of Adam's moments, as the next */
     const char *exp_avg_sq_dtype;
     bool optimizer_cpu_offload;
+    const char
+        *DDP_impl;  /* up to 2023: "local" reduces at the end of the step, "torch" in buckets */
+    bool deepspeed; /* DeepSpeed's engine runs the step */
+    const char *deepspeed_config;
+    int zero_stage; /* of DeepSpeed, as its JSON has it; -1: not given */
 
     /* overlap and kernels */
     bool overlap_grad_reduce;
@@ -193,6 +203,9 @@ typedef struct megatron_args {
     /* what a run needs and no plan decides */
     bool mock_data;
     const char *tokenizer_type;
+    const char *tokenizer_model;
+    const char *tokenizer_name_or_path;
+    const char *vocab_file;
     int train_iters;
     double lr;
     double min_lr;
@@ -211,6 +224,15 @@ typedef struct megatron_args {
     const char *hybrid_layer_pattern;
     const char *step_batch_size_schedule;
     bool distribute_saved_activations;
+    bool partition_activations;
+    bool checkpoint_in_cpu;
+    bool memory_centric_tiled_linear;
+    bool ds_sequence_parallel_fpdt;
+    bool random_ltd;
+    const char *rampup_batch_size;
+    bool enable_zbh1_pipeline;
+    bool bitfit; /* only biases are trained */
+    bool defer_embedding_wgrad_compute;
 } megatron_args;
 
 /** A field, for functions that take any of them. */

@@ -30,6 +30,31 @@ static void warn_of_unpriced(const megatron_args *args, plan_reader *in)
     }
 }
 
+/* Why there is no model, though the file begins to say one. */
+static void warn_of_model(const megatron_args *args, plan_reader *in)
+{
+    const struct {
+        const char *said;
+        bool missing;
+    } parts[] = {
+        {"--num-layers", args->num_layers == 0},
+        {"--hidden-size", args->hidden_size == 0},
+        {"--num-attention-heads", args->num_attention_heads == 0},
+        {"--vocab-size or a tokenizer that is known", megatron_vocab(args) == 0},
+    };
+    bool any = false;
+
+    if (in->out->model != NULL || (parts[0].missing && parts[1].missing && parts[2].missing))
+        return;
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+        if (parts[p].missing && !any)
+            import_warn(in, "the model is not known, give it with --model; the file does not say ");
+        if (parts[p].missing)
+            text_append_printf(in->warnings, "%s%s", any ? ", " : "", parts[p].said);
+        any = any || parts[p].missing;
+    }
+}
+
 /* Degrees of the notes stand where no flag does. */
 static void take_notes(const plait_degrees *d, megatron_args *args)
 {
@@ -39,7 +64,20 @@ static void take_notes(const plait_degrees *d, megatron_args *args)
     args->expert_model_parallel_size = d->ep;
 }
 
-static plait_status read_all(const char *name, plan_reader *in, plait_error *err)
+/* What a file that says nothing gets to hear. */
+static plait_status check_any(const launch_flags *flags, const plans_entry *out, plait_error *err)
+{
+    for (int i = 0; i < flags->count; i++)
+        if (megatron_flag_is_understood(flags->flag[i].name))
+            return PLAIT_OK;
+    if (out->given != 0 || out->gpus > 0 || out->seq > 0 || out->model != NULL)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->file,
+                      "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list "
+                      "or a JSON of them, found none");
+}
+
+static plait_status read_all(const char *name, bool own, plan_reader *in, plait_error *err)
 {
     const plait_model *model;
     megatron_args args;
@@ -47,6 +85,9 @@ static plait_status read_all(const char *name, plan_reader *in, plait_error *err
     megatron_args_init(&args);
     take_notes(&in->out->degrees, &args);
     PLAIT_TRY(megatron_args_parse(in->flags, &args, err));
+    PLAIT_TRY(megatron_read_deepspeed(&args, in, err));
+    if (own && args.padded_vocab_size == 0)
+        args.padded_vocab_size = args.vocab_size;
     PLAIT_TRY(megatron_read_model(&args, in->flags, name, &model, err));
     if (model != NULL) // else the one that a note names
         in->out->model = model;
@@ -56,6 +97,8 @@ static plait_status read_all(const char *name, plan_reader *in, plait_error *err
     PLAIT_TRY(megatron_read_pipeline(&args, in->out->model, in, err));
     PLAIT_TRY(megatron_read_settings(&args, in, err));
     warn_of_unpriced(&args, in);
+    warn_of_model(&args, in);
+    megatron_warn_of_flags(&args, in);
     return PLAIT_OK;
 }
 
@@ -71,8 +114,9 @@ static const char *name_of_file(const char *path, plait_arena *arena)
     return name;
 }
 
-plait_status megatron_import(const char *text, size_t length, const char *name, plait_arena *arena,
-                             plans_entry *out, const char **warning, plait_error *err)
+plait_status megatron_import(const char *text, size_t length, const char *name,
+                             const launch_call *call, plait_arena *arena, plans_entry *out,
+                             const char **warning, plait_error *err)
 {
     launch_flags flags;
     text_builder warnings;
@@ -81,16 +125,19 @@ plait_status megatron_import(const char *text, size_t length, const char *name, 
 
     text_builder_init(&warnings, arena);
     PLAIT_TRY(notes_read(text, length, name, arena, out, err));
-    PLAIT_TRY(flags_read(text, length, name, arena, &flags, err));
-    if (flags.unknown != NULL)
-        text_append_printf(&warnings, "set outside the file, and taken as not given: %.60s",
-                           flags.unknown);
+    PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
+    PLAIT_TRY(check_any(&flags, out, err));
+    PLAIT_TRY(megatron_translate_flags(&flags, err));
+    if (call != NULL && call->gpus > 0)
+        PLAIT_TRY(
+            flags_add(&flags, "world_size", plait_arena_printf(arena, "%d", call->gpus), err));
     model = notes_find(text, length, "model", arena);
+    const bool own = model != NULL; // plait's plans are priced without padding
     if (model == NULL)
         model = name_of_file(name, arena);
     if (model == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(read_all(model, &in, err));
+    PLAIT_TRY(read_all(model, own, &in, err));
     *warning = text_builder_finish(&warnings, NULL);
     return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

@@ -60,7 +60,7 @@ static plait_status read_window(const model_reader *in, int *out, plait_error *e
 static bool is_rotary(const char *positions)
 {
     return strcmp(positions, "rope") == 0 || strcmp(positions, "yarn") == 0 ||
-           strcmp(positions, "mrope") == 0;
+           strcmp(positions, "mrope") == 0 || strcmp(positions, "rotary") == 0;
 }
 
 static plait_status read_attention(const model_reader *in, plait_attention *out, plait_error *err)
@@ -123,7 +123,8 @@ void megatron_read_positions(model_reader *in)
     const megatron_args *const args = in->args;
     plait_rope *const rope = &in->model->numerics.rope;
 
-    if (strcmp(args->position_embedding_type, "learned_absolute") == 0)
+    if (strcmp(args->position_embedding_type, "learned_absolute") == 0 ||
+        strcmp(args->position_embedding_type, "absolute") == 0)
         in->model->learned_positions = in->model->max_seq;
     rope->base = args->rotary_base;
     rope->fraction = args->rotary_percent;

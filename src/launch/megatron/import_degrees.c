@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "import_parts.h"
+#include "launcher.h"
 
 static plait_status read_exchange(const megatron_args *args, plan_reader *in, plait_error *err)
 {
@@ -35,14 +36,14 @@ static plait_status read_ranks(const megatron_args *args, plan_reader *in, plait
     return PLAIT_OK;
 }
 
-static void read_world(const megatron_args *args, plans_entry *out)
+static void read_world(const megatron_args *args, plan_reader *in)
 {
-    const int nodes = args->nnodes, gpus_per_node = args->gpus_per_node;
+    const int gpus = launcher_gpus(in->flags);
 
     if (args->world_size > 0)
-        out->gpus = args->world_size;
-    else if (nodes > 0 && gpus_per_node > 0 && nodes <= (1 << 24) / gpus_per_node)
-        out->gpus = nodes * gpus_per_node;
+        in->out->gpus = args->world_size;
+    else if (gpus > 0)
+        in->out->gpus = gpus;
 }
 
 /* What follows once the GPUs are known. */
@@ -73,13 +74,16 @@ static void read_batch(const megatron_args *args, plan_reader *in)
     if (args->micro_batch_size == 0)
         return;
     out->degrees.mbs = args->micro_batch_size;
+    if (out->gbs == 0 && out->degrees.dp > 0 &&
+        args->micro_batch_size <= (1 << 30) / out->degrees.dp)
+        out->gbs = args->micro_batch_size * out->degrees.dp; // one microbatch a step
     import_give(in, "mbs");
 }
 
 plait_status megatron_read_degrees(const megatron_args *args, plan_reader *in, plait_error *err)
 {
     PLAIT_TRY(read_ranks(args, in, err));
-    read_world(args, in->out);
+    read_world(args, in);
     PLAIT_TRY(read_replicas(args, in, err));
     read_batch(args, in);
     return PLAIT_OK;

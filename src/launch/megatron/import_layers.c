@@ -47,7 +47,10 @@ static plait_status read_switch(const model_reader *in, const layer_switch *of, 
     int period;
 
     memset(on, of->absent, sizeof on);
-    if (list != NULL && text_parse_int(list, 1, PLAIT_MAX_LAYERS, &period)) {
+    if (of->bit == HAS_EXPERTS && in->args->expert_interval > 0) {
+        for (int i = 0; i < layers; i++)
+            on[i] = on_in_period(ON_AT_LAST, i, in->args->expert_interval);
+    } else if (list != NULL && text_parse_int(list, 1, PLAIT_MAX_LAYERS, &period)) {
         for (int i = 0; i < layers; i++)
             on[i] = on_in_period(of->where, i, period);
     } else if (list != NULL && !pattern_read(list, layers, on)) {

@@ -1,6 +1,7 @@
 /* import_model.c - the model out of Megatron-LM's arguments */
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "import_parts.h"
 
@@ -8,7 +9,7 @@ static void read_sizes(const megatron_args *args, plait_model *out)
 {
     out->layers = args->num_layers;
     out->hidden = args->hidden_size;
-    out->vocab = args->vocab_size > 0 ? args->vocab_size : args->padded_vocab_size;
+    out->vocab = megatron_vocab(args);
     out->max_seq = args->max_position_embeddings;
     out->mtp_layers = args->mtp_num_layers;
     out->tied = !args->untie_embeddings_and_output_weights;
@@ -39,7 +40,7 @@ static plait_moe moe_of(const megatron_args *args, const plait_mlp *mlp)
     const int width = args->moe_ffn_hidden_size;
 
     return (plait_moe){
-        .experts = args->num_experts,
+        .experts = args->num_experts > 1 ? args->num_experts : 0,
         .topk = args->moe_router_topk,
         .width = width > 0 ? width : mlp->width,
         .shared_width = args->moe_shared_expert_intermediate_size,
@@ -84,7 +85,7 @@ static void read_numerics(model_reader *in)
     const megatron_args *const args = in->args;
     plait_numerics *const n = &in->model->numerics;
 
-    in->model->layer_norm = strcmp(args->normalization, "RMSNorm") != 0;
+    in->model->layer_norm = strcasecmp(args->normalization, "RMSNorm") != 0;
     in->model->dropout = args->hidden_dropout > 0.0;
     n->activation = args->quick_geglu    ? PLAIT_CLAMPED_SWIGLU
                     : args->swiglu       ? PLAIT_SILU

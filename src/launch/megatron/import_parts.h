@@ -10,6 +10,31 @@
 #include "plait/model.h"
 #include "plan_reader.h"
 
+/** Flags of older releases and forks, as the table's; the table's own stay as they are. */
+PLAIT_MUST_CHECK plait_status megatron_translate_flags(launch_flags *flags, plait_error *err);
+bool megatron_flag_is_older(const char *name);
+
+/** Are there flags that Megatron-LM had up to 2022 and not after? */
+bool megatron_flags_are_of_2021(const launch_flags *flags);
+
+/** Does no plan hang on a flag? */
+bool megatron_flag_is_idle(const char *name);
+
+/**
+ * Fill in what DeepSpeed's JSON says and the flags do not: batch, ZeRO, precision. The file is one
+ * that the script makes, or that lies beside it. With DeepSpeed's engine, zero_stage is known after.
+ */
+PLAIT_MUST_CHECK plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in,
+                                                      plait_error *err);
+
+/** Rows of the embedding: the vocabulary as Megatron pads it. 0: not known. */
+int megatron_vocab(const megatron_args *args);
+
+bool megatron_flag_is_understood(const char *name);
+
+/** Warn of flags that nobody knows, and of values that are set outside the file. */
+void megatron_warn_of_flags(const megatron_args *args, plan_reader *in);
+
 /** Degrees and order of ranks, GPUs, batch. */
 PLAIT_MUST_CHECK plait_status megatron_read_degrees(const megatron_args *args, plan_reader *in,
                                                     plait_error *err);

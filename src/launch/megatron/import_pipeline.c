@@ -110,6 +110,17 @@ static void complete_first_last(int first, int last, const plait_model *model, p
         first > 0 ? first_last(first, rest / (d->pp - 1)) : first_last(rest / (d->pp - 1), last);
 }
 
+/* DeepSpeed balances the classes of modules that its method names, and need not divide them evenly. */
+static plait_split_kind even_split(const megatron_args *args, const plait_model *model, int pp)
+{
+    const char *const method = args->pp_partition_method;
+
+    if (args->deepspeed && method != NULL && strstr(method, "embedding") != NULL)
+        return PLAIT_SPLIT_BOTH;
+    return args->deepspeed && model != NULL && model->layers % pp != 0 ? PLAIT_SPLIT_SPREAD
+                                                                       : PLAIT_SPLIT_EVEN;
+}
+
 static void read_split(const megatron_args *args, const plait_model *model, plan_reader *in)
 {
     plait_degrees *const d = &in->out->degrees;
@@ -124,10 +135,10 @@ static void read_split(const megatron_args *args, const plait_model *model, plan
     else if ((first > 0 || last > 0) && d->pp > 1)
         complete_first_last(first, last, model, in);
     else
-        d->split.kind = embedding && loss ? PLAIT_SPLIT_BOTH
-                        : embedding       ? PLAIT_SPLIT_EMBEDDING
-                        : loss            ? PLAIT_SPLIT_LOSS
-                                          : PLAIT_SPLIT_EVEN;
+        d->split.kind = (unsigned char)(embedding && loss ? PLAIT_SPLIT_BOTH
+                                        : embedding       ? PLAIT_SPLIT_EMBEDDING
+                                        : loss            ? PLAIT_SPLIT_LOSS
+                                                          : even_split(args, model, d->pp));
 }
 
 static int chunks_of(const megatron_args *args, const plait_model *model, int pp)

@@ -60,6 +60,8 @@ static int zero_of(const megatron_args *args)
 {
     const char *const strategy = args->data_parallel_sharding_strategy;
 
+    if (args->deepspeed)
+        return args->zero_stage > 0 ? args->zero_stage : 0;
     if (args->use_torch_fsdp2)
         return args->torch_fsdp2_reshard_after_forward ? 3 : 2;
     if (!args->use_megatron_fsdp)
@@ -70,13 +72,21 @@ static int zero_of(const megatron_args *args)
                                               : 0;
 }
 
+/* DeepSpeed shards gradients and weights without its pipeline engine, and then in buckets. */
+static bool is_zero_engine(const megatron_args *args)
+{
+    return args->deepspeed && args->zero_stage > 1;
+}
+
 static void read_sharding(const megatron_args *args, plan_reader *in)
 {
     plait_degrees *const d = &in->out->degrees;
 
     d->zero = (unsigned char)zero_of(args);
-    d->grad_sync = args->overlap_grad_reduce || args->use_torch_fsdp2 ? PLAIT_SYNC_BUCKETED
-                                                                      : PLAIT_SYNC_SHIFTED;
+    d->grad_sync = args->overlap_grad_reduce || args->use_torch_fsdp2 ||
+                           is(args->DDP_impl, "torch") || is_zero_engine(args)
+                       ? PLAIT_SYNC_BUCKETED
+                       : PLAIT_SYNC_SHIFTED;
     import_give(in, "zero");
     import_give(in, "grad_sync");
 }
@@ -170,14 +180,40 @@ static bool note_stands(const char *noted, bool sharded, bool overlaps)
     return !overlaps || !is(noted, "megatron-no-overlap");
 }
 
-static void choose_runtime(const megatron_args *args, plans_entry *out)
+/* DeepSpeed's profiles have neither its experts nor its sequence parallelism, and ZeRO-3 no tp. */
+static const char *deepspeed_runtime(const megatron_args *args, plan_reader *in)
+{
+    const plait_degrees *const d = &in->out->degrees;
+    const bool shards = is_zero_engine(args);
+
+    if (d->ep == 1 && d->cp == 1 && (!shards || (d->tp == 1 && d->pp == 1)))
+        return shards ? "deepspeed" : "megatron-deepspeed";
+    import_warn(in, shards ? "DeepSpeed with these degrees has no profile: priced as megatron-fsdp"
+                           : "DeepSpeed with these degrees has no profile: priced as "
+                             "megatron-no-overlap");
+    return shards ? "megatron-fsdp" : "megatron-no-overlap";
+}
+
+static const char *megatron_runtime(const megatron_args *args, const plan_reader *in)
 {
     const bool overlaps = args->overlap_grad_reduce || args->tp_comm_overlap;
-    const bool sharded = out->degrees.zero > 1;
+    const int zero = in->out->degrees.zero;
 
-    if (note_stands(out->runtime, sharded, overlaps))
-        return;
-    out->runtime = sharded ? "megatron-fsdp" : overlaps ? "megatron" : "megatron-no-overlap";
+    if (zero > 1)
+        return "megatron-fsdp";
+    if (overlaps)
+        return "megatron";
+    return zero == 0 && megatron_flags_are_of_2021(in->flags) ? "megatron-2021"
+                                                              : "megatron-no-overlap";
+}
+
+static void choose_runtime(const megatron_args *args, plan_reader *in)
+{
+    plans_entry *const out = in->out;
+    const bool overlaps = args->overlap_grad_reduce || args->tp_comm_overlap;
+
+    if (!note_stands(out->runtime, out->degrees.zero > 1, overlaps))
+        out->runtime = args->deepspeed ? deepspeed_runtime(args, in) : megatron_runtime(args, in);
 }
 
 plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, plait_error *err)
@@ -187,6 +223,6 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     read_precision(args, in);
     PLAIT_TRY(read_state(args, in, err));
     read_attention(args, in->out);
-    choose_runtime(args, in->out);
+    choose_runtime(args, in);
     return PLAIT_OK;
 }

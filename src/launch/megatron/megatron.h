@@ -2,6 +2,7 @@
 #ifndef MEGATRON_H
 #define MEGATRON_H
 
+#include "call.h"
 #include "arguments.h"
 #include "target.h"
 
@@ -22,7 +23,8 @@ const char *megatron_recipe_of(const plait_model *model);
 
 /** The way back: launch_target.import. */
 PLAIT_MUST_CHECK plait_status megatron_import(const char *text, size_t length, const char *name,
-                                              plait_arena *arena, plans_entry *out,
-                                              const char **warning, plait_error *err);
+                                              const launch_call *call, plait_arena *arena,
+                                              plans_entry *out, const char **warning,
+                                              plait_error *err);
 
 #endif

@@ -77,17 +77,108 @@ static plait_status add_word(launch_flags *flags, const char *const *word, int l
     return add(flags, flag, err);
 }
 
-static plait_status read_script(const char *text, size_t length, launch_flags *out,
-                                plait_error *err)
-{
-    shell_words words;
+/* ---- which commands are the launch ---- */
 
-    PLAIT_TRY(shell_read(text, length, out->file, out->arena, &words, err));
-    out->unknown = words.example;
-    for (int i = 0; i < words.count; i++)
-        if (is_flag(words.word[i]))
-            PLAIT_TRY(add_word(out, words.word + i, words.count - i, err));
+static const char *base_name(const char *word)
+{
+    const char *const slash = strrchr(word, '/');
+
+    return slash != NULL ? slash + 1 : word;
+}
+
+static bool starts_job(const char *word)
+{
+    static const char *const words[] = {"#SBATCH", "srun", "sbatch", "salloc", "mpirun", NULL};
+
+    return text_index(base_name(word), words) >= 0;
+}
+
+/* Commands whose words are what they say or list, not what they start. */
+static bool only_talks(const char *word)
+{
+    static const char *const words[] = {"echo",  "printf", "cat",  "git",   "pip",  "pip3", "sed",
+                                        "tee",   "grep",   "curl", "wget",  "rm",   "cp",   "ls",
+                                        "mkdir", "rsync",  "ssh",  "conda", "find", NULL};
+
+    return text_index(base_name(word), words) >= 0;
+}
+
+static bool is_program(const char *word)
+{
+    static const char *const words[] = {"python",    "python3",    "torchrun",
+                                        "deepspeed", "accelerate", NULL};
+
+    return text_ends_with(word, ".py") || text_index(base_name(word), words) >= 0;
+}
+
+static bool launches(const char *const *word, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (is_program(word[i]))
+            return !only_talks(word[0]);
+    return false;
+}
+
+static int count_options(const char *const *word, int count)
+{
+    int options = 0;
+
+    for (int i = 0; i < count; i++)
+        options += is_flag(word[i]);
+    return options;
+}
+
+/* Of two alike the last; one that surely runs comes first. */
+int flags_launch(const shell_words *words)
+{
+    int best = -1, most = 0;
+
+    for (int doubtful = 0; doubtful < 2 && best < 0; doubtful++)
+        for (int c = 0; c < words->commands; c++) {
+            const shell_command *const command = &words->command[c];
+            const char *const *const word = words->word + command->first;
+            const int options = count_options(word, command->count);
+
+            if (command->doubtful != doubtful || !launches(word, command->count) ||
+                options < most || options == 0)
+                continue;
+            best = c;
+            most = options;
+        }
+    return best;
+}
+
+bool flags_counts(const shell_words *words, int launch, int command)
+{
+    const char *const first = words->word[words->command[command].first];
+
+    return command == launch || (launch < 0 ? !only_talks(first) : starts_job(first));
+}
+
+static plait_status add_command(launch_flags *flags, const shell_command *command, plait_error *err)
+{
+    const char *const *const word = flags->script.word + command->first;
+
+    for (int i = 0; i < command->count; i++)
+        if (is_flag(word[i]))
+            PLAIT_TRY(add_word(flags, word + i, command->count - i, err));
     return PLAIT_OK;
+}
+
+static plait_status read_script(const char *text, size_t length, const launch_call *call,
+                                launch_flags *out, plait_error *err)
+{
+    shell_words *const words = &out->script;
+
+    PLAIT_TRY(shell_read(text, length, out->file, call, out->arena, words, err));
+    const int launch = flags_launch(words);
+    for (int c = 0; c < words->commands; c++)
+        if (c != launch && flags_counts(words, launch, c))
+            PLAIT_TRY(add_command(out, &words->command[c], err));
+    if (launch < 0)
+        return PLAIT_OK;
+    out->doubtful = words->command[launch].doubtful;
+    return add_command(out, &words->command[launch], err);
 }
 
 /* ---- parsed arguments ---- */
@@ -157,30 +248,40 @@ static bool looks_like_json(const char *text, size_t length)
     return i < length && text[i] == '{';
 }
 
-plait_status flags_read(const char *text, size_t length, const char *file, plait_arena *arena,
-                        launch_flags *out, plait_error *err)
+plait_status flags_read(const char *text, size_t length, const char *file, const launch_call *call,
+                        plait_arena *arena, launch_flags *out, plait_error *err)
 {
     *out = (launch_flags){.file = file, .arena = arena};
     if (looks_like_json(text, length))
         return json_parse(text, length, file, read_members, arena, out, err);
-    return read_script(text, length, out, err);
+    return read_script(text, length, call, out, err);
 }
 
 /* ---- asking ---- */
 
+const launch_flag *flags_last(const launch_flags *flags, const char *name)
+{
+    for (int i = flags->count - 1; i >= 0; i--)
+        if (strcmp(flags->flag[i].name, name) == 0)
+            return &flags->flag[i];
+    return NULL;
+}
+
 const launch_flag *flags_find(const launch_flags *flags, const char *name)
 {
-    for (int i = flags->count - 1; i >= 0; i--) {
-        const launch_flag *const flag = &flags->flag[i];
+    const launch_flag *const flag = flags_last(flags, name);
 
-        if (strcmp(flag->name, name) != 0)
-            continue;
-        for (int v = 0; v < flag->values; v++)
-            if (!shell_word_known(flag->value[v]))
-                return NULL;
-        return flag;
-    }
-    return NULL;
+    return flag != NULL && shell_word_known(flag->value[0]) ? flag : NULL;
+}
+
+plait_status flags_add(launch_flags *flags, const char *name, const char *value, plait_error *err)
+{
+    const char **const copy = plait_arena_alloc(flags->arena, 1, sizeof *copy);
+
+    if (copy == NULL || value == NULL)
+        return plait_fail_nomem(err);
+    *copy = value;
+    return add(flags, (launch_flag){name, 1, copy}, err);
 }
 
 plait_status flags_fail(const launch_flags *flags, const char *name, plait_error *err,

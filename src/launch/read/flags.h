@@ -2,6 +2,10 @@
  *
  * A flag is known by its destination, as argparse calls it: `--num-layers 32` and
  * {"num_layers": 32} are the same. A switch has the value "true".
+ *
+ * Of a script, the options are those of its launch: the command that starts a Python program with
+ * the most options, and of srun and #SBATCH before it. A script that starts none (an arguments file)
+ * gives the options of all its commands.
  */
 #ifndef FLAGS_H
 #define FLAGS_H
@@ -9,8 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "plait/arena.h"
-#include "plait/error.h"
+#include "shell_read.h"
 
 typedef struct launch_flag {
     const char *name; /* the destination */
@@ -24,19 +27,35 @@ typedef struct launch_flags {
     int count;
     int capacity;
     launch_flag *flag;
-    const char *unknown; /* an expansion that could not be followed; NULL: none */
+    shell_words script; /* of a JSON, empty */
+    bool doubtful;      /* the launch stands behind a condition that could not be known */
 } launch_flags;
 
 /**
  * Read a script, or a JSON object when the text begins with '{'.
  *
- * @param out  lives in `arena`; the last of several equal flags counts
+ * @param call  of a script; NULL: without arguments
+ * @param out   lives in `arena`; the last of several equal flags counts
  */
 PLAIT_MUST_CHECK plait_status flags_read(const char *text, size_t length, const char *file,
-                                         plait_arena *arena, launch_flags *out, plait_error *err);
+                                         const launch_call *call, plait_arena *arena,
+                                         launch_flags *out, plait_error *err);
 
-/** A flag, or NULL; one whose value could not be known is none. */
+/** The command of a script that launches; -1: none does. */
+int flags_launch(const shell_words *words);
+
+/** Do the options of a command count, where that one launches? */
+bool flags_counts(const shell_words *words, int launch, int command);
+
+/** The last flag of a name, whether its value is known or not; NULL: none. */
+const launch_flag *flags_last(const launch_flags *flags, const char *name);
+
+/** The same where its value is known: that of a list but for words that are not. */
 const launch_flag *flags_find(const launch_flags *flags, const char *name);
+
+/** Another flag, as if it stood at the end. */
+PLAIT_MUST_CHECK plait_status flags_add(launch_flags *flags, const char *name, const char *value,
+                                        plait_error *err);
 
 /** Fails (RANGE) at a flag. */
 PLAIT_MUST_CHECK plait_status flags_fail(const launch_flags *flags, const char *name,

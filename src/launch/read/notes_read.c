@@ -48,7 +48,7 @@ static plait_status take_model(const note *n, plait_arena *arena, plans_entry *o
 
     if (model == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(shell_read(n->value, strlen(n->value), n->where, arena, &words, err));
+    PLAIT_TRY(shell_read(n->value, strlen(n->value), n->where, NULL, arena, &words, err));
     if (out->model != NULL || words.count != 1 || strchr(words.word[0], '/') != NULL ||
         text_ends_with(words.word[0], ".json"))
         return PLAIT_OK;
@@ -139,7 +139,7 @@ const char *notes_find(const char *text, size_t length, const char *key, plait_a
     for (const char *at = copy; (at = strstr(at, sought)) != NULL;)
         found = at += strlen(sought);
     if (found == NULL ||
-        shell_read(found, strcspn(found, "\r\n"), "note", arena, &words, NULL) != PLAIT_OK ||
+        shell_read(found, strcspn(found, "\r\n"), "note", NULL, arena, &words, NULL) != PLAIT_OK ||
         words.count != 1)
         return NULL;
     return words.word[0];

@@ -1,540 +1,623 @@
 /*
- * shell_read.c - words of a shell script, as far as they can be known without running it
+ * shell_read.c - commands of a shell script, as far as they can be known without running it
  *
- * One pass over the text cuts words and follows assignments. A value is a list of words: an array
- * has many, a variable one. Where a word holds an unquoted list, the list is spliced in; what is
- * not known becomes SHELL_UNKNOWN, so that one unset variable does not hide the rest of a script.
+ * One pass over the text cuts commands and follows assignments. What is open at the cursor (`if`,
+ * `case`, `{`) stands on a stack of frames, and says whether what is read runs, is skipped, or hangs
+ * on something that is not known. Nothing is executed.
  */
 #include "shell_read.h"
-
-#include "grow.h"
-#include "shell_sum.h"
-#include "text.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SHELL_UNKNOWN = '\x01', SHELL_MAX_WORDS = 1 << 16, SHELL_MAX_BYTES = 1 << 22 };
+#include "grow.h"
+#include "shell_parts.h"
 
-typedef struct shell_list {
-    const char **word;
-    int count;
-    int capacity;
-} shell_list;
+static plait_status read_commands(shell_reader *in, plait_error *err);
 
-typedef struct shell_variable {
-    const char *name;
-    shell_list value;
-} shell_variable;
+/* ---- functions ---- */
 
-typedef struct shell_reader {
-    const char *at;
-    const char *end;
-    int line;
-    const char *name; /* of the file, for messages */
-    plait_arena *arena;
-    shell_variable *variable;
-    int variables;
-    int capacity;
-    size_t bytes; /* of all words made so far: an expansion of expansions ends here */
-    shell_words *out;
-} shell_reader;
-
-/* ---- lists and variables ---- */
-
-static plait_status fail_at(const shell_reader *in, const char *found, plait_error *err)
+static plait_status begin_function(shell_reader *in, const char *name, plait_error *err)
 {
-    char where[256];
-
-    snprintf(where, sizeof where, "%.200s:%d", in->name, in->line);
-    return plait_fail(err, PLAIT_ERROR_SYNTAX, where, "expected shell words, found %s", found);
-}
-
-static plait_status list_add(shell_reader *in, shell_list *list, const char *word, plait_error *err)
-{
-    const char **more;
-
-    if (list->count == SHELL_MAX_WORDS)
-        return fail_at(in, "more than 65536 of them", err);
-    more = grow_by_one(in->arena, list->word, list->count, &list->capacity, sizeof *more);
-    if (more == NULL)
-        return plait_fail_nomem(err);
-    list->word = more;
-    more[list->count++] = word;
+    PLAIT_TRY(shell_skip_space(in, err));
+    if (in->at == in->end || *in->at != '{')
+        return PLAIT_OK;
+    in->at++;
+    PLAIT_TRY(shell_push(in, SHELL_FUNCTION, err));
+    shell_top(in, SHELL_FUNCTION)->subject = name;
+    shell_top(in, SHELL_FUNCTION)->body = in->at;
+    in->mode = SHELL_SKIP;
     return PLAIT_OK;
 }
 
-static shell_variable *find(const shell_reader *in, const char *name, size_t length)
+static plait_status end_function(shell_reader *in, plait_error *err)
 {
-    for (int v = 0; v < in->variables; v++)
-        if (strlen(in->variable[v].name) == length &&
-            memcmp(in->variable[v].name, name, length) == 0)
-            return &in->variable[v];
+    const shell_frame *const frame = shell_top(in, SHELL_FUNCTION);
+    shell_function *more;
+
+    more =
+        grow_by_one(in->arena, in->function, in->functions, &in->function_capacity, sizeof *more);
+    if (more == NULL)
+        return plait_fail_nomem(err);
+    in->function = more;
+    more[in->functions++] =
+        (shell_function){frame->subject, frame->body, (size_t)(in->at - frame->body) - 1};
+    shell_pop(in, SHELL_FUNCTION);
+    return PLAIT_OK;
+}
+
+/* Read a text as commands, here and now. */
+static plait_status read_nested(shell_reader *in, const char *text, size_t length, plait_error *err)
+{
+    const char *const at = in->at, *const end = in->end;
+    const int line = in->line, frames = in->frames, heres = in->heres;
+    const shell_mode mode = in->mode;
+    shell_here here[SHELL_MAX_HERE];
+
+    PLAIT_TRY(shell_spend(in, length, err));
+    if (in->nesting == SHELL_MAX_NESTING || in->mode == SHELL_SKIP)
+        return PLAIT_OK;
+    memcpy(here, in->here, sizeof here);
+    in->heres = 0;
+    in->ran = NULL; // it stands in the other text
+    in->nesting++;
+    in->at = text;
+    in->end = text + length;
+    PLAIT_TRY(read_commands(in, err));
+    in->at = at;
+    in->end = end;
+    in->line = line;
+    in->frames = frames < in->frames ? frames : in->frames;
+    in->mode = mode;
+    in->nesting--;
+    in->heres = heres;
+    in->ran = NULL;
+    memcpy(in->here, here, sizeof here);
+    return PLAIT_OK;
+}
+
+static plait_status call_function(shell_reader *in, const shell_function *function,
+                                  const shell_list *words, plait_error *err)
+{
+    const shell_list outer = in->argument;
+
+    in->argument = (shell_list){words->word + 1, words->count - 1, words->count - 1};
+    PLAIT_TRY(read_nested(in, function->body, function->length, err));
+    in->argument = outer;
+    return PLAIT_OK;
+}
+
+static const shell_function *function_named(const shell_reader *in, const char *name)
+{
+    for (int f = in->functions - 1; f >= 0; f--)
+        if (strcmp(in->function[f].name, name) == 0)
+            return &in->function[f];
     return NULL;
 }
 
-static plait_status make(shell_reader *in, const char *name, shell_variable **out, plait_error *err)
+/* ---- simple commands ---- */
+
+/* Where the TEXT of `bash -c TEXT` stands among the words; 0: nowhere. */
+static int script_of(const shell_list *words)
 {
-    shell_variable *more;
+    static const char *const shells[] = {"bash", "sh", "/bin/bash", "/bin/sh", "zsh", NULL};
 
-    *out = find(in, name, strlen(name));
-    if (*out != NULL)
-        return PLAIT_OK;
-    more = grow_by_one(in->arena, in->variable, in->variables, &in->capacity, sizeof *more);
-    if (more == NULL)
-        return plait_fail_nomem(err);
-    in->variable = more;
-    *out = &more[in->variables++];
-    **out = (shell_variable){.name = name};
-    return PLAIT_OK;
-}
+    for (int i = 0; i + 2 < words->count; i++) {
+        const char *const option = words->word[i + 1];
 
-static bool is_name(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* ---- words ---- */
-
-/* A word in the making; `begun` tells an empty one in quotes from none. */
-typedef struct shell_word {
-    text_builder text;
-    bool begun;
-} shell_word;
-
-static plait_status finish_word(shell_reader *in, shell_word *word, shell_list *list,
-                                plait_error *err)
-{
-    const char *text;
-    size_t length;
-
-    if (!word->begun)
-        return PLAIT_OK;
-    text = text_builder_finish(&word->text, &length);
-    if (text == NULL)
-        return plait_fail_nomem(err);
-    in->bytes += length + 1;
-    if (in->bytes > SHELL_MAX_BYTES)
-        return fail_at(in, "more than 4 MiB of them", err);
-    PLAIT_TRY(list_add(in, list, text, err));
-    text_builder_init(&word->text, in->arena);
-    word->begun = false;
-    return PLAIT_OK;
-}
-
-static void append_unknown(shell_reader *in, shell_word *word, const char *from)
-{
-    text_append_char(&word->text, SHELL_UNKNOWN);
-    word->begun = true;
-    in->out->unknown++;
-    if (in->out->example == NULL) {
-        const size_t length = (size_t)(in->at - from);
-        char *copy = plait_arena_printf(in->arena, "%.*s", length < 60 ? (int)length : 60, from);
-
-        in->out->example = copy;
+        if (text_index(words->word[i], shells) >= 0 && option[0] == '-' && option[1] != '-' &&
+            text_ends_with(option, "c"))
+            return i + 2;
     }
+    return 0;
 }
 
-/* A text that was not in quotes is cut at blanks. */
-static plait_status append_split(shell_reader *in, const char *text, bool quoted, shell_word *word,
-                                 shell_list *list, plait_error *err)
+static plait_status unset(shell_reader *in, const shell_list *words)
 {
-    for (; *text != '\0'; text++) {
-        if (!quoted && isspace((unsigned char)*text)) {
-            PLAIT_TRY(finish_word(in, word, list, err));
+    for (int i = 1; i < words->count; i++) {
+        shell_variable *const found = shell_find(in, words->word[i], strlen(words->word[i]));
+
+        if (found != NULL)
+            found->name = "";
+    }
+    return PLAIT_OK;
+}
+
+static plait_status run(shell_reader *in, const shell_list *words, plait_error *err)
+{
+    const char *const name = words->count > 0 ? words->word[0] : ":";
+    const shell_function *const function = function_named(in, name);
+    const int script = script_of(words);
+    const char *text;
+
+    in->status = SHELL_RAN;
+    if (strcmp(name, "[") == 0 || strcmp(name, "test") == 0) {
+        const bool closed = name[0] == 't' || strcmp(words->word[words->count - 1], "]") == 0;
+        const shell_list inner = {words->word + 1, words->count - 1 - (name[0] == '[' && closed),
+                                  0};
+
+        in->status = closed ? shell_test(in, &inner, false) : SHELL_OPEN;
+        return PLAIT_OK;
+    }
+    if (strcmp(name, "true") == 0 || strcmp(name, ":") == 0 || strcmp(name, "false") == 0) {
+        in->status = name[0] == 'f' ? SHELL_NO : SHELL_YES;
+        return PLAIT_OK;
+    }
+    if (function != NULL)
+        return call_function(in, function, words, err);
+    if (strcmp(name, "unset") == 0)
+        return unset(in, words);
+    if (strcmp(name, "eval") == 0 || script > 0) {
+        text = script > 0 ? words->word[script] : shell_joined(in, words, 1);
+        if (text == NULL)
+            return plait_fail_nomem(err);
+        PLAIT_TRY(
+            shell_add_command(in, &(shell_list){words->word, script > 0 ? script : 1, 0}, err));
+        return read_nested(in, text, strlen(text), err);
+    }
+    if (strcmp(name, "echo") == 0 && in->target != NULL && in->heres == 0) {
+        text = shell_joined(in, words, 1);
+        PLAIT_TRY(text != NULL ? shell_add_file(in, text, err) : plait_fail_nomem(err));
+    }
+    return shell_add_command(in, words, err);
+}
+
+/* [[ ... ]]: operators are words in it. */
+static plait_status read_condition(shell_reader *in, plait_error *err)
+{
+    shell_list words = {0};
+
+    for (;;) {
+        PLAIT_TRY(shell_skip_space(in, err));
+        if (in->at == in->end)
+            return shell_fail(in, "a [[ that is not closed", err);
+        if (strchr(";&|()<>", *in->at) != NULL) {
+            const bool twice =
+                in->end - in->at >= 2 && in->at[1] == *in->at && strchr("&|", *in->at) != NULL;
+
+            PLAIT_TRY(shell_list_add(
+                in, &words, plait_arena_printf(in->arena, "%.*s", twice ? 2 : 1, in->at), err));
+            in->at += twice ? 2 : 1;
             continue;
         }
-        text_append_char(&word->text, *text);
-        word->begun = true;
+        const int before = words.count;
+        const char *const from = in->at;
+        PLAIT_TRY(shell_read_word(in, &words, err));
+        if (words.count == before) // what vanishes is an empty word in here
+            PLAIT_TRY(shell_list_add(in, &words, "", err));
+        if (in->at == from + 2 && from[0] == ']' && strcmp(words.word[words.count - 1], "]]") == 0)
+            break;
     }
+    words.count--;
+    if (in->mode != SHELL_SKIP)
+        in->status = shell_test(in, &words, true);
     return PLAIT_OK;
 }
 
-static plait_status append_value(shell_reader *in, const shell_list *value, bool quoted,
-                                 shell_word *word, shell_list *list, plait_error *err)
+/* ((...)) */
+static plait_status read_sum_command(shell_reader *in)
 {
-    for (int i = 0; i < value->count; i++) {
-        if (i > 0)
-            PLAIT_TRY(finish_word(in, word, list, err));
-        if (quoted)
-            word->begun = true;
-        PLAIT_TRY(append_split(in, value->word[i], quoted, word, list, err));
-        in->bytes += strlen(value->word[i]);
-        if (in->bytes > SHELL_MAX_BYTES)
-            return fail_at(in, "more than 4 MiB of them", err);
-    }
-    return PLAIT_OK;
-}
-
-/* Behind the closing sign that belongs to the opening one before in->at. */
-static void skip_to_close(shell_reader *in, char open, char close)
-{
-    int depth = 1;
-
-    for (; in->at < in->end && depth > 0; in->at++) {
-        depth += *in->at == open;
-        depth -= *in->at == close;
-        in->line += *in->at == '\n';
-    }
-}
-
-static bool variable_number(const void *context, const char *name, size_t length, int64_t *out)
-{
-    const shell_variable *const found = find(context, name, length);
-
-    return found != NULL && found->value.count == 1 &&
-           text_parse_int64(found->value.word[0], INT32_MIN, INT32_MAX, out);
-}
-
-/* $((...)) */
-static void append_sum(shell_reader *in, shell_word *word, const char *from)
-{
-    const char *const first = in->at;
-    char digits[24];
+    const char *const first = in->at += 2;
     int64_t number;
 
-    skip_to_close(in, '(', ')');
-    const bool known =
-        shell_sum(first, in->at > first ? in->at - 1 : first, variable_number, in, &number);
-    if (in->at < in->end && *in->at == ')')
-        in->at++;
-    if (!known) {
-        append_unknown(in, word, from);
-        return;
-    }
-    snprintf(digits, sizeof digits, "%lld", (long long)number);
-    text_append(&word->text, digits);
-    word->begun = true;
-}
-
-/* The default of ${NAME:-default}, out of its quotes. */
-static plait_status append_default(shell_reader *in, const char *text, size_t length, bool quoted,
-                                   shell_word *word, shell_list *list, plait_error *err)
-{
-    const bool in_quotes =
-        length >= 2 && (text[0] == '"' || text[0] == '\'') && text[length - 1] == text[0];
-    const char *const copy =
-        plait_arena_printf(in->arena, "%.*s", (int)(length - 2 * in_quotes), text + in_quotes);
-
-    return copy == NULL ? plait_fail_nomem(err)
-                        : append_split(in, copy, quoted || in_quotes, word, list, err);
-}
-
-/* ${NAME}, ${NAME[@]}, ${NAME:-default}; other forms are not known. */
-static plait_status append_braced(shell_reader *in, bool quoted, shell_word *word, shell_list *list,
-                                  const char *from, plait_error *err)
-{
-    const char *const first = in->at;
-    const char *last, *rest;
-    const shell_variable *found;
-
-    while (in->at < in->end && is_name(*in->at))
-        in->at++;
-    last = rest = in->at;
-    skip_to_close(in, '{', '}');
-    found = find(in, first, (size_t)(last - first));
-    const size_t length = in->at > rest ? (size_t)(in->at - rest) - 1 : 0;
-    const bool whole =
-        length == 0 ||
-        (length == 3 && (memcmp(rest, "[@]", 3) == 0 || memcmp(rest, "[*]", 3) == 0));
-    const bool has_default = length >= 2 && rest[0] == ':' && rest[1] == '-';
-
-    if (found != NULL && (whole || has_default))
-        return append_value(in, &found->value, quoted, word, list, err);
-    if (has_default && memchr(rest, '$', length) == NULL)
-        return append_default(in, rest + 2, length - 2, quoted, word, list, err);
-    append_unknown(in, word, from);
+    shell_skip_to_close(in, '(', ')');
+    const size_t length = in->at > first ? (size_t)(in->at - first) - 1 : 0;
+    in->at += in->at < in->end && *in->at == ')';
+    in->cause = -1;
+    if (in->mode != SHELL_SKIP)
+        in->status = !shell_arithmetic(in, first, length, &number) ? SHELL_OPEN
+                     : number != 0                                 ? SHELL_YES
+                                                                   : SHELL_NO;
     return PLAIT_OK;
 }
 
-static plait_status append_expansion(shell_reader *in, bool quoted, shell_word *word,
-                                     shell_list *list, plait_error *err)
+/* An open answer hangs on something: at worst on the condition itself. */
+static plait_status find_cause(shell_reader *in, plait_error *err)
 {
-    const char *const from = in->at - 1;
-    const char *first = in->at;
-    const shell_variable *found;
+    const char *word;
 
-    if (in->at == in->end)
-        return append_split(in, "$", true, word, list, err);
-    if (*in->at == '@' || *in->at == '*') {
-        in->at++;
+    if (in->mode == SHELL_SKIP || in->ran == NULL || in->status < SHELL_RAN ||
+        (in->status == SHELL_OPEN && in->cause >= 0))
         return PLAIT_OK;
-    }
-    if (*in->at == '{') {
-        in->at++;
-        return append_braced(in, quoted, word, list, from, err);
-    }
-    if (*in->at == '(') {
-        const bool sum = in->at + 1 < in->end && in->at[1] == '(';
-
-        in->at += sum ? 2 : 1;
-        if (sum) {
-            append_sum(in, word, from);
-            return PLAIT_OK;
-        }
-        skip_to_close(in, '(', ')');
-        append_unknown(in, word, from);
-        return PLAIT_OK;
-    }
-    while (in->at < in->end && is_name(*in->at))
-        in->at++;
-    found = find(in, first, (size_t)(in->at - first));
-    if (found != NULL)
-        return append_value(in, &found->value, quoted, word, list, err);
-    append_unknown(in, word, from);
-    return PLAIT_OK;
-}
-
-/* The inside of "...". */
-static plait_status append_double_quoted(shell_reader *in, shell_word *word, shell_list *list,
-                                         plait_error *err)
-{
-    const bool alone = in->at + 1 < in->end && in->at[0] == '$' && in->at[1] == '{';
-
-    word->begun = word->begun || !alone; // "${EMPTY[@]}" is no word
-    while (in->at < in->end && *in->at != '"') {
-        const char c = *in->at++;
-
-        in->line += c == '\n';
-        if (c == '$') {
-            PLAIT_TRY(append_expansion(in, true, word, list, err));
-        } else if (c == '`') {
-            const char *const from = in->at - 1;
-
-            while (in->at < in->end && *in->at++ != '`')
-                continue;
-            append_unknown(in, word, from);
-        } else if (c == '\\' && in->at < in->end && *in->at == '\n') {
-            in->at++;
-        } else if (c == '\\' && in->at < in->end && strchr("$`\"\\", *in->at) != NULL) {
-            text_append_char(&word->text, *in->at++);
-            word->begun = true;
-        } else {
-            text_append_char(&word->text, c);
-            word->begun = true;
-        }
-    }
-    if (in->at == in->end)
-        return fail_at(in, "a \" that is not closed", err);
-    in->at++;
-    return PLAIT_OK;
-}
-
-static plait_status append_single_quoted(shell_reader *in, shell_word *word, plait_error *err)
-{
-    word->begun = true;
-    while (in->at < in->end && *in->at != '\'') {
-        in->line += *in->at == '\n';
-        text_append_char(&word->text, *in->at++);
-    }
-    if (in->at == in->end)
-        return fail_at(in, "a ' that is not closed", err);
-    in->at++;
-    return PLAIT_OK;
-}
-
-/* One word, up to a blank or an operator. */
-static plait_status read_word(shell_reader *in, shell_list *list, plait_error *err)
-{
-    shell_word word = {.begun = false};
-
-    text_builder_init(&word.text, in->arena);
-    while (in->at < in->end && !isspace((unsigned char)*in->at) &&
-           strchr(";&|()<>", *in->at) == NULL) {
-        const char c = *in->at++;
-
-        if (c == '\'') {
-            PLAIT_TRY(append_single_quoted(in, &word, err));
-        } else if (c == '"') {
-            PLAIT_TRY(append_double_quoted(in, &word, list, err));
-        } else if (c == '$') {
-            PLAIT_TRY(append_expansion(in, false, &word, list, err));
-        } else if (c == '`') {
-            const char *const from = in->at - 1;
-
-            while (in->at < in->end && *in->at++ != '`')
-                continue;
-            append_unknown(in, &word, from);
-        } else if (c == '\\') {
-            if (in->at < in->end && *in->at == '\n') {
-                in->line++;
-                in->at++;
-            } else if (in->at < in->end) {
-                text_append_char(&word.text, *in->at++);
-                word.begun = true;
-            }
-        } else {
-            text_append_char(&word.text, c);
-            word.begun = true;
-        }
-    }
-    return finish_word(in, &word, list, err);
-}
-
-/* ---- lines ---- */
-
-/* Blanks, comments and continuations; true when a new command may begin behind them. */
-static bool skip_space(shell_reader *in)
-{
-    bool fresh = false;
-
-    while (in->at < in->end) {
-        if (*in->at == '#') {
-            while (in->at < in->end && *in->at != '\n')
-                in->at++;
-        } else if (in->at[0] == '\\' && in->at + 1 < in->end && in->at[1] == '\n') {
-            in->line++;
-            in->at += 2;
-        } else if (isspace((unsigned char)*in->at)) {
-            in->line += *in->at == '\n';
-            fresh = fresh || *in->at == '\n';
-            in->at++;
-        } else {
-            break;
-        }
-    }
-    return fresh;
-}
-
-/* Length of the NAME of a `NAME=` or `NAME+=` at the cursor, or 0. */
-static size_t assignment_at(const shell_reader *in)
-{
-    const char *at = in->at;
-
-    while (at < in->end && is_name(*at))
-        at++;
-    const size_t length = (size_t)(at - in->at);
-    if (length == 0 || isdigit((unsigned char)*in->at))
-        return 0;
-    if (at < in->end && *at == '+')
-        at++;
-    return at < in->end && *at == '=' ? length : 0;
-}
-
-static plait_status read_array(shell_reader *in, shell_list *list, plait_error *err)
-{
-    for (;;) {
-        skip_space(in);
-        if (in->at == in->end)
-            return fail_at(in, "a ( that is not closed", err);
-        if (*in->at == ')') {
-            in->at++;
-            return PLAIT_OK;
-        }
-        if (strchr(";&|(<>", *in->at) != NULL)
-            in->at++;
-        else
-            PLAIT_TRY(read_word(in, list, err));
-    }
-}
-
-static plait_status read_assignment(shell_reader *in, size_t length, plait_error *err)
-{
-    const char *const name = plait_arena_printf(in->arena, "%.*s", (int)length, in->at);
-    shell_variable *variable;
-    shell_list list = {0};
-
-    if (name == NULL)
+    word = shell_unknown(in, in->ran, false);
+    if (word == NULL)
         return plait_fail_nomem(err);
-    in->at += length;
-    const bool more = *in->at == '+';
-    in->at += more ? 2 : 1;
-    if (in->at < in->end && *in->at == '(') {
-        in->at++;
-        PLAIT_TRY(read_array(in, &list, err));
-    } else {
-        PLAIT_TRY(read_word(in, &list, err));
-        for (int i = 1; i < list.count; i++) { // an unquoted value is not cut in an assignment
-            list.word[0] = plait_arena_printf(in->arena, "%s %s", list.word[0], list.word[i]);
-            if (list.word[0] == NULL)
-                return plait_fail_nomem(err);
-        }
-        list.count = list.count > 1 ? 1 : list.count;
-    }
-    PLAIT_TRY(make(in, name, &variable, err));
-    if (!more)
-        variable->value.count = 0;
-    for (int i = 0; i < list.count; i++)
-        PLAIT_TRY(list_add(in, &variable->value, list.word[i], err));
+    in->cause = shell_origin_index(in->out, word);
     return PLAIT_OK;
 }
 
-static bool keeps_command_open(const char *word)
+/* ---- keywords ---- */
+
+typedef enum shell_keyword {
+    WORD_IF,
+    WORD_THEN,
+    WORD_ELIF,
+    WORD_ELSE,
+    WORD_FI,
+    WORD_FOR,
+    WORD_WHILE,
+    WORD_UNTIL,
+    WORD_SELECT,
+    WORD_DO,
+    WORD_DONE,
+    WORD_CASE,
+    WORD_ESAC,
+    WORD_OPEN,
+    WORD_CLOSE,
+    WORD_FUNCTION,
+    WORD_TIME,
+    SHELL_KEYWORDS
+} shell_keyword;
+
+static const char *const keywords[] = {"if",    "then",  "elif",   "else",     "fi",   "for",
+                                       "while", "until", "select", "do",       "done", "case",
+                                       "esac",  "{",     "}",      "function", "time", NULL};
+
+/* The keyword at the cursor, which is passed; -1: none stands here. */
+static int keyword_at(shell_reader *in)
 {
-    static const char *const words[] = {"export", "declare", "local", "readonly", "env",
-                                        "then",   "else",    "do",    "set",      NULL};
+    size_t width = 0;
+
+    while (in->at + width < in->end && !isspace((unsigned char)in->at[width]) &&
+           strchr(";&|()<>", in->at[width]) == NULL)
+        width++;
+    for (int k = 0; k < SHELL_KEYWORDS; k++)
+        if (strlen(keywords[k]) == width && memcmp(keywords[k], in->at, width) == 0) {
+            in->at += width;
+            return k;
+        }
+    return -1;
+}
+
+static plait_status read_function_head(shell_reader *in, plait_error *err)
+{
+    shell_list words = {0};
+
+    shell_skip_blanks(in);
+    PLAIT_TRY(shell_read_word(in, &words, err));
+    if (in->end - in->at >= 2 && memcmp(in->at, "()", 2) == 0)
+        in->at += 2;
+    return words.count == 1 ? begin_function(in, words.word[0], err) : PLAIT_OK;
+}
+
+static plait_status take_keyword(shell_reader *in, shell_keyword keyword, plait_error *err)
+{
+    shell_frame *const branch = shell_top(in, SHELL_IF);
+
+    switch (keyword) {
+    case WORD_IF:
+        return shell_push(in, SHELL_IF, err);
+    case WORD_THEN:
+        if (branch == NULL)
+            return PLAIT_OK;
+        PLAIT_TRY(find_cause(in, err));
+        shell_enter_branch(in, branch, in->status);
+        return PLAIT_OK;
+    case WORD_ELIF:
+        if (branch != NULL)
+            shell_leave_branch(in, branch);
+        return PLAIT_OK;
+    case WORD_ELSE:
+        if (branch != NULL)
+            shell_enter_branch(in, branch, SHELL_YES);
+        return PLAIT_OK;
+    case WORD_FI:
+        shell_pop(in, SHELL_IF);
+        return PLAIT_OK;
+    case WORD_FOR:
+    case WORD_SELECT:
+        in->status = SHELL_YES;
+        return shell_begin_for(in, err);
+    case WORD_WHILE:
+    case WORD_UNTIL:
+        return shell_push(in, SHELL_LOOP, err);
+    case WORD_DO:
+        shell_begin_body(in);
+        return PLAIT_OK;
+    case WORD_DONE:
+        shell_pop(in, SHELL_LOOP);
+        return PLAIT_OK;
+    case WORD_CASE:
+        return shell_begin_case(in, err);
+    case WORD_ESAC:
+        shell_pop(in, SHELL_CASE);
+        return PLAIT_OK;
+    case WORD_OPEN:
+        return shell_push(in, SHELL_BRACE, err);
+    case WORD_CLOSE:
+        shell_pop(in, SHELL_BRACE);
+        return shell_top(in, SHELL_FUNCTION) != NULL ? end_function(in, err) : PLAIT_OK;
+    case WORD_FUNCTION:
+        return read_function_head(in, err);
+    default:
+        return PLAIT_OK;
+    }
+}
+
+/* ---- commands ---- */
+
+static bool takes_assignments(const char *word)
+{
+    static const char *const words[] = {"export", "declare", "local",   "readonly",
+                                        "env",    "set",     "typeset", NULL};
 
     return text_index(word, words) >= 0;
 }
 
-static bool any_option(const shell_list *words)
+/* 2>&1: the 2 is no word. */
+static bool is_descriptor(const shell_reader *in, const char *from)
 {
-    for (int i = 0; i < words->count; i++)
-        if (words->word[i][0] == '-')
+    return in->at == from + 1 && isdigit((unsigned char)*from) && in->at < in->end &&
+           (*in->at == '<' || *in->at == '>');
+}
+
+/* Assignments and words up to the end of the command. */
+static plait_status read_simple(shell_reader *in, shell_list *words, plait_error *err)
+{
+    bool assigns = true;
+
+    for (shell_skip_blanks(in); in->at < in->end && strchr(";&|()\n", *in->at) == NULL;
+         shell_skip_blanks(in)) {
+        const char *const from = in->at;
+        const size_t assigned = assigns ? shell_assignment_at(in) : 0;
+        const int before = words->count;
+
+        if (*from == '#')
+            return PLAIT_OK;
+        if (assigned > 0) {
+            PLAIT_TRY(shell_read_assignment(in, assigned, err));
+        } else if (*from == '<' || *from == '>') {
+            PLAIT_TRY(shell_read_redirection(in, err));
+        } else {
+            PLAIT_TRY(shell_read_word(in, words, err));
+            words->count -= is_descriptor(in, from) && words->count > before;
+            assigns = words->count > 0 && takes_assignments(words->word[0]);
+        }
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_plain_command(shell_reader *in, plait_error *err)
+{
+    shell_list words = {0};
+
+    PLAIT_TRY(read_simple(in, &words, err));
+    if (words.count == 1 && in->end - in->at >= 2 && in->at[0] == '(' && in->at[1] == ')') {
+        in->at += 2;
+        return begin_function(in, words.word[0], err);
+    }
+    if (in->mode == SHELL_SKIP)
+        return PLAIT_OK;
+    in->status = SHELL_YES;
+    return words.count > 0 ? run(in, &words, err) : PLAIT_OK;
+}
+
+/* One command at the cursor; `!` before it turns its answer round. */
+static plait_status read_command(shell_reader *in, plait_error *err)
+{
+    const char *const from = in->at;
+    const bool negates = in->end - in->at >= 2 && in->at[0] == '!' && in->at[1] == ' ';
+
+    if (negates) {
+        in->at++;
+        shell_skip_blanks(in);
+    }
+    if (in->end - in->at >= 3 && memcmp(in->at, "[[", 2) == 0 &&
+        isspace((unsigned char)in->at[2])) {
+        in->at += 2;
+        PLAIT_TRY(read_condition(in, err));
+    } else if (in->end - in->at >= 2 && memcmp(in->at, "((", 2) == 0) {
+        PLAIT_TRY(read_sum_command(in));
+    } else {
+        PLAIT_TRY(read_plain_command(in, err));
+    }
+    in->ran = from;
+    if (in->status == SHELL_OPEN)
+        PLAIT_TRY(find_cause(in, err));
+    if (negates && (in->status == SHELL_YES || in->status == SHELL_NO))
+        in->status = in->status == SHELL_YES ? SHELL_NO : SHELL_YES;
+    return PLAIT_OK;
+}
+
+/* A && B, A || B: how B is read after A, and what both answer. */
+static plait_status read_linked(shell_reader *in, char sign, plait_error *err)
+{
+    const shell_answer first = in->status;
+    const shell_mode mode = in->mode;
+    const int doubt = in->doubt;
+    const bool passes = sign == '&' ? first == SHELL_NO : first == SHELL_YES || first == SHELL_RAN;
+    const int frames = in->frames;
+
+    PLAIT_TRY(shell_skip_space(in, err));
+    if (in->at == in->end)
+        return PLAIT_OK;
+    if (mode != SHELL_SKIP)
+        in->mode = passes ? SHELL_SKIP : first == SHELL_OPEN ? SHELL_DOUBT : mode;
+    in->doubt = first == SHELL_OPEN ? in->cause : doubt;
+    const int keyword = keyword_at(in);
+    PLAIT_TRY(keyword >= 0 ? take_keyword(in, (shell_keyword)keyword, err) : read_command(in, err));
+    if (in->frames > frames) { // what is opened here closes with the mode of before
+        in->frame[frames].outer = mode;
+        in->frame[frames].outer_doubt = doubt;
+        return PLAIT_OK;
+    }
+    in->mode = mode;
+    in->doubt = doubt;
+    if (passes)
+        in->status = first;
+    else if (first == SHELL_OPEN && in->status != (sign == '&' ? SHELL_NO : SHELL_YES))
+        in->status = SHELL_OPEN;
+    return PLAIT_OK;
+}
+
+/* ; & | ( ) between commands. */
+static plait_status read_sign(shell_reader *in, plait_error *err)
+{
+    const char sign = *in->at++;
+    const bool twice = in->at < in->end && *in->at == sign;
+    shell_frame *const frame = shell_top(in, SHELL_CASE);
+
+    if (sign == '(')
+        return shell_push(in, SHELL_PAREN, err);
+    if (sign == ')') {
+        shell_pop(in, SHELL_PAREN);
+        return PLAIT_OK;
+    }
+    in->at += twice && sign != '<' && sign != '>';
+    if (sign == ';' && twice && frame != NULL) {
+        in->mode = frame->outer;
+        frame->pattern = true;
+    }
+    if (twice && (sign == '&' || sign == '|'))
+        return read_linked(in, sign, err);
+    if (sign == '<' || sign == '>') {
+        in->at--;
+        return shell_read_redirection(in, err);
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_commands(shell_reader *in, plait_error *err)
+{
+    for (;;) {
+        PLAIT_TRY(shell_skip_space(in, err));
+        if (in->at == in->end)
+            return PLAIT_OK;
+        const shell_frame *const frame = shell_top(in, SHELL_CASE);
+        const bool sums = in->end - in->at >= 2 && memcmp(in->at, "((", 2) == 0;
+        if (frame != NULL && frame->pattern) {
+            PLAIT_TRY(shell_read_pattern(in, err));
+        } else if (strchr(";&|()<>", *in->at) != NULL && !sums) {
+            PLAIT_TRY(read_sign(in, err));
+        } else {
+            const int keyword = keyword_at(in);
+
+            PLAIT_TRY(keyword >= 0 ? take_keyword(in, (shell_keyword)keyword, err)
+                                   : read_command(in, err));
+        }
+    }
+}
+
+/* ---- the whole ---- */
+
+static bool any_option(const char *const *word, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (shell_is_option(word[i]))
             return true;
     return false;
 }
 
-/* A file that only sets variables is for others to source: what they hold is what it says. */
-static plait_status add_variables(shell_reader *in, shell_list *words, plait_error *err)
+static bool any_command_has_options(const shell_words *words)
 {
+    for (int c = 0; c < words->commands; c++) {
+        const shell_command *const command = &words->command[c];
+        const char *const *const word = words->word + command->first;
+
+        if (strcmp(word[0], "#SBATCH") != 0 && any_option(word, command->count))
+            return true;
+    }
+    return false;
+}
+
+static plait_status add_pieces(shell_reader *in, const char *text, shell_list *words,
+                               plait_error *err)
+{
+    for (size_t width; *(text += strspn(text, " \t\r\n")) != '\0'; text += width) {
+        width = strcspn(text, " \t\r\n");
+        PLAIT_TRY(shell_list_add(in, words, plait_arena_printf(in->arena, "%.*s", (int)width, text),
+                                 err));
+    }
+    return PLAIT_OK;
+}
+
+/* A file that only sets variables is for others to source: what they hold is what it says. */
+static plait_status add_variables(shell_reader *in, plait_error *err)
+{
+    shell_list words = {0};
+
     for (int v = 0; v < in->variables; v++) {
         const shell_list value = in->variable[v].value;
-        shell_word word = {.begun = false};
 
-        text_builder_init(&word.text, in->arena);
-        if (!any_option(&value))
-            continue;
-        PLAIT_TRY(append_value(in, &value, value.count > 1, &word, words, err));
-        PLAIT_TRY(finish_word(in, &word, words, err));
-    }
-    return PLAIT_OK;
-}
-
-static plait_status read_script(shell_reader *in, shell_list *words, plait_error *err)
-{
-    bool command = true; // may an assignment stand here?
-
-    for (;;) {
-        command = skip_space(in) || command;
-        if (in->at == in->end)
-            break;
-        const size_t assigned = command ? assignment_at(in) : 0;
-        if (assigned > 0) {
-            PLAIT_TRY(read_assignment(in, assigned, err));
-        } else if (strchr(";&|()<>", *in->at) != NULL) {
-            command = *in->at != '<' && *in->at != '>';
-            in->at++;
-        } else {
-            const int before = words->count;
-
-            PLAIT_TRY(read_word(in, words, err));
-            command =
-                command && words->count == before + 1 && keeps_command_open(words->word[before]);
+        for (int i = 0; i < value.count; i++) {
+            if (value.count > 1) {
+                if (any_option(value.word, value.count))
+                    PLAIT_TRY(shell_list_add(in, &words, value.word[i], err));
+            } else if (strstr(value.word[0], "--") != NULL) {
+                PLAIT_TRY(add_pieces(in, value.word[0], &words, err));
+            }
         }
     }
-    if (!any_option(words))
-        PLAIT_TRY(add_variables(in, words, err));
+    return words.count > 0 ? shell_add_command(in, &words, err) : PLAIT_OK;
+}
+
+/* NAME=VALUE among the arguments stands as if the script began with it. */
+static plait_status take_call(shell_reader *in, const launch_call *call, plait_error *err)
+{
+    for (int i = 0; call != NULL && i < call->arguments; i++) {
+        const char *const text = call->argument[i];
+
+        in->at = text;
+        in->end = text + strlen(text);
+        if (shell_assignment_at(in) == 0) {
+            PLAIT_TRY(shell_list_add(in, &in->argument, text, err));
+            continue;
+        }
+        char *const name = plait_arena_text(in->arena, text);
+        const char *const value = name != NULL ? text_cut(name, '=') : NULL;
+        PLAIT_TRY(name == NULL ? plait_fail_nomem(err)
+                               : shell_set(in, name, false,
+                                           &(shell_list){(const char **)&value, 1, 1}, err));
+    }
     return PLAIT_OK;
 }
 
-plait_status shell_read(const char *text, size_t length, const char *name, plait_arena *arena,
-                        shell_words *out, plait_error *err)
+plait_status shell_read(const char *text, size_t length, const char *name, const launch_call *call,
+                        plait_arena *arena, shell_words *out, plait_error *err)
 {
-    shell_reader in = {text, text + length, 1, name, arena, NULL, 0, 0, 0, out};
-    shell_list words = {0};
+    shell_reader in = {.line = 1,
+                       .name = name,
+                       .arena = arena,
+                       .out = out,
+                       .status = SHELL_YES,
+                       .cause = -1,
+                       .doubt = -1};
 
     *out = (shell_words){0};
     if (memchr(text, '\0', length) != NULL)
-        return fail_at(&in, "a zero byte", err);
-    PLAIT_TRY(read_script(&in, &words, err));
-    out->word = words.word;
-    out->count = words.count;
+        return shell_fail(&in, "a zero byte", err);
+    if (length > SHELL_MAX_BYTES)
+        return shell_fail(&in, "more than 4 MiB of them", err);
+    PLAIT_TRY(take_call(&in, call, err));
+    in.at = text;
+    in.end = text + length;
+    PLAIT_TRY(read_commands(&in, err));
+    in.mode = SHELL_RUN;
+    if (!any_command_has_options(out))
+        PLAIT_TRY(add_variables(&in, err));
+    out->variable = in.variable;
+    out->variables = in.variables;
     return PLAIT_OK;
 }
 
 bool shell_word_known(const char *word)
 {
     return strchr(word, SHELL_UNKNOWN) == NULL;
+}
+
+const shell_origin *shell_word_origin(const shell_words *words, const char *word)
+{
+    const int index = shell_origin_index(words, word);
+
+    return index >= 0 ? &words->origin[index] : NULL;
+}
+
+const char *shell_variable_word(const shell_words *words, const char *name)
+{
+    for (int v = 0; v < words->variables; v++)
+        if (strcmp(words->variable[v].name, name) == 0 && words->variable[v].value.count == 1 &&
+            shell_word_known(words->variable[v].value.word[0]))
+            return words->variable[v].value.word[0];
+    return NULL;
 }

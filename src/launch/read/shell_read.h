@@ -1,4 +1,4 @@
-/* shell_read.h - the words of a shell script, without running it */
+/* shell_read.h - the commands of a shell script, without running it */
 #ifndef SHELL_READ_H
 #define SHELL_READ_H
 
@@ -8,28 +8,77 @@
 #include "plait/arena.h"
 #include "plait/error.h"
 
-/** The words of a script, as far as they can be known without running it. */
-typedef struct shell_words {
+#include "call.h"
+
+/** A simple command: a slice of the script's words. */
+typedef struct shell_command {
+    int first;
     int count;
+    bool doubtful; /* it stands behind a condition that could not be known */
+} shell_command;
+
+/** A file that the script makes of text that stands in it: `cat <<END >NAME`, `echo TEXT >NAME`. */
+typedef struct shell_file {
+    const char *name;
+    const char *text;
+} shell_file;
+
+/** An option that a variable gets only behind a condition that could not be known. */
+typedef struct shell_doubt {
+    const char *option; /* "--sequence-parallel" */
+    const char *origin; /* what the condition hangs on: "$1" */
+} shell_doubt;
+
+/** An expansion that could not be known. */
+typedef struct shell_origin {
+    const char *text; /* "$WORLD_SIZE", "$(hostname)" */
+    bool unset;       /* a variable that the script does not set */
+} shell_origin;
+
+typedef struct shell_variable shell_variable;
+
+/** What a script says, as far as that can be known without running it. */
+typedef struct shell_words {
+    int count; /* of the words of all commands */
     const char **word;
-    int unknown;         /* expansions of variables that the script does not set, of commands */
-    const char *example; /* the first of them: "$WORLD_SIZE"; NULL when there is none */
+    int commands;
+    shell_command *command;
+    int files;
+    shell_file *file;
+    int doubts;
+    shell_doubt *doubt;
+    int unknown;
+    shell_origin *origin;
+    int variables;
+    const shell_variable *variable;
 } shell_words;
 
 /**
- * Read the words of a script: assignments, arrays and export lines are followed, `$NAME`,
- * `${NAME}`, `${NAME:-default}`, `${NAME[@]}` and `$((...))` are expanded, comments and
- * continuations are skipped. A word with an expansion that cannot be known holds '\x01' in its
- * place. Assignments themselves are not words. Commands are not told from their arguments.
+ * Read the commands of a script. Assignments, arrays, export lines, functions, `eval`, `bash -c`,
+ * here-documents and #SBATCH lines are followed; `$NAME`, `${NAME:-default}`, `${NAME[@]}` and
+ * `$((...))` are expanded; of `if`, `case` and `&&` only what their conditions let through is read.
+ * A word with an expansion that cannot be known has a mark in its place. Behind a condition that
+ * cannot be known, a variable that is set becomes unknown, and one that is added to stays.
  *
- * @param out  lives in `arena`
+ * Assignments are no words. The words of an #SBATCH line are a command of that name. A script
+ * without any option, which only sets variables, has one command: what they hold.
+ *
+ * @param call  NULL: without arguments
+ * @param out   lives in `arena`
  *
  * Fails (SYNTAX) on a quote that is not closed; `where` is NAME:LINE.
  */
 PLAIT_MUST_CHECK plait_status shell_read(const char *text, size_t length, const char *name,
-                                         plait_arena *arena, shell_words *out, plait_error *err);
+                                         const launch_call *call, plait_arena *arena,
+                                         shell_words *out, plait_error *err);
 
-/** Does a word hold something that could not be known? */
+/** Does a word hold nothing that could not be known? */
 bool shell_word_known(const char *word);
+
+/** The first thing in a word that could not be known; NULL: all is. */
+const shell_origin *shell_word_origin(const shell_words *words, const char *word);
+
+/** The one known word that a variable holds at the end of the script; NULL: it does not. */
+const char *shell_variable_word(const shell_words *words, const char *name);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct sum_reader {
     int depth;
 } sum_reader;
 
-static int64_t sum_of(sum_reader *in);
+static int64_t choice_of(sum_reader *in);
 
 static void skip_blanks(sum_reader *in)
 {
@@ -21,20 +21,18 @@ static void skip_blanks(sum_reader *in)
         in->at++;
 }
 
-/* Numbers stay within 32 bits, so that no product of two overflows. */
-static int64_t within(sum_reader *in, int64_t number)
-{
-    if (number > INT32_MAX || number < INT32_MIN)
-        in->known = false;
-    return in->known ? number : 0;
-}
-
 static int64_t number_at(sum_reader *in)
 {
     int64_t number = 0;
 
-    while (in->at < in->end && isdigit((unsigned char)*in->at) && number <= INT32_MAX)
-        number = 10 * number + (*in->at++ - '0');
+    while (in->at < in->end && isdigit((unsigned char)*in->at)) {
+        const int digit = *in->at++ - '0';
+
+        if (number > (INT64_MAX - digit) / 10)
+            in->known = false;
+        else
+            number = 10 * number + digit;
+    }
     return number;
 }
 
@@ -50,69 +48,162 @@ static int64_t name_at(sum_reader *in)
     return number;
 }
 
-/* 8, NAME, $NAME, ${NAME}, (sum) */
+static int64_t in_parentheses(sum_reader *in)
+{
+    in->at++;
+    const int64_t number = choice_of(in);
+    in->known = in->known && in->at < in->end && *in->at == ')';
+    in->at += in->at < in->end;
+    return number;
+}
+
+/* 8, NAME, (sum), -8, !NAME */
 static int64_t atom_of(sum_reader *in)
 {
     int64_t number = 0;
 
     skip_blanks(in);
-    while (in->at < in->end && (*in->at == '$' || *in->at == '{'))
-        in->at++;
     if (in->at == in->end || in->depth == 64) {
         in->known = false;
-    } else if (*in->at == '(') {
+        return 0;
+    }
+    in->depth++;
+    const char c = *in->at;
+    if (c == '-' || c == '+' || c == '!') {
         in->at++;
-        in->depth++;
-        number = sum_of(in);
-        in->depth--;
-        in->known = in->known && in->at < in->end && *in->at == ')';
-        in->at += in->at < in->end;
-    } else if (isdigit((unsigned char)*in->at)) {
+        number = atom_of(in);
+        number = c == '!' ? !number : c == '-' && number > INT64_MIN ? -number : number;
+    } else if (c == '(') {
+        number = in_parentheses(in);
+    } else if (isdigit((unsigned char)c)) {
         number = number_at(in);
-    } else if (isalpha((unsigned char)*in->at) || *in->at == '_') {
+    } else if (isalpha((unsigned char)c) || c == '_') {
         number = name_at(in);
     } else {
         in->known = false;
     }
-    if (in->at < in->end && *in->at == '}')
-        in->at++;
+    in->depth--;
     skip_blanks(in);
-    return within(in, number);
+    return in->known ? number : 0;
 }
 
-static bool is_at(const sum_reader *in, const char *signs)
+/* Takes a sign of a list, the longer ones first. NULL: none stands here. */
+static const char *take_sign(sum_reader *in, const char *const *signs)
 {
-    return in->known && in->at < in->end && strchr(signs, *in->at) != NULL;
+    for (; in->known && *signs != NULL; signs++) {
+        const size_t length = strlen(*signs);
+
+        if ((size_t)(in->end - in->at) >= length && memcmp(in->at, *signs, length) == 0) {
+            in->at += length;
+            return *signs;
+        }
+    }
+    return NULL;
+}
+
+static int64_t power_of(sum_reader *in)
+{
+    static const char *const signs[] = {"**", NULL};
+    int64_t base = atom_of(in), result = 1;
+
+    if (take_sign(in, signs) == NULL)
+        return base;
+    for (int64_t times = atom_of(in); times != 0 && in->known; times--)
+        if (times < 0 || times > 64 || __builtin_mul_overflow(result, base, &result))
+            in->known = false;
+    return result;
+}
+
+static int64_t divided(sum_reader *in, char sign, int64_t left, int64_t right)
+{
+    if (right == 0 || (left == INT64_MIN && right == -1)) {
+        in->known = false;
+        return 0;
+    }
+    return sign == '/' ? left / right : left % right;
 }
 
 static int64_t product_of(sum_reader *in)
 {
-    int64_t left = atom_of(in);
+    static const char *const signs[] = {"*", "/", "%", NULL};
+    int64_t left = power_of(in);
 
-    while (is_at(in, "*/%")) {
-        const char sign = *in->at++;
-        const int64_t right = atom_of(in);
+    for (const char *sign; (sign = take_sign(in, signs)) != NULL;) {
+        const int64_t right = power_of(in);
 
-        if (sign != '*' && right == 0)
+        if (*sign != '*')
+            left = divided(in, *sign, left, right);
+        else if (__builtin_mul_overflow(left, right, &left))
             in->known = false;
-        else
-            left = sign == '*' ? left * right : sign == '/' ? left / right : left % right;
-        left = within(in, left);
     }
     return left;
 }
 
 static int64_t sum_of(sum_reader *in)
 {
+    static const char *const signs[] = {"+", "-", NULL};
     int64_t left = product_of(in);
 
-    while (is_at(in, "+-")) {
-        const char sign = *in->at++;
+    for (const char *sign; (sign = take_sign(in, signs)) != NULL;) {
         const int64_t right = product_of(in);
+        const bool over = *sign == '+' ? __builtin_add_overflow(left, right, &left)
+                                       : __builtin_sub_overflow(left, right, &left);
 
-        left = within(in, sign == '+' ? left + right : left - right);
+        in->known = in->known && !over;
     }
     return left;
+}
+
+static bool compares(const char *sign, int64_t left, int64_t right)
+{
+    switch (sign[0]) {
+    case '<':
+        return sign[1] == '=' ? left <= right : left < right;
+    case '>':
+        return sign[1] == '=' ? left >= right : left > right;
+    case '!':
+        return left != right;
+    default:
+        return left == right;
+    }
+}
+
+static int64_t comparison_of(sum_reader *in)
+{
+    static const char *const signs[] = {"<=", ">=", "==", "!=", "<", ">", NULL};
+    int64_t left = sum_of(in);
+
+    for (const char *sign; (sign = take_sign(in, signs)) != NULL;)
+        left = compares(sign, left, sum_of(in));
+    return left;
+}
+
+static int64_t logic_of(sum_reader *in)
+{
+    static const char *const signs[] = {"&&", "||", NULL};
+    int64_t left = comparison_of(in);
+
+    for (const char *sign; (sign = take_sign(in, signs)) != NULL;) {
+        const int64_t right = comparison_of(in);
+
+        left = *sign == '&' ? left && right : left || right;
+    }
+    return left;
+}
+
+/* A ? B : C */
+static int64_t choice_of(sum_reader *in)
+{
+    static const char *const asks[] = {"?", NULL}, *const otherwise[] = {":", NULL};
+    const int64_t condition = logic_of(in);
+
+    if (take_sign(in, asks) == NULL)
+        return condition;
+    const int64_t yes = logic_of(in);
+    if (take_sign(in, otherwise) == NULL)
+        in->known = false;
+    const int64_t no = logic_of(in);
+    return condition ? yes : no;
 }
 
 bool shell_sum(const char *first, const char *end, shell_lookup *lookup, const void *context,
@@ -120,6 +211,6 @@ bool shell_sum(const char *first, const char *end, shell_lookup *lookup, const v
 {
     sum_reader in = {first, end, lookup, context, true, 0};
 
-    *out = sum_of(&in);
+    *out = choice_of(&in);
     return in.known && in.at == in.end;
 }

@@ -1,4 +1,4 @@
-/* shell_sum.h - the inside of $((...)): integers, names, + - * / % and parentheses */
+/* shell_sum.h - the inside of $((...)): integers, names, their sums and products, comparisons, ?: */
 #ifndef SHELL_SUM_H
 #define SHELL_SUM_H
 

@@ -20,6 +20,8 @@ static plait_status take_degree(titan_reading *in, const char *from, const char 
     int64_t value;
 
     PLAIT_TRY(titan_number_of(in, from, 1 << 20, &value, err));
+    if (value == 0 && in->toml)
+        value = 1; // the client's own
     return value > 0 ? titan_set_number(in, key, value, err) : PLAIT_OK;
 }
 
@@ -47,7 +49,9 @@ static plait_status take_world(titan_reading *in, int64_t replicate, int64_t sha
 
     PLAIT_TRY(titan_number_of(in, "nproc_per_node", 1 << 20, &gpus, err));
     PLAIT_TRY(titan_number_of(in, "nnodes", 1 << 20, &nodes, err));
-    if (gpus > 0 && gpus * (nodes > 0 ? nodes : 1) <= INT_MAX)
+    if (in->pairs->call != NULL && in->pairs->call->gpus > 0)
+        in->out->gpus = in->pairs->call->gpus;
+    else if (gpus > 0 && gpus * (nodes > 0 ? nodes : 1) <= INT_MAX)
         in->out->gpus = (int)(gpus * (nodes > 0 ? nodes : 1));
     const double product =
         (double)(replicate > 0 ? replicate : 1) * (double)shard * d->tp * d->cp * d->pp;
@@ -133,13 +137,15 @@ static plait_status take_recompute(titan_reading *in, plait_error *err)
 static plait_status take_fixed(titan_reading *in, plait_error *err)
 {
     const plait_degrees *const d = &in->out->degrees;
+    int64_t etp;
 
+    PLAIT_TRY(titan_number_of(in, "parallelism.expert_tensor_parallel_degree", 1 << 20, &etp, err));
     PLAIT_TRY(titan_set(in, "order", "tp-cp-dp-pp", err));
     PLAIT_TRY(titan_set(in, "grad_sync", "bucketed", err));
     PLAIT_TRY(titan_set(in, "fusion", "none", err));
     if (in->out->model != NULL && model_has_experts(in->out->model) && titan_knows(in, "ep") &&
         titan_knows(in, "tp"))
-        PLAIT_TRY(titan_set_number(in, "etp", d->ep == 1 ? d->tp : 1, err));
+        PLAIT_TRY(titan_set_number(in, "etp", d->ep == 1 ? d->tp : etp > 0 ? etp : 1, err));
     return PLAIT_OK;
 }
 
@@ -153,6 +159,16 @@ static plait_status take_all(titan_reading *in, plait_error *err)
     PLAIT_TRY(take_recompute(in, err));
     PLAIT_TRY(take_fixed(in, err));
     return titan_take_job(in, err);
+}
+
+/* A file that says nothing is none of torchtitan's. */
+static plait_status check_any(const titan_reading *in, plait_error *err)
+{
+    if (in->pairs->count > 0 || in->notes.given != 0)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, in->name,
+                      "expected a config of torchtitan: TOML, a recipe in Python, or flags such as "
+                      "--parallelism.tensor_parallel_degree 8, found none");
 }
 
 typedef plait_status titan_reader(const char *text, size_t length, const char *name,
@@ -178,13 +194,15 @@ static titan_reader *reader_of(const char *text)
     return titan_read_shell;
 }
 
-plait_status titan_import(const char *text, size_t length, const char *name, plait_arena *arena,
-                          plans_entry *out, const char **warning, plait_error *err)
+plait_status titan_import(const char *text, size_t length, const char *name,
+                          const launch_call *call, plait_arena *arena, plans_entry *out,
+                          const char **warning, plait_error *err)
 {
     titan_pairs pairs = {.arena = arena};
     titan_reading in = {.pairs = &pairs, .name = name, .out = out, .notes = plans_unknown(name)};
     const char *const copy = plait_arena_printf(arena, "%.*s", (int)length, text);
 
+    pairs.call = call;
     *out = plans_unknown(name);
     if (copy == NULL)
         return plait_fail_nomem(err);
@@ -196,7 +214,9 @@ plait_status titan_import(const char *text, size_t length, const char *name, pla
     in.complete = read != titan_read_shell;
     PLAIT_TRY(read(copy, strlen(copy), name, &pairs, err));
     PLAIT_TRY(notes_read(copy, strlen(copy), name, arena, &in.notes, err));
+    PLAIT_TRY(check_any(&in, err));
     PLAIT_TRY(take_all(&in, err));
+    titan_warn_of_unknown(&in);
     PLAIT_TRY(notes_read(copy, strlen(copy), name, arena, out, err));
     *warning = text_builder_finish(&in.warning, NULL);
     return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "grow.h"
-#include "shell_read.h"
+#include "flags.h"
 #include "torchtitan.h"
 
 plait_status titan_pairs_add(titan_pairs *pairs, const char *key, const char *value,
@@ -63,19 +63,36 @@ static char *key_of(const char *flag, plait_arena *arena)
     return key;
 }
 
-static plait_status add_flag(const shell_words *words, int *at, titan_pairs *out, plait_error *err)
+static plait_status add_flag(const shell_words *words, int end, int *at, titan_pairs *out,
+                             plait_error *err)
 {
     char *const key = key_of(words->word[*at], out->arena);
     const char *value = key != NULL ? text_cut(key, '=') : NULL;
 
     if (key == NULL)
         return plait_fail_nomem(err);
-    if (value == NULL && *at + 1 < words->count && is_value(words->word[*at + 1]) &&
+    if (value == NULL && *at + 1 < end && is_value(words->word[*at + 1]) &&
         !is_choice(words->word[*at + 1]))
         value = words->word[++*at];
     if (value == NULL)
         return add_switch(out, key, err);
     return shell_word_known(value) ? titan_pairs_add(out, key, value, err) : PLAIT_OK;
+}
+
+static plait_status add_command(const shell_words *words, const shell_command *command,
+                                titan_pairs *out, plait_error *err)
+{
+    const int end = command->first + command->count;
+
+    for (int i = command->first; i < end; i++) {
+        const char *const word = words->word[i];
+
+        if (is_choice(word))
+            PLAIT_TRY(titan_pairs_add(out, "activation_checkpoint", strchr(word, ':') + 1, err));
+        else if (text_starts_with(word, "--") && word[2] != '\0')
+            PLAIT_TRY(add_flag(words, end, &i, out, err));
+    }
+    return PLAIT_OK;
 }
 
 /* MODULE=llama3 CONFIG=llama3_8b NGPU=8 ./run_train.sh: assignments are no words. */
@@ -98,19 +115,15 @@ plait_status titan_read_shell(const char *text, size_t length, const char *name,
 {
     shell_words words;
 
-    PLAIT_TRY(shell_read(text, length, name, out->arena, &words, err));
+    PLAIT_TRY(shell_read(text, length, name, out->call, out->arena, &words, err));
     if (strstr(text, "run_train.sh") != NULL) {
         PLAIT_TRY(add_variable(text, "NGPU=", "nproc_per_node", out, err));
         PLAIT_TRY(add_variable(text, "MODULE=", "module", out, err));
         PLAIT_TRY(add_variable(text, "CONFIG=", "config", out, err));
     }
-    for (int i = 0; i < words.count; i++) {
-        const char *const word = words.word[i];
-
-        if (is_choice(word))
-            PLAIT_TRY(titan_pairs_add(out, "activation_checkpoint", strchr(word, ':') + 1, err));
-        else if (text_starts_with(word, "--") && word[2] != '\0')
-            PLAIT_TRY(add_flag(&words, &i, out, err));
-    }
+    const int launch = flags_launch(&words);
+    for (int c = 0; c < words.commands; c++)
+        if (flags_counts(&words, launch, c))
+            PLAIT_TRY(add_command(&words, &words.command[c], out, err));
     return PLAIT_OK;
 }

@@ -6,6 +6,7 @@
 #ifndef TORCHTITAN_H
 #define TORCHTITAN_H
 
+#include "call.h"
 #include "target.h"
 #include "text.h"
 #include "torchtitan_family.h"
@@ -156,6 +157,7 @@ typedef struct titan_pairs {
     titan_pair *pair;
     int count;
     int capacity;
+    const launch_call *call; /* of a script */
 } titan_pairs;
 
 PLAIT_MUST_CHECK plait_status titan_pairs_add(titan_pairs *pairs, const char *key,
@@ -171,7 +173,8 @@ PLAIT_MUST_CHECK plait_status titan_read_toml(const char *text, size_t length, c
 PLAIT_MUST_CHECK plait_status titan_read_python(const char *text, size_t length, const char *name,
                                                 titan_pairs *out, plait_error *err);
 
-plait_status titan_import(const char *text, size_t length, const char *name, plait_arena *arena,
-                          plans_entry *out, const char **warning, plait_error *err);
+plait_status titan_import(const char *text, size_t length, const char *name,
+                          const launch_call *call, plait_arena *arena, plans_entry *out,
+                          const char **warning, plait_error *err);
 
 #endif

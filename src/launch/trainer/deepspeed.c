@@ -12,7 +12,7 @@
  */
 #include <math.h>
 
-#include "deepspeed_file.h"
+#include "deepspeed.h"
 #include "json_write.h"
 #include "scripts.h"
 #include "training_script.h"

@@ -5,26 +5,29 @@
  * three numbers of the batch together say how many data-parallel ranks there are, and so how many
  * GPUs. It does not say the model, the sequence length or the kernel of attention: these stay open.
  */
+#include <string.h>
+
+#include "deepspeed.h"
 #include "deepspeed_file.h"
 #include "target.h"
-#include "text.h"
 
 static void give(plans_entry *out, plait_key_id key, int value)
 {
-    if (value == OPEN)
+    if (value == DEEPSPEED_OPEN)
         return;
     plait_key_put(&out->degrees, key, value);
     out->given |= PLAIT_KEY_BIT(key);
 }
 
-/* train = micro * steps * dp, exactly; OPEN where one of them is. */
+/* train = micro * steps * dp, exactly; DEEPSPEED_OPEN where one of them is. */
 static plait_status replicas_of(const deepspeed_file *file, const char *name, int *dp,
                                 plait_error *err)
 {
     int64_t ranks_batch;
 
-    *dp = OPEN;
-    if (file->train == OPEN || file->micro == OPEN || file->steps == OPEN)
+    *dp = DEEPSPEED_OPEN;
+    if (file->train == DEEPSPEED_OPEN || file->micro == DEEPSPEED_OPEN ||
+        file->steps == DEEPSPEED_OPEN)
         return PLAIT_OK;
     ranks_batch = (int64_t)file->micro * file->steps;
     if (file->train % ranks_batch != 0)
@@ -44,7 +47,7 @@ static plait_status count_gpus(const deepspeed_file *file, int dp, plans_entry *
     int64_t gpus = dp;
 
     for (int i = 0; i < 3; i++) {
-        if (gpus == OPEN || sizes[i] == OPEN)
+        if (gpus == DEEPSPEED_OPEN || sizes[i] == DEEPSPEED_OPEN)
             return PLAIT_OK;
         gpus *= sizes[i];
         if (gpus > 1 << 24)
@@ -57,12 +60,12 @@ static plait_status count_gpus(const deepspeed_file *file, int dp, plans_entry *
 
 static void give_shards(const deepspeed_file *file, int dp, plans_entry *out)
 {
-    if (file->zero == OPEN)
+    if (file->zero == DEEPSPEED_OPEN)
         return;
     give(out, PLAIT_KEY_ZERO, file->zero);
     if (file->zero == 3 && file->mics > 0)
         give(out, PLAIT_KEY_SHARD_GROUP, file->mics);
-    else if (dp != OPEN)
+    else if (dp != DEEPSPEED_OPEN)
         give(out, PLAIT_KEY_SHARD_GROUP, dp * file->cp);
     if (file->zero > 0 && file->overlap == true)
         give(out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
@@ -70,7 +73,7 @@ static void give_shards(const deepspeed_file *file, int dp, plans_entry *out)
 
 static void give_recompute(const deepspeed_file *file, plans_entry *out)
 {
-    if (file->checkpoints == OPEN)
+    if (file->checkpoints == DEEPSPEED_OPEN)
         return;
     out->degrees.recompute = (plait_recompute){
         .kind = file->checkpoints > 0 ? PLAIT_RECOMPUTE_FULL : PLAIT_RECOMPUTE_NONE};
@@ -96,42 +99,72 @@ static void give_degrees(const deepspeed_file *file, int dp, plans_entry *out)
     give_recompute(file, out);
 }
 
-static const char *warn(const deepspeed_file *file, plait_arena *arena)
+/* Each sentence on a line of its own. */
+static text_builder *line(text_builder *out)
 {
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    if (file->offload)
-        text_append(&out, "offloading to CPU or NVMe is not priced\n");
-    if (file->quantized)
-        text_append(&out, "quantized communication (ZeRO++) is not priced\n");
-    if (file->hpz > 1)
-        text_append_printf(&out,
-                           "zero_hpz_partition_size %d: second copies of the weights are not "
-                           "priced\n",
-                           file->hpz);
-    if (file->zero > 0 && file->overlap == false)
-        text_append(&out, "overlap_comm is off; the profile prices it on\n");
-    if (file->spread_checkpoints == true)
-        text_append(&out, "activations divided over ranks or moved to CPU are not priced\n");
-    return text_builder_finish(&out, NULL);
+    if (out->length > 0)
+        text_append_char(out, '\n');
+    return out;
 }
 
-plait_status deepspeed_import(const char *text, size_t length, const char *name, plait_arena *arena,
-                              plans_entry *out, const char **warning, plait_error *err)
+static void warn(const deepspeed_file *file, text_builder *out)
 {
-    deepspeed_file file;
+    if (file->unknown[0] != '\0')
+        text_append_printf(line(out), "not understood, and taken as not given: %s", file->unknown);
+    if (file->offload)
+        text_append(line(out), "offloading to CPU or NVMe is not priced");
+    if (file->quantized)
+        text_append(line(out), "quantized communication (ZeRO++) is not priced");
+    if (file->hpz > 1)
+        text_append_printf(line(out),
+                           "zero_hpz_partition_size %d: second copies of the weights are not "
+                           "priced",
+                           file->hpz);
+    if (file->zero > 0 && file->overlap == false)
+        text_append(line(out), "overlap_comm is off; the profile prices it on");
+    if (file->spread_checkpoints == true)
+        text_append(line(out), "activations divided over ranks or moved to CPU are not priced");
+}
+
+plait_status deepspeed_take_file(const deepspeed_file *file, const char *name,
+                                 text_builder *warnings, plans_entry *out, plait_error *err)
+{
     int dp;
 
-    *out = plans_unknown(name);
     out->runtime = "deepspeed";
+    PLAIT_TRY(replicas_of(file, name, &dp, err));
+    PLAIT_TRY(count_gpus(file, dp, out, err));
+    out->gbs = file->train != DEEPSPEED_OPEN ? file->train : 0;
+    if (file->bf16 == true || file->fp16 == true)
+        out->precision = file->bf16 == true ? PLAIT_BF16 : PLAIT_FP16;
+    give_degrees(file, dp, out);
+    warn(file, warnings);
+    return PLAIT_OK;
+}
+
+/* The engine's JSON begins with a brace; anything else is a script. */
+static bool looks_like_json(const char *text, size_t length)
+{
+    size_t i = 0;
+
+    while (i < length && strchr(" \t\r\n", text[i]) != NULL)
+        i++;
+    return i == length || text[i] == '{' || text[i] == '[';
+}
+
+plait_status deepspeed_import(const char *text, size_t length, const char *name,
+                              const launch_call *call, plait_arena *arena, plans_entry *out,
+                              const char **warning, plait_error *err)
+{
+    deepspeed_file file;
+    text_builder warnings;
+
+    *out = plans_unknown(name);
+    if (!looks_like_json(text, length))
+        return deepspeed_script_import(text, length, name, call, arena, out, warning, err);
+    text_builder_init(&warnings, arena);
     PLAIT_TRY(deepspeed_file_parse(text, length, name, arena, &file, err));
-    PLAIT_TRY(replicas_of(&file, name, &dp, err));
-    PLAIT_TRY(count_gpus(&file, dp, out, err));
-    out->gbs = file.train != OPEN ? file.train : 0;
-    if (file.bf16 == true || file.fp16 == true)
-        out->precision = file.bf16 == true ? PLAIT_BF16 : PLAIT_FP16;
-    give_degrees(&file, dp, out);
-    *warning = warn(&file, arena);
+    PLAIT_TRY(deepspeed_take_file(&file, name, &warnings, out, err));
+    *warning = text_builder_finish(&warnings, NULL);
     return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

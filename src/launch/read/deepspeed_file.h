@@ -7,9 +7,8 @@
 
 #include "plait/arena.h"
 #include "plait/error.h"
-#include "plans.h"
 
-enum { OPEN = -1 }; /* not given */
+enum { DEEPSPEED_OPEN = -1 }; /* not given */
 
 typedef struct deepspeed_file {
     int train, micro, steps;
@@ -18,16 +17,12 @@ typedef struct deepspeed_file {
     int checkpoints, spread_checkpoints;
     int tp, pp, cp, ep;
     bool offload, quantized;
+    const char *unknown; /* keys at the top that nobody knows, a comma between them; "" if none */
 } deepspeed_file;
 
 /** Read them; keys that say nothing of a plan are passed over. */
 PLAIT_MUST_CHECK plait_status deepspeed_file_parse(const char *text, size_t length,
                                                    const char *name, plait_arena *arena,
                                                    deepspeed_file *out, plait_error *err);
-
-/** See launch_target.import. */
-PLAIT_MUST_CHECK plait_status deepspeed_import(const char *text, size_t length, const char *name,
-                                               plait_arena *arena, plans_entry *out,
-                                               const char **warning, plait_error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "deepspeed_file.h"
 
 #include "json.h"
+#include "text.h"
 
 /* "auto" is for somebody else to fill in. */
 static plait_status find(const json_cursor *at, const char *key, json_cursor *child, bool *there,
@@ -103,7 +104,7 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
     PLAIT_TRY(read_offload(&at, "offload_optimizer", &file->offload, err));
     PLAIT_TRY(read_offload(&at, "offload_param", &file->offload, err));
     file->quantized = weights == true || gradients == true;
-    if (file->overlap == OPEN) // the engine's own default
+    if (file->overlap == DEEPSPEED_OPEN) // the engine's own default
         file->overlap = file->zero == 3;
     return PLAIT_OK;
 }
@@ -169,13 +170,94 @@ static plait_status read_parallelism(const json_cursor *root, deepspeed_file *fi
     return read_int(root, "sequence_parallel_size", 1, &file->cp, err);
 }
 
+/* Read above, or without bearing on a plan: DeepSpeed 0.19.6, runtime/constants.py and config.py. */
+static const char *const known[] = {"train_batch_size",
+                                    "train_micro_batch_size_per_gpu",
+                                    "gradient_accumulation_steps",
+                                    "zero_optimization",
+                                    "fp16",
+                                    "bf16",
+                                    "bfloat16",
+                                    "activation_checkpointing",
+                                    "pipeline",
+                                    "tensor_parallel",
+                                    "expert_parallel",
+                                    "sequence_parallel_size",
+                                    "optimizer",
+                                    "scheduler",
+                                    "gradient_clipping",
+                                    "prescale_gradients",
+                                    "gradient_predivide_factor",
+                                    "steps_per_print",
+                                    "wall_clock_breakdown",
+                                    "dump_state",
+                                    "memory_breakdown",
+                                    "flops_profiler",
+                                    "tensorboard",
+                                    "wandb",
+                                    "csv_monitor",
+                                    "comet",
+                                    "comms_logger",
+                                    "monitor_config",
+                                    "checkpoint",
+                                    "aio",
+                                    "zero_allow_untested_optimizer",
+                                    "zero_force_ds_cpu_optimizer",
+                                    "communication_data_type",
+                                    "data_types",
+                                    "seed",
+                                    "disable_allgather",
+                                    "sparse_gradients",
+                                    "elasticity",
+                                    "autotuning",
+                                    "nebula",
+                                    "dataloader_drop_last",
+                                    "fp32_allreduce",
+                                    "amp",
+                                    "timers",
+                                    "graph_harvesting",
+                                    "use_data_before_expert_parallelism",
+                                    "hybrid_engine",
+                                    "compile",
+                                    "zenflow",
+                                    NULL};
+
+static plait_status find_unknown(const json_cursor *root, plait_arena *arena, deepspeed_file *out,
+                                 plait_error *err)
+{
+    json_cursor at;
+    text_builder list;
+
+    text_builder_init(&list, arena);
+    for (bool more = json_first(root, &at); more; more = json_next(&at))
+        if (text_index(at.key, known) < 0)
+            text_append_printf(&list, "%s%.60s", list.length > 0 ? ", " : "", at.key);
+    out->unknown = text_builder_finish(&list, NULL);
+    return out->unknown != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+static bool says_anything(const json_cursor *root)
+{
+    json_cursor at;
+
+    for (bool more = json_first(root, &at); more; more = json_next(&at))
+        if (text_index(at.key, known) >= 0)
+            return true;
+    return false;
+}
+
 static plait_status read_file(const json_cursor *root, plait_arena *arena, void *out,
                               plait_error *err)
 {
     deepspeed_file *const file = out;
 
-    (void)arena;
     PLAIT_TRY(json_as_object(root, err));
+    if (!says_anything(root))
+        return json_fail(
+            root, PLAIT_ERROR_SCHEMA, err,
+            "expected a config of DeepSpeed with keys such as zero_optimization, found "
+            "none");
+    PLAIT_TRY(find_unknown(root, arena, file, err));
     PLAIT_TRY(read_batch(root, file, err));
     PLAIT_TRY(read_zero(root, file, err));
     PLAIT_TRY(read_precision(root, file, err));
@@ -187,21 +269,21 @@ plait_status deepspeed_file_parse(const char *text, size_t length, const char *n
                                   plait_arena *arena, deepspeed_file *out, plait_error *err)
 {
     *out = (deepspeed_file){
-        .train = OPEN,
-        .micro = OPEN,
-        .steps = OPEN,
-        .zero = OPEN,
-        .mics = OPEN,
-        .hpz = OPEN,
-        .overlap = OPEN,
-        .fp16 = OPEN,
-        .bf16 = OPEN,
-        .checkpoints = OPEN,
-        .spread_checkpoints = OPEN,
-        .tp = OPEN,
-        .pp = OPEN,
-        .cp = OPEN,
-        .ep = OPEN,
+        .train = DEEPSPEED_OPEN,
+        .micro = DEEPSPEED_OPEN,
+        .steps = DEEPSPEED_OPEN,
+        .zero = DEEPSPEED_OPEN,
+        .mics = DEEPSPEED_OPEN,
+        .hpz = DEEPSPEED_OPEN,
+        .overlap = DEEPSPEED_OPEN,
+        .fp16 = DEEPSPEED_OPEN,
+        .bf16 = DEEPSPEED_OPEN,
+        .checkpoints = DEEPSPEED_OPEN,
+        .spread_checkpoints = DEEPSPEED_OPEN,
+        .tp = DEEPSPEED_OPEN,
+        .pp = DEEPSPEED_OPEN,
+        .cp = DEEPSPEED_OPEN,
+        .ep = DEEPSPEED_OPEN,
     };
     return json_parse(text, length, name, read_file, arena, out, err);
 }

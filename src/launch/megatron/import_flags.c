@@ -1,0 +1,145 @@
+/* import_flags.c - what of the flags is left over when all has been read */
+#include <string.h>
+
+#include "argument_table.h"
+#include "import_parts.h"
+#include "launcher.h"
+
+static const argument_row *row_of(const char *name)
+{
+    for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
+        if (strcmp(row->name, name) == 0 || (row->flag != NULL && strcmp(row->flag, name) == 0) ||
+            (row->also != NULL && strcmp(row->also, name) == 0))
+            return row;
+    return NULL;
+}
+
+/* Of several equal flags the last one. */
+static bool is_last(const launch_flags *flags, const launch_flag *flag)
+{
+    return flags_last(flags, flag->name) == flag;
+}
+
+/* A list on one line: "SENTENCE: a, b". */
+typedef struct warned_list {
+    const char *sentence;
+    bool any;
+} warned_list;
+
+static void warn_of(plan_reader *in, warned_list *list, const char *word)
+{
+    if (!list->any)
+        import_warn(in, list->sentence);
+    text_append_printf(in->warnings, "%s%s", list->any ? ", " : ": ", word);
+    list->any = true;
+}
+
+/* As a user writes it: of parsed arguments the names stay. */
+static const char *spelled(const launch_flags *flags, const char *name)
+{
+    char *const text = plait_arena_printf(flags->arena, "--%s", name);
+
+    for (char *c = text; c != NULL && *c != '\0'; c++)
+        *c = *c == '_' ? '-' : *c;
+    return text != NULL ? text : name;
+}
+
+bool megatron_flag_is_understood(const char *name)
+{
+    return row_of(name) != NULL || megatron_flag_is_older(name) || megatron_flag_is_idle(name) ||
+           launcher_has_flag(name);
+}
+
+/* Parsed arguments list every switch, whether it is on or not. */
+static bool is_off(const launch_flags *flags, const launch_flag *flag)
+{
+    static const char *const words[] = {"false", "0", "", NULL};
+
+    return flags->script.commands == 0 && text_index(flag->value[0], words) >= 0;
+}
+
+static void warn_of_unknown(plan_reader *in)
+{
+    warned_list list = {"not understood, and taken as not given", false};
+
+    for (int i = 0; i < in->flags->count; i++) {
+        const launch_flag *const flag = &in->flags->flag[i];
+
+        if (is_last(in->flags, flag) && !is_off(in->flags, flag) &&
+            !megatron_flag_is_understood(flag->name))
+            warn_of(in, &list, spelled(in->flags, flag->name));
+    }
+}
+
+/* Does a plan or a model hang on a flag? */
+static bool matters(const char *name)
+{
+    const argument_row *const row = row_of(name);
+
+    return row != NULL && !row->placeholder;
+}
+
+/* --num-layers $1: what the user would have to say. */
+static void warn_of_open(plan_reader *in)
+{
+    warned_list list = {"set outside the file, and taken as not given", false};
+
+    for (int i = 0; i < in->flags->count; i++) {
+        const launch_flag *const flag = &in->flags->flag[i];
+        const shell_origin *const origin = shell_word_origin(&in->flags->script, flag->value[0]);
+        const argument_row *const row = row_of(flag->name);
+
+        if (origin == NULL || !matters(flag->name) || !is_last(in->flags, flag) ||
+            row->kind == ARGUMENT_SWITCH || row->field == MEGATRON_FIELD(deepspeed_config))
+            continue;
+        warn_of(in, &list,
+                plait_arena_printf(in->flags->arena, "%s %s", spelled(in->flags, flag->name),
+                                   origin->text));
+    }
+}
+
+static char *destination(const char *option, plait_arena *arena)
+{
+    char *const name = plait_arena_text(arena, option + 2);
+
+    for (char *c = name; c != NULL && *c != '\0'; c++)
+        *c = *c == '-' ? '_' : *c;
+    return name;
+}
+
+/* An option that a variable gets behind a condition which is not known. */
+static void warn_of_doubts(plan_reader *in)
+{
+    warned_list list = {"hangs on what is set outside the file, and taken as not given", false};
+    const shell_words *const script = &in->flags->script;
+
+    for (int d = 0; d < script->doubts; d++) {
+        const char *const name = destination(script->doubt[d].option, in->flags->arena);
+        bool again = name == NULL || flags_last(in->flags, name) != NULL || !matters(name);
+
+        for (int before = 0; before < d && !again; before++)
+            again = strcmp(script->doubt[before].option, script->doubt[d].option) == 0;
+        if (!again)
+            warn_of(in, &list,
+                    plait_arena_printf(in->flags->arena, "%s (%s)", script->doubt[d].option,
+                                       script->doubt[d].origin));
+    }
+}
+
+void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
+{
+    const launch_flag *const experts = flags_find(in->flags, MEGATRON_NAME(num_experts));
+
+    warn_of_open(in);
+    warn_of_doubts(in);
+    warn_of_unknown(in);
+    if (strcmp(args->mlp_type, "standard") != 0)
+        import_warn(in, "the dense layer beside each expert (--mlp-type) is not priced");
+    if (experts != NULL && experts->values > 1 && strlen(experts->value[1]) > 0 &&
+        strspn(experts->value[1], "0123456789") == strlen(experts->value[1]))
+        import_warn(in, "layers with different numbers of experts: each is priced with the first");
+    if (in->flags->doubtful)
+        import_warn(in,
+                    "the launch stands behind a condition that hangs on what is set outside the "
+                    "file");
+}

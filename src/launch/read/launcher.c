@@ -1,0 +1,131 @@
+/* launcher.c - GPUs of a job: out of the options of SLURM, torchrun and DeepSpeed's launcher */
+#include "launcher.h"
+
+#include <string.h>
+
+#include "text.h"
+
+enum { MAX_NODES = 1 << 20, MAX_GPUS = 1 << 24 };
+
+/* Of torchrun, torch.distributed.launch, deepspeed, accelerate, srun and sbatch, as destinations. */
+static const char *const known[] = {
+    // read
+    "nnodes", "nproc_per_node", "num_nodes", "num_gpus", "nodes", "ntasks", "ntasks_per_node",
+    "gres", "gpus", "gpus_per_node", "gpus_per_task",
+    // where ranks meet, and what becomes of their output
+    "node_rank", "master_addr", "master_port", "rdzv_id", "rdzv_backend", "rdzv_endpoint",
+    "rdzv_conf", "max_restarts", "standalone", "tee", "role", "redirects", "log_dir", "logs_specs",
+    "local_ranks_filter", "local_rank", "monitor_interval", "start_method", "no_python", "module",
+    "run_path", "use_env", "hostfile", "include", "launcher", "launcher_args", "no_ssh",
+    "no_ssh_check", "no_local_rank", "force_multi", "bind_cores_to_rank", "bind_core_list",
+    "enable_each_rank_log", "save_pid", "machine_rank", "main_process_ip", "main_process_port",
+    // queues, files and limits of SLURM and MPI
+    "job_name", "partition", "account", "qos", "time", "output", "error", "exclusive", "constraint",
+    "cpus_per_task", "cpus_per_gpu", "hint", "mem", "mem_per_cpu", "mem_per_gpu", "export",
+    "nodelist", "exclude", "reservation", "dependency", "array", "comment", "mail_type",
+    "mail_user", "signal", "open_mode", "threads_per_core", "distribution", "cpu_bind", "mem_bind",
+    "gpu_bind", "begin", "licenses", "chdir", "jobid", "label", "unbuffered", "kill_on_bad_exit",
+    "wait", "mpi", "network", "overlap", "requeue", "no_requeue", "switches", "container_image",
+    "container_mounts", "container_workdir", "container_name", "container_writable",
+    "no_container_mount_home", "container_mount_home", "segment", "allow_run_as_root", "bind_to",
+    "map_by", "host", "mca", NULL};
+
+bool launcher_has_flag(const char *name)
+{
+    return text_index(name, known) >= 0;
+}
+
+/* ---- one number ---- */
+
+static int by_option(const launch_flags *flags, const char *const *names)
+{
+    for (int number; *names != NULL; names++) {
+        const launch_flag *const flag = flags_find(flags, *names);
+
+        if (flag != NULL && text_parse_int(flag->value[0], 1, MAX_NODES, &number))
+            return number;
+    }
+    return 0;
+}
+
+static int by_variable(const launch_flags *flags, const char *const *names)
+{
+    for (int number; *names != NULL; names++) {
+        const char *const word = shell_variable_word(&flags->script, *names);
+
+        if (word != NULL && text_parse_int(word, 1, MAX_NODES, &number))
+            return number;
+    }
+    return 0;
+}
+
+/* --gres gpu:8, gpu:a100:8, gpu:8,nvme:1 */
+static int by_resource(const launch_flags *flags)
+{
+    const launch_flag *const flag = flags_find(flags, "gres");
+    char *const text = flag != NULL ? plait_arena_text(flags->arena, flag->value[0]) : NULL;
+    int number;
+
+    if (text == NULL || !text_starts_with(text, "gpu:"))
+        return 0;
+    text[strcspn(text, ",(")] = '\0';
+    return text_parse_int(strrchr(text, ':') + 1, 1, 1 << 12, &number) ? number : 0;
+}
+
+/* ---- the job ---- */
+
+static int of_a_node(const launch_flags *flags)
+{
+    static const char *const started[] = {"nproc_per_node", "num_gpus", NULL};
+    static const char *const granted[] = {"gpus_per_node", NULL};
+    static const char *const tasks[] = {"ntasks_per_node", NULL};
+    static const char *const variables[] = {"GPUS_PER_NODE",
+                                            "NPROC_PER_NODE",
+                                            "NUM_GPUS_PER_NODE",
+                                            "GPU_PER_NODE",
+                                            "NUM_GPUS_PER_WORKER",
+                                            "NGPUS",
+                                            NULL};
+    int gpus = by_option(flags, started);
+
+    gpus = gpus > 0 ? gpus : by_resource(flags);
+    gpus = gpus > 0 ? gpus : by_option(flags, granted);
+    gpus = gpus > 0 ? gpus : by_variable(flags, variables);
+    return gpus > 0 ? gpus : by_option(flags, tasks);
+}
+
+static int of_nodes(const launch_flags *flags)
+{
+    static const char *const options[] = {"nnodes", "num_nodes", "nodes", NULL};
+    static const char *const variables[] = {"NNODES",  "NUM_NODES", "SLURM_NNODES", "NODES",
+                                            "N_NODES", "NNODE",     "NUM_WORKERS",  NULL};
+    const int nodes = by_option(flags, options);
+
+    return nodes > 0 ? nodes : by_variable(flags, variables);
+}
+
+/* torchrun, srun and sbatch take one node unless they are told; DeepSpeed takes its host file. */
+static bool has_one_node(const launch_flags *flags)
+{
+    static const char *const said[] = {"nnodes", "num_nodes", "nodes", "hostfile", NULL};
+
+    for (const char *const *name = said; *name != NULL; name++)
+        if (flags_last(flags, *name) != NULL)
+            return false;
+    return true;
+}
+
+int launcher_gpus(const launch_flags *flags)
+{
+    static const char *const total[] = {"world_size", "num_processes", "gpus", NULL};
+    static const char *const variables[] = {"WORLD_SIZE", "NUM_GPUS", "N_GPUS", "NUM_GPU", NULL};
+    const int gpus = of_a_node(flags), nodes = of_nodes(flags);
+
+    if (by_option(flags, total) > 0)
+        return by_option(flags, total);
+    if (gpus > 0 && nodes > 0)
+        return nodes <= MAX_GPUS / gpus ? nodes * gpus : 0;
+    if (gpus > 0 && has_one_node(flags))
+        return gpus;
+    return by_variable(flags, variables);
+}

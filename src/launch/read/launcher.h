@@ -1,0 +1,16 @@
+/* launcher.h - GPUs of a job: out of the options of SLURM, torchrun and DeepSpeed's launcher */
+#ifndef LAUNCHER_H
+#define LAUNCHER_H
+
+#include "flags.h"
+
+/**
+ * GPUs that a launch takes: nodes times GPUs of a node, by options first and by variables of usual
+ * names (NNODES, GPUS_PER_NODE) where no option says it. 0: not known.
+ */
+int launcher_gpus(const launch_flags *flags);
+
+/** Is a flag the launcher's own, which plait reads or no plan hangs on? */
+bool launcher_has_flag(const char *name);
+
+#endif

@@ -1,0 +1,159 @@
+/* shell_blocks.c - if, case and loops of a shell: what of them is read, and how */
+#include <string.h>
+
+#include "shell_parts.h"
+
+/* ---- blocks ---- */
+
+plait_status shell_push(shell_reader *in, shell_block block, plait_error *err)
+{
+    if (in->frames == SHELL_MAX_FRAMES)
+        return shell_fail(in, "blocks in blocks, more than 64", err);
+    in->frame[in->frames++] =
+        (shell_frame){.block = block, .outer = in->mode, .outer_doubt = in->doubt};
+    return PLAIT_OK;
+}
+
+shell_frame *shell_top(shell_reader *in, shell_block block)
+{
+    shell_frame *const frame = in->frames > 0 ? &in->frame[in->frames - 1] : NULL;
+
+    return frame != NULL && frame->block == block ? frame : NULL;
+}
+
+void shell_pop(shell_reader *in, shell_block block)
+{
+    const shell_frame *const frame = shell_top(in, block);
+
+    if (frame == NULL)
+        return;
+    in->mode = frame->outer;
+    in->doubt = frame->outer_doubt;
+    in->frames--;
+}
+
+/* How the next branch is read, whose condition has an answer. */
+void shell_enter_branch(shell_reader *in, shell_frame *frame, shell_answer answer)
+{
+    if (frame->outer == SHELL_SKIP || frame->taken || answer == SHELL_NO) {
+        in->mode = SHELL_SKIP;
+        return;
+    }
+    if (answer == SHELL_YES) {
+        frame->taken = true;
+    } else {
+        frame->open = true;
+        frame->cause = in->cause;
+    }
+    in->mode = frame->open ? SHELL_DOUBT : frame->outer;
+    in->doubt = frame->open ? frame->cause : frame->outer_doubt;
+}
+
+/* Between branches conditions are read, not skipped, as long as no branch is taken. */
+void shell_leave_branch(shell_reader *in, const shell_frame *frame)
+{
+    in->mode = frame->taken ? SHELL_SKIP : frame->outer;
+    in->doubt = frame->outer_doubt;
+}
+
+/* ---- case ---- */
+
+plait_status shell_begin_case(shell_reader *in, plait_error *err)
+{
+    shell_list words = {0};
+
+    PLAIT_TRY(shell_push(in, SHELL_CASE, err));
+    shell_skip_blanks(in);
+    PLAIT_TRY(shell_read_word(in, &words, err));
+    shell_frame *const frame = shell_top(in, SHELL_CASE);
+    frame->subject = shell_joined(in, &words, 0);
+    frame->pattern = true;
+    PLAIT_TRY(shell_skip_space(in, err));
+    words.count = 0;
+    return shell_read_word(in, &words, err); // in
+}
+
+static shell_answer case_answer(shell_reader *in, const shell_frame *frame, const shell_list *words)
+{
+    const int origin = shell_origin_index(in->out, frame->subject);
+
+    for (int i = 0; i < words->count; i++)
+        if (strcmp(words->word[i], "*") == 0 ||
+            (origin < 0 && shell_matches(words->word[i], frame->subject)))
+            return SHELL_YES;
+    if (origin < 0)
+        return SHELL_NO;
+    in->cause = origin;
+    return SHELL_OPEN;
+}
+
+/* "A | B)", or esac. */
+plait_status shell_read_pattern(shell_reader *in, plait_error *err)
+{
+    shell_frame *const frame = shell_top(in, SHELL_CASE);
+    shell_list words = {0};
+
+    if (*in->at == '(')
+        in->at++;
+    while (in->at < in->end && *in->at != ')' && *in->at != '\n') {
+        shell_skip_blanks(in);
+        if (in->at < in->end && strchr("|;&<>(", *in->at) != NULL)
+            in->at++;
+        else
+            PLAIT_TRY(shell_read_word(in, &words, err));
+        if (words.count == 1 && strcmp(words.word[0], "esac") == 0) {
+            shell_pop(in, SHELL_CASE);
+            return PLAIT_OK;
+        }
+        shell_skip_blanks(in);
+    }
+    in->at += in->at < in->end && *in->at == ')';
+    if (frame->subject == NULL)
+        return plait_fail_nomem(err);
+    shell_enter_branch(in, frame, case_answer(in, frame, &words));
+    frame->pattern = false;
+    return PLAIT_OK;
+}
+
+/* ---- loops ---- */
+
+/* Words up to the end of the line. */
+static plait_status read_line_words(shell_reader *in, shell_list *words, plait_error *err)
+{
+    for (shell_skip_blanks(in); in->at < in->end && strchr(";\n&|#)", *in->at) == NULL;
+         shell_skip_blanks(in)) {
+        if (strchr("(<>", *in->at) != NULL)
+            in->at++;
+        else
+            PLAIT_TRY(shell_read_word(in, words, err));
+    }
+    return PLAIT_OK;
+}
+
+/* for NAME in WORDS: read once. Of several words none is known; of none the loop is not entered. */
+plait_status shell_begin_for(shell_reader *in, plait_error *err)
+{
+    shell_list words = {0};
+    const char *unknown;
+
+    PLAIT_TRY(shell_push(in, SHELL_LOOP, err));
+    shell_skip_blanks(in);
+    const char *const from = in->at;
+    PLAIT_TRY(read_line_words(in, &words, err));
+    if (words.count < 2 || in->mode == SHELL_SKIP)
+        return PLAIT_OK;
+    if (words.count == 2)
+        in->mode = SHELL_SKIP;
+    if (words.count == 3 && shell_word_known(words.word[2]))
+        return shell_set(in, words.word[0], false, &(shell_list){words.word + 2, 1, 1}, err);
+    unknown = shell_unknown(in, from, false);
+    return unknown == NULL
+               ? plait_fail_nomem(err)
+               : shell_set(in, words.word[0], false, &(shell_list){&unknown, 1, 1}, err);
+}
+
+void shell_begin_body(shell_reader *in)
+{
+    if (shell_top(in, SHELL_LOOP) != NULL && in->status == SHELL_NO)
+        in->mode = SHELL_SKIP;
+}

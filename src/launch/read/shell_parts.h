@@ -1,0 +1,206 @@
+/* shell_parts.h - the parts of shell_read.c: words, conditions, arithmetic
+ *
+ * A value is a list of words: an array has many, a variable one. What is not known stands in a word
+ * as SHELL_UNKNOWN, a number of shell_words.origin, SHELL_UNKNOWN_END, so that it keeps its origin
+ * through any number of variables.
+ */
+#ifndef SHELL_PARTS_H
+#define SHELL_PARTS_H
+
+#include "shell_read.h"
+#include "text.h"
+
+enum { SHELL_UNKNOWN = '\x01', SHELL_UNKNOWN_END = '\x02' };
+
+typedef struct shell_list {
+    const char **word;
+    int count;
+    int capacity;
+} shell_list;
+
+struct shell_variable {
+    const char *name;
+    shell_list value;
+};
+
+/** How what stands at the cursor is to be taken. */
+typedef enum shell_mode { SHELL_RUN, SHELL_DOUBT, SHELL_SKIP } shell_mode;
+
+/** How a command ended. */
+typedef enum shell_answer {
+    SHELL_NO,
+    SHELL_YES,
+    SHELL_RAN, /* a program: taken to succeed, but as a condition not known */
+    SHELL_OPEN /* a condition that is not known */
+} shell_answer;
+
+typedef enum shell_block {
+    SHELL_IF,
+    SHELL_CASE,
+    SHELL_LOOP,
+    SHELL_BRACE,
+    SHELL_PAREN,
+    SHELL_FUNCTION
+} shell_block;
+
+/** What is open at the cursor: `if` before its `fi`. */
+typedef struct shell_frame {
+    shell_block block;
+    shell_mode outer;    /* of what stands around it ... */
+    int outer_doubt;     /* ... and what that hangs on */
+    int cause;           /* what an open branch hangs on */
+    bool taken;          /* a branch has been: the next ones are not */
+    bool open;           /* whether one has been is not known */
+    bool pattern;        /* of a case: a pattern comes next */
+    const char *subject; /* of a case: what is compared; of a function: its name */
+    const char *body;    /* of a function: its first byte */
+} shell_frame;
+
+typedef struct shell_function {
+    const char *name;
+    const char *body;
+    size_t length;
+} shell_function;
+
+/** A here-document whose text comes behind the next line break. */
+typedef struct shell_here {
+    const char *end; /* the line that ends it */
+    bool quoted;     /* nothing in it is expanded */
+    bool indented;   /* <<-: tabs at the head of its lines do not count */
+} shell_here;
+
+enum { SHELL_MAX_FRAMES = 64, SHELL_MAX_NESTING = 8, SHELL_MAX_HERE = 4 };
+enum { SHELL_MAX_WORDS = 1 << 16, SHELL_MAX_BYTES = 1 << 22 };
+enum { SHELL_MAX_VARIABLES = 1 << 10, SHELL_MAX_ORIGINS = 1 << 9 };
+
+typedef struct shell_reader {
+    const char *at;
+    const char *end;
+    int line;
+    const char *name; /* of the file, for messages */
+    plait_arena *arena;
+    shell_words *out;
+
+    shell_variable *variable;
+    int variables, variable_capacity;
+    shell_function *function;
+    int functions, function_capacity;
+    shell_list argument; /* $1 and on */
+
+    shell_mode mode;
+    int doubt;           /* index of the origin that SHELL_DOUBT hangs on */
+    shell_answer status; /* of the last command */
+    int cause;           /* index of the origin that an open status hangs on; -1: none */
+    const char *ran;     /* the last command's first byte */
+    shell_frame frame[SHELL_MAX_FRAMES];
+    int frames;
+    int nesting; /* of eval, bash -c and functions */
+
+    shell_here here[SHELL_MAX_HERE];
+    int heres;
+    const char *target; /* of the last > of this line */
+    int words_capacity, command_capacity, file_capacity, doubt_capacity, origin_capacity;
+    size_t bytes; /* of all words made so far: an expansion of expansions ends here */
+} shell_reader;
+
+/* ---- lists and variables ---- */
+
+PLAIT_MUST_CHECK plait_status shell_fail(const shell_reader *in, const char *found,
+                                         plait_error *err);
+
+/** Count work that a hostile script could multiply; fails when there is too much of it. */
+PLAIT_MUST_CHECK plait_status shell_spend(shell_reader *in, size_t bytes, plait_error *err);
+
+PLAIT_MUST_CHECK plait_status shell_list_add(shell_reader *in, shell_list *list, const char *word,
+                                             plait_error *err);
+shell_variable *shell_find(const shell_reader *in, const char *name, size_t length);
+
+/** Replace a variable's value, or append to it. */
+PLAIT_MUST_CHECK plait_status shell_set(shell_reader *in, const char *name, bool more,
+                                        const shell_list *value, plait_error *err);
+
+/** A word for what is not known; its origin is [from, in->at). */
+const char *shell_unknown(shell_reader *in, const char *from, bool unset);
+
+/** A word for the same origin, which now stands for something that is set. */
+const char *shell_unknown_set(shell_reader *in, int origin);
+
+/** Index of a word's first origin, or -1. */
+int shell_origin_index(const shell_words *words, const char *word);
+
+/* ---- words ---- */
+
+/** Behind the closing sign that belongs to the opening one before in->at. */
+void shell_skip_to_close(shell_reader *in, char open, char close);
+
+/** One word, up to a blank or an operator; unquoted lists in it are spliced into `list`. */
+PLAIT_MUST_CHECK plait_status shell_read_word(shell_reader *in, shell_list *list, plait_error *err);
+
+/** Text as in double quotes, from in->at to in->end. NULL when out of memory. */
+PLAIT_MUST_CHECK plait_status shell_expand(shell_reader *in, const char *text, size_t length,
+                                           const char **out, plait_error *err);
+
+/* ---- what comes out ---- */
+
+/** --name */
+bool shell_is_option(const char *word);
+
+/** Options in texts that stand behind an open condition: "--a 1 --b" has two. */
+PLAIT_MUST_CHECK plait_status shell_add_doubts(shell_reader *in, const shell_list *value,
+                                               plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_add_command(shell_reader *in, const shell_list *words,
+                                                plait_error *err);
+
+/** A text that is written to in->target, if there is one. */
+PLAIT_MUST_CHECK plait_status shell_add_file(shell_reader *in, const char *text, plait_error *err);
+
+/** Words from one on with a blank between them; NULL when out of memory. */
+const char *shell_joined(shell_reader *in, const shell_list *words, int from);
+
+/* ---- lines ---- */
+
+PLAIT_MUST_CHECK plait_status shell_read_job_line(shell_reader *in, const char *line, size_t width,
+                                                  plait_error *err);
+
+/** Blanks and continuations within a command; and line breaks, comments and what follows them. */
+void shell_skip_blanks(shell_reader *in);
+PLAIT_MUST_CHECK plait_status shell_skip_space(shell_reader *in, plait_error *err);
+
+/** From the < or > at the cursor; where a file is written to is kept. */
+PLAIT_MUST_CHECK plait_status shell_read_redirection(shell_reader *in, plait_error *err);
+
+/** Length of the NAME of an assignment at the cursor, or 0; and the assignment itself. */
+size_t shell_assignment_at(const shell_reader *in);
+PLAIT_MUST_CHECK plait_status shell_read_assignment(shell_reader *in, size_t length,
+                                                    plait_error *err);
+
+/* ---- blocks ---- */
+
+PLAIT_MUST_CHECK plait_status shell_push(shell_reader *in, shell_block block, plait_error *err);
+
+/** The innermost block, if it is of that kind, else NULL; pop it. */
+shell_frame *shell_top(shell_reader *in, shell_block block);
+void shell_pop(shell_reader *in, shell_block block);
+
+/** How the next branch is read, whose condition has an answer; and what is between branches. */
+void shell_enter_branch(shell_reader *in, shell_frame *frame, shell_answer answer);
+void shell_leave_branch(shell_reader *in, const shell_frame *frame);
+
+/** Behind `case`, a pattern of it, behind `for`, at `do`. */
+PLAIT_MUST_CHECK plait_status shell_begin_case(shell_reader *in, plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_read_pattern(shell_reader *in, plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_begin_for(shell_reader *in, plait_error *err);
+void shell_begin_body(shell_reader *in);
+
+/* ---- conditions and arithmetic ---- */
+
+/** `[ WORDS ]`, or `[[ WORDS ]]` with patterns; in->cause is set where the answer is open. */
+shell_answer shell_test(shell_reader *in, const shell_list *words, bool patterns);
+
+/** Does a word match a pattern of *, ? and letters? */
+bool shell_matches(const char *pattern, const char *word);
+
+/** The value of [text, text + length), expanded; false when it is not known. */
+bool shell_arithmetic(shell_reader *in, const char *text, size_t length, int64_t *out);
+
+#endif

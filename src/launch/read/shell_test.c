@@ -1,0 +1,188 @@
+/* shell_test.c - conditions of a shell: `[ A = B ]`, `[[ A == B* && -n C ]]` */
+#include <string.h>
+
+#include "shell_parts.h"
+
+typedef struct test_reader {
+    shell_reader *in;
+    const char **at;
+    const char **end;
+    bool patterns;
+    int depth;
+} test_reader;
+
+static shell_answer either_of(test_reader *t);
+
+static shell_answer answer(bool yes)
+{
+    return yes ? SHELL_YES : SHELL_NO;
+}
+
+static shell_answer negated(shell_answer a)
+{
+    return a == SHELL_YES ? SHELL_NO : a == SHELL_NO ? SHELL_YES : SHELL_OPEN;
+}
+
+bool shell_matches(const char *pattern, const char *word)
+{
+    const char *star = NULL, *from = NULL;
+
+    while (*word != '\0') {
+        if (*pattern == '*') {
+            star = ++pattern;
+            from = word;
+        } else if (*pattern == '?' || *pattern == *word) {
+            pattern++;
+            word++;
+        } else if (star != NULL) {
+            pattern = star;
+            word = ++from;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+/* A word that is not known leaves the answer open. */
+static bool is_known(test_reader *t, const char *word)
+{
+    const int origin = shell_origin_index(t->in->out, word);
+
+    if (origin >= 0)
+        t->in->cause = origin;
+    return origin < 0;
+}
+
+/* What the script does not set is empty. */
+static shell_answer is_empty(test_reader *t, const char *word)
+{
+    const int origin = shell_origin_index(t->in->out, word);
+
+    if (origin < 0)
+        return answer(word[0] == '\0');
+    if (word[0] == SHELL_UNKNOWN && t->in->out->origin[origin].unset)
+        return SHELL_YES;
+    t->in->cause = origin;
+    return SHELL_OPEN;
+}
+
+static shell_answer compared(test_reader *t, const char *left, const char *sign, const char *right)
+{
+    static const char *const numeric[] = {"-eq", "-ne", "-lt", "-le", "-gt", "-ge", NULL};
+    int64_t a, b;
+
+    if (!is_known(t, left) || !is_known(t, right))
+        return SHELL_OPEN;
+    if (strcmp(sign, "=") == 0 || strcmp(sign, "==") == 0)
+        return answer(t->patterns ? shell_matches(right, left) : strcmp(left, right) == 0);
+    if (strcmp(sign, "!=") == 0)
+        return answer(!(t->patterns ? shell_matches(right, left) : strcmp(left, right) == 0));
+    if (!text_parse_int64(left, INT64_MIN, INT64_MAX, &a) ||
+        !text_parse_int64(right, INT64_MIN, INT64_MAX, &b))
+        return SHELL_NO;
+    const bool holds[] = {a == b, a != b, a<b, a <= b, a> b, a >= b};
+    const int which = text_index(sign, numeric);
+    return which < 0 ? SHELL_OPEN : answer(holds[which]);
+}
+
+static bool is_sign(const char *word)
+{
+    static const char *const signs[] = {"=",   "==",  "!=",  "-eq", "-ne", "-lt",
+                                        "-le", "-gt", "-ge", "=~",  NULL};
+
+    return text_index(word, signs) >= 0;
+}
+
+static shell_answer primary_of(test_reader *t)
+{
+    const char *const word = *t->at++;
+    const long left = t->end - t->at;
+
+    if (left >= 2 && is_sign(t->at[0])) {
+        t->at += 2;
+        if (strcmp(t->at[-2], "=~") == 0) {
+            is_known(t, word);
+            return SHELL_OPEN;
+        }
+        return compared(t, word, t->at[-2], t->at[-1]);
+    }
+    if (left >= 1 && (strcmp(word, "-z") == 0 || strcmp(word, "-n") == 0)) {
+        const shell_answer empty = is_empty(t, *t->at++);
+
+        return word[1] == 'z' ? empty : negated(empty);
+    }
+    if (left >= 1 && word[0] == '-' && word[1] != '\0' && word[2] == '\0') {
+        t->at++; // -f FILE and the like
+        return SHELL_OPEN;
+    }
+    return is_sign(word) ? SHELL_NO : negated(is_empty(t, word));
+}
+
+static shell_answer not_of(test_reader *t)
+{
+    shell_answer found;
+
+    if (t->at == t->end || t->depth == 32)
+        return SHELL_NO;
+    t->depth++;
+    if (strcmp(*t->at, "!") == 0 && t->end - t->at > 1) {
+        t->at++;
+        found = negated(not_of(t));
+    } else if (strcmp(*t->at, "(") == 0) {
+        t->at++;
+        found = either_of(t);
+        t->at += t->at < t->end;
+    } else {
+        found = primary_of(t);
+    }
+    t->depth--;
+    return found;
+}
+
+static bool takes(test_reader *t, const char *word, const char *other)
+{
+    if (t->at == t->end || (strcmp(*t->at, word) != 0 && strcmp(*t->at, other) != 0))
+        return false;
+    t->at++;
+    return true;
+}
+
+static shell_answer both_of(test_reader *t)
+{
+    shell_answer found = not_of(t);
+
+    while (takes(t, "&&", "-a")) {
+        const shell_answer next = not_of(t);
+
+        found = found == SHELL_NO || next == SHELL_NO ? SHELL_NO
+                : found == SHELL_YES                  ? next
+                                                      : SHELL_OPEN;
+    }
+    return found;
+}
+
+static shell_answer either_of(test_reader *t)
+{
+    shell_answer found = both_of(t);
+
+    while (takes(t, "||", "-o")) {
+        const shell_answer next = both_of(t);
+
+        found = found == SHELL_YES || next == SHELL_YES ? SHELL_YES
+                : found == SHELL_NO                     ? next
+                                                        : SHELL_OPEN;
+    }
+    return found;
+}
+
+shell_answer shell_test(shell_reader *in, const shell_list *words, bool patterns)
+{
+    test_reader t = {in, words->word, words->word + words->count, patterns, 0};
+
+    in->cause = -1;
+    const shell_answer found = either_of(&t);
+    return t.at == t.end ? found : SHELL_OPEN;
+}

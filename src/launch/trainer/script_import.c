@@ -1,0 +1,237 @@
+/*
+ * script_import.c - a plan out of a script that starts training with DeepSpeed
+ *
+ * Flags are those of Hugging Face's Trainer and of DeepSpeed-Chat, which train a model of the hub.
+ * The JSON that --deepspeed or --deepspeed_config names is read where it is at hand (named_file.h).
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "deepspeed.h"
+#include "deepspeed_file.h"
+#include "launcher.h"
+#include "named_file.h"
+#include "plait/data.h"
+#include "plan_reader.h"
+
+/* ---- what is known ---- */
+
+static const char *const known[] = {
+    // read
+    "model_name_or_path", "model_name", "actor_model_name_or_path", "per_device_train_batch_size",
+    "per_device_training_batch_size", "batch_size", "gradient_accumulation_steps", "zero_stage",
+    "actor_zero_stage", "gradient_checkpointing", "actor_gradient_checkpointing",
+    "activation_checkpointing", "max_seq_len", "max_seq_length", "max_length", "block_size", "bf16",
+    "fp16", "dtype", "mixed_precision", "offload", "lora_dim", "actor_lora_dim", "deepspeed",
+    "deepspeed_config", "num_processes", "num_machines", "tf32",
+    // no plan hangs on them
+    "output_dir", "overwrite_output_dir", "num_train_epochs", "learning_rate", "lr", "save_steps",
+    "save_strategy", "do_train", "do_eval", "max_steps", "seed", "dataset_name",
+    "dataset_config_name", "data_path", "num_warmup_steps", "warmup_steps", "warmup_ratio",
+    "lr_scheduler_type", "weight_decay", "data_split", "per_device_eval_batch_size",
+    "num_padding_at_beginning", "task_name", "dropout", "wandb_run_name", "wandb_project",
+    "use_wandb", "save_checkpoint", "log_interval", "logging_steps", "logging_dir", "deterministic",
+    "dataset_percentage", "bench_steps", "enable_tensorboard", "tensorboard_path", "template_file",
+    "output_file", "eval", "data_output_path", "eval_interval", "print_loss", "train_file",
+    "validation_file", "preprocessing_num_workers", "report_to", "evaluation_strategy",
+    "save_total_limit", "cache_dir", "lora_module_name", "actor_lora_module_name", "eval_steps",
+    "trust_remote_code", "dataset", "config_file", "attn_implementation", NULL};
+
+static bool is_known(const char *name)
+{
+    return text_index(name, known) >= 0 || launcher_has_flag(name);
+}
+
+/* ---- flags ---- */
+
+/* The first of some names that has a known value; NULL: none. */
+static const char *value_of(const launch_flags *flags, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        const launch_flag *const flag = flags_find(flags, *names);
+
+        if (flag != NULL)
+            return flag->value[0];
+    }
+    return NULL;
+}
+
+static int number_of(const launch_flags *flags, const char *const *names, int least)
+{
+    const char *const value = value_of(flags, names);
+    int number;
+
+    return value != NULL && text_parse_int(value, least, 1 << 20, &number) ? number
+                                                                           : DEEPSPEED_OPEN;
+}
+
+static bool is_on(const launch_flags *flags, const char *const *names)
+{
+    const char *const value = value_of(flags, names);
+
+    return value != NULL && strcmp(value, "False") != 0 && strcmp(value, "false") != 0;
+}
+
+/* ---- the model ---- */
+
+/* "meta-llama/Llama-2-7b-hf" is llama-2-7b: small letters, without the hub's own endings. */
+static const char *name_of_model(const char *path, plait_arena *arena)
+{
+    static const char *const endings[] = {"-hf", "-instruct", "-chat", "-base", "-it", NULL};
+    const char *const slash = strrchr(path, '/');
+    char *const name = plait_arena_text(arena, slash != NULL ? slash + 1 : path);
+
+    for (char *c = name; c != NULL && *c != '\0'; c++)
+        *c = (char)tolower((unsigned char)*c);
+    for (const char *const *ending = endings; name != NULL && *ending != NULL; ending++)
+        if (text_ends_with(name, *ending))
+            name[strlen(name) - strlen(*ending)] = '\0';
+    return name != NULL && text_starts_with(name, "meta-") ? name + strlen("meta-") : name;
+}
+
+static plait_status take_model(plan_reader *in, plait_error *err)
+{
+    static const char *const names[] = {"model_name_or_path", "model_name",
+                                        "actor_model_name_or_path", NULL};
+    plait_arena *const arena = in->flags->arena;
+    plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
+    const char *const path = value_of(in->flags, names);
+    const char *const name = path != NULL ? name_of_model(path, arena) : "";
+    plait_error ignored = {.status = PLAIT_OK};
+
+    if (model == NULL || name == NULL)
+        return plait_fail_nomem(err);
+    if (name[0] != '\0' && !text_ends_with(name, ".json") &&
+        plait_model_find(name, arena, model, NULL, &ignored) == PLAIT_OK)
+        in->out->model = model;
+    else
+        import_warn(in, "the model is not known, give it with --model");
+    return ignored.status == PLAIT_ERROR_NOMEM ? plait_fail_nomem(err) : PLAIT_OK;
+}
+
+/* ---- the plan ---- */
+
+/* The JSON, or what it would be if the flags said everything. */
+static plait_status read_config(plan_reader *in, deepspeed_file *file, plait_error *err)
+{
+    static const char *const names[] = {"deepspeed_config", "deepspeed", NULL};
+    const char *const name = value_of(in->flags, names);
+    const char *text = NULL;
+    plait_error inner = {.status = PLAIT_OK};
+
+    if (name != NULL && strcmp(name, "true") != 0)
+        text = named_json(in->flags, name);
+    if (text != NULL &&
+        deepspeed_file_parse(text, strlen(text), name, in->flags->arena, file, &inner) == PLAIT_OK)
+        return PLAIT_OK;
+    if (inner.status == PLAIT_ERROR_NOMEM)
+        return plait_fail_nomem(err);
+    if (name != NULL && text_ends_with(name, ".json"))
+        import_warn(in,
+                    "the JSON that --deepspeed_config names is neither in the script nor beside "
+                    "it, or no config: what it says is taken as not given");
+    return deepspeed_file_parse("{\"seed\": 0}", strlen("{\"seed\": 0}"), in->flags->file,
+                                in->flags->arena, file, err);
+}
+
+static void take_batch(const launch_flags *flags, deepspeed_file *file)
+{
+    static const char *const micro[] = {"per_device_train_batch_size",
+                                        "per_device_training_batch_size", "batch_size", NULL};
+    static const char *const steps[] = {"gradient_accumulation_steps", NULL};
+    static const char *const zero[] = {"zero_stage", "actor_zero_stage", NULL};
+
+    if (file->micro < 0)
+        file->micro = number_of(flags, micro, 1);
+    if (file->steps < 0)
+        file->steps = number_of(flags, steps, 1);
+    file->zero = number_of(flags, zero, 0) >= 0 ? number_of(flags, zero, 0) : file->zero;
+    file->zero = file->zero > 3 ? DEEPSPEED_OPEN : file->zero;
+}
+
+static void take_precision(const launch_flags *flags, deepspeed_file *file)
+{
+    static const char *const bf16[] = {"bf16", NULL}, *const fp16[] = {"fp16", NULL};
+    static const char *const words[] = {"dtype", "mixed_precision", NULL};
+    const char *const word = value_of(flags, words);
+
+    if (file->bf16 == true || file->fp16 == true)
+        return;
+    file->bf16 = is_on(flags, bf16) || (word != NULL && strcmp(word, "bf16") == 0);
+    file->fp16 = !file->bf16 && (is_on(flags, fp16) || (word != NULL && strcmp(word, "fp16") == 0));
+}
+
+static void take_job(plan_reader *in, const deepspeed_file *file)
+{
+    static const char *const seq[] = {"max_seq_len", "max_seq_length", "max_length", "block_size",
+                                      NULL};
+    plans_entry *const out = in->out;
+    const int64_t steps = file->steps > 0 ? file->steps : 1;
+
+    out->seq = number_of(in->flags, seq, 1) > 0 ? number_of(in->flags, seq, 1) : 0;
+    if (out->gpus == 0)
+        out->gpus = launcher_gpus(in->flags);
+    if (out->gbs == 0 && file->micro > 0 && out->gpus > 0 &&
+        steps * file->micro <= (1 << 30) / out->gpus)
+        out->gbs = (int)(steps * file->micro * out->gpus);
+}
+
+static void warn_of_rest(plan_reader *in)
+{
+    static const char *const lora[] = {"lora_dim", "actor_lora_dim", NULL};
+    static const char *const offload[] = {"offload", NULL};
+    bool any = false;
+
+    if (number_of(in->flags, lora, 1) > 0)
+        import_warn(in, "low-rank adapters are not priced: all weights are taken to be trained");
+    if (is_on(in->flags, offload))
+        import_warn(in, "offloading to CPU or NVMe is not priced");
+    for (int i = 0; i < in->flags->count; i++) {
+        const launch_flag *const flag = &in->flags->flag[i];
+
+        if (is_known(flag->name) || flags_last(in->flags, flag->name) != flag)
+            continue;
+        if (!any)
+            import_warn(in, "not understood, and taken as not given: ");
+        text_append_printf(in->warnings, "%s--%s", any ? ", " : "", flag->name);
+        any = true;
+    }
+}
+
+static plait_status check_any(const launch_flags *flags, plait_error *err)
+{
+    for (int i = 0; i < flags->count; i++)
+        if (is_known(flags->flag[i].name))
+            return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->file,
+                      "expected a JSON of DeepSpeed, or a script that starts training with it, "
+                      "found no flag such as --zero_stage");
+}
+
+plait_status deepspeed_script_import(const char *text, size_t length, const char *name,
+                                     const launch_call *call, plait_arena *arena, plans_entry *out,
+                                     const char **warning, plait_error *err)
+{
+    static const char *const checkpoints[] = {"gradient_checkpointing", "activation_checkpointing",
+                                              "actor_gradient_checkpointing", NULL};
+    launch_flags flags;
+    text_builder warnings;
+    plan_reader in = {&flags, out, &warnings};
+    deepspeed_file file;
+
+    text_builder_init(&warnings, arena);
+    PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
+    PLAIT_TRY(check_any(&flags, err));
+    PLAIT_TRY(take_model(&in, err));
+    PLAIT_TRY(read_config(&in, &file, err));
+    take_batch(&flags, &file);
+    take_precision(&flags, &file);
+    if (file.checkpoints < 0)
+        file.checkpoints = is_on(&flags, checkpoints);
+    out->gpus = call != NULL ? call->gpus : 0;
+    PLAIT_TRY(deepspeed_take_file(&file, name, &warnings, out, err));
+    take_job(&in, &file);
+    warn_of_rest(&in);
+    *warning = text_builder_finish(&warnings, NULL);
+    return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
