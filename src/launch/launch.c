@@ -56,7 +56,7 @@ static plait_status judge_of(const plait_problem *problem, const launch_target *
     PLAIT_TRY(plait_runtime_find(target->runtime, arena, runtime, err));
     judge->runtime = runtime;
     if (!(runtime->can.attention >> judge->job.attention & 1U))
-        judge->job.attention = runtime->defaults.attention;
+        judge->job.attention = plait_attention_usual(judge);
     return PLAIT_OK;
 }
 
