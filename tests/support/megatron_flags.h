@@ -201,6 +201,7 @@
     /* Others */                                                                                  \
     X(no_rope_fusion, SWITCH, "", "")                                                             \
     X(no_masked_softmax_fusion, SWITCH, "", "")                                                   \
+    X(no_create_attention_mask_in_dataloader, SWITCH, "", "")                                     \
     X(norm_epsilon, FLOAT, "1e-05", "")                                                           \
     X(init_method_std, FLOAT, "0.02", "")                                                         \
     X(qk_l2_norm, SWITCH, "", "")                                                                 \

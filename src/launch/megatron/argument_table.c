@@ -173,6 +173,8 @@ const argument_row megatron_arguments[] = {
     {WORD(attention_backend, "auto", 11)},
     {INT(flash_attention_version, NULL, 19), ANY},
     {ON_UNLESS("no_masked_softmax_fusion", masked_softmax_fusion, 4)},
+    {ON_UNLESS("no_create_attention_mask_in_dataloader", create_attention_mask_in_dataloader, 6),
+     .placeholder = true},
 
     {SWITCH(bf16, 4), .group = "precision"},
     {SWITCH(fp16, 4)},

@@ -172,6 +172,7 @@ typedef struct megatron_args {
     const char *attention_backend;
     int flash_attention_version;
     bool masked_softmax_fusion;
+    bool create_attention_mask_in_dataloader;
 
     /* precision */
     bool bf16;

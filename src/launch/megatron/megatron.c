@@ -6,6 +6,7 @@
 #include "megatron.h"
 #include "notes.h"
 #include "scripts.h"
+#include "user_buffers.h"
 
 /* Blackwell and later schedule copies and kernels beside each other without being told. */
 static bool needs_one_connection(const plait_problem *problem, const plait_degrees *d)
@@ -19,6 +20,9 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
 {
     if (needs_one_connection(launch->problem, &launch->plan->degrees))
         text_append(out, "export CUDA_DEVICE_MAX_CONNECTIONS=1\n");
+    if (launch->problem->runtime->overlap.tp_exposed < 1.0 &&
+        user_buffers_of(launch->problem, &launch->plan->degrees) == USER_BUFFERS_IPC)
+        text_append(out, "export UB_SKIPMC=1\n");
     text_append(out, "export TORCH_NCCL_AVOID_RECORD_STREAMS=1\n"
                      "export PYTORCH_ALLOC_CONF=expandable_segments:True\n");
 }

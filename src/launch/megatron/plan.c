@@ -6,6 +6,7 @@
  */
 #include "args_parts.h"
 #include "megatron.h"
+#include "user_buffers.h"
 
 /* ---- parallelism ---- */
 
@@ -92,13 +93,16 @@ static void take_optimizer(const plait_degrees *d, megatron_args *out)
     out->gradient_accumulation_fusion = false;
 }
 
-static void take_overlap(const plait_runtime *runtime, const plait_degrees *d, megatron_args *out)
+static void take_overlap(const plait_problem *problem, const plait_degrees *d, megatron_args *out)
 {
+    const plait_runtime *const runtime = problem->runtime;
     const plait_overlaps *const overlap = &runtime->overlap;
 
     out->overlap_grad_reduce = overlap->grad_reduce && d->grad_sync == PLAIT_SYNC_BUCKETED;
     out->overlap_param_gather = out->overlap_grad_reduce && overlap->param_gather && d->zero > 0;
-    out->tp_comm_overlap = d->tp > 1 && d->sp && overlap->tp_exposed < 1.0;
+    out->tp_comm_overlap =
+        overlap->tp_exposed < 1.0 && user_buffers_of(problem, d) != USER_BUFFERS_NONE;
+    out->create_attention_mask_in_dataloader = false; // the kernels know what is causal
     out->cross_entropy_loss_fusion = runtime->kernels.fused_loss;
     out->grad_reduce_in_bf16 = runtime->state.gradient_reduce == 2.0;
     if (out->num_experts == 0)
@@ -169,7 +173,7 @@ plait_status megatron_args_of_plan(const plait_problem *problem, const plait_pla
     out->micro_batch_size = d->mbs;
     out->global_batch_size = problem->job.gbs;
     take_optimizer(d, out);
-    take_overlap(problem->runtime, d, out);
+    take_overlap(problem, d, out);
     take_attention(problem->job.attention, out);
     take_precision(problem->job.precision, out);
     PLAIT_TRY(take_recompute(d, arena, out, err));

@@ -56,9 +56,9 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 # overlap and kernels
 --overlap-grad-reduce
 --overlap-param-gather
---tp-comm-overlap
 --cross-entropy-loss-fusion
 --attention-backend fused
+--no-create-attention-mask-in-dataloader
 
 # precision
 --bf16

@@ -14,6 +14,8 @@
 #   sequences      4096 tokens each, 2 a microbatch on each GPU
 #   attention      flash2 (attn_implementation="flash_attention_2")
 #   layers         named in the model's _no_split_modules: each is one unit
+#   gradients      reduced with each microbatch: a Trainer's accelerator_config="accelerator_config.json", or
+#                  Accelerator(gradient_accumulation_plugin=GradientAccumulationPlugin(..., sync_each_batch=True))
 #
 # plait: gpus 16
 # plait: runtime fsdp

@@ -66,6 +66,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --tp-comm-overlap
 --cross-entropy-loss-fusion
 --attention-backend fused
+--no-create-attention-mask-in-dataloader
 
 # precision
 --bf16
