@@ -68,6 +68,15 @@ static plait_status join(char *out, size_t size, const char *folder, const char 
     return PLAIT_OK;
 }
 
+/* A program for everybody, less what the user's files are not to be. */
+static mode_t program_mode(void)
+{
+    const mode_t mask = umask(0);
+
+    umask(mask);
+    return 0755 & ~mask;
+}
+
 static plait_status write_files(const char *path, const plait_launch_folder *folder,
                                 plait_error *err)
 {
@@ -78,7 +87,7 @@ static plait_status write_files(const char *path, const plait_launch_folder *fol
 
         PLAIT_TRY(join(name, sizeof name, path, file->name, err));
         PLAIT_TRY(file_write_atomically(name, file->text, strlen(file->text), err));
-        if (file->executable && chmod(name, 0777 & ~umask(umask(0))) != 0)
+        if (file->executable && chmod(name, program_mode()) != 0)
             return fail(name, errno, err);
     }
     return PLAIT_OK;

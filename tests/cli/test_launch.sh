@@ -66,6 +66,10 @@ for file in args.sh run.sh submit.sbatch pytorchjob.yaml; do
     [ -s "made/$file" ] || complain "no $file"
 done
 [ -x made/run.sh ] || complain "run.sh cannot be run"
+(umask 027 && "$plait" launch fits.json -o narrow >/dev/null)
+(umask 000 && "$plait" launch fits.json -o wide >/dev/null)
+[ "$(stat -c %a narrow/run.sh wide/run.sh | tr '\n' ' ')" = "750 755 " ] ||
+    complain "modes of run.sh: $(stat -c %a narrow/run.sh wide/run.sh | tr '\n' ' ')"
 [ ! -x made/args.sh ] || complain "args.sh can be run, and is no program"
 for file in made/*.sh made/submit.sbatch; do
     bash -n "$file" || complain "$file is no script"
@@ -108,6 +112,18 @@ grep -qx -- --nproc_per_node ran && grep -qx 8 ran || complain "run.sh lacks the
 [ "$(tail -n 1 ran)" = 5 ] || complain "run.sh drops its own arguments"
 (cd made && env -u MEGATRON ./run.sh 2>&1) | grep -q 'expected the folder of a checkout of Megatron-LM' ||
     complain "run.sh does not ask for the checkout"
+
+# ---- what submit.sbatch makes of many nodes ----
+
+# The list is longer than a pipe holds: who closes it early kills the writer, and with it the job.
+cat >bin/scontrol <<'END'
+#!/bin/bash
+for ((i = 0; i < 20000; i++)); do echo "node$i"; done
+END
+printf '#!/bin/bash\necho "$HEAD $*"\n' >bin/srun
+chmod +x bin/scontrol bin/srun
+ran=$(SLURM_JOB_NODELIST='node[0-19999]' SLURM_SUBMIT_DIR=$PWD/made PATH=$PWD/bin:$PATH bash made/submit.sbatch)
+[ "${ran%% *}" = node0 ] || complain "submit.sbatch with 20000 nodes: status $?, $ran"
 
 # ---- names that shells would read ----
 

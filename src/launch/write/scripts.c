@@ -172,8 +172,8 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
     if (program->script != NULL)
         text_append_printf(&out, "# %s is to name the training script.\n", program->script);
     text_append(&out, "set -euo pipefail\n"
-                      "HEAD=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n"
-                      "export HEAD\n"
+                      "hosts=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
+                      "export HEAD=${hosts%%$'\\n'*}\n"
                       "srun --kill-on-bad-exit=1 \"$SLURM_SUBMIT_DIR/run.sh\"\n");
     return text_builder_finish(&out, NULL);
 }
