@@ -64,4 +64,30 @@ check_next llama-3.1-8b h100-80gb-sxm:2x8 --seq 4096 --gbs 64
 check_next llama-3.1-70b dgx-h100 --gpus 512 --seq 8192 --gbs 1024 # chunks, and modules run again
 check_next mixtral-8x7b dgx-h100 --gpus 64 --seq 4096 --gbs 256
 check_next llama-3.1-8b dgx-h100 --gpus 64 --seq 8192 --gbs 64 --runtime torchtitan
+# A flag changes what it says: other shards than those of all replicas stay as the file has them.
+shards() { # shards EXPECTED FILE FLAGS...
+    local expected=$1 found
+    shift
+    found=$("$plait" eval --plan "$@" --json | sed -nE 's/^      "shard_group": (.*),/\1/p')
+    [ "$found" = "$expected" ] || complain "eval --plan $*: shard_group $found, expected $expected"
+}
+
+shard_plan() { # shard_plan FILE FLAGS...: 16 replicas of one GPU
+    local file=$1
+    shift
+    "$plait" eval llama-3.2-3b h100-80gb-sxm:2x8 --seq 4096 --gbs 64 --mbs 1 --recompute full "$@" \
+        -o "$file" >/dev/null || complain "no plan with $*"
+}
+
+shard_plan "$scratch/one.json" --shard-group 1
+shard_plan "$scratch/half.json" --shard-group 8
+shard_plan "$scratch/all.json"
+shards 1 "$scratch/one.json" --mbs 2
+shards 8 "$scratch/half.json" --mbs 2
+shards 8 "$scratch/half.json" --tp 2
+shards 8 "$scratch/half.json" --gpus 8
+shards 4 "$scratch/half.json" --shard-group 4
+shards 16 "$scratch/all.json" --mbs 2
+shards 8 "$scratch/all.json" --tp 2
+
 exit $wrong
