@@ -105,6 +105,18 @@ grep -qx '# plait: runtime megatron' foreign/args.sh || complain "the launch is 
 step=$("$plait" eval --plan back.json --json | sed -nE 's/^      "step_s": ([0-9]+\.[0-9]{3}).*/\1/p')
 grep -q "^# expected: ${step%?}" foreign/args.sh || complain "expected $step: $(sed -n 5p foreign/args.sh)"
 
+# ---- what the site has to say ----
+
+"$plait" launch fits.json -o site --container nvcr.io/nvidia/nemo:26.04 --account llm >/dev/null || complain "launch --container: $?"
+grep -qx '#SBATCH --account=llm' site/submit.sbatch || complain "no account"
+grep -q -- '--container-image=nvcr.io#nvidia/nemo:26.04 ' site/submit.sbatch || complain "no image for SLURM"
+grep -q 'image: "nvcr.io/nvidia/nemo:26.04"$' site/pytorchjob.yaml || complain "no image for Kubernetes"
+grep -q 'image-of-yours' site/pytorchjob.yaml && complain "an image and a placeholder"
+grep -qx '##SBATCH --account=NAME' made/submit.sbatch && grep -q 'image-of-yours' made/pytorchjob.yaml || complain "no placeholders"
+grep -qx '#SBATCH --time=[0-9]*:00:00' made/submit.sbatch || complain "no time"
+refused 2 "--container: expected the name of an image" launch fits.json -o d --container 'a"; rm'
+refused 2 "--account: expected the name of an account" launch fits.json -o d --account -x
+
 # ---- what run.sh makes of args.sh ----
 
 mkdir bin checkout

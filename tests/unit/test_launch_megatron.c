@@ -114,6 +114,55 @@ static void test_masks__are_not_made_by_the_loader(void **state)
     assert_says(&it, "args.sh", "--no-create-attention-mask-in-dataloader\n");
 }
 
+// ---- with what a model was trained -----------------------------------------------------------
+
+static void ask(const char *model)
+{
+    launched_question(&it, model, "megatron", 512, arena);
+    it.problem.job.gbs = 2048;
+}
+
+/* Constant until 10 T tokens, a balance of each sequence, the weight of the further token. */
+static void test_deepseek_v3__has_its_schedule_and_losses(void **state)
+{
+    (void)state;
+    ask("deepseek-v3");
+    render("tp=1 pp=16 ep=32 etp=1 mbs=1 recompute=full");
+    assert_says(&it, "args.sh",
+                "--lr 0.00022\n--min-lr 2.2e-05\n--lr-decay-style WSD\n"
+                "--lr-wsd-decay-style cosine\n");
+    assert_says(&it, "args.sh", "--lr-warmup-iters 2000\n--adam-beta1 0.9\n--adam-beta2 0.95\n");
+    assert_says(&it, "args.sh",
+                "--moe-router-load-balancing-type seq_aux_loss\n"
+                "--moe-aux-loss-coeff 0.0001\n"
+                "--moe-router-bias-update-rate 0.001\n");
+    assert_says(&it, "args.sh", "--mtp-loss-scaling-factor 0.3\n");
+    assert_says(&it, "args.sh", "arXiv 2412.19437");
+}
+
+/* The 0.9 of its config is no loss that it was trained with. */
+static void test_gpt_oss__has_no_loss_for_balance(void **state)
+{
+    (void)state;
+    ask("gpt-oss-20b");
+    render("tp=1 ep=8 etp=1 mbs=1 recompute=full");
+    assert_says(&it, "args.sh", "--moe-router-load-balancing-type none\n");
+    assert_silent(&it, "args.sh", "--moe-aux-loss-coeff");
+}
+
+static void test_unknown_values__are_placeholders_with_which_a_run_starts(void **state)
+{
+    (void)state;
+    render("tp=2 mbs=1 recompute=full");
+    assert_says(&it, "args.sh", "published: nothing that plait knows\n");
+    assert_says(&it, "args.sh", "--lr-decay-iters 100\n--lr-warmup-iters 10\n");
+    assert_says(&it, "args.sh",
+                "--save checkpoints/llama-3-2-3b\n--load checkpoints/llama-3-2-3b\n");
+    assert_says(&it, "args.sh",
+                "--manual-gc\n--manual-gc-interval 100\n"
+                "--distributed-timeout-minutes 60\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +171,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_user_buffers__are_off_where_they_would_fail, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_user_buffers__are_off_across_nodes, begin, end),
+        cmocka_unit_test_setup_teardown(test_deepseek_v3__has_its_schedule_and_losses, begin, end),
+        cmocka_unit_test_setup_teardown(test_gpt_oss__has_no_loss_for_balance, begin, end),
+        cmocka_unit_test_setup_teardown(
+            test_unknown_values__are_placeholders_with_which_a_run_starts, begin, end),
         cmocka_unit_test_setup_teardown(test_masks__are_not_made_by_the_loader, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

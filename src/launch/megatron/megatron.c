@@ -6,6 +6,7 @@
 #include "megatron.h"
 #include "notes.h"
 #include "scripts.h"
+#include "training.h"
 #include "user_buffers.h"
 
 /* Blackwell and later schedule copies and kernels beside each other without being told. */
@@ -27,6 +28,14 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
                      "export PYTORCH_ALLOC_CONF=expandable_segments:True\n");
 }
 
+static const training_places places = {
+    .data = "random tokens: --mock-data, --tokenizer-type",
+    .length = "--train-iters",
+    .values = "--lr to --clip-grad",
+    .checkpoints = "--save, --load, --save-interval",
+    .cluster = true,
+};
+
 static void append_head(const plait_launch *launch, const megatron_args *args, text_builder *out)
 {
     const char *const title = scripts_title(launch, out->arena);
@@ -37,8 +46,9 @@ static void append_head(const plait_launch *launch, const megatron_args *args, t
     text_append_printf(out,
                        "# shellcheck shell=bash disable=SC2215\n"
                        "# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them\n"
-                       "#\n# %s\n# %s\n",
+                       "#\n# %s\n# %s\n#\n",
                        title != NULL ? title : "", expectation != NULL ? expectation : "");
+    training_append_edits(launch->problem, &places, out);
     if (since > 0)
         text_append_printf(out, "# its flags need Megatron Core 0.%d.0 or later\n", since);
     notes_append(launch, out);

@@ -9,6 +9,7 @@
  */
 #include "scripts.h"
 #include "text.h"
+#include "training.h"
 #include "training_script.h"
 
 static bool is_hybrid(const plait_degrees *d)
@@ -123,6 +124,26 @@ static const char *accumulation(const plait_launch *launch, plait_arena *arena)
         plait_degrees_microbatches(&launch->plan->degrees, launch->problem->job.gbs));
 }
 
+/* ---- what the training script does ---- */
+
+static const training_places places = {
+    .data = "the training script's, as are its length and checkpoints",
+    .values = "the training script's, as below",
+    .cluster = true,
+};
+
+static void append_training(const plait_problem *problem, text_builder *out)
+{
+    const launch_training t = training_of(problem);
+
+    text_append_printf(out,
+                       "#   optimizer      AdamW, lr %g, betas %g and %g, epsilon %g, weight decay "
+                       "%g; gradients clipped at %g\n"
+                       "#   schedule       %d steps of warm-up, then %s to %g, over %d steps\n",
+                       t.lr, t.beta1, t.beta2, t.eps, t.weight_decay, t.clip, t.warmup_steps,
+                       plait_lr_decay_name[t.decay], t.min_lr, t.total_steps);
+}
+
 static const char *notes(const plait_launch *launch, plait_arena *arena)
 {
     text_builder more;
@@ -135,7 +156,8 @@ static const char *notes(const plait_launch *launch, plait_arena *arena)
                            "accelerator_config=\"accelerator_config.json\", or\n"
                            "#                  Accelerator(gradient_accumulation_plugin="
                            "GradientAccumulationPlugin(..., sync_each_batch=True))\n");
-    return training_script_notes(launch, text_builder_finish(&more, NULL), arena);
+    append_training(launch->problem, &more);
+    return training_script_notes(launch, &places, text_builder_finish(&more, NULL), arena);
 }
 
 static const char *start(const plait_launch *launch, plait_arena *arena)
