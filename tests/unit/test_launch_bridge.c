@@ -101,6 +101,16 @@ static void test_vocabulary__is_the_plans(void **state)
                 "scheduler.lr_decay_iters=100\nscheduler.lr_warmup_iters=10\n");
 }
 
+/* null is no kind of balance. */
+static void test_no_balance__is_a_word(void **state)
+{
+    (void)state;
+    launched_question(&it, "gpt-oss-20b", "megatron", 16, arena);
+    render("tp=1 ep=8 etp=1 mbs=1 recompute=full");
+    assert_says(&it, "overrides.sh", "model.moe_router_load_balancing_type=\"none\"\n");
+    assert_says(&it, "overrides.sh", "model.moe_aux_loss_coeff=0\n");
+}
+
 static void test_a_recipe_of_the_name__is_chosen(void **state)
 {
     (void)state;
@@ -154,6 +164,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_modules__are_a_list, begin, end),
         cmocka_unit_test_setup_teardown(test_a_split__is_said_once, begin, end),
         cmocka_unit_test_setup_teardown(test_vocabulary__is_the_plans, begin, end),
+        cmocka_unit_test_setup_teardown(test_no_balance__is_a_word, begin, end),
         cmocka_unit_test_setup_teardown(test_a_recipe_of_the_name__is_chosen, begin, end),
         cmocka_unit_test_setup_teardown(test_another_model_of_the_name__asks_for_one, begin, end),
         cmocka_unit_test_setup_teardown(test_both_megatrons__say_the_same, begin, end),

@@ -16,6 +16,17 @@ static void say_text(launch_args *out, const char *key, const char *value)
     args_text(out, key, value != NULL ? value : "null");
 }
 
+/* In quotes, since "none" unquoted is read as null by some. */
+static void say_word(launch_args *out, const char *key, const char *word)
+{
+    const char *const quoted = plait_arena_printf(out->arena, "\"%s\"", word);
+
+    if (quoted == NULL)
+        out->failed = true;
+    else
+        args_words(out, key, quoted);
+}
+
 static void say_bool(launch_args *out, const char *key, bool value)
 {
     say_text(out, key, value ? "true" : "false");
@@ -181,7 +192,7 @@ static void say_kernels(const plait_runtime *runtime, const megatron_args *args,
     say(out, "model", MEGATRON_FIELD(masked_softmax_fusion), args);
     say(out, "model", MEGATRON_FIELD(cross_entropy_loss_fusion), args);
     if (!runtime->kernels.cuda_graphs)
-        args_words(out, "model.cuda_graph_impl", "\"none\""); // a word, not null
+        say_word(out, "model.cuda_graph_impl", "none");
     if (args->num_experts > 0)
         say_experts(args, out);
 }
@@ -227,7 +238,7 @@ static void say_rates(const megatron_args *args, launch_args *out)
     say_schedule(args, out);
     if (args->num_experts == 0)
         return;
-    say(out, "model", MEGATRON_FIELD(moe_router_load_balancing_type), args);
+    say_word(out, "model.moe_router_load_balancing_type", args->moe_router_load_balancing_type);
     args_number(out, "model.moe_aux_loss_coeff", args->moe_aux_loss_coeff);
     args_number(out, "model.moe_router_bias_update_rate", args->moe_router_bias_update_rate);
     if (args->mtp_num_layers > 0)
