@@ -10,18 +10,25 @@
 
 #include "topology.h"
 
-const char *const plait_precision_name[PLAIT_PRECISIONS + 1] = {
-    [PLAIT_BF16] = "bf16",           [PLAIT_FP16] = "fp16",   [PLAIT_FP8] = "fp8",
-    [PLAIT_FP8_BLOCK] = "fp8_block", [PLAIT_MXFP8] = "mxfp8", [PLAIT_NVFP4] = "nvfp4",
-};
+/* Of attention: PLAIT_ATTENTION_X at the index `at` + PLAIT_ATTENTION_X. */
+#define ATTENTION_WORDS(at)                                                                        \
+    [(at) + PLAIT_ATTENTION_UNFUSED] = "unfused",                                                  \
+            [(at) + PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL] = "unfused-softmax-kernel",            \
+            [(at) + PLAIT_ATTENTION_FLASH] = "flash", [(at) + PLAIT_ATTENTION_FLASH2] = "flash2",  \
+            [(at) + PLAIT_ATTENTION_FLASH3] = "flash3", [(at) + PLAIT_ATTENTION_FUSED] = "fused"
+#define PRECISION_WORDS(at)                                                                        \
+    [(at) + PLAIT_BF16] = "bf16", [(at) + PLAIT_FP16] = "fp16", [(at) + PLAIT_FP8] = "fp8",        \
+            [(at) + PLAIT_FP8_BLOCK] = "fp8_block", [(at) + PLAIT_MXFP8] = "mxfp8",                \
+            [(at) + PLAIT_NVFP4] = "nvfp4"
 
-const char *const plait_attention_kernel_name[PLAIT_ATTENTION_KERNELS + 1] = {
-    [PLAIT_ATTENTION_UNFUSED] = "unfused",
-    [PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL] = "unfused-softmax-kernel",
-    [PLAIT_ATTENTION_FLASH] = "flash",
-    [PLAIT_ATTENTION_FLASH2] = "flash2",
-    [PLAIT_ATTENTION_FLASH3] = "flash3",
-    [PLAIT_ATTENTION_FUSED] = "fused",
+const char *const plait_precision_name[PLAIT_PRECISIONS + 1] = {PRECISION_WORDS(0)};
+
+const char *const plait_attention_kernel_name[PLAIT_ATTENTION_KERNELS + 1] = {ATTENTION_WORDS(0)};
+
+const char *const plait_kernel_name[PLAIT_KERNELS + 1] = {
+    ATTENTION_WORDS(PLAIT_KERNEL_ATTENTION), PRECISION_WORDS(PLAIT_KERNEL_PRECISION),
+    [PLAIT_KERNEL_WIDE] = "fused_wide",      [PLAIT_KERNEL_GROUPED_GEMM] = "grouped_gemm",
+    [PLAIT_KERNEL_MULTICAST] = "multicast",
 };
 
 const char *const plait_collective_name[PLAIT_COLLECTIVES + 1] = {
@@ -230,4 +237,15 @@ double plait_ridge_flops_per_byte(double flops_per_s, double bytes_per_s)
 {
     assert(flops_per_s >= 0.0 && bytes_per_s > 0.0);
     return flops_per_s / bytes_per_s;
+}
+
+bool plait_accelerator_runs(const plait_accelerator *accelerator, int kernel)
+{
+    const int format = kernel - PLAIT_KERNEL_PRECISION;
+
+    if (accelerator->lacks >> kernel & 1u)
+        return false;
+    if (format < 0 || format >= PLAIT_PRECISIONS)
+        return true;
+    return accelerator->peak_flops_per_s[format] > 0.0;
 }

@@ -45,6 +45,22 @@ typedef enum plait_attention_kernel {
 } plait_attention_kernel;
 
 /**
+ * What some accelerator has no kernel for: each kind of attention, each number format, and a few
+ * more. `plait_accelerator.lacks` has a bit for each; clusters/families says which, and why.
+ */
+typedef enum plait_kernel {
+    PLAIT_KERNEL_ATTENTION,                                        /* + plait_attention_kernel */
+    PLAIT_KERNEL_PRECISION = PLAIT_ATTENTION_KERNELS,              /* + plait_precision */
+    PLAIT_KERNEL_WIDE = PLAIT_KERNEL_PRECISION + PLAIT_PRECISIONS, /* cuDNN's, heads over 128 */
+    PLAIT_KERNEL_GROUPED_GEMM,
+    PLAIT_KERNEL_MULTICAST, /* stores that a switch copies to all GPUs of a domain */
+    PLAIT_KERNELS
+} plait_kernel;
+
+/** Their words, those of attention and of formats first. */
+extern const char *const plait_kernel_name[PLAIT_KERNELS + 1];
+
+/**
  * Constants of a GEMM's time (equation C.30): shape efficiency over tiles and waves, a
  * memory-bound floor, a launch time.
  */
@@ -129,6 +145,7 @@ typedef struct plait_accelerator {
     const char *source;
     plait_confidence confidence;               /* of the data sheet figures */
     double peak_flops_per_s[PLAIT_PRECISIONS]; /* dense; 0: not supported */
+    unsigned lacks;            /* bits of plait_kernel; 0: nothing is known to be missing */
     bool fp16_only;            /* no bf16 units (V100): its bf16 entries hold those of fp16 */
     double vector_flops_per_s; /* fp32 outside the matrix units; no price reads it */
     int sms;                   /* SMs, CUs or cores */
@@ -151,6 +168,7 @@ typedef struct plait_accelerator {
     int gpus_per_node;
     int scale_up_domain;
     double scale_up_bytes_per_s; /* one direction, one GPU */
+    bool scale_up_pcie;          /* no links of their own */
     bool scale_up_mesh;          /* direct links between pairs: the rate needs all peers at once */
     int torus[3];                /* shape of the scale-up torus; 0: not a torus */
     double nic_bytes_per_s;      /* one GPU's share */
@@ -250,6 +268,13 @@ bool plait_cluster_priced(const plait_cluster *cluster, int gpus, char *why, siz
 
 /** The accelerator that rank `rank` sits on. */
 const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster, int rank);
+
+/**
+ * Has the accelerator this kernel? Of a format, also whether its units know it.
+ *
+ * @param kernel  of plait_kernel
+ */
+bool plait_accelerator_runs(const plait_accelerator *accelerator, int kernel);
 
 /** FLOP per byte of HBM traffic at which compute and memory time are equal. */
 double plait_ridge_flops_per_byte(double flops_per_s, double bytes_per_s);

@@ -10,8 +10,9 @@
  * In order: plait_plan_expand and plait_plan_cost for the plan, plait_launch_target_of for the
  * target that its runtime has, plait_launch_render.
  *
- * Left out: data sets, tokenizers, checkpoints and learning rates. The files hold placeholders for
- * them with which a run starts, and say so.
+ * Left out: data sets and tokenizers. The files hold placeholders for them with which a run starts;
+ * learning rates and their like are those that the model was trained with, as far as it says them. A
+ * list at the head of the files says what is to be edited.
  */
 #ifndef PLAIT_LAUNCH_H
 #define PLAIT_LAUNCH_H
@@ -49,7 +50,9 @@ typedef struct plait_launch {
     const plait_problem *problem;
     const plait_plan *plan;
     const plait_cost *cost;
-    const void *reserved[4]; /* zero: room for fields to come */
+    const char *container; /* image that jobs run in; NULL: a placeholder says that there is none */
+    const char *account;   /* that SLURM charges; NULL: likewise */
+    const void *reserved[2]; /* zero: room for fields to come */
 } plait_launch;
 
 /** Nothing yet: set problem, plan and cost. */
@@ -74,7 +77,7 @@ plait_launch_target plait_launch_target_of(const plait_runtime *runtime);
 /**
  * Make the files of a plan. *out lives in `arena`.
  *
- * Fails (RANGE) when the plan does not fit, or when the target cannot say it: `message` then tells
+ * Fails (RANGE) when container or account are no names, when the plan does not fit, or when the target cannot say it: `message` then tells
  * which part, and what the nearest plan that it can say costs.
  */
 PLAIT_MUST_CHECK plait_status plait_launch_render(const plait_launch *launch,

@@ -198,6 +198,46 @@ typedef struct plait_numerics {
 /** Layer kinds a model may have. */
 enum { PLAIT_MAX_LAYER_KINDS = 16, PLAIT_MAX_LAYERS = 4096 };
 
+/** How the learning rate falls behind its warm-up. */
+typedef enum plait_lr_decay {
+    PLAIT_LR_UNKNOWN,
+    PLAIT_LR_COSINE,
+    PLAIT_LR_LINEAR,
+    PLAIT_LR_CONSTANT,
+    PLAIT_LR_DECAYS
+} plait_lr_decay;
+
+/** Over which tokens a loss balances the loads of experts. */
+typedef enum plait_balance {
+    PLAIT_BALANCE_UNKNOWN,
+    PLAIT_BALANCE_NONE,
+    PLAIT_BALANCE_BATCH,    /* of a microbatch */
+    PLAIT_BALANCE_SEQUENCE, /* of each sequence */
+    PLAIT_BALANCE_GLOBAL,   /* of the whole batch */
+    PLAIT_BALANCES
+} plait_balance;
+
+/** With what the model was trained, as published; 0: unknown. Launch files alone read it. */
+typedef struct plait_training {
+    const char *source; /* NULL: nothing is known */
+    double lr;          /* at its highest, AdamW's */
+    double min_lr;      /* at the end of its decay */
+    plait_lr_decay decay;
+    double tokens;       /* seen when the decay ends */
+    double decay_tokens; /* that the decay takes; 0: all behind the warm-up */
+    double warmup_tokens;
+    double warmup_steps; /* where it is published in steps */
+    double beta1, beta2, eps;
+    double weight_decay; /* NaN: unknown, since 0 is a value of its own */
+    double clip;         /* of the norm of gradients */
+    plait_balance balance;
+    double bias_rate; /* step of the bias that balances loads */
+    double mtp_loss;  /* weight of the losses of further tokens */
+} plait_training;
+
+extern const char *const plait_lr_decay_name[PLAIT_LR_DECAYS + 1];
+extern const char *const plait_balance_name[PLAIT_BALANCES + 1];
+
 typedef struct plait_model {
     const char *name;
     const char *family; /* Hugging Face model_type, or "" */
@@ -219,6 +259,7 @@ typedef struct plait_model {
     int mtp_kind;          /* their kind */
     int max_seq;           /* published context length; 0: unknown */
     plait_numerics numerics;
+    plait_training training;
 } plait_model;
 
 /** Parameters by what shards them. */

@@ -90,6 +90,12 @@ plait_verdict plait_degrees_check(const plait_problem *problem, const plait_degr
 bool plait_model_check(const plait_runtime *runtime, const plait_model *model, char *why,
                        size_t size);
 
+/**
+ * The attention kernel of a job that names none: the runtime's own, else the fastest of those that
+ * runtime, accelerator and model take. job.attention is not looked at.
+ */
+plait_attention_kernel plait_attention_usual(const plait_problem *problem);
+
 /** Expand degrees to stages. *out lives in `arena`. The degrees must pass plait_degrees_check. */
 PLAIT_MUST_CHECK plait_status plait_plan_expand(const plait_problem *problem,
                                                 const plait_degrees *degrees, plait_arena *arena,

@@ -10,6 +10,8 @@
 typedef struct launch_values {
     const char *target;
     const char *output;
+    const char *container;
+    const char *account;
     bool force;
 } launch_values;
 
@@ -17,6 +19,10 @@ static const opt options[] = {
     OPT_OF_WORD(launch_values, target, "target", "NAME", OPT_WORDS(plait_launch_target_name),
                 "{words}; the one of the plan's runtime"),
     OPT_OF_TEXT(launch_values, output, "output", 'o', "DIR", "folder for the files, new or empty"),
+    OPT_OF_TEXT(launch_values, container, "container", 0, "IMAGE",
+                "image that jobs of SLURM and Kubernetes run in; a placeholder"),
+    OPT_OF_TEXT(launch_values, account, "account", 0, "NAME",
+                "account that SLURM charges; a placeholder"),
     OPT_OF_FLAG(launch_values, force, "force", "write into a folder that has files"),
     OPT_END,
 };
@@ -34,7 +40,16 @@ static plait_status choose_target(const launch_values *flags, const plait_runtim
     return PLAIT_OK;
 }
 
-static plait_status render(const asked *question, plait_launch_target target, plait_arena *arena,
+/* A flag, or the file that the plan is of. */
+static const char *where_of(const plait_error *inner, const asked *question)
+{
+    if (strcmp(inner->where, "container") == 0)
+        return "--container";
+    return strcmp(inner->where, "account") == 0 ? "--account" : question->file->where;
+}
+
+static plait_status render(const launch_values *flags, const asked *question,
+                           plait_launch_target target, plait_arena *arena,
                            plait_launch_folder *folder, plait_error *err)
 {
     plait_launch launch;
@@ -44,13 +59,15 @@ static plait_status render(const asked *question, plait_launch_target target, pl
     launch.problem = &question->problem;
     launch.plan = &question->plan.plan;
     launch.cost = &question->plan.cost;
+    launch.container = flags->container;
+    launch.account = flags->account;
 
     if (question->plan.verdict >= PLAIT_OUT_OF_MEMORY)
         return plait_fail(err, PLAIT_ERROR_RANGE, question->file->where,
                           "expected a plan that fits, found: %s", question->plan.why);
-    if (plait_launch_render(&launch, target, arena, folder, &inner) != PLAIT_OK)
-        return plait_fail(err, inner.status, question->file->where, "%s", inner.message);
-    return PLAIT_OK;
+    if (plait_launch_render(&launch, target, arena, folder, &inner) == PLAIT_OK)
+        return PLAIT_OK;
+    return plait_fail(err, inner.status, where_of(&inner, question), "%s", inner.message);
 }
 
 static bool has_file(const plait_launch_folder *folder, const char *name)
@@ -95,7 +112,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(folder_check(flags->output, flags->force, err));
     PLAIT_TRY(asked_resolve(&plan, &nothing, arena, question, err));
     PLAIT_TRY(choose_target(flags, question->problem.runtime, &target, err));
-    PLAIT_TRY(render(question, target, arena, folder, err));
+    PLAIT_TRY(render(flags, question, target, arena, folder, err));
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
     report(folder, target, flags->output, question);
     return PLAIT_OK;
@@ -103,7 +120,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
 const command command_launch = {
     .usage = {.command = "launch",
-              .synopsis = "FILE[:RANK] [--target NAME] -o DIR [--force]",
+              .synopsis = "FILE[:RANK] [--target NAME] [--container IMAGE] [--account NAME] -o DIR "
+                          "[--force]",
               .summary = "Write the files that start a plan.",
               .about = "FILE is what `plait search -o` wrote. The files appear all or not at all.",
               .max_operands = 1,

@@ -6,6 +6,9 @@
 
 #include "plait/data.h"
 #include "plait/evidence.h"
+#include "plait/plan.h"
+
+#include "kernels.h"
 #include "shell_word.h"
 #include "text.h"
 
@@ -158,8 +161,8 @@ static plait_status resolve_words(const problem_flags *flags, const plans_entry 
                                   plait_problem *out, plait_error *err)
 {
     int precision = file != NULL && file->precision >= 0 ? file->precision : PLAIT_BF16;
-    int attention = file != NULL && file->attention >= 0 ? file->attention
-                                                         : (int)out->runtime->defaults.attention;
+    int attention =
+        file != NULL && file->attention >= 0 ? file->attention : (int)plait_attention_usual(out);
 
     if (flags->precision != NULL)
         PLAIT_TRY(
@@ -189,36 +192,61 @@ static plait_status fail_unsupported(const char *where, const char *const *words
                       whose, list, words[found]);
 }
 
-static plait_status check_precision(const plait_problem *problem, plait_error *err)
+/* Bits of `count` words, of which the first is `kernel`. */
+static unsigned kernels_of(const plait_accelerator *gpu, int kernel, int count)
 {
-    const plait_precision precision = problem->job.precision;
+    unsigned mask = 0;
 
-    for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++) {
-        const plait_accelerator *const accelerator = problem->cluster->group[g].accelerator;
-        unsigned mask = 0;
-
-        for (int p = 0; p < PLAIT_PRECISIONS; p++)
-            if (accelerator->peak_flops_per_s[p] > 0.0)
-                mask |= 1U << p;
-        if (!(mask >> precision & 1U))
-            return fail_unsupported("--precision", plait_precision_name, mask, accelerator->name,
-                                    (int)precision, err);
-    }
-    if (!(problem->runtime->can.precision >> precision & 1U))
-        return fail_unsupported("--precision", plait_precision_name,
-                                problem->runtime->can.precision, problem->runtime->name,
-                                (int)precision, err);
-    return PLAIT_OK;
+    for (int k = 0; k < count; k++)
+        if (plait_accelerator_runs(gpu, kernel + k))
+            mask |= 1U << k;
+    return mask;
 }
 
+static plait_status check_precision(const plait_problem *problem, plait_error *err)
+{
+    const int precision = (int)problem->job.precision;
+    const unsigned able = problem->runtime->can.precision;
+
+    for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++) {
+        const plait_accelerator *const gpu = problem->cluster->group[g].accelerator;
+        const unsigned mask = kernels_of(gpu, PLAIT_KERNEL_PRECISION, PLAIT_PRECISIONS);
+
+        if (!(mask >> precision & 1U))
+            return fail_unsupported("--precision", plait_precision_name, mask, gpu->name, precision,
+                                    err);
+    }
+    return able >> precision & 1U ? PLAIT_OK
+                                  : fail_unsupported("--precision", plait_precision_name, able,
+                                                     problem->runtime->name, precision, err);
+}
+
+static plait_status check_attention(const plait_problem *problem, plait_error *err)
+{
+    const plait_accelerator *const gpu = problem->cluster->group[0].accelerator;
+    const unsigned mask = kernels_of(gpu, PLAIT_KERNEL_ATTENTION, PLAIT_ATTENTION_KERNELS);
+    const int kernel = (int)problem->job.attention;
+    const unsigned able = problem->runtime->can.attention;
+
+    if (!(mask >> kernel & 1U))
+        return fail_unsupported("--attention", plait_attention_kernel_name, mask, gpu->name, kernel,
+                                err);
+    return able >> kernel & 1U ? PLAIT_OK
+                               : fail_unsupported("--attention", plait_attention_kernel_name, able,
+                                                  problem->runtime->name, kernel, err);
+}
+
+/* What of the accelerator binds the model, not a plan: heads and experts. */
 static plait_status check_words(const plait_problem *problem, plait_error *err)
 {
+    char why[256];
+
     PLAIT_TRY(check_precision(problem, err));
-    if (!(problem->runtime->can.attention >> problem->job.attention & 1U))
-        return fail_unsupported("--attention", plait_attention_kernel_name,
-                                problem->runtime->can.attention, problem->runtime->name,
-                                (int)problem->job.attention, err);
-    return PLAIT_OK;
+    PLAIT_TRY(check_attention(problem, err));
+    if (plan_kernels_run(problem, &(plan_reason){why, sizeof why}))
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, problem->cluster->name,
+                      "expected what %.60s runs on, found: %s", problem->model->name, why);
 }
 
 static void warn(const plait_problem *problem)

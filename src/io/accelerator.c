@@ -167,6 +167,14 @@ static plait_status read_family(const json_cursor *at, plait_arena *arena, accel
     return accelerator_family_find(name, arena, out, err);
 }
 
+/* Of one that names no family nothing is known: it is not for us to refuse. */
+static plait_status read_lacks(const json_cursor *at, const accelerator_family *family,
+                               plait_accelerator *out, plait_error *err)
+{
+    out->lacks = json_has(at, "family") ? family->lacks : 0;
+    return accelerator_read_lacks(at, &out->lacks, err);
+}
+
 static plait_status read_sheet(const json_cursor *at, const accelerator_family *family, bool *pcie,
                                plait_accelerator *out, plait_error *err)
 {
@@ -207,7 +215,7 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
         "name",        "vendor",      "family",    "source", "confidence",    "peak_tflops",
         "memory",      "power",       "price",     "node",   "compute_units", "scale_up",
         "sustained",   "p2p",         "memory_op", "gemm",   "grouped_gemm",  "attention",
-        "collectives", "wgrad_ratio", NULL,
+        "collectives", "wgrad_ratio", "lacks",     NULL,
     };
     accelerator_family family;
     bool pcie = false;
@@ -216,7 +224,9 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
     PLAIT_TRY(json_keys_among(at, keys, err));
     PLAIT_TRY(read_identity(at, arena, out, err));
     PLAIT_TRY(read_family(at, arena, &family, err));
+    PLAIT_TRY(read_lacks(at, &family, out, err));
     PLAIT_TRY(read_sheet(at, &family, &pcie, out, err));
+    out->scale_up_pcie = pcie;
     accelerator_default_scalars(&family, pcie, out);
     PLAIT_TRY(read_scalars(at, out, err));
     return accelerator_read_fits(at, &family, pcie, out, err);
@@ -282,6 +292,7 @@ static void write_scale_up(json_writer *json, const plait_accelerator *accelerat
     json_member_string(json, "kind",
                        scale_up_name[torus                        ? SCALE_UP_TORUS
                                      : accelerator->scale_up_mesh ? SCALE_UP_MESH
+                                     : accelerator->scale_up_pcie ? SCALE_UP_PCIE
                                                                   : SCALE_UP_SWITCH]);
     json_member_int64(json, "domain", accelerator->scale_up_domain);
     fields_write(json, scale_up_fields, accelerator);
@@ -334,6 +345,7 @@ void accelerator_write(json_writer *json, const plait_accelerator *accelerator)
     json_member_number(json, "wgrad_ratio", accelerator->wgrad_ratio);
     write_block(json, "memory_op", memory_op_fields, accelerator);
     write_block(json, "p2p", p2p_fields, accelerator);
+    accelerator_write_lacks(json, accelerator->lacks);
     accelerator_write_fits(json, accelerator);
     json_end_object(json);
 }

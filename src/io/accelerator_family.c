@@ -201,10 +201,10 @@ static plait_status check_whole(const json_cursor *at, const accelerator_family 
 
 static plait_status check_keys(const json_cursor *root, plait_error *err)
 {
-    const char *keys[BLOCKS + 5] = {"name", "source", "gemm", "grouped_gemm"};
+    const char *keys[BLOCKS + 6] = {"name", "source", "gemm", "grouped_gemm", "lacks"};
 
     for (int b = 0; b < BLOCKS; b++)
-        keys[4 + b] = blocks[b].key;
+        keys[5 + b] = blocks[b].key;
     return json_keys_among(root, keys, err);
 }
 
@@ -219,6 +219,7 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     for (int b = 0; b < BLOCKS; b++)
         PLAIT_TRY(read_block(root, blocks[b].key, blocks[b].fields, file, family, err));
     PLAIT_TRY(read_products(root, file, err));
+    PLAIT_TRY(accelerator_read_lacks(root, &family->lacks, err));
     // Of another family only the block that is asked for matters.
     return file->shared != NULL && file->behind == 0 ? check_whole(root, family, err) : PLAIT_OK;
 }

@@ -37,6 +37,7 @@ typedef struct accelerator_family {
     double wgrad_ratio;
     double idle_share, idle_least_w, idle_most_w; /* of the board's limit, and its bounds */
     double memory_op_fraction, memory_op_t0_s;
+    unsigned lacks; /* bits of plait_kernel */
 } accelerator_family;
 
 /** Loads a family by its name. *out lives in `arena`. */

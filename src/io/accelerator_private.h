@@ -45,6 +45,13 @@ plait_status accelerator_read_fits(const json_cursor *at, const accelerator_fami
                                    plait_error *err) PLAIT_MUST_CHECK;
 void accelerator_write_fits(json_writer *json, const plait_accelerator *accelerator);
 
+/* ---- accelerator_lacks.c: kernels that an accelerator or a family has not ---- */
+
+/** The block "lacks"; *lacks stays as it is when it is missing. */
+plait_status accelerator_read_lacks(const json_cursor *at, unsigned *lacks,
+                                    plait_error *err) PLAIT_MUST_CHECK;
+void accelerator_write_lacks(json_writer *json, unsigned lacks);
+
 /* ---- accelerator.c ---- */
 
 /** Reads an accelerator from the object at the cursor, as a cluster may hold one. */

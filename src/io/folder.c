@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "folder_swap.h"
 
 static plait_status fail(const char *path, int error, plait_error *err)
 {
@@ -68,6 +69,15 @@ static plait_status join(char *out, size_t size, const char *folder, const char 
     return PLAIT_OK;
 }
 
+/* A program for everybody, less what the user's files are not to be. */
+static mode_t program_mode(void)
+{
+    const mode_t mask = umask(0);
+
+    umask(mask);
+    return 0755 & ~mask;
+}
+
 static plait_status write_files(const char *path, const plait_launch_folder *folder,
                                 plait_error *err)
 {
@@ -78,7 +88,7 @@ static plait_status write_files(const char *path, const plait_launch_folder *fol
 
         PLAIT_TRY(join(name, sizeof name, path, file->name, err));
         PLAIT_TRY(file_write_atomically(name, file->text, strlen(file->text), err));
-        if (file->executable && chmod(name, 0777 & ~umask(umask(0))) != 0)
+        if (file->executable && chmod(name, program_mode()) != 0)
             return fail(name, errno, err);
     }
     return PLAIT_OK;
@@ -95,7 +105,7 @@ static void discard(const char *path, const plait_launch_folder *folder)
     rmdir(path);
 }
 
-/* Nothing may stop the renames halfway: a folder in the place of a file would. */
+/* A folder of the name of a file is nobody's to replace. */
 static plait_status check_places(const char *path, const plait_launch_folder *folder,
                                  plait_error *err)
 {
@@ -110,26 +120,24 @@ static plait_status check_places(const char *path, const plait_launch_folder *fo
     return PLAIT_OK;
 }
 
-static plait_status move_files(const char *from, const char *to, const plait_launch_folder *folder,
-                               plait_error *err)
+/* In the place of a folder that is empty or missing one rename does; others have what is kept. */
+static plait_status put_in_place(const char *made, const char *path,
+                                 const plait_launch_folder *folder, plait_error *err)
 {
-    char old[4096], new[4096];
+    char name[64];
 
-    PLAIT_TRY(check_places(to, folder, err));
-    for (int f = 0; f < folder->files; f++) {
-        PLAIT_TRY(join(old, sizeof old, from, folder->file[f].name, err));
-        PLAIT_TRY(join(new, sizeof new, to, folder->file[f].name, err));
-        if (rename(old, new) != 0)
-            return fail(new, errno, err);
+    if (first_entry(path, name)) {
+        PLAIT_TRY(check_places(path, folder, err));
+        return folder_swap(made, path, folder, err);
     }
-    return PLAIT_OK;
+    return rename(made, path) == 0 ? PLAIT_OK : fail(path, errno, err);
 }
 
-/* Into a folder of its own beside `path`, then over it; or file by file where others are. */
+/* Into a folder of its own beside `path`, then into its place. */
 static plait_status write_into(const char *path, const plait_launch_folder *folder,
                                plait_error *err)
 {
-    char made[4096], name[64];
+    char made[4096];
     plait_status status;
 
     if ((size_t)snprintf(made, sizeof made, "%s.tmp-%ld", path, (long)getpid()) >= sizeof made)
@@ -137,13 +145,10 @@ static plait_status write_into(const char *path, const plait_launch_folder *fold
     if (mkdir(made, 0777) != 0)
         return fail(made, errno, err);
     status = write_files(made, folder, err);
-    if (status == PLAIT_OK) {
-        if (first_entry(path, name))
-            status = move_files(made, path, folder, err);
-        else if (rename(made, path) != 0)
-            status = fail(path, errno, err);
-    }
-    discard(made, folder);
+    if (status == PLAIT_OK)
+        status = put_in_place(made, path, folder, err);
+    if (status != PLAIT_OK)
+        discard(made, folder);
     return status;
 }
 

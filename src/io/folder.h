@@ -9,10 +9,10 @@ plait_status folder_check(const char *path, bool force, plait_error *err) PLAIT_
 
 /**
  * Writes the files into a folder that is new or empty. They are made beside it and appear with one
- * rename, so that a reader sees all of them or none.
+ * rename, so that a reader sees all of them or none, whenever the program is killed.
  *
  * @param force  the folder may have other files, which stay, and older ones of the same names,
- *               which are replaced once all new ones are on the disk
+ *               which are replaced: by a new folder that takes the place of the old (folder_swap.h)
  */
 plait_status folder_write(const char *path, const plait_launch_folder *folder, bool force,
                           plait_error *err) PLAIT_MUST_CHECK;

@@ -180,6 +180,9 @@ plait_status json_word(const json_cursor *at, const char *key, const char *const
                        plait_error *err) PLAIT_MUST_CHECK;
 plait_status json_word_optional(const json_cursor *at, const char *key, const char *const *words,
                                 int *out, plait_error *err) PLAIT_MUST_CHECK;
+/** ["p2p", "a2a"] as bits; without `words`, integers from 0 to `most`. */
+plait_status json_mask(const json_cursor *at, const char *key, const char *const *words, int most,
+                       unsigned *mask, plait_error *err) PLAIT_MUST_CHECK;
 plait_status json_as_word(const json_cursor *at, const char *const *words, int *out,
                           plait_error *err) PLAIT_MUST_CHECK;
 

@@ -223,3 +223,20 @@ plait_status json_word_optional(const json_cursor *at, const char *key, const ch
 {
     GET_OPTIONAL(json_as_word(&child, words, out, err));
 }
+
+plait_status json_mask(const json_cursor *at, const char *key, const char *const *words, int most,
+                       unsigned *mask, plait_error *err)
+{
+    json_cursor list, element;
+
+    *mask = 0;
+    PLAIT_TRY(json_array(at, key, &list, err));
+    for (bool more = json_first(&list, &element); more; more = json_next(&element)) {
+        int bit = 0;
+
+        PLAIT_TRY(words == NULL ? json_as_int(&element, 0, most, &bit, err)
+                                : json_as_word(&element, words, &bit, err));
+        *mask |= 1u << bit;
+    }
+    return PLAIT_OK;
+}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model_numerics.h"
+#include "model_training.h"
 #include "model_plait.h"
 
 /* What the parts of a file need to know of the whole. */
@@ -290,6 +291,7 @@ static plait_status read_whole(const json_cursor *root, plait_arena *arena, plai
     model->layer_norm = norm == 1;
     PLAIT_TRY(check_published(root, err));
     PLAIT_TRY(model_read_numerics(root, &model->numerics, err));
+    PLAIT_TRY(model_read_training(root, arena, &model->training, err));
     return read_embedding(root, model, err);
 }
 
@@ -346,6 +348,7 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
                                        "dropout",
                                        "embedding",
                                        "numerics",
+                                       "training",
                                        "kinds",
                                        "layers",
                                        "mtp",

@@ -2,6 +2,7 @@
 #include "model_write.h"
 
 #include "model_numerics.h"
+#include "model_training.h"
 
 static void write_attention(json_writer *json, const plait_attention *attention)
 {
@@ -249,6 +250,7 @@ void model_write(json_writer *json, const plait_model *model)
     json_write_key(json, "embedding");
     write_embedding(json, model);
     model_write_numerics(json, &model->numerics);
+    model_write_training(json, &model->training);
     json_write_key(json, "kinds");
     write_kinds(json, model);
     json_write_key(json, "layers");

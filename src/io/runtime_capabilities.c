@@ -6,24 +6,14 @@
 
 /* ---- lists of words, as bits ---- */
 
-/* ["p2p", "a2a"] or [0, 1] -> bits. A plan has one value of each key, so the list has one too. */
+/* A plan has one value of each key, so the list has one too. */
 static plait_status read_mask(const json_cursor *at, const char *key, const char *const *words,
                               int most, unsigned *mask, plait_error *err)
 {
-    json_cursor list, element;
-
-    *mask = 0;
-    PLAIT_TRY(json_array(at, key, &list, err));
-    if (json_count(&list) == 0)
-        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected at least one, found none");
-    for (bool more = json_first(&list, &element); more; more = json_next(&element)) {
-        int bit = 0;
-
-        PLAIT_TRY(words == NULL ? json_as_int(&element, 0, most, &bit, err)
-                                : json_as_word(&element, words, &bit, err));
-        *mask |= 1u << bit;
-    }
-    return PLAIT_OK;
+    PLAIT_TRY(json_mask(at, key, words, most, mask, err));
+    return *mask != 0 ? PLAIT_OK
+                      : json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
+                                      "expected at least one, found none");
 }
 
 /* ---- sets of recomputed modules: "mla_up_proj+layernorm" ---- */

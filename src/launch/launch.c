@@ -1,5 +1,7 @@
 /* launch.c - the targets, and what is asked of every plan before one of them speaks */
+#include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "nearest.h"
 #include "plait/data.h"
@@ -57,7 +59,7 @@ static plait_status judge_of(const plait_problem *problem, const launch_target *
     PLAIT_TRY(plait_runtime_find(target->runtime, arena, runtime, err));
     judge->runtime = runtime;
     if (!(runtime->can.attention >> judge->job.attention & 1U))
-        judge->job.attention = runtime->defaults.attention;
+        judge->job.attention = plait_attention_usual(judge);
     return PLAIT_OK;
 }
 
@@ -112,6 +114,24 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
                : refuse(judge, degrees, target, cost->why, arena, err);
 }
 
+/* It stands in YAML, in a directive of SLURM and on a command line: no character has to be quoted. */
+static plait_status check_name(const char *what, const char *expected, const char *name,
+                               plait_error *err)
+{
+    if (name == NULL)
+        return PLAIT_OK;
+    for (const char *c = name; *c != '\0'; c++)
+        if (!isalnum((unsigned char)*c) && strchr("._-/:@+#", *c) == NULL)
+            return plait_fail(err, PLAIT_ERROR_RANGE, what,
+                              "expected the name of %s, of letters, digits and ._-/:@+#, found "
+                              "\"%.80s\"",
+                              expected, name);
+    return isalnum((unsigned char)*name) || *name == '/' || *name == '.'
+               ? PLAIT_OK
+               : plait_fail(err, PLAIT_ERROR_RANGE, what,
+                            "expected the name of %s, found \"%.80s\"", expected, name);
+}
+
 plait_status plait_launch_render(const plait_launch *launch, plait_launch_target target,
                                  plait_arena *arena, plait_launch_folder *out, plait_error *err)
 {
@@ -125,7 +145,13 @@ plait_status plait_launch_render(const plait_launch *launch, plait_launch_target
                           "expected a launch of this version of plait, %zu bytes, found %zu",
                           sizeof *launch, launch->size);
     PLAIT_TRY(problem_check(launch->problem, err));
+    PLAIT_TRY(check_name("container", "an image", launch->container, err));
+    PLAIT_TRY(check_name("account", "an account", launch->account, err));
     PLAIT_TRY(check(launch, to, arena, &judge, &cost, err));
-    return to->render(&(plait_launch){.problem = &judge, .plan = launch->plan, .cost = &cost},
+    return to->render(&(plait_launch){.problem = &judge,
+                                      .plan = launch->plan,
+                                      .cost = &cost,
+                                      .container = launch->container,
+                                      .account = launch->account},
                       arena, out, err);
 }

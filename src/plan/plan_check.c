@@ -1,5 +1,7 @@
 /* plan_check.c - degrees against model, cluster, batch and software: verdict and reason */
 #include "plait/schedule.h"
+
+#include "kernels.h"
 #include "plan_check.h"
 #include "reason.h"
 #include "rules.h"
@@ -293,9 +295,10 @@ static bool job_runs(const plait_problem *p, const plan_reason *why)
         return false;
     if (gpu->fp16_only && precision == PLAIT_BF16)
         return because(why, "%s has no bf16; it runs fp16", gpu->name);
-    if (gpu->peak_flops_per_s[precision] <= 0.0)
+    if (!plait_accelerator_runs(gpu, PLAIT_KERNEL_PRECISION + (int)precision))
         return because(why, "%s has no %s", gpu->name, format);
-    return word_within(p->runtime->can.precision, (int)precision, "precision", format,
+    return plan_kernels_run(p, why) &&
+           word_within(p->runtime->can.precision, (int)precision, "precision", format,
                        p->runtime->name, why) &&
            word_within(p->runtime->can.attention, (int)p->job.attention, "attention",
                        plait_attention_kernel_name[p->job.attention], p->runtime->name, why);

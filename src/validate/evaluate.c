@@ -86,11 +86,29 @@ static plait_status open_runtime(const plait_runtime *runtime, plait_arena *aren
     return PLAIT_OK;
 }
 
+/* The same cluster with every kernel: what ran had them. */
+static plait_status open_cluster(const plait_cluster *cluster, plait_arena *arena,
+                                 const plait_cluster **out, plait_error *err)
+{
+    plait_cluster *open = plait_arena_alloc(arena, 1, sizeof *open);
+    plait_accelerator *gpu = plait_arena_alloc(arena, 1, sizeof *gpu);
+
+    if (open == NULL || gpu == NULL)
+        return plait_fail_nomem(err);
+    *open = *cluster;
+    *gpu = *cluster->group[0].accelerator;
+    gpu->lacks = 0;
+    open->group[0].accelerator = gpu;
+    *out = open;
+    return PLAIT_OK;
+}
+
 /* A plan that our rules refuse is priced all the same, unless it does not divide. */
 static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err)
 {
     char refused[256], why[256];
 
+    PLAIT_TRY(open_cluster(out->problem.cluster, at->arena, &out->problem.cluster, err));
     if (plait_degrees_check(&out->problem, &out->degrees, refused, sizeof refused) != PLAIT_INVALID)
         return PLAIT_OK;
     PLAIT_TRY(open_runtime(out->problem.runtime, at->arena, &out->problem.runtime, err));

@@ -66,6 +66,10 @@ for file in args.sh run.sh submit.sbatch pytorchjob.yaml; do
     [ -s "made/$file" ] || complain "no $file"
 done
 [ -x made/run.sh ] || complain "run.sh cannot be run"
+(umask 027 && "$plait" launch fits.json -o narrow >/dev/null)
+(umask 000 && "$plait" launch fits.json -o wide >/dev/null)
+[ "$(stat -c %a narrow/run.sh wide/run.sh | tr '\n' ' ')" = "750 755 " ] ||
+    complain "modes of run.sh: $(stat -c %a narrow/run.sh wide/run.sh | tr '\n' ' ')"
 [ ! -x made/args.sh ] || complain "args.sh can be run, and is no program"
 for file in made/*.sh made/submit.sbatch; do
     bash -n "$file" || complain "$file is no script"
@@ -78,6 +82,14 @@ echo stale >made/args.sh
 "$plait" launch fits.json -o made/ --force >/dev/null || complain "launch --force: $?"
 grep -q stale made/args.sh && complain "--force leaves an old file"
 [ -e made/mine ] || complain "--force takes away a file that is not its own"
+
+# The folder is a new one, with what is somebody else's; nothing is left beside it.
+mkdir -p made/logs/deep && echo kept >made/logs/deep/log && chmod 750 made
+log=$(stat -c %i made/logs/deep/log)
+"$plait" launch fits.json -o made --force >/dev/null || complain "launch --force: $?"
+[ "$(stat -c %i made/logs/deep/log) $(stat -c %a made)" = "$log 750" ] || complain "an open log would be lost"
+[ -z "$(ls -d -- made.* 2>/dev/null)" ] || complain "launch --force leaves $(ls -d made.*)"
+
 mkdir empty && "$plait" launch fits.json -o empty >/dev/null || complain "launch into an empty folder"
 mkdir -p blocked/args.sh && "$plait" launch fits.json -o blocked --force 2>err &&
     complain "launch over a folder called args.sh"
@@ -92,6 +104,18 @@ grep -qx '# plait: runtime megatron' foreign/args.sh || complain "the launch is 
 "$plait" import --from megatron foreign/args.sh --cluster h100-80gb-sxm:1x8 -o back.json >/dev/null
 step=$("$plait" eval --plan back.json --json | sed -nE 's/^      "step_s": ([0-9]+\.[0-9]{3}).*/\1/p')
 grep -q "^# expected: ${step%?}" foreign/args.sh || complain "expected $step: $(sed -n 5p foreign/args.sh)"
+
+# ---- what the site has to say ----
+
+"$plait" launch fits.json -o site --container nvcr.io/nvidia/nemo:26.04 --account llm >/dev/null || complain "launch --container: $?"
+grep -qx '#SBATCH --account=llm' site/submit.sbatch || complain "no account"
+grep -q -- '--container-image=nvcr.io#nvidia/nemo:26.04 ' site/submit.sbatch || complain "no image for SLURM"
+grep -q 'image: "nvcr.io/nvidia/nemo:26.04"$' site/pytorchjob.yaml || complain "no image for Kubernetes"
+grep -q 'image-of-yours' site/pytorchjob.yaml && complain "an image and a placeholder"
+grep -qx '##SBATCH --account=NAME' made/submit.sbatch && grep -q 'image-of-yours' made/pytorchjob.yaml || complain "no placeholders"
+grep -qx '#SBATCH --time=[0-9]*:00:00' made/submit.sbatch || complain "no time"
+refused 2 "--container: expected the name of an image" launch fits.json -o d --container 'a"; rm'
+refused 2 "--account: expected the name of an account" launch fits.json -o d --account -x
 
 # ---- what run.sh makes of args.sh ----
 
@@ -108,6 +132,18 @@ grep -qx -- --nproc_per_node ran && grep -qx 8 ran || complain "run.sh lacks the
 [ "$(tail -n 1 ran)" = 5 ] || complain "run.sh drops its own arguments"
 (cd made && env -u MEGATRON ./run.sh 2>&1) | grep -q 'expected the folder of a checkout of Megatron-LM' ||
     complain "run.sh does not ask for the checkout"
+
+# ---- what submit.sbatch makes of many nodes ----
+
+# The list is longer than a pipe holds: who closes it early kills the writer, and with it the job.
+cat >bin/scontrol <<'END'
+#!/bin/bash
+for ((i = 0; i < 20000; i++)); do echo "node$i"; done
+END
+printf '#!/bin/bash\necho "$HEAD $*"\n' >bin/srun
+chmod +x bin/scontrol bin/srun
+ran=$(SLURM_JOB_NODELIST='node[0-19999]' SLURM_SUBMIT_DIR=$PWD/made PATH=$PWD/bin:$PATH bash made/submit.sbatch)
+[ "${ran%% *}" = node0 ] || complain "submit.sbatch with 20000 nodes: status $?, $ran"
 
 # ---- names that shells would read ----
 

@@ -89,4 +89,30 @@ if [ $? -ne 2 ] || [ "$(wc -l <"$scratch/out")" -ne 1 ] ||
     ! grep -qF "here/mine.json: cannot open: No such file" "$scratch/out"; then
     complain "a profile that is gone: $(cat "$scratch/out")"
 fi
+# A flag changes what it says: other shards than those of all replicas stay as the file has them.
+shards() { # shards EXPECTED FILE FLAGS...
+    local expected=$1 found
+    shift
+    found=$("$plait" eval --plan "$@" --json | sed -nE 's/^      "shard_group": (.*),/\1/p')
+    [ "$found" = "$expected" ] || complain "eval --plan $*: shard_group $found, expected $expected"
+}
+
+shard_plan() { # shard_plan FILE FLAGS...: 16 replicas of one GPU
+    local file=$1
+    shift
+    "$plait" eval llama-3.2-3b h100-80gb-sxm:2x8 --seq 4096 --gbs 64 --mbs 1 --recompute full "$@" \
+        -o "$file" >/dev/null || complain "no plan with $*"
+}
+
+shard_plan "$scratch/one.json" --shard-group 1
+shard_plan "$scratch/half.json" --shard-group 8
+shard_plan "$scratch/all.json"
+shards 1 "$scratch/one.json" --mbs 2
+shards 8 "$scratch/half.json" --mbs 2
+shards 8 "$scratch/half.json" --tp 2
+shards 8 "$scratch/half.json" --gpus 8
+shards 4 "$scratch/half.json" --shard-group 4
+shards 16 "$scratch/all.json" --mbs 2
+shards 8 "$scratch/all.json" --tp 2
+
 exit $wrong

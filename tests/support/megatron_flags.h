@@ -172,6 +172,7 @@
     X(deterministic_mode, SWITCH, "", "")                                                         \
     X(distributed_timeout_minutes, INT, "10", "")                                                 \
     X(manual_gc, SWITCH, "", "")                                                                  \
+    X(manual_gc_interval, INT, "0", "")                                                           \
     /* Mixture of experts */                                                                      \
     X(num_experts, INT, "", "")                                                                   \
     X(moe_router_topk, INT, "2", "")                                                              \
@@ -188,6 +189,8 @@
     X(moe_router_load_balancing_type, TEXTS, "aux_loss",                                          \
       "aux_loss seq_aux_loss global_aux_loss sinkhorn quantile_balancing none")                   \
     X(moe_aux_loss_coeff, FLOATS, "0", "")                                                        \
+    X(moe_router_bias_update_rate, FLOAT, "0.001", "")                                            \
+    X(mtp_loss_scaling_factor, FLOAT, "0.1", "")                                                  \
     X(moe_router_score_function, TEXT, "softmax", "softmax sigmoid sqrtsoftplus")                 \
     X(moe_apply_probs_on_input, SWITCH, "", "")                                              \
     X(moe_router_enable_expert_bias, SWITCH, "", "")                                              \
@@ -201,6 +204,7 @@
     /* Others */                                                                                  \
     X(no_rope_fusion, SWITCH, "", "")                                                             \
     X(no_masked_softmax_fusion, SWITCH, "", "")                                                   \
+    X(no_create_attention_mask_in_dataloader, SWITCH, "", "")                                     \
     X(norm_epsilon, FLOAT, "1e-05", "")                                                           \
     X(init_method_std, FLOAT, "0.02", "")                                                         \
     X(qk_l2_norm, SWITCH, "", "")                                                                 \
@@ -240,6 +244,8 @@
     X(min_lr, FLOAT, "0", "")                                                                     \
     X(lr_decay_style, TEXT, "linear", "constant linear cosine inverse-square-root WSD")           \
     X(lr_decay_iters, INT, "", "")                                                                \
+    X(lr_wsd_decay_style, TEXT, "exponential", "exponential linear cosine minus_sqrt")            \
+    X(lr_wsd_decay_iters, INT, "", "")                                                            \
     X(lr_decay_samples, INT, "", "")                                                              \
     X(lr_warmup_fraction, FLOAT, "", "")                                                          \
     X(lr_warmup_iters, INT, "0", "")                                                              \

@@ -68,6 +68,18 @@ static void test_steps__go_by_the_environment(void **state)
     assert_says(&it, "run.sh", "export ACCELERATE_GRADIENT_ACCUMULATION_STEPS=2\n");
 }
 
+/* Else accelerate keeps whole gradients until the last of the two. */
+static void test_sharded_gradients__are_reduced_with_each_microbatch(void **state)
+{
+    (void)state;
+    render("zero=3 mbs=2");
+    assert_says(&it, "accelerator_config.json",
+                "\"num_steps\": 2,\n    \"sync_each_batch\": true\n");
+    assert_says(&it, "run.sh", "sync_each_batch=True");
+    render("zero=3 mbs=4 recompute=full"); // one microbatch
+    assert_silent(&it, "run.sh", "sync_each_batch");
+}
+
 static void test_two_nodes__of_eight(void **state)
 {
     (void)state;
@@ -116,6 +128,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_zero_2__does_not, begin, end),
         cmocka_unit_test_setup_teardown(test_hybrid_shards__are_a_mesh, begin, end),
         cmocka_unit_test_setup_teardown(test_steps__go_by_the_environment, begin, end),
+        cmocka_unit_test_setup_teardown(test_sharded_gradients__are_reduced_with_each_microbatch,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(test_two_nodes__of_eight, begin, end),
         cmocka_unit_test_setup_teardown(test_fp8__is_of_torchao, begin, end),
         cmocka_unit_test_setup_teardown(test_pipelines__are_refused, begin, end),

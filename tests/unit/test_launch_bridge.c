@@ -85,6 +85,32 @@ static void test_a_split__is_said_once(void **state)
                 "model.num_layers_in_last_pipeline_stage=22\n");
 }
 
+/* A recipe's tokenizer has another vocabulary than the plan was priced with. */
+static void test_vocabulary__is_the_plans(void **state)
+{
+    (void)state;
+    render("tp=2 pp=4 mbs=1");
+    assert_says(&it, "overrides.sh",
+                "tokenizer.tokenizer_type=NullTokenizer\n"
+                "tokenizer.vocab_size=128256\n"
+                "tokenizer.use_tokenizer_vocab_size=true\n"
+                "model.vocab_size=128256\n"
+                "model.make_vocab_size_divisible_by=128\n");
+    assert_says(&it, "overrides.sh", "optimizer.lr=0.0003\n");
+    assert_says(&it, "overrides.sh",
+                "scheduler.lr_decay_iters=100\nscheduler.lr_warmup_iters=10\n");
+}
+
+/* null is no kind of balance. */
+static void test_no_balance__is_a_word(void **state)
+{
+    (void)state;
+    launched_question(&it, "gpt-oss-20b", "megatron", 16, arena);
+    render("tp=1 ep=8 etp=1 mbs=1 recompute=full");
+    assert_says(&it, "overrides.sh", "model.moe_router_load_balancing_type=\"none\"\n");
+    assert_says(&it, "overrides.sh", "model.moe_aux_loss_coeff=0\n");
+}
+
 static void test_a_recipe_of_the_name__is_chosen(void **state)
 {
     (void)state;
@@ -138,6 +164,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_is_off__is_said, begin, end),
         cmocka_unit_test_setup_teardown(test_modules__are_a_list, begin, end),
         cmocka_unit_test_setup_teardown(test_a_split__is_said_once, begin, end),
+        cmocka_unit_test_setup_teardown(test_vocabulary__is_the_plans, begin, end),
+        cmocka_unit_test_setup_teardown(test_no_balance__is_a_word, begin, end),
         cmocka_unit_test_setup_teardown(test_a_recipe_of_the_name__is_chosen, begin, end),
         cmocka_unit_test_setup_teardown(test_another_model_of_the_name__asks_for_one, begin, end),
         cmocka_unit_test_setup_teardown(test_both_megatrons__say_the_same, begin, end),

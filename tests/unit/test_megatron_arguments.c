@@ -335,12 +335,17 @@ static void mark_launches(const plait_model *model, plait_runtime *runtime)
         "zero=1 grad_reduce=fp32 offload=optimizer",
     };
     static int drawn = 0;
+    plait_cluster cluster;
+    plait_error err;
 
     if (!plait_model_check(runtime, model, NULL, 0))
         return;
+    must(plait_cluster_find("dgx-h100", arena, &cluster, &err), &err);
     for (size_t p = 0; p < sizeof plans / sizeof *plans; p++, drawn++) {
-        plait_problem problem = {
-            .model = model, .runtime = runtime, .job = {.seq = 4096, .gbs = 64, .gpus = 8}};
+        plait_problem problem = {.model = model,
+                                 .cluster = &cluster,
+                                 .runtime = runtime,
+                                 .job = {.seq = 4096, .gbs = 64, .gpus = 8}};
 
         problem.job.precision = (plait_precision)(drawn % PLAIT_PRECISIONS);
         problem.job.attention = (plait_attention_kernel)(drawn % PLAIT_ATTENTION_KERNELS);

@@ -47,6 +47,7 @@ const argument_row megatron_arguments[] = {
     {INT(make_vocab_size_divisible_by, "128", 4), ANY, ALWAYS}, // since memory hangs on it
     {SWITCH(untie_embeddings_and_output_weights, 4)},
     {INT(mtp_num_layers, NULL, 12), .most = 64},
+    {NUMBER(mtp_loss_scaling_factor, "0.1", 12), .placeholder = true},
 
     {INT(num_attention_heads, NULL, 4), .least = 1, .most = HEADS,
      .group = "attention and positions"},
@@ -124,6 +125,8 @@ const argument_row megatron_arguments[] = {
     {WORD(moe_router_dtype, NULL, 12)},
     {WORD(moe_router_load_balancing_type, "aux_loss", 5), WITH(num_experts)},
     {NUMBER(moe_aux_loss_coeff, "0", 5)},
+    {NUMBER(moe_router_bias_update_rate, "0.001", 11), WITH(moe_router_enable_expert_bias),
+     .placeholder = true},
 
     {INT(world_size, NULL, 0), .least = 1, .most = 1 << 24, .group = "parallelism"},
     {INT(nnodes, NULL, 0), .least = 1, .most = RANKS}, // torchrun's, as the next
@@ -187,6 +190,8 @@ const argument_row megatron_arguments[] = {
     {WORD(attention_backend, "auto", 11)},
     {INT(flash_attention_version, NULL, 19), ANY},
     {ON_UNLESS("no_masked_softmax_fusion", masked_softmax_fusion, 4)},
+    {ON_UNLESS("no_create_attention_mask_in_dataloader", create_attention_mask_in_dataloader, 6),
+     .placeholder = true},
 
     {SWITCH(bf16, 4), .group = "precision"},
     {SWITCH(fp16, 4)},
@@ -199,7 +204,7 @@ const argument_row megatron_arguments[] = {
     {SWITCH(reuse_grad_buf_for_mxfp8_param_ag, 13)},
 
     {SWITCH(mock_data, 5), .placeholder = true,
-     .group = "yours to replace: data, tokenizer, schedule, checkpoints"},
+     .group = "yours to edit: data, tokenizer, schedule, checkpoints"},
     {WORD(tokenizer_type, NULL, 4), .placeholder = true},
     {WORD(tokenizer_model, NULL, 4), .placeholder = true},
     {WORD(tokenizer_name_or_path, NULL, 0), .placeholder = true, .also = "patch_tokenizer_type"},
@@ -208,8 +213,23 @@ const argument_row megatron_arguments[] = {
     {NUMBER(lr, NULL, 4), .placeholder = true},
     {NUMBER(min_lr, "0", 4), .placeholder = true},
     {WORD(lr_decay_style, "linear", 4), .placeholder = true},
+    {WORD(lr_wsd_decay_style, "exponential", 8), .placeholder = true},
+    {INT(lr_wsd_decay_iters, NULL, 8), ANY, .placeholder = true},
+    {INT(lr_decay_iters, NULL, 4), ANY, .placeholder = true},
+    {INT(lr_warmup_iters, "0", 4), ANY, .placeholder = true},
+    {NUMBER(adam_beta1, "0.9", 4), ALWAYS, .placeholder = true},
+    {NUMBER(adam_beta2, "0.999", 4), ALWAYS, .placeholder = true},
+    {NUMBER(adam_eps, "1e-08", 4), ALWAYS, .placeholder = true},
+    {NUMBER(weight_decay, "0.01", 4), ALWAYS, .placeholder = true},
+    {NUMBER(clip_grad, "1.0", 4), ALWAYS, .placeholder = true},
     {INT(eval_iters, "100", 4), ANY, .placeholder = true},
     {INT(log_interval, "100", 4), ANY, .placeholder = true},
+    {WORD(save, NULL, 4), .placeholder = true},
+    {WORD(load, NULL, 4), .placeholder = true},
+    {INT(save_interval, NULL, 4), ANY, .placeholder = true},
+    {SWITCH(manual_gc, 4), .placeholder = true},
+    {INT(manual_gc_interval, "0", 4), ANY, .placeholder = true},
+    {INT(distributed_timeout_minutes, "10", 4), ANY, .placeholder = true},
 
     {INT(cpu_offloading_num_layers, "0", 16), ANY, .unpriced = true, .group = "not priced"},
     {SWITCH(fine_grained_activation_offloading, 16), .unpriced = true},

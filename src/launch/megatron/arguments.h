@@ -38,6 +38,7 @@ typedef struct megatron_args {
     int make_vocab_size_divisible_by;
     bool untie_embeddings_and_output_weights;
     int mtp_num_layers;
+    double mtp_loss_scaling_factor;
 
     /* attention */
     int num_attention_heads;
@@ -118,6 +119,7 @@ typedef struct megatron_args {
     const char *moe_router_dtype;
     const char *moe_router_load_balancing_type;
     double moe_aux_loss_coeff;
+    double moe_router_bias_update_rate;
 
     /* parallelism */
     int world_size; /* GPUs, which parsed arguments know and torchrun's next two multiply to */
@@ -188,6 +190,7 @@ typedef struct megatron_args {
     const char *attention_backend;
     int flash_attention_version;
     bool masked_softmax_fusion;
+    bool create_attention_mask_in_dataloader;
 
     /* precision */
     bool bf16;
@@ -210,8 +213,23 @@ typedef struct megatron_args {
     double lr;
     double min_lr;
     const char *lr_decay_style;
+    const char *lr_wsd_decay_style; /* behind a plateau */
+    int lr_wsd_decay_iters;
+    int lr_decay_iters;
+    int lr_warmup_iters;
+    double adam_beta1;
+    double adam_beta2;
+    double adam_eps;
+    double weight_decay;
+    double clip_grad;
     int eval_iters;
     int log_interval;
+    const char *save;
+    const char *load;
+    int save_interval;
+    bool manual_gc;
+    int manual_gc_interval;
+    int distributed_timeout_minutes;
 
     /* what changes the price, and no plan of plait has */
     int cpu_offloading_num_layers;

@@ -11,6 +11,15 @@
 #include "megatron.h"
 #include "notes.h"
 #include "scripts.h"
+#include "training.h"
+
+static const training_places places = {
+    .data = "the recipe's dataset; tokenizer.tokenizer_type, with the vocabulary of the plan",
+    .length = "train.train_iters",
+    .values = "optimizer.*, scheduler.*",
+    .checkpoints = "checkpoint.save, checkpoint.load, checkpoint.save_interval",
+    .cluster = true,
+};
 
 static const char *file_text(const plait_launch *launch, const megatron_args *args,
                              plait_arena *arena)
@@ -28,9 +37,14 @@ static const char *file_text(const plait_launch *launch, const megatron_args *ar
         &out,
         "# shellcheck shell=bash disable=SC2034,SC2140,SC2211,SC2276,SC2288\n"
         "# overrides.sh - KEY=VALUE of run_recipe.py, one a line; run.sh reads them\n"
-        "#\n# %s\n# %s\n"
-        "# The recipe builds the model: %d layers, hidden %d, vocabulary %d.\n",
-        title, expectation, model->layers, model->hidden, model->vocab);
+        "#\n# %s\n# %s\n#\n",
+        title, expectation);
+    training_append_edits(launch->problem, &places, &out);
+    text_append_printf(
+        &out,
+        "# The recipe builds the model: %d layers, hidden %d; the vocabulary, %d, is "
+        "set here.\n",
+        model->layers, model->hidden, model->vocab);
     notes_append(launch, &out);
     text_append(&out, list);
     return text_builder_finish(&out, NULL);

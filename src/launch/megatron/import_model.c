@@ -80,6 +80,23 @@ static plait_router router_of(const megatron_args *args)
     };
 }
 
+/* Of the training values only what the choice of the loss says; the others are the reader's own. */
+static plait_training training_of(const megatron_args *args)
+{
+    static const char *const types[PLAIT_BALANCES] = {
+        [PLAIT_BALANCE_NONE] = "none",
+        [PLAIT_BALANCE_BATCH] = "aux_loss",
+        [PLAIT_BALANCE_SEQUENCE] = "seq_aux_loss",
+        [PLAIT_BALANCE_GLOBAL] = "global_aux_loss",
+    };
+    plait_training out = {.source = "the arguments of a launch", .weight_decay = (double)NAN};
+
+    for (int b = PLAIT_BALANCE_NONE; b < PLAIT_BALANCES; b++)
+        if (strcmp(args->moe_router_load_balancing_type, types[b]) == 0)
+            out.balance = (plait_balance)b;
+    return out.balance != PLAIT_BALANCE_UNKNOWN ? out : (plait_training){0};
+}
+
 static void read_numerics(model_reader *in)
 {
     const megatron_args *const args = in->args;
@@ -94,8 +111,10 @@ static void read_numerics(model_reader *in)
     n->norm_eps = args->norm_epsilon;
     n->init_std = args->init_method_std;
     n->qk_l2_norm = args->qk_l2_norm;
-    if (in->full.moe.experts > 0)
-        n->router = router_of(args);
+    if (in->full.moe.experts == 0)
+        return;
+    n->router = router_of(args);
+    in->model->training = training_of(args);
 }
 
 /* ---- the whole ---- */

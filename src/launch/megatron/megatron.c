@@ -6,6 +6,8 @@
 #include "megatron.h"
 #include "notes.h"
 #include "scripts.h"
+#include "training.h"
+#include "user_buffers.h"
 
 /* Blackwell and later schedule copies and kernels beside each other without being told. */
 static bool needs_one_connection(const plait_problem *problem, const plait_degrees *d)
@@ -19,9 +21,20 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
 {
     if (needs_one_connection(launch->problem, &launch->plan->degrees))
         text_append(out, "export CUDA_DEVICE_MAX_CONNECTIONS=1\n");
+    if (launch->problem->runtime->overlap.tp_exposed < 1.0 &&
+        user_buffers_of(launch->problem, &launch->plan->degrees) == USER_BUFFERS_IPC)
+        text_append(out, "export UB_SKIPMC=1\n");
     text_append(out, "export TORCH_NCCL_AVOID_RECORD_STREAMS=1\n"
                      "export PYTORCH_ALLOC_CONF=expandable_segments:True\n");
 }
+
+static const training_places places = {
+    .data = "random tokens: --mock-data, --tokenizer-type",
+    .length = "--train-iters",
+    .values = "--lr to --clip-grad",
+    .checkpoints = "--save, --load, --save-interval",
+    .cluster = true,
+};
 
 static void append_head(const plait_launch *launch, const megatron_args *args, text_builder *out)
 {
@@ -33,8 +46,9 @@ static void append_head(const plait_launch *launch, const megatron_args *args, t
     text_append_printf(out,
                        "# shellcheck shell=bash disable=SC2215\n"
                        "# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them\n"
-                       "#\n# %s\n# %s\n",
+                       "#\n# %s\n# %s\n#\n",
                        title != NULL ? title : "", expectation != NULL ? expectation : "");
+    training_append_edits(launch->problem, &places, out);
     if (since > 0)
         text_append_printf(out, "# its flags need Megatron Core 0.%d.0 or later\n", since);
     notes_append(launch, out);

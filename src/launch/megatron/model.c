@@ -20,6 +20,8 @@ static void take_sizes(const plait_problem *problem, const model_facts *facts, m
     out->vocab_size = model->vocab;
     out->untie_embeddings_and_output_weights = !model->tied;
     out->mtp_num_layers = model->mtp_layers;
+    if (model->mtp_layers > 0 && model->training.mtp_loss > 0.0)
+        out->mtp_loss_scaling_factor = model->training.mtp_loss;
 }
 
 /* ---- norms, activations, biases ---- */
@@ -73,18 +75,35 @@ static void take_router(const plait_moe *moe, const plait_router *router, megatr
         out->moe_router_topk_scaling_factor = router->scale;
     out->moe_router_enable_expert_bias = router->correction_bias;
     out->moe_router_dtype = "fp32";
-    out->moe_router_load_balancing_type = router->aux_loss > 0.0 ? "aux_loss" : "none";
-    if (router->aux_loss > 0.0)
-        out->moe_aux_loss_coeff = router->aux_loss;
 }
 
-static void take_experts(const plait_moe *moe, const plait_router *router, megatron_args *out)
+/* Over which tokens: those of a microbatch unless the model says. */
+static void take_balance(const plait_model *model, megatron_args *out)
+{
+    static const char *const types[PLAIT_BALANCES] = {
+        [PLAIT_BALANCE_UNKNOWN] = "aux_loss",       [PLAIT_BALANCE_NONE] = "none",
+        [PLAIT_BALANCE_BATCH] = "aux_loss",         [PLAIT_BALANCE_SEQUENCE] = "seq_aux_loss",
+        [PLAIT_BALANCE_GLOBAL] = "global_aux_loss",
+    };
+    const plait_router *const router = &model->numerics.router;
+    const plait_training *const training = &model->training;
+    const bool balanced = router->aux_loss > 0.0 && training->balance != PLAIT_BALANCE_NONE;
+
+    out->moe_router_load_balancing_type = balanced ? types[training->balance] : "none";
+    if (balanced)
+        out->moe_aux_loss_coeff = router->aux_loss;
+    if (router->correction_bias && training->bias_rate > 0.0)
+        out->moe_router_bias_update_rate = training->bias_rate;
+}
+
+static void take_experts(const plait_moe *moe, const plait_model *model, megatron_args *out)
 {
     out->num_experts = moe->experts;
     out->moe_ffn_hidden_size = moe->width;
     out->moe_shared_expert_intermediate_size = moe->shared_width;
     out->moe_shared_expert_gate = moe->shared_gate;
-    take_router(moe, router, out);
+    take_router(moe, &model->numerics.router, out);
+    take_balance(model, out);
 }
 
 plait_status megatron_args_of_model(const plait_problem *problem, plait_arena *arena,
@@ -96,7 +115,7 @@ plait_status megatron_args_of_model(const plait_problem *problem, plait_arena *a
     take_sizes(problem, &facts, out);
     take_numerics(model, &facts, out);
     if (facts.moe != NULL)
-        take_experts(facts.moe, &model->numerics.router, out);
+        take_experts(facts.moe, model, out);
     PLAIT_TRY(model_mixed_list(model, layer_has_experts, arena, &out->moe_layer_freq, err));
     return megatron_args_of_attention(model, &facts, arena, out, err);
 }

@@ -16,6 +16,17 @@ static void say_text(launch_args *out, const char *key, const char *value)
     args_text(out, key, value != NULL ? value : "null");
 }
 
+/* In quotes, since "none" unquoted is read as null by some. */
+static void say_word(launch_args *out, const char *key, const char *word)
+{
+    const char *const quoted = plait_arena_printf(out->arena, "\"%s\"", word);
+
+    if (quoted == NULL)
+        out->failed = true;
+    else
+        args_words(out, key, quoted);
+}
+
 static void say_bool(launch_args *out, const char *key, bool value)
 {
     say_text(out, key, value ? "true" : "false");
@@ -181,7 +192,7 @@ static void say_kernels(const plait_runtime *runtime, const megatron_args *args,
     say(out, "model", MEGATRON_FIELD(masked_softmax_fusion), args);
     say(out, "model", MEGATRON_FIELD(cross_entropy_loss_fusion), args);
     if (!runtime->kernels.cuda_graphs)
-        args_words(out, "model.cuda_graph_impl", "\"none\""); // a word, not null
+        say_word(out, "model.cuda_graph_impl", "none");
     if (args->num_experts > 0)
         say_experts(args, out);
 }
@@ -195,12 +206,59 @@ static const char *const precision_sets[PLAIT_PRECISIONS] = {
     [PLAIT_NVFP4] = "bf16_with_nvfp4_mixed",
 };
 
+/* A recipe pads what its tokenizer has, so the tokenizer has the plan's vocabulary. */
+static void say_vocabulary(const megatron_args *args, launch_args *out)
+{
+    args_group(out, "vocabulary, which the recipe takes from its tokenizer");
+    say(out, "tokenizer", MEGATRON_FIELD(tokenizer_type), args);
+    say(out, "tokenizer", MEGATRON_FIELD(vocab_size), args);
+    say_bool(out, "tokenizer.use_tokenizer_vocab_size", true);
+    say(out, "model", MEGATRON_FIELD(vocab_size), args);
+    say(out, "model", MEGATRON_FIELD(make_vocab_size_divisible_by), args);
+}
+
+static void say_schedule(const megatron_args *args, launch_args *out)
+{
+    say(out, "scheduler", MEGATRON_FIELD(lr_decay_style), args);
+    say(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_style), args);
+    say(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_iters), args);
+    say(out, "scheduler", MEGATRON_FIELD(lr_decay_iters), args);
+    args_int(out, "scheduler.lr_warmup_iters", args->lr_warmup_iters);
+}
+
+static void say_rates(const megatron_args *args, launch_args *out)
+{
+    args_number(out, "optimizer.lr", args->lr);
+    args_number(out, "optimizer.min_lr", args->min_lr);
+    args_number(out, "optimizer.adam_beta1", args->adam_beta1);
+    args_number(out, "optimizer.adam_beta2", args->adam_beta2);
+    args_number(out, "optimizer.adam_eps", args->adam_eps);
+    args_number(out, "optimizer.weight_decay", args->weight_decay);
+    args_number(out, "optimizer.clip_grad", args->clip_grad);
+    say_schedule(args, out);
+    if (args->num_experts == 0)
+        return;
+    say_word(out, "model.moe_router_load_balancing_type", args->moe_router_load_balancing_type);
+    args_number(out, "model.moe_aux_loss_coeff", args->moe_aux_loss_coeff);
+    args_number(out, "model.moe_router_bias_update_rate", args->moe_router_bias_update_rate);
+    if (args->mtp_num_layers > 0)
+        args_number(out, "model.mtp_loss_scaling_factor", args->mtp_loss_scaling_factor);
+}
+
 static void say_placeholders(const megatron_args *args, launch_args *out)
 {
-    args_group(out, "yours to replace: schedule; data and tokenizer are the recipe's");
+    say_vocabulary(args, out);
+    args_group(out, "yours to edit: schedule, checkpoints; data are the recipe's");
     say(out, "train", MEGATRON_FIELD(train_iters), args);
+    say_rates(args, out);
     say(out, "validation", MEGATRON_FIELD(eval_iters), args);
     say(out, "logger", MEGATRON_FIELD(log_interval), args);
+    say(out, "checkpoint", MEGATRON_FIELD(save), args);
+    say(out, "checkpoint", MEGATRON_FIELD(load), args);
+    say(out, "checkpoint", MEGATRON_FIELD(save_interval), args);
+    say(out, "train", MEGATRON_FIELD(manual_gc), args);
+    say(out, "train", MEGATRON_FIELD(manual_gc_interval), args);
+    say(out, "dist", MEGATRON_FIELD(distributed_timeout_minutes), args);
 }
 
 const char *megatron_overrides(const plait_launch *launch, const megatron_args *args,

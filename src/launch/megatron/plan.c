@@ -6,6 +6,8 @@
  */
 #include "args_parts.h"
 #include "megatron.h"
+#include "training.h"
+#include "user_buffers.h"
 
 /* ---- parallelism ---- */
 
@@ -92,13 +94,16 @@ static void take_optimizer(const plait_degrees *d, megatron_args *out)
     out->gradient_accumulation_fusion = false;
 }
 
-static void take_overlap(const plait_runtime *runtime, const plait_degrees *d, megatron_args *out)
+static void take_overlap(const plait_problem *problem, const plait_degrees *d, megatron_args *out)
 {
+    const plait_runtime *const runtime = problem->runtime;
     const plait_overlaps *const overlap = &runtime->overlap;
 
     out->overlap_grad_reduce = overlap->grad_reduce && d->grad_sync == PLAIT_SYNC_BUCKETED;
     out->overlap_param_gather = out->overlap_grad_reduce && overlap->param_gather && d->zero > 0;
-    out->tp_comm_overlap = d->tp > 1 && d->sp && overlap->tp_exposed < 1.0;
+    out->tp_comm_overlap =
+        overlap->tp_exposed < 1.0 && user_buffers_of(problem, d) != USER_BUFFERS_NONE;
+    out->create_attention_mask_in_dataloader = false; // the kernels know what is causal
     out->cross_entropy_loss_fusion = runtime->kernels.fused_loss;
     if (out->num_experts == 0)
         return;
@@ -186,7 +191,7 @@ plait_status megatron_args_of_plan(const plait_problem *problem, const plait_pla
     out->micro_batch_size = d->mbs;
     out->global_batch_size = problem->job.gbs;
     take_optimizer(d, out);
-    take_overlap(problem->runtime, d, out);
+    take_overlap(problem, d, out);
     take_attention(problem->job.attention, out);
     take_precision(problem->job.precision, out);
     take_state(problem, d, out);
@@ -199,12 +204,41 @@ static void take_placeholders(megatron_args *out)
 {
     out->mock_data = true;
     out->tokenizer_type = "NullTokenizer";
-    out->train_iters = 100;
-    out->lr = 1e-4;
-    out->min_lr = 1e-5;
-    out->lr_decay_style = "cosine";
+    out->train_iters = TRAINING_TRY_STEPS;
     out->eval_iters = 0;
     out->log_interval = 1;
+    out->save_interval = TRAINING_SAVE_STEPS;
+    out->manual_gc = true; // else ranks stop for it one after another
+    out->manual_gc_interval = 100;
+    out->distributed_timeout_minutes = TRAINING_TIMEOUT_MINUTES;
+}
+
+/* A plateau before the decay has a style of its own. */
+static void take_schedule(const launch_training *training, megatron_args *out)
+{
+    const bool plateau = training->decay_steps < training->total_steps - training->warmup_steps;
+
+    out->lr_decay_style = plateau ? "WSD" : plait_lr_decay_name[training->decay];
+    if (plateau) {
+        out->lr_wsd_decay_style = plait_lr_decay_name[training->decay];
+        out->lr_wsd_decay_iters = training->decay_steps;
+    }
+    out->lr_decay_iters = training->total_steps;
+    out->lr_warmup_iters = training->warmup_steps;
+}
+
+static void take_training(const plait_problem *problem, megatron_args *out)
+{
+    const launch_training training = training_of(problem);
+
+    out->lr = training.lr;
+    out->min_lr = training.min_lr;
+    out->adam_beta1 = training.beta1;
+    out->adam_beta2 = training.beta2;
+    out->adam_eps = training.eps;
+    out->weight_decay = training.weight_decay;
+    out->clip_grad = training.clip;
+    take_schedule(&training, out);
 }
 
 plait_status megatron_args_of(const plait_problem *problem, const plait_plan *plan,
@@ -212,6 +246,10 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
 {
     megatron_args_init(out);
     take_placeholders(out);
+    take_training(problem, out);
+    out->save = out->load = training_checkpoints(problem->model, arena);
+    if (out->save == NULL)
+        return plait_fail_nomem(err);
     PLAIT_TRY(megatron_args_of_model(problem, arena, out, err));
     return megatron_args_of_plan(problem, plan, arena, out, err);
 }

@@ -9,6 +9,7 @@
 #include "pipelining.h"
 #include "plait/schedule.h"
 #include "scripts.h"
+#include "training.h"
 #include "target.h"
 #include "text.h"
 
@@ -101,6 +102,16 @@ static void append_modules(const plait_chunk *chunk, text_builder *out)
     text_append(out, "],\n");
 }
 
+static void append_optimizer(const plait_problem *problem, text_builder *out)
+{
+    const launch_training t = training_of(problem);
+
+    text_append_printf(out,
+                       "OPTIMIZER = {\"lr\": %g, \"betas\": (%g, %g), \"eps\": %g, "
+                       "\"weight_decay\": %g}\n",
+                       t.lr, t.beta1, t.beta2, t.eps, t.weight_decay);
+}
+
 static void append_constants(const plait_launch *launch, text_builder *out)
 {
     const plait_plan *const plan = launch->plan;
@@ -121,10 +132,16 @@ static void append_constants(const plait_launch *launch, text_builder *out)
                        plait_degrees_microbatches(d, problem->job.gbs), d->mbs, problem->job.seq,
                        d->zero == 3 ? "True" : "False", d->zero, problem->model->hidden,
                        problem->model->vocab);
+    append_optimizer(problem, out);
 }
 
 static const char *script_text(const plait_launch *launch, plait_arena *arena)
 {
+    static const training_places places = {
+        .data = "random tokens: batch; layers are stand-ins: build_stage, parallelize",
+        .values = "OPTIMIZER; there is no schedule",
+        .cluster = true,
+    };
     const char *const title = scripts_title(launch, arena);
     const char *const expectation = scripts_expectation(launch, arena);
     text_builder out;
@@ -137,6 +154,7 @@ static const char *script_text(const plait_launch *launch, plait_arena *arena)
                        "run.sh starts it\n"
                        "#\n# %s\n# %s\n#\n",
                        title, expectation);
+    training_append_edits(launch->problem, &places, &out);
     text_append(&out, pipelining_imports);
     append_constants(launch, &out);
     text_append(&out, pipelining_body);
@@ -148,6 +166,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
 {
     static const launch_program program = {
         .what = "PyTorch",
+        .image = SCRIPTS_PYTORCH_IMAGE,
         .start = SCRIPTS_TORCHRUN "    \"$here/pipeline.py\" \"$@\"",
     };
     const char *schedule;

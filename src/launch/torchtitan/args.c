@@ -79,6 +79,25 @@ static void append_checkpoint(const plait_launch *launch, launch_args *args)
                                          titan_checkpoint(launch)));
 }
 
+static void append_training(const plait_launch *launch, launch_args *args)
+{
+    const launch_training t = training_of(launch->problem);
+    const char *const folder = training_checkpoints(launch->problem->model, args->arena);
+
+    args_int(args, "--training.steps", TRAINING_TRY_STEPS);
+    args_number(args, "--training.max_norm", t.clip);
+    args_int(args, "--lr_scheduler.warmup_steps", t.warmup_steps);
+    args_int(args, "--lr_scheduler.total_steps", t.total_steps);
+    args_text(args, "--lr_scheduler.decay_type",
+              t.decay == PLAIT_LR_CONSTANT ? "linear" : plait_lr_decay_name[t.decay]);
+    args_number(args, "--lr_scheduler.decay_ratio", titan_decay_ratio(&t));
+    args_number(args, "--lr_scheduler.min_lr_factor", titan_end(&t));
+    args_switch(args, "--checkpoint.enable");
+    args_text(args, "--checkpoint.folder", folder != NULL ? folder : "");
+    args_int(args, "--checkpoint.interval", TRAINING_SAVE_STEPS);
+    args->failed = args->failed || folder == NULL;
+}
+
 static const char *arguments(const plait_launch *launch, const char *own, plait_arena *arena)
 {
     const titan_family family = titan_family_of(launch->problem->model);
@@ -91,15 +110,21 @@ static const char *arguments(const plait_launch *launch, const char *own, plait_
     append_settings(launch, &args);
     if (own != NULL)
         append_split(launch, &args);
-    args_group(&args, "yours to replace: tokenizer, length of the run");
+    args_group(&args, "yours to edit: tokenizer, length, schedule, checkpoints");
     args_text(&args, "--hf_assets_path", "./tests/assets/tokenizer");
-    args_int(&args, "--training.steps", 100);
+    append_training(launch, &args);
     append_checkpoint(launch, &args);
     return args_shell(&args);
 }
 
 const char *titan_args(const plait_launch *launch, plait_arena *arena)
 {
+    static const training_places places = {
+        .data = "the configuration's dataset; --hf_assets_path",
+        .length = "--training.steps",
+        .values = "--training.max_norm, --lr_scheduler.*; the optimizer is the configuration's",
+        .checkpoints = "--checkpoint.*",
+    };
     const char *const own = own_config(launch);
     const char *const list = arguments(launch, own, arena);
     text_builder out;
@@ -109,7 +134,7 @@ const char *titan_args(const plait_launch *launch, plait_arena *arena)
     text_builder_init(&out, arena);
     text_append(&out, "# shellcheck shell=bash disable=SC2215\n");
     titan_append_head(launch, "args.sh - the plan of recipe.py as arguments of torchtitan.train",
-                      &out);
+                      &places, &out);
     if (own == NULL)
         text_append(&out, "#\n# The folder of recipe.py has to be on PYTHONPATH.\n");
     text_append(&out, list);

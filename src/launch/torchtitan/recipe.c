@@ -1,19 +1,21 @@
 /*
  * recipe.c - recipe.py: a function that returns the Trainer.Config of a plan
  *
- * What no plan decides are placeholders with which a run starts: the client's test data and
- * tokenizer, a learning rate, a hundred steps.
+ * What no plan decides is what the model was trained with, as far as that is published, and
+ * placeholders with which a run starts: the client's test data and tokenizer, a hundred steps.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "torchtitan.h"
+#include "training.h"
 
 static void append_imports(const plait_launch *launch, text_builder *out)
 {
     const char *const checkpoint = titan_checkpoint(launch);
 
-    text_append(out, "from torchtitan.components.data import ConcatThenSplitPackingConfig, "
+    text_append(out, "from torchtitan.components.checkpointer import CheckpointManager\n"
+                     "from torchtitan.components.data import ConcatThenSplitPackingConfig, "
                      "GrainDataLoader\n");
     if (launch->problem->model->mtp_layers == 0)
         text_append(out, "from torchtitan.components.loss import ChunkedLossWrapper, "
@@ -88,6 +90,13 @@ static void append_parts(const plait_launch *launch, text_builder *out)
     text_append(out, "]),\n");
 }
 
+static void append_real(const char *key, double number, const char *behind, text_builder *out)
+{
+    text_append_printf(out, "%s=", key);
+    text_append_number(out, number);
+    text_append(out, behind);
+}
+
 /* ---- settings ---- */
 
 /* parallelism=ParallelismConfig(key=value, ...): the keys of one section */
@@ -113,7 +122,8 @@ static void append_settings(const plait_launch *launch, text_builder *out)
     append_parts(launch, out);
     text_append(out, "        ),\n");
     append_section(&settings, "training", "TrainingConfig", out);
-    text_append(out, "            steps=100,\n        ),\n");
+    text_append_printf(out, "            steps=%d,\n", TRAINING_TRY_STEPS);
+    append_real("            max_norm", training_of(launch->problem).clip, ",\n        ),\n", out);
     append_section(&settings, "compile", "CompileConfig", out);
     text_append(out, "        ),\n");
 }
@@ -128,6 +138,45 @@ static const char *checkpoint_class(const plait_launch *launch)
 }
 
 /* ---- the function ---- */
+
+/* default_adamw has no word for a rate that its kwargs would not have. */
+static void append_optimizer(const launch_training *t, text_builder *out)
+{
+    append_real("        optimizer=default_adamw(\n            lr", t->lr, ", betas=(", out);
+    text_append_number(out, t->beta1);
+    text_append(out, ", ");
+    text_append_number(out, t->beta2);
+    append_real("), eps", t->eps, "", out);
+    append_real(", weight_decay", t->weight_decay, "\n        ),\n", out);
+}
+
+static void append_schedule(const launch_training *t, text_builder *out)
+{
+    const bool constant = t->decay == PLAIT_LR_CONSTANT;
+
+    text_append_printf(out,
+                       "        lr_scheduler=LRSchedulersContainer.Config(\n"
+                       "            warmup_steps=%d,\n            total_steps=%d,\n"
+                       "            decay_type=\"%s\",\n            ",
+                       t->warmup_steps, t->total_steps,
+                       constant ? "linear" : plait_lr_decay_name[t->decay]);
+    append_real("decay_ratio", titan_decay_ratio(t), ",\n            ", out);
+    append_real("min_lr_factor", titan_end(t), ",\n        ),\n", out);
+}
+
+static void append_training(const plait_launch *launch, text_builder *out)
+{
+    const launch_training t = training_of(launch->problem);
+    const char *const folder = training_checkpoints(launch->problem->model, out->arena);
+
+    append_optimizer(&t, out);
+    append_schedule(&t, out);
+    text_append_printf(out,
+                       "        checkpoint=CheckpointManager.Config(\n"
+                       "            enable=True, folder=\"%s\", interval=%d\n        ),\n",
+                       folder != NULL ? folder : "", TRAINING_SAVE_STEPS);
+    out->failed = out->failed || folder == NULL;
+}
 
 /* Logits are made in pieces, which takes less memory than the plan has counted. */
 static const char chunked_loss[] =
@@ -148,25 +197,32 @@ static void append_plan(const plait_launch *launch, text_builder *out)
     append_settings(launch, out);
     text_append_printf(out, "        activation_checkpoint=%s,\n", checkpoint_class(launch));
     text_append(out,
-                "        # yours to replace: data, tokenizer, learning rate, checkpoints\n"
+                "        # yours to edit: data, tokenizer, learning rate, checkpoints\n"
                 "        hf_assets_path=\"./tests/assets/tokenizer\",\n"
                 "        dataloader=GrainDataLoader.Config(\n"
                 "            dataset=ConcatThenSplitPackingConfig(dataset=DATASETS[\"c4_test\"]"
                 "),\n"
                 "        ),\n"
-                "        optimizer=default_adamw(lr=3e-4),\n"
-                "        lr_scheduler=LRSchedulersContainer.Config(warmup_steps=10),\n"
-                "        metrics=MetricsProcessor.Config(log_freq=1),\n"
-                "    )\n");
+                "        metrics=MetricsProcessor.Config(log_freq=1),\n");
+    append_training(launch, out);
+    text_append(out, "    )\n");
 }
 
 const char *titan_recipe(const plait_launch *launch, plait_arena *arena)
 {
+    static const training_places places = {
+        .data = "the client's test data: dataloader, hf_assets_path",
+        .length = "training.steps",
+        .values = "optimizer, lr_scheduler, training.max_norm",
+        .checkpoints = "checkpoint",
+        .cluster = true,
+    };
     text_builder out;
 
     text_builder_init(&out, arena);
-    titan_append_head(
-        launch, "recipe.py - a plan for torchtitan.train --module recipe --config plan", &out);
+    titan_append_head(launch,
+                      "recipe.py - a plan for torchtitan.train --module recipe --config plan",
+                      &places, &out);
     text_append(&out, titan_flavour_of(launch->problem->model) != NULL
                           ? "\n"
                           : "\nfrom functools import partial\n\nimport torch.nn as nn\n\n");

@@ -154,3 +154,17 @@ void titan_toml_settings_of(const plait_launch *launch, titan_settings *out)
         word(out, "activation_checkpoint", "selective_ac_option", "op");
     add_compile(launch, out);
 }
+
+/* ---- the schedule ---- */
+
+double titan_decay_ratio(const launch_training *training)
+{
+    return training->decay == PLAIT_LR_CONSTANT
+               ? 0.0
+               : (double)training->decay_steps / (double)training->total_steps;
+}
+
+double titan_end(const launch_training *training)
+{
+    return training->min_lr / training->lr;
+}

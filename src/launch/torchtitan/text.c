@@ -33,7 +33,8 @@ static void append_plan_notes(const plait_launch *launch, text_builder *out)
                          out);
 }
 
-void titan_append_head(const plait_launch *launch, const char *what, text_builder *out)
+void titan_append_head(const plait_launch *launch, const char *what, const training_places *places,
+                       text_builder *out)
 {
     const char *const title = scripts_title(launch, out->arena);
     const char *const expectation = scripts_expectation(launch, out->arena);
@@ -42,7 +43,8 @@ void titan_append_head(const plait_launch *launch, const char *what, text_builde
         out->failed = true;
         return;
     }
-    text_append_printf(out, "# %s\n#\n# %s\n# %s\n", what, title, expectation);
+    text_append_printf(out, "# %s\n#\n# %s\n# %s\n#\n", what, title, expectation);
+    training_append_edits(launch->problem, places, out);
     append_plan_notes(launch, out);
 }
 

@@ -70,6 +70,42 @@ static void append_split(const plait_launch *launch, text_builder *out)
 
 /* ---- sections ---- */
 
+static void append_real(const char *key, double number, text_builder *out)
+{
+    text_append_printf(out, "%s = ", key);
+    text_append_number(out, number);
+    text_append_char(out, '\n');
+}
+
+static void append_length(const plait_launch *launch, text_builder *out)
+{
+    text_append_printf(out, "steps = %d\ndataset = \"c4_test\"\n", TRAINING_TRY_STEPS);
+    append_real("max_norm", training_of(launch->problem).clip, out);
+}
+
+static void append_training(const plait_launch *launch, text_builder *out)
+{
+    const launch_training t = training_of(launch->problem);
+    const char *const folder = training_checkpoints(launch->problem->model, out->arena);
+
+    text_append(out, "\n[optimizer]\n");
+    append_real("lr", t.lr, out);
+    append_real("beta1", t.beta1, out);
+    append_real("beta2", t.beta2, out);
+    append_real("eps", t.eps, out);
+    append_real("weight_decay", t.weight_decay, out);
+    text_append_printf(out,
+                       "\n[lr_scheduler]\nwarmup_steps = %d\ntotal_steps = %d\n"
+                       "decay_type = \"%s\"\n",
+                       t.warmup_steps, t.total_steps,
+                       t.decay == PLAIT_LR_CONSTANT ? "linear" : plait_lr_decay_name[t.decay]);
+    append_real("decay_ratio", titan_decay_ratio(&t), out);
+    append_real("min_lr_factor", titan_end(&t), out);
+    text_append_printf(out, "\n[checkpoint]\nenable = true\nfolder = \"%s\"\ninterval = %d\n",
+                       folder != NULL ? folder : "", TRAINING_SAVE_STEPS);
+    out->failed = out->failed || folder == NULL;
+}
+
 static void append_sections(const plait_launch *launch, text_builder *out)
 {
     titan_settings settings;
@@ -86,7 +122,7 @@ static void append_sections(const plait_launch *launch, text_builder *out)
         }
         append_setting(s, out);
         if (i == 2) // behind the batch
-            text_append(out, "steps = 100\ndataset = \"c4_test\"\n");
+            append_length(launch, out);
     }
 }
 
@@ -127,13 +163,20 @@ static void append_model(const plait_launch *launch, text_builder *out)
 
 const char *titan_toml(const plait_launch *launch, plait_arena *arena)
 {
+    static const training_places places = {
+        .data = "training.dataset, model.hf_assets_path",
+        .length = "training.steps",
+        .values = "optimizer, lr_scheduler, training.max_norm",
+        .checkpoints = "checkpoint",
+    };
     text_builder out;
 
     text_builder_init(&out, arena);
     titan_append_head(launch, "config.toml - the plan of recipe.py for torchtitan before 2026-03",
-                      &out);
+                      &places, &out);
     append_model(launch, &out);
     append_sections(launch, &out);
     append_quantization(launch, &out);
+    append_training(launch, &out);
     return text_builder_finish(&out, NULL);
 }

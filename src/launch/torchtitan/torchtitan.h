@@ -8,6 +8,7 @@
 
 #include "call.h"
 #include "target.h"
+#include "training.h"
 #include "text.h"
 #include "torchtitan_family.h"
 
@@ -108,6 +109,10 @@ const char *titan_attention(const plait_launch *launch);
 /** Does torch.compile run? The two profiles differ in what it fuses. */
 bool titan_is_compiled(const plait_launch *launch);
 
+/** Of a schedule as the client has it: the share of all steps that decay takes, the last rate's. */
+double titan_decay_ratio(const launch_training *training);
+double titan_end(const launch_training *training);
+
 /* ---- the parts of the folder; NULL when out of memory ---- */
 
 const char *titan_recipe(const plait_launch *launch, plait_arena *arena);
@@ -135,7 +140,8 @@ void titan_append_config(const plait_launch *launch, text_builder *out);
 void titan_append_spec(const plait_launch *launch, text_builder *out);
 
 /** Append the lines at the head of a file that say what it is, `# ` before each, and the notes. */
-void titan_append_head(const plait_launch *launch, const char *what, text_builder *out);
+void titan_append_head(const plait_launch *launch, const char *what, const training_places *places,
+                       text_builder *out);
 
 /** Append a string of Python or TOML, in double quotes. */
 void titan_append_quoted(const char *text, text_builder *out);

@@ -9,6 +9,7 @@
  */
 #include "scripts.h"
 #include "text.h"
+#include "training.h"
 #include "training_script.h"
 
 static bool is_hybrid(const plait_degrees *d)
@@ -99,6 +100,66 @@ static const char *config(const plait_launch *launch, plait_arena *arena)
     return text_builder_finish(&out, NULL);
 }
 
+/* ---- gradients of each microbatch ---- */
+
+/* With no_sync, gradients are summed whole until the last microbatch: no plan has the memory. */
+static bool reduces_each(const plait_launch *launch)
+{
+    const plait_degrees *const d = &launch->plan->degrees;
+
+    return d->zero >= 2 && plait_degrees_microbatches(d, launch->problem->job.gbs) > 1;
+}
+
+/* accelerator_config.json: no key of accelerate.yaml says it, a Trainer's accelerator_config does. */
+static const char *accumulation(const plait_launch *launch, plait_arena *arena)
+{
+    return plait_arena_printf(
+        arena,
+        "{\n"
+        "  \"gradient_accumulation_kwargs\": {\n"
+        "    \"num_steps\": %d,\n"
+        "    \"sync_each_batch\": true\n"
+        "  }\n"
+        "}\n",
+        plait_degrees_microbatches(&launch->plan->degrees, launch->problem->job.gbs));
+}
+
+/* ---- what the training script does ---- */
+
+static const training_places places = {
+    .data = "the training script's, as are its length and checkpoints",
+    .values = "the training script's, as below",
+    .cluster = true,
+};
+
+static void append_training(const plait_problem *problem, text_builder *out)
+{
+    const launch_training t = training_of(problem);
+
+    text_append_printf(out,
+                       "#   optimizer      AdamW, lr %g, betas %g and %g, epsilon %g, weight decay "
+                       "%g; gradients clipped at %g\n"
+                       "#   schedule       %d steps of warm-up, then %s to %g, over %d steps\n",
+                       t.lr, t.beta1, t.beta2, t.eps, t.weight_decay, t.clip, t.warmup_steps,
+                       plait_lr_decay_name[t.decay], t.min_lr, t.total_steps);
+}
+
+static const char *notes(const plait_launch *launch, plait_arena *arena)
+{
+    text_builder more;
+
+    text_builder_init(&more, arena);
+    text_append(&more,
+                "#   layers         named in the model's _no_split_modules: each is one unit\n");
+    if (reduces_each(launch))
+        text_append(&more, "#   gradients      reduced with each microbatch: a Trainer's "
+                           "accelerator_config=\"accelerator_config.json\", or\n"
+                           "#                  Accelerator(gradient_accumulation_plugin="
+                           "GradientAccumulationPlugin(..., sync_each_batch=True))\n");
+    append_training(launch->problem, &more);
+    return training_script_notes(launch, &places, text_builder_finish(&more, NULL), arena);
+}
+
 static const char *start(const plait_launch *launch, plait_arena *arena)
 {
     const plait_problem *const problem = launch->problem;
@@ -121,15 +182,16 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     const launch_program program = {
         .what = "accelerate",
         .script = "TRAIN",
-        .notes = training_script_notes(
-            launch, "#   layers         named in the model's _no_split_modules: each is one unit\n",
-            arena),
+        .notes = notes(launch, arena),
         .start = start(launch, arena),
     };
 
     if (program.notes == NULL || program.start == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(folder_add(out, "accelerate.yaml", config(launch, arena), false, err));
+    if (reduces_each(launch))
+        PLAIT_TRY(
+            folder_add(out, "accelerator_config.json", accumulation(launch, arena), false, err));
     return scripts_add(launch, &program, arena, out, err);
 }
 

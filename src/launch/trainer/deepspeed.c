@@ -15,6 +15,7 @@
 #include "deepspeed.h"
 #include "json_write.h"
 #include "scripts.h"
+#include "training.h"
 #include "training_script.h"
 #include "traits.h"
 
@@ -131,18 +132,65 @@ static void write_recompute(const plait_problem *problem, const plait_degrees *d
     json_end_object(json);
 }
 
-/* What a run needs and no plan decides; a script may bring an optimizer of its own. */
-static void write_placeholders(json_writer *json)
+/* ---- training values: a script may bring an optimizer and a schedule of its own ---- */
+
+static void begin_typed(json_writer *json, const char *key, const char *type)
 {
-    json_write_key(json, "optimizer");
+    json_write_key(json, key);
     json_begin_object(json);
-    json_member_string(json, "type", "AdamW");
+    json_member_string(json, "type", type);
     json_write_key(json, "params");
     json_begin_object(json);
-    json_member_number(json, "lr", 1e-4);
+}
+
+static void end_typed(json_writer *json)
+{
     json_end_object(json);
     json_end_object(json);
-    json_member_number(json, "gradient_clipping", 1.0);
+}
+
+static void write_optimizer(const launch_training *t, json_writer *json)
+{
+    begin_typed(json, "optimizer", "AdamW");
+    json_member_number(json, "lr", t->lr);
+    json_write_key(json, "betas");
+    json_begin_row(json);
+    json_write_number(json, t->beta1);
+    json_write_number(json, t->beta2);
+    json_end_array(json);
+    json_member_number(json, "eps", t->eps);
+    json_member_number(json, "weight_decay", t->weight_decay);
+    end_typed(json);
+}
+
+/* None of the schedules has a plateau: decay begins behind the warm-up. */
+static void write_schedule(const launch_training *t, json_writer *json)
+{
+    static const char *const types[PLAIT_LR_DECAYS] = {
+        [PLAIT_LR_COSINE] = "WarmupCosineLR",
+        [PLAIT_LR_LINEAR] = "WarmupDecayLR",
+        [PLAIT_LR_CONSTANT] = "WarmupLR",
+    };
+    const bool cosine = t->decay == PLAIT_LR_COSINE;
+
+    begin_typed(json, "scheduler", types[t->decay]);
+    if (t->decay != PLAIT_LR_CONSTANT)
+        json_member_int64(json, "total_num_steps", t->total_steps);
+    json_member_int64(json, "warmup_num_steps", t->warmup_steps > 2 ? t->warmup_steps : 2);
+    if (cosine)
+        json_member_number(json, "cos_min_ratio", t->min_lr / t->lr);
+    else
+        json_member_number(json, "warmup_max_lr", t->lr);
+    end_typed(json);
+}
+
+static void write_training(const plait_problem *problem, json_writer *json)
+{
+    const launch_training t = training_of(problem);
+
+    write_optimizer(&t, json);
+    write_schedule(&t, json);
+    json_member_number(json, "gradient_clipping", t.clip);
 }
 
 static plait_status config(const plait_launch *launch, plait_arena *arena, const char **text,
@@ -158,12 +206,18 @@ static plait_status config(const plait_launch *launch, plait_arena *arena, const
     write_precision(problem, &launch->plan->degrees, &json);
     write_zero(problem, d, &json);
     write_recompute(problem, d, &json);
-    write_placeholders(&json);
+    write_training(problem, &json);
     json_end_object(&json);
     return json_writer_finish(&json, text, NULL, err);
 }
 
 /* ---- what the training script does ---- */
+
+static const training_places places = {
+    .data = "the training script's, as are its length and checkpoints",
+    .values = "ds_config.json: optimizer, scheduler, gradient_clipping",
+    .cluster = true,
+};
 
 static const char *notes(const plait_launch *launch, plait_arena *arena)
 {
@@ -182,7 +236,7 @@ static const char *notes(const plait_launch *launch, plait_arena *arena)
     if (d->zero == 3 && model_has_experts(launch->problem->model))
         text_append(&more, "#   experts        each block of experts a leaf module: "
                            "set_z3_leaf_modules, or zero_optimization.leaf_module\n");
-    return training_script_notes(launch, text_builder_finish(&more, NULL), arena);
+    return training_script_notes(launch, &places, text_builder_finish(&more, NULL), arena);
 }
 
 static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,

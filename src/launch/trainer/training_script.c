@@ -17,7 +17,8 @@ static const char *const attention_words[PLAIT_ATTENTION_KERNELS] = {
     [PLAIT_ATTENTION_FUSED] = "sdpa",
 };
 
-const char *training_script_notes(const plait_launch *launch, const char *more, plait_arena *arena)
+const char *training_script_notes(const plait_launch *launch, const training_places *places,
+                                  const char *more, plait_arena *arena)
 {
     const plait_problem *const problem = launch->problem;
     const plait_model *const model = problem->model;
@@ -29,6 +30,7 @@ const char *training_script_notes(const plait_launch *launch, const char *more, 
         return NULL;
     plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute);
     text_builder_init(&out, arena);
+    training_append_edits(problem, places, &out);
     text_append_printf(&out,
                        "# What no key of the config says, the training script has to do:\n"
                        "#   model          %d layers, hidden %d, vocabulary %d\n"

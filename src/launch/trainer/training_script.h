@@ -7,13 +7,15 @@
 #define TRAINING_SCRIPT_H
 
 #include "target.h"
+#include "training.h"
 
 /**
  * Comment lines for the head of run.sh, `# plait: KEY VALUE` lines among them.
  *
  * @param more  further lines of the same kind; "" for none
  */
-const char *training_script_notes(const plait_launch *launch, const char *more, plait_arena *arena);
+const char *training_script_notes(const plait_launch *launch, const training_places *places,
+                                  const char *more, plait_arena *arena);
 
 /** The part of a plan that only the rules of Megatron or torchtitan have words for, or NULL. */
 const char *training_script_lacks(const plait_problem *problem, const plait_degrees *degrees);

@@ -7,6 +7,7 @@
 
 #include "plait/units.h"
 #include "text.h"
+#include "training.h"
 
 /* ---- what the files say of themselves ---- */
 
@@ -118,19 +119,28 @@ static const char *run_script(const plait_launch *launch, const launch_program *
 
 /* ---- SLURM ---- */
 
-/* A name that SLURM and Kubernetes take: letters, digits and hyphens, a letter first, 40 at most. */
-static const char *job_name(const plait_launch *launch, plait_arena *arena)
+const char *scripts_plain_name(const plait_model *model, char name[SCRIPTS_NAME_SIZE])
 {
-    const char *const model = launch->problem->model->name;
-    char name[48] = "plait-";
-    size_t length = strlen(name);
+    size_t length = 0;
 
-    for (const char *c = model; *c != '\0' && length < 40; c++)
+    for (const char *c = model->name; *c != '\0' && length + 1 < SCRIPTS_NAME_SIZE; c++)
         name[length++] = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-';
     while (length > 0 && name[length - 1] == '-')
         length--;
     name[length] = '\0';
-    return plait_arena_text(arena, name);
+    return name;
+}
+
+/* A letter first, 40 characters at most. */
+static const char *job_name(const plait_launch *launch, plait_arena *arena)
+{
+    char name[SCRIPTS_NAME_SIZE];
+    char *const job =
+        plait_arena_printf(arena, "plait-%.34s", scripts_plain_name(launch->problem->model, name));
+
+    for (size_t length = job != NULL ? strlen(job) : 0; length > 0 && job[length - 1] == '-';)
+        job[--length] = '\0';
+    return job;
 }
 
 /* Nodes that one scale-up domain spans, where jobs have to be dealt whole ones; else 0. */
@@ -145,16 +155,21 @@ static int nodes_of_domain(const plait_problem *problem)
     return domain > 1 && domain < nodes && nodes % domain == 0 ? domain : 0;
 }
 
-static const char *submit_script(const plait_launch *launch, const launch_program *program,
-                                 const char *job, plait_arena *arena)
+/* Half as long again as the steps of a trial, and half an hour to start; whole hours. */
+static int trial_hours(const plait_launch *launch)
+{
+    const double trial_s = 1.5 * TRAINING_TRY_STEPS * launch->cost->step_s;
+
+    return (int)fmin(ceil(trial_s / 3600.0 + 0.5), 9999.0);
+}
+
+static void append_directives(const plait_launch *launch, const char *job, text_builder *out)
 {
     int gpus_per_node;
     const int nodes = scripts_nodes(launch->problem, &gpus_per_node);
     const int domain = nodes_of_domain(launch->problem);
-    text_builder out;
 
-    text_builder_init(&out, arena);
-    text_append_printf(&out,
+    text_append_printf(out,
                        "#!/bin/bash\n"
                        "#SBATCH --job-name=%s\n"
                        "#SBATCH --nodes=%d\n"
@@ -164,7 +179,65 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
                        "#SBATCH --distribution=block\n",
                        job, nodes, gpus_per_node);
     if (domain > 0)
-        text_append_printf(&out, "#SBATCH --segment=%d\n", domain);
+        text_append_printf(out, "#SBATCH --segment=%d\n", domain);
+    text_append_printf(out,
+                       "# Yours to edit: as long as the run, whom it is charged to and where it "
+                       "runs.\n"
+                       "#SBATCH --time=%d:00:00\n",
+                       trial_hours(launch));
+    if (launch->account != NULL)
+        text_append_printf(out, "#SBATCH --account=%s\n", launch->account);
+    else
+        text_append(out, "##SBATCH --account=NAME\n");
+    text_append(out, "##SBATCH --partition=NAME\n");
+}
+
+/*
+ * An image's name with this character behind its registry, "nvcr.io#nvidia/pytorch:26.06-py3": '#'
+ * as enroot has it, '/' as all others have it. A file's path stays as it is.
+ */
+static const char *image_with(char between, const char *image, plait_arena *arena)
+{
+    const size_t registry = strcspn(image, "/#");
+    char *const copy = plait_arena_text(arena, image);
+
+    if (copy != NULL && image[registry] != '\0' && registry > 0 && image[0] != '.' &&
+        memchr(image, '.', registry) != NULL)
+        copy[registry] = between;
+    return copy;
+}
+
+/* By pyxis, which sees no folder that is not mounted. */
+static void append_container(const plait_launch *launch, const launch_program *program,
+                             text_builder *out)
+{
+    if (launch->container == NULL) {
+        text_append(out, "# Without a container: the nodes have the software, or `plait launch "
+                         "--container IMAGE` names one.\n"
+                         "srun --kill-on-bad-exit=1 \"$SLURM_SUBMIT_DIR/run.sh\"\n");
+        return;
+    }
+    const char *const image = image_with('#', launch->container, out->arena);
+
+    text_append(out, "mounts=$SLURM_SUBMIT_DIR:$SLURM_SUBMIT_DIR\n");
+    if (program->checkout != NULL)
+        text_append_printf(out, "mounts+=,${%s:?expected the folder of a checkout of %s}:$%s\n",
+                           program->checkout, program->what, program->checkout);
+    text_append_printf(out,
+                       "# Yours to edit: folders of data and checkpoints are mounted likewise.\n"
+                       "srun --kill-on-bad-exit=1 --container-image=%s \\\n"
+                       "    --container-mounts=\"$mounts\" \"$SLURM_SUBMIT_DIR/run.sh\"\n",
+                       image != NULL ? image : "");
+    out->failed = out->failed || image == NULL;
+}
+
+static const char *submit_script(const plait_launch *launch, const launch_program *program,
+                                 const char *job, plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    append_directives(launch, job, &out);
     append_head(launch, "# submit.sbatch - sbatch submit.sbatch, in this folder", arena, &out);
     if (program->checkout != NULL)
         text_append_printf(&out, "# %s is to name the folder of a checkout of %s.\n",
@@ -172,20 +245,49 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
     if (program->script != NULL)
         text_append_printf(&out, "# %s is to name the training script.\n", program->script);
     text_append(&out, "set -euo pipefail\n"
-                      "HEAD=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n"
-                      "export HEAD\n"
-                      "srun --kill-on-bad-exit=1 \"$SLURM_SUBMIT_DIR/run.sh\"\n");
+                      "hosts=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
+                      "export HEAD=${hosts%%$'\\n'*}\n");
+    append_container(launch, program, &out);
     return text_builder_finish(&out, NULL);
 }
 
 /* ---- Kubernetes ---- */
 
-/* The base of Megatron-LM's own container at d98e8a6 (2026-08-22): docker/.ngc_version.dev. */
-static const char pytorch_image[] = "nvcr.io/nvidia/pytorch:26.06-py3";
-
-static void append_replica(text_builder *out, const char *role, int replicas, const char *job,
-                           const launch_program *program, int gpus)
+/* An image without the software would fail in the middle of a start: better none. */
+static void append_image(const plait_launch *launch, const launch_program *program,
+                         text_builder *out)
 {
+    const char *const image =
+        launch->container != NULL ? image_with('/', launch->container, out->arena) : program->image;
+
+    out->failed = out->failed || (image == NULL && launch->container != NULL);
+    if (image != NULL)
+        text_append_printf(out, "              image: \"%s\"\n", image);
+    else
+        text_append_printf(out,
+                           "              # Yours to edit: an image with %s and what it needs, "
+                           "on " SCRIPTS_PYTORCH_IMAGE "\n"
+                           "              image: \"image-of-yours\"\n",
+                           program->what);
+}
+
+/* Device plugins of networks have names of the site's choice; pinned memory needs the right. */
+static void append_network(text_builder *out)
+{
+    text_append(out, "                  # Yours to edit: the network's devices, or it goes by TCP\n"
+                     "                  # rdma/hca_shared_devices_a: 1\n"
+                     "                  # vpc.amazonaws.com/efa: 1\n"
+                     "              securityContext:\n"
+                     "                capabilities:\n"
+                     "                  add: [\"IPC_LOCK\"]\n");
+}
+
+static void append_replica(const plait_launch *launch, text_builder *out, const char *role,
+                           int replicas, const char *job, const launch_program *program)
+{
+    int gpus_per_node;
+    const int nodes = scripts_nodes(launch->problem, &gpus_per_node);
+
     text_append_printf(out,
                        "    %s:\n"
                        "      replicas: %d\n"
@@ -193,11 +295,11 @@ static void append_replica(text_builder *out, const char *role, int replicas, co
                        "      template:\n"
                        "        spec:\n"
                        "          containers:\n"
-                       "            - name: pytorch\n"
-                       "              image: %s # or yours\n"
-                       "              command: [\"bash\", \"-c\"]\n"
-                       "              args: [\"NODE_RANK=$RANK exec bash /plait/run.sh\"]\n",
-                       role, replicas, program->image != NULL ? program->image : pytorch_image);
+                       "            - name: pytorch\n",
+                       role, replicas);
+    append_image(launch, program, out);
+    text_append(out, "              command: [\"bash\", \"-c\"]\n"
+                     "              args: [\"NODE_RANK=$RANK exec bash /plait/run.sh\"]\n");
     if (program->checkout != NULL || program->script != NULL)
         text_append_printf(out,
                            "              env:\n"
@@ -208,7 +310,11 @@ static void append_replica(text_builder *out, const char *role, int replicas, co
     text_append_printf(out,
                        "              resources:\n"
                        "                limits:\n"
-                       "                  nvidia.com/gpu: %d\n"
+                       "                  nvidia.com/gpu: %d\n",
+                       gpus_per_node);
+    if (nodes > 1)
+        append_network(out);
+    text_append_printf(out,
                        "              volumeMounts:\n"
                        "                - name: plan\n"
                        "                  mountPath: /plait\n"
@@ -221,7 +327,7 @@ static void append_replica(text_builder *out, const char *role, int replicas, co
                        "            - name: shm\n"
                        "              emptyDir:\n"
                        "                medium: Memory\n",
-                       gpus, job);
+                       job);
 }
 
 static const char *manifest(const plait_launch *launch, const launch_program *program,
@@ -244,9 +350,9 @@ static const char *manifest(const plait_launch *launch, const launch_program *pr
                        "spec:\n"
                        "  pytorchReplicaSpecs:\n",
                        job, job);
-    append_replica(&out, "Master", 1, job, program, gpus_per_node);
+    append_replica(launch, &out, "Master", 1, job, program);
     if (nodes > 1)
-        append_replica(&out, "Worker", nodes - 1, job, program, gpus_per_node);
+        append_replica(launch, &out, "Worker", nodes - 1, job, program);
     return text_builder_finish(&out, NULL);
 }
 

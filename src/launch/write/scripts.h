@@ -14,9 +14,12 @@ typedef struct launch_program {
     const char *script;   /* variable that names the reader's own program; NULL: there is none */
     const char *args;     /* file of the folder with arguments, "args.sh"; NULL: none */
     const char *notes;    /* comment lines for the head of run.sh; NULL: none */
-    const char *image;    /* container for Kubernetes; NULL: that of PyTorch */
+    const char *image;    /* container that has all of it; NULL: none is known */
     const char *start;    /* shell lines that start it: see SCRIPTS_TORCHRUN */
 } launch_program;
+
+/** PyTorch and Transformer Engine: the base of Megatron-LM's own container at d98e8a6 (2026-08-22). */
+#define SCRIPTS_PYTORCH_IMAGE "nvcr.io/nvidia/pytorch:26.06-py3"
 
 /** Start of a command line; in it and behind it, $here is the folder and "${args[@]}" the words. */
 #define SCRIPTS_TORCHRUN                                                                           \
@@ -27,6 +30,11 @@ typedef struct launch_program {
 PLAIT_MUST_CHECK plait_status scripts_add(const plait_launch *launch, const launch_program *program,
                                           plait_arena *arena, plait_launch_folder *out,
                                           plait_error *err);
+
+enum { SCRIPTS_NAME_SIZE = 40 };
+
+/** A model's name in letters, digits and hyphens: what SLURM, Kubernetes and file systems take. */
+const char *scripts_plain_name(const plait_model *model, char name[SCRIPTS_NAME_SIZE]);
 
 /** Nodes of a job, and GPUs that it takes of each. */
 int scripts_nodes(const plait_problem *problem, int *gpus_per_node);

@@ -3,6 +3,16 @@
 #
 # plan of deepseek-v3 on 2048 x h800-80gb-sxm: tp 1, cp 1, pp 16, vpp 1, dp 128, ep 64, etp 1, ZeRO-1
 # expected: 49.65 s a step (37.52 to 56.44), 63.3 of 75.1 GiB on the fullest GPU
+#
+# To edit before a real run; everything else is the plan:
+#   data         random tokens: --mock-data, --tokenizer-type
+#   length       --train-iters: 100 steps try the plan, the schedule has 227293
+#   training     --lr to --clip-grad
+#                published: DeepSeek-V3, arXiv 2412.19437, section 4.2: 2.2e-4 until 10 T tokens, then a cosine over 4.3 T; gamma 0.001 and lambda 0.3 of the first stage
+#                placeholders: epsilon
+#   checkpoints  --save, --load, --save-interval
+#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
+#
 # its flags need Megatron Core 0.14.0 or later
 # plait: gpus 2048
 # plait: runtime megatron
@@ -23,6 +33,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --make-vocab-size-divisible-by 128
 --untie-embeddings-and-output-weights
 --mtp-num-layers 1
+--mtp-loss-scaling-factor 0.3
 
 # attention and positions
 --num-attention-heads 128
@@ -62,8 +73,9 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --moe-router-topk-scaling-factor 2.5
 --moe-router-enable-expert-bias
 --moe-router-dtype fp32
---moe-router-load-balancing-type aux_loss
+--moe-router-load-balancing-type seq_aux_loss
 --moe-aux-loss-coeff 0.0001
+--moe-router-bias-update-rate 0.001
 
 # parallelism
 --tensor-model-parallel-size 1
@@ -95,16 +107,32 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --moe-permute-fusion
 --moe-token-dispatcher-type alltoall
 --attention-backend fused
+--no-create-attention-mask-in-dataloader
 
 # precision
 --bf16
 
-# yours to replace: data, tokenizer, schedule, checkpoints
+# yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --tokenizer-type NullTokenizer
 --train-iters 100
---lr 0.0001
---min-lr 1e-05
---lr-decay-style cosine
+--lr 0.00022
+--min-lr 2.2e-05
+--lr-decay-style WSD
+--lr-wsd-decay-style cosine
+--lr-wsd-decay-iters 68347
+--lr-decay-iters 227293
+--lr-warmup-iters 2000
+--adam-beta1 0.9
+--adam-beta2 0.95
+--adam-eps 1e-08
+--weight-decay 0.1
+--clip-grad 1
 --eval-iters 0
 --log-interval 1
+--save checkpoints/deepseek-v3
+--load checkpoints/deepseek-v3
+--save-interval 1000
+--manual-gc
+--manual-gc-interval 100
+--distributed-timeout-minutes 60

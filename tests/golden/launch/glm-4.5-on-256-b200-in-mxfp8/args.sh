@@ -3,6 +3,16 @@
 #
 # plan of glm-4.5 on 256 x b200-180gb-sxm: tp 1, cp 1, pp 8, vpp 1, dp 32, ep 32, etp 1, ZeRO-1
 # expected: 25.48 s a step (17.52 to 29.01), 155.6 of 169.5 GiB on the fullest GPU
+#
+# To edit before a real run; everything else is the plan:
+#   data         random tokens: --mock-data, --tokenizer-type
+#   length       --train-iters: 100 steps try the plan, the schedule has 100
+#   training     --lr to --clip-grad
+#                published: GLM-4.5, arXiv 2508.06471, section 2.4: Muon, of which the schedule, weight decay and losses are here; lambda 0.3 of the first 15 T tokens
+#                placeholders: length, warm-up, betas, epsilon, clipping
+#   checkpoints  --save, --load, --save-interval
+#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
+#
 # its flags need Megatron Core 0.16.0 or later
 # plait: gpus 256
 # plait: runtime megatron
@@ -23,6 +33,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --make-vocab-size-divisible-by 128
 --untie-embeddings-and-output-weights
 --mtp-num-layers 1
+--mtp-loss-scaling-factor 0.3
 
 # attention and positions
 --num-attention-heads 96
@@ -53,7 +64,9 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --moe-router-topk-scaling-factor 2.5
 --moe-router-enable-expert-bias
 --moe-router-dtype fp32
---moe-router-load-balancing-type none
+--moe-router-load-balancing-type seq_aux_loss
+--moe-aux-loss-coeff 0.0001
+--moe-router-bias-update-rate 0.001
 
 # parallelism
 --tensor-model-parallel-size 1
@@ -80,6 +93,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --moe-permute-fusion
 --moe-token-dispatcher-type alltoall
 --attention-backend fused
+--no-create-attention-mask-in-dataloader
 
 # precision
 --bf16
@@ -87,12 +101,25 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --fp8-recipe mxfp8
 --moe-router-padding-for-quantization
 
-# yours to replace: data, tokenizer, schedule, checkpoints
+# yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --tokenizer-type NullTokenizer
 --train-iters 100
---lr 0.0001
---min-lr 1e-05
+--lr 0.00025
+--min-lr 2.5e-05
 --lr-decay-style cosine
+--lr-decay-iters 100
+--lr-warmup-iters 10
+--adam-beta1 0.9
+--adam-beta2 0.95
+--adam-eps 1e-08
+--weight-decay 0.1
+--clip-grad 1
 --eval-iters 0
 --log-interval 1
+--save checkpoints/glm-4-5
+--load checkpoints/glm-4-5
+--save-interval 1000
+--manual-gc
+--manual-gc-interval 100
+--distributed-timeout-minutes 60

@@ -3,6 +3,16 @@
 #
 # plan of gpt-oss-120b on 128 x h100-80gb-sxm: tp 2, cp 2, pp 4, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
 # expected: 4.436 s a step (3.385 to 4.998), 48.2 of 75.1 GiB on the fullest GPU
+#
+# To edit before a real run; everything else is the plan:
+#   data         random tokens: --mock-data, --tokenizer-type
+#   length       --train-iters: 100 steps try the plan, the schedule has 100
+#   training     --lr to --clip-grad
+#                published: gpt-oss model card, arXiv 2508.10925, publishes no training values; NVIDIA-NeMo/Megatron-Bridge 067f987 (gpt_oss_bridge.py) balances loads by no loss, and the 0.9 of the config only applies where router logits are asked for
+#                placeholders: learning rate, its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#   checkpoints  --save, --load, --save-interval
+#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
+#
 # its flags need Megatron Core 0.19.0 or later
 # plait: gpus 128
 # plait: runtime megatron
@@ -54,8 +64,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --moe-router-topk 4
 --moe-router-score-function softmax
 --moe-router-dtype fp32
---moe-router-load-balancing-type aux_loss
---moe-aux-loss-coeff 0.9
+--moe-router-load-balancing-type none
 
 # parallelism
 --tensor-model-parallel-size 2
@@ -83,16 +92,30 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --moe-permute-fusion
 --moe-token-dispatcher-type alltoall
 --attention-backend fused
+--no-create-attention-mask-in-dataloader
 
 # precision
 --bf16
 
-# yours to replace: data, tokenizer, schedule, checkpoints
+# yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --tokenizer-type NullTokenizer
 --train-iters 100
 --lr 0.0001
 --min-lr 1e-05
 --lr-decay-style cosine
+--lr-decay-iters 100
+--lr-warmup-iters 10
+--adam-beta1 0.9
+--adam-beta2 0.95
+--adam-eps 1e-08
+--weight-decay 0.1
+--clip-grad 1
 --eval-iters 0
 --log-interval 1
+--save checkpoints/gpt-oss-120b
+--load checkpoints/gpt-oss-120b
+--save-interval 1000
+--manual-gc
+--manual-gc-interval 100
+--distributed-timeout-minutes 60

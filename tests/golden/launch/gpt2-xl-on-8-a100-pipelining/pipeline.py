@@ -3,6 +3,13 @@
 # plan of gpt2-xl on 8 x a100-80gb-sxm: tp 1, cp 1, pp 4, vpp 1, dp 2, ep 1, etp 1, ZeRO-1
 # expected: 0.6635 s a step (0.5549 to 0.7467), 17.1 of 75.1 GiB on the fullest GPU
 #
+# To edit before a real run; everything else is the plan:
+#   data         random tokens: batch; layers are stand-ins: build_stage, parallelize
+#   training     OPTIMIZER; there is no schedule
+#                published: nothing that plait knows
+#                placeholders: learning rate, its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
+#
 # Layers are stand-ins of the model's width: replace build_stage, parallelize and batch by yours.
 # The names in STAGES are torchtitan's; adapt them to your model. Data parallelism is fully_shard,
 # which divides all state, whatever the plan's ZeRO stage.
@@ -30,6 +37,7 @@ MICROBATCH = 4  # sequences
 SEQUENCE = 1024
 RESHARD = False  # parameters after forward: ZeRO-1
 HIDDEN, VOCAB = 1600, 50257
+OPTIMIZER = {"lr": 0.0001, "betas": (0.9, 0.95), "eps": 1e-08, "weight_decay": 0.1}
 
 
 class Layer(nn.Module):
@@ -106,7 +114,9 @@ def main():
     ]
     schedule = _PipelineScheduleRuntime(stages, MICROBATCHES, loss_fn=loss_of)
     schedule._load_csv(os.path.join(os.path.dirname(os.path.abspath(__file__)), "schedule.csv"))
-    optimizer = torch.optim.AdamW([p for module in modules for p in module.parameters()])
+    optimizer = torch.optim.AdamW(
+        [p for module in modules for p in module.parameters()], **OPTIMIZER
+    )
 
     tokens, targets = batch(mesh, device)
     inputs = (tokens,) if stages[0].is_first else ()

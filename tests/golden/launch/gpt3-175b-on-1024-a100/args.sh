@@ -3,6 +3,16 @@
 #
 # plan of gpt3-175b on 1024 x a100-80gb-sxm: tp 8, cp 1, pp 8, vpp 3, dp 16, ep 1, etp 8, ZeRO-1
 # expected: 17.56 s a step (15.07 to 19.9), 33.7 of 75.1 GiB on the fullest GPU
+#
+# To edit before a real run; everything else is the plan:
+#   data         random tokens: --mock-data, --tokenizer-type
+#   length       --train-iters: 100 steps try the plan, the schedule has 82652
+#   training     --lr to --clip-grad
+#                published: GPT-3, arXiv 2005.14165, table 2.1 and appendix B
+#                placeholders: none
+#   checkpoints  --save, --load, --save-interval
+#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
+#
 # its flags need Megatron Core 0.11.0 or later
 # plait: gpus 1024
 # plait: runtime megatron
@@ -56,19 +66,32 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 # overlap and kernels
 --overlap-grad-reduce
 --overlap-param-gather
---tp-comm-overlap
 --cross-entropy-loss-fusion
 --attention-backend fused
+--no-create-attention-mask-in-dataloader
 
 # precision
 --bf16
 
-# yours to replace: data, tokenizer, schedule, checkpoints
+# yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --tokenizer-type NullTokenizer
 --train-iters 100
---lr 0.0001
---min-lr 1e-05
+--lr 6e-05
+--min-lr 6e-06
 --lr-decay-style cosine
+--lr-decay-iters 82652
+--lr-warmup-iters 120
+--adam-beta1 0.9
+--adam-beta2 0.95
+--adam-eps 1e-08
+--weight-decay 0.1
+--clip-grad 1
 --eval-iters 0
 --log-interval 1
+--save checkpoints/gpt3-175b
+--load checkpoints/gpt3-175b
+--save-interval 1000
+--manual-gc
+--manual-gc-interval 100
+--distributed-timeout-minutes 60

@@ -3,6 +3,16 @@
 #
 # plan of kimi-k2 on 1024 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 1, dp 8, ep 64, etp 1, ZeRO-1
 # expected: 21.52 s a step (16.26 to 24.47), 38.4 of 75.1 GiB on the fullest GPU
+#
+# To edit before a real run; everything else is the plan:
+#   data         random tokens: --mock-data, --tokenizer-type
+#   length       --train-iters: 100 steps try the plan, the schedule has 923872
+#   training     --lr to --clip-grad
+#                published: Kimi K2, arXiv 2507.20534, section 2.5: 2e-4 until 10 T tokens, then a cosine over 5.5 T; MuonClip, of which weight decay and schedule are here
+#                placeholders: betas, epsilon, clipping
+#   checkpoints  --save, --load, --save-interval
+#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
+#
 # its flags need Megatron Core 0.14.0 or later
 # plait: gpus 1024
 # plait: runtime megatron
@@ -61,6 +71,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --moe-router-dtype fp32
 --moe-router-load-balancing-type aux_loss
 --moe-aux-loss-coeff 0.001
+--moe-router-bias-update-rate 0.001
 
 # parallelism
 --tensor-model-parallel-size 8
@@ -89,16 +100,32 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --moe-permute-fusion
 --moe-token-dispatcher-type alltoall
 --attention-backend fused
+--no-create-attention-mask-in-dataloader
 
 # precision
 --bf16
 
-# yours to replace: data, tokenizer, schedule, checkpoints
+# yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --tokenizer-type NullTokenizer
 --train-iters 100
---lr 0.0001
---min-lr 1e-05
---lr-decay-style cosine
+--lr 0.0002
+--min-lr 2e-05
+--lr-decay-style WSD
+--lr-wsd-decay-style cosine
+--lr-wsd-decay-iters 327826
+--lr-decay-iters 923872
+--lr-warmup-iters 500
+--adam-beta1 0.9
+--adam-beta2 0.95
+--adam-eps 1e-08
+--weight-decay 0.1
+--clip-grad 1
 --eval-iters 0
 --log-interval 1
+--save checkpoints/kimi-k2
+--load checkpoints/kimi-k2
+--save-interval 1000
+--manual-gc
+--manual-gc-interval 100
+--distributed-timeout-minutes 60

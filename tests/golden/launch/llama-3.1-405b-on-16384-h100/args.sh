@@ -3,6 +3,16 @@
 #
 # plan of llama-3.1-405b on 16384 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 4, dp 128, ep 1, etp 8, ZeRO-1
 # expected: 7.233 s a step (6.332 to 8.139), 57.6 of 75.1 GiB on the fullest GPU
+#
+# To edit before a real run; everything else is the plan:
+#   data         random tokens: --mock-data, --tokenizer-type
+#   length       --train-iters: 100 steps try the plan, the schedule has 929833
+#   training     --lr to --clip-grad
+#                published: Llama 3, arXiv 2407.21783, table 3 and section 3.4.1; 15.6 T tokens are those of section 1
+#                placeholders: betas, epsilon, weight decay, clipping
+#   checkpoints  --save, --load, --save-interval
+#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
+#
 # its flags need Megatron Core 0.11.0 or later
 # plait: gpus 16384
 # plait: runtime megatron
@@ -70,16 +80,30 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --tp-comm-overlap
 --cross-entropy-loss-fusion
 --attention-backend fused
+--no-create-attention-mask-in-dataloader
 
 # precision
 --bf16
 
-# yours to replace: data, tokenizer, schedule, checkpoints
+# yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --tokenizer-type NullTokenizer
 --train-iters 100
---lr 0.0001
---min-lr 1e-05
+--lr 8e-05
+--min-lr 8e-07
 --lr-decay-style cosine
+--lr-decay-iters 929833
+--lr-warmup-iters 8000
+--adam-beta1 0.9
+--adam-beta2 0.95
+--adam-eps 1e-08
+--weight-decay 0.1
+--clip-grad 1
 --eval-iters 0
 --log-interval 1
+--save checkpoints/llama-3-1-405b
+--load checkpoints/llama-3-1-405b
+--save-interval 1000
+--manual-gc
+--manual-gc-interval 100
+--distributed-timeout-minutes 60

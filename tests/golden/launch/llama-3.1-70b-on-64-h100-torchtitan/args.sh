@@ -3,6 +3,15 @@
 #
 # plan of llama-3.1-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 1, vpp 1, dp 8, ep 1, etp 1, ZeRO-3
 # expected: 23.37 s a step (22.16 to 37.13), 35.5 of 75.1 GiB on the fullest GPU
+#
+# To edit before a real run; everything else is the plan:
+#   data         the configuration's dataset; --hf_assets_path
+#   length       --training.steps: 100 steps try the plan, the schedule has 100
+#   training     --training.max_norm, --lr_scheduler.*; the optimizer is the configuration's
+#                published: Llama 3, arXiv 2407.21783, table 3; the schedule is published of the 405B alone
+#                placeholders: its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#   checkpoints  --checkpoint.*
+#
 # plait: gpus 64
 # plait: runtime torchtitan
 # plait: attention flash2
@@ -41,9 +50,18 @@
 --compile.components model,loss
 --compile.no-enable_async_tensor_parallel
 
-# yours to replace: tokenizer, length of the run
+# yours to edit: tokenizer, length, schedule, checkpoints
 --hf_assets_path ./tests/assets/tokenizer
 --training.steps 100
+--training.max_norm 1
+--lr_scheduler.warmup_steps 10
+--lr_scheduler.total_steps 100
+--lr_scheduler.decay_type cosine
+--lr_scheduler.decay_ratio 0.9
+--lr_scheduler.min_lr_factor 0.1
+--checkpoint.enable
+--checkpoint.folder checkpoints/llama-3-1-70b
+--checkpoint.interval 1000
 
 # what activations are recomputed
 activation-checkpoint:full

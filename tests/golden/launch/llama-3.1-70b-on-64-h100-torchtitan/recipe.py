@@ -2,6 +2,16 @@
 #
 # plan of llama-3.1-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 1, vpp 1, dp 8, ep 1, etp 1, ZeRO-3
 # expected: 23.37 s a step (22.16 to 37.13), 35.5 of 75.1 GiB on the fullest GPU
+#
+# To edit before a real run; everything else is the plan:
+#   data         the client's test data: dataloader, hf_assets_path
+#   length       training.steps: 100 steps try the plan, the schedule has 100
+#   training     optimizer, lr_scheduler, training.max_norm
+#                published: Llama 3, arXiv 2407.21783, table 3; the schedule is published of the 405B alone
+#                placeholders: its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#   checkpoints  checkpoint
+#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
+#
 # plait: gpus 64
 # plait: runtime torchtitan
 # plait: attention flash2
@@ -12,6 +22,7 @@
 # plait: cp_comm allgather
 # plait: etp 1
 
+from torchtitan.components.checkpointer import CheckpointManager
 from torchtitan.components.data import ConcatThenSplitPackingConfig, GrainDataLoader
 from torchtitan.components.loss import ChunkedLossWrapper, CrossEntropyLoss
 from torchtitan.components.metrics import MetricsProcessor
@@ -58,6 +69,7 @@ def plan() -> Trainer.Config:
             mixed_precision_param="bfloat16",
             mixed_precision_reduce="float32",
             steps=100,
+            max_norm=1,
         ),
         compile=CompileConfig(
             enable=True,
@@ -65,12 +77,23 @@ def plan() -> Trainer.Config:
             enable_async_tensor_parallel=False,
         ),
         activation_checkpoint=FullAC.Config(),
-        # yours to replace: data, tokenizer, learning rate, checkpoints
+        # yours to edit: data, tokenizer, learning rate, checkpoints
         hf_assets_path="./tests/assets/tokenizer",
         dataloader=GrainDataLoader.Config(
             dataset=ConcatThenSplitPackingConfig(dataset=DATASETS["c4_test"]),
         ),
-        optimizer=default_adamw(lr=3e-4),
-        lr_scheduler=LRSchedulersContainer.Config(warmup_steps=10),
         metrics=MetricsProcessor.Config(log_freq=1),
+        optimizer=default_adamw(
+            lr=0.00015, betas=(0.9, 0.95), eps=1e-08, weight_decay=0.1
+        ),
+        lr_scheduler=LRSchedulersContainer.Config(
+            warmup_steps=10,
+            total_steps=100,
+            decay_type="cosine",
+            decay_ratio=0.9,
+            min_lr_factor=0.1,
+        ),
+        checkpoint=CheckpointManager.Config(
+            enable=True, folder="checkpoints/llama-3-1-70b", interval=1000
+        ),
     )

@@ -9,11 +9,22 @@
 #
 # Arguments are handed on behind those of the plan.
 #
+# To edit before a real run; everything else is the plan:
+#   data         the training script's, as are its length and checkpoints
+#   training     the training script's, as below
+#                published: Llama 3, arXiv 2407.21783, table 3; the schedule is published of the 405B alone
+#                placeholders: its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
+#
 # What no key of the config says, the training script has to do:
 #   model          32 layers, hidden 4096, vocabulary 128256
 #   sequences      4096 tokens each, 2 a microbatch on each GPU
 #   attention      flash2 (attn_implementation="flash_attention_2")
 #   layers         named in the model's _no_split_modules: each is one unit
+#   gradients      reduced with each microbatch: a Trainer's accelerator_config="accelerator_config.json", or
+#                  Accelerator(gradient_accumulation_plugin=GradientAccumulationPlugin(..., sync_each_batch=True))
+#   optimizer      AdamW, lr 0.0003, betas 0.9 and 0.95, epsilon 1e-08, weight decay 0.1; gradients clipped at 1
+#   schedule       10 steps of warm-up, then cosine to 3e-05, over 100 steps
 #
 # plait: gpus 16
 # plait: runtime fsdp

@@ -9,6 +9,13 @@
 #
 # Arguments are handed on behind those of the plan.
 #
+# To edit before a real run; everything else is the plan:
+#   data         the training script's, as are its length and checkpoints
+#   training     ds_config.json: optimizer, scheduler, gradient_clipping
+#                published: Llama 3, arXiv 2407.21783, table 3; the schedule is published of the 405B alone
+#                placeholders: its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
+#
 # What no key of the config says, the training script has to do:
 #   model          32 layers, hidden 4096, vocabulary 128256
 #   sequences      4096 tokens each, 1 a microbatch on each GPU

@@ -3,6 +3,16 @@
 #
 # plan of llama-3.1-8b on 32 x h100-80gb-sxm: tp 2, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 2, ZeRO-3
 # expected: 3.835 s a step (3.511 to 6.385), 33.3 of 75.1 GiB on the fullest GPU
+#
+# To edit before a real run; everything else is the plan:
+#   data         random tokens: --mock-data, --tokenizer-type
+#   length       --train-iters: 100 steps try the plan, the schedule has 100
+#   training     --lr to --clip-grad
+#                published: Llama 3, arXiv 2407.21783, table 3; the schedule is published of the 405B alone
+#                placeholders: its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#   checkpoints  --save, --load, --save-interval
+#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
+#
 # its flags need Megatron Core 0.14.0 or later
 # plait: gpus 32
 # plait: runtime megatron-fsdp
@@ -66,16 +76,30 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --tp-comm-overlap
 --cross-entropy-loss-fusion
 --attention-backend fused
+--no-create-attention-mask-in-dataloader
 
 # precision
 --bf16
 
-# yours to replace: data, tokenizer, schedule, checkpoints
+# yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --tokenizer-type NullTokenizer
 --train-iters 100
---lr 0.0001
---min-lr 1e-05
+--lr 0.0003
+--min-lr 2.9999999999999997e-05
 --lr-decay-style cosine
+--lr-decay-iters 100
+--lr-warmup-iters 10
+--adam-beta1 0.9
+--adam-beta2 0.95
+--adam-eps 1e-08
+--weight-decay 0.1
+--clip-grad 1
 --eval-iters 0
 --log-interval 1
+--save checkpoints/llama-3-1-8b
+--load checkpoints/llama-3-1-8b
+--save-interval 1000
+--manual-gc
+--manual-gc-interval 100
+--distributed-timeout-minutes 60

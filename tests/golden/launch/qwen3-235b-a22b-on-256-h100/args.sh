@@ -3,6 +3,16 @@
 #
 # plan of qwen3-235b-a22b on 256 x h100-80gb-sxm: tp 2, cp 1, pp 8, vpp 1, dp 16, ep 32, etp 1, ZeRO-1
 # expected: 26.32 s a step (20.08 to 29.66), 69.7 of 75.1 GiB on the fullest GPU
+#
+# To edit before a real run; everything else is the plan:
+#   data         random tokens: --mock-data, --tokenizer-type
+#   length       --train-iters: 100 steps try the plan, the schedule has 100
+#   training     --lr to --clip-grad
+#                published: Qwen3, arXiv 2505.09388, section 2: load balancing over the global batch; its learning rates are not published
+#                placeholders: learning rate, its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#   checkpoints  --save, --load, --save-interval
+#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
+#
 # its flags need Megatron Core 0.12.0 or later
 # plait: gpus 256
 # plait: runtime megatron
@@ -47,7 +57,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --moe-router-topk 8
 --moe-router-score-function softmax
 --moe-router-dtype fp32
---moe-router-load-balancing-type aux_loss
+--moe-router-load-balancing-type global_aux_loss
 --moe-aux-loss-coeff 0.001
 
 # parallelism
@@ -77,16 +87,30 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --moe-permute-fusion
 --moe-token-dispatcher-type alltoall
 --attention-backend fused
+--no-create-attention-mask-in-dataloader
 
 # precision
 --bf16
 
-# yours to replace: data, tokenizer, schedule, checkpoints
+# yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --tokenizer-type NullTokenizer
 --train-iters 100
 --lr 0.0001
 --min-lr 1e-05
 --lr-decay-style cosine
+--lr-decay-iters 100
+--lr-warmup-iters 10
+--adam-beta1 0.9
+--adam-beta2 0.95
+--adam-eps 1e-08
+--weight-decay 0.1
+--clip-grad 1
 --eval-iters 0
 --log-interval 1
+--save checkpoints/qwen3-235b-a22b
+--load checkpoints/qwen3-235b-a22b
+--save-interval 1000
+--manual-gc
+--manual-gc-interval 100
+--distributed-timeout-minutes 60

@@ -3,7 +3,17 @@
 #
 # plan of qwen3-30b-a3b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 2, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
 # expected: 10.93 s a step (8.339 to 12.31), 66.1 of 75.1 GiB on the fullest GPU
-# The recipe builds the model: 48 layers, hidden 2048, vocabulary 151936.
+#
+# To edit before a real run; everything else is the plan:
+#   data         the recipe's dataset; tokenizer.tokenizer_type, with the vocabulary of the plan
+#   length       train.train_iters: 100 steps try the plan, the schedule has 100
+#   training     optimizer.*, scheduler.*
+#                published: Qwen3, arXiv 2505.09388, section 2: load balancing over the global batch; its learning rates are not published
+#                placeholders: learning rate, its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#   checkpoints  checkpoint.save, checkpoint.load, checkpoint.save_interval
+#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
+#
+# The recipe builds the model: 48 layers, hidden 2048; the vocabulary, 151936, is set here.
 # plait: gpus 16
 # plait: runtime megatron
 # plait: attention fused
@@ -79,7 +89,35 @@ model.moe_router_padding_for_quantization=false
 # precision
 mixed_precision=bf16_mixed
 
-# yours to replace: schedule; data and tokenizer are the recipe's
+# vocabulary, which the recipe takes from its tokenizer
+tokenizer.tokenizer_type=NullTokenizer
+tokenizer.vocab_size=151936
+tokenizer.use_tokenizer_vocab_size=true
+model.vocab_size=151936
+model.make_vocab_size_divisible_by=128
+
+# yours to edit: schedule, checkpoints; data are the recipe's
 train.train_iters=100
+optimizer.lr=0.0001
+optimizer.min_lr=1e-05
+optimizer.adam_beta1=0.9
+optimizer.adam_beta2=0.95
+optimizer.adam_eps=1e-08
+optimizer.weight_decay=0.1
+optimizer.clip_grad=1
+scheduler.lr_decay_style=cosine
+scheduler.lr_wsd_decay_style=exponential
+scheduler.lr_wsd_decay_iters=null
+scheduler.lr_decay_iters=100
+scheduler.lr_warmup_iters=10
+model.moe_router_load_balancing_type="global_aux_loss"
+model.moe_aux_loss_coeff=0.001
+model.moe_router_bias_update_rate=0.001
 validation.eval_iters=0
 logger.log_interval=1
+checkpoint.save=checkpoints/qwen3-30b-a3b
+checkpoint.load=checkpoints/qwen3-30b-a3b
+checkpoint.save_interval=1000
+train.manual_gc=true
+train.manual_gc_interval=100
+dist.distributed_timeout_minutes=60

@@ -3,6 +3,15 @@
 #
 # plan of qwen3-30b-a3b on 64 x h100-80gb-sxm: tp 1, cp 1, pp 4, vpp 1, dp 16, ep 8, etp 1, ZeRO-3
 # expected: 6.284 s a step (5.782 to 10.29), 28.6 of 75.1 GiB on the fullest GPU
+#
+# To edit before a real run; everything else is the plan:
+#   data         the configuration's dataset; --hf_assets_path
+#   length       --training.steps: 100 steps try the plan, the schedule has 100
+#   training     --training.max_norm, --lr_scheduler.*; the optimizer is the configuration's
+#                published: Qwen3, arXiv 2505.09388, section 2: load balancing over the global batch; its learning rates are not published
+#                placeholders: learning rate, its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#   checkpoints  --checkpoint.*
+#
 # plait: gpus 64
 # plait: runtime torchtitan
 # plait: attention flash2
@@ -46,9 +55,18 @@
 --parallelism.pipeline_parallel_first_stage_less_layers 0
 --parallelism.pipeline_parallel_last_stage_less_layers 0
 
-# yours to replace: tokenizer, length of the run
+# yours to edit: tokenizer, length, schedule, checkpoints
 --hf_assets_path ./tests/assets/tokenizer
 --training.steps 100
+--training.max_norm 1
+--lr_scheduler.warmup_steps 10
+--lr_scheduler.total_steps 100
+--lr_scheduler.decay_type cosine
+--lr_scheduler.decay_ratio 0.9
+--lr_scheduler.min_lr_factor 0.1
+--checkpoint.enable
+--checkpoint.folder checkpoints/qwen3-30b-a3b
+--checkpoint.interval 1000
 
 # what activations are recomputed
 activation-checkpoint:full

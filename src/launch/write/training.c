@@ -1,0 +1,148 @@
+/* training.c - learning rates, schedule and checkpoints of a launch, and what of it is to be edited */
+#include "training.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "scripts.h"
+
+/* What most published models of today have, of which nothing else is known. */
+static const launch_training placeholders = {
+    .lr = 1e-4,
+    .decay = PLAIT_LR_COSINE,
+    .warmup_steps = 10,
+    .beta1 = 0.9,
+    .beta2 = 0.95,
+    .eps = 1e-8,
+    .weight_decay = 0.1,
+    .clip = 1.0,
+};
+
+/* A tenth, which most decay to. */
+static const double usual_end = 0.1;
+
+static double known_or(double number, double otherwise)
+{
+    return number > 0.0 ? number : otherwise;
+}
+
+static int steps_of(const plait_problem *problem, double tokens)
+{
+    return (int)fmin(ceil(tokens / plait_job_tokens(&problem->job)), INT_MAX / 2);
+}
+
+static int warmup_of(const plait_problem *problem, const plait_training *published)
+{
+    if (published->warmup_tokens > 0.0)
+        return steps_of(problem, published->warmup_tokens);
+    return (int)known_or(published->warmup_steps, placeholders.warmup_steps);
+}
+
+/* Without a published length the schedule is as long as the trial, or some warm-ups. */
+static void take_schedule(const plait_problem *problem, const plait_training *published,
+                          launch_training *out)
+{
+    const int warmup = warmup_of(problem, published);
+    const int total = steps_of(problem, published->tokens);
+    const int decay = steps_of(problem, published->decay_tokens);
+    const int least = warmup > TRAINING_TRY_STEPS / 10 ? 10 * warmup : TRAINING_TRY_STEPS;
+
+    out->total_steps = total > 0 ? total : least;
+    out->warmup_steps = warmup < out->total_steps ? warmup : out->total_steps - 1;
+    out->decay_steps = out->total_steps - out->warmup_steps;
+    if (decay > 0 && decay < out->decay_steps)
+        out->decay_steps = decay;
+    out->decay = published->decay != PLAIT_LR_UNKNOWN ? published->decay : placeholders.decay;
+}
+
+launch_training training_of(const plait_problem *problem)
+{
+    const plait_training *const published = &problem->model->training;
+    launch_training out = placeholders;
+
+    out.lr = known_or(published->lr, placeholders.lr);
+    out.min_lr = known_or(published->min_lr, usual_end * out.lr);
+    out.beta1 = known_or(published->beta1, placeholders.beta1);
+    out.beta2 = known_or(published->beta2, placeholders.beta2);
+    out.eps = known_or(published->eps, placeholders.eps);
+    out.clip = known_or(published->clip, placeholders.clip);
+    if (published->source != NULL && !isnan(published->weight_decay))
+        out.weight_decay = published->weight_decay;
+    take_schedule(problem, published, &out);
+    return out;
+}
+
+const char *training_checkpoints(const plait_model *model, plait_arena *arena)
+{
+    char name[SCRIPTS_NAME_SIZE];
+
+    return plait_arena_printf(arena, "checkpoints/%s", scripts_plain_name(model, name));
+}
+
+/* ---- what is to be edited ---- */
+
+/* What a source leaves open, ", " before each. */
+static void append_open(const plait_training *published, text_builder *out)
+{
+    const struct {
+        const char *name;
+        bool known;
+    } values[] = {
+        {"learning rate", published->lr > 0.0},
+        {"its end", published->min_lr > 0.0},
+        {"its decay", published->decay != PLAIT_LR_UNKNOWN},
+        {"length", published->tokens > 0.0},
+        {"warm-up", published->warmup_steps > 0.0 || published->warmup_tokens > 0.0},
+        {"betas", published->beta1 > 0.0 && published->beta2 > 0.0},
+        {"epsilon", published->eps > 0.0},
+        {"weight decay", published->source != NULL && !isnan(published->weight_decay)},
+        {"clipping", published->clip > 0.0},
+    };
+    const char *between = "";
+
+    for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
+        if (values[v].known)
+            continue;
+        text_append_printf(out, "%s%s", between, values[v].name);
+        between = ", ";
+    }
+    text_append(out, between[0] == '\0' ? "none" : "");
+}
+
+/* A text of a file stays inside its comment: one line. */
+static void append_line(const char *text, text_builder *out)
+{
+    for (; *text != '\0'; text++)
+        text_append_char(out, (unsigned char)*text < ' ' || *text == '\x7f' ? ' ' : *text);
+    text_append_char(out, '\n');
+}
+
+static void append_values(const plait_training *published, const char *place, text_builder *out)
+{
+    text_append_printf(out, "#   training     %s\n", place);
+    text_append(out, "#                published: ");
+    append_line(published->source != NULL ? published->source : "nothing that plait knows", out);
+    text_append(out, "#                placeholders: ");
+    append_open(published, out);
+    text_append_char(out, '\n');
+}
+
+void training_append_edits(const plait_problem *problem, const training_places *places,
+                           text_builder *out)
+{
+    text_append(out, "# To edit before a real run; everything else is the plan:\n");
+    if (places->data != NULL)
+        text_append_printf(out, "#   data         %s\n", places->data);
+    if (places->length != NULL)
+        text_append_printf(out, "#   length       %s: %d steps try the plan, the schedule has %d\n",
+                           places->length, TRAINING_TRY_STEPS, training_of(problem).total_steps);
+    if (places->values != NULL)
+        append_values(&problem->model->training, places->values, out);
+    if (places->checkpoints != NULL)
+        text_append_printf(out, "#   checkpoints  %s\n", places->checkpoints);
+    if (places->cluster)
+        text_append(out,
+                    "#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: "
+                    "image, network\n");
+    text_append(out, "#\n");
+}

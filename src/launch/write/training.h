@@ -1,0 +1,47 @@
+/* training.h - learning rates, schedule and checkpoints of a launch, and what of it is to be edited
+ *
+ * No plan hangs on these. Where a model says with what it was trained they are that, else
+ * placeholders with which a run starts; the list at the head of a file says which.
+ */
+#ifndef TRAINING_H
+#define TRAINING_H
+
+#include <stdint.h>
+
+#include "plait/launch.h"
+
+#include "text.h"
+
+/** Steps that a launch runs as it is written, the length of a checkpoint, minutes for a collective. */
+enum { TRAINING_TRY_STEPS = 100, TRAINING_SAVE_STEPS = 1000, TRAINING_TIMEOUT_MINUTES = 60 };
+
+typedef struct launch_training {
+    double lr, min_lr;
+    plait_lr_decay decay; /* never unknown */
+    int total_steps;      /* until the decay ends */
+    int decay_steps;      /* that it takes: total_steps - warmup_steps, or less behind a plateau */
+    int warmup_steps;     /* fewer than total_steps */
+    double beta1, beta2, eps;
+    double weight_decay;
+    double clip;
+} launch_training;
+
+launch_training training_of(const plait_problem *problem);
+
+/** Where checkpoints go: "checkpoints/llama-3-1-8b", in the folder that the program runs in. */
+const char *training_checkpoints(const plait_model *model, plait_arena *arena);
+
+/** Where a target says what is to be edited; NULL: nowhere, and the line is left out. */
+typedef struct training_places {
+    const char *data;        /* "--mock-data, --tokenizer-type" */
+    const char *length;      /* "--train-iters" */
+    const char *values;      /* "--lr to --clip-grad" */
+    const char *checkpoints; /* "--save, --load" */
+    bool cluster;            /* are there submit.sbatch and pytorchjob.yaml? */
+} training_places;
+
+/** Append the list, `# ` before each line. */
+void training_append_edits(const plait_problem *problem, const training_places *places,
+                           text_builder *out);
+
+#endif

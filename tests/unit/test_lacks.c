@@ -1,0 +1,160 @@
+/* test_lacks.c - kernels that accelerators have not, and what is refused or chosen for it */
+#include <string.h>
+
+#include "cluster_write.h"
+#include "launched.h"
+#include "must.h"
+#include "plait/plan.h"
+
+static plait_error err;
+
+static int begin(void **state)
+{
+    *state = plait_arena_new();
+    return *state == NULL;
+}
+
+static int end(void **state)
+{
+    plait_arena_free(*state);
+    return 0;
+}
+
+static plait_accelerator find(plait_arena *arena, const char *name)
+{
+    plait_accelerator gpu;
+
+    must(plait_accelerator_find(name, arena, &gpu, &err), &err);
+    return gpu;
+}
+
+/* Compute capabilities 7.0, 8.0, 8.9, 9.0, 10.0 and 12.0. */
+static void test_kernels__of_each_generation(void **state)
+{
+    static const struct {
+        const char *gpu, *formats, *attention;
+        bool grouped, wide, multicast;
+    } rows[] = {
+        {"v100-32gb-sxm", " fp16", " unfused unfused-softmax-kernel", false, false, false},
+        {"a100-80gb-sxm", " bf16 fp16", " unfused unfused-softmax-kernel flash flash2 fused", true,
+         false, false},
+        {"l40s-48gb", " bf16 fp16 fp8", " unfused unfused-softmax-kernel flash flash2 fused", true,
+         false, false},
+        {"h100-80gb-sxm", " bf16 fp16 fp8 fp8_block",
+         " unfused unfused-softmax-kernel flash flash2 flash3 fused", true, true, true},
+        {"b200-180gb-sxm", " bf16 fp16 fp8 mxfp8 nvfp4",
+         " unfused unfused-softmax-kernel flash flash2 fused", true, true, true},
+        {"rtx-pro-6000-96gb", " bf16 fp16 fp8 nvfp4",
+         " unfused unfused-softmax-kernel flash flash2 fused", true, true, false},
+    };
+
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const plait_accelerator gpu = find(*state, rows[r].gpu);
+        char formats[128] = "", attention[128] = "";
+
+        for (int p = 0; p < PLAIT_PRECISIONS; p++)
+            if (plait_accelerator_runs(&gpu, PLAIT_KERNEL_PRECISION + p))
+                strcat(strcat(formats, " "), plait_precision_name[p]);
+        for (int k = 0; k < PLAIT_ATTENTION_KERNELS; k++)
+            if (plait_accelerator_runs(&gpu, PLAIT_KERNEL_ATTENTION + k))
+                strcat(strcat(attention, " "), plait_attention_kernel_name[k]);
+        assert_string_equal(formats, rows[r].formats);
+        assert_string_equal(attention, rows[r].attention);
+        assert_int_equal(plait_accelerator_runs(&gpu, PLAIT_KERNEL_GROUPED_GEMM), rows[r].grouped);
+        assert_int_equal(plait_accelerator_runs(&gpu, PLAIT_KERNEL_WIDE), rows[r].wide);
+        assert_int_equal(plait_accelerator_runs(&gpu, PLAIT_KERNEL_MULTICAST), rows[r].multicast);
+    }
+}
+
+static void test_lacks__come_back_from_json(void **state)
+{
+    const plait_accelerator gpu = find(*state, "h100-80gb-pcie");
+    json_writer json;
+    plait_accelerator back;
+    const char *text;
+    size_t length;
+
+    json_writer_init(&json, *state);
+    accelerator_write(&json, &gpu);
+    must(json_writer_finish(&json, &text, &length, &err), &err);
+    must(plait_accelerator_parse(text, length, "back.json", *state, &back, &err), &err);
+    assert_int_equal(back.lacks, gpu.lacks);
+    assert_true(gpu.scale_up_pcie && back.scale_up_pcie);
+}
+
+/* ---- what comes of it ---- */
+
+static void ask(launched *it, const char *model, const char *runtime, const char *gpu,
+                plait_arena *arena)
+{
+    plait_accelerator *const own = plait_arena_alloc(arena, 1, sizeof *own);
+
+    launched_question(it, model, runtime, 16, arena);
+    assert_non_null(own);
+    *own = find(arena, gpu);
+    it->cluster.group[0].accelerator = own;
+    if (own->fp16_only)
+        it->problem.job.precision = PLAIT_FP16;
+}
+
+static const char *usual(const char *model, const char *runtime, const char *gpu,
+                         plait_arena *arena)
+{
+    launched it;
+
+    ask(&it, model, runtime, gpu, arena);
+    return plait_attention_kernel_name[plait_attention_usual(&it.problem)];
+}
+
+static void test_usual_attention__is_the_fastest_that_runs(void **state)
+{
+    assert_string_equal(usual("llama-3.1-8b", "megatron", "h100-80gb-sxm", *state), "fused");
+    assert_string_equal(usual("llama-3.1-8b", "megatron", "v100-32gb-sxm", *state),
+                        "unfused-softmax-kernel");
+    assert_string_equal(usual("llama-3.1-8b", "fsdp", "v100-32gb-sxm", *state), "unfused");
+    assert_string_equal(usual("gemma-2-2b", "megatron", "a100-80gb-sxm", *state), "flash2");
+    assert_string_equal(usual("deepseek-v2-lite", "megatron", "h100-80gb-sxm", *state), "fused");
+    // heads of 192: neither cuDNN's kernel nor, with values of 128, FlashAttention 2
+    assert_string_equal(usual("deepseek-v2-lite", "megatron", "a100-80gb-sxm", *state),
+                        "unfused-softmax-kernel");
+}
+
+static void assert_refused(launched *it, const char *says)
+{
+    const plait_degrees one = plait_degrees_init();
+    char why[256];
+
+    assert_int_equal(plait_degrees_check(&it->problem, &one, why, sizeof why), PLAIT_INVALID);
+    if (strstr(why, says) == NULL)
+        fail_msg("%s, expected: %s", why, says);
+}
+
+static void test_plans__are_refused_for_want_of_a_kernel(void **state)
+{
+    launched it;
+
+    ask(&it, "llama-3.1-8b", "megatron", "a100-80gb-sxm", *state);
+    it.problem.job.attention = PLAIT_ATTENTION_FLASH3;
+    assert_refused(&it, "a100-80gb-sxm has no attention flash3");
+    ask(&it, "deepseek-v2-lite", "megatron", "a100-80gb-sxm", *state);
+    assert_refused(&it, "has no attention fused for heads of 192, only up to 128");
+    ask(&it, "mixtral-8x7b", "megatron", "v100-32gb-sxm", *state);
+    assert_refused(&it, "has no grouped GEMM, which experts need");
+    ask(&it, "llama-3.1-8b", "megatron", "b200-180gb-sxm", *state);
+    it.problem.job.precision = PLAIT_FP8_BLOCK;
+    assert_refused(&it, "b200-180gb-sxm has no fp8_block");
+    ask(&it, "llama-3.1-8b", "megatron", "v100-32gb-sxm", *state);
+    it.problem.job.precision = PLAIT_BF16;
+    assert_refused(&it, "v100-32gb-sxm has no bf16; it runs fp16");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_kernels__of_each_generation, begin, end),
+        cmocka_unit_test_setup_teardown(test_lacks__come_back_from_json, begin, end),
+        cmocka_unit_test_setup_teardown(test_usual_attention__is_the_fastest_that_runs, begin, end),
+        cmocka_unit_test_setup_teardown(test_plans__are_refused_for_want_of_a_kernel, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
