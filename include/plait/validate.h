@@ -181,6 +181,7 @@ typedef struct plait_confusion {
     size_t false_positives;
     size_t true_negatives;
     size_t false_negatives;
+    size_t tight; /* of the true negatives, those that were called tight */
     double balanced_accuracy; /* mean of the shares of either class that are right */
 } plait_confusion;
 
@@ -218,7 +219,7 @@ typedef struct plait_validation {
     const plait_error_group *memory; /* by source and scope */
     plait_errors memory_total;
     size_t confusions;
-    const plait_confusion *confusion; /* by source, those where a run failed */
+    const plait_confusion *confusion; /* by source, whether or not a run failed there */
     plait_confusion confusion_total;
     size_t worst_count;
     size_t worst[PLAIT_WORST_RUNS]; /* rows by |error| of the step time, largest first */

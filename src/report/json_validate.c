@@ -166,6 +166,7 @@ static void write_confusion(json_writer *json, const plait_confusion *c)
     json_member_int64(json, "false_positives", (int64_t)c->false_positives);
     json_member_int64(json, "true_negatives", (int64_t)c->true_negatives);
     json_member_int64(json, "false_negatives", (int64_t)c->false_negatives);
+    json_member_int64(json, "tight", (int64_t)c->tight);
     json_member_number(json, "balanced_accuracy", c->balanced_accuracy);
 }
 

@@ -100,7 +100,8 @@ void report_degrees(const plait_problem *problem, const plait_degrees *degrees, 
     for (int k = 0; k < PLAIT_KEYS; k++) {
         const plait_key *const row = &plait_keys[k];
 
-        if (row->words == NULL || (row->matters != NULL && !row->matters(problem, degrees)))
+        if (row->words == NULL || (row->matters != NULL && !row->matters(problem, degrees)) ||
+            (row->numerics && !plait_key_speaks(problem, degrees, (plait_key_id)k)))
             continue;
         fprintf(out, "%s%s %s", between, row->name,
                 plait_degrees_get(degrees, (plait_key_id)k, text, sizeof text));

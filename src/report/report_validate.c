@@ -241,31 +241,53 @@ static plait_status print_memory(const plait_validation *v, FILE *out, plait_err
     return table_print(rows, 2, out, err);
 }
 
+/* "12 of 114   10.5 %"; a dash where there is no such run. */
+static void share_cells(table *rows, size_t some, size_t all)
+{
+    if (all == 0) {
+        table_cell(rows, "-");
+        table_cell(rows, "-");
+        return;
+    }
+    table_cell(rows, "%zu", some);
+    table_cell(rows, "%.1f %%", 100.0 * (double)some / (double)all);
+}
+
 static void confusion_cells(table *rows, const char *name, const plait_confusion *c)
 {
+    const size_t ran = c->true_negatives + c->false_positives;
+    const size_t failed = c->true_positives + c->false_negatives;
+
     table_cell(rows, "%s", name);
-    table_cell(rows, "%zu", c->true_positives);
-    table_cell(rows, "%zu", c->false_negatives);
-    table_cell(rows, "%zu", c->true_negatives);
-    table_cell(rows, "%zu", c->false_positives);
-    share_cell(rows, c->balanced_accuracy);
+    table_cell(rows, "%zu", ran);
+    share_cells(rows, c->false_positives, ran);
+    share_cells(rows, c->tight, ran);
+    table_cell(rows, "%zu", failed);
+    share_cells(rows, c->true_positives, failed);
+    if (isnan(c->balanced_accuracy))
+        table_cell(rows, "-");
+    else
+        table_cell(rows, "%.1f %%", 100.0 * c->balanced_accuracy);
 }
 
 static plait_status print_confusions(const plait_validation *v, FILE *out, plait_error *err)
 {
     static const table_column columns[] = {
-        {"source", TABLE_LEFT}, {"failed, foreseen", TABLE_RIGHT},
-        {"not", TABLE_RIGHT},   {"ran, foreseen", TABLE_RIGHT},
-        {"not", TABLE_RIGHT},   {"balanced accuracy", TABLE_RIGHT}};
+        {"source", TABLE_LEFT},  {"ran", TABLE_RIGHT},      {"called oom", TABLE_RIGHT},
+        {"", TABLE_RIGHT},       {"tight", TABLE_RIGHT},    {"", TABLE_RIGHT},
+        {"failed", TABLE_RIGHT}, {"foreseen", TABLE_RIGHT}, {"", TABLE_RIGHT},
+        {"balanced", TABLE_RIGHT}};
     table *rows;
 
     if (v->confusions == 0)
         return PLAIT_OK;
-    rows = table_new(columns, 6);
+    rows = table_new(columns, 10);
     for (size_t g = 0; g < v->confusions; g++)
         confusion_cells(rows, v->confusion[g].source, &v->confusion[g]);
     confusion_cells(rows, "all", &v->confusion_total);
-    fputs("\nout of memory (oom and crash against ok), by source with failed runs:\n", out);
+    fputs("\nout of memory, of runs whose recomputation is published and that keep nothing on the host "
+          "(failed: oom and crash):\n",
+          out);
     return table_print(rows, 2, out, err);
 }
 

@@ -9,7 +9,8 @@ static bool key_known(const plait_validation *v, size_t row, const char **name, 
 
     *name = run->source;
     *scope = NULL;
-    return v->price[row].priced && row_plan_is_known(run) && run->trust != PLAIT_TRUST_OFFLOAD;
+    return v->price[row].priced && row_plan_is_known(run) && run->recompute[0] != '\0' &&
+           run->trust != PLAIT_TRUST_OFFLOAD;
 }
 
 static void confuse(const plait_validation *v, size_t row, plait_confusion *out)
@@ -21,6 +22,7 @@ static void confuse(const plait_validation *v, size_t row, plait_confusion *out)
     out->false_negatives += failed && !predicted;
     out->false_positives += !failed && predicted;
     out->true_negatives += !failed && !predicted;
+    out->tight += !failed && v->price[row].verdict == PLAIT_TIGHT;
 }
 
 plait_status sum_confusions(plait_validation *v, plait_arena *arena, plait_error *err)
@@ -40,8 +42,7 @@ plait_status sum_confusions(plait_validation *v, plait_arena *arena, plait_error
             confuse(v, groups.row[g][i], &v->confusion_total);
         }
         of_group.balanced_accuracy = statistics_balanced_accuracy(&of_group);
-        if (of_group.true_positives + of_group.false_negatives > 0)
-            confusion[v->confusions++] = of_group;
+        confusion[v->confusions++] = of_group;
     }
     v->confusion = confusion;
     v->confusion_total.balanced_accuracy = statistics_balanced_accuracy(&v->confusion_total);

@@ -16,7 +16,7 @@ complain() {
 }
 
 flags_of() { # long flags of a command, one a line
-    "$plait" "$1" --help | grep -oE '^  (-[a-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | sort -u
+    "$plait" "$1" --help | grep -oE '^  (-[a-z], )?--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+' | sort -u
 }
 
 verbs() {
@@ -29,9 +29,9 @@ manual=$(sed 's/\\-/-/g' docs/plait.1)
 for verb in $(verbs); do
     grep -q -- "plait $verb" <<<"$manual" || complain "the man page does not show plait $verb"
     for flag in $(flags_of "$verb"); do
-        grep -qE -- "$flag([^a-z-]|\$)" <<<"$manual" || complain "the man page lacks $flag of $verb"
+        grep -qE -- "$flag([^a-z0-9-]|\$)" <<<"$manual" || complain "the man page lacks $flag of $verb"
     done
-    diff <(flags_of "$verb") <("$plait" --complete "$verb" | grep -oE '^--[a-z-]+' | sort -u) ||
+    diff <(flags_of "$verb") <("$plait" --complete "$verb" | grep -oE '^--[a-z0-9-]+' | sort -u) ||
         complain "--help and --complete of $verb differ"
 done
 
