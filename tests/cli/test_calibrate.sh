@@ -55,8 +55,8 @@ ends 2 --cluster dgx-h100
 says "--log"
 
 # The shipped profiles are what a fit to the measured runs writes.
-ends 0 --runtime torchtitan-eager tests/validation/runs.csv -o "$folder/runtime.json"
-cmp -s "$folder/runtime.json" clusters/runtimes/torchtitan-eager.json || complain "another profile"
+ends 0 --runtime fsdp tests/validation/runs.csv -o "$folder/runtime.json"
+cmp -s "$folder/runtime.json" clusters/runtimes/fsdp.json || complain "another profile"
 ends 2 --runtime no-such-runtime tests/validation/runs.csv -o "$folder/none.json"
 says "no-such-runtime"
 

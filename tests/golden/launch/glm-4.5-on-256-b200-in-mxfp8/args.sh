@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
 #
 # plan of glm-4.5 on 256 x b200-180gb-sxm: tp 1, cp 1, pp 8, vpp 1, dp 32, ep 32, etp 1, ZeRO-1
-# expected: 25.48 s a step (17.52 to 29.01), 155.6 of 169.5 GiB on the fullest GPU
+# expected: 25.48 s a step (17.13 to 36.27), 132.5 of 162.4 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
 #   data         random tokens: --mock-data, --tokenizer-type
@@ -100,6 +100,8 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --fp8-format e4m3
 --fp8-recipe mxfp8
 --moe-router-padding-for-quantization
+--fp8-param-gather
+--reuse-grad-buf-for-mxfp8-param-ag
 
 # yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
