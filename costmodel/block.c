@@ -125,32 +125,35 @@ static double bytes_of_tensor(const plait_shard *shard, int tensor)
     }
 }
 
-static bool is_norm_out(int tensor)
+/* C.25: bytes an element by the profile; a share of gathered norm outputs is kept whole under sp. */
+void plait_block_tensor_bytes(const plait_block *block, const plait_shard *shard,
+                              double bytes[PLAIT_TENSORS])
 {
-    return tensor == PLAIT_TENSOR_norm_out || tensor == PLAIT_TENSOR_linear_norm_out ||
-           tensor == PLAIT_TENSOR_router_in;
+    static const plait_tensor outs[] = {PLAIT_TENSOR_norm_out, PLAIT_TENSOR_linear_norm_out,
+                                        PLAIT_TENSOR_router_in};
+    double norms = 0.0;
+
+    for (int t = 0; t < PLAIT_TENSORS; t++)
+        bytes[t] = block->saved[t] > 0.0 ? bytes_of_tensor(shard, t) * block->saved[t] : 0.0;
+    for (size_t i = 0; i < sizeof outs / sizeof *outs; i++)
+        norms += block->saved[outs[i]];
+    if (norms <= 0.0)
+        return;
+    const double gathered =
+        1.0 + shard->runtime->keep.keeps_gathered * block->saved_gathered / norms;
+    for (size_t i = 0; i < sizeof outs / sizeof *outs; i++)
+        bytes[outs[i]] *= gathered;
 }
 
-/* C.25: bytes an element by the profile; a share of gathered norm outputs is kept whole under sp. */
 double plait_block_saved_bytes(const plait_block *block, const plait_shard *shard, unsigned drops)
 {
-    const plait_residents *keep = &shard->runtime->keep;
-    double bytes = 0.0, norms = 0.0, norms_kept = 0.0;
+    double bytes[PLAIT_TENSORS], sum = 0.0;
 
-    for (int t = 0; t < PLAIT_TENSORS; t++) {
-        const double of_tensor = bytes_of_tensor(shard, t) * block->saved[t];
-
-        if (is_norm_out(t))
-            norms += block->saved[t];
-        if (drops >> t & 1u)
-            continue;
-        bytes += of_tensor;
-        if (is_norm_out(t))
-            norms_kept += of_tensor;
-    }
-    if (norms > 0.0)
-        bytes += keep->keeps_gathered * norms_kept * block->saved_gathered / norms;
-    return bytes;
+    plait_block_tensor_bytes(block, shard, bytes);
+    for (int t = 0; t < PLAIT_TENSORS; t++)
+        if (!(drops >> t & 1u))
+            sum += bytes[t];
+    return sum;
 }
 
 // ---- model FLOPs and parameters ------------------------------------------------------------

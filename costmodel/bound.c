@@ -78,11 +78,10 @@ static int highest_zero(const plait_problem *problem)
 
 /* State under the highest ZeRO stage, spread over all replicas; no gathers of ZeRO-3. */
 static double lean_state_bytes(const plait_table *table, const plait_degrees *lean,
-                               const stage_load *load)
+                               const plait_state_bytes *bytes, const stage_load *load)
 {
-    const plait_state_bytes bytes = plait_state_of(&table->problem, lean);
     const stage_state state =
-        stage_state_of(&table->problem, lean, &table->row, &bytes, shard_ways_of(lean), load);
+        stage_state_of(&table->problem, lean, &table->row, bytes, shard_ways_of(lean), load);
 
     return state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
            (lean->zero == 3 ? 0.0 : state.buffers_bytes);
@@ -90,9 +89,10 @@ static double lean_state_bytes(const plait_table *table, const plait_degrees *le
 
 /* Peak of a class by lean entries: as peak_bytes in table.c. */
 static double lean_peak_bytes(const plait_table *table, const plait_degrees *lean,
-                              const stage_load *load)
+                              const plait_state_bytes *bytes, const stage_load *load)
 {
-    const double allocated = lean_state_bytes(table, lean, load) + stage_activation_bytes(load) +
+    const double allocated = lean_state_bytes(table, lean, bytes, load) +
+                             stage_activation_bytes(load) +
                              stage_buffer_bytes(&table->problem, lean, &table->row, load);
 
     return allocated * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
@@ -115,6 +115,7 @@ static plait_degrees lean_degrees(const plait_table *table, const plait_degrees 
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
 {
     const plait_degrees lean = lean_degrees(table, d);
+    const plait_state_bytes bytes = plait_state_of(&table->problem, &lean);
     double fullest = 0.0;
 
     table_select_stages(table, d);
@@ -124,7 +125,7 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
         all.ends = 0; // the ends have lean times, too
         table->lean_load[c] = begin_load(table, &all);
         add_layers(&all, table->lean_time, &table->lean_load[c]);
-        fullest = larger(fullest, lean_peak_bytes(table, &lean, &table->lean_load[c]));
+        fullest = larger(fullest, lean_peak_bytes(table, &lean, &bytes, &table->lean_load[c]));
     }
     const step_sum sum = step_sum_of(&table->problem, &lean, table->microbatches, table->send_s,
                                      table->lean_load, table->no_sync, table->classes);
@@ -138,6 +139,7 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
 {
     const plait_degrees lean = lean_degrees(table, d);
+    const plait_state_bytes bytes = plait_state_of(&table->problem, &lean);
     const double m = plait_degrees_microbatches(d, table->problem.job.gbs);
     const double stages = d->pp;
 
@@ -148,7 +150,7 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
     mean.expert /= stages;
     mean.saved_bytes /= stages;
     mean.embedding = mean.loss = false;
-    const double allocated = lean_state_bytes(table, &lean, &mean) + mean.saved_bytes;
+    const double allocated = lean_state_bytes(table, &lean, &bytes, &mean) + mean.saved_bytes;
     return (plait_price){
         .step_s = m * (mean.forward_s + mean.backward_s) / stages,
         .peak_bytes = allocated * table->problem.runtime->keep.fragmentation,

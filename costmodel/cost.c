@@ -152,6 +152,10 @@ static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_c
             cost->fullest_stage = s;
         }
     }
+    const plait_band band = risk_band(rows->problem);
+    cost->memory.low_bytes = band.low * cost->memory.peak_bytes;
+    cost->memory.high_bytes = band.high * cost->memory.peak_bytes;
+    cost->memory.capacity_bytes = plait_capacity_bytes(rows->problem, rows->problem->risk);
     cost->stage = stages;
     cost->stages = rows->plan->stages;
 }

@@ -207,8 +207,7 @@ static void keep_bytes(const plait_problem *problem, const plait_block *block,
 {
     const double *keeps = problem->runtime->keep.keeps;
 
-    for (unsigned t = 0; t < PLAIT_TENSORS; t++)
-        price->saved_bytes[t] = plait_block_saved_bytes(block, shard, ~(1u << t));
+    plait_block_tensor_bytes(block, shard, price->saved_bytes);
     price->kept_bytes = sum_of(price->saved_bytes, PLAIT_TENSORS);
     price->input_bytes = keeps[PLAIT_TENSOR_norm_in] * block->saved[PLAIT_TENSOR_norm_in];
 }

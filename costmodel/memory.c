@@ -124,7 +124,6 @@ plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
         .optimizer_bytes = state->optimizer_bytes,
         .activations_bytes = stage_activation_bytes(load),
         .buffers_bytes = state->buffers_bytes + stage_buffer_bytes(problem, d, row, load),
-        .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
     };
     const plait_residents *keep = &problem->runtime->keep;
     const double tensors = memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes +
@@ -134,7 +133,5 @@ plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
     memory.reserved_bytes = keep->reserved_ratio * memory.allocated_bytes;
     memory.peak_bytes = keep->fragmentation * tensors + runtime_fixed_bytes(problem, d);
     memory.runtime_bytes = memory.peak_bytes - tensors;
-    memory.low_bytes = risk_band(problem).low * memory.peak_bytes;
-    memory.high_bytes = risk_band(problem).high * memory.peak_bytes;
     return memory;
 }

@@ -123,6 +123,7 @@ static plait_status find_tight(const search_run *run, const plait_strategy *stra
     plait_ranked *best;
 
     options.top = 1;
+    options.prune = true; // bounds rule out nearly all that is not better than what fits
     risky.options = &options;
     risky.capacity_bytes = run->tight_bytes;
     risky.best_only = true;

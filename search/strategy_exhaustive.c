@@ -177,7 +177,7 @@ static plait_status exhaustive_run(search_run *run, search_found *found, plait_e
 {
     search_found coarse;
 
-    if (run->options->prune) {
+    if (run->options->prune && !isfinite(run->ceiling)) { // a ceiling knows as much
         run->coarse = true;
         PLAIT_TRY(search_batches(run, explore, &coarse, err));
         run->coarse = false;

@@ -219,6 +219,10 @@ void plait_block_head(const plait_model *model, const plait_shard *shard, plait_
  */
 double plait_block_saved_bytes(const plait_block *block, const plait_shard *shard, unsigned drops);
 
+/** The same of each class. */
+void plait_block_tensor_bytes(const plait_block *block, const plait_shard *shard,
+                              double bytes[PLAIT_TENSORS]);
+
 /** What a recompute choice runs again and what it drops. (C.26) */
 typedef struct plait_recompute_masks {
     unsigned parts;        /* bits 1 << PLAIT_PART_... whose forward runs twice */

@@ -181,7 +181,7 @@ typedef struct plait_confusion {
     size_t false_positives;
     size_t true_negatives;
     size_t false_negatives;
-    size_t tight; /* of the true negatives, those that were called tight */
+    size_t tight;             /* of the true negatives, those that were called tight */
     double balanced_accuracy; /* mean of the shares of either class that are right */
 } plait_confusion;
 

@@ -272,11 +272,11 @@ static void confusion_cells(table *rows, const char *name, const plait_confusion
 
 static plait_status print_confusions(const plait_validation *v, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"source", TABLE_LEFT},  {"ran", TABLE_RIGHT},      {"called oom", TABLE_RIGHT},
-        {"", TABLE_RIGHT},       {"tight", TABLE_RIGHT},    {"", TABLE_RIGHT},
-        {"failed", TABLE_RIGHT}, {"foreseen", TABLE_RIGHT}, {"", TABLE_RIGHT},
-        {"balanced", TABLE_RIGHT}};
+    static const table_column columns[] = {{"source", TABLE_LEFT},      {"ran", TABLE_RIGHT},
+                                           {"called oom", TABLE_RIGHT}, {"", TABLE_RIGHT},
+                                           {"tight", TABLE_RIGHT},      {"", TABLE_RIGHT},
+                                           {"failed", TABLE_RIGHT},     {"foreseen", TABLE_RIGHT},
+                                           {"", TABLE_RIGHT},           {"balanced", TABLE_RIGHT}};
     table *rows;
 
     if (v->confusions == 0)
@@ -285,7 +285,8 @@ static plait_status print_confusions(const plait_validation *v, FILE *out, plait
     for (size_t g = 0; g < v->confusions; g++)
         confusion_cells(rows, v->confusion[g].source, &v->confusion[g]);
     confusion_cells(rows, "all", &v->confusion_total);
-    fputs("\nout of memory, of runs whose recomputation is published and that keep nothing on the host "
+    fputs("\nout of memory, of runs whose recomputation is published and that keep nothing on the "
+          "host "
           "(failed: oom and crash):\n",
           out);
     return table_print(rows, 2, out, err);

@@ -346,6 +346,12 @@ static void test_what_has_no_price__is_said(void **state)
     (void)state;
     import("--optimizer-cpu-offload --cpu-offloading-num-layers 2 --bf16", 0);
     assert_string_equal(warning, "not priced: cpu_offloading_num_layers");
+    import("--seq-length 65536 --bf16", 0);
+    assert_non_null(strstr(warning, "attention masks"));
+    import("--seq-length 65536 --bf16 --no-create-attention-mask-in-dataloader", 0);
+    assert_string_equal(warning, "");
+    import("--seq-length 4096 --bf16", 0); // 16 MiB
+    assert_string_equal(warning, "");
 }
 
 static void test_values_that_cannot_be__are_refused(void **state)

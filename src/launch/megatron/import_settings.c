@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "import_parts.h"
+#include "plait/units.h"
 
 static bool is(const char *word, const char *other)
 {
@@ -194,6 +195,20 @@ static const char *deepspeed_runtime(const megatron_args *args, plan_reader *in)
     return shards ? "megatron-fsdp" : "megatron-no-overlap";
 }
 
+/*
+ * The loader builds a mask of a byte for each pair of tokens on the first and the last stage, unless told
+ * not to: nothing beside kilobytes at 2 k, 16 GiB a sequence at 128 k.
+ */
+static void warn_of_masks(const megatron_args *args, plan_reader *in)
+{
+    const double mask_bytes = (double)args->seq_length * args->seq_length;
+
+    if (args->create_attention_mask_in_dataloader && mask_bytes >= 0.25 * PLAIT_GIB)
+        import_warn(
+            in, "the data loader makes attention masks of a byte a pair of tokens, which have no "
+                "price: --no-create-attention-mask-in-dataloader leaves them out");
+}
+
 static const char *megatron_runtime(const megatron_args *args, const plan_reader *in)
 {
     const bool overlaps = args->overlap_grad_reduce || args->tp_comm_overlap;
@@ -224,5 +239,6 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     PLAIT_TRY(read_state(args, in, err));
     read_attention(args, in->out);
     choose_runtime(args, in);
+    warn_of_masks(args, in);
     return PLAIT_OK;
 }

@@ -40,14 +40,17 @@ const char *scripts_expectation(const plait_launch *launch, plait_arena *arena)
     const plait_cost *const cost = launch->cost;
     const double gib = cost->memory.peak_bytes / PLAIT_GIB;
     const double capacity = cost->memory.capacity_bytes / PLAIT_GIB;
+    const char *risk = "", *band = "";
 
-    if (isnan(cost->step_low_s))
-        return plait_arena_printf(arena,
-                                  "expected: %.4g s a step, %.1f of %.1f GiB on the fullest GPU",
-                                  cost->step_s, gib, capacity);
-    return plait_arena_printf(
-        arena, "expected: %.4g s a step (%.4g to %.4g), %.1f of %.1f GiB on the fullest GPU",
-        cost->step_s, cost->step_low_s, cost->step_high_s, gib, capacity);
+    if (cost->verdict == PLAIT_TIGHT)
+        risk = plait_arena_printf(arena, ", a %.0f %% risk of running out", 100.0 * cost->risk);
+    if (!isnan(cost->step_low_s))
+        band = plait_arena_printf(arena, " (%.4g to %.4g)", cost->step_low_s, cost->step_high_s);
+    if (risk == NULL || band == NULL)
+        return NULL;
+    return plait_arena_printf(arena,
+                              "expected: %.4g s a step%s, %.1f of %.1f GiB on the fullest GPU%s",
+                              cost->step_s, band, gib, capacity, risk);
 }
 
 int scripts_nodes(const plait_problem *problem, int *gpus_per_node)
