@@ -212,13 +212,18 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
         return false;
     d.shard_group = d.dp * d.cp;
     d.zero = (unsigned char)problem->runtime->defaults.key[PLAIT_KEY_ZERO];
-    for (int k = 0; k < space->free_keys; k++)
-        plait_key_put(&d, space->free_key[k].key, leanest(space, &d, k));
+    for (int k = 0; k < space->free_keys; k++) {
+        const plait_key_id key = space->free_key[k].key;
+        plait_key_put(&d, key, plait_keys[key].usual(problem, &d, key));
+    }
     d.split = space->splits[i].split[0].split;
     *out = (space_pipeline){.degrees = d, .splits = &space->splits[i]};
     list_kinds(space, out);
     if (out->kinds == 0 || !fill_slot(cursor, out, &cursor->slot[i]))
         return false;
+    // No plan need have all the leanest values at once: their memory is still below that of any.
+    for (int k = 0; k < space->free_keys; k++)
+        plait_key_put(&out->degrees, space->free_key[k].key, leanest(space, &d, k));
     take_shards(&cursor->slot[i], out);
     return out->points > 0;
 }

@@ -21,55 +21,66 @@ static plait_arena *arena;
 
 // ---- questions -----------------------------------------------------------------------------
 
+enum {
+    EVERY_PLAN = 1, /* small enough to price every plan one by one */
+    NUMERICS = 2,   /* formats of gradients, moments and parameters are searched, too */
+    FP8 = 4,
+};
+
 typedef struct question {
     const char *model, *cluster, *runtime;
     int gpus, seq, gbs;
     plait_objective objective;
-    bool brute_force; /* small enough to price every plan one by one */
+    unsigned how;
     const char *limits;
 } question;
 
 static const question questions[] = {
-    {"gpt2-xl", "h100-80gb-sxm:1x8", "megatron", 8, 1024, 16, PLAIT_MINIMISE_TIME, true, ""},
-    {"gpt2-xl", "rtx-4090-24gb:2x4", "everything", 8, 1024, 8, PLAIT_MINIMISE_TIME, true, "cp=1"},
-    {"gpt2-xl", "h100-80gb-sxm:1x8", "xla", 8, 1024, 8, PLAIT_MINIMISE_TIME, true, "pp=8"},
-    {"gpt2-xl", "h100-80gb-sxm:1x8", "megatron", 8, 1024, 16, PLAIT_MINIMISE_TIME, true,
+    {"gpt2-xl", "h100-80gb-sxm:1x8", "megatron", 8, 1024, 16, PLAIT_MINIMISE_TIME, EVERY_PLAN, ""},
+    {"gpt2-xl", "rtx-4090-24gb:2x4", "everything", 8, 1024, 8, PLAIT_MINIMISE_TIME, EVERY_PLAN,
+     "cp=1"},
+    {"gpt2-xl", "h100-80gb-sxm:1x8", "xla", 8, 1024, 8, PLAIT_MINIMISE_TIME, EVERY_PLAN, "pp=8"},
+    {"gpt2-xl", "h100-80gb-sxm:1x8", "megatron", 8, 1024, 16, PLAIT_MINIMISE_TIME, EVERY_PLAN,
      "zero=1,grad_sync=shifted,order=tp-cp-pp-dp"},
-    {"gpt-7.5b", "a100-80gb-sxm:4x8", "megatron-2021", 32, 2048, 32, PLAIT_MINIMISE_MEMORY, true,
-     "mbs=..4"},
-    {"llama-3.1-8b", "h100-80gb-sxm:2x8", "torchtitan", 16, 4096, 16, PLAIT_MINIMISE_TIME, true,
+    {"gpt-7.5b", "a100-80gb-sxm:4x8", "megatron-2021", 32, 2048, 32, PLAIT_MINIMISE_MEMORY,
+     EVERY_PLAN, "mbs=..4"},
+    {"llama-3.1-8b", "h100-80gb-sxm:2x8", "torchtitan", 16, 4096, 16, PLAIT_MINIMISE_TIME,
+     EVERY_PLAN, ""},
+    {"llama-3.1-8b", "h100-80gb-sxm:8x8", "torchtitan", 64, 8192, 32, PLAIT_MINIMISE_COST,
+     EVERY_PLAN, "pp=1..2,mbs=..2,cp=1"},
+    {"llama-3.1-8b", "h100-80gb-sxm:8x8", "torchtitan", 64, 8192, 32, PLAIT_MINIMISE_TIME, 0, ""},
+    {"llama-3.1-8b", "tpu-v5p", "xla", 16, 4096, 16, PLAIT_MINIMISE_TIME, EVERY_PLAN, "cp=1..2"},
+    {"llama-3.1-8b", "h100-80gb-sxm:1x8", "fsdp", 8, 4096, 32, PLAIT_MINIMISE_ENERGY, EVERY_PLAN,
      ""},
-    {"llama-3.1-8b", "h100-80gb-sxm:8x8", "torchtitan", 64, 8192, 32, PLAIT_MINIMISE_COST, true,
-     "pp=1..2,mbs=..2,cp=1"},
-    {"llama-3.1-8b", "h100-80gb-sxm:8x8", "torchtitan", 64, 8192, 32, PLAIT_MINIMISE_TIME, false,
-     ""},
-    {"llama-3.1-8b", "tpu-v5p", "xla", 16, 4096, 16, PLAIT_MINIMISE_TIME, true, "cp=1..2"},
-    {"llama-3.1-8b", "h100-80gb-sxm:1x8", "fsdp", 8, 4096, 32, PLAIT_MINIMISE_ENERGY, true, ""},
-    {"llama-3.1-8b", "h100-80gb-sxm:2x8", "megatron", 16, 4096, 8, PLAIT_MINIMISE_ENERGY, true,
-     "tp=2..4,pp=2..,recompute=full,split=even"},
-    {"llama-3.1-70b", "h100-80gb-sxm:8x8", "nanotron", 64, 4096, 64, PLAIT_MINIMISE_TIME, true,
-     "tp=2..,mbs=..4"},
-    {"llama-3.1-70b", "h100-80gb-sxm:8x8", "megatron", 64, 8192, 64, PLAIT_MINIMISE_TIME, false,
-     ""},
-    {"gemma-2-2b", "mi300x", "everything", 16, 4096, 16, PLAIT_MINIMISE_MEMORY, false, ""},
-    {"mixtral-8x7b", "h100-80gb-sxm:2x8", "megatron", 16, 4096, 16, PLAIT_MINIMISE_TIME, true,
+    {"llama-3.1-8b", "h100-80gb-sxm:2x8", "megatron", 16, 4096, 8, PLAIT_MINIMISE_ENERGY,
+     EVERY_PLAN, "tp=2..4,pp=2..,recompute=full,split=even"},
+    {"llama-3.1-70b", "h100-80gb-sxm:8x8", "nanotron", 64, 4096, 64, PLAIT_MINIMISE_TIME,
+     EVERY_PLAN, "tp=2..,mbs=..4"},
+    {"llama-3.1-70b", "h100-80gb-sxm:8x8", "megatron", 64, 8192, 64, PLAIT_MINIMISE_TIME, 0, ""},
+    {"gemma-2-2b", "mi300x", "everything", 16, 4096, 16, PLAIT_MINIMISE_MEMORY, 0, ""},
+    {"mixtral-8x7b", "h100-80gb-sxm:2x8", "megatron", 16, 4096, 16, PLAIT_MINIMISE_TIME, EVERY_PLAN,
      "cp=1,mbs=1"},
-    {"mixtral-8x7b", "h200-141gb-sxm:4x8", "torchtitan", 32, 4096, 32, PLAIT_MINIMISE_MEMORY, true,
-     "zero=3,cp=1,tp=..2,mbs=..2"},
-    {"mixtral-8x7b", "h200-141gb-sxm:4x8", "megatron", 32, 4096, 32, PLAIT_MINIMISE_COST, false,
-     ""},
-    {"qwen3-30b-a3b", "h100-80gb-sxm:3x8", "everything", 24, 4096, 24, PLAIT_MINIMISE_TIME, true,
-     "cp=1,mbs=1,tp=..3,recompute=selective,schedule=1f1b"},
+    {"mixtral-8x7b", "h200-141gb-sxm:4x8", "torchtitan", 32, 4096, 32, PLAIT_MINIMISE_MEMORY,
+     EVERY_PLAN, "zero=3,cp=1,tp=..2,mbs=..2"},
+    {"mixtral-8x7b", "h200-141gb-sxm:4x8", "megatron", 32, 4096, 32, PLAIT_MINIMISE_COST, 0, ""},
+    {"qwen3-30b-a3b", "h100-80gb-sxm:3x8", "everything", 24, 4096, 24, PLAIT_MINIMISE_TIME,
+     EVERY_PLAN, "cp=1,mbs=1,tp=..3,recompute=selective,schedule=1f1b"},
     /* shards of 6 ranks do not nest in 4 context ranks where stages lie inside replicas */
-    {"gpt2-xl", "h100-80gb-sxm:3x8", "everything", 24, 1536, 24, PLAIT_MINIMISE_TIME, true,
+    {"gpt2-xl", "h100-80gb-sxm:3x8", "everything", 24, 1536, 24, PLAIT_MINIMISE_TIME, EVERY_PLAN,
      "tp=1,cp=4,pp=2,mbs=1,recompute=selective,schedule=1f1b,split=even"},
-    {"deepseek-v2-lite", "h800-80gb-sxm:4x8", "deepseek", 32, 4096, 64, PLAIT_MINIMISE_TIME, true,
-     ""},
-    {"deepseek-v3", "h800", "deepseek", 512, 4096, 2048, PLAIT_MINIMISE_TIME, false, ""},
+    {"deepseek-v2-lite", "h800-80gb-sxm:4x8", "deepseek", 32, 4096, 64, PLAIT_MINIMISE_TIME,
+     EVERY_PLAN, ""},
+    /* state in host memory and parameters in fp8 are legal apart, never together */
+    {"llama-3.1-8b", "h100-80gb-sxm:1x8", "megatron", 8, 4096, 8, PLAIT_MINIMISE_TIME,
+     EVERY_PLAN | NUMERICS | FP8, "cp=1,mbs=1,recompute=selective,zero=1"},
+    {"llama-3.1-8b", "h100-80gb-sxm:1x8", "megatron", 8, 4096, 8, PLAIT_MINIMISE_MEMORY,
+     EVERY_PLAN | NUMERICS, "cp=1,mbs=1,recompute=full"},
+    {"deepseek-v3", "h800", "deepseek", 512, 4096, 2048, PLAIT_MINIMISE_TIME, 0, ""},
     /* nothing fits */
-    {"llama-3.1-70b", "rtx-4090-24gb:1x8", "megatron", 8, 4096, 8, PLAIT_MINIMISE_TIME, true,
+    {"llama-3.1-70b", "rtx-4090-24gb:1x8", "megatron", 8, 4096, 8, PLAIT_MINIMISE_TIME, EVERY_PLAN,
      "mbs=1"},
-    {"llama-3.1-70b", "rtx-4090-24gb:1x8", "deepspeed", 8, 4096, 8, PLAIT_MINIMISE_TIME, true, ""},
+    {"llama-3.1-70b", "rtx-4090-24gb:1x8", "deepspeed", 8, 4096, 8, PLAIT_MINIMISE_TIME, EVERY_PLAN,
+     ""},
 };
 
 enum { QUESTIONS = sizeof questions / sizeof *questions, TOP = 10 };
@@ -102,13 +113,14 @@ static void load(const question *q, world *w)
         .job = {.seq = q->seq,
                 .gbs = q->gbs,
                 .gpus = q->gpus,
-                .precision = PLAIT_BF16,
+                .precision = q->how & FP8 ? PLAIT_FP8 : PLAIT_BF16,
                 .attention = w->runtime.defaults.attention},
     };
     plait_search_options_init(&w->options);
     w->options.objective = q->objective;
     w->options.top = TOP;
     w->options.threads = 1;
+    w->options.allow_numerics = (q->how & NUMERICS) != 0;
     must(plait_search_limit(&w->options, q->limits, &err), &err);
 }
 
@@ -214,7 +226,7 @@ static void check_long_ranking(const question *q, const world *w)
 {
     world longer = *w;
 
-    if (!q->brute_force)
+    if (!(q->how & EVERY_PLAN))
         return;
     longer.problem.model = &w->model;
     longer.options.top = 1000;
@@ -445,6 +457,35 @@ static void usual_formats(const plait_problem *problem, plait_degrees *d)
         plait_key_put(d, (plait_key_id)key, plait_keys[key].usual(problem, d, (plait_key_id)key));
 }
 
+/* Every legal set of formats; parameters in 8 bits are those of 8-bit products. */
+static void all_formats(brute_force *b, plait_degrees d)
+{
+    const unsigned *takes = b->w->runtime.can.takes;
+    const bool narrow = b->w->problem.job.precision == PLAIT_FP8;
+
+    if (!b->w->options.allow_numerics) {
+        if (legal(b, &d))
+            all_recompute(b, d);
+        return;
+    }
+    for (int grads = 0; grads < PLAIT_STATE_FORMATS; grads++)
+        for (int moments = 0; moments < PLAIT_STATE_FORMATS; moments++)
+            for (int offload = 0; offload < PLAIT_OFFLOADS; offload++)
+                for (int params = 0; params <= (narrow ? 1 : 0); params++) {
+                    if (!(takes[PLAIT_KEY_GRAD_REDUCE] >> grads & 1u) ||
+                        !(takes[PLAIT_KEY_OPTIMIZER_STATE] >> moments & 1u) ||
+                        !(takes[PLAIT_KEY_OFFLOAD] >> offload & 1u) ||
+                        !(takes[PLAIT_KEY_FP8_PARAMS] >> params & 1u))
+                        continue;
+                    plait_key_put(&d, PLAIT_KEY_GRAD_REDUCE, grads);
+                    plait_key_put(&d, PLAIT_KEY_OPTIMIZER_STATE, moments);
+                    plait_key_put(&d, PLAIT_KEY_OFFLOAD, offload);
+                    plait_key_put(&d, PLAIT_KEY_FP8_PARAMS, params);
+                    if (legal(b, &d))
+                        all_recompute(b, d);
+                }
+}
+
 /*
  * Shards of one rank are no shards. Without replicas every ZeRO stage is the same, and so is every
  * way to synchronise, unless a tied table is added up over both ends of the pipeline.
@@ -470,7 +511,7 @@ static void all_shards(brute_force *b, plait_degrees d)
                     !obeys_on(&b->w->options, &d, "grad_sync"))
                     continue;
                 synced = true;
-                all_recompute(b, d);
+                all_formats(b, d);
             }
         }
         one_is_enough = alone && obeys_on(&b->w->options, &d, "zero");
@@ -629,7 +670,7 @@ static bool is_a_price(const brute_force *b, plait_price price)
 
 static void check_brute_force(const question *q, const world *w)
 {
-    if (!q->brute_force)
+    if (!(q->how & EVERY_PLAN))
         return;
     const plait_search_result r = search(w, false, 2);
     brute_force b = try_everything(w);
