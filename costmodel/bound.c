@@ -98,6 +98,24 @@ static double lean_peak_bytes(const plait_table *table, const plait_degrees *lea
     return allocated * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
 }
 
+/*
+ * Bytes a parameter that no formats of the plan's precision undercut: 8-bit parameters in two copies
+ * take more than 16-bit ones under ZeRO-3, and less below it.
+ */
+static plait_state_bytes lean_state_of(const plait_table *table, const plait_degrees *lean)
+{
+    plait_state_bytes least = plait_state_of(&table->problem, lean);
+    plait_degrees wide = *lean;
+
+    if (!lean->fp8_params)
+        return least;
+    wide.fp8_params = false;
+    const plait_state_bytes other = plait_state_of(&table->problem, &wide);
+    least.weight = smaller(least.weight, other.weight);
+    least.replicated = smaller(least.replicated, other.replicated);
+    return least;
+}
+
 static plait_degrees lean_degrees(const plait_table *table, const plait_degrees *d)
 {
     plait_degrees lean = *d;
@@ -115,7 +133,7 @@ static plait_degrees lean_degrees(const plait_table *table, const plait_degrees 
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
 {
     const plait_degrees lean = lean_degrees(table, d);
-    const plait_state_bytes bytes = plait_state_of(&table->problem, &lean);
+    const plait_state_bytes bytes = lean_state_of(table, &lean);
     double fullest = 0.0;
 
     table_select_stages(table, d);
@@ -134,27 +152,24 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
 
 /*
  * C.91, before schedule and split are known: the slowest and the fullest stage are at least the mean
- * one, no bubble, one microbatch in flight, no messages, and neither end's buffers.
+ * one, no bubble, one microbatch in flight, no messages, and neither end's buffers. State is that of
+ * the whole model, ends and all, since the ends have formats of their own.
  */
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
 {
     const plait_degrees lean = lean_degrees(table, d);
-    const plait_state_bytes bytes = plait_state_of(&table->problem, &lean);
+    const plait_state_bytes bytes = lean_state_of(table, &lean);
     const double m = plait_degrees_microbatches(d, table->problem.job.gbs);
     const double stages = d->pp;
 
     table_select_layers(table, d);
     select_lean(table);
-    stage_load mean = table->lean_whole;
-    mean.dense /= stages;
-    mean.expert /= stages;
-    mean.saved_bytes /= stages;
-    mean.embedding = mean.loss = false;
-    const double allocated = lean_state_bytes(table, &lean, &bytes, &mean) + mean.saved_bytes;
+    const stage_load *whole = &table->lean_whole;
+    const double allocated = lean_state_bytes(table, &lean, &bytes, whole) + whole->saved_bytes;
     return (plait_price){
-        .step_s = m * (mean.forward_s + mean.backward_s) / stages,
-        .peak_bytes = allocated * table->problem.runtime->keep.fragmentation,
-        .busy_s = m * mean.busy_s / stages,
-        .moving_s = m * mean.moving_s / stages,
+        .step_s = m * (whole->forward_s + whole->backward_s) / stages,
+        .peak_bytes = allocated / stages * table->problem.runtime->keep.fragmentation,
+        .busy_s = m * whole->busy_s / stages,
+        .moving_s = m * whole->moving_s / stages,
     };
 }

@@ -240,8 +240,11 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     const plait_layer *layer = row_layer(problem->model, r);
     layer_price *out = &row->price[r];
     double unused[PLAIT_PARTS] = {0};
+    plait_shard kept = row->shard;
     plait_block block;
 
+    if (layer == NULL) // no product of the ends is narrow (C.10)
+        kept.precision = PLAIT_BF16;
     memset(out, 0, sizeof *out);
     row_describe(problem, row, r, PLAIT_BACKWARD, &block);
     price_block(problem, row, &block, out->backward, unused);
@@ -256,7 +259,7 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     out->moving_s = out->forward[LAYER_memory_ops] + out->backward[LAYER_memory_ops];
     out->cp_bytes = exchanged_bytes(&block);
     out->weights = out->gathered = block.weights;
-    keep_bytes(problem, &block, &row->shard, out);
+    keep_bytes(problem, &block, &kept, out);
     // `full` keeps one input a layer, however many norms it has.
     if (layer && layer->norms > 1)
         out->input_bytes /= layer->norms;

@@ -70,6 +70,15 @@ static plait_status render(const launch_values *flags, const asked *question,
     return plait_fail(err, inner.status, where_of(&inner, question), "%s", inner.message);
 }
 
+static void warn_of_risk(const asked *question)
+{
+    if (question->plan.verdict == PLAIT_TIGHT)
+        fprintf(stderr,
+                "plait: warning: the plan may run out of memory, a %.0f %% risk; a search without "
+                "--risk finds plans of %g %%\n",
+                100.0 * question->plan.cost.risk, 100.0 * PLAIT_USUAL_RISK);
+}
+
 static bool has_file(const plait_launch_folder *folder, const char *name)
 {
     for (int f = 0; f < folder->files; f++)
@@ -114,6 +123,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(choose_target(flags, question->problem.runtime, &target, err));
     PLAIT_TRY(render(flags, question, target, arena, folder, err));
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
+    warn_of_risk(question);
     report(folder, target, flags->output, question);
     return PLAIT_OK;
 }

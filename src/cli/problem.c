@@ -257,11 +257,14 @@ static void warn(const plait_problem *problem)
                 problem->job.seq, problem->model->max_seq, problem->model->name);
 }
 
-static plait_status resolve_risk(const problem_flags *flags, plait_problem *out, plait_error *err)
+static plait_status resolve_risk(const problem_flags *flags, const plans_entry *file,
+                                 plait_problem *out, plait_error *err)
 {
+    if (file != NULL && file->risk > 0.0)
+        out->risk = file->risk;
     if (flags->risk == NULL)
         return PLAIT_OK;
-    if (!text_parse_number(flags->risk, &out->risk) || !(out->risk >= 0.001 && out->risk <= 0.5))
+    if (!text_parse_number(flags->risk, &out->risk) || !plans_risk_is_sensible(out->risk))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--risk",
                           "expected a probability from 0.001 to 0.5, found '%.40s'", flags->risk);
     return PLAIT_OK;
@@ -289,7 +292,7 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     PLAIT_TRY(resolve_runtime(flags, file, arena, out, err));
     PLAIT_TRY(resolve_words(flags, file, out, err));
     PLAIT_TRY(check_words(out, err));
-    PLAIT_TRY(resolve_risk(flags, out, err));
+    PLAIT_TRY(resolve_risk(flags, file, out, err));
     warn(out);
     return resolve_band(arena, out, err);
 }

@@ -208,11 +208,16 @@ plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_
 
 /* ---- the question ---- */
 
+bool plans_risk_is_sensible(double risk)
+{
+    return risk >= 0.001 && risk <= 0.5;
+}
+
 static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_entry *out,
                              plait_error *err)
 {
     static const char *const keys[] = {"seq",     "gbs",       "gpus", "precision",
-                                       "runtime", "attention", NULL};
+                                       "runtime", "attention", "risk", NULL};
     json_cursor at;
 
     out->precision = out->attention = -1;
@@ -225,6 +230,10 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
     PLAIT_TRY(json_int_optional(&at, "gpus", 1, INT_MAX, &out->gpus, err));
     PLAIT_TRY(json_word_optional(&at, "precision", plait_precision_name, &out->precision, err));
     PLAIT_TRY(json_string_optional(&at, "runtime", arena, &out->runtime, err));
+    PLAIT_TRY(json_number_optional(&at, "risk", JSON_POSITIVE, &out->risk, err));
+    if (out->risk > 0.0 && !plans_risk_is_sensible(out->risk))
+        return json_fail_key(&at, "risk", PLAIT_ERROR_RANGE, err,
+                             "expected a probability from 0.001 to 0.5, found %g", out->risk);
     return json_word_optional(&at, "attention", plait_attention_kernel_name, &out->attention, err);
 }
 

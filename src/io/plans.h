@@ -35,12 +35,16 @@ typedef struct plans_entry {
     int gpus;
     int precision; /* plait_precision; -1: not given */
     int attention; /* plait_attention_kernel; -1: not given */
+    double risk;   /* that a plan which fits may have; 0: not given */
     plait_degrees degrees;
     plait_key_set given;
     int stages; /* 0: it lists none */
     const plans_stage *stage;
     const char *warnings; /* of what an imported file says and no plan has, one a line; or NULL */
 } plans_entry;
+
+/** Can a plan that fits be asked to run out of memory this rarely? 0.001 to 0.5. */
+bool plans_risk_is_sensible(double risk);
 
 /** A plan of which nothing is known yet; `where` is for messages. */
 plans_entry plans_unknown(const char *where);

@@ -21,6 +21,7 @@ static plans_entry entry_of(const plait_problem *problem, const plait_degrees *d
         .gpus = problem->job.gpus,
         .precision = (int)problem->job.precision,
         .attention = (int)problem->job.attention,
+        .risk = problem->risk,
         .degrees = *degrees,
         .given = PLAIT_ALL_KEYS,
     };
@@ -103,6 +104,8 @@ static void write_job(json_writer *json, const plans_entry *entry)
     member_of_word(json, "precision", plait_precision_name, entry->precision);
     json_member_string(json, "runtime", entry->runtime);
     member_of_word(json, "attention", plait_attention_kernel_name, entry->attention);
+    if (entry->risk > 0.0 && entry->risk != PLAIT_USUAL_RISK)
+        json_member_number(json, "risk", entry->risk);
     json_end_object(json);
 }
 

@@ -226,6 +226,21 @@ static void print_band(const plait_problem *problem, const report_found *found, 
 
 /* ---- the front ---- */
 
+/* ", grads bf16, moments fp8", where a plan has other formats than the software's recipe. */
+static void add_numerics(const plait_problem *problem, const plait_degrees *d, char line[LINE_SIZE])
+{
+    char word[CELL_SIZE];
+
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key *const row = &plait_keys[k];
+        const size_t length = strlen(line);
+        if (row->numerics &&
+            plait_key_value(d, (plait_key_id)k) != row->usual(problem, d, (plait_key_id)k))
+            snprintf(line + length, LINE_SIZE - length, ", %s %s", row->title,
+                     plait_degrees_get(d, (plait_key_id)k, word, sizeof word));
+    }
+}
+
 /* "tp 8, pp 2 x 10, dp 32, mbs 2, 32 microbatches, ZeRO-1, recompute none" */
 static const char *line_of(const plait_problem *problem, const plait_degrees *d,
                            char line[LINE_SIZE])
@@ -242,6 +257,7 @@ static const char *line_of(const plait_problem *problem, const plait_degrees *d,
     snprintf(line, LINE_SIZE, "%s, dp %d, mbs %d, %d microbatches, ZeRO-%d, recompute %s", text,
              d->dp, d->mbs, plait_degrees_microbatches(d, problem->job.gbs), d->zero,
              plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, word, sizeof word));
+    add_numerics(problem, d, line);
     return line;
 }
 

@@ -69,11 +69,20 @@ static void follow_recipes(const plait_run *run, plait_degrees *d, plait_key_set
 /* Formats of state, where they are not what the software does unless told. */
 static plait_status set_formats(setup *at, plait_degrees *d, plait_key_set *given, plait_error *err)
 {
+    static const struct {
+        const char *word;
+        plait_key_id key;
+    } formats[] = {
+        {"grad-reduce", PLAIT_KEY_GRAD_REDUCE},
+        {"optimizer-state", PLAIT_KEY_OPTIMIZER_STATE},
+    };
     char text[24];
 
-    if (setup_value(at->run, "grad-reduce", text, sizeof text) != NULL) {
-        PLAIT_TRY(plait_degrees_set(d, "grad_reduce", text, err));
-        *given |= PLAIT_KEY_BIT(PLAIT_KEY_GRAD_REDUCE);
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        if (setup_value(at->run, formats[f].word, text, sizeof text) == NULL)
+            continue;
+        PLAIT_TRY(plait_degrees_set(d, plait_keys[formats[f].key].name, text, err));
+        *given |= PLAIT_KEY_BIT(formats[f].key);
     }
     if (setup_has_word(at->run, "fp8-params"))
         give(PLAIT_KEY_FP8_PARAMS, 1, d, given);

@@ -34,6 +34,14 @@ eval_plan() { # eval_plan FILE WORDS...
 }
 
 eval_plan fits.json llama-3.1-8b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --tp 2 || complain "no plan"
+# Ends that stand alone on a chunk: more chunks than layers.
+eval_plan ends.json llama-3.1-405b dgx-h100 --gpus 1024 --seq 8192 --gbs 512 --tp 8 --pp 128 --split both
+"$plait" launch ends.json --target companion -o ends >/dev/null || complain "ends alone: no folder"
+"$plait" import --from companion ends/launch.json -o back.json >/dev/null &&
+    diff <("$plait" eval --plan ends.json --json) <("$plait" eval --plan back.json --json) >/dev/null ||
+    complain "ends alone: another plan when read back"
+rm -rf ends back.json
+
 eval_plan large.json llama-3.1-70b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --tp 2
 eval_plan bidirectional.json llama-3.1-8b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --pp 4 --runtime deepseek --schedule dualpipe
 eval_plan gemma.json gemma-2-2b h100-80gb-sxm:1x8 --seq 4096 --gbs 64

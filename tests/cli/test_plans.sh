@@ -89,6 +89,19 @@ if [ $? -ne 2 ] || [ "$(wc -l <"$scratch/out")" -ne 1 ] ||
     ! grep -qF "here/mine.json: cannot open: No such file" "$scratch/out"; then
     complain "a profile that is gone: $(cat "$scratch/out")"
 fi
+
+# The risk that was asked for is part of the question; a flag asks for another.
+"$plait" search llama-3.1-70b dgx-h100 --gpus 512 --seq 8192 --gbs 1024 --risk 0.46 --top 1 \
+    -o "$scratch/risky.json" >/dev/null || complain "search --risk 0.46: $?"
+grep -qF '"risk": 0.46' "$scratch/risky.json" || complain "the file does not say its risk"
+verdict() { "$plait" eval --plan "$scratch/risky.json" "$@" --json | sed -nE 's/^ *"verdict": "(.*)",/\1/p'; }
+[ "$(verdict)" = fits ] || complain "read back: $(verdict), expected fits"
+[ "$(verdict --risk 0.05)" = tight ] || complain "at 5 %: $(verdict --risk 0.05), expected tight"
+sed 's/"risk": 0.46$/"risk": 0.7/' "$scratch/risky.json" >"$scratch/sure.json"
+"$plait" eval --plan "$scratch/sure.json" 2>&1 |
+    grep -qF "sure.json:/job/risk: expected a probability from 0.001 to 0.5, found 0.7" ||
+    complain "a risk of 0.7: $("$plait" eval --plan "$scratch/sure.json" 2>&1)"
+
 # A flag changes what it says: other shards than those of all replicas stay as the file has them.
 shards() { # shards EXPECTED FILE FLAGS...
     local expected=$1 found

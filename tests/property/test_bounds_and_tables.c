@@ -164,6 +164,19 @@ static void change_profile(plait_runtime *r)
     r->state.replicated = 4.0 * random_share();
 }
 
+/* Half of what could be asked in 8 or 4 bits is. */
+static plait_precision random_precision(const world *w)
+{
+    const plait_precision narrow = (plait_precision)(PLAIT_FP8 + random_below(4));
+
+    if (w->accelerator.fp16_only)
+        return PLAIT_FP16;
+    return (w->runtime.can.precision >> narrow & 1u) &&
+                   w->accelerator.peak_flops_per_s[narrow] > 0.0 && once_in(2)
+               ? narrow
+               : PLAIT_BF16;
+}
+
 static void load(const question *q, world *w)
 {
     const bool all = strcmp(q->runtime, "everything") == 0;
@@ -190,7 +203,7 @@ static void load(const question *q, world *w)
         .job = {.seq = q->seq,
                 .gbs = q->gbs,
                 .gpus = q->gpus,
-                .precision = w->accelerator.fp16_only ? PLAIT_FP16 : PLAIT_BF16,
+                .precision = random_precision(w),
                 .attention = w->runtime.defaults.attention},
     };
 }
@@ -348,7 +361,7 @@ static void next_point(const plait_problem *p, plait_degrees *d)
     fail_msg("no legal point of %s on %d GPUs", p->model->name, p->job.gpus);
 }
 
-/* Another value of the keys that a bound leaves open; number formats it goes by. */
+/* Another value of the keys that a bound leaves open; number formats it goes by, 8-bit or wider. */
 static void next_completion(const plait_problem *p, plait_degrees *d)
 {
     for (int tries = 0; tries < 1000; tries++) {
@@ -357,7 +370,7 @@ static void next_completion(const plait_problem *p, plait_degrees *d)
         next.grad_reduce = d->grad_reduce;
         next.optimizer_state = d->optimizer_state;
         next.offload = d->offload;
-        next.fp8_params = d->fp8_params;
+        next.fp8_params = d->fp8_params && once_in(2);
         if (is_legal(p, &next)) {
             *d = next;
             return;

@@ -201,6 +201,12 @@ static bool fp8_gather_has_shards(const launch *l)
            IS_GIVEN(use_torch_fsdp2);
 }
 
+static bool fp8_gather_has_its_format(const launch *l)
+{
+    (void)l;
+    return !IS_GIVEN(fp8_param_gather) || IS_GIVEN(fp8_format);
+}
+
 static bool fp4_is_alone(const launch *l)
 {
     return !(IS_GIVEN(fp4_format) && IS_GIVEN(fp8_format)) &&
@@ -754,6 +760,7 @@ static const check_rule rules[] = {
     {"V16", "FSDP has Adam or SGD, its checkpoint format and more than one connection",
      fsdp_has_its_format},
     {"V19", "FP8 parameters are gathered by a distributed optimizer", fp8_gather_has_shards},
+    {"V19", "FP8 parameters are those of FP8 products", fp8_gather_has_its_format},
     {"V20", "FP4 and FP8 exclude each other", fp4_is_alone},
     {"V21", "one of bf16 and fp16, and sums in fp32 have gradients in fp32", one_training_format},
     {"V22", "a run counts iterations or samples", counts_iterations_or_samples},

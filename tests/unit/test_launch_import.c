@@ -1,4 +1,5 @@
 /* test_launch_import.c - Megatron-LM's arguments as a plan: scripts, and JSON of parsed arguments */
+#include <stdio.h>
 #include <string.h>
 
 #include "import.h"
@@ -576,6 +577,52 @@ static void test_doubtful_flags__say_what_they_hang_on(void **state)
                                  "--sequence-parallel ($3)");
 }
 
+static void test_holes__are_said(void **state)
+{
+    static const char *const scripts[][2] = {
+        {"x.py --bf16 $EXTRA_ARGS", "$EXTRA_ARGS"},
+        {"x.py --bf16 $(python gen.py)", "$(python gen.py)"},
+        {"x.py $FIRST --bf16", "$FIRST"},
+        {"x.py --micro-batch-size 2 $MORE --bf16", "$MORE"},
+        {"mapfile -t A <args.txt\nx.py --bf16 \"${A[@]}\"", "mapfile -t A <args.txt"},
+        {"while read -r l; do A+=($l); done <args.txt\nx.py --bf16 \"${A[@]}\"", "read -r l"},
+        {"while read l; do eval \"A+=($l\"$'\\n'\")\"; done\nx.py --bf16 ${A[@]}", "read l"},
+    };
+    char expected[160];
+
+    (void)state;
+    for (size_t s = 0; s < sizeof scripts / sizeof *scripts; s++) {
+        import(scripts[s][0], 0);
+        snprintf(expected, sizeof expected,
+                 "arguments that the file does not hold are taken as not given: %s", scripts[s][1]);
+        assert_string_equal(warning, expected);
+    }
+    import("x.py --bf16 \"$@\"", 0);
+    assert_string_equal(warning, "");
+}
+
+static void test_a_part_of_offload__is_none(void **state)
+{
+    (void)state;
+    assert_int_equal(import("x.py --bf16 --optimizer-cpu-offload", 0).degrees.offload,
+                     PLAIT_OFFLOAD_OPTIMIZER);
+    assert_int_equal(
+        import("x.py --bf16 --optimizer-cpu-offload --optimizer-offload-fraction 0.5", 0)
+            .degrees.offload,
+        PLAIT_OFFLOAD_NONE);
+    assert_string_equal(warning,
+                        "--optimizer-offload-fraction below 1 is priced as no offload at all");
+}
+
+static void test_parameters_in_four_bits__have_a_flag_of_their_own(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        import("x.py --bf16 --fp4-format e2m1 --fp4-param-gather", 0).degrees.fp8_params, 1);
+    assert_int_equal(
+        import("x.py --bf16 --fp4-format e2m1 --fp8-param-gather", 0).degrees.fp8_params, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,6 +660,9 @@ int main(void)
         cmocka_unit_test(test_gpus__are_those_of_the_launcher),
         cmocka_unit_test(test_quoted_lists__lose_their_quotes),
         cmocka_unit_test(test_doubtful_flags__say_what_they_hang_on),
+        cmocka_unit_test(test_holes__are_said),
+        cmocka_unit_test(test_a_part_of_offload__is_none),
+        cmocka_unit_test(test_parameters_in_four_bits__have_a_flag_of_their_own),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -245,6 +245,7 @@ static void test_launches__that_validation_refuses(void **state)
         {"V19", NULL,
          "--fp8-format e4m3\n--fp8-param-gather\n~--use-distributed-optimizer\n"
          "~--overlap-param-gather\n"},
+        {"V19", NULL, "--fp8-param-gather\n"},
         {"V20", NULL, "--fp8-format e4m3\n--fp4-format e2m1\n"},
         {"V20", NULL, "--fp4-param-gather\n"},
         {"V21", NULL, "--fp16\n"},

@@ -63,8 +63,8 @@ static plait_status check_degrees(const json_cursor *at, const plans_entry *entr
         wrong = "etp ep that divides tp cp dp";
     else if (d->shard_group < 1 || replicas % d->shard_group != 0)
         wrong = "shard_group that divides dp cp";
-    else if (chunks > entry->model->layers || chunks > PLAIT_MAX_LAYERS)
-        wrong = "pp vpp that is at most the layers";
+    else if (chunks > entry->model->layers + 2 || chunks > PLAIT_MAX_LAYERS)
+        wrong = "pp vpp that is at most the layers and two ends";
     return wrong == NULL
                ? PLAIT_OK
                : json_fail(at, PLAIT_ERROR_RANGE, err, "expected %s, found others", wrong);

@@ -200,6 +200,7 @@ const argument_row megatron_arguments[] = {
     {WORD(fp4, NULL, 15), .flag = "fp4_format"},
     {WORD(fp4_recipe, "nvfp4", 15), WITH(fp4)},
     {SWITCH(moe_router_padding_for_quantization, 16)},
+    {SWITCH(fp4_param_gather, 15)},
     {SWITCH(fp8_param_gather, 9)},
     {SWITCH(reuse_grad_buf_for_mxfp8_param_ag, 13)},
 

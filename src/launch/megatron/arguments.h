@@ -200,6 +200,7 @@ typedef struct megatron_args {
     const char *fp4;
     const char *fp4_recipe;
     bool moe_router_padding_for_quantization;
+    bool fp4_param_gather;
     bool fp8_param_gather;
     bool reuse_grad_buf_for_mxfp8_param_ag;
 

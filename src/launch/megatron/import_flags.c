@@ -107,6 +107,57 @@ static char *destination(const char *option, plait_arena *arena)
     return name;
 }
 
+/* Where the program's own words begin. */
+static int behind_program(const char *const *word, int count)
+{
+    int first = 0;
+
+    for (int i = 0; i < count; i++)
+        if (text_ends_with(word[i], ".py"))
+            first = i + 1;
+    return first;
+}
+
+static bool is_switch(const char *word, plait_arena *arena)
+{
+    const char *const name = destination(word, arena);
+    const argument_row *const row = name != NULL ? row_of(name) : NULL;
+
+    return row != NULL && row->kind == ARGUMENT_SWITCH;
+}
+
+/* Is it said already which options hang on this? */
+static bool is_doubt(const shell_words *script, const shell_origin *origin)
+{
+    for (int d = 0; d < script->doubts; d++)
+        if (strcmp(script->doubt[d].origin, origin->text) == 0)
+            return true;
+    return false;
+}
+
+/* $EXTRA_ARGS: words that are no option's value may be any options. */
+static void warn_of_holes(plan_reader *in)
+{
+    warned_list list = {"arguments that the file does not hold are taken as not given", false};
+    const shell_words *const script = &in->flags->script;
+    const shell_command *const launch =
+        in->flags->launch >= 0 ? &script->command[in->flags->launch] : NULL;
+    const char *const *const word = launch != NULL ? script->word + launch->first : NULL;
+    int option = -1;
+
+    for (int i = launch != NULL ? behind_program(word, launch->count) : 0;
+         launch != NULL && i < launch->count; i++) {
+        const shell_origin *const origin = shell_word_origin(script, word[i]);
+        const bool alone = option < 0 || i > option + 1 || strchr(word[option], '=') != NULL ||
+                           is_switch(word[option], in->flags->arena);
+
+        if (flags_is_flag(word[i]))
+            option = i;
+        else if (origin != NULL && alone && shell_word_open(word[i]) && !is_doubt(script, origin))
+            warn_of(in, &list, origin->text);
+    }
+}
+
 /* An option that a variable gets behind a condition which is not known. */
 static void warn_of_doubts(plan_reader *in)
 {
@@ -132,6 +183,7 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
 
     warn_of_open(in);
     warn_of_doubts(in);
+    warn_of_holes(in);
     warn_of_unknown(in);
     if (strcmp(args->mlp_type, "standard") != 0)
         import_warn(in, "the dense layer beside each expert (--mlp-type) is not priced");

@@ -94,10 +94,30 @@ static void read_sharding(const megatron_args *args, plan_reader *in)
 
 /* ---- formats and kernels ---- */
 
-static void read_precision(const megatron_args *args, plan_reader *in)
+static plait_status check_fp8(const megatron_args *args, const plan_reader *in, plait_error *err)
+{
+    static const char *const formats[] = {"e4m3", "hybrid", NULL};
+    static const char *const recipes[] = {"tensorwise", "delayed", "mxfp8",
+                                          "blockwise",  "custom",  NULL};
+
+    if (args->fp8 == NULL)
+        return PLAIT_OK;
+    if (text_index(args->fp8, formats) < 0)
+        return flags_fail(in->flags, "fp8_format", err, "expected e4m3 or hybrid, found \"%.40s\"",
+                          args->fp8);
+    if (text_index(args->fp8_recipe, recipes) < 0)
+        return flags_fail(in->flags, MEGATRON_NAME(fp8_recipe), err,
+                          "expected tensorwise, delayed, mxfp8, blockwise or custom, found "
+                          "\"%.40s\"",
+                          args->fp8_recipe);
+    return PLAIT_OK;
+}
+
+static plait_status read_precision(const megatron_args *args, plan_reader *in, plait_error *err)
 {
     const char *const recipe = args->fp8_recipe;
 
+    PLAIT_TRY(check_fp8(args, in, err));
     if (args->fp4 != NULL)
         in->out->precision = PLAIT_NVFP4;
     else if (args->fp8 != NULL)
@@ -110,6 +130,19 @@ static void read_precision(const megatron_args *args, plan_reader *in)
         in->out->precision = PLAIT_BF16;
     else
         import_warn(in, "neither --bf16 nor --fp16: plait prices no training in fp32");
+    return PLAIT_OK;
+}
+
+/* A part of the state in host memory has no price: none of it is the safe side. */
+static bool offloads_all(plan_reader *in)
+{
+    const launch_flag *const fraction = flags_find(in->flags, "optimizer_offload_fraction");
+    double part;
+
+    if (fraction == NULL || (text_parse_number(fraction->value[0], &part) && part >= 1.0))
+        return true;
+    import_warn(in, "--optimizer-offload-fraction below 1 is priced as no offload at all");
+    return false;
 }
 
 /* What Megatron makes of them: bf16 reduces in fp32 unless told, fp16 in its own format. */
@@ -132,9 +165,13 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
             import_warn(in, "the two moments differ in format: both are priced as the first");
     }
     d->optimizer_state = (unsigned char)format;
-    d->fp8_params = args->fp8_param_gather && in->out->precision >= PLAIT_FP8;
-    d->offload = args->optimizer_cpu_offload ? PLAIT_OFFLOAD_OPTIMIZER : PLAIT_OFFLOAD_NONE;
-    import_give(in, "grad_reduce");
+    d->fp8_params = in->out->precision == PLAIT_NVFP4
+                        ? args->fp4_param_gather
+                        : args->fp8_param_gather && in->out->precision >= PLAIT_FP8;
+    d->offload = args->optimizer_cpu_offload && offloads_all(in) ? PLAIT_OFFLOAD_OPTIMIZER
+                                                                 : PLAIT_OFFLOAD_NONE;
+    if (!args->deepspeed) // whose engine reduces as its own configuration says
+        import_give(in, "grad_reduce");
     import_give(in, "optimizer_state");
     import_give(in, "fp8_params");
     import_give(in, "offload");
@@ -235,7 +272,7 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
 {
     PLAIT_TRY(read_recompute(args, in, err));
     read_sharding(args, in);
-    read_precision(args, in);
+    PLAIT_TRY(read_precision(args, in, err));
     PLAIT_TRY(read_state(args, in, err));
     read_attention(args, in->out);
     choose_runtime(args, in);

@@ -175,7 +175,8 @@ static void take_state(const plait_problem *problem, const plait_degrees *d, meg
     out->use_precision_aware_optimizer = narrow_moments || offload;
     if (narrow_moments)
         out->exp_avg_dtype = out->exp_avg_sq_dtype = plait_state_format_name[d->optimizer_state];
-    out->fp8_param_gather = d->fp8_params;
+    out->fp4_param_gather = d->fp8_params && problem->job.precision == PLAIT_NVFP4;
+    out->fp8_param_gather = d->fp8_params && problem->job.precision != PLAIT_NVFP4;
     out->reuse_grad_buf_for_mxfp8_param_ag =
         d->fp8_params && problem->job.precision == PLAIT_MXFP8 && out->overlap_param_gather;
 }

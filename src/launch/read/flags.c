@@ -29,7 +29,7 @@ static plait_status add(launch_flags *flags, launch_flag flag, plait_error *err)
 
 /* ---- a script ---- */
 
-static bool is_flag(const char *word)
+bool flags_is_flag(const char *word)
 {
     return word[0] == '-' && word[1] == '-' && isalpha((unsigned char)word[2]);
 }
@@ -59,7 +59,7 @@ static plait_status add_word(launch_flags *flags, const char *const *word, int l
 
     if (flag.name == NULL)
         return plait_fail_nomem(err);
-    while (flag.values < left - 1 && !is_flag(word[1 + flag.values]))
+    while (flag.values < left - 1 && !flags_is_flag(word[1 + flag.values]))
         flag.values++;
     if (value != NULL) {
         const char **copy = plait_arena_alloc(flags->arena, 1, sizeof *copy);
@@ -124,7 +124,7 @@ static int count_options(const char *const *word, int count)
     int options = 0;
 
     for (int i = 0; i < count; i++)
-        options += is_flag(word[i]);
+        options += flags_is_flag(word[i]);
     return options;
 }
 
@@ -160,7 +160,7 @@ static plait_status add_command(launch_flags *flags, const shell_command *comman
     const char *const *const word = flags->script.word + command->first;
 
     for (int i = 0; i < command->count; i++)
-        if (is_flag(word[i]))
+        if (flags_is_flag(word[i]))
             PLAIT_TRY(add_word(flags, word + i, command->count - i, err));
     return PLAIT_OK;
 }
@@ -172,6 +172,7 @@ static plait_status read_script(const char *text, size_t length, const launch_ca
 
     PLAIT_TRY(shell_read(text, length, out->file, call, out->arena, words, err));
     const int launch = flags_launch(words);
+    out->launch = launch;
     for (int c = 0; c < words->commands; c++)
         if (c != launch && flags_counts(words, launch, c))
             PLAIT_TRY(add_command(out, &words->command[c], err));
@@ -251,7 +252,7 @@ static bool looks_like_json(const char *text, size_t length)
 plait_status flags_read(const char *text, size_t length, const char *file, const launch_call *call,
                         plait_arena *arena, launch_flags *out, plait_error *err)
 {
-    *out = (launch_flags){.file = file, .arena = arena};
+    *out = (launch_flags){.file = file, .arena = arena, .launch = -1};
     if (looks_like_json(text, length))
         return json_parse(text, length, file, read_members, arena, out, err);
     return read_script(text, length, call, out, err);

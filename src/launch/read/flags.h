@@ -28,6 +28,7 @@ typedef struct launch_flags {
     int capacity;
     launch_flag *flag;
     shell_words script; /* of a JSON, empty */
+    int launch;         /* its command of the script; -1: it starts none, or is a JSON */
     bool doubtful;      /* the launch stands behind a condition that could not be known */
 } launch_flags;
 
@@ -40,6 +41,9 @@ typedef struct launch_flags {
 PLAIT_MUST_CHECK plait_status flags_read(const char *text, size_t length, const char *file,
                                          const launch_call *call, plait_arena *arena,
                                          launch_flags *out, plait_error *err);
+
+/** Is a word an option, "--num-layers"? */
+bool flags_is_flag(const char *word);
 
 /** The command of a script that launches; -1: none does. */
 int flags_launch(const shell_words *words);

@@ -76,6 +76,9 @@ static plait_status assign_in_doubt(shell_reader *in, const char *name, bool mor
     const char *word;
 
     PLAIT_TRY(shell_add_doubts(in, value, err));
+    for (int i = 0; more && i < value->count; i++) // a hole stays a hole
+        if (!shell_word_known(value->word[i]))
+            PLAIT_TRY(shell_set(in, name, true, &(shell_list){&value->word[i], 1, 1}, err));
     if (adds(in, name, more, value) || in->doubt < 0)
         return PLAIT_OK;
     word = shell_unknown_set(in, in->doubt);

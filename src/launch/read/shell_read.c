@@ -124,8 +124,23 @@ static plait_status unset(shell_reader *in, const shell_list *words)
     return PLAIT_OK;
 }
 
+/* `read NAME ..`, `mapfile NAME`: what comes from outside is not known. */
+static plait_status take_input(shell_reader *in, const shell_list *words, plait_error *err)
+{
+    const char *const word = shell_unknown(in, in->ran, false);
+
+    if (word == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 1; i < words->count; i++)
+        if (words->word[i][0] != '-')
+            PLAIT_TRY(shell_set(in, words->word[i], false,
+                                &(shell_list){(const char *[]){word}, 1, 1}, err));
+    return PLAIT_OK;
+}
+
 static plait_status run(shell_reader *in, const shell_list *words, plait_error *err)
 {
+    static const char *const readers[] = {"read", "mapfile", "readarray", NULL};
     const char *const name = words->count > 0 ? words->word[0] : ":";
     const shell_function *const function = function_named(in, name);
     const int script = script_of(words);
@@ -148,6 +163,8 @@ static plait_status run(shell_reader *in, const shell_list *words, plait_error *
         return call_function(in, function, words, err);
     if (strcmp(name, "unset") == 0)
         return unset(in, words);
+    if (text_index(name, readers) >= 0)
+        return take_input(in, words, err);
     if (strcmp(name, "eval") == 0 || script > 0) {
         text = script > 0 ? words->word[script] : shell_joined(in, words, 1);
         if (text == NULL)
@@ -399,6 +416,7 @@ static plait_status read_command(shell_reader *in, plait_error *err)
     const char *const from = in->at;
     const bool negates = in->end - in->at >= 2 && in->at[0] == '!' && in->at[1] == ' ';
 
+    in->ran = from;
     if (negates) {
         in->at++;
         shell_skip_blanks(in);
@@ -412,7 +430,7 @@ static plait_status read_command(shell_reader *in, plait_error *err)
     } else {
         PLAIT_TRY(read_plain_command(in, err));
     }
-    in->ran = from;
+    in->ran = from; // not what a function or eval ran last
     if (in->status == SHELL_OPEN)
         PLAIT_TRY(find_cause(in, err));
     if (negates && (in->status == SHELL_YES || in->status == SHELL_NO))
@@ -604,6 +622,13 @@ plait_status shell_read(const char *text, size_t length, const char *name, const
 bool shell_word_known(const char *word)
 {
     return strchr(word, SHELL_UNKNOWN) == NULL;
+}
+
+bool shell_word_open(const char *word)
+{
+    const size_t length = strlen(word);
+
+    return length > 0 && word[0] == SHELL_UNKNOWN && word[length - 1] == SHELL_UNKNOWN_END;
 }
 
 const shell_origin *shell_word_origin(const shell_words *words, const char *word)

@@ -75,6 +75,9 @@ PLAIT_MUST_CHECK plait_status shell_read(const char *text, size_t length, const 
 /** Does a word hold nothing that could not be known? */
 bool shell_word_known(const char *word);
 
+/** Does a word hold nothing but what could not be known? It may then be any number of words. */
+bool shell_word_open(const char *word);
+
 /** The first thing in a word that could not be known; NULL: all is. */
 const shell_origin *shell_word_origin(const shell_words *words, const char *word);
 

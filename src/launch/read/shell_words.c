@@ -457,6 +457,25 @@ static plait_status append_single_quoted(shell_reader *in, shell_word *word, pla
     return PLAIT_OK;
 }
 
+/* $'...': a backslash and a letter are a sign. */
+static plait_status append_ansi_quoted(shell_reader *in, shell_word *word, plait_error *err)
+{
+    word->begun = true;
+    while (in->at < in->end && *in->at != '\'') {
+        char c = *in->at++;
+        if (c == '\\' && in->at < in->end) {
+            c = *in->at++;
+            c = c == 'n' ? '\n' : c == 't' ? '\t' : c;
+        }
+        in->line += in->at[-1] == '\n';
+        text_append_char(&word->text, c);
+    }
+    if (in->at == in->end)
+        return shell_fail(in, "a $' that is not closed", err);
+    in->at++;
+    return PLAIT_OK;
+}
+
 plait_status shell_expand(shell_reader *in, const char *text, size_t length, const char **out,
                           plait_error *err)
 {
@@ -495,6 +514,10 @@ static plait_status append_plain(shell_reader *in, char c, shell_word *word, she
         return append_single_quoted(in, word, err);
     if (c == '"')
         return append_double_quoted(in, '"', word, list, err);
+    if (c == '$' && in->at < in->end && *in->at == '\'') {
+        in->at++;
+        return append_ansi_quoted(in, word, err);
+    }
     if (c == '$')
         return append_expansion(in, false, word, list, err);
     if (c == '`')
