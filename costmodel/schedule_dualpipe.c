@@ -14,6 +14,8 @@
  *     6      (d+1) x  Bf Bn               the second half as I
  *     7    (h-d-1) x  W In
  *     8      (d+1) x  W
+ *
+ * A middle rank does not overlap the first pair of step 4: its forward is what the other one waits for.
  */
 #include "schedule_kind.h"
 
@@ -98,6 +100,14 @@ static void backward(dual_walk *walk, int side, plait_action_kind kind)
     action_append(walk->out, kind, walk->stage[side], walk->first[side] + walk->backwards[side]++);
 }
 
+/* A forward and a backward of the other side, overlapped or one behind the other. */
+static void pair(dual_walk *walk, int side, bool overlapped)
+{
+    forward(walk, side);
+    walk->out->action[walk->out->count - 1].paired = overlapped;
+    backward(walk, side == NEAR ? FAR : NEAR, PLAIT_ACTION_BACKWARD);
+}
+
 /* The weight gradient that has waited longest. */
 static void weight(dual_walk *walk)
 {
@@ -131,10 +141,10 @@ static void run_both_ways(dual_walk *walk, int pairs, int inward)
 {
     for (int i = 0; i < pairs + inward; i++) {
         if (i < pairs)
-            forward(walk, NEAR);
-        backward(walk, FAR, PLAIT_ACTION_BACKWARD);
-        forward(walk, FAR);
-        backward(walk, NEAR, PLAIT_ACTION_BACKWARD);
+            pair(walk, NEAR, i > 0 || inward > 0);
+        else
+            backward(walk, FAR, PLAIT_ACTION_BACKWARD);
+        pair(walk, FAR, true);
     }
 }
 

@@ -63,7 +63,8 @@ static inline void action_append(action_list *list, plait_action_kind kind, int 
                                  int microbatch)
 {
     assert(list->count < list->room);
-    list->action[list->count++] = (plait_action){kind, stage, microbatch};
+    list->action[list->count++] =
+        (plait_action){.kind = kind, .stage = stage, .microbatch = microbatch};
 }
 
 // schedule_turns.c

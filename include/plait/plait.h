@@ -79,6 +79,7 @@
  *     validate.h evidence.h        predictions against measured runs, and bands from them
  *     block.h, kernel.h            what a layer does, and seconds of one operator
  *     collective.h, schedule.h     seconds of a collective, and of a pipeline
+ *     simulate.h                   a pipeline action by action
  */
 #ifndef PLAIT_PLAIT_H
 #define PLAIT_PLAIT_H
@@ -99,6 +100,7 @@
 #include "plait/plan.h"
 #include "plait/runtime.h"
 #include "plait/schedule.h"
+#include "plait/simulate.h"
 #include "plait/search.h"
 #include "plait/units.h"
 #include "plait/validate.h"

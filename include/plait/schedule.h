@@ -72,8 +72,8 @@ typedef struct plait_pipeline_load {
  *     dualpipe           m max_s + max(0, (p/2 - 1)(max_f + 2 max_b - 3 w))  (C.76)
  *
  * w is least_w_s: a backward b is an input gradient and a weight gradient w, and w can wait.
- * Equal stages: (m+p-1)(f+b) for 1F1B, exact. Uneven stages: a lower bound. Sources: Narayanan et
- * al. 2021; Qi et al. 2024 (arXiv 2401.10241); DeepSeek's DualPipe README, an upper bound when
+ * Equal stages: (m+p-1)(f+b) for 1F1B, exact. Uneven stages: GPipe is exact, 1F1B takes at most
+ * this (plait/simulate.h knows how much). Sources: Narayanan et al. 2021; Qi et al. 2024 (arXiv 2401.10241); DeepSeek's DualPipe README, an upper bound when
  * w < f.
  */
 double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load);
@@ -115,6 +115,7 @@ typedef struct plait_action {
     plait_action_kind kind;
     int stage;
     int microbatch;
+    bool paired; /* meant to run at once with the action behind it, where software can */
 } plait_action;
 
 /** "3F7": forward of microbatch 7 through stage 3. Returns `text`. */

@@ -2,11 +2,15 @@
 #include "asked.h"
 #include "command.h"
 #include "json_plan.h"
+#include "text.h"
+#include "timeline.h"
+#include "units.h"
 
 typedef struct eval_values {
     asked_flags asked;
     bool json;
     const char *output;
+    const char *timeline;
 } eval_values;
 
 _Static_assert(offsetof(eval_values, asked) == 0, "the rows of ASKED_OPTIONS count on it");
@@ -17,6 +21,9 @@ static const opt options[] = {
     OPT_OF_FLAG(eval_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(eval_values, output, "output", 'o', "FILE",
                 "also write the JSON document to FILE; - is --json"),
+    OPT_OF_TEXT(eval_values, timeline, "timeline", 0, "FILE",
+                "simulate the step and write it: FILE.json for chrome://tracing or Perfetto, "
+                "FILE.svg as a drawing"),
     OPT_END,
 };
 
@@ -32,6 +39,48 @@ static plait_status deliver_json(const eval_values *flags, const asked *question
     return command_deliver(text, length, flags->output, flags->json, err);
 }
 
+/* Before the work: is the name one of a format that is written? */
+static plait_status check_timeline(const char *path, plait_error *err)
+{
+    if (path == NULL || text_ends_with(path, ".json") || text_ends_with(path, ".svg"))
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, "--timeline",
+                      "expected a file that ends in .json or .svg, found %.80s", path);
+}
+
+static plait_status deliver_timeline(const eval_values *flags, const asked *question,
+                                     plait_arena *arena, plait_error *err)
+{
+    const plait_plan *const plan = &question->plan.plan;
+    char simulated[UNITS_SIZE], priced[UNITS_SIZE];
+    plait_timeline line;
+    plait_error inner;
+    const char *text;
+    size_t length;
+
+    if (flags->timeline == NULL)
+        return PLAIT_OK;
+    if (question->plan.verdict == PLAIT_INVALID)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--timeline",
+                          "expected a plan that can run, found: %s", question->plan.why);
+    if (plait_plan_simulate(&question->problem, plan, &question->plan.cost, arena, &line, &inner) !=
+        PLAIT_OK)
+        return plait_fail(err, inner.status, "--timeline", "%s", inner.message);
+    const plait_status written =
+        text_ends_with(flags->timeline, ".svg")
+            ? timeline_svg(&line, plan->stages, arena, &text, &length, &inner)
+            : timeline_trace(&line, plan->stages, arena, &text, &length, &inner);
+    if (written != PLAIT_OK)
+        return plait_fail(err, written, "--timeline", "%s", inner.message);
+    PLAIT_TRY(command_deliver(text, length, flags->timeline, false, err));
+    if (!flags->json)
+        printf("\ntimeline: %s, %d actions; simulated chunk by chunk the step takes %s, the price "
+               "says %s\n",
+               flags->timeline, line.pipeline.events, units_seconds(line.step_s, simulated),
+               units_seconds(question->plan.cost.step_s, priced));
+    return PLAIT_OK;
+}
+
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -41,12 +90,13 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (question == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
+    PLAIT_TRY(check_timeline(flags.timeline, err));
     PLAIT_TRY(asked_resolve(&flags.asked, operands, arena, question, err));
     *no = question->plan.verdict >= PLAIT_OUT_OF_MEMORY;
     PLAIT_TRY(deliver_json(&flags, question, arena, err));
-    if (flags.json)
-        return PLAIT_OK;
-    return report_eval(&question->problem, &question->plan, stdout, err);
+    if (!flags.json)
+        PLAIT_TRY(report_eval(&question->problem, &question->plan, stdout, err));
+    return deliver_timeline(&flags, question, arena, err);
 }
 
 const command command_eval = {

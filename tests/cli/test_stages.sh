@@ -3,6 +3,7 @@
 set -u
 
 plait=$(realpath "$1")
+drawing=$(realpath docs/timeline.svg)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -115,5 +116,39 @@ for folder in megatron/args.sh:megatron torchtitan/recipe.py:torchtitan companio
     [ $target != companion ] || [ "$(value again.json step_s)" = "$(value priced.json step_s)" ] ||
         complain "the companion has another price"
 done
+
+# A step as a trace and as a drawing: all actions, and the same bytes again.
+simulate() { # simulate FILE FLAGS...
+    local file=$1
+    shift
+    "$plait" eval llama-3.1-70b dgx-h100 --gpus 64 --seq 8192 --gbs 64 --tp 8 --pp 4 "$@" --timeline "$file"
+}
+
+simulate step.json --vpp 2 >out || complain "no trace: $(cat out)"
+grep -qE "^timeline: step.json, 512 actions; simulated chunk by chunk the step takes [0-9.]+ s, the price says [0-9.]+ s$" out ||
+    complain "what is said of a trace: $(tail -1 out)"
+[ "$(grep -c '"ph": "X"' step.json)" -eq $((512 + 2 * 4)) ] ||
+    complain "a trace of $(grep -c '"ph": "X"' step.json) events"
+simulate step.svg >out || complain "no drawing"
+head -1 step.svg | grep -q '^<svg ' && tail -1 step.svg | grep -qx '</svg>' ||
+    complain "not a drawing: $(head -1 step.svg)"
+"$plait" eval llama-3.1-70b dgx-h100 --gpus 64 --seq 8192 --gbs 32 --tp 8 --pp 4 --vpp 2 --timeline shown.svg >out
+cmp -s shown.svg "$drawing" || complain "the README's drawing is another one: eval ... --timeline docs/timeline.svg"
+cp step.svg before.svg
+simulate step.svg --json >out || complain "no drawing beside JSON"
+cmp -s step.svg before.svg || complain "another drawing of the same plan"
+head -1 out | grep -qx '{' || complain "JSON begins with $(head -1 out)"
+
+refuses_timeline() { # refuses_timeline TEXT FILE FLAGS...: an error in one line, and no file
+    local text=$1
+    shift
+    simulate "$@" >out 2>err && complain "--timeline $*: not refused"
+    grep -qF -- "$text" err || complain "--timeline $*: $(cat err), expected $text"
+    [ ! -e "$1" ] || complain "--timeline $*: writes a file all the same"
+}
+
+refuses_timeline "--timeline: expected a file that ends in .json or .svg, found x.png" x.png
+refuses_timeline "--timeline: expected a plan that can run, found: " x.svg --pp 7
+refuses_timeline "none/x.svg" none/x.svg
 
 exit $((wrong > 0))

@@ -1,13 +1,13 @@
 /*
- * test_schedules.c - schedules spelled out: complete, without deadlock, and as long as their forms
+ * test_schedules.c - schedules spelled out and simulated: complete, and as long as their forms
  *
- * The actions of all ranks are run by a simulation that knows only what waits for what, and what it
- * finds is held against the closed forms of schedule.h.
+ * What the simulator finds is held against what each action needs, one by one, and against the
+ * closed forms of schedule.h.
  */
 #include <string.h>
 
 #include "must.h"
-#include "plait/schedule.h"
+#include "plait/simulate.h"
 
 // ---- random shapes -------------------------------------------------------------------------
 
@@ -46,124 +46,49 @@ static plait_pipeline_shape random_shape(plait_schedule schedule)
     return shape;
 }
 
-// ---- the simulation ------------------------------------------------------------------------
+// ---- simulated -----------------------------------------------------------------------------
 
-/* Seconds of one action of each kind. */
+/* Seconds of one action of each kind; a whole backward is I and W. */
 typedef struct durations {
-    double s[PLAIT_ACTION_KINDS];
+    double forward_s, input_s, weight_s;
 } durations;
 
-/* When forward, input gradient and weight gradient of a (stage, microbatch) are done; < 0: not yet. */
-typedef struct progress {
-    double forward_s;
-    double input_s;
-    double weight_s;
-} progress;
+enum { MOST_STAGES = 5 * MOST_RANKS };
 
-typedef struct simulation {
-    const plait_pipeline_shape *shape;
-    plait_rank_actions rank[MOST_RANKS];
-    int next[MOST_RANKS];
-    double begin_s[MOST_RANKS];
-    double end_s[MOST_RANKS];
-    progress *done; /* [stages][microbatches] */
-} simulation;
-
-static progress *done_of(const simulation *sim, int stage, int microbatch)
+/* Stages may differ: a stage's times are times its share. */
+static plait_sim_result simulate_shares(const plait_pipeline_shape *shape, const durations *take,
+                                        const double *share, plait_arena *arena)
 {
-    return &sim->done[stage * sim->shape->microbatches + microbatch];
-}
-
-/* When an action can begin by what it waits for; < 0: not yet. */
-static double ready_s(const simulation *sim, const plait_action *action)
-{
-    const int last = sim->shape->ranks * sim->shape->chunks - 1;
-    const progress *own = done_of(sim, action->stage, action->microbatch);
-    double after_s;
-
-    switch (action->kind) {
-    case PLAIT_ACTION_FORWARD:
-        return action->stage == 0 ? 0.0
-                                  : done_of(sim, action->stage - 1, action->microbatch)->forward_s;
-    case PLAIT_ACTION_WEIGHT:
-        return own->input_s;
-    default:
-        if (own->forward_s < 0.0 || action->stage == last)
-            return own->forward_s;
-        after_s = done_of(sim, action->stage + 1, action->microbatch)->input_s;
-        return after_s < 0.0 ? after_s : fmax(after_s, own->forward_s);
-    }
-}
-
-/* Marks an action as done; nothing may be done twice. */
-static void finish(simulation *sim, const plait_action *action, double end_s)
-{
-    progress *own = done_of(sim, action->stage, action->microbatch);
-
-    if (action->kind == PLAIT_ACTION_FORWARD) {
-        assert_true(own->forward_s < 0.0);
-        own->forward_s = end_s;
-        return;
-    }
-    if (action->kind != PLAIT_ACTION_WEIGHT) {
-        assert_true(own->input_s < 0.0);
-        own->input_s = end_s;
-    }
-    if (action->kind != PLAIT_ACTION_INPUT) {
-        assert_true(own->weight_s < 0.0);
-        own->weight_s = end_s;
-    }
-}
-
-/* One action of a rank, if it can begin. */
-static bool step(simulation *sim, int rank, const durations *take)
-{
-    const plait_action *action;
-    double begin_s;
-
-    if (sim->next[rank] == sim->rank[rank].count)
-        return false;
-    action = &sim->rank[rank].action[sim->next[rank]];
-    begin_s = ready_s(sim, action);
-    if (begin_s < 0.0)
-        return false;
-    begin_s = fmax(begin_s, sim->end_s[rank]);
-    if (sim->next[rank]++ == 0)
-        sim->begin_s[rank] = begin_s;
-    sim->end_s[rank] = begin_s + take->s[action->kind];
-    finish(sim, action, sim->end_s[rank]);
-    return true;
-}
-
-static simulation simulate(const plait_pipeline_shape *shape, const durations *take,
-                           plait_arena *arena)
-{
-    const size_t cells = (size_t)(shape->ranks * shape->chunks * shape->microbatches);
-    simulation sim = {.shape = shape};
+    plait_rank_actions *actions = plait_arena_alloc(arena, MOST_RANKS, sizeof *actions);
+    plait_sim_stage *stage = plait_arena_alloc(arena, MOST_STAGES, sizeof *stage);
+    const plait_sim sim = {
+        .ranks = shape->ranks,
+        .stages = shape->ranks * shape->chunks,
+        .microbatches = shape->microbatches,
+        .actions = actions,
+        .stage = stage,
+    };
+    plait_sim_result result;
     plait_error err;
-    bool moved;
 
-    must(plait_schedule_actions(shape, arena, sim.rank, &err), &err);
-    sim.done = plait_arena_alloc(arena, cells, sizeof *sim.done);
-    assert_non_null(sim.done);
-    for (size_t i = 0; i < cells; i++)
-        sim.done[i] = (progress){-1.0, -1.0, -1.0};
-    do {
-        moved = false;
-        for (int rank = 0; rank < shape->ranks; rank++)
-            while (step(&sim, rank, take))
-                moved = true;
-    } while (moved);
-    return sim;
+    assert_true(actions != NULL && stage != NULL);
+    for (int s = 0; s < sim.stages; s++)
+        stage[s] = (plait_sim_stage){.forward_s = share[s] * take->forward_s,
+                                     .input_s = share[s] * take->input_s,
+                                     .weight_s = share[s] * take->weight_s};
+    must(plait_schedule_actions(shape, arena, actions, &err), &err);
+    must(plait_simulate(&sim, arena, &result, &err), &err);
+    return result;
 }
 
-static double makespan_s(const simulation *sim)
+static plait_sim_result simulate(const plait_pipeline_shape *shape, const durations *take,
+                                 plait_arena *arena)
 {
-    double end_s = 0.0;
+    double share[MOST_STAGES];
 
-    for (int rank = 0; rank < sim->shape->ranks; rank++)
-        end_s = fmax(end_s, sim->end_s[rank]);
-    return end_s;
+    for (int s = 0; s < MOST_STAGES; s++)
+        share[s] = 1.0;
+    return simulate_shares(shape, take, share, arena);
 }
 
 static void on_shapes(void (*check)(const plait_pipeline_shape *shape, plait_arena *arena))
@@ -181,22 +106,72 @@ static void on_shapes(void (*check)(const plait_pipeline_shape *shape, plait_are
 
 // ---- complete and without deadlock ---------------------------------------------------------
 
-static const durations units = {{1.0, 2.0, 1.0, 1.0}};
+static const durations units = {1.0, 1.0, 1.0};
 
-/* All ranks reach their end, and by then everything is done, once. */
+/* Ends of F, of the input gradient and of the weight gradient of each (stage, microbatch). */
+typedef struct ends {
+    double forward_s, input_s, weight_s;
+} ends;
+
+static void note_end(ends *own, const plait_sim_event *event)
+{
+    const plait_action_kind kind = event->action.kind;
+
+    if (kind == PLAIT_ACTION_FORWARD) {
+        assert_true(own->forward_s == 0.0);
+        own->forward_s = event->end_s;
+    }
+    if (kind == PLAIT_ACTION_INPUT || kind == PLAIT_ACTION_BACKWARD) {
+        assert_true(own->input_s == 0.0);
+        own->input_s = event->end_s;
+    }
+    if (kind == PLAIT_ACTION_WEIGHT || kind == PLAIT_ACTION_BACKWARD) {
+        assert_true(own->weight_s == 0.0);
+        own->weight_s = event->end_s;
+    }
+}
+
+/* When what an action needs of other actions is there. */
+static double needed_s(const ends *all, const plait_pipeline_shape *shape,
+                       const plait_action *action)
+{
+    const int m = shape->microbatches;
+    const ends *own = &all[action->stage * m + action->microbatch];
+    const bool last = action->stage == shape->ranks * shape->chunks - 1;
+
+    if (action->kind == PLAIT_ACTION_FORWARD)
+        return action->stage == 0 ? 0.0 : own[-m].forward_s;
+    if (action->kind == PLAIT_ACTION_WEIGHT)
+        return own->input_s;
+    return last ? own->forward_s : fmax(own->forward_s, own[m].input_s);
+}
+
+/* Everything is done once, and begins as soon as its rank and what it needs allow. */
 static void check_complete(const plait_pipeline_shape *shape, plait_arena *arena)
 {
-    const simulation sim = simulate(shape, &units, arena);
-    int64_t count = 0;
+    const durations take = {0.5 + random_below(100) / 50.0, 0.5 + random_below(100) / 50.0,
+                            0.5 + random_below(100) / 50.0};
+    const plait_sim_result result = simulate(shape, &take, arena);
+    ends *all = plait_arena_alloc(
+        arena, (size_t)(shape->ranks * shape->chunks * shape->microbatches), sizeof *all);
 
-    for (int rank = 0; rank < shape->ranks; rank++) {
-        assert_int_equal(sim.next[rank], sim.rank[rank].count);
-        count += sim.rank[rank].count;
+    assert_non_null(all);
+    assert_int_equal(result.events, plait_schedule_action_count(shape));
+    for (int e = 0; e < result.events; e++) {
+        const plait_action *action = &result.event[e].action;
+        note_end(&all[action->stage * shape->microbatches + action->microbatch], &result.event[e]);
     }
-    assert_int_equal(count, plait_schedule_action_count(shape));
+    for (int e = 0; e < result.events; e++) {
+        const plait_sim_event *event = &result.event[e];
+        const bool first = e == result.rank[event->rank].first;
+        const double free_s = first ? 0.0 : event[-1].end_s;
+        assert_true(event->begin_s == fmax(free_s, needed_s(all, shape, &event->action)));
+        assert_true(event->after >= 0 ? result.event[event->after].end_s == event->begin_s
+                                      : event->begin_s == 0.0);
+    }
     for (int i = 0; i < shape->ranks * shape->chunks * shape->microbatches; i++)
-        assert_true(sim.done[i].forward_s > 0.0 && sim.done[i].input_s > sim.done[i].forward_s &&
-                    sim.done[i].weight_s >= sim.done[i].input_s);
+        assert_true(all[i].forward_s > 0.0 && all[i].input_s > 0.0 && all[i].weight_s > 0.0);
+    assert_true(result.event[result.path[result.path_length - 1]].end_s == result.pipeline_s);
 }
 
 static void test_every_stage_and_microbatch__goes_forward_and_back_once(void **state)
@@ -296,8 +271,8 @@ static void test_zero_bubble__holds_as_much_on_every_rank(void **state)
 
 static double closed_form_s(const plait_pipeline_shape *shape, const durations *take)
 {
-    const double f_s = take->s[PLAIT_ACTION_FORWARD] * shape->chunks;
-    const double b_s = take->s[PLAIT_ACTION_BACKWARD] * shape->chunks;
+    const double f_s = take->forward_s * shape->chunks;
+    const double b_s = (take->input_s + take->weight_s) * shape->chunks;
     const plait_pipeline_load load = {
         .stages = shape->ranks,
         .chunks = shape->chunks,
@@ -306,7 +281,7 @@ static double closed_form_s(const plait_pipeline_shape *shape, const durations *
         .max_s = f_s + b_s,
         .max_f_s = f_s,
         .max_b_s = b_s,
-        .least_w_s = take->s[PLAIT_ACTION_WEIGHT] * shape->chunks,
+        .least_w_s = take->weight_s * shape->chunks,
     };
 
     return plait_pipeline_s(shape->schedule, &load);
@@ -317,22 +292,22 @@ static void check_length(const plait_pipeline_shape *shape, plait_arena *arena)
 {
     const double f_s = 0.5 + random_below(100) / 50.0;
     const double b_s = f_s * (1.0 + random_below(100) / 50.0);
-    const durations take = {{f_s, b_s, b_s / 2.0, b_s / 2.0}};
-    const simulation sim = simulate(shape, &take, arena);
+    const durations take = {f_s, b_s / 2.0, b_s / 2.0};
+    const plait_sim_result sim = simulate(shape, &take, arena);
     const bool whole_groups = plait_schedule_group(shape) == shape->ranks;
 
     switch (shape->schedule) {
     case PLAIT_NAIVE:
     case PLAIT_GPIPE:
     case PLAIT_1F1B:
-        assert_near_relative(makespan_s(&sim), closed_form_s(shape, &take), 1e-9);
+        assert_near_relative(sim.pipeline_s, closed_form_s(shape, &take), 1e-9);
         break;
     case PLAIT_INTERLEAVED:
         if (whole_groups)
-            assert_near_relative(makespan_s(&sim), closed_form_s(shape, &take), 1e-9);
+            assert_near_relative(sim.pipeline_s, closed_form_s(shape, &take), 1e-9);
         break;
     default:
-        assert_true(makespan_s(&sim) >= shape->microbatches * (f_s + b_s) - 1e-9);
+        assert_true(sim.pipeline_s >= shape->microbatches * (f_s + b_s) - 1e-9);
     }
 }
 
@@ -342,19 +317,58 @@ static void test_makespan__is_the_closed_form(void **state)
     on_shapes(check_length);
 }
 
+/* Stages that differ: forms are exact where all wait for all, of 1F1B a bound from above. */
+static void check_uneven(const plait_pipeline_shape *shape, plait_arena *arena)
+{
+    const durations take = {1.0, 1.0, 1.0};
+    plait_pipeline_load load = {.stages = shape->ranks,
+                                .chunks = shape->chunks,
+                                .microbatches = shape->microbatches,
+                                .least_w_s = HUGE_VAL};
+    double share[MOST_STAGES];
+
+    if (shape->schedule == PLAIT_DUALPIPE) // an upper bound
+        return;
+    for (int s = 0; s < MOST_STAGES; s++)
+        share[s] = 0.5 + random_below(100) / 50.0;
+    for (int rank = 0; rank < shape->ranks; rank++) {
+        double sum = 0.0;
+        for (int v = 0; v < shape->chunks; v++)
+            sum += share[v * shape->ranks + rank];
+        load.sum_s += 3.0 * sum;
+        load.max_s = fmax(load.max_s, 3.0 * sum);
+        load.max_f_s = fmax(load.max_f_s, sum);
+        load.max_b_s = fmax(load.max_b_s, 2.0 * sum);
+        load.least_w_s = fmin(load.least_w_s, sum);
+    }
+    const plait_sim_result sim = simulate_shares(shape, &take, share, arena);
+    const double form_s = plait_pipeline_s(shape->schedule, &load);
+    assert_true(load.microbatches * load.max_s <= sim.pipeline_s * (1.0 + 1e-9));
+    if (shape->schedule == PLAIT_GPIPE || shape->schedule == PLAIT_NAIVE)
+        assert_near_relative(sim.pipeline_s, form_s, 1e-9);
+    if (shape->schedule == PLAIT_1F1B)
+        assert_true(sim.pipeline_s <= form_s * (1.0 + 1e-9));
+}
+
+static void test_uneven_stages__take_what_the_forms_say_or_less(void **state)
+{
+    (void)state;
+    on_shapes(check_uneven);
+}
+
 /* F = I = W: zb-h2 shifts its ranks against each other, and none of them idles in between. */
 static void check_zero_bubble(const plait_pipeline_shape *shape, plait_arena *arena)
 {
-    const simulation sim = simulate(shape, &units, arena);
+    const plait_sim_result sim = simulate(shape, &units, arena);
     const double form_s = closed_form_s(shape, &units);
 
     if (shape->schedule == PLAIT_ZB_H1 && shape->microbatches >= shape->ranks)
-        assert_near(makespan_s(&sim), form_s, 1e-9);
+        assert_near(sim.pipeline_s, form_s, 1e-9);
     if (shape->schedule == PLAIT_ZB_H2 && shape->microbatches >= 2 * shape->ranks - 1)
         for (int rank = 0; rank < shape->ranks; rank++)
-            assert_near(sim.end_s[rank] - sim.begin_s[rank], form_s, 1e-9);
+            assert_near(sim.rank[rank].busy_s + sim.rank[rank].idle_s, form_s, 1e-9);
     if (shape->schedule == PLAIT_DUALPIPE)
-        assert_true(makespan_s(&sim) <= form_s + 1e-9);
+        assert_true(sim.pipeline_s <= form_s + 1e-9);
 }
 
 static void test_zero_bubble__is_the_closed_form_in_equal_parts(void **state)
@@ -398,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_in_flight__stays_within_the_closed_form),
         cmocka_unit_test(test_zero_bubble__holds_as_much_on_every_rank),
         cmocka_unit_test(test_makespan__is_the_closed_form),
+        cmocka_unit_test(test_uneven_stages__take_what_the_forms_say_or_less),
         cmocka_unit_test(test_zero_bubble__is_the_closed_form_in_equal_parts),
         cmocka_unit_test(test_shapes_without_actions__are_known),
         cmocka_unit_test(test_groups__are_of_pp_where_that_divides),

@@ -14,8 +14,10 @@
 #include "assert_near.h"
 #include "everything.h"
 #include "json.h"
+#include "must.h"
 #include "plait/data.h"
 #include "plait/search.h"
+#include "plait/simulate.h"
 #include "plait/units.h"
 #include "stage_sum.h"
 
@@ -711,6 +713,76 @@ static double idle_ratio(int stages, int microbatches, int chunks)
            1.0;
 }
 
+/* F, I and W of one action each; pair_s: what a forward and a backward take at once, 0: apart. */
+static plait_sim_result simulated(plait_pipeline_shape shape, double f_s, double i_s, double w_s,
+                                  double pair_s)
+{
+    const int stages = shape.ranks * shape.chunks;
+    plait_rank_actions *actions = plait_arena_alloc(arena, (size_t)shape.ranks, sizeof *actions);
+    plait_sim_stage *stage = plait_arena_alloc(arena, (size_t)stages, sizeof *stage);
+    const plait_sim sim = {.ranks = shape.ranks,
+                           .stages = stages,
+                           .microbatches = shape.microbatches,
+                           .actions = actions,
+                           .stage = stage,
+                           .pair_share = pair_s / (f_s + i_s + w_s)};
+    plait_sim_result result;
+    plait_error err;
+
+    assert_true(actions != NULL && stage != NULL);
+    for (int s = 0; s < stages; s++)
+        stage[s] = (plait_sim_stage){.forward_s = f_s, .input_s = i_s, .weight_s = w_s};
+    must(plait_schedule_actions(&shape, arena, actions, &err), &err);
+    must(plait_simulate(&sim, arena, &result, &err), &err);
+    return result;
+}
+
+static double most_idle_s(plait_pipeline_shape shape, const plait_sim_result *result)
+{
+    double idle_s = 0.0;
+
+    for (int rank = 0; rank < shape.ranks; rank++)
+        idle_s = fmax(idle_s, result->rank[rank].idle_s);
+    return idle_s;
+}
+
+static double sim_pipe(const json_cursor *in)
+{
+    static const char *const words[] = {"gpipe", "1f1b", "inter", NULL};
+    static const plait_schedule schedules[] = {PLAIT_GPIPE, PLAIT_1F1B, PLAIT_INTERLEAVED};
+    const int v = integer(in, "v");
+    const plait_pipeline_shape shape = {schedules[word(in, "kind", words)], integer(in, "p"), v,
+                                        integer(in, "m")};
+
+    return simulated(shape, number(in, "f") / v, number(in, "b") / v, 0.0, 0.0).pipeline_s;
+}
+
+static double sim_zb_idle(const json_cursor *in)
+{
+    static const char *const words[] = {"zbh1", "zbh2", NULL};
+    static const plait_schedule schedules[] = {PLAIT_ZB_H1, PLAIT_ZB_H2};
+    const plait_pipeline_shape shape = {schedules[word(in, "sched", words)], integer(in, "p"), 1,
+                                        integer(in, "m")};
+    const plait_sim_result result =
+        simulated(shape, number(in, "F_"), number(in, "B_"), number(in, "W_"), 0.0);
+
+    return most_idle_s(shape, &result);
+}
+
+/* B is here the whole backward, and FB what a pair takes. */
+static double sim_dualpipe_bubble(const json_cursor *in)
+{
+    const plait_pipeline_shape shape = {PLAIT_DUALPIPE, integer(in, "P"), 1, integer(in, "M")};
+    const double w_s = number(in, "W_");
+    const plait_sim_result result =
+        simulated(shape, number(in, "F_"), number(in, "B_") - w_s, w_s, number(in, "FB"));
+
+    double idle_s = 0.0; // until the last rank ends
+    for (int rank = 0; rank < shape.ranks; rank++)
+        idle_s = fmax(idle_s, result.pipeline_s - result.rank[rank].busy_s);
+    return idle_s;
+}
+
 static double bubble_ratio(const json_cursor *in)
 {
     return idle_ratio(integer(in, "p"), integer(in, "m"), integer_or(in, "v", 1));
@@ -909,6 +981,9 @@ typedef double theory_value(const json_cursor *inputs);
     X(ring_latency)                                                                                \
     X(nccl_latency)                                                                                \
     X(bubble_ratio)                                                                                \
+    X(sim_pipe)                                                                                    \
+    X(sim_zb_idle)                                                                                 \
+    X(sim_dualpipe_bubble)                                                                         \
     X(bubble_frac)                                                                                 \
     X(layerwise_util)                                                                              \
     X(pipe_time)                                                                                   \
@@ -948,13 +1023,14 @@ static bool among(const char *name, const char *const *words)
     return false;
 }
 
-/* Groups that a plan of training is about; of schedules, those in closed form. */
+/* Groups that a plan of training is about; of schedules, those that plait spells out. */
 static bool concerns_plans(const char *group, const char *formula)
 {
     static const char *const groups[] = {"memory", "comm", "collective", "roofline",
                                          "model",  "perf", "layout",     NULL};
-    static const char *const closed[] = {"bubble_ratio", "bubble_frac", "pipe_time",
-                                         "layerwise_util", NULL};
+    static const char *const closed[] = {"bubble_ratio",        "bubble_frac", "pipe_time",
+                                         "layerwise_util",      "sim_pipe",    "sim_zb_idle",
+                                         "sim_dualpipe_bubble", NULL};
 
     return among(group, groups) || (strcmp(group, "pipeline") == 0 && among(formula, closed));
 }

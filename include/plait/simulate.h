@@ -1,0 +1,108 @@
+/*
+ * simulate.h - a pipeline, action by action: when each begins, what it waited for, what ranks hold
+ *
+ * Closed forms (plait/schedule.h) know equal stages; this knows any. Ranks do their actions in their
+ * order, and an action begins when its rank is free and what it needs has arrived:
+ *
+ *     F of stage s   F of stage s - 1, and its send
+ *     B, I           own F; B or I of stage s + 1, and its send
+ *     W              own I
+ *
+ * Left out: ranks that slow each other down on a link.
+ */
+#ifndef PLAIT_SIMULATE_H
+#define PLAIT_SIMULATE_H
+
+#include "plait/cost.h"
+#include "plait/schedule.h"
+
+#pragma GCC visibility push(default)
+
+/** One stage of a schedule, a chunk of layers, at one microbatch. */
+typedef struct plait_sim_stage {
+    double forward_s;
+    double input_s;      /* of the backward, the input gradient; a whole backward is this ... */
+    double weight_s;     /* ... and the weight gradient */
+    double send_s;       /* activations to the next stage, and their gradients back */
+    double held_bytes;   /* activations from F until the backward is done */
+    double weight_bytes; /* of them, what W still needs after I */
+} plait_sim_stage;
+
+typedef struct plait_sim {
+    int ranks;
+    int stages; /* over all ranks, from the embedding to the loss */
+    int microbatches;
+    const plait_rank_actions *actions; /* [ranks] */
+    const plait_sim_stage *stage;      /* [stages] */
+    bool sends_block; /* a rank that sends does nothing else meanwhile; else sends run beside */
+    /**
+     * What two actions that are paired (plait_action.paired) take together, as a share of their sum,
+     * where software runs them at once. 0: it does not.
+     */
+    double pair_share;
+} plait_sim;
+
+/** An action as it came to pass. */
+typedef struct plait_sim_event {
+    plait_action action;
+    int rank;
+    int after; /* the event whose end, with its send, let this one begin; -1: none */
+    double begin_s;
+    double end_s; /* a blocking send is part of it */
+} plait_sim_event;
+
+typedef struct plait_sim_rank {
+    int first; /* its events: first .. first + count - 1, in its order */
+    int count;
+    double busy_s;
+    double idle_s; /* between its first action and its last */
+    double peak_bytes;
+} plait_sim_rank;
+
+typedef struct plait_sim_result {
+    double pipeline_s;          /* from the first action to the end of the last */
+    const plait_sim_rank *rank; /* [ranks] */
+    int events;
+    const plait_sim_event *event; /* [events], rank by rank */
+    int path_length;
+    const int *path; /* [path_length], the critical path: events that nothing could delay */
+} plait_sim_result;
+
+/**
+ * Runs the actions of all ranks.
+ *
+ * Takes time in proportion to the actions and memory in proportion to stages times microbatches.
+ *
+ * @param out  what it points to lives in `arena`
+ * @return     RANGE: an action twice, a stage or microbatch that is none, or ranks that wait for
+ *             each other; NOMEM
+ */
+PLAIT_MUST_CHECK plait_status plait_simulate(const plait_sim *sim, plait_arena *arena,
+                                             plait_sim_result *out, plait_error *err);
+
+/** A step of one plan, simulated. */
+typedef struct plait_timeline {
+    plait_sim_result pipeline; /* of the first replica's first tensor rank of each stage */
+    plait_schedule schedule;
+    int chunks;         /* a rank */
+    double closed_s;    /* what the closed form has for pipeline.pipeline_s and its sends */
+    double sync_s;      /* behind the pipeline: gradients and parameters that nothing hides ... */
+    double optimizer_s; /* ... and the optimizer's step */
+    double step_s;      /* simulated; the price's is closed_s, sync_s and optimizer_s */
+} plait_timeline;
+
+/**
+ * Simulate one step of a legal plan, each chunk with its own times.
+ *
+ * @param cost  the plan's price, as plait_plan_cost gives it
+ * @param out   lives in `arena`
+ * @return      RANGE when the schedule cannot be spelled out (plait_schedule_has_actions)
+ */
+PLAIT_MUST_CHECK plait_status plait_plan_simulate(const plait_problem *problem,
+                                                  const plait_plan *plan, const plait_cost *cost,
+                                                  plait_arena *arena, plait_timeline *out,
+                                                  plait_error *err);
+
+#pragma GCC visibility pop
+
+#endif

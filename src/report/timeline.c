@@ -1,0 +1,219 @@
+/* timeline.c - a simulated step as a trace that Chrome and Perfetto open, or as a drawing */
+#include "timeline.h"
+
+#include <stdio.h>
+
+#include "json_write.h"
+#include "plait/units.h"
+#include "units.h"
+
+static const char *const kind_name[PLAIT_ACTION_KINDS] = {
+    [PLAIT_ACTION_FORWARD] = "forward",
+    [PLAIT_ACTION_BACKWARD] = "backward",
+    [PLAIT_ACTION_INPUT] = "input gradient",
+    [PLAIT_ACTION_WEIGHT] = "weight gradient",
+};
+
+/* ---- a trace ---- */
+
+/* One complete event; times of the format are microseconds. */
+static void begin_event(json_writer *json, const char *name, const char *category, int rank,
+                        double begin_s, double end_s)
+{
+    json_begin_object(json);
+    json_member_string(json, "name", name);
+    json_member_string(json, "cat", category);
+    json_member_string(json, "ph", "X");
+    json_member_int64(json, "pid", 0);
+    json_member_int64(json, "tid", rank);
+    json_member_number(json, "ts", begin_s * 1e6);
+    json_member_number(json, "dur", (end_s - begin_s) * 1e6);
+}
+
+static void write_name(json_writer *json, int rank)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "stage %d", rank);
+    json_begin_object(json);
+    json_member_string(json, "name", "thread_name");
+    json_member_string(json, "ph", "M");
+    json_member_int64(json, "pid", 0);
+    json_member_int64(json, "tid", rank);
+    json_write_key(json, "args");
+    json_begin_object(json);
+    json_member_string(json, "name", name);
+    json_end_object(json);
+    json_end_object(json);
+}
+
+static void write_action(json_writer *json, const plait_sim_event *event)
+{
+    char name[48];
+
+    begin_event(json, plait_action_text(&event->action, name, sizeof name),
+                kind_name[event->action.kind], event->rank, event->begin_s, event->end_s);
+    json_write_key(json, "args");
+    json_begin_object(json);
+    json_member_int64(json, "chunk", event->action.stage);
+    json_member_int64(json, "microbatch", event->action.microbatch);
+    json_end_object(json);
+    json_end_object(json);
+}
+
+/* What follows the pipeline, on every rank at once. */
+static void write_tail(json_writer *json, const plait_timeline *line, int rank)
+{
+    const double end_s = line->pipeline.pipeline_s;
+
+    if (line->sync_s > 0.0) {
+        begin_event(json, "gradients and parameters", "dp_comm", rank, end_s, end_s + line->sync_s);
+        json_end_object(json);
+    }
+    begin_event(json, "optimizer", "optimizer", rank, end_s + line->sync_s, line->step_s);
+    json_end_object(json);
+}
+
+plait_status timeline_trace(const plait_timeline *line, int ranks, plait_arena *arena,
+                            const char **text, size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    json_member_string(&json, "displayTimeUnit", "ms");
+    json_write_key(&json, "traceEvents");
+    json_begin_array(&json);
+    for (int rank = 0; rank < ranks; rank++)
+        write_name(&json, rank);
+    for (int e = 0; e < line->pipeline.events; e++)
+        write_action(&json, &line->pipeline.event[e]);
+    for (int rank = 0; rank < ranks; rank++)
+        write_tail(&json, line, rank);
+    json_end_array(&json);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}
+
+/* ---- a drawing ---- */
+
+enum {
+    LEFT = 64,
+    WIDTH = 1080,
+    ROW = 22,
+    TOP = 34,
+    LEGEND = 30,
+    NARROWEST_LABEL = 14,
+    MOST_DRAWN = 50000
+};
+
+static const char *const kind_colour[PLAIT_ACTION_KINDS] = {
+    [PLAIT_ACTION_FORWARD] = "#7fa8d8",
+    [PLAIT_ACTION_BACKWARD] = "#e3a857",
+    [PLAIT_ACTION_INPUT] = "#e3a857",
+    [PLAIT_ACTION_WEIGHT] = "#9fc59a",
+};
+static const char *const sync_colour = "#b9a3d0", *const optimizer_colour = "#c9c9c9";
+
+typedef struct drawing {
+    text_builder out;
+    double scale; /* pixels a second */
+} drawing;
+
+static void draw_box(drawing *draw, int rank, double begin_s, double end_s, const char *colour)
+{
+    text_append_printf(&draw->out,
+                       "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"%s\"/>\n",
+                       LEFT + begin_s * draw->scale, TOP + rank * ROW,
+                       (end_s - begin_s) * draw->scale, ROW - 2, colour);
+}
+
+static void draw_text(drawing *draw, double x, int y, const char *anchor, const char *text)
+{
+    text_append_printf(&draw->out, "<text x=\"%.2f\" y=\"%d\" text-anchor=\"%s\">%s</text>\n", x, y,
+                       anchor, text);
+}
+
+/* The microbatch stands in a box that is wide enough for it. */
+static void draw_event(drawing *draw, const plait_sim_event *event)
+{
+    const double width = (event->end_s - event->begin_s) * draw->scale;
+    char number[16];
+
+    draw_box(draw, event->rank, event->begin_s, event->end_s, kind_colour[event->action.kind]);
+    if (width < NARROWEST_LABEL)
+        return;
+    snprintf(number, sizeof number, "%d", event->action.microbatch);
+    draw_text(draw, LEFT + event->begin_s * draw->scale + width / 2.0,
+              TOP + event->rank * ROW + ROW - 7, "middle", number);
+}
+
+static void draw_legend(drawing *draw, bool split, int y)
+{
+    const struct {
+        const char *what, *colour;
+        bool shown;
+    } entries[] = {
+        {"forward", kind_colour[PLAIT_ACTION_FORWARD], true},
+        {split ? "backward, input gradient" : "backward", kind_colour[PLAIT_ACTION_BACKWARD], true},
+        {"weight gradient", kind_colour[PLAIT_ACTION_WEIGHT], split},
+        {"gradients and parameters", sync_colour, true},
+        {"optimizer", optimizer_colour, true},
+    };
+    int x = LEFT;
+
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        if (!entries[i].shown)
+            continue;
+        text_append_printf(&draw->out,
+                           "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" fill=\"%s\"/>\n", x,
+                           y - 10, entries[i].colour);
+        draw_text(draw, x + 18, y, "start", entries[i].what);
+        x += 190;
+    }
+}
+
+static bool has_weight_actions(const plait_sim_result *pipeline)
+{
+    for (int e = 0; e < pipeline->events; e++)
+        if (pipeline->event[e].action.kind == PLAIT_ACTION_WEIGHT)
+            return true;
+    return false;
+}
+
+plait_status timeline_svg(const plait_timeline *line, int ranks, plait_arena *arena,
+                          const char **text, size_t *length, plait_error *err)
+{
+    const int height = TOP + ranks * ROW + LEGEND;
+    const double sync_end_s = line->pipeline.pipeline_s + line->sync_s;
+    drawing draw = {.scale = WIDTH / line->step_s};
+    char time[UNITS_SIZE], title[96];
+
+    if (line->pipeline.events > MOST_DRAWN)
+        return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
+                          "expected at most %d actions to draw, found %d: a .json holds them all",
+                          MOST_DRAWN, line->pipeline.events);
+
+    text_builder_init(&draw.out, arena);
+    text_append_printf(&draw.out,
+                       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+                       "font-family=\"sans-serif\" font-size=\"11\">\n"
+                       "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+                       LEFT + WIDTH + 16, height);
+    snprintf(title, sizeof title, "%s, a step of %s", plait_schedule_name[line->schedule],
+             units_seconds(line->step_s, time));
+    draw_text(&draw, LEFT, TOP - 12, "start", title);
+    for (int rank = 0; rank < ranks; rank++) {
+        char name[32];
+        snprintf(name, sizeof name, "stage %d", rank);
+        draw_text(&draw, LEFT - 8, TOP + rank * ROW + ROW - 7, "end", name);
+        draw_box(&draw, rank, line->pipeline.pipeline_s, sync_end_s, sync_colour);
+        draw_box(&draw, rank, sync_end_s, line->step_s, optimizer_colour);
+    }
+    for (int e = 0; e < line->pipeline.events; e++)
+        draw_event(&draw, &line->pipeline.event[e]);
+    draw_legend(&draw, has_weight_actions(&line->pipeline), height - 10);
+    text_append(&draw.out, "</svg>\n");
+    *text = text_builder_finish(&draw.out, length);
+    return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
