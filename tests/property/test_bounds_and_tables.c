@@ -172,7 +172,8 @@ static plait_precision random_precision(const world *w)
     if (w->accelerator.fp16_only)
         return PLAIT_FP16;
     return (w->runtime.can.precision >> narrow & 1u) &&
-                   w->accelerator.peak_flops_per_s[narrow] > 0.0 && once_in(2)
+                   plait_accelerator_runs(&w->accelerator, PLAIT_KERNEL_PRECISION + (int)narrow) &&
+                   once_in(2)
                ? narrow
                : PLAIT_BF16;
 }
@@ -358,7 +359,10 @@ static void next_point(const plait_problem *p, plait_degrees *d)
             return;
         }
     }
-    fail_msg("no legal point of %s on %d GPUs", p->model->name, p->job.gpus);
+    char why[256] = "";
+    plait_degrees_check(p, d, why, sizeof why);
+    fail_msg("no legal point of %s on %d GPUs in %s: %s", p->model->name, p->job.gpus,
+             plait_precision_name[p->job.precision], why);
 }
 
 /* Another value of the keys that a bound leaves open; number formats it goes by, 8-bit or wider. */
