@@ -804,6 +804,34 @@ static void test_more_tensor_ranks__never_need_more_memory(void **state)
     on_random_points(check_tensor, POINTS / 2);
 }
 
+/* Embedding and head of a large vocabulary, all on one rank: their parameters are never narrow. */
+static void test_bounds__leave_the_ends_in_16_bits(void **state)
+{
+    static const question ends = {"nemotron-4-15b", "h200-141gb-sxm:1x8", "megatron", 8, 512, 8};
+    world w;
+
+    (void)state;
+    for (int precision = PLAIT_FP8; precision <= PLAIT_MXFP8; precision++)
+        for (int narrow = 0; narrow < 2; narrow++) {
+            plait_degrees d = plait_degrees_init();
+            arena = plait_arena_new();
+            assert_non_null(arena);
+            random_state = 2;
+            load(&ends, &w);
+            w.problem.job.precision = (plait_precision)precision;
+            plait_table *table = plait_table_new(&w.problem, arena);
+            assert_non_null(table);
+            d.dp = d.shard_group = 8;
+            d.zero = 1;
+            d.fp8_params = narrow != 0;
+            d.recompute.kind = PLAIT_RECOMPUTE_FULL;
+            const plait_price bound = plait_pipeline_bound(table, &d);
+            assert_at_most(bound.peak_bytes, plait_degrees_cost(table, &d).peak_bytes, rounding,
+                           "bound of a pipeline", &w.problem, &d);
+            plait_arena_free(arena);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -811,6 +839,7 @@ int main(void)
         cmocka_unit_test(test_tables__forget_nothing_and_keep_nothing_stale),
         cmocka_unit_test(test_bounds__never_exceed_a_completion),
         cmocka_unit_test(test_bounds__come_near_the_costs),
+        cmocka_unit_test(test_bounds__leave_the_ends_in_16_bits),
         cmocka_unit_test(test_terms__sum_to_the_step_and_lines_to_their_term),
         cmocka_unit_test(test_lines__are_never_exposed_longer_than_they_take),
         cmocka_unit_test(test_better_hardware__never_slows_a_step),
