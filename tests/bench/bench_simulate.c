@@ -1,4 +1,7 @@
-/* bench_simulate.c - actions of a pipeline simulated a second on one core */
+/*
+ * bench_simulate.c - actions of a pipeline simulated a second on one core, and how far C.72 is from
+ * what they take where stages differ
+ */
 #include <stdio.h>
 
 #include "bench.h"
@@ -59,8 +62,63 @@ static int run(const char *name, plait_schedule schedule, int chunks)
     return 0;
 }
 
+// ---- 1F1B of stages that differ ------------------------------------------------------------
+
+static uint64_t random_state = 3;
+
+/* 0 .. below - 1 (splitmix64) */
+static int random_below(int below)
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (int)((z ^ (z >> 31)) % (uint64_t)below);
+}
+
+/* Simulated over closed form, of one random pipeline whose stages differ by `spread`; 0: failed. */
+static double random_ratio(double spread)
+{
+    const int ranks = 2 + random_below(11);
+    plait_pipeline_load load = {.stages = ranks, .chunks = 1};
+    plait_sim_stage stage[12];
+    plait_sim_result result;
+    pipeline p;
+
+    if (!lay(&p, PLAIT_1F1B, ranks, 1, ranks + random_below(60)))
+        return 0.0;
+    for (int s = 0; s < ranks; s++) {
+        const double each_s = 1.0 + spread * (random_below(1001) / 500.0 - 1.0);
+        stage[s] = (plait_sim_stage){.forward_s = each_s, .input_s = each_s, .weight_s = each_s};
+        load.sum_s += 3.0 * each_s;
+        load.max_s = 3.0 * each_s > load.max_s ? 3.0 * each_s : load.max_s;
+    }
+    load.microbatches = p.shape.microbatches;
+    p.sim.stage = stage;
+    const bool done = plait_simulate(&p.sim, p.arena, &result, NULL) == PLAIT_OK;
+    const double ratio = done ? result.pipeline_s / plait_pipeline_s(PLAIT_1F1B, &load) : 0.0;
+    plait_arena_free(p.arena);
+    return ratio;
+}
+
+static void compare(double spread)
+{
+    enum { SHAPES = 4000 };
+    double sum = 0.0, least = 1.0;
+
+    for (int i = 0; i < SHAPES; i++) {
+        const double ratio = random_ratio(spread);
+        sum += ratio;
+        least = ratio < least ? ratio : least;
+    }
+    printf("1f1b, stages within %.0f %%\tsimulated over C.72: mean %.4f, least %.4f\n",
+           100.0 * spread, sum / SHAPES, least);
+}
+
 int main(void)
 {
+    compare(0.05);
+    compare(0.2);
     return run("simulate 1f1b, 16 stages, 512 microbatches", PLAIT_1F1B, 1) +
            run("simulate interleaved x 8", PLAIT_INTERLEAVED, 8) +
            run("simulate zb-h1", PLAIT_ZB_H1, 1);
