@@ -275,8 +275,8 @@ static bool run_begin(run *r, int events, plait_arena *arena)
 /* Each action wakes one rank at most, so the stack has room for all of them. */
 static plait_status run_all(run *r, plait_error *err)
 {
-    for (int rank = r->sim->ranks - 1, first = 0; rank >= 0; rank--)
-        r->ready[first++] = rank, r->readies = first;
+    for (int rank = r->sim->ranks - 1; rank >= 0; rank--)
+        r->ready[r->readies++] = rank;
     while (r->readies > 0) {
         const int rank = r->ready[--r->readies];
         bool moved = true;
