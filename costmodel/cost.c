@@ -43,14 +43,7 @@ static stage_load sum_stage(const plan_rows *rows, int s)
         .loss = stage_parts_have(parts, ROW_HEAD) || stage_parts_have(parts, ROW_MTP_HEAD),
     };
 
-    for (int i = 0; i < parts->count; i++) {
-        const stage_part *part = &parts->part[i];
-        const layer_price *price = &rows->row.price[part->row];
-        const layer_time time =
-            layer_time_of(rows->problem, price, &rows->gather.layer[part->row], part->recompute);
-        stage_load_add(&load, part->count, &time);
-        stage_load_add_weights(&load, part->count, price);
-    }
+    stage_load_add_parts(rows->problem, &rows->row, &rows->gather, parts, &load);
     return load;
 }
 

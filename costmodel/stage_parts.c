@@ -74,3 +74,16 @@ bool stage_parts_have(const stage_parts *parts, int row)
             return true;
     return false;
 }
+
+void stage_load_add_parts(const plait_problem *problem, const layer_row *row,
+                          const gather_row *gather, const stage_parts *parts, stage_load *load)
+{
+    for (int i = 0; i < parts->count; i++) {
+        const stage_part *part = &parts->part[i];
+        const layer_price *price = &row->price[part->row];
+        const layer_time time =
+            layer_time_of(problem, price, &gather->layer[part->row], part->recompute);
+        stage_load_add(load, part->count, &time);
+        stage_load_add_weights(load, part->count, price);
+    }
+}

@@ -117,6 +117,9 @@ int stage_parts_most(int layers);
 /** The chunks of one stage as parts, equal ones counted; `recompute` has one entry a layer. */
 stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, stage_part *room);
 bool stage_parts_have(const stage_parts *parts, int row);
+/** Adds times, bytes and parameters of all parts to `load`. */
+void stage_load_add_parts(const plait_problem *problem, const layer_row *row,
+                          const gather_row *gather, const stage_parts *parts, stage_load *load);
 
 /**
  * Adds the times and bytes of `count` parts of one row: times add up, and of what is rebuilt one

@@ -10,8 +10,6 @@
  */
 #include "plait/simulate.h"
 
-#include <stdio.h>
-
 #include "stage_sum.h"
 
 typedef struct chunk_prices {
@@ -44,14 +42,7 @@ static plait_sim_stage sum_chunk(const chunk_prices *prices, const plait_stage *
     const double exposed_s = overlap->p2p ? 0.5 * overlap->p2p_exposed * send_s : 0.0;
     stage_load load = {.count = 1};
 
-    for (int i = 0; i < parts.count; i++) {
-        const stage_part *part = &parts.part[i];
-        const layer_price *price = &prices->row.price[part->row];
-        const layer_time time = layer_time_of(prices->problem, price,
-                                              &prices->gather.layer[part->row], part->recompute);
-        stage_load_add(&load, part->count, &time);
-        stage_load_add_weights(&load, part->count, price);
-    }
+    stage_load_add_parts(prices->problem, &prices->row, &prices->gather, &parts, &load);
     return (plait_sim_stage){
         .forward_s = load.forward_s + exposed_s,
         .input_s = larger(0.0, load.backward_s - load.weight_s) + exposed_s,
