@@ -28,7 +28,7 @@ static const plait_schedule schedules[] = {
     PLAIT_ZB_H1, PLAIT_ZB_H2, PLAIT_DUALPIPE,
 };
 
-enum { SCHEDULES = sizeof schedules / sizeof *schedules, SHAPES = 150, MOST_RANKS = 12 };
+enum { SCHEDULES = sizeof schedules / sizeof *schedules, SHAPES = 1500, MOST_RANKS = 12 };
 
 /* A shape that the schedule has actions for. */
 static plait_pipeline_shape random_shape(plait_schedule schedule)

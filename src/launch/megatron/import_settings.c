@@ -238,12 +238,19 @@ static const char *deepspeed_runtime(const megatron_args *args, plan_reader *in)
  */
 static void warn_of_masks(const megatron_args *args, plan_reader *in)
 {
-    const double mask_bytes = (double)args->seq_length * args->seq_length;
+    const double sequence_bytes = (double)args->seq_length * args->seq_length;
+    const double bytes = sequence_bytes * (args->micro_batch_size > 0 ? args->micro_batch_size : 1);
+    const char *text;
 
-    if (args->create_attention_mask_in_dataloader && mask_bytes >= 0.25 * PLAIT_GIB)
-        import_warn(
-            in, "the data loader makes attention masks of a byte a pair of tokens, which have no "
-                "price: --no-create-attention-mask-in-dataloader leaves them out");
+    if (!args->create_attention_mask_in_dataloader || sequence_bytes < 0.25 * PLAIT_GIB)
+        return;
+    text = plait_arena_printf(
+        in->flags->arena,
+        "the data loader makes attention masks, %.1f GiB a microbatch on the first and the last "
+        "stage, which prices leave out: --no-create-attention-mask-in-dataloader saves them",
+        bytes / PLAIT_GIB);
+    if (text != NULL)
+        import_warn(in, text);
 }
 
 static const char *megatron_runtime(const megatron_args *args, const plan_reader *in)
