@@ -168,7 +168,8 @@ static bool same_fits(const plait_accelerator *a, const plait_accelerator *b)
 /* What a price can read is the same: every number, whatever the two are called. */
 static bool same_constants(const plait_accelerator *a, const plait_accelerator *b)
 {
-    return a->confidence == b->confidence && a->fp16_only == b->fp16_only && a->sms == b->sms &&
+    return a->confidence == b->confidence && a->lacks == b->lacks && a->fp16_only == b->fp16_only &&
+           a->sms == b->sms &&
            SAME_RUN(plait_accelerator, a, b, peak_flops_per_s, peak_flops_per_s) &&
            SAME_RUN(plait_accelerator, a, b, vector_flops_per_s, vector_flops_per_s) &&
            SAME_RUN(plait_accelerator, a, b, memory_bytes, wgrad_ratio) && same_fits(a, b) &&
@@ -178,7 +179,7 @@ static bool same_constants(const plait_accelerator *a, const plait_accelerator *
            a->scale_up_domain == b->scale_up_domain && a->scale_up_mesh == b->scale_up_mesh &&
            SAME_RUN(plait_accelerator, a, b, scale_up_bytes_per_s, scale_up_bytes_per_s) &&
            SAME_RUN(plait_accelerator, a, b, torus, torus) &&
-           SAME_RUN(plait_accelerator, a, b, nic_bytes_per_s, nic_bytes_per_s);
+           SAME_RUN(plait_accelerator, a, b, nic_bytes_per_s, host_adam_s);
 }
 
 /* Groups of a job are priced as the first of them, so all must be of its nodes. */

@@ -27,7 +27,7 @@ typedef struct run {
     int *done;      /* [ranks]: actions */
     double *free_s; /* [ranks]: when the last of them ends */
     double *held;   /* [ranks]: bytes */
-    int *ready;     /* [ranks]: a stack of those that may go on; none is in it twice */
+    int *ready;     /* [events + ranks]: a stack of ranks that may go on */
     int readies;
 } run;
 

@@ -49,7 +49,7 @@ static plait_sim_stage sum_chunk(const chunk_prices *prices, const plait_stage *
         .weight_s = smaller(load.weight_s, load.backward_s),
         .send_s = send_s,
         .held_bytes = load.saved_bytes,
-        .weight_bytes = load.saved_bytes,
+        .weight_bytes = load.saved_bytes, // at most: what W does not read goes with I
     };
 }
 
@@ -118,10 +118,8 @@ plait_status plait_plan_simulate(const plait_problem *problem, const plait_plan 
     };
     PLAIT_TRY(plait_simulate(&sim, arena, &out->pipeline, err));
     out->schedule = shape.schedule;
-    out->chunks = shape.chunks;
     out->sync_s = cost->step.dp_comm_s;
     out->optimizer_s = cost->step.optimizer_s;
-    out->closed_s = cost->step_s - out->sync_s - out->optimizer_s;
     out->step_s = out->pipeline.pipeline_s + out->sync_s + out->optimizer_s;
     return PLAIT_OK;
 }

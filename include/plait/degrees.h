@@ -250,6 +250,10 @@ void plait_key_put(plait_degrees *degrees, plait_key_id key, int value);
 /** Have two points the same value of a key? */
 bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id key);
 
+/** Has a point the value that the software would give it? */
+bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *degrees,
+                        plait_key_id key);
+
 /** Is the value worth a word in a table: does the key matter, and is it not the plain one? */
 bool plait_key_speaks(const plait_problem *problem, const plait_degrees *degrees, plait_key_id key);
 

@@ -84,11 +84,9 @@ PLAIT_MUST_CHECK plait_status plait_simulate(const plait_sim *sim, plait_arena *
 typedef struct plait_timeline {
     plait_sim_result pipeline; /* of the first replica's first tensor rank of each stage */
     plait_schedule schedule;
-    int chunks;         /* a rank */
-    double closed_s;    /* what the closed form has for pipeline.pipeline_s and its sends */
     double sync_s;      /* behind the pipeline: gradients and parameters that nothing hides ... */
     double optimizer_s; /* ... and the optimizer's step */
-    double step_s;      /* simulated; the price's is closed_s, sync_s and optimizer_s */
+    double step_s;      /* all three */
 } plait_timeline;
 
 /**

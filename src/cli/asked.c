@@ -52,7 +52,7 @@ static void loosen(const plait_problem *problem, const plans_entry *file, const 
         const plait_key_id key = (plait_key_id)k;
 
         if (key != PLAIT_KEY_RECOMPUTE && key != PLAIT_KEY_SPLIT &&
-            plait_key_value(&d, key) == plait_keys[k].usual(&before, &d, key))
+            plait_key_is_usual(&before, &d, key))
             *given &= ~PLAIT_KEY_BIT(k);
     }
     if (flags->key[PLAIT_KEY_PP] != NULL || flags->key[PLAIT_KEY_VPP] != NULL)

@@ -105,8 +105,7 @@ const command command_eval = {
                           "--plan FILE[:RANK]",
               .summary = "Price one plan: time of a step, memory, verdict.",
               .about = "Exit status 1 when the plan runs out of memory or cannot run; the answer "
-                       "says why. One "
-                       "that may run out has 0.",
+                       "says why. One that may run out has 0.",
               .max_operands = 2,
               .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
               .options = options},

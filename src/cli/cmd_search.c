@@ -230,7 +230,7 @@ static void warn_of_numerics(const plait_problem *problem, const plait_search_re
         char text[32];
 
         if (plait_keys[key].numerics && key != PLAIT_KEY_OFFLOAD &&
-            plait_key_value(best, key) != plait_keys[key].usual(problem, best, key))
+            !plait_key_is_usual(problem, best, key))
             fprintf(
                 stderr,
                 "plait: warning: the best plan changes numerics: %s %s, which is not the recipe of "

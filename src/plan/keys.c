@@ -346,6 +346,11 @@ void plait_key_put(plait_degrees *d, plait_key_id key, int value)
     }
 }
 
+bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    return plait_key_value(d, key) == plait_keys[key].usual(problem, d, key);
+}
+
 bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id key)
 {
     return plait_key_value(a, key) == plait_key_value(b, key) &&

@@ -234,8 +234,7 @@ static void add_numerics(const plait_problem *problem, const plait_degrees *d, c
     for (int k = 0; k < PLAIT_KEYS; k++) {
         const plait_key *const row = &plait_keys[k];
         const size_t length = strlen(line);
-        if (row->numerics &&
-            plait_key_value(d, (plait_key_id)k) != row->usual(problem, d, (plait_key_id)k))
+        if (row->numerics && !plait_key_is_usual(problem, d, (plait_key_id)k))
             snprintf(line + length, LINE_SIZE - length, ", %s %s", row->title,
                      plait_degrees_get(d, (plait_key_id)k, word, sizeof word));
     }

@@ -751,6 +751,8 @@ static void test_clusters__of_two_sorts_are_told_by_constants_not_by_names(void 
         offsetof(plait_accelerator, p2p.bytes_per_s),
         offsetof(plait_accelerator, scale_up_bytes_per_s),
         offsetof(plait_accelerator, nic_bytes_per_s),
+        offsetof(plait_accelerator, host_bytes_per_s),
+        offsetof(plait_accelerator, host_adam_s),
     };
     plait_accelerator first, other;
     world w;
@@ -778,6 +780,9 @@ static void test_clusters__of_two_sorts_are_told_by_constants_not_by_names(void 
         *number = before;
     }
     other.sms++;
+    assert_false(plait_cluster_priced(&w.cluster, 32, NULL, 0));
+    other = first;
+    other.lacks ^= 1u;
     assert_false(plait_cluster_priced(&w.cluster, 32, NULL, 0));
     other = first;
     other.torus[2]++;
