@@ -33,7 +33,7 @@ static stage_load lean_whole(const plait_table *table)
     const plait_chunk chunk = {0, model->layers, true, true, model->mtp_layers};
     const plait_stage stage = {.chunks = 1, .chunk = &chunk, .degrees = one};
     stage_part part[ROW_PRICES];
-    stage_class class = {.parts = stage_parts_of(model, &stage, part), .count = 1};
+    stage_class class = {.parts = stage_parts_of(model, &stage, part), .count = 1, .first = -1};
     stage_load load = begin_load(table, &class);
 
     add_layers(&class, table->lean_time, &load);
@@ -125,6 +125,17 @@ static plait_degrees lean_degrees(const plait_table *table, const plait_degrees 
     return lean;
 }
 
+/* The ends have lean times, too. */
+static void fill_lean_loads(const plait_table *table, class_list *list)
+{
+    for (int c = 0; c < list->count; c++) {
+        stage_class all = list->of[c];
+        all.ends = 0;
+        list->lean[c] = begin_load(table, &all);
+        add_layers(&all, table->lean_time, &list->lean[c]);
+    }
+}
+
 /*
  * C.90. Time: no recomputation, no gathers, no reduction, no optimizer: each only adds. Memory: the
  * highest ZeRO stage over all replicas, and of activations what the leanest choice keeps, with
@@ -138,15 +149,14 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
 
     table_select_stages(table, d);
     select_lean(table);
-    for (int c = 0; c < table->classes; c++) {
-        stage_class all = table->class_of[c];
-        all.ends = 0; // the ends have lean times, too
-        table->lean_load[c] = begin_load(table, &all);
-        add_layers(&all, table->lean_time, &table->lean_load[c]);
-        fullest = larger(fullest, lean_peak_bytes(table, &lean, &bytes, &table->lean_load[c]));
+    fill_lean_loads(table, &table->chunks);
+    fill_lean_loads(table, &table->ranks);
+    for (int c = 0; c < table->ranks.count; c++) {
+        stage_load *load = &table->ranks.lean[c];
+        take_chunks(&table->ranks.of[c], table->chunks.lean, load);
+        fullest = larger(fullest, lean_peak_bytes(table, &lean, &bytes, load));
     }
-    const step_sum sum = step_sum_of(&table->problem, &lean, table->microbatches, table->send_s,
-                                     table->lean_load, table->no_sync, table->classes);
+    const step_sum sum = sum_classes(table, &lean, table->ranks.lean, table->no_sync);
     return price_of(&sum, fullest);
 }
 

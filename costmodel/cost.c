@@ -21,13 +21,28 @@ typedef struct plan_rows {
     gather_row gather;
     sync_routes routes;
     double send_s;
+    plait_stage *held;  /* [stages]: what each rank holds */
     stage_parts *parts; /* [stages] */
     stage_load *load;
     stage_sync *sync;
     stage_state *state;
+    stage_part *room;      /* of one chunk */
+    stage_run *run;        /* each stage is its own */
+    plait_rank_run *ranks; /* room of step_sum_of */
 } plan_rows;
 
 // ---- stages --------------------------------------------------------------------------------
+
+/* One chunk of what a rank holds, alone. */
+static plait_chunk_time end_chunk(const plan_rows *rows, int s, int v)
+{
+    const stage_parts parts =
+        stage_parts_of_chunk(rows->problem->model, &rows->held[s], v, rows->room);
+    stage_load load = {.count = 1};
+
+    stage_load_add_parts(rows->problem, &rows->row, &rows->gather, &parts, &load);
+    return chunk_time_of(&load);
+}
 
 /* Times, bytes and parameters of one stage: its parts times how often it has them. */
 static stage_load sum_stage(const plan_rows *rows, int s)
@@ -44,6 +59,11 @@ static stage_load sum_stage(const plan_rows *rows, int s)
     };
 
     stage_load_add_parts(rows->problem, &rows->row, &rows->gather, parts, &load);
+    load.first = load.last = chunk_time_of(&load);
+    if (rows->held[s].chunks > 1) {
+        load.first = end_chunk(rows, s, 0);
+        load.last = end_chunk(rows, s, rows->held[s].chunks - 1);
+    }
     return load;
 }
 
@@ -56,7 +76,38 @@ static void sum_stages(plan_rows *rows)
         rows->state[s] = stage_state_of(rows->problem, d, &rows->row, &rows->routes.state,
                                         rows->routes.ways, &rows->load[s]);
         rows->sync[s] = stage_sync_of(rows->problem, d, &rows->routes, &rows->load[s]);
+        rows->run[s] = (stage_run){s, 1};
     }
+}
+
+/* The stages' sum; where it is only a bound of the pipeline, that is simulated. (C.76) */
+static plait_status sum_step(const plan_rows *rows, plait_arena *arena, step_sum *sum,
+                             plait_error *err)
+{
+    const plait_degrees *d = &rows->plan->degrees;
+    double pipeline_s;
+
+    *sum = step_sum_of(&(step_parts){
+        .problem = rows->problem,
+        .degrees = d,
+        .microbatches = plait_degrees_microbatches(d, rows->problem->job.gbs),
+        .send_s = rows->send_s,
+        .loads = rows->plan->stages,
+        .load = rows->load,
+        .sync = rows->sync,
+        .runs = rows->plan->stages,
+        .run = rows->run,
+        .ranks = rows->ranks,
+    });
+    if (sum->exact)
+        return PLAIT_OK;
+    pipeline_s = sum->pipeline_s;
+    const plait_arena_mark mark = plait_arena_save(arena);
+    PLAIT_TRY(pipeline_simulate(rows->problem, rows->plan, &rows->row, &rows->gather, arena,
+                                &pipeline_s, err));
+    plait_arena_rewind(arena, mark);
+    step_sum_take(sum, pipeline_s);
+    return PLAIT_OK;
 }
 
 // ---- terms ---------------------------------------------------------------------------------
@@ -74,7 +125,7 @@ static void terms_of_stage(const plan_rows *rows, int s, double terms[LAYER_TERM
         layer_terms_of(rows->problem, &rows->row.price[part->row], &rows->gather.layer[part->row],
                        part->recompute, of_part);
         for (int t = 0; t < LAYER_TERMS; t++)
-            terms[t] += part->count * of_part[t];
+            terms[t] += parts->share * part->count * of_part[t];
     }
 }
 
@@ -201,8 +252,8 @@ static double recomputed_flops_per_token(const plan_rows *rows)
 
     for (int s = 0; s < rows->plan->stages; s++)
         for (int i = 0; i < rows->parts[s].count; i++)
-            flops +=
-                rows->parts[s].part[i].count * rerun_flops(rows->problem, &rows->parts[s].part[i]);
+            flops += rows->parts[s].share * rows->parts[s].part[i].count *
+                     rerun_flops(rows->problem, &rows->parts[s].part[i]);
     return flops;
 }
 
@@ -238,17 +289,26 @@ static plait_confidence confidence_of(const plait_problem *problem)
 
 // ---- the price -----------------------------------------------------------------------------
 
+/* Parts of every rank, and room for those of one chunk. */
 static bool list_parts(plan_rows *rows, plait_arena *arena)
 {
+    const plait_schedule schedule = (plait_schedule)rows->plan->degrees.schedule;
+    int most = 0;
+
     for (int s = 0; s < rows->plan->stages; s++) {
-        const plait_stage *stage = &rows->plan->stage[s];
+        plait_stage *stage = &rows->held[s];
+        if (!stage_of_rank(rows->plan, s, arena, stage))
+            return false;
         stage_part *room =
             plait_arena_alloc(arena, (size_t)stage_parts_most(stage->layers), sizeof *room);
         if (!room)
             return false;
         rows->parts[s] = stage_parts_of(rows->problem->model, stage, room);
+        rows->parts[s].share = 1.0 / plait_schedule_copies(schedule);
+        most = stage->layers > most ? stage->layers : most;
     }
-    return true;
+    rows->room = plait_arena_alloc(arena, (size_t)stage_parts_most(most), sizeof *rows->room);
+    return rows->room != NULL;
 }
 
 static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan, plait_arena *arena)
@@ -260,11 +320,15 @@ static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan,
         return NULL;
     rows->problem = problem;
     rows->plan = plan;
+    rows->held = plait_arena_alloc(arena, stages, sizeof *rows->held);
     rows->parts = plait_arena_alloc(arena, stages, sizeof *rows->parts);
     rows->load = plait_arena_alloc(arena, stages, sizeof *rows->load);
     rows->sync = plait_arena_alloc(arena, stages, sizeof *rows->sync);
     rows->state = plait_arena_alloc(arena, stages, sizeof *rows->state);
-    if (!rows->parts || !rows->load || !rows->sync || !rows->state || !list_parts(rows, arena))
+    rows->run = plait_arena_alloc(arena, stages, sizeof *rows->run);
+    rows->ranks = plait_arena_alloc(arena, stages, sizeof *rows->ranks);
+    if (!rows->held || !rows->parts || !rows->load || !rows->sync || !rows->state || !rows->run ||
+        !rows->ranks || !list_parts(rows, arena))
         return NULL;
     layer_row_fill(problem, layer_key_of(&plan->degrees), &rows->row);
     rows->routes = sync_routes_of(problem, &plan->degrees);
@@ -287,9 +351,8 @@ plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *pla
     if (!rows || !stages)
         return plait_fail_nomem(err);
     sum_stages(rows);
-    const step_sum sum = step_sum_of(problem, &plan->degrees,
-                                     plait_degrees_microbatches(&plan->degrees, problem->job.gbs),
-                                     rows->send_s, rows->load, rows->sync, plan->stages);
+    step_sum sum;
+    PLAIT_TRY(sum_step(rows, arena, &sum, err));
     fill_time(rows, &sum, cost);
     fill_memory(rows, stages, cost);
     judge(rows, cost);

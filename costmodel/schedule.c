@@ -20,14 +20,9 @@ const char *const plait_action_letter[PLAIT_ACTION_KINDS + 1] = {"F", "B", "I", 
 
 // ---- what a plan asks ----------------------------------------------------------------------
 
-bool plait_schedule_priced(plait_schedule schedule)
+int plait_schedule_chunks(plait_schedule schedule)
 {
-    return kinds[schedule]->pipeline_s != NULL;
-}
-
-bool plait_schedule_chunked(plait_schedule schedule)
-{
-    return kinds[schedule]->chunked;
+    return kinds[schedule]->chunks;
 }
 
 bool plait_schedule_alone(plait_schedule schedule)
@@ -59,15 +54,18 @@ int plait_schedule_chunk(plait_schedule schedule, int ranks, int rank, int v)
 
 double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load)
 {
-    assert(plait_schedule_priced(schedule));
     return kinds[schedule]->pipeline_s(load);
 }
 
-double plait_schedule_in_flight(plait_schedule schedule, int stages, int stage, int chunks,
+bool plait_pipeline_exact(plait_schedule schedule, const plait_pipeline_load *load)
+{
+    return kinds[schedule]->exact(load);
+}
+
+double plait_schedule_in_flight(plait_schedule schedule, int ranks, int rank, int chunks,
                                 int microbatches)
 {
-    assert(plait_schedule_priced(schedule));
-    return kinds[schedule]->in_flight(stages, stage, chunks, microbatches);
+    return kinds[schedule]->in_flight(ranks, rank, chunks, microbatches);
 }
 
 // ---- what each rank does -------------------------------------------------------------------
@@ -84,7 +82,7 @@ bool plait_schedule_has_actions(const plait_pipeline_shape *shape)
     const schedule_kind *const kind = kinds[shape->schedule];
 
     assert(shape->ranks >= 1 && shape->chunks >= 1 && shape->microbatches >= 1);
-    return kind->has_actions != NULL && kind->has_actions(shape);
+    return kind->has_actions(shape);
 }
 
 /* A forward and a backward of each microbatch in each chunk, and one more where B is I and W. */

@@ -9,19 +9,130 @@
  */
 #include "schedule_kind.h"
 
-/* The bubble is passed in chunks of 1/v: m max_s + (sum_s - max_s) / v, exact for equal stages. (C.73) */
+/* ---- how long ----
+ *
+ * A chain that waits for itself takes at least the sum of its times (C.74). Through rank r, with
+ * a = 2(p-1-r) + (v-1)g visits ahead of its first backward, it may begin
+ *
+ *     with F of the ranks before r, chunk 0, and then all visits of r, or
+ *     with F of one microbatch through all chunks, its B down to r, and then all but a + 1 F and one B,
+ *
+ * and end likewise, mirrored. Four chains a rank: exact for equal stages, and for a longer or shorter
+ * last chunk; else a bound from below.
+ */
+
+/* Seconds of the first a + 1 forward visits of a rank, or by symmetry of its last backward ones. */
+static double visits_s(double all_s, double first_s, double last_s, int group, int behind)
+{
+    const int of_last = 2 * behind + 1; // beyond groups of all chunks but the last
+
+    return group * all_s + (of_last - group) * (of_last <= group ? last_s : first_s);
+}
+
+/* Times of what lies before, behind and on one rank. */
+typedef struct chain_ends {
+    double forwards_s, backwards_s; /* of all chunks of all ranks */
+    double before_s, after_s;       /* F and B of chunk 0, of the ranks before */
+    double down_s, up_s;            /* B and F of the last chunk, of the ranks behind */
+} chain_ends;
+
+static double rank_chain_s(const plait_pipeline_load *load, const plait_rank_run *run,
+                           const chain_ends *ends, int group, int behind)
+{
+    const int m = load->microbatches;
+    const bool all_ahead = m == group && 2 * behind + 1 >= group; // its forwards all come first
+    const double forward_s = all_ahead ? m * run->all.forward_s
+                                       : visits_s(run->all.forward_s, run->first.forward_s,
+                                                  run->last.forward_s, group, behind);
+    const double backward_s = all_ahead ? m * run->all.backward_s
+                                        : visits_s(run->all.backward_s, run->first.backward_s,
+                                                   run->last.backward_s, group, behind);
+    const double through_s = ends->forwards_s + ends->down_s - forward_s;
+    const double back_s = ends->backwards_s + ends->up_s - backward_s;
+    const double work_s = m * (run->all.forward_s + run->all.backward_s);
+    const double one_s = larger(through_s + ends->after_s, ends->before_s + back_s);
+
+    return work_s + larger(larger(ends->before_s + ends->after_s, one_s),
+                           all_ahead ? 0.0 : through_s + back_s);
+}
+
+/* What a load's group would be: of p where p divides m. */
+static int group_of(const plait_pipeline_load *load)
+{
+    const plait_pipeline_shape shape = {PLAIT_INTERLEAVED, load->ranks, load->chunks,
+                                        load->microbatches};
+    const int group = plait_schedule_group(&shape);
+
+    return group > 0 ? group : load->ranks;
+}
+
+/* Ends of a run of ranks alike, and where the visits ahead pass a whole group: between them chains
+ * change evenly. */
+static double run_chain_s(const plait_pipeline_load *load, const plait_rank_run *run, int first,
+                          chain_ends ends, int group)
+{
+    const int bend = load->ranks - 1 - (group - 1) / 2 - first;
+    const int turns[] = {0, run->ranks - 1, bend - 1, bend};
+    double s = 0.0;
+
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+        const int at = turns[i];
+        if (at < 0 || at >= run->ranks)
+            continue;
+        chain_ends here = ends;
+        here.before_s += at * run->first.forward_s;
+        here.after_s += at * run->first.backward_s;
+        here.up_s -= (at + 1) * run->last.forward_s;
+        here.down_s -= (at + 1) * run->last.backward_s;
+        s = larger(s, rank_chain_s(load, run, &here, group, load->ranks - 1 - first - at));
+    }
+    return s;
+}
+
 static double pipeline_s(const plait_pipeline_load *load)
 {
-    return schedule_steady_s(load) + schedule_others_s(load) / load->chunks;
+    const int group = group_of(load);
+    chain_ends ends = {0};
+    double s = 0.0;
+    int first = 0;
+
+    for (int i = 0; i < load->runs; i++) {
+        const plait_rank_run *run = &load->run[i];
+        ends.forwards_s += run->ranks * run->all.forward_s;
+        ends.backwards_s += run->ranks * run->all.backward_s;
+        ends.up_s += run->ranks * run->last.forward_s;
+        ends.down_s += run->ranks * run->last.backward_s;
+    }
+    for (int i = 0; i < load->runs; i++) {
+        const plait_rank_run *run = &load->run[i];
+        s = larger(s, run_chain_s(load, run, first, ends, group));
+        ends.before_s += run->ranks * run->first.forward_s;
+        ends.after_s += run->ranks * run->first.backward_s;
+        ends.up_s -= run->ranks * run->last.forward_s;
+        ends.down_s -= run->ranks * run->last.backward_s;
+        first += run->ranks;
+    }
+    return s;
+}
+
+/* Ranks alike, with chunks alike, in groups of p. */
+static bool exact(const plait_pipeline_load *load)
+{
+    const plait_rank_run *run = &load->run[0];
+
+    return load->runs == 1 && load->microbatches % load->ranks == 0 &&
+           run->first.forward_s == run->last.forward_s &&
+           run->first.backward_s == run->last.backward_s &&
+           (load->chunks == 2 || load->chunks * run->first.forward_s == run->all.forward_s);
 }
 
 /*
  * Rank s is 2(p - s - 1) + (v - 1) p visits ahead of its first backward, each of 1/v of its layers:
  * Megatron-LM's warm-up count. (C.78)
  */
-static double in_flight(int ranks, int stage, int chunks, int microbatches)
+static double in_flight(int ranks, int rank, int chunks, int microbatches)
 {
-    const double after = ranks - 1.0 - stage;
+    const double after = ranks - 1.0 - rank;
 
     return smaller((2.0 * after + (chunks - 1.0) * ranks + 1.0) / chunks, microbatches);
 }
@@ -90,12 +201,13 @@ static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
 }
 
 const schedule_kind schedule_interleaved = {
-    .chunked = true,
+    .chunks = PLAIT_SEVERAL_CHUNKS,
     .copies = 1,
     .needs = schedule_needs_stages,
     .rank_of = schedule_rank_in_turn,
     .chunk_of = schedule_chunk_in_turn,
     .pipeline_s = pipeline_s,
+    .exact = exact,
     .in_flight = in_flight,
     .has_actions = has_actions,
     .fill = fill,

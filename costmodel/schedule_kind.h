@@ -21,19 +21,20 @@ typedef struct action_list {
 } action_list;
 
 typedef struct schedule_kind {
-    bool chunked; /* several chunks a rank, else one */
-    bool alone;   /* one rank works at a time: nothing runs beside a send */
-    int copies;   /* of a rank's parameters */
+    int chunks; /* a rank, or PLAIT_SEVERAL_CHUNKS */
+    bool alone; /* one rank works at a time: nothing runs beside a send */
+    int copies; /* of a rank's parameters */
     /** What the schedule needs that it does not have, as a sentence; NULL: it suits. */
     const char *(*needs)(int ranks, int microbatches);
     /** Which rank holds chunk c, and which chunk is a rank's v-th. */
     int (*rank_of)(int ranks, int chunk);
     int (*chunk_of)(int ranks, int rank, int v);
-    /** Time from the first forward to the last backward; NULL: no price yet. */
+    /** Time from the first forward to the last backward: exact, or what cannot be undercut. */
     double (*pipeline_s)(const plait_pipeline_load *load);
-    /** Microbatches that a stage holds at its peak, in units of the whole stage. */
-    double (*in_flight)(int ranks, int stage, int chunks, int microbatches);
-    /** Can it be spelled out? NULL: it cannot. */
+    bool (*exact)(const plait_pipeline_load *load);
+    /** Microbatches that a rank holds at its peak, in units of all its chunks. */
+    double (*in_flight)(int ranks, int rank, int chunks, int microbatches);
+    /** Can it be spelled out? */
     bool (*has_actions)(const plait_pipeline_shape *shape);
     /** Backwards that one rank does in two parts; NULL: none. */
     int64_t (*split_backwards)(const plait_pipeline_shape *shape, int rank);
@@ -45,18 +46,6 @@ PLAIT_SCHEDULE_LIST(X)
 #undef X
 
 // ---- parts that several share --------------------------------------------------------------
-
-/** What the other stages add to a microbatch on its way through the slowest. */
-static inline double schedule_others_s(const plait_pipeline_load *load)
-{
-    return load->sum_s - load->max_s;
-}
-
-/** All microbatches on the slowest stage: what no schedule undercuts. */
-static inline double schedule_steady_s(const plait_pipeline_load *load)
-{
-    return load->microbatches * load->max_s;
-}
 
 /** Adds one action. */
 static inline void action_append(action_list *list, plait_action_kind kind, int stage,
@@ -77,6 +66,55 @@ int schedule_chunk_in_v(int ranks, int rank, int v);
 const char *schedule_needs_stages(int ranks, int microbatches);
 bool schedule_is_plain(const plait_pipeline_shape *shape);
 int64_t schedule_all_split(const plait_pipeline_shape *shape, int rank);
+/** Two chunks a rank, each backward in two parts. */
+bool schedule_has_two_chunks(const plait_pipeline_shape *shape);
+
+// schedule_bound.c
+bool schedule_always_exact(const plait_pipeline_load *load);
+bool schedule_never_exact(const plait_pipeline_load *load);
+
+/** Forwards of a rank's first and of its last chunk that come before its first backward, at most. */
+typedef struct warm_up {
+    double first, last;
+} warm_up;
+
+/** A pipeline whose backwards may be split, and how its ranks warm up. */
+typedef struct split_shape {
+    int ranks;
+    int microbatches; /* through each chunk */
+    bool is_v;        /* first and last chunk of each rank, else one */
+    warm_up (*ahead)(int ranks, int rank);
+} split_shape;
+
+double schedule_split_bound_s(const split_shape *shape, const plait_pipeline_load *load);
+
+// schedule_dual.c
+/** One rank of DualPipe's eight steps. */
+typedef struct dual_rank {
+    int stage[2];     /* of near and far microbatches */
+    int first[2];     /* their first microbatch */
+    int microbatches; /* that come from each side */
+    int inward;       /* ranks between this one and the middle */
+    int outward;      /* ranks from the nearer end to this one, itself too */
+} dual_rank;
+
+warm_up schedule_dual_ahead(int ranks, int rank);
+int64_t schedule_dual_split_backwards(const dual_rank *rank);
+void schedule_fill_dual(const dual_rank *rank, action_list *out);
+
+// schedule_pattern.c
+/** Slots from one action of a microbatch to the next: along the ranks, and where it turns. */
+typedef struct slot_pattern {
+    int down, up;              /* F from rank to rank, through first chunks and through last ones */
+    int back_down, back_up;    /* I likewise */
+    int turn, loss, back_turn; /* from first to last chunk, from F to I, and back */
+} slot_pattern;
+
+double schedule_pattern_in_flight(const slot_pattern *pattern, int ranks, int rank,
+                                  int microbatches);
+warm_up schedule_pattern_ahead(const slot_pattern *pattern, int ranks, int rank);
+void schedule_fill_pattern(const slot_pattern *pattern, const plait_pipeline_shape *shape, int rank,
+                           action_list *out);
 
 /**
  * Some forwards ahead, then forward and backward in turn.

@@ -9,12 +9,16 @@
 /* Every microbatch passes all stages before the next one enters: m sum_s. (C.71) */
 static double pipeline_s(const plait_pipeline_load *load)
 {
-    return load->microbatches * load->sum_s;
+    double sum_s = 0.0;
+
+    for (int i = 0; i < load->runs; i++)
+        sum_s += load->run[i].ranks * (load->run[i].all.forward_s + load->run[i].all.backward_s);
+    return load->microbatches * sum_s;
 }
 
-static double in_flight(int ranks, int stage, int chunks, int microbatches)
+static double in_flight(int ranks, int rank, int chunks, int microbatches)
 {
-    (void)ranks, (void)stage, (void)chunks, (void)microbatches;
+    (void)ranks, (void)rank, (void)chunks, (void)microbatches;
     return 1.0;
 }
 
@@ -25,11 +29,13 @@ static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
 
 const schedule_kind schedule_naive = {
     .alone = true,
+    .chunks = 1,
     .copies = 1,
     .needs = schedule_needs_stages,
     .rank_of = schedule_rank_in_turn,
     .chunk_of = schedule_chunk_in_turn,
     .pipeline_s = pipeline_s,
+    .exact = schedule_always_exact,
     .in_flight = in_flight,
     .has_actions = schedule_is_plain,
     .fill = fill,

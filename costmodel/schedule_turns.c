@@ -43,10 +43,15 @@ bool schedule_is_plain(const plait_pipeline_shape *shape)
     return shape->chunks == 1;
 }
 
+bool schedule_has_two_chunks(const plait_pipeline_shape *shape)
+{
+    return shape->chunks == 2 && shape->ranks > 1;
+}
+
 int64_t schedule_all_split(const plait_pipeline_shape *shape, int rank)
 {
     (void)rank;
-    return shape->microbatches;
+    return (int64_t)shape->chunks * shape->microbatches;
 }
 
 /* Pair k is the forward `ahead` microbatches on and the backward of microbatch k; W is `lag` behind. */

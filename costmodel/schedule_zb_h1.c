@@ -9,20 +9,24 @@
  */
 #include "schedule_kind.h"
 
-/* While the pipeline drains, p - 1 hops wait for I instead of B, twice a W less each. (C.74) */
-static double pipeline_s(const plait_pipeline_load *load)
+/* Stage s runs p - s - 1 forwards ahead, and one more before its first backward. */
+static warm_up ahead(int ranks, int rank)
 {
-    const double hops = load->stages - 1.0;
-
-    return schedule_steady_s(load) +
-           larger(0.0, schedule_others_s(load) - 2.0 * hops * load->least_w_s);
+    return (warm_up){.first = ranks - rank};
 }
 
-/* As 1F1B; its peak over all ranks is that of the first, p M_B. (C.77) */
-static double in_flight(int ranks, int stage, int chunks, int microbatches)
+static double pipeline_s(const plait_pipeline_load *load)
 {
-    (void)chunks;
-    return smaller(ranks - stage, microbatches);
+    const split_shape shape = {load->ranks, load->microbatches, false, ahead};
+
+    return schedule_split_bound_s(&shape, load);
+}
+
+/* What has passed forward only and what W still needs are p together, on every rank. (C.77) */
+static double in_flight(int ranks, int rank, int chunks, int microbatches)
+{
+    (void)rank, (void)chunks;
+    return smaller(ranks, microbatches);
 }
 
 static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
@@ -31,11 +35,13 @@ static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
 }
 
 const schedule_kind schedule_zb_h1 = {
+    .chunks = 1,
     .copies = 1,
     .needs = schedule_needs_stages,
     .rank_of = schedule_rank_in_turn,
     .chunk_of = schedule_chunk_in_turn,
     .pipeline_s = pipeline_s,
+    .exact = schedule_never_exact,
     .in_flight = in_flight,
     .has_actions = schedule_is_plain,
     .split_backwards = schedule_all_split,

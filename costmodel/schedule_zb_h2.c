@@ -7,20 +7,24 @@
  */
 #include "schedule_kind.h"
 
-/* A third W a hop fills what ZB-H1 leaves. (C.75) */
-static double pipeline_s(const plait_pipeline_load *load)
+/* Stage s runs 2(p - s - 1) forwards ahead, and one more before its first backward. */
+static warm_up ahead(int ranks, int rank)
 {
-    const double hops = load->stages - 1.0;
-
-    return schedule_steady_s(load) +
-           larger(0.0, schedule_others_s(load) - 3.0 * hops * load->least_w_s);
+    return (warm_up){.first = 2.0 * (ranks - 1 - rank) + 1.0};
 }
 
-/* Stage s runs 2(p - s - 1) forwards ahead. (C.77) */
-static double in_flight(int ranks, int stage, int chunks, int microbatches)
+static double pipeline_s(const plait_pipeline_load *load)
 {
-    (void)chunks;
-    return smaller(2.0 * (ranks - 1.0 - stage) + 1.0, microbatches);
+    const split_shape shape = {load->ranks, load->microbatches, false, ahead};
+
+    return schedule_split_bound_s(&shape, load);
+}
+
+/* 2(p - s) - 1 that have passed forward only, and the rest waits for its W. (C.77) */
+static double in_flight(int ranks, int rank, int chunks, int microbatches)
+{
+    (void)rank, (void)chunks;
+    return smaller(2.0 * ranks - 1.0, microbatches);
 }
 
 static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
@@ -29,11 +33,13 @@ static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
 }
 
 const schedule_kind schedule_zb_h2 = {
+    .chunks = 1,
     .copies = 1,
     .needs = schedule_needs_stages,
     .rank_of = schedule_rank_in_turn,
     .chunk_of = schedule_chunk_in_turn,
     .pipeline_s = pipeline_s,
+    .exact = schedule_never_exact,
     .in_flight = in_flight,
     .has_actions = schedule_is_plain,
     .split_backwards = schedule_all_split,

@@ -64,7 +64,58 @@ stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, s
             choice.layers = 0;
             add_part(room, &count, model->layer_kind[i], 1, choice);
         }
-    return (stage_parts){count, room};
+    return (stage_parts){count, room, 1.0};
+}
+
+/* As a stage of its own: layers before it have their recomputation before its. */
+stage_parts stage_parts_of_chunk(const plait_model *model, const plait_stage *stage, int v,
+                                 stage_part *room)
+{
+    plait_stage alone = *stage;
+    int before = 0;
+
+    for (int c = 0; c < v; c++)
+        before += stage->chunk[c].last - stage->chunk[c].first;
+    alone.chunks = 1;
+    alone.chunk = &stage->chunk[v];
+    alone.recompute = stage->recompute ? stage->recompute + before : NULL;
+    return stage_parts_of(model, &alone, room);
+}
+
+/* A layer's choice for each layer of two stages, one behind the other. */
+static bool join_recompute(const plait_stage *a, const plait_stage *b, plait_arena *arena,
+                           plait_stage *out)
+{
+    plait_recompute *both =
+        plait_arena_alloc(arena, (size_t)(a->layers + b->layers) + 1, sizeof *both);
+
+    if (!both)
+        return false;
+    for (int i = 0; i < a->layers; i++)
+        both[i] = a->recompute[i];
+    for (int i = 0; i < b->layers; i++)
+        both[a->layers + i] = b->recompute[i];
+    out->recompute = both;
+    return true;
+}
+
+bool stage_of_rank(const plait_plan *plan, int rank, plait_arena *arena, plait_stage *out)
+{
+    const plait_stage *own = &plan->stage[rank];
+    const plait_stage *mirrored = &plan->stage[plan->stages - 1 - rank];
+
+    *out = *own;
+    if (plait_schedule_copies((plait_schedule)plan->degrees.schedule) == 1)
+        return true;
+    plait_chunk *chunk = plait_arena_alloc(arena, 2, sizeof *chunk);
+    if (!chunk)
+        return false;
+    chunk[0] = own->chunk[0];
+    chunk[1] = mirrored->chunk[0];
+    out->chunks = 2;
+    out->chunk = chunk;
+    out->layers = own->layers + mirrored->layers;
+    return !own->recompute || join_recompute(own, mirrored, arena, out);
 }
 
 bool stage_parts_have(const stage_parts *parts, int row)
@@ -83,7 +134,7 @@ void stage_load_add_parts(const plait_problem *problem, const layer_row *row,
         const layer_price *price = &row->price[part->row];
         const layer_time time =
             layer_time_of(problem, price, &gather->layer[part->row], part->recompute);
-        stage_load_add(load, part->count, &time);
-        stage_load_add_weights(load, part->count, price);
+        stage_load_add(load, parts->share * part->count, &time);
+        stage_load_add_weights(load, parts->share * part->count, price);
     }
 }

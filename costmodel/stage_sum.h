@@ -12,6 +12,7 @@
 #include "layer_row.h"
 #include "numbers.h"
 #include "plait/schedule.h"
+#include "plait/simulate.h"
 
 /** So many parts of one row with one recompute choice. */
 typedef struct stage_part {
@@ -24,6 +25,8 @@ typedef struct stage_part {
 typedef struct stage_parts {
     int count;
     const stage_part *part;
+    double
+        share; /* of the microbatches that pass each: 1; one half where a rank holds two stages */
 } stage_parts;
 
 /** One stage, or several alike: what its parts add up to. */
@@ -36,6 +39,8 @@ typedef struct stage_load {
     double forward_s;
     double backward_s;
     double weight_s;
+    plait_chunk_time first; /* of its chunks: of the whole, where it has one */
+    plait_chunk_time last;
     double busy_s;
     double moving_s;
     double saved_bytes;
@@ -116,8 +121,17 @@ plait_band risk_band(const plait_problem *problem);
 int stage_parts_most(int layers);
 /** The chunks of one stage as parts, equal ones counted; `recompute` has one entry a layer. */
 stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, stage_part *room);
+/** The same of one of its chunks. */
+stage_parts stage_parts_of_chunk(const plait_model *model, const plait_stage *stage, int v,
+                                 stage_part *room);
+/**
+ * What a rank really holds: its stage, or under DualPipe that and the mirrored one.
+ *
+ * @return  false when out of memory
+ */
+bool stage_of_rank(const plait_plan *plan, int rank, plait_arena *arena, plait_stage *out);
 bool stage_parts_have(const stage_parts *parts, int row);
-/** Adds times, bytes and parameters of all parts to `load`. */
+/** Adds times, bytes and parameters of all parts to `load`; parts of half a share count half. */
 void stage_load_add_parts(const plait_problem *problem, const layer_row *row,
                           const gather_row *gather, const stage_parts *parts, stage_load *load);
 
@@ -143,9 +157,35 @@ static inline void stage_load_add_weights(stage_load *load, double count, const 
     load->expert += count * price->weights.expert;
 }
 
+/** Stages next to each other that one load stands for. */
+typedef struct stage_run {
+    int load;
+    int stages;
+} stage_run;
+
+/** What a step adds up. */
+typedef struct step_parts {
+    const plait_problem *problem;
+    const plait_degrees *degrees;
+    int microbatches;
+    double send_s; /* of one send between stages */
+    int loads;
+    const stage_load *load; /* [loads] */
+    const stage_sync *sync; /* [loads] */
+    int runs;
+    const stage_run *run;  /* [runs], from the first stage to the last */
+    plait_rank_run *ranks; /* [runs], room */
+} step_parts;
+
+static inline plait_chunk_time chunk_time_of(const stage_load *load)
+{
+    return (plait_chunk_time){load->forward_s, load->backward_s, load->weight_s};
+}
+
 // step.c
 typedef struct step_sum {
-    double pipeline_s;
+    double pipeline_s; /* at least, unless exact */
+    bool exact;
     double busy_s; /* of the slowest stage: its microbatches alone */
     double pp_comm_s;
     double dp_comm_s;
@@ -155,12 +195,34 @@ typedef struct step_sum {
     double moving_s_a_gpu;
     int slowest; /* index into the loads */
 } step_sum;
-step_sum step_sum_of(const plait_problem *problem, const plait_degrees *degrees, int microbatches,
-                     double send_s, const stage_load *loads, const stage_sync *syncs, int count);
+step_sum step_sum_of(const step_parts *parts);
+/** Takes the time of a simulated pipeline in place of its bound. */
+void step_sum_take(step_sum *sum, double pipeline_s);
 /** Sends that a step waits for or hides: a rank's own, and others' where it waits for those. (C.64) */
 double pipeline_sends(const plait_problem *problem, const plait_degrees *degrees);
 double pipeline_send_s(const plait_problem *problem, const plait_degrees *degrees,
                        const layer_row *row);
+
+// pipeline.c
+/**
+ * The pipeline of a legal plan, simulated with the times of its chunks and no sends. (C.76)
+ *
+ * @param pipeline_s  left alone where the schedule cannot be spelled out
+ */
+PLAIT_MUST_CHECK plait_status pipeline_simulate(const plait_problem *problem,
+                                                const plait_plan *plan, const layer_row *row,
+                                                const gather_row *gather, plait_arena *arena,
+                                                double *pipeline_s, plait_error *err);
+/**
+ * The chunks of a plan in the order of its pipeline, without sends.
+ *
+ * @param out  [pp * vpp]
+ */
+PLAIT_MUST_CHECK plait_status pipeline_chunks(const plait_problem *problem, const plait_plan *plan,
+                                              const layer_row *row, const gather_row *gather,
+                                              plait_arena *arena, plait_sim_stage *out,
+                                              plait_error *err);
+plait_pipeline_shape pipeline_shape_of(const plait_problem *problem, const plait_degrees *degrees);
 
 // volume.c
 /** The communication of the slowest stage. The list lives in `arena`; false when out of memory. */

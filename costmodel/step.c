@@ -1,7 +1,7 @@
 /*
  * step.c - only adds the terms up
  *
- *     step = pipeline (C.71 to C.76) + sends (C.64) + gradients and parameters (C.66) + optimizer (C.69)
+ *     step = pipeline (C.71 to C.75) + sends (C.64) + gradients and parameters (C.66) + optimizer (C.69)
  *
  * A load may stand for several stages alike (`count`), which is what makes a price of a search cheap
  * and a full price the same sum.
@@ -50,30 +50,25 @@ double pipeline_sends(const plait_problem *problem, const plait_degrees *d)
     return 2.0 * (sends + d->pp - 2.0);
 }
 
-/* What a schedule's closed form needs of the stages: their sum, and the slowest in each respect. */
-static plait_pipeline_load pipeline_load(const plait_degrees *d, int microbatches,
-                                         const stage_load *loads, int count, int *slowest)
+/* What a schedule's closed form needs of the stages, in their order. */
+static plait_pipeline_load pipeline_load(const step_parts *parts)
 {
-    plait_pipeline_load pipeline = {
-        .stages = d->pp,
-        .chunks = d->vpp,
-        .microbatches = microbatches,
-        .least_w_s = loads[0].weight_s,
-    };
-
-    *slowest = 0;
-    for (int i = 0; i < count; i++) {
-        const double s = loads[i].forward_s + loads[i].backward_s;
-        pipeline.sum_s += loads[i].count * s;
-        pipeline.max_f_s = larger(pipeline.max_f_s, loads[i].forward_s);
-        pipeline.max_b_s = larger(pipeline.max_b_s, loads[i].backward_s);
-        pipeline.least_w_s = smaller(pipeline.least_w_s, loads[i].weight_s);
-        if (s > pipeline.max_s) {
-            pipeline.max_s = s;
-            *slowest = i;
-        }
+    for (int i = 0; i < parts->runs; i++) {
+        const stage_load *load = &parts->load[parts->run[i].load];
+        parts->ranks[i] = (plait_rank_run){
+            .ranks = parts->run[i].stages,
+            .all = {load->forward_s, load->backward_s, load->weight_s},
+            .first = load->first,
+            .last = load->last,
+        };
     }
-    return pipeline;
+    return (plait_pipeline_load){
+        .ranks = parts->degrees->pp,
+        .chunks = parts->degrees->vpp,
+        .microbatches = parts->microbatches,
+        .runs = parts->runs,
+        .run = parts->ranks,
+    };
 }
 
 /*
@@ -81,23 +76,35 @@ static plait_pipeline_load pipeline_load(const plait_degrees *d, int microbatche
  * microbatches, so the mean over the pipeline weighs each stage by 1 / pp. All wait for the longest
  * optimizer step, which moves memory.
  */
-step_sum step_sum_of(const plait_problem *problem, const plait_degrees *d, int microbatches,
-                     double send_s, const stage_load *loads, const stage_sync *syncs, int count)
+step_sum step_sum_of(const step_parts *parts)
 {
-    step_sum sum = {0};
-    const plait_pipeline_load pipeline = pipeline_load(d, microbatches, loads, count, &sum.slowest);
+    const plait_degrees *d = parts->degrees;
+    const plait_schedule schedule = (plait_schedule)d->schedule;
+    const plait_pipeline_load pipeline = pipeline_load(parts);
+    step_sum sum = {.pipeline_s = plait_pipeline_s(schedule, &pipeline),
+                    .exact = plait_pipeline_exact(schedule, &pipeline)};
 
-    sum.pipeline_s = plait_pipeline_s((plait_schedule)d->schedule, &pipeline);
-    sum.busy_s = pipeline.microbatches * pipeline.max_s;
-    for (int i = 0; i < count; i++) {
-        const double share = loads[i].count * (double)microbatches / d->pp;
-        sum.busy_s_a_gpu += share * loads[i].busy_s;
-        sum.moving_s_a_gpu += share * loads[i].moving_s;
-        sum.optimizer_s = larger(sum.optimizer_s, syncs[i].optimizer_s);
+    for (int i = 0; i < parts->loads; i++) {
+        const stage_load *load = &parts->load[i];
+        const double share = load->count * (double)parts->microbatches / d->pp;
+        const double busy_s = parts->microbatches * (load->forward_s + load->backward_s);
+        if (busy_s > sum.busy_s) {
+            sum.busy_s = busy_s;
+            sum.slowest = i;
+        }
+        sum.busy_s_a_gpu += share * load->busy_s;
+        sum.moving_s_a_gpu += share * load->moving_s;
+        sum.optimizer_s = larger(sum.optimizer_s, parts->sync[i].optimizer_s);
     }
     sum.moving_s_a_gpu += sum.optimizer_s;
-    sum.pp_comm_s = sends_exposed_s(problem, d, microbatches, send_s);
-    sum.dp_comm_s = sync_exposed_s(problem, d, loads, syncs, count);
-    sum.total_s = sum.pipeline_s + sum.pp_comm_s + sum.dp_comm_s + sum.optimizer_s;
+    sum.pp_comm_s = sends_exposed_s(parts->problem, d, parts->microbatches, parts->send_s);
+    sum.dp_comm_s = sync_exposed_s(parts->problem, d, parts->load, parts->sync, parts->loads);
+    step_sum_take(&sum, sum.pipeline_s);
     return sum;
+}
+
+void step_sum_take(step_sum *sum, double pipeline_s)
+{
+    sum->pipeline_s = pipeline_s;
+    sum->total_s = pipeline_s + sum->pp_comm_s + sum->dp_comm_s + sum->optimizer_s;
 }

@@ -15,6 +15,18 @@
 #include "split.h"
 #include "table_private.h"
 
+static bool make_list(class_list *list, size_t most, size_t kinds, plait_arena *arena)
+{
+    list->of = plait_arena_alloc(arena, most, sizeof *list->of);
+    list->base = plait_arena_alloc(arena, most, sizeof *list->base);
+    list->load = plait_arena_alloc(arena, most, sizeof *list->load);
+    list->lean = plait_arena_alloc(arena, most, sizeof *list->lean);
+    list->leading = plait_arena_alloc(arena, 2 * most * kinds, sizeof *list->leading);
+    list->part =
+        plait_arena_alloc(arena, most * (size_t)stage_parts_most((int)kinds), sizeof *list->part);
+    return list->of && list->base && list->load && list->lean && list->leading && list->part;
+}
+
 plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
 {
     const size_t stages = (size_t)split_most_chunks(problem->model->layers);
@@ -25,20 +37,16 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
         return NULL;
     table->problem = *problem;
     table->kinds = problem->model->kinds;
-    table->class_of = plait_arena_alloc(arena, stages, sizeof *table->class_of);
-    table->leading = plait_arena_alloc(arena, 2 * stages * kinds, sizeof *table->leading);
-    table->part = plait_arena_alloc(arena, stages * (size_t)stage_parts_most((int)kinds),
-                                    sizeof *table->part);
-    table->base = plait_arena_alloc(arena, stages, sizeof *table->base);
-    table->load = plait_arena_alloc(arena, stages, sizeof *table->load);
     table->sync = plait_arena_alloc(arena, stages, sizeof *table->sync);
     table->state = plait_arena_alloc(arena, stages, sizeof *table->state);
     table->buffers_bytes = plait_arena_alloc(arena, stages, sizeof *table->buffers_bytes);
-    table->lean_load = plait_arena_alloc(arena, stages, sizeof *table->lean_load);
     table->no_sync = plait_arena_alloc(arena, stages, sizeof *table->no_sync);
-    return table->class_of && table->leading && table->part && table->base && table->load &&
-                   table->sync && table->state && table->buffers_bytes && table->lean_load &&
-                   table->no_sync
+    table->run = plait_arena_alloc(arena, stages, sizeof *table->run);
+    table->rank_run = plait_arena_alloc(arena, stages, sizeof *table->rank_run);
+    // Of each rank two chunks are looked at, and DualPipe's ranks hold two stages.
+    return table->sync && table->state && table->buffers_bytes && table->no_sync && table->run &&
+                   table->rank_run && make_list(&table->ranks, 2 * stages, kinds, arena) &&
+                   make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table
                : NULL;
 }
@@ -109,25 +117,89 @@ static bool same_class(const plait_table *table, const stage_class *a, const sta
 {
     const size_t size = (size_t)(a->depth + 1) * (size_t)table->kinds * sizeof *a->leading;
 
-    return a->depth == b->depth && same_ends(a, b) && memcmp(a->leading, b->leading, size) == 0;
+    return a->depth == b->depth && a->first == b->first && a->last == b->last && same_ends(a, b) &&
+           memcmp(a->leading, b->leading, size) == 0;
 }
 
-/* What one pipeline rank holds, in lists at the ends of those that are known. */
-static stage_class class_of_rank(const plait_table *table, const plait_degrees *d,
-                                 const plait_chunk *all, int rank, unsigned short *leading,
-                                 stage_part *part)
+/* What these chunks make up, in lists at the ends of those that are known. */
+static stage_class class_of_chunks(const plait_table *table, const plait_degrees *d,
+                                   const plait_chunk *chunk, int chunks, const class_list *list)
 {
-    plait_chunk chunk[PLAIT_MAX_LAYERS];
-    const plait_stage stage = {.chunks = d->vpp, .chunk = chunk, .degrees = *d};
-    stage_class class = {.stage = rank, .count = 1, .leading = leading};
+    const plait_stage stage = {.chunks = chunks, .chunk = chunk, .degrees = *d};
+    unsigned short *leading = list->leading + list->leads;
+    stage_class class = {.count = 1, .first = -1, .leading = leading};
 
-    for (int v = 0; v < d->vpp; v++)
-        chunk[v] = all[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, rank, v)];
     class.depth = count_leading(table, &stage, leading);
-    class.parts = stage_parts_of(table->problem.model, &stage, part);
-    while (class.ends < class.parts.count && part[class.ends].row >= PLAIT_MAX_LAYER_KINDS)
+    class.parts = stage_parts_of(table->problem.model, &stage, list->part + list->parts);
+    while (class.ends < class.parts.count &&
+           class.parts.part[class.ends].row >= PLAIT_MAX_LAYER_KINDS)
         class.ends++;
     return class;
+}
+
+/* The class like this one, which is added where there is none. */
+static int place_class(const plait_table *table, class_list *list, const stage_class *class)
+{
+    int known = list->count - 1; // alike stages are neighbours nearly always
+
+    while (known >= 0 && !same_class(table, &list->of[known], class))
+        known--;
+    if (known >= 0) {
+        list->of[known].count++;
+        return known;
+    }
+    list->of[list->count] = *class;
+    list->leads += (size_t)(class->depth + 1) * (size_t)table->kinds;
+    list->parts += (size_t) class->parts.count;
+    return list->count++;
+}
+
+static int place_chunk(plait_table *table, const plait_degrees *d, const plait_chunk *chunk)
+{
+    const stage_class class = class_of_chunks(table, d, chunk, 1, &table->chunks);
+
+    return place_class(table, &table->chunks, &class);
+}
+
+/* The chunks of one rank: of DualPipe its own stage and the mirrored one. */
+static int chunks_of_rank(const plait_degrees *d, const plait_chunk *all, int rank,
+                          plait_chunk *out)
+{
+    const plait_schedule schedule = (plait_schedule)d->schedule;
+    int count = 0;
+
+    for (int v = 0; v < d->vpp; v++)
+        out[count++] = all[plait_schedule_chunk(schedule, d->pp, rank, v)];
+    if (plait_schedule_copies(schedule) > 1)
+        out[count++] = all[d->pp - 1 - rank];
+    return count;
+}
+
+/* Ranks are one class when their first and last chunks are, too. */
+static stage_class class_of_rank(plait_table *table, const plait_degrees *d, const plait_chunk *all,
+                                 int rank)
+{
+    plait_chunk chunk[PLAIT_MAX_LAYERS];
+    const int chunks = chunks_of_rank(d, all, rank, chunk);
+    stage_class class = class_of_chunks(table, d, chunk, chunks, &table->ranks);
+
+    class.stage = rank;
+    class.parts.share = 1.0 / plait_schedule_copies((plait_schedule)d->schedule);
+    class.in_flight = plait_schedule_in_flight((plait_schedule)d->schedule, d->pp, rank, d->vpp,
+                                               table->microbatches);
+    if (chunks > 1) {
+        class.first = place_chunk(table, d, &chunk[0]);
+        class.last = place_chunk(table, d, &chunk[chunks - 1]);
+    }
+    return class;
+}
+
+static void add_to_runs(plait_table *table, int class)
+{
+    if (table->runs > 0 && table->run[table->runs - 1].load == class)
+        table->run[table->runs - 1].stages++;
+    else
+        table->run[table->runs++] = (stage_run){class, 1};
 }
 
 /*
@@ -136,27 +208,17 @@ static stage_class class_of_rank(const plait_table *table, const plait_degrees *
  */
 static void classify(plait_table *table, const plait_degrees *d)
 {
-    const int m = plait_degrees_microbatches(d, table->problem.job.gbs);
     plait_chunk chunk[PLAIT_MAX_LAYERS];
-    unsigned short *leading = table->leading;
-    stage_part *part = table->part;
 
     plait_chunks_of(table->problem.model, d, chunk);
-    table->classes = 0;
+    table->microbatches = plait_degrees_microbatches(d, table->problem.job.gbs);
+    table->runs = 0;
+    table->ranks.count = table->chunks.count = 0;
+    table->ranks.leads = table->chunks.leads = 0;
+    table->ranks.parts = table->chunks.parts = 0;
     for (int s = 0; s < d->pp; s++) {
-        stage_class class = class_of_rank(table, d, chunk, s, leading, part);
-        int known = table->classes - 1; // alike stages are neighbours nearly always
-        while (known >= 0 && !same_class(table, &table->class_of[known], &class))
-            known--;
-        if (known >= 0) {
-            table->class_of[known].count++;
-            continue;
-        }
-        class.in_flight =
-            plait_schedule_in_flight((plait_schedule)d->schedule, d->pp, s, d->vpp, m);
-        table->class_of[table->classes++] = class;
-        leading += (size_t)(class.depth + 1) * (size_t)table->kinds;
-        part += class.parts.count;
+        const stage_class class = class_of_rank(table, d, chunk, s);
+        add_to_runs(table, place_class(table, &table->ranks, &class));
     }
 }
 
@@ -208,25 +270,33 @@ static void add_ends(const plait_table *table, const plait_degrees *d, const sta
         const layer_time time = layer_time_of(&table->problem, &table->row.price[part->row],
                                               &table->gather.layer[part->row],
                                               part->row == ROW_MTP ? d->recompute : none);
-        stage_load_add(load, part->count, &time);
+        stage_load_add(load, class->parts.share * part->count, &time);
     }
 }
 
 /* What does not depend on the layers' choice: weights, state, reductions, buffers, the ends' times. */
+static void fill_bases(plait_table *table, const plait_degrees *d, class_list *list)
+{
+    for (int c = 0; c < list->count; c++) {
+        list->base[c] = begin_load(table, &list->of[c]);
+        add_ends(table, d, &list->of[c], &list->base[c]);
+        list->load[c] = list->base[c];
+    }
+}
+
 static void fill_classes(plait_table *table, const plait_degrees *d)
 {
     const plait_problem *problem = &table->problem;
     const sync_routes *routes = &table->routes;
 
-    for (int c = 0; c < table->classes; c++) {
-        stage_load *base = &table->base[c];
-        *base = begin_load(table, &table->class_of[c]);
+    fill_bases(table, d, &table->chunks);
+    fill_bases(table, d, &table->ranks);
+    for (int c = 0; c < table->ranks.count; c++) {
+        const stage_load *base = &table->ranks.base[c];
         table->state[c] =
             stage_state_of(problem, d, &table->row, &routes->state, routes->ways, base);
         table->buffers_bytes[c] = stage_buffer_bytes(problem, d, &table->row, base);
-        add_ends(table, d, &table->class_of[c], base);
         table->sync[c] = stage_sync_of(problem, d, &table->routes, base);
-        table->load[c] = *base;
     }
     table->ends_slot = ends_slot_of(table, d);
 }
@@ -238,6 +308,7 @@ static void fill_gather(plait_table *table, const plait_degrees *d)
     if (d->zero < 2 && !table->gather.scatters)
         return; // nothing before, nothing now
     gather_row_fill(&table->problem, d, &table->routes, &table->row, &table->gather);
+    table->rows++;
     memset(table->time_known, 0, sizeof table->time_known);
     table->ends_slot = NO_SLOT;
 }
@@ -262,7 +333,7 @@ void table_select_stages(plait_table *table, const plait_degrees *d)
     if (table->staged && same_split(&table->last, d))
         return;
     classify(table, d);
-    table->microbatches = plait_degrees_microbatches(d, table->problem.job.gbs);
+    table->rows++;
     table->send_s = pipeline_send_s(&table->problem, d, &table->row);
     table->fixed_bytes = runtime_fixed_bytes(&table->problem, d);
     table->ends_slot = NO_SLOT;
@@ -292,10 +363,39 @@ static double peak_bytes(const plait_table *table, int c)
 {
     const stage_state *state = &table->state[c];
     const double allocated = state->weights_bytes + state->gradients_bytes +
-                             state->optimizer_bytes + stage_activation_bytes(&table->load[c]) +
-                             state->buffers_bytes + table->buffers_bytes[c];
+                             state->optimizer_bytes +
+                             stage_activation_bytes(&table->ranks.load[c]) + state->buffers_bytes +
+                             table->buffers_bytes[c];
 
     return allocated * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
+}
+
+/* The layers of a point on top of the ends: `first` in the first so many of each chunk. */
+typedef struct layer_choice {
+    const layer_time *first, *rest;
+    int leading; /* -1: all */
+} layer_choice;
+
+static layer_choice choice_of(plait_table *table, const plait_degrees *d)
+{
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
+    const layer_time *first = times_of(table, d->recompute);
+
+    return (layer_choice){first, some ? times_of(table, none) : first,
+                          some ? d->recompute.layers / d->vpp : -1};
+}
+
+static void fill_loads(const plait_table *table, const layer_choice *choice, class_list *list)
+{
+    for (int c = 0; c < list->count; c++) {
+        take_ends(&list->base[c], &list->load[c]);
+        if (choice->leading >= 0)
+            add_split_layers(table, &list->of[c], choice->first, choice->leading, choice->rest,
+                             &list->load[c]);
+        else
+            add_layers(&list->of[c], choice->first, &list->load[c]);
+    }
 }
 
 /*
@@ -304,24 +404,47 @@ static double peak_bytes(const plait_table *table, int c)
  */
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 {
-    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
-    const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
     double fullest = 0.0;
 
     select_rows(table, d);
-    const layer_time *first = times_of(table, d->recompute);
-    const layer_time *rest = some ? times_of(table, none) : first;
-    for (int c = 0; c < table->classes; c++) {
-        const stage_class *class = &table->class_of[c];
-        stage_load *load = &table->load[c];
-        take_ends(&table->base[c], load);
-        if (some)
-            add_split_layers(table, class, first, d->recompute.layers / d->vpp, rest, load);
-        else
-            add_layers(class, first, load);
+    const layer_choice choice = choice_of(table, d);
+    fill_loads(table, &choice, &table->chunks);
+    fill_loads(table, &choice, &table->ranks);
+    for (int c = 0; c < table->ranks.count; c++) {
+        take_chunks(&table->ranks.of[c], table->chunks.load, &table->ranks.load[c]);
         fullest = larger(fullest, peak_bytes(table, c));
     }
-    const step_sum sum = step_sum_of(&table->problem, d, table->microbatches, table->send_s,
-                                     table->load, table->sync, table->classes);
+    const step_sum sum = sum_classes(table, d, table->ranks.load, table->sync);
     return price_of(&sum, fullest);
+}
+
+/* full:N has a place for each N, behind those of the other choices. */
+static known_pipeline *known_pipeline_of(plait_table *table, const plait_degrees *d)
+{
+    const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
+
+    return &table->known[some ? SLOTS + d->recompute.layers % PLAIT_MAX_LAYERS
+                              : slot_of(d->recompute)];
+}
+
+plait_status plait_degrees_simulate(plait_table *table, const plait_degrees *d,
+                                    plait_arena *scratch, plait_price *price, plait_error *err)
+{
+    known_pipeline *known = known_pipeline_of(table, d);
+    step_sum sum = sum_classes(table, d, table->ranks.load, table->sync);
+
+    if (known->rows != table->rows) {
+        const plait_arena_mark mark = plait_arena_save(scratch);
+        plait_plan plan;
+        known->s = sum.pipeline_s;
+        PLAIT_TRY(plait_plan_expand(&table->problem, d, scratch, &plan, err));
+        PLAIT_TRY(pipeline_simulate(&table->problem, &plan, &table->row, &table->gather, scratch,
+                                    &known->s, err));
+        plait_arena_rewind(scratch, mark);
+        known->rows = table->rows;
+    }
+    step_sum_take(&sum, known->s);
+    price->step_s = sum.total_s;
+    price->exact = true;
+    return PLAIT_OK;
 }

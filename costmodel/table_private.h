@@ -5,10 +5,11 @@
 #include "numbers.h"
 #include "stage_sum.h"
 
-/* One class of stages: what it is made of, and how many of each kind lead its chunks. */
+/* One class of ranks, or of chunks: what it is made of, and how many of each kind lead its chunks. */
 typedef struct stage_class {
     int stage; /* the earliest of it */
     int count;
+    int first, last;   /* of a rank of several chunks: the classes of its first and its last */
     int depth;         /* layers of the longest chunk */
     int ends;          /* so many parts are ends of the model, and come first */
     stage_parts parts; /* without their recompute choices */
@@ -16,6 +17,18 @@ typedef struct stage_class {
     const unsigned short
         *leading; /* [depth + 1][kinds]: of each kind in the first N of each chunk */
 } stage_class;
+
+/* Classes, what each adds up to, and room for what they are made of. */
+typedef struct class_list {
+    int count;
+    stage_class *of;
+    stage_load *base; /* weights, and the ends' times */
+    stage_load *load; /* with the layers of the point */
+    stage_load *lean; /* without gathers and with the leanest recomputation, for bounds */
+    unsigned short *leading;
+    stage_part *part;
+    size_t leads, parts; /* used of both */
+} class_list;
 
 /* none, selective, sac, full, then each set of modules. */
 enum {
@@ -27,6 +40,12 @@ enum {
     SLOT_MODULES,
     SLOTS = SLOT_MODULES + (1 << PLAIT_MODULES)
 };
+
+/* A pipeline that was simulated: of which choice, and of which rows of layers, stages and gathers. */
+typedef struct known_pipeline {
+    long rows;
+    double s;
+} known_pipeline;
 
 struct plait_table {
     plait_problem problem;
@@ -46,13 +65,16 @@ struct plait_table {
     bool time_known[SLOTS];
     int ends_slot; /* the slot that the ends in `base` were made for */
 
-    /* by class of stages, at most as many as layers */
-    int classes;
-    stage_class *class_of;
-    unsigned short *leading;
-    stage_part *part;
-    stage_load *base; /* weights, and the ends' times */
-    stage_load *load; /* with the layers of the point */
+    long rows; /* counts every change of what a pipeline hangs on */
+    known_pipeline known[SLOTS + PLAIT_MAX_LAYERS]; /* by choice of recomputation */
+
+    class_list ranks;  /* classes of stages, at most as many as layers */
+    class_list chunks; /* first and last chunks of ranks that have several */
+    int runs;
+    stage_run *run; /* the ranks in order */
+    plait_rank_run *rank_run;
+
+    /* by class of ranks */
     stage_sync *sync;
     stage_state *state;
     double *buffers_bytes; /* that do not depend on recomputation */
@@ -61,8 +83,7 @@ struct plait_table {
     bool lean_known; /* made for this row of layers */
     layer_time lean_time[ROW_PRICES];
     stage_load lean_whole; /* all layers and both ends on one rank */
-    stage_load *lean_load;
-    stage_sync *no_sync; /* zeros */
+    stage_sync *no_sync;   /* zeros */
 };
 
 /** Brings the row of layers to the point's keys. */
@@ -84,7 +105,8 @@ static inline stage_load begin_load(const plait_table *table, const stage_class 
 
     for (int i = 0; i < class->parts.count; i++) {
         const stage_part *part = &class->parts.part[i];
-        stage_load_add_weights(&load, part->count, &table->row.price[part->row]);
+        stage_load_add_weights(&load, class->parts.share * part->count,
+                               &table->row.price[part->row]);
         load.embedding = load.embedding || part->row == ROW_EMBEDDING;
         load.loss = load.loss || part->row == ROW_HEAD || part->row == ROW_MTP_HEAD;
     }
@@ -106,7 +128,8 @@ static inline void take_ends(const stage_load *base, stage_load *load)
 static inline void add_layers(const stage_class *class, const layer_time *time, stage_load *load)
 {
     for (int i = class->ends; i < class->parts.count; i++)
-        stage_load_add(load, class->parts.part[i].count, &time[class->parts.part[i].row]);
+        stage_load_add(load, class->parts.share * class->parts.part[i].count,
+                       &time[class->parts.part[i].row]);
 }
 
 /* The same with another choice for the layers behind the first N of each chunk. */
@@ -121,15 +144,44 @@ static inline void add_split_layers(const plait_table *table, const stage_class 
         const stage_part *part = &class->parts.part[i];
         const int lead = leading[part->row];
         if (lead > 0)
-            stage_load_add(load, lead, &first[part->row]);
+            stage_load_add(load, class->parts.share * lead, &first[part->row]);
         if (part->count > lead)
-            stage_load_add(load, part->count - lead, &rest[part->row]);
+            stage_load_add(load, class->parts.share * (part->count - lead), &rest[part->row]);
     }
+}
+
+/* A rank's ends: of the chunks that it has, or itself. */
+static inline void take_chunks(const stage_class *class, const stage_load *chunks, stage_load *load)
+{
+    load->first = load->last = chunk_time_of(load);
+    if (class->first >= 0) {
+        load->first = chunk_time_of(&chunks[class->first]);
+        load->last = chunk_time_of(&chunks[class->last]);
+    }
+}
+
+/* The step of these loads, one of each class of ranks. */
+static inline step_sum sum_classes(const plait_table *table, const plait_degrees *d,
+                                   const stage_load *load, const stage_sync *sync)
+{
+    return step_sum_of(&(step_parts){
+        .problem = &table->problem,
+        .degrees = d,
+        .microbatches = table->microbatches,
+        .send_s = table->send_s,
+        .loads = table->ranks.count,
+        .load = load,
+        .sync = sync,
+        .runs = table->runs,
+        .run = table->run,
+        .ranks = table->rank_run,
+    });
 }
 
 static inline plait_price price_of(const step_sum *sum, double peak_bytes)
 {
     return (plait_price){
+        .exact = sum->exact,
         .step_s = sum->total_s,
         .peak_bytes = peak_bytes,
         .busy_s = sum->busy_s_a_gpu,

@@ -298,10 +298,10 @@ bool volumes_of(const plait_problem *problem, const plait_degrees *d, const laye
 
     for (int i = 0; i < parts->count; i++)
         if (parts->part[i].row < ROW_EMBEDDING)
-            add_part(problem, row, &parts->part[i], m, &list);
+            add_part(problem, row, &parts->part[i], parts->share * m, &list);
     for (int i = 0; i < parts->count; i++)
         if (parts->part[i].row >= ROW_EMBEDDING && parts->part[i].row != ROW_TABLE)
-            add_part(problem, row, &parts->part[i], m, &list);
+            add_part(problem, row, &parts->part[i], parts->share * m, &list);
     add_sends(problem, d, row, sum, &list);
     add_replicas(problem, d, load, sum, cost->step.gather_s, &list);
     cost->volumes = list.count;

@@ -16,12 +16,13 @@ int search_threads(int asked)
 static void worker_end(search_worker *worker)
 {
     plait_arena_free(worker->arena);
+    plait_arena_free(worker->scratch);
 }
 
 static bool worker_begin(const search_run *run, search_worker *worker)
 {
-    *worker = (search_worker){.arena = plait_arena_new()};
-    if (worker->arena)
+    *worker = (search_worker){.arena = plait_arena_new(), .scratch = plait_arena_new()};
+    if (worker->arena && worker->scratch)
         worker->table = plait_table_new(run->problem, worker->arena);
     return worker->table && space_cursor_init(&worker->cursor, run->space, worker->arena);
 }
@@ -39,6 +40,7 @@ static bool merge(const search_found *part, search_found *merged)
     merged->priced += part->priced;
     merged->fits += part->fits;
     merged->tight += part->tight;
+    merged->simulated += part->simulated;
     for (int i = 0; i < part->top.count; i++)
         top_add(&merged->top, &part->top.plan[i]);
     for (int i = 0; i < part->front.count; i++)

@@ -35,12 +35,21 @@ typedef struct space_split {
     int choices; /* of recompute: full:N depends on the fullest stage */
 } space_split;
 
-/** All ways for one pp: those of vpp = 1 first. */
+/** Those that some schedules take: [first, end) of a list, and their choices summed. */
+typedef struct space_split_range {
+    int first, end;
+    int64_t choices;
+} space_split_range;
+
+/** All ways for one pp. */
 typedef struct space_splits {
-    int plain, count;
+    int count;
     const space_split *split;
-    int64_t plain_choices, chunked_choices; /* summed over the splits */
+    space_split_range of[3]; /* by chunks a rank: 1, 2 down and up again, several in turn */
 } space_splits;
+
+/** Those that a schedule takes. */
+const space_split_range *space_splits_for(const space_splits *splits, plait_schedule schedule);
 
 /** A key without a walk of its own, and its values. */
 typedef struct space_free_key {
@@ -57,7 +66,7 @@ typedef struct plan_space {
     space_list divisors;   /* of the number of GPUs */
     space_list microbatch; /* divisors of the batch that the limits allow */
     space_list zero;
-    space_list schedules; /* those that have a price */
+    space_list schedules;
     space_list orders;
     int free_keys;
     space_free_key free_key[SPACE_FREE_KEYS];

@@ -129,7 +129,7 @@ static int leanest(const plan_space *space, const plait_degrees *d, int k)
 
 static int least_chunks(unsigned char schedule)
 {
-    return plait_schedule_chunked((plait_schedule)schedule) ? 2 : 1;
+    return plait_schedule_takes((plait_schedule)schedule, 1) ? 1 : 2;
 }
 
 /*
@@ -189,12 +189,9 @@ static void take_shards(const struct cursor_slot *slot, space_pipeline *p)
     p->shard = slot->shard;
     for (int k = 0; k < p->kinds; k++) {
         const bool inside = p->kind[k].order == PLAIT_ORDER_TP_CP_PP_DP && p->degrees.pp > 1;
-        const int64_t choices = plait_schedule_chunked((plait_schedule)p->kind[k].schedule)
-                                    ? p->splits->chunked_choices
-                                    : p->splits->plain_choices;
-
         p->kind[k].shards = inside ? slot->nested : slot->shards;
-        p->points += p->kind[k].shards * choices;
+        p->points += p->kind[k].shards *
+                     space_splits_for(p->splits, (plait_schedule)p->kind[k].schedule)->choices;
     }
 }
 

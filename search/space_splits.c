@@ -97,28 +97,49 @@ static int list_splits_of(const plan_space *space, plait_degrees d, space_split 
     return count;
 }
 
-/* Those of every vpp, the plain ones first: schedules take either these or the others. */
+const space_split_range *space_splits_for(const space_splits *splits, plait_schedule schedule)
+{
+    const int chunks = plait_schedule_chunks(schedule);
+
+    return &splits->of[chunks == PLAIT_SEVERAL_CHUNKS ? 2 : chunks - 1];
+}
+
+/* Those of vpp low to high under one schedule, as far as the limits allow. */
+static void list_range(const plan_space *space, plait_degrees d, int low, int high,
+                       space_split *list, space_splits *out)
+{
+    space_split_range range = {.first = out->count};
+
+    for (d.vpp = low; d.vpp <= high; d.vpp++)
+        if (limits_allow(space->options, PLAIT_KEY_VPP, d.vpp))
+            out->count += list_splits_of(space, d, list + out->count);
+    range.end = out->count;
+    for (int i = range.first; i < range.end; i++)
+        range.choices += list[i].choices;
+    out->of[space_splits_for(out, (plait_schedule)d.schedule) - out->of] = range;
+}
+
+/* Schedules differ in which layers share a rank, and so in the splits that they take. */
 static plait_status list_splits(const plan_space *space, int pp, plait_arena *arena,
                                 space_splits *out, plait_error *err)
 {
+    static const plait_schedule of_chunks[] = {PLAIT_1F1B, PLAIT_ZB_V, PLAIT_INTERLEAVED};
     const int layers = split_most_chunks(space->problem->model->layers);
     const int limit = space->problem->runtime->can.most[PLAIT_KEY_VPP];
     const int max_vpp = pp == 1 ? 1 : layers / pp < limit ? layers / pp : limit;
+    const int high[] = {1, max_vpp < 2 ? max_vpp : 2, max_vpp};
     plait_degrees d = plait_degrees_init();
-    space_split *list = plait_arena_alloc(arena, (size_t)max_vpp * PLAIT_SPLITS, sizeof *list);
+    space_split *list =
+        plait_arena_alloc(arena, (size_t)(max_vpp + 1) * PLAIT_SPLITS, sizeof *list);
 
     if (!list)
         return plait_fail_nomem(err);
     *out = (space_splits){.split = list};
     d.pp = pp;
-    for (d.vpp = 1; d.vpp <= max_vpp; d.vpp++) {
-        if (limits_allow(space->options, PLAIT_KEY_VPP, d.vpp))
-            out->count += list_splits_of(space, d, list + out->count);
-        if (d.vpp == 1)
-            out->plain = out->count;
+    for (int k = 0; k < 3; k++) {
+        d.schedule = (unsigned char)of_chunks[k];
+        list_range(space, d, k == 0 ? 1 : 2, high[k], list, out);
     }
-    for (int i = 0; i < out->count; i++)
-        *(i < out->plain ? &out->plain_choices : &out->chunked_choices) += list[i].choices;
     return PLAIT_OK;
 }
 

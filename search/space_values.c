@@ -195,17 +195,6 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
 
 // ---- all keys ------------------------------------------------------------------------------
 
-/* A search does not list what it cannot rank. */
-static unsigned priced_schedules(const plait_capabilities *can)
-{
-    unsigned schedules = 0;
-
-    for (int s = 0; s < PLAIT_SCHEDULES; s++)
-        if (plait_schedule_priced((plait_schedule)s))
-            schedules |= can->takes[PLAIT_KEY_SCHEDULE] & 1u << s;
-    return schedules;
-}
-
 plait_status space_list_values(plan_space *space, plait_arena *arena, plait_error *err)
 {
     const plait_problem *problem = space->problem;
@@ -217,7 +206,7 @@ plait_status space_list_values(plan_space *space, plait_arena *arena, plait_erro
         list_allowed(options, problem->job.gbs, PLAIT_KEY_MBS, arena, &space->microbatch, err));
     PLAIT_TRY(
         list_mask(options, can->takes[PLAIT_KEY_ZERO], PLAIT_KEY_ZERO, arena, &space->zero, err));
-    PLAIT_TRY(list_mask(options, priced_schedules(can), PLAIT_KEY_SCHEDULE, arena,
+    PLAIT_TRY(list_mask(options, can->takes[PLAIT_KEY_SCHEDULE], PLAIT_KEY_SCHEDULE, arena,
                         &space->schedules, err));
     PLAIT_TRY(list_mask(options, can->takes[PLAIT_KEY_ORDER], PLAIT_KEY_ORDER, arena,
                         &space->orders, err));

@@ -13,7 +13,8 @@ typedef struct search_found {
     int64_t points;
     int64_t priced;
     int64_t fits;
-    int64_t tight; /* not those, but likelier to fit than not */
+    int64_t tight;     /* not those, but likelier to fit than not */
+    int64_t simulated; /* of the priced: where a lower bound did not decide */
     plan_top top;
     plan_front front;
     bool failed; /* out of memory */
@@ -39,6 +40,7 @@ typedef struct search_run {
 typedef struct search_worker {
     plait_arena *arena; /* the table's */
     plait_table *table;
+    plait_arena *scratch; /* of simulations */
     space_cursor cursor;
 } search_worker;
 

@@ -8,6 +8,9 @@
  *     outranked: objective(t, b) > the k-th best known plan's, and                 (S.2)
  *                some known plan is as fast and as small as (t, b), better in one  (S.3)
  *
+ * A price that is only a lower bound, since its schedule has no closed form, is treated likewise: what
+ * it lets through is simulated before it is ranked. So is the ranking that of simulating all. (S.4)
+ *
  * Known plans are those of a coarse pass over a small part of the space, and those that the same
  * task has found so far; a task never looks at another's finds, so what is pruned does not depend
  * on threads. Bounds are asked for whole rows (memory only), pipelines and groups in turn.
@@ -45,26 +48,45 @@ static bool can_skip(const search_run *run, const search_found *found, plait_pri
 
 // ---- points --------------------------------------------------------------------------------
 
-static void consider(const search_run *run, search_found *found, const plait_degrees *degrees,
-                     plait_price price, int64_t index)
+/* Where a plan with this price, or one at least as slow, has a place. */
+typedef struct plan_place {
+    bool ranks, fronts;
+} plan_place;
+
+static plan_place place_of(const search_run *run, const search_found *found, const plan_point *plan)
+{
+    if (plan->objective > run->ceiling)
+        return (plan_place){0};
+    return (plan_place){
+        .ranks = top_wants(&found->top, plan->objective, plan->index) &&
+                 !(run->best && plan->objective > top_limit(run->best)),
+        .fronts = !run->best_only && !(run->front && front_dominates(run->front, plan->price)) &&
+                  !front_dominates(&found->front, plan->price),
+    };
+}
+
+/* Only what has a place by its lower bound is simulated, and then placed by what it takes. (S.4) */
+static void consider(const search_run *run, search_worker *worker, search_found *found,
+                     const plait_degrees *degrees, plait_price price, int64_t index)
 {
     found->priced++;
     found->tight += price.peak_bytes > run->capacity_bytes && price.peak_bytes <= run->tight_bytes;
     if (price.peak_bytes > run->capacity_bytes)
         return;
     found->fits++;
-    const double objective = objective_of(run, price);
-    if (objective > run->ceiling)
-        return;
-    const bool ranks = top_wants(&found->top, objective, index);
-    const bool fronts = !run->best_only && !(run->front && front_dominates(run->front, price)) &&
-                        !front_dominates(&found->front, price);
-    if (!ranks && !fronts)
-        return;
-    const plan_point plan = {*degrees, price, objective, index};
-    if (ranks)
+    plan_point plan = {*degrees, price, objective_of(run, price), index};
+    plan_place place = place_of(run, found, &plan);
+    if (!price.exact && (place.ranks || (place.fronts && !run->coarse))) {
+        found->simulated++;
+        if (plait_degrees_simulate(worker->table, degrees, worker->scratch, &plan.price, NULL) !=
+            PLAIT_OK)
+            found->failed = true;
+        plan.objective = objective_of(run, plan.price);
+        place = place_of(run, found, &plan);
+    }
+    if (place.ranks)
         top_add(&found->top, &plan);
-    if (fronts && !front_add(&found->front, &plan))
+    if (place.fronts && plan.price.exact && !front_add(&found->front, &plan))
         found->failed = true;
 }
 
@@ -87,7 +109,8 @@ static void price_group(const search_run *run, search_worker *worker, const spac
         space_apply_shard(run->space, &p->shard[s], &degrees);
         for (int c = 0; c < choices; c++) {
             degrees.recompute = space_recompute_choice(run->space, degrees.vpp, c);
-            consider(run, found, &degrees, plait_degrees_cost(worker->table, &degrees), index++);
+            consider(run, worker, found, &degrees, plait_degrees_cost(worker->table, &degrees),
+                     index++);
         }
     }
 }
@@ -96,15 +119,15 @@ static void price_group(const search_run *run, search_worker *worker, const spac
 static int64_t explore_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
                             int kind, int64_t first, search_found *found)
 {
-    const bool chunked = plait_schedule_chunked((plait_schedule)p->kind[kind].schedule);
+    const space_split_range *splits =
+        space_splits_for(p->splits, (plait_schedule)p->kind[kind].schedule);
     const int shards = p->kind[kind].shards;
-    const int end = chunked ? p->splits->count : p->splits->plain;
     plait_degrees degrees = p->degrees;
     int64_t points = 0;
 
     degrees.schedule = p->kind[kind].schedule;
     degrees.order = p->kind[kind].order;
-    for (int i = chunked ? p->splits->plain : 0; i < end; i++) {
+    for (int i = splits->first; i < splits->end; i++) {
         const space_split *split = &p->splits->split[i];
         degrees.vpp = split->vpp;
         degrees.split = split->split;
@@ -185,6 +208,7 @@ static plait_status exhaustive_run(search_run *run, search_found *found, plait_e
         run->front = &coarse.front;
     }
     const plait_status status = search_batches(run, explore, found, err);
+
     run->best = NULL;
     run->front = NULL;
     return status;

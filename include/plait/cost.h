@@ -132,10 +132,11 @@ PLAIT_MUST_CHECK plait_status plait_plan_cost(const plait_problem *problem, cons
 
 /** A point's price, as the search needs it. */
 typedef struct plait_price {
-    double step_s;
+    double step_s; /* of plait_degrees_cost: at least, unless `exact` */
     double peak_bytes;
     double busy_s;   /* of the step, mean over GPUs: matrix products, attention, recomputation */
     double moving_s; /* memory-bound kernels and the optimizer */
+    bool exact;      /* no simulation could find a longer step */
 } plait_price;
 
 /** Tables of one problem; one per thread, since it remembers the rows used last. */
@@ -152,6 +153,17 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena);
  * then recompute.
  */
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *degrees);
+
+/**
+ * The price of the point that plait_degrees_cost gave a bound of, with its pipeline simulated.
+ *
+ * @param price    what plait_degrees_cost has just said of this point; then exact
+ * @param scratch  is used and rewound
+ */
+PLAIT_MUST_CHECK plait_status plait_degrees_simulate(plait_table *table,
+                                                     const plait_degrees *degrees,
+                                                     plait_arena *scratch, plait_price *price,
+                                                     plait_error *err);
 
 /**
  * Lower bounds of time and memory over all completions of a point.

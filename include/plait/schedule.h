@@ -12,7 +12,7 @@
  *
  * One file a schedule, costmodel/schedule_<name>.c, says all that is said here of it.
  *
- * Left out: the V-shaped schedules (zb-v, v-half, v-min, dualpipe-v), which wait for a simulator.
+ * Left out: sends, which a price adds (C.64) and plait/simulate.h knows one by one.
  */
 #ifndef PLAIT_SCHEDULE_H
 #define PLAIT_SCHEDULE_H
@@ -23,11 +23,18 @@
 
 /* ---- what each schedule is ---- */
 
-/** Has the cost model a price for it? The V-shaped ones wait for a simulator. */
-bool plait_schedule_priced(plait_schedule schedule);
+/** Chunks of layers that a rank holds and that take turns: 1, 2, or PLAIT_SEVERAL_CHUNKS, 2 or more. */
+int plait_schedule_chunks(plait_schedule schedule);
 
-/** Does a rank hold several chunks of layers, which take turns? Else it holds one. */
-bool plait_schedule_chunked(plait_schedule schedule);
+enum { PLAIT_SEVERAL_CHUNKS = 0 };
+
+/** Can a rank hold so many? */
+static inline bool plait_schedule_takes(plait_schedule schedule, int chunks)
+{
+    const int takes = plait_schedule_chunks(schedule);
+
+    return takes == PLAIT_SEVERAL_CHUNKS ? chunks > 1 : chunks == takes;
+}
 
 /** Does one rank work at a time, so that nothing runs beside a send? */
 bool plait_schedule_alone(plait_schedule schedule);
@@ -49,45 +56,59 @@ int plait_schedule_chunk(plait_schedule schedule, int ranks, int rank, int v);
 
 /* ---- how long it idles ---- */
 
-/** A pipeline's stages, summed up. */
+/** One microbatch through one chunk, or through all that a rank holds. */
+typedef struct plait_chunk_time {
+    double forward_s;
+    double backward_s; /* all of it */
+    double weight_s;   /* of which the weight gradient, which nobody waits for */
+} plait_chunk_time;
+
+/** Ranks next to each other that are alike. */
+typedef struct plait_rank_run {
+    int ranks;
+    plait_chunk_time all; /* chunks of a rank; under DualPipe the mean of its two */
+    plait_chunk_time first, last;
+} plait_rank_run;
+
+/** A pipeline's ranks, from the first to the last. */
 typedef struct plait_pipeline_load {
-    int stages;
-    int chunks; /* a stage */
+    int ranks;
+    int chunks; /* a rank */
     int microbatches;
-    double sum_s;     /* f + b over all stages */
-    double max_s;     /* f + b of the slowest stage */
-    double max_f_s;   /* longest forward of any stage */
-    double max_b_s;   /* longest backward */
-    double least_w_s; /* shortest weight-gradient part: what a bubble can be filled with */
+    bool no_barrier; /* a rank begins the next step when its own work is done */
+    int runs;
+    const plait_rank_run *run; /* [runs], whose ranks sum to `ranks` */
 } plait_pipeline_load;
 
 /**
- * Time from the first forward to the last backward, sends and gradient reduction apart.
+ * Time from the first forward to the last backward, sends and gradient reduction apart; without a
+ * barrier the longest time that one rank is at work or waits inside.
  *
- *     naive              m sum_s                                             (C.71)
- *     gpipe, 1f1b        m max_s + (sum_s - max_s)                           (C.72)
- *     interleaved        m max_s + (sum_s - max_s) / v                       (C.73)
- *     zb-h1              m max_s + max(0, sum_s - max_s - 2(p-1) w)          (C.74)
- *     zb-h2              m max_s + max(0, sum_s - max_s - 3(p-1) w)          (C.75)
- *     dualpipe           m max_s + max(0, (p/2 - 1)(max_f + 2 max_b - 3 w))  (C.76)
+ *     naive         m sum_s, over ranks                                                (C.71)
+ *     gpipe         sum_s + (m-1)(max f + max b)                                       (C.72)
+ *     1f1b          the longest path, which turns at three ranks at most               (C.73)
+ *     others        what no order can undercut: a rank's own work, what passes before it and
+ *                   behind it, and its wait for the first backward                     (C.74, C.75)
  *
- * w is least_w_s: a backward b is an input gradient and a weight gradient w, and w can wait.
- * Equal stages: (m+p-1)(f+b) for 1F1B, exact. Uneven stages: GPipe is exact, 1F1B takes at most
- * this (plait/simulate.h knows how much). Sources: Narayanan et al. 2021; Qi et al. 2024 (arXiv 2401.10241); DeepSeek's DualPipe README, an upper bound when
- * w < f.
+ * The first three are exact for any stages; the others are proven lower bounds, exact for equal
+ * stages under interleaving, and the simulator knows the rest (plait_pipeline_exact).
  */
 double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load);
 
+/** Is plait_pipeline_s what a simulation would find, or only a lower bound of it? */
+bool plait_pipeline_exact(plait_schedule schedule, const plait_pipeline_load *load);
+
 /**
- * Microbatches whose activations stage `stage` holds at its peak, in units of the whole stage.
+ * Microbatches whose activations rank `rank` holds at its peak, in units of all its chunks; what a
+ * weight gradient still waits for counts in full.
  *
  *     naive 1;  gpipe m;  1f1b min(p - s, m)                                  (C.77)
  *     interleaved min((2(p-s-1) + (v-1)p + 1) / v, m)                         (C.78)
- *     zb-h1 min(p - s, m), as 1f1b;  zb-h2 min(2p - 2s - 1, m): both are what the first stage
- *         holds; later ones hold more than this, up to as much, since a W keeps what it needs
- *     dualpipe min(p + 1, m), of both directions together                              (C.79)
+ *     zb-h1 min(p, m);  zb-h2 min(2p - 1, m);  zb-v min(p, m)                 (C.77)
+ *     v-half, v-min: about p/2 and p/3, counted in their pattern              (C.79)
+ *     dualpipe min(p + 1, m), of both directions;  dualpipe-v min(p + 1/2, m) (C.79)
  */
-double plait_schedule_in_flight(plait_schedule schedule, int stages, int stage, int chunks,
+double plait_schedule_in_flight(plait_schedule schedule, int ranks, int rank, int chunks,
                                 int microbatches);
 
 /* ---- what each rank does ---- */
@@ -124,7 +145,7 @@ char *plait_action_text(const plait_action *action, char *text, size_t size);
 typedef struct plait_pipeline_shape {
     plait_schedule schedule;
     int ranks;  /* p, as schedules count it; at least 1 */
-    int chunks; /* v, a rank; more than 1 only interleaved */
+    int chunks; /* v, a rank; 1 or as many as the schedule takes turns with */
     int microbatches;
 } plait_pipeline_shape;
 
@@ -142,8 +163,9 @@ typedef struct plait_rank_actions {
 int plait_schedule_group(const plait_pipeline_shape *shape);
 
 /**
- * Can the schedule be spelled out? False for the V-shaped ones, for interleaving without a group,
- * for DualPipe unless p is even and m even and at least 2p.
+ * Can the schedule be spelled out? False for interleaving without a group, for DualPipe unless p is
+ * even and m even and at least 2p, for DualPipe-V unless m is at least 2p, and where the chunks of a
+ * rank are not as many as the schedule has.
  */
 bool plait_schedule_has_actions(const plait_pipeline_shape *shape);
 
@@ -159,12 +181,14 @@ int64_t plait_schedule_action_count(const plait_pipeline_shape *shape);
  *     interleaved  2(p-s-1) + (v-1)g F; then the same, chunk by chunk in groups of g microbatches
  *     zb-h1        as 1f1b, with I for B and each W s pairs behind its I
  *     zb-h2        2(p-s-1) F, and each W 2s pairs behind
+ *     zb-v         2(p-s)-1 F down; s times F up, F down; then each up and each down with its W
+ *     v-half       one pattern of six slots (F, I, W of both chunks), shifted from rank to rank
+ *     v-min        the same, tighter
  *     dualpipe     the eight steps of its paper, overlapped pairs as F, then B
+ *     dualpipe-v   the same steps on p ranks, chunks down and up for the two directions
  *
- * With equal stages that do F, I and W in the same time, 1F1B and interleaving take what C.72 and
- * C.73 say, zb-h1 what C.74 says from m = p on, and each rank of zb-h2 what C.75 says from
- * m = 2p - 1 on; dualpipe takes at most C.76. In flight they stay within C.77 to C.79, where zb-h1
- * and zb-h2 hold what W needs of p and 2p - 1 microbatches at most.
+ * With equal parts F = I = W a pipeline of zb-h1 idles (p-1)(F + I - W) a rank from m = p on, zb-h2 and
+ * zb-v not at all from m = 2p - 1 on, v-half half as much as 1F1B, v-min about two thirds.
  *
  * @param out  [ranks], filled; what it points to lives in `arena`
  */

@@ -80,6 +80,9 @@ typedef struct plait_sim_result {
 PLAIT_MUST_CHECK plait_status plait_simulate(const plait_sim *sim, plait_arena *arena,
                                              plait_sim_result *out, plait_error *err);
 
+/** A price simulates pipelines of so many actions at most; beyond, its lower bound stands. (C.76) */
+enum { PLAIT_SIM_MOST_ACTIONS = 1 << 21 };
+
 /** A step of one plan, simulated. */
 typedef struct plait_timeline {
     plait_sim_result pipeline; /* of the first replica's first tensor rank of each stage */

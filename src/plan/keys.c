@@ -97,11 +97,10 @@ static int usual_shard_group(const plait_problem *problem, const plait_degrees *
                                   : MOST_DEGREE; // of a world that no check has seen
 }
 
-static int first_chunked(unsigned takes)
+static int first_that_takes(unsigned takes, int chunks)
 {
     for (int s = 0; s < PLAIT_SCHEDULES; s++)
-        if ((takes >> s & 1u) && plait_schedule_chunked((plait_schedule)s) &&
-            plait_schedule_priced((plait_schedule)s))
+        if ((takes >> s & 1u) && plait_schedule_takes((plait_schedule)s, chunks))
             return s;
     return PLAIT_INTERLEAVED; // the software has none, and the check says so
 }
@@ -112,7 +111,7 @@ static int usual_schedule(const plait_problem *problem, const plait_degrees *d, 
     const unsigned takes = problem->runtime->can.takes[key];
 
     if (d->vpp > 1)
-        return first_chunked(takes);
+        return first_that_takes(takes, d->vpp);
     return d->pp == 1 || (takes >> PLAIT_1F1B & 1u) ? PLAIT_1F1B
                                                     : problem->runtime->defaults.key[key];
 }

@@ -185,12 +185,11 @@ static bool schedule_suits(const plait_problem *p, const plait_degrees *d, const
     const plait_schedule schedule = (plait_schedule)d->schedule;
     const char *const name = plait_schedule_name[schedule];
 
-    if (!plait_schedule_priced(schedule))
-        return because(why, "schedule %s has no price yet", name);
-    if ((d->vpp > 1) != plait_schedule_chunked(schedule))
+    if (!plait_schedule_takes(schedule, d->vpp))
         return because(why, "schedule %s with vpp %d: it takes %s", name, d->vpp,
-                       plait_schedule_chunked(schedule) ? "several chunks a rank"
-                                                        : "one chunk a rank");
+                       plait_schedule_chunks(schedule) == 1   ? "one chunk a rank"
+                       : plait_schedule_chunks(schedule) == 2 ? "two chunks a rank"
+                                                              : "several chunks a rank");
     const char *const needs =
         plait_schedule_needs(schedule, d->pp, plait_degrees_microbatches(d, p->job.gbs));
     return needs == NULL || because(why, "schedule %s needs %s", name, needs);

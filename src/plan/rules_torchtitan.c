@@ -36,7 +36,7 @@ static bool sequence_divides(const plait_problem *problem, const plait_degrees *
 static bool chunks_suit_schedule(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
-    return plait_schedule_chunked((plait_schedule)d->schedule) ? d->vpp >= 2 : d->vpp == 1;
+    return plait_schedule_takes((plait_schedule)d->schedule, d->vpp);
 }
 
 static bool shards_span_context(const plait_problem *problem, const plait_degrees *d)

@@ -338,7 +338,10 @@ static void take(brute_force *b, const plait_degrees *d)
 {
     if (!obeys(&b->w->options, d))
         return;
-    const plait_price price = plait_degrees_cost(b->table, d);
+    plait_price price = plait_degrees_cost(b->table, d);
+    plait_error err;
+    if (!price.exact)
+        must(plait_degrees_simulate(b->table, d, arena, &price, &err), &err);
     b->points++;
     b->leanest_bytes = fmin(b->leanest_bytes, price.peak_bytes);
     if (price.peak_bytes > plait_capacity_bytes(&b->w->problem, b->w->problem.risk))

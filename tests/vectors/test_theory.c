@@ -692,24 +692,25 @@ static double nccl_latency(const json_cursor *in)
 
 // ---- schedules -----------------------------------------------------------------------------
 
-/* Stages of one second each. */
-static plait_pipeline_load even_stages(int stages, int microbatches, int chunks)
+/* Ranks all alike, one microbatch of which takes f and b. */
+static double even_pipeline_s(plait_schedule schedule, int ranks, int microbatches, int chunks,
+                              double f_s, double b_s)
 {
-    return (plait_pipeline_load){
-        .stages = stages,
-        .chunks = chunks,
-        .microbatches = microbatches,
-        .sum_s = stages,
-        .max_s = 1.0,
-    };
+    const plait_chunk_time chunk = {f_s / chunks, b_s / chunks, 0.0};
+    const plait_rank_run run = {ranks, {f_s, b_s, 0.0}, chunk, chunk};
+    const plait_pipeline_load load = {
+        .ranks = ranks, .chunks = chunks, .microbatches = microbatches, .runs = 1, .run = &run};
+
+    assert_true(plait_pipeline_exact(schedule, &load));
+    return plait_pipeline_s(schedule, &load);
 }
 
 /* Idle over busy time of one device. */
 static double idle_ratio(int stages, int microbatches, int chunks)
 {
-    const plait_pipeline_load load = even_stages(stages, microbatches, chunks);
-
-    return plait_pipeline_s(chunks > 1 ? PLAIT_INTERLEAVED : PLAIT_1F1B, &load) / microbatches -
+    return even_pipeline_s(chunks > 1 ? PLAIT_INTERLEAVED : PLAIT_1F1B, stages, microbatches,
+                           chunks, 0.25, 0.75) /
+               microbatches -
            1.0;
 }
 
@@ -757,30 +758,63 @@ static double sim_pipe(const json_cursor *in)
     return simulated(shape, number(in, "f") / v, number(in, "b") / v, 0.0, 0.0).pipeline_s;
 }
 
-static double sim_zb_idle(const json_cursor *in)
+/* Idle time of the rank that idles most, between its first action and its last. */
+static double split_idle_s(plait_schedule schedule, int ranks, int microbatches,
+                           const json_cursor *in, double input_s)
 {
-    static const char *const words[] = {"zbh1", "zbh2", NULL};
-    static const plait_schedule schedules[] = {PLAIT_ZB_H1, PLAIT_ZB_H2};
-    const plait_pipeline_shape shape = {schedules[word(in, "sched", words)], integer(in, "p"), 1,
-                                        integer(in, "m")};
+    const plait_pipeline_shape shape = {schedule, ranks, 1, microbatches};
     const plait_sim_result result =
-        simulated(shape, number(in, "F_"), number(in, "B_"), number(in, "W_"), 0.0);
+        simulated(shape, number(in, "F_"), input_s, number(in, "W_"), 0.0);
 
     return most_idle_s(shape, &result);
 }
 
-/* B is here the whole backward, and FB what a pair takes. */
-static double sim_dualpipe_bubble(const json_cursor *in)
+static const char *const zb_words[] = {"1f1b", "zbh1", "zbh2", NULL};
+static const plait_schedule zb_schedules[] = {PLAIT_1F1B, PLAIT_ZB_H1, PLAIT_ZB_H2};
+
+static double sim_zb_idle(const json_cursor *in)
 {
-    const plait_pipeline_shape shape = {PLAIT_DUALPIPE, integer(in, "P"), 1, integer(in, "M")};
+    return split_idle_s(zb_schedules[word(in, "sched", zb_words)], integer(in, "p"),
+                        integer(in, "m"), in, number(in, "B_"));
+}
+
+/* In a long step. B is the input gradient. */
+static double zb_bubble(const json_cursor *in)
+{
+    const int p = integer(in, "p");
+
+    return split_idle_s(zb_schedules[word(in, "sched", zb_words)], p, 4 * p, in, number(in, "B_"));
+}
+
+/* B is here the whole backward, and FB what a pair takes; idle until the last rank ends. */
+static double dual_idle_s(const json_cursor *in, int microbatches)
+{
+    const plait_pipeline_shape shape = {PLAIT_DUALPIPE, integer(in, "P"), 1, microbatches};
     const double w_s = number(in, "W_");
     const plait_sim_result result =
         simulated(shape, number(in, "F_"), number(in, "B_") - w_s, w_s, number(in, "FB"));
+    double idle_s = 0.0;
 
-    double idle_s = 0.0; // until the last rank ends
     for (int rank = 0; rank < shape.ranks; rank++)
         idle_s = fmax(idle_s, result.pipeline_s - result.rank[rank].busy_s);
     return idle_s;
+}
+
+static double sim_dualpipe_bubble(const json_cursor *in)
+{
+    return dual_idle_s(in, integer(in, "M"));
+}
+
+/* DualPipe's README compares it with 1F1B and with ZB-H1, there ZB1P. */
+static double dualpipe_bubble(const json_cursor *in)
+{
+    static const char *const words[] = {"1f1b", "zb1p", "dualpipe", NULL};
+    const int schedule = word(in, "sched", words);
+    const int p = integer(in, "P");
+
+    return schedule == 2 ? dual_idle_s(in, 4 * p)
+                         : split_idle_s(zb_schedules[schedule], p, 4 * p, in,
+                                        number(in, "B_") - number(in, "W_"));
 }
 
 static double bubble_ratio(const json_cursor *in)
@@ -797,32 +831,20 @@ static double bubble_frac(const json_cursor *in)
 
 static double layerwise_util(const json_cursor *in)
 {
-    const plait_pipeline_load load = even_stages(integer(in, "n"), 1, 1);
-
-    return load.max_s / plait_pipeline_s(PLAIT_NAIVE, &load);
+    return 1.0 / even_pipeline_s(PLAIT_NAIVE, integer(in, "n"), 1, 1, 0.25, 0.75);
 }
 
 /* Without chunks GPipe and 1F1B take the same time. */
 static double pipe_time(const json_cursor *in)
 {
-    const double f = number(in, "f");
-    const double b = number(in, "b");
-    const plait_pipeline_load load = {
-        .stages = integer(in, "p"),
-        .chunks = integer_or(in, "v", 1),
-        .microbatches = integer(in, "m"),
-        .sum_s = integer(in, "p") * (f + b),
-        .max_s = f + b,
-        .max_f_s = f,
-        .max_b_s = b,
-        .least_w_s = b / 2.0,
-    };
+    const int p = integer(in, "p"), m = integer(in, "m"), v = integer_or(in, "v", 1);
+    const double f = number(in, "f"), b = number(in, "b");
 
-    if (load.chunks > 1)
-        return plait_pipeline_s(PLAIT_INTERLEAVED, &load);
-    assert_near_relative(plait_pipeline_s(PLAIT_GPIPE, &load), plait_pipeline_s(PLAIT_1F1B, &load),
-                         1e-12);
-    return plait_pipeline_s(PLAIT_1F1B, &load);
+    if (v > 1)
+        return even_pipeline_s(PLAIT_INTERLEAVED, p, m, v, f, b);
+    assert_near_relative(even_pipeline_s(PLAIT_GPIPE, p, m, 1, f, b),
+                         even_pipeline_s(PLAIT_1F1B, p, m, 1, f, b), 1e-12);
+    return even_pipeline_s(PLAIT_1F1B, p, m, 1, f, b);
 }
 
 // ---- models, FLOPs and layouts -------------------------------------------------------------
@@ -984,6 +1006,8 @@ typedef double theory_value(const json_cursor *inputs);
     X(sim_pipe)                                                                                    \
     X(sim_zb_idle)                                                                                 \
     X(sim_dualpipe_bubble)                                                                         \
+    X(zb_bubble)                                                                                   \
+    X(dualpipe_bubble)                                                                             \
     X(bubble_frac)                                                                                 \
     X(layerwise_util)                                                                              \
     X(pipe_time)                                                                                   \
@@ -1023,16 +1047,13 @@ static bool among(const char *name, const char *const *words)
     return false;
 }
 
-/* Groups that a plan of training is about; of schedules, those that plait spells out. */
-static bool concerns_plans(const char *group, const char *formula)
+/* Groups that a plan of training is about. */
+static bool concerns_plans(const char *group)
 {
-    static const char *const groups[] = {"memory", "comm", "collective", "roofline",
-                                         "model",  "perf", "layout",     NULL};
-    static const char *const closed[] = {"bubble_ratio",        "bubble_frac", "pipe_time",
-                                         "layerwise_util",      "sim_pipe",    "sim_zb_idle",
-                                         "sim_dualpipe_bubble", NULL};
+    static const char *const groups[] = {"memory", "comm",     "collective", "roofline", "model",
+                                         "perf",   "pipeline", "layout",     NULL};
 
-    return among(group, groups) || (strcmp(group, "pipeline") == 0 && among(formula, closed));
+    return among(group, groups);
 }
 
 static bool is_arithmetic(const char *formula)
@@ -1101,7 +1122,7 @@ static void take(const json_cursor *vector, tally *t)
         t->quoted++;
     } else if (is_arithmetic(formula)) {
         t->arithmetic++;
-    } else if (!concerns_plans(group, formula)) {
+    } else if (!concerns_plans(group)) {
         t->elsewhere++;
     } else {
         const int f = formula_of(formula);

@@ -74,7 +74,7 @@ static bool has_chunks(const char *word)
 {
     const int schedule = schedule_named(word);
 
-    return schedule < 0 || plait_schedule_chunked((plait_schedule)schedule);
+    return schedule < 0 || !plait_schedule_takes((plait_schedule)schedule, 1);
 }
 
 /* A key that is not there counts one layer; a 0 that is there counts none. */
