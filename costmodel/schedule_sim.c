@@ -128,7 +128,8 @@ static double action_s(const plait_sim *sim, const plait_action *action)
     case PLAIT_ACTION_WEIGHT:
         return stage->weight_s;
     default:
-        return stage->input_s + stage->weight_s;
+        return stage->input_s + stage->weight_s +
+               (action->microbatch == sim->microbatches - 1 ? stage->reduce_s : 0.0);
     }
 }
 
