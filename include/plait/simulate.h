@@ -21,13 +21,12 @@
 /** One stage of a schedule, a chunk of layers, at one microbatch. */
 typedef struct plait_sim_stage {
     double forward_s;
-    double input_s;  /* of the backward, the input gradient; a whole backward is this ... */
-    double weight_s; /* ... and the weight gradient */
-    double
-        reduce_s;  /* gradients, reduced inside the whole backward of the last microbatch (C.67) */
-    double send_s; /* activations to the next stage, and their gradients back */
+    double input_s;      /* of the backward, the input gradient; a whole backward is this ... */
+    double weight_s;     /* ... and the weight gradient */
+    double send_s;       /* activations to the next stage, and their gradients back */
     double held_bytes;   /* activations from F until the backward is done */
     double weight_bytes; /* of them, what W still needs after I */
+    double reduce_s;     /* gradients, reduced inside the last microbatch's B (C.67) */
 } plait_sim_stage;
 
 typedef struct plait_sim {

@@ -1,0 +1,209 @@
+/* report_case.c - published systems beside what plait makes of them */
+#include "report_case.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "plait/units.h"
+#include "report_private.h"
+#include "report_table.h"
+#include "units.h"
+
+plait_status report_cases(const case_study *study, size_t count, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"case", TABLE_LEFT}, {"rows", TABLE_RIGHT}, {"what", TABLE_LEFT}};
+    table *rows = table_new(columns, 3);
+
+    for (size_t i = 0; i < count; i++) {
+        table_cell(rows, "%s", study[i].name);
+        table_cell(rows, "%d", study[i].rows);
+        table_cell(rows, "%s", study[i].title);
+    }
+    return table_print(rows, 0, out, err);
+}
+
+/* ---- plans ---- */
+
+static plait_status print_plans(const case_study *study, const case_priced *priced, FILE *out,
+                                plait_error *err)
+{
+    static const table_column columns[] = {
+        {"row", TABLE_LEFT},  {"model", TABLE_LEFT}, {"GPUs", TABLE_RIGHT}, {"cluster", TABLE_LEFT},
+        {"seq", TABLE_RIGHT}, {"gbs", TABLE_RIGHT},  {"plan", TABLE_LEFT}};
+    char line[REPORT_LINE_SIZE];
+    table *rows = table_new(columns, 7);
+
+    for (int r = 0; r < study->rows; r++) {
+        const case_row *const row = &study->row[r];
+
+        table_cell(rows, "%s", row->name);
+        table_cell(rows, "%s", row->model);
+        table_cell(rows, "%d", row->gpus);
+        table_cell(rows, "%s", row->cluster);
+        table_cell(rows, "%d", row->seq);
+        table_cell(rows, "%d", row->gbs);
+        table_cell(rows, "%s", report_line(priced[r].problem, &priced[r].plan->degrees, line));
+    }
+    return table_print(rows, 0, out, err);
+}
+
+/* ---- figures ---- */
+
+static char *figure_text(case_figure figure, double value, char text[UNITS_SIZE])
+{
+    switch (case_figure_unit[figure]) {
+    case CASE_SECONDS:
+        return units_seconds(value, text);
+    case CASE_PERCENT:
+        return units_percent(value / 100.0, text);
+    case CASE_GIB:
+        return units_gib(value * PLAIT_GIB, text);
+    case CASE_GB:
+        return units_rate(value * PLAIT_GB, "B", text);
+    default:
+        break;
+    }
+    snprintf(text, UNITS_SIZE, isfinite(value) ? "%.0f" : "-", value);
+    return text;
+}
+
+static char *error_text(case_figure figure, double ours, double published, char text[UNITS_SIZE])
+{
+    const double error = 100.0 * case_error(figure, ours, published);
+    const bool points = figure == CASE_speedup_percent || figure == CASE_sync_share_percent;
+
+    if (isfinite(error))
+        snprintf(text, UNITS_SIZE, "%+.1f %s", error, points ? "points" : "%");
+    else
+        snprintf(text, UNITS_SIZE, "-");
+    return text;
+}
+
+static void add_figure(const case_study *study, const case_priced *priced, int r, int f, bool first,
+                       table *rows)
+{
+    const case_row *const row = &study->row[r];
+    const double ours = priced[r].ours[f], published = priced[r].published[f];
+    char text[UNITS_SIZE];
+
+    table_cell(rows, "%s", first ? row->name : "");
+    if (f == CASE_speedup_percent)
+        table_cell(rows, "%s than %s", case_figure_title[f], study->row[row->against].name);
+    else
+        table_cell(rows, "%s", case_figure_title[f]);
+    table_cell(rows, "%s", figure_text((case_figure)f, ours, text));
+    table_cell(rows, "%s", figure_text((case_figure)f, published, text));
+    table_cell(rows, "%s", error_text((case_figure)f, ours, published, text));
+}
+
+static plait_status print_figures(const case_study *study, const case_priced *priced, FILE *out,
+                                  plait_error *err)
+{
+    static const table_column columns[] = {{"row", TABLE_LEFT},
+                                           {"figure", TABLE_LEFT},
+                                           {"plait", TABLE_RIGHT},
+                                           {"published", TABLE_RIGHT},
+                                           {"error", TABLE_RIGHT}};
+    table *rows = table_new(columns, 5);
+
+    fputc('\n', out);
+    for (int r = 0; r < study->rows; r++) {
+        bool first = true;
+
+        for (int f = 0; f < CASE_FIGURES; f++)
+            if (isfinite(priced[r].ours[f]) || isfinite(priced[r].published[f])) {
+                add_figure(study, priced, r, f, first, rows);
+                first = false;
+            }
+        if (first) { // nothing published of it: at least its step
+            const double step_s = priced[r].plan->cost.step_s;
+            char text[UNITS_SIZE];
+            table_cell(rows, "%s", study->row[r].name);
+            table_cell(rows, "%s", case_figure_title[CASE_step_s]);
+            table_cell(rows, "%s", units_seconds(step_s > 0.0 ? step_s : (double)NAN, text));
+            table_cell(rows, "-");
+            table_cell(rows, "-");
+        }
+    }
+    return table_print(rows, 0, out, err);
+}
+
+/* "mean error of 10 rows: step 4.6 %" */
+static void print_means(const case_study *study, const case_priced *priced, FILE *out)
+{
+    bool any = false;
+
+    for (int f = 0; f < CASE_FIGURES; f++) {
+        double sum = 0.0;
+        int count = 0;
+
+        for (int r = 0; r < study->rows; r++) {
+            const double error =
+                case_error((case_figure)f, priced[r].ours[f], priced[r].published[f]);
+            if (!isfinite(error))
+                continue;
+            sum += fabs(error);
+            count++;
+        }
+        if (count < 2)
+            continue;
+        fprintf(out, "%s%s %.1f %s over %d", any ? "; " : "\nmean error: ", case_figure_title[f],
+                100.0 * sum / count,
+                f == CASE_speedup_percent || f == CASE_sync_share_percent ? "points" : "%", count);
+        any = true;
+    }
+    if (any)
+        fputc('\n', out);
+}
+
+/* ---- remarks ---- */
+
+static void print_remarks(const char *heading, const case_remarks *remarks, FILE *out)
+{
+    if (remarks->count == 0)
+        return;
+    fprintf(out, "\n%s\n", heading);
+    for (int i = 0; i < remarks->count; i++)
+        fprintf(out, "  %s\n", remarks->text[i]);
+}
+
+static void print_row_remarks(const case_study *study, const case_priced *priced, FILE *out)
+{
+    static const char *const words[] = {"", "may run out of memory", "does not fit", "cannot run"};
+
+    for (int r = 0; r < study->rows; r++) {
+        const case_row *const row = &study->row[r];
+
+        if (priced[r].plan->verdict != PLAIT_FITS)
+            fprintf(out, "  %s: plait says that it %s: %s\n", row->name,
+                    words[priced[r].plan->verdict], priced[r].plan->why);
+        for (int i = 0; i < row->notes.count; i++)
+            fprintf(out, "  %s: %s\n", row->name, row->notes.text[i]);
+    }
+}
+
+static bool has_row_remarks(const case_study *study, const case_priced *priced)
+{
+    for (int r = 0; r < study->rows; r++)
+        if (priced[r].plan->verdict != PLAIT_FITS || study->row[r].notes.count > 0)
+            return true;
+    return false;
+}
+
+plait_status report_case(const case_study *study, const case_priced *priced, FILE *out,
+                         plait_error *err)
+{
+    fprintf(out, "%s: %s\n%s\n\n", study->name, study->title, study->source);
+    PLAIT_TRY(print_plans(study, priced, out, err));
+    PLAIT_TRY(print_figures(study, priced, out, err));
+    print_means(study, priced, out);
+    print_remarks("Not published, so assumed:", &study->assumed, out);
+    print_remarks("Where the source contradicts itself:", &study->contradicts, out);
+    print_remarks("Notes:", &study->notes, out);
+    if (has_row_remarks(study, priced)) {
+        fputs("\nOf rows:\n", out);
+        print_row_remarks(study, priced, out);
+    }
+    return PLAIT_OK;
+}
