@@ -152,6 +152,10 @@ static plait_status read_published(const json_cursor *at, case_row *out, plait_e
         PLAIT_TRY(
             json_number_optional(&published, case_figure_key[f], range, &out->published[f], err));
     }
+    if (out->published[CASE_speedup_percent] <= -100.0)
+        return json_fail_key(&published, "speedup_percent", PLAIT_ERROR_RANGE, err,
+                             "expected more than -100, found %g",
+                             out->published[CASE_speedup_percent]);
     return PLAIT_OK;
 }
 

@@ -2,12 +2,14 @@
 #include "report_case.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "plait/units.h"
 #include "report_private.h"
 #include "report_table.h"
 #include "units.h"
+
+enum { TEXT_SIZE = 2 * REPORT_LINE_SIZE };
 
 plait_status report_cases(const case_study *study, size_t count, FILE *out, plait_error *err)
 {
@@ -25,13 +27,40 @@ plait_status report_cases(const case_study *study, size_t count, FILE *out, plai
 
 /* ---- plans ---- */
 
+/* Keys that report_line says. */
+static const plait_key_set said = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
+                                  PLAIT_KEY_BIT(PLAIT_KEY_VPP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) |
+                                  PLAIT_KEY_BIT(PLAIT_KEY_EP) | PLAIT_KEY_BIT(PLAIT_KEY_DP) |
+                                  PLAIT_KEY_BIT(PLAIT_KEY_MBS) | PLAIT_KEY_BIT(PLAIT_KEY_ZERO) |
+                                  PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
+
+/* The line of a plan, and what else the row asks for that is not the plain choice. */
+static const char *plan_text(const case_row *row, const case_priced *priced, char text[TEXT_SIZE])
+{
+    const plait_degrees *const d = &priced->plan->degrees;
+    char line[REPORT_LINE_SIZE], word[96];
+
+    snprintf(text, TEXT_SIZE, "%s", report_line(priced->problem, d, line));
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id key = (plait_key_id)k;
+        const size_t length = strlen(text);
+
+        if (row->key[k] == NULL || (said & PLAIT_KEY_BIT(k)) ||
+            !plait_key_speaks(priced->problem, d, key))
+            continue;
+        snprintf(text + length, TEXT_SIZE - length, ", %s %s", plait_keys[k].title,
+                 plait_degrees_get(d, key, word, sizeof word));
+    }
+    return text;
+}
+
 static plait_status print_plans(const case_study *study, const case_priced *priced, FILE *out,
                                 plait_error *err)
 {
     static const table_column columns[] = {
         {"row", TABLE_LEFT},  {"model", TABLE_LEFT}, {"GPUs", TABLE_RIGHT}, {"cluster", TABLE_LEFT},
         {"seq", TABLE_RIGHT}, {"gbs", TABLE_RIGHT},  {"plan", TABLE_LEFT}};
-    char line[REPORT_LINE_SIZE];
+    char text[TEXT_SIZE];
     table *rows = table_new(columns, 7);
 
     for (int r = 0; r < study->rows; r++) {
@@ -43,7 +72,7 @@ static plait_status print_plans(const case_study *study, const case_priced *pric
         table_cell(rows, "%s", row->cluster);
         table_cell(rows, "%d", row->seq);
         table_cell(rows, "%d", row->gbs);
-        table_cell(rows, "%s", report_line(priced[r].problem, &priced[r].plan->degrees, line));
+        table_cell(rows, "%s", plan_text(row, &priced[r], text));
     }
     return table_print(rows, 0, out, err);
 }

@@ -3,20 +3,28 @@
 set -u
 
 plait=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 wrong=0
 count=0
 
+complain() {
+    echo "$@"
+    wrong=1
+}
+
+"$plait" case >"$scratch/list" || complain "the list fails"
 for file in models/cases/*.json; do
     name=$(basename "$file" .json)
     count=$((count + 1))
-    "$plait" case "$name" >/tmp/plait_case.$$ 2>&1 || { echo "case $name failed"; wrong=1; }
-    grep -q "^row " /tmp/plait_case.$$ || { echo "case $name prints no table"; wrong=1; }
-    grep -qw nan /tmp/plait_case.$$ && { echo "case $name prints nan"; wrong=1; }
-    grep -q "cannot run" /tmp/plait_case.$$ && { echo "case $name has a plan that cannot run"; wrong=1; }
-    [ "$("$plait" case "$name" --json | python3 -m json.tool 2>/dev/null | wc -l)" -gt 20 ] ||
-        [ -z "$(command -v python3)" ] || { echo "case $name --json is no document"; wrong=1; }
-    "$plait" case | grep -q "^$name " || { echo "case does not list $name"; wrong=1; }
+    "$plait" case "$name" >"$scratch/text" 2>"$scratch/err" || complain "$name fails"
+    [ -s "$scratch/err" ] && complain "$name: $(cat "$scratch/err")"
+    grep -qw nan "$scratch/text" && complain "$name prints nan"
+    grep -q "cannot run" "$scratch/text" && complain "$name has a plan that cannot run"
+    "$plait" case "$name" --json >"$scratch/json" || complain "$name --json fails"
+    rows=$(awk -v name="$name" '$1 == name { print $2 }' "$scratch/list")
+    [ "$(grep -c '"figures"' "$scratch/json")" = "$rows" ] ||
+        complain "$name has not the rows that the list says: '$rows'"
 done
-rm -f /tmp/plait_case.$$
-[ $count -gt 8 ] || { echo "only $count cases"; wrong=1; }
+[ $count -gt 8 ] || complain "only $count cases"
 exit $wrong

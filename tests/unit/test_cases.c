@@ -114,6 +114,9 @@ static void test_cases__compare_with_a_row_that_stands_before(void **state)
     refuses(*state,
             COMMON "\"rows\": [{\"name\": \"a\", \"published\": {\"speedup_percent\": 3}}]}",
             "mine:/rows/0/against", "found none");
+    refuses(*state,
+            COMMON "\"rows\": [{\"name\": \"a\", \"published\": {\"speedup_percent\": -100}}]}",
+            "mine:/rows/0/published/speedup_percent", "more than -100");
     refuses(*state, COMMON "\"rows\": [{\"name\": \"a\", \"sync_stages\": 2}]}",
             "mine:/rows/0/sync_stages", "alone");
 }
