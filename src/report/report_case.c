@@ -188,27 +188,52 @@ static void print_means(const case_study *study, const case_priced *priced, FILE
 
 /* ---- remarks ---- */
 
+enum { WIDTH = 100 };
+
+/* A paragraph behind `indent` blanks, four more from its second line on; words are not cut. */
+static void print_wrapped(const char *text, int indent, FILE *out)
+{
+    int column = fprintf(out, "%*s", indent, "");
+
+    for (const char *word = text; *word != '\0';) {
+        const int length = (int)strcspn(word, " ");
+
+        if (word > text && column + 1 + length > WIDTH)
+            column = fprintf(out, "\n%*s", indent + 4, "") - 1;
+        else if (word > text)
+            column += fprintf(out, " ");
+        column += fprintf(out, "%.*s", length, word);
+        word += length + (word[length] == ' ');
+    }
+    fputc('\n', out);
+}
+
 static void print_remarks(const char *heading, const case_remarks *remarks, FILE *out)
 {
     if (remarks->count == 0)
         return;
     fprintf(out, "\n%s\n", heading);
     for (int i = 0; i < remarks->count; i++)
-        fprintf(out, "  %s\n", remarks->text[i]);
+        print_wrapped(remarks->text[i], 2, out);
 }
 
 static void print_row_remarks(const case_study *study, const case_priced *priced, FILE *out)
 {
     static const char *const words[] = {"", "may run out of memory", "does not fit", "cannot run"};
+    char text[2048];
 
     for (int r = 0; r < study->rows; r++) {
         const case_row *const row = &study->row[r];
 
-        if (priced[r].plan->verdict != PLAIT_FITS)
-            fprintf(out, "  %s: plait says that it %s: %s\n", row->name,
-                    words[priced[r].plan->verdict], priced[r].plan->why);
-        for (int i = 0; i < row->notes.count; i++)
-            fprintf(out, "  %s: %s\n", row->name, row->notes.text[i]);
+        if (priced[r].plan->verdict != PLAIT_FITS) {
+            snprintf(text, sizeof text, "%s: plait says that it %s: %s", row->name,
+                     words[priced[r].plan->verdict], priced[r].plan->why);
+            print_wrapped(text, 2, out);
+        }
+        for (int i = 0; i < row->notes.count; i++) {
+            snprintf(text, sizeof text, "%s: %s", row->name, row->notes.text[i]);
+            print_wrapped(text, 2, out);
+        }
     }
 }
 
@@ -223,7 +248,9 @@ static bool has_row_remarks(const case_study *study, const case_priced *priced)
 plait_status report_case(const case_study *study, const case_priced *priced, FILE *out,
                          plait_error *err)
 {
-    fprintf(out, "%s: %s\n%s\n\n", study->name, study->title, study->source);
+    fprintf(out, "%s: %s\n", study->name, study->title);
+    print_wrapped(study->source, 0, out);
+    fputc('\n', out);
     PLAIT_TRY(print_plans(study, priced, out, err));
     PLAIT_TRY(print_figures(study, priced, out, err));
     print_means(study, priced, out);
