@@ -160,7 +160,7 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
         LAYER_TERM_LIST(X)
 #undef X
             .pp_comm_s = sum->pp_comm_s,
-        .bubble_s = sum->pipeline_s - sum->busy_s,
+        .bubble_s = larger(0.0, sum->pipeline_s - sum->busy_s), // sums in another order
         .dp_comm_s = sum->dp_comm_s,
         .optimizer_s = sum->optimizer_s,
     };

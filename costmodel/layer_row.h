@@ -106,6 +106,7 @@ typedef struct gather_row {
 typedef struct layer_time {
     double forward_s;
     double backward_s;
+    double weight_s; /* of which the weight gradient, with its launches */
     double saved_bytes;
     double live_bytes; /* rebuilt in backward, one layer at a time */
     double busy_s;     /* forward and backward: products, attention, what is rebuilt */

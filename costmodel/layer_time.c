@@ -109,6 +109,14 @@ static layer_waits waits_of(const plait_problem *problem, const layer_price *pri
     return w;
 }
 
+/* Waiting for launches over the work that is launched: each operator waits for its own. */
+static double launch_share(const layer_price *price, const layer_waits *w)
+{
+    const double work_s = price->backward_gpu_s + w->recompute_s;
+
+    return work_s > 0.0 ? w->backward_launch_s / work_s : 0.0;
+}
+
 /* C.80: a layer's forward and backward are their operators and these waits. */
 layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
                          const layer_gather *gather, plait_recompute recompute)
@@ -120,6 +128,7 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
         .forward_s = price->forward_gpu_s + w.forward_gather_s + w.forward_launch_s,
         .backward_s =
             price->backward_gpu_s + w.recompute_s + w.backward_gather_s + w.backward_launch_s,
+        .weight_s = price->weight_s * (1.0 + launch_share(price, &w)),
         .saved_bytes = saved,
         .busy_s = price->busy_s + w.recompute_s,
         .moving_s = price->moving_s,

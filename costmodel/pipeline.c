@@ -65,7 +65,7 @@ plait_status pipeline_simulate(const plait_problem *problem, const plait_plan *p
     const size_t stages = (size_t)shape.ranks * (size_t)shape.chunks;
     plait_sim_stage *stage = plait_arena_alloc(arena, stages, sizeof *stage);
     plait_rank_actions *actions = plait_arena_alloc(arena, (size_t)shape.ranks, sizeof *actions);
-    plait_sim_result result;
+    plait_sim_spans spans;
 
     if (!stage || !actions)
         return plait_fail_nomem(err);
@@ -81,7 +81,7 @@ plait_status pipeline_simulate(const plait_problem *problem, const plait_plan *p
         .actions = actions,
         .stage = stage,
     };
-    PLAIT_TRY(plait_simulate(&sim, arena, &result, err));
-    *pipeline_s = result.pipeline_s;
+    PLAIT_TRY(plait_sim_span(&sim, arena, &spans, err));
+    *pipeline_s = larger(*pipeline_s, spans.pipeline_s); // whose sums are in another order
     return PLAIT_OK;
 }

@@ -1,35 +1,14 @@
 /*
- * schedule_sim.c - runs the actions of all ranks and notes when each begins, and why not before (C.86)
+ * schedule_sim.c - runs the actions of all ranks, each as soon as it can begin (C.86)
  *
  * A rank goes on until its next action waits for one that is not done; it then leaves its number
  * there, and is woken by it. So each action is looked at twice at most, whatever the schedule.
  */
-#include "plait/simulate.h"
+#include "schedule_sim.h"
 
 #include <limits.h>
 
 #include "numbers.h"
-
-/* Who does one microbatch of one stage. Events and ranks count from 1; 0 is none. */
-typedef struct cell {
-    int forward;  /* the event */
-    int backward; /* B or I */
-    int weight;   /* W, or the B that it is part of */
-    int waits_for_forward;
-    int waits_for_backward; /* ranks */
-} cell;
-
-typedef struct run {
-    const plait_sim *sim;
-    plait_sim_event *event;
-    plait_sim_rank *rank;
-    cell *cells;    /* [stages][microbatches] */
-    int *done;      /* [ranks]: actions */
-    double *free_s; /* [ranks]: when the last of them ends */
-    double *held;   /* [ranks]: bytes */
-    int *ready;     /* [events + ranks]: a stack of ranks that may go on */
-    int readies;
-} run;
 
 // ---- what is asked -------------------------------------------------------------------------
 
@@ -49,7 +28,7 @@ static plait_status check_action(const plait_sim *sim, int rank, const plait_act
                           : "none that is known");
 }
 
-static plait_status check_sim(const plait_sim *sim, int *events, plait_error *err)
+static plait_status check_sim(const plait_sim *sim, plait_error *err)
 {
     int64_t count = 0;
 
@@ -60,58 +39,60 @@ static plait_status check_sim(const plait_sim *sim, int *events, plait_error *er
     }
     if (count >= INT_MAX || (int64_t)sim->stages * sim->microbatches >= INT_MAX)
         return plait_fail_nomem(err);
-    *events = (int)count;
     return PLAIT_OK;
 }
 
 // ---- what an action waits for --------------------------------------------------------------
 
-static cell *cell_of(const run *r, int stage, int microbatch)
+/* A send costs time unless both stages are on this rank, or the sender was blocked by it. */
+static double arrival_s(const plait_sim *sim, double end_s, int from_rank, int rank, double send_s)
 {
-    return &r->cells[(size_t)stage * (size_t)r->sim->microbatches + (size_t)microbatch];
+    return end_s + (from_rank != rank + 1 && !sim->sends_block ? send_s : 0.0);
 }
 
-/* What arrives, and when: `event` is its origin, 0: nothing had to come. */
-typedef struct arrival {
-    int event;
-    double at_s;
-} arrival;
-
-/* A send costs time unless both stages are on this rank, or the sender was blocked by it. */
-static arrival arrival_of(const run *r, int event, int rank, double send_s)
+static bool forward_arrives(const sim_state *state, int stage, int microbatch, int rank,
+                            sim_arrival *out)
 {
-    const plait_sim_event *from = &r->event[event - 1];
-    const bool sent = from->rank != rank && !r->sim->sends_block;
+    sim_cell *cell = sim_cell_of(state, stage, microbatch);
 
-    return (arrival){event, from->end_s + (sent ? send_s : 0.0)};
+    cell->waits_for_forward = rank + 1;
+    if (cell->forward_rank == 0)
+        return false;
+    *out = (sim_arrival){cell, true,
+                         arrival_s(state->sim, cell->forward_s, cell->forward_rank, rank,
+                                   state->sim->stage[stage].send_s)};
+    return true;
+}
+
+static bool input_arrives(const sim_state *state, int stage, int microbatch, int rank,
+                          sim_arrival *out)
+{
+    sim_cell *cell = sim_cell_of(state, stage, microbatch);
+
+    cell->waits_for_input = rank + 1;
+    if (cell->input_rank == 0)
+        return false;
+    *out = (sim_arrival){cell, false,
+                         arrival_s(state->sim, cell->input_s, cell->input_rank, rank,
+                                   state->sim->stage[stage - 1].send_s)};
+    return true;
 }
 
 /* False: not yet; the rank will be woken if it waits for another one. */
-static bool has_arrived(run *r, const plait_action *action, int rank, arrival *out)
+static bool has_arrived(const sim_state *state, const plait_action *action, int rank,
+                        sim_arrival *out)
 {
     const int s = action->stage;
-    const int microbatch = action->microbatch;
-    const cell *own = cell_of(r, s, microbatch);
+    const sim_cell *own = sim_cell_of(state, s, action->microbatch);
 
-    *out = (arrival){0};
+    *out = (sim_arrival){0};
     if (action->kind == PLAIT_ACTION_WEIGHT)
-        return own->backward != 0;
-    if (action->kind == PLAIT_ACTION_FORWARD) {
-        if (s == 0)
-            return true;
-        cell *before = cell_of(r, s - 1, microbatch);
-        before->waits_for_forward = rank + 1;
-        if (before->forward != 0)
-            *out = arrival_of(r, before->forward, rank, r->sim->stage[s - 1].send_s);
-        return before->forward != 0;
-    }
-    if (own->forward == 0 || s == r->sim->stages - 1)
-        return own->forward != 0;
-    cell *behind = cell_of(r, s + 1, microbatch);
-    behind->waits_for_backward = rank + 1;
-    if (behind->backward != 0)
-        *out = arrival_of(r, behind->backward, rank, r->sim->stage[s].send_s);
-    return behind->backward != 0;
+        return own->input_rank != 0;
+    if (action->kind == PLAIT_ACTION_FORWARD)
+        return s == 0 || forward_arrives(state, s - 1, action->microbatch, rank, out);
+    if (own->forward_rank == 0 || s == state->sim->stages - 1)
+        return own->forward_rank != 0;
+    return input_arrives(state, s + 1, action->microbatch, rank, out);
 }
 
 // ---- one action ----------------------------------------------------------------------------
@@ -128,7 +109,8 @@ static double action_s(const plait_sim *sim, const plait_action *action)
     case PLAIT_ACTION_WEIGHT:
         return stage->weight_s;
     default:
-        return stage->input_s + stage->weight_s;
+        return stage->input_s + stage->weight_s +
+               (action->microbatch == sim->microbatches - 1 ? stage->reduce_s : 0.0);
     }
 }
 
@@ -144,52 +126,48 @@ static double blocking_s(const plait_sim *sim, const plait_action *action)
     return s > 0 ? sim->stage[s - 1].send_s : 0.0;
 }
 
-static void hold(run *r, int rank, const plait_action *action)
+static sim_arrival later(sim_arrival a, sim_arrival b)
 {
-    const plait_sim_stage *stage = &r->sim->stage[action->stage];
-    double *held = &r->held[rank];
+    return b.from != NULL && (a.from == NULL || b.at_s > a.at_s) ? b : a;
+}
 
-    switch (action->kind) {
-    case PLAIT_ACTION_FORWARD:
-        *held += stage->held_bytes;
-        break;
-    case PLAIT_ACTION_BACKWARD:
-        *held -= stage->held_bytes;
-        break;
-    case PLAIT_ACTION_INPUT:
-        *held -= stage->held_bytes - stage->weight_bytes;
-        break;
-    default:
-        *held -= stage->weight_bytes;
-        break;
+sim_step sim_step_of(const sim_state *state, int rank, int done)
+{
+    const plait_sim *sim = state->sim;
+    const plait_rank_actions *list = &sim->actions[rank];
+    const plait_action *action = &list->action[done];
+    sim_step step = {.count = 1, .take_s = action_s(sim, action)};
+    sim_arrival second;
+
+    if (!has_arrived(state, action, rank, &step.came))
+        return (sim_step){0};
+    if (sim->pair_share > 0.0 && done + 1 < list->count && action->paired) {
+        if (!has_arrived(state, &action[1], rank, &second))
+            return (sim_step){0};
+        step.count = 2;
+        step.came = later(step.came, second);
+        step.take_s = sim->pair_share * (step.take_s + action_s(sim, &action[1])) +
+                      blocking_s(sim, &action[1]);
     }
-    r->rank[rank].peak_bytes = larger(r->rank[rank].peak_bytes, *held);
+    step.take_s += blocking_s(sim, action);
+    return step;
 }
 
-static void wake(run *r, int rank_from_1)
-{
-    if (rank_from_1 != 0)
-        r->ready[r->readies++] = rank_from_1 - 1;
-}
+// ---- all of them ---------------------------------------------------------------------------
 
-/* Marks what is done in its cell and wakes who waits for it; false: it had been done before. */
-static bool mark(run *r, const plait_action *action, int event)
-{
-    cell *own = cell_of(r, action->stage, action->microbatch);
-    int *slot = action->kind == PLAIT_ACTION_FORWARD  ? &own->forward
-                : action->kind == PLAIT_ACTION_WEIGHT ? &own->weight
-                                                      : &own->backward;
+/* Ranks that may go on, each once. */
+typedef struct ready_list {
+    int *rank;
+    bool *listed;
+    int count;
+} ready_list;
 
-    if (*slot != 0)
-        return false;
-    *slot = event;
-    if (action->kind == PLAIT_ACTION_BACKWARD)
-        own->weight = event;
-    if (slot == &own->forward)
-        wake(r, own->waits_for_forward);
-    else if (slot == &own->backward)
-        wake(r, own->waits_for_backward);
-    return true;
+static void wake(ready_list *ready, int rank_from_1)
+{
+    if (rank_from_1 == 0 || ready->listed[rank_from_1 - 1])
+        return;
+    ready->listed[rank_from_1 - 1] = true;
+    ready->rank[ready->count++] = rank_from_1 - 1;
 }
 
 static plait_status fail_twice(int rank, const plait_action *action, plait_error *err)
@@ -200,153 +178,115 @@ static plait_status fail_twice(int rank, const plait_action *action, plait_error
                       rank, plait_action_text(action, text, sizeof text));
 }
 
-/* `count` actions that begin together and take so long. */
-static plait_status finish(run *r, int rank, int count, arrival came, double take_s,
-                           plait_error *err)
+/* Notes the end of an action and wakes who waits for it; false: it had been done before. */
+static bool mark(const sim_state *state, int rank, const plait_action *action, double end_s,
+                 ready_list *ready)
 {
-    const int first = r->rank[rank].first + r->done[rank];
-    const bool waited = came.event != 0 && came.at_s > r->free_s[rank];
-    const double begin_s = waited ? came.at_s : r->free_s[rank];
-    const int after = waited ? came.event - 1 : r->done[rank] > 0 ? first - 1 : -1;
+    sim_cell *own = sim_cell_of(state, action->stage, action->microbatch);
 
-    r->free_s[rank] = begin_s + take_s;
-    r->rank[rank].busy_s += take_s;
-    for (int i = 0; i < count; i++) {
-        const plait_action *action = &r->sim->actions[rank].action[r->done[rank]++];
-        r->event[first + i] = (plait_sim_event){*action, rank, after, begin_s, r->free_s[rank]};
-        hold(r, rank, action);
-        if (!mark(r, action, first + i + 1))
-            return fail_twice(rank, action, err);
+    if (action->kind == PLAIT_ACTION_WEIGHT) {
+        const bool first = !own->weight;
+        own->weight = true;
+        return first;
     }
-    return PLAIT_OK;
-}
-
-/* Do this action and the next run at once? */
-static bool is_pair(const run *r, int rank)
-{
-    const plait_rank_actions *list = &r->sim->actions[rank];
-    const int i = r->done[rank];
-
-    return r->sim->pair_share > 0.0 && i + 1 < list->count && list->action[i].paired;
-}
-
-static arrival later(arrival a, arrival b)
-{
-    return b.event != 0 && (a.event == 0 || b.at_s > a.at_s) ? b : a;
-}
-
-/* One action, or a pair, if it can begin. */
-static plait_status advance(run *r, int rank, bool *moved, plait_error *err)
-{
-    const plait_action *action = &r->sim->actions[rank].action[r->done[rank]];
-    const int count = is_pair(r, rank) ? 2 : 1;
-    arrival came, second = {0};
-    double take_s = action_s(r->sim, &action[0]);
-
-    *moved = has_arrived(r, &action[0], rank, &came) &&
-             (count == 1 || has_arrived(r, &action[1], rank, &second));
-    if (!*moved)
-        return PLAIT_OK;
-    if (count == 2)
-        take_s = r->sim->pair_share * (take_s + action_s(r->sim, &action[1])) +
-                 blocking_s(r->sim, &action[1]);
-    return finish(r, rank, count, later(came, second), take_s + blocking_s(r->sim, &action[0]),
-                  err);
-}
-
-// ---- all of them ---------------------------------------------------------------------------
-
-static bool run_begin(run *r, int events, plait_arena *arena)
-{
-    const plait_sim *sim = r->sim;
-    const size_t ranks = (size_t)sim->ranks;
-
-    r->event = plait_arena_alloc(arena, (size_t)events, sizeof *r->event);
-    r->rank = plait_arena_alloc(arena, ranks, sizeof *r->rank);
-    r->cells =
-        plait_arena_alloc(arena, (size_t)sim->stages * (size_t)sim->microbatches, sizeof *r->cells);
-    r->done = plait_arena_alloc(arena, ranks, sizeof *r->done);
-    r->free_s = plait_arena_alloc(arena, ranks, sizeof *r->free_s);
-    r->held = plait_arena_alloc(arena, ranks, sizeof *r->held);
-    r->ready = plait_arena_alloc(arena, (size_t)events + ranks, sizeof *r->ready);
-    return r->event && r->rank && r->cells && r->done && r->free_s && r->held && r->ready;
-}
-
-/* Each action wakes one rank at most, so the stack has room for all of them. */
-static plait_status run_all(run *r, plait_error *err)
-{
-    for (int rank = r->sim->ranks - 1; rank >= 0; rank--)
-        r->ready[r->readies++] = rank;
-    while (r->readies > 0) {
-        const int rank = r->ready[--r->readies];
-        bool moved = true;
-        while (moved && r->done[rank] < r->sim->actions[rank].count)
-            PLAIT_TRY(advance(r, rank, &moved, err));
+    if (action->kind == PLAIT_ACTION_FORWARD) {
+        if (own->forward_rank != 0)
+            return false;
+        own->forward_rank = rank + 1;
+        own->forward_s = end_s;
+        wake(ready, own->waits_for_forward);
+        return true;
     }
-    for (int rank = 0; rank < r->sim->ranks; rank++) {
-        char text[48];
-        if (r->done[rank] < r->sim->actions[rank].count)
-            return plait_fail(
-                err, PLAIT_ERROR_RANGE, NULL,
-                "rank %d waits for ever before %s: expected what it needs earlier in "
-                "the order of the ranks",
-                rank,
-                plait_action_text(&r->sim->actions[rank].action[r->done[rank]], text, sizeof text));
-    }
-    return PLAIT_OK;
-}
-
-static void sum_ranks(run *r, plait_sim_result *out)
-{
-    for (int rank = 0; rank < r->sim->ranks; rank++) {
-        plait_sim_rank *sum = &r->rank[rank];
-        if (sum->count == 0)
-            continue;
-        sum->idle_s = r->free_s[rank] - r->event[sum->first].begin_s - sum->busy_s;
-        sum->idle_s = larger(0.0, sum->idle_s); // sums of the same numbers in another order
-        out->pipeline_s = larger(out->pipeline_s, r->free_s[rank]);
-    }
-}
-
-/* From the last end backwards by what each event waited for. */
-static bool find_path(const run *r, int events, plait_arena *arena, plait_sim_result *out)
-{
-    int last = events > 0 ? 0 : -1;
-    int length = 0;
-
-    for (int e = 1; e < events; e++)
-        if (r->event[e].end_s > r->event[last].end_s)
-            last = e;
-    for (int e = last; e >= 0; e = r->event[e].after)
-        length++;
-    int *path = plait_arena_alloc(arena, (size_t)length, sizeof *path);
-    if (!path)
+    if (own->input_rank != 0)
         return false;
-    for (int e = last, at = length; e >= 0; e = r->event[e].after)
-        path[--at] = e;
-    out->path = path;
-    out->path_length = length;
+    own->input_rank = rank + 1;
+    own->input_s = end_s;
+    own->weight = action->kind == PLAIT_ACTION_BACKWARD;
+    wake(ready, own->waits_for_input);
     return true;
 }
 
-plait_status plait_simulate(const plait_sim *sim, plait_arena *arena, plait_sim_result *out,
+/* A rank as far as it gets. */
+static plait_status go_on(const sim_state *state, int rank, ready_list *ready, plait_error *err)
+{
+    const plait_rank_actions *list = &state->sim->actions[rank];
+    double free_s = state->free_s[rank];
+    int done = state->done[rank];
+
+    while (done < list->count) {
+        const sim_step step = sim_step_of(state, rank, done);
+        if (step.count == 0)
+            break;
+        free_s = (step.came.from != NULL ? larger(free_s, step.came.at_s) : free_s) + step.take_s;
+        for (int i = 0; i < step.count; i++, done++)
+            if (!mark(state, rank, &list->action[done], free_s, ready))
+                return fail_twice(rank, &list->action[done], err);
+    }
+    state->free_s[rank] = free_s;
+    state->done[rank] = done;
+    return PLAIT_OK;
+}
+
+static plait_status check_done(const sim_state *state, plait_error *err)
+{
+    char text[48];
+
+    for (int rank = 0; rank < state->sim->ranks; rank++) {
+        const plait_rank_actions *list = &state->sim->actions[rank];
+        if (state->done[rank] < list->count)
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, NULL,
+                "rank %d waits for ever before %s: expected what it needs earlier "
+                "in the order of the ranks",
+                rank, plait_action_text(&list->action[state->done[rank]], text, sizeof text));
+    }
+    return PLAIT_OK;
+}
+
+plait_status sim_solve(const plait_sim *sim, plait_arena *arena, sim_state *out, plait_error *err)
+{
+    const size_t ranks = (size_t)sim->ranks;
+    ready_list ready = {0};
+
+    PLAIT_TRY(check_sim(sim, err));
+    *out = (sim_state){
+        .sim = sim,
+        .cell = plait_arena_alloc(arena, (size_t)sim->stages * (size_t)sim->microbatches,
+                                  sizeof *out->cell),
+        .free_s = plait_arena_alloc(arena, ranks, sizeof *out->free_s),
+        .done = plait_arena_alloc(arena, ranks, sizeof *out->done),
+    };
+    ready.rank = plait_arena_alloc(arena, ranks, sizeof *ready.rank);
+    ready.listed = plait_arena_alloc(arena, ranks, sizeof *ready.listed);
+    if (!out->cell || !out->free_s || !out->done || !ready.rank || !ready.listed)
+        return plait_fail_nomem(err);
+    for (int rank = sim->ranks; rank > 0; rank--)
+        wake(&ready, rank);
+    while (ready.count > 0) {
+        const int rank = ready.rank[--ready.count];
+        ready.listed[rank] = false;
+        PLAIT_TRY(go_on(out, rank, &ready, err));
+    }
+    return check_done(out, err);
+}
+
+plait_status plait_sim_span(const plait_sim *sim, plait_arena *arena, plait_sim_spans *out,
                             plait_error *err)
 {
-    run r = {.sim = sim};
-    int events = 0;
+    const plait_arena_mark mark = plait_arena_save(arena);
+    sim_state state;
 
-    *out = (plait_sim_result){0};
-    PLAIT_TRY(check_sim(sim, &events, err));
-    if (!run_begin(&r, events, arena))
-        return plait_fail_nomem(err);
-    for (int rank = 0, first = 0; rank < sim->ranks; first += sim->actions[rank++].count)
-        r.rank[rank] = (plait_sim_rank){.first = first, .count = sim->actions[rank].count};
-    PLAIT_TRY(run_all(&r, err));
-    sum_ranks(&r, out);
-    if (!find_path(&r, events, arena, out))
-        return plait_fail_nomem(err);
-    out->rank = r.rank;
-    out->event = r.event;
-    out->events = events;
+    *out = (plait_sim_spans){0};
+    PLAIT_TRY(sim_solve(sim, arena, &state, err));
+    for (int rank = 0; rank < sim->ranks; rank++) {
+        double begin_s = 0.0;
+        if (sim->actions[rank].count > 0) {
+            const sim_arrival came = sim_step_of(&state, rank, 0).came;
+            begin_s = came.from != NULL ? came.at_s : 0.0;
+        }
+        out->pipeline_s = larger(out->pipeline_s, state.free_s[rank]);
+        out->rank_s = larger(out->rank_s, state.free_s[rank] - begin_s);
+    }
+    plait_arena_rewind(arena, mark);
     return PLAIT_OK;
 }

@@ -143,16 +143,16 @@ static inline void stage_load_add(stage_load *load, double count, const layer_ti
 {
     load->forward_s += count * time->forward_s;
     load->backward_s += count * time->backward_s;
+    load->weight_s += count * time->weight_s;
     load->busy_s += count * time->busy_s;
     load->moving_s += count * time->moving_s;
     load->saved_bytes += count * time->saved_bytes;
     load->live_bytes = larger(load->live_bytes, time->live_bytes);
 }
 
-/** Adds what does not depend on recomputation: parameters, and the time of their gradients. */
+/** Adds what does not depend on recomputation: parameters. */
 static inline void stage_load_add_weights(stage_load *load, double count, const layer_price *price)
 {
-    load->weight_s += count * price->weight_s;
     load->dense += count * price->weights.dense;
     load->expert += count * price->weights.expert;
 }
@@ -207,7 +207,7 @@ double pipeline_send_s(const plait_problem *problem, const plait_degrees *degree
 /**
  * The pipeline of a legal plan, simulated with the times of its chunks and no sends. (C.76)
  *
- * @param pipeline_s  left alone where the schedule cannot be spelled out
+ * @param pipeline_s  in: its lower bound, which stands where the schedule cannot be spelled out
  */
 PLAIT_MUST_CHECK plait_status pipeline_simulate(const plait_problem *problem,
                                                 const plait_plan *plan, const layer_row *row,

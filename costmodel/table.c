@@ -7,8 +7,8 @@
  *     recomputation          times_of            one entry a choice, made when first asked for
  *
  * A table remembers the rows that the last point used and makes only those anew whose keys
- * changed. Stages alike (same layers, same ends) form one class; of a class, the earliest stage
- * holds most microbatches and so decides memory, and all have the same time.
+ * changed. Stages alike (same layers, same ends) form one class; of a class, the stage that holds most
+ * microbatches decides memory, and all have the same time.
  */
 #include <string.h>
 
@@ -146,6 +146,7 @@ static int place_class(const plait_table *table, class_list *list, const stage_c
         known--;
     if (known >= 0) {
         list->of[known].count++;
+        list->of[known].in_flight = larger(list->of[known].in_flight, class->in_flight);
         return known;
     }
     list->of[list->count] = *class;

@@ -118,6 +118,7 @@ static inline void take_ends(const stage_load *base, stage_load *load)
 {
     load->forward_s = base->forward_s;
     load->backward_s = base->backward_s;
+    load->weight_s = base->weight_s;
     load->busy_s = base->busy_s;
     load->moving_s = base->moving_s;
     load->saved_bytes = base->saved_bytes;

@@ -65,7 +65,10 @@ static plan_place place_of(const search_run *run, const search_found *found, con
     };
 }
 
-/* Only what has a place by its lower bound is simulated, and then placed by what it takes. (S.4) */
+/*
+ * Only what has a place by its lower bound is simulated, and then placed by what it takes. (S.4) The
+ * coarse pass leaves that to its end.
+ */
 static void consider(const search_run *run, search_worker *worker, search_found *found,
                      const plait_degrees *degrees, plait_price price, int64_t index)
 {
@@ -76,7 +79,7 @@ static void consider(const search_run *run, search_worker *worker, search_found 
     found->fits++;
     plan_point plan = {*degrees, price, objective_of(run, price), index};
     plan_place place = place_of(run, found, &plan);
-    if (!price.exact && (place.ranks || (place.fronts && !run->coarse))) {
+    if (!price.exact && !run->coarse && (place.ranks || place.fronts)) {
         found->simulated++;
         if (plait_degrees_simulate(worker->table, degrees, worker->scratch, &plan.price, NULL) !=
             PLAIT_OK)
@@ -86,7 +89,7 @@ static void consider(const search_run *run, search_worker *worker, search_found 
     }
     if (place.ranks)
         top_add(&found->top, &plan);
-    if (place.fronts && plan.price.exact && !front_add(&found->front, &plan))
+    if (place.fronts && !front_add(&found->front, &plan))
         found->failed = true;
 }
 
@@ -196,14 +199,62 @@ static void explore(const search_run *run, search_worker *worker, int64_t batch,
 
 // ---- the run -------------------------------------------------------------------------------
 
+/* One plan of the coarse pass with what it really takes, to the digit as the second pass will see it. */
+static plait_status make_exact(const search_run *run, plait_table *table, plait_arena *scratch,
+                               plan_point *plan, plait_error *err)
+{
+    if (plan->price.exact)
+        return PLAIT_OK;
+    plan->price = plait_degrees_cost(table, &plan->degrees);
+    PLAIT_TRY(plait_degrees_simulate(table, &plan->degrees, scratch, &plan->price, err));
+    plan->objective = objective_of(run, plan->price);
+    return PLAIT_OK;
+}
+
+/*
+ * What the coarse pass found by lower bounds are plans, if not the best ones: others are held against
+ * what these take.
+ */
+static plait_status know_exactly(const search_run *run, plait_arena *scratch, search_found *known,
+                                 plait_error *err)
+{
+    const search_found bounded = *known;
+    plait_table *table = plait_table_new(run->problem, run->arena);
+
+    known->front = (plan_front){.arena = run->arena};
+    if (!table || !top_make(&known->top, run->options->top, run->arena))
+        return plait_fail_nomem(err);
+    for (int i = 0; i < bounded.top.count; i++) {
+        PLAIT_TRY(make_exact(run, table, scratch, &bounded.top.plan[i], err));
+        top_add(&known->top, &bounded.top.plan[i]);
+    }
+    for (int i = 0; i < bounded.front.count; i++) {
+        PLAIT_TRY(make_exact(run, table, scratch, &bounded.front.plan[i], err));
+        if (!front_add(&known->front, &bounded.front.plan[i]))
+            return plait_fail_nomem(err);
+    }
+    return PLAIT_OK;
+}
+
+static plait_status coarse_pass(search_run *run, search_found *known, plait_error *err)
+{
+    plait_arena *scratch = plait_arena_new();
+
+    run->coarse = true;
+    plait_status status = search_batches(run, explore, known, err);
+    run->coarse = false;
+    if (status == PLAIT_OK)
+        status = scratch ? know_exactly(run, scratch, known, err) : plait_fail_nomem(err);
+    plait_arena_free(scratch);
+    return status;
+}
+
 static plait_status exhaustive_run(search_run *run, search_found *found, plait_error *err)
 {
     search_found coarse;
 
     if (run->options->prune && !isfinite(run->ceiling)) { // a ceiling knows as much
-        run->coarse = true;
-        PLAIT_TRY(search_batches(run, explore, &coarse, err));
-        run->coarse = false;
+        PLAIT_TRY(coarse_pass(run, &coarse, err));
         run->best = &coarse.top;
         run->front = &coarse.front;
     }

@@ -74,6 +74,7 @@
  *     runtime.h, job.h             with which software, what one step is
  *     degrees.h, plan.h            how it is split: points and their keys; plans, legality
  *     cost.h                       the price of a plan, in terms
+ *     limits.h                     when each kind of parallelism is bound by communication
  *     search.h                     the best plans, proven; why not; what would make it fit
  *     launch.h                     the files that start a plan
  *     validate.h evidence.h        predictions against measured runs, and bands from them
@@ -96,6 +97,7 @@
 #include "plait/job.h"
 #include "plait/kernel.h"
 #include "plait/launch.h"
+#include "plait/limits.h"
 #include "plait/model.h"
 #include "plait/plan.h"
 #include "plait/runtime.h"

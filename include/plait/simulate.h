@@ -26,6 +26,7 @@ typedef struct plait_sim_stage {
     double send_s;       /* activations to the next stage, and their gradients back */
     double held_bytes;   /* activations from F until the backward is done */
     double weight_bytes; /* of them, what W still needs after I */
+    double reduce_s;     /* gradients, reduced inside the last microbatch's B (C.67) */
 } plait_sim_stage;
 
 typedef struct plait_sim {
@@ -79,6 +80,16 @@ typedef struct plait_sim_result {
  */
 PLAIT_MUST_CHECK plait_status plait_simulate(const plait_sim *sim, plait_arena *arena,
                                              plait_sim_result *out, plait_error *err);
+
+/** How long all of it takes, and nothing else. */
+typedef struct plait_sim_spans {
+    double pipeline_s; /* from the first action to the end of the last */
+    double rank_s;     /* the longest that one rank takes, from its first action to its last */
+} plait_sim_spans;
+
+/** The same without telling it action by action: several times as fast. `arena` is rewound. */
+PLAIT_MUST_CHECK plait_status plait_sim_span(const plait_sim *sim, plait_arena *arena,
+                                             plait_sim_spans *out, plait_error *err);
 
 /** A price simulates pipelines of so many actions at most; beyond, its lower bound stands. (C.76) */
 enum { PLAIT_SIM_MOST_ACTIONS = 1 << 21 };

@@ -39,6 +39,7 @@ typedef struct explanation {
     asked versus;
     plait_search_options search;
     plait_sensitivity sensitivity[PLAIT_SENSITIVITIES];
+    plait_comm_limit limit[PLAIT_MAX_COMM_LIMITS];
     plait_relaxation relaxation[PLAIT_MAX_RELAXATIONS];
     plait_why why;
     report_plan why_not_plan;
@@ -174,6 +175,8 @@ static plait_status explain(const opt_operands *operands, explanation *e, plait_
                                       e->sensitivity, err));
         e->report.sensitivity = e->sensitivity;
         e->report.sensitivities = PLAIT_SENSITIVITIES;
+        e->report.limit = e->limit;
+        e->report.limits = plait_comm_limits(&e->asked.problem, &e->asked.plan.degrees, e->limit);
     }
     PLAIT_TRY(compare(e, err));
     PLAIT_TRY(ask_why_not(e, err));

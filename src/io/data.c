@@ -30,6 +30,7 @@ static const struct data_kind {
                                  "plait clusters"},
     [PLAIT_DATA_RUNTIMES] = {"clusters/runtimes", "the name of a runtime", NULL},
     [PLAIT_DATA_FAMILIES] = {"clusters/families", "the name of a family", NULL},
+    [PLAIT_DATA_CASES] = {"models/cases", "the name of a case or a path", "plait case"},
 };
 
 enum { ROOTS = 3 };

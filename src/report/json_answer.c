@@ -149,6 +149,25 @@ static void write_sensitivities(json_writer *json, const report_explained *expla
     json_end_array(json);
 }
 
+static void write_limits(json_writer *json, const report_explained *explained)
+{
+    json_write_key(json, "limits");
+    json_begin_array(json);
+    for (int i = 0; i < explained->limits; i++) {
+        const plait_comm_limit *const limit = &explained->limit[i];
+
+        json_begin_object(json);
+        json_member_string(json, "parallelism", limit->parallelism);
+        json_member_int64(json, "ranks", limit->ranks);
+        json_member_string(json, "counts", limit->counts);
+        json_member_number(json, "value", limit->value);
+        json_member_number(json, "least", limit->least);
+        json_member_string(json, "equation", limit->equation);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 static void write_why_not(json_writer *json, const plait_problem *problem,
                           const report_explained *explained)
 {
@@ -178,6 +197,7 @@ static void write_explanation(json_writer *json, const plait_problem *problem,
     json_member_int64(json, "slowest_stage", explained->plan->cost.slowest_stage);
     json_member_int64(json, "fullest_stage", explained->plan->cost.fullest_stage);
     write_sensitivities(json, explained);
+    write_limits(json, explained);
     write_relaxations(json, problem, explained->relaxation, explained->relaxations);
     if (explained->versus != NULL) {
         json_write_key(json, "versus");

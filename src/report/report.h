@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "plait/cost.h"
+#include "plait/limits.h"
 #include "plait/search.h"
 
 /** One plan with all that is known of it. */
@@ -56,6 +57,8 @@ typedef struct report_explained {
     const report_plan *plan;
     int sensitivities;
     const plait_sensitivity *sensitivity; /* what 10 % more of each resource buys */
+    int limits;
+    const plait_comm_limit *limit; /* when communication binds each parallelism */
     int relaxations;
     const plait_relaxation *relaxation;  /* when it does not fit: the smallest changes */
     const plait_problem *versus_problem; /* the other plan, with its own question */

@@ -171,6 +171,41 @@ static plait_status print_sensitivities(const report_explained *explained, FILE 
     return table_print(rows, 2, out, err);
 }
 
+/* Tokens and widths as whole numbers, a few layers with what is behind the point. */
+static char *amount(double count, char text[UNITS_SIZE])
+{
+    snprintf(text, UNITS_SIZE, count < 100.0 ? "%.3g" : "%.0f", count);
+    return text;
+}
+
+static plait_status print_limits(const report_explained *explained, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"parallelism", TABLE_LEFT}, {"ranks", TABLE_RIGHT}, {"what hides it", TABLE_LEFT},
+        {"this plan", TABLE_RIGHT},  {"needs", TABLE_RIGHT}, {"in hand", TABLE_RIGHT},
+        {"equation", TABLE_LEFT},    {"", TABLE_LEFT}};
+    char text[UNITS_SIZE];
+    table *rows;
+
+    if (explained->limits == 0)
+        return PLAIT_OK;
+    heading("When communication binds, at the peak of matrix units and wires:", out);
+    rows = table_new(columns, 8);
+    for (int i = 0; i < explained->limits; i++) {
+        const plait_comm_limit *const limit = &explained->limit[i];
+
+        table_cell(rows, "%s", limit->parallelism);
+        table_cell(rows, "%d", limit->ranks);
+        table_cell(rows, "%s", limit->counts);
+        table_cell(rows, "%s", amount(limit->value, text));
+        table_cell(rows, "%s", amount(limit->least, text));
+        table_cell(rows, "%s x", amount(limit->value / limit->least, text));
+        table_cell(rows, "%s", limit->equation);
+        table_cell(rows, "%s", limit->value < limit->least ? "bound" : "");
+    }
+    return table_print(rows, 2, out, err);
+}
+
 /* ---- against another plan ---- */
 
 /* What differs only by rounding does not differ. */
@@ -275,6 +310,7 @@ static plait_status print_price(const report_explained *explained, FILE *out, pl
     PLAIT_TRY(print_communication(&plan->cost, out, err));
     PLAIT_TRY(print_stages(plan, out, err));
     print_binding(plan, out);
+    PLAIT_TRY(print_limits(explained, out, err));
     return print_sensitivities(explained, out, err);
 }
 

@@ -10,4 +10,9 @@ void report_verdict(const report_plan *plan, FILE *out);
 /** Step time, rates, MFU, memory: two lines. */
 void report_totals(const plait_cost *cost, FILE *out);
 
+/** "tp 8, pp 2 x 10, dp 32, mbs 2, 32 microbatches, ZeRO-1, recompute none". Returns `line`. */
+enum { REPORT_LINE_SIZE = 288 };
+const char *report_line(const plait_problem *problem, const plait_degrees *degrees,
+                        char line[REPORT_LINE_SIZE]);
+
 #endif

@@ -5,10 +5,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "report_private.h"
 #include "report_table.h"
 #include "units.h"
 
-enum { CELL_SIZE = 96, LINE_SIZE = 3 * CELL_SIZE, FRONT_LINES = 8 };
+enum { CELL_SIZE = 96, LINE_SIZE = REPORT_LINE_SIZE, FRONT_LINES = 8 };
 
 /* ---- the ranking ---- */
 
@@ -240,9 +241,8 @@ static void add_numerics(const plait_problem *problem, const plait_degrees *d, c
     }
 }
 
-/* "tp 8, pp 2 x 10, dp 32, mbs 2, 32 microbatches, ZeRO-1, recompute none" */
-static const char *line_of(const plait_problem *problem, const plait_degrees *d,
-                           char line[LINE_SIZE])
+const char *report_line(const plait_problem *problem, const plait_degrees *d,
+                        char line[REPORT_LINE_SIZE])
 {
     char text[CELL_SIZE], word[CELL_SIZE];
 
@@ -266,7 +266,7 @@ static void print_front_point(const plait_problem *problem, const plait_ranked *
 
     table_cell(rows, "%s", units_seconds(point->price.step_s, step));
     table_cell(rows, "%s", units_gib(point->price.peak_bytes, memory));
-    table_cell(rows, "%s", line_of(problem, &point->plan.degrees, line));
+    table_cell(rows, "%s", report_line(problem, &point->plan.degrees, line));
 }
 
 /* A few points evenly along the front, both ends among them. */
@@ -325,7 +325,7 @@ static void print_tight(const plait_problem *problem, const plait_search_result 
         fprintf(out, ", %.1f %% less",
                 100.0 * (1.0 - best->price.step_s / result->plan[0].price.step_s));
     fprintf(out, " (%s: %s); --risk %.2f lists it\n", units_gib(best->price.peak_bytes, memory),
-            line_of(problem, &best->plan.degrees, line),
+            report_line(problem, &best->plan.degrees, line),
             ceil(100.0 * plait_memory_risk(problem, best->price.peak_bytes)) / 100.0);
 }
 

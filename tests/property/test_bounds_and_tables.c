@@ -687,12 +687,11 @@ static void shorter_latencies(world *w)
 /*
  * Zero-bubble schedules fill their bubble with weight gradients, of which only the computation
  * counts. Where a stage waits for its host or its gathers, faster products shorten what fills the
- * bubble and not the stage: the closed forms then take longer, which is left out here.
+ * bubble and not the stage, and a step may take longer, which is left out here.
  */
 static bool fills_its_bubble(const plait_degrees *d)
 {
-    return d->schedule == PLAIT_ZB_H1 || d->schedule == PLAIT_ZB_H2 ||
-           d->schedule == PLAIT_DUALPIPE;
+    return d->schedule >= PLAIT_ZB_H1;
 }
 
 static void check_better_hardware(world *w, plait_table *table, plait_degrees d)

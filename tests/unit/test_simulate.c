@@ -24,8 +24,8 @@ static int end(void **state)
 /* Two stages of F 1 s, I 1 s, W 1 s; sends of half a second; 8 bytes held, 2 of them until W. */
 static plait_sim two_stages(const plait_rank_actions actions[2], int microbatches)
 {
-    static const plait_sim_stage stage[2] = {{1.0, 1.0, 1.0, 0.5, 8.0, 2.0},
-                                             {1.0, 1.0, 1.0, 0.5, 8.0, 2.0}};
+    static const plait_sim_stage stage[2] = {{1.0, 1.0, 1.0, 0.5, 8.0, 2.0, 0.0},
+                                             {1.0, 1.0, 1.0, 0.5, 8.0, 2.0, 0.0}};
 
     return (plait_sim){
         .ranks = 2, .stages = 2, .microbatches = microbatches, .actions = actions, .stage = stage};

@@ -16,6 +16,7 @@
 #include "json.h"
 #include "must.h"
 #include "plait/data.h"
+#include "plait/limits.h"
 #include "plait/search.h"
 #include "plait/simulate.h"
 #include "plait/units.h"
@@ -714,28 +715,36 @@ static double idle_ratio(int stages, int microbatches, int chunks)
            1.0;
 }
 
+static plait_sim_result simulated_stages(plait_pipeline_shape shape, const plait_sim_stage *stage,
+                                         double pair_share)
+{
+    plait_rank_actions *actions = plait_arena_alloc(arena, (size_t)shape.ranks, sizeof *actions);
+    const plait_sim sim = {.ranks = shape.ranks,
+                           .stages = shape.ranks * shape.chunks,
+                           .microbatches = shape.microbatches,
+                           .actions = actions,
+                           .stage = stage,
+                           .pair_share = pair_share};
+    plait_sim_result result;
+    plait_error err;
+
+    assert_non_null(actions);
+    must(plait_schedule_actions(&shape, arena, actions, &err), &err);
+    must(plait_simulate(&sim, arena, &result, &err), &err);
+    return result;
+}
+
 /* F, I and W of one action each; pair_s: what a forward and a backward take at once, 0: apart. */
 static plait_sim_result simulated(plait_pipeline_shape shape, double f_s, double i_s, double w_s,
                                   double pair_s)
 {
     const int stages = shape.ranks * shape.chunks;
-    plait_rank_actions *actions = plait_arena_alloc(arena, (size_t)shape.ranks, sizeof *actions);
     plait_sim_stage *stage = plait_arena_alloc(arena, (size_t)stages, sizeof *stage);
-    const plait_sim sim = {.ranks = shape.ranks,
-                           .stages = stages,
-                           .microbatches = shape.microbatches,
-                           .actions = actions,
-                           .stage = stage,
-                           .pair_share = pair_s / (f_s + i_s + w_s)};
-    plait_sim_result result;
-    plait_error err;
 
-    assert_true(actions != NULL && stage != NULL);
+    assert_non_null(stage);
     for (int s = 0; s < stages; s++)
         stage[s] = (plait_sim_stage){.forward_s = f_s, .input_s = i_s, .weight_s = w_s};
-    must(plait_schedule_actions(&shape, arena, actions, &err), &err);
-    must(plait_simulate(&sim, arena, &result, &err), &err);
-    return result;
+    return simulated_stages(shape, stage, pair_s / (f_s + i_s + w_s));
 }
 
 static double most_idle_s(plait_pipeline_shape shape, const plait_sim_result *result)
@@ -747,14 +756,43 @@ static double most_idle_s(plait_pipeline_shape shape, const plait_sim_result *re
     return idle_s;
 }
 
+/* Gradients of every stage: inside its last backward, or behind it. */
+static double sim_with_gradients(plait_pipeline_shape shape, const json_cursor *in)
+{
+    const bool shifts = flag_or(in, "shift", false);
+    plait_sim_stage *stage = plait_arena_alloc(arena, (size_t)shape.ranks, sizeof *stage);
+    double *g_s = plait_arena_alloc(arena, (size_t)shape.ranks, sizeof *g_s);
+    double end_s = 0.0;
+    json_cursor list, g;
+
+    assert_true(stage != NULL && g_s != NULL);
+    assert_int_equal(json_array(in, "g", &list, NULL), PLAIT_OK);
+    assert_int_equal(json_count(&list), shape.ranks);
+    for (bool more = json_first(&list, &g); more; more = json_next(&g)) {
+        assert_int_equal(json_as_number(&g, JSON_POSITIVE, &g_s[g.index], NULL), PLAIT_OK);
+        stage[g.index] = (plait_sim_stage){.forward_s = number(in, "f"),
+                                           .input_s = number(in, "b"),
+                                           .reduce_s = shifts ? 0.0 : g_s[g.index]};
+    }
+    const plait_sim_result result = simulated_stages(shape, stage, 0.0);
+    for (int rank = 0; rank < shape.ranks; rank++) {
+        const plait_sim_rank *const own = &result.rank[rank];
+        const double last_s = result.event[own->first + own->count - 1].end_s;
+        end_s = fmax(end_s, last_s + (shifts ? g_s[rank] : 0.0));
+    }
+    return end_s;
+}
+
 static double sim_pipe(const json_cursor *in)
 {
     static const char *const words[] = {"gpipe", "1f1b", "inter", NULL};
     static const plait_schedule schedules[] = {PLAIT_GPIPE, PLAIT_1F1B, PLAIT_INTERLEAVED};
-    const int v = integer(in, "v");
+    const int v = integer_or(in, "v", 1);
     const plait_pipeline_shape shape = {schedules[word(in, "kind", words)], integer(in, "p"), v,
                                         integer(in, "m")};
 
+    if (json_has(in, "g"))
+        return sim_with_gradients(shape, in);
     return simulated(shape, number(in, "f") / v, number(in, "b") / v, 0.0, 0.0).pipeline_s;
 }
 
@@ -966,6 +1004,81 @@ static double dp_size(const json_cursor *in)
                             integer_or(in, "c", 1));
 }
 
+// ---- when communication binds, and gradients moved out of the last backward ---------------
+
+static double sb_alpha(const json_cursor *in)
+{
+    return plait_limit_tokens(number(in, "C"), number(in, "W"));
+}
+
+static double sb_tp_max(const json_cursor *in)
+{
+    return plait_limit_tensor_ranks(number(in, "Fd"), number(in, "alpha"));
+}
+
+/* Two axes of links for the data, one for the tensor ranks. */
+static double sb_mixed_min(const json_cursor *in)
+{
+    const double alpha = number(in, "alpha");
+
+    return plait_limit_mixed_tokens(alpha / 2.0, alpha, number(in, "Fd"));
+}
+
+static double sb_xopt(const json_cursor *in)
+{
+    return plait_limit_mixed_shards(number(in, "B"), number(in, "Fd"), 2.0, number(in, "N"));
+}
+
+static double sb_moe_dp(const json_cursor *in)
+{
+    return plait_limit_data_tokens(number(in, "alpha"), 0, number(in, "E"), number(in, "k"));
+}
+
+static double sb_dp_small(const json_cursor *in)
+{
+    return plait_limit_data_tokens(number(in, "alpha"), integer(in, "X"), 1.0, 1.0);
+}
+
+static double sb_decode_tp(const json_cursor *in)
+{
+    return plait_limit_decode_ranks(number(in, "Fd"), number(in, "B"), number(in, "beta"));
+}
+
+static double sb_2dws_N(const json_cursor *in)
+{
+    return plait_limit_two_way_chips(number(in, "Fd"), number(in, "D"));
+}
+
+static double commshift_implied(const json_cursor *in)
+{
+    return plait_sync_share(integer(in, "p"), number(in, "speedup"));
+}
+
+/* Equal stages whose gradients take g[s] to reduce: the pipeline, and what of g the price exposes. */
+static double commshift_time(const json_cursor *in)
+{
+    const int stages = integer(in, "p");
+    const bool shifts = flag_or(in, "shift", false);
+    const plait_degrees d = {
+        .pp = stages, .zero = 0, .grad_sync = shifts ? PLAIT_SYNC_SHIFTED : PLAIT_SYNC_BULK};
+    const plait_runtime runtime = paper();
+    const plait_problem problem = {.runtime = &runtime};
+    stage_load load[16] = {{0}};
+    stage_sync sync[16] = {{0}};
+    json_cursor list, g;
+
+    assert_true(stages <= 16);
+    assert_int_equal(json_array(in, "g", &list, NULL), PLAIT_OK);
+    for (bool more = json_first(&list, &g); more; more = json_next(&g)) {
+        assert_true(g.index < (size_t)stages);
+        load[g.index] = (stage_load){.index = (int)g.index, .count = 1};
+        load[g.index].backward_s = number(in, "b");
+        assert_int_equal(json_as_number(&g, JSON_POSITIVE, &sync[g.index].reduce_s, NULL),
+                         PLAIT_OK);
+    }
+    return pipe_time(in) + sync_exposed_s(&problem, &d, load, sync, stages);
+}
+
 // ---- the table -----------------------------------------------------------------------------
 
 typedef double theory_value(const json_cursor *inputs);
@@ -1017,7 +1130,17 @@ typedef double theory_value(const json_cursor *inputs);
     X(gpt_step_time)                                                                               \
     X(mfu_from_time)                                                                               \
     X(train_days_8tp)                                                                              \
-    X(dp_size)
+    X(dp_size)                                                                                     \
+    X(sb_alpha)                                                                                    \
+    X(sb_tp_max)                                                                                   \
+    X(sb_mixed_min)                                                                                \
+    X(sb_xopt)                                                                                     \
+    X(sb_moe_dp)                                                                                   \
+    X(sb_dp_small)                                                                                 \
+    X(sb_decode_tp)                                                                                \
+    X(sb_2dws_N)                                                                                   \
+    X(commshift_time)                                                                              \
+    X(commshift_implied)
 
 static const struct {
     const char *formula;
@@ -1050,8 +1173,9 @@ static bool among(const char *name, const char *const *words)
 /* Groups that a plan of training is about. */
 static bool concerns_plans(const char *group)
 {
-    static const char *const groups[] = {"memory", "comm",     "collective", "roofline", "model",
-                                         "perf",   "pipeline", "layout",     NULL};
+    static const char *const groups[] = {"memory", "comm",      "collective", "roofline",
+                                         "model",  "perf",      "pipeline",   "layout",
+                                         "limits", "commshift", NULL};
 
     return among(group, groups);
 }

@@ -1,0 +1,109 @@
+/* cmd_case.c - plait case: published systems, priced and set beside what was published */
+#include <stdio.h>
+
+#include "asked.h"
+#include "cases.h"
+#include "command.h"
+#include "report_case.h"
+
+typedef struct case_values {
+    bool json;
+} case_values;
+
+static const opt options[] = {
+    OPT_HEADING("options"),
+    OPT_OF_FLAG(case_values, json, "json", "one JSON document on standard output"),
+    OPT_END,
+};
+
+/* A row is a command line of eval, and is resolved as one. */
+static plait_status price(const case_study *study, int r, plait_arena *arena, asked *out,
+                          plait_error *err)
+{
+    const case_row *const row = &study->row[r];
+    const opt_operands operands = {.count = 2, .text = {row->model, row->cluster}};
+    asked_flags flags = {.problem = {.seq = row->seq,
+                                     .gbs = row->gbs,
+                                     .gpus = row->gpus,
+                                     .precision = row->precision,
+                                     .runtime = row->runtime,
+                                     .attention = row->attention}};
+    plait_error inner;
+    char where[sizeof inner.where + 128];
+
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        flags.key[k] = row->key[k];
+    if (asked_resolve(&flags, &operands, arena, out, &inner) == PLAIT_OK)
+        return PLAIT_OK;
+    snprintf(where, sizeof where, "%.40s, row %.40s: %s", study->name, row->name, inner.where);
+    return plait_fail(err, inner.status, where, "%s", inner.message);
+}
+
+static plait_status show(const case_values *flags, const char *name, plait_arena *arena,
+                         plait_error *err)
+{
+    case_study study;
+    case_priced *priced;
+    const char *text;
+    size_t length;
+    asked *row;
+
+    PLAIT_TRY(cases_find(name, arena, &study, err));
+    priced = plait_arena_alloc(arena, (size_t)study.rows, sizeof *priced);
+    row = plait_arena_alloc(arena, (size_t)study.rows, sizeof *row);
+    if (priced == NULL || row == NULL)
+        return plait_fail_nomem(err);
+    for (int r = 0; r < study.rows; r++) {
+        PLAIT_TRY(price(&study, r, arena, &row[r], err));
+        priced[r] = (case_priced){.problem = &row[r].problem, .plan = &row[r].plan};
+        case_compare(&study, priced, r);
+    }
+    if (!flags->json)
+        return report_case(&study, priced, stdout, err);
+    PLAIT_TRY(json_case(&study, priced, arena, &text, &length, err));
+    return command_deliver(text, length, NULL, true, err);
+}
+
+static plait_status list(const case_values *flags, plait_arena *arena, plait_error *err)
+{
+    const char *const *names;
+    case_study *study;
+    const char *text;
+    size_t count, length;
+
+    PLAIT_TRY(plait_data_list(PLAIT_DATA_CASES, arena, &names, &count, err));
+    study = plait_arena_alloc(arena, count, sizeof *study);
+    if (study == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < count; i++) {
+        PLAIT_TRY(cases_find(names[i], arena, &study[i], err));
+        study[i].name = names[i];
+    }
+    if (!flags->json)
+        return report_cases(study, count, stdout, err);
+    PLAIT_TRY(json_cases(study, count, arena, &text, &length, err));
+    return command_deliver(text, length, NULL, true, err);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    (void)no;
+    return operands->count > 0 ? show(values, operands->text[0], arena, err)
+                               : list(values, arena, err);
+}
+
+const command command_case = {
+    .usage = {.command = "case",
+              .synopsis = "[NAME]",
+              .summary = "List published systems, or price one beside what was published.",
+              .about =
+                  "Each row is a plan that its source describes; what the source leaves out is "
+                  "assumed, and\nlisted. NAME may also be the path of a case "
+                  "(models/cases/README.md).",
+              .max_operands = 1,
+              .operand = {OPT_NAMES(PLAIT_DATA_CASES)},
+              .options = options},
+    .values_size = sizeof(case_values),
+    .run = run,
+};

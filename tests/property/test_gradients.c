@@ -1,0 +1,174 @@
+/*
+ * test_gradients.c - gradients inside the last backward, or behind it: simulated and by closed form
+ *
+ * Over random pipelines of equal stages whose gradients take any time, the simulator and the price
+ * (C.67, C.68) agree, and what a shift gains says how long the gradients took (C.136).
+ */
+#include "assert_near.h"
+#include "must.h"
+#include "plait/limits.h"
+#include "plait/runtime.h"
+#include "plait/simulate.h"
+#include "stage_sum.h"
+
+enum { SHAPES = 2000, MOST_RANKS = 24 };
+
+static uint64_t seed = 67;
+
+static uint32_t random_bits(void)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33);
+}
+
+static int random_below(int limit)
+{
+    return (int)(random_bits() % (uint32_t)limit);
+}
+
+/* A pipeline, and what its stages' gradients take. */
+typedef struct pipeline {
+    plait_pipeline_shape shape;
+    double forward_s, backward_s;
+    double gradients_s[MOST_RANKS];
+} pipeline;
+
+static pipeline random_pipeline(void)
+{
+    pipeline p = {.shape = {.schedule = PLAIT_1F1B,
+                            .ranks = 1 + random_below(MOST_RANKS),
+                            .chunks = 1,
+                            .microbatches = 1 + random_below(50)},
+                  .forward_s = (1 + random_below(16)) / 4.0,
+                  .backward_s = (1 + random_below(16)) / 4.0};
+
+    for (int s = 0; s < p.shape.ranks; s++)
+        p.gradients_s[s] = random_below(64) / 4.0;
+    return p;
+}
+
+/* ---- simulated ---- */
+
+static double simulated_s(const pipeline *p, bool shifts, plait_arena *arena)
+{
+    plait_rank_actions actions[MOST_RANKS];
+    plait_sim_stage stage[MOST_RANKS];
+    const plait_sim sim = {.ranks = p->shape.ranks,
+                           .stages = p->shape.ranks,
+                           .microbatches = p->shape.microbatches,
+                           .actions = actions,
+                           .stage = stage};
+    plait_sim_result result;
+    plait_error err;
+    double end_s = 0.0;
+
+    for (int s = 0; s < sim.stages; s++)
+        stage[s] = (plait_sim_stage){.forward_s = p->forward_s,
+                                     .input_s = p->backward_s,
+                                     .reduce_s = shifts ? 0.0 : p->gradients_s[s]};
+    must(plait_schedule_actions(&p->shape, arena, actions, &err), &err);
+    must(plait_simulate(&sim, arena, &result, &err), &err);
+    for (int r = 0; r < sim.ranks; r++) {
+        const plait_sim_rank *const rank = &result.rank[r];
+        const double last_s = result.event[rank->first + rank->count - 1].end_s;
+
+        end_s = fmax(end_s, last_s + (shifts ? p->gradients_s[r] : 0.0));
+    }
+    return end_s;
+}
+
+/* ---- as the price has it ---- */
+
+static double pipeline_s(const pipeline *p)
+{
+    const plait_chunk_time all = {p->forward_s, p->backward_s, 0.0};
+    const plait_rank_run run = {p->shape.ranks, all, all, all};
+    const plait_pipeline_load load = {p->shape.ranks, 1, p->shape.microbatches, false, 1, &run};
+
+    return plait_pipeline_s(PLAIT_1F1B, &load);
+}
+
+static double exposed_s(const pipeline *p, bool shifts)
+{
+    const plait_runtime runtime = {.name = "neutral"};
+    const plait_problem problem = {.runtime = &runtime};
+    const plait_degrees d = {.pp = p->shape.ranks,
+                             .grad_sync = shifts ? PLAIT_SYNC_SHIFTED : PLAIT_SYNC_BULK};
+    stage_load load[MOST_RANKS];
+    stage_sync sync[MOST_RANKS];
+
+    for (int s = 0; s < p->shape.ranks; s++) {
+        load[s] = (stage_load){.index = s, .count = 1, .backward_s = p->backward_s};
+        sync[s] = (stage_sync){.reduce_s = p->gradients_s[s]};
+    }
+    return sync_exposed_s(&problem, &d, load, sync, p->shape.ranks);
+}
+
+/* ---- what holds ---- */
+
+static void on_pipelines(void (*check)(const pipeline *p, plait_arena *arena))
+{
+    for (int i = 0; i < SHAPES; i++) {
+        const pipeline p = random_pipeline();
+        plait_arena *arena = plait_arena_new();
+
+        assert_non_null(arena);
+        check(&p, arena);
+        plait_arena_free(arena);
+    }
+}
+
+static void agree(const pipeline *p, plait_arena *arena)
+{
+    const double base_s = pipeline_s(p);
+
+    assert_near(simulated_s(p, false, arena), base_s + exposed_s(p, false), 1e-6);
+    assert_near(simulated_s(p, true, arena), base_s + exposed_s(p, true), 1e-6);
+}
+
+static void test_gradients__simulated_take_what_the_price_says(void **state)
+{
+    (void)state;
+    on_pipelines(agree);
+}
+
+static void never_lose(const pipeline *p, plait_arena *arena)
+{
+    assert_true(simulated_s(p, true, arena) <= simulated_s(p, false, arena) + 1e-9);
+}
+
+static void test_gradients__shifted_never_take_longer(void **state)
+{
+    (void)state;
+    on_pipelines(never_lose);
+}
+
+/* Equal gradients, so that the first stage's are what is left of a shift. */
+static void say_their_share(const pipeline *drawn, plait_arena *arena)
+{
+    pipeline p = *drawn;
+
+    p.shape.ranks += p.shape.ranks == 1;
+    for (int s = 0; s < p.shape.ranks; s++)
+        p.gradients_s[s] = 0.25 + drawn->gradients_s[0];
+    const double gain = simulated_s(&p, false, arena) / simulated_s(&p, true, arena) - 1.0;
+    assert_near_relative(plait_sync_share(p.shape.ranks, gain), p.gradients_s[0] / pipeline_s(&p),
+                         1e-9);
+}
+
+static void test_gradients__gain_says_their_share(void **state)
+{
+    (void)state;
+    on_pipelines(say_their_share);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gradients__simulated_take_what_the_price_says),
+        cmocka_unit_test(test_gradients__shifted_never_take_longer),
+        cmocka_unit_test(test_gradients__gain_says_their_share),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
