@@ -82,7 +82,7 @@ bool plait_schedule_has_actions(const plait_pipeline_shape *shape)
     const schedule_kind *const kind = kinds[shape->schedule];
 
     assert(shape->ranks >= 1 && shape->chunks >= 1 && shape->microbatches >= 1);
-    return kind->has_actions(shape);
+    return kind->has_actions != NULL && kind->has_actions(shape);
 }
 
 /* A forward and a backward of each microbatch in each chunk, and one more where B is I and W. */

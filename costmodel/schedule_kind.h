@@ -34,7 +34,7 @@ typedef struct schedule_kind {
     bool (*exact)(const plait_pipeline_load *load);
     /** Microbatches that a rank holds at its peak, in units of all its chunks. */
     double (*in_flight)(int ranks, int rank, int chunks, int microbatches);
-    /** Can it be spelled out? */
+    /** Can it be spelled out? NULL: it cannot. */
     bool (*has_actions)(const plait_pipeline_shape *shape);
     /** Backwards that one rank does in two parts; NULL: none. */
     int64_t (*split_backwards)(const plait_pipeline_shape *shape, int rank);

@@ -171,17 +171,18 @@ static void test_tensor_ranks__divide_matrices_and_repeat_norms(void **state)
     assert_near(cost.memory.weights_bytes, 2.0 * (norms + matrices / 4.0), 1e-6);
 }
 
-/* Two stages of DualPipe on a rank: two copies of weights and gradients, optimizer once. */
-static void test_dualpipe__holds_two_copies(void **state)
+/* Both stages of DualPipe's two on each rank: the whole model, of which it optimises half. */
+static void test_dualpipe__holds_its_stage_and_the_mirrored_one(void **state)
 {
-    world w;
+    world alone, w;
 
     (void)state;
+    make(&alone, 1);
     make(&w, 2);
-    const plait_cost one = price(&w, "pp=2 schedule=1f1b");
-    const plait_cost two = price(&w, "pp=2 schedule=dualpipe");
-    assert_state(&two, 2.0 * one.memory.weights_bytes, 2.0 * one.memory.gradients_bytes,
-                 one.memory.optimizer_bytes);
+    const plait_cost whole = price(&alone, "pp=1");
+    const plait_cost dual = price(&w, "pp=2 schedule=dualpipe");
+    assert_state(&dual, whole.memory.weights_bytes, whole.memory.gradients_bytes,
+                 whole.memory.optimizer_bytes / 2.0);
 }
 
 static void make_moe(world *w, int gpus)
@@ -419,7 +420,7 @@ int main(void)
         TEST(test_zero__divides_optimizer_then_gradients_then_weights),
         TEST(test_hsdp__divides_by_its_group_only),
         TEST(test_tensor_ranks__divide_matrices_and_repeat_norms),
-        TEST(test_dualpipe__holds_two_copies),
+        TEST(test_dualpipe__holds_its_stage_and_the_mirrored_one),
         TEST(test_experts__are_sharded_over_their_own_replicas),
         TEST(test_experts__with_fewer_replicas_than_shards_stay_whole),
         TEST(test_tied_table__is_held_by_both_ends),

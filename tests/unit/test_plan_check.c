@@ -272,8 +272,10 @@ static void test_refusals__of_schedules(void **state)
 
     (void)state;
     make(&w);
-    assert_refused(&w, "pp=4 schedule=zb-v", "schedule zb-v has no price yet");
-    assert_refused(&w, "pp=4 schedule=v-min", "schedule v-min has no price yet");
+    assert_refused(&w, "pp=4 schedule=zb-v",
+                   "schedule zb-v with vpp 1: it takes two chunks a rank");
+    assert_refused(&w, "pp=4 schedule=v-min",
+                   "schedule v-min with vpp 1: it takes two chunks a rank");
     assert_refused(&w, "pp=4 vpp=3", "schedule 1f1b with vpp 3: it takes one chunk a rank");
     assert_refused(&w, "pp=4 schedule=interleaved",
                    "schedule interleaved with vpp 1: it takes several chunks a rank");
