@@ -228,6 +228,8 @@ plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error
         PLAIT_TRY(print_accelerator(&cluster->group[g], out, err));
     fputs("\nlinks, from the accelerator outwards, one direction:\n", out);
     PLAIT_TRY(print_levels(cluster, out, err));
+    fputs("\nas graphs of units of the level before, bisections both directions:\n", out);
+    PLAIT_TRY(report_graphs(cluster, out, err));
     fputs("\ntime of collectives, ranks next to each other:\n", out);
     return print_collectives(cluster, out, err);
 }
