@@ -135,11 +135,13 @@ static void walk_tensor(row_walk *walk, plait_degrees d)
 static void walk_rows(row_walk *walk)
 {
     const plan_space *space = walk->space;
+    const unsigned can = space->problem->runtime->can.takes[PLAIT_KEY_PLACEMENT];
     plait_degrees d = plait_degrees_init();
 
     for (int p = 0; p < PLAIT_PLACEMENTS; p++) {
         d.placement = (unsigned char)p;
-        if ((p == 0 || plait_placement_differs(space->problem->cluster, (plait_placement)p)) &&
+        if ((can >> p & 1u) &&
+            (p == 0 || plait_placement_differs(space->problem->cluster, (plait_placement)p)) &&
             limits_allow_value(space->options, PLAIT_KEY_PLACEMENT, p))
             walk_tensor(walk, d);
     }

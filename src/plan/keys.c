@@ -272,9 +272,9 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                          .plain = PLAIT_ORDER_TP_CP_DP_PP, .usual = usual_of_runtime,
                          .matters = stages_and_replicas, .title = "order", .value = "AXES",
                          .help = "order of the ranks, innermost first: tp-cp-dp-pp or tp-cp-pp-dp"},
-    [PLAIT_KEY_PLACEMENT] = {NAMED(placement), WORD(plait_placement_name), .plain = PLAIT_PLACE_XYZ,
-                             .usual = usual_none, .matters = sides_differ, .title = "placement",
-                             .value = "AXES",
+    [PLAIT_KEY_PLACEMENT] = {NAMED(placement), WORD(plait_placement_name), .able = "placements",
+                             .plain = PLAIT_PLACE_XYZ, .usual = usual_none, .matters = sides_differ,
+                             .title = "placement", .value = "AXES",
                              .help = "order in which ranks run along the axes of a torus or mesh "
                                      "whose sides differ: xyz, xzy, yxz, yzx, zxy, zyx; xyz"},
     [PLAIT_KEY_GRAD_REDUCE] =
