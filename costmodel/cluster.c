@@ -118,6 +118,11 @@ static bool take_slice(plait_level *level, int units)
     try_sides(&search, 0, units, 0);
     if (search.least == 0)
         return false;
+    if (level->whole.gpus == 0) {
+        level->whole.gpus = level->gpus;
+        memcpy(level->whole.side, level->side, sizeof level->side);
+        memcpy(level->whole.wrap, level->wrap, sizeof level->wrap);
+    }
     const bool blocks = level->wrap_block > 0 && of_whole_blocks(&search, level->wrap_block);
     for (int a = 0; a < PLAIT_MAX_SIDES; a++) {
         level->wrap[a] = level->wrap[a] && (blocks || search.best[a] == full[a]);

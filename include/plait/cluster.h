@@ -195,6 +195,13 @@ typedef enum plait_level_kind {
 
 enum { PLAIT_MAX_SIDES = 6 };
 
+/** What a grid was before a job took a slice of it. */
+typedef struct plait_whole_grid {
+    int gpus; /* 0: it is whole */
+    int side[PLAIT_MAX_SIDES];
+    bool wrap[PLAIT_MAX_SIDES];
+} plait_whole_grid;
+
 /** One level of links; level 0 is the scale-up domain. A unit is an instance of the level below. */
 typedef struct plait_level {
     const char *name;
@@ -211,6 +218,7 @@ typedef struct plait_level {
     bool wrap[PLAIT_MAX_SIDES]; /* does the whole axis close to a ring? */
     int ports;                  /* of a grid: links of one unit, which share its rate */
     int wrap_block; /* slices of whole blocks of so many units a side close, too; 0: none do */
+    plait_whole_grid whole;
 } plait_level;
 
 enum { PLAIT_MAX_LEVELS = 6, PLAIT_MAX_NODE_GROUPS = 4 };

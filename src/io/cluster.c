@@ -273,11 +273,13 @@ static void write_group(json_writer *json, const plait_node_group *group)
 
 static void write_level(json_writer *json, const plait_level *level)
 {
+    const int gpus = level->whole.gpus > 0 ? level->whole.gpus : level->gpus;
+
     json_begin_object(json);
     json_member_string(json, "name", level->name);
-    json_member_string(json, "kind", plait_level_kind_name[cluster_written_kind(level)]);
-    if (level->gpus < INT_MAX)
-        json_member_int64(json, "gpus", level->gpus);
+    json_member_string(json, "kind", plait_level_kind_name[level->kind]);
+    if (gpus < INT_MAX)
+        json_member_int64(json, "gpus", gpus);
     else
         json_member_null(json, "gpus");
     if (plait_level_is_grid(level))

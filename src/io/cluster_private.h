@@ -26,11 +26,8 @@ enum {
 plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *level,
                                 plait_error *err) PLAIT_MUST_CHECK;
 
-/** Writes them: what a reader would not find by itself. */
+/** Writes them, of the whole grid: who reads it takes a slice again. */
 void cluster_write_shape(json_writer *json, const plait_level *level);
-
-/** The kind that reads back as this level: part of a ring is a line, a mesh of one axis. */
-plait_level_kind cluster_written_kind(const plait_level *level);
 
 /** Links of one unit: two along each axis, one where two units face each other. */
 int cluster_ports(const int *side);

@@ -177,38 +177,35 @@ plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *l
 // ---- writing -------------------------------------------------------------------------------
 
 /* Behind the last side of more than one unit nothing need be said. */
-static int sides_said(const plait_level *level)
+static int sides_said(const int *side)
 {
     int sides = 1;
 
     for (int a = 1; a < PLAIT_MAX_SIDES; a++)
-        if (level->side[a] > 1)
+        if (side[a] > 1)
             sides = a + 1;
     return sides;
 }
 
-plait_level_kind cluster_written_kind(const plait_level *level)
-{
-    return level->kind == PLAIT_LEVEL_RING && !level->wrap[0] ? PLAIT_LEVEL_MESH : level->kind;
-}
-
 void cluster_write_shape(json_writer *json, const plait_level *level)
 {
-    const plait_level_kind kind = cluster_written_kind(level);
-    const int sides = sides_said(level);
+    const bool cut = level->whole.gpus > 0;
+    const int *const side = cut ? level->whole.side : level->side;
+    const bool *const wrap = cut ? level->whole.wrap : level->wrap;
+    const int sides = sides_said(side);
 
-    if (kind == PLAIT_LEVEL_TORUS || kind == PLAIT_LEVEL_MESH) {
+    if (level->kind == PLAIT_LEVEL_TORUS || level->kind == PLAIT_LEVEL_MESH) {
         json_write_key(json, "sides");
         json_begin_row(json);
         for (int a = 0; a < sides; a++)
-            json_write_int64(json, level->side[a]);
+            json_write_int64(json, side[a]);
         json_end_array(json);
     }
-    if (kind == PLAIT_LEVEL_TORUS) {
+    if (level->kind == PLAIT_LEVEL_TORUS) {
         json_write_key(json, "wrap");
         json_begin_row(json);
         for (int a = 0; a < sides; a++)
-            json_write_bool(json, level->wrap[a]);
+            json_write_bool(json, wrap[a]);
         json_end_array(json);
     }
     if (level->wrap_block > 0)
