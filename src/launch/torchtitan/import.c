@@ -141,7 +141,6 @@ static plait_status take_fixed(titan_reading *in, plait_error *err)
 
     PLAIT_TRY(titan_number_of(in, "parallelism.expert_tensor_parallel_degree", 1 << 20, &etp, err));
     PLAIT_TRY(titan_set(in, "order", "tp-cp-dp-pp", err));
-    PLAIT_TRY(titan_set(in, "placement", "xyz", err));
     PLAIT_TRY(titan_set(in, "grad_sync", "bucketed", err));
     PLAIT_TRY(titan_set(in, "fusion", "none", err));
     if (in->out->model != NULL && model_has_experts(in->out->model) && titan_knows(in, "ep") &&
