@@ -60,7 +60,8 @@ static plait_status read_sides(const json_cursor *at, int below, plait_level *le
     for (bool more = json_first(&list, &side); more; more = json_next(&side)) {
         PLAIT_TRY(json_as_int(&side, 1, MOST_SIDE, &level->side[side.index], err));
         level->wrap[side.index] = level->kind == PLAIT_LEVEL_TORUS;
-        units *= level->side[side.index];
+        if (units <= CLUSTER_MAX_GPUS) // more is refused, however much
+            units *= level->side[side.index];
     }
     return check_product(&list, below, units, level, err);
 }

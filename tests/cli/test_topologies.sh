@@ -34,6 +34,10 @@ shown dgx-1.json 'nvlink 8 12 3 1.5' 'network any - - - -'
 shown torus-of-nodes.json 'grid 32 64 6 3' 'all 256 GPUs 768 6 3.05'
 shown reducing-switches.json 'nvlink 8 8 2 1.75'
 
+"$plait" clusters "$examples/torus-of-nodes.json" --json >out 2>err || complain "--json: $(cat err)"
+tr -d ' \n' <out | grep -qF '"nodes":32,"links":64,"cut_links":8,"bisection_bytes_per_s":1600000000000,"diameter":6' ||
+    complain "graphs as JSON: $(grep -A9 '"grid"' out | tail -9)"
+
 for question in 'dragonfly-plus.json 512' 'dgx-1.json 32' 'torus-of-nodes.json 256' \
     'reducing-switches.json 64'; do
     # shellcheck disable=SC2086
@@ -80,6 +84,8 @@ refused '"kind": "torus", "gpus": 64, "sides": [2, 2, 3]' /sides \
     'expected a product of the 8 units of 8 GPUs that the level joins, found 12'
 refused '"kind": "torus", "gpus": 64, "sides": [8, 0]' '/sides/1' \
     'expected an integer from 1 to 1024, found 0'
+refused '"kind": "torus", "sides": [1024, 1024, 1024, 1024, 1024, 1024]' /sides \
+    'expected at most 4194304 GPUs, found 8589934592'
 refused '"kind": "mesh", "gpus": 64, "sides": [2, 2, 2, 1, 1, 1, 1]' /sides \
     'expected 1 to 6 numbers, found 7'
 refused '"kind": "mesh", "gpus": 64, "sides": []' /sides 'expected 1 to 6 numbers, found 0'
