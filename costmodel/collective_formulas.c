@@ -137,7 +137,7 @@ double plait_grid_all_to_all_s(double bytes, const int *size, const bool *wrap, 
 
     for (int a = 0; a < axes; a++) {
         const double pairs = floor((double)size[a] * size[a] / 4.0);
-        const double ways = wrap[a] && size[a] > 2 ? 2.0 : 1.0;
+        const double ways = wrap[a] ? 2.0 : 1.0;
         if (size[a] > 1)
             slowest = larger(slowest, pairs / (ways * size[a]));
     }

@@ -54,8 +54,8 @@ double fitted_s(const plait_route *route, int ranks, plait_collective_op op, dou
 double wire_speed(const plait_route *route);
 
 // topology_grid.c
-/** How far a group reaches along the axes of level l. (C.52, C.117) */
-void grid_place(const plait_cluster *cluster, int l, const plait_group_shape *group, int *axis);
+/** Along the axes of level l: how many members a group has, and how far apart. (C.52, C.117) */
+void grid_place(const plait_group_shape *group, int l, plait_route *route);
 /** Collectives among the units of a grid at level l, `rate` all that one GPU sends into it. (C.51) */
 double grid_gather_s(const plait_route *route, int l, double rate, double bytes);
 double grid_reduce_s(const plait_route *route, int l, double rate, double bytes);

@@ -57,7 +57,7 @@ double plait_torus_ring_all_gather_s(double bytes, int ranks, double bytes_per_s
  * All-to-all of `bytes` a rank on a grid of sides size[], routed along one axis after the other. The
  * axis whose halves exchange most is the bound. (C.111)
  *
- * @param wrap  which axes close; a closed axis of two has one link between its ends
+ * @param wrap  which axes have two ways round, which neighbours alone (an axis of two) have not
  */
 double plait_grid_all_to_all_s(double bytes, const int *size, const bool *wrap, int axes,
                                double link_bytes_per_s);
@@ -112,7 +112,9 @@ typedef struct plait_route {
     int ranks;
     int levels; /* used: the group spans levels 0 .. levels-1 */
     int joined[PLAIT_MAX_LEVELS];
-    int axis[PLAIT_MAX_LEVELS][PLAIT_MAX_SIDES]; /* where a level is a grid: members along x, ... */
+    /* where a level is a grid: members along x, y, ..., and how many units apart they are */
+    unsigned short axis[PLAIT_MAX_LEVELS][PLAIT_MAX_SIDES];
+    unsigned short spacing[PLAIT_MAX_LEVELS][PLAIT_MAX_SIDES];
 } plait_route;
 
 /** Place a group on the cluster. (C.52) */

@@ -454,6 +454,47 @@ static void test_hypercube__halves_and_doubles_along_one_axis_at_a_time(void **s
     }
 }
 
+/*
+ * Groups of every s-th node of a ring or a line, all at once: an all-gather passes pieces on to the
+ * next member, halves in both directions of a ring, and s groups are on the way of each link.
+ */
+static void test_groups_between_each_other__share_the_links(void **state)
+{
+    (void)state;
+    for (int members = 3; members <= 6; members++)
+        for (int apart = 1; apart <= 4; apart++) {
+            grid g = make(1, (int[]){members * apart}, true);
+            for (int s = 0; s < members - 1; s++) {
+                for (int node = 0; node < g.nodes; node++) {
+                    walk(&g, node, 0, (node + apart) % g.nodes, 1, 960.0 / members / 2.0);
+                    walk(&g, node, 0, (node + g.nodes - apart) % g.nodes, -1,
+                         960.0 / members / 2.0);
+                }
+                end_step(&g);
+            }
+            assert_near_relative(
+                g.seconds, plait_torus_ring_all_gather_s(960.0, members, 1.0 / apart, true), 1e-12);
+        }
+}
+
+/* In an all-to-all of such groups every hop is s links, each with s groups on it. */
+static void test_groups_between_each_other__share_the_links_of_an_all_to_all(void **state)
+{
+    (void)state;
+    for (int members = 2; members <= 6; members++)
+        for (int apart = 1; apart <= 4; apart++)
+            for (int wrap = 0; wrap < 2; wrap++) {
+                grid g = make(1, (int[]){members * apart}, wrap != 0);
+                for (int from = 0; from < g.nodes; from++)
+                    for (int to = from % apart; to < g.nodes; to += apart)
+                        send(&g, from, to, 960.0 / members);
+                end_step(&g);
+                assert_near_relative(
+                    g.seconds, apart * plait_grid_all_to_all_s(960.0, &members, g.wrap, 1, 1.0),
+                    1e-12);
+            }
+}
+
 /* Everybody sends everybody a piece on a link of its own; there is a grid of pairs. */
 static void test_direct_links__take_one_piece_each(void **state)
 {
@@ -507,6 +548,8 @@ int main(void)
         cmocka_unit_test(test_all_to_all__is_the_closed_form_on_every_grid),
         cmocka_unit_test(test_all_to_all__meets_the_bisection_where_sides_are_even),
         cmocka_unit_test(test_hypercube__halves_and_doubles_along_one_axis_at_a_time),
+        cmocka_unit_test(test_groups_between_each_other__share_the_links),
+        cmocka_unit_test(test_groups_between_each_other__share_the_links_of_an_all_to_all),
         cmocka_unit_test(test_direct_links__take_one_piece_each),
         cmocka_unit_test(test_naive_all_reduce__sends_everything_through_one_port),
         cmocka_unit_test(test_latency__is_the_way_to_the_farthest_node),

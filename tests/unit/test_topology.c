@@ -183,6 +183,25 @@ static void test_all_reduce__over_a_torus_of_nodes(void **state)
     assert_near(seconds(&w, 4, 8, PLAIT_ALL_GATHER, 1e9), 0.75 / 30.0 + 20e-6, 1e-9);
 }
 
+/*
+ * Every second node along y: two groups share the ring of 8. A gather of 3/4 GB has one link's rate, and
+ * the farthest member is 2 x 2 hops away; in an all-to-all 4^2/4 / (2 x 4) = half a buffer passes twice.
+ */
+static void test_groups_between_each_other__share_the_links(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    assert_near(seconds(&w, 4, 64, PLAIT_ALL_GATHER, 1e9), 0.75 / 15.0 + 40e-6, 1e-9);
+    assert_near(seconds(&w, 4, 64, PLAIT_ALL_REDUCE, 1e9), 2.0 * (0.75 / 15.0 + 40e-6), 1e-9);
+    // 2 us to begin, four hops and the last one again, half a posting of 1 us for 3 peers
+    assert_near(seconds(&w, 4, 64, PLAIT_ALL_TO_ALL, 1e9),
+                1.0 / 15.0 + 2e-6 + 40e-6 + 10e-6 + 1.5e-6, 1e-9);
+    // two nodes on opposite sides of the ring, four groups: both ways of four links
+    assert_near(seconds(&w, 2, 128, PLAIT_ALL_GATHER, 1e9), 0.5 / 7.5 + 40e-6, 1e-9);
+}
+
 /* Along the ring of 8: 8^2/4 / (2 x 8) = one buffer through the busiest link; x has half of that. */
 static void test_all_to_all__over_a_torus_of_nodes_is_bound_by_its_longest_side(void **state)
 {
@@ -298,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_take__closes_only_whole_sides),
         cmocka_unit_test(test_take__closes_slices_of_whole_blocks),
         cmocka_unit_test(test_all_reduce__over_a_torus_of_nodes),
+        cmocka_unit_test(test_groups_between_each_other__share_the_links),
         cmocka_unit_test(test_all_to_all__over_a_torus_of_nodes_is_bound_by_its_longest_side),
         cmocka_unit_test(test_send__over_a_torus_takes_one_link),
         cmocka_unit_test(test_placement__chooses_which_side_a_group_lies_on),
