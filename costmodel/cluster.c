@@ -65,46 +65,84 @@ static bool ends_with_node(const plait_cluster *cluster, int64_t gpus)
     return false;
 }
 
-/* ---- slices of a torus ---- */
+/* ---- slices of a grid ---- */
 
-static int torus_size(const int torus[3])
+/* The sides of the most compact slice, found by trying all, the first side slowest. */
+typedef struct slice_search {
+    const int *full;
+    int side[PLAIT_MAX_SIDES];
+    int best[PLAIT_MAX_SIDES];
+    int64_t least; /* sum of the best sides; 0: none yet */
+} slice_search;
+
+static void try_sides(slice_search *search, int axis, int units, int64_t sum)
 {
-    return torus[0] * torus[1] * torus[2];
+    const int most = search->full[axis] < units ? search->full[axis] : units;
+
+    if (axis == PLAIT_MAX_SIDES - 1) {
+        search->side[axis] = units;
+        if (units > most || (search->least > 0 && sum + units >= search->least))
+            return;
+        search->least = sum + units;
+        memcpy(search->best, search->side, sizeof search->best);
+        return;
+    }
+    for (int side = 1; side <= most; side++) {
+        search->side[axis] = side;
+        if (units % side == 0)
+            try_sides(search, axis + 1, units / side, sum + side);
+    }
+}
+
+/* Optical switches close the axes of a slice that is made of whole blocks. */
+static bool of_whole_blocks(const slice_search *search, int block)
+{
+    for (int a = 0; a < PLAIT_MAX_SIDES; a++)
+        if (search->full[a] > 1 && search->best[a] % block != 0)
+            return false;
+    return true;
 }
 
 /*
- * The slice x * y * z = nodes with the least x + y + z that fits in the torus: 64 nodes of a
- * 16x20x28 torus are 4x4x4. A count that no slice has leaves the torus as it is.
+ * The slice of so many units with the least sum of sides that fits in the grid: 64 of 16x20x28 are
+ * 4x4x4. A count that no slice has leaves the grid as it is. (C.113)
  */
-static void torus_slice(int nodes, int torus[3])
+static bool take_slice(plait_level *level, int units)
 {
-    int best[3] = {torus[0], torus[1], torus[2]};
-    int least = INT_MAX;
+    slice_search search = {0};
+    int full[PLAIT_MAX_SIDES];
 
-    for (int x = 1; x <= torus[0]; x++)
-        for (int y = 1; y <= torus[1]; y++) {
-            const int z = nodes / (x * y);
-
-            if (z < 1 || z > torus[2] || x * y * z != nodes || x + y + z >= least)
-                continue;
-            least = x + y + z;
-            best[0] = x;
-            best[1] = y;
-            best[2] = z;
-        }
-    for (int axis = 0; axis < 3; axis++)
-        torus[axis] = best[axis];
+    for (int a = 0; a < PLAIT_MAX_SIDES; a++)
+        full[a] = level->side[a] > 1 ? level->side[a] : 1;
+    search.full = full;
+    try_sides(&search, 0, units, 0);
+    if (search.least == 0)
+        return false;
+    if (level->whole.gpus == 0) {
+        level->whole.gpus = level->gpus;
+        memcpy(level->whole.side, level->side, sizeof level->side);
+        memcpy(level->whole.wrap, level->wrap, sizeof level->wrap);
+    }
+    const bool blocks = level->wrap_block > 0 && of_whole_blocks(&search, level->wrap_block);
+    for (int a = 0; a < PLAIT_MAX_SIDES; a++) {
+        level->wrap[a] = level->wrap[a] && (blocks || search.best[a] == full[a]);
+        level->side[a] = search.best[a];
+    }
+    return true;
 }
 
-static void take_torus(plait_level *level, int gpus)
+static void take_grid(plait_cluster *cluster, int l, int gpus)
 {
-    if (level->kind != PLAIT_LEVEL_TORUS || gpus >= torus_size(level->torus))
+    plait_level *const level = &cluster->level[l];
+    const int below = l == 0 ? 1 : cluster->level[l - 1].gpus;
+
+    if (!plait_level_is_grid(level) || gpus >= level->gpus || gpus % below != 0)
         return;
-    torus_slice(gpus, level->torus);
-    level->gpus = torus_size(level->torus);
+    if (take_slice(level, gpus / below))
+        level->gpus = gpus;
 }
 
-/* Whole nodes in the order of the groups, or part of one; a torus shrinks to the slice that is used. */
+/* Whole nodes in the order of the groups, or part of one; a grid shrinks to the slice that is used. */
 plait_status plait_cluster_take(plait_cluster *cluster, int gpus, plait_error *err)
 {
     const int node = cluster->group[0].gpus_per_node;
@@ -123,7 +161,7 @@ plait_status plait_cluster_take(plait_cluster *cluster, int gpus, plait_error *e
                           gpus);
 
     for (int l = 0; l < cluster->levels; l++)
-        take_torus(&cluster->level[l], gpus);
+        take_grid(cluster, l, gpus);
     cluster->gpus = gpus;
     return PLAIT_OK;
 }
@@ -176,9 +214,9 @@ static bool same_constants(const plait_accelerator *a, const plait_accelerator *
            SAME_RUN(plait_accelerator, a, b, memory_op_fraction, memory_op_t0_s) &&
            a->memory_op_measured == b->memory_op_measured &&
            SAME_RUN(plait_accelerator, a, b, p2p, p2p) && a->gpus_per_node == b->gpus_per_node &&
-           a->scale_up_domain == b->scale_up_domain && a->scale_up_mesh == b->scale_up_mesh &&
+           a->scale_up_domain == b->scale_up_domain && a->scale_up_full == b->scale_up_full &&
            SAME_RUN(plait_accelerator, a, b, scale_up_bytes_per_s, scale_up_bytes_per_s) &&
-           SAME_RUN(plait_accelerator, a, b, torus, torus) &&
+           SAME_RUN(plait_accelerator, a, b, torus, wrap_block) &&
            SAME_RUN(plait_accelerator, a, b, nic_bytes_per_s, host_adam_s);
 }
 
@@ -210,16 +248,6 @@ static bool same_nodes(const plait_cluster *cluster, int gpus, char *why, size_t
 
 bool plait_cluster_priced(const plait_cluster *cluster, int gpus, char *why, size_t size)
 {
-    for (int l = 1; l < cluster->levels && gpus > cluster->level[l - 1].gpus; l++) {
-        if (link_kind_of(&cluster->level[l])->above)
-            continue;
-        if (why && size > 0)
-            snprintf(why, size,
-                     "level %s of %s is a torus above the innermost level, which has no price yet "
-                     "(rule P5)",
-                     cluster->level[l].name ? cluster->level[l].name : "?", cluster->name);
-        return false;
-    }
     return same_nodes(cluster, gpus, why, size);
 }
 

@@ -41,25 +41,6 @@ static double rounds_of(plait_collective_op op)
 
 // ---- between domains -----------------------------------------------------------------------
 
-/* Units of level l - 1 that the group joins at level l. */
-static int units_of(const plait_route *route, int l)
-{
-    const int inside = route->joined[l - 1];
-
-    return (route->joined[l] + inside - 1) / inside;
-}
-
-/* What one GPU sends into level l, by the software's share of the wire and the group's of the links. */
-static double level_rate(const plait_route *route, plait_network network, int l, int units)
-{
-    const plait_level *level = &route->cluster->level[l];
-    const link_kind *const kind = link_kind_of(level);
-    const double share = kind->share ? kind->share(route->cluster, l, units) : 1.0;
-
-    return level->link.bytes_per_s * level->efficiency * network.nic * share /
-           level->oversubscription;
-}
-
 /* Ranks of a group in one node use their NICs together, as far as the communicator's rings go. */
 static double rails_of(plait_network network, int inside)
 {
@@ -79,7 +60,7 @@ static double hop_latency_s(const plait_route *route, plait_network network)
     double s = network.hop_s;
 
     for (int l = 1; l < route->levels; l++)
-        s = larger(s, network.hop_s + route->cluster->level[l].link.latency_s);
+        s = larger(s, network.hop_s + level_latency_s(route->cluster, l));
     return s;
 }
 
@@ -95,7 +76,7 @@ static outer_link outer_of(const plait_route *route, plait_network network)
 
     for (int l = 1; l < route->levels; l++) {
         const int inside = route->joined[l - 1];
-        units[l - 1] = units_of(route, l);
+        units[l - 1] = route_units(route, l);
         rate[l - 1] = rails_of(network, inside) * level_rate(route, network, l, units[l - 1]);
         outer.ramp_bytes = larger(outer.ramp_bytes, route->cluster->level[l].ramp_bytes * inside);
     }
@@ -153,22 +134,30 @@ static double tree_s(const plait_route *route, const outer_link *outer,
     return latency_s + wire_s(outer, 2.0, bytes, 1.0 + depth) / tree_share;
 }
 
-/* Across nodes an all-to-all is n-1 sends: what leaves the domain is bound by the rank's own NIC. */
+/*
+ * Beyond the domain an all-to-all is n-1 sends: what passes a level is bound by the rank's own port, or
+ * on a grid by the links between its halves. (C.56, C.111)
+ */
+static double passing_s(const plait_route *route, plait_network network, int l, double bytes)
+{
+    const int inside = route->joined[l - 1];
+    const double rate = level_rate(route, network, l, route_units(route, l));
+
+    if (link_kind_of(&route->cluster->level[l])->grid)
+        return grid_all_to_all_s(route, l, rate, bytes);
+    return plait_switch_all_to_all_s(bytes * route->ranks, inside * rate,
+                                     (route->ranks + inside - 1) / inside, 0);
+}
+
 static double outer_all_to_all_s(const plait_route *route, plait_network network, double bytes,
                                  double leaving_share)
 {
-    const double n = route->ranks;
     double slowest_s = 0.0;
 
-    for (int l = 1; l < route->levels; l++) {
-        const int inside = route->joined[l - 1];
-        const double rate = inside * level_rate(route, network, l, units_of(route, l));
-        slowest_s =
-            larger(slowest_s, plait_switch_all_to_all_s(bytes * leaving_share * n, rate,
-                                                        (route->ranks + inside - 1) / inside, 0));
-    }
+    for (int l = 1; l < route->levels; l++)
+        slowest_s = larger(slowest_s, passing_s(route, network, l, bytes * leaving_share));
     return slowest_s + hop_latency_s(route, network) +
-           posting_share_a_peer * posting_s * (n - route->joined[0]);
+           posting_share_a_peer * posting_s * (route->ranks - route->joined[0]);
 }
 
 static double all_to_all_s(const plait_route *route, plait_network network, double bytes,
@@ -196,6 +185,39 @@ double plait_expert_all_to_all_s(const plait_route *route, plait_network network
     return all_to_all_s(route, network, bytes, copies / topk);
 }
 
+/* Do the switches of every level that the group passes add? */
+static bool switches_add(const plait_route *route)
+{
+    for (int l = 1; l < route->levels; l++)
+        if (route->cluster->level[l].in_network <= 0.0)
+            return false;
+    return true;
+}
+
+/*
+ * Switches that add take each byte once and send the sum once: half of what two passes take, or as
+ * much of that as a level says. The latency is that of NVLS, which meets the network so. (C.114)
+ */
+static double in_network_s(const plait_route *route, plait_network network, double bytes)
+{
+    const int nodes = (int)lround(plait_route_nodes(route));
+    double slowest_s = 0.0;
+    double hops_s = 0.0;
+
+    for (int l = 1; l < route->levels; l++) {
+        const plait_level *const level = &route->cluster->level[l];
+        const int inside = route->joined[l - 1];
+        const double rate =
+            rails_of(network, inside) * level_rate(route, network, l, route_units(route, l));
+        slowest_s = larger(slowest_s,
+                           2.0 / level->in_network * (bytes + level->ramp_bytes * inside) / rate);
+        hops_s += 2.0 * (level_latency_s(route->cluster, l) + network.hop_s);
+    }
+    return slowest_s + hops_s +
+           plait_nccl_latency_s(PLAIT_ALL_REDUCE, PLAIT_NCCL_NVLS, PLAIT_NCCL_SIMPLE, route->ranks,
+                                nodes, posting_s);
+}
+
 /*
  * All-reduce, all-gather and reduce-scatter on a group that leaves its domain: the cheapest of NCCL's
  * algorithms and protocols, beside which the domain's own part runs. (C.55)
@@ -203,18 +225,18 @@ double plait_expert_all_to_all_s(const plait_route *route, plait_network network
 static double outer_s(const plait_route *route, plait_network network, plait_collective_op op,
                       double bytes)
 {
-    const link_kind *const domain = link_kind_of(&route->cluster->level[0]);
     double best_s = HUGE_VAL;
 
-    if (domain->slices_s)
-        return domain->slices_s(route, op, bytes, level_rate(route, network, 1, units_of(route, 1)),
-                                hop_latency_s(route, network));
+    if (route_uses_grid(route))
+        return levels_s(route, network, op, bytes);
     const outer_link outer = outer_of(route, network);
     for (int p = PLAIT_NCCL_LL; p <= PLAIT_NCCL_SIMPLE; p++) {
         best_s = smaller(best_s, ring_s(route, &outer, op, (plait_nccl_protocol)p, bytes));
         if (op == PLAIT_ALL_REDUCE)
             best_s = smaller(best_s, tree_s(route, &outer, (plait_nccl_protocol)p, bytes));
     }
+    if (op == PLAIT_ALL_REDUCE && switches_add(route))
+        best_s = smaller(best_s, in_network_s(route, network, bytes));
     return larger(domain_s(route, route->joined[0], op, bytes), best_s);
 }
 
@@ -234,6 +256,12 @@ double plait_collective_s(const plait_route *route, plait_network network, plait
     return outer_s(route, network, op, bytes);
 }
 
+/* Links that share the rate which a send has one of. */
+static double link_ports(const plait_level *level)
+{
+    return link_kind_of(level)->grid ? level->ports : 1.0;
+}
+
 double plait_p2p_s(const plait_route *route, plait_network network, double bytes)
 {
     const plait_link near = route->accelerator->p2p;
@@ -246,5 +274,5 @@ double plait_p2p_s(const plait_route *route, plait_network network, double bytes
         return near.latency_s + bytes / (near.bytes_per_s * speed);
     }
     return near.latency_s + hop_latency_s(route, network) +
-           bytes / level_rate(route, network, l, 2);
+           bytes / (level_rate(route, network, l, 2) / link_ports(&route->cluster->level[l]));
 }

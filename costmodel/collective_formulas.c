@@ -123,6 +123,33 @@ double plait_torus_all_reduce_s(double bytes, const int *size, int axes, double 
     return 2.0 * bytes / axis_bytes_per_s * share / (all_axes ? used : 1);
 }
 
+/*
+ * C.111: along an axis of X units each line passes N / X messages between any two positions, and
+ * floor(X^2 / 4) pairs of positions lie on different sides of its middle link; a ring shares them
+ * among its two directions. Of N messages of S / N each:
+ *
+ *     0 1 | 2 3      4 pairs cross to the right: 02 03 12 13
+ */
+double plait_grid_all_to_all_s(double bytes, const int *size, const bool *wrap, int axes,
+                               double link_bytes_per_s)
+{
+    double slowest = 0.0; // of S, what the busiest link of an axis passes
+
+    for (int a = 0; a < axes; a++) {
+        const double pairs = floor((double)size[a] * size[a] / 4.0);
+        const double ways = wrap[a] ? 2.0 : 1.0;
+        if (size[a] > 1)
+            slowest = larger(slowest, pairs / (ways * size[a]));
+    }
+    return bytes * slowest / link_bytes_per_s;
+}
+
+/* C.116: n - 1 buffers come in through one link, n - 1 sums go out. */
+double plait_naive_all_reduce_s(plait_link link, int ranks, double bytes)
+{
+    return 2.0 * (ranks - 1.0) * (link.latency_s + bytes / link.bytes_per_s);
+}
+
 /* C.57: of N nodes each expert's is missed with 1 - 1/N; k experts miss a node with the k-th power. */
 double plait_expected_nodes(double nodes, double topk)
 {

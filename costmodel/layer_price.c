@@ -66,7 +66,8 @@ static void place_groups(const plait_problem *problem, layer_row *row)
         row->route[groups[g].axis] = plait_route_of(
             problem->cluster, (plait_group_shape){.ranks = groups[g].size,
                                                   .runs = 1,
-                                                  .run = {{groups[g].size, groups[g].stride}}});
+                                                  .run = {{groups[g].size, groups[g].stride}},
+                                                  .placement = key->placement});
 }
 
 /*

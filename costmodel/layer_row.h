@@ -47,18 +47,19 @@ enum {
 typedef struct layer_key {
     int tp, cp, ep, etp, mbs;
     bool sp;
-    unsigned char cp_comm; /* plait_cp_comm */
+    unsigned char cp_comm;   /* plait_cp_comm */
+    unsigned char placement; /* plait_placement */
 } layer_key;
 
 static inline layer_key layer_key_of(const plait_degrees *d)
 {
-    return (layer_key){d->tp, d->cp, d->ep, d->etp, d->mbs, d->sp, d->cp_comm};
+    return (layer_key){d->tp, d->cp, d->ep, d->etp, d->mbs, d->sp, d->cp_comm, d->placement};
 }
 
 static inline bool layer_key_same(layer_key a, layer_key b)
 {
     return a.tp == b.tp && a.cp == b.cp && a.ep == b.ep && a.etp == b.etp && a.mbs == b.mbs &&
-           a.sp == b.sp && a.cp_comm == b.cp_comm;
+           a.sp == b.sp && a.cp_comm == b.cp_comm && a.placement == b.placement;
 }
 
 /** One part, one microbatch on one rank. */

@@ -89,7 +89,7 @@ double plait_sync_share(int stages, double gain)
 
 /* ---- rates of links ---- */
 
-/* A torus gives a group the rate of the axes along which it lies; other kinds say their share. */
+/* A grid gives a group the rate of the axes along which it lies; other kinds say their share. */
 static double level_share(const plait_route *route, int l, int units)
 {
     const plait_level *const level = &route->cluster->level[l];
@@ -98,10 +98,10 @@ static double level_share(const plait_route *route, int l, int units)
 
     if (kind->share)
         return kind->share(route->cluster, l, units);
-    if (level->kind != PLAIT_LEVEL_TORUS)
+    if (!plait_level_is_grid(level))
         return 1.0;
-    for (int a = 0; a < 3; a++) {
-        axes += level->torus[a] > 1;
+    for (int a = 0; a < PLAIT_MAX_SIDES; a++) {
+        axes += level->side[a] > 1;
         used += route->axis[l][a] > 1;
     }
     return axes > 0 && used > 0 ? (double)used / axes : 1.0;

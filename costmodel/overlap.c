@@ -22,6 +22,7 @@ sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
         .ranks = d->pp > 1 ? 2 : 1,
         .runs = 1,
         .run = {{d->pp > 1 ? 2 : 1, stages.run[0].stride * (d->pp > 1 ? d->pp - 1 : 1)}},
+        .placement = d->placement,
     };
 
     return (sync_routes){

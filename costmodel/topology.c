@@ -1,6 +1,8 @@
-/* topology.c - which descriptor a level has, and what is asked of the domain */
+/* topology.c - which descriptor a level has, what it lets through, what is asked of the domain */
+#include <limits.h>
 #include <stddef.h>
 
+#include "numbers.h"
 #include "topology.h"
 
 static const link_kind *const kinds[PLAIT_LEVEL_KINDS] = {
@@ -20,6 +22,20 @@ const link_kind *link_kind_of(const plait_level *level)
     return kinds[level->kind];
 }
 
+bool plait_level_is_grid(const plait_level *level)
+{
+    return link_kind_of(level)->grid;
+}
+
+int plait_level_units(const plait_cluster *cluster, int l)
+{
+    const int reach = cluster->level[l].gpus;
+    const int gpus = reach == INT_MAX ? cluster->gpus : reach;
+    const int below = l == 0 ? 1 : cluster->level[l - 1].gpus;
+
+    return gpus / below;
+}
+
 /* C.50, C.51: inside one domain, where one rank has nothing to send. Broadcasts go as gathers do. */
 double domain_s(const plait_route *route, int ranks, plait_collective_op op, double bytes)
 {
@@ -35,4 +51,52 @@ double domain_s(const plait_route *route, int ranks, plait_collective_op op, dou
     default:
         return kind->gather_s(route, ranks, op, bytes);
     }
+}
+
+// ---- levels above the domain ---------------------------------------------------------------
+
+int route_units(const plait_route *route, int l)
+{
+    const int inside = route->joined[l - 1];
+
+    return (route->joined[l] + inside - 1) / inside;
+}
+
+bool route_uses_grid(const plait_route *route)
+{
+    for (int l = 0; l < route->levels; l++)
+        if (link_kind_of(&route->cluster->level[l])->grid)
+            return true;
+    return false;
+}
+
+/* Does a job of this cluster lie scattered over instances of the level, below another one? (C.115) */
+static bool is_scattered(const plait_cluster *cluster, int l)
+{
+    return cluster->level[l].scattered > 0.0 && l + 1 < cluster->levels;
+}
+
+double level_latency_s(const plait_cluster *cluster, int l)
+{
+    const plait_level *const level = &cluster->level[l];
+
+    if (!is_scattered(cluster, l))
+        return level->link.latency_s;
+    return level->link.latency_s +
+           level->scattered * (level[1].link.latency_s - level->link.latency_s);
+}
+
+double level_rate(const plait_route *route, plait_network network, int l, int units)
+{
+    const plait_level *const level = &route->cluster->level[l];
+    const link_kind *const kind = link_kind_of(level);
+    const double share = kind->share ? kind->share(route->cluster, l, units) : 1.0;
+    const double rate =
+        level->link.bytes_per_s * level->efficiency * network.nic * share / level->oversubscription;
+
+    if (!is_scattered(route->cluster, l))
+        return rate;
+    const plait_level *const above = level + 1; // takes that share of what is sent
+    return smaller(rate, above->link.bytes_per_s * above->efficiency * network.nic /
+                             (above->oversubscription * level->scattered));
 }

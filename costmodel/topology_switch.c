@@ -57,5 +57,5 @@ const link_kind link_switch = {
     .reduce_s = reduce_s,
     .all_to_all_s = all_to_all_s,
     .send_speed = wire_speed,
-    .above = true, // however few of its units a group joins, each has its whole port
+    // no share: however few of its units a group joins, each has its whole port
 };

@@ -110,12 +110,11 @@ static void walk_context(row_walk *walk, plait_degrees d)
     }
 }
 
-/* tp outermost, with sp first, so that rows which share most of their price are neighbours. */
-static void walk_rows(row_walk *walk)
+/* tp first, with sp behind it, so that rows which share most of their price are neighbours. */
+static void walk_tensor(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
     const plait_capabilities *can = &space->problem->runtime->can;
-    plait_degrees d = plait_degrees_init();
 
     for (int i = 0; i < space->divisors.count; i++) {
         d.tp = space->divisors.value[i];
@@ -129,6 +128,22 @@ static void walk_rows(row_walk *walk)
             if (possible && limits_allow(space->options, PLAIT_KEY_SP, sp))
                 walk_context(walk, d);
         }
+    }
+}
+
+/* Placements that lay ranks differently: one, but on grids of links whose sides differ. */
+static void walk_rows(row_walk *walk)
+{
+    const plan_space *space = walk->space;
+    const unsigned can = space->problem->runtime->can.takes[PLAIT_KEY_PLACEMENT];
+    plait_degrees d = plait_degrees_init();
+
+    for (int p = 0; p < PLAIT_PLACEMENTS; p++) {
+        d.placement = (unsigned char)p;
+        if ((can >> p & 1u) &&
+            (p == 0 || plait_placement_differs(space->problem->cluster, (plait_placement)p)) &&
+            limits_allow_value(space->options, PLAIT_KEY_PLACEMENT, p))
+            walk_tensor(walk, d);
     }
 }
 

@@ -76,7 +76,7 @@ static const plait_key_set walked =
     PLAIT_KEY_BIT(PLAIT_KEY_ZERO) | PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP) |
     PLAIT_KEY_BIT(PLAIT_KEY_MBS) | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE) |
     PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) | PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) |
-    PLAIT_KEY_BIT(PLAIT_KEY_ORDER);
+    PLAIT_KEY_BIT(PLAIT_KEY_ORDER) | PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT);
 
 static bool is_limited(const plait_search_options *options, plait_key_id key)
 {

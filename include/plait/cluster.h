@@ -169,8 +169,9 @@ typedef struct plait_accelerator {
     int scale_up_domain;
     double scale_up_bytes_per_s; /* one direction, one GPU */
     bool scale_up_pcie;          /* no links of their own */
-    bool scale_up_mesh;          /* direct links between pairs: the rate needs all peers at once */
+    bool scale_up_full;          /* direct links between pairs: the rate needs all peers at once */
     int torus[3];                /* shape of the scale-up torus; 0: not a torus */
+    int wrap_block;              /* of plait_level */
     double nic_bytes_per_s;      /* one GPU's share */
     double host_bytes_per_s;     /* to host memory and back, one direction, one GPU */
     double host_adam_s;          /* of a parameter, on all processors of a node */
@@ -178,9 +179,12 @@ typedef struct plait_accelerator {
 
 /** Every kind of link: its constant, its word, and its descriptor in costmodel/topology_<kind>.c. */
 #define PLAIT_LEVEL_LIST(X)                                                                        \
-    X(PLAIT_LEVEL_SWITCH, "switch", link_switch) /* any pair at full rate */                       \
-    X(PLAIT_LEVEL_MESH, "mesh", link_mesh)       /* direct links, shared evenly among all peers */ \
-    X(PLAIT_LEVEL_TORUS, "torus", link_torus)    /* rings along up to three axes */
+    X(PLAIT_LEVEL_SWITCH, "switch", link_switch)     /* any pair at full rate */                   \
+    X(PLAIT_LEVEL_FULL, "full", link_full)           /* direct links, shared evenly among peers */ \
+    X(PLAIT_LEVEL_RING, "ring", link_grid)           /* a torus of one axis */                     \
+    X(PLAIT_LEVEL_MESH, "mesh", link_grid)           /* a grid: lines along each axis */           \
+    X(PLAIT_LEVEL_TORUS, "torus", link_grid)         /* a grid whose axes close to rings */        \
+    X(PLAIT_LEVEL_HYPERCUBE, "hypercube", link_grid) /* a grid of sides of two */
 
 typedef enum plait_level_kind {
 #define X(constant, word, descriptor) constant,
@@ -189,7 +193,16 @@ typedef enum plait_level_kind {
         PLAIT_LEVEL_KINDS
 } plait_level_kind;
 
-/** One level of links; level 0 is the scale-up domain. */
+enum { PLAIT_MAX_SIDES = 6 };
+
+/** What a grid was before a job took a slice of it. */
+typedef struct plait_whole_grid {
+    int gpus; /* 0: it is whole */
+    int side[PLAIT_MAX_SIDES];
+    bool wrap[PLAIT_MAX_SIDES];
+} plait_whole_grid;
+
+/** One level of links; level 0 is the scale-up domain. A unit is an instance of the level below. */
 typedef struct plait_level {
     const char *name;
     plait_level_kind kind;
@@ -198,7 +211,14 @@ typedef struct plait_level {
     double efficiency;       /* of the wire rate that large messages reach */
     double ramp_bytes;       /* of one GPU's message, a hop, that leave the link idle */
     double oversubscription; /* >= 1: the rate is divided by it when all send */
-    int torus[3];            /* PLAIT_LEVEL_TORUS: nodes along x, y, z (1 where absent) */
+    double scattered; /* share of neighbours that sit in another instance than if packed (C.115) */
+    double
+        in_network; /* all-reduces by switches that add, over two passes; 0: they do not (C.114) */
+    int side[PLAIT_MAX_SIDES];  /* of a grid: units along x, y, z, ...; 1 where absent */
+    bool wrap[PLAIT_MAX_SIDES]; /* does the whole axis close to a ring? */
+    int ports;                  /* of a grid: links of one unit, which share its rate */
+    int wrap_block; /* slices of whole blocks of so many units a side close, too; 0: none do */
+    plait_whole_grid whole;
 } plait_level;
 
 enum { PLAIT_MAX_LEVELS = 6, PLAIT_MAX_NODE_GROUPS = 4 };
@@ -249,8 +269,9 @@ PLAIT_MUST_CHECK plait_status plait_cluster_synthetic(const char *text, plait_ar
  * Take `gpus` of a cluster for a job: whole nodes, or part of one node.
  *
  * Fails (RANGE) when the cluster has fewer, or when `gpus` is neither at most one node nor a
- * multiple of a node. A torus of which only part is taken shrinks to the most compact slice of so
- * many nodes that fits in it, so take from a copy when several sizes are asked about.
+ * multiple of a node. A grid of which only part is taken shrinks to the most compact slice of so
+ * many units that fits in it, so take from a copy when several sizes are asked about. An axis that
+ * was cut no longer closes, unless the slice is made of whole wrap_blocks. (C.113)
  */
 PLAIT_MUST_CHECK plait_status plait_cluster_take(plait_cluster *cluster, int gpus,
                                                  plait_error *err);
@@ -259,12 +280,42 @@ PLAIT_MUST_CHECK plait_status plait_cluster_take(plait_cluster *cluster, int gpu
 int plait_cluster_groups(const plait_cluster *cluster, int gpus);
 
 /**
- * Has a job of so many GPUs of this cluster a price: one sort of node, and tori in the innermost
- * level alone?
+ * Has a job of so many GPUs of this cluster a price: one sort of node?
  *
  * @param why   receives a sentence when it has not; may be NULL
  */
 bool plait_cluster_priced(const plait_cluster *cluster, int gpus, char *why, size_t size);
+
+/** Is the level a grid (ring, mesh, torus, hypercube)? */
+bool plait_level_is_grid(const plait_level *level);
+
+/** Units that level l joins, as far as the cluster has them; 0: any number. */
+int plait_level_units(const plait_cluster *cluster, int l);
+
+/** A level as a graph of units, or a whole cluster as one of accelerators. */
+typedef struct plait_graph {
+    double nodes;                 /* 0: any number, and nothing else is known */
+    double links;                 /* pairs of neighbours; behind a switch one a node */
+    double cut_links;             /* that halving it cuts; 0: a switch is not cut */
+    double diameter;              /* hops; a switch between two nodes makes two of one */
+    double mean_hops;             /* over ordered pairs, each node with itself among them */
+    double bisection_bytes_per_s; /* between the halves, both directions */
+} plait_graph;
+
+/** Of one instance of level l. (C.110) */
+plait_graph plait_level_graph(const plait_cluster *cluster, int l);
+
+/** Of all levels together: a message passes the innermost level that joins both ends. (C.119) */
+plait_graph plait_cluster_graph(const plait_cluster *cluster);
+
+/** A fat tree of switches of `ports` ports without oversubscription. (C.118) */
+typedef struct plait_fat_tree {
+    double endpoints;
+    double switches;
+    double links; /* between switches */
+} plait_fat_tree;
+
+plait_fat_tree plait_fat_tree_of(int ports, int layers);
 
 /** The accelerator that rank `rank` sits on. */
 const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster, int rank);

@@ -3,7 +3,7 @@
  *
  * A group is placed on the cluster (plait_route_of): how many of its ranks share each level of
  * links. plait_collective_s then prices a buffer on that route: fitted lines inside one scale-up
- * domain, NCCL's latencies and a bandwidth bound a level beyond it, rings on tori. The closed
+ * domain, NCCL's latencies and a bandwidth bound a level beyond it, rings and lines on grids. The closed
  * forms it is made of are public; each is a textbook formula with its source.
  *
  * The buffer S is what nccl-tests call size: the whole vector of an all-reduce, the gathered
@@ -53,11 +53,23 @@ double plait_tree_all_gather_bytes_per_s(const int *degree, const double *bytes_
 /** All-gather on a ring (both directions) or, without wrap, a line. (C.46) */
 double plait_torus_ring_all_gather_s(double bytes, int ranks, double bytes_per_s, bool wrap);
 
+/**
+ * All-to-all of `bytes` a rank on a grid of sides size[], routed along one axis after the other. The
+ * axis whose halves exchange most is the bound. (C.111)
+ *
+ * @param wrap  which axes have two ways round, which neighbours alone (an axis of two) have not
+ */
+double plait_grid_all_to_all_s(double bytes, const int *size, const bool *wrap, int axes,
+                               double link_bytes_per_s);
+
+/** A root takes everybody's buffer and sends the sum back, one rank at a time: for teaching. (C.116) */
+double plait_naive_all_reduce_s(plait_link link, int ranks, double bytes);
+
 /** Hops that a ring or line all-gather waits for, times the hop latency. (C.47) */
 double plait_torus_ring_latency_s(int ranks, double hop_s, bool wrap);
 
 /**
- * All-reduce over up to three torus axes: reduce-scatter x, y, z, then all-gather back. (C.48)
+ * All-reduce over the axes of a grid: reduce-scatter x, y, z, then all-gather back. (C.48)
  *
  * @param axis_bytes_per_s  both directions of one axis together
  * @param all_axes          stripes run along all axes at once
@@ -100,7 +112,9 @@ typedef struct plait_route {
     int ranks;
     int levels; /* used: the group spans levels 0 .. levels-1 */
     int joined[PLAIT_MAX_LEVELS];
-    int axis[PLAIT_MAX_LEVELS][3]; /* where a level is a torus: members along x, y, z */
+    /* where a level is a grid: members along x, y, ..., and how many units apart they are */
+    unsigned short axis[PLAIT_MAX_LEVELS][PLAIT_MAX_SIDES];
+    unsigned short spacing[PLAIT_MAX_LEVELS][PLAIT_MAX_SIDES];
 } plait_route;
 
 /** Place a group on the cluster. (C.52) */
@@ -126,9 +140,9 @@ double plait_expected_nodes(double nodes, double topk);
 /**
  * Seconds of a collective on a placed group. (C.55)
  *
- * One domain: C.50's fitted lines and in-switch reduction, on a torus C.51. Beyond: the larger of
+ * One domain: C.50's fitted lines and in-switch reduction, on a grid C.51. Beyond: the larger of
  * that inside and the cheapest of NCCL's algorithms and protocols between domains (C.49, C.53,
- * C.54); slices of a torus joined by a network C.58.
+ * C.54, C.114); where any level that is used is a grid, one level after the other (C.112).
  */
 double plait_collective_s(const plait_route *route, plait_network network, plait_collective_op op,
                           double bytes);

@@ -117,6 +117,20 @@ typedef enum plait_order {
     PLAIT_ORDERS
 } plait_order;
 
+/**
+ * The order in which ranks run along the physical axes of a grid of links: x first (`xyz`) as files
+ * list its sides, or another of the first three first. Further axes follow.
+ */
+typedef enum plait_placement {
+    PLAIT_PLACE_XYZ,
+    PLAIT_PLACE_XZY,
+    PLAIT_PLACE_YXZ,
+    PLAIT_PLACE_YZX,
+    PLAIT_PLACE_ZXY,
+    PLAIT_PLACE_ZYX,
+    PLAIT_PLACEMENTS
+} plait_placement;
+
 /** Number formats of what a parameter keeps beside itself. */
 typedef enum plait_state_format {
     PLAIT_STATE_FP32,
@@ -157,6 +171,7 @@ typedef struct plait_degrees {
     unsigned char schedule;    /* plait_schedule */
     unsigned char grad_sync;   /* plait_grad_sync */
     unsigned char order;       /* plait_order */
+    unsigned char placement;   /* plait_placement */
     unsigned char fusion;      /* plait_fusion */
     unsigned char grad_reduce; /* plait_state_format: of the gradient buffer and its reduction */
     unsigned char optimizer_state; /* plait_state_format: of Adam's two moments */
@@ -195,6 +210,7 @@ typedef enum plait_key_id {
     PLAIT_KEY_FUSION,
     PLAIT_KEY_SPLIT,
     PLAIT_KEY_ORDER,
+    PLAIT_KEY_PLACEMENT,
     PLAIT_KEY_GRAD_REDUCE,
     PLAIT_KEY_OPTIMIZER_STATE,
     PLAIT_KEY_OFFLOAD,
@@ -284,6 +300,7 @@ extern const char *const plait_schedule_name[PLAIT_SCHEDULES + 1];
 extern const char *const plait_grad_sync_name[PLAIT_GRAD_SYNCS + 1];
 extern const char *const plait_split_name[PLAIT_SPLITS + 1];
 extern const char *const plait_order_name[PLAIT_ORDERS + 1];
+extern const char *const plait_placement_name[PLAIT_PLACEMENTS + 1];
 extern const char *const plait_state_format_name[PLAIT_STATE_FORMATS + 1];
 extern const char *const plait_offload_name[PLAIT_OFFLOADS + 1];
 extern const char *const plait_recompute_name[PLAIT_RECOMPUTE_KINDS + 1];

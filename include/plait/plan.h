@@ -168,8 +168,20 @@ typedef struct plait_group_shape {
     struct {
         int size;
         int stride;
-    } run[PLAIT_AXES]; /* innermost first */
+    } run[PLAIT_AXES];       /* innermost first */
+    unsigned char placement; /* plait_placement: the physical axes that ranks run along */
 } plait_group_shape;
+
+/** The physical axes in the order in which ranks run along them, [PLAIT_MAX_SIDES]. (C.117) */
+const int *plait_placement_axes(plait_placement placement);
+
+/**
+ * Do ranks lie otherwise under this placement than under each one before it? On a cluster without a
+ * grid, or with sides that are alike, none does.
+ *
+ * @param placement  PLAIT_PLACEMENTS: does any?
+ */
+bool plait_placement_differs(const plait_cluster *cluster, plait_placement placement);
 
 /** The shape of one axis' group, or of EP, ETP, EDP. (C.3) */
 plait_group_shape plait_group_of(const plait_degrees *degrees, plait_axis axis);

@@ -13,7 +13,7 @@ void family_subject_init(const plait_accelerator *accelerator, family_subject *o
                      .nodes = 1},
         .levels = 1,
         .level[0] = {.name = "",
-                     .kind = accelerator->scale_up_mesh ? PLAIT_LEVEL_MESH : PLAIT_LEVEL_SWITCH,
+                     .kind = accelerator->scale_up_full ? PLAIT_LEVEL_FULL : PLAIT_LEVEL_SWITCH,
                      .gpus = accelerator->scale_up_domain,
                      .link = {.bytes_per_s = accelerator->scale_up_bytes_per_s},
                      .efficiency = 1.0,

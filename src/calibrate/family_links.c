@@ -99,7 +99,7 @@ static int three_numbers(const char *key, size_t offset, const plait_accelerator
 static bool switch_reduces(const plait_accelerator *gpu)
 {
     return strcmp(gpu->vendor, "NVIDIA") == 0 && gpu->peak_flops_per_s[PLAIT_FP8] > 0.0 &&
-           gpu->scale_up_bytes_per_s >= 100.0 * PLAIT_GB && !gpu->scale_up_mesh;
+           gpu->scale_up_bytes_per_s >= 100.0 * PLAIT_GB && !gpu->scale_up_full;
 }
 
 static int collective_numbers(family_subject *subject, int block, fit_number out[FIT_MAX_NUMBERS])

@@ -33,6 +33,11 @@ static plait_status print_json(const plait_cluster *cluster, size_t clusters,
     for (size_t i = 0; i < clusters; i++)
         cluster_write(&json, &cluster[i]);
     json_end_array(&json);
+    json_write_key(&json, "graphs");
+    json_begin_array(&json);
+    for (size_t i = 0; i < clusters; i++)
+        report_graphs_write(&json, &cluster[i]);
+    json_end_array(&json);
     json_write_key(&json, "accelerators");
     json_begin_array(&json);
     for (size_t i = 0; i < accelerators; i++)

@@ -83,8 +83,9 @@ static plait_status read_peaks(const json_cursor *at, const accelerator_family *
 
 /* ---- links and node ---- */
 
-enum scale_up_kind { SCALE_UP_SWITCH, SCALE_UP_MESH, SCALE_UP_TORUS, SCALE_UP_PCIE };
-static const char *const scale_up_name[] = {"switch", "mesh", "torus", "pcie", NULL};
+/* "mesh" is an older name of "full". */
+enum scale_up_kind { SCALE_UP_SWITCH, SCALE_UP_FULL, SCALE_UP_TORUS, SCALE_UP_PCIE, SCALE_UP_MESH };
+static const char *const scale_up_name[] = {"switch", "full", "torus", "pcie", "mesh", NULL};
 
 static const field scale_up_fields[] = {
     {"bandwidth_gb_per_s", JSON_POSITIVE, .most = 1e6, .unit = PLAIT_GB, .required = true,
@@ -108,7 +109,7 @@ static plait_status read_torus(const json_cursor *at, int torus[3], plait_error 
 static plait_status read_scale_up(const json_cursor *at, bool *pcie, plait_accelerator *out,
                                   plait_error *err)
 {
-    static const char *const also[] = {"kind", "domain", "torus", NULL};
+    static const char *const also[] = {"kind", "domain", "torus", "wrap_block", NULL};
     int kind = SCALE_UP_SWITCH;
     json_cursor block;
 
@@ -121,9 +122,12 @@ static plait_status read_scale_up(const json_cursor *at, bool *pcie, plait_accel
     else if (json_has(&block, "torus"))
         return json_fail_key(&block, "torus", PLAIT_ERROR_SCHEMA, err,
                              "expected it only where kind is torus");
+    if (kind != SCALE_UP_TORUS && json_has(&block, "wrap_block"))
+        return json_fail_key(&block, "wrap_block", PLAIT_ERROR_SCHEMA, err,
+                             "expected it only where kind is torus");
     *pcie = kind == SCALE_UP_PCIE;
-    out->scale_up_mesh = kind == SCALE_UP_MESH;
-    return PLAIT_OK;
+    out->scale_up_full = kind == SCALE_UP_FULL || kind == SCALE_UP_MESH;
+    return json_int_optional(&block, "wrap_block", 1, 1024, &out->wrap_block, err);
 }
 
 static const field node_fields[] = {
@@ -291,7 +295,7 @@ static void write_scale_up(json_writer *json, const plait_accelerator *accelerat
     json_begin_object(json);
     json_member_string(json, "kind",
                        scale_up_name[torus                        ? SCALE_UP_TORUS
-                                     : accelerator->scale_up_mesh ? SCALE_UP_MESH
+                                     : accelerator->scale_up_full ? SCALE_UP_FULL
                                      : accelerator->scale_up_pcie ? SCALE_UP_PCIE
                                                                   : SCALE_UP_SWITCH]);
     json_member_int64(json, "domain", accelerator->scale_up_domain);
@@ -303,6 +307,8 @@ static void write_scale_up(json_writer *json, const plait_accelerator *accelerat
             json_write_int64(json, accelerator->torus[axis]);
         json_end_array(json);
     }
+    if (accelerator->wrap_block > 0)
+        json_member_int64(json, "wrap_block", accelerator->wrap_block);
     json_end_object(json);
 }
 

@@ -96,12 +96,12 @@ plait_collective_fit accelerator_default_collective(const accelerator_family *fa
     return fit;
 }
 
-/* A send between neighbours: one link of a torus, one pair of a mesh, else the whole port. */
+/* A send between neighbours: one link of a torus, one of those to all peers, else the whole port. */
 static double neighbour_share(const plait_accelerator *accelerator)
 {
     int axes = 0;
 
-    if (accelerator->scale_up_mesh)
+    if (accelerator->scale_up_full)
         return 1.0 / fmax(1.0, accelerator->scale_up_domain - 1.0);
     for (int axis = 0; axis < 3; axis++)
         axes += accelerator->torus[axis] > 1;

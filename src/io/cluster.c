@@ -30,29 +30,13 @@ static const field power_fields[] = {
 
 /* ---- levels ---- */
 
-static plait_status read_torus(const json_cursor *at, plait_level *level, plait_error *err)
-{
-    json_cursor list, axis;
-    int nodes = 1;
-
-    PLAIT_TRY(json_array(at, "torus", &list, err));
-    if (json_count(&list) != 3)
-        return json_fail(&list, PLAIT_ERROR_SCHEMA, err, "expected 3 numbers, found %zu",
-                         json_count(&list));
-    for (bool more = json_first(&list, &axis); more; more = json_next(&axis)) {
-        PLAIT_TRY(json_as_int(&axis, 1, 1024, &level->torus[axis.index], err));
-        nodes *= level->torus[axis.index];
-    }
-    if (nodes != level->gpus)
-        return json_fail(&list, PLAIT_ERROR_RANGE, err,
-                         "expected a product of the level's %d GPUs, found %d", level->gpus, nodes);
-    return PLAIT_OK;
-}
-
 static plait_status read_level(const json_cursor *at, plait_arena *arena, plait_level *level,
                                plait_error *err)
 {
-    static const char *const also[] = {"name", "kind", "gpus", "torus", NULL};
+    static const char *const also[] = {
+        "name", "kind",  "gpus",       "sides",     "torus",
+        "wrap", "ports", "wrap_block", "scattered", "in_network_reduction",
+        NULL};
     int kind = PLAIT_LEVEL_SWITCH;
 
     *level =
@@ -65,11 +49,6 @@ static plait_status read_level(const json_cursor *at, plait_arena *arena, plait_
     if (level->oversubscription < 1.0)
         return json_fail_key(at, "oversubscription", PLAIT_ERROR_RANGE, err,
                              "expected at least 1, found %g", level->oversubscription);
-    if (level->kind == PLAIT_LEVEL_TORUS)
-        return read_torus(at, level, err);
-    if (json_has(at, "torus"))
-        return json_fail_key(at, "torus", PLAIT_ERROR_SCHEMA, err,
-                             "expected it only where kind is torus");
     return PLAIT_OK;
 }
 
@@ -88,6 +67,30 @@ static plait_status check_nesting(const json_cursor *at, const plait_level *inne
     return PLAIT_OK;
 }
 
+/* Scattering needs a level above, and reduction in switches is of networks beyond the domain. */
+static plait_status read_network(const json_cursor *at, size_t index, size_t levels,
+                                 plait_level *level, plait_error *err)
+{
+    const bool between = index > 0 && index + 1 < levels;
+
+    PLAIT_TRY(json_number_optional(at, "scattered", JSON_NON_NEGATIVE, &level->scattered, err));
+    PLAIT_TRY(json_number_optional(at, "in_network_reduction", JSON_NON_NEGATIVE,
+                                   &level->in_network, err));
+    if (level->scattered > 1.0)
+        return json_fail_key(at, "scattered", PLAIT_ERROR_RANGE, err,
+                             "expected at most 1, found %g", level->scattered);
+    if (level->in_network > 2.0)
+        return json_fail_key(at, "in_network_reduction", PLAIT_ERROR_RANGE, err,
+                             "expected at most 2, found %g", level->in_network);
+    if (level->scattered > 0.0 && !between)
+        return json_fail_key(at, "scattered", PLAIT_ERROR_SCHEMA, err,
+                             "expected it only of a level between two others");
+    if (level->in_network > 0.0 && (index == 0 || level->kind != PLAIT_LEVEL_SWITCH))
+        return json_fail_key(at, "in_network_reduction", PLAIT_ERROR_SCHEMA, err,
+                             "expected it only of switches above the first level");
+    return PLAIT_OK;
+}
+
 static plait_status read_levels(const json_cursor *at, plait_arena *arena, plait_cluster *out,
                                 plait_error *err)
 {
@@ -103,6 +106,8 @@ static plait_status read_levels(const json_cursor *at, plait_arena *arena, plait
         PLAIT_TRY(read_level(&level, arena, read, err));
         if (level.index > 0)
             PLAIT_TRY(check_nesting(&level, read - 1, read, err));
+        PLAIT_TRY(cluster_read_shape(&level, level.index > 0 ? read[-1].gpus : 1, read, err));
+        PLAIT_TRY(read_network(&level, level.index, json_count(&list), read, err));
     }
     out->levels = (int)json_count(&list);
     return PLAIT_OK;
@@ -268,21 +273,22 @@ static void write_group(json_writer *json, const plait_node_group *group)
 
 static void write_level(json_writer *json, const plait_level *level)
 {
+    const int gpus = level->whole.gpus > 0 ? level->whole.gpus : level->gpus;
+
     json_begin_object(json);
     json_member_string(json, "name", level->name);
     json_member_string(json, "kind", plait_level_kind_name[level->kind]);
-    if (level->gpus < INT_MAX)
-        json_member_int64(json, "gpus", level->gpus);
+    if (gpus < INT_MAX)
+        json_member_int64(json, "gpus", gpus);
     else
         json_member_null(json, "gpus");
-    if (level->kind == PLAIT_LEVEL_TORUS) {
-        json_write_key(json, "torus");
-        json_begin_row(json);
-        for (int axis = 0; axis < 3; axis++)
-            json_write_int64(json, level->torus[axis]);
-        json_end_array(json);
-    }
+    if (plait_level_is_grid(level))
+        cluster_write_shape(json, level);
     fields_write(json, level_fields, level);
+    if (level->scattered > 0.0)
+        json_member_number(json, "scattered", level->scattered);
+    if (level->in_network > 0.0)
+        json_member_number(json, "in_network_reduction", level->in_network);
     json_end_object(json);
 }
 

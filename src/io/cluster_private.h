@@ -5,6 +5,7 @@
 #include "plait/cluster.h"
 
 #include "json.h"
+#include "json_write.h"
 
 enum {
     CLUSTER_MAX_NODE = 4096,     /* GPUs of one node */
@@ -16,6 +17,20 @@ enum {
 #define CLUSTER_GPU_OVERHEAD_W 125.0
 /* Facility power over IT power of a modern site: 1.1 to 1.2. */
 #define CLUSTER_PUE 1.2
+
+/**
+ * Reads the sides of a grid, which axes close, and what follows from them.
+ *
+ * @param below  accelerators of one of the units that it joins
+ */
+plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *level,
+                                plait_error *err) PLAIT_MUST_CHECK;
+
+/** Writes them, of the whole grid: who reads it takes a slice again. */
+void cluster_write_shape(json_writer *json, const plait_level *level);
+
+/** Links of one unit: two along each axis, one where two units face each other. */
+int cluster_ports(const int *side);
 
 /** Reads a cluster from the object at the cursor, as a file of plans holds one. */
 plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_cluster *out,

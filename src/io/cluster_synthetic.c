@@ -114,16 +114,28 @@ static int domain_gpus(const plait_accelerator *accelerator, int node)
                                                                 : least(domain, node);
 }
 
-/* The torus of `gpus` chips along the accelerator's axes: 8 chips of a 4x4 torus are 4x2. */
-static void domain_torus(const plait_accelerator *accelerator, int gpus, int torus[3])
+/*
+ * The torus of `gpus` chips along the accelerator's axes: 8 chips of a 4x4 torus are 4x2, whose second
+ * axis does not close. A chip has its links whether they are used or not.
+ */
+static void domain_torus(const plait_accelerator *accelerator, int gpus, plait_level *level)
 {
+    int whole[PLAIT_MAX_SIDES] = {0};
+
+    for (int axis = 0; axis < PLAIT_MAX_SIDES; axis++)
+        level->side[axis] = 1;
     for (int axis = 0; axis < 3; axis++) {
-        torus[axis] = least(gpus, accelerator->torus[axis]);
-        while (gpus % torus[axis] != 0)
-            torus[axis]--;
-        gpus /= torus[axis];
+        whole[axis] = accelerator->torus[axis];
+        level->side[axis] = least(gpus, whole[axis]);
+        while (gpus % level->side[axis] != 0)
+            level->side[axis]--;
+        gpus /= level->side[axis];
     }
-    torus[0] *= gpus; // what no axis could take: a longer ring
+    level->side[0] *= gpus; // what no axis could take: a longer ring
+    for (int axis = 0; axis < 3; axis++)
+        level->wrap[axis] = level->side[axis] >= whole[axis];
+    level->ports = cluster_ports(whole);
+    level->wrap_block = accelerator->wrap_block;
 }
 
 static plait_level scale_up_level(const plait_accelerator *accelerator, int node)
@@ -132,12 +144,12 @@ static plait_level scale_up_level(const plait_accelerator *accelerator, int node
     plait_level level = scale_up;
 
     level.gpus = domain_gpus(accelerator, node);
-    level.kind = accelerator->scale_up_mesh ? PLAIT_LEVEL_MESH : PLAIT_LEVEL_SWITCH;
+    level.kind = accelerator->scale_up_full ? PLAIT_LEVEL_FULL : PLAIT_LEVEL_SWITCH;
     level.link.bytes_per_s = accelerator->scale_up_bytes_per_s;
     level.efficiency = ring < level.link.bytes_per_s ? ring / level.link.bytes_per_s : 1.0;
     if (accelerator->torus[0] > 0) {
         level.kind = PLAIT_LEVEL_TORUS;
-        domain_torus(accelerator, level.gpus, level.torus);
+        domain_torus(accelerator, level.gpus, &level);
     }
     return level;
 }

@@ -47,6 +47,16 @@ static void take_gpus(int gpus, plans_entry *out)
     out->given |= bit;
 }
 
+/* Configs number ranks and leave to the launcher where they lie: side by side, x first. */
+static void give_placement(plans_entry *out)
+{
+    const plait_key_set bit = PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT);
+
+    if (!(out->given & bit))
+        out->degrees.placement = PLAIT_PLACE_XYZ;
+    out->given |= bit;
+}
+
 /*
  * What was read is written and read once more: a model that plait would refuse as a file is refused
  * here, where its source is known.
@@ -78,6 +88,7 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     *out = plans_unknown(name);
     *warning = "";
     PLAIT_TRY(launch_target_at(target)->import(text, length, name, call, arena, out, warning, err));
+    give_placement(out);
     take_gpus(call != NULL ? call->gpus : 0, out);
     return check_readable(out, arena, err);
 }

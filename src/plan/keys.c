@@ -31,6 +31,9 @@ const char *const plait_split_name[PLAIT_SPLITS + 1] = {
 
 const char *const plait_order_name[PLAIT_ORDERS + 1] = {"tp-cp-dp-pp", "tp-cp-pp-dp", NULL};
 
+const char *const plait_placement_name[PLAIT_PLACEMENTS + 1] = {"xyz", "xzy", "yxz", "yzx",
+                                                                "zxy", "zyx", NULL};
+
 const char *const plait_recompute_name[PLAIT_RECOMPUTE_KINDS + 1] = {"none", "selective", "modules",
                                                                      "sac",  "full",      NULL};
 
@@ -181,6 +184,13 @@ static bool stages_and_replicas(const plait_problem *problem, const plait_degree
     return d->pp > 1 && d->dp > 1;
 }
 
+/* Ranks can run along axes of different lengths. */
+static bool sides_differ(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)d;
+    return plait_placement_differs(problem->cluster, PLAIT_PLACEMENTS);
+}
+
 static bool products_are_narrow(const plait_problem *problem, const plait_degrees *d)
 {
     (void)d;
@@ -262,6 +272,11 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                          .plain = PLAIT_ORDER_TP_CP_DP_PP, .usual = usual_of_runtime,
                          .matters = stages_and_replicas, .title = "order", .value = "AXES",
                          .help = "order of the ranks, innermost first: tp-cp-dp-pp or tp-cp-pp-dp"},
+    [PLAIT_KEY_PLACEMENT] = {NAMED(placement), WORD(plait_placement_name), .able = "placements",
+                             .plain = PLAIT_PLACE_XYZ, .usual = usual_none, .matters = sides_differ,
+                             .title = "placement", .value = "AXES",
+                             .help = "order in which ranks run along the axes of a torus or mesh "
+                                     "whose sides differ: xyz, xzy, yxz, yzx, zxy, zyx; xyz"},
     [PLAIT_KEY_GRAD_REDUCE] =
         {NAMED(grad_reduce), WORD(plait_state_format_name), .able = "grad_reduce", .habit = true,
          .numerics = true, .plain = PLAIT_STATE_FP32, .usual = usual_grad_reduce, .title = "grads",

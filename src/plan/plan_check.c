@@ -311,6 +311,16 @@ static bool rules_hold(const plait_problem *p, const plait_degrees *d, const pla
            because(why, "%s (%s, rule %s)", broken->says, p->runtime->name, broken->number);
 }
 
+/* A cluster whose sides are alike, or that has none, knows one placement. */
+static bool placement_says(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return d->placement == PLAIT_PLACE_XYZ ||
+           plait_placement_differs(p->cluster, (plait_placement)d->placement) ||
+           because(why,
+                   "placement %s lays the ranks of %.80s as another one before it does (rule P15)",
+                   plait_placement_name[d->placement], p->cluster->name);
+}
+
 // ---- the three steps -----------------------------------------------------------------------
 
 /* Of the library that was compiled with this header. */
@@ -323,8 +333,8 @@ static bool same_version(const plait_problem *p, const plan_reason *why)
 
 bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    return same_version(p, why) && job_runs(p, why) && layers_divide(p, d, why) &&
-           sequence_divides(p, d, why);
+    return same_version(p, why) && job_runs(p, why) && placement_says(p, d, why) &&
+           layers_divide(p, d, why) && sequence_divides(p, d, why);
 }
 
 bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)

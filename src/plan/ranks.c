@@ -25,6 +25,66 @@ const plait_axis *plait_order_axes(plait_order order)
     return orders[order];
 }
 
+// ---- physical axes -------------------------------------------------------------------------
+
+const int *plait_placement_axes(plait_placement placement)
+{
+    static const int axes[PLAIT_PLACEMENTS][PLAIT_MAX_SIDES] = {
+        [PLAIT_PLACE_XYZ] = {0, 1, 2, 3, 4, 5}, [PLAIT_PLACE_XZY] = {0, 2, 1, 3, 4, 5},
+        [PLAIT_PLACE_YXZ] = {1, 0, 2, 3, 4, 5}, [PLAIT_PLACE_YZX] = {1, 2, 0, 3, 4, 5},
+        [PLAIT_PLACE_ZXY] = {2, 0, 1, 3, 4, 5}, [PLAIT_PLACE_ZYX] = {2, 1, 0, 3, 4, 5},
+    };
+
+    return axes[placement];
+}
+
+/* An axis that is not there takes no rank, wherever it stands in the order. */
+static int next_axis(const plait_level *level, const int *axes, int *at)
+{
+    while (*at < PLAIT_MAX_SIDES && level->side[axes[*at]] < 2)
+        (*at)++;
+    return *at < PLAIT_MAX_SIDES ? axes[(*at)++] : -1;
+}
+
+/* Do ranks meet the same sides, closed alike, in the same order? */
+static bool same_placing(const plait_level *level, plait_placement a, plait_placement b)
+{
+    int at = 0, bt = 0;
+
+    for (;;) {
+        const int x = next_axis(level, plait_placement_axes(a), &at);
+        const int y = next_axis(level, plait_placement_axes(b), &bt);
+        if (x < 0 || y < 0)
+            return x == y;
+        if (level->side[x] != level->side[y] || level->wrap[x] != level->wrap[y])
+            return false;
+    }
+}
+
+static bool differ(const plait_cluster *cluster, plait_placement a, plait_placement b)
+{
+    for (int l = 0; l < cluster->levels; l++)
+        if (plait_level_is_grid(&cluster->level[l]) && !same_placing(&cluster->level[l], a, b))
+            return true;
+    return false;
+}
+
+bool plait_placement_differs(const plait_cluster *cluster, plait_placement placement)
+{
+    if (placement == PLAIT_PLACEMENTS) {
+        for (int p = 1; p < PLAIT_PLACEMENTS; p++)
+            if (differ(cluster, PLAIT_PLACE_XYZ, (plait_placement)p))
+                return true;
+        return false;
+    }
+    for (int p = 0; p < (int)placement; p++)
+        if (!differ(cluster, (plait_placement)p, placement))
+            return false;
+    return true;
+}
+
+// ---- groups --------------------------------------------------------------------------------
+
 static int size_of(const plait_degrees *d, plait_axis axis)
 {
     switch (axis) {
@@ -50,9 +110,10 @@ static int stride_of(const plait_degrees *d, plait_axis axis)
     return stride;
 }
 
-static plait_group_shape single_run(int size, int stride)
+static plait_group_shape single_run(const plait_degrees *d, int size, int stride)
 {
-    return (plait_group_shape){.ranks = size, .runs = 1, .run = {{size, stride}}};
+    return (plait_group_shape){
+        .ranks = size, .runs = 1, .run = {{size, stride}}, .placement = d->placement};
 }
 
 /*
@@ -64,14 +125,15 @@ static plait_group_shape stage_run(const plait_degrees *d, int size, int stride)
     const int block = d->tp * d->cp;
 
     if (d->order != PLAIT_ORDER_TP_CP_PP_DP || d->pp == 1 || (int64_t)size * stride <= block)
-        return single_run(size, stride);
+        return single_run(d, size, stride);
     if (stride >= block)
-        return single_run(size, stride * d->pp);
+        return single_run(d, size, stride * d->pp);
     const int inside = block / stride;
     return (plait_group_shape){
         .ranks = size,
         .runs = 2,
         .run = {{inside, stride}, {size / inside, block * d->pp}},
+        .placement = d->placement,
     };
 }
 
@@ -88,7 +150,7 @@ plait_group_shape plait_group_of(const plait_degrees *d, plait_axis axis)
     case PLAIT_AXIS_EDP:
         return stage_run(d, replicas > 0 ? replicas : 1, d->etp * d->ep);
     default:
-        return single_run(size_of(d, axis), stride_of(d, axis));
+        return single_run(d, size_of(d, axis), stride_of(d, axis));
     }
 }
 
@@ -98,11 +160,12 @@ plait_group_shape plait_group_replicas(const plait_degrees *d)
     const int dp_stride = stride_of(d, PLAIT_AXIS_DP);
 
     if (dp_stride == cp_stride * d->cp)
-        return single_run(d->cp * d->dp, cp_stride);
+        return single_run(d, d->cp * d->dp, cp_stride);
     return (plait_group_shape){
         .ranks = d->cp * d->dp,
         .runs = 2,
         .run = {{d->cp, cp_stride}, {d->dp, dp_stride}},
+        .placement = d->placement,
     };
 }
 
@@ -123,8 +186,8 @@ static void cut(const plait_group_shape *group, int ranks, plait_group_shape *in
 {
     int wanted = ranks;
 
-    *inner = (plait_group_shape){.ranks = ranks};
-    *outer = (plait_group_shape){.ranks = group->ranks / ranks};
+    *inner = (plait_group_shape){.ranks = ranks, .placement = group->placement};
+    *outer = (plait_group_shape){.ranks = group->ranks / ranks, .placement = group->placement};
     for (int r = 0; r < group->runs; r++) {
         const int size = group->run[r].size;
         const int stride = group->run[r].stride;

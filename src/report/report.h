@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "json_write.h"
 #include "plait/cost.h"
 #include "plait/limits.h"
 #include "plait/search.h"
@@ -89,9 +90,16 @@ PLAIT_MUST_CHECK plait_status report_clusters(const plait_cluster *cluster, size
                                               const plait_accelerator *accelerator,
                                               size_t accelerators, FILE *out, plait_error *err);
 
-/** One cluster: accelerators, levels, and what collectives take. */
+/** One cluster: accelerators, levels, also as graphs, and what collectives take. */
 PLAIT_MUST_CHECK plait_status report_cluster(const plait_cluster *cluster, FILE *out,
                                              plait_error *err);
+
+/** Levels of links as graphs, and all of them together. (C.110, C.119) */
+PLAIT_MUST_CHECK plait_status report_graphs(const plait_cluster *cluster, FILE *out,
+                                            plait_error *err);
+
+/** The same as one JSON object. */
+void report_graphs_write(json_writer *json, const plait_cluster *cluster);
 
 /* ---- parts that several reports share ---- */
 

@@ -132,6 +132,21 @@ static plait_status print_accelerator(const plait_node_group *group, FILE *out, 
     return print_peaks(a, out, err);
 }
 
+/* "torus 4x8": the sides of more than one unit; "4x8-": the second does not close. */
+static void kind_cell(const plait_level *level, table *rows)
+{
+    const bool sides = level->kind == PLAIT_LEVEL_MESH || level->kind == PLAIT_LEVEL_TORUS;
+    char text[96];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", plait_level_kind_name[level->kind]);
+
+    for (int a = 0; sides && a < PLAIT_MAX_SIDES; a++)
+        if (level->side[a] > 1)
+            used += (size_t)snprintf(
+                text + used, sizeof text - used, "%c%d%s", strchr(text, ' ') == NULL ? ' ' : 'x',
+                level->side[a], level->kind == PLAIT_LEVEL_TORUS && !level->wrap[a] ? "-" : "");
+    table_cell(rows, "%s", text);
+}
+
 static plait_status print_levels(const plait_cluster *cluster, FILE *out, plait_error *err)
 {
     static const table_column columns[] = {{"level", TABLE_LEFT},          {"kind", TABLE_LEFT},
@@ -145,7 +160,7 @@ static plait_status print_levels(const plait_cluster *cluster, FILE *out, plait_
         const plait_level *const level = &cluster->level[l];
 
         table_cell(rows, "%s", level->name);
-        table_cell(rows, "%s", plait_level_kind_name[level->kind]);
+        kind_cell(level, rows);
         if (level->gpus < INT_MAX)
             table_cell(rows, "%d GPUs", level->gpus);
         else
@@ -228,6 +243,8 @@ plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error
         PLAIT_TRY(print_accelerator(&cluster->group[g], out, err));
     fputs("\nlinks, from the accelerator outwards, one direction:\n", out);
     PLAIT_TRY(print_levels(cluster, out, err));
+    fputs("\nas graphs of units of the level before, bisections both directions:\n", out);
+    PLAIT_TRY(report_graphs(cluster, out, err));
     fputs("\ntime of collectives, ranks next to each other:\n", out);
     return print_collectives(cluster, out, err);
 }

@@ -26,15 +26,12 @@ EOF
 cluster '"groups": [{"accelerator": "h100-80gb-sxm", "gpus_per_node": 8, "nodes": 2},
                     {"accelerator": "a100-40gb-sxm", "gpus_per_node": 8, "nodes": 2}]' \
     '"kind": "switch", "gpus": 32' >halves.json
-cluster '"accelerator": "h100-80gb-sxm", "gpus_per_node": 8' \
-    '"kind": "torus", "gpus": 32, "torus": [4, 4, 2]' >torus.json
-
 question() { # question FILE GPUS: its arguments
     echo "llama-3.1-8b ./$1 --seq 4096 --gbs 64 --gpus $2"
 }
 
-# within the first group, and within the innermost level, there is a price
-for of in 'halves.json 16' 'halves.json 8' 'torus.json 8'; do
+# within the first group there is a price
+for of in 'halves.json 16' 'halves.json 8'; do
     # shellcheck disable=SC2046,SC2086
     "$plait" eval $(question $of) --zero 1 >out 2>&1 || complain "$of: $(cat out)"
 done
@@ -51,11 +48,5 @@ refused() { # refused TEXT FILE GPUS
 }
 
 refused 'are of two sorts, 8 h100-80gb-sxm a node and 8 a100-40gb-sxm' halves.json 32
-refused 'outer of made up is a torus above the innermost level' torus.json 16
-
-# a cluster that has both says so of itself, and prices collectives as far as it can
-"$plait" clusters ./torus.json >out || complain "clusters: $?"
-grep -q '^note: level outer' out || complain "no note of the torus"
-[ "$(grep -c '^  all_reduce' out)" -eq 1 ] || complain "collectives across the torus have times"
 
 exit $((wrong > 0))

@@ -97,6 +97,8 @@ static const question questions[] = {
     {"llama-3.1-8b", "dgx-h100", "torchtitan", 64, 8192, 64},
     {"llama-3.1-8b", "tpu-v5p", "xla", 64, 8192, 64},
     {"llama-3.1-8b", "mi300x", "everything", 96, 4096, 96},
+    {"llama-3.1-8b", "tpu-v5p", "maxtext", 128, 8192, 64},
+    {"mixtral-8x7b", "tests/data/clusters/torus-of-nodes.json", "everything", 128, 4096, 128},
     {"llama-3.1-70b", "gb200-nvl72", "nanotron", 144, 4096, 72},
     {"gemma-2-2b", "dgx-h200", "everything", 32, 4096, 48},
     {"mixtral-8x7b", "dgx-h100", "megatron", 64, 4096, 128},
@@ -291,6 +293,14 @@ static void random_stages(const plait_problem *p, plait_degrees *d)
     d->split = random_split(can, p->model->layers, d->pp);
 }
 
+static void random_placement(const plait_problem *p, plait_degrees *d)
+{
+    const unsigned char placement = random_bit(p->runtime->can.takes[PLAIT_KEY_PLACEMENT]);
+
+    if (plait_placement_differs(p->cluster, (plait_placement)placement))
+        d->placement = placement;
+}
+
 static void random_layers(const plait_problem *p, plait_degrees *d)
 {
     const plait_capabilities *can = &p->runtime->can;
@@ -305,6 +315,7 @@ static void random_layers(const plait_problem *p, plait_degrees *d)
     if (has_experts(p->model))
         d->ep = random_divisor(gpus / d->etp, can->most[PLAIT_KEY_EP]);
     d->mbs = random_divisor(p->job.gbs, 8);
+    random_placement(p, d);
 }
 
 static bool is_legal(const plait_problem *p, const plait_degrees *d)
@@ -317,7 +328,10 @@ static void random_key(const plait_problem *p, plait_degrees *d)
 {
     const plait_capabilities *can = &p->runtime->can;
 
-    switch (random_below(6)) {
+    switch (random_below(7)) {
+    case 6:
+        random_placement(p, d);
+        break;
     case 0:
         d->cp_comm = random_bit(can->takes[PLAIT_KEY_CP_COMM]);
         break;

@@ -50,6 +50,9 @@ static const question questions[] = {
      EVERY_PLAN, "pp=1..2,mbs=..2,cp=1"},
     {"llama-3.1-8b", "h100-80gb-sxm:8x8", "torchtitan", 64, 8192, 32, PLAIT_MINIMISE_TIME, 0, ""},
     {"llama-3.1-8b", "tpu-v5p", "xla", 16, 4096, 16, PLAIT_MINIMISE_TIME, EVERY_PLAN, "cp=1..2"},
+    {"llama-3.1-8b", "tpu-v5p", "maxtext", 16, 4096, 16, PLAIT_MINIMISE_TIME, EVERY_PLAN, "cp=1"},
+    {"llama-3.1-8b", "tests/data/clusters/torus-of-nodes.json", "everything", 64, 2048, 16,
+     PLAIT_MINIMISE_TIME, 0, "cp=1,recompute=selective"},
     {"llama-3.1-8b", "h100-80gb-sxm:1x8", "fsdp", 8, 4096, 32, PLAIT_MINIMISE_ENERGY, EVERY_PLAN,
      ""},
     {"llama-3.1-8b", "h100-80gb-sxm:2x8", "megatron", 16, 4096, 8, PLAIT_MINIMISE_ENERGY,
@@ -603,10 +606,9 @@ static void all_experts(brute_force *b, plait_degrees d)
                 all_microbatches(b, d);
 }
 
-static void all_plans(brute_force *b)
+static void all_tensors(brute_force *b, plait_degrees d)
 {
     const int gpus = b->w->problem.job.gpus;
-    plait_degrees d = plait_degrees_init();
 
     for (d.tp = 1; d.tp <= gpus; d.tp++)
         for (int sp = 0; sp < 2; sp++)
@@ -620,6 +622,18 @@ static void all_plans(brute_force *b)
                         continue;
                     all_experts(b, d);
                 }
+}
+
+/* Those that are legal: one word for each way to lay the ranks. */
+static void all_plans(brute_force *b)
+{
+    plait_degrees d = plait_degrees_init();
+
+    for (int p = 0; p < PLAIT_PLACEMENTS; p++) {
+        d.placement = (unsigned char)p;
+        if (b->w->runtime.can.takes[PLAIT_KEY_PLACEMENT] >> p & 1u)
+            all_tensors(b, d);
+    }
 }
 
 static brute_force try_everything(const world *w)

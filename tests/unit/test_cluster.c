@@ -89,7 +89,7 @@ static void test_synthetic__cuts_a_compact_slice_out_of_a_torus(void **state)
     const plait_cluster c = synthetic(*state, "tpu-v5p:16x4");
 
     assert_int_equal(c.level[0].kind, PLAIT_LEVEL_TORUS);
-    assert_memory_equal(c.level[0].torus, slice, sizeof slice);
+    assert_memory_equal(c.level[0].side, slice, sizeof slice);
     assert_int_equal(c.level[0].gpus, 64);
 }
 
@@ -98,13 +98,13 @@ static void test_synthetic__keeps_part_of_a_node_s_torus(void **state)
     static const int slice[] = {4, 2, 1};
     const plait_cluster c = synthetic(*state, "trainium2:2x8");
 
-    assert_memory_equal(c.level[0].torus, slice, sizeof slice);
+    assert_memory_equal(c.level[0].side, slice, sizeof slice);
     assert_int_equal(c.level[0].gpus, 8);
 }
 
-static void test_synthetic__of_direct_links_is_a_mesh(void **state)
+static void test_synthetic__of_direct_links_is_fully_connected(void **state)
 {
-    assert_int_equal(synthetic(*state, "mi300x-192gb:2x8").level[0].kind, PLAIT_LEVEL_MESH);
+    assert_int_equal(synthetic(*state, "mi300x-192gb:2x8").level[0].kind, PLAIT_LEVEL_FULL);
 }
 
 static void test_synthetic__rejects_what_it_does_not_understand(void **state)
@@ -200,7 +200,7 @@ static void test_take__leaves_a_torus_that_no_slice_fits(void **state)
 
     assert_int_equal(c.level[0].gpus, 8960);
     assert_int_equal(plait_cluster_take(&c, 4 * 31, &err), PLAIT_OK); // 31 is longer than any axis
-    assert_int_equal(c.level[0].torus[2], 28);
+    assert_int_equal(c.level[0].side[2], 28);
 }
 
 static const char mixed[] =
@@ -365,7 +365,7 @@ int main(void)
         TEST(test_synthetic__reaches_of_the_wire_what_rings_do),
         TEST(test_synthetic__cuts_a_compact_slice_out_of_a_torus),
         TEST(test_synthetic__keeps_part_of_a_node_s_torus),
-        TEST(test_synthetic__of_direct_links_is_a_mesh),
+        TEST(test_synthetic__of_direct_links_is_fully_connected),
         TEST(test_synthetic__rejects_what_it_does_not_understand),
         TEST(test_synthetic__says_what_it_expected),
         TEST(test_take__gives_whole_nodes_or_part_of_one),

@@ -124,13 +124,13 @@ static void test_slower_links__slow_the_wire_only(void **state)
 }
 
 /* Direct links between 8 GPUs: 4 of them use 3 of each one's 7 links. */
-static void test_mesh__needs_all_peers_for_its_rate(void **state)
+static void test_direct_links__need_all_peers_for_their_rate(void **state)
 {
     world w;
 
     (void)state;
     make(&w);
-    w.cluster.level[0].kind = PLAIT_LEVEL_MESH;
+    w.cluster.level[0].kind = PLAIT_LEVEL_FULL;
     assert_near(seconds(&w, 4, 1, PLAIT_ALL_GATHER, 4e5), 5.1e-6 + 3e-6 * 7.0 / 3.0, 1e-15);
     assert_near(seconds(&w, 8, 1, PLAIT_ALL_GATHER, 8e5), 9.1e-6 + 7e-6, 1e-15);
     /* a send has one link, and p2p is that of one */
@@ -314,7 +314,9 @@ static void make_torus(world *w)
                                         .link = {1e-6, 3e11},
                                         .efficiency = 1.0,
                                         .oversubscription = 1.0,
-                                        .torus = {4, 4, 4}};
+                                        .side = {4, 4, 4, 1, 1, 1},
+                                        .wrap = {true, true, true},
+                                        .ports = 6};
 }
 
 /*
@@ -403,7 +405,7 @@ int main(void)
         cmocka_unit_test(test_one_rank__is_free),
         cmocka_unit_test(test_in_switch_reduction__starts_at_five_ranks),
         cmocka_unit_test(test_slower_links__slow_the_wire_only),
-        cmocka_unit_test(test_mesh__needs_all_peers_for_its_rate),
+        cmocka_unit_test(test_direct_links__need_all_peers_for_their_rate),
         cmocka_unit_test(test_large_buffers__tend_to_the_bus_bandwidth),
         cmocka_unit_test(test_large_buffers__tend_to_what_the_ports_carry),
         cmocka_unit_test(test_strided_group__sees_one_port_and_a_full_one_all),

@@ -81,6 +81,7 @@ static const char *const values[][2] = {
     {"grad_sync", "shifted"},
     {"order", "tp-cp-dp-pp"},
     {"order", "tp-cp-pp-dp"},
+    {"placement", "zxy"},
     {"split", "even"},
     {"split", "embedding"},
     {"split", "loss"},

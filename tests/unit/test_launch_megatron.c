@@ -71,7 +71,7 @@ static void test_user_buffers__in_a_domain_with_multicast(void **state)
 static void test_user_buffers__without_a_switch_go_by_ipc(void **state)
 {
     (void)state;
-    it.cluster.level[0].kind = PLAIT_LEVEL_MESH;
+    it.cluster.level[0].kind = PLAIT_LEVEL_FULL;
     render("tp=4 mbs=1 recompute=full");
     assert_user_buffers(true, true);
     render_as("tp=4 mbs=1 recompute=full", PLAIT_LAUNCH_MEGATRON_BRIDGE);

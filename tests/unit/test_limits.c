@@ -91,7 +91,7 @@ static plait_cluster cluster_of(plait_arena *arena, const char *text, int gpus)
 static double rate_of(plait_arena *arena, const char *text, int gpus, int ranks, int stride)
 {
     const plait_cluster cluster = cluster_of(arena, text, gpus);
-    const plait_group_shape group = {ranks, 1, {{ranks, stride}}};
+    const plait_group_shape group = {.ranks = ranks, .runs = 1, .run = {{ranks, stride}}};
     const plait_route route = plait_route_of(&cluster, group);
 
     return plait_route_wire_bytes_per_s(&route);

@@ -88,7 +88,12 @@ static void test_torus__places_groups_along_its_axes(void **state)
         .groups = 1,
         .group = {{.accelerator = &gpu, .gpus_per_node = 4}},
         .levels = 1,
-        .level = {{.name = "torus", .kind = PLAIT_LEVEL_TORUS, .gpus = 64, .torus = {4, 4, 4}}},
+        .level = {{.name = "torus",
+                   .kind = PLAIT_LEVEL_TORUS,
+                   .gpus = 64,
+                   .side = {4, 4, 4, 1, 1, 1},
+                   .wrap = {true, true, true},
+                   .ports = 6}},
     };
     static const struct {
         int size, stride, x, y, z;

@@ -791,23 +791,31 @@ static void test_clusters__of_two_sorts_are_told_by_constants_not_by_names(void 
     assert_false(plait_cluster_priced(&w.cluster, 32, NULL, 0));
 }
 
-static void test_clusters__with_an_outer_torus_are_refused_where_a_job_reaches_it(void **state)
+/* Sides of 2 and 8: x first and y first differ, z is no side; sides of 4 and 4 know one placement. */
+static void test_placement__says_something_where_sides_differ(void **state)
 {
     world w;
 
     (void)state;
     make(&w);
-    w.cluster.levels = 2;
-    w.cluster.level[0].gpus = 16;
-    w.cluster.level[1] =
-        (plait_level){.name = "ring", .kind = PLAIT_LEVEL_TORUS, .gpus = 64, .torus = {4, 1, 1}};
-    assert_legal(&w, "tp=2 pp=4");
-    w.problem.job.gpus = 32;
-    assert_refused(&w, "tp=2 pp=4",
-                   "level ring of cluster is a torus above the innermost level, which has no price "
-                   "yet (rule P5)");
-    w.cluster.level[1].kind = PLAIT_LEVEL_SWITCH;
-    assert_legal(&w, "tp=2 pp=4");
+    assert_refused(
+        &w, "tp=2 pp=4 placement=yxz",
+        "placement yxz lays the ranks of cluster as another one before it does (rule P15)");
+    w.cluster.levels = 1;
+    w.cluster.level[0] = (plait_level){.name = "grid",
+                                       .kind = PLAIT_LEVEL_TORUS,
+                                       .gpus = 16,
+                                       .side = {2, 8, 1, 1, 1, 1},
+                                       .wrap = {true, true},
+                                       .ports = 3};
+    assert_legal(&w, "tp=2 pp=4 placement=yxz");
+    assert_refused(
+        &w, "tp=2 pp=4 placement=xzy",
+        "placement xzy lays the ranks of cluster as another one before it does (rule P15)");
+    w.cluster.level[0].side[0] = w.cluster.level[0].side[1] = 4;
+    assert_refused(
+        &w, "tp=2 pp=4 placement=yxz",
+        "placement yxz lays the ranks of cluster as another one before it does (rule P15)");
 }
 
 static int make_arena(void **state)
@@ -847,7 +855,7 @@ int main(void)
         cmocka_unit_test(test_stages_of_their_own__have_chunks_alike),
         cmocka_unit_test(test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both),
         cmocka_unit_test(test_clusters__of_two_sorts_are_told_by_constants_not_by_names),
-        cmocka_unit_test(test_clusters__with_an_outer_torus_are_refused_where_a_job_reaches_it),
+        cmocka_unit_test(test_placement__says_something_where_sides_differ),
         cmocka_unit_test(test_rules__of_megatron),
         cmocka_unit_test(test_rules__of_megatron_about_kernels),
         cmocka_unit_test(test_rules__of_torchtitan),

@@ -587,19 +587,15 @@ static double attn_intensity(const json_cursor *in)
 
 // ---- collectives ---------------------------------------------------------------------------
 
-/* A naive all-reduce is 2(n-1) sends of the whole buffer. */
+/* A naive all-reduce is 2(n-1) sends of the whole buffer: so many seconds at a byte a second. */
 static double coll_bytes(const json_cursor *in)
 {
     const plait_collective_op op = (plait_collective_op)word(in, "op", plait_collective_name);
     const int ranks = integer(in, "P");
     const double bytes = number(in, "D");
-    double sent = 0.0;
 
-    if (!json_has(in, "algo"))
-        return plait_collective_sent_bytes(op, ranks, bytes);
-    for (int i = 0; i < 2 * (ranks - 1); i++)
-        sent += plait_collective_sent_bytes(PLAIT_P2P, ranks, bytes);
-    return sent;
+    return json_has(in, "algo") ? plait_naive_all_reduce_s((plait_link){0.0, 1.0}, ranks, bytes)
+                                : plait_collective_sent_bytes(op, ranks, bytes);
 }
 
 static double busbw_factor(const json_cursor *in)
@@ -1077,6 +1073,96 @@ static double commshift_time(const json_cursor *in)
                          PLAIT_OK);
     }
     return pipe_time(in) + sync_exposed_s(&problem, &d, load, sync, stages);
+
+// ---- topology -----------------------------------------------------------------------------
+
+/* One level of so many units that send `bytes_per_s` each. */
+static plait_cluster one_level(plait_level_kind kind, int units, double bytes_per_s)
+{
+    return (plait_cluster){.levels = 1,
+                           .level = {{.kind = kind,
+                                      .gpus = units,
+                                      .link = {0.0, bytes_per_s},
+                                      .efficiency = 1.0,
+                                      .oversubscription = 1.0,
+                                      .ports = 1}},
+                           .gpus = units};
+}
+
+/* As the reader makes it: the sides of an axis of two face each other on one link. */
+static plait_graph grid_of(const json_cursor *in, bool torus)
+{
+    plait_cluster cluster = one_level(torus ? PLAIT_LEVEL_TORUS : PLAIT_LEVEL_MESH, 1, 1.0);
+    plait_level *const level = &cluster.level[0];
+    json_cursor list, side;
+
+    for (int a = 0; a < PLAIT_MAX_SIDES; a++)
+        level->side[a] = 1;
+    assert_int_equal(json_array(in, "dims", &list, NULL), PLAIT_OK);
+    for (bool more = json_first(&list, &side); more; more = json_next(&side)) {
+        assert_int_equal(json_as_int(&side, 1, 64, &level->side[side.index], NULL), PLAIT_OK);
+        level->wrap[side.index] = torus;
+        level->gpus *= level->side[side.index];
+    }
+    return plait_level_graph(&cluster, 0);
+}
+
+/* Leaves of dims[0] accelerators, dims[1] of them under a spine. */
+static plait_graph leaves_of(const json_cursor *in)
+{
+    plait_cluster cluster = one_level(PLAIT_LEVEL_SWITCH, 1, 1.0);
+    json_cursor list, count;
+
+    cluster.levels = 2;
+    cluster.level[1] = cluster.level[0];
+    assert_int_equal(json_array(in, "dims", &list, NULL), PLAIT_OK);
+    for (bool more = json_first(&list, &count); more; more = json_next(&count)) {
+        int n = 0;
+        assert_int_equal(json_as_int(&count, 1, 64, &n, NULL), PLAIT_OK);
+        cluster.gpus *= n;
+        cluster.level[count.index].gpus = cluster.gpus;
+    }
+    return plait_cluster_graph(&cluster);
+}
+
+static double topo(const json_cursor *in)
+{
+    static const char *const kinds[] = {"mesh", "torus", "fattree2", NULL};
+    static const char *const facts[] = {"nodes",     "links",    "diameter",
+                                        "bisection", "avg_hops", NULL};
+    const int kind = word(in, "kind", kinds);
+    const plait_graph graph = kind == 2 ? leaves_of(in) : grid_of(in, kind == 1);
+    const double value[] = {graph.nodes, graph.links, graph.diameter, graph.cut_links,
+                            graph.mean_hops};
+
+    return value[word(in, "what", facts)];
+}
+
+/* Both halves behind switches that are short of nothing. */
+static double bisection(const json_cursor *in)
+{
+    const plait_cluster cluster =
+        one_level(PLAIT_LEVEL_SWITCH, integer(in, "n"), number(in, "uni"));
+
+    return plait_level_graph(&cluster, 0).bisection_bytes_per_s;
+}
+
+/* All links of one unit that has one to each of so many others, each half of a pair's two ends. */
+static double node_bw(const json_cursor *in)
+{
+    const int units = integer(in, "links") + 1;
+    const plait_cluster cluster = one_level(PLAIT_LEVEL_FULL, units, 1.0);
+
+    return 2.0 * plait_level_graph(&cluster, 0).links / units * number(in, "per_link");
+}
+
+static double fattree(const json_cursor *in)
+{
+    static const char *const parts[] = {"endpoints", "switches", "links", NULL};
+    const plait_fat_tree tree = plait_fat_tree_of(integer(in, "k"), integer(in, "layers"));
+    const double value[] = {tree.endpoints, tree.switches, tree.links};
+
+    return value[word(in, "what", parts)];
 }
 
 // ---- the table -----------------------------------------------------------------------------
@@ -1140,7 +1226,11 @@ typedef double theory_value(const json_cursor *inputs);
     X(sb_decode_tp)                                                                                \
     X(sb_2dws_N)                                                                                   \
     X(commshift_time)                                                                              \
-    X(commshift_implied)
+    X(commshift_implied) \
+    X(topo)                                                                                        \
+    X(bisection)                                                                                   \
+    X(node_bw)                                                                                     \
+    X(fattree)
 
 static const struct {
     const char *formula;
@@ -1173,9 +1263,9 @@ static bool among(const char *name, const char *const *words)
 /* Groups that a plan of training is about. */
 static bool concerns_plans(const char *group)
 {
-    static const char *const groups[] = {"memory", "comm",      "collective", "roofline",
-                                         "model",  "perf",      "pipeline",   "layout",
-                                         "limits", "commshift", NULL};
+    static const char *const groups[] = {"memory",   "comm",   "collective", "roofline",
+                                         "model",    "perf",   "pipeline",   "layout",
+                                         "topology", "limits", "commshift",  NULL};
 
     return among(group, groups);
 }

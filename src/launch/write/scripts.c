@@ -153,7 +153,7 @@ static int nodes_of_domain(const plait_problem *problem)
     const int nodes = scripts_nodes(problem, &gpus_per_node);
     const int domain = problem->cluster->level[0].gpus / gpus_per_node;
 
-    if (problem->cluster->level[0].kind == PLAIT_LEVEL_TORUS)
+    if (plait_level_is_grid(&problem->cluster->level[0]))
         return 0;
     return domain > 1 && domain < nodes && nodes % domain == 0 ? domain : 0;
 }

@@ -1,25 +1,14 @@
 /*
- * topology_mesh.c - direct links between all pairs: xGMI, the ports of Gaudi
+ * topology_full.c - direct links between all pairs: xGMI, the ports of Gaudi
  *
  *     4 units, 3 links each      a group of 2 uses one link of three, a group of 4 all of them
  */
 #include "topology.h"
 
-#include <limits.h>
-
-/* Units that the mesh joins, as far as the cluster has them. */
-static int units_of(const plait_cluster *cluster, int l)
-{
-    const int gpus = cluster->level[l].gpus == INT_MAX ? cluster->gpus : cluster->level[l].gpus;
-    const int below = l == 0 ? 1 : cluster->level[l - 1].gpus;
-
-    return gpus / below;
-}
-
 /* A group of n has n - 1 of each unit's links. */
 static double share(const plait_cluster *cluster, int l, int units)
 {
-    const int all = units_of(cluster, l);
+    const int all = plait_level_units(cluster, l);
 
     return units > 1 && units < all ? (units - 1.0) / (all - 1.0) : 1.0;
 }
@@ -46,11 +35,10 @@ static double all_to_all_s(const plait_route *route, int ranks, double bytes)
 }
 
 /* A send takes one link, and one link is what p2p was measured on. (C.59) */
-const link_kind link_mesh = {
+const link_kind link_full = {
     .gather_s = gather_s,
     .reduce_s = reduce_s,
     .all_to_all_s = all_to_all_s,
     .send_speed = wire_speed,
-    .above = true,
     .share = share,
 };
