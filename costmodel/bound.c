@@ -156,7 +156,7 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
         take_chunks(&table->ranks.of[c], table->chunks.lean, load);
         fullest = larger(fullest, lean_peak_bytes(table, &lean, &bytes, load));
     }
-    const step_sum sum = sum_classes(table, &lean, table->ranks.lean, table->no_sync);
+    const step_sum sum = table_sum(table, &lean, table->ranks.lean, table->no_sync);
     return price_of(&sum, fullest);
 }
 
@@ -176,8 +176,10 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
     select_lean(table);
     const stage_load *whole = &table->lean_whole;
     const double allocated = lean_state_bytes(table, &lean, &bytes, whole) + whole->saved_bytes;
+    const double boundaries = table->problem.model->layers + 1.0; // at most, the ends counted
+    const double fused_s = boundaries * table->row.boundary_s;
     return (plait_price){
-        .step_s = m * (whole->forward_s + whole->backward_s) / stages,
+        .step_s = m * larger(0.0, whole->forward_s + whole->backward_s - fused_s) / stages,
         .peak_bytes = allocated / stages * table->problem.runtime->keep.fragmentation,
         .busy_s = m * whole->busy_s / stages,
         .moving_s = m * whole->moving_s / stages,

@@ -240,6 +240,23 @@ static double outer_s(const plait_route *route, plait_network network, plait_col
     return larger(domain_s(route, route->joined[0], op, bytes), best_s);
 }
 
+/*
+ * C.140: a scatter between two groups is an all-to-all of their union of which a rank sends S, none of
+ * it to itself. Across domains all of it leaves; a switch sees the ports alone; where each pair has a
+ * link, all of it takes those to the other half; between neighbours of a grid it takes one link, too.
+ */
+static double scatter_s(const plait_route *route, plait_network network, double bytes)
+{
+    const link_kind *const kind = link_kind_of(&route->cluster->level[0]);
+    const bool grid = kind->grid;
+    const bool pairs = !grid && route->cluster->level[0].kind != PLAIT_LEVEL_SWITCH;
+    const double n = route->ranks;
+    const double stays = route->levels > 1 ? route->joined[0] : pairs ? 0.5 * n : 1.0;
+    const double s = plait_collective_s(route, network, PLAIT_ALL_TO_ALL, bytes * n / (n - stays));
+
+    return grid && route->levels == 1 ? larger(s, plait_p2p_s(route, network, bytes)) : s;
+}
+
 double plait_collective_s(const plait_route *route, plait_network network, plait_collective_op op,
                           double bytes)
 {
@@ -247,6 +264,8 @@ double plait_collective_s(const plait_route *route, plait_network network, plait
         return 0.0;
     if (op == PLAIT_P2P)
         return plait_p2p_s(route, network, bytes);
+    if (op == PLAIT_M2MS)
+        return scatter_s(route, network, bytes);
     if (op == PLAIT_BROADCAST) // NCCL's ring broadcast: the time of a send, pipelined
         op = PLAIT_ALL_GATHER;
     if (route->levels == 1)

@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #include "plait/units.h"
+#include "fuse.h"
 #include "problem_check.h"
-#include "stage_sum.h"
 
 /* Everything that pricing one plan looks at. */
 typedef struct plan_rows {
@@ -24,11 +24,14 @@ typedef struct plan_rows {
     plait_stage *held;  /* [stages]: what each rank holds */
     stage_parts *parts; /* [stages] */
     stage_load *load;
+    stage_load *fused; /* the same where boundaries are fused */
     stage_sync *sync;
     stage_state *state;
     stage_part *room;      /* of one chunk */
     stage_run *run;        /* each stage is its own */
     plait_rank_run *ranks; /* room of step_sum_of */
+    fused_boundary boundary;
+    bool fuses; /* boundaries are fused: `load` has what they save */
 } plan_rows;
 
 // ---- stages --------------------------------------------------------------------------------
@@ -80,14 +83,14 @@ static void sum_stages(plan_rows *rows)
     }
 }
 
-/* The stages' sum; where it is only a bound of the pipeline, that is simulated. (C.76) */
-static plait_status sum_step(const plan_rows *rows, plait_arena *arena, step_sum *sum,
-                             plait_error *err)
+/*
+ * The stages' sum, with fused boundaries where that is shorter; where a sum is only a bound of the
+ * pipeline, that is simulated. (C.76, C.143)
+ */
+static plait_status sum_step(plan_rows *rows, plait_arena *arena, step_sum *sum, plait_error *err)
 {
     const plait_degrees *d = &rows->plan->degrees;
-    double pipeline_s;
-
-    *sum = step_sum_of(&(step_parts){
+    const step_parts parts = {
         .problem = rows->problem,
         .degrees = d,
         .microbatches = plait_degrees_microbatches(d, rows->problem->job.gbs),
@@ -98,16 +101,28 @@ static plait_status sum_step(const plan_rows *rows, plait_arena *arena, step_sum
         .runs = rows->plan->stages,
         .run = rows->run,
         .ranks = rows->ranks,
-    });
-    if (sum->exact)
-        return PLAIT_OK;
-    pipeline_s = sum->pipeline_s;
-    const plait_arena_mark mark = plait_arena_save(arena);
-    PLAIT_TRY(pipeline_simulate(rows->problem, rows->plan, &rows->row, &rows->gather, arena,
-                                &pipeline_s, err));
-    plait_arena_rewind(arena, mark);
-    step_sum_take(sum, pipeline_s);
+    };
+
+    PLAIT_TRY(simulated_sum_of(&parts, rows->plan, &rows->row, &rows->gather, &rows->boundary,
+                               rows->fused, arena, sum, &rows->fuses, err));
+    if (rows->fuses)
+        rows->load = rows->fused;
     return PLAIT_OK;
+}
+
+/* What `auto` made of each rule, for the slowest stage. */
+static void fill_fused(const plan_rows *rows, const step_sum *sum, plait_cost *cost)
+{
+    const plait_degrees *d = &rows->plan->degrees;
+
+    cost->fuses = d->fusion != PLAIT_FUSION_NONE;
+    if (!cost->fuses)
+        return;
+    fuse_layers_report(rows->problem, &rows->row, &rows->parts[sum->slowest],
+                       plait_degrees_microbatches(d, rows->problem->job.gbs), cost->fused);
+    if (rows->boundary.known)
+        cost->fused[rows->boundary.rule] =
+            fused_boundary_report(rows->problem, d, &rows->boundary, rows->fuses);
 }
 
 // ---- terms ---------------------------------------------------------------------------------
@@ -155,6 +170,9 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
     double terms[LAYER_TERMS];
 
     terms_of_stage(rows, sum->slowest, terms);
+    if (rows->fuses)
+        fused_boundary_terms(rows->problem, &rows->plan->degrees, &rows->row, &rows->boundary,
+                             &rows->load[sum->slowest], terms);
     cost->step = (plait_step_time){
 #define X(name) .name##_s = m * terms[LAYER_##name],
         LAYER_TERM_LIST(X)
@@ -323,17 +341,19 @@ static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan,
     rows->held = plait_arena_alloc(arena, stages, sizeof *rows->held);
     rows->parts = plait_arena_alloc(arena, stages, sizeof *rows->parts);
     rows->load = plait_arena_alloc(arena, stages, sizeof *rows->load);
+    rows->fused = plait_arena_alloc(arena, stages, sizeof *rows->fused);
     rows->sync = plait_arena_alloc(arena, stages, sizeof *rows->sync);
     rows->state = plait_arena_alloc(arena, stages, sizeof *rows->state);
     rows->run = plait_arena_alloc(arena, stages, sizeof *rows->run);
     rows->ranks = plait_arena_alloc(arena, stages, sizeof *rows->ranks);
-    if (!rows->held || !rows->parts || !rows->load || !rows->sync || !rows->state || !rows->run ||
-        !rows->ranks || !list_parts(rows, arena))
+    if (!rows->held || !rows->parts || !rows->load || !rows->fused || !rows->sync || !rows->state ||
+        !rows->run || !rows->ranks || !list_parts(rows, arena))
         return NULL;
     layer_row_fill(problem, layer_key_of(&plan->degrees), &rows->row);
     rows->routes = sync_routes_of(problem, &plan->degrees);
     gather_row_fill(problem, &plan->degrees, &rows->routes, &rows->row, &rows->gather);
     rows->send_s = pipeline_send_s(problem, &plan->degrees, &rows->row);
+    rows->boundary = fused_boundary_of_plan(problem, plan, &rows->row);
     return rows;
 }
 
@@ -358,8 +378,10 @@ plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *pla
     judge(rows, cost);
     fill_rates(rows, cost);
     plait_cost_money(problem, cost);
+    fill_fused(rows, &sum, cost);
     return volumes_of(problem, &plan->degrees, &rows->row, &rows->parts[sum.slowest],
-                      &rows->load[sum.slowest], &sum, arena, cost)
+                      &rows->load[sum.slowest], &sum, rows->fuses ? &rows->boundary : NULL, arena,
+                      cost)
                ? PLAIT_OK
                : plait_fail_nomem(err);
 }

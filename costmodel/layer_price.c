@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "layer_row.h"
+#include "fuse.h"
 #include "numbers.h"
 
 // ---- from the problem to the operators' terms ----------------------------------------------
@@ -215,6 +215,14 @@ static void keep_bytes(const plait_problem *problem, const plait_block *block,
 
 // ---- rows ----------------------------------------------------------------------------------
 
+/* An end of the model has nothing to fuse. */
+static unsigned rules_fused(const plait_model *model, const layer_row *row, int r)
+{
+    return r < PLAIT_MAX_LAYER_KINDS ? row->fused[r]
+           : r == ROW_MTP            ? row->fused[model->mtp_kind]
+                                     : 0;
+}
+
 void row_describe(const plait_problem *problem, const layer_row *row, int r, plait_pass_kind kind,
                   plait_block *block)
 {
@@ -227,6 +235,9 @@ void row_describe(const plait_problem *problem, const layer_row *row, int r, pla
         plait_block_head(model, &row->shard, pass, block);
     else
         plait_block_describe(model, row_layer(model, r), &row->shard, pass, block);
+    const unsigned fused = rules_fused(model, row, r);
+    if (fused)
+        fuse_block(row_layer(model, r), &row->shard, kind, fused, block);
 }
 
 const plait_layer *row_layer(const plait_model *model, int r)
@@ -318,11 +329,24 @@ static double cp_buffer_bytes(const plait_problem *problem, const layer_row *row
     return widest * (row->key.cp_comm == PLAIT_CP_P2P ? 2.0 : 1.0);
 }
 
+/* What is fused inside layers, and what could be between them. */
+static void choose_fusion(const plait_problem *problem, layer_row *row)
+{
+    memset(row->fused, 0, sizeof row->fused);
+    row->boundary_s = 0.0;
+    if (row->key.fusion == PLAIT_FUSION_NONE)
+        return;
+    for (int k = 0; k < problem->model->kinds; k++)
+        row->fused[k] = (unsigned char)fuse_choose(problem, row, k);
+    row->boundary_s = fused_boundary_most_s(problem, row);
+}
+
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
 {
     row->key = key;
     row->shard = shard_of(problem, &key);
     place_groups(problem, row);
+    choose_fusion(problem, row);
     for (int k = 0; k < problem->model->kinds; k++)
         price_row(problem, row, k);
     price_ends(problem, row);

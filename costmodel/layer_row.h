@@ -49,17 +49,20 @@ typedef struct layer_key {
     bool sp;
     unsigned char cp_comm;   /* plait_cp_comm */
     unsigned char placement; /* plait_placement */
+    unsigned char fusion;    /* plait_fusion */
 } layer_key;
 
 static inline layer_key layer_key_of(const plait_degrees *d)
 {
-    return (layer_key){d->tp, d->cp, d->ep, d->etp, d->mbs, d->sp, d->cp_comm, d->placement};
+    return (layer_key){d->tp, d->cp,      d->ep,        d->etp,   d->mbs,
+                       d->sp, d->cp_comm, d->placement, d->fusion};
 }
 
 static inline bool layer_key_same(layer_key a, layer_key b)
 {
     return a.tp == b.tp && a.cp == b.cp && a.ep == b.ep && a.etp == b.etp && a.mbs == b.mbs &&
-           a.sp == b.sp && a.cp_comm == b.cp_comm && a.placement == b.placement;
+           a.sp == b.sp && a.cp_comm == b.cp_comm && a.placement == b.placement &&
+           a.fusion == b.fusion;
 }
 
 /** One part, one microbatch on one rank. */
@@ -84,11 +87,13 @@ typedef struct layer_price {
 typedef struct layer_row {
     layer_key key;
     plait_shard shard;
-    plait_route route[PLAIT_GROUPS]; /* of tp, cp, ep and etp */
+    plait_route route[PLAIT_GROUPS];            /* of tp, cp, ep and etp */
+    unsigned char fused[PLAIT_MAX_LAYER_KINDS]; /* bits 1 << PLAIT_FUSE_...: done in these layers */
     layer_price price[ROW_PRICES];
     double p2p_bytes;   /* one activation between stages */
     double logit_bytes; /* on the last stage, one microbatch */
     double cp_buffer_bytes;
+    double boundary_s; /* most that fusion can save where two chunks meet, a microbatch (C.91) */
 } layer_row;
 
 /** What ZeRO-2 and -3 add to one part: seconds of one gather and one scatter. */

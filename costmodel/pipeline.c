@@ -6,7 +6,7 @@
  *
  * Sends are apart: a price adds them (C.64).
  */
-#include "stage_sum.h"
+#include "fuse.h"
 
 plait_pipeline_shape pipeline_shape_of(const plait_problem *problem, const plait_degrees *d)
 {
@@ -34,9 +34,20 @@ static int most_layers(const plait_plan *plan)
     return most;
 }
 
+/* What a chunk saves where its boundaries are fused. */
+static void take_boundaries(const fused_boundary *boundary, const plait_chunk *chunk,
+                            stage_load *load)
+{
+    const plait_chunk_time saved = boundary_saves(boundary, !chunk->loss, !chunk->embedding);
+
+    load->forward_s -= saved.forward_s;
+    load->backward_s -= saved.backward_s;
+}
+
 /* The v-th chunk of rank r is plan->stage[r].chunk[v]. */
 plait_status pipeline_chunks(const plait_problem *problem, const plait_plan *plan,
-                             const layer_row *row, const gather_row *gather, plait_arena *arena,
+                             const layer_row *row, const gather_row *gather,
+                             const fused_boundary *boundary, plait_arena *arena,
                              plait_sim_stage *out, plait_error *err)
 {
     const plait_degrees *d = &plan->degrees;
@@ -51,6 +62,8 @@ plait_status pipeline_chunks(const plait_problem *problem, const plait_plan *pla
                 stage_parts_of_chunk(problem->model, &plan->stage[s], v, room);
             stage_load load = {.count = 1};
             stage_load_add_parts(problem, row, gather, &parts, &load);
+            if (boundary)
+                take_boundaries(boundary, &plan->stage[s].chunk[v], &load);
             out[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, s, v)] =
                 stage_of_load(&load);
         }
@@ -58,7 +71,8 @@ plait_status pipeline_chunks(const plait_problem *problem, const plait_plan *pla
 }
 
 plait_status pipeline_simulate(const plait_problem *problem, const plait_plan *plan,
-                               const layer_row *row, const gather_row *gather, plait_arena *arena,
+                               const layer_row *row, const gather_row *gather,
+                               const fused_boundary *boundary, plait_arena *arena,
                                double *pipeline_s, plait_error *err)
 {
     const plait_pipeline_shape shape = pipeline_shape_of(problem, &plan->degrees);
@@ -72,7 +86,7 @@ plait_status pipeline_simulate(const plait_problem *problem, const plait_plan *p
     if (!plait_schedule_has_actions(&shape) ||
         plait_schedule_action_count(&shape) > PLAIT_SIM_MOST_ACTIONS)
         return PLAIT_OK;
-    PLAIT_TRY(pipeline_chunks(problem, plan, row, gather, arena, stage, err));
+    PLAIT_TRY(pipeline_chunks(problem, plan, row, gather, boundary, arena, stage, err));
     PLAIT_TRY(plait_schedule_actions(&shape, arena, actions, err));
     const plait_sim sim = {
         .ranks = shape.ranks,

@@ -182,6 +182,8 @@ static inline plait_chunk_time chunk_time_of(const stage_load *load)
     return (plait_chunk_time){load->forward_s, load->backward_s, load->weight_s};
 }
 
+struct fused_boundary; // fuse.h
+
 // step.c
 typedef struct step_sum {
     double pipeline_s; /* at least, unless exact */
@@ -211,23 +213,29 @@ double pipeline_send_s(const plait_problem *problem, const plait_degrees *degree
  */
 PLAIT_MUST_CHECK plait_status pipeline_simulate(const plait_problem *problem,
                                                 const plait_plan *plan, const layer_row *row,
-                                                const gather_row *gather, plait_arena *arena,
-                                                double *pipeline_s, plait_error *err);
+                                                const gather_row *gather,
+                                                const struct fused_boundary *boundary,
+                                                plait_arena *arena, double *pipeline_s,
+                                                plait_error *err);
 /**
- * The chunks of a plan in the order of its pipeline, without sends.
+ * The chunks of a plan in the order of its pipeline, without sends; with boundaries fused, or NULL.
  *
  * @param out  [pp * vpp]
  */
 PLAIT_MUST_CHECK plait_status pipeline_chunks(const plait_problem *problem, const plait_plan *plan,
                                               const layer_row *row, const gather_row *gather,
+                                              const struct fused_boundary *boundary,
                                               plait_arena *arena, plait_sim_stage *out,
                                               plait_error *err);
 plait_pipeline_shape pipeline_shape_of(const plait_problem *problem, const plait_degrees *degrees);
 
 // volume.c
-/** The communication of the slowest stage. The list lives in `arena`; false when out of memory. */
+/**
+ * The communication of the slowest stage; `boundary`, NULL: as they are. The list lives in `arena`;
+ * false when out of memory.
+ */
 bool volumes_of(const plait_problem *problem, const plait_degrees *degrees, const layer_row *row,
                 const stage_parts *parts, const stage_load *load, const step_sum *sum,
-                plait_arena *arena, plait_cost *cost);
+                const struct fused_boundary *boundary, plait_arena *arena, plait_cost *cost);
 
 #endif

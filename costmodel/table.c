@@ -43,9 +43,11 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->no_sync = plait_arena_alloc(arena, stages, sizeof *table->no_sync);
     table->run = plait_arena_alloc(arena, stages, sizeof *table->run);
     table->rank_run = plait_arena_alloc(arena, stages, sizeof *table->rank_run);
+    table->fused = plait_arena_alloc(arena, 2 * stages, sizeof *table->fused);
     // Of each rank two chunks are looked at, and DualPipe's ranks hold two stages.
     return table->sync && table->state && table->buffers_bytes && table->no_sync && table->run &&
-                   table->rank_run && make_list(&table->ranks, 2 * stages, kinds, arena) &&
+                   table->rank_run && table->fused &&
+                   make_list(&table->ranks, 2 * stages, kinds, arena) &&
                    make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table
                : NULL;
@@ -212,6 +214,7 @@ static void classify(plait_table *table, const plait_degrees *d)
     plait_chunk chunk[PLAIT_MAX_LAYERS];
 
     plait_chunks_of(table->problem.model, d, chunk);
+    table->boundary = fused_boundary_of(&table->problem, d, &table->row, chunk);
     table->microbatches = plait_degrees_microbatches(d, table->problem.job.gbs);
     table->runs = 0;
     table->ranks.count = table->chunks.count = 0;
@@ -415,7 +418,7 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
         take_chunks(&table->ranks.of[c], table->chunks.load, &table->ranks.load[c]);
         fullest = larger(fullest, peak_bytes(table, c));
     }
-    const step_sum sum = sum_classes(table, d, table->ranks.load, table->sync);
+    const step_sum sum = table_sum(table, d, table->ranks.load, table->sync);
     return price_of(&sum, fullest);
 }
 
@@ -428,19 +431,41 @@ static known_pipeline *known_pipeline_of(plait_table *table, const plait_degrees
                               : slot_of(d->recompute)];
 }
 
+/* Both ways to cross boundaries, anew each time: only where they may be fused. */
+static plait_status simulate_fused(plait_table *table, const plait_degrees *d, plait_arena *scratch,
+                                   plait_price *price, plait_error *err)
+{
+    const step_parts parts = parts_of_classes(table, d, table->ranks.load, table->sync);
+    const plait_arena_mark mark = plait_arena_save(scratch);
+    plait_plan plan;
+    step_sum sum;
+    bool chosen;
+
+    PLAIT_TRY(plait_plan_expand(&table->problem, d, scratch, &plan, err));
+    PLAIT_TRY(simulated_sum_of(&parts, &plan, &table->row, &table->gather, &table->boundary,
+                               table->fused, scratch, &sum, &chosen, err));
+    plait_arena_rewind(scratch, mark);
+    price->step_s = sum.total_s;
+    price->exact = true;
+    return PLAIT_OK;
+}
+
 plait_status plait_degrees_simulate(plait_table *table, const plait_degrees *d,
                                     plait_arena *scratch, plait_price *price, plait_error *err)
 {
     known_pipeline *known = known_pipeline_of(table, d);
-    step_sum sum = sum_classes(table, d, table->ranks.load, table->sync);
+    const step_parts parts = parts_of_classes(table, d, table->ranks.load, table->sync);
+    step_sum sum = step_sum_of(&parts);
 
+    if (table->boundary.faster)
+        return simulate_fused(table, d, scratch, price, err);
     if (known->rows != table->rows) {
         const plait_arena_mark mark = plait_arena_save(scratch);
         plait_plan plan;
         known->s = sum.pipeline_s;
         PLAIT_TRY(plait_plan_expand(&table->problem, d, scratch, &plan, err));
-        PLAIT_TRY(pipeline_simulate(&table->problem, &plan, &table->row, &table->gather, scratch,
-                                    &known->s, err));
+        PLAIT_TRY(pipeline_simulate(&table->problem, &plan, &table->row, &table->gather, NULL,
+                                    scratch, &known->s, err));
         plait_arena_rewind(scratch, mark);
         known->rows = table->rows;
     }

@@ -3,7 +3,7 @@
 #define PLAIT_COSTMODEL_TABLE_PRIVATE_H
 
 #include "numbers.h"
-#include "stage_sum.h"
+#include "fuse.h"
 
 /* One class of ranks, or of chunks: what it is made of, and how many of each kind lead its chunks. */
 typedef struct stage_class {
@@ -60,6 +60,7 @@ struct plait_table {
     gather_row gather;
     int microbatches;
     double send_s;
+    fused_boundary boundary;
     double fixed_bytes;
     layer_time time[SLOTS][PLAIT_MAX_LAYER_KINDS];
     bool time_known[SLOTS];
@@ -75,6 +76,7 @@ struct plait_table {
     plait_rank_run *rank_run;
 
     /* by class of ranks */
+    stage_load *fused; /* loads where boundaries are fused */
     stage_sync *sync;
     stage_state *state;
     double *buffers_bytes; /* that do not depend on recomputation */
@@ -161,11 +163,11 @@ static inline void take_chunks(const stage_class *class, const stage_load *chunk
     }
 }
 
-/* The step of these loads, one of each class of ranks. */
-static inline step_sum sum_classes(const plait_table *table, const plait_degrees *d,
-                                   const stage_load *load, const stage_sync *sync)
+/* What the step of these loads adds up, one of each class of ranks. */
+static inline step_parts parts_of_classes(const plait_table *table, const plait_degrees *d,
+                                          const stage_load *load, const stage_sync *sync)
 {
-    return step_sum_of(&(step_parts){
+    return (step_parts){
         .problem = &table->problem,
         .degrees = d,
         .microbatches = table->microbatches,
@@ -176,7 +178,17 @@ static inline step_sum sum_classes(const plait_table *table, const plait_degrees
         .runs = table->runs,
         .run = table->run,
         .ranks = table->rank_run,
-    });
+    };
+}
+
+/* Their step, with boundaries fused where that makes it shorter. */
+static inline step_sum table_sum(const plait_table *table, const plait_degrees *d,
+                                 const stage_load *load, const stage_sync *sync)
+{
+    const step_parts parts = parts_of_classes(table, d, load, sync);
+
+    return table->boundary.faster ? cheaper_sum_of(&parts, &table->boundary, table->fused)
+                                  : step_sum_of(&parts);
 }
 
 static inline plait_price price_of(const step_sum *sum, double peak_bytes)

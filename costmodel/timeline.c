@@ -5,7 +5,7 @@
  * Reduction of gradients and the optimizer stand behind the pipeline, with what the price exposes of
  * them.
  */
-#include "stage_sum.h"
+#include "fuse.h"
 
 /* What a priced plan's rows are made of, for one plan. */
 typedef struct plan_prices {
@@ -54,8 +54,12 @@ plait_status plait_plan_simulate(const plait_problem *problem, const plait_plan 
     layer_row_fill(problem, layer_key_of(d), &prices->row);
     const sync_routes routes = sync_routes_of(problem, d);
     gather_row_fill(problem, d, &routes, &prices->row, &prices->gather);
-    PLAIT_TRY(pipeline_chunks(problem, plan, &prices->row, &prices->gather, arena, stage, err));
-    add_sends(problem, pipeline_send_s(problem, d, &prices->row), stages, stage);
+    const fused_boundary boundary = fused_boundary_of_plan(problem, plan, &prices->row);
+    const bool fuses = boundary.known && cost->fused[boundary.rule].fate == PLAIT_FUSED;
+    PLAIT_TRY(pipeline_chunks(problem, plan, &prices->row, &prices->gather,
+                              fuses ? &boundary : NULL, arena, stage, err));
+    add_sends(problem, fuses ? boundary.send_s : pipeline_send_s(problem, d, &prices->row), stages,
+              stage);
     PLAIT_TRY(plait_schedule_actions(&shape, arena, actions, err));
 
     const plait_sim sim = {

@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
+#include "fuse.h"
 #include "grow.h"
-#include "stage_sum.h"
 
 /* The list of a plan's lines on its way. */
 typedef struct volume_list {
@@ -53,6 +53,22 @@ static void add_volume(volume_list *list, plait_volume volume)
     list->volume[list->count++] = volume;
 }
 
+/* Takes calls from the line that has them. */
+static void take_volume(volume_list *list, plait_volume volume)
+{
+    for (int i = 0; i < list->count; i++) {
+        plait_volume *known = &list->volume[i];
+        if (!same_line(known, &volume))
+            continue;
+        known->count -= volume.count;
+        known->seconds -= larger(volume.seconds, volume.exposed_s);
+        known->exposed_s -= volume.exposed_s;
+        if (known->count < 0.5) // none is left
+            *known = list->volume[--list->count];
+        return;
+    }
+}
+
 static const char *what_of(plait_axis axis, plait_collective_op op)
 {
     switch (axis) {
@@ -81,22 +97,28 @@ static const char *const term_name[LAYER_TERMS] = {
 };
 
 /* One collective of a block, `times` a step; what is run again is part of another term. */
-static void add_collective(const plait_problem *problem, const layer_row *row, const plait_op *op,
-                           double attention_s, double times, bool again, volume_list *list)
+static plait_volume volume_of(const plait_problem *problem, const layer_row *row,
+                              const plait_op *op, double attention_s, double times, bool again)
 {
     const collective_time time = collective_time_of(problem, row, op, attention_s);
 
-    add_volume(list, (plait_volume){
-                         .what = what_of(op->axis, op->collective),
-                         .term = term_name[again ? LAYER_recompute : term_of(op)],
-                         .op = op->collective,
-                         .axis = op->axis,
-                         .ranks = row->route[op->axis].ranks,
-                         .count = times * op->count,
-                         .bytes = op->bytes,
-                         .seconds = times * time.seconds,
-                         .exposed_s = times * time.exposed_s,
-                     });
+    return (plait_volume){
+        .what = what_of(op->axis, op->collective),
+        .term = term_name[again ? LAYER_recompute : term_of(op)],
+        .op = op->collective,
+        .axis = op->axis,
+        .ranks = row->route[op->axis].ranks,
+        .count = times * op->count,
+        .bytes = op->bytes,
+        .seconds = times * time.seconds,
+        .exposed_s = times * time.exposed_s,
+    };
+}
+
+static void add_collective(const plait_problem *problem, const layer_row *row, const plait_op *op,
+                           double attention_s, double times, bool again, volume_list *list)
+{
+    add_volume(list, volume_of(problem, row, op, attention_s, times, again));
 }
 
 /* The collectives of a part's forward and backward, and of what it runs again. */
@@ -125,19 +147,37 @@ static void add_part(const plait_problem *problem, const layer_row *row, const s
 
 /* Activations forward and their gradients back, those that a rank waits for. (C.64) */
 static void add_sends(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
-                      const step_sum *sum, volume_list *list)
+                      const step_sum *sum, const fused_boundary *boundary, volume_list *list)
 {
     const double sends = pipeline_sends(problem, d);
+    const bool scatters = boundary && boundary->op == PLAIT_M2MS;
+    const double send_s = boundary ? boundary->send_s : pipeline_send_s(problem, d, row);
 
-    add_volume(list, (plait_volume){.what = "PP send",
+    add_volume(list, (plait_volume){.what = scatters ? "PP scatter" : "PP send",
                                     .term = "pp_comm",
-                                    .op = PLAIT_P2P,
+                                    .op = scatters ? PLAIT_M2MS : PLAIT_P2P,
                                     .axis = PLAIT_AXIS_PP,
-                                    .ranks = d->pp,
+                                    .ranks = scatters ? boundary->ranks : d->pp,
                                     .count = sends,
-                                    .bytes = row->p2p_bytes,
-                                    .seconds = sends * pipeline_send_s(problem, d, row),
+                                    .bytes = boundary ? boundary->bytes : row->p2p_bytes,
+                                    .seconds = sends * send_s,
                                     .exposed_s = sum->pp_comm_s});
+}
+
+/* What fused boundaries take from the collectives of layers, and what they add. (C.143) */
+static void change_boundaries(const plait_problem *problem, const plait_degrees *d,
+                              const layer_row *row, const stage_load *load, double microbatches,
+                              const fused_boundary *boundary, volume_list *list)
+{
+    for (int i = 0; i < boundary->changes; i++) {
+        const boundary_change *one = &boundary->change[i];
+        const double times = microbatches * load_boundaries(d, load, one->behind);
+        const plait_volume line = volume_of(problem, row, &one->op, 0.0, times, false);
+        if (one->times < 0.0)
+            take_volume(list, line);
+        else
+            add_volume(list, line);
+    }
 }
 
 /* The lines of one kind of parameter: how its gradients and copies travel among its replicas. */
@@ -291,7 +331,7 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
 
 bool volumes_of(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
                 const stage_parts *parts, const stage_load *load, const step_sum *sum,
-                plait_arena *arena, plait_cost *cost)
+                const fused_boundary *boundary, plait_arena *arena, plait_cost *cost)
 {
     const double m = plait_degrees_microbatches(d, problem->job.gbs);
     volume_list list = {.arena = arena};
@@ -302,7 +342,9 @@ bool volumes_of(const plait_problem *problem, const plait_degrees *d, const laye
     for (int i = 0; i < parts->count; i++)
         if (parts->part[i].row >= ROW_EMBEDDING && parts->part[i].row != ROW_TABLE)
             add_part(problem, row, &parts->part[i], parts->share * m, &list);
-    add_sends(problem, d, row, sum, &list);
+    if (boundary)
+        change_boundaries(problem, d, row, load, m, boundary, &list);
+    add_sends(problem, d, row, sum, boundary, &list);
     add_replicas(problem, d, load, sum, cost->step.gather_s, &list);
     cost->volumes = list.count;
     cost->volume = list.volume;

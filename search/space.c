@@ -110,6 +110,35 @@ static void walk_context(row_walk *walk, plait_degrees d)
     }
 }
 
+/* Can anything be fused: sums of tensor ranks, or experts that begin a layer? */
+static bool may_fuse(const plait_model *model, const plait_degrees *d)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_NONE && model->kind[k].ffn == PLAIT_FFN_MOE)
+            return true;
+    return d->tp > 1;
+}
+
+static bool takes_fusion(const plan_space *space, plait_fusion fusion)
+{
+    return (space->problem->runtime->can.takes[PLAIT_KEY_FUSION] >> fusion & 1u) &&
+           limits_allow_value(space->options, PLAIT_KEY_FUSION, (int)fusion);
+}
+
+/* One value stands for both: `auto`, which takes no more time and the same memory, where it can fuse. */
+static void walk_fusion(row_walk *walk, plait_degrees d)
+{
+    const plan_space *space = walk->space;
+    const bool none = takes_fusion(space, PLAIT_FUSION_NONE);
+    const bool fuses = takes_fusion(space, PLAIT_FUSION_AUTO);
+
+    if (!none && !fuses)
+        return;
+    d.fusion = fuses && (!none || may_fuse(space->problem->model, &d)) ? PLAIT_FUSION_AUTO
+                                                                       : PLAIT_FUSION_NONE;
+    walk_context(walk, d);
+}
+
 /* tp first, with sp behind it, so that rows which share most of their price are neighbours. */
 static void walk_tensor(row_walk *walk, plait_degrees d)
 {
@@ -126,7 +155,7 @@ static void walk_tensor(row_walk *walk, plait_degrees d)
             const bool possible = d.tp == 1 ? sp == 0 : can->takes[PLAIT_KEY_SP] >> sp & 1u;
             d.sp = sp != 0;
             if (possible && limits_allow(space->options, PLAIT_KEY_SP, sp))
-                walk_context(walk, d);
+                walk_fusion(walk, d);
         }
     }
 }

@@ -106,7 +106,8 @@ typedef struct plait_grouped_fit {
     X(PLAIT_REDUCE_SCATTER, "reduce_scatter")                                                      \
     X(PLAIT_ALL_TO_ALL, "all_to_all")                                                              \
     X(PLAIT_BROADCAST, "broadcast")                                                                \
-    X(PLAIT_P2P, "p2p")
+    X(PLAIT_P2P, "p2p")                                                                            \
+    X(PLAIT_M2MS, "m2ms")
 
 typedef enum plait_collective_op {
 #define X(constant, word) constant,

@@ -16,6 +16,7 @@
 #define PLAIT_COST_H
 
 #include "plait/collective.h"
+#include "plait/fuse.h"
 #include "plait/job.h"
 #include "plait/plan.h"
 #include "plait/runtime.h"
@@ -107,6 +108,8 @@ typedef struct plait_cost {
     const plait_stage_cost *stage; /* [stages], in the arena */
     int volumes;
     const plait_volume *volume; /* [volumes], in the arena */
+    bool fuses;                 /* the plan's `fusion` is auto, and this the answer: */
+    plait_fused fused[PLAIT_FUSION_RULES];
     double tokens_per_s_per_gpu;
     double model_flops_per_s; /* one GPU */
     double mfu;               /* of the job precision's peak (C.5) */
@@ -149,7 +152,7 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena);
  * Price one legal point: a sum of table entries.
  *
  * Fast when consecutive points share their first keys: rows are remembered by
- * (tp cp cp_comm ep etp sp mbs), then (pp dp vpp split schedule order), then (zero shard_group),
+ * (tp cp cp_comm ep etp sp mbs fusion), then (pp dp vpp split schedule order), then (zero shard_group),
  * then recompute.
  */
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *degrees);
@@ -168,20 +171,20 @@ PLAIT_MUST_CHECK plait_status plait_degrees_simulate(plait_table *table,
 /**
  * Lower bounds of time and memory over all completions of a point.
  *
- * Fixed: tp cp pp vpp ep etp dp mbs sp cp_comm schedule split order of `degrees`. Free: zero,
+ * Fixed: tp cp pp vpp ep etp dp mbs sp cp_comm fusion schedule split order of `degrees`. Free: zero,
  * shard_group, recompute, grad_sync. (C.90)
  */
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *degrees);
 
 /**
- * Lower bounds over all completions of fewer keys: tp cp ep etp sp cp_comm mbs pp dp. (C.91)
+ * Lower bounds over all completions of fewer keys: tp cp ep etp sp cp_comm mbs fusion pp dp. (C.91)
  *
  * As if layers were dealt perfectly evenly, with no bubble and one microbatch in flight.
  */
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degrees);
 
 /**
- * Memory that no plan with these tp cp ep etp sp cp_comm mbs can undercut: the logits, or one layer
+ * Memory that no plan with these tp cp ep etp sp cp_comm mbs fusion can undercut: the logits, or one layer
  * kept whole, whichever is larger. Proportional to mbs. (C.92)
  */
 double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *degrees);

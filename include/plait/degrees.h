@@ -147,7 +147,7 @@ typedef enum plait_offload {
     PLAIT_OFFLOADS
 } plait_offload;
 
-/** Collectives of two axes in one: none is priced yet. */
+/** Collectives of two adjacent parallelisms in one, where that is faster (plait/fuse.h). */
 typedef enum plait_fusion { PLAIT_FUSION_NONE, PLAIT_FUSION_AUTO, PLAIT_FUSIONS } plait_fusion;
 
 /* ---- the point ---- */

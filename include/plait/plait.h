@@ -94,6 +94,7 @@
 #include "plait/degrees.h"
 #include "plait/error.h"
 #include "plait/evidence.h"
+#include "plait/fuse.h"
 #include "plait/job.h"
 #include "plait/kernel.h"
 #include "plait/launch.h"

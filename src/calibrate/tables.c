@@ -340,8 +340,8 @@ static plait_status read_collective(const table_row *at, point_list *list, plait
     point p = {.block = op};
 
     // 8-bit sums take other paths than gradients; several nodes are a cluster's matter.
-    if (op < 0 || op == PLAIT_BROADCAST || text_equal(text_of(at, "dtype"), "int8") ||
-        (nodes[0] != '\0' && !text_equal(nodes, "1")))
+    if (op < 0 || (op >= PLAIT_FITTED_COLLECTIVES && op != PLAIT_P2P) ||
+        text_equal(text_of(at, "dtype"), "int8") || (nodes[0] != '\0' && !text_equal(nodes, "1")))
         return PLAIT_OK;
     p.kind = op == PLAIT_P2P ? POINT_P2P : POINT_COLLECTIVE;
     PLAIT_TRY(name_of(at, &p, err));

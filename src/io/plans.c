@@ -35,7 +35,8 @@ static const char *const also[] = {"rank",
                                    "energy_j",
                                    "time",
                                    "memory",
-                                   "communication"};
+                                   "communication",
+                                   "fused"};
 
 static plait_status check_members(const json_cursor *plan, plait_error *err)
 {

@@ -55,6 +55,28 @@ void plans_write_volume(json_writer *json, const plait_volume *volume)
     json_end_object(json);
 }
 
+/* Only plans that may be fused have the list, so that all others read as they always did. */
+static void write_fused(json_writer *json, const plait_cost *cost)
+{
+    if (!cost->fuses)
+        return;
+    json_write_key(json, "fused");
+    json_begin_array(json);
+    for (int r = 0; r < PLAIT_FUSION_RULES; r++) {
+        const plait_fused *fused = &cost->fused[r];
+        json_begin_object(json);
+        json_member_string(json, "rule", plait_fusion_rules[r].name);
+        json_member_string(json, "decision", plait_fusion_fate_name[fused->fate]);
+        json_member_number(json, "calls", fused->calls);
+        json_member_number(json, "before_bytes", fused->before_bytes);
+        json_member_number(json, "after_bytes", fused->after_bytes);
+        json_member_number(json, "before_s", fused->before_s);
+        json_member_number(json, "after_s", fused->after_s);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 void plans_write_price(json_writer *json, const plait_cost *cost)
 {
     write_totals(json, cost);
@@ -65,4 +87,5 @@ void plans_write_price(json_writer *json, const plait_cost *cost)
     for (int v = 0; v < cost->volumes; v++)
         plans_write_volume(json, &cost->volume[v]);
     json_end_array(json);
+    write_fused(json, cost);
 }

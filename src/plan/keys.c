@@ -260,9 +260,11 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                              .habit = true, .plain = PLAIT_SYNC_BUCKETED, .usual = usual_of_runtime,
                              .matters = gradients_travel, .title = "grad sync", .value = "HOW",
                              .help = "bulk, bucketed, shifted; as the runtime would"},
-    [PLAIT_KEY_FUSION] = {NAMED(fusion), WORD(fusion_name), .plain = PLAIT_FUSION_NONE,
-                          .usual = usual_none, .matters = is_fused, .title = "fusion",
-                          .value = "WHAT", .help = "fused collectives: none"},
+    [PLAIT_KEY_FUSION] = {NAMED(fusion), WORD(fusion_name), .able = "fusion",
+                          .plain = PLAIT_FUSION_NONE, .usual = usual_none, .matters = is_fused,
+                          .title = "fusion", .value = "WHAT",
+                          .help = "collectives of adjacent parallelisms fused: none, or auto, "
+                                  "where that is faster"},
     [PLAIT_KEY_SPLIT] =
         {NAMED(split), .kind = PLAIT_KEY_OF_SPLIT, .words = plait_split_name, .able = "splits",
          .plain = PLAIT_SPLIT_EVEN, .usual = usual_of_runtime, .title = "split", .value = "HOW",

@@ -47,6 +47,74 @@ static plait_status print_communication(const plait_cost *cost, FILE *out, plait
     return table_print(rows, 2, out, err);
 }
 
+/* ---- fused communication ---- */
+
+static bool is_counted(const plait_fused *fused)
+{
+    return fused->fate == PLAIT_FUSED || fused->fate == PLAIT_DECLINED;
+}
+
+static plait_status print_counted(const plait_cost *cost, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {{"rule", TABLE_LEFT},      {"calls", TABLE_RIGHT},
+                                           {"sent", TABLE_RIGHT},     {"fused", TABLE_RIGHT},
+                                           {"time", TABLE_RIGHT},     {"fused", TABLE_RIGHT},
+                                           {"decision", TABLE_RIGHT}, {"what is done", TABLE_LEFT}};
+    char text[UNITS_SIZE];
+    table *rows = table_new(columns, 8);
+
+    for (int r = 0; r < PLAIT_FUSION_RULES; r++) {
+        const plait_fused *const fused = &cost->fused[r];
+
+        if (!is_counted(fused))
+            continue;
+        table_cell(rows, "%s", plait_fusion_rules[r].name);
+        table_cell(rows, "%s", units_count(fused->calls, text));
+        table_cell(rows, "%s", units_bytes(fused->before_bytes, text));
+        table_cell(rows, "%s", units_bytes(fused->after_bytes, text));
+        table_cell(rows, "%s", units_seconds(fused->before_s, text));
+        table_cell(rows, "%s", units_seconds(fused->after_s, text));
+        table_cell(rows, "%s", plait_fusion_fate_name[fused->fate]);
+        table_cell(rows, "%s", plait_fusion_rules[r].does);
+    }
+    return table_print(rows, 2, out, err);
+}
+
+/* "  already so by sp: TP+SP, SP+EP+SP", where there is any. */
+static void print_fate(const plait_cost *cost, plait_fusion_fate fate, const char *says, FILE *out)
+{
+    const char *between = says;
+
+    for (int r = 0; r < PLAIT_FUSION_RULES; r++) {
+        if (cost->fused[r].fate != fate)
+            continue;
+        fprintf(out, "%s %s", between, plait_fusion_rules[r].name);
+        between = ",";
+    }
+    if (between != says)
+        fputc('\n', out);
+}
+
+/* C.142, C.143: what `auto` did about each transition, and why not. */
+static plait_status print_fused(const plait_cost *cost, FILE *out, plait_error *err)
+{
+    bool any = false;
+
+    if (!cost->fuses)
+        return PLAIT_OK;
+    for (int r = 0; r < PLAIT_FUSION_RULES; r++)
+        any = any || is_counted(&cost->fused[r]);
+    heading("Fused communication, as sent by one GPU of the slowest stage a step, hidden or not:",
+            out);
+    if (any)
+        PLAIT_TRY(print_counted(cost, out, err));
+    print_fate(cost, PLAIT_DECLINED,
+               "  declined, since it would take longer, or the step would:", out);
+    print_fate(cost, PLAIT_FUSED_ALREADY, "  sp 1 has it already:", out);
+    print_fate(cost, PLAIT_NO_TRANSITION, "  this plan has no such transition:", out);
+    return PLAIT_OK;
+}
+
 /* ---- stages ---- */
 
 /* "0-9, 40-49": the layers of a stage, chunk by chunk. */
@@ -308,6 +376,7 @@ static plait_status print_price(const report_explained *explained, FILE *out, pl
     heading("Memory of the fullest GPU:", out);
     PLAIT_TRY(report_memory_terms(&plan->cost, out, err));
     PLAIT_TRY(print_communication(&plan->cost, out, err));
+    PLAIT_TRY(print_fused(&plan->cost, out, err));
     PLAIT_TRY(print_stages(plan, out, err));
     print_binding(plan, out);
     PLAIT_TRY(print_limits(explained, out, err));

@@ -83,6 +83,14 @@ static const char mixture[] =
     "              {\"pattern\": [\"moe\", \"mamba\", \"dense\", \"moe\"], \"count\": 4},"
     "              {\"kind\": \"moe\", \"count\": 1}]}";
 
+/* Experts apart from attention, so that stages may begin with them. */
+static const char apart[] =
+    "{\"name\": \"apart\", \"source\": \"made up\", \"hidden\": 1024, \"vocab\": 32000,"
+    " \"norm\": \"rms\", \"kinds\": {"
+    "  \"attention\": {\"norms\": 1, \"attention\": {\"heads\": 16, \"kv_heads\": 16}},"
+    "  \"experts\": {\"norms\": 1, \"moe\": {\"experts\": 16, \"topk\": 1, \"width\": 4096}}},"
+    " \"layers\": [{\"pattern\": [\"experts\", \"attention\"], \"count\": 12}]}";
+
 typedef struct question {
     const char *model, *cluster, *runtime;
     int gpus, seq, gbs;
@@ -108,6 +116,9 @@ static const question questions[] = {
     {"deepseek-v3", "h800", "everything", 256, 4096, 512},
     {"mixture", "dgx-h100", "everything", 48, 2048, 96},
     {"mixture", "a100-80gb-sxm:6x8", "megatron", 48, 2048, 96},
+    {"apart", "mi300x", "everything", 32, 2048, 64},
+    {"apart", "tpu-v5p", "everything", 64, 2048, 64},
+    {"gpt-1.7b", "tpu-v5p", "everything", 64, 512, 64},
 };
 
 enum { QUESTIONS = sizeof questions / sizeof *questions };
@@ -127,6 +138,7 @@ static void allow_everything(plait_runtime *r)
     everything_allow(r);
     r->can.takes[PLAIT_KEY_RECOMPUTE] = 31;
     r->can.takes[PLAIT_KEY_ORDER] = 3;
+    r->can.takes[PLAIT_KEY_FUSION] = 3;
     r->can.etp = true;
     r->can.hsdp = true;
     r->overlap.grad_reduce = false;
@@ -188,6 +200,8 @@ static void load(const question *q, world *w)
     if (strcmp(q->model, "mixture") == 0)
         must(plait_model_parse(mixture, strlen(mixture), "mixture", arena, &w->model, NULL, &err),
              &err);
+    else if (strcmp(q->model, "apart") == 0)
+        must(plait_model_parse(apart, strlen(apart), "apart", arena, &w->model, NULL, &err), &err);
     else
         must(plait_model_find(q->model, arena, &w->model, NULL, &err), &err);
     must(plait_cluster_find(q->cluster, arena, &w->cluster, &err), &err);
@@ -301,6 +315,12 @@ static void random_placement(const plait_problem *p, plait_degrees *d)
         d->placement = placement;
 }
 
+/* Software that has one draws nothing, so that its points are those of before. */
+static unsigned char random_fusion(const plait_capabilities *can)
+{
+    return can->takes[PLAIT_KEY_FUSION] > 1 ? random_bit(can->takes[PLAIT_KEY_FUSION]) : 0;
+}
+
 static void random_layers(const plait_problem *p, plait_degrees *d)
 {
     const plait_capabilities *can = &p->runtime->can;
@@ -311,6 +331,7 @@ static void random_layers(const plait_problem *p, plait_degrees *d)
     d->cp = once_in(3) ? random_divisor(gpus / d->tp, can->most[PLAIT_KEY_CP]) : 1;
     d->sp = d->tp > 1 && random_bit(can->takes[PLAIT_KEY_SP]);
     d->cp_comm = random_bit(can->takes[PLAIT_KEY_CP_COMM]);
+    d->fusion = random_fusion(can);
     d->etp = once_in(2) ? d->tp : 1;
     if (has_experts(p->model))
         d->ep = random_divisor(gpus / d->etp, can->most[PLAIT_KEY_EP]);
@@ -328,7 +349,7 @@ static void random_key(const plait_problem *p, plait_degrees *d)
 {
     const plait_capabilities *can = &p->runtime->can;
 
-    switch (random_below(7)) {
+    switch (random_below(can->takes[PLAIT_KEY_FUSION] > 1 ? 8 : 7)) {
     case 6:
         random_placement(p, d);
         break;
@@ -343,6 +364,9 @@ static void random_key(const plait_problem *p, plait_degrees *d)
         break;
     case 3:
         d->order = random_bit(can->takes[PLAIT_KEY_ORDER]);
+        break;
+    case 7:
+        d->fusion = random_fusion(can);
         break;
     case 4:
         d->schedule = random_bit(can->takes[PLAIT_KEY_SCHEDULE]);
@@ -662,6 +686,41 @@ static void test_lines__are_never_exposed_longer_than_they_take(void **state)
     on_random_points(check_lines, POINTS / 2);
 }
 
+// ---- fused communication -------------------------------------------------------------------
+
+/* How often each rule was fused and how often declined: a test of nothing would pass. */
+static int fates[PLAIT_FUSION_RULES][PLAIT_FUSION_FATES];
+
+static void check_fusion(world *w, plait_table *table, plait_degrees d)
+{
+    const plait_problem *p = &w->problem;
+
+    if (!(w->runtime.can.takes[PLAIT_KEY_FUSION] >> PLAIT_FUSION_AUTO & 1u))
+        return;
+    d.fusion = PLAIT_FUSION_NONE;
+    const plait_price apart_price = plait_degrees_cost(table, &d);
+    d.fusion = PLAIT_FUSION_AUTO;
+    const plait_price price = plait_degrees_cost(table, &d);
+    const plait_cost cost = full_price(p, &d);
+    assert_at_most(price.step_s, apart_price.step_s, 1e-12, "step_s fused", p, &d);
+    assert_same(price.peak_bytes, apart_price.peak_bytes, 0.0, "peak_bytes fused", p, &d);
+    for (int r = 0; r < PLAIT_FUSION_RULES; r++)
+        fates[r][cost.fused[r].fate]++;
+}
+
+static void test_fusion__never_lengthens_a_step(void **state)
+{
+    (void)state;
+    memset(fates, 0, sizeof fates);
+    on_random_points(check_fusion, POINTS);
+    for (int r = 0; r < PLAIT_FUSION_RULES; r++)
+        print_message("%s: fused %d, declined %d, already %d\n", plait_fusion_rules[r].name,
+                      fates[r][PLAIT_FUSED], fates[r][PLAIT_DECLINED],
+                      fates[r][PLAIT_FUSED_ALREADY]);
+    for (int r = 0; r < PLAIT_FUSION_RULES; r++)
+        assert_true(fates[r][r == PLAIT_FUSE_SP_EP_SP ? PLAIT_FUSED_ALREADY : PLAIT_FUSED] > 0);
+}
+
 // ---- better hardware -----------------------------------------------------------------------
 
 /* Each makes one resource half as much again. */
@@ -870,6 +929,7 @@ int main(void)
         cmocka_unit_test(test_bounds__leave_the_ends_in_16_bits),
         cmocka_unit_test(test_terms__sum_to_the_step_and_lines_to_their_term),
         cmocka_unit_test(test_lines__are_never_exposed_longer_than_they_take),
+        cmocka_unit_test(test_fusion__never_lengthens_a_step),
         cmocka_unit_test(test_better_hardware__never_slows_a_step),
         cmocka_unit_test(test_higher_zero_stages__never_need_more_memory),
         cmocka_unit_test(test_larger_shard_groups__never_need_more_memory),

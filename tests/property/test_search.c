@@ -25,6 +25,7 @@ enum {
     EVERY_PLAN = 1, /* small enough to price every plan one by one */
     NUMERICS = 2,   /* formats of gradients, moments and parameters are searched, too */
     FP8 = 4,
+    FUSES = 8, /* the software can fuse communication */
 };
 
 typedef struct question {
@@ -68,6 +69,11 @@ static const question questions[] = {
     {"mixtral-8x7b", "h200-141gb-sxm:4x8", "megatron", 32, 4096, 32, PLAIT_MINIMISE_COST, 0, ""},
     {"qwen3-30b-a3b", "h100-80gb-sxm:3x8", "everything", 24, 4096, 24, PLAIT_MINIMISE_TIME,
      EVERY_PLAN, "cp=1,mbs=1,tp=..3,recompute=selective,schedule=1f1b"},
+    {"gpt2-medium", "h100-80gb-sxm:2x8", "everything", 16, 1024, 16, PLAIT_MINIMISE_TIME,
+     EVERY_PLAN | FUSES, "cp=1,mbs=1,tp=2..8,recompute=selective,zero=1,split=even"},
+    {"mixtral-8x7b", "h100-80gb-sxm:8x8", "everything", 64, 4096, 64, PLAIT_MINIMISE_TIME,
+     EVERY_PLAN | FUSES,
+     "cp=1,mbs=1,tp=2..4,recompute=full,zero=1,schedule=1f1b,split=even,fusion=auto"},
     /* shards of 6 ranks do not nest in 4 context ranks where stages lie inside replicas */
     {"gpt2-xl", "h100-80gb-sxm:3x8", "everything", 24, 1536, 24, PLAIT_MINIMISE_TIME, EVERY_PLAN,
      "tp=1,cp=4,pp=2,mbs=1,recompute=selective,schedule=1f1b,split=even"},
@@ -109,6 +115,8 @@ static void load(const question *q, world *w)
         everything_allow(&w->runtime);
         w->runtime.can.most[PLAIT_KEY_VPP] = 3;
     }
+    if (q->how & FUSES)
+        w->runtime.can.takes[PLAIT_KEY_FUSION] = plait_key_all(PLAIT_KEY_FUSION);
     w->problem = (plait_problem){
         .model = &w->model,
         .cluster = &w->cluster,
@@ -606,22 +614,41 @@ static void all_experts(brute_force *b, plait_degrees d)
                 all_microbatches(b, d);
 }
 
-static void all_tensors(brute_force *b, plait_degrees d)
+static void all_contexts(brute_force *b, plait_degrees d)
 {
     const int gpus = b->w->problem.job.gpus;
 
-    for (d.tp = 1; d.tp <= gpus; d.tp++)
-        for (int sp = 0; sp < 2; sp++)
-            for (d.cp = 1; d.cp <= gpus; d.cp++)
-                for (int comm = 0; comm < PLAIT_CP_COMMS; comm++) {
-                    d.sp = sp != 0;
-                    d.cp_comm = (unsigned char)comm;
-                    if (gpus % (d.tp * d.cp) != 0 || !obeys_on(&b->w->options, &d, "tp") ||
-                        !obeys_on(&b->w->options, &d, "cp") ||
-                        (d.cp == 1 && d.cp_comm != b->w->runtime.defaults.key[PLAIT_KEY_CP_COMM]))
-                        continue;
-                    all_experts(b, d);
-                }
+    for (d.cp = 1; d.cp <= gpus; d.cp++)
+        for (int comm = 0; comm < PLAIT_CP_COMMS; comm++) {
+            d.cp_comm = (unsigned char)comm;
+            if (gpus % (d.tp * d.cp) != 0 || !obeys_on(&b->w->options, &d, "tp") ||
+                !obeys_on(&b->w->options, &d, "cp") ||
+                (d.cp == 1 && d.cp_comm != b->w->runtime.defaults.key[PLAIT_KEY_CP_COMM]))
+                continue;
+            all_experts(b, d);
+        }
+}
+
+static bool may_be(const brute_force *b, plait_degrees d, plait_fusion fusion)
+{
+    d.fusion = (unsigned char)fusion;
+    return (b->w->runtime.can.takes[PLAIT_KEY_FUSION] >> fusion & 1u) &&
+           obeys_on(&b->w->options, &d, "fusion");
+}
+
+/* Of none and auto, which is never slower, one: none for one tensor rank, which has nothing to fuse. */
+static void all_tensors(brute_force *b, plait_degrees d)
+{
+
+    for (d.tp = 1; d.tp <= b->w->problem.job.gpus; d.tp++)
+        for (int sp = 0; sp < 2; sp++) {
+            const bool none = may_be(b, d, PLAIT_FUSION_NONE);
+            const bool fuses = may_be(b, d, PLAIT_FUSION_AUTO);
+            d.sp = sp != 0;
+            d.fusion = fuses && (d.tp > 1 || !none) ? PLAIT_FUSION_AUTO : PLAIT_FUSION_NONE;
+            if (none || fuses)
+                all_contexts(b, d);
+        }
 }
 
 /* Those that are legal: one word for each way to lay the ranks. */

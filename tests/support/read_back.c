@@ -12,7 +12,7 @@ static const char *degrees_difference(const plait_degrees *was, const plans_entr
 
     for (int k = 0; k < PLAIT_KEYS; k++) {
         if (k == PLAIT_KEY_FUSION)
-            continue; // plans have none yet
+            continue; // only companion files say it
         plait_degrees_get(was, (plait_key_id)k, before, sizeof before);
         plait_degrees_get(&is->degrees, (plait_key_id)k, after, sizeof after);
         if (!(is->given & PLAIT_KEY_BIT(k)))

@@ -232,6 +232,24 @@ static void test_send__by_hand(void **state)
     assert_near(seconds(&w, 2, 8, PLAIT_P2P, 2.25e6), 115e-6, 1e-15);
 }
 
+/*
+ * 8 ranks of a node, 7 MB from each to the 7 others: 20 + 7 us, 7 MB at 400 GB/s, 1 us of copying.
+ * 4 ranks in each of two nodes: all of 22.5 MB leaves, at 22.5 GB/s a rank; 20 us of fixed time, a hop of
+ * 10 us, half a posting to each of 4 far peers.
+ */
+static void test_scatter_of_two_groups__by_hand(void **state)
+{
+    const plait_group_shape both = {.ranks = 8, .runs = 2, .run = {{4, 1}, {2, 8}}};
+    world w;
+
+    (void)state;
+    make(&w);
+    const plait_route far = plait_route_of(&w.cluster, both);
+    assert_near(seconds(&w, 8, 1, PLAIT_M2MS, 7e6), 27e-6 + 17.5e-6 + 1e-6, 1e-12);
+    assert_near(plait_collective_s(&far, plain, PLAIT_M2MS, 2.25e7), 1e-3 + 32e-6, 1e-12);
+    assert_near(plait_collective_sent_bytes(PLAIT_M2MS, 8, 7e6), 7e6, 0.0);
+}
+
 static void test_time__grows_with_the_buffer(void **state)
 {
     static const int groups[][2] = {{2, 1}, {8, 1}, {16, 1}, {64, 1}, {4, 8}, {256, 1}, {32, 4}};
@@ -412,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_network__takes_the_factor_of_the_software_and_oversubscription),
         cmocka_unit_test(test_short_messages__wait_for_nccl_and_for_the_wire),
         cmocka_unit_test(test_send__by_hand),
+        cmocka_unit_test(test_scatter_of_two_groups__by_hand),
         cmocka_unit_test(test_time__grows_with_the_buffer),
         cmocka_unit_test(test_larger_groups__are_not_faster),
         cmocka_unit_test(test_expected_nodes__by_hand),

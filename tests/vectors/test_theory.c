@@ -16,6 +16,7 @@
 #include "json.h"
 #include "must.h"
 #include "plait/data.h"
+#include "plait/fuse.h"
 #include "plait/limits.h"
 #include "plait/search.h"
 #include "plait/simulate.h"
@@ -1073,6 +1074,7 @@ static double commshift_time(const json_cursor *in)
                          PLAIT_OK);
     }
     return pipe_time(in) + sync_exposed_s(&problem, &d, load, sync, stages);
+}
 
 // ---- topology -----------------------------------------------------------------------------
 
@@ -1165,6 +1167,46 @@ static double fattree(const json_cursor *in)
     return value[word(in, "what", parts)];
 }
 
+// ---- fused communication -------------------------------------------------------------------
+
+/* What one device sends by one parallelism's own collective. */
+static double chimera(const json_cursor *in)
+{
+    static const char *const words[] = {"TP", "SP", "RS", "EP", "PP", "M2MS", NULL};
+    static const plait_collective_op ops[] = {
+        PLAIT_ALL_REDUCE, PLAIT_ALL_GATHER, PLAIT_REDUCE_SCATTER,
+        PLAIT_ALL_TO_ALL, PLAIT_P2P,        PLAIT_M2MS};
+    const int op = word(in, "op", words);
+    const bool routed = ops[op] == PLAIT_ALL_TO_ALL || ops[op] == PLAIT_M2MS;
+
+    return plait_collective_sent_bytes(ops[op], integer(in, "N"),
+                                       (routed ? number(in, "k") : 1.0) * number(in, "B") *
+                                           number(in, "S") * number(in, "H"));
+}
+
+/* The vectors call SP+EP+SP by its first two. */
+static double chimera_pair(const json_cursor *in)
+{
+    static const char *const pairs[] = {"TP+SP", "TP+PP", "TP+EP", "PP+EP", "SP+PP", "SP+EP", NULL};
+    static const char *const whats[] = {"base", "fused", "ratio", NULL};
+    const plait_fusion_row *rule = &plait_fusion_rules[word(in, "pair", pairs)];
+    const int ranks = integer(in, "N");
+    const int all = integer_or(in, "G", ranks);
+    const int topk = integer_or(in, "k", 1);
+    const double base = plait_fusion_sent(&rule->before, ranks, all, topk, 1.0);
+    const double fused = plait_fusion_sent(&rule->after, ranks, all, topk, 1.0);
+
+    assert_memory_equal(rule->name, pairs[rule - plait_fusion_rules], 5);
+    switch (word(in, "what", whats)) {
+    case 0:
+        return base;
+    case 1:
+        return fused;
+    default:
+        return base / fused;
+    }
+}
+
 // ---- the table -----------------------------------------------------------------------------
 
 typedef double theory_value(const json_cursor *inputs);
@@ -1226,11 +1268,13 @@ typedef double theory_value(const json_cursor *inputs);
     X(sb_decode_tp)                                                                                \
     X(sb_2dws_N)                                                                                   \
     X(commshift_time)                                                                              \
-    X(commshift_implied) \
+    X(commshift_implied)                                                                           \
     X(topo)                                                                                        \
     X(bisection)                                                                                   \
     X(node_bw)                                                                                     \
-    X(fattree)
+    X(fattree)                                                                                     \
+    X(chimera)                                                                                     \
+    X(chimera_pair)
 
 static const struct {
     const char *formula;
@@ -1263,9 +1307,9 @@ static bool among(const char *name, const char *const *words)
 /* Groups that a plan of training is about. */
 static bool concerns_plans(const char *group)
 {
-    static const char *const groups[] = {"memory",   "comm",   "collective", "roofline",
-                                         "model",    "perf",   "pipeline",   "layout",
-                                         "topology", "limits", "commshift",  NULL};
+    static const char *const groups[] = {
+        "memory", "comm",     "collective", "roofline",  "model",   "perf", "pipeline",
+        "layout", "topology", "limits",     "commshift", "chimera", NULL};
 
     return among(group, groups);
 }

@@ -1,0 +1,98 @@
+/*
+ * fuse.h - collectives of two adjacent parallelisms made one: the rules, and what each sends.
+ *
+ * A collective ends the work of one parallelism and the next one begins with another. Six such
+ * transitions are known (Chimera, ISCA 2025). Each row of plait_fusion_rules says what a plan sends
+ * without and with the rule, per GPU, in units of the activation D = b s h. Where a rule holds, and
+ * whether it pays on the links at hand, is decided by the price of a plan whose key `fusion` is
+ * `auto`; plait_cost.fused lists what was decided.
+ *
+ * A many-to-many scatter (M2MS) sends distinct shares of D from each rank of one group to all ranks
+ * of the next.
+ *
+ * Left out: the reduction of weight gradients, which has nothing to be fused with.
+ */
+#ifndef PLAIT_FUSE_H
+#define PLAIT_FUSE_H
+
+#include <stdbool.h>
+
+#include "plait/cluster.h"
+
+#pragma GCC visibility push(default)
+
+/** The transitions: constant, name, what is done. */
+#define PLAIT_FUSION_LIST(X)                                                                       \
+    X(TP_SP, "TP+SP", "all-reduce to reduce-scatter where tokens are dealt next")                  \
+    X(TP_PP, "TP+PP", "all-reduce to reduce-scatter in front of a send, which carries a share")    \
+    X(TP_EP, "TP+EP", "all-reduce to reduce-scatter in front of experts, routed earlier")          \
+    X(PP_EP, "PP+EP", "send and dispatch to one scatter, routed in the stage before")              \
+    X(SP_PP, "SP+PP", "send and all-gather to one scatter")                                        \
+    X(SP_EP_SP, "SP+EP+SP", "dispatch from shards and combine into them, nothing gathered")
+
+typedef enum plait_fusion_rule {
+#define X(constant, name, does) PLAIT_FUSE_##constant,
+    PLAIT_FUSION_LIST(X)
+#undef X
+        PLAIT_FUSION_RULES
+} plait_fusion_rule;
+
+/** One collective of a side. */
+typedef struct plait_fusion_transfer {
+    plait_collective_op op;
+    bool all;    /* among all ranks of both parallelisms, else among those of one */
+    bool share;  /* of D / ranks, else of D */
+    bool copies; /* topk times: what experts get */
+} plait_fusion_transfer;
+
+enum { PLAIT_FUSION_TRANSFERS = 4 };
+
+/** What a rank sends one after the other. */
+typedef struct plait_fusion_side {
+    int count;
+    plait_fusion_transfer transfer[PLAIT_FUSION_TRANSFERS];
+} plait_fusion_side;
+
+typedef struct plait_fusion_row {
+    const char *name;
+    const char *does;
+    plait_fusion_side before, after;
+} plait_fusion_row;
+
+extern const plait_fusion_row plait_fusion_rules[PLAIT_FUSION_RULES];
+
+/**
+ * What one rank sends on one side of a rule. (C.141)
+ *
+ * @param ranks  N, of one parallelism
+ * @param all    G, of both together
+ * @param topk   experts a token goes to
+ * @param bytes  D, the whole activation, in any unit
+ */
+double plait_fusion_sent(const plait_fusion_side *side, int ranks, int all, int topk, double bytes);
+
+/** What a priced plan does about one rule. */
+typedef enum plait_fusion_fate {
+    PLAIT_NO_TRANSITION, /* the plan has none */
+    PLAIT_FUSED_ALREADY, /* the plan's own collectives are the fused ones */
+    PLAIT_DECLINED,      /* it would take longer on these links */
+    PLAIT_FUSED,
+    PLAIT_FUSION_FATES
+} plait_fusion_fate;
+
+extern const char *const plait_fusion_fate_name[PLAIT_FUSION_FATES + 1];
+
+/**
+ * One rule in a priced plan: calls of the transition a step on the slowest stage, bytes that one of
+ * its GPUs sends and seconds that they take, hidden or not, without and with it.
+ */
+typedef struct plait_fused {
+    plait_fusion_fate fate;
+    double calls;
+    double before_bytes, after_bytes;
+    double before_s, after_s;
+} plait_fused;
+
+#pragma GCC visibility pop
+
+#endif
