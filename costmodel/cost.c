@@ -101,7 +101,7 @@ static plait_status sum_step(const plan_rows *rows, plait_arena *arena, step_sum
     });
     if (sum->exact)
         return PLAIT_OK;
-    pipeline_s = sum->pipeline_s;
+    pipeline_s = sum->alone_s;
     const plait_arena_mark mark = plait_arena_save(arena);
     PLAIT_TRY(pipeline_simulate(rows->problem, rows->plan, &rows->row, &rows->gather, arena,
                                 &pipeline_s, err));
@@ -164,6 +164,7 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
         .dp_comm_s = sum->dp_comm_s,
         .optimizer_s = sum->optimizer_s,
     };
+    cost->step.ep_comm_s -= sum->paired_s;
     cost->step_s = sum_of_terms(&cost->step);
     cost->step_low_s = band_edge(cost->step_s, rows->problem->band.low);
     cost->step_high_s = band_edge(cost->step_s, rows->problem->band.high);
