@@ -34,7 +34,7 @@ static double in_flight(int ranks, int rank, int chunks, int microbatches)
 }
 
 /*
- * An end has m - 3p/2 + 1 of them in steps 4 and 5, and waits for the p/2 - 1 pairs of C.76's bubble.
+ * An end has m - 3p/2 + 1 of them in steps 4 and 5, and waits for p/2 - 1 on the way to the middle.
  * (C.157)
  */
 static double pairs(int ranks, int chunks, int microbatches)
