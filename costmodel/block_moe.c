@@ -10,34 +10,126 @@
 #include <math.h>
 
 #include "block_build.h"
+#include "numbers.h"
+
+/* DeepEP's 8 bits: a byte an element and a scale of four for each 128 of them. (C.152) */
+static const double fp8_bytes = 1.0 + 4.0 / 128.0;
+
+/* Of the rows that a router sends out, what experts with a capacity compute. (C.155) */
+static double rows_kept(const plait_moe *moe)
+{
+    return moe->capacity <= 0.0 || (moe->capacity > 1.0 && !moe->padded) ? 1.0 : moe->capacity;
+}
+
+/* Rows of the fullest rank over the mean: capacities cut it off, and padding makes all alike. (C.155) */
+static double imbalance_of(const block_draft *draft, const plait_moe *moe)
+{
+    const double uneven = draft->shard->ep > 1 ? draft->shard->runtime->factor.ep_imbalance : 0.0;
+
+    if (moe->capacity <= 0.0)
+        return uneven;
+    return moe->padded ? 0.0 : smaller(uneven, larger(1.0, moe->capacity));
+}
+
+/*
+ * A rank sends its own tokens: T / tp under sp, or where each expert is whole (etp 1) and tensor ranks
+ * deal tokens among them. Without sp every tensor rank holds all tokens, and the expert-tensor group
+ * splits them.
+ */
+static double tokens_sent(const block_draft *draft)
+{
+    const plait_shard *shard = draft->shard;
+
+    return shard->sp || shard->etp == 1 ? draft->tokens / shard->tp : draft->tokens;
+}
+
+/* Does an exchange carry tokens or gradients to the experts, or back from them? */
+static bool goes_to_experts(const block_draft *draft, plait_part part)
+{
+    return (part == PLAIT_PART_dispatch) == block_is_forward(draft);
+}
+
+static bool sends_nothing(const block_draft *draft, int ranks)
+{
+    return ranks == 1 || draft->pass.kind == PLAIT_BACKWARD_WEIGHT;
+}
+
+/* All tokens of the group on each of its ranks; what they return is summed and scattered. (C.151) */
+static plait_op exchange_of_all(const block_draft *draft, plait_part part)
+{
+    return (plait_op){
+        .part = part,
+        .collective = goes_to_experts(draft, part) ? PLAIT_ALL_GATHER : PLAIT_REDUCE_SCATTER,
+        .axis = PLAIT_AXIS_EP,
+        .overlap = PLAIT_OVERLAP_EP,
+        .bytes = HALF_BYTES * draft->shard->ep * tokens_sent(draft) * draft->model->hidden,
+        .dispatcher = PLAIT_DISPATCH_ALLGATHER,
+    };
+}
 
 /*
  * Dispatch or combine: each of the tokens that this rank sends goes to topk experts, 2 bytes an
  * element. Software that sends a token once a node (moe_dedup) says how many nodes one reaches: its
  * groups where the router picks groups, else as many as experts.
  */
-static void exchange(block_draft *draft, const plait_moe *moe, plait_part part, double tokens)
+static plait_op exchange_of_copies(const block_draft *draft, plait_part part)
 {
+    const plait_moe *moe = &draft->layer->moe;
     const plait_shard *shard = draft->shard;
-    const bool dedup = shard->runtime->overlap.moe_dedup;
+    const bool once =
+        shard->runtime->overlap.moe_dedup || shard->dispatcher != PLAIT_DISPATCH_ALLTOALL;
     const double nodes = moe->group_topk > 0 ? moe->group_topk : moe->topk;
+    const bool narrow =
+        shard->dispatcher == PLAIT_DISPATCH_DEEPEP_FP8 && goes_to_experts(draft, part);
 
-    if (shard->ep == 1 || draft->pass.kind == PLAIT_BACKWARD_WEIGHT)
-        return;
-    block_collective_add(draft,
-                         (plait_op){.part = part,
-                                    .collective = PLAIT_ALL_TO_ALL,
-                                    .axis = PLAIT_AXIS_EP,
-                                    .overlap = PLAIT_OVERLAP_EP,
-                                    .bytes = HALF_BYTES * tokens * moe->topk * draft->model->hidden,
-                                    .node_copies = dedup ? nodes : 0.0,
-                                    .topk = moe->topk});
+    return (plait_op){
+        .part = part,
+        .collective = PLAIT_ALL_TO_ALL,
+        .axis = PLAIT_AXIS_EP,
+        .overlap = PLAIT_OVERLAP_EP,
+        .bytes = (narrow ? fp8_bytes : HALF_BYTES) * tokens_sent(draft) * rows_kept(moe) *
+                 moe->topk * draft->model->hidden,
+        .node_copies = once ? nodes : 0.0,
+        .topk = moe->topk,
+        .experts = moe->experts,
+        .dispatcher = shard->dispatcher,
+        .imbalance = imbalance_of(draft, moe),
+    };
+}
+
+static plait_op exchange_of(const block_draft *draft, plait_part part)
+{
+    return draft->shard->dispatcher == PLAIT_DISPATCH_ALLGATHER ? exchange_of_all(draft, part)
+                                                                : exchange_of_copies(draft, part);
+}
+
+static void exchange(block_draft *draft, plait_part part)
+{
+    if (!sends_nothing(draft, draft->shard->ep))
+        block_collective_add(draft, exchange_of(draft, part));
+}
+
+plait_op plait_block_exchange(const plait_model *model, const plait_layer *layer,
+                              const plait_shard *shard, plait_pass pass, plait_part part)
+{
+    const block_draft draft = {
+        .model = model,
+        .layer = layer,
+        .shard = shard,
+        .pass = pass,
+        .tokens = pass.sequences * pass.query_tokens / shard->cp,
+    };
+    plait_op op = exchange_of(&draft, part);
+
+    op.kind = PLAIT_OP_COLLECTIVE;
+    op.count = 1.0;
+    return op;
 }
 
 /* Ranks that share an expert (etp) gather its rows before it and scatter its sums behind. */
 static void gather_expert_tp(block_draft *draft, plait_part part, double rows, bool into)
 {
-    if (draft->shard->etp == 1 || draft->pass.kind == PLAIT_BACKWARD_WEIGHT)
+    if (sends_nothing(draft, draft->shard->etp))
         return;
     const bool gathers = into == block_is_forward(draft);
     block_collective_add(draft,
@@ -50,7 +142,7 @@ static void gather_expert_tp(block_draft *draft, plait_part part, double rows, b
 
 /*
  * Grouped products over `rows` of all experts of the rank together, dealt evenly; how uneven routing
- * really is comes on top (ep_imbalance, layer_price.c). Kernels of experts are fused everywhere.
+ * really is comes on top (imbalance_of). Kernels of experts are fused everywhere.
  */
 static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
 {
@@ -81,6 +173,24 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
     block_keep(draft, PLAIT_TENSOR_routed_out, rows * hidden);
 }
 
+/*
+ * Grouped products wait for the fullest rank. Model FLOPs are those of a router without a capacity:
+ * neither without what it drops nor with what it pads.
+ */
+static void count_routed(block_draft *draft, const plait_moe *moe)
+{
+    const double uneven = imbalance_of(draft, moe);
+    const double kept = rows_kept(moe);
+
+    for (int i = 0; i < draft->out->ops; i++) {
+        plait_op *op = &draft->out->op[i];
+        if (op->kind != PLAIT_OP_GROUPED_GEMM)
+            continue;
+        op->imbalance = uneven;
+        op->model_flops = op->flops / kept;
+    }
+}
+
 /* A dense MLP of every token, with exchanges of tensor parallelism of its own. */
 static void draw_shared(block_draft *draft, const plait_moe *moe)
 {
@@ -92,16 +202,17 @@ static void draw_shared(block_draft *draft, const plait_moe *moe)
 }
 
 /*
- * C.20. A rank sends its own tokens: T / tp under sp, or where each expert is whole (etp 1) and
- * tensor ranks deal tokens among them. It receives T et / tp topk rows, on average.
+ * C.20. A rank receives T et / tp topk rows, on average, or what its experts' capacity is; of all
+ * tokens (all-gather) each once, of which it permutes those.
  */
 void block_moe(block_draft *draft)
 {
     const plait_moe *moe = &draft->layer->moe;
     const plait_shard *shard = draft->shard;
-    // Without sp every tensor rank holds all tokens; the expert-tensor group then splits them.
-    const double sent = shard->sp || shard->etp == 1 ? draft->tokens / shard->tp : draft->tokens;
-    const double rows = draft->tokens * shard->etp / shard->tp * moe->topk;
+    const double rows = rows_kept(moe) * draft->tokens * shard->etp / shard->tp * moe->topk;
+    const double shared_rows = shard->dispatcher == PLAIT_DISPATCH_ALLGATHER
+                                   ? tokens_sent(draft) * shard->ep * shard->etp
+                                   : rows;
     const block_traffic permute = block_traffic_of(BLOCK_PASS_PERMUTE, true);
 
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_router,
@@ -111,11 +222,12 @@ void block_moe(block_draft *draft)
                                            .bias = moe->router_bias});
     block_keep(draft, PLAIT_TENSOR_router, draft->norm_tokens * moe->experts);
     block_memory_add(draft, PLAIT_PART_dispatch, rows * draft->model->hidden, permute);
-    exchange(draft, moe, PLAIT_PART_dispatch, sent);
-    gather_expert_tp(draft, PLAIT_PART_dispatch, rows, true);
+    exchange(draft, PLAIT_PART_dispatch);
+    gather_expert_tp(draft, PLAIT_PART_dispatch, shared_rows, true);
     draw_experts(draft, moe, rows);
-    gather_expert_tp(draft, PLAIT_PART_combine, rows, false);
-    exchange(draft, moe, PLAIT_PART_combine, sent);
+    count_routed(draft, moe);
+    gather_expert_tp(draft, PLAIT_PART_combine, shared_rows, false);
+    exchange(draft, PLAIT_PART_combine);
     block_memory_add(draft, PLAIT_PART_combine, rows * draft->model->hidden, permute);
     if (moe->shared_width > 0)
         draw_shared(draft, moe);

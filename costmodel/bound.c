@@ -156,7 +156,8 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
         take_chunks(&table->ranks.of[c], table->chunks.lean, load);
         fullest = larger(fullest, lean_peak_bytes(table, &lean, &bytes, load));
     }
-    const step_sum sum = table_sum(table, &lean, table->ranks.lean, table->no_sync);
+    step_sum sum = table_sum(table, &lean, table->ranks.lean, table->no_sync);
+    sum.total_s -= sum.most_hidden_s - sum.hidden_s; // another stage may be slowest in the end
     return price_of(&sum, fullest);
 }
 
@@ -179,7 +180,10 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
     const double boundaries = table->problem.model->layers + 1.0; // at most, the ends counted
     const double fused_s = boundaries * table->row.boundary_s;
     return (plait_price){
-        .step_s = m * larger(0.0, whole->forward_s + whole->backward_s - fused_s) / stages,
+        .step_s = m *
+                  larger(0.0, whole->forward_s + whole->backward_s - fused_s -
+                                  whole->paired_s[PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD]) /
+                  stages,
         .peak_bytes = allocated / stages * table->problem.runtime->keep.fragmentation,
         .busy_s = m * whole->busy_s / stages,
         .moving_s = m * whole->moving_s / stages,

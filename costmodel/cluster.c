@@ -28,7 +28,8 @@ const char *const plait_attention_kernel_name[PLAIT_ATTENTION_KERNELS + 1] = {AT
 const char *const plait_kernel_name[PLAIT_KERNELS + 1] = {
     ATTENTION_WORDS(PLAIT_KERNEL_ATTENTION), PRECISION_WORDS(PLAIT_KERNEL_PRECISION),
     [PLAIT_KERNEL_WIDE] = "fused_wide",      [PLAIT_KERNEL_GROUPED_GEMM] = "grouped_gemm",
-    [PLAIT_KERNEL_MULTICAST] = "multicast",
+    [PLAIT_KERNEL_MULTICAST] = "multicast",  [PLAIT_KERNEL_DEEPEP] = "deepep",
+    [PLAIT_KERNEL_HYBRIDEP] = "hybridep",
 };
 
 const char *const plait_collective_name[PLAIT_COLLECTIVES + 1] = {

@@ -156,6 +156,17 @@ double plait_expected_nodes(double nodes, double topk)
     return nodes * (1.0 - pow(1.0 - 1.0 / nodes, topk));
 }
 
+/* C.150: without replacement. A group is missed when each of the k is among the E - E/N others. */
+double plait_reached_groups(double groups, double topk, double experts)
+{
+    const double others = experts - experts / groups;
+    double missed = 1.0;
+
+    for (double i = 0.0; i < topk; i += 1.0)
+        missed *= larger(0.0, others - i) / (experts - i);
+    return groups * (1.0 - missed);
+}
+
 // ---- NCCL's latencies, microseconds by protocol (LL, LL128, Simple) ------------------------
 
 /*

@@ -182,6 +182,7 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
         .dp_comm_s = sum->dp_comm_s,
         .optimizer_s = sum->optimizer_s,
     };
+    cost->step.ep_comm_s -= sum->paired_s;
     cost->step_s = sum_of_terms(&cost->step);
     cost->step_low_s = band_edge(cost->step_s, rows->problem->band.low);
     cost->step_high_s = band_edge(cost->step_s, rows->problem->band.high);

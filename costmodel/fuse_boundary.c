@@ -350,7 +350,7 @@ static plait_status simulate_sum(const step_parts *parts, const plait_plan *plan
     *sum = step_sum_of(parts);
     if (sum->exact)
         return PLAIT_OK;
-    double pipeline_s = sum->pipeline_s;
+    double pipeline_s = sum->alone_s;
     const plait_arena_mark mark = plait_arena_save(arena);
     PLAIT_TRY(
         pipeline_simulate(parts->problem, plan, row, gather, boundary, arena, &pipeline_s, err));

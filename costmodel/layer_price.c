@@ -33,6 +33,7 @@ static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
         .etp = key->etp,
         .sp = key->sp,
         .cp_comm = (plait_cp_comm)key->cp_comm,
+        .dispatcher = (plait_dispatcher)key->dispatcher,
         .attention = problem->job.attention,
         .precision = problem->job.precision,
         .runtime = problem->runtime,
@@ -42,6 +43,15 @@ static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
 plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind)
 {
     return (plait_pass){kind, key->mbs, problem->job.seq, problem->job.seq};
+}
+
+static plait_route group_route(const plait_problem *problem, unsigned char placement, int size,
+                               int stride)
+{
+    return plait_route_of(problem->cluster, (plait_group_shape){.ranks = size,
+                                                                .runs = 1,
+                                                                .run = {{size, stride}},
+                                                                .placement = placement});
 }
 
 /*
@@ -63,11 +73,8 @@ static void place_groups(const plait_problem *problem, layer_row *row)
     };
 
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
-        row->route[groups[g].axis] = plait_route_of(
-            problem->cluster, (plait_group_shape){.ranks = groups[g].size,
-                                                  .runs = 1,
-                                                  .run = {{groups[g].size, groups[g].stride}},
-                                                  .placement = key->placement});
+        row->route[groups[g].axis] =
+            group_route(problem, key->placement, groups[g].size, groups[g].stride);
 }
 
 /*
@@ -92,18 +99,32 @@ static double exposed_s(const plait_problem *problem, const plait_op *op, bool l
     }
 }
 
+/* Of rows that are dealt unevenly all ranks wait for the fullest. (C.20) */
+static double waited_for(const plait_op *op)
+{
+    return op->imbalance > 0.0 ? op->imbalance : 1.0;
+}
+
+/* One collective; of experts, by whose kernels it goes. (C.56, C.151, C.153) */
+static double exchange_s(const plait_problem *problem, const plait_route *route, const plait_op *op)
+{
+    const plait_network network = network_of(problem);
+
+    if (op->overlap != PLAIT_OVERLAP_EP || op->collective != PLAIT_ALL_TO_ALL)
+        return plait_collective_s(route, network, op->collective, op->bytes);
+    if (op->dispatcher == PLAIT_DISPATCH_ALLTOALL)
+        return waited_for(op) *
+               plait_expert_all_to_all_s(route, network, op->bytes, op->topk, op->node_copies);
+    return waited_for(op) * plait_relayed_all_to_all_s(route, network, op->bytes, op->topk,
+                                                       op->experts, op->node_copies);
+}
+
 /* All calls of one collective operator. An expert all-to-all waits for the fullest rank. */
 collective_time collective_time_of(const plait_problem *problem, const layer_row *row,
                                    const plait_op *op, double attention_s)
 {
     const plait_route *const route = &row->route[op->axis];
-    const plait_network network = network_of(problem);
-    const double one_s =
-        op->overlap == PLAIT_OVERLAP_EP
-            ? problem->runtime->factor.ep_imbalance *
-                  plait_expert_all_to_all_s(route, network, op->bytes, op->topk, op->node_copies)
-            : plait_collective_s(route, network, op->collective, op->bytes);
-    const double seconds = op->count * one_s;
+    const double seconds = op->count * exchange_s(problem, route, op);
 
     return (collective_time){
         .seconds = seconds,
@@ -123,13 +144,6 @@ layer_term term_of(const plait_op *op)
                                                                     : LAYER_matmul;
 }
 
-/* Grouped products wait for the fullest expert rank. */
-static double imbalance_of(const plait_problem *problem, const plait_op *op, const plait_shard *s)
-{
-    return op->kind == PLAIT_OP_GROUPED_GEMM && s->ep > 1 ? problem->runtime->factor.ep_imbalance
-                                                          : 1.0;
-}
-
 // ---- one block -----------------------------------------------------------------------------
 
 /*
@@ -138,7 +152,7 @@ static double imbalance_of(const plait_problem *problem, const plait_op *op, con
  */
 static void price_block(const plait_problem *problem, const layer_row *row,
                         const plait_block *block, double terms[LAYER_TERMS],
-                        double part_s[PLAIT_PARTS])
+                        double part_s[PLAIT_PARTS], double op_s[PLAIT_MAX_OPS])
 {
     const plait_kernel_context context = kernel_context_of(problem);
 
@@ -146,7 +160,7 @@ static void price_block(const plait_problem *problem, const layer_row *row,
         const plait_op *op = &block->op[i];
         if (op->kind == PLAIT_OP_COLLECTIVE)
             continue;
-        const double s = plait_op_s(&context, op) * imbalance_of(problem, op, &row->shard);
+        const double s = op_s[i] = plait_op_s(&context, op) * waited_for(op);
         terms[term_of(op)] += s;
         part_s[op->part] += s;
     }
@@ -154,7 +168,8 @@ static void price_block(const plait_problem *problem, const layer_row *row,
         const plait_op *op = &block->op[i];
         if (op->kind != PLAIT_OP_COLLECTIVE)
             continue;
-        const double s = collective_time_of(problem, row, op, terms[LAYER_attention]).exposed_s;
+        const double s = op_s[i] =
+            collective_time_of(problem, row, op, terms[LAYER_attention]).exposed_s;
         terms[term_of(op)] += s;
         part_s[op->part] += s;
     }
@@ -192,15 +207,25 @@ static double host_time(const plait_problem *problem, const plait_layer *layer, 
            problem->cluster->host_speed;
 }
 
-/* The largest buffer that context parallelism exchanges. */
-static double exchanged_bytes(const plait_block *block)
+/*
+ * The largest buffer that context parallelism exchanges, two blocks of it in a ring, and the largest
+ * of tokens that an all-gather brings to their experts. (C.83, C.151)
+ */
+static double exchange_bytes(const layer_row *row, const plait_block *block)
 {
-    double bytes = 0.0;
+    const double blocks = row->key.cp_comm == PLAIT_CP_P2P ? 2.0 : 1.0;
+    double context = 0.0, gathered = 0.0;
 
-    for (int i = 0; i < block->ops; i++)
-        if (block->op[i].kind == PLAIT_OP_COLLECTIVE && block->op[i].axis == PLAIT_AXIS_CP)
-            bytes = larger(bytes, block->op[i].bytes);
-    return bytes;
+    for (int i = 0; i < block->ops; i++) {
+        const plait_op *op = &block->op[i];
+        if (op->kind != PLAIT_OP_COLLECTIVE)
+            continue;
+        if (op->axis == PLAIT_AXIS_CP)
+            context = larger(context, op->bytes);
+        if (op->axis == PLAIT_AXIS_EP && op->dispatcher == PLAIT_DISPATCH_ALLGATHER)
+            gathered = larger(gathered, op->bytes);
+    }
+    return context * blocks + gathered;
 }
 
 static void keep_bytes(const plait_problem *problem, const plait_block *block,
@@ -252,24 +277,29 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     const plait_layer *layer = row_layer(problem->model, r);
     layer_price *out = &row->price[r];
     double unused[PLAIT_PARTS] = {0};
+    double op_s[PLAIT_MAX_OPS];
     plait_shard kept = row->shard;
+    layer_pass forward, backward;
     plait_block block;
 
     if (layer == NULL) // no product of the ends is narrow (C.10)
         kept.precision = PLAIT_BF16;
     memset(out, 0, sizeof *out);
     row_describe(problem, row, r, PLAIT_BACKWARD, &block);
-    price_block(problem, row, &block, out->backward, unused);
+    price_block(problem, row, &block, out->backward, unused, op_s);
     out->weight_s = weight_gradient_s(problem, &block);
+    backward = layer_pass_of(&block, op_s);
     row_describe(problem, row, r, PLAIT_FORWARD, &block);
-    price_block(problem, row, &block, out->forward, out->part_s);
+    price_block(problem, row, &block, out->forward, out->part_s, op_s);
+    forward = layer_pass_of(&block, op_s);
     out->forward_gpu_s = sum_of(out->forward, LAYER_TERMS);
     out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
     out->host_s = host_time(problem, layer, row->key.tp);
     out->busy_s = out->forward[LAYER_matmul] + out->forward[LAYER_attention] +
                   out->backward[LAYER_matmul] + out->backward[LAYER_attention];
     out->moving_s = out->forward[LAYER_memory_ops] + out->backward[LAYER_memory_ops];
-    out->cp_bytes = exchanged_bytes(&block);
+    layer_pair(&forward, &backward, sms_share(problem, row->key.dispatcher), out->paired_s);
+    out->exchanged_bytes = exchange_bytes(row, &block);
     out->weights = out->gathered = block.weights;
     keep_bytes(problem, &block, &kept, out);
     // `full` keeps one input a layer, however many norms it has.
@@ -319,14 +349,14 @@ static double logit_bytes(const plait_problem *problem, const layer_key *key)
     return keep->logits * entries / (keep->logits_whole ? 1 : key->tp);
 }
 
-/* Keys and values of other ranks: two blocks in a ring, all of them when gathered. (C.83) */
-static double cp_buffer_bytes(const plait_problem *problem, const layer_row *row)
+/* The widest layer's: buffers of exchanges (C.83), and what it keeps of a microbatch (C.158). */
+static void widest_of(const plait_problem *problem, layer_row *row)
 {
-    double widest = 0.0;
-
-    for (int k = 0; k < problem->model->kinds; k++)
-        widest = larger(widest, row->price[k].cp_bytes);
-    return widest * (row->key.cp_comm == PLAIT_CP_P2P ? 2.0 : 1.0);
+    row->exchange_bytes = row->pair_bytes = 0.0;
+    for (int k = 0; k < problem->model->kinds; k++) {
+        row->exchange_bytes = larger(row->exchange_bytes, row->price[k].exchanged_bytes);
+        row->pair_bytes = larger(row->pair_bytes, row->price[k].kept_bytes);
+    }
 }
 
 /* What is fused inside layers, and what could be between them. */
@@ -352,7 +382,7 @@ void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
     price_ends(problem, row);
     row->p2p_bytes = send_bytes(problem, &key);
     row->logit_bytes = logit_bytes(problem, &key);
-    row->cp_buffer_bytes = cp_buffer_bytes(problem, row);
+    widest_of(problem, row);
 }
 
 /*
@@ -372,4 +402,29 @@ double plait_layers_floor_bytes(const plait_problem *problem, const plait_degree
         least = smaller(least, plait_block_saved_bytes(&block, &shard, 0));
     }
     return problem->runtime->keep.fragmentation * larger(least, logit_bytes(problem, &key));
+}
+
+static const plait_layer *first_with_experts(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            return &model->kind[k];
+    return NULL;
+}
+
+double plait_dispatch_s(const plait_problem *problem, const plait_degrees *d)
+{
+    const plait_layer *layer = first_with_experts(problem->model);
+    const layer_key key = layer_key_of(d);
+    const plait_shard shard = shard_of(problem, &key);
+    const plait_pass pass = pass_of(problem, &key, PLAIT_FORWARD);
+
+    if (!layer || d->ep == 1)
+        return 0.0;
+    const plait_route route = group_route(problem, d->placement, d->ep, d->etp);
+    const plait_op there =
+        plait_block_exchange(problem->model, layer, &shard, pass, PLAIT_PART_dispatch);
+    const plait_op back =
+        plait_block_exchange(problem->model, layer, &shard, pass, PLAIT_PART_combine);
+    return exchange_s(problem, &route, &there) + exchange_s(problem, &route, &back);
 }

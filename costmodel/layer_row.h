@@ -47,22 +47,23 @@ enum {
 typedef struct layer_key {
     int tp, cp, ep, etp, mbs;
     bool sp;
-    unsigned char cp_comm;   /* plait_cp_comm */
-    unsigned char placement; /* plait_placement */
-    unsigned char fusion;    /* plait_fusion */
+    unsigned char cp_comm;    /* plait_cp_comm */
+    unsigned char placement;  /* plait_placement */
+    unsigned char fusion;     /* plait_fusion */
+    unsigned char dispatcher; /* plait_dispatcher */
 } layer_key;
 
 static inline layer_key layer_key_of(const plait_degrees *d)
 {
-    return (layer_key){d->tp, d->cp,      d->ep,        d->etp,   d->mbs,
-                       d->sp, d->cp_comm, d->placement, d->fusion};
+    return (layer_key){d->tp, d->cp,      d->ep,        d->etp,    d->mbs,
+                       d->sp, d->cp_comm, d->placement, d->fusion, d->dispatcher};
 }
 
 static inline bool layer_key_same(layer_key a, layer_key b)
 {
     return a.tp == b.tp && a.cp == b.cp && a.ep == b.ep && a.etp == b.etp && a.mbs == b.mbs &&
            a.sp == b.sp && a.cp_comm == b.cp_comm && a.placement == b.placement &&
-           a.fusion == b.fusion;
+           a.fusion == b.fusion && a.dispatcher == b.dispatcher;
 }
 
 /** One part, one microbatch on one rank. */
@@ -72,14 +73,15 @@ typedef struct layer_price {
     double part_s[PLAIT_PARTS]; /* forward seconds by part, for recomputation */
     double forward_gpu_s;
     double backward_gpu_s;
-    double weight_s; /* weight-gradient part of backward */
-    double busy_s;   /* forward and backward: products and attention ... */
-    double moving_s; /* ... and memory-bound kernels */
-    double host_s;   /* launch time of the forward */
+    double weight_s;                    /* weight-gradient part of backward */
+    double paired_s[PLAIT_EP_OVERLAPS]; /* that a pair of microbatches takes less than both */
+    double busy_s;                      /* forward and backward: products and attention ... */
+    double moving_s;                    /* ... and memory-bound kernels */
+    double host_s;                      /* launch time of the forward */
     double saved_bytes[PLAIT_TENSORS];
     double kept_bytes;      /* without recomputation: their sum */
     double input_bytes;     /* what `full` keeps */
-    double cp_bytes;        /* largest buffer that context parallelism exchanges */
+    double exchanged_bytes; /* largest buffers of context exchange and of gathered tokens */
     plait_weights weights;  /* that it adds to its rank */
     plait_weights gathered; /* that ZeRO-3 gathers for it, shared ones too */
 } layer_price;
@@ -90,9 +92,10 @@ typedef struct layer_row {
     plait_route route[PLAIT_GROUPS];            /* of tp, cp, ep and etp */
     unsigned char fused[PLAIT_MAX_LAYER_KINDS]; /* bits 1 << PLAIT_FUSE_...: done in these layers */
     layer_price price[ROW_PRICES];
-    double p2p_bytes;   /* one activation between stages */
-    double logit_bytes; /* on the last stage, one microbatch */
-    double cp_buffer_bytes;
+    double p2p_bytes;      /* one activation between stages */
+    double logit_bytes;    /* on the last stage, one microbatch */
+    double exchange_bytes; /* buffers of the widest layer's exchanges */
+    double pair_bytes;     /* that a pair of microbatches has twice: what one layer keeps */
     double boundary_s; /* most that fusion can save where two chunks meet, a microbatch (C.91) */
 } layer_row;
 
@@ -124,6 +127,23 @@ typedef struct collective_time {
     double seconds;
     double exposed_s;
 } collective_time;
+
+/** Seconds of one pass of a layer by what they are in a pair of microbatches. */
+typedef struct layer_pass {
+    double front;             /* computed, and waited for, outside the routed experts */
+    double experts;           /* in them ... */
+    double weights;           /* ... of which for the gradients of their weights */
+    double dispatch, combine; /* communicated */
+} layer_pass;
+
+// layer_pair.c
+/** Sorts the seconds of a block's operators. */
+layer_pass layer_pass_of(const plait_block *block, const double op_s[PLAIT_MAX_OPS]);
+/** The share of SMs that a dispatcher's kernels take from what runs beside them. (C.154) */
+double sms_share(const plait_problem *problem, int dispatcher);
+/** What a forward beside another microbatch's backward takes less than both. (C.156) */
+void layer_pair(const layer_pass *forward, const layer_pass *backward, double sms,
+                double saved_s[PLAIT_EP_OVERLAPS]);
 
 // layer_price.c
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row);

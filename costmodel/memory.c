@@ -73,13 +73,18 @@ double stage_activation_bytes(const stage_load *load)
     return load->in_flight * load->saved_bytes + load->live_bytes;
 }
 
-/* C.83: exchanged context, messages between stages, and on the last stage logits and their gradient. */
+/*
+ * C.83: exchanged context and tokens, messages between stages, and on the last stage logits and their
+ * gradient. Where microbatches run in pairs, one layer keeps what it has of both. (C.158)
+ */
 double stage_buffer_bytes(const plait_problem *problem, const plait_degrees *d,
                           const layer_row *row, const stage_load *load)
 {
     const plait_residents *keep = &problem->runtime->keep;
-    double bytes = row->cp_buffer_bytes;
+    double bytes = row->exchange_bytes;
 
+    if (d->ep_overlap != PLAIT_EP_OVERLAP_NONE)
+        bytes += row->pair_bytes;
     if (d->pp > 1) // one message in, one out
         bytes += 2.0 * row->p2p_bytes;
     if (load->loss)

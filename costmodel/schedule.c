@@ -62,6 +62,18 @@ bool plait_pipeline_exact(plait_schedule schedule, const plait_pipeline_load *lo
     return kinds[schedule]->exact(load);
 }
 
+double plait_schedule_pairs(plait_schedule schedule, int stages, int chunks, int microbatches)
+{
+    const schedule_kind *const kind = kinds[schedule];
+
+    return kind->pairs ? larger(0.0, kind->pairs(stages, chunks, microbatches)) : 0.0;
+}
+
+bool plait_schedule_has_pairs(plait_schedule schedule, int stages, int chunks)
+{
+    return plait_schedule_pairs(schedule, stages, chunks, 2 * stages + 1) > 0.0;
+}
+
 double plait_schedule_in_flight(plait_schedule schedule, int ranks, int rank, int chunks,
                                 int microbatches)
 {

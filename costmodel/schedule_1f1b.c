@@ -108,6 +108,13 @@ static double in_flight(int ranks, int rank, int chunks, int microbatches)
     return smaller(ranks - rank, microbatches);
 }
 
+/* Of one stage. Of several, too few forwards are ahead for a pair to be of two microbatches. (C.157) */
+static double pairs(int ranks, int chunks, int microbatches)
+{
+    (void)chunks;
+    return ranks == 1 ? microbatches - 1.0 : 0.0;
+}
+
 static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
 {
     schedule_fill_in_turn(shape, rank, shape->ranks - 1 - rank, -1, out);
@@ -122,6 +129,7 @@ const schedule_kind schedule_1f1b = {
     .pipeline_s = pipeline_s,
     .exact = schedule_always_exact,
     .in_flight = in_flight,
+    .pairs = pairs,
     .has_actions = schedule_is_plain,
     .fill = fill,
 };

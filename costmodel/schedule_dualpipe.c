@@ -33,6 +33,16 @@ static double in_flight(int ranks, int rank, int chunks, int microbatches)
     return smaller(ranks + 1.0, microbatches);
 }
 
+/*
+ * An end has m - 3p/2 + 1 of them in steps 4 and 5, and waits for p/2 - 1 on the way to the middle.
+ * (C.157)
+ */
+static double pairs(int ranks, int chunks, int microbatches)
+{
+    (void)chunks;
+    return (double)microbatches - ranks;
+}
+
 // ---- spelled out ---------------------------------------------------------------------------
 
 static bool has_actions(const plait_pipeline_shape *shape)
@@ -79,6 +89,7 @@ const schedule_kind schedule_dualpipe = {
     .pipeline_s = pipeline_s,
     .exact = schedule_never_exact,
     .in_flight = in_flight,
+    .pairs = pairs,
     .has_actions = has_actions,
     .split_backwards = split_backwards,
     .fill = fill,

@@ -137,6 +137,15 @@ static double in_flight(int ranks, int rank, int chunks, int microbatches)
     return smaller((2.0 * after + (chunks - 1.0) * ranks + 1.0) / chunks, microbatches);
 }
 
+/*
+ * The last rank is (v - 1) p + 1 visits ahead of its first pair, one more than without pairs, so that
+ * no pair waits for itself. (C.157)
+ */
+static double pairs(int ranks, int chunks, int microbatches)
+{
+    return microbatches - ((chunks - 1.0) * ranks + 1.0) / chunks;
+}
+
 // ---- spelled out ---------------------------------------------------------------------------
 
 int plait_schedule_group(const plait_pipeline_shape *shape)
@@ -209,6 +218,7 @@ const schedule_kind schedule_interleaved = {
     .pipeline_s = pipeline_s,
     .exact = exact,
     .in_flight = in_flight,
+    .pairs = pairs,
     .has_actions = has_actions,
     .fill = fill,
 };

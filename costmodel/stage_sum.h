@@ -41,6 +41,7 @@ typedef struct stage_load {
     double weight_s;
     plait_chunk_time first; /* of its chunks: of the whole, where it has one */
     plait_chunk_time last;
+    double paired_s[PLAIT_EP_OVERLAPS]; /* that a pair of microbatches takes less than both */
     double busy_s;
     double moving_s;
     double saved_bytes;
@@ -150,9 +151,11 @@ static inline void stage_load_add(stage_load *load, double count, const layer_ti
     load->live_bytes = larger(load->live_bytes, time->live_bytes);
 }
 
-/** Adds what does not depend on recomputation: parameters. */
+/** Adds what does not depend on recomputation: parameters, pairs. */
 static inline void stage_load_add_weights(stage_load *load, double count, const layer_price *price)
 {
+    for (int how = PLAIT_EP_OVERLAP_PAIRS; how < PLAIT_EP_OVERLAPS; how++)
+        load->paired_s[how] += count * price->paired_s[how];
     load->dense += count * price->weights.dense;
     load->expert += count * price->weights.expert;
 }
@@ -186,9 +189,13 @@ struct fused_boundary; // fuse.h
 
 // step.c
 typedef struct step_sum {
-    double pipeline_s; /* at least, unless exact */
+    double pipeline_s; /* at least, unless exact; less what pairs of microbatches hide */
     bool exact;
-    double busy_s; /* of the slowest stage: its microbatches alone */
+    double alone_s;       /* the same without pairs */
+    double hidden_s;      /* that pairs save of it ... */
+    double most_hidden_s; /* ... at most, whichever stage it is that all wait for */
+    double paired_s;      /* that those of the slowest stage save */
+    double busy_s; /* of the slowest stage: its microbatches alone, in pairs where they are */
     double pp_comm_s;
     double dp_comm_s;
     double optimizer_s;

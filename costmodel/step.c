@@ -71,6 +71,38 @@ static plait_pipeline_load pipeline_load(const step_parts *parts)
     };
 }
 
+/* C.157: microbatches whose forward hides the expert communication of another's backward. */
+static double pairs_of(const step_parts *parts)
+{
+    const plait_degrees *d = parts->degrees;
+
+    return d->ep_overlap == PLAIT_EP_OVERLAP_NONE
+               ? 0.0
+               : plait_schedule_pairs((plait_schedule)d->schedule, d->pp, d->vpp,
+                                      parts->microbatches);
+}
+
+/* The stage that works longest, and how much less that is than without pairs. */
+static void take_slowest(const step_parts *parts, step_sum *sum)
+{
+    const double pairs = pairs_of(parts);
+    double longest_s = 0.0;
+
+    for (int i = 0; i < parts->loads; i++) {
+        const stage_load *load = &parts->load[i];
+        const double alone_s = parts->microbatches * (load->forward_s + load->backward_s);
+        const double paired_s = pairs * load->paired_s[parts->degrees->ep_overlap];
+        longest_s = larger(longest_s, alone_s);
+        sum->most_hidden_s = larger(sum->most_hidden_s, paired_s);
+        if (alone_s - paired_s > sum->busy_s) {
+            sum->busy_s = alone_s - paired_s;
+            sum->paired_s = paired_s;
+            sum->slowest = i;
+        }
+    }
+    sum->hidden_s = longest_s - sum->busy_s;
+}
+
 /*
  * C.80, with shares of the device's time beside it for energy (C.96): a GPU computes its own stage's
  * microbatches, so the mean over the pipeline weighs each stage by 1 / pp. All wait for the longest
@@ -81,17 +113,13 @@ step_sum step_sum_of(const step_parts *parts)
     const plait_degrees *d = parts->degrees;
     const plait_schedule schedule = (plait_schedule)d->schedule;
     const plait_pipeline_load pipeline = pipeline_load(parts);
-    step_sum sum = {.pipeline_s = plait_pipeline_s(schedule, &pipeline),
+    step_sum sum = {.alone_s = plait_pipeline_s(schedule, &pipeline),
                     .exact = plait_pipeline_exact(schedule, &pipeline)};
 
+    take_slowest(parts, &sum);
     for (int i = 0; i < parts->loads; i++) {
         const stage_load *load = &parts->load[i];
         const double share = load->count * (double)parts->microbatches / d->pp;
-        const double busy_s = parts->microbatches * (load->forward_s + load->backward_s);
-        if (busy_s > sum.busy_s) {
-            sum.busy_s = busy_s;
-            sum.slowest = i;
-        }
         sum.busy_s_a_gpu += share * load->busy_s;
         sum.moving_s_a_gpu += share * load->moving_s;
         sum.optimizer_s = larger(sum.optimizer_s, parts->sync[i].optimizer_s);
@@ -99,12 +127,13 @@ step_sum step_sum_of(const step_parts *parts)
     sum.moving_s_a_gpu += sum.optimizer_s;
     sum.pp_comm_s = sends_exposed_s(parts->problem, d, parts->microbatches, parts->send_s);
     sum.dp_comm_s = sync_exposed_s(parts->problem, d, parts->load, parts->sync, parts->loads);
-    step_sum_take(&sum, sum.pipeline_s);
+    step_sum_take(&sum, sum.alone_s);
     return sum;
 }
 
 void step_sum_take(step_sum *sum, double pipeline_s)
 {
-    sum->pipeline_s = pipeline_s;
-    sum->total_s = pipeline_s + sum->pp_comm_s + sum->dp_comm_s + sum->optimizer_s;
+    sum->alone_s = pipeline_s;
+    sum->pipeline_s = pipeline_s - sum->hidden_s;
+    sum->total_s = sum->pipeline_s + sum->pp_comm_s + sum->dp_comm_s + sum->optimizer_s;
 }

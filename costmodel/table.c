@@ -68,7 +68,8 @@ static bool same_shards(const plait_degrees *a, const plait_degrees *b)
 {
     return a->zero == b->zero && a->shard_group == b->shard_group &&
            a->grad_reduce == b->grad_reduce && a->optimizer_state == b->optimizer_state &&
-           a->fp8_params == b->fp8_params && a->offload == b->offload;
+           a->fp8_params == b->fp8_params && a->offload == b->offload &&
+           a->ep_overlap == b->ep_overlap;
 }
 
 // ---- classes of stages ---------------------------------------------------------------------
@@ -462,7 +463,7 @@ plait_status plait_degrees_simulate(plait_table *table, const plait_degrees *d,
     if (known->rows != table->rows) {
         const plait_arena_mark mark = plait_arena_save(scratch);
         plait_plan plan;
-        known->s = sum.pipeline_s;
+        known->s = sum.alone_s;
         PLAIT_TRY(plait_plan_expand(&table->problem, d, scratch, &plan, err));
         PLAIT_TRY(pipeline_simulate(&table->problem, &plan, &table->row, &table->gather, NULL,
                                     scratch, &known->s, err));

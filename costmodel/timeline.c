@@ -47,6 +47,9 @@ plait_status plait_plan_simulate(const plait_problem *problem, const plait_plan 
     plait_rank_actions *actions = plait_arena_alloc(arena, (size_t)shape.ranks, sizeof *actions);
 
     *out = (plait_timeline){0};
+    if (d->ep_overlap != PLAIT_EP_OVERLAP_NONE)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "ep_overlap",
+                          "expected none: pairs of microbatches are priced, but not drawn yet");
     if (!prices || !stage || !actions)
         return plait_fail_nomem(err);
     if (!plait_schedule_has_actions(&shape))

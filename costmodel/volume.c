@@ -82,7 +82,9 @@ static const char *what_of(plait_axis axis, plait_collective_op op)
                : op == PLAIT_REDUCE_SCATTER ? "CP reduce-scatter"
                                             : "CP all-gather";
     case PLAIT_AXIS_EP:
-        return "EP all-to-all";
+        return op == PLAIT_ALL_GATHER       ? "EP all-gather"
+               : op == PLAIT_REDUCE_SCATTER ? "EP reduce-scatter"
+                                            : "EP all-to-all";
     case PLAIT_AXIS_ETP:
         return op == PLAIT_ALL_GATHER ? "ETP all-gather" : "ETP reduce-scatter";
     default:
@@ -329,6 +331,16 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
     add_lines(&each, "gather", gather_s, list);
 }
 
+/* What pairs of microbatches hide is shared out among the exchanges of experts. (C.157) */
+static void hide_in_pairs(const plait_cost *cost, double paired_s, volume_list *list)
+{
+    const double term_s = cost->step.ep_comm_s;
+
+    for (int i = 0; i < list->count && paired_s > 0.0; i++)
+        if (strcmp(list->volume[i].term, term_name[LAYER_ep_comm]) == 0)
+            list->volume[i].exposed_s *= term_s / (term_s + paired_s);
+}
+
 bool volumes_of(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
                 const stage_parts *parts, const stage_load *load, const step_sum *sum,
                 const fused_boundary *boundary, plait_arena *arena, plait_cost *cost)
@@ -344,6 +356,7 @@ bool volumes_of(const plait_problem *problem, const plait_degrees *d, const laye
             add_part(problem, row, &parts->part[i], parts->share * m, &list);
     if (boundary)
         change_boundaries(problem, d, row, load, m, boundary, &list);
+    hide_in_pairs(cost, sum->paired_s, &list);
     add_sends(problem, d, row, sum, boundary, &list);
     add_replicas(problem, d, load, sum, cost->step.gather_s, &list);
     cost->volumes = list.count;

@@ -1,9 +1,9 @@
 /*
  * space.h - the plan space: index -> degrees, in a fixed order
  *
- *     row        placement tp sp cp cp_comm etp ep mbs        what one layer costs
+ *     row        placement tp sp cp cp_comm etp ep mbs        what one layer costs; its dispatcher follows
  *     pipeline   pp (and so dp, microbatches)       which ranks share what
- *     group      schedule order vpp split           how layers become stages
+ *     group      schedule order ep_overlap vpp split    how layers become stages
  *     point      zero shard_group, the free keys (grad_sync, ...), then recompute
  *
  * A key that no walk names is free: its values are those of its row in plait_keys that the runtime
@@ -26,6 +26,8 @@ typedef struct space_recompute {
     const plait_recompute *value; /* without full:N */
     bool full_layers;             /* full:N is a choice too ... */
     int low, high;                /* ... for these N below a stage's layers */
+    int paired;                   /* how many of them go with pairs of microbatches ... */
+    const plait_recompute *pair;  /* ... and which */
 } space_recompute;
 
 /** One way to deal layers to pp x vpp chunks. */
@@ -68,6 +70,8 @@ typedef struct plan_space {
     space_list zero;
     space_list schedules;
     space_list orders;
+    space_list ep_overlaps;
+    space_list dispatchers; /* those that rows choose from */
     int free_keys;
     space_free_key free_key[SPACE_FREE_KEYS];
     space_recompute recompute;
@@ -88,11 +92,11 @@ typedef struct space_pipeline {
     plait_degrees degrees;
     const space_splits *splits;
     const space_shard *shard;
-    int kinds; /* legal (schedule, order) pairs */
+    int kinds; /* legal triples of schedule, order and ep_overlap */
     struct {
-        unsigned char schedule, order;
+        unsigned char schedule, order, ep_overlap;
         int shards; /* so many of the list, from its begin */
-    } kind[PLAIT_ORDERS * PLAIT_SCHEDULES];
+    } kind[PLAIT_ORDERS * PLAIT_SCHEDULES * PLAIT_EP_OVERLAPS];
     int64_t points;
 } space_pipeline;
 
@@ -101,6 +105,8 @@ typedef struct space_cursor {
     const plan_space *space;
     plait_arena *arena;
     struct cursor_slot *slot; /* [divisors.count] */
+    int64_t row;              /* the one that `dispatcher` is of; -1: none */
+    int dispatcher;           /* the fastest; -1: there is none */
     bool failed;              /* out of memory */
 } space_cursor;
 
@@ -130,7 +136,7 @@ PLAIT_MUST_CHECK plait_status space_list_recompute(const plait_problem *problem,
  */
 int space_recompute_choices(const space_recompute *recompute, int stage_layers, int vpp);
 
-/** The k-th recompute choice. */
+/** The k-th recompute choice; of those that go with pairs of microbatches, recompute.pair[k]. */
 plait_recompute space_recompute_choice(const plan_space *space, int vpp, int choice);
 
 /** Is a value of a key within the limits? */

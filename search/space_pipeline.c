@@ -1,6 +1,9 @@
 /* space_pipeline.c - one pp of a row: its schedules, its shards, and how many points it has */
 #include "space.h"
 
+#include <math.h>
+
+#include "plait/cost.h"
 #include "plait/schedule.h"
 #include "plan_check.h"
 #include "traits.h"
@@ -17,7 +20,7 @@ bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_aren
 {
     const size_t slots = (size_t)space->divisors.count;
 
-    *cursor = (space_cursor){.space = space, .arena = arena};
+    *cursor = (space_cursor){.space = space, .arena = arena, .row = -1};
     cursor->slot = plait_arena_alloc(arena, slots, sizeof *cursor->slot);
     return cursor->slot != NULL;
 }
@@ -164,6 +167,57 @@ static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct curs
     return true;
 }
 
+/*
+ * The fastest dispatcher of a row, of alike ones that which takes fewest SMs: all but seconds is the
+ * same with each. -1: none runs. Where nothing is sent it is a word, the usual one if it may be.
+ */
+static int fastest_dispatcher(const plan_space *space, plait_degrees d)
+{
+    const int usual =
+        plait_keys[PLAIT_KEY_DISPATCHER].usual(space->problem, &d, PLAIT_KEY_DISPATCHER);
+    double least_s = HUGE_VAL, least_sms = HUGE_VAL;
+    int fastest = -1;
+
+    for (int i = 0; i < space->dispatchers.count; i++) {
+        d.dispatcher = (unsigned char)space->dispatchers.value[i];
+        if (!plan_dispatcher_runs(space->problem, &d, &nobody_asks))
+            continue;
+        const double s = plait_dispatch_s(space->problem, &d);
+        const double sms = s > 0.0 ? plait_dispatcher_sms((plait_dispatcher)d.dispatcher)
+                                   : (double)(d.dispatcher != usual);
+        if (s > least_s || (s == least_s && sms >= least_sms))
+            continue;
+        least_s = s;
+        least_sms = sms;
+        fastest = d.dispatcher;
+    }
+    return fastest;
+}
+
+static int dispatcher_of(space_cursor *cursor, int64_t row)
+{
+    if (cursor->row != row) {
+        cursor->row = row;
+        cursor->dispatcher = fastest_dispatcher(cursor->space, cursor->space->row[row]);
+    }
+    return cursor->dispatcher;
+}
+
+/* One schedule in one order, with and without pairs of microbatches. */
+static void list_overlaps(const plan_space *space, plait_degrees d, space_pipeline *p)
+{
+    const int count = values_of(space, &d, PLAIT_KEY_EP_OVERLAP, space->ep_overlaps.count);
+
+    for (int i = 0; i < count; i++) {
+        d.ep_overlap = (unsigned char)space->ep_overlaps.value[i];
+        if (!plan_ranks_legal(space->problem, &d, &nobody_asks))
+            continue;
+        p->kind[p->kinds].schedule = d.schedule;
+        p->kind[p->kinds].order = d.order;
+        p->kind[p->kinds++].ep_overlap = d.ep_overlap;
+    }
+}
+
 /* The schedules that this many microbatches allow, in each order that differs. */
 static void list_kinds(const plan_space *space, space_pipeline *p)
 {
@@ -175,23 +229,26 @@ static void list_kinds(const plan_space *space, space_pipeline *p)
             d.schedule = (unsigned char)space->schedules.value[s];
             d.order = (unsigned char)space->orders.value[o];
             d.vpp = least_chunks(d.schedule);
-            if (!plan_ranks_legal(space->problem, &d, &nobody_asks))
-                continue;
-            p->kind[p->kinds].schedule = d.schedule;
-            p->kind[p->kinds++].order = d.order;
+            list_overlaps(space, d, p);
         }
     }
 }
 
 /* How many of the shards each kind takes, and with them the points of the pipeline. */
-static void take_shards(const struct cursor_slot *slot, space_pipeline *p)
+static void take_shards(const plan_space *space, const struct cursor_slot *slot, space_pipeline *p)
 {
     p->shard = slot->shard;
     for (int k = 0; k < p->kinds; k++) {
         const bool inside = p->kind[k].order == PLAIT_ORDER_TP_CP_PP_DP && p->degrees.pp > 1;
+        const space_split_range *splits =
+            space_splits_for(p->splits, (plait_schedule)p->kind[k].schedule);
+        const int64_t choices =
+            p->kind[k].ep_overlap != PLAIT_EP_OVERLAP_NONE
+                ? (int64_t)(splits->end - splits->first) * space->recompute.paired
+                : splits->choices;
+
         p->kind[k].shards = inside ? slot->nested : slot->shards;
-        p->points += p->kind[k].shards *
-                     space_splits_for(p->splits, (plait_schedule)p->kind[k].schedule)->choices;
+        p->points += p->kind[k].shards * choices;
     }
 }
 
@@ -205,8 +262,9 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
     d.dp = plait_degrees_dp(problem->job.gpus, d.tp, d.pp, d.cp);
     if (space->splits[i].count == 0 || d.dp == 0 ||
         plait_degrees_microbatches(&d, problem->job.gbs) == 0 ||
-        !limits_allow(space->options, PLAIT_KEY_DP, d.dp))
+        !limits_allow(space->options, PLAIT_KEY_DP, d.dp) || dispatcher_of(cursor, row) < 0)
         return false;
+    d.dispatcher = (unsigned char)cursor->dispatcher;
     d.shard_group = d.dp * d.cp;
     d.zero = (unsigned char)problem->runtime->defaults.key[PLAIT_KEY_ZERO];
     for (int k = 0; k < space->free_keys; k++) {
@@ -221,7 +279,7 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
     // No plan need have all the leanest values at once: their memory is still below that of any.
     for (int k = 0; k < space->free_keys; k++)
         plait_key_put(&out->degrees, space->free_key[k].key, leanest(space, &d, k));
-    take_shards(&cursor->slot[i], out);
+    take_shards(space, &cursor->slot[i], out);
     return out->points > 0;
 }
 

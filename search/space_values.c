@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plait/schedule.h"
+#include "plan_check.h"
 #include "text.h"
 #include "traits.h"
 
@@ -77,7 +78,8 @@ static const plait_key_set walked =
     PLAIT_KEY_BIT(PLAIT_KEY_MBS) | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE) |
     PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) | PLAIT_KEY_BIT(PLAIT_KEY_FUSION) |
     PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) | PLAIT_KEY_BIT(PLAIT_KEY_ORDER) |
-    PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT);
+    PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT) | PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER) |
+    PLAIT_KEY_BIT(PLAIT_KEY_EP_OVERLAP);
 
 static bool is_limited(const plait_search_options *options, plait_key_id key)
 {
@@ -115,6 +117,41 @@ static plait_status list_free_keys(plan_space *space, plait_arena *arena, plait_
                             &out->values, err));
     }
     return PLAIT_OK;
+}
+
+// ---- communication of experts --------------------------------------------------------------
+
+/* Delaying weight gradients costs nothing and never takes longer, so that it stands for all pairs. */
+static unsigned worthwhile_overlaps(const plan_space *space)
+{
+    const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_EP_OVERLAP];
+    const unsigned delayed = 1u << PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD;
+
+    if ((takes & delayed) && !is_limited(space->options, PLAIT_KEY_EP_OVERLAP))
+        return takes & ~(1u << PLAIT_EP_OVERLAP_PAIRS);
+    return takes;
+}
+
+/*
+ * Dispatchers that differ in seconds alone, so that the fastest stands for all. An all-gather needs a
+ * buffer beside them, and eight bits on the wire change numerics.
+ */
+static unsigned worthwhile_dispatchers(const plan_space *space)
+{
+    const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_DISPATCHER];
+    const unsigned narrow = space->options->allow_numerics ? 0 : 1u << PLAIT_DISPATCH_DEEPEP_FP8;
+
+    return is_limited(space->options, PLAIT_KEY_DISPATCHER)
+               ? takes
+               : takes & ~(1u << PLAIT_DISPATCH_ALLGATHER | narrow);
+}
+
+static plait_status list_expert_keys(plan_space *space, plait_arena *arena, plait_error *err)
+{
+    PLAIT_TRY(list_mask(space->options, worthwhile_overlaps(space), PLAIT_KEY_EP_OVERLAP, arena,
+                        &space->ep_overlaps, err));
+    return list_mask(space->options, worthwhile_dispatchers(space), PLAIT_KEY_DISPATCHER, arena,
+                     &space->dispatchers, err);
 }
 
 // ---- recomputation -------------------------------------------------------------------------
@@ -156,6 +193,25 @@ static void limit_full_layers(const plait_search_options *options, space_recompu
     }
 }
 
+/* Those that what runs again lets go with pairs of microbatches. */
+static plait_status list_paired(const plait_problem *problem, plait_arena *arena,
+                                space_recompute *out, plait_error *err)
+{
+    plait_recompute *pair = plait_arena_alloc(arena, (size_t)out->count + 1, sizeof *pair);
+    plait_degrees probe = plait_degrees_init();
+
+    if (!pair)
+        return plait_fail_nomem(err);
+    probe.ep_overlap = PLAIT_EP_OVERLAP_PAIRS;
+    for (int i = 0; i < out->count; i++) {
+        probe.recompute = out->value[i];
+        if (plan_recompute_legal(problem, &probe, &nobody_asks))
+            pair[out->paired++] = out->value[i];
+    }
+    out->pair = pair;
+    return PLAIT_OK;
+}
+
 /* Kinds as the software has them, sets of modules that some layer of the model has, full:N apart. */
 plait_status space_list_recompute(const plait_problem *problem, const plait_search_options *options,
                                   plait_arena *arena, space_recompute *out, plait_error *err)
@@ -191,7 +247,7 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
         .high = PLAIT_MAX_LAYERS,
     };
     limit_full_layers(options, out);
-    return PLAIT_OK;
+    return list_paired(problem, arena, out, err);
 }
 
 // ---- all keys ------------------------------------------------------------------------------
@@ -211,6 +267,7 @@ plait_status space_list_values(plan_space *space, plait_arena *arena, plait_erro
                         &space->schedules, err));
     PLAIT_TRY(list_mask(options, can->takes[PLAIT_KEY_ORDER], PLAIT_KEY_ORDER, arena,
                         &space->orders, err));
+    PLAIT_TRY(list_expert_keys(space, arena, err));
     PLAIT_TRY(list_free_keys(space, arena, err));
     return space_list_recompute(problem, options, arena, &space->recompute, err);
 }

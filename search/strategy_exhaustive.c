@@ -93,11 +93,13 @@ static void consider(const search_run *run, search_worker *worker, search_found 
         found->failed = true;
 }
 
-/* The coarse pass looks at the plain choices: full:N at no N. */
-static int choices_of(const search_run *run, const space_split *split)
+/* The coarse pass looks at the plain choices: full:N at no N. Pairs go with none of these either. */
+static int choices_of(const search_run *run, const space_split *split, bool paired)
 {
     const int plain = run->space->recompute.count;
 
+    if (paired)
+        return run->space->recompute.paired;
     return run->coarse && plain > 0 && plain < split->choices ? plain : split->choices;
 }
 
@@ -106,12 +108,14 @@ static void price_group(const search_run *run, search_worker *worker, const spac
                         plait_degrees degrees, int shards, int choices, int64_t first,
                         search_found *found)
 {
+    const bool paired = degrees.ep_overlap != PLAIT_EP_OVERLAP_NONE;
     int64_t index = first;
 
     for (int s = 0; s < shards; s++) {
         space_apply_shard(run->space, &p->shard[s], &degrees);
         for (int c = 0; c < choices; c++) {
-            degrees.recompute = space_recompute_choice(run->space, degrees.vpp, c);
+            degrees.recompute = paired ? run->space->recompute.pair[c]
+                                       : space_recompute_choice(run->space, degrees.vpp, c);
             consider(run, worker, found, &degrees, plait_degrees_cost(worker->table, &degrees),
                      index++);
         }
@@ -130,14 +134,16 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
 
     degrees.schedule = p->kind[kind].schedule;
     degrees.order = p->kind[kind].order;
+    degrees.ep_overlap = p->kind[kind].ep_overlap;
+    const bool paired = degrees.ep_overlap != PLAIT_EP_OVERLAP_NONE;
     for (int i = splits->first; i < splits->end; i++) {
         const space_split *split = &p->splits->split[i];
         degrees.vpp = split->vpp;
         degrees.split = split->split;
         if (!can_skip(run, found, plait_degrees_bound(worker->table, &degrees)))
-            price_group(run, worker, p, degrees, shards, choices_of(run, split), first + points,
-                        found);
-        points += (int64_t)shards * split->choices;
+            price_group(run, worker, p, degrees, shards, choices_of(run, split, paired),
+                        first + points, found);
+        points += (int64_t)shards * (paired ? run->space->recompute.paired : split->choices);
     }
     return points;
 }

@@ -155,8 +155,10 @@ typedef struct plait_op {
     plait_overlap_class overlap;
     double node_copies; /* expert all-to-all: nodes that a token reaches at most, its own
                          * included; 0: each of topk copies travels */
-    double topk;
-    double count; /* repeats of this operator */
+    double topk, experts;
+    plait_dispatcher dispatcher; /* of that all-to-all */
+    double imbalance; /* of experts' rows: those of the fullest rank over the mean; 0: even */
+    double count;     /* repeats of this operator */
 } plait_op;
 
 /** Parameters that one rank holds of a layer, by what shards them. */
@@ -173,6 +175,7 @@ typedef struct plait_shard {
     int etp;
     bool sp;
     plait_cp_comm cp_comm;
+    plait_dispatcher dispatcher;
     plait_attention_kernel attention;
     plait_precision precision;    /* of the products */
     const plait_runtime *runtime; /* kernel switches */
@@ -202,6 +205,15 @@ typedef struct plait_block {
  */
 void plait_block_describe(const plait_model *model, const plait_layer *layer,
                           const plait_shard *shard, plait_pass pass, plait_block *out);
+
+/**
+ * One exchange of a layer's experts by itself: what of its description a dispatcher is chosen by.
+ *
+ * @param shard  with ep > 1
+ * @param part   dispatch or combine
+ */
+plait_op plait_block_exchange(const plait_model *model, const plait_layer *layer,
+                              const plait_shard *shard, plait_pass pass, plait_part part);
 
 /** The embedding in front of the first layer. */
 void plait_block_embedding(const plait_model *model, const plait_shard *shard, plait_pass pass,

@@ -54,6 +54,8 @@ typedef enum plait_kernel {
     PLAIT_KERNEL_WIDE = PLAIT_KERNEL_PRECISION + PLAIT_PRECISIONS, /* cuDNN's, heads over 128 */
     PLAIT_KERNEL_GROUPED_GEMM,
     PLAIT_KERNEL_MULTICAST, /* stores that a switch copies to all GPUs of a domain */
+    PLAIT_KERNEL_DEEPEP,    /* exchanges of experts over NVLink and InfiniBand, by libraries ... */
+    PLAIT_KERNEL_HYBRIDEP,  /* ... of these names */
     PLAIT_KERNELS
 } plait_kernel;
 

@@ -138,6 +138,15 @@ double plait_route_nodes(const plait_route *route);
 double plait_expected_nodes(double nodes, double topk);
 
 /**
+ * Groups of a router's experts that a token's choice reaches, of `groups` alike: nodes, or ranks. (C.150)
+ *
+ *     N (1 - C(E - E/N, k) / C(E, k))
+ *
+ * @param experts  E, of which topk different ones are chosen uniformly
+ */
+double plait_reached_groups(double groups, double topk, double experts);
+
+/**
  * Seconds of a collective on a placed group. (C.55)
  *
  * One domain: C.50's fitted lines and in-switch reduction, on a grid C.51. Beyond: the larger of
@@ -155,6 +164,17 @@ double plait_collective_s(const plait_route *route, plait_network network, plait
  */
 double plait_expert_all_to_all_s(const plait_route *route, plait_network network, double bytes,
                                  double topk, double node_copies);
+
+/**
+ * The same by kernels that send a token once to a node, and there once to each rank that it needs,
+ * beside each other (DeepEP, HybridEP). (C.153)
+ *
+ * @param bytes        topk copies of the tokens, as above
+ * @param topk, experts  of the router
+ * @param node_copies    nodes that a token reaches at most, its own included
+ */
+double plait_relayed_all_to_all_s(const plait_route *route, plait_network network, double bytes,
+                                  double topk, double experts, double node_copies);
 
 /** Seconds of one point-to-point message between neighbours of a group. (C.59) */
 double plait_p2p_s(const plait_route *route, plait_network network, double bytes);

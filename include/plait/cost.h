@@ -190,6 +190,15 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degree
 double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *degrees);
 
 /**
+ * Seconds that one layer's experts wait for their tokens in a forward pass, by the dispatcher of
+ * these degrees: what a search chooses dispatchers by. 0 without experts on several ranks.
+ */
+double plait_dispatch_s(const plait_problem *problem, const plait_degrees *degrees);
+
+/** SMs that a dispatcher's kernels occupy while they run. (C.154) */
+double plait_dispatcher_sms(plait_dispatcher dispatcher);
+
+/**
  * Device memory that plans may use, in bytes: the largest predicted peak that runs out with no more
  * than this probability. One half: what a process can see of the device. (C.85)
  *

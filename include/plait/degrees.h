@@ -147,6 +147,24 @@ typedef enum plait_offload {
     PLAIT_OFFLOADS
 } plait_offload;
 
+/** How tokens reach the ranks of their experts, and come back. */
+typedef enum plait_dispatcher {
+    PLAIT_DISPATCH_ALLTOALL,   /* the software's own: each copy, or once a node (moe_dedup) */
+    PLAIT_DISPATCH_ALLGATHER,  /* all tokens to all ranks, sums scattered back */
+    PLAIT_DISPATCH_DEEPEP,     /* once a node, then once a rank inside it */
+    PLAIT_DISPATCH_DEEPEP_FP8, /* the same, in 8 bits on the way to the experts */
+    PLAIT_DISPATCH_HYBRIDEP,   /* as DeepEP, by other kernels that take fewer SMs */
+    PLAIT_DISPATCHERS
+} plait_dispatcher;
+
+/** What expert communication hides behind. */
+typedef enum plait_ep_overlap {
+    PLAIT_EP_OVERLAP_NONE,
+    PLAIT_EP_OVERLAP_PAIRS, /* the forward of one microbatch beside the backward of another */
+    PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD, /* and weight gradients of experts behind the gradient's way back */
+    PLAIT_EP_OVERLAPS
+} plait_ep_overlap;
+
 /** Collectives of two adjacent parallelisms in one, where that is faster (plait/fuse.h). */
 typedef enum plait_fusion { PLAIT_FUSION_NONE, PLAIT_FUSION_AUTO, PLAIT_FUSIONS } plait_fusion;
 
@@ -177,6 +195,8 @@ typedef struct plait_degrees {
     unsigned char optimizer_state; /* plait_state_format: of Adam's two moments */
     bool fp8_params;               /* parameters kept and gathered as the products take them */
     unsigned char offload;         /* plait_offload */
+    unsigned char dispatcher;      /* plait_dispatcher */
+    unsigned char ep_overlap;      /* plait_ep_overlap */
 } plait_degrees;
 
 /** All ones, 1F1B, no recomputation: a legal single-GPU point to start from. */
@@ -200,6 +220,8 @@ typedef enum plait_key_id {
     PLAIT_KEY_CP_COMM,
     PLAIT_KEY_EP,
     PLAIT_KEY_ETP,
+    PLAIT_KEY_DISPATCHER,
+    PLAIT_KEY_EP_OVERLAP,
     PLAIT_KEY_DP,
     PLAIT_KEY_ZERO,
     PLAIT_KEY_SHARD_GROUP,
@@ -302,6 +324,8 @@ extern const char *const plait_split_name[PLAIT_SPLITS + 1];
 extern const char *const plait_order_name[PLAIT_ORDERS + 1];
 extern const char *const plait_placement_name[PLAIT_PLACEMENTS + 1];
 extern const char *const plait_state_format_name[PLAIT_STATE_FORMATS + 1];
+extern const char *const plait_dispatcher_name[PLAIT_DISPATCHERS + 1];
+extern const char *const plait_ep_overlap_name[PLAIT_EP_OVERLAPS + 1];
 extern const char *const plait_offload_name[PLAIT_OFFLOADS + 1];
 extern const char *const plait_recompute_name[PLAIT_RECOMPUTE_KINDS + 1];
 extern const char *const plait_recompute_module_name[PLAIT_MODULES + 1];

@@ -95,6 +95,8 @@ typedef struct plait_moe {
     bool bias; /* biases in the experts */
     bool router_bias;
     bool shared_gate; /* a scalar gate on the shared expert */
+    double capacity;  /* an expert takes so many times its mean tokens; 0: all that come */
+    bool padded;      /* and is filled up to that */
 } plait_moe;
 
 /** A layer known only by its costs, per token unless said otherwise. (C.24) */

@@ -111,6 +111,20 @@ bool plait_pipeline_exact(plait_schedule schedule, const plait_pipeline_load *lo
 double plait_schedule_in_flight(plait_schedule schedule, int ranks, int rank, int chunks,
                                 int microbatches);
 
+/**
+ * Forwards that run beside the backward of another microbatch where software pairs them, in units of
+ * a whole stage and of the rank that the step waits for. (C.157)
+ *
+ *     one stage     m - 1: the first forward and the last backward are alone
+ *     interleaved   m - ((v-1)p + 1) / v: the last rank's forwards ahead, one more than without pairs
+ *     dualpipe      m - p
+ *     others        0: the forward and the backward at hand are of one microbatch
+ */
+double plait_schedule_pairs(plait_schedule schedule, int stages, int chunks, int microbatches);
+
+/** Can it pair them at all, given microbatches enough? */
+bool plait_schedule_has_pairs(plait_schedule schedule, int stages, int chunks);
+
 /* ---- what each rank does ---- */
 
 /** One unit of work of a pipeline rank. */

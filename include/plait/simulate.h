@@ -108,7 +108,8 @@ typedef struct plait_timeline {
  *
  * @param cost  the plan's price, as plait_plan_cost gives it
  * @param out   lives in `arena`
- * @return      RANGE when the schedule cannot be spelled out (plait_schedule_has_actions)
+ * @return      RANGE when the schedule cannot be spelled out (plait_schedule_has_actions), and of
+ *              plans with an ep_overlap
  */
 PLAIT_MUST_CHECK plait_status plait_plan_simulate(const plait_problem *problem,
                                                   const plait_plan *plan, const plait_cost *cost,

@@ -98,9 +98,9 @@ plait_status model_read_mlp(const json_cursor *at, plait_mlp *out, plait_error *
 
 plait_status model_read_moe(const json_cursor *at, plait_moe *out, plait_error *err)
 {
-    static const char *const keys[] = {"experts",     "topk",        "width", "shared_width",
-                                       "groups",      "group_topk",  "gated", "bias",
-                                       "router_bias", "shared_gate", NULL};
+    static const char *const keys[] = {
+        "experts", "topk",        "width",       "shared_width", "groups", "group_topk", "gated",
+        "bias",    "router_bias", "shared_gate", "capacity",     "padded", NULL};
 
     out->gated = true;
     PLAIT_TRY(json_keys_among(at, keys, err));
@@ -114,6 +114,15 @@ plait_status model_read_moe(const json_cursor *at, plait_moe *out, plait_error *
     PLAIT_TRY(json_bool_optional(at, "bias", &out->bias, err));
     PLAIT_TRY(json_bool_optional(at, "router_bias", &out->router_bias, err));
     PLAIT_TRY(json_bool_optional(at, "shared_gate", &out->shared_gate, err));
+    PLAIT_TRY(json_number_optional(at, "capacity", JSON_NON_NEGATIVE, &out->capacity, err));
+    PLAIT_TRY(json_bool_optional(at, "padded", &out->padded, err));
+    if (out->capacity > out->experts)
+        return json_fail_key(at, "capacity", PLAIT_ERROR_RANGE, err,
+                             "expected at most the number of experts, %d, found %g", out->experts,
+                             out->capacity);
+    if (out->padded && out->capacity <= 0.0)
+        return json_fail_key(at, "padded", PLAIT_ERROR_RANGE, err,
+                             "expected a capacity to fill up to, found none");
     PLAIT_TRY(model_check_topk(at, "topk", out->experts, out->topk, err));
     return model_check_groups(at, "groups", "group_topk", out, err);
 }

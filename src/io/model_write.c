@@ -107,6 +107,10 @@ static void write_moe(json_writer *json, const plait_moe *moe)
     json_member_bool(json, "bias", moe->bias);
     json_member_bool(json, "router_bias", moe->router_bias);
     json_member_bool(json, "shared_gate", moe->shared_gate);
+    if (moe->capacity > 0.0) {
+        json_member_number(json, "capacity", moe->capacity);
+        json_member_bool(json, "padded", moe->padded);
+    }
     json_end_object(json);
 }
 

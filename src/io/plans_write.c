@@ -285,7 +285,8 @@ void plans_write_settings(json_writer *json, const plait_problem *problem,
     member_of_bytes(json, "grad_dtype", state.gradient);
     write_optimizer_dtypes(json, state.optimizer);
     json_member_string(json, "fp8_recipe", fp8_recipe(problem->job.precision));
-    json_member_null(json, "moe_dispatcher");
+    json_member_string(json, "moe_dispatcher",
+                       degrees->ep > 1 ? plait_dispatcher_name[degrees->dispatcher] : NULL);
     json_member_string(
         json, "offload",
         degrees->offload == PLAIT_OFFLOAD_NONE ? NULL : plait_offload_name[degrees->offload]);

@@ -42,6 +42,12 @@ const char *const plait_state_format_name[PLAIT_STATE_FORMATS + 1] = {"fp32", "b
 
 const char *const plait_offload_name[PLAIT_OFFLOADS + 1] = {"none", "optimizer", NULL};
 
+const char *const plait_dispatcher_name[PLAIT_DISPATCHERS + 1] = {
+    "alltoall", "allgather", "deepep", "deepep-fp8", "hybridep", NULL};
+
+const char *const plait_ep_overlap_name[PLAIT_EP_OVERLAPS + 1] = {"none", "pairs",
+                                                                  "pairs-delayed-wgrad", NULL};
+
 static const char *const fusion_name[PLAIT_FUSIONS + 1] = {"none", "auto", NULL};
 
 #define X(name, what) #name,
@@ -160,6 +166,11 @@ static bool has_experts(const plait_problem *problem, const plait_degrees *d)
     return model_has_experts(problem->model);
 }
 
+static bool several_expert_ranks(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->ep > 1 && model_has_experts(problem->model);
+}
+
 /* Without replicas all ZeRO stages are one. */
 static bool has_replicas(const plait_problem *problem, const plait_degrees *d)
 {
@@ -233,6 +244,18 @@ const plait_key plait_keys[PLAIT_KEYS] = {
     [PLAIT_KEY_ETP] = {NAMED(etp), DEGREE, NOTHING_PLAIN, .usual = usual_etp,
                        .matters = has_experts, .title = "etp",
                        .help = "tensor parallelism inside an expert"},
+    [PLAIT_KEY_DISPATCHER] = {NAMED(dispatcher), WORD(plait_dispatcher_name), .able = "dispatcher",
+                              .habit = true, .plain = PLAIT_DISPATCH_ALLTOALL,
+                              .usual = usual_of_runtime, .matters = several_expert_ranks,
+                              .title = "dispatcher", .value = "HOW",
+                              .help = "tokens to experts: alltoall, allgather, deepep, deepep-fp8, "
+                                      "hybridep; as the runtime would"},
+    [PLAIT_KEY_EP_OVERLAP] =
+        {NAMED(ep_overlap), WORD(plait_ep_overlap_name), .able = "ep_overlap", .habit = true,
+         .plain = PLAIT_EP_OVERLAP_NONE, .usual = usual_of_runtime, .matters = several_expert_ranks,
+         .title = "ep overlap", .value = "HOW",
+         .help = "expert communication behind another microbatch's compute: none, pairs, "
+                 "pairs-delayed-wgrad"},
     [PLAIT_KEY_DP] = {NAMED(dp), DEGREE, NOTHING_PLAIN, .usual = usual_dp, .title = "dp",
                       .help = "data parallelism; follows from the others, so it is only checked"},
     [PLAIT_KEY_ZERO] = {NAMED(zero), .kind = PLAIT_KEY_SMALL_NUMBER, .high = 3, .able = "zero",

@@ -195,6 +195,64 @@ static bool schedule_suits(const plait_problem *p, const plait_degrees *d, const
     return needs == NULL || because(why, "schedule %s needs %s", name, needs);
 }
 
+/* Has the accelerator the kernels of the dispatcher? */
+bool plan_dispatcher_runs(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    static const int kernels[PLAIT_DISPATCHERS] = {
+        [PLAIT_DISPATCH_DEEPEP] = PLAIT_KERNEL_DEEPEP,
+        [PLAIT_DISPATCH_DEEPEP_FP8] = PLAIT_KERNEL_DEEPEP,
+        [PLAIT_DISPATCH_HYBRIDEP] = PLAIT_KERNEL_HYBRIDEP,
+    };
+    const plait_accelerator *gpu = p->cluster->group[0].accelerator;
+    const char *const name = plait_dispatcher_name[d->dispatcher];
+
+    if (d->ep == 1 || !model_has_experts(p->model)) // nothing is sent
+        return true;
+    if (kernels[d->dispatcher] > 0 && !plait_accelerator_runs(gpu, kernels[d->dispatcher]))
+        return because(why, "%s has no dispatcher %s", gpu->name, name);
+    return true;
+}
+
+/* What pairs of microbatches need of the pipeline and of the experts. */
+static bool pairs_suit(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const char *const name = plait_ep_overlap_name[d->ep_overlap];
+
+    if (d->ep_overlap == PLAIT_EP_OVERLAP_NONE)
+        return true;
+    if (d->ep == 1 || !model_has_experts(p->model))
+        return because(why, "ep_overlap %s hides communication of experts: ep is 1 (rule P21)",
+                       name);
+    if (!plait_schedule_has_pairs((plait_schedule)d->schedule, d->pp, d->vpp))
+        return because(
+            why,
+            "ep_overlap %s with schedule %s over pp %d: a stage has forward and backward "
+            "of two microbatches at hand with pp 1, interleaved (vpp > 1) or dualpipe "
+            "(rule P22)",
+            name, plait_schedule_name[d->schedule], d->pp);
+    if (d->dispatcher == PLAIT_DISPATCH_ALLGATHER)
+        return because(why,
+                       "ep_overlap %s with dispatcher allgather, which is one piece with its "
+                       "experts (rule P23)",
+                       name);
+    return true;
+}
+
+/* What runs again in a backward has no partner of its own. */
+static bool recompute_suits_pairs(const plait_degrees *d, const plan_reason *why)
+{
+    const bool moe = d->recompute.kind == PLAIT_RECOMPUTE_MODULES &&
+                     (d->recompute.modules >> PLAIT_MODULE_moe & 1u);
+
+    if (d->ep_overlap == PLAIT_EP_OVERLAP_NONE ||
+        (d->recompute.kind != PLAIT_RECOMPUTE_FULL && !moe))
+        return true;
+    return because(why,
+                   "ep_overlap %s with recompute %s: what dispatches and combines again has no "
+                   "partner (rule P24)",
+                   plait_ep_overlap_name[d->ep_overlap], moe ? "of moe" : "full");
+}
+
 bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > p->model->layers)
@@ -203,7 +261,7 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers % d->vpp != 0)
         return because(why, "recompute full:%d: as many layers of each of vpp %d chunks",
                        d->recompute.layers, d->vpp);
-    return true;
+    return recompute_suits_pairs(d, why);
 }
 
 bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -340,7 +398,8 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
 bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     return world_divides(p, d, why) && experts_divide(p, d, why) && shards_divide(p, d, why) &&
-           plan_formats_legal(p, d, why) && schedule_suits(p, d, why) && expressible(p, d, why) &&
+           plan_formats_legal(p, d, why) && schedule_suits(p, d, why) &&
+           plan_dispatcher_runs(p, d, why) && pairs_suit(p, d, why) && expressible(p, d, why) &&
            rules_hold(p, d, why);
 }
 

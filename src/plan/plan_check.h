@@ -21,11 +21,15 @@ bool plan_ranks_legal(const plait_problem *problem, const plait_degrees *degrees
 bool plan_stages_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
+/** Has the accelerator the kernels of the dispatcher? */
+bool plan_dispatcher_runs(const plait_problem *problem, const plait_degrees *degrees,
+                          const plan_reason *why);
+
 /** Do the number formats of state suit those of the products? */
 bool plan_formats_legal(const plait_problem *problem, const plait_degrees *degrees,
                         const plan_reason *why);
 
-/** Its last part: are there as many layers as are run again? */
+/** Its last part: are there as many layers as are run again, and may they be? */
 bool plan_recompute_legal(const plait_problem *problem, const plait_degrees *degrees,
                           const plan_reason *why);
 

@@ -74,6 +74,12 @@ static bool offload_is_wide(const plait_problem *problem, const plait_degrees *d
     return d->offload == PLAIT_OFFLOAD_NONE || !d->fp8_params;
 }
 
+/* Pairs of microbatches are laid out for a last stage with one prediction module at most. */
+static bool pairs_have_one_prediction(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->ep_overlap == PLAIT_EP_OVERLAP_NONE || problem->model->mtp_layers <= 1;
+}
+
 static bool biased_experts_are_whole(const plait_problem *problem, const plait_degrees *d)
 {
     for (int k = 0; k < problem->model->kinds; k++) {
@@ -187,6 +193,8 @@ static const plan_rule plan_rules[] = {
      "zero 1 or more",
      state_has_shards},
     {"M16", "an optimizer on the host needs 16-bit parameters, fp8_params 0", offload_is_wide},
+    {"M21", "ep_overlap goes with one multi-token prediction module at most",
+     pairs_have_one_prediction},
     {NULL, NULL, NULL},
 };
 

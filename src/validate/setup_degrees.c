@@ -89,6 +89,21 @@ static plait_status set_formats(setup *at, plait_degrees *d, plait_key_set *give
     return PLAIT_OK;
 }
 
+/* How tokens reach their experts, and whether in pairs of microbatches, as recipes with them have. */
+static plait_status set_exchanges(const plait_run *run, plait_degrees *d, plait_key_set *given,
+                                  plait_error *err)
+{
+    char text[24];
+
+    if (setup_value(run, "dispatcher", text, sizeof text) != NULL) {
+        PLAIT_TRY(plait_degrees_set(d, plait_keys[PLAIT_KEY_DISPATCHER].name, text, err));
+        *given |= PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER);
+    }
+    if (setup_has_word(run, "ep-overlap"))
+        give(PLAIT_KEY_EP_OVERLAP, PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD, d, given);
+    return PLAIT_OK;
+}
+
 static plait_status set_recompute(setup *at, plait_degrees *d, plait_error *err)
 {
     if (at->run->recompute[0] != '\0')
@@ -162,6 +177,7 @@ plait_status setup_degrees(setup *at, const plait_problem *problem, plait_degree
     set_shards(run, problem->runtime, &d, &given);
     follow_recipes(run, &d, &given);
     PLAIT_TRY(set_formats(at, &d, &given, err));
+    PLAIT_TRY(set_exchanges(run, &d, &given, err));
     plait_degrees_fill(problem, given, &d);
     PLAIT_TRY(set_recompute(at, &d, err));
     choose_split(at, problem, &d);

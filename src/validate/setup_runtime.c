@@ -86,11 +86,17 @@ static const struct {
 /* What plait has no place for; the row is priced without it. */
 static void note_unmodelled(setup *at)
 {
-    static const char *const words[] = {
-        "ep-overlap",        "async-tp",      "deferred-embedding-wgrad",
-        "fine-tuning",       "document-mask", "megatron-fsdp",
-        "fused-grouped-mlp", "fp8-attention", "launch-blocking",
-        "swap-attention",    "unfused-norm",  NULL};
+    static const char *const words[] = {"async-tp",
+                                        "deferred-embedding-wgrad",
+                                        "fine-tuning",
+                                        "document-mask",
+                                        "megatron-fsdp",
+                                        "fused-grouped-mlp",
+                                        "fp8-attention",
+                                        "launch-blocking",
+                                        "swap-attention",
+                                        "unfused-norm",
+                                        NULL};
 
     for (const char *const *word = words; *word != NULL; word++)
         if (setup_has_word(at->run, *word)) {
@@ -108,8 +114,6 @@ static void turn_switches(const plait_run *run, plait_runtime *runtime)
             switches[i].apply(runtime);
     if (setup_value(run, "cuda-graph", kind, sizeof kind) != NULL)
         capture_graphs(runtime);
-    if (setup_value(run, "dispatcher", kind, sizeof kind) != NULL)
-        runtime->overlap.moe_dedup = strcmp(kind, "alltoall") != 0;
 }
 
 /* ---- what the framework's name says ---- */

@@ -12,8 +12,10 @@
 #include "assert_near.h"
 #include "everything.h"
 #include "must.h"
+#include "plait/cost.h"
 #include "plait/data.h"
 #include "plait/search.h"
+#include "plan_check.h"
 #include "split.h"
 #include "text.h"
 
@@ -284,6 +286,8 @@ typedef struct brute_force {
     plait_price *price; /* that fit */
     size_t prices, room;
     double leanest_bytes;
+    bool listed;     /* by the search, too, ... */
+    double left_out; /* ... or the best of those that it leaves out */
 } brute_force;
 
 static double objective_of(const world *w, const plait_degrees *d, plait_price price)
@@ -345,14 +349,24 @@ static bool obeys(const plait_search_options *options, const plait_degrees *d)
     return obeys_on(options, d, NULL);
 }
 
+static bool legal(const brute_force *b, const plait_degrees *d)
+{
+    return plait_degrees_check(&b->w->problem, d, NULL, 0) == PLAIT_FITS;
+}
+
 static void take(brute_force *b, const plait_degrees *d)
 {
-    if (!obeys(&b->w->options, d))
+    if (!obeys(&b->w->options, d) || (d->ep_overlap != PLAIT_EP_OVERLAP_NONE && !legal(b, d)))
         return;
     plait_price price = plait_degrees_cost(b->table, d);
     plait_error err;
     if (!price.exact)
         must(plait_degrees_simulate(b->table, d, arena, &price, &err), &err);
+    if (!b->listed) {
+        if (price.peak_bytes <= plait_capacity_bytes(&b->w->problem, b->w->problem.risk))
+            b->left_out = fmin(b->left_out, objective_of(b->w, d, price));
+        return;
+    }
     b->points++;
     b->leanest_bytes = fmin(b->leanest_bytes, price.peak_bytes);
     if (price.peak_bytes > plait_capacity_bytes(&b->w->problem, b->w->problem.risk))
@@ -365,11 +379,6 @@ static void take(brute_force *b, const plait_degrees *d)
         assert_non_null(b->price);
     }
     b->price[b->prices++] = price;
-}
-
-static bool legal(const brute_force *b, const plait_degrees *d)
-{
-    return plait_degrees_check(&b->w->problem, d, NULL, 0) == PLAIT_FITS;
 }
 
 static int fullest_stage(const plait_model *model, const plait_degrees *d)
@@ -592,11 +601,65 @@ static void all_stages(brute_force *b, plait_degrees d)
     }
 }
 
+static bool takes(const brute_force *b, plait_key_id key, int value)
+{
+    return b->w->runtime.can.takes[key] >> value & 1u;
+}
+
+/* The dispatcher that stands for all that differ in seconds alone. */
+static int fastest_dispatcher(const brute_force *b, plait_degrees d)
+{
+    int fastest = -1;
+    double least_s = HUGE_VAL, least_sms = HUGE_VAL;
+
+    for (int how = 0; how < PLAIT_DISPATCHERS; how++) {
+        d.dispatcher = (unsigned char)how;
+        if (!takes(b, PLAIT_KEY_DISPATCHER, how) || how == PLAIT_DISPATCH_ALLGATHER ||
+            how == PLAIT_DISPATCH_DEEPEP_FP8 ||
+            !plan_dispatcher_runs(&b->w->problem, &d, &nobody_asks))
+            continue;
+        const double s = plait_dispatch_s(&b->w->problem, &d);
+        const double sms = plait_dispatcher_sms((plait_dispatcher)how);
+        if (s > least_s || (s == least_s && sms >= least_sms))
+            continue;
+        least_s = s;
+        least_sms = sms;
+        fastest = how;
+    }
+    return fastest;
+}
+
+/*
+ * Every dispatcher, alone and in pairs of microbatches. Those that a search leaves out, since another
+ * one is never worse, are tried on one microbatch size, and must not be better.
+ */
+static void all_exchanges(brute_force *b, plait_degrees d)
+{
+    const int fastest = fastest_dispatcher(b, d);
+
+    b->listed = true;
+    if (d.ep == 1 || !has_experts(&b->w->model)) {
+        all_stages(b, d);
+        return;
+    }
+    for (int overlap = 0; overlap < PLAIT_EP_OVERLAPS; overlap++)
+        for (int how = 0; how < PLAIT_DISPATCHERS; how++) {
+            d.ep_overlap = (unsigned char)overlap;
+            d.dispatcher = (unsigned char)how;
+            if (!takes(b, PLAIT_KEY_EP_OVERLAP, overlap) || !takes(b, PLAIT_KEY_DISPATCHER, how) ||
+                how == PLAIT_DISPATCH_ALLGATHER)
+                continue;
+            b->listed = overlap != PLAIT_EP_OVERLAP_PAIRS && how == fastest;
+            if (b->listed || d.mbs == 1)
+                all_stages(b, d);
+        }
+}
+
 static void all_microbatches(brute_force *b, plait_degrees d)
 {
     for (d.mbs = 1; d.mbs <= b->w->problem.job.gbs; d.mbs++)
         if (b->w->problem.job.gbs % d.mbs == 0 && obeys_on(&b->w->options, &d, "mbs"))
-            all_stages(b, d);
+            all_exchanges(b, d);
 }
 
 static void all_experts(brute_force *b, plait_degrees d)
@@ -665,7 +728,7 @@ static void all_plans(brute_force *b)
 
 static brute_force try_everything(const world *w)
 {
-    brute_force b = {.w = w, .leanest_bytes = HUGE_VAL};
+    brute_force b = {.w = w, .leanest_bytes = HUGE_VAL, .left_out = HUGE_VAL};
 
     b.table = plait_table_new(&w->problem, arena);
     assert_non_null(b.table);
@@ -724,6 +787,8 @@ static void check_brute_force(const question *q, const world *w)
     if (r.points != b.points)
         print_error("%s, %s, %d GPUs\n", q->model, q->runtime, q->gpus);
     assert_int_equal(r.points, b.points);
+    if (r.plans > 0)
+        assert_true(r.plan[0].objective <= b.left_out * (1.0 + digits));
     assert_int_equal(r.fits, b.fits);
     assert_int_equal(r.plans, b.count);
     for (int i = 0; i < r.plans; i++)

@@ -103,6 +103,10 @@ static const char *const values[][2] = {
     {"grad_reduce", "fp16"},
     {"optimizer_state", "fp8"},
     {"fp8_params", "1"},
+    {"dispatcher", "alltoall"},
+    {"dispatcher", "hybridep"},
+    {"ep_overlap", "none"},
+    {"ep_overlap", "pairs-delayed-wgrad"},
     {"offload", "none"},
     {"offload", "optimizer"},
 };

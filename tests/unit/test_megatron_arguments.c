@@ -333,6 +333,7 @@ static void mark_launches(const plait_model *model, plait_runtime *runtime)
         "pp=2 vpp=2 zero=2 split=even",
         "zero=1 grad_sync=bucketed grad_reduce=bf16 optimizer_state=bf16 fp8_params=1",
         "zero=1 grad_reduce=fp32 offload=optimizer",
+        "ep=2 zero=1 dispatcher=hybridep ep_overlap=pairs-delayed-wgrad recompute=none",
     };
     static int drawn = 0;
     plait_cluster cluster;
@@ -349,7 +350,6 @@ static void mark_launches(const plait_model *model, plait_runtime *runtime)
 
         problem.job.precision = (plait_precision)(drawn % PLAIT_PRECISIONS);
         problem.job.attention = (plait_attention_kernel)(drawn % PLAIT_ATTENTION_KERNELS);
-        runtime->overlap.moe_dedup = !runtime->overlap.moe_dedup;
         mark_said(&problem, plans[p]);
     }
 }
@@ -405,6 +405,8 @@ static bool changes(const argument_row *row, const char *script)
 static const char *const scripts[] = {
     SIZES "--pipeline-model-parallel-size 2 --nnodes 2 --nproc_per_node 4 --use-torch-fsdp2",
     SIZES "--experimental-attention-variant gdn --linear-attention-freq 2",
+    SIZES "--disable-bias-linear --num-experts 4 --moe-expert-capacity-factor 1.5 "
+          "--moe-pad-expert-input-to-capacity",
     SIZES "--multi-latent-attention --disable-bias-linear --num-experts 4 "
           "--moe-shared-expert-intermediate-size 64 "
           "--dsa-indexer-n-heads 2 --dsa-indexer-head-dim 64 --dsa-indexer-topk 32",

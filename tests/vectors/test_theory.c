@@ -1207,6 +1207,33 @@ static double chimera_pair(const json_cursor *in)
     }
 }
 
+// ---- experts ----------------------------------------------------------------------------
+
+static double expected_nodes(const json_cursor *in)
+{
+    return plait_reached_groups(number(in, "N"), number(in, "k"), number(in, "E"));
+}
+
+/*
+ * Of one dispatch, what a rank sends to others. `E` counts ranks; `bytes` are those of an element, of
+ * which a copy here has two.
+ */
+static double ep_a2a_bytes(const json_cursor *in)
+{
+    static plain_model gpt;
+    const plait_runtime runtime = {.rules = PLAIT_RULES_GENERIC};
+    const int ranks = integer(in, "E");
+    const plait_shard shard = {.tp = 1, .cp = 1, .ep = ranks, .etp = 1, .runtime = &runtime};
+
+    make_gpt(&gpt, 1, integer(in, "h"), 64);
+    gpt.layer.ffn = PLAIT_FFN_MOE;
+    gpt.layer.moe = (plait_moe){.experts = ranks, .topk = integer(in, "k"), .width = 1};
+    const plait_op op = plait_block_exchange(&gpt.model, &gpt.layer, &shard,
+                                             pass_over(PLAIT_FORWARD, 1.0, number(in, "tokens")),
+                                             PLAIT_PART_dispatch);
+    return plait_collective_sent_bytes(op.collective, ranks, op.bytes) * number(in, "bytes") / 2.0;
+}
+
 // ---- the table -----------------------------------------------------------------------------
 
 typedef double theory_value(const json_cursor *inputs);
@@ -1274,7 +1301,9 @@ typedef double theory_value(const json_cursor *inputs);
     X(node_bw)                                                                                     \
     X(fattree)                                                                                     \
     X(chimera)                                                                                     \
-    X(chimera_pair)
+    X(chimera_pair)                                                                                \
+    X(expected_nodes)                                                                              \
+    X(ep_a2a_bytes)
 
 static const struct {
     const char *formula;
@@ -1304,14 +1333,12 @@ static bool among(const char *name, const char *const *words)
     return false;
 }
 
-/* Groups that a plan of training is about. */
+/* Serving and failures are other subjects. */
 static bool concerns_plans(const char *group)
 {
-    static const char *const groups[] = {
-        "memory", "comm",     "collective", "roofline",  "model",   "perf", "pipeline",
-        "layout", "topology", "limits",     "commshift", "chimera", NULL};
+    static const char *const others[] = {"inference", "reliability", NULL};
 
-    return among(group, groups);
+    return !among(group, others);
 }
 
 static bool is_arithmetic(const char *formula)

@@ -108,6 +108,8 @@ typedef struct megatron_args {
     const char *moe_layer_freq; /* a list */
     int moe_shared_expert_intermediate_size;
     bool moe_shared_expert_gate;
+    double moe_expert_capacity_factor; /* NaN: none is given */
+    bool moe_pad_expert_input_to_capacity;
     int moe_router_topk;
     const char *moe_router_score_function;
     bool moe_router_pre_softmax;
@@ -187,6 +189,8 @@ typedef struct megatron_args {
     bool moe_permute_fusion;
     const char *moe_token_dispatcher_type;
     const char *moe_flex_dispatcher_backend;
+    bool overlap_moe_expert_parallel_comm;
+    bool delay_wgrad_compute;
     const char *attention_backend;
     int flash_attention_version;
     bool masked_softmax_fusion;
@@ -237,8 +241,6 @@ typedef struct megatron_args {
     bool fine_grained_activation_offloading;
     bool hybrid_context_parallel;
     int tensor_parallel_num_weight_shards;
-    double moe_expert_capacity_factor;
-    bool overlap_moe_expert_parallel_comm;
     bool first_last_layers_bf16;
     const char *hybrid_layer_pattern;
     const char *step_batch_size_schedule;

@@ -38,6 +38,7 @@ static plait_mlp mlp_of(const megatron_args *args)
 static plait_moe moe_of(const megatron_args *args, const plait_mlp *mlp)
 {
     const int width = args->moe_ffn_hidden_size;
+    const double capacity = args->moe_expert_capacity_factor; // not a number, or below 0: none
 
     return (plait_moe){
         .experts = args->num_experts > 1 ? args->num_experts : 0,
@@ -50,6 +51,8 @@ static plait_moe moe_of(const megatron_args *args, const plait_mlp *mlp)
         .bias = mlp->bias,
         .router_bias = mlp->bias || args->moe_router_enable_expert_bias,
         .shared_gate = args->moe_shared_expert_gate,
+        .capacity = capacity > 0.0 ? capacity : 0.0,
+        .padded = capacity > 0.0 && args->moe_pad_expert_input_to_capacity,
     };
 }
 

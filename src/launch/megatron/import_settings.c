@@ -178,6 +178,39 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
     return PLAIT_OK;
 }
 
+/* "flex" is one of several libraries; NCCL's own has no price, and sends as DeepEP does. */
+static plait_status read_dispatcher(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    const char *const type = args->moe_token_dispatcher_type;
+    const char *const backend = args->moe_flex_dispatcher_backend;
+    plait_degrees *const d = &in->out->degrees;
+
+    if (args->num_experts == 0) {
+        d->dispatcher = PLAIT_DISPATCH_ALLTOALL;
+    } else if (is(type, "flex")) {
+        d->dispatcher = is(backend, "hybridep") ? PLAIT_DISPATCH_HYBRIDEP : PLAIT_DISPATCH_DEEPEP;
+        if (is(backend, "ncclep"))
+            import_warn(in, "the exchanges of NCCL EP are priced as DeepEP's");
+    } else if (is(type, "allgather")) {
+        d->dispatcher = PLAIT_DISPATCH_ALLGATHER;
+    } else if (is(type, "alltoall") || is(type, "alltoall_seq")) {
+        d->dispatcher = PLAIT_DISPATCH_ALLTOALL;
+    } else {
+        return flags_fail(in->flags, MEGATRON_NAME(moe_token_dispatcher_type), err,
+                          "expected allgather, alltoall or flex, found \"%.40s\"", type);
+    }
+    import_give(in, "dispatcher");
+    return PLAIT_OK;
+}
+
+static void read_ep_overlap(const megatron_args *args, plan_reader *in)
+{
+    in->out->degrees.ep_overlap = !args->overlap_moe_expert_parallel_comm ? PLAIT_EP_OVERLAP_NONE
+                                  : args->delay_wgrad_compute ? PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD
+                                                              : PLAIT_EP_OVERLAP_PAIRS;
+    import_give(in, "ep_overlap");
+}
+
 static bool is_flash(int kernel)
 {
     return kernel == PLAIT_ATTENTION_FLASH || kernel == PLAIT_ATTENTION_FLASH2 ||
@@ -281,6 +314,10 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     read_sharding(args, in);
     PLAIT_TRY(read_precision(args, in, err));
     PLAIT_TRY(read_state(args, in, err));
+    if (!args->deepspeed) { // whose experts have an all-to-all of their own
+        PLAIT_TRY(read_dispatcher(args, in, err));
+        read_ep_overlap(args, in);
+    }
     read_attention(args, in->out);
     choose_runtime(args, in);
     warn_of_masks(args, in);

@@ -102,6 +102,9 @@ static void take_experts(const plait_moe *moe, const plait_model *model, megatro
     out->moe_ffn_hidden_size = moe->width;
     out->moe_shared_expert_intermediate_size = moe->shared_width;
     out->moe_shared_expert_gate = moe->shared_gate;
+    if (moe->capacity > 0.0)
+        out->moe_expert_capacity_factor = moe->capacity;
+    out->moe_pad_expert_input_to_capacity = moe->padded;
     take_router(moe, &model->numerics.router, out);
     take_balance(model, out);
 }

@@ -171,7 +171,7 @@ static void say_overlap(bool interleaved, const megatron_args *args, launch_args
     say_bool(out, "model.overlap_p2p_comm", interleaved);
     say_bool(out, "model.batch_p2p_comm", !interleaved);
     say(out, "model", MEGATRON_FIELD(overlap_moe_expert_parallel_comm), args);
-    say_bool(out, "model.delay_wgrad_compute", false);
+    say(out, "model", MEGATRON_FIELD(delay_wgrad_compute), args);
 }
 
 static void say_experts(const megatron_args *args, launch_args *out)
@@ -183,6 +183,10 @@ static void say_experts(const megatron_args *args, launch_args *out)
         say(out, "model", MEGATRON_FIELD(moe_flex_dispatcher_backend), args);
     say_bool(out, "model.moe_enable_deepep", false); // an older name of the flex backend
     say_bool(out, "model.moe_shared_expert_overlap", false);
+    if (args->moe_expert_capacity_factor > 0.0) {
+        say(out, "model", MEGATRON_FIELD(moe_expert_capacity_factor), args);
+        say(out, "model", MEGATRON_FIELD(moe_pad_expert_input_to_capacity), args);
+    }
     say(out, "model", MEGATRON_FIELD(moe_router_padding_for_quantization), args);
 }
 

@@ -4,6 +4,8 @@
  * Each part says what the price assumed: what the runtime profile overlaps is switched on, what it
  * does not is left off. src/plan/rules_megatron.c has refused what Megatron would.
  */
+#include <string.h>
+
 #include "args_parts.h"
 #include "megatron.h"
 #include "training.h"
@@ -94,6 +96,21 @@ static void take_optimizer(const plait_degrees *d, megatron_args *out)
     out->gradient_accumulation_fusion = false;
 }
 
+/* Where nothing is sent the dispatcher is a word, and its kernels refuse a group of one rank. */
+static void take_dispatcher(const plait_degrees *d, megatron_args *out)
+{
+    static const char *const types[PLAIT_DISPATCHERS] = {"alltoall", "allgather", "flex", "flex",
+                                                         "flex"};
+    static const char *const backends[PLAIT_DISPATCHERS] = {NULL, NULL, "deepep", "deepep",
+                                                            "hybridep"};
+    const int dispatcher = d->ep > 1 ? d->dispatcher : PLAIT_DISPATCH_ALLTOALL;
+
+    out->moe_token_dispatcher_type = types[dispatcher];
+    out->moe_flex_dispatcher_backend = backends[dispatcher];
+    out->overlap_moe_expert_parallel_comm = d->ep_overlap != PLAIT_EP_OVERLAP_NONE;
+    out->delay_wgrad_compute = d->ep_overlap == PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD;
+}
+
 static void take_overlap(const plait_problem *problem, const plait_degrees *d, megatron_args *out)
 {
     const plait_runtime *const runtime = problem->runtime;
@@ -109,8 +126,7 @@ static void take_overlap(const plait_problem *problem, const plait_degrees *d, m
         return;
     out->moe_grouped_gemm = true;
     out->moe_permute_fusion = true;
-    out->moe_token_dispatcher_type = overlap->moe_dedup ? "flex" : "alltoall";
-    out->moe_flex_dispatcher_backend = overlap->moe_dedup ? "deepep" : NULL;
+    take_dispatcher(d, out);
 }
 
 /* ---- kernels and precision ---- */
@@ -159,7 +175,10 @@ static void take_precision(plait_precision precision, megatron_args *out)
         out->fp4 = "e2m1";
         out->fp4_recipe = "nvfp4";
     }
-    out->moe_router_padding_for_quantization = precision > PLAIT_FP16 && out->num_experts > 0;
+    // an all-gather's experts fill their rows up themselves
+    out->moe_router_padding_for_quantization =
+        precision > PLAIT_FP16 && out->num_experts > 0 &&
+        strcmp(out->moe_token_dispatcher_type, "allgather") != 0;
 }
 
 /* Number formats of state. MXFP8's two copies are gathered through the gradient buffer, when ahead. */

@@ -133,7 +133,7 @@ static plait_status take_recompute(titan_reading *in, plait_error *err)
 
 /* ---- the whole ---- */
 
-/* What is the same in every config: FSDP reduces in buckets, and its mesh has one order. */
+/* What is the same in every config: FSDP reduces in buckets, its mesh has one order, tokens go by NCCL. */
 static plait_status take_fixed(titan_reading *in, plait_error *err)
 {
     const plait_degrees *const d = &in->out->degrees;
@@ -143,6 +143,8 @@ static plait_status take_fixed(titan_reading *in, plait_error *err)
     PLAIT_TRY(titan_set(in, "order", "tp-cp-dp-pp", err));
     PLAIT_TRY(titan_set(in, "grad_sync", "bucketed", err));
     PLAIT_TRY(titan_set(in, "fusion", "none", err));
+    PLAIT_TRY(titan_set(in, "dispatcher", "alltoall", err));
+    PLAIT_TRY(titan_set(in, "ep_overlap", "none", err));
     if (in->out->model != NULL && model_has_experts(in->out->model) && titan_knows(in, "ep") &&
         titan_knows(in, "tp"))
         PLAIT_TRY(titan_set_number(in, "etp", d->ep == 1 ? d->tp : etp > 0 ? etp : 1, err));
