@@ -33,6 +33,9 @@ static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
         .etp = key->etp,
         .sp = key->sp,
         .cp_comm = (plait_cp_comm)key->cp_comm,
+        .cp_inner = key->cp_comm == PLAIT_CP_A2A_P2P
+                        ? plait_context_inner(problem, key->tp, key->cp)
+                        : 1,
         .attention = problem->job.attention,
         .precision = problem->job.precision,
         .runtime = problem->runtime,
@@ -42,6 +45,20 @@ static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
 plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind)
 {
     return (plait_pass){kind, key->mbs, problem->job.seq, problem->job.seq};
+}
+
+/* Neighbours exchange heads; the ranks of one place in each such group form a ring. (C.173) */
+static void place_context(const plait_problem *problem, layer_row *row)
+{
+    const int inner = row->shard.cp_inner;
+    const int tp = row->key.tp;
+
+    row->cp_heads = plait_route_of(
+        problem->cluster, (plait_group_shape){.ranks = inner, .runs = 1, .run = {{inner, tp}}});
+    row->cp_rings = plait_route_of(
+        problem->cluster, (plait_group_shape){.ranks = row->key.cp / inner,
+                                              .runs = 1,
+                                              .run = {{row->key.cp / inner, tp * inner}}});
 }
 
 /*
@@ -67,6 +84,15 @@ static void place_groups(const plait_problem *problem, layer_row *row)
             problem->cluster, (plait_group_shape){.ranks = groups[g].size,
                                                   .runs = 1,
                                                   .run = {{groups[g].size, groups[g].stride}}});
+    if (key->cp_comm == PLAIT_CP_A2A_P2P)
+        place_context(problem, row);
+}
+
+const plait_route *op_route(const layer_row *row, const plait_op *op)
+{
+    if (op->axis != PLAIT_AXIS_CP || row->shard.cp_comm != PLAIT_CP_A2A_P2P)
+        return &row->route[op->axis];
+    return op->collective == PLAIT_P2P ? &row->cp_rings : &row->cp_heads;
 }
 
 /*
@@ -95,7 +121,7 @@ static double exposed_s(const plait_problem *problem, const plait_op *op, bool l
 collective_time collective_time_of(const plait_problem *problem, const layer_row *row,
                                    const plait_op *op, double attention_s)
 {
-    const plait_route *const route = &row->route[op->axis];
+    const plait_route *const route = op_route(row, op);
     const plait_network network = network_of(problem);
     const double one_s =
         op->overlap == PLAIT_OVERLAP_EP
@@ -314,7 +340,10 @@ static double cp_buffer_bytes(const plait_problem *problem, const layer_row *row
 
     for (int k = 0; k < problem->model->kinds; k++)
         widest = larger(widest, row->price[k].cp_bytes);
-    return widest * (row->key.cp_comm == PLAIT_CP_P2P ? 2.0 : 1.0);
+
+    const bool rings = row->key.cp_comm == PLAIT_CP_P2P || row->key.cp_comm == PLAIT_CP_A2A_P2P;
+
+    return widest * (rings ? 2.0 : 1.0);
 }
 
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)

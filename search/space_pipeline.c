@@ -225,13 +225,16 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
     return out->points > 0;
 }
 
-plait_recompute space_recompute_choice(const plan_space *space, int vpp, int choice)
+void space_apply_choice(const plan_space *space, int choice, plait_degrees *d)
 {
     const space_recompute *r = &space->recompute;
+    const int vpp = d->vpp;
 
+    d->offload_acts = choice < r->count ? r->value[choice].offload_acts : 0;
     if (choice < r->count)
-        return r->value[choice];
-    return (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL,
-                             .layers =
-                                 (short)(((r->low + vpp - 1) / vpp + choice - r->count) * vpp)};
+        d->recompute = r->value[choice].recompute;
+    else
+        d->recompute = (plait_recompute){
+            .kind = PLAIT_RECOMPUTE_FULL,
+            .layers = (short)(((r->low + vpp - 1) / vpp + choice - r->count) * vpp)};
 }

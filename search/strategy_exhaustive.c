@@ -111,7 +111,7 @@ static void price_group(const search_run *run, search_worker *worker, const spac
     for (int s = 0; s < shards; s++) {
         space_apply_shard(run->space, &p->shard[s], &degrees);
         for (int c = 0; c < choices; c++) {
-            degrees.recompute = space_recompute_choice(run->space, degrees.vpp, c);
+            space_apply_choice(run->space, c, &degrees);
             consider(run, worker, found, &degrees, plait_degrees_cost(worker->table, &degrees),
                      index++);
         }

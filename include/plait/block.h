@@ -173,6 +173,7 @@ typedef struct plait_shard {
     int etp;
     bool sp;
     plait_cp_comm cp_comm;
+    int cp_inner; /* of a2a+p2p: ranks that exchange heads */
     plait_attention_kernel attention;
     plait_precision precision;    /* of the products */
     const plait_runtime *runtime; /* kernel switches */
@@ -233,6 +234,9 @@ typedef struct plait_recompute_masks {
 
 /** The masks of `none`, `selective`, `modules:...` and `sac`; `full` keeps the layer input only. */
 plait_recompute_masks plait_recompute_masks_of(plait_recompute recompute);
+
+/** The tensors of a set of PLAIT_OFFLOAD_SETS, in `tensors` and `half_tensors`. (C.166) */
+plait_recompute_masks plait_offload_masks_of(unsigned char set);
 
 /**
  * Model FLOPs of one step per token, forward and backward without recomputation: what MFU counts.

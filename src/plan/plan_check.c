@@ -49,6 +49,17 @@ static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, const 
     return true;
 }
 
+/* An all-to-all of neighbours and a ring of their groups, each of two ranks at least. */
+static bool context_has_sizes(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return d->cp == 1 || d->cp_comm != PLAIT_CP_A2A_P2P ||
+           plait_context_inner(p, d->tp, d->cp) > 1 ||
+           because(why,
+                   "cp %d (a2a+p2p) has no part, from 2 to cp / 2, that divides the heads of a tensor "
+                   "rank and fits a scale-up domain beside tp %d (rule P20)",
+                   d->cp, d->tp);
+}
+
 static bool mixer_divides(const plait_layer *layer, const plait_degrees *d, const plan_reason *why)
 {
     switch (layer->mixer) {
@@ -101,7 +112,7 @@ static bool sequence_divides(const plait_problem *p, const plait_degrees *d, con
         return because(why, "cp %d does not divide a sequence of %d", d->cp, p->job.seq);
     if (d->cp > 1 && model_is_recurrent(p->model) && d->cp_comm != PLAIT_CP_A2A)
         return because(why, "cp %d of a recurrent layer needs cp_comm a2a", d->cp);
-    return true;
+    return context_has_sizes(p, d, why);
 }
 
 // ---- experts, shards, pipeline -------------------------------------------------------------
@@ -141,6 +152,24 @@ bool plan_shards_nest(const plait_problem *p, const plait_degrees *d)
                                            nest(plait_expert_shard_group(d), holders));
 }
 
+/* What is said of gathers and scatters needs them. */
+static bool traffic_has_shards(const plait_degrees *d, const plan_reason *why)
+{
+    if (d->zero < 3 && d->reshard != PLAIT_RESHARD_ALWAYS)
+        return because(why, "reshard %s under ZeRO %d, which gathers no weights (rule P21)",
+                       plait_reshard_name[d->reshard], d->zero);
+    if (d->zero < 3 && d->quantise != PLAIT_QUANTISE_NONE)
+        return because(why, "quantise %s under ZeRO %d: it is of ZeRO 3 (rule P21)",
+                       plait_quantise_name[d->quantise], d->zero);
+    if (d->zero < 2 && d->scatter != PLAIT_SCATTER_MICROBATCH)
+        return because(why, "scatter step under ZeRO %d, which keeps gradients whole (rule P21)",
+                       d->zero);
+    if (d->scatter == PLAIT_SCATTER_STEP && d->quantise >= PLAIT_QUANTISE_GRADIENTS)
+        return because(why, "scatter step with quantised gradients: they are sent by each "
+                            "microbatch (rule P21)");
+    return true;
+}
+
 static bool shards_divide(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const int replicas = d->dp * d->cp;
@@ -156,7 +185,7 @@ static bool shards_divide(const plait_problem *p, const plait_degrees *d, const 
             d->shard_group, d->cp);
     if (d->zero == 0 && d->shard_group != replicas)
         return because(why, "ZeRO 0 shards nothing: shard_group is dp x cp = %d", replicas);
-    return true;
+    return traffic_has_shards(d, why);
 }
 
 /* Number formats of state must suit those of the products. */
@@ -171,6 +200,9 @@ bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const pl
                        "16-bit format of the activations, %s (rule P8)",
                        plait_state_format_name[d->grad_reduce],
                        plait_precision_name[p->job.precision], half ? "fp16" : "bf16");
+    if (d->offload == PLAIT_OFFLOAD_NONE && d->offload_share != 0)
+        return because(why, "offload_share %s without offload (rule P22)",
+                       plait_offload_share_name[d->offload_share]);
     if (d->optimizer_state == PLAIT_STATE_FP16)
         return because(why, "optimizer_state fp16: moments are kept in fp32, bf16 or fp8");
     if (d->fp8_params && p->job.precision < PLAIT_FP8)
@@ -195,6 +227,20 @@ static bool schedule_suits(const plait_problem *p, const plait_degrees *d, const
     return needs == NULL || because(why, "schedule %s needs %s", name, needs);
 }
 
+/* Inputs of modules wait on the host: of modules that are there, and that recomputation leaves some. */
+static bool offload_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    char recompute[96];
+
+    if (!inputs_wait(p, d->offload_acts))
+        return because(why, "offload_acts %s: %s has no such modules in %s (rule P22)",
+                       plait_offload_acts_name[d->offload_acts], p->runtime->name, p->model->name);
+    return inputs_stay(d->offload_acts, d->recompute) ||
+           because(why, "offload_acts %s of what recompute %s drops (rule P22)",
+                   plait_offload_acts_name[d->offload_acts],
+                   plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute));
+}
+
 bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > p->model->layers)
@@ -203,7 +249,7 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers % d->vpp != 0)
         return because(why, "recompute full:%d: as many layers of each of vpp %d chunks",
                        d->recompute.layers, d->vpp);
-    return true;
+    return offload_suits(p, d, why);
 }
 
 bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)

@@ -334,9 +334,14 @@ static bool obeys(const plait_search_options *options, const plait_degrees *d)
     return obeys_on(options, d, NULL);
 }
 
+static bool legal(const brute_force *b, const plait_degrees *d)
+{
+    return plait_degrees_check(&b->w->problem, d, NULL, 0) == PLAIT_FITS;
+}
+
 static void take(brute_force *b, const plait_degrees *d)
 {
-    if (!obeys(&b->w->options, d))
+    if (!obeys(&b->w->options, d) || (d->offload_acts > 0 && !legal(b, d)))
         return;
     plait_price price = plait_degrees_cost(b->table, d);
     plait_error err;
@@ -356,10 +361,6 @@ static void take(brute_force *b, const plait_degrees *d)
     b->price[b->prices++] = price;
 }
 
-static bool legal(const brute_force *b, const plait_degrees *d)
-{
-    return plait_degrees_check(&b->w->problem, d, NULL, 0) == PLAIT_FITS;
-}
 
 static int fullest_stage(const plait_model *model, const plait_degrees *d)
 {
@@ -420,7 +421,7 @@ static bool is_selective(const brute_force *b, unsigned modules)
 }
 
 /* Every recompute choice of one point; full:N takes as much of each chunk, and leaves a layer. */
-static void all_recompute(brute_force *b, plait_degrees d)
+static void recompute_beside(brute_force *b, plait_degrees d)
 {
     const plait_capabilities *can = &b->w->runtime.can;
     const int layers = fullest_stage(&b->w->model, &d);
@@ -442,6 +443,16 @@ static void all_recompute(brute_force *b, plait_degrees d)
             d.recompute.layers = (short)n;
             take(b, &d);
         }
+    }
+}
+
+/* ... beside every set of activations that is offloaded. */
+static void all_recompute(brute_force *b, plait_degrees d)
+{
+    for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++) {
+        d.offload_acts = (unsigned char)set;
+        if (b->w->runtime.can.takes[PLAIT_KEY_OFFLOAD_ACTS] >> set & 1u)
+            recompute_beside(b, d);
     }
 }
 
