@@ -127,6 +127,11 @@ static bool is_selective(const plait_search_options *options, const plait_capabi
            limits_allow_text(options, PLAIT_KEY_RECOMPUTE, "selective");
 }
 
+static bool offload_listed(const plait_search_options *options, unsigned char set)
+{
+    return plait_offload_searched(set) || is_limited(options, PLAIT_KEY_OFFLOAD_ACTS);
+}
+
 /* A recompute choice with each set of activations that it leaves to be offloaded, none first. */
 static void add_recompute(const plait_problem *problem, const plait_search_options *options,
                           plait_recompute choice, space_choice *list, int *count)
@@ -140,7 +145,8 @@ static void add_recompute(const plait_problem *problem, const plait_search_optio
     if (!limits_allow_text(options, PLAIT_KEY_RECOMPUTE, text))
         return;
     for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++)
-        if ((sets >> set & 1u) && limits_allow_value(options, PLAIT_KEY_OFFLOAD_ACTS, set) &&
+        if ((sets >> set & 1u) && offload_listed(options, (unsigned char)set) &&
+            limits_allow_value(options, PLAIT_KEY_OFFLOAD_ACTS, set) &&
             inputs_wait(problem, (unsigned char)set) && inputs_stay((unsigned char)set, choice))
             list[(*count)++] = (space_choice){choice, (unsigned char)set};
 }

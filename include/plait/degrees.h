@@ -336,6 +336,9 @@ typedef uint64_t plait_key_set;
 /** Bits 1 << PLAIT_OFFLOAD_... of the modules of a set. */
 unsigned plait_offload_modules(unsigned char set);
 
+/** Does a search try the set unasked? Not where a larger one does the same with more. */
+bool plait_offload_searched(unsigned char set);
+
 /** The share of the optimizer that lies in host memory: 0 without offload. */
 double plait_offload_share_of(const plait_degrees *degrees);
 

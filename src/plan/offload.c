@@ -2,8 +2,7 @@
  * offload.c - which activations wait in host memory, and how much of the optimizer
  *
  * A module offloads its input (Megatron-Core: --fine-grained-activation-offloading). A plan names one
- * of a few sets of them: those that go together, so that a search lists no subset that a larger one
- * with the same cost outdoes.
+ * of a few sets of them, those that go together.
  */
 #include "plait/degrees.h"
 
@@ -34,6 +33,14 @@ const char *const plait_offload_acts_name[PLAIT_OFFLOAD_SETS + 1] = {
     "all",
     NULL,
 };
+
+/* Parts of larger sets that hide as well wherever the larger does, or nearly. */
+static const bool part_of_larger[PLAIT_OFFLOAD_SETS] = {[1] = true, [3] = true, [5] = true};
+
+bool plait_offload_searched(unsigned char set)
+{
+    return !part_of_larger[set];
+}
 
 unsigned plait_offload_modules(unsigned char set)
 {

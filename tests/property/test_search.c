@@ -451,7 +451,8 @@ static void all_recompute(brute_force *b, plait_degrees d)
 {
     for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++) {
         d.offload_acts = (unsigned char)set;
-        if (b->w->runtime.can.takes[PLAIT_KEY_OFFLOAD_ACTS] >> set & 1u)
+        if ((b->w->runtime.can.takes[PLAIT_KEY_OFFLOAD_ACTS] >> set & 1u) &&
+            plait_offload_searched((unsigned char)set))
             recompute_beside(b, d);
     }
 }

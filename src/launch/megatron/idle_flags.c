@@ -109,7 +109,7 @@ static const char *const idle[] = {
     "fp8_amax_history_len", "fp8_amax_compute_algo", "no_fp8_wgrad",
     "moe_router_force_load_balancing", "keep_fp8_transpose_cache_when_using_custom_fsdp",
     "calculate_per_sample_loss", "no_overlap_p2p_communication", "overlap_p2p_communication",
-    "mrope_section", "use_tutel", "optimizer_offload_fraction",
+    "mrope_section", "use_tutel",
     "use_torch_optimizer_for_cpu_offload", "ds_inference", "overlap_cpu_optimizer_d2h_h2d",
     "no_pin_cpu_grads", "no_pin_cpu_params", "enable_zbh1_exact_semantics",
     "deepspeed_activation_checkpointing", "contigious_checkpointing", "synchronize_each_layer",

@@ -12,8 +12,11 @@ static plait_status read_exchange(const megatron_args *args, plan_reader *in, pl
 
     if (comm < 0)
         return flags_fail(in->flags, MEGATRON_NAME(cp_comm_type), err,
-                          "expected p2p, allgather or a2a, found \"%.40s\"", word);
+                          "expected p2p, allgather, a2a or a2a+p2p, found \"%.40s\"", word);
     in->out->degrees.cp_comm = (unsigned char)comm;
+    if (comm == PLAIT_CP_A2A_P2P)
+        import_warn(in, "a2a+p2p: the ranks of an all-to-all are priced as the most that heads and "
+                        "node allow, whatever --hierarchical-context-parallel-sizes says");
     return PLAIT_OK;
 }
 
