@@ -222,7 +222,7 @@ static double bucketed_s(const plait_overlaps *overlap, const plait_route *route
     return buckets * plait_collective_s(route, network, op, bytes / buckets);
 }
 
-/* Among the ranks of one shard: everything under ZeRO-0, nothing left of what is scattered before. */
+/* Among the ranks of one shard: everything under ZeRO-0, nothing of what is scattered before. (C.172) */
 static double shard_reduce_s(const plait_overlaps *overlap, const plait_degrees *d, const plait_route *shard,
                              plait_network network, double bytes)
 {

@@ -219,6 +219,12 @@ static bool is_offloaded(const plait_problem *problem, const plait_degrees *d)
     return d->offload != PLAIT_OFFLOAD_NONE;
 }
 
+static bool inputs_are_offloaded(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->offload_acts > 0;
+}
+
 static bool is_fused(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
@@ -290,7 +296,7 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                  "that fits"},
     [PLAIT_KEY_OFFLOAD_ACTS] =
         {NAMED(offload_acts), WORD(plait_offload_acts_name), .able = "offload_acts", .plain = 0,
-         .usual = usual_none, .title = "offload acts", .value = "MODULES",
+         .usual = usual_none, .matters = inputs_are_offloaded, .title = "offload acts", .value = "MODULES",
          .help = "inputs of modules that wait for backward in host memory: none, core_attn, "
                  "core_attn+attn_proj, expert_fc1, moe_act, ..."},
     [PLAIT_KEY_SCHEDULE] =

@@ -152,22 +152,26 @@ bool plan_shards_nest(const plait_problem *p, const plait_degrees *d)
                                            nest(plait_expert_shard_group(d), holders));
 }
 
-/* What is said of gathers and scatters needs them. */
-static bool traffic_has_shards(const plait_degrees *d, const plan_reason *why)
+/* What a plan says of gathers and scatters that it does not have; NULL: nothing. */
+static const char *idle_traffic(const plait_degrees *d)
 {
     if (d->zero < 3 && d->reshard != PLAIT_RESHARD_ALWAYS)
-        return because(why, "reshard %s under ZeRO %d, which gathers no weights (rule P21)",
-                       plait_reshard_name[d->reshard], d->zero);
+        return "reshard other than always";
     if (d->zero < 3 && d->quantise != PLAIT_QUANTISE_NONE)
-        return because(why, "quantise %s under ZeRO %d: it is of ZeRO 3 (rule P21)",
-                       plait_quantise_name[d->quantise], d->zero);
-    if (d->zero < 2 && d->scatter != PLAIT_SCATTER_MICROBATCH)
-        return because(why, "scatter step under ZeRO %d, which keeps gradients whole (rule P21)",
-                       d->zero);
-    if (d->scatter == PLAIT_SCATTER_STEP && d->quantise >= PLAIT_QUANTISE_GRADIENTS)
-        return because(why, "scatter step with quantised gradients: they are sent by each "
-                            "microbatch (rule P21)");
-    return true;
+        return "quantise";
+    if (d->scatter == PLAIT_SCATTER_STEP &&
+        (d->zero < 2 || d->quantise >= PLAIT_QUANTISE_GRADIENTS))
+        return "scatter step";
+    return NULL;
+}
+
+static bool traffic_has_shards(const plait_degrees *d, const plan_reason *why)
+{
+    const char *const what = idle_traffic(d);
+
+    return what == NULL ||
+           because(why, "%s under ZeRO %d, quantise %s: nothing travels that it speaks of (rule P21)",
+                   what, d->zero, plait_quantise_name[d->quantise]);
 }
 
 static bool shards_divide(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -201,7 +205,7 @@ bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const pl
                        plait_state_format_name[d->grad_reduce],
                        plait_precision_name[p->job.precision], half ? "fp16" : "bf16");
     if (d->offload == PLAIT_OFFLOAD_NONE && d->offload_share != 0)
-        return because(why, "offload_share %s without offload (rule P22)",
+        return because(why, "offload_share %s without offload (rule P23)",
                        plait_offload_share_name[d->offload_share]);
     if (d->optimizer_state == PLAIT_STATE_FP16)
         return because(why, "optimizer_state fp16: moments are kept in fp32, bf16 or fp8");
@@ -230,15 +234,14 @@ static bool schedule_suits(const plait_problem *p, const plait_degrees *d, const
 /* Inputs of modules wait on the host: of modules that are there, and that recomputation leaves some. */
 static bool offload_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
+    const bool there = inputs_wait(p, d->offload_acts);
     char recompute[96];
 
-    if (!inputs_wait(p, d->offload_acts))
-        return because(why, "offload_acts %s: %s has no such modules in %s (rule P22)",
-                       plait_offload_acts_name[d->offload_acts], p->runtime->name, p->model->name);
-    return inputs_stay(d->offload_acts, d->recompute) ||
-           because(why, "offload_acts %s of what recompute %s drops (rule P22)",
+    return (there && inputs_stay(d->offload_acts, d->recompute)) ||
+           because(why, "offload_acts %s with recompute %s: %s (rule P22)",
                    plait_offload_acts_name[d->offload_acts],
-                   plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute));
+                   plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
+                   there ? "it keeps no such inputs" : "the model has no such modules apart");
 }
 
 bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)

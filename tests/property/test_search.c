@@ -501,6 +501,18 @@ static void all_formats(brute_force *b, plait_degrees d)
                 }
 }
 
+/* What is gathered may stay; without ZeRO-3 or replicas there is nothing to say of it. */
+static void all_gathers(brute_force *b, plait_degrees d)
+{
+    const bool gathers = d.zero == 3 && (d.dp * d.cp > 1 || has_experts(&b->w->model));
+
+    for (int reshard = 0; reshard < (gathers ? PLAIT_RESHARDS : 1); reshard++) {
+        d.reshard = (unsigned char)reshard;
+        if ((b->w->runtime.can.takes[PLAIT_KEY_RESHARD] >> reshard & 1u) && legal(b, &d))
+            all_formats(b, d);
+    }
+}
+
 /*
  * Shards of one rank are no shards. Without replicas every ZeRO stage is the same, and so is every
  * way to synchronise, unless a tied table is added up over both ends of the pipeline.
@@ -526,7 +538,7 @@ static void all_shards(brute_force *b, plait_degrees d)
                     !obeys_on(&b->w->options, &d, "grad_sync"))
                     continue;
                 synced = true;
-                all_formats(b, d);
+                all_gathers(b, d);
             }
         }
         one_is_enough = alone && obeys_on(&b->w->options, &d, "zero");

@@ -155,6 +155,8 @@ typedef struct megatron_args {
     const char *recompute_modules; /* words */
     const char *recompute_method;
     int recompute_num_layers; /* of a chunk */
+    bool fine_grained_activation_offloading;
+    const char *offload_modules;
 
     /* optimizer */
     const char *optimizer;
@@ -236,8 +238,6 @@ typedef struct megatron_args {
 
     /* what changes the price, and no plan of plait has */
     int cpu_offloading_num_layers;
-    bool fine_grained_activation_offloading;
-    const char *offload_modules;
     bool hybrid_context_parallel;
     int tensor_parallel_num_weight_shards;
     double moe_expert_capacity_factor;

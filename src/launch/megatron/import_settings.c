@@ -89,6 +89,9 @@ static void read_sharding(const megatron_args *args, plan_reader *in)
                        ? PLAIT_SYNC_BUCKETED
                        : PLAIT_SYNC_SHIFTED;
     import_give(in, "zero");
+    import_give(in, "reshard");
+    import_give(in, "scatter");
+    import_give(in, "quantise");
     import_give(in, "grad_sync");
 }
 

@@ -77,13 +77,13 @@ static void give_traffic(const deepspeed_file *file, plans_entry *out)
     const int quantise = (file->weights == true ? PLAIT_QUANTISE_WEIGHTS : 0) +
                          (file->gradients == true ? PLAIT_QUANTISE_GRADIENTS : 0);
 
-    if (file->zero != 3)
-        return;
     give(out, PLAIT_KEY_RESHARD,
-         file->hpz > 1    ? PLAIT_RESHARD_NODE
+         file->zero < 3   ? PLAIT_RESHARD_ALWAYS
+         : file->hpz > 1  ? PLAIT_RESHARD_NODE
          : file->lives_on ? PLAIT_RESHARD_NEVER
                           : PLAIT_RESHARD_ALWAYS);
-    give(out, PLAIT_KEY_QUANTISE, quantise);
+    give(out, PLAIT_KEY_QUANTISE, file->zero < 3 ? PLAIT_QUANTISE_NONE : quantise);
+    give(out, PLAIT_KEY_SCATTER, PLAIT_SCATTER_MICROBATCH);
 }
 
 static void give_offload(const deepspeed_file *file, plans_entry *out)
@@ -120,9 +120,10 @@ static void give_degrees(const deepspeed_file *file, int dp, plans_entry *out)
     if (file->cp > 1)
         give(out, PLAIT_KEY_CP_COMM, PLAIT_CP_A2A);
     give_shards(file, dp, out);
-    give_traffic(file, out);
-    if (file->zero != DEEPSPEED_OPEN)
+    if (file->zero != DEEPSPEED_OPEN) {
+        give_traffic(file, out);
         give_offload(file, out);
+    }
     give_recompute(file, out);
 }
 
