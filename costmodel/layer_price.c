@@ -33,9 +33,8 @@ static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
         .etp = key->etp,
         .sp = key->sp,
         .cp_comm = (plait_cp_comm)key->cp_comm,
-        .cp_inner = key->cp_comm == PLAIT_CP_A2A_P2P
-                        ? plait_context_inner(problem, key->tp, key->cp)
-                        : 1,
+        .cp_inner =
+            key->cp_comm == PLAIT_CP_A2A_P2P ? plait_context_inner(problem, key->tp, key->cp) : 1,
         .attention = problem->job.attention,
         .precision = problem->job.precision,
         .runtime = problem->runtime,
@@ -55,10 +54,10 @@ static void place_context(const plait_problem *problem, layer_row *row)
 
     row->cp_heads = plait_route_of(
         problem->cluster, (plait_group_shape){.ranks = inner, .runs = 1, .run = {{inner, tp}}});
-    row->cp_rings = plait_route_of(
-        problem->cluster, (plait_group_shape){.ranks = row->key.cp / inner,
-                                              .runs = 1,
-                                              .run = {{row->key.cp / inner, tp * inner}}});
+    row->cp_rings = plait_route_of(problem->cluster,
+                                   (plait_group_shape){.ranks = row->key.cp / inner,
+                                                       .runs = 1,
+                                                       .run = {{row->key.cp / inner, tp * inner}}});
 }
 
 /*

@@ -166,8 +166,8 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
     const double saved = kept - away;
 
     return (layer_time){
-        .forward_s = price->forward_gpu_s + w.forward_gather_s + w.forward_launch_s +
-                     w.forward_offload_s,
+        .forward_s =
+            price->forward_gpu_s + w.forward_gather_s + w.forward_launch_s + w.forward_offload_s,
         .backward_s = price->backward_gpu_s + w.recompute_s + w.backward_gather_s +
                       w.backward_launch_s + w.backward_offload_s,
         .weight_s = price->weight_s * (1.0 + launch_share(price, &w)),

@@ -75,11 +75,11 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
                                    (usual->weight - state->weight) * held_ends),
         .gradients_bytes = (1.0 - away) * gradients_bytes,
         .optimizer_bytes = state->optimizer * (d->zero >= 1 ? shard : whole),
-        .buffers_bytes = state->replicated * whole -
-                         (state->replicated - usual->replicated) * ends +
-                         problem->runtime->keep.weight_transient * widest +
-                         smaller(2.0 * state->gradient * widest, away * gradients_bytes) +
-                         (d->zero >= 3 ? gathered_bytes(problem, d, row, state, ways, load, widest) : 0.0),
+        .buffers_bytes =
+            state->replicated * whole - (state->replicated - usual->replicated) * ends +
+            problem->runtime->keep.weight_transient * widest +
+            smaller(2.0 * state->gradient * widest, away * gradients_bytes) +
+            (d->zero >= 3 ? gathered_bytes(problem, d, row, state, ways, load, widest) : 0.0),
     };
 }
 

@@ -15,7 +15,8 @@
 
 static bool tells_nodes_apart(const plait_degrees *d)
 {
-    return d->zero >= 2 && (d->reshard == PLAIT_RESHARD_NODE || d->quantise >= PLAIT_QUANTISE_GRADIENTS);
+    return d->zero >= 2 &&
+           (d->reshard == PLAIT_RESHARD_NODE || d->quantise >= PLAIT_QUANTISE_GRADIENTS);
 }
 
 /* Of a shard's ranks, the largest even part that lies in one domain. */
@@ -168,8 +169,7 @@ static double scatter_once_s(const plait_problem *problem, const plait_degrees *
     if (!gradients_quantised(d))
         return over_shards_s(routes, PLAIT_REDUCE_SCATTER, bytes * w->dense, bytes * w->expert);
     return scatter_narrow_s(problem, routes, &routes->dense_nodes, w->dense, routes->ways.dense) +
-           scatter_narrow_s(problem, routes, &routes->expert_nodes, w->expert,
-                            routes->ways.expert);
+           scatter_narrow_s(problem, routes, &routes->expert_nodes, w->expert, routes->ways.expert);
 }
 
 /* Layers offload, the ends of the model do not. */
@@ -223,13 +223,13 @@ static double bucketed_s(const plait_overlaps *overlap, const plait_route *route
 }
 
 /* Among the ranks of one shard: everything under ZeRO-0, nothing of what is scattered before. (C.172) */
-static double shard_reduce_s(const plait_overlaps *overlap, const plait_degrees *d, const plait_route *shard,
-                             plait_network network, double bytes)
+static double shard_reduce_s(const plait_overlaps *overlap, const plait_degrees *d,
+                             const plait_route *shard, plait_network network, double bytes)
 {
     if (plait_scatters_each(d))
         return 0.0;
-    return bucketed_s(overlap, shard, network, d->zero == 0 ? PLAIT_ALL_REDUCE : PLAIT_REDUCE_SCATTER,
-                      bytes);
+    return bucketed_s(overlap, shard, network,
+                      d->zero == 0 ? PLAIT_ALL_REDUCE : PLAIT_REDUCE_SCATTER, bytes);
 }
 
 static double reduce_in_shards_s(const plait_problem *problem, const plait_degrees *d,
@@ -239,8 +239,7 @@ static double reduce_in_shards_s(const plait_problem *problem, const plait_degre
     const double bytes = routes->state.gradient_reduce;
 
     return shard_reduce_s(overlap, d, &routes->shard, routes->network, bytes * load->dense) +
-           shard_reduce_s(overlap, d, &routes->expert_shard, routes->network,
-                          bytes * load->expert);
+           shard_reduce_s(overlap, d, &routes->expert_shard, routes->network, bytes * load->expert);
 }
 
 /* Between the holders of one shard (HSDP); routes of one rank cost nothing. */

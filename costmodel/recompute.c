@@ -62,7 +62,8 @@ plait_recompute_masks plait_offload_masks_of(unsigned char set)
     for (int m = 0; m < PLAIT_OFFLOAD_MODULES; m++) {
         if (!(modules >> m & 1u))
             continue;
-        masks.tensors |= offload_masks[m].tensors | (masks.half_tensors & offload_masks[m].half_tensors);
+        masks.tensors |=
+            offload_masks[m].tensors | (masks.half_tensors & offload_masks[m].half_tensors);
         masks.half_tensors |= offload_masks[m].half_tensors;
     }
     return masks;

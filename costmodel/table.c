@@ -278,7 +278,8 @@ static const layer_time *times_of(plait_table *table, plait_recompute recompute,
 /* Only a prediction module's time depends on recomputation and offload. */
 static int ends_slot_of(const plait_table *table, const plait_degrees *d)
 {
-    return table->problem.model->mtp_layers > 0 ? slot_of(d->recompute, d->offload_acts) : SLOT_NONE;
+    return table->problem.model->mtp_layers > 0 ? slot_of(d->recompute, d->offload_acts)
+                                                : SLOT_NONE;
 }
 
 static void add_ends(const plait_table *table, const plait_degrees *d, const stage_class *class,

@@ -30,8 +30,8 @@ typedef struct space_choice {
 typedef struct space_recompute {
     int count;
     const space_choice *value; /* without full:N */
-    bool full_layers;             /* full:N is a choice too ... */
-    int low, high;                /* ... for these N below a stage's layers */
+    bool full_layers;          /* full:N is a choice too ... */
+    int low, high;             /* ... for these N below a stage's layers */
 } space_recompute;
 
 /** One way to deal layers to pp x vpp chunks. */

@@ -15,7 +15,7 @@
 enum { MOST_DEGREE = 1 << 20 }; // the product of three stays within 64 bits
 
 const char *const plait_cp_comm_name[PLAIT_CP_COMMS + 1] = {"p2p", "allgather", "a2a", "a2a+p2p",
-                                                             NULL};
+                                                            NULL};
 
 const char *const plait_schedule_name[PLAIT_SCHEDULES + 1] = {
 #define X(constant, word, descriptor) word,
@@ -296,7 +296,8 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                  "that fits"},
     [PLAIT_KEY_OFFLOAD_ACTS] =
         {NAMED(offload_acts), WORD(plait_offload_acts_name), .able = "offload_acts", .plain = 0,
-         .usual = usual_none, .matters = inputs_are_offloaded, .title = "offload acts", .value = "MODULES",
+         .usual = usual_none, .matters = inputs_are_offloaded, .title = "offload acts",
+         .value = "MODULES",
          .help = "inputs of modules that wait for backward in host memory: none, core_attn, "
                  "core_attn+attn_proj, expert_fc1, moe_act, ..."},
     [PLAIT_KEY_SCHEDULE] =

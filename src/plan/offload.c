@@ -22,16 +22,9 @@ static const unsigned char sets[PLAIT_OFFLOAD_SETS] = {
 
 /* As the modules of each, in the order of PLAIT_OFFLOAD_MODULE_LIST. */
 const char *const plait_offload_acts_name[PLAIT_OFFLOAD_SETS + 1] = {
-    "none",
-    "core_attn",
-    "core_attn+attn_proj",
-    "attn_norm+mlp_norm",
-    "expert_fc1",
-    "moe_act",
-    "expert_fc1+moe_act",
-    "core_attn+attn_proj+expert_fc1+moe_act",
-    "all",
-    NULL,
+    "none",       "core_attn", "core_attn+attn_proj", "attn_norm+mlp_norm",
+    "expert_fc1", "moe_act",   "expert_fc1+moe_act",  "core_attn+attn_proj+expert_fc1+moe_act",
+    "all",        NULL,
 };
 
 /* Parts of larger sets that hide as well wherever the larger does, or nearly. */

@@ -50,14 +50,16 @@ static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, const 
 }
 
 /* An all-to-all of neighbours and a ring of their groups, each of two ranks at least. */
-static bool context_has_sizes(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+static bool context_has_sizes(const plait_problem *p, const plait_degrees *d,
+                              const plan_reason *why)
 {
     return d->cp == 1 || d->cp_comm != PLAIT_CP_A2A_P2P ||
            plait_context_inner(p, d->tp, d->cp) > 1 ||
-           because(why,
-                   "cp %d (a2a+p2p) has no part, from 2 to cp / 2, that divides the heads of a tensor "
-                   "rank and fits a scale-up domain beside tp %d (rule P20)",
-                   d->cp, d->tp);
+           because(
+               why,
+               "cp %d (a2a+p2p) has no part, from 2 to cp / 2, that divides the heads of a tensor "
+               "rank and fits a scale-up domain beside tp %d (rule P20)",
+               d->cp, d->tp);
 }
 
 static bool mixer_divides(const plait_layer *layer, const plait_degrees *d, const plan_reason *why)
@@ -170,7 +172,8 @@ static bool traffic_has_shards(const plait_degrees *d, const plan_reason *why)
     const char *const what = idle_traffic(d);
 
     return what == NULL ||
-           because(why, "%s under ZeRO %d, quantise %s: nothing travels that it speaks of (rule P21)",
+           because(why,
+                   "%s under ZeRO %d, quantise %s: nothing travels that it speaks of (rule P21)",
                    what, d->zero, plait_quantise_name[d->quantise]);
 }
 

@@ -67,7 +67,8 @@ static bool all_norms_stand_alone(const plait_problem *problem)
 static bool has_attention(const plait_model *model)
 {
     for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION || model->kind[k].mixer == PLAIT_MIXER_MLA)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION ||
+            model->kind[k].mixer == PLAIT_MIXER_MLA)
             return true;
     return false;
 }

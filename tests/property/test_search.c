@@ -361,7 +361,6 @@ static void take(brute_force *b, const plait_degrees *d)
     b->price[b->prices++] = price;
 }
 
-
 static int fullest_stage(const plait_model *model, const plait_degrees *d)
 {
     int counts[PLAIT_MAX_LAYERS];

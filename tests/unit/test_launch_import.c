@@ -613,8 +613,7 @@ static void test_a_part_of_offload__is_in_tenths(void **state)
     assert_string_equal(warning, "");
     assert_int_equal(
         import(ADAM_ON_HOST "--optimizer-offload-fraction 0.75", 0).degrees.offload_share, 7);
-    assert_string_equal(warning,
-                        "--optimizer-offload-fraction is priced in tenths, rounded down");
+    assert_string_equal(warning, "--optimizer-offload-fraction is priced in tenths, rounded down");
     assert_int_equal(import(ADAM_ON_HOST "--optimizer-offload-fraction 0.05", 0).degrees.offload,
                      PLAIT_OFFLOAD_NONE);
 }
@@ -624,15 +623,14 @@ static void test_a_part_of_offload__is_in_tenths(void **state)
 static void test_offloaded_modules__are_the_largest_set_within(void **state)
 {
     (void)state;
-    assert_string_equal(
-        plait_offload_acts_name[import(INPUTS_ON_HOST "attn_proj core_attn", 0).degrees.offload_acts],
-        "core_attn+attn_proj");
+    assert_string_equal(plait_offload_acts_name[import(INPUTS_ON_HOST "attn_proj core_attn", 0)
+                                                    .degrees.offload_acts],
+                        "core_attn+attn_proj");
     assert_string_equal(warning, "");
-    assert_string_equal(
-        plait_offload_acts_name[import(INPUTS_ON_HOST "expert_fc1 mlp_norm", 0).degrees.offload_acts],
-        "expert_fc1");
-    assert_string_equal(warning,
-                        "some of --offload-modules are priced as staying on the device");
+    assert_string_equal(plait_offload_acts_name[import(INPUTS_ON_HOST "expert_fc1 mlp_norm", 0)
+                                                    .degrees.offload_acts],
+                        "expert_fc1");
+    assert_string_equal(warning, "some of --offload-modules are priced as staying on the device");
     assert_refused(INPUTS_ON_HOST "gdp_qkv", "args.sh: offload_modules",
                    "expected modules whose inputs plait prices on the host, found \"gdp_qkv\"");
 }

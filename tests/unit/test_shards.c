@@ -264,8 +264,8 @@ static void test_offloaded_inputs__leave_two_layers(void **state)
     w.gpu.host_bytes_per_s = 1e9;               // 84 ms, with m = 1 and each layer forth and back
     const plait_cost slow = price(&w, "zero=1 recompute=none offload_acts=core_attn+attn_proj");
     assert_near_relative(slow.step.offload_s,
-                         2.0 * 32.0 * layer / 1e9 - 32.0 * (here.stage[0].forward_s +
-                                                            here.stage[0].backward_s) / 32.0,
+                         2.0 * 32.0 * layer / 1e9 -
+                             32.0 * (here.stage[0].forward_s + here.stage[0].backward_s) / 32.0,
                          0.2);
 }
 

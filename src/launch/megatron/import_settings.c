@@ -143,10 +143,9 @@ static void read_optimizer_offload(const megatron_args *args, plan_reader *in)
     const int tenths = (int)(10.0 * share + 1e-9);
     plait_degrees *const d = &in->out->degrees;
 
-    d->offload = args->optimizer_cpu_offload && tenths > 0 ? PLAIT_OFFLOAD_OPTIMIZER
-                                                           : PLAIT_OFFLOAD_NONE;
-    d->offload_share =
-        d->offload == PLAIT_OFFLOAD_NONE || tenths >= 10 ? 0 : (unsigned char)tenths;
+    d->offload =
+        args->optimizer_cpu_offload && tenths > 0 ? PLAIT_OFFLOAD_OPTIMIZER : PLAIT_OFFLOAD_NONE;
+    d->offload_share = d->offload == PLAIT_OFFLOAD_NONE || tenths >= 10 ? 0 : (unsigned char)tenths;
     if (args->optimizer_cpu_offload && 10.0 * share - tenths > 1e-6)
         import_warn(in, "--optimizer-offload-fraction is priced in tenths, rounded down");
     import_give(in, "offload");

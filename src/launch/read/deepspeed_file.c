@@ -100,10 +100,10 @@ static plait_status read_lives(const json_cursor *zero, deepspeed_file *file, pl
 {
     double alive = 0.0, distance = 0.0;
 
-    PLAIT_TRY(json_number_optional(zero, "stage3_max_live_parameters", JSON_NON_NEGATIVE, &alive,
-                                   err));
-    PLAIT_TRY(json_number_optional(zero, "stage3_max_reuse_distance", JSON_NON_NEGATIVE, &distance,
-                                   err));
+    PLAIT_TRY(
+        json_number_optional(zero, "stage3_max_live_parameters", JSON_NON_NEGATIVE, &alive, err));
+    PLAIT_TRY(
+        json_number_optional(zero, "stage3_max_reuse_distance", JSON_NON_NEGATIVE, &distance, err));
     file->lives_on = alive >= DEEPSPEED_NO_BOUND && distance >= DEEPSPEED_NO_BOUND;
     return PLAIT_OK;
 }

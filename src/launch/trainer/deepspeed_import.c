@@ -144,8 +144,8 @@ static void warn(const deepspeed_file *file, text_builder *out)
     if (file->zero < 3 && (file->weights == true || file->gradients == true || file->hpz > 1))
         text_append(line(out), "ZeRO++ below stage 3 is not priced");
     if (file->zero == 3 && file->hpz > 1)
-        text_append_printf(line(out),
-                           "zero_hpz_partition_size %d is priced as the GPUs of a node", file->hpz);
+        text_append_printf(line(out), "zero_hpz_partition_size %d is priced as the GPUs of a node",
+                           file->hpz);
     if (file->zero > 0 && file->overlap == false)
         text_append(line(out), "overlap_comm is off; the profile prices it on");
     if (file->spread_checkpoints == true)
