@@ -45,8 +45,9 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->run = plait_arena_alloc(arena, stages, sizeof *table->run);
     table->rank_run = plait_arena_alloc(arena, stages, sizeof *table->rank_run);
     // Of each rank two chunks are looked at, and DualPipe's ranks hold two stages.
-    return table->time && table->sync && table->state && table->buffers_bytes && table->no_sync && table->run &&
-                   table->rank_run && make_list(&table->ranks, 2 * stages, kinds, arena) &&
+    return table->time && table->sync && table->state && table->buffers_bytes && table->no_sync &&
+                   table->run && table->rank_run &&
+                   make_list(&table->ranks, 2 * stages, kinds, arena) &&
                    make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table
                : NULL;
