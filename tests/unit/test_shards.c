@@ -207,9 +207,9 @@ static void test_shards_of_ten_nodes__recover_what_sixty_lose(void **state)
     world w;
 
     (void)state;
-    load(&w, "tests/data/solar-open-100b.json", "torchtitan", "dgx-b200", 128, 3584);
+    load(&w, "solar-open-100b", "torchtitan", "dgx-b200", 128, 3584);
     const double few = price(&w, "zero=3 mbs=14 recompute=full").tokens_per_s_per_gpu;
-    load(&w, "tests/data/solar-open-100b.json", "torchtitan", "dgx-b200", 480, 13440);
+    load(&w, "solar-open-100b", "torchtitan", "dgx-b200", 480, 13440);
     const double many = price(&w, "zero=3 mbs=14 recompute=full").tokens_per_s_per_gpu;
     const double hybrid =
         price(&w, "zero=3 mbs=14 recompute=full shard_group=80").tokens_per_s_per_gpu;
@@ -228,7 +228,7 @@ static void test_holders_of_a_shard__add_its_gradients_up(void **state)
     world w;
 
     (void)state;
-    load(&w, "tests/data/solar-open-100b.json", "torchtitan", "dgx-b200", 480, 13440);
+    load(&w, "solar-open-100b", "torchtitan", "dgx-b200", 480, 13440);
     const double params = plait_model_params(&w.model).total;
     const plait_cost cost = price(&w, "zero=3 recompute=full shard_group=80");
     const double across = bytes_of(&cost, "DP gradient all-reduce", 6) +
