@@ -58,7 +58,7 @@ static bool context_has_sizes(const plait_problem *p, const plait_degrees *d,
            because(
                why,
                "cp %d (a2a+p2p) has no part, from 2 to cp / 2, that divides the heads of a tensor "
-               "rank and fits a scale-up domain beside tp %d (rule P20)",
+               "rank and fits a scale-up domain beside tp %d (rule P25)",
                d->cp, d->tp);
 }
 
@@ -173,7 +173,7 @@ static bool traffic_has_shards(const plait_degrees *d, const plan_reason *why)
 
     return what == NULL ||
            because(why,
-                   "%s under ZeRO %d, quantise %s: nothing travels that it speaks of (rule P21)",
+                   "%s under ZeRO %d, quantise %s: nothing travels that it speaks of (rule P26)",
                    what, d->zero, plait_quantise_name[d->quantise]);
 }
 
@@ -208,7 +208,7 @@ bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const pl
                        plait_state_format_name[d->grad_reduce],
                        plait_precision_name[p->job.precision], half ? "fp16" : "bf16");
     if (d->offload == PLAIT_OFFLOAD_NONE && d->offload_share != 0)
-        return because(why, "offload_share %s without offload (rule P23)",
+        return because(why, "offload_share %s without offload (rule P28)",
                        plait_offload_share_name[d->offload_share]);
     if (d->optimizer_state == PLAIT_STATE_FP16)
         return because(why, "optimizer_state fp16: moments are kept in fp32, bf16 or fp8");
@@ -241,7 +241,7 @@ static bool offload_suits(const plait_problem *p, const plait_degrees *d, const 
     char recompute[96];
 
     return (there && inputs_stay(d->offload_acts, d->recompute)) ||
-           because(why, "offload_acts %s with recompute %s: %s (rule P22)",
+           because(why, "offload_acts %s with recompute %s: %s (rule P27)",
                    plait_offload_acts_name[d->offload_acts],
                    plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
                    there ? "it keeps no such inputs" : "the model has no such modules apart");

@@ -185,13 +185,13 @@ static void test_traffic_without_shards__is_refused(void **state)
 
     (void)state;
     load(&w, "llama-3.1-8b", "deepspeed", "dgx-h100", 64, 64);
-    assert_refused(&w, "zero=2 reshard=never", "rule P21");
-    assert_refused(&w, "zero=2 quantise=weights", "rule P21");
-    assert_refused(&w, "zero=1 scatter=step", "rule P21");
+    assert_refused(&w, "zero=2 reshard=never", "rule P26");
+    assert_refused(&w, "zero=2 quantise=weights", "rule P26");
+    assert_refused(&w, "zero=1 scatter=step", "rule P26");
     assert_refused(&w, "zero=3 shard_group=8 reshard=node", "rule D6");
     assert_refused(&w, "zero=0 offload=gradients", "rule D4");
     assert_refused(&w, "zero=1 offload=gradients offload_share=0.5", "rule D5");
-    assert_refused(&w, "zero=3 offload_share=0.5", "rule P23");
+    assert_refused(&w, "zero=3 offload_share=0.5", "rule P28");
 }
 
 // ---- HSDP ----------------------------------------------------------------------------------
@@ -275,11 +275,11 @@ static void test_what_is_run_again__is_not_offloaded(void **state)
 
     (void)state;
     load(&w, "qwen3-30b-a3b", "megatron", "dgx-h100", 64, 64);
-    assert_refused(&w, "ep=8 zero=1 recompute=full offload_acts=core_attn", "rule P22");
-    assert_refused(&w, "ep=8 zero=1 recompute=modules:moe offload_acts=expert_fc1", "rule P22");
-    assert_refused(&w, "ep=8 zero=1 recompute=none offload_acts=attn_norm+mlp_norm", "rule P22");
+    assert_refused(&w, "ep=8 zero=1 recompute=full offload_acts=core_attn", "rule P27");
+    assert_refused(&w, "ep=8 zero=1 recompute=modules:moe offload_acts=expert_fc1", "rule P27");
+    assert_refused(&w, "ep=8 zero=1 recompute=none offload_acts=attn_norm+mlp_norm", "rule P27");
     load(&w, "llama-3.1-8b", "megatron", "dgx-h100", 64, 64);
-    assert_refused(&w, "zero=1 recompute=none offload_acts=expert_fc1", "rule P22");
+    assert_refused(&w, "zero=1 recompute=none offload_acts=expert_fc1", "rule P27");
 }
 
 /* ZeRO-2 on 64 GPUs: 8 B / 64 gradients of 2 bytes leave with each backward; two layers wait. */
@@ -325,7 +325,7 @@ static void test_context_in_two_steps__is_smaller_in_both(void **state)
     /* q and o of 4096 values, k and v of 1024, of 4096 tokens, there and back: 32 layers */
     assert_near_relative(bytes_of(&both, "CP all-to-all", 8),
                          2.0 * 32.0 * 2.0 * 4096.0 * (2.0 * 4096.0 + 2.0 * 1024.0), 1e-9);
-    assert_refused(&w, "cp=2 cp_comm=a2a+p2p zero=1", "rule P20");
+    assert_refused(&w, "cp=2 cp_comm=a2a+p2p zero=1", "rule P25");
 }
 
 int main(void)
