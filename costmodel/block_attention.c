@@ -40,10 +40,10 @@ static void add_cp(block_draft *draft, plait_collective_op op, plait_overlap_cla
                                            .count = count});
 }
 
-/* Ring: K and V blocks travel c-1 hops; backward sends them again, with their gradients. */
-static void exchange_ring(block_draft *draft, double kv_bytes)
+/* Ring of n blocks: K and V travel n-1 hops; backward sends them again, with their gradients. */
+static void exchange_ring(block_draft *draft, double kv_bytes, int blocks)
 {
-    const double hops = draft->shard->cp - 1.0;
+    const double hops = blocks - 1.0;
 
     if (block_is_forward(draft))
         add_cp(draft, PLAIT_P2P, PLAIT_OVERLAP_CP_RING, kv_bytes, hops);
@@ -90,8 +90,12 @@ static void exchange(block_draft *draft, const block_core *core)
     case PLAIT_CP_A2A:
         exchange_all_to_all(draft, kv_bytes, core);
         break;
+    case PLAIT_CP_A2A_P2P: // a block is that of a group: so many times the tokens, fewer heads
+        exchange_all_to_all(draft, kv_bytes, core);
+        exchange_ring(draft, kv_bytes, draft->shard->cp / draft->shard->cp_inner);
+        break;
     default:
-        exchange_ring(draft, kv_bytes);
+        exchange_ring(draft, kv_bytes, draft->shard->cp);
         break;
     }
 }
@@ -106,7 +110,7 @@ static void exchange(block_draft *draft, const block_core *core)
  *     bytes   queries and outputs of this rank, keys and values of all ranks where they are gathered
  *
  * A ring sees s / cp tokens of the sequence a call; by all-to-all a rank has whole sequences and
- * 1 / cp of the heads. Kept: a log-sum-exp a token and head.
+ * 1 / cp of the heads; by both, s n / cp tokens of 1 / n of the heads. Kept: a log-sum-exp a token and head.
  */
 static void draw_fused(block_draft *draft, const block_core *core)
 {
@@ -141,6 +145,10 @@ static void draw_fused(block_draft *draft, const block_core *core)
     if (shard->cp > 1 && shard->cp_comm == PLAIT_CP_A2A) { // whole sequences, fewer heads
         op.heads = core->heads / shard->cp;
         op.query = draft->pass.query_tokens;
+    }
+    if (shard->cp > 1 && shard->cp_comm == PLAIT_CP_A2A_P2P) { // those of one ring
+        op.heads = core->heads / shard->cp_inner;
+        op.query = op.ramp = query * shard->cp_inner;
     }
     block_op_add(draft, op);
     block_keep(draft, PLAIT_TENSOR_lse, draft->tokens * core->heads);

@@ -8,7 +8,37 @@
 
 // ---- the leanest layers --------------------------------------------------------------------
 
-/* The fewest bytes of one layer that any recompute choice of the runtime keeps. */
+/* All sets of activations that the runtime may offload, as one. */
+static plait_recompute_masks most_offloaded(const plait_capabilities *can)
+{
+    plait_recompute_masks most = {0};
+
+    for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++) {
+        const plait_recompute_masks masks = plait_offload_masks_of((unsigned char)set);
+        if (!(can->takes[PLAIT_KEY_OFFLOAD_ACTS] >> set & 1u))
+            continue;
+        most.tensors |= masks.tensors;
+        most.half_tensors |= masks.half_tensors;
+    }
+    return most;
+}
+
+/* Bytes that they are at most. */
+static double offloadable_bytes(const plait_capabilities *can, const layer_price *price)
+{
+    const plait_recompute_masks most = most_offloaded(can);
+    double bytes = 0.0;
+
+    for (int t = 0; t < PLAIT_TENSORS; t++)
+        if ((most.tensors | most.half_tensors) >> t & 1u)
+            bytes += (most.tensors >> t & 1u ? 1.0 : 0.5) * price->saved_bytes[t];
+    return bytes;
+}
+
+/*
+ * The fewest bytes of one layer that any recompute choice of the runtime keeps, less all that it may
+ * offload.
+ */
 static double least_saved_bytes(const plait_problem *problem, const layer_price *price)
 {
     const plait_capabilities *can = &problem->runtime->can;
@@ -22,7 +52,7 @@ static double least_saved_bytes(const plait_problem *problem, const layer_price 
         if (can->takes[PLAIT_KEY_RECOMPUTE] >> kind & 1u)
             least = smaller(least, layer_time_of(problem, price, &nothing, choice).saved_bytes);
     }
-    return least;
+    return larger(0.0, least - offloadable_bytes(can, price));
 }
 
 /* The whole model on one rank: what the mean stage has its share of. */
@@ -122,6 +152,8 @@ static plait_degrees lean_degrees(const plait_table *table, const plait_degrees 
 
     lean.zero = (unsigned char)highest_zero(&table->problem);
     lean.shard_group = d->dp * d->cp;
+    lean.reshard = PLAIT_RESHARD_ALWAYS;
+    lean.scatter = PLAIT_SCATTER_MICROBATCH;
     return lean;
 }
 

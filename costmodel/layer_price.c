@@ -34,6 +34,8 @@ static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
         .sp = key->sp,
         .cp_comm = (plait_cp_comm)key->cp_comm,
         .dispatcher = (plait_dispatcher)key->dispatcher,
+        .cp_inner =
+            key->cp_comm == PLAIT_CP_A2A_P2P ? plait_context_inner(problem, key->tp, key->cp) : 1,
         .attention = problem->job.attention,
         .precision = problem->job.precision,
         .runtime = problem->runtime,
@@ -52,6 +54,16 @@ static plait_route group_route(const plait_problem *problem, unsigned char place
                                                                 .runs = 1,
                                                                 .run = {{size, stride}},
                                                                 .placement = placement});
+}
+
+/* Neighbours exchange heads; the ranks of one place in each such group form a ring. (C.173) */
+static void place_context(const plait_problem *problem, layer_row *row)
+{
+    const int inner = row->shard.cp_inner;
+    const int tp = row->key.tp;
+
+    row->cp_heads = group_route(problem, row->key.placement, inner, tp);
+    row->cp_rings = group_route(problem, row->key.placement, row->key.cp / inner, tp * inner);
 }
 
 /*
@@ -75,6 +87,15 @@ static void place_groups(const plait_problem *problem, layer_row *row)
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
         row->route[groups[g].axis] =
             group_route(problem, key->placement, groups[g].size, groups[g].stride);
+    if (key->cp_comm == PLAIT_CP_A2A_P2P)
+        place_context(problem, row);
+}
+
+const plait_route *op_route(const layer_row *row, const plait_op *op)
+{
+    if (op->axis != PLAIT_AXIS_CP || row->shard.cp_comm != PLAIT_CP_A2A_P2P)
+        return &row->route[op->axis];
+    return op->collective == PLAIT_P2P ? &row->cp_rings : &row->cp_heads;
 }
 
 /*
@@ -123,7 +144,7 @@ static double exchange_s(const plait_problem *problem, const plait_route *route,
 collective_time collective_time_of(const plait_problem *problem, const layer_row *row,
                                    const plait_op *op, double attention_s)
 {
-    const plait_route *const route = &row->route[op->axis];
+    const plait_route *const route = op_route(row, op);
     const double seconds = op->count * exchange_s(problem, route, op);
 
     return (collective_time){
@@ -213,7 +234,7 @@ static double host_time(const plait_problem *problem, const plait_layer *layer, 
  */
 static double exchange_bytes(const layer_row *row, const plait_block *block)
 {
-    const double blocks = row->key.cp_comm == PLAIT_CP_P2P ? 2.0 : 1.0;
+    const bool rings = row->key.cp_comm == PLAIT_CP_P2P || row->key.cp_comm == PLAIT_CP_A2A_P2P;
     double context = 0.0, gathered = 0.0;
 
     for (int i = 0; i < block->ops; i++) {
@@ -225,7 +246,7 @@ static double exchange_bytes(const layer_row *row, const plait_block *block)
         if (op->axis == PLAIT_AXIS_EP && op->dispatcher == PLAIT_DISPATCH_ALLGATHER)
             gathered = larger(gathered, op->bytes);
     }
-    return context * blocks + gathered;
+    return context * (rings ? 2.0 : 1.0) + gathered;
 }
 
 static void keep_bytes(const plait_problem *problem, const plait_block *block,

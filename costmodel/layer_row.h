@@ -24,7 +24,8 @@
     X(tp_comm)                                                                                     \
     X(cp_comm)                                                                                     \
     X(ep_comm)                                                                                     \
-    X(gather)
+    X(gather)                                                                                      \
+    X(offload)
 
 typedef enum layer_term {
 #define X(name) LAYER_##name,
@@ -91,6 +92,7 @@ typedef struct layer_row {
     plait_shard shard;
     plait_route route[PLAIT_GROUPS];            /* of tp, cp, ep and etp */
     unsigned char fused[PLAIT_MAX_LAYER_KINDS]; /* bits 1 << PLAIT_FUSE_...: done in these layers */
+    plait_route cp_heads, cp_rings;             /* of a2a+p2p: cp's all-to-alls and its rings */
     layer_price price[ROW_PRICES];
     double p2p_bytes;      /* one activation between stages */
     double logit_bytes;    /* on the last stage, one microbatch */
@@ -99,16 +101,17 @@ typedef struct layer_row {
     double boundary_s; /* most that fusion can save where two chunks meet, a microbatch (C.91) */
 } layer_row;
 
-/** What ZeRO-2 and -3 add to one part: seconds of one gather and one scatter. */
+/** What plans add to one part: seconds of gathers and of a scatter, and what waits on the host. */
 typedef struct layer_gather {
-    double gather_s;
+    double gather_s; /* ZeRO-3, in front of forward ... */
+    double again_s;  /* ... and of backward */
     double scatter_s;
+    unsigned char offload_acts; /* which set of activations */
 } layer_gather;
 
 typedef struct gather_row {
     layer_gather layer[ROW_PRICES];
-    bool gathers;  /* ZeRO-3: parameters are gathered for each pass */
-    bool scatters; /* ZeRO-2 and -3: gradients are scattered by each microbatch */
+    bool travels; /* something is gathered or scattered by each microbatch */
 } gather_row;
 
 /** Forward and backward of one part behind gathers, launches and a recompute choice. */
@@ -117,7 +120,7 @@ typedef struct layer_time {
     double backward_s;
     double weight_s; /* of which the weight gradient, with its launches */
     double saved_bytes;
-    double live_bytes; /* rebuilt in backward, one layer at a time */
+    double live_bytes; /* rebuilt or brought back in backward, one layer at a time */
     double busy_s;     /* forward and backward: products, attention, what is rebuilt */
     double moving_s;   /* and memory-bound kernels */
 } layer_time;
@@ -155,6 +158,8 @@ const plait_layer *row_layer(const plait_model *model, int row);
 /** What a row performs in one pass. The copy of a table performs nothing: do not ask. */
 void row_describe(const plait_problem *problem, const layer_row *row, int r, plait_pass_kind kind,
                   plait_block *block);
+/** The ranks that a collective of a layer joins. */
+const plait_route *op_route(const layer_row *row, const plait_op *op);
 collective_time collective_time_of(const plait_problem *problem, const layer_row *row,
                                    const plait_op *op, double attention_s);
 layer_term term_of(const plait_op *op);

@@ -4,6 +4,9 @@
 #include "layer_row.h"
 #include "numbers.h"
 
+/* Of what a layer offloads: the one that is used, and the one on its way. (C.168) */
+static const double offload_buffers = 2.0;
+
 /*
  * What launching adds to a layer: it runs ahead of the device until it is the slower of the two.
  * The two join as (gpu^4 + host^4)^(1/4), which is 1.19 of either where they are equal. (C.37)
@@ -68,6 +71,27 @@ static rerun rerun_of(const layer_price *price, plait_recompute recompute)
     return again;
 }
 
+/* The share of a tensor that a choice leaves: 1, 1/2 or 0. */
+static double left_of(const plait_recompute_masks *masks, int tensor)
+{
+    return masks->tensors >> tensor & 1u ? 0.0 : masks->half_tensors >> tensor & 1u ? 0.5 : 1.0;
+}
+
+/* Bytes of a microbatch and layer that wait on the host: of what recomputation leaves. (C.166) */
+static double offloaded_bytes(const layer_price *price, unsigned char set,
+                              plait_recompute recompute)
+{
+    const plait_recompute_masks kept = plait_recompute_masks_of(recompute);
+    const plait_recompute_masks here = plait_offload_masks_of(set);
+    double bytes = 0.0;
+
+    if (set == 0 || recompute.kind == PLAIT_RECOMPUTE_FULL)
+        return 0.0;
+    for (int t = 0; t < PLAIT_TENSORS; t++)
+        bytes += price->saved_bytes[t] * left_of(&kept, t) * (1.0 - left_of(&here, t));
+    return bytes;
+}
+
 /* Bytes of a microbatch that one layer keeps for backward. (C.25, C.26) */
 static double saved_bytes(const layer_price *price, plait_recompute recompute)
 {
@@ -88,8 +112,19 @@ static double saved_bytes(const layer_price *price, plait_recompute recompute)
 typedef struct layer_waits {
     double forward_gather_s, backward_gather_s;
     double forward_launch_s, backward_launch_s;
+    double forward_offload_s, backward_offload_s;
     double recompute_s;
 } layer_waits;
+
+/* One way over the link to the host, of one layer and microbatch. (C.167) */
+static double carried_s(const plait_problem *problem, const layer_price *price,
+                        const layer_gather *gather, plait_recompute recompute)
+{
+    if (gather->offload_acts == 0)
+        return 0.0;
+    return offloaded_bytes(price, gather->offload_acts, recompute) /
+           plait_cluster_accelerator(problem->cluster, 0)->host_bytes_per_s;
+}
 
 static layer_waits waits_of(const plait_problem *problem, const layer_price *price,
                             const layer_gather *gather, plait_recompute recompute)
@@ -97,14 +132,18 @@ static layer_waits waits_of(const plait_problem *problem, const layer_price *pri
     const rerun again = rerun_of(price, recompute);
     const double forward_s = price->forward_gpu_s;
     const double backward_s = price->backward_gpu_s + again.seconds;
+    const double carry_s = carried_s(problem, price, gather, recompute);
     layer_waits w = {.recompute_s = again.seconds};
 
     w.forward_gather_s = gather_exposed_s(problem, gather->gather_s, forward_s);
     w.backward_gather_s =
-        gather_exposed_s(problem, gather->gather_s + gather->scatter_s, backward_s);
-    w.forward_launch_s = host_wait_s(forward_s + w.forward_gather_s, price->host_s);
+        gather_exposed_s(problem, gather->again_s + gather->scatter_s, backward_s);
+    w.forward_offload_s = larger(0.0, carry_s - forward_s);
+    w.backward_offload_s = larger(0.0, carry_s - backward_s);
+    w.forward_launch_s =
+        host_wait_s(forward_s + w.forward_gather_s + w.forward_offload_s, price->host_s);
     w.backward_launch_s =
-        host_wait_s(backward_s + w.backward_gather_s,
+        host_wait_s(backward_s + w.backward_gather_s + w.backward_offload_s,
                     price->host_s * (problem->runtime->factor.host_backward + again.launches));
     return w;
 }
@@ -122,17 +161,20 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
                          const layer_gather *gather, plait_recompute recompute)
 {
     const layer_waits w = waits_of(problem, price, gather, recompute);
-    const double saved = saved_bytes(price, recompute);
+    const double kept = saved_bytes(price, recompute);
+    const double away = offloaded_bytes(price, gather->offload_acts, recompute);
+    const double saved = kept - away;
 
     return (layer_time){
-        .forward_s = price->forward_gpu_s + w.forward_gather_s + w.forward_launch_s,
-        .backward_s =
-            price->backward_gpu_s + w.recompute_s + w.backward_gather_s + w.backward_launch_s,
+        .forward_s =
+            price->forward_gpu_s + w.forward_gather_s + w.forward_launch_s + w.forward_offload_s,
+        .backward_s = price->backward_gpu_s + w.recompute_s + w.backward_gather_s +
+                      w.backward_launch_s + w.backward_offload_s,
         .weight_s = price->weight_s * (1.0 + launch_share(price, &w)),
         .saved_bytes = saved,
         .busy_s = price->busy_s + w.recompute_s,
         .moving_s = price->moving_s,
-        .live_bytes = price->kept_bytes - saved,
+        .live_bytes = price->kept_bytes - kept + offload_buffers * away,
     };
 }
 
@@ -145,6 +187,7 @@ void layer_terms_of(const plait_problem *problem, const layer_price *price,
     for (int i = 0; i < LAYER_TERMS; i++)
         terms[i] = price->forward[i] + price->backward[i];
     terms[LAYER_recompute] = w.recompute_s;
+    terms[LAYER_offload] = w.forward_offload_s + w.backward_offload_s;
     terms[LAYER_gather] = w.forward_gather_s + w.backward_gather_s;
     terms[LAYER_launch] = w.forward_launch_s + w.backward_launch_s;
 }

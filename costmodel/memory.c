@@ -8,7 +8,12 @@
 
 shard_ways shard_ways_of(const plait_degrees *d)
 {
-    return (shard_ways){.dense = d->shard_group, .expert = plait_expert_shard_group(d)};
+    return (shard_ways){
+        .dense = d->shard_group,
+        .expert = plait_expert_shard_group(d),
+        .node_dense = 1,
+        .node_expert = 1,
+    };
 }
 
 /* Of the embedding and the head, which stay in 16 bits or more: no product of theirs is narrow. */
@@ -21,25 +26,32 @@ static double ends_params(const layer_row *row, const stage_load *load)
 /*
  * Parameters gathered under ZeRO-3: a few layers ahead, and the ends of the model. Software that counts
  * what it holds (DeepSpeed: stage3_max_live_parameters) stops at its bound, but holds one matrix
- * whole, a third of a layer's weights.
+ * whole, a third of a layer's weights. What is not dropped before backward is whole; what a node keeps
+ * for backward stands beside it. (C.169)
  */
-static double gathered_bytes(const plait_problem *problem, const layer_row *row,
-                             const plait_state_bytes *state, const stage_load *load, double widest)
+static double gathered_bytes(const plait_problem *problem, const plait_degrees *d,
+                             const layer_row *row, const plait_state_bytes *state, shard_ways ways,
+                             const stage_load *load, double widest)
 {
     const plait_residents *keep = &problem->runtime->keep;
     const double ahead = keep->transient_layers * widest;
     const double bound = larger(keep->transient_params, widest / 3.0);
     const double alive = keep->transient_params > 0.0 ? smaller(ahead, bound) : ahead;
 
+    if (d->reshard == PLAIT_RESHARD_NEVER)
+        return state->gather * (load->dense + load->expert) + state->gradient_reduce * alive;
+    const double of_node = d->reshard == PLAIT_RESHARD_NODE
+                               ? load->dense / ways.node_dense + load->expert / ways.node_expert
+                               : 0.0;
     return (state->gather + state->gradient_reduce) * alive +
-           state->gather * ends_params(row, load);
+           state->gather * (ends_params(row, load) + of_node);
 }
 
 /*
  * C.81: ZeRO-1 shards the optimizer, ZeRO-2 the gradients, ZeRO-3 the weights too. Schedules that
  * hold every stage on two ranks (DualPipe) hold weights and gradients twice, the optimizer once.
  * Beside it buffers: what the software copies, transients shaped like the widest layer's weights,
- * and layers gathered ahead.
+ * layers gathered ahead, and of gradients that the host keeps two layers on their way (C.165).
  */
 stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
                            const layer_row *row, const plait_state_bytes *state, shard_ways ways,
@@ -51,6 +63,9 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
     const double copies = plait_schedule_copies((plait_schedule)d->schedule);
     const double ends = ends_params(row, load);
     const double held_ends = d->zero >= 3 ? ends / ways.dense : ends;
+    const double gradients_bytes =
+        copies * state->gradient * (plait_scatters_each(d) ? shard : whole);
+    const double away = d->offload == PLAIT_OFFLOAD_GRADIENTS ? plait_offload_share_of(d) : 0.0;
     double widest = 0.0;
 
     for (int k = 0; k < problem->model->kinds; k++)
@@ -58,12 +73,13 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
     return (stage_state){
         .weights_bytes = copies * (state->weight * (d->zero >= 3 ? shard : whole) +
                                    (usual->weight - state->weight) * held_ends),
-        .gradients_bytes = copies * state->gradient * (d->zero >= 2 ? shard : whole),
+        .gradients_bytes = (1.0 - away) * gradients_bytes,
         .optimizer_bytes = state->optimizer * (d->zero >= 1 ? shard : whole),
-        .buffers_bytes = state->replicated * whole -
-                         (state->replicated - usual->replicated) * ends +
-                         problem->runtime->keep.weight_transient * widest +
-                         (d->zero >= 3 ? gathered_bytes(problem, row, state, load, widest) : 0.0),
+        .buffers_bytes =
+            state->replicated * whole - (state->replicated - usual->replicated) * ends +
+            problem->runtime->keep.weight_transient * widest +
+            smaller(2.0 * state->gradient * widest, away * gradients_bytes) +
+            (d->zero >= 3 ? gathered_bytes(problem, d, row, state, ways, load, widest) : 0.0),
     };
 }
 

@@ -5,12 +5,42 @@
  *     ZeRO-1   reduce-scatter of gradients, all-gather of parameters, once a step
  *     ZeRO-2   reduce-scatter by each microbatch, all-gather once a step
  *     ZeRO-3   all-gather for forward and backward and reduce-scatter by each microbatch
+ *     ZeRO++   a second copy in each node for backward, fewer bits on the wire
  *     shards over fewer ranks than replicas (HSDP): also an all-reduce of the shard across them
  */
 #include <math.h>
 #include <string.h>
 
 #include "stage_sum.h"
+
+static bool tells_nodes_apart(const plait_degrees *d)
+{
+    return d->zero >= 2 &&
+           (d->reshard == PLAIT_RESHARD_NODE || d->quantise >= PLAIT_QUANTISE_GRADIENTS);
+}
+
+/* Of a shard's ranks, the largest even part that lies in one domain. */
+static int ranks_in_domain(const plait_route *whole, const plait_group_shape *shard)
+{
+    int ranks = whole->joined[0];
+
+    while (ranks > 1 && (shard->ranks % ranks != 0 ||
+                         (ranks % shard->run[0].size != 0 && shard->run[0].size % ranks != 0)))
+        ranks--;
+    return ranks;
+}
+
+static shard_nodes nodes_of(const plait_cluster *cluster, plait_group_shape replicas, int ways)
+{
+    const plait_group_shape shard = plait_group_inner(replicas, ways);
+    const plait_route whole = plait_route_of(cluster, shard);
+    const int ranks = ranks_in_domain(&whole, &shard);
+
+    return (shard_nodes){
+        .inside = plait_route_of(cluster, plait_group_inner(shard, ranks)),
+        .across = plait_route_of(cluster, plait_group_outer(shard, ranks)),
+    };
+}
 
 sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
 {
@@ -25,7 +55,7 @@ sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
         .placement = d->placement,
     };
 
-    return (sync_routes){
+    sync_routes routes = {
         .state = plait_state_of(problem, d),
         .ways = ways,
         .shard = plait_route_of(problem->cluster, plait_group_inner(replicas, ways.dense)),
@@ -36,37 +66,141 @@ sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
         .ends = plait_route_of(problem->cluster, ends),
         .network = network_of(problem),
     };
+    if (tells_nodes_apart(d)) {
+        routes.dense_nodes = nodes_of(problem->cluster, replicas, ways.dense);
+        routes.expert_nodes = nodes_of(problem->cluster, experts, ways.expert);
+        routes.ways.node_dense = routes.dense_nodes.inside.ranks;
+        routes.ways.node_expert = routes.expert_nodes.inside.ranks;
+    }
+    return routes;
 }
 
 // ---- ZeRO-2 and -3, by layer (C.63) --------------------------------------------------------
 
-double over_shards_s(const sync_routes *routes, plait_collective_op op, double dense_bytes,
-                     double expert_bytes)
+static double over_shards_s(const sync_routes *routes, plait_collective_op op, double dense_bytes,
+                            double expert_bytes)
 {
     return plait_collective_s(&routes->shard, routes->network, op, dense_bytes) +
            plait_collective_s(&routes->expert_shard, routes->network, op, expert_bytes);
 }
 
+static bool weights_quantised(const plait_degrees *d)
+{
+    return d->quantise == PLAIT_QUANTISE_WEIGHTS || d->quantise == PLAIT_QUANTISE_BOTH;
+}
+
+static bool gradients_quantised(const plait_degrees *d)
+{
+    return d->quantise >= PLAIT_QUANTISE_GRADIENTS;
+}
+
+double gathered_value_bytes(const plait_degrees *d, const plait_state_bytes *state)
+{
+    return weights_quantised(d) ? smaller(state->gather, 1.0) : state->gather;
+}
+
+double scattered_value_bytes(const plait_degrees *d, const plait_state_bytes *state)
+{
+    return gradients_quantised(d) ? 0.5 : state->gradient_reduce;
+}
+
+static double pass_s(const plait_problem *problem, double bytes)
+{
+    return problem->runtime->factor.memory *
+           plait_memory_op_s(plait_cluster_accelerator(problem->cluster, 0), bytes);
+}
+
+/* A rank quantises its part and widens what arrives: 8 bits and two formats of each value. (C.170) */
+static double gather_passes_s(const plait_problem *problem, const plait_degrees *d,
+                              const sync_routes *routes, const plait_weights *w)
+{
+    const double part = w->dense / routes->ways.dense + w->expert / routes->ways.expert;
+
+    if (!weights_quantised(d))
+        return 0.0;
+    return pass_s(problem, (routes->state.gather + 1.0) * (part + w->dense + w->expert));
+}
+
+static double gather_once_s(const plait_problem *problem, const plait_degrees *d,
+                            const sync_routes *routes, const plait_weights *w)
+{
+    const double bytes = gathered_value_bytes(d, &routes->state);
+
+    return over_shards_s(routes, PLAIT_ALL_GATHER, bytes * w->dense, bytes * w->expert) +
+           gather_passes_s(problem, d, routes, w);
+}
+
+/* In front of backward: as in front of forward, not at all, or inside the node. (C.169) */
+static double gather_again_s(const plait_problem *problem, const plait_degrees *d,
+                             const sync_routes *routes, const plait_weights *w, double once_s)
+{
+    const double bytes = gathered_value_bytes(d, &routes->state);
+
+    if (d->reshard == PLAIT_RESHARD_NEVER)
+        return 0.0;
+    if (d->reshard == PLAIT_RESHARD_ALWAYS)
+        return once_s;
+    return plait_collective_s(&routes->dense_nodes.inside, routes->network, PLAIT_ALL_GATHER,
+                              bytes * w->dense) +
+           plait_collective_s(&routes->expert_nodes.inside, routes->network, PLAIT_ALL_GATHER,
+                              bytes * w->expert) +
+           gather_passes_s(problem, d, routes, w);
+}
+
+/* 4 bits by all-to-all inside the node, what is summed there across; passes before and behind. (C.171) */
+static double scatter_narrow_s(const plait_problem *problem, const sync_routes *routes,
+                               const shard_nodes *nodes, double params, int ways)
+{
+    const double wide = routes->state.gradient_reduce;
+    const double inside = nodes->inside.ranks;
+
+    if (params <= 0.0)
+        return 0.0;
+    return plait_collective_s(&nodes->inside, routes->network, PLAIT_ALL_TO_ALL, 0.5 * params) +
+           plait_collective_s(&nodes->across, routes->network, PLAIT_ALL_TO_ALL,
+                              0.5 * params / inside) +
+           pass_s(problem, params * (wide + 1.0 + 1.0 / inside + wide / ways));
+}
+
+static double scatter_once_s(const plait_problem *problem, const plait_degrees *d,
+                             const sync_routes *routes, const plait_weights *w)
+{
+    const double bytes = routes->state.gradient_reduce;
+
+    if (!gradients_quantised(d))
+        return over_shards_s(routes, PLAIT_REDUCE_SCATTER, bytes * w->dense, bytes * w->expert);
+    return scatter_narrow_s(problem, routes, &routes->dense_nodes, w->dense, routes->ways.dense) +
+           scatter_narrow_s(problem, routes, &routes->expert_nodes, w->expert, routes->ways.expert);
+}
+
+/* Layers offload, the ends of the model do not. */
+void gather_row_offload(const plait_model *model, const plait_degrees *d, gather_row *out)
+{
+    for (int k = 0; k < model->kinds; k++)
+        out->layer[k].offload_acts = d->offload_acts;
+    out->layer[ROW_MTP].offload_acts = d->offload_acts;
+}
+
 void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
                      const sync_routes *routes, const layer_row *row, gather_row *out)
 {
-    const plait_state_bytes *state = &routes->state;
+    const bool gathers = d->zero == 3;
+    const bool scatters = plait_scatters_each(d);
 
     memset(out, 0, sizeof *out);
-    out->gathers = d->zero == 3;
-    out->scatters = d->zero >= 2;
-    if (!out->scatters)
-        return;
+    out->travels = gathers || scatters;
+    gather_row_offload(problem->model, d, out);
     for (int i = 0; i < ROW_PRICES; i++) {
         const plait_weights *w = &row->price[i].gathered;
+        layer_gather *layer = &out->layer[i];
         if (i >= problem->model->kinds && i < ROW_EMBEDDING)
             continue;
-        out->layer[i].scatter_s =
-            over_shards_s(routes, PLAIT_REDUCE_SCATTER, state->gradient_reduce * w->dense,
-                          state->gradient_reduce * w->expert);
-        if (out->gathers)
-            out->layer[i].gather_s = over_shards_s(
-                routes, PLAIT_ALL_GATHER, state->gather * w->dense, state->gather * w->expert);
+        if (scatters)
+            layer->scatter_s = scatter_once_s(problem, d, routes, w);
+        if (!gathers)
+            continue;
+        layer->gather_s = gather_once_s(problem, d, routes, w);
+        layer->again_s = gather_again_s(problem, d, routes, w, layer->gather_s);
     }
 }
 
@@ -89,14 +223,14 @@ static double bucketed_s(const plait_overlaps *overlap, const plait_route *route
     return buckets * plait_collective_s(route, network, op, bytes / buckets);
 }
 
-/* Among the ranks of one shard: everything under ZeRO-0, nothing left from ZeRO-2 on. */
-static double shard_reduce_s(const plait_overlaps *overlap, int zero, const plait_route *shard,
-                             plait_network network, double bytes)
+/* Among the ranks of one shard: everything under ZeRO-0, nothing of what is scattered before. (C.172) */
+static double shard_reduce_s(const plait_overlaps *overlap, const plait_degrees *d,
+                             const plait_route *shard, plait_network network, double bytes)
 {
-    if (zero >= 2) // scattered by each microbatch already
+    if (plait_scatters_each(d))
         return 0.0;
-    return bucketed_s(overlap, shard, network, zero == 0 ? PLAIT_ALL_REDUCE : PLAIT_REDUCE_SCATTER,
-                      bytes);
+    return bucketed_s(overlap, shard, network,
+                      d->zero == 0 ? PLAIT_ALL_REDUCE : PLAIT_REDUCE_SCATTER, bytes);
 }
 
 static double reduce_in_shards_s(const plait_problem *problem, const plait_degrees *d,
@@ -105,9 +239,8 @@ static double reduce_in_shards_s(const plait_problem *problem, const plait_degre
     const plait_overlaps *overlap = &problem->runtime->overlap;
     const double bytes = routes->state.gradient_reduce;
 
-    return shard_reduce_s(overlap, d->zero, &routes->shard, routes->network, bytes * load->dense) +
-           shard_reduce_s(overlap, d->zero, &routes->expert_shard, routes->network,
-                          bytes * load->expert);
+    return shard_reduce_s(overlap, d, &routes->shard, routes->network, bytes * load->dense) +
+           shard_reduce_s(overlap, d, &routes->expert_shard, routes->network, bytes * load->expert);
 }
 
 /* Between the holders of one shard (HSDP); routes of one rank cost nothing. */
@@ -158,37 +291,49 @@ static double gather_s(const plait_problem *problem, const plait_degrees *d,
 // ---- the optimizer step (C.69) -------------------------------------------------------------
 
 /*
- * On the host: gradients go down and parameters up the link of each GPU, and the GPUs of a node share
- * its processors. Nothing of it overlaps: a bound from above of what software hides. (C.69)
+ * On the host: gradients go down, where backward has not sent them, and parameters up the link of each
+ * GPU, and the GPUs of a node share its processors. Nothing of it overlaps: a bound from above of what
+ * software hides. (C.69)
  */
-static double host_step_s(const plait_problem *problem, const plait_state_bytes *state,
-                          double shard)
+static double host_step_s(const plait_problem *problem, const plait_degrees *d,
+                          const plait_state_bytes *state, double shard)
 {
+    const double down = d->offload == PLAIT_OFFLOAD_GRADIENTS ? 0.0 : state->gradient_reduce;
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
     const int node = problem->cluster->group[0].gpus_per_node;
     const int neighbours = node < problem->job.gpus ? node : problem->job.gpus;
 
-    return shard * (state->gradient_reduce + state->gather) / gpu->host_bytes_per_s +
+    return shard * (down + state->gather) / gpu->host_bytes_per_s +
            shard * neighbours * gpu->host_adam_s;
 }
 
 /*
  * The optimizer moves step_bytes a parameter of its shard and passes its gradient shard_passes times
- * (norm, clip); gradient buffers are zeroed and scaled whole, buffer_passes. (C.69)
+ * (norm, clip); gradient buffers are zeroed and scaled whole, buffer_passes. A share of the shard may
+ * be the host's. (C.69, C.165)
  */
 static double optimizer_s(const plait_problem *problem, const plait_degrees *d,
                           const plait_state_bytes *state, double whole, double shard)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
 
-    if (d->offload == PLAIT_OFFLOAD_OPTIMIZER)
-        return host_step_s(problem, state, shard) +
-               problem->runtime->factor.memory *
-                   plait_memory_op_s(gpu, state->buffer_passes * state->gradient * whole);
-    const double bytes = shard * (state->step_bytes + state->shard_passes * state->gradient) +
-                         state->buffer_passes * state->gradient * whole;
+    const double away = plait_offload_share_of(d);
+    const double bytes =
+        (1.0 - away) * shard * (state->step_bytes + state->shard_passes * state->gradient) +
+        state->buffer_passes * state->gradient * whole;
+    const double here_s = problem->runtime->factor.memory * plait_memory_op_s(gpu, bytes);
 
-    return problem->runtime->factor.memory * plait_memory_op_s(gpu, bytes);
+    return away > 0.0 ? host_step_s(problem, d, state, away * shard) + here_s : here_s;
+}
+
+/* Gradients that leave with a backward: of each microbatch, or of the last. (C.165) */
+static double down_s(const plait_problem *problem, const plait_degrees *d,
+                     const plait_state_bytes *state, double shard)
+{
+    if (d->offload != PLAIT_OFFLOAD_GRADIENTS)
+        return 0.0;
+    return plait_offload_share_of(d) * shard * state->gradient_reduce /
+           plait_cluster_accelerator(problem->cluster, 0)->host_bytes_per_s;
 }
 
 stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *d,
@@ -204,8 +349,11 @@ stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *d,
                     reduce_tied_s(problem, d, routes, load),
         .across_s = across_s,
         .gather_s = gather_s(problem, d, routes, load),
-        .optimizer_s = optimizer_s(problem, d, &routes->state, d->zero >= 2 ? shard : whole,
-                                   d->zero >= 1 ? shard : whole),
+        .optimizer_s =
+            optimizer_s(problem, d, &routes->state, plait_scatters_each(d) ? shard : whole,
+                        d->zero >= 1 ? shard : whole),
+        .down_s = down_s(problem, d, &routes->state, d->zero >= 1 ? shard : whole),
+        .downs = plait_scatters_each(d) ? plait_degrees_microbatches(d, problem->job.gbs) : 1.0,
     };
 }
 

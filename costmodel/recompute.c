@@ -1,4 +1,4 @@
-/* recompute.c - which parts run again and which tensors go, by recompute choice */
+/* recompute.c - which parts run again and which tensors go, by recompute choice and by offload */
 #include "plait/block.h"
 
 #define PART(name) (1u << PLAIT_PART_##name)
@@ -43,6 +43,31 @@ static const plait_recompute_masks sac_masks = {
     .half_parts = PART(fc1) | PART(expert_fc1) | PART(shared),
     .half_tensors = TENSOR(fc1_out) | TENSOR(expert_fc1_out) | TENSOR(shared_fc1_out),
 };
+
+/* What a module offloads: its input. Of the norms' inputs, one of two belongs to either. (C.166) */
+static const plait_recompute_masks offload_masks[PLAIT_OFFLOAD_MODULES] = {
+    [PLAIT_OFFLOAD_attn_norm] = {.half_tensors = TENSOR(norm_in)},
+    [PLAIT_OFFLOAD_core_attn] = {.tensors = TENSOR(qkv) | TENSOR(keys) | TENSOR(rotary)},
+    [PLAIT_OFFLOAD_attn_proj] = {.tensors = TENSOR(core_out)},
+    [PLAIT_OFFLOAD_mlp_norm] = {.half_tensors = TENSOR(norm_in)},
+    [PLAIT_OFFLOAD_expert_fc1] = {.tensors = TENSOR(routed)},
+    [PLAIT_OFFLOAD_moe_act] = {.tensors = TENSOR(expert_fc1_out)},
+};
+
+plait_recompute_masks plait_offload_masks_of(unsigned char set)
+{
+    const unsigned modules = plait_offload_modules(set);
+    plait_recompute_masks masks = {0};
+
+    for (int m = 0; m < PLAIT_OFFLOAD_MODULES; m++) {
+        if (!(modules >> m & 1u))
+            continue;
+        masks.tensors |=
+            offload_masks[m].tensors | (masks.half_tensors & offload_masks[m].half_tensors);
+        masks.half_tensors |= offload_masks[m].half_tensors;
+    }
+    return masks;
+}
 
 plait_recompute_masks plait_recompute_masks_of(plait_recompute recompute)
 {

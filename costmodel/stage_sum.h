@@ -64,13 +64,20 @@ typedef struct stage_sync {
     double across_s; /* of which between the holders of one shard */
     double gather_s; /* ZeRO-1 and -2: parameters after the optimizer */
     double optimizer_s;
+    double down_s; /* gradients to the host, behind one backward ... */
+    double downs;  /* ... so often a step */
 } stage_sync;
 
-/** Over how many ranks a shard is spread. */
+/** Over how many ranks a shard is spread; in one domain, where a plan tells those apart. */
 typedef struct shard_ways {
-    int dense;
-    int expert;
+    int dense, expert;
+    int node_dense, node_expert;
 } shard_ways;
+
+/** The ranks of a shard in one domain, and one of each domain. */
+typedef struct shard_nodes {
+    plait_route inside, across;
+} shard_nodes;
 
 /** State, shards, and routes of the groups that gradients and parameters travel. */
 typedef struct sync_routes {
@@ -80,6 +87,8 @@ typedef struct sync_routes {
     plait_route replicas; /* who holds the same shard */
     plait_route expert_shard;
     plait_route expert_replicas;
+    shard_nodes dense_nodes; /* where the plan tells domains apart (C.169, C.171) */
+    shard_nodes expert_nodes;
     plait_route ends; /* first and last stage, which share a tied embedding */
     plait_network network;
 } sync_routes;
@@ -88,8 +97,11 @@ typedef struct sync_routes {
 double buckets_of(const plait_overlaps *overlap, const plait_route *route, double bytes);
 void gather_row_fill(const plait_problem *problem, const plait_degrees *degrees,
                      const sync_routes *routes, const layer_row *row, gather_row *out);
-double over_shards_s(const sync_routes *routes, plait_collective_op op, double dense_bytes,
-                     double expert_bytes);
+/** Bytes of a parameter as it is gathered, and of a gradient as it is scattered. */
+double gathered_value_bytes(const plait_degrees *degrees, const plait_state_bytes *state);
+double scattered_value_bytes(const plait_degrees *degrees, const plait_state_bytes *state);
+/** Gives the rows of layers the set of activations that a plan offloads. */
+void gather_row_offload(const plait_model *model, const plait_degrees *degrees, gather_row *out);
 /** What the two ends of a pipeline exchange of a tied embedding's gradient. */
 double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *degrees,
                            const plait_state_bytes *state);

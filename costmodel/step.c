@@ -103,6 +103,14 @@ static void take_slowest(const step_parts *parts, step_sum *sum)
     sum->hidden_s = longest_s - sum->busy_s;
 }
 
+/* The optimizer of a stage, and what its gradients on their way to the host leave exposed. (C.165) */
+static double optimizer_left_s(const stage_load *load, const stage_sync *sync)
+{
+    if (sync->down_s <= load->backward_s)
+        return sync->optimizer_s;
+    return sync->optimizer_s + sync->downs * (sync->down_s - load->backward_s);
+}
+
 /*
  * C.80, with shares of the device's time beside it for energy (C.96): a GPU computes its own stage's
  * microbatches, so the mean over the pipeline weighs each stage by 1 / pp. All wait for the longest
@@ -122,7 +130,7 @@ step_sum step_sum_of(const step_parts *parts)
         const double share = load->count * (double)parts->microbatches / d->pp;
         sum.busy_s_a_gpu += share * load->busy_s;
         sum.moving_s_a_gpu += share * load->moving_s;
-        sum.optimizer_s = larger(sum.optimizer_s, parts->sync[i].optimizer_s);
+        sum.optimizer_s = larger(sum.optimizer_s, optimizer_left_s(load, &parts->sync[i]));
     }
     sum.moving_s_a_gpu += sum.optimizer_s;
     sum.pp_comm_s = sends_exposed_s(parts->problem, d, parts->microbatches, parts->send_s);

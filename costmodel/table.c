@@ -37,6 +37,7 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
         return NULL;
     table->problem = *problem;
     table->kinds = problem->model->kinds;
+    table->time = plait_arena_alloc(arena, TIMES * kinds, sizeof *table->time);
     table->sync = plait_arena_alloc(arena, stages, sizeof *table->sync);
     table->state = plait_arena_alloc(arena, stages, sizeof *table->state);
     table->buffers_bytes = plait_arena_alloc(arena, stages, sizeof *table->buffers_bytes);
@@ -45,8 +46,8 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->rank_run = plait_arena_alloc(arena, stages, sizeof *table->rank_run);
     table->fused = plait_arena_alloc(arena, 2 * stages, sizeof *table->fused);
     // Of each rank two chunks are looked at, and DualPipe's ranks hold two stages.
-    return table->sync && table->state && table->buffers_bytes && table->no_sync && table->run &&
-                   table->rank_run && table->fused &&
+    return table->time && table->sync && table->state && table->buffers_bytes && table->no_sync &&
+                   table->run && table->rank_run && table->fused &&
                    make_list(&table->ranks, 2 * stages, kinds, arena) &&
                    make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table
@@ -69,7 +70,8 @@ static bool same_shards(const plait_degrees *a, const plait_degrees *b)
     return a->zero == b->zero && a->shard_group == b->shard_group &&
            a->grad_reduce == b->grad_reduce && a->optimizer_state == b->optimizer_state &&
            a->fp8_params == b->fp8_params && a->offload == b->offload &&
-           a->ep_overlap == b->ep_overlap;
+           a->offload_share == b->offload_share && a->reshard == b->reshard &&
+           a->scatter == b->scatter && a->quantise == b->quantise && a->ep_overlap == b->ep_overlap;
 }
 
 // ---- classes of stages ---------------------------------------------------------------------
@@ -229,8 +231,7 @@ static void classify(plait_table *table, const plait_degrees *d)
 
 // ---- rows ----------------------------------------------------------------------------------
 
-/* Where the times of a choice are remembered. full:N uses two: of full and of none. */
-static int slot_of(plait_recompute recompute)
+static int recompute_slot(plait_recompute recompute)
 {
     switch ((plait_recompute_kind)recompute.kind) {
     case PLAIT_RECOMPUTE_SELECTIVE:
@@ -246,23 +247,42 @@ static int slot_of(plait_recompute recompute)
     }
 }
 
-static const layer_time *times_of(plait_table *table, plait_recompute recompute)
+/* Where the times of a choice are remembered. full:N uses two: of full and of none. */
+static int slot_of(plait_recompute recompute, unsigned char offload_acts)
 {
-    const int slot = slot_of(recompute);
-
-    if (!table->time_known[slot]) {
-        for (int k = 0; k < table->kinds; k++)
-            table->time[slot][k] = layer_time_of(&table->problem, &table->row.price[k],
-                                                 &table->gather.layer[k], recompute);
-        table->time_known[slot] = true;
-    }
-    return table->time[slot];
+    return offload_acts * SLOTS + recompute_slot(recompute);
 }
 
-/* Only a prediction module's time depends on recomputation. */
+/* What a part gathers, and what it offloads. */
+static layer_gather gather_of(const plait_table *table, int row, unsigned char offload_acts)
+{
+    layer_gather gather = table->gather.layer[row];
+
+    gather.offload_acts = offload_acts;
+    return gather;
+}
+
+static const layer_time *times_of(plait_table *table, plait_recompute recompute,
+                                  unsigned char offload_acts)
+{
+    const int slot = slot_of(recompute, offload_acts);
+    layer_time *const time = table->time + slot * table->kinds;
+
+    if (!table->time_known[slot]) {
+        for (int k = 0; k < table->kinds; k++) {
+            const layer_gather gather = gather_of(table, k, offload_acts);
+            time[k] = layer_time_of(&table->problem, &table->row.price[k], &gather, recompute);
+        }
+        table->time_known[slot] = true;
+    }
+    return time;
+}
+
+/* Only a prediction module's time depends on recomputation and offload. */
 static int ends_slot_of(const plait_table *table, const plait_degrees *d)
 {
-    return table->problem.model->mtp_layers > 0 ? slot_of(d->recompute) : SLOT_NONE;
+    return table->problem.model->mtp_layers > 0 ? slot_of(d->recompute, d->offload_acts)
+                                                : SLOT_NONE;
 }
 
 static void add_ends(const plait_table *table, const plait_degrees *d, const stage_class *class,
@@ -272,9 +292,10 @@ static void add_ends(const plait_table *table, const plait_degrees *d, const sta
 
     for (int i = 0; i < class->ends; i++) {
         const stage_part *part = &class->parts.part[i];
+        const bool layer = part->row == ROW_MTP;
+        const layer_gather gather = gather_of(table, part->row, layer ? d->offload_acts : 0);
         const layer_time time = layer_time_of(&table->problem, &table->row.price[part->row],
-                                              &table->gather.layer[part->row],
-                                              part->row == ROW_MTP ? d->recompute : none);
+                                              &gather, layer ? d->recompute : none);
         stage_load_add(load, class->parts.share * part->count, &time);
     }
 }
@@ -310,7 +331,7 @@ static void fill_classes(plait_table *table, const plait_degrees *d)
 static void fill_gather(plait_table *table, const plait_degrees *d)
 {
     table->routes = sync_routes_of(&table->problem, d);
-    if (d->zero < 2 && !table->gather.scatters)
+    if (d->zero < 2 && !table->gather.travels)
         return; // nothing before, nothing now
     gather_row_fill(&table->problem, d, &table->routes, &table->row, &table->gather);
     table->rows++;
@@ -385,9 +406,9 @@ static layer_choice choice_of(plait_table *table, const plait_degrees *d)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
     const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
-    const layer_time *first = times_of(table, d->recompute);
+    const layer_time *first = times_of(table, d->recompute, d->offload_acts);
 
-    return (layer_choice){first, some ? times_of(table, none) : first,
+    return (layer_choice){first, some ? times_of(table, none, d->offload_acts) : first,
                           some ? d->recompute.layers / d->vpp : -1};
 }
 
@@ -428,8 +449,8 @@ static known_pipeline *known_pipeline_of(plait_table *table, const plait_degrees
 {
     const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
 
-    return &table->known[some ? SLOTS + d->recompute.layers % PLAIT_MAX_LAYERS
-                              : slot_of(d->recompute)];
+    return &table->known[some ? TIMES + d->recompute.layers % PLAIT_MAX_LAYERS
+                              : slot_of(d->recompute, d->offload_acts)];
 }
 
 /* Both ways to cross boundaries, anew each time: only where they may be fused. */
@@ -464,6 +485,7 @@ plait_status plait_degrees_simulate(plait_table *table, const plait_degrees *d,
         const plait_arena_mark mark = plait_arena_save(scratch);
         plait_plan plan;
         known->s = sum.alone_s;
+        gather_row_offload(table->problem.model, d, &table->gather);
         PLAIT_TRY(plait_plan_expand(&table->problem, d, scratch, &plan, err));
         PLAIT_TRY(pipeline_simulate(&table->problem, &plan, &table->row, &table->gather, NULL,
                                     scratch, &known->s, err));

@@ -38,7 +38,8 @@ enum {
     SLOT_SAC,
     SLOT_FULL,
     SLOT_MODULES,
-    SLOTS = SLOT_MODULES + (1 << PLAIT_MODULES)
+    SLOTS = SLOT_MODULES + (1 << PLAIT_MODULES),
+    TIMES = SLOTS * PLAIT_OFFLOAD_SETS /* with each set of offloaded activations */
 };
 
 /* A pipeline that was simulated: of which choice, and of which rows of layers, stages and gathers. */
@@ -62,12 +63,12 @@ struct plait_table {
     double send_s;
     fused_boundary boundary;
     double fixed_bytes;
-    layer_time time[SLOTS][PLAIT_MAX_LAYER_KINDS];
-    bool time_known[SLOTS];
+    layer_time *time; /* [TIMES][kinds] */
+    bool time_known[TIMES];
     int ends_slot; /* the slot that the ends in `base` were made for */
 
     long rows; /* counts every change of what a pipeline hangs on */
-    known_pipeline known[SLOTS + PLAIT_MAX_LAYERS]; /* by choice of recomputation */
+    known_pipeline known[TIMES + PLAIT_MAX_LAYERS]; /* by choice of recomputation and offload */
 
     class_list ranks;  /* classes of stages, at most as many as layers */
     class_list chunks; /* first and last chunks of ranks that have several */

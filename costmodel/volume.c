@@ -21,7 +21,7 @@ typedef struct volume_list {
 /* Lines are one a size, an operation, a group and a term. */
 static bool same_line(const plait_volume *a, const plait_volume *b)
 {
-    return a->axis == b->axis && a->op == b->op && a->bytes == b->bytes &&
+    return a->axis == b->axis && a->op == b->op && a->bytes == b->bytes && a->ranks == b->ranks &&
            strcmp(a->term, b->term) == 0;
 }
 
@@ -109,7 +109,7 @@ static plait_volume volume_of(const plait_problem *problem, const layer_row *row
         .term = term_name[again ? LAYER_recompute : term_of(op)],
         .op = op->collective,
         .axis = op->axis,
-        .ranks = row->route[op->axis].ranks,
+        .ranks = op_route(row, op)->ranks,
         .count = times * op->count,
         .bytes = op->bytes,
         .seconds = times * time.seconds,
@@ -184,18 +184,19 @@ static void change_boundaries(const plait_problem *problem, const plait_degrees 
 
 /* The lines of one kind of parameter: how its gradients and copies travel among its replicas. */
 typedef struct replica_lines {
-    const char *scatter, *reduce, *across, *gather;
+    const char *scatter, *reduce, *across, *gather, *exchange;
     plait_axis axis;
     double params;
     const plait_route *shard;    /* the ranks that share one copy */
     const plait_route *replicas; /* those that hold the same shard */
+    const shard_nodes *nodes;    /* of the shard */
 } replica_lines;
 
 /* Lines that one term pays for: it is shared out among them by their seconds. */
 typedef struct line_set {
     int count;
     double seconds;
-    plait_volume line[8];
+    plait_volume line[12];
 } line_set;
 
 static void put_line(line_set *set, plait_volume line)
@@ -243,6 +244,37 @@ static plait_volume buckets_line(const plait_problem *problem, const char *what,
     return line_of(what, op, lines, route, network_of(problem), buckets, bytes / buckets);
 }
 
+/* ZeRO-3's gathers of a step: in front of each pass, as the plan has it. (C.63, C.169) */
+static void put_gathers(const plait_degrees *d, const replica_lines *lines, plait_network network,
+                        double m, double bytes, line_set *each)
+{
+    const double whole = d->reshard == PLAIT_RESHARD_ALWAYS ? 2.0 : 1.0;
+
+    put_line(each, line_of(lines->gather, PLAIT_ALL_GATHER, lines, lines->shard, network, whole * m,
+                           bytes));
+    if (d->reshard == PLAIT_RESHARD_NODE)
+        put_line(each, line_of(lines->gather, PLAIT_ALL_GATHER, lines, &lines->nodes->inside,
+                               network, m, bytes));
+}
+
+/* Its scatters by each microbatch: whole, or in 4 bits inside nodes and across. (C.63, C.171) */
+static void put_scatters(const plait_degrees *d, const plait_state_bytes *state,
+                         const replica_lines *lines, plait_network network, double m,
+                         line_set *each)
+{
+    const double bytes = scattered_value_bytes(d, state) * lines->params;
+
+    if (d->quantise < PLAIT_QUANTISE_GRADIENTS) {
+        put_line(each, line_of(lines->scatter, PLAIT_REDUCE_SCATTER, lines, lines->shard, network,
+                               m, bytes));
+        return;
+    }
+    put_line(each, line_of(lines->exchange, PLAIT_ALL_TO_ALL, lines, &lines->nodes->inside, network,
+                           m, bytes));
+    put_line(each, line_of(lines->exchange, PLAIT_ALL_TO_ALL, lines, &lines->nodes->across, network,
+                           m, bytes / lines->nodes->inside.ranks));
+}
+
 /* Gradients and parameters of one kind: once a step, or by each microbatch (ZeRO-2 and -3). */
 static void put_lines(const plait_problem *problem, const plait_degrees *d,
                       const plait_state_bytes *state, const replica_lines *lines, line_set *step,
@@ -258,17 +290,15 @@ static void put_lines(const plait_problem *problem, const plait_degrees *d,
                                     gradient));
         return;
     }
-    if (d->zero == 1)
+    if (plait_scatters_each(d))
+        put_scatters(d, state, lines, network, m, each);
+    else
         put_line(step, buckets_line(problem, lines->scatter, PLAIT_REDUCE_SCATTER, lines,
                                     lines->shard, gradient));
-    else
-        put_line(each, line_of(lines->scatter, PLAIT_REDUCE_SCATTER, lines, lines->shard, network,
-                               m, gradient));
     put_line(step, buckets_line(problem, lines->across, PLAIT_ALL_REDUCE, lines, lines->replicas,
                                 gradient / lines->shard->ranks));
     if (d->zero == 3)
-        put_line(each, line_of(lines->gather, PLAIT_ALL_GATHER, lines, lines->shard, network,
-                               2.0 * m, parameter));
+        put_gathers(d, lines, network, m, gathered_value_bytes(d, state) * lines->params, each);
     else
         put_line(step, buckets_line(problem, lines->gather, PLAIT_ALL_GATHER, lines, lines->shard,
                                     parameter));
@@ -305,20 +335,24 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
         "DP gradient all-reduce",
         "DP gradient all-reduce",
         "DP parameter all-gather",
+        "DP gradient all-to-all",
         PLAIT_AXIS_DP,
         load->dense,
         &routes.shard,
         &routes.replicas,
+        &routes.dense_nodes,
     };
     const replica_lines expert = {
         "EDP gradient reduce-scatter",
         "EDP gradient all-reduce",
         "EDP gradient all-reduce",
         "EDP parameter all-gather",
+        "EDP gradient all-to-all",
         PLAIT_AXIS_EDP,
         load->expert,
         &routes.expert_shard,
         &routes.expert_replicas,
+        &routes.expert_nodes,
     };
     line_set step = {0};
     line_set each = {0};

@@ -90,23 +90,23 @@ static plait_status choose(const plait_problem *problem, const plait_chunk *chun
                            plait_arena *arena, plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(arena);
-    plait_recompute chosen = degrees->recompute;
+    plait_degrees chosen = *degrees;
     plait_cost best = {.verdict = PLAIT_INVALID};
 
     for (int i = 0; i < choices; i++) {
         plait_plan plan;
         plait_cost cost;
 
-        degrees->recompute = space_recompute_choice(space, degrees->vpp, i);
+        space_apply_choice(space, i, degrees);
         PLAIT_TRY(plait_plan_lay(degrees, chunks, arena, &plan, err));
         PLAIT_TRY(plait_plan_cost(problem, &plan, arena, &cost, err));
         plait_arena_rewind(arena, mark);
         if (!improves(&best, &cost))
             continue;
         best = cost;
-        chosen = degrees->recompute;
+        chosen = *degrees;
     }
-    degrees->recompute = chosen;
+    *degrees = chosen;
     return PLAIT_OK;
 }
 
@@ -116,6 +116,7 @@ plait_status plait_plan_choose_recompute(const plait_problem *problem, const pla
     plait_search_options options;
     plan_space space = {.problem = problem};
     plait_degrees degrees = plan->degrees;
+    char offload[96];
 
     PLAIT_TRY(problem_check(problem, err));
     const int count = degrees.pp * degrees.vpp;
@@ -125,6 +126,9 @@ plait_status plait_plan_choose_recompute(const plait_problem *problem, const pla
     for (int c = 0; c < count; c++)
         chunks[c] = *plait_plan_chunk(plan, c);
     plait_search_options_init(&options);
+    snprintf(offload, sizeof offload, "offload_acts=%s",
+             plait_offload_acts_name[degrees.offload_acts]);
+    PLAIT_TRY(plait_search_limit(&options, offload, err));
     PLAIT_TRY(space_list_recompute(problem, &options, arena, &space.recompute, err));
     PLAIT_TRY(choose(problem, chunks, &space,
                      space_recompute_choices(&space.recompute, fullest_stage(plan), degrees.vpp),

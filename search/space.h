@@ -4,7 +4,7 @@
  *     row        placement tp sp cp cp_comm etp ep mbs        what one layer costs; its dispatcher follows
  *     pipeline   pp (and so dp, microbatches)       which ranks share what
  *     group      schedule order ep_overlap vpp split    how layers become stages
- *     point      zero shard_group, the free keys (grad_sync, ...), then recompute
+ *     point      zero shard_group, the free keys (grad_sync, ...), then recompute offload_acts
  *
  * A key that no walk names is free: its values are those of its row in plait_keys that the runtime
  * takes, each with every shard. Points are numbered in this order. What depends on fewer keys is listed once: splits by
@@ -21,13 +21,19 @@ typedef struct space_list {
     const int *value;
 } space_list;
 
+/** A recompute choice, and what is offloaded beside it. */
+typedef struct space_choice {
+    plait_recompute recompute;
+    unsigned char offload_acts;
+} space_choice;
+
 typedef struct space_recompute {
     int count;
-    const plait_recompute *value; /* without full:N */
-    bool full_layers;             /* full:N is a choice too ... */
-    int low, high;                /* ... for these N below a stage's layers */
-    int paired;                   /* how many of them go with pairs of microbatches ... */
-    const plait_recompute *pair;  /* ... and which */
+    const space_choice *value; /* without full:N */
+    bool full_layers;          /* full:N is a choice too ... */
+    int low, high;             /* ... for these N below a stage's layers */
+    int paired;                /* how many of them go with pairs of microbatches ... */
+    const space_choice *pair;  /* ... and which */
 } space_recompute;
 
 /** One way to deal layers to pp x vpp chunks. */
@@ -60,7 +66,7 @@ typedef struct space_free_key {
     space_list values;
 } space_free_key;
 
-enum { SPACE_FREE_KEYS = 8 };
+enum { SPACE_FREE_KEYS = 24 };
 
 typedef struct plan_space {
     const plait_problem *problem;
@@ -124,7 +130,7 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
 /** Gives a point the keys of a shard. */
 void space_apply_shard(const plan_space *space, const space_shard *shard, plait_degrees *degrees);
 
-/** What may be recomputed. */
+/** What may be recomputed, with each set of activations that may be offloaded beside it. */
 PLAIT_MUST_CHECK plait_status space_list_recompute(const plait_problem *problem,
                                                    const plait_search_options *options,
                                                    plait_arena *arena, space_recompute *out,
@@ -136,8 +142,8 @@ PLAIT_MUST_CHECK plait_status space_list_recompute(const plait_problem *problem,
  */
 int space_recompute_choices(const space_recompute *recompute, int stage_layers, int vpp);
 
-/** The k-th recompute choice; of those that go with pairs of microbatches, recompute.pair[k]. */
-plait_recompute space_recompute_choice(const plan_space *space, int vpp, int choice);
+/** Gives a point the k-th choice of what is recomputed and offloaded; in pairs of microbatches of those that go with them. */
+void space_apply_choice(const plan_space *space, int choice, plait_degrees *degrees);
 
 /** Is a value of a key within the limits? */
 bool limits_allow(const plait_search_options *options, plait_key_id key, int value);

@@ -283,13 +283,21 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
     return out->points > 0;
 }
 
-plait_recompute space_recompute_choice(const plan_space *space, int vpp, int choice)
+void space_apply_choice(const plan_space *space, int choice, plait_degrees *d)
 {
     const space_recompute *r = &space->recompute;
+    const int vpp = d->vpp;
 
-    if (choice < r->count)
-        return r->value[choice];
-    return (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL,
-                             .layers =
-                                 (short)(((r->low + vpp - 1) / vpp + choice - r->count) * vpp)};
+    const bool paired = d->ep_overlap != PLAIT_EP_OVERLAP_NONE;
+
+    if (choice < (paired ? r->paired : r->count)) {
+        const space_choice *chosen = paired ? &r->pair[choice] : &r->value[choice];
+        d->recompute = chosen->recompute;
+        d->offload_acts = chosen->offload_acts;
+        return;
+    }
+    d->offload_acts = 0;
+    d->recompute =
+        (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL,
+                          .layers = (short)(((r->low + vpp - 1) / vpp + choice - r->count) * vpp)};
 }

@@ -79,7 +79,7 @@ static const plait_key_set walked =
     PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) | PLAIT_KEY_BIT(PLAIT_KEY_FUSION) |
     PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) | PLAIT_KEY_BIT(PLAIT_KEY_ORDER) |
     PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT) | PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER) |
-    PLAIT_KEY_BIT(PLAIT_KEY_EP_OVERLAP);
+    PLAIT_KEY_BIT(PLAIT_KEY_EP_OVERLAP) | PLAIT_KEY_BIT(PLAIT_KEY_OFFLOAD_ACTS);
 
 static bool is_limited(const plait_search_options *options, plait_key_id key)
 {
@@ -165,16 +165,28 @@ static bool is_selective(const plait_search_options *options, const plait_capabi
            limits_allow_text(options, PLAIT_KEY_RECOMPUTE, "selective");
 }
 
-static void add_recompute(const plait_search_options *options, plait_recompute choice,
-                          plait_recompute *list, int *count)
+static bool offload_listed(const plait_search_options *options, unsigned char set)
 {
+    return plait_offload_searched(set) || is_limited(options, PLAIT_KEY_OFFLOAD_ACTS);
+}
+
+/* A recompute choice with each set of activations that it leaves to be offloaded, none first. */
+static void add_recompute(const plait_problem *problem, const plait_search_options *options,
+                          plait_recompute choice, space_choice *list, int *count)
+{
+    const unsigned sets = problem->runtime->can.takes[PLAIT_KEY_OFFLOAD_ACTS];
     plait_degrees probe = plait_degrees_init();
     char text[96];
 
     probe.recompute = choice;
     plait_degrees_get(&probe, PLAIT_KEY_RECOMPUTE, text, sizeof text);
-    if (limits_allow_text(options, PLAIT_KEY_RECOMPUTE, text))
-        list[(*count)++] = choice;
+    if (!limits_allow_text(options, PLAIT_KEY_RECOMPUTE, text))
+        return;
+    for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++)
+        if ((sets >> set & 1u) && offload_listed(options, (unsigned char)set) &&
+            limits_allow_value(options, PLAIT_KEY_OFFLOAD_ACTS, set) &&
+            inputs_wait(problem, (unsigned char)set) && inputs_stay((unsigned char)set, choice))
+            list[(*count)++] = (space_choice){choice, (unsigned char)set};
 }
 
 /* full:N is a list of its own length in each group; a limit may leave one N. */
@@ -197,14 +209,15 @@ static void limit_full_layers(const plait_search_options *options, space_recompu
 static plait_status list_paired(const plait_problem *problem, plait_arena *arena,
                                 space_recompute *out, plait_error *err)
 {
-    plait_recompute *pair = plait_arena_alloc(arena, (size_t)out->count + 1, sizeof *pair);
+    space_choice *pair = plait_arena_alloc(arena, (size_t)out->count + 1, sizeof *pair);
     plait_degrees probe = plait_degrees_init();
 
     if (!pair)
         return plait_fail_nomem(err);
     probe.ep_overlap = PLAIT_EP_OVERLAP_PAIRS;
     for (int i = 0; i < out->count; i++) {
-        probe.recompute = out->value[i];
+        probe.recompute = out->value[i].recompute;
+        probe.offload_acts = out->value[i].offload_acts;
         if (plan_recompute_legal(problem, &probe, &nobody_asks))
             pair[out->paired++] = out->value[i];
     }
@@ -217,8 +230,8 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
                                   plait_arena *arena, space_recompute *out, plait_error *err)
 {
     const plait_capabilities *can = &problem->runtime->can;
-    plait_recompute *value =
-        plait_arena_alloc(arena, PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS, sizeof *value);
+    const size_t most = (PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS) * PLAIT_OFFLOAD_SETS;
+    space_choice *value = plait_arena_alloc(arena, most, sizeof *value);
     int count = 0;
 
     if (!value)
@@ -227,22 +240,24 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
         if (!(can->takes[PLAIT_KEY_RECOMPUTE] >> kind & 1u))
             continue;
         if (kind != PLAIT_RECOMPUTE_MODULES) {
-            add_recompute(options, (plait_recompute){.kind = (unsigned char)kind}, value, &count);
+            add_recompute(problem, options, (plait_recompute){.kind = (unsigned char)kind}, value,
+                          &count);
             continue;
         }
         for (int s = 0; s < can->module_sets; s++)
             if (modules_save(problem, can->module_set[s]) &&
                 !is_selective(options, can, can->module_set[s]))
                 add_recompute(
-                    options,
+                    problem, options,
                     (plait_recompute){.kind = (unsigned char)kind, .modules = can->module_set[s]},
                     value, &count);
     }
     *out = (space_recompute){
         .count = count,
         .value = value,
-        .full_layers =
-            can->full_layers && (can->takes[PLAIT_KEY_RECOMPUTE] >> PLAIT_RECOMPUTE_FULL & 1u),
+        .full_layers = can->full_layers &&
+                       (can->takes[PLAIT_KEY_RECOMPUTE] >> PLAIT_RECOMPUTE_FULL & 1u) &&
+                       limits_allow_value(options, PLAIT_KEY_OFFLOAD_ACTS, 0),
         .low = 1,
         .high = PLAIT_MAX_LAYERS,
     };

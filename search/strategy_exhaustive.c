@@ -108,14 +108,12 @@ static void price_group(const search_run *run, search_worker *worker, const spac
                         plait_degrees degrees, int shards, int choices, int64_t first,
                         search_found *found)
 {
-    const bool paired = degrees.ep_overlap != PLAIT_EP_OVERLAP_NONE;
     int64_t index = first;
 
     for (int s = 0; s < shards; s++) {
         space_apply_shard(run->space, &p->shard[s], &degrees);
         for (int c = 0; c < choices; c++) {
-            degrees.recompute = paired ? run->space->recompute.pair[c]
-                                       : space_recompute_choice(run->space, degrees.vpp, c);
+            space_apply_choice(run->space, c, &degrees);
             consider(run, worker, found, &degrees, plait_degrees_cost(worker->table, &degrees),
                      index++);
         }

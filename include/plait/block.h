@@ -176,6 +176,7 @@ typedef struct plait_shard {
     bool sp;
     plait_cp_comm cp_comm;
     plait_dispatcher dispatcher;
+    int cp_inner; /* of a2a+p2p: ranks that exchange heads */
     plait_attention_kernel attention;
     plait_precision precision;    /* of the products */
     const plait_runtime *runtime; /* kernel switches */
@@ -245,6 +246,9 @@ typedef struct plait_recompute_masks {
 
 /** The masks of `none`, `selective`, `modules:...` and `sac`; `full` keeps the layer input only. */
 plait_recompute_masks plait_recompute_masks_of(plait_recompute recompute);
+
+/** The tensors of a set of PLAIT_OFFLOAD_SETS, in `tensors` and `half_tensors`. (C.166) */
+plait_recompute_masks plait_offload_masks_of(unsigned char set);
 
 /**
  * Model FLOPs of one step per token, forward and backward without recomputation: what MFU counts.

@@ -34,6 +34,7 @@
     X(cp_comm, "C.61", "context-parallel exchange, exposed")                                       \
     X(ep_comm, "C.62", "expert dispatch and combine, exposed")                                     \
     X(gather, "C.63", "parameter gathers (ZeRO-3) and gradient scatters (ZeRO-2, -3), exposed")    \
+    X(offload, "C.167", "activations to host memory and back, exposed")                            \
     X(pp_comm, "C.64", "pipeline sends, exposed")                                                  \
     X(bubble, "C.70", "idle while the pipeline fills and drains, uneven stages")                   \
     X(dp_comm, "C.66", "gradient reduction and parameter gather, exposed")                         \

@@ -28,6 +28,7 @@ typedef enum plait_cp_comm {
     PLAIT_CP_P2P,       /* ring attention */
     PLAIT_CP_ALLGATHER, /* keys and values gathered */
     PLAIT_CP_A2A,       /* Ulysses */
+    PLAIT_CP_A2A_P2P,   /* all-to-all among neighbours, a ring across their groups */
     PLAIT_CP_COMMS
 } plait_cp_comm;
 
@@ -140,12 +141,58 @@ typedef enum plait_state_format {
     PLAIT_STATE_FORMATS
 } plait_state_format;
 
-/** Where the optimizer's state lies and its step runs. */
+/** What of the state lies in host memory, where the optimizer then runs. */
 typedef enum plait_offload {
     PLAIT_OFFLOAD_NONE,
-    PLAIT_OFFLOAD_OPTIMIZER,
+    PLAIT_OFFLOAD_OPTIMIZER, /* master weights and moments */
+    PLAIT_OFFLOAD_GRADIENTS, /* and gradients, as they are reduced (ZeRO-Offload) */
     PLAIT_OFFLOADS
 } plait_offload;
+
+/** Shares of the optimizer that an offload takes: all of it, else tenths. */
+enum { PLAIT_OFFLOAD_SHARES = 10 };
+
+/** Megatron's names of modules whose input may wait in host memory for backward. */
+#define PLAIT_OFFLOAD_MODULE_LIST(X)                                                               \
+    X(attn_norm)                                                                                   \
+    X(core_attn)                                                                                   \
+    X(attn_proj)                                                                                   \
+    X(mlp_norm)                                                                                    \
+    X(expert_fc1)                                                                                  \
+    X(moe_act)
+
+enum {
+#define X(name) PLAIT_OFFLOAD_##name,
+    PLAIT_OFFLOAD_MODULE_LIST(X)
+#undef X
+        PLAIT_OFFLOAD_MODULES
+};
+
+enum { PLAIT_OFFLOAD_SETS = 9 }; /* sets of them that a plan may name, the empty one first */
+
+/** When gathered parameters are dropped again under ZeRO-3. */
+typedef enum plait_reshard {
+    PLAIT_RESHARD_ALWAYS, /* behind each pass */
+    PLAIT_RESHARD_NEVER,  /* behind backward: one gather a microbatch */
+    PLAIT_RESHARD_NODE,   /* a second copy over each node, which backward gathers (ZeRO++ hpZ) */
+    PLAIT_RESHARDS
+} plait_reshard;
+
+/** When gradients are scattered under ZeRO-2 and -3. */
+typedef enum plait_scatter {
+    PLAIT_SCATTER_MICROBATCH,
+    PLAIT_SCATTER_STEP, /* summed whole, scattered behind the last microbatch */
+    PLAIT_SCATTERS
+} plait_scatter;
+
+/** What travels in fewer bits under ZeRO-3 (ZeRO++): parameters in 8, gradients in 4. */
+typedef enum plait_quantise {
+    PLAIT_QUANTISE_NONE,
+    PLAIT_QUANTISE_WEIGHTS,   /* qwZ */
+    PLAIT_QUANTISE_GRADIENTS, /* qgZ */
+    PLAIT_QUANTISE_BOTH,
+    PLAIT_QUANTISES
+} plait_quantise;
 
 /** How tokens reach the ranks of their experts, and come back. */
 typedef enum plait_dispatcher {
@@ -195,6 +242,11 @@ typedef struct plait_degrees {
     unsigned char optimizer_state; /* plait_state_format: of Adam's two moments */
     bool fp8_params;               /* parameters kept and gathered as the products take them */
     unsigned char offload;         /* plait_offload */
+    unsigned char offload_share;   /* tenths of the optimizer that it takes; 0: all */
+    unsigned char offload_acts;    /* which set of PLAIT_OFFLOAD_SETS */
+    unsigned char reshard;         /* plait_reshard */
+    unsigned char scatter;         /* plait_scatter */
+    unsigned char quantise;        /* plait_quantise */
     unsigned char dispatcher;      /* plait_dispatcher */
     unsigned char ep_overlap;      /* plait_ep_overlap */
 } plait_degrees;
@@ -225,8 +277,12 @@ typedef enum plait_key_id {
     PLAIT_KEY_DP,
     PLAIT_KEY_ZERO,
     PLAIT_KEY_SHARD_GROUP,
+    PLAIT_KEY_RESHARD,
+    PLAIT_KEY_SCATTER,
+    PLAIT_KEY_QUANTISE,
     PLAIT_KEY_MBS,
     PLAIT_KEY_RECOMPUTE,
+    PLAIT_KEY_OFFLOAD_ACTS,
     PLAIT_KEY_SCHEDULE,
     PLAIT_KEY_GRAD_SYNC,
     PLAIT_KEY_FUSION,
@@ -236,6 +292,7 @@ typedef enum plait_key_id {
     PLAIT_KEY_GRAD_REDUCE,
     PLAIT_KEY_OPTIMIZER_STATE,
     PLAIT_KEY_OFFLOAD,
+    PLAIT_KEY_OFFLOAD_SHARE,
     PLAIT_KEY_FP8_PARAMS,
     PLAIT_KEYS
 } plait_key_id;
@@ -314,6 +371,21 @@ typedef uint64_t plait_key_set;
 /** Every key that a plan may be given. */
 #define PLAIT_ALL_KEYS (PLAIT_KEY_BIT(PLAIT_KEYS) - 1)
 
+/** Bits 1 << PLAIT_OFFLOAD_... of the modules of a set. */
+unsigned plait_offload_modules(unsigned char set);
+
+/** Does a search try the set unasked? Not where a larger one does the same with more. */
+bool plait_offload_searched(unsigned char set);
+
+/** The share of the optimizer that lies in host memory: 0 without offload. */
+double plait_offload_share_of(const plait_degrees *degrees);
+
+/** Are gradients scattered by each microbatch? */
+static inline bool plait_scatters_each(const plait_degrees *degrees)
+{
+    return degrees->zero >= 2 && degrees->scatter == PLAIT_SCATTER_MICROBATCH;
+}
+
 /** Give each key that is not in `given` its usual value. */
 void plait_degrees_fill(const plait_problem *problem, plait_key_set given, plait_degrees *degrees);
 
@@ -327,6 +399,12 @@ extern const char *const plait_state_format_name[PLAIT_STATE_FORMATS + 1];
 extern const char *const plait_dispatcher_name[PLAIT_DISPATCHERS + 1];
 extern const char *const plait_ep_overlap_name[PLAIT_EP_OVERLAPS + 1];
 extern const char *const plait_offload_name[PLAIT_OFFLOADS + 1];
+extern const char *const plait_offload_share_name[PLAIT_OFFLOAD_SHARES + 1];
+extern const char *const plait_offload_acts_name[PLAIT_OFFLOAD_SETS + 1];
+extern const char *const plait_offload_module_name[PLAIT_OFFLOAD_MODULES + 1];
+extern const char *const plait_reshard_name[PLAIT_RESHARDS + 1];
+extern const char *const plait_scatter_name[PLAIT_SCATTERS + 1];
+extern const char *const plait_quantise_name[PLAIT_QUANTISES + 1];
 extern const char *const plait_recompute_name[PLAIT_RECOMPUTE_KINDS + 1];
 extern const char *const plait_recompute_module_name[PLAIT_MODULES + 1];
 

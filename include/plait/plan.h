@@ -186,6 +186,13 @@ bool plait_placement_differs(const plait_cluster *cluster, plait_placement place
 /** The shape of one axis' group, or of EP, ETP, EDP. (C.3) */
 plait_group_shape plait_group_of(const plait_degrees *degrees, plait_axis axis);
 
+/**
+ * Of a2a+p2p: ranks that exchange heads by all-to-all, side by side; the others form rings of
+ * cp / so many. The largest part of cp, below it, that fits a scale-up domain beside tp and divides the
+ * heads of every layer; 1: there is none.
+ */
+int plait_context_inner(const plait_problem *problem, int tp, int cp);
+
 /** All replicas of a dense parameter: dp and cp together. */
 plait_group_shape plait_group_replicas(const plait_degrees *degrees);
 

@@ -26,7 +26,7 @@ typedef enum plait_objective {
 
 extern const char *const plait_objective_name[PLAIT_OBJECTIVES + 1];
 
-enum { PLAIT_MAX_LIMITS = 32 };
+enum { PLAIT_MAX_LIMITS = 64 };
 
 /** A condition on one key: `tp=8`, `tp=..8`, `pp=2..16`, `recompute=full`, `schedule=1f1b`. */
 typedef struct plait_limit {

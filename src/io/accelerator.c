@@ -36,6 +36,11 @@ static const field memory_op_fields[] = {
     {"measured", .is_bool = true, ACCELERATOR(memory_op_measured)},
     {.key = NULL},
 };
+static const field host_fields[] = {
+    {"link_gb_per_s", JSON_POSITIVE, .unit = PLAIT_GB, ACCELERATOR(host_bytes_per_s)},
+    {"adam_ns", JSON_NON_NEGATIVE, .unit = 1e-9, ACCELERATOR(host_adam_s)},
+    {.key = NULL},
+};
 static const field p2p_fields[] = {
     {"latency_us", JSON_NON_NEGATIVE, .unit = PLAIT_US, ACCELERATOR(p2p.latency_s)},
     {"bandwidth_gb_per_s", JSON_POSITIVE, .unit = PLAIT_GB, ACCELERATOR(p2p.bytes_per_s)},
@@ -202,6 +207,7 @@ static plait_status read_scalars(const json_cursor *at, plait_accelerator *out, 
     PLAIT_TRY(
         fields_read_optional(at, "power", power_fields, out, err)); // idle_w, over its default
     PLAIT_TRY(fields_read_optional(at, "sustained", sustained_fields, out, err));
+    PLAIT_TRY(fields_read_optional(at, "host", host_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "p2p", p2p_fields, out, err));
     PLAIT_TRY(json_number_optional(at, "wgrad_ratio", JSON_POSITIVE, &ratio, err));
     out->wgrad_ratio = ratio;
@@ -216,10 +222,10 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
                               plait_error *err)
 {
     static const char *const keys[] = {
-        "name",        "vendor",      "family",    "source", "confidence",    "peak_tflops",
-        "memory",      "power",       "price",     "node",   "compute_units", "scale_up",
-        "sustained",   "p2p",         "memory_op", "gemm",   "grouped_gemm",  "attention",
-        "collectives", "wgrad_ratio", "lacks",     NULL,
+        "name",  "vendor",    "family", "source",        "confidence", "peak_tflops", "memory",
+        "power", "price",     "node",   "compute_units", "scale_up",   "sustained",   "p2p",
+        "host",  "memory_op", "gemm",   "grouped_gemm",  "attention",  "collectives", "wgrad_ratio",
+        "lacks", NULL,
     };
     accelerator_family family;
     bool pcie = false;
@@ -351,6 +357,7 @@ void accelerator_write(json_writer *json, const plait_accelerator *accelerator)
     json_member_number(json, "wgrad_ratio", accelerator->wgrad_ratio);
     write_block(json, "memory_op", memory_op_fields, accelerator);
     write_block(json, "p2p", p2p_fields, accelerator);
+    write_block(json, "host", host_fields, accelerator);
     accelerator_write_lacks(json, accelerator->lacks);
     accelerator_write_fits(json, accelerator);
     json_end_object(json);

@@ -278,7 +278,8 @@ void plans_write_settings(json_writer *json, const plait_problem *problem,
     json_member_number(json, "bucket_bytes", runtime->overlap.bucket_bytes);
     write_microbatch_group(json, problem, degrees);
     if (degrees->zero >= 2)
-        json_member_bool(json, "reshard_after_forward", degrees->zero == 3);
+        json_member_bool(json, "reshard_after_forward",
+                         degrees->zero == 3 && degrees->reshard != PLAIT_RESHARD_NEVER);
     else
         json_member_null(json, "reshard_after_forward");
     const plait_state_bytes state = plait_state_of(problem, degrees);

@@ -14,7 +14,8 @@
 
 enum { MOST_DEGREE = 1 << 20 }; // the product of three stays within 64 bits
 
-const char *const plait_cp_comm_name[PLAIT_CP_COMMS + 1] = {"p2p", "allgather", "a2a", NULL};
+const char *const plait_cp_comm_name[PLAIT_CP_COMMS + 1] = {"p2p", "allgather", "a2a", "a2a+p2p",
+                                                            NULL};
 
 const char *const plait_schedule_name[PLAIT_SCHEDULES + 1] = {
 #define X(constant, word, descriptor) word,
@@ -40,7 +41,22 @@ const char *const plait_recompute_name[PLAIT_RECOMPUTE_KINDS + 1] = {"none", "se
 const char *const plait_state_format_name[PLAIT_STATE_FORMATS + 1] = {"fp32", "bf16", "fp16", "fp8",
                                                                       NULL};
 
-const char *const plait_offload_name[PLAIT_OFFLOADS + 1] = {"none", "optimizer", NULL};
+const char *const plait_offload_name[PLAIT_OFFLOADS + 1] = {"none", "optimizer", "gradients", NULL};
+
+const char *const plait_offload_share_name[PLAIT_OFFLOAD_SHARES + 1] = {
+    "1", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", NULL};
+
+#define X(name) #name,
+const char *const plait_offload_module_name[PLAIT_OFFLOAD_MODULES + 1] = {
+    PLAIT_OFFLOAD_MODULE_LIST(X) NULL};
+#undef X
+
+const char *const plait_reshard_name[PLAIT_RESHARDS + 1] = {"always", "never", "node", NULL};
+
+const char *const plait_scatter_name[PLAIT_SCATTERS + 1] = {"microbatch", "step", NULL};
+
+const char *const plait_quantise_name[PLAIT_QUANTISES + 1] = {"none", "weights", "gradients",
+                                                              "both", NULL};
 
 const char *const plait_dispatcher_name[PLAIT_DISPATCHERS + 1] = {
     "alltoall", "allgather", "deepep", "deepep-fp8", "hybridep", NULL};
@@ -208,6 +224,28 @@ static bool products_are_narrow(const plait_problem *problem, const plait_degree
     return problem->job.precision >= PLAIT_FP8;
 }
 
+static bool weights_are_gathered(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->zero == 3 && has_replicas(problem, d);
+}
+
+static bool gradients_are_sharded(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->zero >= 2 && has_replicas(problem, d);
+}
+
+static bool is_offloaded(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->offload != PLAIT_OFFLOAD_NONE;
+}
+
+static bool inputs_are_offloaded(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->offload_acts > 0;
+}
+
 static bool is_fused(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
@@ -237,7 +275,7 @@ const plait_key plait_keys[PLAIT_KEYS] = {
     [PLAIT_KEY_CP_COMM] = {NAMED(cp_comm), WORD(plait_cp_comm_name), .able = "cp_comm",
                            .habit = true, NOTHING_PLAIN, .usual = usual_of_runtime,
                            .matters = several_context_ranks, .title = "cp comm", .value = "HOW",
-                           .help = "p2p (ring), allgather, a2a (Ulysses)"},
+                           .help = "p2p (ring), allgather, a2a (Ulysses), a2a+p2p (both)"},
     [PLAIT_KEY_EP] = {NAMED(ep), DEGREE, .able = "max_ep", .plain = 1, .usual = usual_one,
                       .title = "ep",
                       .help = "expert parallelism, out of the ranks of tp, cp and dp"},
@@ -266,6 +304,21 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                                .usual = usual_shard_group, .matters = shards_apart,
                                .title = "shard",
                                .help = "ranks that one ZeRO shard is spread over; dp cp"},
+    [PLAIT_KEY_RESHARD] = {NAMED(reshard), WORD(plait_reshard_name), .able = "reshard",
+                           .plain = PLAIT_RESHARD_ALWAYS, .usual = usual_none,
+                           .matters = weights_are_gathered, .title = "reshard", .value = "WHEN",
+                           .help = "gathered parameters of ZeRO-3 are dropped behind each pass "
+                                   "(always), behind backward (never), or kept over a node (node)"},
+    [PLAIT_KEY_SCATTER] = {NAMED(scatter), WORD(plait_scatter_name), .able = "scatter",
+                           .plain = PLAIT_SCATTER_MICROBATCH, .usual = usual_none,
+                           .matters = gradients_are_sharded, .title = "scatter", .value = "WHEN",
+                           .help = "gradients of ZeRO-2 and -3 are scattered by each microbatch or "
+                                   "once a step"},
+    [PLAIT_KEY_QUANTISE] = {NAMED(quantise), WORD(plait_quantise_name), .able = "quantise",
+                            .numerics = true, .plain = PLAIT_QUANTISE_NONE, .usual = usual_none,
+                            .matters = weights_are_gathered, .title = "quantise", .value = "WHAT",
+                            .help = "what travels in fewer bits under ZeRO-3 (ZeRO++): none, "
+                                    "weights in 8, gradients in 4, both"},
     [PLAIT_KEY_MBS] = {NAMED(mbs), DEGREE, NOTHING_PLAIN, .usual = usual_one, .title = "mbs",
                        .help = "sequences of one microbatch on one data-parallel rank"},
     [PLAIT_KEY_RECOMPUTE] =
@@ -274,6 +327,12 @@ const plait_key plait_keys[PLAIT_KEYS] = {
          .value = "WHAT",
          .help = "none, selective, full, full:N (N layers a stage), modules:a+b, sac; the least "
                  "that fits"},
+    [PLAIT_KEY_OFFLOAD_ACTS] =
+        {NAMED(offload_acts), WORD(plait_offload_acts_name), .able = "offload_acts", .plain = 0,
+         .usual = usual_none, .matters = inputs_are_offloaded, .title = "offload acts",
+         .value = "MODULES",
+         .help = "inputs of modules that wait for backward in host memory: none, core_attn, "
+                 "core_attn+attn_proj, expert_fc1, moe_act, ..."},
     [PLAIT_KEY_SCHEDULE] =
         {NAMED(schedule), WORD(plait_schedule_name), .able = "schedules", NOTHING_PLAIN,
          .usual = usual_schedule, .title = "schedule", .value = "NAME",
@@ -323,7 +382,13 @@ const plait_key plait_keys[PLAIT_KEYS] = {
     [PLAIT_KEY_OFFLOAD] = {NAMED(offload), WORD(plait_offload_name), .able = "offload",
                            .numerics = true, .plain = PLAIT_OFFLOAD_NONE, .usual = usual_of_runtime,
                            .title = "offload", .value = "WHAT",
-                           .help = "none, or optimizer: its state and step in host memory"},
+                           .help = "none; optimizer: its state and step in host memory; gradients: "
+                                   "these too"},
+    [PLAIT_KEY_OFFLOAD_SHARE] = {NAMED(offload_share), WORD(plait_offload_share_name),
+                                 .numerics = true, .plain = 0, .usual = usual_none,
+                                 .matters = is_offloaded, .title = "offload share",
+                                 .value = "SHARE",
+                                 .help = "of the optimizer that --offload takes, in tenths; 1"},
 };
 // clang-format on
 

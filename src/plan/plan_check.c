@@ -49,6 +49,19 @@ static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, const 
     return true;
 }
 
+/* An all-to-all of neighbours and a ring of their groups, each of two ranks at least. */
+static bool context_has_sizes(const plait_problem *p, const plait_degrees *d,
+                              const plan_reason *why)
+{
+    return d->cp == 1 || d->cp_comm != PLAIT_CP_A2A_P2P ||
+           plait_context_inner(p, d->tp, d->cp) > 1 ||
+           because(
+               why,
+               "cp %d (a2a+p2p) has no part, from 2 to cp / 2, that divides the heads of a tensor "
+               "rank and fits a scale-up domain beside tp %d (rule P25)",
+               d->cp, d->tp);
+}
+
 static bool mixer_divides(const plait_layer *layer, const plait_degrees *d, const plan_reason *why)
 {
     switch (layer->mixer) {
@@ -101,7 +114,7 @@ static bool sequence_divides(const plait_problem *p, const plait_degrees *d, con
         return because(why, "cp %d does not divide a sequence of %d", d->cp, p->job.seq);
     if (d->cp > 1 && model_is_recurrent(p->model) && d->cp_comm != PLAIT_CP_A2A)
         return because(why, "cp %d of a recurrent layer needs cp_comm a2a", d->cp);
-    return true;
+    return context_has_sizes(p, d, why);
 }
 
 // ---- experts, shards, pipeline -------------------------------------------------------------
@@ -141,6 +154,29 @@ bool plan_shards_nest(const plait_problem *p, const plait_degrees *d)
                                            nest(plait_expert_shard_group(d), holders));
 }
 
+/* What a plan says of gathers and scatters that it does not have; NULL: nothing. */
+static const char *idle_traffic(const plait_degrees *d)
+{
+    if (d->zero < 3 && d->reshard != PLAIT_RESHARD_ALWAYS)
+        return "reshard other than always";
+    if (d->zero < 3 && d->quantise != PLAIT_QUANTISE_NONE)
+        return "quantise";
+    if (d->scatter == PLAIT_SCATTER_STEP &&
+        (d->zero < 2 || d->quantise >= PLAIT_QUANTISE_GRADIENTS))
+        return "scatter step";
+    return NULL;
+}
+
+static bool traffic_has_shards(const plait_degrees *d, const plan_reason *why)
+{
+    const char *const what = idle_traffic(d);
+
+    return what == NULL ||
+           because(why,
+                   "%s under ZeRO %d, quantise %s: nothing travels that it speaks of (rule P26)",
+                   what, d->zero, plait_quantise_name[d->quantise]);
+}
+
 static bool shards_divide(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const int replicas = d->dp * d->cp;
@@ -156,7 +192,7 @@ static bool shards_divide(const plait_problem *p, const plait_degrees *d, const 
             d->shard_group, d->cp);
     if (d->zero == 0 && d->shard_group != replicas)
         return because(why, "ZeRO 0 shards nothing: shard_group is dp x cp = %d", replicas);
-    return true;
+    return traffic_has_shards(d, why);
 }
 
 /* Number formats of state must suit those of the products. */
@@ -171,6 +207,9 @@ bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const pl
                        "16-bit format of the activations, %s (rule P8)",
                        plait_state_format_name[d->grad_reduce],
                        plait_precision_name[p->job.precision], half ? "fp16" : "bf16");
+    if (d->offload == PLAIT_OFFLOAD_NONE && d->offload_share != 0)
+        return because(why, "offload_share %s without offload (rule P28)",
+                       plait_offload_share_name[d->offload_share]);
     if (d->optimizer_state == PLAIT_STATE_FP16)
         return because(why, "optimizer_state fp16: moments are kept in fp32, bf16 or fp8");
     if (d->fp8_params && p->job.precision < PLAIT_FP8)
@@ -253,6 +292,19 @@ static bool recompute_suits_pairs(const plait_degrees *d, const plan_reason *why
                    plait_ep_overlap_name[d->ep_overlap], moe ? "of moe" : "full");
 }
 
+/* Inputs of modules wait on the host: of modules that are there, and that recomputation leaves some. */
+static bool offload_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const bool there = inputs_wait(p, d->offload_acts);
+    char recompute[96];
+
+    return (there && inputs_stay(d->offload_acts, d->recompute)) ||
+           because(why, "offload_acts %s with recompute %s: %s (rule P27)",
+                   plait_offload_acts_name[d->offload_acts],
+                   plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
+                   there ? "it keeps no such inputs" : "the model has no such modules apart");
+}
+
 bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > p->model->layers)
@@ -261,7 +313,7 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers % d->vpp != 0)
         return because(why, "recompute full:%d: as many layers of each of vpp %d chunks",
                        d->recompute.layers, d->vpp);
-    return recompute_suits_pairs(d, why);
+    return recompute_suits_pairs(d, why) && offload_suits(p, d, why);
 }
 
 bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)

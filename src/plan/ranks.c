@@ -11,6 +11,9 @@
 
 #include <stddef.h>
 
+#include "plait/cluster.h"
+#include "plait/model.h"
+
 const char *const plait_axis_name[PLAIT_GROUPS + 1] = {
     "tp", "cp", "dp", "pp", "ep", "etp", "edp", NULL,
 };
@@ -167,6 +170,34 @@ plait_group_shape plait_group_replicas(const plait_degrees *d)
         .run = {{d->cp, cp_stride}, {d->dp, dp_stride}},
         .placement = d->placement,
     };
+}
+
+static bool heads_divide(const plait_layer *layer, int tp, int ranks)
+{
+    const int kv_heads = layer->attention.kv_heads > tp ? layer->attention.kv_heads / tp : 1;
+
+    switch (layer->mixer) {
+    case PLAIT_MIXER_ATTENTION:
+        return layer->attention.heads / tp % ranks == 0 && kv_heads % ranks == 0;
+    case PLAIT_MIXER_MLA:
+        return layer->mla.heads / tp % ranks == 0;
+    default:
+        return true;
+    }
+}
+
+int plait_context_inner(const plait_problem *problem, int tp, int cp)
+{
+    const int domain = problem->cluster->level[0].gpus;
+
+    for (int ranks = cp / 2; ranks > 1; ranks--) {
+        bool divides = cp % ranks == 0 && (int64_t)ranks * tp <= domain;
+        for (int k = 0; divides && k < problem->model->kinds; k++)
+            divides = heads_divide(&problem->model->kind[k], tp, ranks);
+        if (divides)
+            return ranks;
+    }
+    return 1;
 }
 
 int plait_expert_shard_group(const plait_degrees *d)

@@ -97,7 +97,8 @@ static bool context_suits_windows(const plait_problem *problem, const plait_degr
         const plait_layer *layer = &problem->model->kind[k];
         if (layer->mixer != PLAIT_MIXER_ATTENTION)
             continue;
-        if (layer->attention.window > 0 && d->cp_comm == PLAIT_CP_P2P)
+        if (layer->attention.window > 0 &&
+            (d->cp_comm == PLAIT_CP_P2P || d->cp_comm == PLAIT_CP_A2A_P2P))
             return false;
         if (layer->attention.sinks && d->cp_comm != PLAIT_CP_A2A)
             return false;

@@ -84,8 +84,7 @@ plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degre
     }
     state.optimizer = fmax(0.0, state.optimizer - moments);
     state.step_bytes = fmax(0.0, state.step_bytes - 2.0 * moments);
-    if (d->offload == PLAIT_OFFLOAD_OPTIMIZER)
-        state.optimizer = 0.0;
+    state.optimizer *= 1.0 - plait_offload_share_of(d);
     narrow_weights(problem, d, &state);
     return state;
 }

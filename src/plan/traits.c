@@ -55,6 +55,47 @@ bool modules_save(const plait_problem *problem, unsigned modules)
            (!(modules >> PLAIT_MODULE_layernorm & 1u) || norms_stand_alone(problem));
 }
 
+/* Norms inside the kernel of the product behind them are no module: those before MLA and experts are. */
+static bool all_norms_stand_alone(const plait_problem *problem)
+{
+    for (int k = 0; k < problem->model->kinds; k++)
+        if (problem->model->kind[k].mixer != PLAIT_MIXER_MLA)
+            return !problem->runtime->kernels.norm_in_product;
+    return !problem->runtime->kernels.norm_in_product || model_has_experts(problem->model);
+}
+
+static bool has_attention(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION ||
+            model->kind[k].mixer == PLAIT_MIXER_MLA)
+            return true;
+    return false;
+}
+
+bool inputs_wait(const plait_problem *problem, unsigned char set)
+{
+    const unsigned modules = plait_offload_modules(set);
+    const unsigned norms = 1u << PLAIT_OFFLOAD_attn_norm | 1u << PLAIT_OFFLOAD_mlp_norm;
+    const unsigned experts = 1u << PLAIT_OFFLOAD_expert_fc1 | 1u << PLAIT_OFFLOAD_moe_act;
+    const unsigned core = 1u << PLAIT_OFFLOAD_core_attn | 1u << PLAIT_OFFLOAD_attn_proj;
+
+    return (!(modules & norms) || all_norms_stand_alone(problem)) &&
+           (!(modules & experts) || model_has_experts(problem->model)) &&
+           (!(modules & core) || has_attention(problem->model));
+}
+
+bool inputs_stay(unsigned char set, plait_recompute recompute)
+{
+    const unsigned experts = 1u << PLAIT_OFFLOAD_expert_fc1 | 1u << PLAIT_OFFLOAD_moe_act;
+
+    if (set == 0)
+        return true;
+    if (recompute.kind == PLAIT_RECOMPUTE_MODULES && (recompute.modules >> PLAIT_MODULE_moe & 1u))
+        return !(plait_offload_modules(set) & experts);
+    return recompute.kind != PLAIT_RECOMPUTE_FULL;
+}
+
 bool model_scores_are_plain(const plait_model *model)
 {
     const plait_numerics *n = &model->numerics;

@@ -14,6 +14,12 @@ bool model_has_modules(const plait_model *model, unsigned modules);
 /** ... and is there something that dropping each of them saves under this software? */
 bool modules_save(const plait_problem *problem, unsigned modules);
 
+/** Has each module of a set of PLAIT_OFFLOAD_SETS an input of its own that can wait on the host? */
+bool inputs_wait(const plait_problem *problem, unsigned char set);
+
+/** Does a recompute choice leave the inputs of a set? */
+bool inputs_stay(unsigned char set, plait_recompute recompute);
+
 /** Scores, logits and embeddings neither scaled, capped nor biased by distance; norms of q and k over
  * one head. */
 bool model_scores_are_plain(const plait_model *model);

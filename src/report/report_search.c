@@ -256,6 +256,9 @@ const char *report_line(const plait_problem *problem, const plait_degrees *d,
     snprintf(line, LINE_SIZE, "%s, dp %d, mbs %d, %d microbatches, ZeRO-%d, recompute %s", text,
              d->dp, d->mbs, plait_degrees_microbatches(d, problem->job.gbs), d->zero,
              plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, word, sizeof word));
+    if (d->offload_acts > 0)
+        snprintf(line + strlen(line), LINE_SIZE - strlen(line), ", offload %s",
+                 plait_offload_acts_name[d->offload_acts]);
     add_numerics(problem, d, line);
     return line;
 }

@@ -286,7 +286,12 @@ static void random_shards(const plait_problem *p, plait_degrees *d)
         d->shard_group = random_divisor(d->shard_group, d->shard_group);
     d->grad_sync = random_bit(can->takes[PLAIT_KEY_GRAD_SYNC]);
     random_formats(p, d);
+    d->reshard = random_bit(can->takes[PLAIT_KEY_RESHARD]);
+    d->scatter = random_bit(can->takes[PLAIT_KEY_SCATTER]);
+    d->quantise = random_bit(can->takes[PLAIT_KEY_QUANTISE]);
+    d->offload_share = (unsigned char)(once_in(8) ? random_below(PLAIT_OFFLOAD_SHARES) : 0);
     d->recompute = random_recompute(can, p->model->layers);
+    d->offload_acts = once_in(3) ? random_bit(can->takes[PLAIT_KEY_OFFLOAD_ACTS]) : 0;
 }
 
 /* How layers become stages; dp follows. */
@@ -414,6 +419,7 @@ static void next_completion(const plait_problem *p, plait_degrees *d)
         next.grad_reduce = d->grad_reduce;
         next.optimizer_state = d->optimizer_state;
         next.offload = d->offload;
+        next.offload_share = d->offload_share;
         next.fp8_params = d->fp8_params && once_in(2);
         if (is_legal(p, &next)) {
             *d = next;
@@ -424,7 +430,7 @@ static void next_completion(const plait_problem *p, plait_degrees *d)
 
 static const char *spelled(const plait_problem *p, const plait_degrees *d)
 {
-    static char text[512];
+    static char text[1024];
     char value[96];
     size_t used = (size_t)snprintf(text, sizeof text, "%s, %s:", p->model->name, p->runtime->name);
 

@@ -356,7 +356,9 @@ static bool legal(const brute_force *b, const plait_degrees *d)
 
 static void take(brute_force *b, const plait_degrees *d)
 {
-    if (!obeys(&b->w->options, d) || (d->ep_overlap != PLAIT_EP_OVERLAP_NONE && !legal(b, d)))
+    const bool asks = d->offload_acts > 0 || d->ep_overlap != PLAIT_EP_OVERLAP_NONE;
+
+    if (!obeys(&b->w->options, d) || (asks && !legal(b, d)))
         return;
     plait_price price = plait_degrees_cost(b->table, d);
     plait_error err;
@@ -440,7 +442,7 @@ static bool is_selective(const brute_force *b, unsigned modules)
 }
 
 /* Every recompute choice of one point; full:N takes as much of each chunk, and leaves a layer. */
-static void all_recompute(brute_force *b, plait_degrees d)
+static void recompute_beside(brute_force *b, plait_degrees d)
 {
     const plait_capabilities *can = &b->w->runtime.can;
     const int layers = fullest_stage(&b->w->model, &d);
@@ -462,6 +464,17 @@ static void all_recompute(brute_force *b, plait_degrees d)
             d.recompute.layers = (short)n;
             take(b, &d);
         }
+    }
+}
+
+/* ... beside every set of activations that is offloaded. */
+static void all_recompute(brute_force *b, plait_degrees d)
+{
+    for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++) {
+        d.offload_acts = (unsigned char)set;
+        if ((b->w->runtime.can.takes[PLAIT_KEY_OFFLOAD_ACTS] >> set & 1u) &&
+            plait_offload_searched((unsigned char)set))
+            recompute_beside(b, d);
     }
 }
 
@@ -509,6 +522,18 @@ static void all_formats(brute_force *b, plait_degrees d)
                 }
 }
 
+/* What is gathered may stay; without ZeRO-3 or replicas there is nothing to say of it. */
+static void all_gathers(brute_force *b, plait_degrees d)
+{
+    const bool gathers = d.zero == 3 && (d.dp * d.cp > 1 || has_experts(&b->w->model));
+
+    for (int reshard = 0; reshard < (gathers ? PLAIT_RESHARDS : 1); reshard++) {
+        d.reshard = (unsigned char)reshard;
+        if ((b->w->runtime.can.takes[PLAIT_KEY_RESHARD] >> reshard & 1u) && legal(b, &d))
+            all_formats(b, d);
+    }
+}
+
 /*
  * Shards of one rank are no shards. Without replicas every ZeRO stage is the same, and so is every
  * way to synchronise, unless a tied table is added up over both ends of the pipeline.
@@ -534,7 +559,7 @@ static void all_shards(brute_force *b, plait_degrees d)
                     !obeys_on(&b->w->options, &d, "grad_sync"))
                     continue;
                 synced = true;
-                all_formats(b, d);
+                all_gathers(b, d);
             }
         }
         one_is_enough = alone && obeys_on(&b->w->options, &d, "zero");

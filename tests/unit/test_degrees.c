@@ -65,6 +65,7 @@ static const char *const values[][2] = {
     {"cp_comm", "p2p"},
     {"cp_comm", "allgather"},
     {"cp_comm", "a2a"},
+    {"cp_comm", "a2a+p2p"},
     {"schedule", "naive"},
     {"schedule", "gpipe"},
     {"schedule", "1f1b"},
@@ -109,6 +110,21 @@ static const char *const values[][2] = {
     {"ep_overlap", "pairs-delayed-wgrad"},
     {"offload", "none"},
     {"offload", "optimizer"},
+    {"offload", "gradients"},
+    {"offload_share", "1"},
+    {"offload_share", "0.5"},
+    {"offload_acts", "none"},
+    {"offload_acts", "core_attn+attn_proj"},
+    {"offload_acts", "all"},
+    {"reshard", "always"},
+    {"reshard", "never"},
+    {"reshard", "node"},
+    {"scatter", "microbatch"},
+    {"scatter", "step"},
+    {"quantise", "none"},
+    {"quantise", "weights"},
+    {"quantise", "gradients"},
+    {"quantise", "both"},
 };
 
 enum { VALUES = sizeof values / sizeof *values };
@@ -215,7 +231,7 @@ static void test_refusals__say_key_and_reason_and_change_nothing(void **state)
         {"sp", "2", "expected an integer from 0 to 1, found '2'"},
         {"sp", "yes", "expected an integer from 0 to 1, found 'yes'"},
         {"zero", "4", "expected an integer from 0 to 3, found '4'"},
-        {"cp_comm", "ring", "expected one of p2p, allgather, a2a, found 'ring'"},
+        {"cp_comm", "ring", "expected one of p2p, allgather, a2a, a2a+p2p, found 'ring'"},
         {"schedule", "1F1B",
          "expected one of naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, "
          "dualpipe, dualpipe-v, found '1F1B'"},

@@ -242,12 +242,44 @@ static void test_what_has_no_price__is_warned_of(void **state)
     plans_entry entry;
 
     (void)state;
-    import("{\"zero_optimization\": {\"stage\": 3, \"zero_hpz_partition_size\": 8,"
-           " \"offload_optimizer\": {\"device\": \"cpu\"}}}",
+    import("{\"zero_optimization\": {\"stage\": 2, \"zero_quantized_gradients\": true,"
+           " \"overlap_comm\": true,"
+           " \"offload_optimizer\": {\"device\": \"nvme\"}}}",
            &entry, &warning);
-    assert_string_equal(warning,
-                        "offloading to CPU or NVMe is not priced\n"
-                        "zero_hpz_partition_size 8: second copies of the weights are not priced");
+    assert_string_equal(warning, "offloading parameters, or anything to NVMe, is not priced\n"
+                                 "ZeRO++ below stage 3 is not priced");
+    import("{\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}}}",
+           &entry, &warning);
+    assert_string_equal(warning, "offloading parameters, or anything to NVMe, is not priced");
+}
+
+static void assert_comes_back(const char *keys, const char *said)
+{
+    const plait_key_id asked[] = {PLAIT_KEY_RESHARD, PLAIT_KEY_QUANTISE, PLAIT_KEY_OFFLOAD,
+                                  PLAIT_KEY_OFFLOAD_SHARE};
+    const char *warning;
+    char mine[96], its[96];
+    plans_entry entry;
+
+    render(keys);
+    assert_says(&it, "ds_config.json", said);
+    import(launched_text(&it, "ds_config.json"), &entry, &warning);
+    for (size_t k = 0; k < sizeof asked / sizeof *asked; k++) {
+        assert_true(entry.given & PLAIT_KEY_BIT(asked[k]));
+        assert_string_equal(plait_degrees_get(&entry.degrees, asked[k], its, sizeof its),
+                            plait_degrees_get(&it.degrees, asked[k], mine, sizeof mine));
+    }
+}
+
+static void test_zero_plus_plus_and_offload__come_back(void **state)
+{
+    (void)state;
+    assert_comes_back("zero=3", "\"stage\": 3");
+    assert_comes_back("zero=3 reshard=node quantise=weights", "\"zero_hpz_partition_size\": 8,");
+    assert_comes_back("zero=3 quantise=both", "\"zero_quantized_gradients\": true");
+    assert_comes_back("zero=3 reshard=never", "\"stage3_max_reuse_distance\": 1000000000000000,");
+    assert_comes_back("zero=2 offload=gradients", "\"device\": \"cpu\"");
+    assert_comes_back("zero=3 offload=gradients offload_share=0.3", "\"ratio\": 0.3");
 }
 
 static void test_keys_that_nobody_knows__are_warned_of(void **state)
@@ -337,6 +369,7 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(test_stages_of_the_script__are_open, begin, end),
         cmocka_unit_test_setup_teardown(test_what_has_no_price__is_warned_of, begin, end),
+        cmocka_unit_test_setup_teardown(test_zero_plus_plus_and_offload__come_back, begin, end),
         cmocka_unit_test_setup_teardown(test_a_batch_that_does_not_divide__is_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_two_formats__are_refused, begin, end),
     };

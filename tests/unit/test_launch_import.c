@@ -361,7 +361,7 @@ static void test_values_that_cannot_be__are_refused(void **state)
     assert_refused("--tensor-model-parallel-size x", "args.sh: tensor_model_parallel_size",
                    "expected an integer from 1 to 1048576, found \"x\"");
     assert_refused("--cp-comm-type ring", "args.sh: cp_comm_type",
-                   "expected p2p, allgather or a2a, found \"ring\"");
+                   "expected p2p, allgather, a2a or a2a+p2p, found \"ring\"");
     assert_refused(SIZES "--moe-layer-freq '[1]*3' --num-experts 2", "args.sh: moe_layer_freq",
                    "expected a number or a pattern of 10 layers, found \"[1]*3\"");
     assert_refused(SIZES "--group-query-attention --num-query-groups 3",
@@ -601,17 +601,38 @@ static void test_holes__are_said(void **state)
     assert_string_equal(warning, "");
 }
 
-static void test_a_part_of_offload__is_none(void **state)
+#define ADAM_ON_HOST "x.py --bf16 --optimizer-cpu-offload "
+
+static void test_a_part_of_offload__is_in_tenths(void **state)
 {
     (void)state;
-    assert_int_equal(import("x.py --bf16 --optimizer-cpu-offload", 0).degrees.offload,
-                     PLAIT_OFFLOAD_OPTIMIZER);
+    assert_int_equal(import(ADAM_ON_HOST, 0).degrees.offload, PLAIT_OFFLOAD_OPTIMIZER);
+    assert_int_equal(import(ADAM_ON_HOST, 0).degrees.offload_share, 0);
     assert_int_equal(
-        import("x.py --bf16 --optimizer-cpu-offload --optimizer-offload-fraction 0.5", 0)
-            .degrees.offload,
-        PLAIT_OFFLOAD_NONE);
-    assert_string_equal(warning,
-                        "--optimizer-offload-fraction below 1 is priced as no offload at all");
+        import(ADAM_ON_HOST "--optimizer-offload-fraction 0.5", 0).degrees.offload_share, 5);
+    assert_string_equal(warning, "");
+    assert_int_equal(
+        import(ADAM_ON_HOST "--optimizer-offload-fraction 0.75", 0).degrees.offload_share, 7);
+    assert_string_equal(warning, "--optimizer-offload-fraction is priced in tenths, rounded down");
+    assert_int_equal(import(ADAM_ON_HOST "--optimizer-offload-fraction 0.05", 0).degrees.offload,
+                     PLAIT_OFFLOAD_NONE);
+}
+
+#define INPUTS_ON_HOST "x.py --bf16 --fine-grained-activation-offloading --offload-modules "
+
+static void test_offloaded_modules__are_the_largest_set_within(void **state)
+{
+    (void)state;
+    assert_string_equal(plait_offload_acts_name[import(INPUTS_ON_HOST "attn_proj core_attn", 0)
+                                                    .degrees.offload_acts],
+                        "core_attn+attn_proj");
+    assert_string_equal(warning, "");
+    assert_string_equal(plait_offload_acts_name[import(INPUTS_ON_HOST "expert_fc1 mlp_norm", 0)
+                                                    .degrees.offload_acts],
+                        "expert_fc1");
+    assert_string_equal(warning, "some of --offload-modules are priced as staying on the device");
+    assert_refused(INPUTS_ON_HOST "gdp_qkv", "args.sh: offload_modules",
+                   "expected modules whose inputs plait prices on the host, found \"gdp_qkv\"");
 }
 
 static void test_parameters_in_four_bits__have_a_flag_of_their_own(void **state)
@@ -661,7 +682,8 @@ int main(void)
         cmocka_unit_test(test_quoted_lists__lose_their_quotes),
         cmocka_unit_test(test_doubtful_flags__say_what_they_hang_on),
         cmocka_unit_test(test_holes__are_said),
-        cmocka_unit_test(test_a_part_of_offload__is_none),
+        cmocka_unit_test(test_a_part_of_offload__is_in_tenths),
+        cmocka_unit_test(test_offloaded_modules__are_the_largest_set_within),
         cmocka_unit_test(test_parameters_in_four_bits__have_a_flag_of_their_own),
     };
 

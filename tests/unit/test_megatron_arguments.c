@@ -332,8 +332,9 @@ static void mark_launches(const plait_model *model, plait_runtime *runtime)
         "pp=2 vpp=2 zero=1 split=spread recompute=selective order=tp-cp-pp-dp grad_sync=bucketed",
         "pp=2 vpp=2 zero=2 split=even",
         "zero=1 grad_sync=bucketed grad_reduce=bf16 optimizer_state=bf16 fp8_params=1",
-        "zero=1 grad_reduce=fp32 offload=optimizer",
+        "zero=1 grad_reduce=fp32 offload=optimizer offload_share=0.5",
         "ep=2 zero=1 dispatcher=hybridep ep_overlap=pairs-delayed-wgrad recompute=none",
+        "zero=1 cp=4 cp_comm=a2a+p2p offload_acts=core_attn+attn_proj",
     };
     static int drawn = 0;
     plait_cluster cluster;

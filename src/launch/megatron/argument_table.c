@@ -147,6 +147,7 @@ const argument_row megatron_arguments[] = {
     {WORD(pp_partition_method, NULL, 0)},
     {INT(context_parallel_size, "1", 4), .least = 1, .most = RANKS, ALWAYS},
     {WORD(cp_comm_type, "p2p", 10), WITH(context_parallel_size)},
+    {WORDS(hierarchical_context_parallel_sizes, NULL, 11)},
     {INT(expert_model_parallel_size, "1", 4), .least = 1, .most = RANKS, WITH(num_experts)},
     {INT(expert_tensor_parallel_size, NULL, 10), .least = 1, .most = RANKS},
     {SWITCH(no_pipeline_parallel, 0)},
@@ -160,6 +161,8 @@ const argument_row megatron_arguments[] = {
     {WORDS(recompute_modules, NULL, 12)},
     {WORD(recompute_method, NULL, 4)},
     {INT(recompute_num_layers, NULL, 4), .least = 1, .most = PLAIT_MAX_LAYERS},
+    {SWITCH(fine_grained_activation_offloading, 16)},
+    {WORDS(offload_modules, NULL, 16)},
 
     {WORD(optimizer, "adam", 4), ALWAYS, .group = "optimizer"},
     {SWITCH(use_distributed_optimizer, 4)},
@@ -174,6 +177,7 @@ const argument_row megatron_arguments[] = {
     {WORD(exp_avg_dtype, "fp32", 11), WITH(use_precision_aware_optimizer)},
     {WORD(exp_avg_sq_dtype, "fp32", 11), WITH(use_precision_aware_optimizer)},
     {SWITCH(optimizer_cpu_offload, 12)},
+    {NUMBER(optimizer_offload_fraction, "1.0", 12), .least = 0, .most = 1},
     {WORD(DDP_impl, NULL, 0)},
     {SWITCH(deepspeed, 0)},
     {WORD(deepspeed_config, NULL, 0)},
@@ -237,7 +241,6 @@ const argument_row megatron_arguments[] = {
     {INT(distributed_timeout_minutes, "10", 4), ANY, .placeholder = true},
 
     {INT(cpu_offloading_num_layers, "0", 16), ANY, .unpriced = true, .group = "not priced"},
-    {SWITCH(fine_grained_activation_offloading, 16), .unpriced = true},
     {SWITCH(hybrid_context_parallel, 16), .unpriced = true},
     {INT(tensor_parallel_num_weight_shards, NULL, 19), ANY, .unpriced = true},
     {SWITCH(first_last_layers_bf16, 12), .unpriced = true},

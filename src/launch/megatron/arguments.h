@@ -141,6 +141,7 @@ typedef struct megatron_args {
     const char *pp_partition_method; /* of DeepSpeed: "type:transformer|embedding" */
     int context_parallel_size;
     const char *cp_comm_type;
+    const char *hierarchical_context_parallel_sizes;
     int expert_model_parallel_size;
     int expert_tensor_parallel_size; /* 0: tensor_model_parallel_size */
     bool no_pipeline_parallel;
@@ -156,6 +157,8 @@ typedef struct megatron_args {
     const char *recompute_modules; /* words */
     const char *recompute_method;
     int recompute_num_layers; /* of a chunk */
+    bool fine_grained_activation_offloading;
+    const char *offload_modules;
 
     /* optimizer */
     const char *optimizer;
@@ -171,6 +174,7 @@ typedef struct megatron_args {
     const char *exp_avg_dtype; /* of Adam's moments, as the next */
     const char *exp_avg_sq_dtype;
     bool optimizer_cpu_offload;
+    double optimizer_offload_fraction;
     const char
         *DDP_impl;  /* up to 2023: "local" reduces at the end of the step, "torch" in buckets */
     bool deepspeed; /* DeepSpeed's engine runs the step */
@@ -238,7 +242,6 @@ typedef struct megatron_args {
 
     /* what changes the price, and no plan of plait has */
     int cpu_offloading_num_layers;
-    bool fine_grained_activation_offloading;
     bool hybrid_context_parallel;
     int tensor_parallel_num_weight_shards;
     bool first_last_layers_bf16;

@@ -1,8 +1,24 @@
 /* import_degrees.c - degrees, ranks, GPUs and batch out of Megatron-LM's arguments */
+#include <stdio.h>
 #include <string.h>
 
 #include "import_parts.h"
 #include "launcher.h"
+
+/* Two sizes that make up cp. The price takes the most that heads and node allow for the first. */
+static plait_status check_sizes(const megatron_args *args, const plan_reader *in, plait_error *err)
+{
+    const char *const sizes = args->hierarchical_context_parallel_sizes;
+    int inner = 0, rings = 0;
+    char junk;
+
+    if (sizes != NULL && sscanf(sizes, "%6d %6d%c", &inner, &rings, &junk) == 2 && inner > 0 &&
+        rings > 0 && (int64_t)inner * rings == args->context_parallel_size)
+        return PLAIT_OK;
+    return flags_fail(in->flags, MEGATRON_NAME(hierarchical_context_parallel_sizes), err,
+                      "expected two sizes that make up a context of %d ranks, found \"%.40s\"",
+                      args->context_parallel_size, sizes != NULL ? sizes : "");
+}
 
 static plait_status read_exchange(const megatron_args *args, plan_reader *in, plait_error *err)
 {
@@ -12,9 +28,9 @@ static plait_status read_exchange(const megatron_args *args, plan_reader *in, pl
 
     if (comm < 0)
         return flags_fail(in->flags, MEGATRON_NAME(cp_comm_type), err,
-                          "expected p2p, allgather or a2a, found \"%.40s\"", word);
+                          "expected p2p, allgather, a2a or a2a+p2p, found \"%.40s\"", word);
     in->out->degrees.cp_comm = (unsigned char)comm;
-    return PLAIT_OK;
+    return comm == PLAIT_CP_A2A_P2P ? check_sizes(args, in, err) : PLAIT_OK;
 }
 
 static plait_status read_ranks(const megatron_args *args, plan_reader *in, plait_error *err)

@@ -89,6 +89,9 @@ static void read_sharding(const megatron_args *args, plan_reader *in)
                        ? PLAIT_SYNC_BUCKETED
                        : PLAIT_SYNC_SHIFTED;
     import_give(in, "zero");
+    import_give(in, "reshard");
+    import_give(in, "scatter");
+    import_give(in, "quantise");
     import_give(in, "grad_sync");
 }
 
@@ -133,16 +136,60 @@ static plait_status read_precision(const megatron_args *args, plan_reader *in, p
     return PLAIT_OK;
 }
 
-/* A part of the state in host memory has no price: none of it is the safe side. */
-static bool offloads_all(plan_reader *in)
+/* Shares are priced in tenths, rounded down: what stays here counts. */
+static void read_optimizer_offload(const megatron_args *args, plan_reader *in)
 {
-    const launch_flag *const fraction = flags_find(in->flags, "optimizer_offload_fraction");
-    double part;
+    const double share = args->optimizer_offload_fraction;
+    const int tenths = (int)(10.0 * share + 1e-9);
+    plait_degrees *const d = &in->out->degrees;
 
-    if (fraction == NULL || (text_parse_number(fraction->value[0], &part) && part >= 1.0))
-        return true;
-    import_warn(in, "--optimizer-offload-fraction below 1 is priced as no offload at all");
-    return false;
+    d->offload =
+        args->optimizer_cpu_offload && tenths > 0 ? PLAIT_OFFLOAD_OPTIMIZER : PLAIT_OFFLOAD_NONE;
+    d->offload_share = d->offload == PLAIT_OFFLOAD_NONE || tenths >= 10 ? 0 : (unsigned char)tenths;
+    if (args->optimizer_cpu_offload && 10.0 * share - tenths > 1e-6)
+        import_warn(in, "--optimizer-offload-fraction is priced in tenths, rounded down");
+    import_give(in, "offload");
+    import_give(in, "offload_share");
+}
+
+/* ---- activations on the host ---- */
+
+static plait_status read_offload_modules(const megatron_args *args, plan_reader *in, unsigned *out,
+                                         plait_error *err)
+{
+    char **word = text_split(in->flags->arena, args->offload_modules, ' ', NULL);
+
+    if (word == NULL)
+        return plait_fail_nomem(err);
+    for (; *word != NULL; word++) {
+        const int module = text_index(*word, plait_offload_module_name);
+
+        if (module < 0)
+            return flags_fail(in->flags, MEGATRON_NAME(offload_modules), err,
+                              "expected modules whose inputs plait prices on the host, found "
+                              "\"%.40s\"",
+                              *word);
+        *out |= 1u << module;
+    }
+    return PLAIT_OK;
+}
+
+/* The largest set of a plan that is within the modules: what it leaves out stays on the device. */
+static plait_status read_activation_offload(const megatron_args *args, plan_reader *in,
+                                            plait_error *err)
+{
+    unsigned modules = 0;
+
+    import_give(in, "offload_acts");
+    if (!args->fine_grained_activation_offloading || args->offload_modules == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(read_offload_modules(args, in, &modules, err));
+    for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++)
+        if ((plait_offload_modules((unsigned char)set) & ~modules) == 0)
+            in->out->degrees.offload_acts = (unsigned char)set;
+    if (plait_offload_modules(in->out->degrees.offload_acts) != modules)
+        import_warn(in, "some of --offload-modules are priced as staying on the device");
+    return PLAIT_OK;
 }
 
 /* What Megatron makes of them: bf16 reduces in fp32 unless told, fp16 in its own format. */
@@ -168,14 +215,12 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
     d->fp8_params = in->out->precision == PLAIT_NVFP4
                         ? args->fp4_param_gather
                         : args->fp8_param_gather && in->out->precision >= PLAIT_FP8;
-    d->offload = args->optimizer_cpu_offload && offloads_all(in) ? PLAIT_OFFLOAD_OPTIMIZER
-                                                                 : PLAIT_OFFLOAD_NONE;
+    read_optimizer_offload(args, in);
     if (!args->deepspeed) // whose engine reduces as its own configuration says
         import_give(in, "grad_reduce");
     import_give(in, "optimizer_state");
     import_give(in, "fp8_params");
-    import_give(in, "offload");
-    return PLAIT_OK;
+    return read_activation_offload(args, in, err);
 }
 
 /* "flex" is one of several libraries; NCCL's own has no price, and sends as DeepEP does. */

@@ -24,6 +24,8 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
     if (launch->problem->runtime->overlap.tp_exposed < 1.0 &&
         user_buffers_of(launch->problem, &launch->plan->degrees) == USER_BUFFERS_IPC)
         text_append(out, "export UB_SKIPMC=1\n");
+    if (launch->plan->degrees.offload_acts > 0) // Transformer Engine's own offload stands aside
+        text_append(out, "export NVTE_CPU_OFFLOAD_V1=1\n");
     text_append(out, "export TORCH_NCCL_AVOID_RECORD_STREAMS=1\n"
                      "export PYTORCH_ALLOC_CONF=expandable_segments:True\n");
 }

@@ -60,6 +60,29 @@ static void say(launch_args *out, const char *section, size_t field, const megat
         args_int(out, key, *(const int *)value);
 }
 
+/* ["core_attn","attn_proj"] or [4,2], of words with spaces between; NULL: nothing. */
+static void say_words(const char *words, char quote, const char *key, launch_args *out)
+{
+    text_builder list;
+    char *text;
+
+    if (words == NULL)
+        return;
+    text_builder_init(&list, out->arena);
+    text_append(&list, quote ? "[\"" : "[");
+    for (const char *at = words; *at; at++)
+        if (*at == ' ')
+            text_append(&list, quote ? "\",\"" : ",");
+        else
+            text_append_char(&list, *at);
+    text_append(&list, quote ? "\"]" : "]");
+    text = text_builder_finish(&list, NULL);
+    if (text == NULL)
+        out->failed = true;
+    else
+        args_words(out, key, text);
+}
+
 /* ---- groups ---- */
 
 static void say_parallelism(const plait_degrees *d, const megatron_args *args, launch_args *out)
@@ -80,6 +103,8 @@ static void say_parallelism(const plait_degrees *d, const megatron_args *args, l
         say(out, "model", MEGATRON_FIELD(cp_comm_type), args);
     else
         say_text(out, "model.cp_comm_type", NULL);
+    say_words(args->hierarchical_context_parallel_sizes, '\0',
+              "model.hierarchical_context_parallel_sizes", out);
     if (args->num_experts > 0) {
         say(out, "model", MEGATRON_FIELD(expert_model_parallel_size), args);
         say(out, "model", MEGATRON_FIELD(expert_tensor_parallel_size), args);
@@ -134,6 +159,7 @@ static void say_memory(const plait_recompute *recompute, const megatron_args *ar
     say_modules(modules_of(recompute), out);
     say_bool(out, "model.cpu_offloading", false);
     say(out, "model", MEGATRON_FIELD(fine_grained_activation_offloading), args);
+    say_words(args->offload_modules, '"', "model.offload_modules", out);
 }
 
 /* Master weights and moments in fp32, as the price has them. */

@@ -22,6 +22,19 @@ static const char *exchange_word(const plait_model *model, const plait_degrees *
     return d->cp_comm == PLAIT_CP_ALLGATHER ? "all_gather" : plait_cp_comm_name[d->cp_comm];
 }
 
+/* "4 2": ranks of an all-to-all, then of a ring. */
+static plait_status take_context_sizes(const plait_problem *problem, const plait_degrees *d,
+                                       plait_arena *arena, megatron_args *out, plait_error *err)
+{
+    const int inner = plait_context_inner(problem, d->tp, d->cp);
+
+    if (d->cp == 1 || d->cp_comm != PLAIT_CP_A2A_P2P)
+        return PLAIT_OK;
+    out->hierarchical_context_parallel_sizes =
+        plait_arena_printf(arena, "%d %d", inner, d->cp / inner);
+    return out->hierarchical_context_parallel_sizes != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
 static void take_degrees(const plait_model *model, const plait_degrees *d, megatron_args *out)
 {
     out->tensor_model_parallel_size = d->tp;
@@ -53,6 +66,24 @@ static plait_status take_modules(unsigned modules, plait_arena *arena, megatron_
                                plait_recompute_module_name[m]);
     out->recompute_modules = text_builder_finish(&text, NULL);
     return out->recompute_modules != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+/* "core_attn attn_proj" */
+static plait_status take_offload(const plait_degrees *d, plait_arena *arena, megatron_args *out,
+                                 plait_error *err)
+{
+    const unsigned modules = plait_offload_modules(d->offload_acts);
+    text_builder text;
+
+    if (modules == 0)
+        return PLAIT_OK;
+    text_builder_init(&text, arena);
+    for (int m = 0; m < PLAIT_OFFLOAD_MODULES; m++)
+        if (modules >> m & 1u)
+            text_append_printf(&text, text.length > 0 ? " %s" : "%s", plait_offload_module_name[m]);
+    out->fine_grained_activation_offloading = true;
+    out->offload_modules = text_builder_finish(&text, NULL);
+    return out->offload_modules != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
 static plait_status take_recompute(const plait_degrees *d, plait_arena *arena, megatron_args *out,
@@ -191,6 +222,8 @@ static void take_state(const plait_problem *problem, const plait_degrees *d, meg
     out->grad_reduce_in_bf16 = !half && d->grad_reduce != PLAIT_STATE_FP32;
     out->accumulate_allreduce_grads_in_fp32 = half && d->grad_reduce == PLAIT_STATE_FP32;
     out->optimizer_cpu_offload = offload;
+    if (offload)
+        out->optimizer_offload_fraction = plait_offload_share_of(d);
     out->use_precision_aware_optimizer = narrow_moments || offload;
     if (narrow_moments)
         out->exp_avg_dtype = out->exp_avg_sq_dtype = plait_state_format_name[d->optimizer_state];
@@ -216,6 +249,8 @@ plait_status megatron_args_of_plan(const plait_problem *problem, const plait_pla
     take_precision(problem->job.precision, out);
     take_state(problem, d, out);
     PLAIT_TRY(take_recompute(d, arena, out, err));
+    PLAIT_TRY(take_offload(d, arena, out, err));
+    PLAIT_TRY(take_context_sizes(problem, d, arena, out, err));
     return megatron_args_of_split(plan, arena, out, err);
 }
 

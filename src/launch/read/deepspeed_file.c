@@ -68,24 +68,48 @@ static plait_status read_batch(const json_cursor *root, deepspeed_file *file, pl
     return read_int(root, "gradient_accumulation_steps", 1, &file->steps, err);
 }
 
-static plait_status read_offload(const json_cursor *zero, const char *key, bool *out,
-                                 plait_error *err)
+enum { DEVICE_NONE, DEVICE_CPU, DEVICE_NVME };
+
+static plait_status read_device(const json_cursor *at, int *device, plait_error *err)
 {
     static const char *const devices[] = {"none", "cpu", "nvme", NULL};
-    json_cursor at;
-    int device = 0;
 
-    PLAIT_TRY(json_object_optional(zero, key, &at, err));
-    if (json_is_null(&at))
-        return PLAIT_OK;
-    PLAIT_TRY(json_word_optional(&at, "device", devices, &device, err));
-    *out = *out || device > 0;
+    *device = DEVICE_NONE;
+    return json_is_null(at) ? PLAIT_OK : json_word_optional(at, "device", devices, device, err);
+}
+
+static plait_status read_offload(const json_cursor *zero, deepspeed_file *file, plait_error *err)
+{
+    json_cursor params, optimizer;
+    int of_params, of_optimizer;
+
+    PLAIT_TRY(json_object_optional(zero, "offload_param", &params, err));
+    PLAIT_TRY(json_object_optional(zero, "offload_optimizer", &optimizer, err));
+    PLAIT_TRY(read_device(&params, &of_params, err));
+    PLAIT_TRY(read_device(&optimizer, &of_optimizer, err));
+    file->offload_params = of_params != DEVICE_NONE || of_optimizer == DEVICE_NVME;
+    file->offload_optimizer = of_optimizer == DEVICE_CPU;
+    file->offload_ratio = 1.0;
+    return json_is_null(&optimizer) ? PLAIT_OK
+                                    : json_number_optional(&optimizer, "ratio", JSON_NON_NEGATIVE,
+                                                           &file->offload_ratio, err);
+}
+
+/* Bounds that no model reaches: parameters that were gathered live on until backward. */
+static plait_status read_lives(const json_cursor *zero, deepspeed_file *file, plait_error *err)
+{
+    double alive = 0.0, distance = 0.0;
+
+    PLAIT_TRY(
+        json_number_optional(zero, "stage3_max_live_parameters", JSON_NON_NEGATIVE, &alive, err));
+    PLAIT_TRY(
+        json_number_optional(zero, "stage3_max_reuse_distance", JSON_NON_NEGATIVE, &distance, err));
+    file->lives_on = alive >= DEEPSPEED_NO_BOUND && distance >= DEEPSPEED_NO_BOUND;
     return PLAIT_OK;
 }
 
 static plait_status read_zero(const json_cursor *root, deepspeed_file *file, plait_error *err)
 {
-    int weights = false, gradients = false;
     json_cursor at;
 
     PLAIT_TRY(json_object_optional(root, "zero_optimization", &at, err));
@@ -99,11 +123,10 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
     PLAIT_TRY(read_int(&at, "mics_shard_size", -1, &file->mics, err));
     PLAIT_TRY(read_int(&at, "zero_hpz_partition_size", 0, &file->hpz, err));
     PLAIT_TRY(read_bool(&at, "overlap_comm", &file->overlap, err));
-    PLAIT_TRY(read_bool(&at, "zero_quantized_weights", &weights, err));
-    PLAIT_TRY(read_bool(&at, "zero_quantized_gradients", &gradients, err));
-    PLAIT_TRY(read_offload(&at, "offload_optimizer", &file->offload, err));
-    PLAIT_TRY(read_offload(&at, "offload_param", &file->offload, err));
-    file->quantized = weights == true || gradients == true;
+    PLAIT_TRY(read_bool(&at, "zero_quantized_weights", &file->weights, err));
+    PLAIT_TRY(read_bool(&at, "zero_quantized_gradients", &file->gradients, err));
+    PLAIT_TRY(read_offload(&at, file, err));
+    PLAIT_TRY(read_lives(&at, file, err));
     if (file->overlap == DEEPSPEED_OPEN) // the engine's own default
         file->overlap = file->zero == 3;
     return PLAIT_OK;
@@ -276,6 +299,8 @@ plait_status deepspeed_file_parse(const char *text, size_t length, const char *n
         .mics = DEEPSPEED_OPEN,
         .hpz = DEEPSPEED_OPEN,
         .overlap = DEEPSPEED_OPEN,
+        .weights = DEEPSPEED_OPEN,
+        .gradients = DEEPSPEED_OPEN,
         .fp16 = DEEPSPEED_OPEN,
         .bf16 = DEEPSPEED_OPEN,
         .checkpoints = DEEPSPEED_OPEN,

@@ -10,13 +10,20 @@
 
 enum { DEEPSPEED_OPEN = -1 }; /* not given */
 
+/** Parameters, as a bound that no model reaches. */
+#define DEEPSPEED_NO_BOUND 1e15
+
 typedef struct deepspeed_file {
     int train, micro, steps;
     int zero, mics, hpz, overlap;
     int fp16, bf16;
     int checkpoints, spread_checkpoints;
     int tp, pp, cp, ep;
-    bool offload, quantized;
+    int weights, gradients; /* zero_quantized_...: ZeRO++ */
+    int lives_on;           /* gathered parameters stay until backward */
+    bool offload_params;    /* or optimizer state beyond host memory */
+    bool offload_optimizer;
+    double offload_ratio;
     const char *unknown; /* keys at the top that nobody knows, a comma between them; "" if none */
 } deepspeed_file;
 

@@ -145,6 +145,9 @@ static plait_status take_fixed(titan_reading *in, plait_error *err)
     PLAIT_TRY(titan_set(in, "fusion", "none", err));
     PLAIT_TRY(titan_set(in, "dispatcher", "alltoall", err));
     PLAIT_TRY(titan_set(in, "ep_overlap", "none", err));
+    PLAIT_TRY(titan_set(in, "reshard", "always", err)); // `never` is read as zero 2
+    PLAIT_TRY(titan_set(in, "scatter", "microbatch", err));
+    PLAIT_TRY(titan_set(in, "offload_acts", "none", err));
     if (in->out->model != NULL && model_has_experts(in->out->model) && titan_knows(in, "ep") &&
         titan_knows(in, "tp"))
         PLAIT_TRY(titan_set_number(in, "etp", d->ep == 1 ? d->tp : etp > 0 ? etp : 1, err));

@@ -8,11 +8,13 @@
  * Shards over fewer ranks than there are replicas: MiCS divides weights, gradients and optimizer
  * states over mics_shard_size neighbouring ranks and reduces gradients between the groups
  * (zero/mics_utils.py), which is what `shard_group` means. zero_hpz_partition_size only keeps a
- * second copy of the weights in such groups, while gradients and states stay divided over all ranks.
+ * second copy of the weights in such groups, while gradients and states stay divided over all ranks:
+ * that is `reshard` node, with the GPUs of a node as the group.
  */
 #include <math.h>
 
 #include "deepspeed.h"
+#include "deepspeed_file.h"
 #include "json_write.h"
 #include "scripts.h"
 #include "training.h"
@@ -81,6 +83,19 @@ static void write_precision(const plait_problem *problem, const plait_degrees *d
                        state.gradient_reduce > 2.0 ? "fp32" : half);
 }
 
+/* ZeRO++: secondary shards in each node, fewer bits on the wire. */
+static void write_plus_plus(const plait_problem *problem, const plait_degrees *d, json_writer *json)
+{
+    const int node = problem->cluster->group[0].gpus_per_node;
+
+    if (d->reshard == PLAIT_RESHARD_NODE)
+        json_member_int64(json, "zero_hpz_partition_size", node < d->dp ? node : d->dp);
+    if (d->quantise == PLAIT_QUANTISE_WEIGHTS || d->quantise == PLAIT_QUANTISE_BOTH)
+        json_member_bool(json, "zero_quantized_weights", true);
+    if (d->quantise >= PLAIT_QUANTISE_GRADIENTS)
+        json_member_bool(json, "zero_quantized_gradients", true);
+}
+
 /* As many layers are gathered at a time as the price counted in memory. */
 static void write_stage3(const plait_problem *problem, const plait_degrees *d, json_writer *json)
 {
@@ -90,10 +105,29 @@ static void write_stage3(const plait_problem *problem, const plait_degrees *d, j
     const double alive = bound > 0.0 ? fmin(ahead, fmax(bound, layer / 3.0)) : ahead;
 
     json_member_int64(json, "stage3_prefetch_bucket_size", elements_of(layer, 1.0));
-    json_member_int64(json, "stage3_max_live_parameters", elements_of(alive, 1.0));
+    if (d->reshard == PLAIT_RESHARD_NEVER)
+        json_member_int64(json, "stage3_max_reuse_distance", (int64_t)DEEPSPEED_NO_BOUND);
+    json_member_int64(json, "stage3_max_live_parameters",
+                      d->reshard == PLAIT_RESHARD_NEVER ? (int64_t)DEEPSPEED_NO_BOUND
+                                                        : elements_of(alive, 1.0));
     json_member_bool(json, "stage3_gather_16bit_weights_on_model_save", false);
     if (d->shard_group < d->dp)
         json_member_int64(json, "mics_shard_size", d->shard_group);
+    write_plus_plus(problem, d, json);
+}
+
+/* On the host: gradients as they are reduced, the optimizer's state and its step. */
+static void write_offload(const plait_degrees *d, json_writer *json)
+{
+    if (d->offload == PLAIT_OFFLOAD_NONE)
+        return;
+    json_write_key(json, "offload_optimizer");
+    json_begin_object(json);
+    json_member_string(json, "device", "cpu");
+    json_member_bool(json, "pin_memory", true);
+    if (d->offload_share > 0)
+        json_member_number(json, "ratio", plait_offload_share_of(d));
+    json_end_object(json);
 }
 
 static void write_zero(const plait_problem *problem, const plait_degrees *d, json_writer *json)
@@ -116,6 +150,7 @@ static void write_zero(const plait_problem *problem, const plait_degrees *d, jso
                           bucket_elements(problem, d, runtime->state.gather));
     if (d->zero == 3)
         write_stage3(problem, d, json);
+    write_offload(d, json);
     json_end_object(json);
 }
 

@@ -71,6 +71,30 @@ static void give_shards(const deepspeed_file *file, int dp, plans_entry *out)
         give(out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
 }
 
+/* How gathered parameters and gradients travel under stage 3. */
+static void give_traffic(const deepspeed_file *file, plans_entry *out)
+{
+    const int quantise = (file->weights == true ? PLAIT_QUANTISE_WEIGHTS : 0) +
+                         (file->gradients == true ? PLAIT_QUANTISE_GRADIENTS : 0);
+
+    give(out, PLAIT_KEY_RESHARD,
+         file->zero < 3   ? PLAIT_RESHARD_ALWAYS
+         : file->hpz > 1  ? PLAIT_RESHARD_NODE
+         : file->lives_on ? PLAIT_RESHARD_NEVER
+                          : PLAIT_RESHARD_ALWAYS);
+    give(out, PLAIT_KEY_QUANTISE, file->zero < 3 ? PLAIT_QUANTISE_NONE : quantise);
+    give(out, PLAIT_KEY_SCATTER, PLAIT_SCATTER_MICROBATCH);
+}
+
+static void give_offload(const deepspeed_file *file, plans_entry *out)
+{
+    const int tenths = file->offload_ratio < 1.0 ? (int)(10.0 * file->offload_ratio + 1e-9) : 10;
+    const bool offloads = file->offload_optimizer && tenths > 0;
+
+    give(out, PLAIT_KEY_OFFLOAD, offloads ? PLAIT_OFFLOAD_GRADIENTS : PLAIT_OFFLOAD_NONE);
+    give(out, PLAIT_KEY_OFFLOAD_SHARE, offloads && tenths < 10 ? tenths : 0);
+}
+
 static void give_recompute(const deepspeed_file *file, plans_entry *out)
 {
     if (file->checkpoints == DEEPSPEED_OPEN)
@@ -96,6 +120,10 @@ static void give_degrees(const deepspeed_file *file, int dp, plans_entry *out)
     if (file->cp > 1)
         give(out, PLAIT_KEY_CP_COMM, PLAIT_CP_A2A);
     give_shards(file, dp, out);
+    if (file->zero != DEEPSPEED_OPEN) {
+        give_traffic(file, out);
+        give_offload(file, out);
+    }
     give_recompute(file, out);
 }
 
@@ -111,14 +139,12 @@ static void warn(const deepspeed_file *file, text_builder *out)
 {
     if (file->unknown[0] != '\0')
         text_append_printf(line(out), "not understood, and taken as not given: %s", file->unknown);
-    if (file->offload)
-        text_append(line(out), "offloading to CPU or NVMe is not priced");
-    if (file->quantized)
-        text_append(line(out), "quantized communication (ZeRO++) is not priced");
-    if (file->hpz > 1)
-        text_append_printf(line(out),
-                           "zero_hpz_partition_size %d: second copies of the weights are not "
-                           "priced",
+    if (file->offload_params)
+        text_append(line(out), "offloading parameters, or anything to NVMe, is not priced");
+    if (file->zero < 3 && (file->weights == true || file->gradients == true || file->hpz > 1))
+        text_append(line(out), "ZeRO++ below stage 3 is not priced");
+    if (file->zero == 3 && file->hpz > 1)
+        text_append_printf(line(out), "zero_hpz_partition_size %d is priced as the GPUs of a node",
                            file->hpz);
     if (file->zero > 0 && file->overlap == false)
         text_append(line(out), "overlap_comm is off; the profile prices it on");

@@ -1,0 +1,48 @@
+/*
+ * offload.c - which activations wait in host memory, and how much of the optimizer
+ *
+ * A module offloads its input (Megatron-Core: --fine-grained-activation-offloading). A plan names one
+ * of a few sets of them, those that go together.
+ */
+#include "plait/degrees.h"
+
+#define M(name) (1u << PLAIT_OFFLOAD_##name)
+
+static const unsigned char sets[PLAIT_OFFLOAD_SETS] = {
+    0,
+    M(core_attn),
+    M(core_attn) | M(attn_proj),
+    M(attn_norm) | M(mlp_norm),
+    M(expert_fc1),
+    M(moe_act),
+    M(expert_fc1) | M(moe_act),
+    M(core_attn) | M(attn_proj) | M(expert_fc1) | M(moe_act),
+    M(attn_norm) | M(core_attn) | M(attn_proj) | M(mlp_norm) | M(expert_fc1) | M(moe_act),
+};
+
+/* As the modules of each, in the order of PLAIT_OFFLOAD_MODULE_LIST. */
+const char *const plait_offload_acts_name[PLAIT_OFFLOAD_SETS + 1] = {
+    "none",       "core_attn", "core_attn+attn_proj", "attn_norm+mlp_norm",
+    "expert_fc1", "moe_act",   "expert_fc1+moe_act",  "core_attn+attn_proj+expert_fc1+moe_act",
+    "all",        NULL,
+};
+
+/* Parts of larger sets that hide as well wherever the larger does, or nearly. */
+static const bool part_of_larger[PLAIT_OFFLOAD_SETS] = {[1] = true, [3] = true, [5] = true};
+
+bool plait_offload_searched(unsigned char set)
+{
+    return !part_of_larger[set];
+}
+
+unsigned plait_offload_modules(unsigned char set)
+{
+    return sets[set];
+}
+
+double plait_offload_share_of(const plait_degrees *d)
+{
+    if (d->offload == PLAIT_OFFLOAD_NONE)
+        return 0.0;
+    return d->offload_share == 0 ? 1.0 : d->offload_share / 10.0;
+}
