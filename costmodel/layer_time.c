@@ -138,8 +138,8 @@ static layer_waits waits_of(const plait_problem *problem, const layer_price *pri
     w.forward_gather_s = gather_exposed_s(problem, gather->gather_s, forward_s);
     w.backward_gather_s =
         gather_exposed_s(problem, gather->again_s + gather->scatter_s, backward_s);
-    w.forward_offload_s = larger(0.0, carry_s - forward_s);
-    w.backward_offload_s = larger(0.0, carry_s - backward_s);
+    w.forward_offload_s = larger(0.0, carry_s - forward_s - w.forward_gather_s);
+    w.backward_offload_s = larger(0.0, carry_s - backward_s - w.backward_gather_s);
     w.forward_launch_s =
         host_wait_s(forward_s + w.forward_gather_s + w.forward_offload_s, price->host_s);
     w.backward_launch_s =

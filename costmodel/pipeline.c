@@ -96,6 +96,8 @@ plait_status pipeline_simulate(const plait_problem *problem, const plait_plan *p
         .stage = stage,
     };
     PLAIT_TRY(plait_sim_span(&sim, arena, &spans, err));
-    *pipeline_s = larger(*pipeline_s, spans.pipeline_s); // whose sums are in another order
+    const bool barrier = !plan->degrees.post_validation;
+    const double s = barrier ? spans.pipeline_s : spans.rank_s;
+    *pipeline_s = larger(*pipeline_s, s); // whose sums are in another order
     return PLAIT_OK;
 }

@@ -66,6 +66,7 @@ static plait_pipeline_load pipeline_load(const step_parts *parts)
         .ranks = parts->degrees->pp,
         .chunks = parts->degrees->vpp,
         .microbatches = parts->microbatches,
+        .no_barrier = parts->degrees->post_validation,
         .runs = parts->runs,
         .run = parts->ranks,
     };

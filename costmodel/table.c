@@ -60,8 +60,9 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
 static bool same_split(const plait_degrees *a, const plait_degrees *b)
 {
     return a->pp == b->pp && a->vpp == b->vpp && a->dp == b->dp && a->schedule == b->schedule &&
-           a->order == b->order && a->split.kind == b->split.kind &&
-           a->split.first == b->split.first && a->split.last == b->split.last;
+           a->order == b->order && a->post_validation == b->post_validation &&
+           a->split.kind == b->split.kind && a->split.first == b->split.first &&
+           a->split.last == b->split.last;
 }
 
 /* Keys that what is gathered and reduced hangs on, beside those before. */

@@ -240,15 +240,16 @@ typedef struct plait_degrees {
     unsigned char fusion;      /* plait_fusion */
     unsigned char grad_reduce; /* plait_state_format: of the gradient buffer and its reduction */
     unsigned char optimizer_state; /* plait_state_format: of Adam's two moments */
-    bool fp8_params;               /* parameters kept and gathered as the products take them */
-    unsigned char offload;         /* plait_offload */
-    unsigned char offload_share;   /* tenths of the optimizer that it takes; 0: all */
-    unsigned char offload_acts;    /* which set of PLAIT_OFFLOAD_SETS */
-    unsigned char reshard;         /* plait_reshard */
-    unsigned char scatter;         /* plait_scatter */
-    unsigned char quantise;        /* plait_quantise */
-    unsigned char dispatcher;      /* plait_dispatcher */
-    unsigned char ep_overlap;      /* plait_ep_overlap */
+    bool post_validation;        /* no barrier before the optimizer: steps are checked behind it */
+    bool fp8_params;             /* parameters kept and gathered as the products take them */
+    unsigned char offload;       /* plait_offload */
+    unsigned char offload_share; /* tenths of the optimizer that it takes; 0: all */
+    unsigned char offload_acts;  /* which set of PLAIT_OFFLOAD_SETS */
+    unsigned char reshard;       /* plait_reshard */
+    unsigned char scatter;       /* plait_scatter */
+    unsigned char quantise;      /* plait_quantise */
+    unsigned char dispatcher;    /* plait_dispatcher */
+    unsigned char ep_overlap;    /* plait_ep_overlap */
 } plait_degrees;
 
 /** All ones, 1F1B, no recomputation: a legal single-GPU point to start from. */
@@ -284,6 +285,7 @@ typedef enum plait_key_id {
     PLAIT_KEY_RECOMPUTE,
     PLAIT_KEY_OFFLOAD_ACTS,
     PLAIT_KEY_SCHEDULE,
+    PLAIT_KEY_POST_VALIDATION,
     PLAIT_KEY_GRAD_SYNC,
     PLAIT_KEY_FUSION,
     PLAIT_KEY_SPLIT,

@@ -122,6 +122,13 @@ static int usual_shard_group(const plait_problem *problem, const plait_degrees *
                                   : MOST_DEGREE; // of a world that no check has seen
 }
 
+/* Other schedules end on the rank where they began. */
+static bool ranks_end_apart(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->pp > 1 && d->schedule >= PLAIT_ZB_H1;
+}
+
 static int first_that_takes(unsigned takes, int chunks)
 {
     for (int s = 0; s < PLAIT_SCHEDULES; s++)
@@ -338,6 +345,12 @@ const plait_key plait_keys[PLAIT_KEYS] = {
          .usual = usual_schedule, .title = "schedule", .value = "NAME",
          .help = "naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, dualpipe, ...; 1f1b, or "
                  "interleaved when vpp > 1"},
+    [PLAIT_KEY_POST_VALIDATION] =
+        {NAMED(post_validation), .kind = PLAIT_KEY_SWITCH, .high = 1, .able = "post_validation",
+         .plain = 0, .usual = usual_none, .matters = ranks_end_apart, .title = "post-validation",
+         .value = "0|1",
+         .help = "gradients are checked behind the optimizer, so that no rank waits for all "
+                 "others before it; 0"},
     [PLAIT_KEY_GRAD_SYNC] = {NAMED(grad_sync), WORD(plait_grad_sync_name), .able = "grad_sync",
                              .habit = true, .plain = PLAIT_SYNC_BUCKETED, .usual = usual_of_runtime,
                              .matters = gradients_travel, .title = "grad sync", .value = "HOW",

@@ -241,8 +241,8 @@ static bool biases_go_together(const plait_model *model)
             (layer->attention.out_bias != all || (all && !layer->attention.qkv_bias) ||
              layer->attention.qkv_bias != model->kind[0].attention.qkv_bias))
             return false;
-        if (layer->ffn == PLAIT_FFN_MOE && layer->moe.router_bias &&
-            !model->numerics.router.correction_bias && !all)
+        if (layer->ffn == PLAIT_FFN_MOE && layer->moe.router_bias != all &&
+            !model->numerics.router.correction_bias)
             return false;
     }
     return true;
@@ -357,7 +357,8 @@ static const model_rule model_rules[] = {
      "a layer has one norm before attention and one before the MLP, in sequence; none behind "
      "the embedding",
      blocks_are_plain},
-    {"MM3", "biases are in all linear layers, in none, or in q, k and v alone", biases_go_together},
+    {"MM3", "biases are in all linear layers and routers, in none, or in q, k and v alone",
+     biases_go_together},
     {"MM4",
      "scores, logits and embeddings are not scaled, capped or biased by distance, and norms "
      "of q and k span one head",
