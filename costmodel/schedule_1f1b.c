@@ -29,7 +29,8 @@ static const char *needs(int ranks, int microbatches)
  *     the same mirrored, up to stage u and down to the last B:
  *         sum of f + b to u, but for f before s, + w_u max b                            (H_u)
  *
- * with t, u >= s. Where s has one round only (w = m-1), t or u is s. Equal stages make it
+ * with t, u >= s. Where s has one round only (w = m-1), at least one of
+ * t and u is s. Equal stages make it
  * (m+p-1)(f+b). Exact for any stages: held against the simulator by a property test. (C.73)
  */
 

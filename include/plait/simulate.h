@@ -91,8 +91,8 @@ typedef struct plait_sim_spans {
 PLAIT_MUST_CHECK plait_status plait_sim_span(const plait_sim *sim, plait_arena *arena,
                                              plait_sim_spans *out, plait_error *err);
 
-/** A price simulates pipelines of so many actions at most; beyond, its lower bound stands. (C.76) */
-enum { PLAIT_SIM_MOST_ACTIONS = 1 << 21 };
+/** A price simulates about so many actions of a step; a longer one goes on as they do. (C.76) */
+enum { PLAIT_SIM_ACTIONS = 1 << 17 };
 
 /** A step of one plan, simulated. */
 typedef struct plait_timeline {

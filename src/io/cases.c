@@ -247,12 +247,26 @@ static plait_status read_case(const json_cursor *root, plait_arena *arena, void 
     return read_rows(root, &common, arena, out, err);
 }
 
+/* A case is found by its file, and says its name in what is printed. */
+static plait_status check_name(const char *path, const char *name, plait_error *err)
+{
+    const char *const slash = strrchr(path, '/');
+    const char *const file = slash != NULL ? slash + 1 : path;
+    const size_t length = strlen(name);
+
+    if (strncmp(file, name, length) == 0 && strcmp(file + length, ".json") == 0)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
+                      "/name: expected that of the file, found \"%s\"", name);
+}
+
 plait_status cases_find(const char *name, plait_arena *arena, case_study *out, plait_error *err)
 {
     const char *path;
 
     PLAIT_TRY(plait_data_find(PLAIT_DATA_CASES, name, arena, &path, err));
-    return json_load(path, read_case, arena, out, err);
+    PLAIT_TRY(json_load(path, read_case, arena, out, err));
+    return check_name(path, out->name, err);
 }
 
 plait_status cases_parse(const char *text, size_t length, const char *name, plait_arena *arena,

@@ -12,11 +12,11 @@
 
 #define LEVEL(member) FIELD_AT(plait_level, member)
 static const field level_fields[] = {
-    {"bandwidth_gb_per_s", JSON_POSITIVE, .most = 1e6, .unit = PLAIT_GB, .required = true,
-     LEVEL(link.bytes_per_s)},
+    {"bandwidth_gb_per_s", JSON_POSITIVE, .least = 1e-6, .most = 1e6, .unit = PLAIT_GB,
+     .required = true, LEVEL(link.bytes_per_s)},
     {"latency_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, .required = true,
      LEVEL(link.latency_s)},
-    {"efficiency", JSON_POSITIVE, .most = 1.0, LEVEL(efficiency)},
+    {"efficiency", JSON_POSITIVE, .least = 1e-3, .most = 1.0, LEVEL(efficiency)},
     {"ramp_mb", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_MB, LEVEL(ramp_bytes)},
     {"oversubscription", JSON_POSITIVE, .most = 1e6, LEVEL(oversubscription)},
     {.key = NULL},

@@ -230,13 +230,35 @@ static void note_accelerator(const plait_problem *problem, const plait_accelerat
                 accelerator->name, list);
 }
 
-void report_confidence(const plait_problem *problem, FILE *out)
+/* Choices that no run of tests/validation/runs.csv made, or none whose software was fitted. */
+static void note_untaught(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
+{
+    static const plait_key_id keys[] = {
+        PLAIT_KEY_RESHARD,      PLAIT_KEY_SCATTER, PLAIT_KEY_QUANTISE,  PLAIT_KEY_OFFLOAD,
+        PLAIT_KEY_OFFLOAD_ACTS, PLAIT_KEY_FUSION,  PLAIT_KEY_PLACEMENT, PLAIT_KEY_POST_VALIDATION,
+    };
+    const bool schedule = degrees->pp > 1 && degrees->schedule >= PLAIT_ZB_H1;
+    char list[160] = "";
+
+    note_default(!schedule, plait_schedule_name[degrees->schedule], list, sizeof list);
+    note_default(degrees->cp_comm != PLAIT_CP_A2A_P2P || degrees->cp == 1, "cp_comm a2a+p2p", list,
+                 sizeof list);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        note_default(!plait_key_speaks(problem, degrees, keys[k]), plait_keys[keys[k]].name, list,
+                     sizeof list);
+    if (list[0] != '\0')
+        fprintf(out, "note: priced by theory alone, no measured run speaks of it: %s\n", list);
+}
+
+void report_confidence(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
 {
     for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++)
         note_accelerator(problem, problem->cluster->group[g].accelerator, out);
     if (!problem->runtime->calibrated)
         fprintf(out, "note: the factors of runtime %s are not fitted to measured steps\n",
                 problem->runtime->name);
+    if (degrees != NULL)
+        note_untaught(problem, degrees, out);
 }
 
 void report_relaxations(const plait_relaxation *relaxation, int count, FILE *out)

@@ -106,8 +106,12 @@ void report_graphs_write(json_writer *json, const plait_cluster *cluster);
 /** Two lines: the model on the cluster, and the job. */
 void report_question(const plait_problem *problem, FILE *out);
 
-/** Notes on what the numbers rest on; nothing when all constants are measured. */
-void report_confidence(const plait_problem *problem, FILE *out);
+/**
+ * Notes on what the numbers rest on; nothing when all constants are measured.
+ *
+ * @param degrees  of the plan whose numbers they are; NULL: of none
+ */
+void report_confidence(const plait_problem *problem, const plait_degrees *degrees, FILE *out);
 
 /** Table of the terms of a step, those that are not zero. */
 PLAIT_MUST_CHECK plait_status report_step_terms(const plait_cost *cost, FILE *out,

@@ -400,6 +400,6 @@ plait_status report_explain(const plait_problem *problem, const report_explained
     PLAIT_TRY(print_versus(explained, out, err));
     PLAIT_TRY(print_why_not(problem, explained, out, err));
     fputc('\n', out);
-    report_confidence(problem, out);
+    report_confidence(problem, &explained->plan->degrees, out);
     return PLAIT_OK;
 }

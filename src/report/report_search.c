@@ -371,7 +371,8 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
     }
     print_tight(problem, found->result, out);
     print_proof(found->result, out);
-    report_confidence(problem, out);
+    report_confidence(problem,
+                      found->result->plans > 0 ? &found->result->plan[0].plan.degrees : NULL, out);
     if (found->next != NULL)
         fprintf(out, "next: %s\n", found->next);
     return PLAIT_OK;
