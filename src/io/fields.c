@@ -58,9 +58,6 @@ static plait_status read_number(const json_cursor *at, const field *f, double *o
     if (f->least > 0.0 && number < f->least)
         return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at least %g, found %g", f->least,
                          number);
-    if (number < f->least)
-        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at least %g, found %g", f->least,
-                         number);
     if (f->most > 0.0 && number > f->most)
         return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at most %g, found %g", f->most,
                          number);

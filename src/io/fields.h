@@ -21,7 +21,6 @@ typedef struct field {
     const char *key;
     json_range range;
     double least;  /* smallest number allowed; 0: any of the range */
-    double least;  /* smallest number allowed; 0: any */
     double most;   /* largest number allowed; 0: any */
     double unit;   /* what one unit of the key is in base units; 0: 1 */
     bool required; /* else what the struct holds before stays */
