@@ -47,14 +47,19 @@ static void take_gpus(int gpus, plans_entry *out)
     out->given |= bit;
 }
 
-/* Configs number ranks and leave to the launcher where they lie: side by side, x first. */
-static void give_placement(plans_entry *out)
+/*
+ * What no config speaks of: ranks lie side by side, x first, since it only numbers them; and every
+ * software has all ranks wait before the optimizer.
+ */
+static void give_unsaid(plans_entry *out)
 {
-    const plait_key_set bit = PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT);
+    static const plait_key_id unsaid[] = {PLAIT_KEY_PLACEMENT, PLAIT_KEY_POST_VALIDATION};
 
-    if (!(out->given & bit))
-        out->degrees.placement = PLAIT_PLACE_XYZ;
-    out->given |= bit;
+    for (size_t k = 0; k < sizeof unsaid / sizeof *unsaid; k++) {
+        if (!(out->given & PLAIT_KEY_BIT(unsaid[k])))
+            plait_key_put(&out->degrees, unsaid[k], 0);
+        out->given |= PLAIT_KEY_BIT(unsaid[k]);
+    }
 }
 
 /*
@@ -88,7 +93,7 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     *out = plans_unknown(name);
     *warning = "";
     PLAIT_TRY(launch_target_at(target)->import(text, length, name, call, arena, out, warning, err));
-    give_placement(out);
+    give_unsaid(out);
     take_gpus(call != NULL ? call->gpus : 0, out);
     return check_readable(out, arena, err);
 }

@@ -122,6 +122,13 @@ static int usual_shard_group(const plait_problem *problem, const plait_degrees *
                                   : MOST_DEGREE; // of a world that no check has seen
 }
 
+/* A schedule that somebody asked for may need two. */
+static int usual_chunks(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    (void)problem, (void)key;
+    return plait_schedule_chunks((plait_schedule)d->schedule) == 2 ? 2 : 1;
+}
+
 /* Other schedules end on the rank where they began. */
 static bool ranks_end_apart(const plait_problem *problem, const plait_degrees *d)
 {
@@ -275,7 +282,7 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                       .help = "sequence parallelism beside it; 1 when tp > 1"},
     [PLAIT_KEY_PP] = {NAMED(pp), DEGREE, .able = "max_pp", NOTHING_PLAIN, .usual = usual_one,
                       .title = "pp", .help = "pipeline stages"},
-    [PLAIT_KEY_VPP] = {NAMED(vpp), DEGREE, .able = "max_vpp", .plain = 1, .usual = usual_one,
+    [PLAIT_KEY_VPP] = {NAMED(vpp), DEGREE, .able = "max_vpp", .plain = 1, .usual = usual_chunks,
                        .title = "vpp", .help = "model chunks a pipeline rank; 1: not interleaved"},
     [PLAIT_KEY_CP] = {NAMED(cp), DEGREE, .able = "max_cp", .plain = 1, .usual = usual_one,
                       .title = "cp", .help = "context parallelism"},

@@ -122,6 +122,7 @@ static const char *const values[][2] = {
     {"scatter", "microbatch"},
     {"scatter", "step"},
     {"quantise", "none"},
+    {"post_validation", "1"},
     {"quantise", "weights"},
     {"quantise", "gradients"},
     {"quantise", "both"},
