@@ -4,8 +4,6 @@
  * A send takes what C.64 says; what the price exposes of it in the steady state is part of the actions.
  * Gradients of a rank take what C.65 says of all its chunks, each chunk its share.
  */
-#include <string.h>
-
 #include "fuse.h"
 #include "timeline_tail.h"
 
@@ -208,6 +206,7 @@ static plait_status run(plan_prices *p, plait_arena *arena, plait_timeline *out,
         .sim = &sim,
         .pipeline = &out->pipeline,
         .how = out->sync,
+        .no_barrier = p->plan->degrees.post_validation,
         .window = overlap->window,
         .share = overlap->dp_exposed,
         .reduce_s = p->reduce_s,
@@ -221,7 +220,7 @@ static plait_status run(plan_prices *p, plait_arena *arena, plait_timeline *out,
         p->stage[s].reduce_s = p->reduce_s[s];
     PLAIT_TRY(plait_simulate(&sim, arena, &out->pipeline, err));
     PLAIT_TRY(timeline_follow(&tail, arena, out, err));
-    out->pipeline_s = alone.pipeline_s;
+    out->pipeline_s = tail.no_barrier ? alone.rank_s : alone.pipeline_s;
     out->optimizer_s = longest_s(p->optimizer_s, p->shape.ranks);
     out->sync_s = larger(0.0, out->step_s - out->pipeline_s - out->optimizer_s);
     return PLAIT_OK;

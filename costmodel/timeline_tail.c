@@ -4,7 +4,8 @@
  *     bulk       inside the last B or W of the chunk, which takes longer by it          (C.67)
  *     bucketed   beside that action, and beside what the rank does next                 (C.180)
  *     shifted    behind the rank's own last action                                      (C.181)
- *     optimizer  behind the gradients of all ranks, whose norm it needs; then parameters (C.182)
+ *     optimizer  behind the gradients of all ranks, whose norm it needs, or, where steps are checked
+ *                behind it, behind its own; then parameters                            (C.182)
  *
  * Chunks of a rank follow one another on its links.
  */
@@ -82,15 +83,21 @@ static void reduce_rank(tail_walk *walk, int r)
     walk->done_s[r] = larger(end_s, lane_s);
 }
 
-/* Behind the slowest of all. */
+/* Behind the slowest of all, or behind the rank's own. */
 static void update_rank(tail_walk *walk, int r, double norm_s)
 {
-    const double updated_s = norm_s + walk->parts->optimizer_s[r];
-    const double gathered_s = updated_s + walk->parts->gather_s[r];
+    const tail_parts *parts = walk->parts;
+    const plait_sim_rank *rank = &parts->pipeline->rank[r];
+    const double ready_s = parts->no_barrier ? walk->done_s[r] : norm_s;
+    const double updated_s = ready_s + parts->optimizer_s[r];
+    const double gathered_s = updated_s + parts->gather_s[r];
+    const double begin_s =
+        parts->no_barrier && rank->count > 0 ? parts->pipeline->event[rank->first].begin_s : 0.0;
 
-    append(walk, PLAIT_TAIL_OPTIMIZER, r, -1, norm_s, updated_s);
+    append(walk, PLAIT_TAIL_OPTIMIZER, r, -1, ready_s, updated_s);
     append(walk, PLAIT_TAIL_GATHER, r, -1, updated_s, gathered_s);
-    walk->out->step_s = larger(walk->out->step_s, gathered_s);
+    walk->out->step_s = larger(walk->out->step_s, gathered_s - begin_s);
+    walk->out->end_s = larger(walk->out->end_s, gathered_s);
 }
 
 plait_status timeline_follow(const tail_parts *parts, plait_arena *arena, plait_timeline *out,
@@ -116,7 +123,6 @@ plait_status timeline_follow(const tail_parts *parts, plait_arena *arena, plait_
         reduce_rank(&walk, r);
         norm_s = larger(norm_s, walk.done_s[r]);
     }
-    out->step_s = norm_s;
     for (int r = 0; r < sim->ranks; r++)
         update_rank(&walk, r, norm_s);
     out->tail = walk.event;

@@ -132,7 +132,9 @@ typedef struct plait_timeline {
     double pipeline_s;  /* until the last backward, had no gradients to be reduced inside it ... */
     double sync_s;      /* ... gradients and parameters that nothing hides ... */
     double optimizer_s; /* ... and the longest optimizer step */
-    double step_s;      /* all three: the end of the last event */
+    double step_s; /* all three: the end of the last event, or, where ranks do not wait for each
+                         * other before the optimizer, the longest from a rank's begin to its end */
+    double end_s;  /* of the last event */
 } plait_timeline;
 
 /**

@@ -152,6 +152,8 @@ static plait_status ask_why_not(explanation *e, plait_error *err)
 
 /* ---- the pipeline ---- */
 
+enum { MOST_DRAWN_ACTIONS = 1 << 21 };
+
 /* A drawing that cannot be made is no reason to explain nothing. */
 static void simulate(explanation *e)
 {
@@ -161,7 +163,7 @@ static void simulate(explanation *e)
 
     if (e->flags->json || plan->degrees.pp == 1)
         return;
-    if (3.0 * microbatches * plan->degrees.pp * plan->degrees.vpp > PLAIT_SIM_MOST_ACTIONS)
+    if (3.0 * microbatches * plan->degrees.pp * plan->degrees.vpp > MOST_DRAWN_ACTIONS)
         e->report.no_timeline = "it has too many actions";
     else if (plait_plan_simulate(problem, &plan->plan, &plan->cost, e->arena, &e->timeline,
                                  &e->no_timeline) != PLAIT_OK)

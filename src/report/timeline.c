@@ -229,7 +229,7 @@ plait_status timeline_svg(const plait_timeline *line, plait_arena *arena, const 
                           size_t *length, plait_error *err)
 {
     const int height = TOP + line->ranks * ROW + LEGEND;
-    drawing draw = {.scale = WIDTH / line->step_s};
+    drawing draw = {.scale = WIDTH / line->end_s};
     char time[UNITS_SIZE], title[96];
 
     if (line->pipeline.events > MOST_DRAWN)

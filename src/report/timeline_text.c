@@ -36,8 +36,8 @@ static const char *const letter_means[LETTERS] = {
 /* Which part of a step the columns show: all, or `HALF` of them from each end. */
 typedef struct window {
     double column_s;
-    double step_s;
-    int columns; /* written, without the dots between the halves */
+    double end_s; /* of the last event */
+    int columns;  /* written, without the dots between the halves */
     bool split;
 } window;
 
@@ -63,7 +63,7 @@ static double shortest_forward_s(const plait_sim_result *pipeline)
 /* Until every rank has begun, or from when the first one is done; whichever is longer. */
 static double ends_s(const plait_timeline *line)
 {
-    double begun_s = 0.0, done_s = line->step_s;
+    double begun_s = 0.0, done_s = line->end_s;
 
     for (int r = 0; r < line->ranks; r++) {
         const plait_sim_rank *rank = &line->pipeline.rank[r];
@@ -72,24 +72,24 @@ static double ends_s(const plait_timeline *line)
         begun_s = fmax(begun_s, line->pipeline.event[rank->first].begin_s);
         done_s = fmin(done_s, line->pipeline.event[rank->first + rank->count - 1].end_s);
     }
-    return fmax(begun_s, line->step_s - done_s);
+    return fmax(begun_s, line->end_s - done_s);
 }
 
 static window window_of(const plait_timeline *line)
 {
-    const double all_s = line->step_s / COLUMNS;
+    const double all_s = line->end_s / COLUMNS;
     const double fine_s = fmax(shortest_forward_s(&line->pipeline), 1.25 * ends_s(line) / HALF);
 
     if (fine_s >= all_s)
-        return (window){all_s, line->step_s, COLUMNS, false};
-    return (window){fine_s, line->step_s, 2 * HALF, true};
+        return (window){all_s, line->end_s, COLUMNS, false};
+    return (window){fine_s, line->end_s, 2 * HALF, true};
 }
 
 static double column_begin_s(const window *shown, int column)
 {
     if (!shown->split || column < HALF)
         return column * shown->column_s;
-    return shown->step_s - (2 * HALF - column) * shown->column_s;
+    return shown->end_s - (2 * HALF - column) * shown->column_s;
 }
 
 // ---- one rank ------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ static void print_between(const plait_timeline *line, FILE *out)
 static void print_axis(const window *shown, FILE *out)
 {
     char left[UNITS_SIZE], right[UNITS_SIZE];
-    const char *const end = units_seconds(shown->step_s, right);
+    const char *const end = units_seconds(shown->end_s, right);
 
     if (!shown->split) {
         fprintf(out, "           0%*s\n", COLUMNS - 1, end);

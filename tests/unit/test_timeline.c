@@ -4,10 +4,12 @@
 #include "timeline_tail.h"
 
 static plait_arena *arena;
+static bool no_barrier;
 
 static int begin(void **state)
 {
     (void)state;
+    no_barrier = false;
     arena = plait_arena_new();
     return arena == NULL;
 }
@@ -38,8 +40,15 @@ static plait_timeline two_stages(plait_schedule schedule, int chunks, plait_grad
     plait_timeline line = {.ranks = 2};
     const plait_sim sim = {
         .ranks = 2, .stages = 2 * chunks, .microbatches = 2, .actions = actions, .stage = stage};
-    const tail_parts parts = {&sim,  &line.pipeline, how,         window,
-                              share, reduces_s,      optimizer_s, gather_s};
+    const tail_parts parts = {.sim = &sim,
+                              .pipeline = &line.pipeline,
+                              .how = how,
+                              .no_barrier = no_barrier,
+                              .window = window,
+                              .share = share,
+                              .reduce_s = reduces_s,
+                              .optimizer_s = optimizer_s,
+                              .gather_s = gather_s};
     plait_error err;
 
     for (int s = 0; s < sim.stages; s++)
@@ -100,6 +109,19 @@ static void test_bucketed__begin_inside_the_last_backward(void **state)
     assert_near(line.step_s, 13.0, 1e-12);
 }
 
+/* Rank 0 is done at 12 + 1.5 s, rank 1, which began at 1, at 10 + 2 s. */
+static void test_no_barrier__each_rank_goes_on(void **state)
+{
+    no_barrier = true;
+    const plait_timeline line = two_stages(PLAIT_1F1B, 1, PLAIT_SYNC_SHIFTED, 0.5, 0.0, 3.0);
+
+    (void)state;
+    assert_tail(&line, 4, PLAIT_TAIL_OPTIMIZER, 1, 10.0, 12.0);
+    assert_near(line.step_s, 13.5, 1e-12);
+    assert_near(line.end_s, 13.5, 1e-12);
+    no_barrier = false;
+}
+
 /* Half a second would be done at 8.5, but a fifth of it stands behind the backward. */
 static void test_bucketed__leave_a_share(void **state)
 {
@@ -138,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shifted__begin_behind_the_rank),
         cmocka_unit_test(test_bulk__is_inside_the_last_backward),
+        cmocka_unit_test(test_no_barrier__each_rank_goes_on),
         cmocka_unit_test(test_bucketed__begin_inside_the_last_backward),
         cmocka_unit_test(test_bucketed__leave_a_share),
         cmocka_unit_test(test_chunks__hide_behind_what_follows_them),
