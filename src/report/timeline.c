@@ -201,7 +201,7 @@ static void draw_legend(drawing *draw, bool split, int y)
         {"forward", kind_colour[PLAIT_ACTION_FORWARD], true},
         {split ? "backward, input gradient" : "backward", kind_colour[PLAIT_ACTION_BACKWARD], true},
         {"weight gradient", kind_colour[PLAIT_ACTION_WEIGHT], split},
-        {"gradients and parameters", sync_colour, true},
+        {"gradients, parameters", sync_colour, true},
         {"optimizer", optimizer_colour, true},
     };
     int x = LEFT;
