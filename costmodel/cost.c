@@ -191,6 +191,19 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
     cost->slowest_stage = sum->slowest;
 }
 
+/* The same step with each way to reduce gradients. (C.184) */
+static void fill_syncs(const plan_rows *rows, plait_cost *cost)
+{
+    plait_degrees d = rows->plan->degrees;
+
+    for (int how = 0; how < PLAIT_GRAD_SYNCS; how++) {
+        d.grad_sync = (unsigned char)how;
+        cost->sync_step_s[how] =
+            cost->step_s - cost->step.dp_comm_s +
+            sync_exposed_s(rows->problem, &d, rows->load, rows->sync, rows->plan->stages);
+    }
+}
+
 // ---- memory --------------------------------------------------------------------------------
 
 /* The fullest GPU's terms, and every stage's peak. */
@@ -375,6 +388,7 @@ plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *pla
     step_sum sum;
     PLAIT_TRY(sum_step(rows, arena, &sum, err));
     fill_time(rows, &sum, cost);
+    fill_syncs(rows, cost);
     fill_memory(rows, stages, cost);
     judge(rows, cost);
     fill_rates(rows, cost);

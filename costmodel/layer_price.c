@@ -319,6 +319,8 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     out->busy_s = out->forward[LAYER_matmul] + out->forward[LAYER_attention] +
                   out->backward[LAYER_matmul] + out->backward[LAYER_attention];
     out->moving_s = out->forward[LAYER_memory_ops] + out->backward[LAYER_memory_ops];
+    out->forward_sent_s[0] = forward.dispatch, out->forward_sent_s[1] = forward.combine;
+    out->backward_sent_s[0] = backward.dispatch, out->backward_sent_s[1] = backward.combine;
     layer_pair(&forward, &backward, sms_share(problem, row->key.dispatcher), out->paired_s);
     out->exchanged_bytes = exchange_bytes(row, &block);
     out->weights = out->gathered = block.weights;

@@ -76,6 +76,8 @@ typedef struct layer_price {
     double backward_gpu_s;
     double weight_s;                    /* weight-gradient part of backward */
     double paired_s[PLAIT_EP_OVERLAPS]; /* that a pair of microbatches takes less than both */
+    double forward_sent_s[2];           /* experts' dispatch and combine, hidden or not ... */
+    double backward_sent_s[2];          /* ... of either pass */
     double busy_s;                      /* forward and backward: products and attention ... */
     double moving_s;                    /* ... and memory-bound kernels */
     double host_s;                      /* launch time of the forward */

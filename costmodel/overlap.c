@@ -369,7 +369,7 @@ static double overlapped_s(const plait_overlaps *overlap, double comm_s, double 
 }
 
 /* DistributedDataParallel has its own buckets under ZeRO-0, whatever the plan says. */
-static plait_grad_sync sync_of(const plait_problem *problem, const plait_degrees *d)
+plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *d)
 {
     return d->zero == 0 && problem->runtime->overlap.ddp ? PLAIT_SYNC_BUCKETED
                                                          : (plait_grad_sync)d->grad_sync;
@@ -392,8 +392,7 @@ static double reduction_exposed_s(const plait_overlaps *overlap, plait_grad_sync
     }
 }
 
-static double gather_left_s(const plait_overlaps *overlap, const stage_load *load,
-                            const stage_sync *sync)
+double gather_left_s(const plait_overlaps *overlap, const stage_load *load, const stage_sync *sync)
 {
     return overlap->param_gather ? overlapped_s(overlap, sync->gather_s, load->forward_s)
                                  : sync->gather_s;
@@ -407,7 +406,7 @@ double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, cons
                       const stage_sync *syncs, int count)
 {
     const plait_overlaps *overlap = &problem->runtime->overlap;
-    const plait_grad_sync how = sync_of(problem, d);
+    const plait_grad_sync how = grad_sync_of(problem, d);
     double backward_s = HUGE_VAL;
     double reduce_left_s = 0.0;
     double gather_s_left = 0.0;

@@ -14,12 +14,13 @@ plait_pipeline_shape pipeline_shape_of(const plait_problem *problem, const plait
                                   plait_degrees_microbatches(d, problem->job.gbs)};
 }
 
-static plait_sim_stage stage_of_load(const stage_load *load)
+static plait_sim_stage stage_of_load(const stage_load *load, int how)
 {
     return (plait_sim_stage){
         .forward_s = load->forward_s,
         .input_s = larger(0.0, load->backward_s - load->weight_s),
         .weight_s = smaller(load->weight_s, load->backward_s),
+        .paired_s = load->paired_s[how],
         .held_bytes = load->saved_bytes,
         .weight_bytes = load->saved_bytes, // at most: what W does not read goes with I
     };
@@ -65,7 +66,7 @@ plait_status pipeline_chunks(const plait_problem *problem, const plait_plan *pla
             if (boundary)
                 take_boundaries(boundary, &plan->stage[s].chunk[v], &load);
             out[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, s, v)] =
-                stage_of_load(&load);
+                stage_of_load(&load, d->ep_overlap);
         }
     return PLAIT_OK;
 }

@@ -116,22 +116,62 @@ int64_t plait_schedule_action_count(const plait_pipeline_shape *shape)
     return count;
 }
 
-/* Each rank's list has exactly the room that counting it promised; the descriptor fills it. */
-plait_status plait_schedule_actions(const plait_pipeline_shape *shape, plait_arena *arena,
-                                    plait_rank_actions *out, plait_error *err)
+/* F B F B .. B becomes F (F B) (F B) .. B B, in the room of the same list. */
+static void pair_up(plait_action *action, int count)
+{
+    for (int i = 0; i + 1 < count; i++) {
+        const plait_action earlier = action[i];
+
+        if (earlier.kind != PLAIT_ACTION_BACKWARD || action[i + 1].kind != PLAIT_ACTION_FORWARD)
+            continue;
+        action[i] = action[i + 1];
+        action[i].paired = true;
+        action[++i] = earlier;
+    }
+}
+
+/* One rank's list has exactly the room that counting it promised; the descriptor fills it. */
+static plait_status fill_rank(const plait_pipeline_shape *shape, int rank, plait_arena *arena,
+                              action_list *list, plait_error *err)
+{
+    const int64_t room = count_of_rank(shape, rank);
+
+    *list = (action_list){.room = (int)room};
+    if (room <= INT_MAX)
+        list->action = plait_arena_alloc(arena, (size_t)room, sizeof *list->action);
+    if (list->action == NULL)
+        return plait_fail_nomem(err);
+    kinds[shape->schedule]->fill(shape, rank, list);
+    assert(list->count == list->room);
+    return PLAIT_OK;
+}
+
+static plait_status fill_ranks(const plait_pipeline_shape *shape, bool pairs, plait_arena *arena,
+                               plait_rank_actions *out, plait_error *err)
 {
     assert(plait_schedule_has_actions(shape));
     for (int rank = 0; rank < shape->ranks; rank++) {
-        const int64_t room = count_of_rank(shape, rank);
-        action_list list = {.room = (int)room};
+        action_list list;
 
-        if (room <= INT_MAX)
-            list.action = plait_arena_alloc(arena, (size_t)room, sizeof *list.action);
-        if (list.action == NULL)
-            return plait_fail_nomem(err);
-        kinds[shape->schedule]->fill(shape, rank, &list);
-        assert(list.count == list.room);
+        PLAIT_TRY(fill_rank(shape, rank, arena, &list, err));
+        if (pairs)
+            pair_up(list.action, list.count);
         out[rank] = (plait_rank_actions){list.count, list.action};
     }
     return PLAIT_OK;
+}
+
+plait_status plait_schedule_actions(const plait_pipeline_shape *shape, plait_arena *arena,
+                                    plait_rank_actions *out, plait_error *err)
+{
+    return fill_ranks(shape, false, arena, out, err);
+}
+
+plait_status plait_schedule_paired_actions(const plait_pipeline_shape *shape, plait_arena *arena,
+                                           plait_rank_actions *out, plait_error *err)
+{
+    const bool pairs = kinds[shape->schedule]->copies == 1 &&
+                       plait_schedule_has_pairs(shape->schedule, shape->ranks, shape->chunks);
+
+    return fill_ranks(shape, pairs, arena, out, err);
 }

@@ -97,6 +97,18 @@ static bool has_arrived(const sim_state *state, const plait_action *action, int 
 
 // ---- one action ----------------------------------------------------------------------------
 
+/* The reduction of gradients inside an action, by its stage's last microbatch. (C.67) */
+static double reduce_s(const plait_sim *sim, const plait_action *action)
+{
+    const int m = sim->microbatches;
+    const bool last =
+        action->microbatch == m - 1 || (sim->two_ways && action->microbatch == m / 2 - 1);
+
+    if (!last || (action->kind != PLAIT_ACTION_BACKWARD && action->kind != PLAIT_ACTION_WEIGHT))
+        return 0.0;
+    return sim->stage[action->stage].reduce_s;
+}
+
 static double action_s(const plait_sim *sim, const plait_action *action)
 {
     const plait_sim_stage *stage = &sim->stage[action->stage];
@@ -109,8 +121,7 @@ static double action_s(const plait_sim *sim, const plait_action *action)
     case PLAIT_ACTION_WEIGHT:
         return stage->weight_s;
     default:
-        return stage->input_s + stage->weight_s +
-               (action->microbatch == sim->microbatches - 1 ? stage->reduce_s : 0.0);
+        return stage->input_s + stage->weight_s;
     }
 }
 
@@ -124,6 +135,17 @@ static double blocking_s(const plait_sim *sim, const plait_action *action)
     if (action->kind == PLAIT_ACTION_FORWARD)
         return s + 1 < sim->stages ? sim->stage[s].send_s : 0.0;
     return s > 0 ? sim->stage[s - 1].send_s : 0.0;
+}
+
+/* Two at once: a share of their sum, or that less the mean of what each stage says. (C.183) */
+static double pair_s(const plait_sim *sim, const plait_action pair[2])
+{
+    const double first_s = action_s(sim, &pair[0]), second_s = action_s(sim, &pair[1]);
+    const double saved_s =
+        0.5 * (sim->stage[pair[0].stage].paired_s + sim->stage[pair[1].stage].paired_s);
+
+    return sim->pair_share > 0.0 ? sim->pair_share * (first_s + second_s)
+                                 : larger(larger(first_s, second_s), first_s + second_s - saved_s);
 }
 
 static sim_arrival later(sim_arrival a, sim_arrival b)
@@ -141,15 +163,14 @@ sim_step sim_step_of(const sim_state *state, int rank, int done)
 
     if (!has_arrived(state, action, rank, &step.came))
         return (sim_step){0};
-    if (sim->pair_share > 0.0 && done + 1 < list->count && action->paired) {
+    if ((sim->pairs || sim->pair_share > 0.0) && done + 1 < list->count && action->paired) {
         if (!has_arrived(state, &action[1], rank, &second))
             return (sim_step){0};
         step.count = 2;
         step.came = later(step.came, second);
-        step.take_s = sim->pair_share * (step.take_s + action_s(sim, &action[1])) +
-                      blocking_s(sim, &action[1]);
+        step.take_s = pair_s(sim, action) + blocking_s(sim, &action[1]) + reduce_s(sim, &action[1]);
     }
-    step.take_s += blocking_s(sim, action);
+    step.take_s += blocking_s(sim, action) + reduce_s(sim, action);
     return step;
 }
 

@@ -84,7 +84,9 @@ static void record_rank(const recording *r, int rank)
         sum->busy_s += step.take_s;
         for (int i = 0; i < step.count; i++, done++) {
             const plait_action *action = &sim->actions[rank].action[done];
-            r->event[sum->first + done] = (plait_sim_event){*action, rank, after, begin_s, free_s};
+            plait_sim_event *event = &r->event[sum->first + done];
+            *event = (plait_sim_event){*action, rank, after, begin_s, free_s};
+            event->action.paired = step.count == 2;
             held = held_after(held, sim, action);
             sum->peak_bytes = larger(sum->peak_bytes, held);
         }

@@ -108,6 +108,10 @@ double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *de
 sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *degrees);
 stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *degrees,
                          const sync_routes *routes, const stage_load *load);
+/** How gradients are reduced: as the plan says, but where the software knows better. */
+plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *degrees);
+/** Of gathered parameters, what the next forward does not hide. (C.66) */
+double gather_left_s(const plait_overlaps *overlap, const stage_load *load, const stage_sync *sync);
 double sync_exposed_s(const plait_problem *problem, const plait_degrees *degrees,
                       const stage_load *loads, const stage_sync *syncs, int count);
 
@@ -217,6 +221,8 @@ typedef struct step_sum {
     int slowest; /* index into the loads */
 } step_sum;
 step_sum step_sum_of(const step_parts *parts);
+/** The optimizer of a stage, and what its gradients on their way to the host leave exposed. (C.165) */
+double optimizer_left_s(const stage_load *load, const stage_sync *sync);
 /** Takes the time of a simulated pipeline in place of its bound. */
 void step_sum_take(step_sum *sum, double pipeline_s);
 /** Sends that a step waits for or hides: a rank's own, and others' where it waits for those. (C.64) */

@@ -104,8 +104,7 @@ static void take_slowest(const step_parts *parts, step_sum *sum)
     sum->hidden_s = longest_s - sum->busy_s;
 }
 
-/* The optimizer of a stage, and what its gradients on their way to the host leave exposed. (C.165) */
-static double optimizer_left_s(const stage_load *load, const stage_sync *sync)
+double optimizer_left_s(const stage_load *load, const stage_sync *sync)
 {
     if (sync->down_s <= load->backward_s)
         return sync->optimizer_s;

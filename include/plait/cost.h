@@ -102,7 +102,9 @@ typedef struct plait_cost {
     double step_low_s;    /* the band of step_s by the problem's; NaN where it has none */
     double step_high_s;
     plait_step_time step;
-    plait_memory memory; /* of the fullest GPU */
+    double
+        sync_step_s[PLAIT_GRAD_SYNCS]; /* the step with each way to reduce gradients, this or not */
+    plait_memory memory;               /* of the fullest GPU */
     int fullest_stage;
     int slowest_stage;
     int stages;

@@ -210,6 +210,16 @@ PLAIT_MUST_CHECK plait_status plait_schedule_actions(const plait_pipeline_shape 
                                                      plait_arena *arena, plait_rank_actions *out,
                                                      plait_error *err);
 
+/**
+ * The same where software runs forwards and backwards of two microbatches at once: those of one chunk
+ * order (1f1b on one rank, interleaved) with one forward more ahead and each later one paired,
+ * DualPipe's as they are. (C.157, C.183)
+ */
+PLAIT_MUST_CHECK plait_status plait_schedule_paired_actions(const plait_pipeline_shape *shape,
+                                                            plait_arena *arena,
+                                                            plait_rank_actions *out,
+                                                            plait_error *err);
+
 #pragma GCC visibility pop
 
 #endif

@@ -26,7 +26,8 @@ typedef struct plait_sim_stage {
     double send_s;       /* activations to the next stage, and their gradients back */
     double held_bytes;   /* activations from F until the backward is done */
     double weight_bytes; /* of them, what W still needs after I */
-    double reduce_s;     /* gradients, reduced inside the last microbatch's B (C.67) */
+    double reduce_s;     /* gradients, reduced inside the last microbatch's B or W (C.67) */
+    double paired_s;     /* that its half of a pair saves, where `pairs` (C.183) */
 } plait_sim_stage;
 
 typedef struct plait_sim {
@@ -41,11 +42,13 @@ typedef struct plait_sim {
      * where software runs them at once. 0: it does not.
      */
     double pair_share;
+    bool pairs;    /* they take their sum, less what both stages' `paired_s` say */
+    bool two_ways; /* DualPipe: one half of the microbatches enters at each end, on its own copy */
 } plait_sim;
 
 /** An action as it came to pass. */
 typedef struct plait_sim_event {
-    plait_action action;
+    plait_action action; /* `paired`: it ran at once with the one beside it */
     int rank;
     int after; /* the event whose end, with its send, let this one begin; -1: none */
     double begin_s;
@@ -94,13 +97,44 @@ PLAIT_MUST_CHECK plait_status plait_sim_span(const plait_sim *sim, plait_arena *
 /** A price simulates about so many actions of a step; a longer one goes on as they do. (C.76) */
 enum { PLAIT_SIM_ACTIONS = 1 << 17 };
 
+/** What a rank does beside its pipeline and behind it. */
+typedef enum plait_tail_kind {
+    PLAIT_TAIL_REDUCE,    /* gradients of one chunk */
+    PLAIT_TAIL_OPTIMIZER, /* behind all ranks' gradients */
+    PLAIT_TAIL_GATHER,    /* parameters, as far as the next forward does not hide them */
+    PLAIT_TAIL_KINDS
+} plait_tail_kind;
+
+typedef struct plait_tail_event {
+    plait_tail_kind kind;
+    int rank;
+    int stage; /* whose gradients; -1: all of the rank */
+    double begin_s;
+    double end_s;
+} plait_tail_event;
+
+/** Expert communication of one chunk and microbatch, hidden or not. */
+typedef struct plait_sim_exchange {
+    double forward_dispatch_s, forward_combine_s;
+    double backward_dispatch_s, backward_combine_s;
+} plait_sim_exchange;
+
 /** A step of one plan, simulated. */
 typedef struct plait_timeline {
     plait_sim_result pipeline; /* of the first replica's first tensor rank of each stage */
     plait_schedule schedule;
-    double sync_s;      /* behind the pipeline: gradients and parameters that nothing hides ... */
-    double optimizer_s; /* ... and the optimizer's step */
-    double step_s;      /* all three */
+    int ranks;
+    bool pairs;                         /* some actions ran two at once */
+    const plait_sim_exchange *exchange; /* [chunks of all ranks] */
+    plait_grad_sync sync;               /* as the software does it */
+    int tails;
+    const plait_tail_event *tail; /* [tails], those of a rank in its order */
+    double pipeline_s;  /* until the last backward, had no gradients to be reduced inside it ... */
+    double sync_s;      /* ... gradients and parameters that nothing hides ... */
+    double optimizer_s; /* ... and the longest optimizer step */
+    double step_s; /* all three: the end of the last event, or, where ranks do not wait for each
+                         * other before the optimizer, the longest from a rank's begin to its end */
+    double end_s;  /* of the last event */
 } plait_timeline;
 
 /**
@@ -108,8 +142,7 @@ typedef struct plait_timeline {
  *
  * @param cost  the plan's price, as plait_plan_cost gives it
  * @param out   lives in `arena`
- * @return      RANGE when the schedule cannot be spelled out (plait_schedule_has_actions), and of
- *              plans with an ep_overlap
+ * @return      RANGE when the schedule cannot be spelled out (plait_schedule_has_actions)
  */
 PLAIT_MUST_CHECK plait_status plait_plan_simulate(const plait_problem *problem,
                                                   const plait_plan *plan, const plait_cost *cost,

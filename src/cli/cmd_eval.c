@@ -4,7 +4,6 @@
 #include "json_plan.h"
 #include "text.h"
 #include "timeline.h"
-#include "units.h"
 
 typedef struct eval_values {
     asked_flags asked;
@@ -52,7 +51,6 @@ static plait_status deliver_timeline(const eval_values *flags, const asked *ques
                                      plait_arena *arena, plait_error *err)
 {
     const plait_plan *const plan = &question->plan.plan;
-    char simulated[UNITS_SIZE], priced[UNITS_SIZE];
     plait_timeline line;
     plait_error inner;
     const char *text;
@@ -66,18 +64,16 @@ static plait_status deliver_timeline(const eval_values *flags, const asked *ques
     if (plait_plan_simulate(&question->problem, plan, &question->plan.cost, arena, &line, &inner) !=
         PLAIT_OK)
         return plait_fail(err, inner.status, "--timeline", "%s", inner.message);
-    const plait_status written =
-        text_ends_with(flags->timeline, ".svg")
-            ? timeline_svg(&line, plan->stages, arena, &text, &length, &inner)
-            : timeline_trace(&line, plan->stages, arena, &text, &length, &inner);
+    const plait_status written = text_ends_with(flags->timeline, ".svg")
+                                     ? timeline_svg(&line, arena, &text, &length, &inner)
+                                     : timeline_trace(&line, arena, &text, &length, &inner);
     if (written != PLAIT_OK)
         return plait_fail(err, written, "--timeline", "%s", inner.message);
     PLAIT_TRY(command_deliver(text, length, flags->timeline, false, err));
-    if (!flags->json)
-        printf("\ntimeline: %s, %d actions; simulated chunk by chunk the step takes %s, the price "
-               "says %s\n",
-               flags->timeline, line.pipeline.events, units_seconds(line.step_s, simulated),
-               units_seconds(question->plan.cost.step_s, priced));
+    if (flags->json)
+        return PLAIT_OK;
+    printf("\ntimeline: %s, %d actions; ", flags->timeline, line.pipeline.events);
+    timeline_against(&line, &question->plan.cost, stdout);
     return PLAIT_OK;
 }
 

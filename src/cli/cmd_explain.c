@@ -41,6 +41,8 @@ typedef struct explanation {
     plait_sensitivity sensitivity[PLAIT_SENSITIVITIES];
     plait_comm_limit limit[PLAIT_MAX_COMM_LIMITS];
     plait_relaxation relaxation[PLAIT_MAX_RELAXATIONS];
+    plait_timeline timeline;
+    plait_error no_timeline;
     plait_why why;
     report_plan why_not_plan;
     report_plan winner;
@@ -148,6 +150,28 @@ static plait_status ask_why_not(explanation *e, plait_error *err)
     return report_price(problem, &e->why.best.plan, 0, e->arena, &e->why_not_plan, err);
 }
 
+/* ---- the pipeline ---- */
+
+enum { MOST_DRAWN_ACTIONS = 1 << 21 };
+
+/* A drawing that cannot be made is no reason to explain nothing. */
+static void simulate(explanation *e)
+{
+    const report_plan *const plan = &e->asked.plan;
+    const plait_problem *const problem = &e->asked.problem;
+    const double microbatches = plait_degrees_microbatches(&plan->degrees, problem->job.gbs);
+
+    if (e->flags->json || plan->degrees.pp == 1)
+        return;
+    if (3.0 * microbatches * plan->degrees.pp * plan->degrees.vpp > MOST_DRAWN_ACTIONS)
+        e->report.no_timeline = "it has too many actions";
+    else if (plait_plan_simulate(problem, &plan->plan, &plan->cost, e->arena, &e->timeline,
+                                 &e->no_timeline) != PLAIT_OK)
+        e->report.no_timeline = e->no_timeline.message;
+    else
+        e->report.timeline = &e->timeline;
+}
+
 /* ---- the whole ---- */
 
 /* With --why-not alone it is the winner that is explained. */
@@ -176,6 +200,7 @@ static plait_status explain(const opt_operands *operands, explanation *e, plait_
         e->report.sensitivity = e->sensitivity;
         e->report.sensitivities = PLAIT_SENSITIVITIES;
         e->report.limit = e->limit;
+        simulate(e);
         e->report.limits = plait_comm_limits(&e->asked.problem, &e->asked.plan.degrees, e->limit);
     }
     PLAIT_TRY(compare(e, err));

@@ -13,6 +13,7 @@
 #include "plait/cost.h"
 #include "plait/limits.h"
 #include "plait/search.h"
+#include "plait/simulate.h"
 
 /** One plan with all that is known of it. */
 typedef struct report_plan {
@@ -56,6 +57,8 @@ PLAIT_MUST_CHECK plait_status report_eval(const plait_problem *problem, const re
 /** Everything explain has to say about one plan. */
 typedef struct report_explained {
     const report_plan *plan;
+    const plait_timeline *timeline; /* NULL: no pipeline, or one that cannot be simulated ... */
+    const char *no_timeline;        /* ... and why not; NULL: no pipeline */
     int sensitivities;
     const plait_sensitivity *sensitivity; /* what 10 % more of each resource buys */
     int limits;

@@ -7,6 +7,7 @@
 
 #include "report_private.h"
 #include "report_table.h"
+#include "timeline.h"
 #include "units.h"
 
 enum { ALL_STAGES = 16 }; /* up to so many stages are all listed */
@@ -179,6 +180,71 @@ static plait_status print_stages(const report_plan *plan, FILE *out, plait_error
     return table_print(rows, 2, out, err);
 }
 
+/* ---- the pipeline ---- */
+
+static void print_timeline(const report_explained *explained, FILE *out)
+{
+    if (explained->timeline == NULL && explained->no_timeline == NULL)
+        return;
+    heading("The pipeline, simulated (C.86, C.180 to C.183):", out);
+    if (explained->timeline == NULL) {
+        fprintf(out, "  not drawn: %s\n", explained->no_timeline);
+        return;
+    }
+    timeline_text(explained->timeline, out);
+    fputs("  ", out);
+    timeline_against(explained->timeline, &explained->plan->cost, out);
+}
+
+/* ---- ways to reduce gradients ---- */
+
+static bool syncs_differ(const plait_cost *cost)
+{
+    for (int how = 1; how < PLAIT_GRAD_SYNCS; how++)
+        if (fabs(cost->sync_step_s[how] - cost->sync_step_s[0]) > 1e-9 * cost->step_s)
+            return true;
+    return false;
+}
+
+/* What differs only by rounding does not differ. */
+static double difference_of(double from, double to)
+{
+    const double difference = to - from;
+
+    return fabs(difference) > 1e-9 * fabs(from) ? difference : 0.0;
+}
+
+/* C.184 */
+static plait_status print_syncs(const plait_runtime *runtime, const report_plan *plan, FILE *out,
+                                plait_error *err)
+{
+    static const table_column columns[] = {{"grad_sync", TABLE_LEFT},
+                                           {"step", TABLE_RIGHT},
+                                           {"difference", TABLE_RIGHT},
+                                           {"", TABLE_LEFT}};
+    const unsigned takes = runtime->can.takes[PLAIT_KEY_GRAD_SYNC];
+    const plait_cost *const cost = &plan->cost;
+    char text[UNITS_SIZE];
+    table *rows;
+
+    if (!syncs_differ(cost))
+        return PLAIT_OK;
+    heading("The step with each way to reduce gradients (C.66 to C.68, C.184):", out);
+    rows = table_new(columns, 4);
+    for (int how = 0; how < PLAIT_GRAD_SYNCS; how++) {
+        const double difference = difference_of(cost->step_s, cost->sync_step_s[how]);
+
+        table_cell(rows, "%s", plait_grad_sync_name[how]);
+        table_cell(rows, "%s", units_seconds(cost->sync_step_s[how], text));
+        table_cell(rows, "%s%s", difference > 0.0 ? "+" : "", units_seconds(difference, text));
+        table_cell(rows, "%s",
+                   how == plan->degrees.grad_sync ? "this plan"
+                   : takes >> how & 1u            ? "the runtime can"
+                                                  : "");
+    }
+    return table_print(rows, 2, out, err);
+}
+
 /* ---- what binds ---- */
 
 static void print_binding(const report_plan *plan, FILE *out)
@@ -276,14 +342,6 @@ static plait_status print_limits(const report_explained *explained, FILE *out, p
 
 /* ---- against another plan ---- */
 
-/* What differs only by rounding does not differ. */
-static double difference_of(double from, double to)
-{
-    const double difference = to - from;
-
-    return fabs(difference) > 1e-9 * fabs(from) ? difference : 0.0;
-}
-
 static void compare_terms(const report_term *a, const report_term *b, int count,
                           char *(*written)(double, char *), table *rows)
 {
@@ -366,7 +424,8 @@ static plait_status print_why_not(const plait_problem *problem, const report_exp
 
 /* ---- the whole ---- */
 
-static plait_status print_price(const report_explained *explained, FILE *out, plait_error *err)
+static plait_status print_price(const plait_problem *problem, const report_explained *explained,
+                                FILE *out, plait_error *err)
 {
     const report_plan *const plan = explained->plan;
 
@@ -378,6 +437,8 @@ static plait_status print_price(const report_explained *explained, FILE *out, pl
     PLAIT_TRY(print_communication(&plan->cost, out, err));
     PLAIT_TRY(print_fused(&plan->cost, out, err));
     PLAIT_TRY(print_stages(plan, out, err));
+    print_timeline(explained, out);
+    PLAIT_TRY(print_syncs(problem->runtime, plan, out, err));
     print_binding(plan, out);
     PLAIT_TRY(print_limits(explained, out, err));
     return print_sensitivities(explained, out, err);
@@ -392,7 +453,7 @@ plait_status report_explain(const plait_problem *problem, const report_explained
     fputc('\n', out);
     report_verdict(explained->plan, out);
     if (explained->plan->verdict != PLAIT_INVALID)
-        PLAIT_TRY(print_price(explained, out, err));
+        PLAIT_TRY(print_price(problem, explained, out, err));
     if (explained->relaxations > 0) {
         heading("What would make it fit, smallest change first:", out);
         report_relaxations(explained->relaxation, explained->relaxations, out);

@@ -14,6 +14,12 @@ static const char *const kind_name[PLAIT_ACTION_KINDS] = {
     [PLAIT_ACTION_WEIGHT] = "weight gradient",
 };
 
+static const char *const tail_name[PLAIT_TAIL_KINDS] = {
+    [PLAIT_TAIL_REDUCE] = "gradient reduction",
+    [PLAIT_TAIL_OPTIMIZER] = "optimizer",
+    [PLAIT_TAIL_GATHER] = "parameter gather",
+};
+
 /* ---- a trace ---- */
 
 /* One complete event; times of the format are microseconds. */
@@ -30,16 +36,16 @@ static void begin_event(json_writer *json, const char *name, const char *categor
     json_member_number(json, "dur", (end_s - begin_s) * 1e6);
 }
 
-static void write_name(json_writer *json, int rank)
+static void write_name(json_writer *json, const char *what, int rank, int thread)
 {
-    char name[32];
+    char name[48];
 
-    snprintf(name, sizeof name, "stage %d", rank);
+    snprintf(name, sizeof name, "stage %d%s", rank, what);
     json_begin_object(json);
     json_member_string(json, "name", "thread_name");
     json_member_string(json, "ph", "M");
     json_member_int64(json, "pid", 0);
-    json_member_int64(json, "tid", rank);
+    json_member_int64(json, "tid", thread);
     json_write_key(json, "args");
     json_begin_object(json);
     json_member_string(json, "name", name);
@@ -47,7 +53,24 @@ static void write_name(json_writer *json, int rank)
     json_end_object(json);
 }
 
-static void write_action(json_writer *json, const plait_sim_event *event)
+/* Of one half of a pair: what of it the other one's computation hides, or not. */
+static void write_exchange(json_writer *json, const plait_timeline *line,
+                           const plait_action *action)
+{
+    const plait_sim_exchange *const exchange = &line->exchange[action->stage];
+    const bool forward = action->kind == PLAIT_ACTION_FORWARD;
+
+    json_member_bool(json, "paired", true);
+    json_member_number(
+        json, "dispatch_us",
+        1e6 * (forward ? exchange->forward_dispatch_s : exchange->backward_dispatch_s));
+    json_member_number(json, "combine_us",
+                       1e6 *
+                           (forward ? exchange->forward_combine_s : exchange->backward_combine_s));
+}
+
+static void write_action(json_writer *json, const plait_timeline *line,
+                         const plait_sim_event *event)
 {
     char name[48];
 
@@ -57,25 +80,30 @@ static void write_action(json_writer *json, const plait_sim_event *event)
     json_begin_object(json);
     json_member_int64(json, "chunk", event->action.stage);
     json_member_int64(json, "microbatch", event->action.microbatch);
+    if (event->action.paired)
+        write_exchange(json, line, &event->action);
     json_end_object(json);
     json_end_object(json);
 }
 
-/* What follows the pipeline, on every rank at once. */
-static void write_tail(json_writer *json, const plait_timeline *line, int rank)
+/* What goes on beside and behind the pipeline: gradients and parameters on a lane of their own. */
+static void write_tail(json_writer *json, const plait_timeline *line, const plait_tail_event *event)
 {
-    const double end_s = line->pipeline.pipeline_s;
+    const bool computes = event->kind == PLAIT_TAIL_OPTIMIZER;
 
-    if (line->sync_s > 0.0) {
-        begin_event(json, "gradients and parameters", "dp_comm", rank, end_s, end_s + line->sync_s);
+    begin_event(json, tail_name[event->kind], computes ? "optimizer" : "dp_comm",
+                event->rank + (computes ? 0 : line->ranks), event->begin_s, event->end_s);
+    if (event->stage >= 0) {
+        json_write_key(json, "args");
+        json_begin_object(json);
+        json_member_int64(json, "chunk", event->stage);
         json_end_object(json);
     }
-    begin_event(json, "optimizer", "optimizer", rank, end_s + line->sync_s, line->step_s);
     json_end_object(json);
 }
 
-plait_status timeline_trace(const plait_timeline *line, int ranks, plait_arena *arena,
-                            const char **text, size_t *length, plait_error *err)
+plait_status timeline_trace(const plait_timeline *line, plait_arena *arena, const char **text,
+                            size_t *length, plait_error *err)
 {
     json_writer json;
 
@@ -84,12 +112,14 @@ plait_status timeline_trace(const plait_timeline *line, int ranks, plait_arena *
     json_member_string(&json, "displayTimeUnit", "ms");
     json_write_key(&json, "traceEvents");
     json_begin_array(&json);
-    for (int rank = 0; rank < ranks; rank++)
-        write_name(&json, rank);
+    for (int rank = 0; rank < line->ranks; rank++)
+        write_name(&json, "", rank, rank);
+    for (int rank = 0; rank < line->ranks; rank++)
+        write_name(&json, ", gradients and parameters", rank, line->ranks + rank);
     for (int e = 0; e < line->pipeline.events; e++)
-        write_action(&json, &line->pipeline.event[e]);
-    for (int rank = 0; rank < ranks; rank++)
-        write_tail(&json, line, rank);
+        write_action(&json, line, &line->pipeline.event[e]);
+    for (int e = 0; e < line->tails; e++)
+        write_tail(&json, line, &line->tail[e]);
     json_end_array(&json);
     json_end_object(&json);
     return json_writer_finish(&json, text, length, err);
@@ -103,6 +133,7 @@ enum {
     ROW = 22,
     TOP = 34,
     LEGEND = 30,
+    LANE = 5, /* of a row, at its foot: what the rank communicates */
     NARROWEST_LABEL = 14,
     MOST_DRAWN = 50000
 };
@@ -120,12 +151,14 @@ typedef struct drawing {
     double scale; /* pixels a second */
 } drawing;
 
-static void draw_box(drawing *draw, int rank, double begin_s, double end_s, const char *colour)
+/* From `top` of the rank's row on. */
+static void draw_box(drawing *draw, int rank, double begin_s, double end_s, int top, int height,
+                     const char *colour)
 {
     text_append_printf(&draw->out,
                        "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"%s\"/>\n",
-                       LEFT + begin_s * draw->scale, TOP + rank * ROW,
-                       (end_s - begin_s) * draw->scale, ROW - 2, colour);
+                       LEFT + begin_s * draw->scale, TOP + rank * ROW + top,
+                       (end_s - begin_s) * draw->scale, height, colour);
 }
 
 static void draw_text(drawing *draw, double x, int y, const char *anchor, const char *text)
@@ -134,14 +167,25 @@ static void draw_text(drawing *draw, double x, int y, const char *anchor, const 
                        anchor, text);
 }
 
-/* The microbatch stands in a box that is wide enough for it. */
+static void draw_tail(drawing *draw, const plait_tail_event *event)
+{
+    if (event->kind == PLAIT_TAIL_OPTIMIZER)
+        draw_box(draw, event->rank, event->begin_s, event->end_s, 0, ROW - 2, optimizer_colour);
+    else
+        draw_box(draw, event->rank, event->begin_s, event->end_s, ROW - 2 - LANE, LANE,
+                 sync_colour);
+}
+
+/* The microbatch stands in a box that is wide enough for it; of a pair each has half of the row. */
 static void draw_event(drawing *draw, const plait_sim_event *event)
 {
     const double width = (event->end_s - event->begin_s) * draw->scale;
+    const bool below = event->action.paired && event->action.kind != PLAIT_ACTION_FORWARD;
     char number[16];
 
-    draw_box(draw, event->rank, event->begin_s, event->end_s, kind_colour[event->action.kind]);
-    if (width < NARROWEST_LABEL)
+    draw_box(draw, event->rank, event->begin_s, event->end_s, below ? (ROW - 2) / 2 : 0,
+             event->action.paired ? (ROW - 2) / 2 : ROW - 2, kind_colour[event->action.kind]);
+    if (width < NARROWEST_LABEL || event->action.paired)
         return;
     snprintf(number, sizeof number, "%d", event->action.microbatch);
     draw_text(draw, LEFT + event->begin_s * draw->scale + width / 2.0,
@@ -157,7 +201,7 @@ static void draw_legend(drawing *draw, bool split, int y)
         {"forward", kind_colour[PLAIT_ACTION_FORWARD], true},
         {split ? "backward, input gradient" : "backward", kind_colour[PLAIT_ACTION_BACKWARD], true},
         {"weight gradient", kind_colour[PLAIT_ACTION_WEIGHT], split},
-        {"gradients and parameters", sync_colour, true},
+        {"gradients, parameters", sync_colour, true},
         {"optimizer", optimizer_colour, true},
     };
     int x = LEFT;
@@ -181,12 +225,11 @@ static bool has_weight_actions(const plait_sim_result *pipeline)
     return false;
 }
 
-plait_status timeline_svg(const plait_timeline *line, int ranks, plait_arena *arena,
-                          const char **text, size_t *length, plait_error *err)
+plait_status timeline_svg(const plait_timeline *line, plait_arena *arena, const char **text,
+                          size_t *length, plait_error *err)
 {
-    const int height = TOP + ranks * ROW + LEGEND;
-    const double sync_end_s = line->pipeline.pipeline_s + line->sync_s;
-    drawing draw = {.scale = WIDTH / line->step_s};
+    const int height = TOP + line->ranks * ROW + LEGEND;
+    drawing draw = {.scale = WIDTH / line->end_s};
     char time[UNITS_SIZE], title[96];
 
     if (line->pipeline.events > MOST_DRAWN)
@@ -203,15 +246,15 @@ plait_status timeline_svg(const plait_timeline *line, int ranks, plait_arena *ar
     snprintf(title, sizeof title, "%s, a step of %s", plait_schedule_name[line->schedule],
              units_seconds(line->step_s, time));
     draw_text(&draw, LEFT, TOP - 12, "start", title);
-    for (int rank = 0; rank < ranks; rank++) {
+    for (int rank = 0; rank < line->ranks; rank++) {
         char name[32];
         snprintf(name, sizeof name, "stage %d", rank);
         draw_text(&draw, LEFT - 8, TOP + rank * ROW + ROW - 7, "end", name);
-        draw_box(&draw, rank, line->pipeline.pipeline_s, sync_end_s, sync_colour);
-        draw_box(&draw, rank, sync_end_s, line->step_s, optimizer_colour);
     }
     for (int e = 0; e < line->pipeline.events; e++)
         draw_event(&draw, &line->pipeline.event[e]);
+    for (int e = 0; e < line->tails; e++)
+        draw_tail(&draw, &line->tail[e]);
     draw_legend(&draw, has_weight_actions(&line->pipeline), height - 10);
     text_append(&draw.out, "</svg>\n");
     *text = text_builder_finish(&draw.out, length);

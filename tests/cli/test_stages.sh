@@ -126,8 +126,8 @@ simulate() { # simulate FILE FLAGS...
 
 simulate step.json --vpp 2 >out || complain "no trace: $(cat out)"
 grep -qE "^timeline: step.json, 512 actions; simulated chunk by chunk the step takes [0-9.]+ s, the price says [0-9.]+ s$" out ||
-    complain "what is said of a trace: $(tail -1 out)"
-[ "$(grep -c '"ph": "X"' step.json)" -eq $((512 + 2 * 4)) ] ||
+    complain "what is said of a trace: $(tail -3 out)"
+[ "$(grep -c '"ph": "X"' step.json)" -eq $((512 + (2 + 1 + 1) * 4)) ] || # gradients of 2 chunks, optimizer, gather
     complain "a trace of $(grep -c '"ph": "X"' step.json) events"
 simulate step.svg >out || complain "no drawing"
 head -1 step.svg | grep -q '^<svg ' && tail -1 step.svg | grep -qx '</svg>' ||

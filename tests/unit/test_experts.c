@@ -226,35 +226,6 @@ static void test_pairs__are_what_follows_the_first_forwards(void **state)
 
 enum { MOST_RANKS = 8 };
 
-/* The k-th visit of rank r in groups of p microbatches: forwards from the first chunk on. */
-static plait_action visit(plait_action_kind kind, int p, int v, int rank, int k, bool paired)
-{
-    const int inside = k % (p * v);
-    const int chunk = kind == PLAIT_ACTION_FORWARD ? inside / p : v - 1 - inside / p;
-
-    return (plait_action){kind, chunk * p + rank, k / (p * v) * p + inside % p, paired};
-}
-
-/* Interleaved, with one forward more ahead, each later one paired with a backward. */
-static plait_rank_actions paired_actions(int p, int v, int m, int rank)
-{
-    const int visits = m * v;
-    const int asked = 2 * (p - 1 - rank) + (v - 1) * p + 1;
-    const int ahead = asked < visits ? asked : visits;
-    plait_action *action = plait_arena_alloc(arena, 2 * (size_t)visits, sizeof *action);
-    int count = 0;
-
-    assert_non_null(action);
-    for (int k = 0; k < ahead; k++)
-        action[count++] = visit(PLAIT_ACTION_FORWARD, p, v, rank, k, false);
-    for (int k = 0; k < visits; k++) {
-        if (ahead + k < visits)
-            action[count++] = visit(PLAIT_ACTION_FORWARD, p, v, rank, ahead + k, true);
-        action[count++] = visit(PLAIT_ACTION_BACKWARD, p, v, rank, k, false);
-    }
-    return (plait_rank_actions){.action = action, .count = count};
-}
-
 /* C.73 and C.157: a chunk's forward takes 1, its backward 2, a pair the share q of both. */
 static void assert_as_simulated(int p, int v, int m, double q)
 {
@@ -268,6 +239,7 @@ static void assert_as_simulated(int p, int v, int m, double q)
                            .actions = actions,
                            .stage = stage,
                            .pair_share = q};
+    const plait_pipeline_shape shape = {PLAIT_INTERLEAVED, p, v, m};
     const plait_chunk_time chunk = {1.0, 2.0, 1.0};
     const plait_rank_run run = {
         .ranks = p, .all = {1.0 * v, 2.0 * v, 1.0 * v}, .first = chunk, .last = chunk};
@@ -275,8 +247,7 @@ static void assert_as_simulated(int p, int v, int m, double q)
         .ranks = p, .chunks = v, .microbatches = m, .runs = 1, .run = &run};
     const double saved_s = 3.0 * v * (1.0 - q);
 
-    for (int r = 0; r < p; r++)
-        actions[r] = paired_actions(p, v, m, r);
+    must(plait_schedule_paired_actions(&shape, arena, actions, &err), &err);
     for (int s = 0; s < p * v; s++)
         stage[s] = (plait_sim_stage){.forward_s = 1.0, .input_s = 1.0, .weight_s = 1.0};
     must(plait_simulate(&sim, arena, &result, &err), &err);

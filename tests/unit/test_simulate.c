@@ -24,8 +24,8 @@ static int end(void **state)
 /* Two stages of F 1 s, I 1 s, W 1 s; sends of half a second; 8 bytes held, 2 of them until W. */
 static plait_sim two_stages(const plait_rank_actions actions[2], int microbatches)
 {
-    static const plait_sim_stage stage[2] = {{1.0, 1.0, 1.0, 0.5, 8.0, 2.0, 0.0},
-                                             {1.0, 1.0, 1.0, 0.5, 8.0, 2.0, 0.0}};
+    static const plait_sim_stage stage[2] = {{1.0, 1.0, 1.0, 0.5, 8.0, 2.0, 0.0, 0.0},
+                                             {1.0, 1.0, 1.0, 0.5, 8.0, 2.0, 0.0, 0.0}};
 
     return (plait_sim){
         .ranks = 2, .stages = 2, .microbatches = microbatches, .actions = actions, .stage = stage};
@@ -118,6 +118,29 @@ static void test_pairs__run_at_once(void **state)
     assert_near(result.event[2].end_s, 6.5, 1e-12);
 }
 
+/* Stage 0 saves 1 s of its pair: F and B of 3 s take 2 s, from 5 on. */
+static void test_pairs__save_what_their_stages_say(void **state)
+{
+    static const plait_action first[] = {
+        {F, 0, 0, false}, {F, 0, 1, true}, {B, 0, 0, false}, {B, 0, 1, false}};
+    static const plait_action second[] = {
+        {F, 1, 0, false}, {B, 1, 0, false}, {F, 1, 1, false}, {B, 1, 1, false}};
+    static const plait_rank_actions actions[] = {LIST(first), LIST(second)};
+    plait_sim sim = two_stages(actions, 2);
+    const plait_sim_stage stage[2] = {
+        {.forward_s = 1.0, .input_s = 1.0, .weight_s = 1.0, .send_s = 0.5, .paired_s = 1.0},
+        sim.stage[1]};
+
+    (void)state;
+    sim.stage = stage;
+    sim.pairs = true;
+    const plait_sim_result result = run(&sim);
+    assert_near(result.event[1].begin_s, 5.0, 1e-12);
+    assert_near(result.event[2].end_s, 7.0, 1e-12);
+    assert_true(result.event[2].action.paired);
+    assert_false(result.event[3].action.paired);
+}
+
 static void test_lists_that_cannot_run__are_refused(void **state)
 {
     static const plait_action early[] = {{B, 0, 0, false}, {F, 0, 0, false}};
@@ -189,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_sends__may_block),
         cmocka_unit_test(test_bytes__are_held_until_i_and_w),
         cmocka_unit_test(test_pairs__run_at_once),
+        cmocka_unit_test(test_pairs__save_what_their_stages_say),
         cmocka_unit_test(test_lists_that_cannot_run__are_refused),
         cmocka_unit_test(test_nothing__takes_no_time),
         cmocka_unit_test(test_memory__may_run_out),

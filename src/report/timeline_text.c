@@ -1,0 +1,288 @@
+/*
+ * timeline_text.c - a simulated step in letters: a line a rank, a column so many seconds
+ *
+ *     rank 0  FFFF....BBFBBF ... BBFBB.BBRRO
+ *
+ * A column has the letter of what its rank did for most of it. Of a step that is too long, the begin
+ * and the end are shown, with columns fine enough for warm-up and cool-down.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "timeline.h"
+#include "units.h"
+
+enum {
+    COLUMNS = 80,
+    HALF = 38, /* of a step of which the middle is left out */
+    MOST_RANKS = 8,
+    SHOWN_AT_AN_END = 4 /* of more ranks */
+};
+
+enum { IDLE, FORWARD, BACKWARD, INPUT, WEIGHT, PAIR, REDUCE, OPTIMIZER, GATHER, LETTERS };
+static const char letter[LETTERS + 1] = ".FBIWPROG";
+static const char *const letter_means[LETTERS] = {
+    [IDLE] = "idle",
+    [FORWARD] = "forward",
+    [BACKWARD] = "backward",
+    [INPUT] = "input gradient",
+    [WEIGHT] = "weight gradient",
+    [PAIR] = "a forward and a backward at once",
+    [REDUCE] = "gradient reduction",
+    [OPTIMIZER] = "optimizer",
+    [GATHER] = "parameter gather",
+};
+
+/* Which part of a step the columns show: all, or `HALF` of them from each end. */
+typedef struct window {
+    double column_s;
+    double end_s; /* of the last event */
+    int columns;  /* written, without the dots between the halves */
+    bool split;
+} window;
+
+/* Seconds that one rank spends on each letter in each column. */
+typedef struct line_shares {
+    double s[COLUMNS][LETTERS];
+} line_shares;
+
+// ---- what is shown -------------------------------------------------------------------------
+
+static double shortest_forward_s(const plait_sim_result *pipeline)
+{
+    double shortest_s = HUGE_VAL;
+
+    for (int e = 0; e < pipeline->events; e++) {
+        const plait_sim_event *event = &pipeline->event[e];
+        if (event->action.kind == PLAIT_ACTION_FORWARD && event->end_s > event->begin_s)
+            shortest_s = fmin(shortest_s, event->end_s - event->begin_s);
+    }
+    return shortest_s;
+}
+
+/* Until every rank has begun, or from when the first one is done; whichever is longer. */
+static double ends_s(const plait_timeline *line)
+{
+    double begun_s = 0.0, done_s = line->end_s;
+
+    for (int r = 0; r < line->ranks; r++) {
+        const plait_sim_rank *rank = &line->pipeline.rank[r];
+        if (rank->count == 0)
+            continue;
+        begun_s = fmax(begun_s, line->pipeline.event[rank->first].begin_s);
+        done_s = fmin(done_s, line->pipeline.event[rank->first + rank->count - 1].end_s);
+    }
+    return fmax(begun_s, line->end_s - done_s);
+}
+
+static window window_of(const plait_timeline *line)
+{
+    const double all_s = line->end_s / COLUMNS;
+    const double fine_s = fmax(shortest_forward_s(&line->pipeline), 1.25 * ends_s(line) / HALF);
+
+    if (fine_s >= all_s)
+        return (window){all_s, line->end_s, COLUMNS, false};
+    return (window){fine_s, line->end_s, 2 * HALF, true};
+}
+
+static double column_begin_s(const window *shown, int column)
+{
+    if (!shown->split || column < HALF)
+        return column * shown->column_s;
+    return shown->end_s - (2 * HALF - column) * shown->column_s;
+}
+
+// ---- one rank ------------------------------------------------------------------------------
+
+/* The columns of one half, or of all, that an event lies in. */
+static void add_between(const window *shown, int first, int end, int what, double begin_s,
+                        double end_s, double sign, line_shares *shares)
+{
+    const double from_s = column_begin_s(shown, first);
+    const double last = floor((end_s - from_s) / shown->column_s);
+    const double start = floor((begin_s - from_s) / shown->column_s);
+
+    for (int c = start > 0.0 ? first + (int)fmin(start, COLUMNS) : first;
+         c < end && c - first <= last; c++) {
+        const double at_s = column_begin_s(shown, c);
+        const double inside_s = fmin(end_s, at_s + shown->column_s) - fmax(begin_s, at_s);
+        if (inside_s > 0.0)
+            shares->s[c][what] += sign * inside_s;
+    }
+}
+
+static void add_span(const window *shown, int what, double begin_s, double end_s, double sign,
+                     line_shares *shares)
+{
+    const int middle = shown->split ? HALF : shown->columns;
+
+    add_between(shown, 0, middle, what, begin_s, end_s, sign, shares);
+    if (shown->split)
+        add_between(shown, HALF, shown->columns, what, begin_s, end_s, sign, shares);
+}
+
+static int letter_of(const plait_action *action)
+{
+    static const int of_kind[PLAIT_ACTION_KINDS] = {
+        [PLAIT_ACTION_FORWARD] = FORWARD,
+        [PLAIT_ACTION_BACKWARD] = BACKWARD,
+        [PLAIT_ACTION_INPUT] = INPUT,
+        [PLAIT_ACTION_WEIGHT] = WEIGHT,
+    };
+
+    return action->paired ? PAIR : of_kind[action->kind];
+}
+
+/* Both halves of a pair are one span. */
+static void add_actions(const plait_timeline *line, int rank, const window *shown,
+                        line_shares *shares)
+{
+    const plait_sim_rank *of = &line->pipeline.rank[rank];
+
+    for (int e = of->first; e < of->first + of->count; e++) {
+        const plait_sim_event *event = &line->pipeline.event[e];
+        if (!event->action.paired || event->action.kind == PLAIT_ACTION_FORWARD)
+            add_span(shown, letter_of(&event->action), event->begin_s, event->end_s, 1.0, shares);
+    }
+}
+
+/* What is reduced in bulk is time of a backward that the rank waits. */
+static void add_tails(const plait_timeline *line, int rank, const window *shown,
+                      line_shares *shares)
+{
+    static const int of_kind[PLAIT_TAIL_KINDS] = {
+        [PLAIT_TAIL_REDUCE] = REDUCE,
+        [PLAIT_TAIL_OPTIMIZER] = OPTIMIZER,
+        [PLAIT_TAIL_GATHER] = GATHER,
+    };
+
+    for (int e = 0; e < line->tails; e++)
+        if (line->tail[e].rank == rank)
+            add_span(shown, of_kind[line->tail[e].kind], line->tail[e].begin_s, line->tail[e].end_s,
+                     1.0, shares);
+}
+
+/* Gradients are seen where the rank computes nothing else, or waits for them. */
+static char letter_at(const plait_timeline *line, const double s[LETTERS], double column_s)
+{
+    const bool waits = line->sync == PLAIT_SYNC_BULK && s[REDUCE] > 0.5 * column_s;
+    double busy_s = 0.0;
+    int most = IDLE;
+
+    for (int what = FORWARD; what < LETTERS; what++) {
+        if (what == REDUCE)
+            continue;
+        busy_s += s[what];
+        if (s[what] > s[most] || most == IDLE)
+            most = s[what] > 0.0 ? what : most;
+    }
+    if (waits || (busy_s <= 0.5 * column_s && s[REDUCE] > 0.5 * column_s))
+        return letter[REDUCE];
+    return letter[busy_s > 0.5 * column_s ? most : IDLE];
+}
+
+static void print_rank(const plait_timeline *line, int rank, const window *shown,
+                       bool seen[LETTERS], FILE *out)
+{
+    const plait_sim_rank *of = &line->pipeline.rank[rank];
+    char text[UNITS_SIZE];
+    line_shares shares;
+
+    memset(&shares, 0, sizeof shares);
+    add_actions(line, rank, shown, &shares);
+    add_tails(line, rank, shown, &shares);
+    fprintf(out, "  rank %-3d ", rank);
+    for (int c = 0; c < shown->columns; c++) {
+        const char drawn = letter_at(line, shares.s[c], shown->column_s);
+        if (shown->split && c == HALF)
+            fputs(" .. ", out);
+        fputc(drawn, out);
+        seen[strchr(letter, drawn) - letter] = true;
+    }
+    fprintf(out, "  busy %s\n", units_percent(of->busy_s / line->step_s, text));
+}
+
+// ---- all of it -----------------------------------------------------------------------------
+
+static void print_between(const plait_timeline *line, FILE *out)
+{
+    const int end = line->ranks - SHOWN_AT_AN_END;
+    double least = 1.0, most = 0.0;
+    char low[UNITS_SIZE], high[UNITS_SIZE];
+
+    for (int r = SHOWN_AT_AN_END; r < end; r++) {
+        const double busy = line->pipeline.rank[r].busy_s / line->step_s;
+        least = fmin(least, busy);
+        most = fmax(most, busy);
+    }
+    fprintf(out, "  ranks %d to %d likewise, busy %s to %s\n", SHOWN_AT_AN_END, end - 1,
+            units_percent(least, low), units_percent(most, high));
+}
+
+static void print_axis(const window *shown, FILE *out)
+{
+    char left[UNITS_SIZE], right[UNITS_SIZE];
+    const char *const end = units_seconds(shown->end_s, right);
+
+    if (!shown->split) {
+        fprintf(out, "           0%*s\n", COLUMNS - 1, end);
+        return;
+    }
+    units_seconds(HALF * shown->column_s, left);
+    fprintf(out, "           0%*s", HALF - 1, left);
+    units_seconds(column_begin_s(shown, HALF), left);
+    fprintf(out, "    %-*s%s\n", HALF - (int)strlen(end), left, end);
+}
+
+static void print_legend(const window *shown, const bool seen[LETTERS], FILE *out)
+{
+    char text[UNITS_SIZE];
+
+    fputs("  ", out);
+    for (int what = 0; what < LETTERS; what++)
+        if (seen[what])
+            fprintf(out, "%c %s, ", letter[what], letter_means[what]);
+    fprintf(out, "a column %s\n", units_seconds(shown->column_s, text));
+}
+
+void timeline_text(const plait_timeline *line, FILE *out)
+{
+    const window shown = window_of(line);
+    const bool all = line->ranks <= MOST_RANKS;
+    bool seen[LETTERS] = {false};
+
+    for (int r = 0; r < line->ranks; r++) {
+        if (all || r < SHOWN_AT_AN_END || r >= line->ranks - SHOWN_AT_AN_END)
+            print_rank(line, r, &shown, seen, out);
+        else if (r == SHOWN_AT_AN_END)
+            print_between(line, out);
+    }
+    print_axis(&shown, out);
+    print_legend(&shown, seen, out);
+}
+
+// ---- beside the price ----------------------------------------------------------------------
+
+static void print_difference(const char *what, double s, double step_s, const char *why, FILE *out)
+{
+    char text[UNITS_SIZE];
+
+    if (fabs(s) < 5e-4 * step_s)
+        return;
+    fprintf(out, "\n    %s %s%s: %s", what, s > 0.0 ? "+" : "-", units_seconds(fabs(s), text), why);
+}
+
+/* The price adds the worst of each rank, wherever it stands; here each rank has its own times. */
+void timeline_against(const plait_timeline *line, const plait_cost *cost, FILE *out)
+{
+    const double priced_s = cost->step_s - cost->step.dp_comm_s - cost->step.optimizer_s;
+    char simulated[UNITS_SIZE], price[UNITS_SIZE];
+
+    fprintf(out, "simulated chunk by chunk the step takes %s, the price says %s",
+            units_seconds(line->step_s, simulated), units_seconds(cost->step_s, price));
+    print_difference("pipeline", line->pipeline_s - priced_s, cost->step_s,
+                     "sends and chunks one by one", out);
+    print_difference("gradients", line->sync_s - cost->step.dp_comm_s, cost->step_s,
+                     "each rank begins when its own are ready", out);
+    fputc('\n', out);
+}
