@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "layer_memo.h"
 #include "split.h"
 #include "table_private.h"
 
@@ -37,6 +38,7 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
         return NULL;
     table->problem = *problem;
     table->kinds = problem->model->kinds;
+    table->row.memo = layer_memo_new(problem, arena);
     table->time = plait_arena_alloc(arena, TIMES * kinds, sizeof *table->time);
     table->sync = plait_arena_alloc(arena, stages, sizeof *table->sync);
     table->state = plait_arena_alloc(arena, stages, sizeof *table->state);
@@ -46,8 +48,8 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->rank_run = plait_arena_alloc(arena, stages, sizeof *table->rank_run);
     table->fused = plait_arena_alloc(arena, 2 * stages, sizeof *table->fused);
     // Of each rank two chunks are looked at, and DualPipe's ranks hold two stages.
-    return table->time && table->sync && table->state && table->buffers_bytes && table->no_sync &&
-                   table->run && table->rank_run && table->fused &&
+    return table->row.memo && table->time && table->sync && table->state && table->buffers_bytes &&
+                   table->no_sync && table->run && table->rank_run && table->fused &&
                    make_list(&table->ranks, 2 * stages, kinds, arena) &&
                    make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table
