@@ -39,7 +39,8 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->problem = *problem;
     table->kinds = problem->model->kinds;
     table->row.memo = layer_memo_new(problem, arena);
-    table->time = plait_arena_alloc(arena, TIMES * kinds, sizeof *table->time);
+    table->timed = table->kinds + (problem->model->mtp_layers > 0);
+    table->time = plait_arena_alloc(arena, TIMES * (size_t)table->timed, sizeof *table->time);
     table->sync = plait_arena_alloc(arena, stages, sizeof *table->sync);
     table->state = plait_arena_alloc(arena, stages, sizeof *table->state);
     table->buffers_bytes = plait_arena_alloc(arena, stages, sizeof *table->buffers_bytes);
@@ -269,12 +270,13 @@ static const layer_time *times_of(plait_table *table, plait_recompute recompute,
                                   unsigned char offload_acts)
 {
     const int slot = slot_of(recompute, offload_acts);
-    layer_time *const time = table->time + slot * table->kinds;
+    layer_time *const time = table->time + slot * table->timed;
 
     if (!table->time_known[slot]) {
-        for (int k = 0; k < table->kinds; k++) {
-            const layer_gather gather = gather_of(table, k, offload_acts);
-            time[k] = layer_time_of(&table->problem, &table->row.price[k], &gather, recompute);
+        for (int i = 0; i < table->timed; i++) {
+            const int row = i < table->kinds ? i : ROW_MTP;
+            const layer_gather gather = gather_of(table, row, offload_acts);
+            time[i] = layer_time_of(&table->problem, &table->row.price[row], &gather, recompute);
         }
         table->time_known[slot] = true;
     }
@@ -288,38 +290,51 @@ static int ends_slot_of(const plait_table *table, const plait_degrees *d)
                                                 : SLOT_NONE;
 }
 
-static void add_ends(const plait_table *table, const plait_degrees *d, const stage_class *class,
-                     stage_load *load)
+/* The times of the ends that know no choice, by ROW_... - ROW_EMBEDDING. */
+static const layer_time *end_times_of(plait_table *table)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
 
-    for (int i = 0; i < class->ends; i++) {
-        const stage_part *part = &class->parts.part[i];
-        const bool layer = part->row == ROW_MTP;
-        const layer_gather gather = gather_of(table, part->row, layer ? d->offload_acts : 0);
-        const layer_time time = layer_time_of(&table->problem, &table->row.price[part->row],
-                                              &gather, layer ? d->recompute : none);
-        stage_load_add(load, class->parts.share * part->count, &time);
-    }
+    for (int row = ROW_EMBEDDING; row < ROW_PRICES && !table->ends_known; row++)
+        table->end_time[row - ROW_EMBEDDING] =
+            layer_time_of(&table->problem, &table->row.price[row], &table->gather.layer[row], none);
+    table->ends_known = true;
+    return table->end_time;
 }
 
-/* What does not depend on the layers' choice: weights, state, reductions, buffers, the ends' times. */
-static void fill_bases(plait_table *table, const plait_degrees *d, class_list *list)
+/* What does not depend on the layers' choice: weights, and the ends' times. */
+static void fill_bases(const plait_table *table, const layer_time *end, const layer_time *mtp,
+                       class_list *list)
 {
     for (int c = 0; c < list->count; c++) {
-        list->base[c] = begin_load(table, &list->of[c]);
-        add_ends(table, d, &list->of[c], &list->base[c]);
-        list->load[c] = list->base[c];
+        const stage_class *const class = &list->of[c];
+        stage_load *const base = &list->base[c];
+        *base = begin_load(table, class);
+        for (int i = 0; i < class->ends; i++) {
+            const stage_part *part = &class->parts.part[i];
+            stage_load_add(base, class->parts.share * part->count,
+                           part->row == ROW_MTP ? mtp : &end[part->row - ROW_EMBEDDING]);
+        }
+        list->load[c] = *base;
     }
 }
 
+static void fill_ends(plait_table *table, const plait_degrees *d)
+{
+    const layer_time *const end = end_times_of(table);
+    const layer_time *const mtp = times_of(table, d->recompute, d->offload_acts) + table->kinds;
+
+    fill_bases(table, end, mtp, &table->chunks);
+    fill_bases(table, end, mtp, &table->ranks);
+    table->ends_slot = ends_slot_of(table, d);
+}
+
+/* State, reductions and buffers: by weights alone. */
 static void fill_classes(plait_table *table, const plait_degrees *d)
 {
     const plait_problem *problem = &table->problem;
     const sync_routes *routes = &table->routes;
 
-    fill_bases(table, d, &table->chunks);
-    fill_bases(table, d, &table->ranks);
     for (int c = 0; c < table->ranks.count; c++) {
         const stage_load *base = &table->ranks.base[c];
         table->state[c] =
@@ -327,7 +342,12 @@ static void fill_classes(plait_table *table, const plait_degrees *d)
         table->buffers_bytes[c] = stage_buffer_bytes(problem, d, &table->row, base);
         table->sync[c] = stage_sync_of(problem, d, &table->routes, base);
     }
-    table->ends_slot = ends_slot_of(table, d);
+}
+
+static void forget_times(plait_table *table)
+{
+    memset(table->time_known, 0, sizeof table->time_known);
+    table->ends_known = false;
 }
 
 /* Routes of the shards, and under ZeRO-2 and -3 what each layer gathers: times hang on it. */
@@ -338,7 +358,7 @@ static void fill_gather(plait_table *table, const plait_degrees *d)
         return; // nothing before, nothing now
     gather_row_fill(&table->problem, d, &table->routes, &table->row, &table->gather);
     table->rows++;
-    memset(table->time_known, 0, sizeof table->time_known);
+    forget_times(table);
     table->ends_slot = NO_SLOT;
 }
 
@@ -349,7 +369,7 @@ void table_select_layers(plait_table *table, const plait_degrees *d)
     if (table->started && layer_key_same(table->row.key, key))
         return;
     layer_row_fill(&table->problem, key, &table->row);
-    memset(table->time_known, 0, sizeof table->time_known);
+    forget_times(table);
     table->started = true;
     table->lean_known = false;
     table->staged = false;
@@ -380,6 +400,8 @@ static void select_rows(plait_table *table, const plait_degrees *d)
     if (!shards)
         fill_gather(table, d);
     if (!shards || table->ends_slot != ends_slot_of(table, d))
+        fill_ends(table, d);
+    if (!shards)
         fill_classes(table, d);
     table->last = *d;
     table->sharded = true;
