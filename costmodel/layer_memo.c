@@ -11,7 +11,7 @@
 
 #include "traits.h"
 
-enum { PRODUCTS = 1024, ROWS = 128 }; /* powers of two */
+enum { PRODUCTS = 8192, ROWS = 128 }; /* powers of two */
 
 /* All that the price of a product reads of its operator. */
 typedef struct product_key {

@@ -295,37 +295,53 @@ static const layer_time *end_times_of(plait_table *table)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
 
-    for (int row = ROW_EMBEDDING; row < ROW_PRICES && !table->ends_known; row++)
+    for (int row = ROW_EMBEDDING; row < ROW_PRICES && !table->ends_known; row++) {
+        const layer_gather gather = gather_of(table, row, 0);
         table->end_time[row - ROW_EMBEDDING] =
-            layer_time_of(&table->problem, &table->row.price[row], &table->gather.layer[row], none);
+            layer_time_of(&table->problem, &table->row.price[row], &gather, none);
+    }
     table->ends_known = true;
     return table->end_time;
 }
 
-/* What does not depend on the layers' choice: weights, and the ends' times. */
-static void fill_bases(const plait_table *table, const layer_time *end, const layer_time *mtp,
-                       class_list *list)
+/* Weights, and the ends' times, of which only a prediction module's depends on the choice. */
+static void fill_base(const plait_table *table, const layer_time *end, const layer_time *mtp,
+                      const stage_class *class, stage_load *base)
 {
-    for (int c = 0; c < list->count; c++) {
-        const stage_class *const class = &list->of[c];
-        stage_load *const base = &list->base[c];
-        *base = begin_load(table, class);
-        for (int i = 0; i < class->ends; i++) {
-            const stage_part *part = &class->parts.part[i];
-            stage_load_add(base, class->parts.share * part->count,
-                           part->row == ROW_MTP ? mtp : &end[part->row - ROW_EMBEDDING]);
-        }
-        list->load[c] = *base;
+    *base = begin_load(table, class);
+    for (int i = 0; i < class->ends; i++) {
+        const stage_part *part = &class->parts.part[i];
+        stage_load_add(base, class->parts.share * part->count,
+                       part->row == ROW_MTP ? mtp : &end[part->row - ROW_EMBEDDING]);
     }
 }
 
-static void fill_ends(plait_table *table, const plait_degrees *d)
+static bool has_module(const stage_class *class)
+{
+    for (int i = 0; i < class->ends; i++)
+        if (class->parts.part[i].row == ROW_MTP)
+            return true;
+    return false;
+}
+
+/* Of all classes, or of those alone that a choice changes. */
+static void fill_bases(plait_table *table, const plait_degrees *d, bool all, class_list *list)
 {
     const layer_time *const end = end_times_of(table);
     const layer_time *const mtp = times_of(table, d->recompute, d->offload_acts) + table->kinds;
 
-    fill_bases(table, end, mtp, &table->chunks);
-    fill_bases(table, end, mtp, &table->ranks);
+    for (int c = 0; c < list->count; c++) {
+        if (!all && !has_module(&list->of[c]))
+            continue;
+        fill_base(table, end, mtp, &list->of[c], &list->base[c]);
+        list->load[c] = list->base[c];
+    }
+}
+
+static void fill_ends(plait_table *table, const plait_degrees *d, bool all)
+{
+    fill_bases(table, d, all, &table->chunks);
+    fill_bases(table, d, all, &table->ranks);
     table->ends_slot = ends_slot_of(table, d);
 }
 
@@ -400,7 +416,7 @@ static void select_rows(plait_table *table, const plait_degrees *d)
     if (!shards)
         fill_gather(table, d);
     if (!shards || table->ends_slot != ends_slot_of(table, d))
-        fill_ends(table, d);
+        fill_ends(table, d, !shards);
     if (!shards)
         fill_classes(table, d);
     table->last = *d;
