@@ -63,12 +63,14 @@ static product_key product_key_of(const plait_op *op)
                          true};
 }
 
+/* The shape says nearly all. */
 static uint64_t product_hash(const product_key *key)
 {
-    uint64_t word[sizeof *key / sizeof(uint64_t)];
-    uint64_t hash = 0;
+    const double shape[] = {key->m, key->n, key->k, key->batch};
+    uint64_t word[sizeof shape / sizeof *shape];
+    uint64_t hash = (uint64_t)key->layout;
 
-    memcpy(word, key, sizeof word);
+    memcpy(word, shape, sizeof word);
     for (size_t i = 0; i < sizeof word / sizeof *word; i++)
         hash = mixed(hash, word[i]);
     return hash;

@@ -41,6 +41,8 @@ typedef struct search_worker {
     plait_table *table;
     plait_arena *scratch; /* of simulations */
     space_cursor cursor;
+    plait_degrees floor_row; /* with mbs = 1, and what its leanest layer takes */
+    double floor_bytes;
 } search_worker;
 
 typedef void search_explore(const search_run *run, search_worker *worker, int64_t batch,

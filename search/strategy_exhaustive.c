@@ -18,6 +18,8 @@
  * Complexity: one row of prices a set of layer degrees, one bound a pipeline and a group, one price
  * a point that is left.
  */
+#include <string.h>
+
 #include "plait/schedule.h"
 #include "strategy.h"
 
@@ -206,11 +208,24 @@ static bool row_wanted(const search_run *run, const plait_degrees *row)
     return !run->coarse || (row->cp == 1 && row->mbs <= 4);
 }
 
+/* C.92 is proportional to mbs: rows that differ in that alone ask once. */
+static double floor_of_row(const search_run *run, search_worker *worker, const plait_degrees *row)
+{
+    plait_degrees single = *row;
+
+    single.mbs = 1;
+    if (memcmp(&single, &worker->floor_row, sizeof single) != 0) {
+        worker->floor_row = single;
+        worker->floor_bytes = plait_layers_floor_bytes(run->problem, &worker->floor_row);
+    }
+    return worker->floor_bytes * row->mbs;
+}
+
 /* Rows whose leanest plan cannot fit are only counted, or searched for tight plans. */
-static set_use use_of_row(const search_run *run, const search_found *found,
+static set_use use_of_row(const search_run *run, search_worker *worker, const search_found *found,
                           const plait_degrees *row)
 {
-    const plait_price floor = {.peak_bytes = plait_layers_floor_bytes(run->problem, row)};
+    const plait_price floor = {.peak_bytes = floor_of_row(run, worker, row)};
 
     return use_of(run, found, floor);
 }
@@ -226,7 +241,7 @@ static void explore_row(const search_run *run, search_worker *worker, int64_t ro
         if (!space_pipeline_at(&worker->cursor, row, i, &pipeline))
             continue;
         if (!asked) // of rows without a pipeline nobody asks
-            use = use_of_row(run, found, &run->space->row[row]);
+            use = use_of_row(run, worker, found, &run->space->row[row]);
         asked = true;
         explore_pipeline(run, worker, &pipeline, batch, use, found);
     }
