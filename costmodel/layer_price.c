@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fuse.h"
+#include "layer_memo.h"
 #include "numbers.h"
 
 // ---- from the problem to the operators' terms ----------------------------------------------
@@ -169,19 +170,23 @@ layer_term term_of(const plait_op *op)
 
 /*
  * Operators by term and by part (C.36). Collectives come second, since what a ring leaves exposed
- * depends on the attention that it hides behind.
+ * depends on the attention that it hides behind. Gradients of weights are counted without waiting.
  */
 static void price_block(const plait_problem *problem, const layer_row *row,
                         const plait_block *block, double terms[LAYER_TERMS],
-                        double part_s[PLAIT_PARTS], double op_s[PLAIT_MAX_OPS])
+                        double part_s[PLAIT_PARTS], double op_s[PLAIT_MAX_OPS], double *weight_s)
 {
     const plait_kernel_context context = kernel_context_of(problem);
 
+    *weight_s = 0.0;
     for (int i = 0; i < block->ops; i++) {
         const plait_op *op = &block->op[i];
         if (op->kind == PLAIT_OP_COLLECTIVE)
             continue;
-        const double s = op_s[i] = plait_op_s(&context, op) * waited_for(op);
+        const double alone_s = memo_op_s(row->memo, &context, op);
+        const double s = op_s[i] = alone_s * waited_for(op);
+        if (op->layout == PLAIT_BACKWARD_WEIGHT)
+            *weight_s += alone_s;
         terms[term_of(op)] += s;
         part_s[op->part] += s;
     }
@@ -194,17 +199,6 @@ static void price_block(const plait_problem *problem, const layer_row *row,
         terms[term_of(op)] += s;
         part_s[op->part] += s;
     }
-}
-
-static double weight_gradient_s(const plait_problem *problem, const plait_block *block)
-{
-    const plait_kernel_context context = kernel_context_of(problem);
-    double s = 0.0;
-
-    for (int i = 0; i < block->ops; i++)
-        if (block->op[i].layout == PLAIT_BACKWARD_WEIGHT)
-            s += plait_op_s(&context, &block->op[i]);
-    return s;
 }
 
 static double sum_of(const double *values, int count)
@@ -299,6 +293,7 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     layer_price *out = &row->price[r];
     double unused[PLAIT_PARTS] = {0};
     double op_s[PLAIT_MAX_OPS];
+    double none_s;
     plait_shard kept = row->shard;
     layer_pass forward, backward;
     plait_block block;
@@ -307,11 +302,10 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
         kept.precision = PLAIT_BF16;
     memset(out, 0, sizeof *out);
     row_describe(problem, row, r, PLAIT_BACKWARD, &block);
-    price_block(problem, row, &block, out->backward, unused, op_s);
-    out->weight_s = weight_gradient_s(problem, &block);
+    price_block(problem, row, &block, out->backward, unused, op_s, &out->weight_s);
     backward = layer_pass_of(&block, op_s);
     row_describe(problem, row, r, PLAIT_FORWARD, &block);
-    price_block(problem, row, &block, out->forward, out->part_s, op_s);
+    price_block(problem, row, &block, out->forward, out->part_s, op_s, &none_s);
     forward = layer_pass_of(&block, op_s);
     out->forward_gpu_s = sum_of(out->forward, LAYER_TERMS);
     out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
@@ -330,19 +324,34 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
         out->input_bytes /= layer->norms;
 }
 
+/* As it is remembered, or anew; what experts have no part in is remembered. */
+static void price_part(const plait_problem *problem, layer_row *row, int r, layer_price *parts,
+                       bool known)
+{
+    const bool shared = parts && memo_spans_experts(problem->model, r);
+
+    if (shared && known) {
+        row->price[r] = parts[r];
+        return;
+    }
+    price_row(problem, row, r);
+    if (shared)
+        parts[r] = row->price[r];
+}
+
 /*
  * A multi-token-prediction module is a layer with a projection of [hidden; embedding], whose time
  * (1 % of a layer) is left out, and a pass through the head, which it shares. Where the head does not
  * stand beside the embedding, tied or predicting models hold a copy of the table there. (C.81)
  */
-static void price_ends(const plait_problem *problem, layer_row *row)
+static void price_ends(const plait_problem *problem, layer_row *row, layer_price *parts, bool known)
 {
     const plait_model *model = problem->model;
     const double hidden = model->hidden;
     const int tp = row->key.tp;
 
-    price_row(problem, row, ROW_EMBEDDING);
-    price_row(problem, row, ROW_HEAD);
+    price_part(problem, row, ROW_EMBEDDING, parts, known);
+    price_part(problem, row, ROW_HEAD, parts, known);
     row->price[ROW_TABLE] = (layer_price){
         .weights.dense = (double)((model->vocab + tp - 1) / tp) * hidden,
     };
@@ -396,13 +405,16 @@ static void choose_fusion(const plait_problem *problem, layer_row *row)
 
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
 {
+    bool known = false;
+    layer_price *const parts = memo_parts(row->memo, &key, &known);
+
     row->key = key;
     row->shard = shard_of(problem, &key);
     place_groups(problem, row);
     choose_fusion(problem, row);
     for (int k = 0; k < problem->model->kinds; k++)
-        price_row(problem, row, k);
-    price_ends(problem, row);
+        price_part(problem, row, k, parts, known);
+    price_ends(problem, row, parts, known);
     row->p2p_bytes = send_bytes(problem, &key);
     row->logit_bytes = logit_bytes(problem, &key);
     widest_of(problem, row);

@@ -90,6 +90,7 @@ typedef struct layer_price {
 } layer_price;
 
 typedef struct layer_row {
+    struct layer_memo *memo; /* of the rows before; NULL: none */
     layer_key key;
     plait_shard shard;
     plait_route route[PLAIT_GROUPS];            /* of tp, cp, ep and etp */

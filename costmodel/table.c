@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "layer_memo.h"
 #include "split.h"
 #include "table_private.h"
 
@@ -37,7 +38,9 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
         return NULL;
     table->problem = *problem;
     table->kinds = problem->model->kinds;
-    table->time = plait_arena_alloc(arena, TIMES * kinds, sizeof *table->time);
+    table->row.memo = layer_memo_new(problem, arena);
+    table->timed = table->kinds + (problem->model->mtp_layers > 0);
+    table->time = plait_arena_alloc(arena, TIMES * (size_t)table->timed, sizeof *table->time);
     table->sync = plait_arena_alloc(arena, stages, sizeof *table->sync);
     table->state = plait_arena_alloc(arena, stages, sizeof *table->state);
     table->buffers_bytes = plait_arena_alloc(arena, stages, sizeof *table->buffers_bytes);
@@ -46,8 +49,8 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->rank_run = plait_arena_alloc(arena, stages, sizeof *table->rank_run);
     table->fused = plait_arena_alloc(arena, 2 * stages, sizeof *table->fused);
     // Of each rank two chunks are looked at, and DualPipe's ranks hold two stages.
-    return table->time && table->sync && table->state && table->buffers_bytes && table->no_sync &&
-                   table->run && table->rank_run && table->fused &&
+    return table->row.memo && table->time && table->sync && table->state && table->buffers_bytes &&
+                   table->no_sync && table->run && table->rank_run && table->fused &&
                    make_list(&table->ranks, 2 * stages, kinds, arena) &&
                    make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table
@@ -267,12 +270,13 @@ static const layer_time *times_of(plait_table *table, plait_recompute recompute,
                                   unsigned char offload_acts)
 {
     const int slot = slot_of(recompute, offload_acts);
-    layer_time *const time = table->time + slot * table->kinds;
+    layer_time *const time = table->time + slot * table->timed;
 
     if (!table->time_known[slot]) {
-        for (int k = 0; k < table->kinds; k++) {
-            const layer_gather gather = gather_of(table, k, offload_acts);
-            time[k] = layer_time_of(&table->problem, &table->row.price[k], &gather, recompute);
+        for (int i = 0; i < table->timed; i++) {
+            const int row = i < table->kinds ? i : ROW_MTP;
+            const layer_gather gather = gather_of(table, row, offload_acts);
+            time[i] = layer_time_of(&table->problem, &table->row.price[row], &gather, recompute);
         }
         table->time_known[slot] = true;
     }
@@ -286,38 +290,67 @@ static int ends_slot_of(const plait_table *table, const plait_degrees *d)
                                                 : SLOT_NONE;
 }
 
-static void add_ends(const plait_table *table, const plait_degrees *d, const stage_class *class,
-                     stage_load *load)
+/* The times of the ends that know no choice, by ROW_... - ROW_EMBEDDING. */
+static const layer_time *end_times_of(plait_table *table)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
 
+    for (int row = ROW_EMBEDDING; row < ROW_PRICES && !table->ends_known; row++) {
+        const layer_gather gather = gather_of(table, row, 0);
+        table->end_time[row - ROW_EMBEDDING] =
+            layer_time_of(&table->problem, &table->row.price[row], &gather, none);
+    }
+    table->ends_known = true;
+    return table->end_time;
+}
+
+/* Weights, and the ends' times, of which only a prediction module's depends on the choice. */
+static void fill_base(const plait_table *table, const layer_time *end, const layer_time *mtp,
+                      const stage_class *class, stage_load *base)
+{
+    *base = begin_load(table, class);
     for (int i = 0; i < class->ends; i++) {
         const stage_part *part = &class->parts.part[i];
-        const bool layer = part->row == ROW_MTP;
-        const layer_gather gather = gather_of(table, part->row, layer ? d->offload_acts : 0);
-        const layer_time time = layer_time_of(&table->problem, &table->row.price[part->row],
-                                              &gather, layer ? d->recompute : none);
-        stage_load_add(load, class->parts.share * part->count, &time);
+        stage_load_add(base, class->parts.share * part->count,
+                       part->row == ROW_MTP ? mtp : &end[part->row - ROW_EMBEDDING]);
     }
 }
 
-/* What does not depend on the layers' choice: weights, state, reductions, buffers, the ends' times. */
-static void fill_bases(plait_table *table, const plait_degrees *d, class_list *list)
+static bool has_module(const stage_class *class)
 {
+    for (int i = 0; i < class->ends; i++)
+        if (class->parts.part[i].row == ROW_MTP)
+            return true;
+    return false;
+}
+
+/* Of all classes, or of those alone that a choice changes. */
+static void fill_bases(plait_table *table, const plait_degrees *d, bool all, class_list *list)
+{
+    const layer_time *const end = end_times_of(table);
+    const layer_time *const mtp = times_of(table, d->recompute, d->offload_acts) + table->kinds;
+
     for (int c = 0; c < list->count; c++) {
-        list->base[c] = begin_load(table, &list->of[c]);
-        add_ends(table, d, &list->of[c], &list->base[c]);
+        if (!all && !has_module(&list->of[c]))
+            continue;
+        fill_base(table, end, mtp, &list->of[c], &list->base[c]);
         list->load[c] = list->base[c];
     }
 }
 
+static void fill_ends(plait_table *table, const plait_degrees *d, bool all)
+{
+    fill_bases(table, d, all, &table->chunks);
+    fill_bases(table, d, all, &table->ranks);
+    table->ends_slot = ends_slot_of(table, d);
+}
+
+/* State, reductions and buffers: by weights alone. */
 static void fill_classes(plait_table *table, const plait_degrees *d)
 {
     const plait_problem *problem = &table->problem;
     const sync_routes *routes = &table->routes;
 
-    fill_bases(table, d, &table->chunks);
-    fill_bases(table, d, &table->ranks);
     for (int c = 0; c < table->ranks.count; c++) {
         const stage_load *base = &table->ranks.base[c];
         table->state[c] =
@@ -325,7 +358,12 @@ static void fill_classes(plait_table *table, const plait_degrees *d)
         table->buffers_bytes[c] = stage_buffer_bytes(problem, d, &table->row, base);
         table->sync[c] = stage_sync_of(problem, d, &table->routes, base);
     }
-    table->ends_slot = ends_slot_of(table, d);
+}
+
+static void forget_times(plait_table *table)
+{
+    memset(table->time_known, 0, sizeof table->time_known);
+    table->ends_known = false;
 }
 
 /* Routes of the shards, and under ZeRO-2 and -3 what each layer gathers: times hang on it. */
@@ -336,7 +374,7 @@ static void fill_gather(plait_table *table, const plait_degrees *d)
         return; // nothing before, nothing now
     gather_row_fill(&table->problem, d, &table->routes, &table->row, &table->gather);
     table->rows++;
-    memset(table->time_known, 0, sizeof table->time_known);
+    forget_times(table);
     table->ends_slot = NO_SLOT;
 }
 
@@ -347,7 +385,7 @@ void table_select_layers(plait_table *table, const plait_degrees *d)
     if (table->started && layer_key_same(table->row.key, key))
         return;
     layer_row_fill(&table->problem, key, &table->row);
-    memset(table->time_known, 0, sizeof table->time_known);
+    forget_times(table);
     table->started = true;
     table->lean_known = false;
     table->staged = false;
@@ -378,6 +416,8 @@ static void select_rows(plait_table *table, const plait_degrees *d)
     if (!shards)
         fill_gather(table, d);
     if (!shards || table->ends_slot != ends_slot_of(table, d))
+        fill_ends(table, d, !shards);
+    if (!shards)
         fill_classes(table, d);
     table->last = *d;
     table->sharded = true;

@@ -63,8 +63,11 @@ struct plait_table {
     double send_s;
     fused_boundary boundary;
     double fixed_bytes;
-    layer_time *time; /* [TIMES][kinds] */
+    int timed;        /* parts whose time depends on the choice: kinds, and behind them ROW_MTP */
+    layer_time *time; /* [TIMES][timed] */
     bool time_known[TIMES];
+    layer_time end_time[ROW_PRICES - ROW_EMBEDDING]; /* of the other ends */
+    bool ends_known;
     int ends_slot; /* the slot that the ends in `base` were made for */
 
     long rows; /* counts every change of what a pipeline hangs on */

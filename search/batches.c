@@ -30,7 +30,8 @@ static bool worker_begin(const search_run *run, search_worker *worker)
 static void found_begin(const search_run *run, search_found *found, plait_arena *arena)
 {
     *found = (search_found){.front = {.arena = arena}};
-    found->failed = !arena || !top_make(&found->top, run->options->top, arena);
+    found->failed = !arena || !top_make(&found->top, run->options->top, arena) ||
+                    !top_make(&found->tight_best, 1, arena);
 }
 
 /* Copies a task's finds to the caller's arena, in the order of tasks. */
@@ -43,6 +44,8 @@ static bool merge(const search_found *part, search_found *merged)
     merged->simulated += part->simulated;
     for (int i = 0; i < part->top.count; i++)
         top_add(&merged->top, &part->top.plan[i]);
+    for (int i = 0; i < part->tight_best.count; i++)
+        top_add(&merged->tight_best, &part->tight_best.plan[i]);
     for (int i = 0; i < part->front.count; i++)
         if (!front_add(&merged->front, &part->front.plan[i]))
             return false;

@@ -21,6 +21,16 @@ bool top_wants(const plan_top *top, double objective, int64_t index)
     return objective < last->objective || (objective == last->objective && index < last->index);
 }
 
+static bool ranks_before(const plan_point *a, const plan_point *b)
+{
+    return a->objective < b->objective || (a->objective == b->objective && a->index < b->index);
+}
+
+bool top_leads(const plan_point *plan, const plan_top *top)
+{
+    return top->count == 0 || ranks_before(plan, &top->plan[0]);
+}
+
 /* Insertion from behind: rankings are short, and most plans do not enter. */
 void top_add(plan_top *top, const plan_point *plan)
 {
@@ -31,11 +41,9 @@ void top_add(plan_top *top, const plan_point *plan)
     if (top->count < top->room)
         top->count++;
     for (at = top->count - 1; at > 0; at--) {
-        const plan_point *before = &top->plan[at - 1];
-        if (before->objective < plan->objective ||
-            (before->objective == plan->objective && before->index < plan->index))
+        if (ranks_before(&top->plan[at - 1], plan))
             break;
-        top->plan[at] = *before;
+        top->plan[at] = top->plan[at - 1];
     }
     top->plan[at] = *plan;
 }

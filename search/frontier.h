@@ -28,6 +28,8 @@ typedef struct plan_front {
 bool top_make(plan_top *top, int room, plait_arena *arena);
 bool top_wants(const plan_top *top, double objective, int64_t index);
 void top_add(plan_top *top, const plan_point *plan);
+/** Does a plan stand before all of a ranking? */
+bool top_leads(const plan_point *plan, const plan_top *top);
 /** What a plan must undercut to enter; infinite while there is room. */
 double top_limit(const plan_top *top);
 

@@ -114,23 +114,16 @@ static plait_status find_closest(const search_run *run, const plait_strategy *st
 }
 
 /* The best plan that may run out of memory, if it is better than the best that fits. */
-static plait_status find_tight(const search_run *run, const plait_strategy *strategy,
+static plait_status take_tight(const search_run *run, const search_found *found,
                                plait_search_result *result, plait_error *err)
 {
-    plait_search_options options = *run->options;
-    search_run risky = *run;
-    search_found found;
+    const plan_top *tight = &found->tight_best;
     plait_ranked *best;
 
-    options.top = 1;
-    options.prune = true; // bounds rule out nearly all that is not better than what fits
-    risky.options = &options;
-    risky.capacity_bytes = run->tight_bytes;
-    risky.best_only = true;
-    risky.ceiling = result->plans > 0 ? result->plan[0].objective : HUGE_VAL;
-    PLAIT_TRY(strategy->run(&risky, &found, err));
-    PLAIT_TRY(answer_ranking(&risky, found.top.plan, found.top.count, &best, err));
-    result->has_tight = found.top.count > 0 && best[0].price.peak_bytes > run->capacity_bytes;
+    if (tight->count == 0 || !top_leads(&tight->plan[0], &found->top))
+        return PLAIT_OK;
+    PLAIT_TRY(answer_ranking(run, tight->plan, tight->count, &best, err));
+    result->has_tight = best[0].price.peak_bytes > run->capacity_bytes;
     if (result->has_tight)
         result->tight_best = best[0];
     return PLAIT_OK;
@@ -171,7 +164,6 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
         .arena = arena,
         .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
         .tight_bytes = plait_capacity_bytes(problem, 0.5),
-        .ceiling = HUGE_VAL,
         .batch_rows = batch_rows(space.rows),
         .threads = search_threads(options->threads),
     };
@@ -194,7 +186,7 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
     PLAIT_TRY(answer_front(&run, &found.front, &front, &result->front_size, err));
     result->plan = plan;
     result->front = front;
-    PLAIT_TRY(find_tight(&run, strategy, result, err));
+    PLAIT_TRY(take_tight(&run, &found, result, err));
     if (result->plans == 0)
         PLAIT_TRY(find_closest(&run, strategy, result, err));
     result->elapsed_s = seconds_now() - start_s;

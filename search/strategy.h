@@ -17,6 +17,8 @@ typedef struct search_found {
     int64_t simulated; /* of the priced: where a lower bound did not decide */
     plan_top top;
     plan_front front;
+    plan_top
+        tight_best; /* of plans that may run out, the one best of all, if no known one that fits is better */
     bool failed; /* out of memory */
 } search_found;
 
@@ -24,14 +26,11 @@ typedef struct search_run {
     const plait_problem *problem;
     const plait_search_options *options;
     const plan_space *space;
-    plait_arena *arena;      /* of the caller */
-    double capacity_bytes;   /* plans above it do not count */
-    double tight_bytes;      /* those up to it are tight */
-    double ceiling;          /* plans of a worse objective do not count; HUGE_VAL: all do */
-    bool best_only;          /* no front is wanted */
-    const plan_top *best;    /* of the coarse pass: may be NULL */
-    const plan_front *front; /* of the coarse pass: may be NULL */
-    bool coarse;             /* this is the coarse pass */
+    plait_arena *arena;        /* of the caller */
+    double capacity_bytes;     /* plans above it do not count */
+    double tight_bytes;        /* those up to it are tight */
+    const search_found *known; /* of the coarse pass: may be NULL */
+    bool coarse;               /* this is the coarse pass */
     int threads;
     int64_t batch_rows; /* of one task: follows from the space alone */
 } search_run;
@@ -42,6 +41,8 @@ typedef struct search_worker {
     plait_table *table;
     plait_arena *scratch; /* of simulations */
     space_cursor cursor;
+    plait_degrees floor_row; /* with mbs = 1, and what its leanest layer takes */
+    double floor_bytes;
 } search_worker;
 
 typedef void search_explore(const search_run *run, search_worker *worker, int64_t batch,

@@ -10,6 +10,7 @@
  *
  * A price that is only a lower bound, since its schedule has no closed form, is treated likewise: what
  * it lets through is simulated before it is ranked. So is the ranking that of simulating all. (S.4)
+ * What has no room is looked into for the best tight plan alone, if it can be better than all that fits. (S.5)
  *
  * Known plans are those of a coarse pass over a small part of the space, and those that the same
  * task has found so far; a task never looks at another's finds, so what is pruned does not depend
@@ -17,7 +18,7 @@
  * Complexity: one row of prices a set of layer degrees, one bound a pipeline and a group, one price
  * a point that is left.
  */
-#include <math.h>
+#include <string.h>
 
 #include "plait/schedule.h"
 #include "strategy.h"
@@ -28,40 +29,64 @@ static bool outranked(const search_run *run, const search_found *found, plait_pr
 {
     const double objective = objective_of(run, bound);
 
-    return objective > run->ceiling || objective > top_limit(&found->top) ||
-           (run->best && objective > top_limit(run->best));
+    return objective > top_limit(&found->top) ||
+           (run->known && objective > top_limit(&run->known->top));
 }
 
 static bool covered(const search_run *run, const search_found *found, plait_price bound)
 {
-    return run->best_only || front_dominates(&found->front, bound) ||
-           (run->front && front_dominates(run->front, bound));
+    return front_dominates(&found->front, bound) ||
+           (run->known && front_dominates(&run->known->front, bound));
 }
 
-static bool can_skip(const search_run *run, const search_found *found, plait_price bound)
+/* A plan of the ranking, or a tight one, is better. */
+static bool first_beats(const search_found *found, double objective)
+{
+    return (found->top.count > 0 && objective > found->top.plan[0].objective) ||
+           objective > top_limit(&found->tight_best);
+}
+
+/* No plan that may run out, with this objective or a worse one, is better than all that is known. */
+static bool tight_beaten(const search_run *run, const search_found *found, double objective)
+{
+    return first_beats(found, objective) || (run->known && first_beats(run->known, objective));
+}
+
+/* What is looked for in a set of points. */
+typedef enum set_use { SET_NOTHING, SET_TIGHT, SET_ALL } set_use;
+
+static set_use lesser(set_use a, set_use b)
+{
+    return a < b ? a : b;
+}
+
+/* A set that holds no plan that fits may hold the best tight one. (S.5) */
+static set_use use_of(const search_run *run, const search_found *found, plait_price bound)
 {
     if (!run->options->prune)
-        return false;
-    return bound.peak_bytes > run->capacity_bytes ||
-           (outranked(run, found, bound) && covered(run, found, bound));
+        return SET_ALL;
+    if (bound.peak_bytes <= run->capacity_bytes)
+        return outranked(run, found, bound) && covered(run, found, bound) ? SET_NOTHING : SET_ALL;
+    return bound.peak_bytes > run->tight_bytes || tight_beaten(run, found, objective_of(run, bound))
+               ? SET_NOTHING
+               : SET_TIGHT;
 }
 
 // ---- points --------------------------------------------------------------------------------
 
 /* Where a plan with this price, or one at least as slow, has a place. */
 typedef struct plan_place {
-    bool ranks, fronts;
+    bool ranks, fronts, tight;
 } plan_place;
 
 static plan_place place_of(const search_run *run, const search_found *found, const plan_point *plan)
 {
-    if (plan->objective > run->ceiling)
-        return (plan_place){0};
+    if (plan->price.peak_bytes > run->capacity_bytes)
+        return (plan_place){.tight = !tight_beaten(run, found, plan->objective)};
     return (plan_place){
         .ranks = top_wants(&found->top, plan->objective, plan->index) &&
-                 !(run->best && plan->objective > top_limit(run->best)),
-        .fronts = !run->best_only && !(run->front && front_dominates(run->front, plan->price)) &&
-                  !front_dominates(&found->front, plan->price),
+                 !(run->known && plan->objective > top_limit(&run->known->top)),
+        .fronts = !covered(run, found, plan->price),
     };
 }
 
@@ -72,14 +97,11 @@ static plan_place place_of(const search_run *run, const search_found *found, con
 static void consider(const search_run *run, search_worker *worker, search_found *found,
                      const plait_degrees *degrees, plait_price price, int64_t index)
 {
-    found->priced++;
-    found->tight += price.peak_bytes > run->capacity_bytes && price.peak_bytes <= run->tight_bytes;
-    if (price.peak_bytes > run->capacity_bytes)
+    if (price.peak_bytes > run->capacity_bytes && price.peak_bytes > run->tight_bytes)
         return;
-    found->fits++;
     plan_point plan = {*degrees, price, objective_of(run, price), index};
     plan_place place = place_of(run, found, &plan);
-    if (!price.exact && !run->coarse && (place.ranks || place.fronts)) {
+    if (!price.exact && !run->coarse && (place.ranks || place.fronts || place.tight)) {
         found->simulated++;
         if (plait_degrees_simulate(worker->table, degrees, worker->scratch, &plan.price, NULL) !=
             PLAIT_OK)
@@ -89,6 +111,8 @@ static void consider(const search_run *run, search_worker *worker, search_found 
     }
     if (place.ranks)
         top_add(&found->top, &plan);
+    if (place.tight)
+        top_add(&found->tight_best, &plan);
     if (place.fronts && !front_add(&found->front, &plan))
         found->failed = true;
 }
@@ -103,9 +127,21 @@ static int choices_of(const search_run *run, const space_split *split, bool pair
     return run->coarse && plain > 0 && plain < split->choices ? plain : split->choices;
 }
 
-/* Every shard with every choice of recomputation. */
+static void count(const search_run *run, plait_price price, search_found *found)
+{
+    const bool fits = price.peak_bytes <= run->capacity_bytes;
+
+    found->priced++;
+    found->fits += fits;
+    found->tight += !fits && price.peak_bytes <= run->tight_bytes;
+}
+
+/*
+ * Every shard with every choice of recomputation. Those of a set that has no room count as ruled out,
+ * though the best tight plan is looked for among them.
+ */
 static void price_group(const search_run *run, search_worker *worker, const space_pipeline *p,
-                        plait_degrees degrees, int shards, int choices, int64_t first,
+                        plait_degrees degrees, int shards, int choices, int64_t first, set_use use,
                         search_found *found)
 {
     int64_t index = first;
@@ -114,15 +150,17 @@ static void price_group(const search_run *run, search_worker *worker, const spac
         space_apply_shard(run->space, &p->shard[s], &degrees);
         for (int c = 0; c < choices; c++) {
             space_apply_choice(run->space, c, &degrees);
-            consider(run, worker, found, &degrees, plait_degrees_cost(worker->table, &degrees),
-                     index++);
+            const plait_price price = plait_degrees_cost(worker->table, &degrees);
+            if (use == SET_ALL)
+                count(run, price, found);
+            consider(run, worker, found, &degrees, price, index++);
         }
     }
 }
 
 /* All groups of one schedule and order; returns the number of points they hold. */
 static int64_t explore_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
-                            int kind, int64_t first, search_found *found)
+                            int kind, int64_t first, set_use most, search_found *found)
 {
     const space_split_range *splits =
         space_splits_for(p->splits, (plait_schedule)p->kind[kind].schedule);
@@ -138,25 +176,28 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
         const space_split *split = &p->splits->split[i];
         degrees.vpp = split->vpp;
         degrees.split = split->split;
-        if (!can_skip(run, found, plait_degrees_bound(worker->table, &degrees)))
+        const set_use use =
+            lesser(most, use_of(run, found, plait_degrees_bound(worker->table, &degrees)));
+        if (use != SET_NOTHING)
             price_group(run, worker, p, degrees, shards, choices_of(run, split, paired),
-                        first + points, found);
+                        first + points, use, found);
         points += (int64_t)shards * (paired ? run->space->recompute.paired : split->choices);
     }
     return points;
 }
 
 static void explore_pipeline(const search_run *run, search_worker *worker, const space_pipeline *p,
-                             int64_t batch, search_found *found)
+                             int64_t batch, set_use most, search_found *found)
 {
     // Points of a task are numbered behind all of the tasks before it.
     int64_t first = (batch << 40) + found->points;
 
     found->points += p->points;
-    if (can_skip(run, found, plait_pipeline_bound(worker->table, &p->degrees)))
+    if (most == SET_NOTHING)
         return;
-    for (int kind = 0; kind < p->kinds; kind++)
-        first += explore_kind(run, worker, p, kind, first, found);
+    most = lesser(most, use_of(run, found, plait_pipeline_bound(worker->table, &p->degrees)));
+    for (int kind = 0; most != SET_NOTHING && kind < p->kinds; kind++)
+        first += explore_kind(run, worker, p, kind, first, most, found);
 }
 
 // ---- rows ----------------------------------------------------------------------------------
@@ -167,25 +208,42 @@ static bool row_wanted(const search_run *run, const plait_degrees *row)
     return !run->coarse || (row->cp == 1 && row->mbs <= 4);
 }
 
-/* Rows whose leanest plan cannot fit are only counted. */
-static bool row_hopeless(const search_run *run, const plait_degrees *row)
+/* C.92 is proportional to mbs: rows that differ in that alone ask once. */
+static double floor_of_row(const search_run *run, search_worker *worker, const plait_degrees *row)
 {
-    return run->options->prune && plait_layers_floor_bytes(run->problem, row) > run->capacity_bytes;
+    plait_degrees single = *row;
+
+    single.mbs = 1;
+    if (memcmp(&single, &worker->floor_row, sizeof single) != 0) {
+        worker->floor_row = single;
+        worker->floor_bytes = plait_layers_floor_bytes(run->problem, &worker->floor_row);
+    }
+    return worker->floor_bytes * row->mbs;
+}
+
+/* Rows whose leanest plan cannot fit are only counted, or searched for tight plans. */
+static set_use use_of_row(const search_run *run, search_worker *worker, const search_found *found,
+                          const plait_degrees *row)
+{
+    const plait_price floor = {.peak_bytes = floor_of_row(run, worker, row)};
+
+    return use_of(run, found, floor);
 }
 
 static void explore_row(const search_run *run, search_worker *worker, int64_t row, int64_t batch,
                         search_found *found)
 {
-    const bool hopeless = row_hopeless(run, &run->space->row[row]);
     space_pipeline pipeline;
+    set_use use = SET_ALL;
+    bool asked = !run->options->prune;
 
     for (int i = 0; i < run->space->divisors.count; i++) {
         if (!space_pipeline_at(&worker->cursor, row, i, &pipeline))
             continue;
-        if (hopeless)
-            found->points += pipeline.points;
-        else
-            explore_pipeline(run, worker, &pipeline, batch, found);
+        if (!asked) // of rows without a pipeline nobody asks
+            use = use_of_row(run, worker, found, &run->space->row[row]);
+        asked = true;
+        explore_pipeline(run, worker, &pipeline, batch, use, found);
     }
 }
 
@@ -226,11 +284,16 @@ static plait_status know_exactly(const search_run *run, plait_arena *scratch, se
     plait_table *table = plait_table_new(run->problem, run->arena);
 
     known->front = (plan_front){.arena = run->arena};
-    if (!table || !top_make(&known->top, run->options->top, run->arena))
+    if (!table || !top_make(&known->top, run->options->top, run->arena) ||
+        !top_make(&known->tight_best, 1, run->arena))
         return plait_fail_nomem(err);
     for (int i = 0; i < bounded.top.count; i++) {
         PLAIT_TRY(make_exact(run, table, scratch, &bounded.top.plan[i], err));
         top_add(&known->top, &bounded.top.plan[i]);
+    }
+    for (int i = 0; i < bounded.tight_best.count; i++) {
+        PLAIT_TRY(make_exact(run, table, scratch, &bounded.tight_best.plan[i], err));
+        top_add(&known->tight_best, &bounded.tight_best.plan[i]);
     }
     for (int i = 0; i < bounded.front.count; i++) {
         PLAIT_TRY(make_exact(run, table, scratch, &bounded.front.plan[i], err));
@@ -257,15 +320,13 @@ static plait_status exhaustive_run(search_run *run, search_found *found, plait_e
 {
     search_found coarse;
 
-    if (run->options->prune && !isfinite(run->ceiling)) { // a ceiling knows as much
+    if (run->options->prune) {
         PLAIT_TRY(coarse_pass(run, &coarse, err));
-        run->best = &coarse.top;
-        run->front = &coarse.front;
+        run->known = &coarse;
     }
     const plait_status status = search_batches(run, explore, found, err);
 
-    run->best = NULL;
-    run->front = NULL;
+    run->known = NULL;
     return status;
 }
 

@@ -1,0 +1,131 @@
+/*
+ * layer_memo.c - what one row of prices can take from those before it, to the bit
+ *
+ * Rows of a search differ in few keys: most products have been priced in a row before, and layers
+ * without experts, too, when only experts are dealt anew. Each memory is an array where a key has one
+ * place, from which a later one drives it.
+ */
+#include "layer_memo.h"
+
+#include <string.h>
+
+#include "traits.h"
+
+enum { PRODUCTS = 8192, ROWS = 128 }; /* powers of two */
+
+/* All that the price of a product reads of its operator. */
+typedef struct product_key {
+    double m, n, k, batch, flops;
+    plait_op_kind kind;
+    plait_pass_kind layout;
+    int matrix_precision;
+    int known;
+} product_key;
+
+typedef struct known_product {
+    product_key key;
+    double s; /* of one */
+} known_product;
+
+typedef struct known_row {
+    bool known;
+    layer_key key;
+    layer_price price[ROW_PRICES];
+} known_row;
+
+struct layer_memo {
+    known_product product[PRODUCTS];
+    known_row *row; /* NULL: each row has layers of its own */
+};
+
+layer_memo *layer_memo_new(const plait_problem *problem, plait_arena *arena)
+{
+    layer_memo *memo = plait_arena_alloc(arena, 1, sizeof *memo);
+
+    if (!memo || !model_has_experts(problem->model))
+        return memo;
+    memo->row = plait_arena_alloc(arena, ROWS, sizeof *memo->row);
+    return memo->row ? memo : NULL;
+}
+
+static uint64_t mixed(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+// ---- products ------------------------------------------------------------------------------
+
+static product_key product_key_of(const plait_op *op)
+{
+    return (product_key){op->m,     op->n,    op->k,      op->batch,
+                         op->flops, op->kind, op->layout, op->matrix_precision,
+                         true};
+}
+
+/* The shape says nearly all. */
+static uint64_t product_hash(const product_key *key)
+{
+    const double shape[] = {key->m, key->n, key->k, key->batch};
+    uint64_t word[sizeof shape / sizeof *shape];
+    uint64_t hash = (uint64_t)key->layout;
+
+    memcpy(word, shape, sizeof word);
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        hash = mixed(hash, word[i]);
+    return hash;
+}
+
+static double product_s(layer_memo *memo, const plait_kernel_context *context, const plait_op *op)
+{
+    const product_key key = product_key_of(op);
+    known_product *const known = &memo->product[product_hash(&key) % PRODUCTS];
+
+    if (memcmp(&known->key, &key, sizeof key) != 0) {
+        plait_op one = *op;
+        one.count = 1.0;
+        *known = (known_product){key, plait_op_s(context, &one)};
+    }
+    return op->count * known->s;
+}
+
+double memo_op_s(layer_memo *memo, const plait_kernel_context *context, const plait_op *op)
+{
+    if (memo && (op->kind == PLAIT_OP_GEMM || op->kind == PLAIT_OP_GROUPED_GEMM))
+        return product_s(memo, context, op);
+    return plait_op_s(context, op);
+}
+
+// ---- parts without experts -----------------------------------------------------------------
+
+bool memo_spans_experts(const plait_model *model, int r)
+{
+    return r == ROW_EMBEDDING || r == ROW_HEAD ||
+           (r < model->kinds && model->kind[r].ffn != PLAIT_FFN_MOE);
+}
+
+static uint64_t row_hash(const layer_key *key)
+{
+    const int words[] = {key->tp,      key->cp,        key->mbs,   key->sp,
+                         key->cp_comm, key->placement, key->fusion};
+    uint64_t hash = 0;
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        hash = mixed(hash, (uint64_t)words[i]);
+    return hash;
+}
+
+layer_price *memo_parts(layer_memo *memo, const layer_key *key, bool *known)
+{
+    layer_key shared = *key;
+
+    if (!memo || !memo->row)
+        return NULL;
+    shared.ep = shared.etp = 1;
+    shared.dispatcher = 0;
+    known_row *const row = &memo->row[row_hash(&shared) % ROWS];
+    *known = row->known && layer_key_same(row->key, shared);
+    row->known = true;
+    row->key = shared;
+    return row->price;
+}

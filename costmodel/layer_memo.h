@@ -1,0 +1,27 @@
+/* layer_memo.h - what one row of prices can take from those before it, to the bit */
+#ifndef PLAIT_COSTMODEL_LAYER_MEMO_H
+#define PLAIT_COSTMODEL_LAYER_MEMO_H
+
+#include "layer_row.h"
+
+/** Seconds of products by their shape, and prices of parts without experts by their keys. */
+typedef struct layer_memo layer_memo;
+
+/** NULL: out of memory. A memo serves one problem. */
+layer_memo *layer_memo_new(const plait_problem *problem, plait_arena *arena);
+
+/** plait_op_s, remembered of products. memo: NULL: nothing is remembered. */
+double memo_op_s(layer_memo *memo, const plait_kernel_context *context, const plait_op *op);
+
+/** Is a part the same with all experts' degrees: a kind of layer without them, or an end? */
+bool memo_spans_experts(const plait_model *model, int r);
+
+/**
+ * Prices by ROW_... of a row that differs at most in experts' degrees.
+ *
+ * @param known  out: they are filled; else those that memo_spans_experts names are to be
+ * @return       NULL: this model has nothing to gain
+ */
+layer_price *memo_parts(layer_memo *memo, const layer_key *key, bool *known);
+
+#endif
