@@ -105,8 +105,14 @@ static void write_tail(json_writer *json, const plait_timeline *line, const plai
 plait_status timeline_trace(const plait_timeline *line, plait_arena *arena, const char **text,
                             size_t *length, plait_error *err)
 {
+    enum { MOST_TRACED = 1000000 }; // 250 MB
     json_writer json;
 
+    if (line->pipeline.events > MOST_TRACED)
+        return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
+                          "expected at most %d actions, found %d: a smaller --gbs shows the same "
+                          "pipeline",
+                          MOST_TRACED, line->pipeline.events);
     json_writer_init(&json, arena);
     json_begin_object(&json);
     json_member_string(&json, "displayTimeUnit", "ms");
