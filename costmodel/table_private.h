@@ -92,6 +92,9 @@ struct plait_table {
     stage_sync *no_sync;   /* zeros */
 };
 
+/** Deals the layers of a point and sorts its ranks and chunks. Nothing is allocated. */
+void table_classify(plait_table *table, const plait_degrees *d);
+
 /** Brings the row of layers to the point's keys. */
 void table_select_layers(plait_table *table, const plait_degrees *d);
 
