@@ -7,9 +7,9 @@
  * can. A pattern is right when no two of the four meet in a slot modulo six, on any rank. What a rank
  * holds follows from how long microbatches stay, so the steps set the memory:
  *
- *     slot       0  1  2  3  4  5  6  7  8      p = 2, all steps and gaps 1; F down, f up
- *     rank 0     F0       f0 i0    w0 F1 ..     (I and W likewise)
- *     rank 1        F0 f0       i0 I0 w0 ..
+ *     slot       0  1  2  3  4  5  6  7  8  9 10   p = 2, all steps and gaps 1; F, I, W of the chunk
+ *     rank 0     F0       f0 i0 w0 F1 I0 W0 f1 i1   on the way down, f, i, w on the way up
+ *     rank 1        F0 f0       i0 I0 F1 f1 w0 W0
  *
  * Only the order counts: whatever slots really take, each action begins when it can.
  *
