@@ -34,18 +34,8 @@ static const char *needs(int ranks, int microbatches)
  * (m+p-1)(f+b). Exact for any stages: held against the simulator by a property test. (C.73)
  */
 
-/* The stages so far, and the longest of the chains that have turned at them. */
-typedef struct chain_walk {
-    int stage;                        /* how many */
-    double both_s;                    /* their f + b */
-    double forward_s, backward_s;     /* the longest of theirs */
-    double rounds_s;                  /* rounds of one stage, less f + b of those before it */
-    double with_there_s, with_back_s; /* the same and G, or H ... */
-    double whole_s;                   /* ... or both */
-} chain_walk;
-
 /* Takes stage `offset` of those alike behind the walk's as s, t and u. */
-static void turn_at(chain_walk *walk, const plait_pipeline_load *load, const plait_chunk_time *all,
+static void turn_at(plait_chain_walk *walk, const plait_pipeline_load *load, const plait_chunk_time *all,
                     int offset)
 {
     const int behind = load->ranks - 1 - walk->stage - offset;
@@ -69,7 +59,7 @@ static void turn_at(chain_walk *walk, const plait_pipeline_load *load, const pla
  * Sums change evenly along stages alike, but where w reaches m - 1: the first and the last of a run
  * and those two are enough.
  */
-static void turn_along(chain_walk *walk, const plait_pipeline_load *load, const plait_rank_run *run)
+static void turn_along(plait_chain_walk *walk, const plait_pipeline_load *load, const plait_rank_run *run)
 {
     const int end = run->ranks - 1;
     const int bend = load->ranks - load->microbatches - walk->stage; // the last with one round
@@ -83,22 +73,42 @@ static void turn_along(chain_walk *walk, const plait_pipeline_load *load, const 
         turn_at(walk, load, &run->all, end);
 }
 
+plait_chain_walk plait_chain_begin(void)
+{
+    return (plait_chain_walk){
+        .rounds_s = -HUGE_VAL, .with_there_s = -HUGE_VAL, .with_back_s = -HUGE_VAL};
+}
+
+/* Takes all stages of a run along. */
+static void add_run(plait_chain_walk *walk, const plait_pipeline_load *load,
+                    const plait_rank_run *run)
+{
+    turn_along(walk, load, run);
+    walk->stage += run->ranks;
+    walk->both_s += run->ranks * (run->all.forward_s + run->all.backward_s);
+    walk->forward_s = larger(walk->forward_s, run->all.forward_s);
+    walk->backward_s = larger(walk->backward_s, run->all.backward_s);
+}
+
+void plait_chain_add(plait_chain_walk *walk, int ranks, int microbatches,
+                     const plait_chunk_time *stage)
+{
+    const plait_pipeline_load load = {.ranks = ranks, .microbatches = microbatches};
+    const plait_rank_run run = {.ranks = 1, .all = *stage};
+
+    add_run(walk, &load, &run);
+}
+
 static double pipeline_s(const plait_pipeline_load *load)
 {
     const plait_chunk_time *only = &load->run[0].all;
 
     if (load->ranks == 1) // no wait, to the last digit
         return load->microbatches * (only->forward_s + only->backward_s);
-    chain_walk walk = {.rounds_s = -HUGE_VAL, .with_there_s = -HUGE_VAL, .with_back_s = -HUGE_VAL};
+    plait_chain_walk walk = plait_chain_begin();
 
-    for (int i = 0; i < load->runs; i++) {
-        const plait_rank_run *run = &load->run[i];
-        turn_along(&walk, load, run);
-        walk.stage += run->ranks;
-        walk.both_s += run->ranks * (run->all.forward_s + run->all.backward_s);
-        walk.forward_s = larger(walk.forward_s, run->all.forward_s);
-        walk.backward_s = larger(walk.backward_s, run->all.backward_s);
-    }
+    for (int i = 0; i < load->runs; i++)
+        add_run(&walk, load, &load->run[i]);
     return walk.whole_s;
 }
 

@@ -50,6 +50,7 @@ typedef struct plait_capabilities {
     bool etp;                   /* expert tensor parallelism other than 1 and tp */
     bool hsdp;                  /* shard_group below dp cp */
     bool full_layers;           /* recompute full:N */
+    bool stages_differ;         /* each stage has degrees and nodes of its own */
     unsigned attention;         /* kernels, of plait_attention_kernel */
     unsigned precision;
     int module_sets;

@@ -111,6 +111,7 @@ static plait_status read_switches(const json_cursor *at, plait_capabilities *out
     out->takes[PLAIT_KEY_SP] = (sp ? 2u : 1u) | (sp && sp_optional ? 1u : 0u);
     PLAIT_TRY(json_bool_optional(at, "etp", &out->etp, err));
     PLAIT_TRY(json_bool_optional(at, "hsdp", &out->hsdp, err));
+    PLAIT_TRY(json_bool_optional(at, "stages_differ", &out->stages_differ, err));
     return json_bool_optional(at, "full_layers", &out->full_layers, err);
 }
 
@@ -118,7 +119,7 @@ static plait_status check_names(const json_cursor *at, plait_error *err)
 {
     static const char *const also[] = {"sp",        "sp_optional", "etp",
                                        "hsdp",      "full_layers", "attention",
-                                       "precision", "module_sets", "source"};
+                                       "precision", "module_sets", "source", "stages_differ"};
     enum { ALSO = sizeof also / sizeof *also };
     const char *names[PLAIT_KEYS + ALSO + 1];
     int count = 0;

@@ -37,6 +37,22 @@ bool plan_recompute_legal(const plait_problem *problem, const plait_degrees *deg
 bool plan_stages_agree(const plait_problem *problem, const plait_plan *plan,
                        const plan_reason *why);
 
+/** Do the stages hold each layer once and in order, whatever their degrees are? */
+bool plan_stages_hold(const plait_problem *problem, const plait_plan *plan,
+                      const plan_reason *why);
+
+/**
+ * Is it a plan of one node group, with the same degrees in all stages? Then it is priced as such.
+ *
+ * @param cluster  is filled where it is: of_group points to it
+ */
+bool plan_of_group(const plait_problem *problem, const plait_plan *plan, plait_problem *of_group,
+                   plait_cluster *cluster);
+
+/** A plan whose stages differ: each against its own nodes, and all against each other. */
+bool plan_mixed_legal(const plait_problem *problem, const plait_plan *plan,
+                      const plan_reason *why);
+
 /**
  * Is a ZeRO shard a part of the ranks that one replica has side by side, or several of them whole?
  * Asked where stages lie inside replicas; of dense parameters and of experts. (rule P3)

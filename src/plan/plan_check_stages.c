@@ -185,6 +185,11 @@ static bool chunks_alike(const plait_plan *plan, const plan_reason *why)
     return true;
 }
 
+bool plan_stages_hold(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+{
+    return same_order(plan, why) && has_chunks(plan, why) && holds_model(p, plan, why);
+}
+
 bool plan_stages_agree(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
     const bool own = plan->degrees.split.kind == PLAIT_SPLIT_STAGES;
@@ -211,6 +216,8 @@ plait_verdict plait_plan_check(const plait_problem *p, const plait_plan *plan, c
 
     if (size > 0 && why)
         why[0] = '\0';
+    if (plait_plan_mixed(p, plan))
+        return plan_mixed_legal(p, plan, &reason) ? PLAIT_FITS : PLAIT_INVALID;
     return plan_layers_legal(p, &plan->degrees, &reason) &&
                    plan_ranks_legal(p, &plan->degrees, &reason) &&
                    plan_stages_agree(p, plan, &reason)

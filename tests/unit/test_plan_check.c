@@ -719,7 +719,7 @@ static void test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both(voi
     other.memory_bytes += 1.0;
     w.cluster.groups = 2;
     w.cluster.group[0].nodes = 2;
-    w.cluster.group[1] = (plait_node_group){&other, 8, 2};
+    w.cluster.group[1] = (plait_node_group){.accelerator = &other, .gpus_per_node = 8, .nodes = 2};
     assert_legal(&w, "tp=2 pp=4"); // the 16 of the first group
     w.problem.job.gpus = 32;
     assert_refused(&w, "tp=2 pp=4",
@@ -764,8 +764,8 @@ static void test_clusters__of_two_sorts_are_told_by_constants_not_by_names(void 
     first = w.gpu;
     other = w.gpu;
     w.cluster.groups = 2;
-    w.cluster.group[0] = (plait_node_group){&first, 8, 2};
-    w.cluster.group[1] = (plait_node_group){&other, 8, 2};
+    w.cluster.group[0] = (plait_node_group){.accelerator = &first, .gpus_per_node = 8, .nodes = 2};
+    w.cluster.group[1] = (plait_node_group){.accelerator = &other, .gpus_per_node = 8, .nodes = 2};
     w.problem.job.gpus = 32;
     other.name = "chip by another name";
     memset((char *)&other.gemm[0].measured + 1, 0x5a, offsetof(plait_gemm_fit, emax) - 1);
