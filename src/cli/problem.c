@@ -99,12 +99,13 @@ static plait_status take_gpus(const problem_flags *flags, const plans_entry *fil
     return PLAIT_OK;
 }
 
-/* What has no price is said before anything is searched. */
-static plait_status check_priced(const plait_cluster *cluster, plait_error *err)
+/* What has no price is said before anything is searched. (rule P4) */
+static plait_status check_priced(const plait_problem *problem, plait_error *err)
 {
     char why[256];
 
-    if (plait_cluster_priced(cluster, cluster->gpus, why, sizeof why))
+    if (problem->runtime->can.stages_differ ||
+        plait_cluster_priced(problem->cluster, problem->job.gpus, why, sizeof why))
         return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
                       "expected GPUs that a price covers, found: %s", why);
@@ -120,7 +121,6 @@ static plait_status resolve_cluster(const char *name, const problem_flags *flags
         return plait_fail_nomem(err);
     PLAIT_TRY(find_cluster(name, file, arena, cluster, err));
     PLAIT_TRY(take_gpus(flags, file, cluster, err));
-    PLAIT_TRY(check_priced(cluster, err));
     out->cluster = cluster;
     out->job.gpus = cluster->gpus;
     return PLAIT_OK;
@@ -157,12 +157,29 @@ static plait_status resolve_runtime(const problem_flags *flags, const plans_entr
     return PLAIT_OK;
 }
 
+/* Of several sorts of nodes the fastest: each takes the fastest up to it that it runs. (C.221) */
+static plait_attention_kernel usual_attention(const plait_problem *problem)
+{
+    const plait_degrees one = plait_degrees_init();
+    plait_attention_kernel most = plait_attention_usual(problem);
+    plait_cluster cluster;
+
+    for (int g = 1; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++) {
+        plait_problem of_group = *problem;
+        cluster = plait_cluster_of_group(problem->cluster, g, one.dp);
+        of_group.cluster = &cluster;
+        const plait_attention_kernel usual = plait_attention_usual(&of_group);
+        most = usual > most ? usual : most;
+    }
+    return most;
+}
+
 static plait_status resolve_words(const problem_flags *flags, const plans_entry *file,
                                   plait_problem *out, plait_error *err)
 {
     int precision = file != NULL && file->precision >= 0 ? file->precision : PLAIT_BF16;
     int attention =
-        file != NULL && file->attention >= 0 ? file->attention : (int)plait_attention_usual(out);
+        file != NULL && file->attention >= 0 ? file->attention : (int)usual_attention(out);
 
     if (flags->precision != NULL)
         PLAIT_TRY(
@@ -224,16 +241,24 @@ static plait_status check_precision(const plait_problem *problem, plait_error *e
 static plait_status check_attention(const plait_problem *problem, plait_error *err)
 {
     const plait_accelerator *const gpu = problem->cluster->group[0].accelerator;
-    const unsigned mask = kernels_of(gpu, PLAIT_KERNEL_ATTENTION, PLAIT_ATTENTION_KERNELS);
+    unsigned mask = 0; // of any group: others take the fastest up to it that they run
     const int kernel = (int)problem->job.attention;
     const unsigned able = problem->runtime->can.attention;
 
+    for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++)
+        mask |= kernels_of(problem->cluster->group[g].accelerator, PLAIT_KERNEL_ATTENTION,
+                           PLAIT_ATTENTION_KERNELS);
     if (!(mask >> kernel & 1U))
         return fail_unsupported("--attention", plait_attention_kernel_name, mask, gpu->name, kernel,
                                 err);
     return able >> kernel & 1U ? PLAIT_OK
                                : fail_unsupported("--attention", plait_attention_kernel_name, able,
                                                   problem->runtime->name, kernel, err);
+}
+
+static bool is_mixed(const plait_problem *problem)
+{
+    return !plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0);
 }
 
 /* What of the accelerator binds the model, not a plan: heads and experts. */
@@ -243,7 +268,8 @@ static plait_status check_words(const plait_problem *problem, plait_error *err)
 
     PLAIT_TRY(check_precision(problem, err));
     PLAIT_TRY(check_attention(problem, err));
-    if (plan_kernels_run(problem, &(plan_reason){why, sizeof why}))
+    PLAIT_TRY(check_priced(problem, err));
+    if (is_mixed(problem) || plan_kernels_run(problem, &(plan_reason){why, sizeof why}))
         return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_RANGE, problem->cluster->name,
                       "expected what %.60s runs on, found: %s", problem->model->name, why);
@@ -294,7 +320,7 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     PLAIT_TRY(check_words(out, err));
     PLAIT_TRY(resolve_risk(flags, file, out, err));
     warn(out);
-    return resolve_band(arena, out, err);
+    return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err); // no such run was measured
 }
 
 /* ---- the question as text ---- */
