@@ -1,7 +1,7 @@
 /*
  * choices.c - degrees of each group, legal on its nodes alone, and what a layer takes at least
  *
- * Searched: stages, tp, cp, ep, mbs, zero, sp. dp follows; every other key is as usual (degrees.h). A
+ * Searched: stages, tp inside a scale-up domain, cp, ep, mbs, zero. dp and sp follow; every other key is as usual (degrees.h). A
  * choice takes all GPUs of its group.
  */
 #include <math.h>
@@ -17,7 +17,8 @@
 typedef struct choice_list {
     mixed_question *q;
     int group;
-    int gpus; /* of the group */
+    int gpus;   /* of the group */
+    int domain; /* GPUs of its scale-up level, which tp does not leave */
     int count, room;
     mixed_choice **choice;
     bool failed;
@@ -25,9 +26,9 @@ typedef struct choice_list {
 
 // ---- one choice ----------------------------------------------------------------------------
 
-/* A middle stage of one layer of kind k. */
-static plait_stage_price one_layer(const mixed_question *q, mixed_choice *choice, int k,
-                                   plait_recompute recompute, bool *failed)
+/* A stage of one layer of kind k. */
+static plait_stage_price one_layer(const mixed_question *q, mixed_choice *choice, mixed_place place,
+                                   int k, plait_recompute recompute, bool *failed)
 {
     const plait_arena_mark mark = plait_arena_save(q->scratch);
     plait_stage_price price = {0};
@@ -36,7 +37,7 @@ static plait_stage_price one_layer(const mixed_question *q, mixed_choice *choice
 
     while (q->problem->model->layer_kind[first] != k)
         first++;
-    if (mixed_stage(q, choice, MIXED_MIDDLE, first, first + 1, recompute, q->scratch, &stage))
+    if (mixed_stage(q, choice, place, first, first + 1, recompute, q->scratch, &stage))
         price = plait_stage_sort_price(choice->sort, &stage, choice->group);
     else
         *failed = true;
@@ -50,13 +51,23 @@ static bool lacks_room(const mixed_question *q, mixed_choice *choice, bool *fail
     for (int k = 0; k < q->problem->model->kinds; k++) {
         bool room = false;
         for (int r = 0; r < q->recomputes && !room; r++) {
-            const plait_stage_price price = one_layer(q, choice, k, q->recompute[r], failed);
+            const plait_stage_price price = 
+                one_layer(q, choice, MIXED_MIDDLE, k, q->recompute[r], failed);
             room = price.state_bytes + price.flight_bytes <= choice->capacity_bytes;
         }
         if (!room)
             return true;
     }
     return false;
+}
+
+/* What an end of the model adds to a layer of the first kind. */
+static double end_s(const mixed_question *q, mixed_choice *choice, mixed_place place, bool *failed)
+{
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    const plait_stage_price price = one_layer(q, choice, place, 0, none, failed);
+
+    return fmax(0.0, price.forward_s + price.backward_s - choice->kind_s[0]);
 }
 
 /* Units of work are those of the first choice of all: a layer of kind k has as many as it takes there. */
@@ -66,9 +77,11 @@ static void measure(mixed_question *q, mixed_choice *choice, bool *failed)
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
 
     for (int k = 0; k < model->kinds; k++) {
-        const plait_stage_price price = one_layer(q, choice, k, none, failed);
+        const plait_stage_price price = one_layer(q, choice, MIXED_MIDDLE, k, none, failed);
         choice->kind_s[k] = price.forward_s + price.backward_s;
     }
+    choice->first_s = end_s(q, choice, MIXED_FIRST, failed);
+    choice->last_s = end_s(q, choice, MIXED_LAST, failed);
     if (q->units <= 0.0)
         for (int i = 0; i < model->layers; i++) {
             const int k = model->layer_kind[i];
@@ -93,7 +106,7 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
     *choice = (mixed_choice){.degrees = *d,
                              .group = list->group,
                              .stages = list->gpus / (d->tp * d->cp * d->dp),
-                             .sequences = d->dp * d->mbs};
+                             .size = mixed_size(d)};
     choice->sort = plait_stage_sort_new(q->problem, list->group, d, q->arena);
     if (!choice->sort) {
         list->failed = true;
@@ -193,8 +206,9 @@ static void add_stages(choice_list *list, int stages)
 {
     const plait_capabilities *can = &list->q->problem->runtime->can;
     const int gpus = list->gpus / stages;
+    const int domain = list->domain;
 
-    for (int tp = 1; tp <= gpus && tp <= can->most[PLAIT_KEY_TP]; tp++)
+    for (int tp = 1; tp <= gpus && tp <= domain && tp <= can->most[PLAIT_KEY_TP]; tp++)
         for (int cp = 1; cp <= gpus / tp && cp <= can->most[PLAIT_KEY_CP]; cp++) {
             plait_degrees d = plait_degrees_init();
             if (gpus % (tp * cp) != 0 || !limits_allow(list->q->options, PLAIT_KEY_TP, tp) ||
@@ -214,6 +228,7 @@ static bool list_group(mixed_question *q, int g, choice_list *list)
     const int taken = plait_cluster_taken(q->problem->cluster, q->problem->job.gpus, g);
 
     *list = (choice_list){.q = q, .group = g, .gpus = taken};
+    list->domain = plait_cluster_of_group(q->problem->cluster, g, taken).level[0].gpus;
     for (int n = 1; n <= taken && n < q->problem->model->layers; n++)
         if (taken % n == 0)
             add_stages(list, n);
@@ -227,7 +242,7 @@ static int by_number(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* The numbers of sequences that occur, ascending. */
+/* The sizes that occur, ascending. */
 static bool list_sizes(mixed_question *q, const choice_list *lists)
 {
     size_t all = 0;
@@ -240,12 +255,12 @@ static bool list_sizes(mixed_question *q, const choice_list *lists)
         return false;
     for (int g = 0, at = 0; g < q->problem->cluster->groups; g++)
         for (int i = 0; i < lists[g].count; i++)
-            size[at++] = lists[g].choice[i]->sequences;
+            size[at++] = lists[g].choice[i]->size;
     qsort(size, all, sizeof *size, by_number);
     for (size_t i = 0; i < all; i++)
         if (q->sizes == 0 || size[q->sizes - 1] != size[i])
             size[q->sizes++] = size[i];
-    q->sequences = size;
+    q->size = size;
     return true;
 }
 
@@ -272,7 +287,7 @@ static bool sort_group(mixed_question *q, const choice_list *all, int size, mixe
     if (!out->choice)
         return false;
     for (int i = 0; i < all->count; i++)
-        if (all->choice[i]->sequences == q->sequences[size])
+        if (all->choice[i]->size == q->size[size])
             out->choice[out->count++] = all->choice[i];
     qsort(out->choice, (size_t)out->count, sizeof(mixed_choice *), by_rate);
     if (out->count > 0)

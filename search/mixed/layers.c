@@ -50,25 +50,25 @@ static size_t state(const layer_dealer *d, int s, int i)
 
 static mixed_place place_of(const layer_dealer *d, int s)
 {
-    return s == 0 ? MIXED_FIRST : s == d->line->stages - 1 ? MIXED_LAST : MIXED_MIDDLE;
+    return s == 0 ? MIXED_FIRST : s == d->line->shape.stages - 1 ? MIXED_LAST : MIXED_MIDDLE;
 }
 
 static int in_flight(const layer_dealer *d, int s)
 {
-    const int behind = d->line->stages - s;
+    const int behind = d->line->shape.stages - s;
 
-    return behind < d->line->microbatches ? behind : d->line->microbatches;
+    return behind < d->line->shape.microbatches ? behind : d->line->shape.microbatches;
 }
 
 /* Layers that a stage leaves to those behind it at most: one to each at least. */
 static int last_of(const layer_dealer *d, int s)
 {
-    return s == d->line->stages - 1 ? d->layers : d->layers - (d->line->stages - 1 - s);
+    return s == d->line->shape.stages - 1 ? d->layers : d->layers - (d->line->shape.stages - 1 - s);
 }
 
 static const mixed_ways *ways_of(layer_dealer *d, int s, int first, int last)
 {
-    const int end = s == 0 ? d->line->stages - 1 : 0;
+    const int end = s == 0 ? d->line->shape.stages - 1 : 0;
     const mixed_ways *ways =
         mixed_ways_of(d->q, d->choice[s], place_of(d, s), d->choice[end]->group, first, last);
 
@@ -93,7 +93,7 @@ static double quickest_s(layer_dealer *d, int s, int first, int last)
 /* S.63, of stages that no plan worth keeping can exceed. */
 static void fill_rest(layer_dealer *d, double most_s)
 {
-    const int stages = d->line->stages;
+    const int stages = d->line->shape.stages;
 
     for (int i = 0; i <= d->layers; i++) {
         d->rest_s[state(d, stages, i)] = i == d->layers ? 0.0 : HUGE_VAL;
@@ -121,12 +121,12 @@ static double bound_of(const layer_dealer *d, const layer_label *label, int s, i
     const double slowest_s = fmax(label->longest_s, d->rest_s[state(d, s, i)]);
     const double pipeline_s =
         fmax(label->walk.whole_s,
-             mixed_pipeline_bound_s(line->stages, line->microbatches, slowest_s,
+             mixed_pipeline_bound_s(&line->shape, slowest_s,
                                     label->walk.both_s + d->work_s[state(d, s, i)]));
 
     return slowest_s < HUGE_VAL
                ? line->weight * plait_between_step_s(d->q->problem, &label->between,
-                                                     line->microbatches, pipeline_s)
+                                                     line->shape.microbatches, pipeline_s)
                : HUGE_VAL;
 }
 
@@ -176,7 +176,7 @@ static void extend(layer_dealer *d, int from, int s, int j, const mixed_way *way
     const plait_chunk_time time = {way->price.forward_s, way->price.backward_s, 0.0};
     layer_label label = d->label[from];
 
-    plait_chain_add(&label.walk, d->line->stages, d->line->microbatches, &time);
+    plait_chain_add(&label.walk, d->line->shape.stages, d->line->shape.microbatches, &time);
     plait_between_add_stage(&label.between, &way->price);
     label.longest_s = fmax(label.longest_s, time.forward_s + time.backward_s);
     label.before = from;
@@ -206,7 +206,7 @@ static void extend_state(layer_dealer *d, int s, int i, double most_s)
 static bool build(layer_dealer *d, int best, plait_plan *plan)
 {
     mixed_question *q = d->q;
-    const int stages = d->line->stages;
+    const int stages = d->line->shape.stages;
     plait_stage *stage = plait_arena_alloc(q->arena, (size_t)stages, sizeof *stage);
     int last = d->layers;
 
@@ -233,9 +233,9 @@ static void keep_best(layer_dealer *d)
     int best = -1;
     plait_plan plan;
 
-    for (int l = d->head[state(d, line->stages, d->layers)]; l >= 0; l = d->label[l].next) {
+    for (int l = d->head[state(d, line->shape.stages, d->layers)]; l >= 0; l = d->label[l].next) {
         const double s = line->weight * plait_between_step_s(d->q->problem, &d->label[l].between,
-                                                             line->microbatches,
+                                                             line->shape.microbatches,
                                                              d->label[l].walk.whole_s);
         if (s < least) {
             least = s;
@@ -252,7 +252,7 @@ static void keep_best(layer_dealer *d)
 
 static bool make_states(layer_dealer *d)
 {
-    const size_t states = state(d, d->line->stages + 1, 0);
+    const size_t states = state(d, d->line->shape.stages + 1, 0);
 
     d->rest_s = plait_arena_alloc(d->q->scratch, states, sizeof *d->rest_s);
     d->work_s = plait_arena_alloc(d->q->scratch, states, sizeof *d->work_s);
@@ -267,7 +267,7 @@ static bool make_states(layer_dealer *d)
 static void deal(layer_dealer *d)
 {
     const mixed_line *line = d->line;
-    const double most_s = mixed_limit(d->q) / line->weight / line->microbatches;
+    const double most_s = mixed_limit(d->q) / line->weight / line->shape.microbatches;
     const layer_label none = {
         .walk = plait_chain_begin(), .between = line->between, .before = -1, .next = -1};
 
@@ -279,7 +279,7 @@ static void deal(layer_dealer *d)
         return;
     d->q->solved++;
     keep_label(d, none, 0, 0);
-    for (int s = 0; s < line->stages; s++)
+    for (int s = 0; s < line->shape.stages; s++)
         for (int i = s; i < d->layers && !d->failed; i++)
             extend_state(d, s, i, most_s);
     d->q->labels += d->labels;

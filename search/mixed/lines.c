@@ -8,14 +8,20 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
+#include <time.h>
 
 #include "grow.h"
 #include "mixed.h"
 
+/* Sets of each size that are dealt layers before the others are listed. */
+enum { FEW = 4 };
+
 /* Groups with a choice each, in no order yet. */
 typedef struct line_set {
     double bound;
-    int size; /* which number of sequences */
+    int size; /* which */
+    double most_work;
     mixed_choice *choice[PLAIT_MAX_NODE_GROUPS];
 } line_set;
 
@@ -23,7 +29,7 @@ typedef struct line_walk {
     mixed_question *q;
     int size;
     int microbatches;
-    int most; /* choices of a group that are looked at */
+    double most_work[PLAIT_MAX_LAYERS + 1]; /* of so many stages; 0: not known yet */
     mixed_choice *choice[PLAIT_MAX_NODE_GROUPS];
     int count, room;
     line_set *set;
@@ -54,29 +60,26 @@ static int used(mixed_choice *const *choice, mixed_choice **out, unsigned *group
     return count;
 }
 
-/* Work of all layers where each is on the nodes that are quickest for it. */
-static double least_work_s(const mixed_question *q, mixed_choice *const *choice, int groups)
+static double most_work_of(line_walk *walk, int stages)
 {
-    double work_s = 0.0;
-
-    for (int i = 0; i < q->problem->model->layers; i++) {
-        const int k = q->problem->model->layer_kind[i];
-        double least_s = HUGE_VAL;
-        for (int g = 0; g < groups; g++)
-            least_s = fmin(least_s, choice[g]->kind_s[k]);
-        work_s += least_s;
-    }
-    return work_s;
+    if (walk->most_work[stages] <= 0.0)
+        walk->most_work[stages] = mixed_most_work(stages, walk->microbatches);
+    return walk->most_work[stages];
 }
 
-static double bound_of_set(const line_walk *walk, mixed_choice *const *choice, int groups,
+/* The bound of a set, the cheaper form first. */
+static double bound_of_set(line_walk *walk, mixed_choice *const *choice, int groups,
                            unsigned which, int stages)
 {
-    const double slowest_s = mixed_whole_layers_s(walk->q, choice, groups);
+    mixed_question *q = walk->q;
+    const mixed_shape shape = {stages, walk->microbatches, most_work_of(walk, stages)};
+    const double weight = mixed_weight(q, which);
+    const double bound = weight * mixed_fractional_bound_s(q, choice, groups, &shape);
 
-    return mixed_weight(walk->q, which) *
-           mixed_pipeline_bound_s(stages, walk->microbatches, slowest_s,
-                                  least_work_s(walk->q, choice, groups));
+    if (bound >= mixed_limit(q) || q->problem->model->kinds > 1)
+        return bound;
+    return fmax(bound, weight * mixed_whole_bound_s(q, choice, groups, &shape,
+                                                    mixed_limit(q) / weight / shape.microbatches));
 }
 
 static void keep_set(line_walk *walk)
@@ -98,7 +101,8 @@ static void keep_set(line_walk *walk)
     if (!more)
         return;
     walk->set = more;
-    walk->set[walk->count] = (line_set){.bound = bound, .size = walk->size};
+    walk->set[walk->count] = (line_set){
+        .bound = bound, .size = walk->size, .most_work = most_work_of(walk, stages)};
     for (int g = 0; g < PLAIT_MAX_NODE_GROUPS; g++)
         walk->set[walk->count].choice[g] = walk->choice[g];
     walk->count++;
@@ -117,11 +121,11 @@ static void walk_groups(line_walk *walk, int g, double units_per_s, unsigned whi
     for (int h = g + 1; h < q->problem->cluster->groups; h++)
         rest_per_s += list_of(walk, h)->most_units_per_s;
     const mixed_list *list = list_of(walk, g);
-    for (int c = 0; c < list->count && c < walk->most; c++) {
+    for (int c = 0; c < list->count; c++) {
         const double own_per_s = list->choice[c]->stages / list->choice[c]->unit_s;
         const unsigned with = which | 1u << g;
         if (mixed_weight(q, with) *
-                mixed_fractional_s(q, units_per_s + own_per_s + rest_per_s, walk->microbatches) >=
+                walk->microbatches * q->units / (units_per_s + own_per_s + rest_per_s) >=
             mixed_limit(q))
             break;
         walk->choice[g] = list->choice[c];
@@ -172,44 +176,71 @@ static int by_bound(const void *left, const void *right)
     return a->size - b->size;
 }
 
-static plait_status deal_sets(line_walk *walk, plait_error *err)
+static plait_status deal_set(mixed_question *q, const line_set *set, plait_error *err)
 {
-    mixed_question *q = walk->q;
+    unsigned which;
+    mixed_line line = {.shape = {.microbatches = mixed_microbatches(q, q->size[set->size]),
+                                 .most_work = set->most_work}};
 
-    if (walk->count > 0)
-        qsort(walk->set, (size_t)walk->count, sizeof *walk->set, by_bound);
-    for (int i = 0; i < walk->count && walk->set[i].bound < mixed_limit(q); i++) {
-        unsigned which;
-        mixed_line line = {.microbatches =
-                               q->problem->job.gbs / q->sequences[walk->set[i].size]};
-        line.groups = used(walk->set[i].choice, line.choice, &which, &line.stages);
-        line.weight = mixed_weight(q, which);
-        PLAIT_TRY(permute(q, &line, 0, err));
+    line.groups = used(set->choice, line.choice, &which, &line.shape.stages);
+    line.weight = mixed_weight(q, which);
+    return permute(q, &line, 0, err);
+}
+
+/* So many of the sets from `from` on, until the bound reaches what is kept. */
+static plait_status deal_sets(line_walk *walk, int from, int most, plait_error *err)
+{
+    const int count = walk->count - from;
+
+    if (count > 0)
+        qsort(&walk->set[from], (size_t)count, sizeof *walk->set, by_bound);
+    for (int i = from; i < walk->count && i < from + most; i++) {
+        if (walk->set[i].bound >= mixed_limit(walk->q))
+            break;
+        PLAIT_TRY(deal_set(walk->q, &walk->set[i], err));
     }
     return PLAIT_OK;
 }
 
-/* All sets of the `most` quickest choices of each group. */
-static plait_status walk_all(mixed_question *q, int most, plait_error *err)
+static void walk_size(line_walk *walk, int size)
 {
-    plait_arena *arena = plait_arena_new();
-    line_walk walk = {.q = q, .most = most, .arena = arena};
-    plait_status status = PLAIT_OK;
+    walk->size = size;
+    walk->microbatches = mixed_microbatches(walk->q, walk->q->size[size]);
+    for (int p = 0; p <= PLAIT_MAX_LAYERS; p++)
+        walk->most_work[p] = 0.0;
+    walk_groups(walk, 0, 0.0, 0);
+}
 
-    if (!arena)
-        return plait_fail_nomem(err);
-    for (walk.size = 0; walk.size < q->sizes; walk.size++) {
-        walk.microbatches = q->problem->job.gbs / q->sequences[walk.size];
-        walk_groups(&walk, 0, 0.0, 0);
+/* Of each size the best few, so that good plans are known early; then all that may still be better. */
+static plait_status walk_sizes(line_walk *walk, plait_error *err)
+{
+    mixed_question *q = walk->q;
+
+    for (int size = 0; size < q->sizes; size++) {
+        const int from = walk->count;
+        walk_size(walk, size);
+        if (walk->failed)
+            return plait_fail_nomem(err);
+        PLAIT_TRY(deal_sets(walk, from, FEW, err));
+        int kept = from;
+        for (int i = from; i < walk->count; i++)
+            if (walk->set[i].bound < mixed_limit(q))
+                walk->set[kept++] = walk->set[i];
+        walk->count = kept;
     }
-    status = walk.failed ? plait_fail_nomem(err) : deal_sets(&walk, err);
-    plait_arena_free(arena);
-    return status;
+    if(getenv("MIXDBG")) fprintf(stderr,"sets %d lines %ld solved %ld labels %ld limit %g best %g t %g\n",walk->count,(long)q->lines,(long)q->solved,(long)q->labels,mixed_limit(q),q->found[0].objective,(double)clock()/1e6);
+    return deal_sets(walk, 0, walk->count, err);
 }
 
 plait_status mixed_walk(mixed_question *q, plait_error *err)
 {
-    PLAIT_TRY(walk_all(q, 2, err)); // good plans first: they cut off most of the others
-    q->lines = 0;
-    return walk_all(q, 1 << 24, err);
+    plait_arena *arena = plait_arena_new();
+    line_walk *walk = arena ? plait_arena_alloc(arena, 1, sizeof *walk) : NULL;
+    plait_status status;
+
+    if (walk)
+        *walk = (line_walk){.q = q, .arena = arena};
+    status = walk ? walk_sizes(walk, err) : plait_fail_nomem(err);
+    plait_arena_free(arena);
+    return status;
 }

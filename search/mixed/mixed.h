@@ -7,7 +7,7 @@
  *     minimise   w (T(f, b) + sends + max reduce_s + max gather_s + max optimizer_s)            (S.60)
  *     over       orders of groups, a choice for each, layers l_1 .. l_p >= 1 that sum to L, and
  *                for each stage what it recomputes
- *     such that  dp_g mbs_g is the same for all groups, n_g tp_g cp_g dp_g = G_g of a group that is used,
+ *     such that  dp_g mbs_g and the ZeRO stage are the same for all groups, n_g tp_g cp_g dp_g = G_g of a group that is used,
  *                state_s + min(p - s, m) flight_s <= capacity of the nodes of stage s
  *
  * T is the pipeline of 1F1B, exactly (C.73); w is 1, or dollars an hour of the groups that are used. The
@@ -52,11 +52,14 @@ typedef struct mixed_choice {
     plait_degrees degrees; /* pp: stages, of this group alone */
     int group;
     int stages;
-    int sequences; /* dp mbs */
+    int size;      /* dp mbs sequences a microbatch, and the ZeRO stage, which all groups share */
     plait_stage_sort *sort;
     double capacity_bytes;
     double kind_s[PLAIT_MAX_LAYER_KINDS]; /* forward and backward of a layer, nothing recomputed */
-    double unit_s;                        /* least time for a unit of work (S.61) */
+    double first_s, last_s; /* that the embedding, or modules and loss, add to a stage */
+    double unit_s;          /* least time for a unit of work */
+    int fills;
+    const double *fill_s; /* [fills]: times at which its stages hold one more layer (S.62) */
     mixed_ways *ways[MIXED_PLACES][PLAIT_MAX_NODE_GROUPS]; /* [question.ranges], by the group at the other end */
 } mixed_choice;
 
@@ -82,8 +85,8 @@ typedef struct mixed_question {
     double usd_per_s[PLAIT_MAX_NODE_GROUPS]; /* of a whole group */
     int recomputes;
     plait_recompute recompute[MIXED_RECOMPUTES];
-    int sizes; /* numbers of sequences that some group has a choice for */
-    int *sequences;
+    int sizes; /* that some group has a choice for */
+    int *size; /* [sizes] */
     mixed_list *list; /* [sizes][PLAIT_MAX_NODE_GROUPS] */
     int ranges;       /* that hold unlike layers */
     const int *range; /* [(layers + 1)^2], of [first, last) */
@@ -98,12 +101,30 @@ typedef struct mixed_question {
     int64_t labels;
 } mixed_question;
 
+/** A size of microbatches, with the ZeRO stage: choices of unlike groups meet in it. */
+static inline int mixed_size(const plait_degrees *d)
+{
+    return d->dp * d->mbs * 4 + d->zero;
+}
+
+/** Microbatches of such a size in a step. */
+static inline int mixed_microbatches(const mixed_question *q, int size)
+{
+    return q->problem->job.gbs / (size / 4);
+}
+
+/** Stages and microbatches, and the work that they do at most in a pipeline of one second. */
+typedef struct mixed_shape {
+    int stages;
+    int microbatches;
+    double most_work;
+} mixed_shape;
+
 /** Groups in their order, each with a choice. */
 typedef struct mixed_line {
     int groups;
     mixed_choice *choice[PLAIT_MAX_NODE_GROUPS];
-    int stages;
-    int microbatches;
+    mixed_shape shape;
     double weight;                /* of a second */
     plait_between_stages between; /* sends alone */
 } mixed_line;
@@ -123,12 +144,16 @@ bool mixed_stage(const mixed_question *q, const mixed_choice *choice, mixed_plac
                  int last, plait_recompute recompute, plait_arena *arena, plait_stage *out);
 
 // bounds.c
-/** Least seconds of a step whose stages have this capacity for units, whatever their order. (S.61) */
-double mixed_fractional_s(const mixed_question *q, double units_per_s, int microbatches);
-/** Of whole layers, with the work of all stages behind it. (S.62) */
-double mixed_whole_layers_s(const mixed_question *q, mixed_choice *const *choice, int groups);
-/** What a pipeline with this slowest stage and this work in all stages takes at least. (S.62) */
-double mixed_pipeline_bound_s(int stages, int microbatches, double slowest_s, double work_s);
+/** The shape's most_work. (S.62) */
+double mixed_most_work(int stages, int microbatches);
+/** What a pipeline with this slowest stage and this work in all stages takes at least. (S.61) */
+double mixed_pipeline_bound_s(const mixed_shape *shape, double slowest_s, double work_s);
+/** A pipeline over these choices in any order, if layers could be cut. (S.62) */
+double mixed_fractional_bound_s(const mixed_question *q, mixed_choice *const *choice, int groups,
+                                const mixed_shape *shape);
+/** The same of whole layers of one kind that fit; stages that take longer than most_s are left out. */
+double mixed_whole_bound_s(mixed_question *q, mixed_choice *const *choice, int groups,
+                           const mixed_shape *shape, double most_s);
 
 // layers.c
 /** Deals layers to the stages of a line, and keeps the best plan if it is among the best known. */
