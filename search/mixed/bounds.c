@@ -93,6 +93,16 @@ static double ends_s(mixed_choice *const *choice, int groups)
     return first_s + last_s;
 }
 
+/* No stage is quicker than one layer. */
+static double one_layer_s(mixed_choice *const *choice, int groups)
+{
+    double slowest_s = 0.0;
+
+    for (int g = 0; g < groups; g++)
+        slowest_s = fmax(slowest_s, choice[g]->least_s);
+    return slowest_s;
+}
+
 /* W of whole units with x, the quickest groups full. */
 static double fractional_work_s(const mixed_question *q, mixed_choice *const *choice, int groups,
                                 double slowest_s)
@@ -119,7 +129,7 @@ double mixed_fractional_bound_s(const mixed_question *q, mixed_choice *const *of
     by_unit(choice, groups);
     for (int g = 0; g < groups; g++) {
         units_per_s += choice[g]->stages / choice[g]->unit_s;
-        const double slowest_s = q->units / units_per_s;
+        const double slowest_s = fmax(q->units / units_per_s, one_layer_s(choice, groups));
         least_s = fmin(least_s, mixed_pipeline_bound_s(
                                     shape, slowest_s,
                                     fractional_work_s(q, choice, groups, slowest_s)));
@@ -185,13 +195,15 @@ static int held_within(const mixed_choice *choice, double slowest_s)
 static double bound_at(const mixed_question *q, mixed_choice *const *choice, int groups,
                        const mixed_shape *shape, double slowest_s)
 {
-    int layers = q->problem->model->layers;
+    int layers = q->problem->model->layers - shape->stages; // beside one in each stage
     double work_s = ends_s(choice, groups);
 
-    for (int g = 0; g < groups && layers > 0; g++) {
-        const int most = held_within(choice[g], slowest_s);
-        const int held = most < layers ? most : layers;
-        work_s += held * choice[g]->kind_s[0];
+    for (int g = 0; g < groups; g++) {
+        const int more = held_within(choice[g], slowest_s) - choice[g]->stages;
+        const int held = more < layers ? more : layers;
+        if (more < 0)
+            return HUGE_VAL;
+        work_s += (held + choice[g]->stages) * choice[g]->kind_s[0];
         layers -= held;
     }
     return layers > 0 ? HUGE_VAL

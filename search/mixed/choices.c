@@ -88,9 +88,12 @@ static void measure(mixed_question *q, mixed_choice *choice, bool *failed)
             q->kind_units[k] = choice->kind_s[k];
             q->units += q->kind_units[k];
         }
-    choice->unit_s = HUGE_VAL;
-    for (int k = 0; k < model->kinds; k++)
+    choice->unit_s = choice->least_s = HUGE_VAL;
+    for (int k = 0; k < model->kinds; k++) {
         choice->unit_s = fmin(choice->unit_s, choice->kind_s[k] / q->kind_units[k]);
+        choice->least_s = fmin(choice->least_s, choice->kind_s[k]);
+    }
+    plait_between_add_boundary(&choice->boundary, choice->sort, choice->sort);
 }
 
 /* Adds these degrees; false where a layer has no room, so that larger microbatches have none either. */

@@ -8,8 +8,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <stdio.h>
-#include <time.h>
 
 #include "grow.h"
 #include "mixed.h"
@@ -67,6 +65,22 @@ static double most_work_of(line_walk *walk, int stages)
     return walk->most_work[stages];
 }
 
+/* Sends that every order of the groups has. */
+static plait_between_stages sends_inside(mixed_choice *const *choice, int groups)
+{
+    plait_between_stages sum = {0};
+
+    for (int g = 0; g < groups; g++) {
+        const plait_between_stages *one = &choice[g]->boundary;
+        if (choice[g]->stages < 2)
+            continue;
+        sum.sends_s += (choice[g]->stages - 1) * one->sends_s;
+        sum.slowest_s = fmax(sum.slowest_s, one->slowest_s);
+        sum.link_s = fmax(sum.link_s, one->link_s);
+    }
+    return sum;
+}
+
 /* The bound of a set, the cheaper form first. */
 static double bound_of_set(line_walk *walk, mixed_choice *const *choice, int groups,
                            unsigned which, int stages)
@@ -74,12 +88,18 @@ static double bound_of_set(line_walk *walk, mixed_choice *const *choice, int gro
     mixed_question *q = walk->q;
     const mixed_shape shape = {stages, walk->microbatches, most_work_of(walk, stages)};
     const double weight = mixed_weight(q, which);
-    const double bound = weight * mixed_fractional_bound_s(q, choice, groups, &shape);
+    const plait_between_stages sends = sends_inside(choice, groups);
+    const double bound =
+        weight * plait_between_step_s(q->problem, &sends, shape.microbatches,
+                                      mixed_fractional_bound_s(q, choice, groups, &shape));
 
     if (bound >= mixed_limit(q) || q->problem->model->kinds > 1)
         return bound;
-    return fmax(bound, weight * mixed_whole_bound_s(q, choice, groups, &shape,
-                                                    mixed_limit(q) / weight / shape.microbatches));
+    const double most_s = mixed_limit(q) / weight / shape.microbatches;
+    const double whole_s = mixed_whole_bound_s(q, choice, groups, &shape, most_s);
+    return whole_s < HUGE_VAL ? weight * plait_between_step_s(q->problem, &sends,
+                                                              shape.microbatches, whole_s)
+                              : HUGE_VAL;
 }
 
 static void keep_set(line_walk *walk)
@@ -122,6 +142,9 @@ static void walk_groups(line_walk *walk, int g, double units_per_s, unsigned whi
         rest_per_s += list_of(walk, h)->most_units_per_s;
     const mixed_list *list = list_of(walk, g);
     for (int c = 0; c < list->count; c++) {
+        if (mixed_weight(q, which | 1u << g) * walk->microbatches * list->choice[c]->least_s >=
+            mixed_limit(q))
+            continue;
         const double own_per_s = list->choice[c]->stages / list->choice[c]->unit_s;
         const unsigned with = which | 1u << g;
         if (mixed_weight(q, with) *
@@ -228,7 +251,6 @@ static plait_status walk_sizes(line_walk *walk, plait_error *err)
                 walk->set[kept++] = walk->set[i];
         walk->count = kept;
     }
-    if(getenv("MIXDBG")) fprintf(stderr,"sets %d lines %ld solved %ld labels %ld limit %g best %g t %g\n",walk->count,(long)q->lines,(long)q->solved,(long)q->labels,mixed_limit(q),q->found[0].objective,(double)clock()/1e6);
     return deal_sets(walk, 0, walk->count, err);
 }
 

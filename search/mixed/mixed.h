@@ -58,6 +58,8 @@ typedef struct mixed_choice {
     double kind_s[PLAIT_MAX_LAYER_KINDS]; /* forward and backward of a layer, nothing recomputed */
     double first_s, last_s; /* that the embedding, or modules and loss, add to a stage */
     double unit_s;          /* least time for a unit of work */
+    double least_s;         /* for a layer: each stage has one */
+    plait_between_stages boundary; /* between two of its stages */
     int fills;
     const double *fill_s; /* [fills]: times at which its stages hold one more layer (S.62) */
     mixed_ways *ways[MIXED_PLACES][PLAIT_MAX_NODE_GROUPS]; /* [question.ranges], by the group at the other end */
