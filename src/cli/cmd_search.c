@@ -198,6 +198,8 @@ static plait_status next_command(const search_values *flags, const opt_operands 
                           : plait_arena_printf(arena, "plait explain --plan %s:1", plan);
         return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
     }
+    if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
+        return PLAIT_OK; // flags do not say stages that differ: -o FILE does
     question = problem_text(problem, &flags->problem, operands, arena);
     if (question == NULL)
         return plait_fail_nomem(err);

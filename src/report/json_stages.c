@@ -58,9 +58,11 @@ static int nodes_of_stage(const plait_plan *plan, int stage, int gpus_per_node)
 static void write_mesh(json_writer *json, const plait_problem *problem, const plait_plan *plan,
                        int stage)
 {
-    const plait_degrees *const degrees = &plan->degrees;
+    const plait_degrees *const degrees = &plan->stage[stage].degrees;
     const int gpus = degrees->tp * degrees->cp * degrees->dp;
-    const int nodes = nodes_of_stage(plan, stage, problem->cluster->group[0].gpus_per_node);
+    const int node = problem->cluster->group[plan->stage[stage].group].gpus_per_node;
+    const int nodes = plait_plan_mixed(problem, plan) ? (gpus + node - 1) / node
+                                                      : nodes_of_stage(plan, stage, node);
 
     json_write_key(json, "mesh");
     json_begin_row(json);
@@ -75,6 +77,26 @@ static void write_mesh(json_writer *json, const plait_problem *problem, const pl
     json_member_int64(json, "dp", degrees->dp);
     json_member_int64(json, "ep", degrees->ep);
     json_member_int64(json, "etp", degrees->etp);
+    json_end_object(json);
+}
+
+/* Of a plan whose stages differ: the group, and the keys that are not the plan's. */
+static void write_own(json_writer *json, const plait_problem *problem, const plait_plan *plan,
+                      int s)
+{
+    const plait_stage *const stage = &plan->stage[s];
+    char text[96];
+
+    if (!plait_plan_mixed(problem, plan))
+        return;
+    json_member_int64(json, "group", stage->group);
+    json_write_key(json, "degrees");
+    json_begin_object(json);
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!plait_key_same(&stage->degrees, &plan->degrees, (plait_key_id)key))
+            json_member_string(json, plait_keys[key].name,
+                               plait_degrees_get(&stage->degrees, (plait_key_id)key, text,
+                                                 sizeof text));
     json_end_object(json);
 }
 
@@ -120,6 +142,7 @@ static void write_stage(json_writer *json, const plait_problem *problem, const r
         json_end_object(json);
     }
     json_end_array(json);
+    write_own(json, problem, &plan->plan, s);
     write_mesh(json, problem, &plan->plan, s);
     write_recompute(json, stage);
     json_member_number(json, "memory_bytes", cost->memory_bytes);
