@@ -71,6 +71,7 @@ sorted_stage stage_sort_sum(plait_stage_sort *sort, const plait_stage *stage, in
         .loss = stage_parts_have(&out.parts, ROW_HEAD),
     };
     stage_load_add_parts(problem, &sort->row, &sort->gather, &out.parts, &out.load);
+    out.load.held_bytes = in_flight * out.load.saved_bytes;
     out.state = stage_state_of(problem, &sort->degrees, &sort->row, &sort->routes.state,
                                sort->routes.ways, &out.load);
     out.sync = sync_of(sort, &out.load, other);
@@ -82,7 +83,7 @@ plait_stage_price stage_sort_price_of(const plait_stage_sort *sort, const sorted
     const stage_load *load = &stage->load;
     stage_load idle = *load;
 
-    idle.in_flight = 0.0;
+    idle.held_bytes = 0.0;
     return (plait_stage_price){
         .forward_s = load->forward_s,
         .backward_s = load->backward_s,

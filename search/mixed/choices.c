@@ -220,7 +220,7 @@ static void add_stages(choice_list *list, int stages)
             d.tp = tp;
             d.cp = cp;
             d.dp = gpus / (tp * cp);
-            d.split.kind = PLAIT_SPLIT_STAGES;
+            d.split.kind = PLAIT_SPLIT_LAYOUT;
             add_ranks(list, d, stages);
         }
 }

@@ -208,6 +208,7 @@ static bool build(layer_dealer *d, int best, plait_plan *plan)
     mixed_question *q = d->q;
     const int stages = d->line->shape.stages;
     plait_stage *stage = plait_arena_alloc(q->arena, (size_t)stages, sizeof *stage);
+    plait_chunk chunk[PLAIT_MAX_LAYERS];
     int last = d->layers;
 
     if (!stage)
@@ -218,11 +219,14 @@ static bool build(layer_dealer *d, int best, plait_plan *plan)
                          q->recompute[d->label[l].recompute], q->arena, &stage[s]))
             return false;
         stage[s].degrees.pp = stages;
+        chunk[s] = stage[s].chunk[0];
         last = first;
     }
-    *plan = (plait_plan){.degrees = stage[0].degrees, .stages = stages, .stage = stage};
-    for (int i = 0; i < PLAIT_AXES; i++)
-        plan->order[i] = plait_order_axes((plait_order)plan->degrees.order)[i];
+    if (plait_plan_lay(&stage[0].degrees, chunk, q->arena, plan, NULL) != PLAIT_OK)
+        return false;
+    for (int s = 0; s < stages; s++)
+        stage[s].degrees.split = plan->degrees.split;
+    plan->stage = stage;
     return true;
 }
 
