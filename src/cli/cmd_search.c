@@ -179,6 +179,21 @@ static plait_status look_closer(const plait_problem *problem, const plait_search
     return PLAIT_OK;
 }
 
+/* Groups of nodes that the best plan does without. */
+static plait_status look_at_idle(const plait_problem *problem, const plait_search_result *result,
+                                 plait_arena *arena, report_found *found, plait_error *err)
+{
+    plait_idle_group *idle = plait_arena_alloc(arena, PLAIT_MAX_NODE_GROUPS, sizeof *idle);
+
+    if (idle == NULL)
+        return plait_fail_nomem(err);
+    found->idle = idle;
+    return result->plans == 0
+               ? PLAIT_OK
+               : plait_idle_groups(problem, found->options, &result->plan[0].plan, arena, idle,
+                                   &found->idle_groups, err);
+}
+
 /* The command that explains the best plan. */
 static plait_status next_command(const search_values *flags, const opt_operands *operands,
                                  const plait_problem *problem, plait_arena *arena,
@@ -252,6 +267,7 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     warn_of_numerics(problem, result);
     if (result->plans == 0)
         PLAIT_TRY(look_closer(problem, result, arena, &found, err));
+    PLAIT_TRY(look_at_idle(problem, result, arena, &found, err));
     clear_progress(search->progress_context);
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
     if (flags->json)
