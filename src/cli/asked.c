@@ -133,6 +133,8 @@ static plait_status complete(asked *out, plait_degrees degrees, bool changed, pl
     if (out->file != NULL && out->file->stages > 0 && as_read) {
         plait_degrees_fill(&out->problem, out->given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &degrees);
         PLAIT_TRY(plans_plan(out->file, &degrees, open, arena, &plan, err));
+        if (plan.stages > 0 && plait_plan_mixed(&out->problem, &plan))
+            plan.degrees.dp = plan.stage[0].degrees.dp; // which follows from no number of GPUs
         PLAIT_TRY(report_price(&out->problem, &plan, out->file->rank, arena, &out->plan, err));
         if (!open || out->plan.verdict == PLAIT_INVALID)
             return PLAIT_OK;

@@ -254,6 +254,9 @@ plait_status plait_cluster_synthetic(const char *text, plait_arena *arena, plait
         return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected 1 to %d groups, found %zu",
                           PLAIT_MAX_NODE_GROUPS, parts);
     for (size_t g = 0; g < parts; g++) {
+        if (piece[g][0] == '\0')
+            return plait_fail(err, PLAIT_ERROR_RANGE, text,
+                              "expected a group on both sides of each +");
         part[g] = (plait_cluster){.name = name};
         PLAIT_TRY(make_group(text, piece[g], &shape, arena, &part[g], err));
     }

@@ -104,6 +104,11 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
                           target->name, why);
     if (plait_plan_check(judge, launch->plan, why, sizeof why) != PLAIT_FITS)
         return refuse(judge, degrees, target, why, arena, err);
+    if (plait_plan_mixed(judge, launch->plan) && !target->stages_differ)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
+                          "expected stages that are alike: launch files for %s have no words for "
+                          "others",
+                          target->name);
     lacks = target->lacks != NULL ? target->lacks(launch->problem, degrees) : NULL;
     if (lacks != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected what %s can say, found: %s",
