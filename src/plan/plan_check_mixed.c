@@ -1,10 +1,10 @@
 /*
- * plan_mixed.c - plans whose stages differ: what a stage asks for, and which such plans are legal
+ * plan_check_mixed.c - plans whose stages differ: what a stage asks for, and which such plans are legal
  *
  *     stage 0, 1   group 0   tp 4  dp 32  mbs 2       H100: 64 sequences a microbatch
  *     stage 2      group 1   tp 8  dp 16  mbs 4       A100: the same 64
  */
-#include <string.h>
+#include <stdio.h>
 
 #include "plan_check.h"
 
@@ -61,34 +61,41 @@ plait_problem plait_problem_of_group(const plait_problem *p, int g, const plait_
 
 // ---- which are legal -----------------------------------------------------------------------
 
-/* Groups that exist and have the GPUs, each in one run of stages. (rule P32) */
+/* What is wrong with the group of stage s. */
+static bool group_holds(const plait_problem *p, const plait_plan *plan, int s, const bool *seen,
+                        char wrong[200])
+{
+    const plait_cluster *const cluster = p->cluster;
+    const int g = plan->stage[s].group;
+    const int has = g < 0 || g >= cluster->groups ? 0 : plait_cluster_taken(cluster, p->job.gpus, g);
+
+    wrong[0] = '\0';
+    if (has == 0)
+        snprintf(wrong, 200, "%.80s has %d groups", cluster->name,
+                 plait_cluster_groups(cluster, p->job.gpus));
+    else if (plait_plan_gpus(plan, g) > has)
+        snprintf(wrong, 200, "its stages take %d GPUs, it has %d", plait_plan_gpus(plan, g), has);
+    else if (s > 0 && g != plan->stage[s - 1].group && seen[g])
+        snprintf(wrong, 200, "the stages of a group follow one another");
+    return wrong[0] == '\0';
+}
+
+/* Groups that exist and have the GPUs, each in one run of stages. */
 static bool groups_hold(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
     bool seen[PLAIT_MAX_NODE_GROUPS] = {false};
+    char wrong[200];
 
     for (int s = 0; s < plan->stages; s++) {
-        const int g = plan->stage[s].group;
-        const int has = g < 0 || g >= p->cluster->groups
-                            ? 0
-                            : plait_cluster_taken(p->cluster, p->job.gpus, g);
-        if (has == 0)
-            return because(why, "stage %d is of group %d: %s has %d groups (rule P32)", s, g,
-                           p->cluster->name,
-                           plait_cluster_groups(p->cluster, p->job.gpus));
-        if (plait_plan_gpus(plan, g) > has)
-            return because(why, "the stages of group %d take %d GPUs, it has %d (rule P32)", g,
-                           plait_plan_gpus(plan, g), has);
-        if (s > 0 && g != plan->stage[s - 1].group && seen[g])
-            return because(why,
-                           "stage %d is of group %d again: the stages of a group follow one "
-                           "another (rule P32)",
-                           s, g);
-        seen[g] = true;
+        if (!group_holds(p, plan, s, seen, wrong))
+            return because(why, "stage %d is of group %d: %s (rule P32)", s, plan->stage[s].group,
+                           wrong);
+        seen[plan->stage[s].group] = true;
     }
     return true;
 }
 
-/* Every microbatch passes all stages whole. (rule P33) */
+/* Every microbatch passes all stages whole. */
 static bool microbatches_agree(const plait_plan *plan, const plan_reason *why)
 {
     const plait_degrees *const first = &plan->stage[0].degrees;
@@ -105,7 +112,7 @@ static bool microbatches_agree(const plait_plan *plan, const plan_reason *why)
     return true;
 }
 
-/* What has a price where stages differ, and what they have in common. (rule P34) */
+/* What has a price where stages differ, and what they have in common. */
 static bool schedule_is_plain(const plait_plan *plan, int s, const plan_reason *why)
 {
     static const struct {
@@ -152,7 +159,7 @@ static bool recompute_is_said(const plait_plan *plan, int s, const plan_reason *
         said.recompute = plait_recompute_of(&stage->degrees, i);
         found.recompute = stage->recompute[i];
         if (!plait_key_same(&said, &found, PLAIT_KEY_RECOMPUTE))
-            return because(why, "layer %d of stage %d recomputes otherwise than its stage (rule P7)",
+            return because(why, "layer %d of stage %d recomputes otherwise than its stage",
                            i, s);
     }
     return true;
@@ -198,8 +205,8 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
         return because(why, "no stages");
     if (!p->runtime->can.stages_differ)
         return because(why,
-                       "%s runs every stage with the same degrees and on one sort of node (rule "
-                       "P31)",
+                       "%s runs every stage with the same degrees and on one sort of node "
+                       "(rule P31)",
                        p->runtime->name);
     if (!groups_hold(p, plan, why))
         return false;
