@@ -242,14 +242,16 @@ static bool list_group(mixed_question *q, int g, choice_list *list)
 
 static int by_number(const void *a, const void *b)
 {
-    return *(const int *)a - *(const int *)b;
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
 }
 
 /* The sizes that occur, ascending. */
 static bool list_sizes(mixed_question *q, const choice_list *lists)
 {
     size_t all = 0;
-    int *size;
+    int64_t *size;
 
     for (int g = 0; g < q->problem->cluster->groups; g++)
         all += (size_t)lists[g].count;

@@ -7,7 +7,7 @@
  *     minimise   w (T(f, b) + sends + max reduce_s + max gather_s + max optimizer_s)            (S.60)
  *     over       orders of groups, a choice for each, layers l_1 .. l_p >= 1 that sum to L, and
  *                for each stage what it recomputes
- *     such that  dp_g mbs_g and the ZeRO stage are the same for all groups, n_g tp_g cp_g dp_g = G_g of a group that is used,
+ *     such that  dp_g mbs_g, cp and the ZeRO stage are the same for all groups, n_g tp_g cp_g dp_g = G_g of a group that is used,
  *                state_s + min(p - s, m) flight_s <= capacity of the nodes of stage s
  *
  * T is the pipeline of 1F1B, exactly (C.73); w is 1, or dollars an hour of the groups that are used. The
@@ -52,7 +52,7 @@ typedef struct mixed_choice {
     plait_degrees degrees; /* pp: stages, of this group alone */
     int group;
     int stages;
-    int size;      /* dp mbs sequences a microbatch, and the ZeRO stage, which all groups share */
+    int64_t size;  /* mixed_size: dp mbs sequences a microbatch, cp and ZeRO, which all groups share */
     plait_stage_sort *sort;
     double capacity_bytes;
     double kind_s[PLAIT_MAX_LAYER_KINDS]; /* forward and backward of a layer, nothing recomputed */
@@ -88,7 +88,7 @@ typedef struct mixed_question {
     int recomputes;
     plait_recompute recompute[MIXED_RECOMPUTES];
     int sizes; /* that some group has a choice for */
-    int *size; /* [sizes] */
+    int64_t *size; /* [sizes] */
     mixed_list *list; /* [sizes][PLAIT_MAX_NODE_GROUPS] */
     int ranges;       /* that hold unlike layers */
     const int *range; /* [(layers + 1)^2], of [first, last) */
@@ -103,16 +103,18 @@ typedef struct mixed_question {
     int64_t labels;
 } mixed_question;
 
-/** A size of microbatches, with the ZeRO stage: choices of unlike groups meet in it. */
-static inline int mixed_size(const plait_degrees *d)
+enum { MIXED_ALIKE = 1 << 22 }; /* room for cp and the ZeRO stage beside the sequences */
+
+/** A size of microbatches, with cp and the ZeRO stage: choices of unlike groups meet in it. */
+static inline int64_t mixed_size(const plait_degrees *d)
 {
-    return d->dp * d->mbs * 4 + d->zero;
+    return (int64_t)d->dp * d->mbs * MIXED_ALIKE + (int64_t)d->cp * 4 + d->zero;
 }
 
 /** Microbatches of such a size in a step. */
-static inline int mixed_microbatches(const mixed_question *q, int size)
+static inline int mixed_microbatches(const mixed_question *q, int64_t size)
 {
-    return q->problem->job.gbs / (size / 4);
+    return (int)(q->problem->job.gbs / (size / MIXED_ALIKE));
 }
 
 /** Stages and microbatches, and the work that they do at most in a pipeline of one second. */
