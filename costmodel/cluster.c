@@ -244,7 +244,8 @@ static int links_of(const plait_cluster *cluster, int g, const plait_level **lev
 
 static bool same_level(const plait_level *a, const plait_level *b)
 {
-    return a->kind == b->kind && a->gpus == b->gpus && SAME_RUN(plait_level, a, b, link, in_network) &&
+    return a->kind == b->kind && a->gpus == b->gpus &&
+           SAME_RUN(plait_level, a, b, link, in_network) &&
            SAME_RUN(plait_level, a, b, side, side) && SAME_RUN(plait_level, a, b, wrap, wrap) &&
            a->ports == b->ports && a->wrap_block == b->wrap_block;
 }

@@ -159,8 +159,8 @@ void stage_terms(const plait_problem *problem, const layer_row *row, const gathe
         terms[t] = 0.0;
     for (int i = 0; i < parts->count; i++) {
         const stage_part *part = &parts->part[i];
-        layer_terms_of(problem, &row->price[part->row], &gather->layer[part->row],
-                       part->recompute, of_part);
+        layer_terms_of(problem, &row->price[part->row], &gather->layer[part->row], part->recompute,
+                       of_part);
         for (int t = 0; t < LAYER_TERMS; t++)
             terms[t] += parts->share * part->count * of_part[t];
     }
@@ -279,8 +279,7 @@ void cost_judge(const plait_problem *problem, plait_cost *cost)
         "stage %d of %d needs %.1f GiB of %.1f GiB, a %.0f %% risk of running out: %.1f GiB too "
         "much for %g %%",
         cost->fullest_stage, cost->stages, memory->peak_bytes / PLAIT_GIB, device / PLAIT_GIB,
-        100.0 * cost->risk, cost->missing_bytes / PLAIT_GIB,
-        100.0 * risk_accepted(problem->risk));
+        100.0 * cost->risk, cost->missing_bytes / PLAIT_GIB, 100.0 * risk_accepted(problem->risk));
 }
 
 // ---- rates and confidence ------------------------------------------------------------------

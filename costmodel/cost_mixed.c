@@ -59,10 +59,9 @@ static bool make_sorts(mixed_rows *rows, plait_arena *arena)
         return false;
     for (int s = 0; s < plan->stages; s++) {
         const plait_degrees d = degrees_on_group(plan, s);
-        rows->sort[s] =
-            s > 0 && same_sort(&plan->stage[s], &plan->stage[s - 1])
-                ? rows->sort[s - 1]
-                : plait_stage_sort_new(rows->problem, plan->stage[s].group, &d, arena);
+        rows->sort[s] = s > 0 && same_sort(&plan->stage[s], &plan->stage[s - 1])
+                            ? rows->sort[s - 1]
+                            : plait_stage_sort_new(rows->problem, plan->stage[s].group, &d, arena);
         if (!rows->sort[s])
             return false;
     }
@@ -74,9 +73,9 @@ static sorted_stage sum_stage(const mixed_rows *rows, int s)
     const plait_plan *plan = rows->plan;
     const int end = s == 0 ? plan->stages - 1 : 0;
 
-    return stage_sort_sum(rows->sort[s], &plan->stage[s], plan->stage[end].group,
-                          plait_schedule_in_flight(PLAIT_1F1B, plan->stages, s, 1,
-                                                   rows->microbatches));
+    return stage_sort_sum(
+        rows->sort[s], &plan->stage[s], plan->stage[end].group,
+        plait_schedule_in_flight(PLAIT_1F1B, plan->stages, s, 1, rows->microbatches));
 }
 
 static void sum_plan(mixed_rows *rows)
@@ -117,8 +116,8 @@ static void fill_time(const mixed_rows *rows, plait_cost *cost)
 #undef X
             .pp_comm_s = plait_between_sends_s(rows->problem, &rows->between, rows->microbatches,
                                                rows->pipeline_s),
-        .bubble_s = larger(0.0, rows->pipeline_s -
-                                    m * (slowest.load.forward_s + slowest.load.backward_s)),
+        .bubble_s =
+            larger(0.0, rows->pipeline_s - m * (slowest.load.forward_s + slowest.load.backward_s)),
         .dp_comm_s = rows->between.reduce_s + rows->between.gather_s,
         .optimizer_s = rows->between.optimizer_s,
     };
@@ -141,8 +140,8 @@ static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_
     for (int s = 0; s < cost->stages; s++) {
         const plait_stage_sort *sort = rows->sort[s];
         const sorted_stage *stage = &rows->stage[s];
-        plait_memory memory = stage_memory(&sort->problem, &sort->degrees, &sort->row,
-                                           &stage->load, &stage->state);
+        plait_memory memory =
+            stage_memory(&sort->problem, &sort->degrees, &sort->row, &stage->load, &stage->state);
         memory.capacity_bytes = plait_capacity_bytes(&sort->problem, problem->risk);
         stages[s] = (plait_stage_cost){
             .forward_s = stage->load.forward_s,
@@ -191,9 +190,9 @@ static void fill_rates(const mixed_rows *rows, plait_cost *cost)
         hardware_flops += stage_rerun_flops(rows->problem, &stage.parts);
         cost->busy_s += share * price.busy_s;
         cost->moving_s += share * price.moving_s;
-        cost->cost_usd += gpu->usd_per_hour > 0.0 ? of_stage.job.gpus * gpu->usd_per_hour *
-                                                        cost->step_s / PLAIT_HOUR
-                                                  : (double)NAN;
+        cost->cost_usd += gpu->usd_per_hour > 0.0
+                              ? of_stage.job.gpus * gpu->usd_per_hour * cost->step_s / PLAIT_HOUR
+                              : (double)NAN;
         cost->energy_j += plait_energy_j(&of_stage, price);
         if (confidence_of(&of_stage) < cost->confidence)
             cost->confidence = confidence_of(&of_stage);

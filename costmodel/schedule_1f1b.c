@@ -35,8 +35,8 @@ static const char *needs(int ranks, int microbatches)
  */
 
 /* Takes stage `offset` of those alike behind the walk's as s, t and u. */
-static void turn_at(plait_chain_walk *walk, const plait_pipeline_load *load, const plait_chunk_time *all,
-                    int offset)
+static void turn_at(plait_chain_walk *walk, const plait_pipeline_load *load,
+                    const plait_chunk_time *all, int offset)
 {
     const int behind = load->ranks - 1 - walk->stage - offset;
     const int most = load->microbatches - 1;
@@ -59,7 +59,8 @@ static void turn_at(plait_chain_walk *walk, const plait_pipeline_load *load, con
  * Sums change evenly along stages alike, but where w reaches m - 1: the first and the last of a run
  * and those two are enough.
  */
-static void turn_along(plait_chain_walk *walk, const plait_pipeline_load *load, const plait_rank_run *run)
+static void turn_along(plait_chain_walk *walk, const plait_pipeline_load *load,
+                       const plait_rank_run *run)
 {
     const int end = run->ranks - 1;
     const int bend = load->ranks - load->microbatches - walk->stage; // the last with one round

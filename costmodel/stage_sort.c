@@ -100,7 +100,8 @@ plait_stage_price stage_sort_price_of(const plait_stage_sort *sort, const sorted
     };
 }
 
-plait_stage_price plait_stage_sort_price(plait_stage_sort *sort, const plait_stage *stage, int other)
+plait_stage_price plait_stage_sort_price(plait_stage_sort *sort, const plait_stage *stage,
+                                         int other)
 {
     const sorted_stage sum = stage_sort_sum(sort, stage, other, 0.0);
 
@@ -163,8 +164,8 @@ double plait_between_sends_s(const plait_problem *problem, const plait_between_s
                              double pipeline_s)
 {
     const plait_overlaps *overlap = &problem->runtime->overlap;
-    const double steady_s = overlap->p2p ? overlap->p2p_exposed * m * sum->slowest_s / 2.0
-                                         : (m - 1.0) * sum->slowest_s;
+    const double steady_s =
+        overlap->p2p ? overlap->p2p_exposed * m * sum->slowest_s / 2.0 : (m - 1.0) * sum->slowest_s;
 
     return larger(sum->sends_s + steady_s, sum->sends_s + m * sum->link_s - pipeline_s);
 }

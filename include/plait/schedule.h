@@ -107,7 +107,7 @@ typedef struct plait_chain_walk {
     double forward_s, backward_s;     /* the longest of theirs */
     double rounds_s;                  /* rounds of one stage, less f + b of those before it */
     double with_there_s, with_back_s; /* the same and the way there, or back ... */
-    double whole_s;                   /* ... or both: behind the last stage the time of the pipeline */
+    double whole_s; /* ... or both: behind the last stage the time of the pipeline */
 } plait_chain_walk;
 
 /** Before the first stage. */

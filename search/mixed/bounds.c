@@ -130,9 +130,9 @@ double mixed_fractional_bound_s(const mixed_question *q, mixed_choice *const *of
     for (int g = 0; g < groups; g++) {
         units_per_s += choice[g]->stages / choice[g]->unit_s;
         const double slowest_s = fmax(q->units / units_per_s, one_layer_s(choice, groups));
-        least_s = fmin(least_s, mixed_pipeline_bound_s(
-                                    shape, slowest_s,
-                                    fractional_work_s(q, choice, groups, slowest_s)));
+        least_s =
+            fmin(least_s, mixed_pipeline_bound_s(shape, slowest_s,
+                                                 fractional_work_s(q, choice, groups, slowest_s)));
     }
     return least_s;
 }
@@ -151,20 +151,19 @@ static bool list_fills(mixed_question *q, mixed_choice *choice, int microbatches
 {
     const int layers = q->problem->model->layers;
     const double most = fmin(layers, most_s / choice->kind_s[0] + 1.0); // of one stage
-    double *fill = plait_arena_alloc(q->arena, (size_t)choice->stages * (size_t)most + 1,
-                                     sizeof *fill);
+    double *fill =
+        plait_arena_alloc(q->arena, (size_t)choice->stages * (size_t)most + 1, sizeof *fill);
 
     if (!fill)
         return false;
     for (int k = 1; k <= choice->stages; k++)
         for (int l = 1; l <= (int)most && l < layers; l++) {
-            const mixed_ways *ways =
-                mixed_ways_of(q, choice, MIXED_MIDDLE, choice->group, 0, l);
+            const mixed_ways *ways = mixed_ways_of(q, choice, MIXED_MIDDLE, choice->group, 0, l);
             double least_s = HUGE_VAL;
             for (int w = 0; ways && w < ways->count; w++)
                 if (ways->way[w].most_in_flight >= (k < microbatches ? k : microbatches))
-                    least_s = fmin(least_s, ways->way[w].price.forward_s +
-                                                ways->way[w].price.backward_s);
+                    least_s =
+                        fmin(least_s, ways->way[w].price.forward_s + ways->way[w].price.backward_s);
             if (!ways)
                 return false;
             if (least_s > most_s)
@@ -206,8 +205,7 @@ static double bound_at(const mixed_question *q, mixed_choice *const *choice, int
         work_s += (held + choice[g]->stages) * choice[g]->kind_s[0];
         layers -= held;
     }
-    return layers > 0 ? HUGE_VAL
-                      : mixed_pipeline_bound_s(shape, slowest_s, work_s);
+    return layers > 0 ? HUGE_VAL : mixed_pipeline_bound_s(shape, slowest_s, work_s);
 }
 
 /* Every x at which one more layer fits. */

@@ -51,7 +51,7 @@ static bool lacks_room(const mixed_question *q, mixed_choice *choice, bool *fail
     for (int k = 0; k < q->problem->model->kinds; k++) {
         bool room = false;
         for (int r = 0; r < q->recomputes && !room; r++) {
-            const plait_stage_price price = 
+            const plait_stage_price price =
                 one_layer(q, choice, MIXED_MIDDLE, k, q->recompute[r], failed);
             room = price.state_bytes + price.flight_bytes <= choice->capacity_bytes;
         }
@@ -161,8 +161,7 @@ static bool complete(const choice_list *list, plait_degrees *d, int stages, bool
     plait_cluster cluster;
 
     d->pp = stages > 2 ? stages : 2;
-    const plait_problem of_group =
-        plait_problem_of_group(q->problem, list->group, d, &cluster);
+    const plait_problem of_group = plait_problem_of_group(q->problem, list->group, d, &cluster);
     plait_degrees_fill(&of_group, given, d);
     *layers_legal = plan_layers_legal(&of_group, d, &nobody_asks);
     return *layers_legal && plan_ranks_legal(&of_group, d, &nobody_asks) && limits_hold(q, d) &&
@@ -176,8 +175,7 @@ static void add_microbatches(choice_list *list, plait_degrees d, int stages)
     for (int mbs = 1; mbs <= gbs / d.dp && !list->failed; mbs++) {
         bool layers_legal;
         d.mbs = mbs;
-        if (gbs % ((int64_t)d.dp * mbs) != 0 ||
-            !limits_allow(list->q->options, PLAIT_KEY_MBS, mbs))
+        if (gbs % ((int64_t)d.dp * mbs) != 0 || !limits_allow(list->q->options, PLAIT_KEY_MBS, mbs))
             continue;
         if (complete(list, &d, stages, &layers_legal) && !add_choice(list, &d))
             return;
@@ -276,7 +274,8 @@ static int by_rate(const void *left, const void *right)
 
     if (of_a < of_b || of_a > of_b)
         return of_a < of_b ? 1 : -1;
-    for (int key = 0; key < PLAIT_KEYS; key++) { // an order of its own, the same for any input order
+    for (int key = 0; key < PLAIT_KEYS;
+         key++) { // an order of its own, the same for any input order
         const int x = plait_key_value(&a->degrees, (plait_key_id)key);
         const int y = plait_key_value(&b->degrees, (plait_key_id)key);
         if (x != y)
@@ -310,8 +309,8 @@ plait_status mixed_list_choices(mixed_question *q, plait_error *err)
             return plait_fail_nomem(err);
     if (!list_sizes(q, lists))
         return plait_fail_nomem(err);
-    q->list = plait_arena_alloc(q->arena, (size_t)q->sizes * PLAIT_MAX_NODE_GROUPS + 1,
-                                sizeof *q->list);
+    q->list =
+        plait_arena_alloc(q->arena, (size_t)q->sizes * PLAIT_MAX_NODE_GROUPS + 1, sizeof *q->list);
     if (!q->list)
         return plait_fail_nomem(err);
     for (int b = 0; b < q->sizes; b++)

@@ -35,7 +35,10 @@ typedef struct layer_dealer {
     const mixed_line *line;
     int layers;
     mixed_choice *choice[PLAIT_MAX_LAYERS]; /* of each stage */
-    double *rest_s;                         /* [stages + 1][layers + 1] */
+    int least[PLAIT_MAX_LAYERS +
+              1]; /* layers before a stage: at least, for those behind to hold the rest */
+    int most[PLAIT_MAX_LAYERS + 1]; /* and at most */
+    double *rest_s;                 /* [stages + 1][layers + 1] */
     double *work_s;
     int *head; /* the first label of each state; -1: none */
     int labels, room;
@@ -90,6 +93,40 @@ static double quickest_s(layer_dealer *d, int s, int first, int last)
     return least_s;
 }
 
+/* Layers that stage s holds at most in this time; of several kinds anything is taken for possible. */
+static int most_layers(layer_dealer *d, int s, double most_s)
+{
+    int layers = 0;
+
+    if (d->q->problem->model->kinds > 1)
+        return d->layers;
+    while (layers < d->layers && quickest_s(d, s, 0, layers + 1) <= most_s)
+        layers++;
+    return layers;
+}
+
+/* How many layers may lie before each stage; false where the line cannot hold all. */
+static bool fill_window(layer_dealer *d, double most_s)
+{
+    const int stages = d->line->shape.stages;
+    int held[PLAIT_MAX_LAYERS];
+
+    d->most[0] = 0;
+    for (int s = 0; s < stages; s++) {
+        held[s] = most_layers(d, s, most_s);
+        if (held[s] == 0)
+            return false;
+        const int most = d->most[s] + held[s];
+        d->most[s + 1] = most < last_of(d, s) ? most : last_of(d, s);
+    }
+    d->least[stages] = d->layers;
+    for (int s = stages - 1; s >= 0; s--) {
+        const int least = d->least[s + 1] - held[s];
+        d->least[s] = least > s ? least : s;
+    }
+    return d->least[0] == 0 && d->most[stages] == d->layers;
+}
+
 /* S.63, of stages that no plan worth keeping can exceed. */
 static void fill_rest(layer_dealer *d, double most_s)
 {
@@ -102,7 +139,8 @@ static void fill_rest(layer_dealer *d, double most_s)
     for (int s = stages - 1; s >= 0; s--)
         for (int i = 0; i <= d->layers; i++) {
             double rest_s = HUGE_VAL, work_s = HUGE_VAL;
-            for (int j = i + 1; j <= last_of(d, s) && i >= s; j++) {
+            const bool within = i >= d->least[s] && i <= d->most[s];
+            for (int j = i + 1; within && j <= d->most[s + 1]; j++) {
                 const double x_s = quickest_s(d, s, i, j);
                 if (x_s > most_s) // nor will more layers fit, or be quicker
                     break;
@@ -159,8 +197,7 @@ static void keep_label(layer_dealer *d, layer_label label, int s, int i)
             *l = d->label[*l].next;
         else
             l = &d->label[*l].next;
-    layer_label *more =
-        grow_by_one(d->q->scratch, d->label, d->labels, &d->room, sizeof *more);
+    layer_label *more = grow_by_one(d->q->scratch, d->label, d->labels, &d->room, sizeof *more);
     d->failed = d->failed || !more;
     if (!more)
         return;
@@ -187,7 +224,7 @@ static void extend(layer_dealer *d, int from, int s, int j, const mixed_way *way
 
 static void extend_state(layer_dealer *d, int s, int i, double most_s)
 {
-    for (int j = i + 1; j <= last_of(d, s); j++) {
+    for (int j = i + 1; j <= d->most[s + 1]; j++) {
         const mixed_ways *ways = ways_of(d, s, i, j);
         if (!ways || quickest_s(d, s, i, j) > most_s)
             return;
@@ -238,9 +275,9 @@ static void keep_best(layer_dealer *d)
     plait_plan plan;
 
     for (int l = d->head[state(d, line->shape.stages, d->layers)]; l >= 0; l = d->label[l].next) {
-        const double s = line->weight * plait_between_step_s(d->q->problem, &d->label[l].between,
-                                                             line->shape.microbatches,
-                                                             d->label[l].walk.whole_s);
+        const double s =
+            line->weight * plait_between_step_s(d->q->problem, &d->label[l].between,
+                                                line->shape.microbatches, d->label[l].walk.whole_s);
         if (s < least) {
             least = s;
             best = l;
@@ -278,13 +315,15 @@ static void deal(layer_dealer *d)
     for (int g = 0, s = 0; g < line->groups; g++)
         for (int n = 0; n < line->choice[g]->stages; n++)
             d->choice[s++] = line->choice[g];
+    if (!fill_window(d, most_s))
+        return;
     fill_rest(d, most_s);
     if (bound_of(d, &none, 0, 0) >= mixed_limit(d->q) || d->failed)
         return;
     d->q->solved++;
     keep_label(d, none, 0, 0);
     for (int s = 0; s < line->shape.stages; s++)
-        for (int i = s; i < d->layers && !d->failed; i++)
+        for (int i = d->least[s]; i <= d->most[s] && !d->failed; i++)
             extend_state(d, s, i, most_s);
     d->q->labels += d->labels;
     if (!d->failed)

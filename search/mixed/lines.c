@@ -82,8 +82,8 @@ static plait_between_stages sends_inside(mixed_choice *const *choice, int groups
 }
 
 /* The bound of a set, the cheaper form first. */
-static double bound_of_set(line_walk *walk, mixed_choice *const *choice, int groups,
-                           unsigned which, int stages)
+static double bound_of_set(line_walk *walk, mixed_choice *const *choice, int groups, unsigned which,
+                           int stages)
 {
     mixed_question *q = walk->q;
     const mixed_shape shape = {stages, walk->microbatches, most_work_of(walk, stages)};
@@ -97,9 +97,9 @@ static double bound_of_set(line_walk *walk, mixed_choice *const *choice, int gro
         return bound;
     const double most_s = mixed_limit(q) / weight / shape.microbatches;
     const double whole_s = mixed_whole_bound_s(q, choice, groups, &shape, most_s);
-    return whole_s < HUGE_VAL ? weight * plait_between_step_s(q->problem, &sends,
-                                                              shape.microbatches, whole_s)
-                              : HUGE_VAL;
+    return whole_s < HUGE_VAL
+               ? weight * plait_between_step_s(q->problem, &sends, shape.microbatches, whole_s)
+               : HUGE_VAL;
 }
 
 static void keep_set(line_walk *walk)
@@ -121,8 +121,8 @@ static void keep_set(line_walk *walk)
     if (!more)
         return;
     walk->set = more;
-    walk->set[walk->count] = (line_set){
-        .bound = bound, .size = walk->size, .most_work = most_work_of(walk, stages)};
+    walk->set[walk->count] =
+        (line_set){.bound = bound, .size = walk->size, .most_work = most_work_of(walk, stages)};
     for (int g = 0; g < PLAIT_MAX_NODE_GROUPS; g++)
         walk->set[walk->count].choice[g] = walk->choice[g];
     walk->count++;
@@ -147,8 +147,8 @@ static void walk_groups(line_walk *walk, int g, double units_per_s, unsigned whi
             continue;
         const double own_per_s = list->choice[c]->stages / list->choice[c]->unit_s;
         const unsigned with = which | 1u << g;
-        if (mixed_weight(q, with) *
-                walk->microbatches * q->units / (units_per_s + own_per_s + rest_per_s) >=
+        if (mixed_weight(q, with) * walk->microbatches * q->units /
+                (units_per_s + own_per_s + rest_per_s) >=
             mixed_limit(q))
             break;
         walk->choice[g] = list->choice[c];

@@ -52,17 +52,19 @@ typedef struct mixed_choice {
     plait_degrees degrees; /* pp: stages, of this group alone */
     int group;
     int stages;
-    int64_t size;  /* mixed_size: dp mbs sequences a microbatch, cp and ZeRO, which all groups share */
+    int64_t
+        size; /* mixed_size: dp mbs sequences a microbatch, cp and ZeRO, which all groups share */
     plait_stage_sort *sort;
     double capacity_bytes;
     double kind_s[PLAIT_MAX_LAYER_KINDS]; /* forward and backward of a layer, nothing recomputed */
-    double first_s, last_s; /* that the embedding, or modules and loss, add to a stage */
-    double unit_s;          /* least time for a unit of work */
-    double least_s;         /* for a layer: each stage has one */
+    double first_s, last_s;        /* that the embedding, or modules and loss, add to a stage */
+    double unit_s;                 /* least time for a unit of work */
+    double least_s;                /* for a layer: each stage has one */
     plait_between_stages boundary; /* between two of its stages */
     int fills;
     const double *fill_s; /* [fills]: times at which its stages hold one more layer (S.62) */
-    mixed_ways *ways[MIXED_PLACES][PLAIT_MAX_NODE_GROUPS]; /* [question.ranges], by the group at the other end */
+    mixed_ways *ways[MIXED_PLACES]
+                    [PLAIT_MAX_NODE_GROUPS]; /* [question.ranges], by the group at the other end */
 } mixed_choice;
 
 /** Choices of one group for one number of sequences, those with most units a second first. */
@@ -83,18 +85,18 @@ typedef struct mixed_question {
     const plait_problem *problem;
     const plait_search_options *options;
     plait_arena *arena;
-    plait_arena *scratch; /* of one line */
+    plait_arena *scratch;                    /* of one line */
     double usd_per_s[PLAIT_MAX_NODE_GROUPS]; /* of a whole group */
     int recomputes;
     plait_recompute recompute[MIXED_RECOMPUTES];
-    int sizes; /* that some group has a choice for */
-    int64_t *size; /* [sizes] */
-    mixed_list *list; /* [sizes][PLAIT_MAX_NODE_GROUPS] */
-    int ranges;       /* that hold unlike layers */
-    const int *range; /* [(layers + 1)^2], of [first, last) */
+    int sizes;                                /* that some group has a choice for */
+    int64_t *size;                            /* [sizes] */
+    mixed_list *list;                         /* [sizes][PLAIT_MAX_NODE_GROUPS] */
+    int ranges;                               /* that hold unlike layers */
+    const int *range;                         /* [(layers + 1)^2], of [first, last) */
     double kind_units[PLAIT_MAX_LAYER_KINDS]; /* work of a layer of each kind */
     double units;                             /* of the model */
-    unsigned must; /* groups that a plan has to use, bits */
+    unsigned must;                            /* groups that a plan has to use, bits */
     int top;
     int found_count;
     mixed_found *found; /* [top], best first */

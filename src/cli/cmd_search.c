@@ -188,10 +188,9 @@ static plait_status look_at_idle(const plait_problem *problem, const plait_searc
     if (idle == NULL)
         return plait_fail_nomem(err);
     found->idle = idle;
-    return result->plans == 0
-               ? PLAIT_OK
-               : plait_idle_groups(problem, found->options, &result->plan[0].plan, arena, idle,
-                                   &found->idle_groups, err);
+    return result->plans == 0 ? PLAIT_OK
+                              : plait_idle_groups(problem, found->options, &result->plan[0].plan,
+                                                  arena, idle, &found->idle_groups, err);
 }
 
 /* The command that explains the best plan. */

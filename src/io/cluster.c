@@ -244,10 +244,8 @@ static plait_status read_between(const json_cursor *at, plait_cluster *out, plai
     PLAIT_TRY(json_object_optional(at, "between", &between, err));
     if (json_is_null(&between))
         return PLAIT_OK;
-    out->between = (plait_level){.name = "between",
-                                 .gpus = INT_MAX,
-                                 .efficiency = 1.0,
-                                 .oversubscription = 1.0};
+    out->between = (plait_level){
+        .name = "between", .gpus = INT_MAX, .efficiency = 1.0, .oversubscription = 1.0};
     PLAIT_TRY(fields_read(&between, level_fields, NULL, &out->between, err));
     if (out->between.oversubscription < 1.0)
         return json_fail_key(&between, "oversubscription", PLAIT_ERROR_RANGE, err,
@@ -259,8 +257,8 @@ plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_clust
                           plait_error *err)
 {
     static const char *const keys[] = {
-        "name",   "source", "accelerator", "gpus_per_node", "nodes",
-        "groups", "levels", "between",     "power",         "host_speed", NULL,
+        "name",   "source",  "accelerator", "gpus_per_node", "nodes", "groups",
+        "levels", "between", "power",       "host_speed",    NULL,
     };
 
     *out = (plait_cluster){.source = "", .host_speed = 1.0};

@@ -43,9 +43,9 @@ static const plait_level scale_up = {
 
 typedef struct cluster_shape {
     char *accelerator;
-    int nodes;       /* 0: as many as a job takes */
-    int gpus;        /* of a node; 0: the accelerator's own */
-    double nic_gbps; /* 0: the accelerator's own */
+    int nodes;           /* 0: as many as a job takes */
+    int gpus;            /* of a node; 0: the accelerator's own */
+    double nic_gbps;     /* 0: the accelerator's own */
     double between_gbps; /* to other groups; 0: as inside one */
 } cluster_shape;
 
@@ -203,8 +203,9 @@ static plait_status make_group(const char *text, char *part, cluster_shape *shap
     PLAIT_TRY(plait_accelerator_load(path, arena, accelerator, err));
     out->source = accelerator->source;
     build(accelerator, shape, out);
-    return shape->nodes > 0 ? plait_cluster_take(out, shape->nodes * out->group[0].gpus_per_node, err)
-                            : PLAIT_OK;
+    return shape->nodes > 0
+               ? plait_cluster_take(out, shape->nodes * out->group[0].gpus_per_node, err)
+               : PLAIT_OK;
 }
 
 /* The clusters of all parts as groups of one, which has the links of its first. */

@@ -200,8 +200,8 @@ plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_
     out->degrees = plait_degrees_init();
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (key != PLAIT_KEY_DP && key != PLAIT_KEY_ORDER) // one follows, one is a list of axes
-            PLAIT_TRY(plans_read_key(plan, (plait_key_id)key, arena, &out->degrees, &out->given,
-                                     err));
+            PLAIT_TRY(
+                plans_read_key(plan, (plait_key_id)key, arena, &out->degrees, &out->given, err));
     PLAIT_TRY(read_order(plan, out, err));
     PLAIT_TRY(plans_read_stages(plan, arena, out, err));
     PLAIT_TRY(check_job(plan, arena, out, err));

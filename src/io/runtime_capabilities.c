@@ -117,9 +117,9 @@ static plait_status read_switches(const json_cursor *at, plait_capabilities *out
 
 static plait_status check_names(const json_cursor *at, plait_error *err)
 {
-    static const char *const also[] = {"sp",        "sp_optional", "etp",
-                                       "hsdp",      "full_layers", "attention",
-                                       "precision", "module_sets", "source", "stages_differ"};
+    static const char *const also[] = {"sp",          "sp_optional",  "etp",       "hsdp",
+                                       "full_layers", "attention",    "precision", "module_sets",
+                                       "source",      "stages_differ"};
     enum { ALSO = sizeof also / sizeof *also };
     const char *names[PLAIT_KEYS + ALSO + 1];
     int count = 0;

@@ -67,7 +67,8 @@ static bool group_holds(const plait_problem *p, const plait_plan *plan, int s, c
 {
     const plait_cluster *const cluster = p->cluster;
     const int g = plan->stage[s].group;
-    const int has = g < 0 || g >= cluster->groups ? 0 : plait_cluster_taken(cluster, p->job.gpus, g);
+    const int has =
+        g < 0 || g >= cluster->groups ? 0 : plait_cluster_taken(cluster, p->job.gpus, g);
 
     wrong[0] = '\0';
     if (has == 0)
@@ -140,11 +141,11 @@ static bool schedule_is_plain(const plait_plan *plan, int s, const plan_reason *
         if (common[i].value >= 0)
             plait_key_put(&as, key, common[i].value);
         if (!plait_key_same(&plan->stage[s].degrees, &as, key))
-            return because(
-                why, "stage %d has %s %s: stages that differ have %s in common (rule P34)", s,
-                plait_keys[key].name,
-                plait_degrees_get(&plan->stage[s].degrees, key, found, sizeof found),
-                plait_degrees_get(&as, key, expected, sizeof expected));
+            return because(why,
+                           "stage %d has %s %s: stages that differ have %s in common (rule P34)", s,
+                           plait_keys[key].name,
+                           plait_degrees_get(&plan->stage[s].degrees, key, found, sizeof found),
+                           plait_degrees_get(&as, key, expected, sizeof expected));
     }
     return true;
 }
@@ -159,8 +160,7 @@ static bool recompute_is_said(const plait_plan *plan, int s, const plan_reason *
         said.recompute = plait_recompute_of(&stage->degrees, i);
         found.recompute = stage->recompute[i];
         if (!plait_key_same(&said, &found, PLAIT_KEY_RECOMPUTE))
-            return because(why, "layer %d of stage %d recomputes otherwise than its stage",
-                           i, s);
+            return because(why, "layer %d of stage %d recomputes otherwise than its stage", i, s);
     }
     return true;
 }

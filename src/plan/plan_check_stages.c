@@ -125,8 +125,8 @@ static bool dealt_as_said(const plait_problem *p, const plait_plan *plan, const 
 
 bool plan_stages_hold(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
-    return same_order(plan, why) && has_chunks(plan, why) && plan_stages_legal(p, &plan->degrees, why) &&
-           dealt_as_said(p, plan, why);
+    return same_order(plan, why) && has_chunks(plan, why) &&
+           plan_stages_legal(p, &plan->degrees, why) && dealt_as_said(p, plan, why);
 }
 
 bool plan_stages_agree(const plait_problem *p, const plait_plan *plan, const plan_reason *why)

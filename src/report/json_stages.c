@@ -94,9 +94,9 @@ static void write_own(json_writer *json, const plait_problem *problem, const pla
     json_begin_object(json);
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (!plait_key_same(&stage->degrees, &plan->degrees, (plait_key_id)key))
-            json_member_string(json, plait_keys[key].name,
-                               plait_degrees_get(&stage->degrees, (plait_key_id)key, text,
-                                                 sizeof text));
+            json_member_string(
+                json, plait_keys[key].name,
+                plait_degrees_get(&stage->degrees, (plait_key_id)key, text, sizeof text));
     json_end_object(json);
 }
 

@@ -46,8 +46,9 @@ typedef struct report_found {
     int relaxations;
     const plait_relaxation *relaxation;
     int idle_groups;
-    const plait_idle_group *idle; /* [idle_groups]: groups of nodes that the best plan leaves idle */
-    const char *next;             /* the command to run next, or NULL */
+    const plait_idle_group
+        *idle;        /* [idle_groups]: groups of nodes that the best plan leaves idle */
+    const char *next; /* the command to run next, or NULL */
 } report_found;
 
 PLAIT_MUST_CHECK plait_status report_search(const plait_problem *problem, const report_found *found,

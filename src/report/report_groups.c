@@ -64,7 +64,8 @@ static void print_group(const plait_problem *problem, const report_plan *plan, i
     table_cell(rows, "%d", d->mbs);
     table_cell(rows, "%s", plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text));
     table_cell(rows, "%s", units_gib(peak, memory));
-    table_cell(rows, "%s", units_percent(m * busy_s / (last - first + 1) / plan->cost.step_s, share));
+    table_cell(rows, "%s",
+               units_percent(m * busy_s / (last - first + 1) / plan->cost.step_s, share));
     table_cell(rows, "%d", d->cp);
 }
 
@@ -72,9 +73,9 @@ plait_status report_groups(const plait_problem *problem, const report_plan *plan
                            plait_error *err)
 {
     static const table_column titles[] = {
-        {"group", TABLE_RIGHT}, {"GPU", TABLE_LEFT},        {"GPUs", TABLE_RIGHT},
-        {"stages", TABLE_LEFT}, {"layers", TABLE_LEFT},     {"tp", TABLE_RIGHT},
-        {"dp", TABLE_RIGHT},    {"mbs", TABLE_RIGHT},       {"recompute", TABLE_LEFT},
+        {"group", TABLE_RIGHT},  {"GPU", TABLE_LEFT},        {"GPUs", TABLE_RIGHT},
+        {"stages", TABLE_LEFT},  {"layers", TABLE_LEFT},     {"tp", TABLE_RIGHT},
+        {"dp", TABLE_RIGHT},     {"mbs", TABLE_RIGHT},       {"recompute", TABLE_LEFT},
         {"memory", TABLE_RIGHT}, {"computing", TABLE_RIGHT}, {"cp", TABLE_RIGHT}};
     table *rows;
 

@@ -73,7 +73,8 @@ static void make(world *w, const char *model, const char *cluster, const char *l
 }
 
 /* What the search of one group alone would try beside it: as small as can be. */
-#define PLAIN "schedule=1f1b,vpp=1,cp=1,fusion=none,post_validation=0,placement=xyz,order=tp-cp-dp-pp"
+#define PLAIN                                                                                      \
+    "schedule=1f1b,vpp=1,cp=1,fusion=none,post_validation=0,placement=xyz,order=tp-cp-dp-pp"
 
 static void make_random(world *w)
 {
@@ -133,10 +134,8 @@ static void fill_stages(enumeration *e)
 {
     for (int s = 0; s < e->stages; s++) {
         const int first = s > 0 ? e->last[s - 1] : 0;
-        e->chunk[s] = (plait_chunk){.first = first,
-                                    .last = e->last[s],
-                                    .embedding = s == 0,
-                                    .loss = s == e->stages - 1};
+        e->chunk[s] = (plait_chunk){
+            .first = first, .last = e->last[s], .embedding = s == 0, .loss = s == e->stages - 1};
         for (int i = 0; i < 8; i++)
             e->each[s][i] = e->recompute[s];
         e->stage[s] = (plait_stage){.chunks = 1,
@@ -193,11 +192,8 @@ static double price(enumeration *e)
         if (s > 0)
             plait_between_add_boundary(&between, e->sort[e->of[s - 1]], sort);
     }
-    const plait_pipeline_load load = {.ranks = e->stages,
-                                      .chunks = 1,
-                                      .microbatches = m,
-                                      .runs = e->stages,
-                                      .run = run};
+    const plait_pipeline_load load = {
+        .ranks = e->stages, .chunks = 1, .microbatches = m, .runs = e->stages, .run = run};
     return weight_of(e) *
            plait_between_step_s(&e->w->problem, &between, m, plait_pipeline_s(PLAIT_1F1B, &load));
 }
@@ -365,9 +361,9 @@ static void test_mixed__finds_the_best_of_all_plans(void **state)
         plans += e.plans;
         mixed += e.best <= expected && expected < HUGE_VAL;
         feasible += expected < HUGE_VAL;
-        if (expected < HUGE_VAL ? result.plans == 0 ||
-                                      fabs(result.plan[0].objective / expected - 1.0) > 1e-9
-                                : result.plans > 0)
+        if (expected < HUGE_VAL
+                ? result.plans == 0 || fabs(result.plan[0].objective / expected - 1.0) > 1e-9
+                : result.plans > 0)
             fail_msg("question %d, %s, %d layers, gbs %d: %.17g by enumeration, %.17g found", i,
                      w.cluster.name, w.model.layers, w.problem.job.gbs, expected,
                      result.plans > 0 ? result.plan[0].objective : -1.0);
