@@ -100,8 +100,9 @@ void report_idle(const plait_problem *problem, const report_found *found, FILE *
         if (!idle->any)
             fputs("no plan with it fits\n", out);
         else
-            fprintf(out, "the best plan with it takes %s, %.1f %% more\n",
+            fprintf(out, "the best plan with it takes %s, and %.1f %% more %s\n",
                     units_seconds(idle->best.price.step_s, step),
-                    100.0 * (idle->best.objective / found->result->plan[0].objective - 1.0));
+                    100.0 * (idle->best.objective / found->result->plan[0].objective - 1.0),
+                    plait_objective_name[found->options->objective]);
     }
 }
