@@ -56,15 +56,15 @@ static void add_point(const search_run *run, search_worker *worker, const plait_
 {
     const plait_portions portions = plait_degrees_portions(worker->table, d);
     const double best_s = best_known_s(run);
-    const open_point point = {
+    open_point point = {
         .floor_s = deal_floor_s(ranks, &portions, run->capacity_bytes, best_s),
-        .guess_s = deal_guess_s(ranks, &portions, run->capacity_bytes, LIKELY * best_s),
         .degrees = *d,
     };
 
     found->points++;
     if (point.floor_s >= best_s)
         return;
+    point.guess_s = deal_guess_s(ranks, &portions, run->capacity_bytes, LIKELY * best_s);
     if (point.guess_s >= LIKELY * best_s)
         found->open.floor_s = fmin(found->open.floor_s, point.floor_s);
     else if (!open_add(&found->open, &point))
@@ -92,6 +92,7 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
 {
     const plait_schedule schedule = (plait_schedule)p->kind[kind].schedule;
     plait_degrees d = p->degrees;
+    deal_ranks ranks;
 
     if (plait_schedule_copies(schedule) > 1)
         return;
@@ -103,8 +104,8 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
         if (!plait_schedule_takes(schedule, d.vpp) ||
             !limits_allow(run->options, PLAIT_KEY_VPP, d.vpp))
             continue;
-        const deal_ranks ranks = deal_ranks_of(
-            run->problem->model, &d, plait_degrees_microbatches(&d, run->problem->job.gbs));
+        deal_ranks_init(&ranks, run->problem->model, &d,
+                        plait_degrees_microbatches(&d, run->problem->job.gbs));
         if (lean_floor_s(run, worker, d, &ranks) < best_known_s(run))
             list_group(run, worker, p, d, p->kind[kind].shards, &ranks, found);
     }

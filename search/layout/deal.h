@@ -70,7 +70,8 @@ typedef struct deal_ranks {
     double usual[PLAIT_MAX_LAYERS];  /* [ranks] of the mean chunk */
 } deal_ranks;
 
-deal_ranks deal_ranks_of(const plait_model *model, const plait_degrees *degrees, int microbatches);
+void deal_ranks_init(deal_ranks *ranks, const plait_model *model, const plait_degrees *degrees,
+                     int microbatches);
 
 /** Seconds of a step that no deal undercuts; infinite from `limit_s` on, and where none fits. */
 double deal_floor_s(const deal_ranks *ranks, const plait_portions *portions, double capacity_bytes,

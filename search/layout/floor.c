@@ -45,6 +45,8 @@ static void hold(const plait_degrees *d, int microbatches, int rank, deal_ranks 
     plait_schedule_held((plait_schedule)d->schedule, d->pp, rank, d->vpp, microbatches, weight,
                         held);
     out->held[rank] = held[0];
+    out->middle[rank] = out->usual[rank] = 0.0;
+    out->middles[rank] = 0;
     for (int v = 0; v < d->vpp; v++) {
         out->held[rank] = lesser(out->held[rank], held[v]);
         out->usual[rank] += held[v] / d->vpp;
@@ -55,24 +57,24 @@ static void hold(const plait_degrees *d, int microbatches, int rank, deal_ranks 
     }
 }
 
-deal_ranks deal_ranks_of(const plait_model *model, const plait_degrees *d, int microbatches)
+void deal_ranks_init(deal_ranks *out, const plait_model *model, const plait_degrees *d,
+                     int microbatches)
 {
     const int each = model->layers / (d->pp * d->vpp);
-    deal_ranks out = {
-        .ranks = d->pp,
-        .turns = d->vpp,
-        .kinds = model->kinds,
-        .modules = model->mtp_layers,
-        .least = each > 1 ? each - 1 : 0,
-        .turns_back = d->ep_overlap == PLAIT_EP_OVERLAP_NONE &&
-                      (d->schedule == PLAIT_1F1B || d->schedule == PLAIT_INTERLEAVED),
-    };
 
+    out->ranks = d->pp;
+    out->turns = d->vpp;
+    out->kinds = model->kinds;
+    out->modules = model->mtp_layers;
+    out->least = each > 1 ? each - 1 : 0;
+    out->turns_back = d->ep_overlap == PLAIT_EP_OVERLAP_NONE &&
+                      (d->schedule == PLAIT_1F1B || d->schedule == PLAIT_INTERLEAVED);
+    for (int k = 0; k < model->kinds; k++)
+        out->layers[k] = 0;
     for (int i = 0; i < model->layers; i++)
-        out.layers[model->layer_kind[i]]++;
+        out->layers[model->layer_kind[i]]++;
     for (int r = 0; r < d->pp; r++)
-        hold(d, microbatches, r, &out);
-    return out;
+        hold(d, microbatches, r, out);
 }
 
 /* What one layer of a kind takes at least. */
@@ -116,10 +118,10 @@ static double both_s(const plait_portion *of, double held)
 }
 
 /* Of one layer the less, as the first of a chunk or behind. */
-static double one_layer(const floor_question *ask, double (*of)(const plait_portion *, double),
-                        double held)
+static double one_layer(const plait_portions *all, int kind,
+                        double (*of)(const plait_portion *, double), double held)
 {
-    return lesser(of(&ask->of->layer[ask->kind], held), of(&ask->of->rest[ask->kind], held));
+    return lesser(of(&all->layer[kind], held), of(&all->rest[kind], held));
 }
 
 /* Layers that fit a rank. */
@@ -132,9 +134,9 @@ static int layers_that_fit(const floor_question *ask, int rank)
     if (isinf(room_bytes))
         return PLAIT_MAX_LAYERS;
     if (!ask->guess)
-        room_bytes -= ranks->least * one_layer(ask, saved_bytes, 1.0) *
+        room_bytes -= ranks->least * one_layer(ask->of, ask->kind, saved_bytes, 1.0) *
                       (ranks->middle[rank] - ranks->middles[rank] * held);
-    return times_in(room_bytes, one_layer(ask, bytes, held));
+    return times_in(room_bytes, one_layer(ask->of, ask->kind, bytes, held));
 }
 
 /* What a rank waits for at least, a microbatch: chunks in the middle that stand before its first. */
@@ -145,11 +147,10 @@ static double waits_s(const floor_question *ask, int rank)
 
     if (ask->guess || rank < 2 || ranks->least == 0)
         return 0.0;
-    for (int k = 0; k < ranks->kinds; k++) {
-        const floor_question one = {.of = ask->of, .kind = k};
+    for (int k = 0; k < ranks->kinds; k++)
         if (ranks->layers[k] > 0)
-            least_s = lesser(least_s, one_layer(&one, ranks->turns_back ? both_s : forward_s, 0.0));
-    }
+            least_s =
+                lesser(least_s, one_layer(ask->of, k, ranks->turns_back ? both_s : forward_s, 0.0));
     return (rank - 1) * ranks->least * least_s / ask->of->microbatches;
 }
 
@@ -224,23 +225,37 @@ static double longest_s(floor_question *ask, double most_s)
     return longest;
 }
 
+static double floor_s(floor_question *ask, double capacity_bytes, double rounds, double saved_s,
+                      double limit_s)
+{
+    const plait_portions *of = ask->of;
+
+    ask->room_bytes = capacity_bytes - of->rank_bytes;
+    const double longest = longest_s(ask, (limit_s - of->after_s) / rounds + saved_s);
+    return rounds * fmax(0.0, longest - saved_s) + of->after_s;
+}
+
 double deal_floor_s(const deal_ranks *ranks, const plait_portions *of, double capacity_bytes,
                     double limit_s)
 {
-    floor_question ask = {.ranks = ranks, .of = of, .room_bytes = capacity_bytes - of->rank_bytes};
-    const double saved_s = 2.0 * ranks->turns * of->fused_s;
-    const double longest = longest_s(&ask, (limit_s - of->after_s) / of->microbatches + saved_s);
+    floor_question ask; // large: only what is asked is filled
 
-    return of->microbatches * fmax(0.0, longest - saved_s) + of->after_s;
+    ask.ranks = ranks;
+    ask.of = of;
+    ask.guess = false;
+    return floor_s(&ask, capacity_bytes, of->microbatches, 2.0 * ranks->turns * of->fused_s,
+                   limit_s);
 }
 
 /* With the bubble of equal chunks: (p - 1) / v of a rank's work. */
 double deal_guess_s(const deal_ranks *ranks, const plait_portions *of, double capacity_bytes,
                     double limit_s)
 {
-    floor_question ask = {
-        .ranks = ranks, .of = of, .room_bytes = capacity_bytes - of->rank_bytes, .guess = true};
-    const double rounds = of->microbatches + (ranks->ranks - 1.0) / ranks->turns;
+    floor_question ask;
 
-    return rounds * longest_s(&ask, (limit_s - of->after_s) / rounds) + of->after_s;
+    ask.ranks = ranks;
+    ask.of = of;
+    ask.guess = true;
+    return floor_s(&ask, capacity_bytes, of->microbatches + (ranks->ranks - 1.0) / ranks->turns,
+                   0.0, limit_s);
 }
