@@ -10,6 +10,7 @@
  * changed. Stages alike (same layers, same ends) form one class; of a class, the stage that holds most
  * microbatches decides memory, and all have the same time.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "layer_memo.h"
@@ -66,8 +67,17 @@ static bool same_split(const plait_degrees *a, const plait_degrees *b)
 {
     return a->pp == b->pp && a->vpp == b->vpp && a->dp == b->dp && a->schedule == b->schedule &&
            a->order == b->order && a->post_validation == b->post_validation &&
-           a->split.kind == b->split.kind && a->split.first == b->split.first &&
-           a->split.last == b->split.last;
+           split_same(&a->split, &b->split);
+}
+
+/* The point priced last. Its layout may be gone, or another text in its place, when the next is. */
+static void remember(plait_table *table, const plait_degrees *d)
+{
+    table->last = *d;
+    if (d->split.kind != PLAIT_SPLIT_LAYOUT || !d->split.layout)
+        return;
+    snprintf(table->layout, sizeof table->layout, "%s", d->split.layout);
+    table->last.split.layout = table->layout;
 }
 
 /* Keys that what is gathered and reduced hangs on, beside those before. */
@@ -249,7 +259,7 @@ void table_select_stages(plait_table *table, const plait_degrees *d)
     table->send_s = pipeline_send_s(&table->problem, d, &table->row);
     table->fixed_bytes = runtime_fixed_bytes(&table->problem, d);
     table->ends_slot = NO_SLOT;
-    table->last = *d;
+    remember(table, d);
     table->staged = true;
     table->sharded = false;
 }
@@ -266,7 +276,7 @@ static void select_rows(plait_table *table, const plait_degrees *d)
         fill_ends(table, d, !shards);
     if (!shards)
         fill_classes(table, d);
-    table->last = *d;
+    remember(table, d);
     table->sharded = true;
 }
 

@@ -60,10 +60,11 @@ typedef struct known_pipeline {
 struct plait_table {
     plait_problem problem;
     int kinds;
-    bool started;       /* the row of layers is that of `last` ... */
-    bool staged;        /* ... and those of stages ... */
-    bool sharded;       /* ... and those of shards */
-    plait_degrees last; /* the point priced last */
+    bool started;                  /* the row of layers is that of `last` ... */
+    bool staged;                   /* ... and those of stages ... */
+    bool sharded;                  /* ... and those of shards */
+    plait_degrees last;            /* the point priced last ... */
+    char layout[PLAIT_VALUE_SIZE]; /* ... and its layout */
 
     layer_row row; /* of row.key */
     sync_routes routes;
