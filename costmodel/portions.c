@@ -49,6 +49,7 @@ static plait_portion part_of(const part_maker *maker, const stage_load *load)
         .work_s = load->forward_s + load->backward_s - maker->pairs * paired_s,
         .state_bytes = rank_bytes(maker, load) - rank_bytes(maker, &nothing),
         .saved_bytes = maker->table->problem.runtime->keep.fragmentation * load->saved_bytes,
+        .live_bytes = maker->table->problem.runtime->keep.fragmentation * load->live_bytes,
     };
 }
 
@@ -57,6 +58,32 @@ static plait_portion part_of_row(const part_maker *maker, int r, plait_recompute
     stage_load load = {.count = 1, .embedding = r == ROW_EMBEDDING, .loss = r == ROW_HEAD};
 
     add_row(maker, r, recompute, &load);
+    return part_of(maker, &load);
+}
+
+/* The copy of the embedding that a rank needs beside a tied head, or for modules, and does not have. */
+static void add_table(const part_maker *maker, bool needed, stage_load *load)
+{
+    if (needed)
+        stage_load_add_weights(load, 1.0, &maker->table->row.price[ROW_TABLE]);
+}
+
+/* Have the first and the last chunk one rank? */
+static bool ends_meet(const plait_degrees *d)
+{
+    const plait_schedule schedule = (plait_schedule)d->schedule;
+
+    return plait_schedule_rank(schedule, d->pp, 0) ==
+           plait_schedule_rank(schedule, d->pp, d->pp * d->vpp - 1);
+}
+
+/* A module that predicts a further token: it reads the embedding, which a tied head has beside it. */
+static plait_portion module_part(const part_maker *maker, plait_recompute recompute)
+{
+    stage_load load = {.count = 1};
+
+    add_row(maker, ROW_MTP, recompute, &load);
+    add_table(maker, !maker->table->problem.model->tied && !ends_meet(maker->degrees), &load);
     return part_of(maker, &load);
 }
 
@@ -69,6 +96,7 @@ static plait_portion loss_part(const part_maker *maker)
     add_row(maker, ROW_HEAD, none, &load);
     for (int m = 0; m < maker->table->problem.model->mtp_layers; m++)
         add_row(maker, ROW_MTP_HEAD, none, &load);
+    add_table(maker, maker->table->problem.model->tied && !ends_meet(maker->degrees), &load);
     return part_of(maker, &load);
 }
 
@@ -123,7 +151,7 @@ plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *d
     out.embedding = part_of_row(&maker, ROW_EMBEDDING, none);
     out.loss = loss_part(&maker);
     if (table->problem.model->mtp_layers > 0)
-        out.module = part_of_row(&maker, ROW_MTP, all);
+        out.module = module_part(&maker, all);
     out.rank_bytes = rank_bytes(&maker, &nothing) + runtime_fixed_bytes(&table->problem, d);
     out.after_s = after_s(&maker, &out);
     return out;

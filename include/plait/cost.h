@@ -193,6 +193,7 @@ typedef struct plait_portion {
     double work_s;         /* forward and backward, less what pairs of microbatches hide of it */
     double state_bytes;    /* once, as the allocator lays it out */
     double saved_bytes;    /* of each microbatch in flight, likewise */
+    double live_bytes;     /* in its backward alone: of a rank's the largest */
 } plait_portion;
 
 /** A point before its layers are dealt: what there is to deal. (C.261) */

@@ -73,9 +73,10 @@ static void add_label(chain_search *search, const deal_label *label)
     search->next[label->end] = kept;
 }
 
-static bool fits(const deal_row *row, int stage, const deal_sums *sum)
+static bool fits(const deal_row *row, int stage, int first, int end, const deal_sums *sum)
 {
-    return row->rank_bytes + sum->state_bytes + row->held[stage] * sum->saved_bytes <=
+    return row->rank_bytes + sum->state_bytes + row->held[stage] * sum->saved_bytes +
+               deal_live_bytes(row, first, end) <=
            row->capacity_bytes;
 }
 
@@ -108,7 +109,8 @@ static void extend(chain_search *search, int stage, const deal_label *label)
         const double work_s = sum.time.forward_s + sum.time.backward_s;
         deal_label longer = {.chain = label->chain, .end = end, .before = label};
 
-        if (row->microbatches * work_s >= search->limit_s || !fits(row, stage, &sum))
+        if (row->microbatches * work_s >= search->limit_s ||
+            !fits(row, stage, label->end, end, &sum))
             return; // and so is any longer one
         if (!modules_suit(row, stage, label->end, end))
             continue;
@@ -139,8 +141,11 @@ static void take_label(chain_search *search, const deal_label *label, deal_found
 
     for (const deal_label *at = label; stage > 0; at = at->before)
         end[--stage] = at->end;
-    deal_take(search->trial, search->row, end, deal_try_exactly(search->trial, search->row, end),
-              found);
+    const plait_price price = deal_try_exactly(search->trial, search->row, end);
+    search->whole = search->whole && isfinite(price.step_s); // else portions added up otherwise
+    if (isfinite(price.step_s))
+        found->pipeline_s = fmin(found->pipeline_s, label->chain.whole_s);
+    deal_take(search->trial, search->row, end, price, found);
 }
 
 /* A good deal first: what it takes is the limit of all that follows. */

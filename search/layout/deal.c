@@ -19,12 +19,20 @@ static void add(deal_sums *sum, const deal_sums *before, const plait_portion *po
     };
 }
 
-static void add_item(deal_sums *sum, deal_sums *rest, int *items, const plait_portion *leading,
-                     const plait_portion *behind)
+/* The room of a row in the making. */
+typedef struct row_maker {
+    deal_sums *sum, *rest;
+    double *live_bytes;
+    int items;
+} row_maker;
+
+static void add_item(row_maker *row, const plait_portion *leading, const plait_portion *behind)
 {
-    add(&sum[*items + 1], &sum[*items], leading);
-    add(&rest[*items + 1], &rest[*items], behind);
-    (*items)++;
+    const int i = row->items++;
+
+    add(&row->sum[i + 1], &row->sum[i], leading);
+    add(&row->rest[i + 1], &row->rest[i], behind);
+    row->live_bytes[i] = fmax(leading->live_bytes, behind->live_bytes);
 }
 
 /* All modules are one item: they stand in one chunk. */
@@ -69,8 +77,11 @@ bool deal_row_make(const plait_problem *problem, const plait_degrees *d,
     const plait_model *model = problem->model;
     const plait_portion modules = all_modules(portions, model->mtp_layers);
     const size_t most = (size_t)model->layers + 4;
-    deal_sums *sum = plait_arena_alloc(arena, most, sizeof *sum);
-    deal_sums *rest = plait_arena_alloc(arena, most, sizeof *rest);
+    row_maker maker = {
+        .sum = plait_arena_alloc(arena, most, sizeof *maker.sum),
+        .rest = plait_arena_alloc(arena, most, sizeof *maker.rest),
+        .live_bytes = plait_arena_alloc(arena, most, sizeof *maker.live_bytes),
+    };
 
     *row = (deal_row){
         .model = model,
@@ -80,24 +91,27 @@ bool deal_row_make(const plait_problem *problem, const plait_degrees *d,
         .chunks = d->pp * d->vpp,
         .modules_at = model->mtp_layers > 0 ? 1 + model->layers : -1,
         .leading = portions->leading,
-        .sum = sum,
-        .rest = rest,
+        .sum = maker.sum,
+        .rest = maker.rest,
+        .live_bytes = maker.live_bytes,
         .rank_bytes = portions->rank_bytes,
         .capacity_bytes = capacity_bytes,
         .fused_s = portions->fused_s,
         .after_s = portions->after_s,
         .microbatches = portions->microbatches,
     };
-    if (!sum || !rest || !list_held(d, portions->microbatches, arena, &row->held))
+    if (!maker.sum || !maker.rest || !maker.live_bytes ||
+        !list_held(d, portions->microbatches, arena, &row->held))
         return false;
-    sum[0] = rest[0] = (deal_sums){.work_s = 0.0};
-    add_item(sum, rest, &row->items, &portions->embedding, &portions->embedding);
+    maker.sum[0] = maker.rest[0] = (deal_sums){.work_s = 0.0};
+    add_item(&maker, &portions->embedding, &portions->embedding);
     for (int i = 0; i < model->layers; i++)
-        add_item(sum, rest, &row->items, &portions->layer[model->layer_kind[i]],
+        add_item(&maker, &portions->layer[model->layer_kind[i]],
                  &portions->rest[model->layer_kind[i]]);
     if (model->mtp_layers > 0)
-        add_item(sum, rest, &row->items, &modules, &modules);
-    add_item(sum, rest, &row->items, &portions->loss, &portions->loss);
+        add_item(&maker, &modules, &modules);
+    add_item(&maker, &portions->loss, &portions->loss);
+    row->items = maker.items;
     return true;
 }
 
@@ -124,6 +138,15 @@ deal_sums deal_chunk(const deal_row *row, int first, int end)
     if (turn < end)
         add_difference(&sum, &row->rest[end], &row->rest[turn]);
     return sum;
+}
+
+double deal_live_bytes(const deal_row *row, int first, int end)
+{
+    double most = 0.0;
+
+    for (int i = first; i < end; i++)
+        most = fmax(most, row->live_bytes[i]);
+    return most;
 }
 
 bool deal_takes_modules(const deal_row *row, int chunk)
@@ -207,7 +230,7 @@ void deal_take(deal_trial *trial, const deal_row *row, const int *end, plait_pri
 
 void deal_solve(deal_trial *trial, const deal_row *row, deal_found *found)
 {
-    *found = (deal_found){.any = false};
+    *found = (deal_found){.pipeline_s = HUGE_VAL};
     if (deal_has_chain(row))
         deal_chain(trial, row, found);
     else if (deal_is_small(row))

@@ -30,14 +30,15 @@ typedef struct deal_sums {
 typedef struct deal_row {
     const plait_model *model;
     plait_schedule schedule;
-    int ranks, turns;      /* pp, vpp */
-    int chunks;            /* pp vpp */
-    int items;             /* 1 + layers + (modules) + 1 */
-    int modules_at;        /* the item of all modules; -1: there are none */
-    int leading;           /* as in plait_portions */
-    const deal_sums *sum;  /* [items + 1], as the first `leading` layers of a chunk */
-    const deal_sums *rest; /* [items + 1], as those behind them */
-    const double *held;    /* [chunks] microbatches in flight, of equal chunks */
+    int ranks, turns;         /* pp, vpp */
+    int chunks;               /* pp vpp */
+    int items;                /* 1 + layers + (modules) + 1 */
+    int modules_at;           /* the item of all modules; -1: there are none */
+    int leading;              /* as in plait_portions */
+    const deal_sums *sum;     /* [items + 1], as the first `leading` layers of a chunk */
+    const deal_sums *rest;    /* [items + 1], as those behind them */
+    const double *live_bytes; /* [items] in the backward of each alone */
+    const double *held;       /* [chunks] microbatches in flight, of equal chunks */
     double rank_bytes, capacity_bytes;
     double fused_s, after_s;
     int microbatches;
@@ -50,6 +51,9 @@ bool deal_row_make(const plait_problem *problem, const plait_degrees *degrees,
 
 /** What the items from `first` up to `end` add up to as one chunk. */
 deal_sums deal_chunk(const deal_row *row, int first, int end);
+
+/** The most that the backward of one of these items has alone. */
+double deal_live_bytes(const deal_row *row, int first, int end);
 
 /** May the modules stand in this chunk: the last of its rank, and not the first rank's but alone? */
 bool deal_takes_modules(const deal_row *row, int chunk);
@@ -97,6 +101,7 @@ typedef struct deal_found {
     bool any;    /* one that fits and is faster than the limit */
     bool proven; /* no other deal of this row is faster */
     plait_price price;
+    double pipeline_s; /* of deal_chain: the shortest of all that fit; infinite: not known */
     char text[PLAIT_VALUE_SIZE]; /* its layout */
 } deal_found;
 
