@@ -380,7 +380,10 @@ static void draw_indexer(block_draft *draft, const plait_mla *a, block_stream la
                    2.0 * HALF_BYTES * tokens * keys, tokens * keys);
 }
 
-/* Latents up to heads of nope + rope for queries and keys and v for values, then as attention. */
+/*
+ * Latents up to heads of nope + rope for queries and keys and v for values, then as attention. Which keys
+ * the indexer chose is no tensor of the graph: a few numbers a token, without a gradient.
+ */
 void block_mla(block_draft *draft)
 {
     const plait_mla *a = &draft->layer->mla;
@@ -396,17 +399,14 @@ void block_mla(block_draft *draft)
     draw_key_value(draft, a, heads);
     block_join(draft, queries);
     const block_stream projected = draft->at;
-    block_stream chosen = {.places = 0};
     if (a->index_topk > 0) {
         draw_indexer(draft, a, latent, input);
         keys = smaller(keys, a->index_topk);
-        chosen = draft->at;
     }
     draft->at = projected;
     block_memory_add(draft, PLAIT_PART_rotary, draft->tokens * 2.0 * heads * qk_dim,
                      rotary_traffic(draft));
     block_keep(draft, PLAIT_TENSOR_rotary, draft->tokens * 2.0 * heads * qk_dim);
-    block_join(draft, chosen);
     block_core_add(draft, (block_core){.heads = heads,
                                        .kv_heads = heads,
                                        .qk_dim = qk_dim,

@@ -234,7 +234,10 @@ void block_moe(block_draft *draft)
     count_routed(draft, moe);
     gather_expert_tp(draft, PLAIT_PART_combine, shared_rows, false);
     exchange(draft, PLAIT_PART_combine);
+    block_place(draft, PLAIT_DIM_HIDDEN, draft->tokens * draft->model->hidden);
+    draft->placed = true;
     block_memory_add(draft, PLAIT_PART_combine, rows * draft->model->hidden, permute);
+    draft->placed = false;
     if (moe->shared_width > 0) {
         const block_stream combined = draft->at;
         draft->at = tokens;

@@ -101,6 +101,11 @@ typedef struct layer_graph {
     graph_edge edge[PROGRAM_EDGES];
 } layer_graph;
 
+/** The graph of a question with all strategies priced; RANGE where the question makes none. */
+PLAIT_MUST_CHECK plait_status graph_prepare(const plait_problem *problem,
+                                            const plait_operators_options *options,
+                                            plait_arena *arena, layer_graph *g, plait_error *err);
+
 /** Nodes and edges; no strategies yet. The output of the last node is the input of the next layer's first. */
 PLAIT_MUST_CHECK plait_status graph_build(layer_graph *g, plait_error *err);
 

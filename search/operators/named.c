@@ -10,7 +10,7 @@
  *     TP+SP                 heads, ffn                      ffn, or experts        batch or sequence
  *     expert parallel       batch or sequence               experts                batch or sequence
  *
- * Beside it: all weights whole or with the optimizer cut, or all cut (ZeRO-3). "others" are norms,
+ * Beside it: all weights whole or with the optimizer cut, or all large ones cut (ZeRO-3). "others" are norms,
  * residual sums, routers, latents.
  */
 #include <stdio.h>
@@ -32,11 +32,19 @@ static bool deals_tokens(plait_use use)
     return use == PLAIT_USE_BATCH || use == PLAIT_USE_SEQUENCE;
 }
 
+/* Ranks deal experts. Rows reach them by an all-to-all, or with all tokens at the dispatch (C.151). */
+static bool deals_experts(const node *n, plait_use use)
+{
+    const bool end = n->part == PLAIT_PART_dispatch || n->part == PLAIT_PART_combine;
+
+    return use == PLAIT_USE_EXPERTS || (end && deals_tokens(use));
+}
+
 /* Under tensor parallelism, of what works on experts' rows. */
 static bool tensor_of_experts(const named *as, const node *n, role r, plait_use use)
 {
     if (as->whole_experts)
-        return use == PLAIT_USE_EXPERTS;
+        return deals_experts(n, use);
     if (node_cut(n) != PLAIT_USE_REPLICATE)
         return use == node_cut(n);
     return r == ROLE_TENSOR ? use == PLAIT_USE_REPLICATE : deals_tokens(use);
@@ -53,10 +61,20 @@ static bool plays(const named *as, const node *n, role r, plait_use use)
             return use == node_cut(n);
         return r == ROLE_TENSOR ? use == PLAIT_USE_REPLICATE : deals_tokens(use);
     case ROLE_EXPERT:
-        return n->expert ? use == PLAIT_USE_EXPERTS : deals_tokens(use);
+        return n->expert ? deals_experts(n, use) : deals_tokens(use);
     default:
         return deals_tokens(use);
     }
+}
+
+/* Norms and routers are below a hundredth of a layer: ZeRO-3 is called so wherever they lie. */
+static bool is_small(const layer_graph *g, const node *n)
+{
+    double params = 0.0;
+
+    for (int i = 0; i < g->nodes; i++)
+        params += g->node[i].params;
+    return n->params < params / 100.0;
 }
 
 /* Bits of the homes that a weight may have in this set; 0: the strategy is none of it. */
@@ -69,7 +87,7 @@ static unsigned homes_in(const void *context, const layer_graph *g, const node *
         if (g->mesh.size[a] > 1 && !plays(as, n, as->role[a], s->use[a]))
             return 0;
     if (as->zero3 && s->homes > 1)
-        return 1u << PLAIT_WEIGHT_ZERO3;
+        return is_small(g, n) ? ~0u : 1u << PLAIT_WEIGHT_ZERO3;
     return 1u << PLAIT_WEIGHT_WHOLE | 1u << PLAIT_WEIGHT_ZERO1;
 }
 

@@ -73,23 +73,27 @@ static double device_bytes(const plait_problem *problem)
     return free_bytes / keep->fragmentation - keep->workspace_bytes;
 }
 
-static void set_up(const plait_problem *problem, const plait_operators_options *options,
-                   const plait_operators_result *result, layer_graph *g)
+plait_status graph_prepare(const plait_problem *problem, const plait_operators_options *options,
+                           plait_arena *arena, layer_graph *g, plait_error *err)
 {
+    const int kind = options->kind < 0 ? usual_kind(problem->model) : options->kind;
     plait_degrees usual = plait_degrees_init();
 
+    PLAIT_TRY(check(problem, options, err));
     usual.grad_reduce = (unsigned char)problem->runtime->defaults.key[PLAIT_KEY_GRAD_REDUCE];
     *g = (layer_graph){
         .problem = problem,
-        .layer = &problem->model->kind[result->kind],
+        .layer = &problem->model->kind[kind],
         .mesh = options->mesh,
-        .layers = result->layers,
+        .layers = layers_of(problem->model, kind),
         .microbatches = options->microbatches,
         .sequences = (double)problem->job.gbs / options->microbatches,
         .state = plait_state_of(problem, &usual),
     };
     for (unsigned axes = 0; axes < 1u << g->mesh.axes; axes++)
         g->route[axes] = mesh_route(problem, &g->mesh, axes);
+    PLAIT_TRY(graph_build(g, err));
+    return strategies_list(g, arena, err);
 }
 
 // ---- the answer ----------------------------------------------------------------------------
@@ -127,15 +131,12 @@ plait_status plait_operators_solve(const plait_problem *problem,
 
     if (g == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(check(problem, options, err));
+    PLAIT_TRY(graph_prepare(problem, options, arena, g, err));
     *out = (plait_operators_result){
-        .kind = options->kind < 0 ? usual_kind(problem->model) : options->kind,
+        .kind = (int)(g->layer - problem->model->kind),
+        .layers = g->layers,
         .limit_bytes = options->memory_bytes > 0.0 ? options->memory_bytes : device_bytes(problem),
     };
-    out->layers = layers_of(problem->model, out->kind);
-    set_up(problem, options, out, g);
-    PLAIT_TRY(graph_build(g, err));
-    PLAIT_TRY(strategies_list(g, arena, err));
     for (int i = 0; i < g->nodes; i++)
         out->strategies += g->node[i].strategies;
     return solve(g, options->most_labels, arena, out, err);

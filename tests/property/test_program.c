@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "assert_near.h"
-#include "program.h"
+#include "enumerate_program.h"
 
 enum { STATES = 4, INSTANCES = 1500 };
 
@@ -71,64 +71,7 @@ static void draw_program(instance *in, unsigned *seed)
     in->p.limit_bytes = draw(seed, 30u * (unsigned)in->p.variables);
 }
 
-// ---- enumeration ---------------------------------------------------------------------------
-
-typedef struct enumeration {
-    double time_s; /* of the fastest within the limit; HUGE_VAL: none */
-    double bytes;  /* fewest of all */
-} enumeration;
-
-static void enumerate(const program *p, int v, program_choice *choice, enumeration *best)
-{
-    if (v == p->variables) {
-        program_price(p, choice);
-        if (choice->bytes < best->bytes)
-            best->bytes = choice->bytes;
-        if (choice->bytes <= p->limit_bytes && choice->time_s < best->time_s)
-            best->time_s = choice->time_s;
-        return;
-    }
-    for (choice->state[v] = 0; choice->state[v] < p->variable[v].states; choice->state[v]++)
-        for (choice->option[v] = 0;
-             choice->option[v] < p->variable[v].state[choice->state[v]].options;
-             choice->option[v]++)
-            enumerate(p, v + 1, choice, best);
-}
-
-static double combinations(const program *p)
-{
-    double product = 1.0;
-
-    for (int v = 0; v < p->variables; v++) {
-        int options = 0;
-        for (int s = 0; s < p->variable[v].states; s++)
-            options += p->variable[v].state[s].options;
-        product *= options;
-    }
-    return product;
-}
-
-static void assert_solved(const program *p)
-{
-    enumeration best = {HUGE_VAL, HUGE_VAL};
-    program_answer answer;
-    program_choice choice, again;
-
-    enumerate(p, 0, &choice, &best);
-    assert_int_equal(program_solve(p, 1 << 24, arena, &answer, NULL), PLAIT_OK);
-    assert_int_equal(answer.feasible, best.bytes <= p->limit_bytes);
-    again = answer.choice;
-    program_price(p, &again);
-    assert_near(again.time_s, answer.choice.time_s, 1e-9);
-    assert_near(again.bytes, answer.choice.bytes, 1e-9);
-    if (!answer.feasible) {
-        assert_near(answer.choice.bytes, best.bytes, 1e-9);
-        return;
-    }
-    assert_true(answer.proven);
-    assert_true(answer.choice.bytes <= p->limit_bytes);
-    assert_near(answer.choice.time_s, best.time_s, 1e-9);
-}
+// ---- elimination -----------------------------------------------------------------------
 
 static void test_elimination_is_enumeration(void **state)
 {
@@ -140,10 +83,10 @@ static void test_elimination_is_enumeration(void **state)
     for (int i = 0; i < INSTANCES; i++) {
         do
             draw_program(&in, &seed);
-        while (combinations(&in.p) > 2e5);
+        while (program_combinations(&in.p) > 2e5);
         const plait_arena_mark mark = plait_arena_save(arena);
         program_answer answer;
-        assert_solved(&in.p);
+        assert_enumerated(&in.p, arena);
         assert_int_equal(program_solve(&in.p, 1 << 24, arena, &answer, NULL), PLAIT_OK);
         binding += answer.labels > 0;
         plait_arena_rewind(arena, mark);
@@ -159,13 +102,11 @@ static void test_a_small_budget_leaves_a_true_gap(void **state)
     unsigned seed = 7;
 
     for (int i = 0; i < 300; i++) {
-        enumeration best = {HUGE_VAL, HUGE_VAL};
-        program_choice choice;
         program_answer answer;
         do
             draw_program(&in, &seed);
-        while (combinations(&in.p) > 2e4);
-        enumerate(&in.p, 0, &choice, &best);
+        while (program_combinations(&in.p) > 2e4);
+        const enumeration best = program_enumerate(&in.p);
         assert_int_equal(program_solve(&in.p, 5, arena, &answer, NULL), PLAIT_OK);
         if (!answer.feasible)
             continue;
