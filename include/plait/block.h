@@ -153,7 +153,7 @@ typedef enum plait_dim {
 enum { PLAIT_MAX_READS = 4, PLAIT_BLOCK_INPUT = 0 };
 
 /**
- * Where an operator stands in the graph of its block: alike in all passes, so that a weight's three
+ * Where an operator stands in the graph of its block (C.200): alike in all passes, so that a weight's three
  * products share one place. A collective has that of the operator that was drawn before it.
  */
 typedef struct plait_place {
