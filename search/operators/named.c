@@ -8,6 +8,8 @@
  *     data parallel         batch or sequence               batch or sequence      batch or sequence
  *     TP                    heads, ffn                      ffn, or experts        replicate
  *     TP+SP                 heads, ffn                      ffn, or experts        batch or sequence
+ *     Ulysses               attention: heads                batch or sequence      batch or sequence
+ *                           others: batch or sequence
  *     expert parallel       batch or sequence               experts                batch or sequence
  *
  * Beside it: all weights whole or with the optimizer cut, or all large ones cut (ZeRO-3). "others" are norms,
@@ -18,7 +20,14 @@
 
 #include "layer_graph.h"
 
-typedef enum role { ROLE_DATA, ROLE_TENSOR, ROLE_TENSOR_SEQUENCE, ROLE_EXPERT, ROLES } role;
+typedef enum role {
+    ROLE_DATA,
+    ROLE_TENSOR,
+    ROLE_TENSOR_SEQUENCE,
+    ROLE_ULYSSES,
+    ROLE_EXPERT,
+    ROLES
+} role;
 
 /** One set. */
 typedef struct named {
@@ -60,6 +69,10 @@ static bool plays(const named *as, const node *n, role r, plait_use use)
         if (node_cut(n) != PLAIT_USE_REPLICATE)
             return use == node_cut(n);
         return r == ROLE_TENSOR ? use == PLAIT_USE_REPLICATE : deals_tokens(use);
+    case ROLE_ULYSSES: // heads in attention, and perhaps in the passes around it
+        return (n->kind != NODE_CORE && deals_tokens(use)) ||
+               (n->kind != NODE_PRODUCT && n->place.makes == PLAIT_DIM_HEADS &&
+                use == PLAIT_USE_OUT);
     case ROLE_EXPERT:
         return n->expert ? deals_experts(n, use) : deals_tokens(use);
     default:
@@ -167,7 +180,8 @@ static bool has_replicas(const layer_graph *g, const assignment *a)
 /* "data parallel 0, TP+SP 1, ZeRO-3" */
 static void spell(const layer_graph *g, const named *as, bool replicas, char *name, size_t size)
 {
-    static const char *const words[ROLES] = {"data parallel", "TP", "TP+SP", "expert parallel"};
+    static const char *const words[ROLES] = {"data parallel", "TP", "TP+SP", "Ulysses",
+                                             "expert parallel"};
     size_t used = 0;
 
     for (int r = 0; r < ROLES; r++) {

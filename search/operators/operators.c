@@ -58,9 +58,9 @@ static plait_status check(const plait_problem *problem, const plait_operators_op
                           "expected microbatches that divide the %d sequences of a step, found %d",
                           job->gbs, options->microbatches);
     if (options->kind >= problem->model->kinds)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--kind",
-                          "expected one of the %d kinds of layer, from 0, found %d",
-                          problem->model->kinds, options->kind);
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--layer-kind",
+                          "expected one of the %d kinds of layer, found %d", problem->model->kinds,
+                          options->kind + 1);
     return PLAIT_OK;
 }
 
