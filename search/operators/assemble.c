@@ -47,12 +47,7 @@ static double known_s(const layer_graph *g, memo *m, layout from, layout to)
 
 static double both_ways_s(const layer_graph *g, memo *m, layout made, layout wanted)
 {
-    layout value = wanted;
-
-    for (int a = 0; a < PLAIT_MESH_AXES; a++)
-        if (value.lie[a] == LIE_COPY)
-            value.lie[a] = LIE_WHOLE;
-    return known_s(g, m, made, value) +
+    return known_s(g, m, made, value_of_input(wanted)) +
            known_s(g, m, gradient_of_input(wanted), gradient_of_output(made));
 }
 

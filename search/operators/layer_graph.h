@@ -4,7 +4,9 @@
  *     graph.c           nodes and their inputs, from the description of a layer (block.h)
  *     mesh.c            axes of the mesh, and the groups of ranks along them
  *     strategy.c        what an operator may do with each axis, and how its tensors lie then (S.45)
- *     price_operator.c  seconds of its kernels, exchanges inside it, bytes that it keeps   (S.46)
+ *     spec.c            the same in words
+ *     price_operator.c  seconds of its kernels, bytes that it keeps                        (S.46)
+ *     price_inside.c    what it exchanges itself
  *     price_weight.c    its weight's state, gathers and reductions                         (S.47)
  *     convert.c         a tensor that lies one way made to lie another                     (S.48)
  *     assemble.c        all of it as a program (program.h)
@@ -121,17 +123,22 @@ PLAIT_MUST_CHECK plait_status strategies_list(layer_graph *g, plait_arena *arena
 plait_use node_cut(const node *n);
 layout input_layout(const node *n, const strategy *s);
 layout output_layout(const node *n, const strategy *s);
-/** How gradients lie: of an input, and of an output as the operator wants it. */
+/** How the values of an input lie; how gradients do: of an input, and of an output as it is wanted. */
+layout value_of_input(layout input);
 layout gradient_of_input(layout input);
 layout gradient_of_output(layout output);
 /** "[S0,R,R] x [R,S1] -> [S0,R,S1]" */
-void strategy_spec(const node *n, const strategy *s, int axes, char spec[PLAIT_SPEC_CHARS]);
+void strategy_spec(const plait_mesh *mesh, const node *n, const strategy *s,
+                   char spec[PLAIT_SPEC_CHARS]);
 
 /** Kernels, exchanges and kept bytes of all strategies. */
 void price_operators(layer_graph *g);
 void price_weight(const layer_graph *g, const node *n, strategy *s);
-/** What is not hidden behind so much computing: as in C.66. */
-double exposed_behind_s(const layer_graph *g, double comm_s, double compute_s);
+/** Is it a norm over the hidden width? */
+bool node_is_norm(const node *n);
+/** Exposed seconds of what an operator exchanges itself: context, statistics. */
+double inside_s(const layer_graph *g, const node *n, const strategy *s, const plait_block *block,
+                double kernels_s);
 plait_network graph_network(const layer_graph *g);
 
 /**

@@ -24,7 +24,7 @@ static plait_operator operator_of(const layer_graph *g, const node *n, const str
     };
 
     memcpy(out.use, s->use, sizeof out.use);
-    strategy_spec(n, s, g->mesh.axes, out.spec);
+    strategy_spec(&g->mesh, n, s, out.spec);
     return out;
 }
 
@@ -34,13 +34,9 @@ static plait_operator_edge edge_of(const layer_graph *g, const assignment *a,
     const node *from = &g->node[edge->from], *to = &g->node[edge->to];
     const layout made = output_layout(from, &from->strategy[a->strategy[edge->from]]);
     const layout wanted = input_layout(to, &to->strategy[a->strategy[edge->to]]);
-    layout value = wanted;
     plait_operator_edge out = {.from = edge->from, .to = edge->to};
 
-    for (int i = 0; i < PLAIT_MESH_AXES; i++)
-        if (value.lie[i] == LIE_COPY)
-            value.lie[i] = LIE_WHOLE;
-    out.forward_s = convert_s(g, &edge->tensor, made, value, out.forward);
+    out.forward_s = convert_s(g, &edge->tensor, made, value_of_input(wanted), out.forward);
     out.backward_s = convert_s(g, &edge->tensor, gradient_of_input(wanted),
                                gradient_of_output(made), out.backward);
     return out;

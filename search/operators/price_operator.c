@@ -11,9 +11,6 @@
  * What it has no degree for, the cut of the hidden width, divides the products' side and the passes'
  * bytes.
  */
-#include <math.h>
-#include <string.h>
-
 #include "layer_graph.h"
 
 /* What the description is asked with. */
@@ -129,54 +126,6 @@ static double kernels_s(const layer_graph *g, const node *n, const plait_block *
     return s;
 }
 
-// ---- exchanges inside an operator ----------------------------------------------------------
-
-plait_network graph_network(const layer_graph *g)
-{
-    const plait_factors *factor = &g->problem->runtime->factor;
-
-    return (plait_network){.nic = factor->nic, .rails = factor->rails, .hop_s = factor->hop_s};
-}
-
-/* Keys and values between the ranks that share sequences; a ring hides behind attention (C.61). */
-static double context_s(const layer_graph *g, const strategy *s, const plait_block *block,
-                        double attention_s)
-{
-    const plait_route *route = &g->route[mesh_axes(&g->mesh, s->use, PLAIT_USE_SEQUENCE)];
-    double sum = 0.0;
-
-    for (int i = 0; i < block->ops; i++) {
-        const plait_op *op = &block->op[i];
-        if (op->kind != PLAIT_OP_COLLECTIVE || op->axis != PLAIT_AXIS_CP)
-            continue;
-        const double all =
-            op->count * plait_collective_s(route, graph_network(g), op->collective, op->bytes);
-        sum += op->overlap == PLAIT_OVERLAP_CP_RING
-                   ? fmax(0.0, all - attention_s * op->count / (op->count + 1.0))
-                   : all;
-    }
-    return sum;
-}
-
-static bool is_norm_of_hidden(const node *n)
-{
-    return (n->part == PLAIT_PART_norm || n->part == PLAIT_PART_linear_norm) &&
-           n->place.makes == PLAIT_DIM_HIDDEN;
-}
-
-/* A norm over a width that is cut sums four bytes a token, in each pass. */
-static double statistics_s(const layer_graph *g, const node *n, const strategy *s)
-{
-    const unsigned axes = mesh_axes(&g->mesh, s->use, PLAIT_USE_OUT);
-    const double tokens = g->sequences * g->problem->job.seq /
-                          mesh_ways(&g->mesh, s->use, PLAIT_USE_BATCH) /
-                          mesh_ways(&g->mesh, s->use, PLAIT_USE_SEQUENCE);
-
-    if (!axes || !is_norm_of_hidden(n))
-        return 0.0;
-    return plait_collective_s(&g->route[axes], graph_network(g), PLAIT_ALL_REDUCE, 4.0 * tokens);
-}
-
 // ---- what stays for backward ---------------------------------------------------------------
 
 /* The operator that a class of tensors belongs to: its input or its output. */
@@ -223,7 +172,7 @@ static plait_part owner_of(plait_tensor kept)
 /* Norms of the hidden width inside a product's kernel are norms here; those of latents are not. */
 static plait_part part_that_keeps(const node *n)
 {
-    if (is_norm_of_hidden(n))
+    if (node_is_norm(n))
         return PLAIT_PART_norm;
     return n->part == PLAIT_PART_norm ? PLAIT_PARTS : n->part;
 }
@@ -253,11 +202,8 @@ static void price(const layer_graph *g, const node *n, shape of, const plait_blo
 
     s->forward_s = kernels_s(g, n, forward, hidden);
     s->backward_s = kernels_s(g, n, backward, hidden);
-    s->inside_forward_s = s->inside_backward_s = statistics_s(g, n, s);
-    if (n->kind == NODE_CORE && of.sequence > 1) {
-        s->inside_forward_s += context_s(g, s, forward, s->forward_s);
-        s->inside_backward_s += context_s(g, s, backward, s->backward_s);
-    }
+    s->inside_forward_s = inside_s(g, n, s, forward, s->forward_s);
+    s->inside_backward_s = inside_s(g, n, s, backward, s->backward_s);
     s->kept_bytes = kept_bytes(g, n, of, forward) / hidden;
     s->params = n->params / of.tp / of.experts / hidden;
 }

@@ -17,7 +17,7 @@
 
 #include "layer_graph.h"
 
-double exposed_behind_s(const layer_graph *g, double comm_s, double compute_s)
+static double exposed_behind_s(const layer_graph *g, double comm_s, double compute_s)
 {
     const plait_overlaps *overlap = &g->problem->runtime->overlap;
 

@@ -15,7 +15,6 @@
  * combine whose output is a partial sum; a cut of tokens that becomes one of experts is an all-to-all
  * between the two.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "layer_graph.h"
@@ -162,6 +161,11 @@ static layout replaced(layout of, lie from, lie to)
     return of;
 }
 
+layout value_of_input(layout input)
+{
+    return replaced(input, LIE_COPY, LIE_WHOLE);
+}
+
 layout gradient_of_input(layout input)
 {
     return replaced(input, LIE_COPY, LIE_PARTIAL);
@@ -170,79 +174,4 @@ layout gradient_of_input(layout input)
 layout gradient_of_output(layout output)
 {
     return replaced(output, LIE_PARTIAL, LIE_WHOLE);
-}
-
-// ---- in words ------------------------------------------------------------------------------
-
-#define SPEC_ADD(...)                                                                              \
-    used += used < PLAIT_SPEC_CHARS                                                                \
-                ? (size_t)snprintf(spec + used, PLAIT_SPEC_CHARS - used, __VA_ARGS__)              \
-                : 0
-
-/* "S01": cut by axes 0 and 1; "R": by none. */
-static size_t add_cut(char *spec, size_t used, unsigned axes)
-{
-    SPEC_ADD("%s", axes ? "S" : "R");
-    for (int a = 0; a < PLAIT_MESH_AXES; a++)
-        if (axes >> a & 1u)
-            SPEC_ADD("%d", a);
-    return used;
-}
-
-static unsigned axes_that(layout of, lie which, int axes)
-{
-    unsigned set = 0;
-
-    for (int a = 0; a < axes; a++)
-        set |= (unsigned)(of.lie[a] == which) << a;
-    return set;
-}
-
-/* [sequences, tokens, width], of experts [experts, sequences, tokens, width]; P: a partial sum. */
-static size_t add_tensor(char *spec, size_t used, layout of, bool routed, int axes)
-{
-    static const lie order[] = {LIE_EXPERTS, LIE_BATCH, LIE_SEQUENCE, LIE_WIDTH};
-    const unsigned partial = axes_that(of, LIE_PARTIAL, axes);
-
-    for (int i = routed ? 0 : 1; i < 4; i++) {
-        SPEC_ADD("%s", i == (routed ? 0 : 1) ? "[" : ",");
-        used = add_cut(spec, used, axes_that(of, order[i], axes));
-    }
-    SPEC_ADD("]");
-    if (partial)
-        SPEC_ADD("P");
-    for (int a = 0; a < axes; a++)
-        if (partial >> a & 1u)
-            SPEC_ADD("%d", a);
-    return used;
-}
-
-static unsigned uses_that(const strategy *s, plait_use which, int axes)
-{
-    unsigned set = 0;
-
-    for (int a = 0; a < axes; a++)
-        set |= (unsigned)(s->use[a] == which) << a;
-    return set;
-}
-
-void strategy_spec(const node *n, const strategy *s, int axes, char spec[PLAIT_SPEC_CHARS])
-{
-    size_t used = 0;
-
-    used = add_tensor(spec, used, input_layout(n, s), n->expert && n->part != PLAIT_PART_dispatch,
-                      axes);
-    if (n->kind == NODE_PRODUCT) {
-        SPEC_ADD(" x [");
-        if (n->expert) {
-            used = add_cut(spec, used, uses_that(s, PLAIT_USE_EXPERTS, axes));
-            SPEC_ADD(",");
-        }
-        used = add_cut(spec, used, uses_that(s, PLAIT_USE_IN, axes));
-        SPEC_ADD(",");
-        used = add_cut(spec, used, uses_that(s, PLAIT_USE_OUT, axes));
-        SPEC_ADD("]");
-    }
-    SPEC_ADD(" -> ");
-    add_tensor(spec, used, output_layout(n, s), n->expert && n->part != PLAIT_PART_combine, axes);
 }

@@ -55,12 +55,13 @@ int main(void)
     static operators_case cases[] = {
         {"operators llama-3.1-8b, 8x8", "llama-3.1-8b", "dgx-h100", "8x8", 8192, 64, 0.0, 11},
         {"operators llama-3.1-70b, 8x8, tight", "llama-3.1-70b", "dgx-h100", "8x8", 8192, 16,
-         40 * PLAIT_GIB, 11},
+         62 * PLAIT_GIB, 11},
         {"operators qwen3-30b-a3b, 8x8", "qwen3-30b-a3b", "dgx-h100", "8x8", 4096, 64, 0.0, 11},
         {"operators llama-3.1-70b, 2x4x8", "llama-3.1-70b", "dgx-h100", "2x4x8", 8192, 16, 0.0, 5},
         {"operators llama-3.1-70b, 2x4x8, tight", "llama-3.1-70b", "dgx-h100", "2x4x8", 8192, 16,
-         40 * PLAIT_GIB, 5},
-        {"operators deepseek-v3, 8x8x8", "deepseek-v3", "dgx-h100", "8x8x8", 4096, 512, 0.0, 3},
+         62 * PLAIT_GIB, 5},
+        {"operators deepseek-v3, 8x8x8", "deepseek-v3", "dgx-h100", "8x8x8", 4096, 512,
+         200 * PLAIT_GIB, 3},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
