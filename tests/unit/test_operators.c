@@ -131,6 +131,29 @@ static void test_every_model_is_a_graph_that_can_be_solved(void **state)
     assert_true(solved >= 60);
 }
 
+/* Whatever request for memory fails, the answer is that one did. */
+static void test_out_of_memory_is_said(void **state)
+{
+    (void)state;
+    const meshed_case of = {"mixtral-8x7b", "dgx-h100", "2x4", 4096, 8, 0, 180.0, NULL};
+    meshed *m = plait_arena_alloc(arena, 1, sizeof *m);
+    plait_status status = PLAIT_ERROR_NOMEM;
+    int failures = 0;
+
+    meshed_make(&of, arena, m);
+    for (long calls = 0; status != PLAIT_OK; calls += 1 + calls / 8) {
+        plait_arena *own = plait_arena_new();
+        plait_operators_result result;
+        plait_arena_fail_after(calls);
+        status = plait_operators_solve(&m->problem, &m->options, own, &result, NULL);
+        plait_arena_fail_after(-1);
+        plait_arena_free(own);
+        assert_true(status == PLAIT_OK || status == PLAIT_ERROR_NOMEM);
+        failures += status != PLAIT_OK;
+    }
+    assert_true(failures > 20);
+}
+
 // ---- prices by hand ------------------------------------------------------------------------
 
 /* On one GPU nothing travels: the layer takes its kernels, holds its parameters, keeps C.25's bytes. */
@@ -373,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_a_mesh_is_read),
         cmocka_unit_test(test_the_last_axis_is_innermost),
         cmocka_unit_test(test_what_is_no_question_is_refused),
+        cmocka_unit_test(test_out_of_memory_is_said),
         cmocka_unit_test(test_every_model_is_a_graph_that_can_be_solved),
         cmocka_unit_test(test_one_gpu_takes_the_kernels_of_the_layer),
         cmocka_unit_test(test_conversions_by_hand),
