@@ -34,7 +34,8 @@ home_of() { # sets `home`, a pattern of the files that may include a library; an
     esac
 }
 
-# The search sees the cost model through its prices and descriptions, not through its formulas.
+# The search sees the cost model through its prices and descriptions, not through its formulas; but
+# search/operators prices what no plan can say.
 public_allowed() { # public_allowed ROOM HEADER
     case $1:$2 in
     search:plait/kernel.h | search:plait/collective.h) return 1 ;;

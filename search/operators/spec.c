@@ -13,14 +13,19 @@
                 ? (size_t)snprintf(spec + used, PLAIT_SPEC_CHARS - used, __VA_ARGS__)              \
                 : 0
 
-/* "S01": cut by axes 0 and 1; "R": by none. */
-static size_t add_cut(char *spec, size_t used, unsigned axes)
+/* "S01" */
+static size_t add_axes(char *spec, size_t used, char letter, unsigned axes)
 {
-    SPEC_ADD("%s", axes ? "S" : "R");
+    SPEC_ADD("%c", letter);
     for (int a = 0; a < PLAIT_MESH_AXES; a++)
         if (axes >> a & 1u)
             SPEC_ADD("%d", a);
     return used;
+}
+
+static size_t add_cut(char *spec, size_t used, unsigned axes)
+{
+    return add_axes(spec, used, axes ? 'S' : 'R', axes);
 }
 
 static unsigned axes_that(layout of, lie which, int axes)
@@ -42,12 +47,7 @@ static size_t add_tensor(char *spec, size_t used, layout of, bool routed, int ax
         used = add_cut(spec, used, axes_that(of, order[i], axes));
     }
     SPEC_ADD("]");
-    if (partial)
-        SPEC_ADD("P");
-    for (int a = 0; a < axes; a++)
-        if (partial >> a & 1u)
-            SPEC_ADD("%d", a);
-    return used;
+    return partial ? add_axes(spec, used, 'P', partial) : used;
 }
 
 void strategy_spec(const plait_mesh *mesh, const node *n, const strategy *s,
