@@ -194,8 +194,10 @@ static void spell(const layer_graph *g, const named *as, bool replicas, char *na
             said = true;
         }
     }
-    if (as->zero3 && replicas && used < size)
-        snprintf(name + used, size - used, "%sZeRO-3", used ? ", " : "");
+    if (used == 0)
+        snprintf(name, size, "one GPU");
+    else if (as->zero3 && replicas && used < size)
+        snprintf(name + used, size - used, ", ZeRO-3");
 }
 
 void named_of(const layer_graph *g, const assignment *a, char *name, size_t size)

@@ -187,6 +187,7 @@ static void test_one_gpu_takes_the_kernels_of_the_layer(void **state)
                                               .attention = m->problem.job.attention};
         for (int op = 0; op < block.ops; op++)
             forward_s += plait_op_s(&context, &block.op[op]);
+        assert_string_equal(result.best.name, "one GPU");
         assert_near_relative(result.best.forward_s, forward_s, 1e-9);
         assert_true(result.best.comm_s == 0.0);
         assert_near_relative(result.best.kept_bytes / result.layers,
