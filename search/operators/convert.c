@@ -13,6 +13,7 @@
  * Backward the gradient goes the other way by the same table: that of a copy is partial, that of a
  * partial sum is wanted whole.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,14 +57,17 @@ static unsigned axes_from_to(const layer_graph *g, const layout *from, const lay
     return axes;
 }
 
-/* Tensor-parallel overlap hides nothing beyond the scale-up domain (C.60); experts' has its own share. */
-static double exposed_share(const way *w, unsigned axes, bool experts)
+/*
+ * Tensor-parallel overlap hides nothing beyond the scale-up domain (C.60), and no all-to-all: tokens
+ * traded for heads are waited for (C.61).
+ */
+static double exposed_share(const way *w, unsigned axes, plait_collective_op op)
 {
-    const plait_overlaps *overlap = &w->g->problem->runtime->overlap;
+    const double share = w->g->problem->runtime->overlap.tp_exposed;
 
-    if (experts)
-        return overlap->ep_exposed;
-    return w->g->route[axes].levels > 1 && overlap->tp_exposed < 1.0 ? 1.0 : overlap->tp_exposed;
+    if (op == PLAIT_ALL_TO_ALL)
+        return 1.0;
+    return w->g->route[axes].levels > 1 ? fmax(1.0, share) : share;
 }
 
 static void say(way *w, unsigned axes, plait_collective_op op)
@@ -88,7 +92,7 @@ static void go(way *w, unsigned axes, plait_collective_op op, double bytes)
 {
     if (!axes)
         return;
-    w->s += exposed_share(w, axes, false) *
+    w->s += exposed_share(w, axes, op) *
             plait_collective_s(&w->g->route[axes], graph_network(w->g), op, bytes);
     say(w, axes, op);
 }
@@ -108,7 +112,7 @@ static void go_to_experts(way *w, unsigned axes)
         (plait_pass){PLAIT_FORWARD, g->sequences, g->problem->job.seq, g->problem->job.seq},
         PLAIT_PART_dispatch);
 
-    w->s += exposed_share(w, axes, true) * (op.imbalance > 0.0 ? op.imbalance : 1.0) *
+    w->s += g->problem->runtime->overlap.ep_exposed * (op.imbalance > 0.0 ? op.imbalance : 1.0) *
             plait_expert_all_to_all_s(&g->route[axes], graph_network(g), w->bytes, op.topk,
                                       op.node_copies);
     say(w, axes, PLAIT_ALL_TO_ALL);
