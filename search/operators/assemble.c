@@ -12,20 +12,20 @@
 /* Conversions of tensors of one size, each priced once. */
 typedef struct memo {
     tensor tensor;
-    bool *known; /* [layouts][layouts] */
+    bool *known; /* [spreads][spreads] */
     double *seconds;
 } memo;
 
-static size_t layouts_of(const plait_mesh *mesh)
+static size_t spreads_of(const plait_mesh *mesh)
 {
-    size_t layouts = 1;
+    size_t spreads = 1;
 
     for (int a = 0; a < mesh->axes; a++)
-        layouts *= LIES;
-    return layouts;
+        spreads *= LIES;
+    return spreads;
 }
 
-static size_t code_of(const plait_mesh *mesh, layout of)
+static size_t code_of(const plait_mesh *mesh, spread of)
 {
     size_t code = 0;
 
@@ -34,9 +34,9 @@ static size_t code_of(const plait_mesh *mesh, layout of)
     return code;
 }
 
-static double known_s(const layer_graph *g, memo *m, layout from, layout to)
+static double known_s(const layer_graph *g, memo *m, spread from, spread to)
 {
-    const size_t at = code_of(&g->mesh, from) * layouts_of(&g->mesh) + code_of(&g->mesh, to);
+    const size_t at = code_of(&g->mesh, from) * spreads_of(&g->mesh) + code_of(&g->mesh, to);
 
     if (!m->known[at]) {
         m->seconds[at] = convert_s(g, &m->tensor, from, to, NULL);
@@ -45,7 +45,7 @@ static double known_s(const layer_graph *g, memo *m, layout from, layout to)
     return m->seconds[at];
 }
 
-static double both_ways_s(const layer_graph *g, memo *m, layout made, layout wanted)
+static double both_ways_s(const layer_graph *g, memo *m, spread made, spread wanted)
 {
     return known_s(g, m, made, value_of_input(wanted)) +
            known_s(g, m, gradient_of_input(wanted), gradient_of_output(made));
@@ -54,7 +54,7 @@ static double both_ways_s(const layer_graph *g, memo *m, layout made, layout wan
 static memo *memo_for(const layer_graph *g, memo *memos, int *count, const tensor *t,
                       plait_arena *arena)
 {
-    const size_t pairs = layouts_of(&g->mesh) * layouts_of(&g->mesh);
+    const size_t pairs = spreads_of(&g->mesh) * spreads_of(&g->mesh);
     memo *m = memos;
 
     for (; m < memos + *count; m++)
@@ -77,8 +77,8 @@ static void fill_table(const layer_graph *g, memo *m, const graph_edge *edge, do
     for (int i = 0; i < from->strategies; i++)
         for (int j = 0; j < to->strategies; j++)
             table[i * to->strategies + j] =
-                times * both_ways_s(g, m, output_layout(from, &from->strategy[i]),
-                                    input_layout(to, &to->strategy[j]));
+                times * both_ways_s(g, m, output_spread(from, &from->strategy[i]),
+                                    input_spread(to, &to->strategy[j]));
 }
 
 plait_status edge_tables(const layer_graph *g, plait_arena *arena, double ***out, plait_error *err)

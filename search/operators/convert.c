@@ -45,7 +45,7 @@ static bool is_partial(unsigned char l)
     return l == LIE_PARTIAL;
 }
 
-static unsigned axes_from_to(const layer_graph *g, const layout *from, const layout *to,
+static unsigned axes_from_to(const layer_graph *g, const spread *from, const spread *to,
                              is_sort *before, is_sort *after)
 {
     unsigned axes = 0;
@@ -118,7 +118,7 @@ static void go_to_experts(way *w, unsigned axes)
     say(w, axes, PLAIT_ALL_TO_ALL);
 }
 
-static void exchange(way *w, const layout *from, const layout *to)
+static void exchange(way *w, const spread *from, const spread *to)
 {
     const unsigned axes = axes_from_to(w->g, from, to, is_cut, is_cut);
     unsigned experts = 0;
@@ -132,7 +132,7 @@ static void exchange(way *w, const layout *from, const layout *to)
 }
 
 /* Activations travel in 16 bits. */
-static double bytes_at(const layer_graph *g, const tensor *t, const layout *from)
+static double bytes_at(const layer_graph *g, const tensor *t, const spread *from)
 {
     double bytes = 2.0 * t->elements;
 
@@ -142,7 +142,7 @@ static double bytes_at(const layer_graph *g, const tensor *t, const layout *from
     return bytes;
 }
 
-double convert_s(const layer_graph *g, const tensor *t, layout from, layout to,
+double convert_s(const layer_graph *g, const tensor *t, spread from, spread to,
                  char text[PLAIT_SPEC_CHARS])
 {
     way w = {.g = g, .t = t, .bytes = bytes_at(g, t, &from), .text = text};

@@ -41,9 +41,9 @@ typedef enum lie {
 } lie;
 
 /** Along all axes. */
-typedef struct layout {
+typedef struct spread {
     unsigned char lie[PLAIT_MESH_AXES];
-} layout;
+} spread;
 
 typedef enum node_kind {
     NODE_PRODUCT, /* has a weight: sums over its input's width */
@@ -121,12 +121,12 @@ unsigned mesh_axes(const plait_mesh *mesh, const plait_use *use, plait_use which
 PLAIT_MUST_CHECK plait_status strategies_list(layer_graph *g, plait_arena *arena, plait_error *err);
 /** The width of its input or output that tensor parallelism cuts (heads, ffn, vocab), as a use of it. */
 plait_use node_cut(const node *n);
-layout input_layout(const node *n, const strategy *s);
-layout output_layout(const node *n, const strategy *s);
+spread input_spread(const node *n, const strategy *s);
+spread output_spread(const node *n, const strategy *s);
 /** How the values of an input lie; how gradients do: of an input, and of an output as it is wanted. */
-layout value_of_input(layout input);
-layout gradient_of_input(layout input);
-layout gradient_of_output(layout output);
+spread value_of_input(spread input);
+spread gradient_of_input(spread input);
+spread gradient_of_output(spread output);
 /** "[S0,R,R] x [R,S1] -> [S0,R,S1]" */
 void strategy_spec(const plait_mesh *mesh, const node *n, const strategy *s,
                    char spec[PLAIT_SPEC_CHARS]);
@@ -146,7 +146,7 @@ plait_network graph_network(const layer_graph *g);
  *
  * @param text  receives the collectives by name, "" for none; may be NULL
  */
-double convert_s(const layer_graph *g, const tensor *t, layout from, layout to,
+double convert_s(const layer_graph *g, const tensor *t, spread from, spread to,
                  char text[PLAIT_SPEC_CHARS]);
 
 /** All strategies, or those that `allowed` says (a bit of PLAIT_WEIGHT_HOMES each), as a program. */

@@ -32,8 +32,8 @@ static plait_operator_edge edge_of(const layer_graph *g, const assignment *a,
                                    const graph_edge *edge)
 {
     const node *from = &g->node[edge->from], *to = &g->node[edge->to];
-    const layout made = output_layout(from, &from->strategy[a->strategy[edge->from]]);
-    const layout wanted = input_layout(to, &to->strategy[a->strategy[edge->to]]);
+    const spread made = output_spread(from, &from->strategy[a->strategy[edge->from]]);
+    const spread wanted = input_spread(to, &to->strategy[a->strategy[edge->to]]);
     plait_operator_edge out = {.from = edge->from, .to = edge->to};
 
     out.forward_s = convert_s(g, &edge->tensor, made, value_of_input(wanted), out.forward);

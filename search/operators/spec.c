@@ -28,7 +28,7 @@ static size_t add_cut(char *spec, size_t used, unsigned axes)
     return add_axes(spec, used, axes ? 'S' : 'R', axes);
 }
 
-static unsigned axes_that(layout of, lie which, int axes)
+static unsigned axes_that(spread of, lie which, int axes)
 {
     unsigned set = 0;
 
@@ -37,7 +37,7 @@ static unsigned axes_that(layout of, lie which, int axes)
     return set;
 }
 
-static size_t add_tensor(char *spec, size_t used, layout of, bool routed, int axes)
+static size_t add_tensor(char *spec, size_t used, spread of, bool routed, int axes)
 {
     static const lie order[] = {LIE_EXPERTS, LIE_BATCH, LIE_SEQUENCE, LIE_WIDTH};
     const unsigned partial = axes_that(of, LIE_PARTIAL, axes);
@@ -55,7 +55,7 @@ void strategy_spec(const plait_mesh *mesh, const node *n, const strategy *s,
 {
     size_t used = 0;
 
-    used = add_tensor(spec, used, input_layout(n, s), n->expert && n->part != PLAIT_PART_dispatch,
+    used = add_tensor(spec, used, input_spread(n, s), n->expert && n->part != PLAIT_PART_dispatch,
                       mesh->axes);
     if (n->kind == NODE_PRODUCT) {
         SPEC_ADD(" x [");
@@ -69,6 +69,6 @@ void strategy_spec(const plait_mesh *mesh, const node *n, const strategy *s,
         SPEC_ADD("]");
     }
     SPEC_ADD(" -> ");
-    add_tensor(spec, used, output_layout(n, s), n->expert && n->part != PLAIT_PART_combine,
+    add_tensor(spec, used, output_spread(n, s), n->expert && n->part != PLAIT_PART_combine,
                mesh->axes);
 }

@@ -125,11 +125,11 @@ plait_status strategies_list(layer_graph *g, plait_arena *arena, plait_error *er
 
 // ---- how tensors lie -----------------------------------------------------------------------
 
-layout input_layout(const node *n, const strategy *s)
+spread input_spread(const node *n, const strategy *s)
 {
     static const lie lies[PLAIT_USES] = {LIE_WHOLE, LIE_BATCH, LIE_SEQUENCE,
                                          LIE_WIDTH, LIE_WIDTH, LIE_EXPERTS};
-    layout in;
+    spread in;
 
     for (int a = 0; a < PLAIT_MESH_AXES; a++) {
         const plait_use use = s->use[a];
@@ -140,11 +140,11 @@ layout input_layout(const node *n, const strategy *s)
     return in;
 }
 
-layout output_layout(const node *n, const strategy *s)
+spread output_spread(const node *n, const strategy *s)
 {
     static const lie lies[PLAIT_USES] = {LIE_WHOLE,   LIE_BATCH, LIE_SEQUENCE,
                                          LIE_PARTIAL, LIE_WIDTH, LIE_EXPERTS};
-    layout out;
+    spread out;
 
     for (int a = 0; a < PLAIT_MESH_AXES; a++) {
         const bool sums = s->use[a] == PLAIT_USE_EXPERTS && n->part == PLAIT_PART_combine;
@@ -153,7 +153,7 @@ layout output_layout(const node *n, const strategy *s)
     return out;
 }
 
-static layout replaced(layout of, lie from, lie to)
+static spread replaced(spread of, lie from, lie to)
 {
     for (int a = 0; a < PLAIT_MESH_AXES; a++)
         if (of.lie[a] == from)
@@ -161,17 +161,17 @@ static layout replaced(layout of, lie from, lie to)
     return of;
 }
 
-layout value_of_input(layout input)
+spread value_of_input(spread input)
 {
     return replaced(input, LIE_COPY, LIE_WHOLE);
 }
 
-layout gradient_of_input(layout input)
+spread gradient_of_input(spread input)
 {
     return replaced(input, LIE_COPY, LIE_PARTIAL);
 }
 
-layout gradient_of_output(layout output)
+spread gradient_of_output(spread output)
 {
     return replaced(output, LIE_PARTIAL, LIE_WHOLE);
 }

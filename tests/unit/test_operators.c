@@ -198,9 +198,9 @@ static void test_one_gpu_takes_the_kernels_of_the_layer(void **state)
     }
 }
 
-static layout lies(lie a, lie b)
+static spread lies(lie a, lie b)
 {
-    return (layout){{(unsigned char)a, (unsigned char)b}};
+    return (spread){{(unsigned char)a, (unsigned char)b}};
 }
 
 /*
@@ -256,7 +256,7 @@ static void test_conversions_by_hand(void **state)
 static void test_gradients_return_by_the_dual(void **state)
 {
     (void)state;
-    const layout copy = lies(LIE_COPY, LIE_BATCH);
+    const spread copy = lies(LIE_COPY, LIE_BATCH);
 
     assert_int_equal(gradient_of_input(copy).lie[0], LIE_PARTIAL);
     assert_int_equal(gradient_of_input(copy).lie[1], LIE_BATCH);
