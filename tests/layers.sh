@@ -12,7 +12,7 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     src/plan | src/io) echo src/base ;;
     costmodel) echo src/base src/plan ;;
     search) echo src/base src/plan search/layout ;;
-    search/layout) echo src/base src/plan ;;
+    search/layout | search/operators) echo src/base src/plan ;;
     src/report | src/launch | src/validate | src/calibrate) echo src/base src/plan src/io ;;
     src/launch/write) echo src/base src/plan src/io src/launch ;;
     src/launch/read) echo src/base src/plan src/io src/launch src/launch/write ;;
@@ -36,7 +36,8 @@ home_of() { # sets `home`, a pattern of the files that may include a library; an
     esac
 }
 
-# The search sees the cost model through its prices and descriptions, not through its formulas.
+# The search sees the cost model through its prices and descriptions, not through its formulas; but
+# search/operators prices what no plan can say.
 public_allowed() { # public_allowed ROOM HEADER
     case $1:$2 in
     search:plait/kernel.h | search:plait/collective.h) return 1 ;;

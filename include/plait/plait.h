@@ -76,6 +76,7 @@
  *     cost.h                       the price of a plan, in terms
  *     limits.h                     when each kind of parallelism is bound by communication
  *     search.h                     the best plans, proven; why not; what would make it fit
+ *     operators.h                  how each operator of a layer is cut over a mesh, proven
  *     launch.h                     the files that start a plan
  *     validate.h evidence.h        predictions against measured runs, and bands from them
  *     block.h, kernel.h            what a layer does, and seconds of one operator
@@ -100,6 +101,7 @@
 #include "plait/launch.h"
 #include "plait/limits.h"
 #include "plait/model.h"
+#include "plait/operators.h"
 #include "plait/plan.h"
 #include "plait/runtime.h"
 #include "plait/schedule.h"
