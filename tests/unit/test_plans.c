@@ -152,7 +152,8 @@ static void test_mistakes__say_where(void **state)
     assert_refused("{\"job\": {\"seq\": 0}, \"plans\": [{}]}", 0, "f.json:/job/seq",
                    "expected an integer from 1 to 1073741824, found 0");
     assert_refused("{\"plans\": [{\"stages\": [{\"tp\": 2}]}]}", 0, "f.json:/plans/0/stages/0/tp",
-                   "expected the key among chunks, mesh, logical_mesh, recompute, memory_bytes, "
+                   "expected the key among chunks, mesh, logical_mesh, recompute, offload_acts, "
+                   "offload, offload_share, memory_bytes, "
                    "forward_s, backward_s, found \"tp\"");
     assert_refused("{\"model\": {\"name\": 5}, \"plans\": [{}]}", 0, "f.json:/model/name",
                    "expected a string, found 5");
