@@ -4,7 +4,7 @@
  *     keys of a layer        layer_row_fill      operators of each kind, priced
  *     ranks and stages       table_classes.c     classes of stages alike, and how many of each kind
  *     shards                 gather, fill        gathers, reductions, state of each class
- *     recomputation          times_of            one entry a choice, made when first asked for
+ *     recomputation          table_times         one entry a choice, made when first asked for
  *
  * A table remembers the rows that the last point used and makes only those anew whose keys
  * changed. Stages alike (same layers, same ends) form one class; of a class, the stage that holds most
@@ -48,9 +48,12 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->run = plait_arena_alloc(arena, stages, sizeof *table->run);
     table->rank_run = plait_arena_alloc(arena, stages, sizeof *table->rank_run);
     table->fused = plait_arena_alloc(arena, 2 * stages, sizeof *table->fused);
+    table->frame_sync = plait_arena_alloc(arena, stages, sizeof *table->frame_sync);
+    table->frame_run = plait_arena_alloc(arena, stages, sizeof *table->frame_run);
     // Of each rank two chunks are looked at, and DualPipe's ranks hold two stages.
     return table->row.memo && table->time && table->sync && table->state && table->buffers_bytes &&
                    table->no_sync && table->run && table->rank_run && table->fused &&
+                   table->frame_sync && table->frame_run &&
                    make_list(&table->ranks, 2 * stages, kinds, arena) &&
                    make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table
@@ -107,7 +110,7 @@ static plait_choice usual_choice(const plait_degrees *d)
     return (plait_choice){d->recompute, d->offload_acts};
 }
 
-static const layer_time *times_of(plait_table *table, plait_choice choice)
+const layer_time *table_times(plait_table *table, plait_choice choice)
 {
     const int slot = slot_of(choice);
     layer_time *const time = table->time + slot * table->timed;
@@ -166,7 +169,7 @@ static bool has_module(const stage_class *class)
 static void fill_bases(plait_table *table, const plait_degrees *d, bool all, class_list *list)
 {
     const layer_time *const end = end_times_of(table);
-    const layer_time *const mtp = times_of(table, usual_choice(d)) + table->kinds;
+    const layer_time *const mtp = table_times(table, usual_choice(d)) + table->kinds;
 
     for (int c = 0; c < list->count; c++) {
         if (!all && !has_module(&list->of[c]))
@@ -245,8 +248,7 @@ void table_select_stages(plait_table *table, const plait_degrees *d)
     table->sharded = false;
 }
 
-/* Brings all rows to the point's keys. */
-static void select_rows(plait_table *table, const plait_degrees *d)
+void table_select(plait_table *table, const plait_degrees *d)
 {
     table_select_stages(table, d);
     const bool shards = table->sharded && same_shards(&table->last, d);
@@ -285,9 +287,9 @@ static layer_choice choice_of(plait_table *table, const plait_degrees *d)
 {
     const plait_choice none = {.offload_acts = d->offload_acts};
     const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
-    const layer_time *first = times_of(table, usual_choice(d));
+    const layer_time *first = table_times(table, usual_choice(d));
 
-    return (layer_choice){first, some ? times_of(table, none) : first,
+    return (layer_choice){first, some ? table_times(table, none) : first,
                           some ? d->recompute.layers / d->vpp : -1};
 }
 
@@ -311,7 +313,7 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 {
     double fullest = 0.0;
 
-    select_rows(table, d);
+    table_select(table, d);
     const layer_choice choice = choice_of(table, d);
     fill_loads(table, &choice, &table->chunks);
     fill_loads(table, &choice, &table->ranks);

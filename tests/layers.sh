@@ -10,7 +10,9 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     case $1 in
     src/base) ;;
     src/plan | src/io) echo src/base ;;
-    costmodel | search) echo src/base src/plan ;;
+    costmodel) echo src/base src/plan ;;
+    search) echo src/base src/plan search/stages ;;
+    search/*) echo src/base src/plan search ;;
     src/report | src/launch | src/validate | src/calibrate) echo src/base src/plan src/io ;;
     src/launch/write) echo src/base src/plan src/io src/launch ;;
     src/launch/read) echo src/base src/plan src/io src/launch src/launch/write ;;
@@ -37,7 +39,7 @@ home_of() { # sets `home`, a pattern of the files that may include a library; an
 # The search sees the cost model through its prices and descriptions, not through its formulas.
 public_allowed() { # public_allowed ROOM HEADER
     case $1:$2 in
-    search:plait/kernel.h | search:plait/collective.h) return 1 ;;
+    search*:plait/kernel.h | search*:plait/collective.h) return 1 ;;
     src/base:*) [[ $2 == plait/error.h || $2 == plait/arena.h || $2 == plait/units.h ]] ;;
     esac
 }
@@ -75,7 +77,7 @@ check_file() { # check_file ROOM FILE
 }
 
 checked=0
-for room in src/* src/launch/*/ costmodel search; do
+for room in src/* src/launch/*/ costmodel search search/*/; do
     room=${room%/}
     for file in "$room"/*.[ch]; do
         [ -e "$file" ] || continue
