@@ -47,6 +47,22 @@ static stage_load load_of_ends(const plait_table *table, const plait_degrees *d,
     return load;
 }
 
+/* What the ends of unlike chunks hold, each as often as its chunk is in flight. (C.260) */
+static double held_by_ends(const plait_table *table, const plait_degrees *d, int s,
+                           const plait_chunk *chunk, const double *in_flight)
+{
+    double bytes = 0.0;
+
+    for (int v = 0; v < d->vpp; v++) {
+        const plait_stage alone = {.chunks = 1, .chunk = &chunk[v], .degrees = *d};
+        int layers[PLAIT_MAX_LAYER_KINDS];
+        stage_part part[ROW_PRICES];
+        const stage_parts parts = stage_parts_of(table->problem.model, &alone, part);
+        bytes += in_flight[v] * load_of_ends(table, d, s, &parts, layers).saved_bytes;
+    }
+    return bytes;
+}
+
 /* C.81, C.83 and C.84, as peak_bytes in table.c. */
 static double frame_bytes(const plait_table *table, const plait_degrees *own,
                           const sync_routes *routes, const stage_load *load)
@@ -54,27 +70,30 @@ static double frame_bytes(const plait_table *table, const plait_degrees *own,
     const stage_state state =
         stage_state_of(&table->problem, own, &table->row, &routes->state, routes->ways, load);
     const double tensors = state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
-                           state.buffers_bytes + load->in_flight * load->saved_bytes +
+                           state.buffers_bytes + load->held_bytes +
                            stage_buffer_bytes(&table->problem, own, &table->row, load);
 
     return tensors * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
 }
 
 plait_stage_frame plait_stage_frame_of(plait_table *table, const plait_degrees *d, int s,
-                                       const plait_chunk *chunk, int chunks,
-                                       const plait_degrees *own)
+                                       const plait_chunk *chunk, const plait_degrees *own, double *in_flight)
 {
-    const plait_stage stage = {.chunks = chunks, .chunk = chunk, .degrees = *d};
+    const plait_stage stage = {.chunks = d->vpp, .chunk = chunk, .degrees = *d};
     plait_stage_frame frame = {.stage = s};
     stage_part part[ROW_PRICES];
 
     table_select(table, d);
     const stage_parts parts = stage_parts_of(table->problem.model, &stage, part);
     const sync_routes routes = routes_of_stage(&table->problem, &table->routes, own);
-    const stage_load load = load_of_ends(table, d, s, &parts, frame.layers);
+    stage_load load = load_of_ends(table, d, s, &parts, frame.layers);
+    frame.unlike = stage_chunks_held(d, chunk, s, table->microbatches, in_flight);
+    for (int v = 0; v < d->vpp && !frame.unlike; v++)
+        in_flight[v] = load.in_flight;
+    load.held_bytes = frame.unlike ? held_by_ends(table, d, s, chunk, in_flight)
+                                   : load.in_flight * load.saved_bytes;
     const stage_sync sync = stage_sync_of(&table->problem, own, &routes, &load);
     frame.ends = chunk_time_of(&load);
-    frame.in_flight = load.in_flight;
     frame.bytes = frame_bytes(table, own, &routes, &load);
     frame.scale = table->problem.runtime->keep.fragmentation;
     frame.live_bytes = load.live_bytes;
@@ -87,10 +106,9 @@ plait_stage_frame plait_stage_frame_of(plait_table *table, const plait_degrees *
     return frame;
 }
 
-double plait_frame_peak(const plait_stage_frame *frame, double saved_bytes, double live_bytes)
+double plait_frame_peak(const plait_stage_frame *frame, double held_bytes, double live_bytes)
 {
-    return frame->bytes +
-           frame->scale * (frame->in_flight * saved_bytes + larger(frame->live_bytes, live_bytes));
+    return frame->bytes + frame->scale * (held_bytes + larger(frame->live_bytes, live_bytes));
 }
 
 // ---- their step ----------------------------------------------------------------------------
@@ -101,7 +119,6 @@ static stage_load load_of_frame(const plait_stage_frame *frame, const plait_degr
     stage_load load = {
         .index = frame->stage,
         .count = 1,
-        .in_flight = frame->in_flight,
         .forward_s = time->forward_s,
         .backward_s = time->backward_s,
         .weight_s = time->weight_s,

@@ -21,7 +21,7 @@ typedef struct plait_layer_cost {
     double forward_s;
     double backward_s;
     double weight_s;    /* of which the weight gradient */
-    double saved_bytes; /* by each microbatch in flight, until its backward */
+    double saved_bytes; /* of each microbatch in flight, until its backward */
     double live_bytes;  /* rebuilt or brought back in a backward, of one layer at a time */
 } plait_layer_cost;
 
@@ -34,7 +34,7 @@ typedef struct plait_stage_frame {
     int stage;
     int layers[PLAIT_MAX_LAYER_KINDS]; /* of each kind, which choose */
     plait_chunk_time ends;             /* embedding, loss, modules of further tokens */
-    double in_flight;                  /* microbatches */
+    bool unlike; /* its chunks hold different numbers of microbatches at its peak */
     double bytes;      /* its peak were there no activations of layers, and nothing rebuilt ... */
     double scale;      /* ... and bytes of the device that each byte of theirs takes */
     double live_bytes; /* that its ends rebuild */
@@ -45,14 +45,15 @@ typedef struct plait_stage_frame {
 /**
  * The frame of these chunks as stage `stage` of a point. (C.241)
  *
- * @param own  the point, perhaps with another `offload` and `offload_share`
+ * @param own        the point, perhaps with another `offload` and `offload_share`
+ * @param in_flight  [vpp] microbatches of each chunk at the peak, filled
  */
 plait_stage_frame plait_stage_frame_of(plait_table *table, const plait_degrees *degrees, int stage,
-                                       const plait_chunk *chunk, int chunks,
-                                       const plait_degrees *own);
+                                       const plait_chunk *chunk, const plait_degrees *own,
+                                       double *in_flight);
 
-/** The peak of a stage whose layers save and rebuild so much. (C.241) */
-double plait_frame_peak(const plait_stage_frame *frame, double saved_bytes, double live_bytes);
+/** The peak of a stage whose layers hold and rebuild so much. (C.241) */
+double plait_frame_peak(const plait_stage_frame *frame, double held_bytes, double live_bytes);
 
 /**
  * The step of stages that take these times, ends and layers together. (C.242)

@@ -32,13 +32,23 @@ typedef struct stages_question {
     long nodes;                 /* limit of each branch and bound; 0: none */
 } stages_question;
 
+/** Layers of a stage that are alike: of one kind, and as long in flight. */
+typedef struct stages_group {
+    int kind;
+    int chunk; /* of the rank; -1: in all of them */
+    int layers;
+    double in_flight;
+} stages_group;
+
 /** What one stage chose. */
 typedef struct stages_stage {
     plait_stage_frame frame;
+    int groups;
+    const stages_group *group;
     plait_chunk_time time; /* of a microbatch, ends and layers */
     double peak_bytes;
     unsigned char offload_acts;
-    const int *count; /* [kinds][choices]: layers of the kind with the choice */
+    const int *count; /* [groups][choices]: layers of the group with the choice */
 } stages_stage;
 
 typedef struct stages_result {
