@@ -48,17 +48,17 @@ static stage_load load_of_ends(const plait_table *table, const plait_degrees *d,
 }
 
 /* What the ends of unlike chunks hold, each as often as its chunk is in flight. (C.260) */
-static double held_by_ends(const plait_table *table, const plait_degrees *d, int s,
+static double held_by_ends(const plait_table *table, const plait_degrees *own, int s,
                            const plait_chunk *chunk, const double *in_flight)
 {
     double bytes = 0.0;
 
-    for (int v = 0; v < d->vpp; v++) {
-        const plait_stage alone = {.chunks = 1, .chunk = &chunk[v], .degrees = *d};
+    for (int v = 0; v < own->vpp; v++) {
+        const plait_stage alone = {.chunks = 1, .chunk = &chunk[v], .degrees = *own};
         int layers[PLAIT_MAX_LAYER_KINDS];
         stage_part part[ROW_PRICES];
         const stage_parts parts = stage_parts_of(table->problem.model, &alone, part);
-        bytes += in_flight[v] * load_of_ends(table, d, s, &parts, layers).saved_bytes;
+        bytes += in_flight[v] * load_of_ends(table, own, s, &parts, layers).saved_bytes;
     }
     return bytes;
 }
@@ -77,9 +77,10 @@ static double frame_bytes(const plait_table *table, const plait_degrees *own,
 }
 
 plait_stage_frame plait_stage_frame_of(plait_table *table, const plait_degrees *d, int s,
-                                       const plait_chunk *chunk, const plait_degrees *own, double *in_flight)
+                                       const plait_chunk *chunk, const plait_degrees *own,
+                                       double *in_flight)
 {
-    const plait_stage stage = {.chunks = d->vpp, .chunk = chunk, .degrees = *d};
+    const plait_stage stage = {.chunks = d->vpp, .chunk = chunk, .degrees = *own};
     plait_stage_frame frame = {.stage = s};
     stage_part part[ROW_PRICES];
 
@@ -90,7 +91,7 @@ plait_stage_frame plait_stage_frame_of(plait_table *table, const plait_degrees *
     frame.unlike = stage_chunks_held(d, chunk, s, table->microbatches, in_flight);
     for (int v = 0; v < d->vpp && !frame.unlike; v++)
         in_flight[v] = load.in_flight;
-    load.held_bytes = frame.unlike ? held_by_ends(table, d, s, chunk, in_flight)
+    load.held_bytes = frame.unlike ? held_by_ends(table, own, s, chunk, in_flight)
                                    : load.in_flight * load.saved_bytes;
     const stage_sync sync = stage_sync_of(&table->problem, own, &routes, &load);
     frame.ends = chunk_time_of(&load);

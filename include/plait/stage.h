@@ -45,7 +45,7 @@ typedef struct plait_stage_frame {
 /**
  * The frame of these chunks as stage `stage` of a point. (C.241)
  *
- * @param own        the point, perhaps with another `offload` and `offload_share`
+ * @param own        the point, perhaps with another `offload`, `offload_share`, `offload_acts`
  * @param in_flight  [vpp] microbatches of each chunk at the peak, filled
  */
 plait_stage_frame plait_stage_frame_of(plait_table *table, const plait_degrees *degrees, int stage,
