@@ -25,7 +25,7 @@ static plait_status make_times(size_t stages, plait_arena *arena, step_times *ou
 }
 
 /* The step with these passes; without what is reduced and gathered when `bare`. */
-static plait_price step_of(const stages_work *work, const stages_result *result, bool bare,
+static plait_price step_of(const stages_point *point, const stages_result *result, bool bare,
                            const plait_chunk_time *time, plait_stage_frame *frame)
 {
     for (int s = 0; s < result->stages; s++) {
@@ -33,17 +33,17 @@ static plait_price step_of(const stages_work *work, const stages_result *result,
         if (bare)
             frame[s].reduce_s = frame[s].gather_s = frame[s].down_s = 0.0;
     }
-    return plait_frames_price(work->question->table, work->degrees, frame, time);
+    return plait_frames_price(point->question->table, point->degrees, frame, time);
 }
 
 /* Adds the shortest and the longest passes that any choice gives a group's layers. */
-static void add_extremes(const stages_work *work, const stages_group *group, plait_chunk_time *low,
-                         plait_chunk_time *high)
+static void add_extremes(const stages_point *point, const stages_group *group,
+                         plait_chunk_time *low, plait_chunk_time *high)
 {
     double forward_s = HUGE_VAL, backward_s = HUGE_VAL, longest_f = 0.0, longest_b = 0.0;
 
-    for (int c = 0; c < work->question->choices; c++) {
-        const plait_layer_cost *const one = stages_cost(work, group->kind, c);
+    for (int c = 0; c < point->question->choices; c++) {
+        const plait_layer_cost *const one = stages_cost(point, group->kind, c);
         if (one->forward_s == HUGE_VAL)
             continue;
         forward_s = fmin(forward_s, one->forward_s);
@@ -58,21 +58,21 @@ static void add_extremes(const stages_work *work, const stages_group *group, pla
 }
 
 /* Weight gradients as the choice has them: those that others have differ by launches alone. */
-static void extremes_of(const stages_work *work, const stages_stage *stage, plait_chunk_time *low,
+static void extremes_of(const stages_point *point, const stages_stage *stage, plait_chunk_time *low,
                         plait_chunk_time *high)
 {
     const double both_s = stage->time.forward_s + stage->time.backward_s;
 
     *low = *high = stage->frame.ends;
     for (int g = 0; g < stage->groups; g++)
-        add_extremes(work, &stage->group[g], low, high);
-    if (work->proven)
+        add_extremes(point, &stage->group[g], low, high);
+    if (stage->proven)
         low->backward_s = fmax(low->backward_s, both_s - high->forward_s);
     low->weight_s = fmin(stage->time.weight_s, low->backward_s);
     high->weight_s = stage->time.weight_s;
 }
 
-plait_status stages_bound(const stages_work *work, plait_arena *arena, stages_result *out,
+plait_status stages_bound(const stages_point *point, plait_arena *arena, stages_result *out,
                           plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(arena);
@@ -81,12 +81,12 @@ plait_status stages_bound(const stages_work *work, plait_arena *arena, stages_re
     PLAIT_TRY(make_times((size_t)out->stages, arena, &t, err));
     for (int s = 0; s < out->stages; s++) {
         t.found[s] = out->stage[s].time;
-        extremes_of(work, &out->stage[s], &t.low[s], &t.high[s]);
+        extremes_of(point, &out->stage[s], &t.low[s], &t.high[s]);
     }
-    const plait_price price = step_of(work, out, false, t.found, t.frame);
-    const double bare_s = step_of(work, out, true, t.low, t.frame).step_s;
-    const double exposed_s = step_of(work, out, false, t.high, t.frame).step_s -
-                             step_of(work, out, true, t.high, t.frame).step_s;
+    const plait_price price = step_of(point, out, false, t.found, t.frame);
+    const double bare_s = step_of(point, out, true, t.low, t.frame).step_s;
+    const double exposed_s = step_of(point, out, false, t.high, t.frame).step_s -
+                             step_of(point, out, true, t.high, t.frame).step_s;
 
     out->step_s = price.step_s;
     out->exact = price.exact;

@@ -327,14 +327,14 @@ plait_status pack_solve(const pack_problem *problem, plait_arena *arena, pack_re
     pack_walk walk = {.problem = problem, .result = result};
 
     *result = (pack_result){
-        .proven = true, .time_s = HUGE_VAL, .bound_s = HUGE_VAL, .need_bytes = HUGE_VAL};
+        .proven = true, .time_s = problem->below_s, .bound_s = HUGE_VAL, .need_bytes = HUGE_VAL};
     result->count = plait_arena_alloc(arena, all, sizeof *result->count);
     if (result->count == NULL)
         return plait_fail_nomem(err);
     if (problem->groups == 0) { // only ends
         result->need_bytes = problem->live_bytes;
-        result->fits = problem->live_bytes <= problem->room_bytes;
-        result->time_s = result->bound_s = result->fits ? 0.0 : HUGE_VAL;
+        result->fits = problem->live_bytes <= problem->room_bytes && problem->below_s > 0.0;
+        result->time_s = result->bound_s = result->fits ? 0.0 : problem->below_s;
         return PLAIT_OK;
     }
     const plait_arena_mark mark = plait_arena_save(arena);
@@ -342,7 +342,7 @@ plait_status pack_solve(const pack_problem *problem, plait_arena *arena, pack_re
     for (double live = problem->live_bytes; live < HUGE_VAL; live = next_live(problem, live))
         PLAIT_TRY(solve_under(&walk, live, arena, err));
     plait_arena_rewind(arena, mark);
-    result->fits = result->time_s < HUGE_VAL;
+    result->fits = result->time_s < problem->below_s;
     if (result->proven)
         result->bound_s = result->time_s;
     return PLAIT_OK;

@@ -32,13 +32,14 @@ typedef struct pack_problem {
     const pack_option *option; /* [groups][options] */
     double room_bytes;
     double live_bytes; /* that is there whatever is chosen */
+    double below_s;    /* a choice that takes as long is of no use; infinity: any is */
     long nodes;        /* limit of each branch and bound; 0: none */
 } pack_problem;
 
 typedef struct pack_result {
-    bool fits;
+    bool fits;         /* and takes less than below_s */
     bool proven;       /* no limit was met */
-    double time_s;     /* infinity where nothing fits */
+    double time_s;     /* below_s where nothing fits */
     double bound_s;    /* no choice takes less */
     double need_bytes; /* the least room that any choice takes */
     long nodes;

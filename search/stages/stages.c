@@ -27,7 +27,7 @@ plait_status stages_begin(const plait_problem *problem, const plait_search_optio
     return PLAIT_OK;
 }
 
-// ---- what all stages share -----------------------------------------------------------------
+// ---- a point -------------------------------------------------------------------------------
 
 /* May the point have it? Pairs of microbatches refuse some choices, for instance. */
 static bool may_have(const stages_question *q, const plait_degrees *d, const plait_choice *choice)
@@ -37,26 +37,6 @@ static bool may_have(const stages_question *q, const plait_degrees *d, const pla
     probe.recompute = choice->recompute;
     probe.offload_acts = choice->offload_acts;
     return plan_recompute_legal(q->problem, &probe, &nobody_asks);
-}
-
-static plait_status fill_costs(stages_work *work, plait_arena *arena, plait_error *err)
-{
-    const stages_question *const q = work->question;
-    const plait_layer_cost never = {HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
-    const int kinds = q->problem->model->kinds;
-    plait_layer_cost *const cost =
-        plait_arena_alloc(arena, (size_t)kinds * (size_t)q->choices, sizeof *cost);
-
-    if (cost == NULL)
-        return plait_fail_nomem(err);
-    for (int c = 0; c < q->choices; c++) {
-        const bool may = may_have(q, work->degrees, &q->choice[c]);
-        for (int k = 0; k < kinds; k++)
-            cost[k * q->choices + c] =
-                may ? plait_layer_cost_of(q->table, work->degrees, k, q->choice[c]) : never;
-    }
-    work->cost = cost;
-    return PLAIT_OK;
 }
 
 /* Sets that a stage may offload: the point's alone, or any that is among the choices. */
@@ -69,31 +49,73 @@ static unsigned sets_of(const stages_question *q, const plait_degrees *d)
     return sets;
 }
 
-/* Of a stage that does not fit: what even its leanest choice lacks. */
-static void note_short(const stages_work *work, int s, stages_result *out)
+bool stages_may_choose(const stages_question *q, const plait_degrees *d)
 {
-    const double missing = work->need_bytes - work->question->capacity_bytes;
+    return q->problem->runtime->can.recompute_by > PLAIT_BY_PLAN &&
+           plait_schedule_copies((plait_schedule)d->schedule) == 1;
+}
+
+plait_status stages_at(const stages_question *q, const plait_degrees *d, plait_arena *arena,
+                       stages_point *out, plait_error *err)
+{
+    const plait_layer_cost never = {HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
+    const int kinds = q->problem->model->kinds;
+    plait_layer_cost *const cost =
+        plait_arena_alloc(arena, (size_t)kinds * (size_t)q->choices, sizeof *cost);
+
+    if (cost == NULL)
+        return plait_fail_nomem(err);
+    for (int c = 0; c < q->choices; c++) {
+        const bool may = may_have(q, d, &q->choice[c]);
+        for (int k = 0; k < kinds; k++)
+            cost[k * q->choices + c] =
+                may ? plait_layer_cost_of(q->table, d, k, q->choice[c]) : never;
+    }
+    *out = (stages_point){q, d, cost, sets_of(q, d)};
+    return PLAIT_OK;
+}
+
+// ---- all stages ----------------------------------------------------------------------------
+
+/* Of a stage that does not fit: what even its leanest choice lacks. */
+static void note_short(const stages_point *point, const stages_stage *stage, stages_result *out)
+{
+    const double missing = stage->need_bytes - point->question->capacity_bytes;
 
     if (out->fits || missing > out->missing_bytes) {
-        out->short_stage = s;
+        out->short_stage = stage->frame.stage;
         out->missing_bytes = missing;
     }
     out->fits = false;
 }
 
-static bool stages_may_choose(const stages_question *q, const plait_degrees *d)
+static plait_status choose_all(const stages_point *point, const plait_chunk *chunk,
+                               plait_arena *arena, stages_stage *stage, stages_result *out,
+                               plait_error *err)
 {
-    return q->problem->runtime->can.recompute_by > PLAIT_BY_PLAN &&
-           plait_schedule_copies((plait_schedule)d->schedule) == 1;
+    const plait_degrees *const d = point->degrees;
+    plait_chunk *const own = plait_arena_alloc(arena, (size_t)d->vpp, sizeof *own);
+
+    if (own == NULL)
+        return plait_fail_nomem(err);
+    for (int s = 0; s < d->pp; s++) {
+        for (int v = 0; v < d->vpp; v++)
+            own[v] = chunk[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, s, v)];
+        PLAIT_TRY(stages_choose(point, s, own, arena, &stage[s], err));
+        if (stage[s].count == NULL)
+            note_short(point, &stage[s], out);
+        out->peak_bytes = fmax(out->peak_bytes, stage[s].peak_bytes);
+        out->nodes += stage[s].nodes;
+    }
+    return PLAIT_OK;
 }
 
 plait_status stages_refine(const stages_question *q, const plait_degrees *d,
                            const plait_chunk *chunk, plait_arena *arena, stages_result *out,
                            plait_error *err)
 {
-    stages_work work = {
-        .question = q, .degrees = d, .chunk = chunk, .sets = sets_of(q, d), .proven = true};
     stages_stage *const stage = plait_arena_alloc(arena, (size_t)d->pp, sizeof *stage);
+    stages_point point;
 
     *out = (stages_result){.fits = true, .step_s = HUGE_VAL, .bound_s = HUGE_VAL};
     if (!stages_may_choose(q, d))
@@ -103,17 +125,9 @@ plait_status stages_refine(const stages_question *q, const plait_degrees *d,
     out->refines = true;
     out->stages = d->pp;
     out->stage = stage;
-    PLAIT_TRY(fill_costs(&work, arena, err));
-    for (int s = 0; s < d->pp; s++) {
-        bool fits;
-
-        PLAIT_TRY(stages_choose(&work, s, arena, &stage[s], &fits, err));
-        if (!fits)
-            note_short(&work, s, out);
-        out->peak_bytes = fmax(out->peak_bytes, stage[s].peak_bytes);
-    }
-    out->nodes = work.nodes;
-    return out->fits ? stages_bound(&work, arena, out, err) : PLAIT_OK;
+    PLAIT_TRY(stages_at(q, d, arena, &point, err));
+    PLAIT_TRY(choose_all(&point, chunk, arena, stage, out, err));
+    return out->fits ? stages_bound(&point, arena, out, err) : PLAIT_OK;
 }
 
 char *stages_why(const stages_question *q, const stages_result *result, char *text, size_t size)

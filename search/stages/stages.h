@@ -32,6 +32,14 @@ typedef struct stages_question {
     long nodes;                 /* limit of each branch and bound; 0: none */
 } stages_question;
 
+/** A point of the question, and what all of its stages share. */
+typedef struct stages_point {
+    const stages_question *question;
+    const plait_degrees *degrees;
+    const plait_layer_cost *cost; /* [kinds][choices]; infinite where the point may not have it */
+    unsigned sets;                /* bits 1 << offload_acts that a stage may have */
+} stages_point;
+
 /** Layers of a stage that are alike: of one kind, and as long in flight. */
 typedef struct stages_group {
     int kind;
@@ -48,11 +56,14 @@ typedef struct stages_stage {
     plait_chunk_time time; /* of a microbatch, ends and layers */
     double peak_bytes;
     unsigned char offload_acts;
-    const int *count; /* [groups][choices]: layers of the group with the choice */
+    const int *count;  /* [groups][choices]: layers of the group with the choice; NULL: none fits */
+    double need_bytes; /* the least peak that any choice gives it */
+    long nodes;
+    bool proven; /* no choice is faster: no limit was met */
 } stages_stage;
 
 typedef struct stages_result {
-    bool refines; /* the runtime lets stages choose, and they do; else nothing below is said */
+    bool refines; /* stages may choose (stages_may_choose); else nothing below is said */
     bool fits;
     bool exact;    /* step_s is what plait_plan_cost says; else a lower bound of it */
     double step_s; /* infinity where some stage does not fit */
@@ -75,6 +86,23 @@ PLAIT_MUST_CHECK plait_status stages_begin(const plait_problem *problem,
                                            const plait_search_options *options, plait_table *table,
                                            plait_arena *arena, stages_question *out,
                                            plait_error *err);
+
+/** Does the runtime let stages choose, and does the schedule keep each on one rank? */
+bool stages_may_choose(const stages_question *question, const plait_degrees *degrees);
+
+/** A legal point whose stages may choose. out->cost lives in `arena`. */
+PLAIT_MUST_CHECK plait_status stages_at(const stages_question *question,
+                                        const plait_degrees *degrees, plait_arena *arena,
+                                        stages_point *out, plait_error *err);
+
+/**
+ * The fastest choices of one stage that fit: what a search over layouts weighs. *out lives in `arena`.
+ *
+ * @param chunk  [vpp] of rank `s`, in the order in which it takes turns at them
+ */
+PLAIT_MUST_CHECK plait_status stages_choose(const stages_point *point, int s,
+                                            const plait_chunk *chunk, plait_arena *arena,
+                                            stages_stage *out, plait_error *err);
 
 /**
  * Choose for every stage of a legal point.

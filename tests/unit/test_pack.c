@@ -25,7 +25,7 @@ static const int four[] = {4};
 static void test_pack__as_many_keep_as_fit(void **state)
 {
     (void)state;
-    const pack_problem problem = {1, four, 2, keep_or_not, 27.0, 0.0, 0};
+    const pack_problem problem = {1, four, 2, keep_or_not, 27.0, 0.0, HUGE_VAL, 0};
     const pack_result result = packed(&problem);
 
     assert_true(result.fits && result.proven);
@@ -39,7 +39,7 @@ static void test_pack__as_many_keep_as_fit(void **state)
 static void test_pack__what_lives_counts_once(void **state)
 {
     (void)state;
-    pack_problem problem = {1, four, 2, keep_or_not, 40.0, 0.0, 0};
+    pack_problem problem = {1, four, 2, keep_or_not, 40.0, 0.0, HUGE_VAL, 0};
 
     assert_int_equal(packed(&problem).count[0], 4);
     problem.live_bytes = 3.0;
@@ -50,7 +50,7 @@ static void test_pack__what_lives_counts_once(void **state)
 static void test_pack__says_what_the_leanest_needs(void **state)
 {
     (void)state;
-    pack_problem problem = {1, four, 2, keep_or_not, 10.9, 0.0, 0};
+    pack_problem problem = {1, four, 2, keep_or_not, 10.9, 0.0, HUGE_VAL, 0};
     const pack_result none = packed(&problem);
 
     assert_false(none.fits);
@@ -62,7 +62,7 @@ static void test_pack__says_what_the_leanest_needs(void **state)
 static void test_pack__without_layers_only_ends_need_room(void **state)
 {
     (void)state;
-    pack_problem problem = {.room_bytes = 1.0, .live_bytes = 2.0};
+    pack_problem problem = {.room_bytes = 1.0, .live_bytes = 2.0, .below_s = HUGE_VAL};
 
     assert_false(packed(&problem).fits);
     problem.room_bytes = 2.0;
@@ -110,6 +110,7 @@ static void small_init(small_pack *s)
                                 s->option,
                                 floor(most * random_below(12) / 10.0) + 0.5,
                                 random_below(10),
+                                HUGE_VAL,
                                 0};
 }
 
@@ -155,6 +156,17 @@ static void test_pack__as_every_way_of_2000_problems(void **state)
         plait_arena_rewind(arena, mark);
     }
     assert_true(misfits > 100 && misfits < 1500);
+}
+
+/* Asked for less than the best, nothing is found; for a little more, the best. */
+static void test_pack__beats_what_is_known_or_says_so(void **state)
+{
+    (void)state;
+    pack_problem problem = {1, four, 2, keep_or_not, 27.0, 0.0, 5.0, 0};
+
+    assert_false(packed(&problem).fits);
+    problem.below_s = 5.1;
+    assert_near(packed(&problem).time_s, 5.0, 1e-12);
 }
 
 static void test_pack__more_room_is_never_slower(void **state)
@@ -259,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_pack__says_what_the_leanest_needs),
         cmocka_unit_test(test_pack__without_layers_only_ends_need_room),
         cmocka_unit_test(test_pack__as_every_way_of_2000_problems),
+        cmocka_unit_test(test_pack__beats_what_is_known_or_says_so),
         cmocka_unit_test(test_pack__more_room_is_never_slower),
         cmocka_unit_test(test_pack__a_limit_leaves_a_bound),
         cmocka_unit_test(test_pack__as_the_milp_of_500_problems),
