@@ -320,6 +320,23 @@ static double next_live(const pack_problem *p, double live_bytes)
     return next;
 }
 
+/* Seconds were there room for anything: who takes as little need not look on. */
+static double least_s(const pack_problem *p)
+{
+    double time_s = 0.0;
+
+    for (int g = 0; g < p->groups; g++) {
+        double fastest = HUGE_VAL;
+        for (int c = 0; c < p->options; c++) {
+            const pack_option *const option = &p->option[g * p->options + c];
+            if (option->live_bytes < HUGE_VAL && option->time_s < fastest)
+                fastest = option->time_s;
+        }
+        time_s += p->layers[g] * fastest;
+    }
+    return time_s;
+}
+
 plait_status pack_solve(const pack_problem *problem, plait_arena *arena, pack_result *result,
                         plait_error *err)
 {
@@ -339,7 +356,9 @@ plait_status pack_solve(const pack_problem *problem, plait_arena *arena, pack_re
     }
     const plait_arena_mark mark = plait_arena_save(arena);
     PLAIT_TRY(make_walk(&walk, arena, err));
-    for (double live = problem->live_bytes; live < HUGE_VAL; live = next_live(problem, live))
+    const double least = least_s(problem) * (1.0 + 1e-12);
+    double live = problem->live_bytes;
+    for (; live < HUGE_VAL && result->time_s > least; live = next_live(problem, live))
         PLAIT_TRY(solve_under(&walk, live, arena, err));
     plait_arena_rewind(arena, mark);
     result->fits = result->time_s < problem->below_s;

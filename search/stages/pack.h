@@ -41,7 +41,7 @@ typedef struct pack_result {
     bool proven;       /* no limit was met */
     double time_s;     /* below_s where nothing fits */
     double bound_s;    /* no choice takes less */
-    double need_bytes; /* the least room that any choice takes */
+    double need_bytes; /* where nothing fits: the least room that any choice takes */
     long nodes;
     int *count; /* [groups][options], in the arena */
 } pack_result;

@@ -57,7 +57,7 @@ typedef struct stages_stage {
     double peak_bytes;
     unsigned char offload_acts;
     const int *count;  /* [groups][choices]: layers of the group with the choice; NULL: none fits */
-    double need_bytes; /* the least peak that any choice gives it */
+    double need_bytes; /* where none fits: the least peak that any choice gives it */
     long nodes;
     bool proven; /* no choice is faster: no limit was met */
 } stages_stage;
