@@ -1,11 +1,12 @@
 /*
- * test_stages_joint.c - layers and choices by one mixed-integer program, against every layout
+ * test_stages_joint.c - layers and choices by dynamic programming, by the MILP and by every layout
  *
- * Small models of one kind of layers on a few stages, in more and less memory. The program's pipeline is
- * compared with the shortest of all ways to deal the layers, each with its stages' own choices.
+ * Small models of one kind of layers on a few stages, in more and less memory. Both are compared with the
+ * shortest of all ways to deal the layers, each with its stages' own choices.
  */
 #include <string.h>
 
+#include "deal.h"
 #include "joint.h"
 #include "must.h"
 #include "plait/data.h"
@@ -121,6 +122,7 @@ static void test_joint__as_every_layout_of_500_pipelines(void **state)
         int layers[STAGES];
         double fullest = 0.0;
         stages_joint joint;
+        stages_dealt dealt;
         plait_error err;
         draw(&w);
         w.question.capacity_bytes = 1e18;
@@ -135,6 +137,9 @@ static void test_joint__as_every_layout_of_500_pipelines(void **state)
         assert_int_equal(joint.verdict, isinf(best_s) ? MILP_INFEASIBLE : MILP_OPTIMAL);
         if (!isinf(best_s)) {
             assert_near_relative(joint.pipeline_s, best_s, 1e-6);
+            must(stages_deal(&w.point, scratch, &dealt, &err), &err);
+            assert_near_relative(dealt.pipeline_s, best_s, 1e-12);
+            assert_near_relative(pipeline_of(&w, dealt.layers, &fullest), best_s, 1e-12);
             assert_near_relative(pipeline_of(&w, joint.layers, &fullest), best_s, 1e-6);
         }
         plait_arena_rewind(scratch, mark);
