@@ -131,6 +131,30 @@ static stage_load load_of_frame(const plait_stage_frame *frame, const plait_degr
     return load;
 }
 
+static stage_sync sync_of_frame(const plait_stage_frame *frame)
+{
+    return (stage_sync){.reduce_s = frame->reduce_s,
+                        .gather_s = frame->gather_s,
+                        .optimizer_s = frame->optimizer_s,
+                        .down_s = frame->down_s,
+                        .downs = frame->downs};
+}
+
+plait_stage_tail plait_frame_tail(const plait_problem *problem, const plait_degrees *d,
+                                  const plait_stage_frame *frame, const plait_chunk_time *time)
+{
+    const stage_load load = load_of_frame(frame, d, time);
+    const stage_sync sync = sync_of_frame(frame);
+    const stage_sync reduced = {.reduce_s = sync.reduce_s};
+    const stage_sync gathered = {.gather_s = sync.gather_s};
+
+    return (plait_stage_tail){
+        .reduce_s = sync_exposed_s(problem, d, &load, &reduced, 1),
+        .gather_s = sync_exposed_s(problem, d, &load, &gathered, 1),
+        .optimizer_s = optimizer_left_s(&load, &sync),
+    };
+}
+
 plait_price plait_frames_price(plait_table *table, const plait_degrees *d,
                                const plait_stage_frame *frame, const plait_chunk_time *time)
 {
@@ -141,11 +165,7 @@ plait_price plait_frames_price(plait_table *table, const plait_degrees *d,
     table_select(table, d);
     for (int s = 0; s < d->pp; s++) {
         load[s] = load_of_frame(&frame[s], d, &time[s]);
-        sync[s] = (stage_sync){.reduce_s = frame[s].reduce_s,
-                               .gather_s = frame[s].gather_s,
-                               .optimizer_s = frame[s].optimizer_s,
-                               .down_s = frame[s].down_s,
-                               .downs = frame[s].downs};
+        sync[s] = sync_of_frame(&frame[s]);
         run[s] = (stage_run){s, 1};
     }
     const step_parts parts = {

@@ -34,7 +34,7 @@ typedef struct plait_stage_frame {
     int stage;
     int layers[PLAIT_MAX_LAYER_KINDS]; /* of each kind, which choose */
     plait_chunk_time ends;             /* embedding, loss, modules of further tokens */
-    bool unlike; /* its chunks hold different numbers of microbatches at its peak */
+    bool unlike;       /* its chunks hold different numbers of microbatches at its peak */
     double bytes;      /* its peak were there no activations of layers, and nothing rebuilt ... */
     double scale;      /* ... and bytes of the device that each byte of theirs takes */
     double live_bytes; /* that its ends rebuild */
@@ -54,6 +54,21 @@ plait_stage_frame plait_stage_frame_of(plait_table *table, const plait_degrees *
 
 /** The peak of a stage whose layers hold and rebuild so much. (C.241) */
 double plait_frame_peak(const plait_stage_frame *frame, double held_bytes, double live_bytes);
+
+/** What a stage leaves exposed once a step: its part of dp_comm, and its optimizer. */
+typedef struct plait_stage_tail {
+    double reduce_s; /* the step waits for the longest; by grad_sync bulk for their sum */
+    double gather_s; /* ... for the longest, as for the optimizer */
+    double optimizer_s;
+} plait_stage_tail;
+
+/**
+ * The tail of a stage that takes this time. (C.243)
+ *
+ * By grad_sync shifted at least: what hides depends on the shortest backward of all stages.
+ */
+plait_stage_tail plait_frame_tail(const plait_problem *problem, const plait_degrees *degrees,
+                                  const plait_stage_frame *frame, const plait_chunk_time *time);
 
 /**
  * The step of stages that take these times, ends and layers together. (C.242)

@@ -1,7 +1,7 @@
 /*
  * deal.c - S.26 by labels: a chain of stages so far, for every stage and number of layers
  *
- *     times     of a stage with so many layers of each kind, once each          stage_time
+ *     prices    of a stage with so many layers of each kind, once each          price_stage
  *     start     the layers whose slowest stage is fastest, to bound the rest    fill_even
  *     labels    C.73 stage by stage                                             extend
  */
@@ -9,9 +9,16 @@
 
 #include <math.h>
 
+/* What a stage takes: of each microbatch, and once a step. */
+typedef struct stage_price {
+    plait_chunk_time time;
+    plait_stage_tail tail;
+} stage_price;
+
 /* One way to deal the first layers to the first stages. */
 typedef struct deal_label {
     plait_chain chain;
+    plait_stage_tail tail;
     int layers; /* of the last of these stages */
     const struct deal_label *before;
     struct deal_label *next; /* of as many layers and stages */
@@ -22,9 +29,9 @@ typedef struct deal_work {
     plait_arena *arena;
     stages_dealt *out;
     int stages, layers, microbatches;
-    int runs;               /* of layers, by how many there are of each kind */
-    int *run;               /* [layers + 1][layers + 1]: which one layers [i, j) are */
-    plait_chunk_time *time; /* [stages][runs]: negative: not known; infinite: does not fit */
+    int runs;            /* of layers, by how many there are of each kind */
+    int *run;            /* [layers + 1][layers + 1]: which one layers [i, j) are */
+    stage_price *price;  /* [stages][runs]; negative: not known; infinite: does not fit */
     double fastest_s;    /* of all layers, the least that any choice takes: forward and backward */
     double best_s;       /* pipelines that take as long are of no use */
     deal_label **ways;   /* [layers + 1] of the stages so far */
@@ -36,7 +43,7 @@ bool stages_deal_suits(const plait_degrees *d)
     return d->schedule == PLAIT_1F1B && d->vpp == 1;
 }
 
-// ---- times ---------------------------------------------------------------------------------
+// ---- prices --------------------------------------------------------------------------------
 
 /* Have layers [i, i + n) and [j, j + n) as many of each kind? */
 static bool same_kinds(const plait_model *model, int i, int j, int n)
@@ -71,12 +78,12 @@ static void number_runs(deal_work *w)
 }
 
 /* A stage of layers [first, last), with the choices that suit it. */
-static plait_status stage_time(deal_work *w, int s, int first, int last, plait_chunk_time *out,
-                               plait_error *err)
+static plait_status price_stage(deal_work *w, int s, int first, int last, stage_price *out,
+                                plait_error *err)
 {
-    plait_chunk_time *const known = &w->time[s * w->runs + w->run[first * (w->layers + 1) + last]];
+    stage_price *const known = &w->price[s * w->runs + w->run[first * (w->layers + 1) + last]];
 
-    if (known->forward_s < 0.0) {
+    if (known->time.forward_s < 0.0) {
         const plait_model *const model = w->point->question->problem->model;
         const bool is_last = s == w->stages - 1;
         const plait_chunk chunk = {first, last, s == 0, is_last, is_last ? model->mtp_layers : 0};
@@ -84,7 +91,11 @@ static plait_status stage_time(deal_work *w, int s, int first, int last, plait_c
         stages_stage stage;
 
         PLAIT_TRY(stages_choose(w->point, s, &chunk, w->arena, &stage, err));
-        *known = stage.count ? stage.time : (plait_chunk_time){HUGE_VAL, HUGE_VAL, HUGE_VAL};
+        *known = (stage_price){.time = {HUGE_VAL, HUGE_VAL, HUGE_VAL}};
+        if (stage.count != NULL)
+            *known = (stage_price){stage.time,
+                                   plait_frame_tail(w->point->question->problem, w->point->degrees,
+                                                    &stage.frame, &stage.time)};
         w->out->programs++;
         plait_arena_rewind(w->arena, mark);
     }
@@ -92,26 +103,42 @@ static plait_status stage_time(deal_work *w, int s, int first, int last, plait_c
     return PLAIT_OK;
 }
 
-static double round_of(const plait_chunk_time *time)
+static double round_of(const stage_price *price)
 {
-    return time->forward_s + time->backward_s;
+    return price->time.forward_s + price->time.backward_s;
+}
+
+/* The next stage behind those of a way. */
+static void add_stage(const deal_work *w, const stage_price *price, deal_label *way)
+{
+    const bool bulk = w->point->degrees->grad_sync == PLAIT_SYNC_BULK;
+
+    plait_chain_add(&way->chain, w->stages, w->microbatches, &price->time);
+    way->tail.reduce_s = bulk ? way->tail.reduce_s + price->tail.reduce_s
+                              : fmax(way->tail.reduce_s, price->tail.reduce_s);
+    way->tail.gather_s = fmax(way->tail.gather_s, price->tail.gather_s);
+    way->tail.optimizer_s = fmax(way->tail.optimizer_s, price->tail.optimizer_s);
+}
+
+static double tail_of(const deal_label *way)
+{
+    return way->tail.reduce_s + way->tail.gather_s + way->tail.optimizer_s;
 }
 
 // ---- a start -------------------------------------------------------------------------------
 
-/* The pipeline of these layers. */
-static plait_status pipeline_of(deal_work *w, const int *layers, double *pipeline_s,
-                                plait_error *err)
+/* The pipeline of these layers, and what follows it. */
+static plait_status time_of(deal_work *w, const int *layers, double *time_s, plait_error *err)
 {
-    plait_chain chain = plait_chain_begin();
+    deal_label way = {.chain = plait_chain_begin()};
     int first = 0;
 
     for (int s = 0; s < w->stages; first += layers[s++]) {
-        plait_chunk_time time;
-        PLAIT_TRY(stage_time(w, s, first, first + layers[s], &time, err));
-        plait_chain_add(&chain, w->stages, w->microbatches, &time);
+        stage_price price;
+        PLAIT_TRY(price_stage(w, s, first, first + layers[s], &price, err));
+        add_stage(w, &price, &way);
     }
-    *pipeline_s = chain.whole_s;
+    *time_s = way.chain.whole_s + tail_of(&way);
     return PLAIT_OK;
 }
 
@@ -123,13 +150,13 @@ static plait_status even_cell(deal_work *w, int s, int u, double *slowest, int *
     double best_s = HUGE_VAL;
 
     for (int n = s == 0 ? u : 0; n <= u; n++) {
-        plait_chunk_time time;
-        PLAIT_TRY(stage_time(w, s, u - n, u, &time, err));
-        if (round_of(&time) >= best_s)
+        stage_price price;
+        PLAIT_TRY(price_stage(w, s, u - n, u, &price, err));
+        if (round_of(&price) >= best_s)
             break; // more layers take longer
         const double before_s = s == 0 ? 0.0 : slowest[(s - 1) * all + u - n];
-        if (fmax(before_s, round_of(&time)) < best_s) {
-            best_s = fmax(before_s, round_of(&time));
+        if (fmax(before_s, round_of(&price)) < best_s) {
+            best_s = fmax(before_s, round_of(&price));
             layers[s * all + u] = n;
         }
     }
@@ -160,27 +187,34 @@ static plait_status fill_even(deal_work *w, int *out, bool *fits, plait_error *e
 // ---- labels --------------------------------------------------------------------------------
 
 /* Is `a` nowhere longer? Then whatever follows, `b` need not. (S.26) */
-static bool within(const plait_chain *a, const plait_chain *b)
+static bool within(const deal_label *one, const deal_label *other)
 {
-    return a->both_s <= b->both_s && a->rounds_s + a->both_s <= b->rounds_s + b->both_s &&
-           a->forward_s <= b->forward_s && a->backward_s <= b->backward_s &&
-           a->with_there_s <= b->with_there_s && a->with_back_s <= b->with_back_s &&
-           a->whole_s <= b->whole_s;
+    const plait_chain *const a = &one->chain, *const b = &other->chain;
+
+    return one->tail.reduce_s <= other->tail.reduce_s &&
+           one->tail.gather_s <= other->tail.gather_s &&
+           one->tail.optimizer_s <= other->tail.optimizer_s && a->both_s <= b->both_s &&
+           a->rounds_s + a->both_s <= b->rounds_s + b->both_s && a->forward_s <= b->forward_s &&
+           a->backward_s <= b->backward_s && a->with_there_s <= b->with_there_s &&
+           a->with_back_s <= b->with_back_s && a->whole_s <= b->whole_s;
 }
 
 /*
  * What a way takes at least: its chains, to the last stage, where nothing runs ahead; and the slowest of the
  * stages to come, on which the layers that are left lie at best evenly, all microbatches of it.
  */
-static double least_s(const deal_work *w, const plait_chain *chain, int dealt)
+static double least_s(const deal_work *w, const deal_label *way, int dealt)
 {
+    const plait_chain *const chain = &way->chain;
     const double left_s = w->fastest_s * (w->layers - dealt) / w->layers;
     const int to_come = w->stages - chain->stage;
     const double all_s = chain->both_s + left_s;
     const double even_s = to_come > 0 ? w->microbatches * left_s / to_come + chain->both_s : 0.0;
 
-    return fmax(even_s,
-                fmax(chain->whole_s, all_s + fmax(chain->with_there_s, chain->with_back_s)));
+    const double chain_s =
+        fmax(chain->whole_s, all_s + fmax(chain->with_there_s, chain->with_back_s));
+
+    return fmax(even_s, chain_s) + tail_of(way);
 }
 
 /* Keeps a way unless one that is kept is within it; drops those that it is within. */
@@ -189,9 +223,9 @@ static plait_status keep(deal_work *w, deal_label way, int dealt, plait_error *e
     deal_label **link = &w->longer[dealt];
 
     while (*link != NULL) {
-        if (within(&(*link)->chain, &way.chain))
+        if (within(*link, &way))
             return PLAIT_OK;
-        if (within(&way.chain, &(*link)->chain))
+        if (within(&way, *link))
             *link = (*link)->next;
         else
             link = &(*link)->next;
@@ -213,14 +247,14 @@ static plait_status extend(deal_work *w, const deal_label *way, int dealt, plait
     const bool last = s == w->stages - 1;
 
     for (int n = last ? w->layers - dealt : 0; dealt + n <= w->layers; n++) {
-        deal_label next = {.chain = way->chain, .layers = n, .before = way};
-        plait_chunk_time time;
+        deal_label next = {way->chain, way->tail, n, way, NULL};
+        stage_price price;
 
-        PLAIT_TRY(stage_time(w, s, dealt, dealt + n, &time, err));
-        if (w->microbatches * round_of(&time) >= w->best_s)
+        PLAIT_TRY(price_stage(w, s, dealt, dealt + n, &price, err));
+        if (w->microbatches * round_of(&price) >= w->best_s)
             break; // more layers take longer
-        plait_chain_add(&next.chain, w->stages, w->microbatches, &time);
-        if (least_s(w, &next.chain, dealt + n) < w->best_s * (1.0 - 1e-12))
+        add_stage(w, &price, &next);
+        if (least_s(w, &next, dealt + n) < w->best_s * (1.0 - 1e-12))
             PLAIT_TRY(keep(w, next, dealt + n, err));
     }
     return PLAIT_OK;
@@ -248,8 +282,8 @@ static void take_best(deal_work *w, int *layers)
     const deal_label *best = NULL;
 
     for (const deal_label *way = w->ways[w->layers]; way != NULL; way = way->next)
-        if (way->chain.whole_s < w->best_s) {
-            w->best_s = way->chain.whole_s;
+        if (way->chain.whole_s + tail_of(way) < w->best_s) {
+            w->best_s = way->chain.whole_s + tail_of(way);
             best = way;
         }
     for (int s = w->stages - 1; best != NULL && s >= 0; s--, best = best->before)
@@ -286,12 +320,12 @@ static plait_status begin(deal_work *w, plait_error *err)
     if (!w->run || !w->ways || !w->longer)
         return plait_fail_nomem(err);
     number_runs(w);
-    const size_t times = (size_t)w->stages * (size_t)w->runs;
-    w->time = plait_arena_alloc(w->arena, times, sizeof *w->time);
-    if (w->time == NULL)
+    const size_t prices = (size_t)w->stages * (size_t)w->runs;
+    w->price = plait_arena_alloc(w->arena, prices, sizeof *w->price);
+    if (w->price == NULL)
         return plait_fail_nomem(err);
-    for (size_t i = 0; i < times; i++)
-        w->time[i].forward_s = -1.0;
+    for (size_t i = 0; i < prices; i++)
+        w->price[i].time.forward_s = -1.0;
     return PLAIT_OK;
 }
 
@@ -311,17 +345,17 @@ plait_status stages_deal(const stages_point *point, plait_arena *arena, stages_d
     };
     deal_label none = {.chain = plait_chain_begin()};
 
-    *out = (stages_dealt){.pipeline_s = HUGE_VAL, .layers = layers};
+    *out = (stages_dealt){.time_s = HUGE_VAL, .layers = layers};
     if (layers == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(begin(&w, err));
     PLAIT_TRY(fill_even(&w, layers, &out->fits, err));
     if (out->fits) {
-        PLAIT_TRY(pipeline_of(&w, layers, &w.best_s, err));
+        PLAIT_TRY(time_of(&w, layers, &w.best_s, err));
         w.ways[0] = &none;
         PLAIT_TRY(extend_all(&w, err));
         take_best(&w, layers);
-        out->pipeline_s = w.best_s;
+        out->time_s = w.best_s;
     }
     plait_arena_rewind(arena, mark);
     return PLAIT_OK;

@@ -1,7 +1,7 @@
 /*
  * deal.h - layers to the stages of 1F1B, each of which then chooses for itself
  *
- *     minimise    T_pipe(f_0, b_0, .. f_p-1, b_p-1)                                        (C.73)
+ *     minimise    T_pipe(f_0, b_0, .. f_p-1, b_p-1) + what follows it               (C.73, C.243)
  *     over        0 = l_0 <= l_1 <= .. <= l_p = layers, stage s with layers l_s to l_s+1 - 1 and the
  *                 choices that S.23 gives it                                               (S.26)
  *
@@ -16,8 +16,7 @@
 
 typedef struct stages_dealt {
     bool fits;
-    double
-        pipeline_s; /* the least that any layers and choices take; sends, reductions, optimizer apart */
+    double time_s;     /* of the step without sends; by grad_sync shifted at least */
     const int *layers; /* [pp], in the arena; plait_chunks_deal makes chunks of them */
     long programs;     /* stages that have chosen */
     long labels;       /* ways that were kept */

@@ -1,8 +1,9 @@
-/* bench_stages.c - microseconds in which all stages of a point choose, and of one stage's program */
+/* bench_stages.c - seconds in which all stages of a point choose, and in which layers are dealt to them */
 #include <stdio.h>
 
 #include "bench.h"
 #include "plait/data.h"
+#include "deal.h"
 #include "stages.h"
 
 typedef struct stages_case {
@@ -10,6 +11,7 @@ typedef struct stages_case {
     plait_job job;
     const char *keys[8];
     int turns;
+    bool deals;
 } stages_case;
 
 typedef struct opened {
@@ -51,28 +53,40 @@ static plait_status degrees_of(const stages_case *c, plait_degrees *d, plait_err
     return PLAIT_OK;
 }
 
-static plait_status run_case(const stages_case *c, plait_arena *arena, plait_error *err)
+/* Layers as they are dealt, or dealt anew so that the stages' choices are fastest. */
+static plait_status run_once(const stages_case *c, const opened *world, const plait_degrees *d,
+                             plait_arena *arena, plait_error *err)
 {
     static plait_chunk chunk[PLAIT_MAX_LAYERS];
     stages_result result;
+    stages_point point;
+    stages_dealt dealt;
+
+    if (c->deals) {
+        PLAIT_TRY(stages_at(&world->question, d, arena, &point, err));
+        return stages_deal(&point, arena, &dealt, err);
+    }
+    if (!plait_chunks_of(&world->model, d, chunk))
+        return plait_fail(err, PLAIT_ERROR_RANGE, c->name, "expected a split, found none");
+    return stages_refine(&world->question, d, chunk, arena, &result, err);
+}
+
+static plait_status run_case(const stages_case *c, plait_arena *arena, plait_error *err)
+{
     plait_degrees d;
     opened world;
 
     PLAIT_TRY(open_case(c, arena, &world, err));
     PLAIT_TRY(degrees_of(c, &d, err));
-    if (!plait_chunks_of(&world.model, &d, chunk))
-        return plait_fail(err, PLAIT_ERROR_RANGE, c->name, "expected a split, found none");
     const plait_arena_mark mark = plait_arena_save(arena);
     for (int i = 0; i < c->turns; i++) {
         plait_arena_rewind(arena, mark);
-        PLAIT_TRY(stages_refine(&world.question, &d, chunk, arena, &result, err));
+        PLAIT_TRY(run_once(c, &world, &d, arena, err));
     }
-    fprintf(stderr, "%s: %s, step %.3f s, gap %.2g, %ld nodes\n", c->name,
-            result.fits ? "fits" : "does not fit", result.step_s, result.gap, result.nodes);
     return PLAIT_OK;
 }
 
-static int64_t refine(void *context)
+static int64_t run(void *context)
 {
     const stages_case *c = context;
     plait_arena *arena = plait_arena_new();
@@ -86,28 +100,32 @@ static int64_t refine(void *context)
 
 int main(void)
 {
-    static stages_case cases[] = {
-        {"stages llama-3.1-70b, 64 GPUs, pp 4",
-         "llama-3.1-70b",
-         "dgx-h100",
-         {8192, 256, 64, PLAIT_BF16, PLAIT_ATTENTION_FUSED},
-         {"tp", "4", "pp", "4"},
-         2000},
-        {"stages llama-3.1-405b, 16384 GPUs, pp 16",
-         "llama-3.1-405b",
-         "dgx-h100",
-         {8192, 2048, 16384, PLAIT_BF16, PLAIT_ATTENTION_FUSED},
-         {"tp", "8", "pp", "16", "split", "spread"},
-         500},
-        {"stages deepseek-v3, 2048 GPUs, pp 16",
-         "deepseek-v3",
-         "h800",
-         {4096, 15360, 2048, PLAIT_BF16, PLAIT_ATTENTION_FUSED},
-         {"ep", "64", "pp", "16", "split", "spread"},
-         200},
+    static const stages_case cases[] = {
+        {.name = "llama-3.1-70b, 64 GPUs, pp 4",
+         .model = "llama-3.1-70b",
+         .cluster = "dgx-h100",
+         .job = {8192, 256, 64, PLAIT_BF16, PLAIT_ATTENTION_FUSED},
+         .keys = {"tp", "4", "pp", "4"}},
+        {.name = "llama-3.1-405b, 16384 GPUs, pp 16",
+         .model = "llama-3.1-405b",
+         .cluster = "dgx-h100",
+         .job = {8192, 2048, 16384, PLAIT_BF16, PLAIT_ATTENTION_FUSED},
+         .keys = {"tp", "8", "pp", "16", "split", "spread"}},
+        {.name = "deepseek-v3, 2048 GPUs, pp 16",
+         .model = "deepseek-v3",
+         .cluster = "h800",
+         .job = {4096, 15360, 2048, PLAIT_BF16, PLAIT_ATTENTION_FUSED},
+         .keys = {"ep", "64", "pp", "16", "split", "spread"}},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        bench_case(cases[i].name, refine, &cases[i], 3);
+        for (int deals = 0; deals < 2; deals++) {
+            stages_case one = cases[i];
+            char name[96];
+            one.turns = deals ? 10 : 200;
+            one.deals = deals;
+            snprintf(name, sizeof name, "%s %s", deals ? "deal" : "stages", one.name);
+            bench_case(name, run, &one, 3);
+        }
     return 0;
 }
