@@ -6,14 +6,10 @@
  */
 #include "plait/schedule.h"
 
+#include "choices.h"
 #include "plan_check.h"
 
-// ---- degrees -------------------------------------------------------------------------------
-
-/* Keys that a stage may have a value of its own of. */
-static const plait_key_set own_keys = PLAIT_KEY_BIT(PLAIT_KEY_OFFLOAD_ACTS) |
-                                      PLAIT_KEY_BIT(PLAIT_KEY_OFFLOAD) |
-                                      PLAIT_KEY_BIT(PLAIT_KEY_OFFLOAD_SHARE);
+// ---- what is chosen ------------------------------------------------------------------------
 
 /* A key of `keys` in which two points differ; -1: there is none. */
 static int differing_key(const plait_degrees *a, const plait_degrees *b, plait_key_set keys)
@@ -23,6 +19,24 @@ static int differing_key(const plait_degrees *a, const plait_degrees *b, plait_k
             return key;
     return -1;
 }
+
+bool recompute_same(plait_recompute a, plait_recompute b)
+{
+    return a.kind == b.kind && (a.kind != PLAIT_RECOMPUTE_MODULES || a.modules == b.modules);
+}
+
+bool stage_chooses(const plait_plan *plan, const plait_stage *stage)
+{
+    if (differing_key(&stage->degrees, &plan->degrees, PLAN_OWN_KEYS) >= 0)
+        return true;
+    for (int v = 0, at = 0; v < stage->chunks; v++)
+        for (int i = 0; i < stage->chunk[v].last - stage->chunk[v].first; i++, at++)
+            if (!recompute_same(stage->recompute[at], plait_recompute_of(&plan->degrees, i)))
+                return true;
+    return false;
+}
+
+// ---- degrees -------------------------------------------------------------------------------
 
 /* A stage's key that is not the plan's, and why that may not be. */
 static bool differs(const plait_plan *plan, int s, int key, const char *says,
@@ -41,8 +55,8 @@ static bool degrees_agree(const plait_problem *p, const plait_plan *plan, int s,
 {
     const plait_stage *const stage = &plan->stage[s];
     const plait_stage *const mirrored = &plan->stage[plan->stages - 1 - s];
-    const int other = differing_key(&stage->degrees, &plan->degrees, ~own_keys);
-    const int own = differing_key(&stage->degrees, &plan->degrees, own_keys);
+    const int other = differing_key(&stage->degrees, &plan->degrees, ~PLAN_OWN_KEYS);
+    const int own = differing_key(&stage->degrees, &plan->degrees, PLAN_OWN_KEYS);
 
     if (other >= 0)
         return differs(plan, s, other, "stages of different degrees have no price yet (rule P6)",
@@ -50,7 +64,7 @@ static bool degrees_agree(const plait_problem *p, const plait_plan *plan, int s,
     if (own >= 0 && p->runtime->can.offload_by < PLAIT_BY_STAGE)
         return differs(plan, s, own, "the runtime has one for all stages (rule P37)", why);
     if (plait_schedule_copies((plait_schedule)plan->degrees.schedule) > 1 &&
-        differing_key(&stage->degrees, &mirrored->degrees, own_keys) >= 0)
+        differing_key(&stage->degrees, &mirrored->degrees, PLAN_OWN_KEYS) >= 0)
         return because(why,
                        "stage %d offloads other than stage %d, which its ranks hold too (rule P38)",
                        s, plan->stages - 1 - s);
@@ -66,11 +80,6 @@ bool plan_degrees_agree(const plait_problem *p, const plait_plan *plan, const pl
 }
 
 // ---- layers --------------------------------------------------------------------------------
-
-static bool same_recompute(plait_recompute a, plait_recompute b)
-{
-    return a.kind == b.kind && (a.kind != PLAIT_RECOMPUTE_MODULES || a.modules == b.modules);
-}
 
 static char *recompute_text(plait_recompute recompute, char *text, size_t size)
 {
@@ -122,7 +131,7 @@ static bool as_said(const plait_problem *p, const plait_degrees *said, plait_rec
     const bool by_plan = p->runtime->can.recompute_by == PLAIT_BY_PLAN;
     char of_all[96], of_layer[96];
 
-    return same_recompute(expected, found) ||
+    return recompute_same(expected, found) ||
            because(
                why,
                "layer %d of stage %d recomputes %s where the %s says %s: %s has one choice a %s "
@@ -151,10 +160,10 @@ static bool is_asked(const plait_plan *plan, int s, int at)
     const plait_stage *const stage = &plan->stage[s];
     const plait_recompute found = stage->recompute[at];
 
-    if (differing_key(&stage->degrees, &plan->degrees, own_keys) < 0 &&
-        same_recompute(found, plait_recompute_of(&plan->degrees, 0)))
+    if (differing_key(&stage->degrees, &plan->degrees, PLAN_OWN_KEYS) < 0 &&
+        recompute_same(found, plait_recompute_of(&plan->degrees, 0)))
         return true; // the plan's own
-    return at > 0 && same_recompute(found, stage->recompute[at - 1]);
+    return at > 0 && recompute_same(found, stage->recompute[at - 1]);
 }
 
 static bool stage_choices_legal(const plait_problem *p, const plait_plan *plan, int s,

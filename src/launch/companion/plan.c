@@ -2,6 +2,7 @@
 #include "companion.h"
 
 #include "plait/schedule.h"
+#include "choices.h"
 #include "plans_write.h"
 #include "rank_groups.h"
 
@@ -41,22 +42,6 @@ static plait_status write_groups(json_writer *json, const plait_degrees *degrees
 
 /* ---- stages and layers ---- */
 
-/* Does the stage recompute or offload other than the plan's degrees say? */
-static bool chooses(const plait_plan *plan, const plait_stage *stage)
-{
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if (!plait_key_same(&stage->degrees, &plan->degrees, (plait_key_id)key))
-            return true;
-    for (int c = 0, at = 0; c < stage->chunks; c++)
-        for (int i = 0; i < stage->chunk[c].last - stage->chunk[c].first; i++, at++) {
-            const plait_recompute said = plait_recompute_of(&plan->degrees, i);
-            if (said.kind != stage->recompute[at].kind ||
-                said.modules != stage->recompute[at].modules)
-                return true;
-        }
-    return false;
-}
-
 static void write_stages(json_writer *json, const plait_plan *plan)
 {
     json_write_key(json, "stages");
@@ -74,7 +59,7 @@ static void write_stages(json_writer *json, const plait_plan *plan)
             json_end_object(json);
         }
         json_end_array(json);
-        if (chooses(plan, &plan->stage[s]))
+        if (stage_chooses(plan, &plan->stage[s]))
             plans_write_choices(json, plan, &plan->stage[s]);
         json_end_object(json);
     }
