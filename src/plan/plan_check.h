@@ -34,8 +34,7 @@ bool plan_recompute_legal(const plait_problem *problem, const plait_degrees *deg
                           const plan_reason *why);
 
 /** Have all stages the plan's degrees, but for what each may offload of its own? */
-bool plan_degrees_agree(const plait_problem *problem, const plait_plan *plan,
-                        const plan_reason *why);
+bool plan_degrees_agree(const plait_plan *plan, const plan_reason *why);
 
 /** May stages and layers choose what they recompute and offload, and is each choice legal? */
 bool plan_choices_legal(const plait_problem *problem, const plait_plan *plan,

@@ -50,19 +50,15 @@ static bool differs(const plait_plan *plan, int s, int key, const char *says,
         plait_degrees_get(&plan->degrees, (plait_key_id)key, of_plan, sizeof of_plan), says);
 }
 
-static bool degrees_agree(const plait_problem *p, const plait_plan *plan, int s,
-                          const plan_reason *why)
+static bool degrees_agree(const plait_plan *plan, int s, const plan_reason *why)
 {
     const plait_stage *const stage = &plan->stage[s];
     const plait_stage *const mirrored = &plan->stage[plan->stages - 1 - s];
     const int other = differing_key(&stage->degrees, &plan->degrees, ~PLAN_OWN_KEYS);
-    const int own = differing_key(&stage->degrees, &plan->degrees, PLAN_OWN_KEYS);
 
     if (other >= 0)
         return differs(plan, s, other, "stages of different degrees have no price yet (rule P6)",
                        why);
-    if (own >= 0 && p->runtime->can.offload_by < PLAIT_BY_STAGE)
-        return differs(plan, s, own, "the runtime has one for all stages (rule P37)", why);
     if (plait_schedule_copies((plait_schedule)plan->degrees.schedule) > 1 &&
         differing_key(&stage->degrees, &mirrored->degrees, PLAN_OWN_KEYS) >= 0)
         return because(why,
@@ -71,10 +67,10 @@ static bool degrees_agree(const plait_problem *p, const plait_plan *plan, int s,
     return true;
 }
 
-bool plan_degrees_agree(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+bool plan_degrees_agree(const plait_plan *plan, const plan_reason *why)
 {
     for (int s = 0; s < plan->stages; s++)
-        if (!degrees_agree(p, plan, s, why))
+        if (!degrees_agree(plan, s, why))
             return false;
     return true;
 }
@@ -184,10 +180,20 @@ static bool stage_choices_legal(const plait_problem *p, const plait_plan *plan, 
     return true;
 }
 
+/* A stage that offloads as it likes, under software that lets it. */
+static bool stage_may_offload(const plait_problem *p, const plait_plan *plan, int s,
+                              const plan_reason *why)
+{
+    const int own = differing_key(&plan->stage[s].degrees, &plan->degrees, PLAN_OWN_KEYS);
+
+    return own < 0 || p->runtime->can.offload_by >= PLAIT_BY_STAGE ||
+           differs(plan, s, own, "the runtime has one for all stages (rule P37)", why);
+}
+
 bool plan_choices_legal(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
     for (int s = 0; s < plan->stages; s++)
-        if (!stage_choices_legal(p, plan, s, why))
+        if (!stage_may_offload(p, plan, s, why) || !stage_choices_legal(p, plan, s, why))
             return false;
     return true;
 }

@@ -79,10 +79,8 @@ bool plan_stages_agree(const plait_problem *p, const plait_plan *plan, const pla
 {
     if (!same_order(plan, why) || !has_chunks(plan, why))
         return false;
-    if (!plan_degrees_agree(p, plan, why) || !plan_stages_legal(p, &plan->degrees, why) ||
-        !dealt_as_said(p, plan, why))
-        return false;
-    return plan_choices_legal(p, plan, why);
+    return plan_degrees_agree(plan, why) && plan_stages_legal(p, &plan->degrees, why) &&
+           dealt_as_said(p, plan, why);
 }
 
 plait_verdict plait_plan_check(const plait_problem *p, const plait_plan *plan, char *why,
@@ -94,7 +92,7 @@ plait_verdict plait_plan_check(const plait_problem *p, const plait_plan *plan, c
         why[0] = '\0';
     return plan_layers_legal(p, &plan->degrees, &reason) &&
                    plan_ranks_legal(p, &plan->degrees, &reason) &&
-                   plan_stages_agree(p, plan, &reason)
+                   plan_stages_agree(p, plan, &reason) && plan_choices_legal(p, plan, &reason)
                ? PLAIT_FITS
                : PLAIT_INVALID;
 }
