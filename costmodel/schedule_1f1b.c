@@ -38,7 +38,7 @@ static const char *needs(int ranks, int microbatches)
 static void turn_at(plait_chain *walk, int ranks, int microbatches, const plait_chunk_time *all,
                     int offset)
 {
-    const int behind = ranks - 1 - walk->stage - offset;
+    const int behind = ranks - 1 - walk->stages - offset;
     const int most = microbatches - 1;
     const int ahead = behind < most ? behind : most;
     const double round_s = all->forward_s + all->backward_s;
@@ -63,7 +63,7 @@ static void turn_along(plait_chain *walk, const plait_pipeline_load *load,
                        const plait_rank_run *run)
 {
     const int end = run->ranks - 1;
-    const int bend = load->ranks - load->microbatches - walk->stage; // the last with one round
+    const int bend = load->ranks - load->microbatches - walk->stages; // the last with one round
 
     turn_at(walk, load->ranks, load->microbatches, &run->all, 0);
     if (bend > 0 && bend < end)
@@ -74,11 +74,10 @@ static void turn_along(plait_chain *walk, const plait_pipeline_load *load,
         turn_at(walk, load->ranks, load->microbatches, &run->all, end);
 }
 
-/* So many stages alike are behind the walk. */
-static void pass_run(plait_chain *walk, int ranks, const plait_chunk_time *all)
+static void leave_behind(plait_chain *walk, const plait_chunk_time *all, int stages)
 {
-    walk->stage += ranks;
-    walk->both_s += ranks * (all->forward_s + all->backward_s);
+    walk->stages += stages;
+    walk->both_s += stages * (all->forward_s + all->backward_s);
     walk->forward_s = larger(walk->forward_s, all->forward_s);
     walk->backward_s = larger(walk->backward_s, all->backward_s);
 }
@@ -89,10 +88,10 @@ plait_chain plait_chain_begin(void)
         .rounds_s = -HUGE_VAL, .with_there_s = -HUGE_VAL, .with_back_s = -HUGE_VAL};
 }
 
-void plait_chain_add(plait_chain *chain, int ranks, int microbatches, const plait_chunk_time *time)
+void plait_chain_pass(plait_chain *chain, int ranks, int microbatches, plait_chunk_time stage)
 {
-    turn_at(chain, ranks, microbatches, time, 0);
-    pass_run(chain, 1, time);
+    turn_at(chain, ranks, microbatches, &stage, 0);
+    leave_behind(chain, &stage, 1);
 }
 
 static double pipeline_s(const plait_pipeline_load *load)
@@ -105,7 +104,7 @@ static double pipeline_s(const plait_pipeline_load *load)
 
     for (int i = 0; i < load->runs; i++) {
         turn_along(&walk, load, &load->run[i]);
-        pass_run(&walk, load->run[i].ranks, &load->run[i].all);
+        leave_behind(&walk, &load->run[i].all, load->run[i].ranks);
     }
     return walk.whole_s;
 }

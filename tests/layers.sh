@@ -11,7 +11,8 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     src/base) ;;
     src/plan | src/io) echo src/base ;;
     costmodel) echo src/base src/plan ;;
-    search) echo src/base src/plan search/stages ;;
+    search) echo src/base src/plan search/layout search/stages ;;
+    search/layout) echo src/base src/plan ;;
     search/*) echo src/base src/plan search ;;
     src/report | src/launch | src/validate | src/calibrate) echo src/base src/plan src/io ;;
     src/launch/write) echo src/base src/plan src/io src/launch ;;

@@ -3,7 +3,7 @@
 
 #include "bench.h"
 #include "plait/data.h"
-#include "deal.h"
+#include "stages_deal.h"
 #include "stages.h"
 
 typedef struct stages_case {

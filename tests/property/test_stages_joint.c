@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "deal.h"
+#include "stages_deal.h"
 #include "joint.h"
 #include "must.h"
 #include "plait/data.h"

@@ -1,5 +1,5 @@
 /*
- * deal.h - layers to the stages of 1F1B, each of which then chooses for itself
+ * stages_deal.h - layers to the stages of 1F1B, each of which then chooses for itself
  *
  *     minimise    T_pipe(f_0, b_0, .. f_p-1, b_p-1) + what follows it               (C.73, C.243)
  *     over        0 = l_0 <= l_1 <= .. <= l_p = layers, stage s with layers l_s to l_s+1 - 1 and the

@@ -1,11 +1,11 @@
 /*
- * deal.c - S.26 by labels: a chain of stages so far, for every stage and number of layers
+ * stages_deal.c - S.26 by labels: a chain of stages so far, for every stage and number of layers
  *
  *     prices    of a stage with so many layers of each kind, once each          price_stage
  *     start     the layers whose slowest stage is fastest, to bound the rest    fill_even
  *     labels    C.73 stage by stage                                             extend
  */
-#include "deal.h"
+#include "stages_deal.h"
 
 #include <math.h>
 
@@ -113,7 +113,7 @@ static void add_stage(const deal_work *w, const stage_price *price, deal_label *
 {
     const bool bulk = w->point->degrees->grad_sync == PLAIT_SYNC_BULK;
 
-    plait_chain_add(&way->chain, w->stages, w->microbatches, &price->time);
+    plait_chain_pass(&way->chain, w->stages, w->microbatches, price->time);
     way->tail.reduce_s = bulk ? way->tail.reduce_s + price->tail.reduce_s
                               : fmax(way->tail.reduce_s, price->tail.reduce_s);
     way->tail.gather_s = fmax(way->tail.gather_s, price->tail.gather_s);
@@ -207,7 +207,7 @@ static double least_s(const deal_work *w, const deal_label *way, int dealt)
 {
     const plait_chain *const chain = &way->chain;
     const double left_s = w->fastest_s * (w->layers - dealt) / w->layers;
-    const int to_come = w->stages - chain->stage;
+    const int to_come = w->stages - chain->stages;
     const double all_s = chain->both_s + left_s;
     const double even_s = to_come > 0 ? w->microbatches * left_s / to_come + chain->both_s : 0.0;
 
@@ -243,7 +243,7 @@ static plait_status keep(deal_work *w, deal_label way, int dealt, plait_error *e
 /* All ways to give the next stage its layers behind one way. */
 static plait_status extend(deal_work *w, const deal_label *way, int dealt, plait_error *err)
 {
-    const int s = way->chain.stage;
+    const int s = way->chain.stages;
     const bool last = s == w->stages - 1;
 
     for (int n = last ? w->layers - dealt : 0; dealt + n <= w->layers; n++) {
@@ -290,7 +290,7 @@ static void take_best(deal_work *w, int *layers)
         layers[s] = best->layers;
 }
 
-// ---- deal.h --------------------------------------------------------------------------------
+// ---- stages_deal.h -----------------------------------------------------------------------
 
 /* Forward and backward of all layers, each with its fastest choice. */
 static double fastest_layers_s(const stages_point *point)
