@@ -104,12 +104,11 @@ typedef struct layer_row {
     double boundary_s; /* most that fusion can save where two chunks meet, a microbatch (C.91) */
 } layer_row;
 
-/** What plans add to one part: seconds of gathers and of a scatter, and what waits on the host. */
+/** What plans add to one part: seconds of gathers and of a scatter. */
 typedef struct layer_gather {
     double gather_s; /* ZeRO-3, in front of forward ... */
     double again_s;  /* ... and of backward */
     double scatter_s;
-    unsigned char offload_acts; /* which set of activations */
 } layer_gather;
 
 typedef struct gather_row {
@@ -117,7 +116,7 @@ typedef struct gather_row {
     bool travels; /* something is gathered or scattered by each microbatch */
 } gather_row;
 
-/** Forward and backward of one part behind gathers, launches and a recompute choice. */
+/** Forward and backward of one part behind gathers, launches and a choice of what it keeps. */
 typedef struct layer_time {
     double forward_s;
     double backward_s;
@@ -169,11 +168,10 @@ layer_term term_of(const plait_op *op);
 
 // layer_time.c
 layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
-                         const layer_gather *gather, plait_recompute recompute);
+                         const layer_gather *gather, plait_choice choice);
 /** The same by term, forward and backward together. */
 void layer_terms_of(const plait_problem *problem, const layer_price *price,
-                    const layer_gather *gather, plait_recompute recompute,
-                    double terms[LAYER_TERMS]);
+                    const layer_gather *gather, plait_choice choice, double terms[LAYER_TERMS]);
 /** The share of a part that a recompute choice runs again: 0, 1/2 or 1. */
 double recomputed_share(plait_recompute recompute, plait_part part);
 

@@ -29,11 +29,14 @@ static double rank_bytes(const part_maker *maker, const stage_load *load)
             state.buffers_bytes + stage_buffer_bytes(problem, maker->degrees, row, load));
 }
 
+/* Layers offload, the ends of the model do not. */
 static void add_row(const part_maker *maker, int r, plait_recompute recompute, stage_load *load)
 {
     const layer_price *price = &maker->table->row.price[r];
+    const bool layer = r < ROW_EMBEDDING || r == ROW_MTP;
+    const plait_choice choice = {recompute, layer ? maker->degrees->offload_acts : 0};
     const layer_time time =
-        layer_time_of(&maker->table->problem, price, &maker->gather->layer[r], recompute);
+        layer_time_of(&maker->table->problem, price, &maker->gather->layer[r], choice);
 
     stage_load_add(load, 1.0, &time);
     stage_load_add_weights(load, 1.0, price);

@@ -21,11 +21,7 @@ typedef struct space_list {
     const int *value;
 } space_list;
 
-/** A recompute choice, and what is offloaded beside it. */
-typedef struct space_choice {
-    plait_recompute recompute;
-    unsigned char offload_acts;
-} space_choice;
+typedef plait_choice space_choice;
 
 typedef struct space_recompute {
     int count;

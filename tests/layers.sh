@@ -11,8 +11,9 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     src/base) ;;
     src/plan | src/io) echo src/base ;;
     costmodel) echo src/base src/plan ;;
-    search) echo src/base src/plan search/layout ;;
+    search) echo src/base src/plan search/layout search/stages ;;
     search/layout | search/operators) echo src/base src/plan ;;
+    search/*) echo src/base src/plan search ;;
     src/report | src/launch | src/validate | src/calibrate) echo src/base src/plan src/io ;;
     src/launch/write) echo src/base src/plan src/io src/launch ;;
     src/launch/read) echo src/base src/plan src/io src/launch src/launch/write ;;
@@ -40,7 +41,8 @@ home_of() { # sets `home`, a pattern of the files that may include a library; an
 # search/operators prices what no plan can say.
 public_allowed() { # public_allowed ROOM HEADER
     case $1:$2 in
-    search:plait/kernel.h | search:plait/collective.h) return 1 ;;
+    search/operators:*) ;;
+    search*:plait/kernel.h | search*:plait/collective.h) return 1 ;;
     src/base:*) [[ $2 == plait/error.h || $2 == plait/arena.h || $2 == plait/units.h ]] ;;
     esac
 }

@@ -74,6 +74,7 @@
  *     runtime.h, job.h             with which software, what one step is
  *     degrees.h, plan.h            how it is split: points and their keys; plans, legality
  *     cost.h                       the price of a plan, in terms
+ *     stage.h                      a stage taken apart: what its layers choose
  *     limits.h                     when each kind of parallelism is bound by communication
  *     search.h                     the best plans, proven; why not; what would make it fit
  *     operators.h                  how each operator of a layer is cut over a mesh, proven
@@ -105,6 +106,7 @@
 #include "plait/plan.h"
 #include "plait/runtime.h"
 #include "plait/schedule.h"
+#include "plait/stage.h"
 #include "plait/simulate.h"
 #include "plait/search.h"
 #include "plait/units.h"

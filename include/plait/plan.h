@@ -57,10 +57,16 @@ typedef struct plait_chunk {
     int mtp; /* multi-token-prediction modules behind it */
 } plait_chunk;
 
+/** What a layer keeps less of until backward: by running it again, or on the host. */
+typedef struct plait_choice {
+    plait_recompute recompute;
+    unsigned char offload_acts; /* which set of PLAIT_OFFLOAD_SETS */
+} plait_choice;
+
 typedef struct plait_stage {
     int chunks; /* = vpp */
     const plait_chunk *chunk;
-    plait_degrees degrees;            /* of this stage; uniform plans repeat the plan's */
+    plait_degrees degrees; /* the plan's, but for what the stage offloads (docs/rules.md) */
     const plait_recompute *recompute; /* one a layer of its chunks in order */
     int layers;                       /* over all chunks */
 } plait_stage;

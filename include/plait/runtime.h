@@ -39,6 +39,21 @@ extern const char *const plait_rules_name[PLAIT_RULES + 1];
 
 enum { PLAIT_MAX_MODULE_SETS = 16 };
 
+/** Who may have a choice of its own: a constant, and a profile's word. */
+#define PLAIT_CHOOSER_LIST(X)                                                                      \
+    X(PLAIT_BY_PLAN, "plan")   /* one for all layers, or full:N of each stage alike */             \
+    X(PLAIT_BY_STAGE, "stage") /* the same, stage by stage */                                      \
+    X(PLAIT_BY_LAYER, "layer")
+
+typedef enum plait_chooser {
+#define X(constant, word) constant,
+    PLAIT_CHOOSER_LIST(X)
+#undef X
+        PLAIT_CHOOSERS
+} plait_chooser;
+
+extern const char *const plait_chooser_name[PLAIT_CHOOSERS + 1];
+
 /**
  * What the software can express: the plan space of a search. Masks hold bits 1 << value. The key of
  * a plan has its bound in `most` when it is a number, else the values that it may have in `takes`;
@@ -50,6 +65,8 @@ typedef struct plait_capabilities {
     bool etp;                   /* expert tensor parallelism other than 1 and tp */
     bool hsdp;                  /* shard_group below dp cp */
     bool full_layers;           /* recompute full:N */
+    unsigned char recompute_by; /* plait_chooser: what recomputes as it likes ... */
+    unsigned char offload_by;   /* ... and what offloads so; no layer does */
     unsigned attention;         /* kernels, of plait_attention_kernel */
     unsigned precision;
     int module_sets;

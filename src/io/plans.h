@@ -17,11 +17,14 @@ typedef struct plans_stage {
     int chunks;
     const plait_chunk *chunk; /* in the order in which its rank takes turns at them */
     int layers;               /* over all chunks */
-    plait_degrees mesh;       /* tp, cp, dp, ep, etp of its own ... */
-    plait_key_set meshed;     /* ... those that are given */
+    plait_degrees own;        /* tp, cp, dp, ep, etp and what it offloads, of its own ... */
+    plait_key_set owns;       /* ... those that are given */
     int recomputes;           /* 0: not given; 1: one for all layers; else one a layer */
     const plait_recompute *recompute;
 } plans_stage;
+
+/** What a stage offloads of its own: the keys of that. */
+extern const plait_key_id plans_own_keys[3];
 
 /** One plan and its question. */
 typedef struct plans_entry {

@@ -10,6 +10,12 @@ const char *const plait_rules_name[PLAIT_RULES + 1] = {
 #undef X
         NULL};
 
+const char *const plait_chooser_name[PLAIT_CHOOSERS + 1] = {
+#define X(constant, word) word,
+    PLAIT_CHOOSER_LIST(X)
+#undef X
+        NULL};
+
 static const plan_rule nothing[] = {{NULL, NULL, NULL}};
 
 const rule_set rules_generic = {.plan = nothing};

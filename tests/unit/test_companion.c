@@ -182,6 +182,34 @@ static void test_a_file__reads_back_as_the_same_plan(void **state)
     }
 }
 
+/* Four layers of stage 0 run again, stage 1 offloads: written, by the schema, and read. */
+static void test_choices_of_stages__read_back(void **state)
+{
+    static const launched_case free = {
+        "llama-3.1-8b", "h100-80gb-sxm:2x8", "companion", 16, 4096, 64, "tp=2 pp=2"};
+    plait_recompute recompute[16] = {{0}};
+    plait_stage stage[2];
+    launched_plan made;
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    launched_make(&free, arena, &made);
+    memcpy(stage, made.plan.stage, sizeof stage);
+    for (int i = 0; i < 4; i++)
+        recompute[i].kind = PLAIT_RECOMPUTE_FULL;
+    stage[0].recompute = recompute;
+    stage[1].degrees.offload_acts = 1;
+    made.plan.stage = stage;
+    const char *const text = render(&made.launch);
+    must(json_schema_check("docs/launch.schema.json", text, "launch.json", &err), &err);
+    must(import(text, &entry, &err), &err);
+    assert_int_equal(entry.stage[0].recomputes, 16);
+    assert_int_equal(entry.stage[0].recompute[3].kind, PLAIT_RECOMPUTE_FULL);
+    assert_int_equal(entry.stage[0].recompute[4].kind, PLAIT_RECOMPUTE_NONE);
+    assert_int_equal(entry.stage[1].own.offload_acts, 1);
+}
+
 static void test_a_file__is_what_its_schema_says(void **state)
 {
     (void)state;
@@ -385,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_embedding_groups__are_the_ends_of_pipelines),
         cmocka_unit_test(test_groups_that_overlap__are_refused),
         cmocka_unit_test(test_a_file__reads_back_as_the_same_plan),
+        cmocka_unit_test(test_choices_of_stages__read_back),
         cmocka_unit_test(test_a_file__is_what_its_schema_says),
         cmocka_unit_test(test_the_schema__has_all_words_and_no_other),
         cmocka_unit_test(test_groups_of_other_degrees__are_refused),

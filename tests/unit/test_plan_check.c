@@ -599,10 +599,98 @@ static void test_stages__have_the_degrees_of_the_plan(void **state)
     plan.plan.order[2] = PLAIT_GROUPS;
     assert_plan(&w, &plan, "axis 2 of the ranks is none where order tp-cp-dp-pp has dp");
     plan.plan.order[2] = PLAIT_AXIS_DP;
-    plan.recompute[1][2].kind = PLAIT_RECOMPUTE_FULL;
+}
+
+/* Three layers a stage: full in one of them, in the first, or in others. */
+static void test_stages__recompute_as_the_software_can(void **state)
+{
+    const plait_recompute full = {.kind = PLAIT_RECOMPUTE_FULL};
+    const plait_recompute mlp = {PLAIT_RECOMPUTE_MODULES, 1 << PLAIT_MODULE_mlp, 0};
+    const plait_recompute norms = {PLAIT_RECOMPUTE_MODULES, 1 << PLAIT_MODULE_layernorm, 0};
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    expand(&w, "pp=4", &plan);
+    plan.recompute[1][0] = full;
+    assert_plan(&w, &plan, "");
+    w.runtime.can.recompute_by = PLAIT_BY_STAGE;
+    assert_plan(&w, &plan, ""); // full:1 of stage 1
+    w.runtime.can.full_layers = false;
     assert_plan(&w, &plan,
-                "layer 2 of stage 1 recomputes full where the plan says none: no runtime here "
-                "chooses by layer (rule P7)");
+                "layer 1 of stage 1 recomputes none where the stage says full: software has one "
+                "choice a stage (rule P36)");
+    w.runtime.can.full_layers = true;
+    plan.recompute[1][2] = full; // not the first ones
+    assert_plan(&w, &plan,
+                "layer 2 of stage 1 recomputes full where the stage says none: software has one "
+                "choice a stage (rule P36)");
+    plan.recompute[1][0] = plan.recompute[1][1] = plan.recompute[1][2] = mlp;
+    assert_plan(&w, &plan, "");
+    plan.recompute[1][1] = norms;
+    assert_plan(&w, &plan,
+                "layer 1 of stage 1 recomputes modules:layernorm where the stage says modules:mlp: "
+                "software has one choice a stage (rule P36)");
+    w.runtime.can.recompute_by = PLAIT_BY_LAYER;
+    assert_plan(&w, &plan, "");
+    w.runtime.can.recompute_by = PLAIT_BY_PLAN;
+    assert_plan(&w, &plan,
+                "layer 0 of stage 1 recomputes modules:mlp where the plan says none: software has "
+                "one choice a plan (rule P35)");
+}
+
+static void test_stages__choose_what_a_plan_may(void **state)
+{
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    expand(&w, "pp=4", &plan);
+    plan.recompute[2][1].kind = PLAIT_RECOMPUTE_SAC;
+    w.runtime.can.takes[PLAIT_KEY_RECOMPUTE] = 1u << PLAIT_RECOMPUTE_NONE;
+    assert_plan(&w, &plan, "software has no recompute sac");
+}
+
+static void test_stages__offload_as_the_software_can(void **state)
+{
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    expand(&w, "pp=4 zero=1", &plan);
+    plan.stage[0].degrees.offload_acts = 1;
+    plan.stage[3].degrees.offload = PLAIT_OFFLOAD_OPTIMIZER;
+    plan.stage[3].degrees.offload_share = 5;
+    assert_plan(&w, &plan, "");
+    plan.recompute[0][0].kind = PLAIT_RECOMPUTE_FULL; // which has nothing to offload
+    assert_plan(&w, &plan, "");
+    plan.stage[0].degrees.offload_acts = 5;
+    assert_plan(&w, &plan,
+                "offload_acts moe_act with recompute none: the model has no such modules apart "
+                "(rule P27)");
+    w.runtime.can.offload_by = PLAIT_BY_PLAN;
+    assert_plan(&w, &plan,
+                "stage 0 has offload_acts moe_act where the plan has none: the runtime has one for "
+                "all stages (rule P37)");
+}
+
+/* Under DualPipe the ranks of a stage hold the mirrored one too. */
+static void test_stages__mirrored_offload_alike(void **state)
+{
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    expand(&w, "pp=4 schedule=dualpipe", &plan);
+    plan.stage[0].degrees.offload_acts = 1;
+    assert_plan(&w, &plan,
+                "stage 0 offloads other than stage 3, which its ranks hold too (rule P38)");
+    plan.stage[3].degrees.offload_acts = 1;
+    assert_plan(&w, &plan, "");
 }
 
 static void test_stages__hold_each_layer_once(void **state)
@@ -819,6 +907,10 @@ int main(void)
         cmocka_unit_test(test_refusals__of_switches_that_the_software_fixes),
         cmocka_unit_test(test_plans__that_expand_from_legal_degrees_are_legal),
         cmocka_unit_test(test_stages__have_the_degrees_of_the_plan),
+        cmocka_unit_test(test_stages__recompute_as_the_software_can),
+        cmocka_unit_test(test_stages__choose_what_a_plan_may),
+        cmocka_unit_test(test_stages__offload_as_the_software_can),
+        cmocka_unit_test(test_stages__mirrored_offload_alike),
         cmocka_unit_test(test_stages__hold_each_layer_once),
         cmocka_unit_test(test_layouts__may_leave_chunks_empty),
         cmocka_unit_test(test_layouts__deal_the_model_to_all_chunks),

@@ -280,7 +280,7 @@ static double kept_bytes(world *w, const plait_degrees *d, plait_recompute_kind 
 
     layer_row_fill(&w->problem, layer_key_of(d), &row);
     return layer_time_of(&w->problem, &row.price[0], &nothing,
-                         (plait_recompute){.kind = (unsigned char)recompute})
+                         (plait_choice){.recompute = {.kind = (unsigned char)recompute}})
         .saved_bytes;
 }
 

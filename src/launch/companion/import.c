@@ -88,6 +88,15 @@ static plait_status check_ranks(const json_cursor *root, int gpus, plait_error *
 
 /* ---- what follows ---- */
 
+/* Does a stage say what it recomputes or offloads? */
+static bool stages_choose(const plans_entry *entry)
+{
+    for (int s = 0; s < entry->stages; s++)
+        if (entry->stage[s].recomputes > 0 || entry->stage[s].owns != 0)
+            return true;
+    return false;
+}
+
 /* Stages of the file's own are laid as it says, once they hold the model; others are as dealt. */
 static plait_status plan_of(const plans_entry *entry, const plait_problem *problem,
                             plait_arena *arena, plait_plan *out, plait_error *err)
@@ -95,7 +104,7 @@ static plait_status plan_of(const plans_entry *entry, const plait_problem *probl
     char why[256] = "";
     const plan_reason reason = {why, sizeof why};
 
-    if (entry->degrees.split.kind != PLAIT_SPLIT_LAYOUT)
+    if (entry->degrees.split.kind != PLAIT_SPLIT_LAYOUT && !stages_choose(entry))
         return plait_plan_expand(problem, &entry->degrees, arena, out, err);
     PLAIT_TRY(plans_plan(entry, &entry->degrees, false, arena, out, err));
     if (!plan_stages_agree(problem, out, &reason))
