@@ -18,21 +18,34 @@ static int usual(const plait_problem *problem, const plait_degrees *d, plait_key
 /* Rows are counted first, then written: the same walk with and without a place to write. */
 typedef struct row_walk {
     const plan_space *space;
+    unsigned *kernels; /* [microbatch.count]: of attention, for tp, cp and cp_comm of the moment */
     plait_degrees *row;
     int64_t count;
 } row_walk;
 
-/* The innermost walk: microbatches change nothing about what is legal of a layer. */
+/* Every kernel of attention that is worth a row. */
+static void walk_kernels(row_walk *walk, plait_degrees d, unsigned kernels)
+{
+    for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
+        if (!(kernels >> kernel & 1u))
+            continue;
+        d.attention = (unsigned char)kernel;
+        if (walk->row)
+            walk->row[walk->count] = d;
+        walk->count++;
+    }
+}
+
+/* Microbatches change nothing about what is legal of a layer, nor do kernels that are listed. */
 static void walk_mbs(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
 
     if (!plan_layers_legal(space->problem, &d, &nobody_asks))
         return;
-    for (int i = 0; i < space->microbatch.count; i++, walk->count++) {
+    for (int i = 0; i < space->microbatch.count; i++) {
         d.mbs = space->microbatch.value[i];
-        if (walk->row)
-            walk->row[walk->count] = d;
+        walk_kernels(walk, d, walk->kernels[i]);
     }
 }
 
@@ -72,6 +85,23 @@ static void walk_experts(row_walk *walk, plait_degrees d)
     }
 }
 
+/* The kernels of attention for each microbatch, which no degree of experts changes. */
+static void list_kernels(row_walk *walk, plait_degrees d)
+{
+    const plan_space *space = walk->space;
+    unsigned any = 0;
+
+    for (int i = 0; i < space->microbatch.count; i++) {
+        d.mbs = space->microbatch.value[i];
+        walk->kernels[i] = space_kernels_of(space, &d);
+        any |= walk->kernels[i];
+    }
+    for (d.attention = 0; any != 0 && !(any >> d.attention & 1u);)
+        d.attention++;
+    if (any != 0)
+        walk_experts(walk, d);
+}
+
 /* Without context parallelism the exchange is only a word: the one that limits ask for. */
 static unsigned char idle_cp_comm(const plan_space *space)
 {
@@ -98,14 +128,14 @@ static void walk_context(row_walk *walk, plait_degrees d)
             continue;
         d.cp_comm = idle_cp_comm(space);
         if (d.cp == 1) {
-            walk_experts(walk, d);
+            list_kernels(walk, d);
             continue;
         }
         for (int comm = 0; comm < PLAIT_CP_COMMS; comm++) {
             d.cp_comm = (unsigned char)comm;
             if ((can->takes[PLAIT_KEY_CP_COMM] >> comm & 1u) &&
                 limits_allow_value(space->options, PLAIT_KEY_CP_COMM, comm))
-                walk_experts(walk, d);
+                list_kernels(walk, d);
         }
     }
 }
@@ -180,11 +210,16 @@ static plait_status list_rows(plan_space *space, plait_arena *arena, plait_error
 {
     row_walk walk = {.space = space};
 
+    walk.kernels =
+        plait_arena_alloc(arena, (size_t)space->microbatch.count + 1, sizeof *walk.kernels);
+    if (!walk.kernels)
+        return plait_fail_nomem(err);
     walk_rows(&walk);
     plait_degrees *rows = plait_arena_alloc(arena, (size_t)walk.count + 1, sizeof *rows);
     if (!rows)
         return plait_fail_nomem(err);
-    walk = (row_walk){.space = space, .row = rows};
+    walk.row = rows;
+    walk.count = 0;
     walk_rows(&walk);
     space->rows = walk.count;
     space->row = rows;

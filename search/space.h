@@ -1,7 +1,7 @@
 /*
  * space.h - the plan space: index -> degrees, in a fixed order
  *
- *     row        placement tp sp cp cp_comm etp ep mbs        what one layer costs; its dispatcher follows
+ *     row        placement tp sp cp cp_comm etp ep mbs attention    what one layer costs; its dispatcher follows
  *     pipeline   pp (and so dp, microbatches)       which ranks share what
  *     group      schedule order ep_overlap vpp split    how layers become stages
  *     point      zero shard_group, the free keys (grad_sync, ...), then recompute offload_acts

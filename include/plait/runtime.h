@@ -50,7 +50,6 @@ typedef struct plait_capabilities {
     bool etp;                   /* expert tensor parallelism other than 1 and tp */
     bool hsdp;                  /* shard_group below dp cp */
     bool full_layers;           /* recompute full:N */
-    unsigned attention;         /* kernels, of plait_attention_kernel */
     unsigned precision;
     int module_sets;
     unsigned char module_set[PLAIT_MAX_MODULE_SETS];
@@ -59,7 +58,6 @@ typedef struct plait_capabilities {
 /** What `eval` fills in when a key is not given. */
 typedef struct plait_runtime_defaults {
     int key[PLAIT_KEYS]; /* of words and small numbers: the profile's, else the first it can take */
-    plait_attention_kernel attention;
 } plait_runtime_defaults;
 
 /** Kernel switches: which passes over memory are fused into one. */

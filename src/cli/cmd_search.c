@@ -12,6 +12,7 @@
 typedef struct search_values {
     problem_flags problem;
     const char *plan;
+    const char *attention;
     const char *fix;
     const char *limit;
     const char *strategy;
@@ -31,6 +32,9 @@ static const opt options[] = {
                 "the question of a file that `plait import` or `plait search -o` wrote: MODEL, "
                 "CLUSTER and the job default to the file's"),
     OPT_HEADING("the search"),
+    OPT_OF_WORD(search_values, attention, "attention", "KERNEL",
+                OPT_WORDS(plait_attention_kernel_name),
+                "only plans with this kernel of the core attention, as --fix attention=KERNEL"),
     OPT_OF_LIST(search_values, fix, "fix", "KEY=VALUE,...",
                 "only plans with these values: tp=8,recompute=full"),
     OPT_OF_LIST(search_values, limit, "limit", "KEY=LOW..HIGH,...",
@@ -65,6 +69,19 @@ static plait_status add_limits(plait_search_options *search, const char *flag, c
         return PLAIT_OK;
     snprintf(where, sizeof where, "%s %s", flag, inner.where);
     return plait_fail(err, inner.status, where, "%s", inner.message);
+}
+
+static plait_status limit_attention(const char *kernel, plait_search_options *search,
+                                    plait_error *err)
+{
+    char limit[64];
+    int index;
+
+    if (kernel == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(problem_word("--attention", kernel, plait_attention_kernel_name, &index, err));
+    snprintf(limit, sizeof limit, "attention=%s", plait_attention_kernel_name[index]);
+    return plait_search_limit(search, limit, err);
 }
 
 static plait_status choose_strategy(const char *name, plait_search_options *search,
@@ -129,6 +146,7 @@ static plait_status read_options(const search_values *flags, const plait_problem
                                  int *shown, plait_search_options *search, plait_error *err)
 {
     plait_search_options_init(search);
+    PLAIT_TRY(limit_attention(flags->attention, search, err));
     PLAIT_TRY(add_limits(search, "--fix", flags->fix, err));
     PLAIT_TRY(add_limits(search, "--limit", flags->limit, err));
     PLAIT_TRY(choose_strategy(flags->strategy, search, err));

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "plait/plan.h"
 #include "plait/runtime.h"
 #include "plait/schedule.h"
 #include "rules.h"
@@ -90,6 +91,12 @@ static int usual_of_runtime(const plait_problem *problem, const plait_degrees *d
 {
     (void)d;
     return problem->runtime->defaults.key[key];
+}
+
+static int usual_attention(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    (void)d, (void)key;
+    return (int)plait_attention_usual(problem);
 }
 
 static int usual_sp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
@@ -335,6 +342,12 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                                     "weights in 8, gradients in 4, both"},
     [PLAIT_KEY_MBS] = {NAMED(mbs), DEGREE, NOTHING_PLAIN, .usual = usual_one, .title = "mbs",
                        .help = "sequences of one microbatch on one data-parallel rank"},
+    [PLAIT_KEY_ATTENTION] =
+        {NAMED(attention), WORD(plait_attention_kernel_name), .able = "attention",
+         .habit = true, NOTHING_PLAIN, .usual = usual_attention, .title = "attention",
+         .value = "KERNEL",
+         .help = "kernel of the core attention: unfused, unfused-softmax-kernel, flash, flash2, "
+                 "flash3, fused"},
     [PLAIT_KEY_RECOMPUTE] =
         {NAMED(recompute), .kind = PLAIT_KEY_OF_RECOMPUTE, .words = plait_recompute_name,
          .able = "recompute", NOTHING_PLAIN, .usual = usual_of_runtime, .title = "recompute",

@@ -217,11 +217,7 @@ static void load(const question *q, world *w)
         .model = &w->model,
         .cluster = &w->cluster,
         .runtime = &w->runtime,
-        .job = {.seq = q->seq,
-                .gbs = q->gbs,
-                .gpus = q->gpus,
-                .precision = random_precision(w),
-                .attention = w->runtime.defaults.attention},
+        .job = {.seq = q->seq, .gbs = q->gbs, .gpus = q->gpus, .precision = random_precision(w)},
     };
 }
 
@@ -341,6 +337,8 @@ static void random_layers(const plait_problem *p, plait_degrees *d)
     if (has_experts(p->model))
         d->ep = random_divisor(gpus / d->etp, can->most[PLAIT_KEY_EP]);
     d->mbs = random_divisor(p->job.gbs, 8);
+    d->attention = once_in(4) ? random_bit(can->takes[PLAIT_KEY_ATTENTION])
+                              : (unsigned char)plait_attention_usual(p);
     random_placement(p, d);
 }
 

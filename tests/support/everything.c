@@ -3,8 +3,7 @@
 
 plait_capabilities everything_can(int most, int most_vpp)
 {
-    plait_capabilities can = {
-        .etp = true, .hsdp = true, .full_layers = true, .attention = 63, .precision = 63};
+    plait_capabilities can = {.etp = true, .hsdp = true, .full_layers = true, .precision = 63};
 
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (plait_keys[key].kind == PLAIT_KEY_NUMBER)

@@ -152,8 +152,7 @@ static const char *render_again(const plans_entry *entry)
     problem.job = (plait_job){.seq = entry->seq,
                               .gbs = entry->gbs,
                               .gpus = entry->gpus,
-                              .precision = (plait_precision)entry->precision,
-                              .attention = (plait_attention_kernel)entry->attention};
+                              .precision = (plait_precision)entry->precision};
     must(plait_plan_expand(&problem, &entry->degrees, arena, &plan, &err), &err);
     must(plait_plan_cost(&problem, &plan, arena, &cost, &err), &err);
     return render(&(plait_launch){.problem = &problem, .plan = &plan, .cost = &cost});

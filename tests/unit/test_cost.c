@@ -47,11 +47,7 @@ static void load(world *w, const char *model, const char *runtime, int gpus, int
         .model = &w->model,
         .cluster = &w->cluster,
         .runtime = &w->runtime,
-        .job = {.seq = 4096,
-                .gbs = gbs,
-                .gpus = gpus,
-                .precision = PLAIT_BF16,
-                .attention = w->runtime.defaults.attention},
+        .job = {.seq = 4096, .gbs = gbs, .gpus = gpus, .precision = PLAIT_BF16},
     };
 }
 
@@ -62,6 +58,7 @@ static plait_degrees point(const world *w, const char *keys)
     plait_error err;
 
     d.shard_group = 0;
+    d.attention = (unsigned char)w->runtime.defaults.key[PLAIT_KEY_ATTENTION];
     while (*keys) {
         char key[24];
         char value[64];

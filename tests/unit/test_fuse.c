@@ -95,11 +95,7 @@ static void load(world *w, const char *model, const char *cluster, int gpus)
         .model = &w->model,
         .cluster = &w->cluster,
         .runtime = &w->runtime,
-        .job = {.seq = 4096,
-                .gbs = 64,
-                .gpus = gpus,
-                .precision = PLAIT_BF16,
-                .attention = w->runtime.defaults.attention},
+        .job = {.seq = 4096, .gbs = 64, .gpus = gpus, .precision = PLAIT_BF16},
     };
 }
 

@@ -88,11 +88,7 @@ static plait_problem problem_of(const char *model_name, const char *runtime_name
     return (plait_problem){.model = model,
                            .cluster = cluster,
                            .runtime = runtime,
-                           .job = {.seq = 4096,
-                                   .gbs = 512,
-                                   .gpus = gpus,
-                                   .precision = PLAIT_BF16,
-                                   .attention = runtime->defaults.attention}};
+                           .job = {.seq = 4096, .gbs = 512, .gpus = gpus, .precision = PLAIT_BF16}};
 }
 
 /* torchtitan takes the tensor ranks for the expert mesh as soon as experts are spread. */

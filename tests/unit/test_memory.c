@@ -79,11 +79,7 @@ static void make(world *w, int gpus)
         .model = &w->model,
         .cluster = &w->cluster,
         .runtime = &w->runtime,
-        .job = {.seq = SEQ,
-                .gbs = 64,
-                .gpus = gpus,
-                .precision = PLAIT_BF16,
-                .attention = PLAIT_ATTENTION_FLASH2},
+        .job = {.seq = SEQ, .gbs = 64, .gpus = gpus, .precision = PLAIT_BF16},
     };
 }
 

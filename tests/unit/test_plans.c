@@ -159,7 +159,7 @@ static void test_mistakes__say_where(void **state)
 }
 
 #define JOB                                                                                        \
-    "\"job\": {\"gbs\": 64, \"gpus\": 16, \"precision\": \"bf16\", \"attention\": \"fused\", "     \
+    "\"job\": {\"gbs\": 64, \"gpus\": 16, \"precision\": \"bf16\", "                               \
     "\"runtime\": \"megatron\"}, "
 
 /* What a plan repeats of the job is for its readers; edited alone it says nothing, so it is refused. */
@@ -170,8 +170,6 @@ static void test_a_plan_that_contradicts_its_job__is_refused_with_both_values(vo
     } cases[] = {
         {"\"gbs\": 32", "gbs", "expected 64 as the job has it, found 32"},
         {"\"precision\": \"fp8\"", "precision", "expected bf16 as the job has it, found fp8"},
-        {"\"attention\": \"flash2\"", "attention",
-         "expected fused as the job has it, found flash2"},
         {"\"runtime\": \"xla\"", "runtime", "expected megatron as the job has it, found xla"},
         {"\"tp\": 2, \"pp\": 2, \"cp\": 1, \"mbs\": 2, \"microbatches\": 16", "microbatches",
          "expected 8 as the job has it, found 16"},
@@ -193,6 +191,26 @@ static void test_a_plan_that_contradicts_its_job__is_refused_with_both_values(vo
                            "\"microbatches\": 8, \"runtime\": \"megatron\", \"precision\": null}]}",
                            0, &entry, &err),
                      PLAIT_OK);
+}
+
+/* Documents of old have the kernel of attention in the job; a plan's own is nearer to it. */
+static void test_a_kernel_of_the_job__is_that_of_plans_without_one(void **state)
+{
+    static const char *const cases[][2] = {
+        {"\"attention\": \"flash2\"", ""},
+        {"", "\"attention\": \"flash2\""},
+        {"\"attention\": \"fused\"", "\"attention\": \"flash2\""}};
+    plans_entry entry;
+    plait_error err;
+    char text[160];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text, "{\"job\": {%s}, \"plans\": [{%s}]}", cases[i][0], cases[i][1]);
+        assert_int_equal(parse(text, 0, &entry, &err), PLAIT_OK);
+        assert_true((entry.given & PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION)) != 0);
+        assert_int_equal(entry.degrees.attention, PLAIT_ATTENTION_FLASH2);
+    }
 }
 
 static void test_stages_that_say_what_is_not_so__are_refused(void **state)
@@ -311,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_rank__is_what_the_plan_says_or_its_place),
         cmocka_unit_test(test_mistakes__say_where),
         cmocka_unit_test(test_a_plan_that_contradicts_its_job__is_refused_with_both_values),
+        cmocka_unit_test(test_a_kernel_of_the_job__is_that_of_plans_without_one),
         cmocka_unit_test(test_stages_that_say_what_is_not_so__are_refused),
         cmocka_unit_test(test_what_stages_recompute__is_the_plans_choice_where_it_leaves_that_open),
         cmocka_unit_test(test_every_failing_allocation__is_said),

@@ -46,11 +46,7 @@ static void load(world *w, const char *model, const char *runtime, const char *c
         .model = &w->model,
         .cluster = &w->cluster,
         .runtime = &w->runtime,
-        .job = {.seq = 4096,
-                .gbs = gbs,
-                .gpus = gpus,
-                .precision = PLAIT_BF16,
-                .attention = w->runtime.defaults.attention},
+        .job = {.seq = 4096, .gbs = gbs, .gpus = gpus, .precision = PLAIT_BF16},
     };
 }
 

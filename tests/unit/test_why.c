@@ -32,11 +32,7 @@ static void load(world *w, const char *model, int gpus, int seq, const char *lim
         .model = &w->model,
         .cluster = &w->cluster,
         .runtime = &w->runtime,
-        .job = {.seq = seq,
-                .gbs = 32,
-                .gpus = gpus,
-                .precision = PLAIT_BF16,
-                .attention = w->runtime.defaults.attention},
+        .job = {.seq = seq, .gbs = 32, .gpus = gpus, .precision = PLAIT_BF16},
     };
     plait_search_options_init(&w->options);
     w->options.top = 1;
@@ -303,7 +299,6 @@ static void test_problems__that_cannot_be_asked_are_refused_at_every_door(void *
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
             w.problem.size = bad[i].size;
             w.problem.job = bad[i].job;
-            w.problem.job.attention = job.attention;
             assert_true(enter(door, &w, &plan, &cost, &status, &err));
             assert_int_equal(status, PLAIT_ERROR_RANGE);
             assert_string_equal(err.where, bad[i].where);

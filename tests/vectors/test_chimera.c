@@ -148,16 +148,18 @@ static plait_runtime ideal(void)
 static double arithmetic_s(const fabric *at, const plait_model *model, int kind)
 {
     const plait_runtime runtime = ideal();
-    const plait_problem problem = {.model = model,
-                                   .cluster = &at->cluster,
-                                   .runtime = &runtime,
-                                   .job = {.seq = SEQ,
-                                           .gbs = BATCH,
-                                           .gpus = at->all,
-                                           .precision = PLAIT_BF16,
-                                           .attention = PLAIT_ATTENTION_UNFUSED}};
-    const layer_key key = {
-        .tp = at->ranks, .cp = 1, .ep = at->all, .etp = 1, .mbs = BATCH, .sp = true};
+    const plait_problem problem = {
+        .model = model,
+        .cluster = &at->cluster,
+        .runtime = &runtime,
+        .job = {.seq = SEQ, .gbs = BATCH, .gpus = at->all, .precision = PLAIT_BF16}};
+    const layer_key key = {.tp = at->ranks,
+                           .cp = 1,
+                           .ep = at->all,
+                           .etp = 1,
+                           .mbs = BATCH,
+                           .sp = true,
+                           .attention = PLAIT_ATTENTION_UNFUSED};
     layer_row *row = plait_arena_alloc(arena, 1, sizeof *row);
 
     assert_non_null(row);

@@ -196,11 +196,7 @@ static void ask(world *w, int gpus, int seq, int gbs)
         .model = &w->plain.model,
         .cluster = &w->cluster,
         .runtime = &w->runtime,
-        .job = {.seq = seq,
-                .gbs = gbs,
-                .gpus = gpus,
-                .precision = PLAIT_BF16,
-                .attention = PLAIT_ATTENTION_UNFUSED},
+        .job = {.seq = seq, .gbs = gbs, .gpus = gpus, .precision = PLAIT_BF16},
     };
 }
 
@@ -305,6 +301,7 @@ static double act_layer(const json_cursor *in)
     d.mbs = integer(in, "b");
     d.tp = integer_or(in, "t", 1);
     d.sp = mode == 2 || mode == 4;
+    d.attention = PLAIT_ATTENTION_UNFUSED;
     return kept_bytes(&w, &d, recompute[mode]);
 }
 
