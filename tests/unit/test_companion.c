@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "json.h"
 #include "json_schema.h"
 #include "launched.h"
@@ -9,22 +10,6 @@
 #include "plait/schedule.h"
 #include "rank_groups.h"
 #include "target.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 // ---- ranks ---------------------------------------------------------------------------------
 

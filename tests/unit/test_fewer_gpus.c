@@ -1,6 +1,7 @@
 /* test_fewer_gpus.c - the smaller number of GPUs that works best, against a search of all */
 #include <math.h>
 
+#include "arena_fixture.h"
 #include "assert_near.h"
 #include "must.h"
 #include "plait/data.h"
@@ -14,7 +15,7 @@ typedef struct world {
     plait_search_options options;
 } world;
 
-static void ask(world *w, int gpus, int gbs, const char *limits, plait_arena *arena)
+static void ask(world *w, int gpus, int gbs, const char *limits)
 {
     plait_error err;
 
@@ -34,7 +35,7 @@ static void ask(world *w, int gpus, int gbs, const char *limits, plait_arena *ar
 }
 
 /* The shortest step of so many; infinite where there is no plan. */
-static double step_of(const world *w, int gpus, plait_arena *arena)
+static double step_of(const world *w, int gpus)
 {
     plait_problem smaller = w->problem;
     plait_cluster cluster = w->cluster;
@@ -49,7 +50,7 @@ static double step_of(const world *w, int gpus, plait_arena *arena)
                : HUGE_VAL;
 }
 
-static plait_fewer_gpus fewer_of(const world *w, plait_arena *arena)
+static plait_fewer_gpus fewer_of(const world *w)
 {
     plait_search_result result;
     plait_fewer_gpus fewer;
@@ -75,21 +76,22 @@ static void test_the_number__is_the_best_of_all(void **state)
                  {40, 24, "tp=2..8,cp=1"},
                  {24, 64, "recompute=full"}};
 
+    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double least_s;
         int best = 0;
         world w;
 
-        ask(&w, cases[i].gpus, cases[i].gbs, cases[i].limits, *state);
-        least_s = step_of(&w, cases[i].gpus, *state);
+        ask(&w, cases[i].gpus, cases[i].gbs, cases[i].limits);
+        least_s = step_of(&w, cases[i].gpus);
         for (int n = cases[i].gpus - 1; n > 0; n--) {
-            const double s = step_of(&w, n, *state);
+            const double s = step_of(&w, n);
             if (s < least_s) {
                 least_s = s;
                 best = n;
             }
         }
-        const plait_fewer_gpus fewer = fewer_of(&w, *state);
+        const plait_fewer_gpus fewer = fewer_of(&w);
         assert_int_equal(fewer.gpus, best);
         assert_true(fewer.proven);
         if (best == 0)
@@ -105,8 +107,9 @@ static void test_a_number_that_divides_well__is_not_asked_about(void **state)
 {
     world w;
 
-    ask(&w, 64, 64, "mbs=1", *state);
-    const plait_fewer_gpus fewer = fewer_of(&w, *state);
+    (void)state;
+    ask(&w, 64, 64, "mbs=1");
+    const plait_fewer_gpus fewer = fewer_of(&w);
     assert_int_equal(fewer.gpus, 0);
     assert_int_equal(fewer.searched, 0);
 }
@@ -116,20 +119,10 @@ static void test_other_objectives__are_not_asked_about(void **state)
 {
     world w;
 
-    ask(&w, 56, 64, "mbs=1", *state);
+    (void)state;
+    ask(&w, 56, 64, "mbs=1");
     w.options.objective = PLAIT_MINIMISE_MEMORY;
-    assert_int_equal(fewer_of(&w, *state).searched, 0);
-}
-
-static int begin(void **state)
-{
-    return (*state = plait_arena_new()) == NULL;
-}
-
-static int end(void **state)
-{
-    plait_arena_free(*state);
-    return 0;
+    assert_int_equal(fewer_of(&w).searched, 0);
 }
 
 int main(void)

@@ -2,25 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "import.h"
 #include "must.h"
 
-static plait_arena *arena;
 static const char *warning;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 static plans_entry import(const char *text, int gpus)
 {

@@ -7,28 +7,13 @@
  */
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "argument_table.h"
 #include "import.h"
 #include "megatron.h"
 #include "must.h"
 #include "plait/data.h"
 #include "plans_write.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 /* ---- values ---- */
 

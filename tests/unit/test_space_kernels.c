@@ -1,9 +1,10 @@
 /* test_space_kernels.c - which kernel of attention a search chooses */
+#include "arena_fixture.h"
 #include "must.h"
 #include "plait/data.h"
 #include "plait/search.h"
 
-static plait_ranked best(const char *cluster_name, int seq, const char *limits, plait_arena *arena)
+static plait_ranked best(const char *cluster_name, int seq, const char *limits)
 {
     plait_model model;
     plait_cluster cluster;
@@ -36,34 +37,22 @@ static void test_a_search__takes_the_fastest_kernel_that_runs(void **state)
 {
     const char *const small = "tp=8,pp=4,cp=2,mbs=1";
 
-    assert_int_equal(best("dgx-h100", 32768, small, *state).plan.degrees.attention,
-                     PLAIT_ATTENTION_FLASH3);
-    assert_int_equal(best("dgx-a100", 32768, small, *state).plan.degrees.attention,
-                     PLAIT_ATTENTION_FLASH2);
+    (void)state;
+    assert_int_equal(best("dgx-h100", 32768, small).plan.degrees.attention, PLAIT_ATTENTION_FLASH3);
+    assert_int_equal(best("dgx-a100", 32768, small).plan.degrees.attention, PLAIT_ATTENTION_FLASH2);
 }
 
 /* Long sequences: attention is a quarter of a step, and cuDNN's takes a quarter longer. */
 static void test_another_kernel__is_taken_where_it_is_asked_for(void **state)
 {
-    const plait_ranked flash = best("dgx-h100", 32768, "tp=8,pp=4,cp=2,mbs=1", *state);
-    const plait_ranked fused =
-        best("dgx-h100", 32768, "tp=8,pp=4,cp=2,mbs=1,attention=fused", *state);
+    const plait_ranked flash = best("dgx-h100", 32768, "tp=8,pp=4,cp=2,mbs=1");
+    const plait_ranked fused = best("dgx-h100", 32768, "tp=8,pp=4,cp=2,mbs=1,attention=fused");
     const double slower = fused.price.step_s / flash.price.step_s;
 
+    (void)state;
     assert_int_equal(fused.plan.degrees.attention, PLAIT_ATTENTION_FUSED);
     if (!(slower > 1.03 && slower < 1.09))
         fail_msg("%g times as slow", slower);
-}
-
-static int begin(void **state)
-{
-    return (*state = plait_arena_new()) == NULL;
-}
-
-static int end(void **state)
-{
-    plait_arena_free(*state);
-    return 0;
 }
 
 int main(void)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "assert_near.h"
 #include "everything.h"
 #include "json.h"
@@ -22,22 +23,6 @@
 #include "plait/simulate.h"
 #include "plait/units.h"
 #include "stage_sum.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 // ---- inputs of a vector --------------------------------------------------------------------
 
