@@ -14,12 +14,12 @@
 #include "kernels.h"
 #include "must.h"
 #include "plait/cost.h"
-#include "plait/data.h"
 #include "plait/plan.h"
 #include "plait/search.h"
 #include "plan_check.h"
 #include "split.h"
 #include "text.h"
+#include "world.h"
 
 static plait_arena *arena;
 
@@ -113,44 +113,24 @@ enum { STEP = 1 };
 
 enum { QUESTIONS = sizeof questions / sizeof *questions, TOP = 10 };
 
-typedef struct world {
-    plait_model model;
-    plait_runtime runtime;
-    plait_cluster cluster;
-    plait_problem problem;
-    plait_search_options options;
-} world;
-
 static void load(const question *q, world *w)
 {
     const bool all = strcmp(q->runtime, "everything") == 0;
-    plait_error err;
 
-    must(plait_model_find(q->model, arena, &w->model, NULL, &err), &err);
-    must(plait_cluster_find(q->cluster, arena, &w->cluster, &err), &err);
-    must(plait_cluster_take(&w->cluster, q->gpus, &err), &err);
-    must(plait_runtime_find(all ? "megatron" : q->runtime, arena, &w->runtime, &err), &err);
+    world_make(w, q->model, all ? "megatron" : q->runtime, q->cluster,
+               (plait_job){.seq = q->seq, .gbs = q->gbs, .gpus = q->gpus}, arena);
     if (all) {
         everything_allow(&w->runtime);
         w->runtime.can.most[PLAIT_KEY_VPP] = 3;
     }
     if (q->how & FUSES)
         w->runtime.can.takes[PLAIT_KEY_FUSION] = plait_key_all(PLAIT_KEY_FUSION);
-    w->problem = (plait_problem){
-        .model = &w->model,
-        .cluster = &w->cluster,
-        .runtime = &w->runtime,
-        .job = {.seq = q->seq,
-                .gbs = q->gbs,
-                .gpus = q->gpus,
-                .precision = q->how & FP8 ? PLAIT_FP8 : PLAIT_BF16},
-    };
-    plait_search_options_init(&w->options);
+    if (q->how & FP8)
+        w->problem.job.precision = PLAIT_FP8;
+    world_limit(w, q->limits);
     w->options.objective = q->objective;
     w->options.top = TOP;
-    w->options.threads = 1;
     w->options.allow_numerics = (q->how & NUMERICS) != 0;
-    must(plait_search_limit(&w->options, q->limits, &err), &err);
 }
 
 static plait_search_result search(const world *w, bool prune, int threads)

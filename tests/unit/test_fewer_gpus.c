@@ -6,32 +6,13 @@
 #include "must.h"
 #include "plait/data.h"
 #include "plait/search.h"
-
-typedef struct world {
-    plait_model model;
-    plait_cluster cluster;
-    plait_runtime runtime;
-    plait_problem problem;
-    plait_search_options options;
-} world;
+#include "world.h"
 
 static void ask(world *w, int gpus, int gbs, const char *limits)
 {
-    plait_error err;
-
-    must(plait_model_find("llama-3.1-8b", arena, &w->model, NULL, &err), &err);
-    must(plait_cluster_find("dgx-h100", arena, &w->cluster, &err), &err);
-    must(plait_cluster_take(&w->cluster, gpus, &err), &err);
-    must(plait_runtime_find("megatron", arena, &w->runtime, &err), &err);
-    plait_problem_init(&w->problem);
-    w->problem.model = &w->model;
-    w->problem.cluster = &w->cluster;
-    w->problem.runtime = &w->runtime;
-    w->problem.job = (plait_job){.seq = 4096, .gbs = gbs, .gpus = gpus};
-    plait_search_options_init(&w->options);
-    w->options.threads = 1;
-    w->options.top = 1;
-    must(plait_search_limit(&w->options, limits, &err), &err);
+    world_make(w, "llama-3.1-8b", "megatron", "dgx-h100",
+               (plait_job){.seq = 4096, .gbs = gbs, .gpus = gpus}, arena);
+    world_limit(w, limits);
 }
 
 /* The shortest step of so many; infinite where there is no plan. */

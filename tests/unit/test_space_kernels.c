@@ -1,33 +1,18 @@
 /* test_space_kernels.c - which kernel of attention a search chooses */
 #include "arena_fixture.h"
 #include "must.h"
-#include "plait/data.h"
-#include "plait/search.h"
+#include "world.h"
 
-static plait_ranked best(const char *cluster_name, int seq, const char *limits)
+static plait_ranked best(const char *cluster, int seq, const char *limits)
 {
-    plait_model model;
-    plait_cluster cluster;
-    plait_runtime runtime;
-    plait_problem problem;
-    plait_search_options options;
     plait_search_result result;
     plait_error err;
+    world w;
 
-    must(plait_model_find("llama-3.1-70b", arena, &model, NULL, &err), &err);
-    must(plait_cluster_find(cluster_name, arena, &cluster, &err), &err);
-    must(plait_cluster_take(&cluster, 64, &err), &err);
-    must(plait_runtime_find("megatron", arena, &runtime, &err), &err);
-    plait_problem_init(&problem);
-    problem.model = &model;
-    problem.cluster = &cluster;
-    problem.runtime = &runtime;
-    problem.job = (plait_job){.seq = seq, .gbs = 32, .gpus = 64};
-    plait_search_options_init(&options);
-    options.top = 1;
-    options.threads = 1;
-    must(plait_search_limit(&options, limits, &err), &err);
-    must(plait_search(&problem, &options, arena, &result, &err), &err);
+    world_make(&w, "llama-3.1-70b", "megatron", cluster,
+               (plait_job){.seq = seq, .gbs = 32, .gpus = 64}, arena);
+    world_limit(&w, limits);
+    must(plait_search(&w.problem, &w.options, arena, &result, &err), &err);
     assert_int_equal(result.plans, 1);
     return result.plan[0];
 }
