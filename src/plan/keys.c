@@ -4,7 +4,6 @@
  * A row holds what parsing, printing, limits, files, completion, reports and help need to know.
  * Values that a profile bounds stand in plait_capabilities under the key's own index.
  */
-
 #include "plait/plan.h"
 #include "plait/runtime.h"
 #include "plait/schedule.h"
