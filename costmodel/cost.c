@@ -326,10 +326,10 @@ static void fill_rates(const plan_rows *rows, plait_cost *cost)
 }
 
 /* Low where kernels are priced by defaults, high where links and software are measured too. */
-static plait_confidence confidence_of(const plait_problem *problem)
+static plait_confidence confidence_of(const plait_problem *problem, const plait_degrees *d)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
-    const plait_attention_kernel kernel = problem->job.attention;
+    const plait_attention_kernel kernel = (plait_attention_kernel)d->attention;
     const bool attention =
         kernel <= PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL || gpu->attention[kernel].measured;
     const bool kernels = gpu->gemm[problem->job.precision].measured && attention;
@@ -397,7 +397,7 @@ plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *pla
 {
     *cost = (plait_cost){.verdict = PLAIT_INVALID};
     PLAIT_TRY(problem_check(problem, err));
-    cost->confidence = confidence_of(problem);
+    cost->confidence = confidence_of(problem, &plan->degrees);
     if (plait_plan_check(problem, plan, cost->why, sizeof cost->why) == PLAIT_INVALID)
         return PLAIT_OK;
 

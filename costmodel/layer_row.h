@@ -52,19 +52,20 @@ typedef struct layer_key {
     unsigned char placement;  /* plait_placement */
     unsigned char fusion;     /* plait_fusion */
     unsigned char dispatcher; /* plait_dispatcher */
+    unsigned char attention;  /* plait_attention_kernel */
 } layer_key;
 
 static inline layer_key layer_key_of(const plait_degrees *d)
 {
-    return (layer_key){d->tp, d->cp,      d->ep,        d->etp,    d->mbs,
-                       d->sp, d->cp_comm, d->placement, d->fusion, d->dispatcher};
+    return (layer_key){d->tp,      d->cp,        d->ep,     d->etp,        d->mbs,      d->sp,
+                       d->cp_comm, d->placement, d->fusion, d->dispatcher, d->attention};
 }
 
 static inline bool layer_key_same(layer_key a, layer_key b)
 {
     return a.tp == b.tp && a.cp == b.cp && a.ep == b.ep && a.etp == b.etp && a.mbs == b.mbs &&
            a.sp == b.sp && a.cp_comm == b.cp_comm && a.placement == b.placement &&
-           a.fusion == b.fusion && a.dispatcher == b.dispatcher;
+           a.fusion == b.fusion && a.dispatcher == b.dispatcher && a.attention == b.attention;
 }
 
 /** One part, one microbatch on one rank. */
@@ -152,7 +153,7 @@ void layer_pair(const layer_pass *forward, const layer_pass *backward, double sm
 
 // layer_price.c
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row);
-plait_kernel_context kernel_context_of(const plait_problem *problem);
+plait_kernel_context kernel_context_of(const plait_problem *problem, const layer_key *key);
 plait_network network_of(const plait_problem *problem);
 plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind);
 /** The layer that a row stands for; NULL: an end of the model. */

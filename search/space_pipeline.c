@@ -168,11 +168,8 @@ static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct curs
     return true;
 }
 
-/*
- * The fastest dispatcher of a row, of alike ones that which takes fewest SMs: all but seconds is the
- * same with each. -1: none runs. Where nothing is sent it is a word, the usual one if it may be.
- */
-static int fastest_dispatcher(const plan_space *space, plait_degrees d)
+/* Where nothing is sent a dispatcher is a word, the usual one if it may be. */
+int space_fastest_dispatcher(const plan_space *space, plait_degrees d)
 {
     const int usual =
         plait_keys[PLAIT_KEY_DISPATCHER].usual(space->problem, &d, PLAIT_KEY_DISPATCHER);
@@ -199,7 +196,7 @@ static int dispatcher_of(space_cursor *cursor, int64_t row)
 {
     if (cursor->row != row) {
         cursor->row = row;
-        cursor->dispatcher = fastest_dispatcher(cursor->space, cursor->space->row[row]);
+        cursor->dispatcher = space_fastest_dispatcher(cursor->space, cursor->space->row[row]);
     }
     return cursor->dispatcher;
 }

@@ -212,7 +212,7 @@ typedef struct plait_portions {
 plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *degrees);
 
 /**
- * Memory that no plan with these tp cp ep etp sp cp_comm mbs fusion can undercut: the logits, or one layer
+ * Memory that no plan with these tp cp ep etp sp cp_comm mbs fusion attention can undercut: the logits, or one layer
  * kept whole, whichever is larger. Proportional to mbs. (C.92)
  */
 double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *degrees);
@@ -222,6 +222,16 @@ double plait_layers_floor_bytes(const plait_problem *problem, const plait_degree
  * these degrees: what a search chooses dispatchers by. 0 without experts on several ranks.
  */
 double plait_dispatch_s(const plait_problem *problem, const plait_degrees *degrees);
+
+/** What the core attention of one layer takes of one microbatch on one rank. */
+typedef struct plait_attention_use {
+    double forward_s, backward_s; /* without its collectives */
+    double kept_bytes;            /* by the whole layer, without recomputation */
+} plait_attention_use;
+
+/** The same of a kind of layer, by the kernel of these degrees: what a search chooses kernels by. */
+plait_attention_use plait_attention_use_of(const plait_problem *problem,
+                                           const plait_degrees *degrees, int kind);
 
 /** SMs that a dispatcher's kernels occupy while they run. (C.154) */
 double plait_dispatcher_sms(plait_dispatcher dispatcher);

@@ -36,7 +36,6 @@
  *         problem.job.gbs = 64;
  *         problem.job.gpus = 8;
  *         problem.job.precision = PLAIT_BF16;
- *         problem.job.attention = runtime.defaults.attention;
  *         plait_search_options_init(&options);
  *         if (plait_search(&problem, &options, arena, &result, &err) != PLAIT_OK) {
  *             fprintf(stderr, "%s: %s\n", err.where, err.message);

@@ -97,8 +97,8 @@ bool plait_model_check(const plait_runtime *runtime, const plait_model *model, c
                        size_t size);
 
 /**
- * The attention kernel of a job that names none: the runtime's own, else the fastest of those that
- * runtime, accelerator and model take. job.attention is not looked at.
+ * The attention kernel of a plan that names none: the runtime's own, else the last in the list of
+ * those that runtime, accelerator and model take.
  */
 plait_attention_kernel plait_attention_usual(const plait_problem *problem);
 

@@ -67,7 +67,6 @@ typedef struct plait_capabilities {
     bool full_layers;           /* recompute full:N */
     unsigned char recompute_by; /* plait_chooser: what recomputes as it likes ... */
     unsigned char offload_by;   /* ... and what offloads so; no layer does */
-    unsigned attention;         /* kernels, of plait_attention_kernel */
     unsigned precision;
     int module_sets;
     unsigned char module_set[PLAIT_MAX_MODULE_SETS];
@@ -76,7 +75,6 @@ typedef struct plait_capabilities {
 /** What `eval` fills in when a key is not given. */
 typedef struct plait_runtime_defaults {
     int key[PLAIT_KEYS]; /* of words and small numbers: the profile's, else the first it can take */
-    plait_attention_kernel attention;
 } plait_runtime_defaults;
 
 /** Kernel switches: which passes over memory are fused into one. */

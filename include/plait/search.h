@@ -167,6 +167,28 @@ PLAIT_MUST_CHECK plait_status plait_relaxations(const plait_problem *problem,
                                                 plait_arena *arena, plait_relaxation *found,
                                                 int *count, plait_error *err);
 
+/** The smaller number of GPUs that works best. */
+typedef struct plait_fewer_gpus {
+    int gpus;          /* 0: none is better, or the job's own divide well and none was looked at */
+    plait_ranked best; /* its best plan */
+    double ideal_s; /* of all GPUs, if they divided as well: its step * gpus / the job's (S.82) */
+    int searched;   /* numbers of GPUs that were searched */
+    bool proven;    /* no other number is better */
+} plait_fewer_gpus;
+
+/**
+ * Where the GPUs of a job divide badly into its layers, heads, sequence and batch: the smaller number
+ * of whole nodes with the shortest step, if that is shorter than the job's own. (S.81)
+ *
+ * @param result  what a search found with all GPUs; NULL: it found no legal plan
+ * @param out     its plan lives in `arena`; empty for objectives other than time
+ */
+PLAIT_MUST_CHECK plait_status plait_fewer_gpus_find(const plait_problem *problem,
+                                                    const plait_search_options *options,
+                                                    const plait_search_result *result,
+                                                    plait_arena *arena, plait_fewer_gpus *out,
+                                                    plait_error *err);
+
 /** What 10 % more of one resource does to a plan's step time. */
 typedef struct plait_sensitivity {
     const char *resource; /* "matrix peak", "HBM bandwidth", ... */

@@ -106,7 +106,7 @@ plait_status graph_build(layer_graph *g, plait_error *err)
                                .cp = 1,
                                .ep = 1,
                                .etp = 1,
-                               .attention = job->attention,
+                               .attention = plait_attention_usual(g->problem),
                                .precision = job->precision,
                                .runtime = g->problem->runtime};
     plait_block block;

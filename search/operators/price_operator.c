@@ -64,7 +64,7 @@ static plait_shard shard_of(const layer_graph *g, shape of)
         .etp = of.tp,
         .cp_comm = context_exchange(g->problem->runtime),
         .cp_inner = 1,
-        .attention = g->problem->job.attention,
+        .attention = plait_attention_usual(g->problem),
         .precision = g->problem->job.precision,
         .runtime = g->problem->runtime,
     };
@@ -102,7 +102,7 @@ static double op_seconds(const layer_graph *g, const node *n, const plait_op *wh
         .accelerator = plait_cluster_accelerator(g->problem->cluster, 0),
         .runtime = g->problem->runtime,
         .precision = g->problem->job.precision,
-        .attention = g->problem->job.attention,
+        .attention = plait_attention_usual(g->problem),
     };
     plait_op op = *whole;
 

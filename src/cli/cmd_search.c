@@ -12,6 +12,7 @@
 typedef struct search_values {
     problem_flags problem;
     const char *plan;
+    const char *attention;
     const char *fix;
     const char *limit;
     const char *strategy;
@@ -31,6 +32,9 @@ static const opt options[] = {
                 "the question of a file that `plait import` or `plait search -o` wrote: MODEL, "
                 "CLUSTER and the job default to the file's"),
     OPT_HEADING("the search"),
+    OPT_OF_WORD(search_values, attention, "attention", "KERNEL",
+                OPT_WORDS(plait_attention_kernel_name),
+                "only plans with this kernel of the core attention, as --fix attention=KERNEL"),
     OPT_OF_LIST(search_values, fix, "fix", "KEY=VALUE,...",
                 "only plans with these values: tp=8,recompute=full"),
     OPT_OF_LIST(search_values, limit, "limit", "KEY=LOW..HIGH,...",
@@ -65,6 +69,19 @@ static plait_status add_limits(plait_search_options *search, const char *flag, c
         return PLAIT_OK;
     snprintf(where, sizeof where, "%s %s", flag, inner.where);
     return plait_fail(err, inner.status, where, "%s", inner.message);
+}
+
+static plait_status limit_attention(const char *kernel, plait_search_options *search,
+                                    plait_error *err)
+{
+    char limit[64];
+    int index;
+
+    if (kernel == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(problem_word("--attention", kernel, plait_attention_kernel_name, &index, err));
+    snprintf(limit, sizeof limit, "attention=%s", plait_attention_kernel_name[index]);
+    return plait_search_limit(search, limit, err);
 }
 
 static plait_status choose_strategy(const char *name, plait_search_options *search,
@@ -130,6 +147,7 @@ static plait_status read_options(const search_values *flags, const plait_problem
                                  int *shown, plait_search_options *search, plait_error *err)
 {
     plait_search_options_init(search);
+    PLAIT_TRY(limit_attention(flags->attention, search, err));
     PLAIT_TRY(add_limits(search, "--fix", flags->fix, err));
     PLAIT_TRY(add_limits(search, "--limit", flags->limit, err));
     PLAIT_TRY(choose_strategy(flags->strategy, search, err));
@@ -177,6 +195,19 @@ static plait_status look_closer(const plait_problem *problem, const plait_search
         plait_relaxations(problem, found->options, arena, relaxation, &found->relaxations, err));
     found->closest = closest;
     found->relaxation = relaxation;
+    return PLAIT_OK;
+}
+
+/* A number that divides badly: does a smaller one work better? */
+static plait_status look_for_fewer(const plait_problem *problem, const plait_search_result *result,
+                                   plait_arena *arena, report_found *found, plait_error *err)
+{
+    plait_fewer_gpus *fewer = plait_arena_alloc(arena, 1, sizeof *fewer);
+
+    if (fewer == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_fewer_gpus_find(problem, found->options, result, arena, fewer, err));
+    found->fewer = fewer->gpus > 0 ? fewer : NULL;
     return PLAIT_OK;
 }
 
@@ -251,12 +282,36 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     warn_of_numerics(problem, result);
     if (result->plans == 0)
         PLAIT_TRY(look_closer(problem, result, arena, &found, err));
+    PLAIT_TRY(look_for_fewer(problem, result, arena, &found, err));
     clear_progress(search->progress_context);
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
     if (flags->json)
         return PLAIT_OK;
     PLAIT_TRY(next_command(flags, operands, problem, arena, &found, err));
     return report_search(problem, &found, stdout, err);
+}
+
+/* No plan of all GPUs is legal: the answer is a smaller number of them, where there is one. */
+static plait_status answer_refusal(const search_values *flags, const opt_operands *operands,
+                                   const plait_problem *problem, const plait_search_options *search,
+                                   const plait_error *refusal, plait_arena *arena, plait_error *err)
+{
+    static const plait_search_result nothing = {0};
+    const char *const why = strstr(refusal->message, "found none: ");
+    report_found found = {.options = search, .result = &nothing};
+    problem_flags smaller = flags->problem;
+
+    PLAIT_TRY(look_for_fewer(problem, NULL, arena, &found, err));
+    if (found.fewer == NULL || why == NULL)
+        return plait_fail(err, refusal->status, refusal->where, "%s", refusal->message);
+    found.refusal = why + strlen("found none: ");
+    PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
+    if (flags->json)
+        return PLAIT_OK;
+    smaller.gpus = found.fewer->gpus;
+    found.next = plait_arena_printf(arena, "plait search %s",
+                                    problem_text(problem, &smaller, operands, arena));
+    return found.next != NULL ? report_search(problem, &found, stdout, err) : plait_fail_nomem(err);
 }
 
 /* The plans of such a model are prices of a change that somebody else makes. */
@@ -287,6 +342,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_problem problem;
     plait_search_options search;
     plait_search_result result;
+    plait_error refusal = {PLAIT_OK, "", ""};
     plait_status status;
     int shown = -1;
 
@@ -295,10 +351,13 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(problem_resolve(&flags.problem, operands, file, arena, &problem, err));
     PLAIT_TRY(read_options(&flags, &problem, &shown, &search, err));
     warn_of_model(&problem);
-    status = plait_search(&problem, &search, arena, &result, err);
+    status = plait_search(&problem, &search, arena, &result, &refusal);
     clear_progress(&shown);
-    PLAIT_TRY(status);
-    *no = result.plans == 0;
+    *no = status != PLAIT_OK || result.plans == 0;
+    if (status == PLAIT_ERROR_RANGE && text_equal(refusal.where, "search"))
+        return answer_refusal(&flags, operands, &problem, &search, &refusal, arena, err);
+    if (status != PLAIT_OK)
+        return plait_fail(err, status, refusal.where, "%s", refusal.message);
     return answer(&flags, operands, &problem, &search, &result, arena, err);
 }
 

@@ -37,7 +37,6 @@ typedef struct plans_entry {
     int gbs;
     int gpus;
     int precision; /* plait_precision; -1: not given */
-    int attention; /* plait_attention_kernel; -1: not given */
     double risk;   /* that a plan which fits may have; 0: not given */
     plait_degrees degrees;
     plait_key_set given;

@@ -20,7 +20,6 @@ static plans_entry entry_of(const plait_problem *problem, const plait_degrees *d
         .gbs = problem->job.gbs,
         .gpus = problem->job.gpus,
         .precision = (int)problem->job.precision,
-        .attention = (int)problem->job.attention,
         .risk = problem->risk,
         .degrees = *degrees,
         .given = PLAIT_ALL_KEYS,
@@ -91,7 +90,6 @@ static void write_degrees(json_writer *json, const plans_entry *entry)
     member_of_count(json, "gbs", entry->gbs);
     member_of_count(json, "microbatches", batch ? plait_degrees_microbatches(d, entry->gbs) : 0);
     member_of_word(json, "precision", plait_precision_name, entry->precision);
-    member_of_word(json, "attention", plait_attention_kernel_name, entry->attention);
     json_member_string(json, "runtime", entry->runtime);
 }
 
@@ -103,7 +101,6 @@ static void write_job(json_writer *json, const plans_entry *entry)
     member_of_count(json, "gpus", entry->gpus);
     member_of_word(json, "precision", plait_precision_name, entry->precision);
     json_member_string(json, "runtime", entry->runtime);
-    member_of_word(json, "attention", plait_attention_kernel_name, entry->attention);
     if (entry->risk > 0.0 && entry->risk != PLAIT_USUAL_RISK)
         json_member_number(json, "risk", entry->risk);
     json_end_object(json);

@@ -131,9 +131,9 @@ static plait_status read_choosers(const json_cursor *at, plait_capabilities *out
 
 static plait_status check_names(const json_cursor *at, plait_error *err)
 {
-    static const char *const also[] = {"sp",           "sp_optional", "etp",       "hsdp",
-                                       "full_layers",  "attention",   "precision", "module_sets",
-                                       "recompute_by", "offload_by",  "source"};
+    static const char *const also[] = {"sp",          "sp_optional", "etp",         "hsdp",
+                                       "full_layers", "precision",   "module_sets", "recompute_by",
+                                       "offload_by",  "source"};
     enum { ALSO = sizeof also / sizeof *also };
     const char *names[PLAIT_KEYS + ALSO + 1];
     int count = 0;
@@ -155,7 +155,6 @@ plait_status runtime_read_capabilities(const json_cursor *at, plait_capabilities
         PLAIT_TRY(read_key(at, (plait_key_id)key, out, err));
     PLAIT_TRY(read_switches(at, out, err));
     PLAIT_TRY(read_choosers(at, out, err));
-    PLAIT_TRY(read_mask(at, "attention", plait_attention_kernel_name, 0, &out->attention, err));
     PLAIT_TRY(read_mask(at, "precision", plait_precision_name, 0, &out->precision, err));
     return read_module_sets(at, out, err);
 }

@@ -39,6 +39,15 @@ const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degr
     return NULL;
 }
 
+bool plan_rule_parts(const plait_problem *problem, const plait_degrees *one,
+                     const plait_degrees *other)
+{
+    for (const plan_rule *rule = sets[problem->runtime->rules]->plan; rule->number; rule++)
+        if (!rule->holds(problem, one) && rule->holds(problem, other))
+            return true;
+    return false;
+}
+
 static const model_rule *model_rule_broken(plait_rules rules, const plait_model *model)
 {
     for (const model_rule *rule = sets[rules]->model; rule != NULL && rule->number; rule++)

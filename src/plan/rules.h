@@ -39,6 +39,10 @@ const rule_set *rule_set_of(plait_rules rules);
 /** The first rule that a plan breaks, or NULL. */
 const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees);
 
+/** Is there a rule that one plan breaks and the other keeps? */
+bool plan_rule_parts(const plait_problem *problem, const plait_degrees *one,
+                     const plait_degrees *other);
+
 // rules_torchtitan_model.c
 extern const model_rule torchtitan_model_rules[];
 

@@ -118,12 +118,12 @@ static bool context_suits_indexers(const plait_problem *problem, const plait_deg
     return true;
 }
 
-static bool is_unfused(plait_attention_kernel kernel)
+static bool is_unfused(unsigned char kernel)
 {
     return kernel == PLAIT_ATTENTION_UNFUSED || kernel == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
 }
 
-static bool is_flash(plait_attention_kernel kernel)
+static bool is_flash(unsigned char kernel)
 {
     return kernel == PLAIT_ATTENTION_FLASH || kernel == PLAIT_ATTENTION_FLASH2 ||
            kernel == PLAIT_ATTENTION_FLASH3;
@@ -131,16 +131,16 @@ static bool is_flash(plait_attention_kernel kernel)
 
 static bool context_has_kernel(const plait_problem *problem, const plait_degrees *d)
 {
-    return d->cp == 1 || !is_unfused(problem->job.attention);
+    (void)problem;
+    return d->cp == 1 || !is_unfused(d->attention);
 }
 
 static bool sinks_have_kernel(const plait_problem *problem, const plait_degrees *d)
 {
-    (void)d;
     for (int k = 0; k < problem->model->kinds; k++) {
         const plait_layer *layer = &problem->model->kind[k];
         if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.sinks &&
-            is_flash(problem->job.attention))
+            is_flash(d->attention))
             return false;
     }
     return true;
@@ -151,8 +151,8 @@ static bool latent_has_kernel(const plait_problem *problem, const plait_degrees 
 {
     (void)d;
     for (int k = 0; k < problem->model->kinds; k++)
-        if (problem->model->kind[k].mixer == PLAIT_MIXER_MLA && is_flash(problem->job.attention) &&
-            problem->job.attention != PLAIT_ATTENTION_FLASH3)
+        if (problem->model->kind[k].mixer == PLAIT_MIXER_MLA && is_flash(d->attention) &&
+            d->attention != PLAIT_ATTENTION_FLASH3)
             return false;
     return true;
 }

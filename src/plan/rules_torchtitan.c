@@ -61,7 +61,8 @@ static bool rounds_divide(const plait_problem *problem, const plait_degrees *d)
 
 static bool context_on_flex(const plait_problem *problem, const plait_degrees *d)
 {
-    return d->cp == 1 || problem->job.attention != PLAIT_ATTENTION_FLASH3;
+    (void)problem;
+    return d->cp == 1 || d->attention != PLAIT_ATTENTION_FLASH3;
 }
 
 static bool predictions_in_one_stage(const plait_problem *problem, const plait_degrees *d)

@@ -39,6 +39,10 @@ static void write_refinements(json_writer *json, const plait_search_result *resu
 static void write_search(json_writer *json, const plait_search_result *result)
 {
     json_write_key(json, "search");
+    if (result->points == 0) {
+        json_write_null(json);
+        return;
+    }
     json_begin_object(json);
     json_member_int64(json, "points", result->points);
     json_member_int64(json, "priced", result->priced);
@@ -90,6 +94,23 @@ static void write_relaxations(json_writer *json, const plait_problem *problem,
     json_end_array(json);
 }
 
+static void write_fewer(json_writer *json, const plait_problem *problem,
+                        const plait_fewer_gpus *fewer)
+{
+    plait_problem smaller = *problem;
+
+    smaller.job.gpus = fewer->gpus;
+    json_write_key(json, "fewer_gpus");
+    json_begin_object(json);
+    json_member_int64(json, "gpus", fewer->gpus);
+    json_member_number(json, "ideal_s", fewer->ideal_s);
+    json_member_int64(json, "searched", fewer->searched);
+    json_member_string(json, "proof", fewer->proven ? "optimal" : "gap");
+    json_write_key(json, "best");
+    json_point_write(json, &smaller, &fewer->best, 0);
+    json_end_object(json);
+}
+
 plait_status json_search(const plait_problem *problem, const report_found *found,
                          plait_arena *arena, const char **text, size_t *length, plait_error *err)
 {
@@ -105,6 +126,10 @@ plait_status json_search(const plait_problem *problem, const report_found *found
         json_write_key(&json, "tight");
         json_point_write(&json, problem, &found->result->tight_best, 0);
     }
+    if (found->refusal != NULL)
+        json_member_string(&json, "refusal", found->refusal);
+    if (found->fewer != NULL)
+        write_fewer(&json, problem, found->fewer);
     if (found->closest != NULL) {
         json_write_key(&json, "closest");
         json_plan_write(&json, problem, found->closest);

@@ -45,7 +45,9 @@ typedef struct report_found {
     const report_plan *closest; /* NULL unless nothing fits */
     int relaxations;
     const plait_relaxation *relaxation;
-    const char *next; /* the command to run next, or NULL */
+    const char *refusal;           /* why no plan of all GPUs is legal; NULL: some are */
+    const plait_fewer_gpus *fewer; /* NULL: no smaller number is better */
+    const char *next;              /* the command to run next, or NULL */
 } report_found;
 
 PLAIT_MUST_CHECK plait_status report_search(const plait_problem *problem, const report_found *found,

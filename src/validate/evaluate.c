@@ -83,7 +83,7 @@ static plait_status open_runtime(const plait_runtime *runtime, plait_arena *aren
     can->etp = can->hsdp = can->full_layers = true;
     can->recompute_by = PLAIT_BY_LAYER;
     can->offload_by = PLAIT_BY_STAGE;
-    can->attention = can->precision = ~0U;
+    can->precision = ~0U;
     *out = open;
     return PLAIT_OK;
 }

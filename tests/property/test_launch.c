@@ -140,12 +140,16 @@ static plait_precision draw_precision(const question *q)
     return once_in(2) || gpu->peak_flops_per_s[drawn] <= 0.0 ? PLAIT_BF16 : drawn;
 }
 
-static plait_attention_kernel draw_attention(const question *q)
+/* One kernel alone, now and then: a search leaves the slower ones out. */
+static void draw_attention(question *q)
 {
-    const int drawn = random_below(6);
+    unsigned *const takes = &q->runtime.can.takes[PLAIT_KEY_ATTENTION];
+    const int drawn = random_below(PLAIT_ATTENTION_KERNELS);
 
-    return once_in(4) && q->runtime.can.attention >> drawn & 1u ? (plait_attention_kernel)drawn
-                                                                : q->runtime.defaults.attention;
+    if (!once_in(4) || !(*takes >> drawn & 1u))
+        return;
+    *takes = 1u << drawn;
+    q->runtime.defaults.key[PLAIT_KEY_ATTENTION] = drawn;
 }
 
 static void draw_job(question *q, const plait_model *model)
@@ -162,12 +166,9 @@ static void draw_job(question *q, const plait_model *model)
         .model = model,
         .cluster = &q->cluster,
         .runtime = &q->runtime,
-        .job = {.seq = seq,
-                .gbs = ANY_OF(batches),
-                .gpus = gpus,
-                .precision = draw_precision(q),
-                .attention = draw_attention(q)},
+        .job = {.seq = seq, .gbs = ANY_OF(batches), .gpus = gpus, .precision = draw_precision(q)},
     };
+    draw_attention(q);
 }
 
 /* Corners; most keep the space small. Those that begin with "wide:" need a wider profile. */

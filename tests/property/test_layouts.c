@@ -94,7 +94,7 @@ static void make(instance *of)
                 .gpus = 8,
                 .precision = PLAIT_BF16},
     };
-    of->problem.job.attention = plait_attention_usual(&of->problem);
+    of->degrees.attention = (unsigned char)plait_attention_usual(&of->problem);
     of->capacity_bytes = HUGE_VAL;
 }
 

@@ -8,7 +8,6 @@ plait_capabilities everything_can(int most, int most_vpp)
                               .full_layers = true,
                               .recompute_by = PLAIT_BY_LAYER,
                               .offload_by = PLAIT_BY_STAGE,
-                              .attention = 63,
                               .precision = 63};
 
     for (int key = 0; key < PLAIT_KEYS; key++)

@@ -21,10 +21,7 @@ void meshed_make(const meshed_case *of, plait_arena *arena, meshed *out)
     out->problem.model = &out->model;
     out->problem.cluster = &out->cluster;
     out->problem.runtime = &out->runtime;
-    out->problem.job = (plait_job){.seq = of->seq,
-                                   .gbs = of->gbs,
-                                   .gpus = out->cluster.gpus,
-                                   .attention = plait_attention_usual(&out->problem)};
+    out->problem.job = (plait_job){.seq = of->seq, .gbs = of->gbs, .gpus = out->cluster.gpus};
     out->options.microbatches = of->mbs > 0 ? of->gbs / of->mbs : 1;
     out->options.memory_bytes = of->memory_gib * PLAIT_GIB;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "json.h"
 #include "json_schema.h"
 #include "launched.h"
@@ -9,22 +10,6 @@
 #include "plait/schedule.h"
 #include "rank_groups.h"
 #include "target.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 // ---- ranks ---------------------------------------------------------------------------------
 
@@ -152,8 +137,7 @@ static const char *render_again(const plans_entry *entry)
     problem.job = (plait_job){.seq = entry->seq,
                               .gbs = entry->gbs,
                               .gpus = entry->gpus,
-                              .precision = (plait_precision)entry->precision,
-                              .attention = (plait_attention_kernel)entry->attention};
+                              .precision = (plait_precision)entry->precision};
     must(plait_plan_expand(&problem, &entry->degrees, arena, &plan, &err), &err);
     must(plait_plan_cost(&problem, &plan, arena, &cost, &err), &err);
     return render(&(plait_launch){.problem = &problem, .plan = &plan, .cost = &cost});

@@ -178,13 +178,13 @@ static void test_one_gpu_takes_the_kernels_of_the_layer(void **state)
                                    .cp = 1,
                                    .ep = 1,
                                    .etp = 1,
-                                   .attention = m->problem.job.attention,
+                                   .attention = plait_attention_usual(&m->problem),
                                    .runtime = &m->runtime};
         plait_block_describe(&m->model, &m->model.kind[result.kind], &shard,
                              (plait_pass){PLAIT_FORWARD, 1.0, 2048.0, 2048.0}, &block);
         const plait_kernel_context context = {.accelerator = m->cluster.group[0].accelerator,
                                               .runtime = &m->runtime,
-                                              .attention = m->problem.job.attention};
+                                              .attention = plait_attention_usual(&m->problem)};
         for (int op = 0; op < block.ops; op++)
             forward_s += plait_op_s(&context, &block.op[op]);
         assert_string_equal(result.best.name, "one GPU");

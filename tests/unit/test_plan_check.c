@@ -54,7 +54,7 @@ static void make(world *w)
         .model = &w->model,
         .cluster = &w->cluster,
         .runtime = &w->runtime,
-        .job = {.seq = 64, .gbs = 32, .gpus = 16, .attention = PLAIT_ATTENTION_FLASH2},
+        .job = {.seq = 64, .gbs = 32, .gpus = 16},
     };
 }
 
@@ -324,8 +324,8 @@ static void test_refusals__of_number_formats_and_kernels(void **state)
     w.gpu.fp16_only = true;
     assert_refused(&w, "", "chip has no bf16; it runs fp16");
     make(&w);
-    w.runtime.can.attention = 1u << PLAIT_ATTENTION_FUSED;
-    assert_refused(&w, "", "software has no attention flash2");
+    w.runtime.can.takes[PLAIT_KEY_ATTENTION] = 1u << PLAIT_ATTENTION_FUSED;
+    assert_refused(&w, "attention=flash2", "software has no attention flash2");
 }
 
 static void test_refusals__of_degrees_beyond_the_software(void **state)
@@ -456,21 +456,19 @@ static void test_rules__of_megatron_about_kernels(void **state)
     (void)state;
     make(&w);
     w.runtime.rules = PLAIT_RULES_MEGATRON;
-    w.problem.job.attention = PLAIT_ATTENTION_UNFUSED;
-    assert_refused(&w, "cp=2", "cp needs attention fused, flash2 or flash3 (software, rule M12)");
-    w.problem.job.attention = PLAIT_ATTENTION_FLASH3;
-    assert_legal(&w, "cp=2");
+    assert_refused(&w, "cp=2 attention=unfused",
+                   "cp needs attention fused, flash2 or flash3 (software, rule M12)");
+    assert_legal(&w, "cp=2 attention=flash3");
     w.layer.attention.sinks = true;
-    assert_refused(&w, "", "attention sinks need attention fused or unfused (software, rule M13)");
-    w.problem.job.attention = PLAIT_ATTENTION_FUSED;
+    assert_refused(&w, "attention=flash3",
+                   "attention sinks need attention fused or unfused (software, rule M13)");
     assert_legal(&w, "cp=2 cp_comm=a2a");
     w.layer.mixer = PLAIT_MIXER_MLA;
     w.layer.mla =
         (plait_mla){.heads = 8, .kv_rank = 64, .nope_dim = 64, .rope_dim = 32, .v_dim = 64};
     assert_legal(&w, "cp=2");
-    w.problem.job.attention = PLAIT_ATTENTION_FLASH2;
-    assert_refused(&w, "", "MLA needs attention fused, flash3 or unfused (software, rule M14)");
-    w.problem.job.attention = PLAIT_ATTENTION_FUSED;
+    assert_refused(&w, "attention=flash2",
+                   "MLA needs attention fused, flash3 or unfused (software, rule M14)");
     w.layer.mla.index_heads = 4;
     assert_refused(&w, "cp=2",
                    "sparse attention with an indexer under cp needs cp_comm allgather (software, "

@@ -2,26 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "assert_near.h"
 #include "model_write.h"
 #include "must.h"
 #include "plans.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 static plait_status parse(const char *text, int rank, plans_entry *out, plait_error *err)
 {
@@ -161,7 +146,7 @@ static void test_mistakes__say_where(void **state)
 }
 
 #define JOB                                                                                        \
-    "\"job\": {\"gbs\": 64, \"gpus\": 16, \"precision\": \"bf16\", \"attention\": \"fused\", "     \
+    "\"job\": {\"gbs\": 64, \"gpus\": 16, \"precision\": \"bf16\", "                               \
     "\"runtime\": \"megatron\"}, "
 
 /* What a plan repeats of the job is for its readers; edited alone it says nothing, so it is refused. */
@@ -172,8 +157,6 @@ static void test_a_plan_that_contradicts_its_job__is_refused_with_both_values(vo
     } cases[] = {
         {"\"gbs\": 32", "gbs", "expected 64 as the job has it, found 32"},
         {"\"precision\": \"fp8\"", "precision", "expected bf16 as the job has it, found fp8"},
-        {"\"attention\": \"flash2\"", "attention",
-         "expected fused as the job has it, found flash2"},
         {"\"runtime\": \"xla\"", "runtime", "expected megatron as the job has it, found xla"},
         {"\"tp\": 2, \"pp\": 2, \"cp\": 1, \"mbs\": 2, \"microbatches\": 16", "microbatches",
          "expected 8 as the job has it, found 16"},
@@ -195,6 +178,26 @@ static void test_a_plan_that_contradicts_its_job__is_refused_with_both_values(vo
                            "\"microbatches\": 8, \"runtime\": \"megatron\", \"precision\": null}]}",
                            0, &entry, &err),
                      PLAIT_OK);
+}
+
+/* Documents of old have the kernel of attention in the job; a plan's own is nearer to it. */
+static void test_a_kernel_of_the_job__is_that_of_plans_without_one(void **state)
+{
+    static const char *const cases[][2] = {
+        {"\"attention\": \"flash2\"", ""},
+        {"", "\"attention\": \"flash2\""},
+        {"\"attention\": \"fused\"", "\"attention\": \"flash2\""}};
+    plans_entry entry;
+    plait_error err;
+    char text[160];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text, "{\"job\": {%s}, \"plans\": [{%s}]}", cases[i][0], cases[i][1]);
+        assert_int_equal(parse(text, 0, &entry, &err), PLAIT_OK);
+        assert_true((entry.given & PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION)) != 0);
+        assert_int_equal(entry.degrees.attention, PLAIT_ATTENTION_FLASH2);
+    }
 }
 
 static void test_stages_that_say_what_is_not_so__are_refused(void **state)
@@ -354,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_rank__is_what_the_plan_says_or_its_place),
         cmocka_unit_test(test_mistakes__say_where),
         cmocka_unit_test(test_a_plan_that_contradicts_its_job__is_refused_with_both_values),
+        cmocka_unit_test(test_a_kernel_of_the_job__is_that_of_plans_without_one),
         cmocka_unit_test(test_stages_that_say_what_is_not_so__are_refused),
         cmocka_unit_test(test_what_stages_recompute__is_the_plans_choice_where_it_leaves_that_open),
         cmocka_unit_test(test_choices_of_a_stage__are_words_and_runs_of_layers),

@@ -35,7 +35,7 @@ static plait_status check_question(const json_cursor *root, const plans_entry *e
         {"model", entry->model != NULL},
         {"cluster", entry->cluster != NULL},
         {"job", entry->seq > 0 && entry->gbs > 0 && entry->gpus > 0 && entry->runtime != NULL &&
-                    entry->precision >= 0 && entry->attention >= 0},
+                    entry->precision >= 0},
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -124,8 +124,7 @@ static plait_status write_again(const plans_entry *entry, plait_arena *arena, co
         .job = {.seq = entry->seq,
                 .gbs = entry->gbs,
                 .gpus = entry->gpus,
-                .precision = (plait_precision)entry->precision,
-                .attention = (plait_attention_kernel)entry->attention},
+                .precision = (plait_precision)entry->precision},
     };
     plait_plan plan;
     json_writer json;

@@ -37,8 +37,7 @@ const char *training_script_notes(const plait_launch *launch, const training_pla
                        "#   sequences      %d tokens each, %d a microbatch on each GPU\n"
                        "#   attention      %s (attn_implementation=\"%s\")\n",
                        model->layers, model->hidden, model->vocab, problem->job.seq, d->mbs,
-                       plait_attention_kernel_name[problem->job.attention],
-                       attention_words[problem->job.attention]);
+                       plait_attention_kernel_name[d->attention], attention_words[d->attention]);
     text_append(&out, more);
     text_append(&out, "#\n");
     notes_append(launch, &out);
