@@ -1,0 +1,33 @@
+/* flagscale.h - FlagScale as a target: Megatron-LM's arguments as the keys of a YAML file
+ *
+ * As in FlagOpen/FlagScale da4935e (2025-11-13): flagscale/runner/utils.py (flatten_dict_to_args) makes
+ * `--some-key value` of each leaf under train.system, train.model and train.data, whatever sections
+ * lie between, and train_gpt.py parses that with the parser of Megatron Core 0.15 and with
+ * flagscale/train/arguments.py.
+ */
+#ifndef FLAGSCALE_H
+#define FLAGSCALE_H
+
+#include "megatron.h"
+#include "yaml_read.h"
+
+/** Append the blocks system, model and data of a list of arguments, each line behind `indent` blanks. */
+void flagscale_append_train(const launch_args *args, int indent, text_builder *out);
+
+/**
+ * The leaves of a file as flags of Megatron-LM; what only FlagScale has is put into such.
+ *
+ * @param flags     live in `arena`; their file is yaml->name
+ * @param warnings  receives a line for values that the file does not hold
+ */
+PLAIT_MUST_CHECK plait_status flagscale_flags(const yaml_file *yaml, plait_arena *arena,
+                                              launch_flags *flags, text_builder *warnings,
+                                              plait_error *err);
+
+/** The way back: launch_target.import. */
+PLAIT_MUST_CHECK plait_status flagscale_import(const char *text, size_t length, const char *name,
+                                               const launch_call *call, plait_arena *arena,
+                                               plans_entry *out, const char **warning,
+                                               plait_error *err);
+
+#endif
