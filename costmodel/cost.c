@@ -37,14 +37,39 @@ typedef struct plan_rows {
 // ---- stages --------------------------------------------------------------------------------
 
 /* One chunk of what a rank holds, alone. */
-static plait_chunk_time end_chunk(const plan_rows *rows, int s, int v)
+static stage_load chunk_alone(const plan_rows *rows, int s, int v)
 {
     const stage_parts parts =
         stage_parts_of_chunk(rows->problem->model, &rows->held[s], v, rows->room);
     stage_load load = {.count = 1};
 
     stage_load_add_parts(rows->problem, &rows->row, &rows->gather, &parts, &load);
-    return chunk_time_of(&load);
+    return load;
+}
+
+/* The times of a rank's ends, and what its chunks keep in flight: of unlike ones, one by one. */
+static void take_chunks(const plan_rows *rows, int s, int microbatches, stage_load *load)
+{
+    const plait_stage *held = &rows->held[s];
+    double in_flight[PLAIT_MAX_LAYERS];
+    stage_load chunk = {0};
+
+    load->first = load->last = chunk_time_of(load);
+    load->held_bytes = load->in_flight * load->saved_bytes;
+    if (held->chunks == 1)
+        return;
+    const bool unlike =
+        stage_chunks_held(&rows->plan->degrees, held->chunk, s, microbatches, in_flight);
+    if (unlike)
+        load->held_bytes = 0.0;
+    for (int v = 0; v < held->chunks; v++) {
+        if (!unlike && v > 0 && v < held->chunks - 1)
+            continue;
+        chunk = chunk_alone(rows, s, v);
+        load->first = v == 0 ? chunk_time_of(&chunk) : load->first;
+        load->held_bytes += unlike ? in_flight[v] * chunk.saved_bytes : 0.0;
+    }
+    load->last = chunk_time_of(&chunk);
 }
 
 /* Times, bytes and parameters of one stage: its parts times how often it has them. */
@@ -62,11 +87,7 @@ static stage_load sum_stage(const plan_rows *rows, int s)
     };
 
     stage_load_add_parts(rows->problem, &rows->row, &rows->gather, parts, &load);
-    load.first = load.last = chunk_time_of(&load);
-    if (rows->held[s].chunks > 1) {
-        load.first = end_chunk(rows, s, 0);
-        load.last = end_chunk(rows, s, rows->held[s].chunks - 1);
-    }
+    take_chunks(rows, s, m, &load);
     return load;
 }
 

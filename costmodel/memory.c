@@ -86,7 +86,7 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
 /* C.82: what each microbatch in flight keeps, and one layer that is whole again for its backward. */
 double stage_activation_bytes(const stage_load *load)
 {
-    return load->in_flight * load->saved_bytes + load->live_bytes;
+    return load->held_bytes + load->live_bytes;
 }
 
 /*

@@ -80,6 +80,19 @@ double plait_schedule_in_flight(plait_schedule schedule, int ranks, int rank, in
     return kinds[schedule]->in_flight(ranks, rank, chunks, microbatches);
 }
 
+void plait_schedule_held(plait_schedule schedule, int ranks, int rank, int chunks, int microbatches,
+                         const double *weight, double *held)
+{
+    const schedule_kind *const kind = kinds[schedule];
+
+    if (kind->held) {
+        kind->held(ranks, rank, chunks, microbatches, weight, held);
+        return;
+    }
+    for (int v = 0; v < chunks; v++)
+        held[v] = kind->in_flight(ranks, rank, chunks, microbatches);
+}
+
 // ---- what each rank does -------------------------------------------------------------------
 
 char *plait_action_text(const plait_action *action, char *text, size_t size)

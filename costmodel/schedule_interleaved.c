@@ -120,7 +120,7 @@ static bool exact(const plait_pipeline_load *load)
 {
     const plait_rank_run *run = &load->run[0];
 
-    return load->runs == 1 && load->microbatches % load->ranks == 0 &&
+    return load->runs == 1 && !load->unlike && load->microbatches % load->ranks == 0 &&
            run->first.forward_s == run->last.forward_s &&
            run->first.backward_s == run->last.backward_s &&
            (load->chunks == 2 || load->chunks * run->first.forward_s == run->all.forward_s);
@@ -135,6 +135,55 @@ static double in_flight(int ranks, int rank, int chunks, int microbatches)
     const double after = ranks - 1.0 - rank;
 
     return smaller((2.0 * after + (chunks - 1.0) * ranks + 1.0) / chunks, microbatches);
+}
+
+/* Of the first n visits, those to chunk c: groups of p microbatches, chunk by chunk. */
+static int visits_of(int ranks, int chunks, int chunk, int64_t n)
+{
+    const int64_t round = (int64_t)ranks * chunks;
+    const int64_t rest = n % round - (int64_t)chunk * ranks;
+
+    return (int)(n / round * ranks + (rest < 0 ? 0 : rest > ranks ? ranks : rest));
+}
+
+/* Forwards of each chunk less its backwards, when j backwards are done and one forward is ahead. */
+static double hold_after(int ranks, int chunks, int64_t visits, int64_t ahead, int64_t j,
+                         const double *weight, double *held)
+{
+    const int64_t forwards = ahead + 1 + j < visits ? ahead + 1 + j : visits;
+    double sum = 0.0;
+
+    for (int c = 0; c < chunks; c++) {
+        held[c] =
+            visits_of(ranks, chunks, c, forwards) - visits_of(ranks, chunks, chunks - 1 - c, j);
+        sum += weight[c] * held[c];
+    }
+    return sum;
+}
+
+/*
+ * C.260: what is held changes evenly between visits at which forwards or backwards turn to another
+ * chunk, so that these are the moments to look at, over one round of all chunks.
+ */
+static void held(int ranks, int rank, int chunks, int microbatches, const double *weight,
+                 double *out)
+{
+    const int64_t ahead = 2 * (int64_t)(ranks - 1 - rank) + (chunks - 1) * (int64_t)ranks;
+    const int64_t visits = (int64_t)chunks * microbatches;
+    double most = -1.0;
+    int64_t at = 0;
+
+    for (int turn = 0; turn < 2 * chunks; turn++) {
+        const int64_t first = turn % 2 == 0 ? 0 : (ranks - (ahead + 1) % ranks) % ranks;
+        const int64_t j = first + turn / 2 * (int64_t)ranks;
+        const double sum =
+            j < visits ? hold_after(ranks, chunks, visits, ahead, j, weight, out) : -1.0;
+        if (sum > most) {
+            most = sum;
+            at = j;
+        }
+    }
+    hold_after(ranks, chunks, visits, ahead, at, weight, out);
 }
 
 /*
@@ -218,6 +267,7 @@ const schedule_kind schedule_interleaved = {
     .pipeline_s = pipeline_s,
     .exact = exact,
     .in_flight = in_flight,
+    .held = held,
     .pairs = pairs,
     .has_actions = has_actions,
     .fill = fill,

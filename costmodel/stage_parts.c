@@ -27,8 +27,9 @@ static void add_part(stage_part *part, int *count, int row, int more, plait_reco
 }
 
 /*
- * Embedding, head and prediction modules. A copy of the table stands where a stage needs it and does
- * not have it: beside a tied head, and for the modules that read it. (C.81)
+ * Embedding, head and prediction modules, whose logits are made where the loss is. A copy of the table
+ * stands where a stage needs it and does not have it: beside a tied head, and for the modules that
+ * read it. (C.81)
  */
 static void add_ends(const plait_model *model, const plait_stage *stage, stage_part *part,
                      int *count)
@@ -48,7 +49,7 @@ static void add_ends(const plait_model *model, const plait_stage *stage, stage_p
     add_part(part, count, ROW_HEAD, loss, none);
     add_part(part, count, ROW_TABLE, !embedding && ((loss && model->tied) || mtp > 0), none);
     add_part(part, count, ROW_MTP, mtp, of_mtp);
-    add_part(part, count, ROW_MTP_HEAD, mtp, none);
+    add_part(part, count, ROW_MTP_HEAD, loss ? model->mtp_layers : 0, none);
 }
 
 stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, stage_part *room)
@@ -116,6 +117,24 @@ bool stage_of_rank(const plait_plan *plan, int rank, plait_arena *arena, plait_s
     out->chunk = chunk;
     out->layers = own->layers + mirrored->layers;
     return !own->recompute || join_recompute(own, mirrored, arena, out);
+}
+
+bool stage_chunks_held(const plait_degrees *d, const plait_chunk *chunk, int rank, int microbatches,
+                       double *held)
+{
+    double layers[PLAIT_MAX_LAYERS];
+    bool unlike = false;
+
+    if (d->vpp == 1)
+        return false;
+    for (int v = 0; v < d->vpp; v++) {
+        layers[v] = chunk[v].last - chunk[v].first;
+        unlike = unlike || layers[v] != layers[0];
+    }
+    if (unlike)
+        plait_schedule_held((plait_schedule)d->schedule, d->pp, rank, d->vpp, microbatches, layers,
+                            held);
+    return unlike;
 }
 
 bool stage_parts_have(const stage_parts *parts, int row)

@@ -44,7 +44,8 @@ typedef struct stage_load {
     double paired_s[PLAIT_EP_OVERLAPS]; /* that a pair of microbatches takes less than both */
     double busy_s;
     double moving_s;
-    double saved_bytes;
+    double saved_bytes; /* of one microbatch in all chunks */
+    double held_bytes;  /* of all in flight */
     double live_bytes;
     double dense; /* parameters on this rank */
     double expert;
@@ -147,6 +148,12 @@ stage_parts stage_parts_of_chunk(const plait_model *model, const plait_stage *st
  * @return  false when out of memory
  */
 bool stage_of_rank(const plait_plan *plan, int rank, plait_arena *arena, plait_stage *out);
+/**
+ * Microbatches in flight of each chunk of a rank, [vpp]; false where its chunks have equally many
+ * layers, or are of two stages, so that the schedule's mean is that of each. (C.260)
+ */
+bool stage_chunks_held(const plait_degrees *degrees, const plait_chunk *chunk, int rank,
+                       int microbatches, double *held);
 bool stage_parts_have(const stage_parts *parts, int row);
 /** Adds times, bytes and parameters of all parts to `load`; parts of half a share count half. */
 void stage_load_add_parts(const plait_problem *problem, const layer_row *row,

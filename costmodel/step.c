@@ -67,6 +67,7 @@ static plait_pipeline_load pipeline_load(const step_parts *parts)
         .chunks = parts->degrees->vpp,
         .microbatches = parts->microbatches,
         .no_barrier = parts->degrees->post_validation,
+        .unlike = parts->degrees->split.kind == PLAIT_SPLIT_LAYOUT && parts->degrees->vpp > 1,
         .runs = parts->runs,
         .run = parts->ranks,
     };

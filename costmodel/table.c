@@ -23,14 +23,16 @@ static bool make_list(class_list *list, size_t most, size_t kinds, plait_arena *
     list->load = plait_arena_alloc(arena, most, sizeof *list->load);
     list->lean = plait_arena_alloc(arena, most, sizeof *list->lean);
     list->leading = plait_arena_alloc(arena, 2 * most * kinds, sizeof *list->leading);
+    list->held = plait_arena_alloc(arena, most, sizeof *list->held);
     list->part =
         plait_arena_alloc(arena, most * (size_t)stage_parts_most((int)kinds), sizeof *list->part);
-    return list->of && list->base && list->load && list->lean && list->leading && list->part;
+    return list->of && list->base && list->load && list->lean && list->leading && list->part &&
+           list->held;
 }
 
 plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
 {
-    const size_t stages = (size_t)split_most_chunks(problem->model->layers);
+    const size_t stages = (size_t)split_most_chunks(problem->model->layers, PLAIT_SPLIT_LAYOUT);
     const size_t kinds = (size_t)problem->model->kinds;
     plait_table *table = plait_arena_alloc(arena, 1, sizeof *table);
 

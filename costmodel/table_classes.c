@@ -54,8 +54,8 @@ static bool same_class(const plait_table *table, const stage_class *a, const sta
 {
     const size_t size = (size_t)(a->depth + 1) * (size_t)table->kinds * sizeof *a->leading;
 
-    return a->depth == b->depth && a->first == b->first && a->last == b->last && same_ends(a, b) &&
-           memcmp(a->leading, b->leading, size) == 0;
+    return a->unlike == 0 && b->unlike == 0 && a->depth == b->depth && a->first == b->first &&
+           a->last == b->last && same_ends(a, b) && memcmp(a->leading, b->leading, size) == 0;
 }
 
 /* What these chunks make up, in lists at the ends of those that are known. */
@@ -89,6 +89,7 @@ static int place_class(const plait_table *table, class_list *list, const stage_c
     list->of[list->count] = *class;
     list->leads += (size_t)(class->depth + 1) * (size_t)table->kinds;
     list->parts += (size_t) class->parts.count;
+    list->holds += (size_t) class->unlike;
     return list->count++;
 }
 
@@ -113,6 +114,21 @@ static int chunks_of_rank(const plait_degrees *d, const plait_chunk *all, int ra
     return count;
 }
 
+/* Where a rank's chunks differ, each of them and how often it is in flight. */
+static void take_unlike(plait_table *table, const plait_degrees *d, const plait_chunk *chunk,
+                        stage_class *class)
+{
+    double in_flight[PLAIT_MAX_LAYERS];
+    held_chunk *held = table->ranks.held + table->ranks.holds;
+
+    if (!stage_chunks_held(d, chunk, class->stage, table->microbatches, in_flight))
+        return;
+    for (int v = 0; v < d->vpp; v++)
+        held[v] = (held_chunk){place_chunk(table, d, &chunk[v]), in_flight[v]};
+    class->held = held;
+    class->unlike = d->vpp;
+}
+
 /* Ranks are one class when their first and last chunks are, too. */
 static stage_class class_of_rank(plait_table *table, const plait_degrees *d, const plait_chunk *all,
                                  int rank)
@@ -128,6 +144,7 @@ static stage_class class_of_rank(plait_table *table, const plait_degrees *d, con
     if (chunks > 1) {
         class.first = place_chunk(table, d, &chunk[0]);
         class.last = place_chunk(table, d, &chunk[chunks - 1]);
+        take_unlike(table, d, chunk, &class);
     }
     return class;
 }
@@ -155,6 +172,7 @@ void table_classify(plait_table *table, const plait_degrees *d)
     table->ranks.count = table->chunks.count = 0;
     table->ranks.leads = table->chunks.leads = 0;
     table->ranks.parts = table->chunks.parts = 0;
+    table->ranks.holds = table->chunks.holds = 0;
     for (int s = 0; s < d->pp; s++) {
         const stage_class class = class_of_rank(table, d, chunk, s);
         add_to_runs(table, place_class(table, &table->ranks, &class));

@@ -5,11 +5,19 @@
 #include "numbers.h"
 #include "fuse.h"
 
+/* A chunk of a rank, and its microbatches in flight. (C.260) */
+typedef struct held_chunk {
+    int class;
+    double in_flight;
+} held_chunk;
+
 /* One class of ranks, or of chunks: what it is made of, and how many of each kind lead its chunks. */
 typedef struct stage_class {
     int stage; /* the earliest of it */
     int count;
-    int first, last;   /* of a rank of several chunks: the classes of its first and its last */
+    int first, last; /* of a rank of several chunks: the classes of its first and its last */
+    int unlike;      /* chunks of a rank whose chunks differ: so many held_chunk follow */
+    const held_chunk *held;
     int depth;         /* layers of the longest chunk */
     int ends;          /* so many parts are ends of the model, and come first */
     stage_parts parts; /* without their recompute choices */
@@ -27,7 +35,8 @@ typedef struct class_list {
     stage_load *lean; /* without gathers and with the leanest recomputation, for bounds */
     unsigned short *leading;
     stage_part *part;
-    size_t leads, parts; /* used of both */
+    held_chunk *held;
+    size_t leads, parts, holds; /* used of each */
 } class_list;
 
 /* none, selective, sac, full, then each set of modules. */
@@ -160,10 +169,15 @@ static inline void add_split_layers(const plait_table *table, const stage_class 
     }
 }
 
-/* A rank's ends: of the chunks that it has, or itself. */
+/* A rank's ends: of the chunks that it has, or itself. And what all of them keep in flight. */
 static inline void take_chunks(const stage_class *class, const stage_load *chunks, stage_load *load)
 {
     load->first = load->last = chunk_time_of(load);
+    load->held_bytes = load->in_flight * load->saved_bytes;
+    if (class->unlike > 0)
+        load->held_bytes = 0.0;
+    for (int i = 0; i < class->unlike; i++)
+        load->held_bytes += class->held[i].in_flight * chunks[class->held[i].class].saved_bytes;
     if (class->first >= 0) {
         load->first = chunk_time_of(&chunks[class->first]);
         load->last = chunk_time_of(&chunks[class->last]);

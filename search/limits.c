@@ -53,16 +53,34 @@ static plait_status add_limit(plait_search_options *options, const char *name, c
     return PLAIT_OK;
 }
 
+static bool begins_key(const char *text)
+{
+    return text[strcspn(text, "=,")] == '=';
+}
+
+/*
+ * Up to the comma behind a value. first-last:F,L has one of its own, a layout any number, which end
+ * where the next key begins.
+ */
+static size_t piece_length(const char *at)
+{
+    const bool layout = text_starts_with(at, "split=layout:");
+    size_t length = strcspn(at, ",");
+
+    if (text_starts_with(at, "split=first-last:") && at[length] == ',')
+        length += 1 + strcspn(at + length + 1, ",");
+    while (layout && at[length] == ',' && !begins_key(at + length + 1))
+        length += 1 + strcspn(at + length + 1, ",");
+    return length;
+}
+
 /* key=value pieces between commas; '-' in a key stands for '_', as in flags. */
 plait_status plait_search_limit(plait_search_options *options, const char *text, plait_error *err)
 {
-    char piece[96];
+    char piece[PLAIT_VALUE_SIZE];
 
     for (const char *at = text; *at;) {
-        size_t length = strcspn(at, ",");
-        // first-last:F,L carries a comma of its own
-        if (text_starts_with(at, "split=first-last:") && at[length] == ',')
-            length += 1 + strcspn(at + length + 1, ",");
+        const size_t length = piece_length(at);
         if (length >= sizeof piece)
             return plait_fail(err, PLAIT_ERROR_RANGE, "limit", "expected key=value, found '%.40s'",
                               at);

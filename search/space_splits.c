@@ -37,38 +37,49 @@ int space_recompute_choices(const space_recompute *r, int stage_layers, int vpp)
     return r->count + (r->full_layers && high >= low ? high - low + 1 : 0);
 }
 
-/* A limit may name its own counts; otherwise the space has the pair that balances. */
-static bool given_first_last(const plait_search_options *options, plait_split *out)
+/* A limit may name its own counts or its own layout. */
+static bool given_split(const plait_search_options *options, plait_split_kind kind,
+                        plait_split *out)
 {
     plait_degrees probe = plait_degrees_init();
 
     for (int i = 0; i < options->limits; i++)
         if (options->limit[i].key == PLAIT_KEY_SPLIT &&
-            text_starts_with(options->limit[i].value, "first-last:") &&
-            plait_degrees_set(&probe, "split", options->limit[i].value, NULL) == PLAIT_OK) {
+            plait_degrees_set(&probe, "split", options->limit[i].value, NULL) == PLAIT_OK &&
+            probe.split.kind == kind) {
             *out = probe.split;
             return true;
         }
     return false;
 }
 
+static bool has_even(const plan_space *space, const plait_degrees *d)
+{
+    return (space->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_EVEN & 1u) &&
+           space->problem->model->layers % (d->pp * d->vpp) == 0;
+}
+
+/* Without a limit that names them the space has the pair of counts that balances, and no layout. */
+static bool choose_counts(const plan_space *space, plait_degrees *d)
+{
+    const plait_model *model = space->problem->model;
+    const plait_split_kind kind = (plait_split_kind)d->split.kind;
+    const int middle = model->layers / d->pp;
+
+    return given_split(space->options, kind, &d->split) ||
+           (kind == PLAIT_SPLIT_FIRST_LAST && split_first_last(model, d->pp, d->vpp, &d->split) &&
+            !(has_even(space, d) && d->split.first == middle && d->split.last == middle));
+}
+
 /* Splits that deal the same layers as `even` are left out. */
 static bool split_wanted(const plan_space *space, plait_degrees *d)
 {
-    const plait_model *model = space->problem->model;
-    const bool even =
-        (space->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_EVEN & 1u) &&
-        model->layers % (d->pp * d->vpp) == 0;
-    char text[48];
+    char text[PLAIT_VALUE_SIZE];
 
-    if (d->split.kind == PLAIT_SPLIT_FIRST_LAST) {
-        const int middle = model->layers / d->pp;
-        if (given_first_last(space->options, &d->split))
-            return plan_stages_legal(space->problem, d, &nobody_asks);
-        if (!split_first_last(model, d->pp, d->vpp, &d->split) ||
-            (even && d->split.first == middle && d->split.last == middle))
+    if (d->split.kind == PLAIT_SPLIT_FIRST_LAST || d->split.kind == PLAIT_SPLIT_LAYOUT) {
+        if (!choose_counts(space, d))
             return false;
-    } else if (even && d->split.kind != PLAIT_SPLIT_EVEN &&
+    } else if (d->split.kind != PLAIT_SPLIT_EVEN && has_even(space, d) &&
                (d->pp * d->vpp == 1 || d->split.kind == PLAIT_SPLIT_SPREAD)) {
         return false;
     }
@@ -119,12 +130,22 @@ static void list_range(const plan_space *space, plait_degrees d, int low, int hi
     out->of[space_splits_for(out, (plait_schedule)d.schedule) - out->of] = range;
 }
 
+static int most_chunks(const plan_space *space)
+{
+    plait_split layout;
+
+    return split_most_chunks(space->problem->model->layers,
+                             given_split(space->options, PLAIT_SPLIT_LAYOUT, &layout)
+                                 ? PLAIT_SPLIT_LAYOUT
+                                 : PLAIT_SPLIT_BOTH);
+}
+
 /* Schedules differ in which layers share a rank, and so in the splits that they take. */
 static plait_status list_splits(const plan_space *space, int pp, plait_arena *arena,
                                 space_splits *out, plait_error *err)
 {
     static const plait_schedule of_chunks[] = {PLAIT_1F1B, PLAIT_ZB_V, PLAIT_INTERLEAVED};
-    const int layers = split_most_chunks(space->problem->model->layers);
+    const int layers = most_chunks(space);
     const int limit = space->problem->runtime->can.most[PLAIT_KEY_VPP];
     const int max_vpp = pp == 1 ? 1 : layers / pp < limit ? layers / pp : limit;
     const int high[] = {1, max_vpp < 2 ? max_vpp : 2, max_vpp};
@@ -152,8 +173,7 @@ plait_status space_list_splits(plan_space *space, plait_arena *arena, plait_erro
         return plait_fail_nomem(err);
     for (int i = 0; i < space->divisors.count; i++) {
         const int pp = space->divisors.value[i];
-        if (pp <= split_most_chunks(problem->model->layers) &&
-            pp <= problem->runtime->can.most[PLAIT_KEY_PP] &&
+        if (pp <= most_chunks(space) && pp <= problem->runtime->can.most[PLAIT_KEY_PP] &&
             limits_allow(space->options, PLAIT_KEY_PP, pp))
             PLAIT_TRY(list_splits(space, pp, arena, &splits[i], err));
     }

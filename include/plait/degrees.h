@@ -101,7 +101,7 @@ typedef enum plait_split_kind {
     PLAIT_SPLIT_FIRST_LAST, /* given counts on the first and the last stage, the rest even */
     PLAIT_SPLIT_SPREAD,     /* as even as whole layers allow, earlier stages take the remainder */
     PLAIT_SPLIT_COST,       /* blocks until the running cost passes total (r+1)/p (nanotron) */
-    PLAIT_SPLIT_STAGES,     /* as the stages of the plan say, which no word does */
+    PLAIT_SPLIT_LAYOUT,     /* chunk by chunk, in a text: embedding, modules and loss anywhere */
     PLAIT_SPLITS
 } plait_split_kind;
 
@@ -109,6 +109,7 @@ typedef struct plait_split {
     unsigned char kind;   /* plait_split_kind */
     unsigned short first; /* FIRST_LAST: layers of the first stage ... */
     unsigned short last;  /* ... and of the last */
+    const char *layout;   /* LAYOUT: "Et*3|(tt|)*29,m|L", which outlives the plan */
 } plait_split;
 
 /** Orders of the axes, innermost first. */
@@ -357,10 +358,14 @@ bool plait_key_speaks(const plait_problem *problem, const plait_degrees *degrees
 /**
  * Set one key ("tp", "recompute", "schedule", ...) from its text.
  *
- * Fails (RANGE) on an unknown key or a value outside the key's own range; `where` is the key.
+ * Fails (RANGE) on an unknown key or a value outside the key's own range; `where` is the key. A
+ * layout is not copied: its text outlives the degrees, or a plan is laid of them (plait_plan_lay).
  */
 PLAIT_MUST_CHECK plait_status plait_degrees_set(plait_degrees *degrees, const char *key,
                                                 const char *value, plait_error *err);
+
+/** Room for the text of any value, its end included. */
+enum { PLAIT_VALUE_SIZE = 1024 };
 
 /** The text of one key, as plait_degrees_set takes it. Returns `text`. */
 char *plait_degrees_get(const plait_degrees *degrees, plait_key_id key, char *text, size_t size);

@@ -102,10 +102,11 @@ PLAIT_MUST_CHECK plait_status plait_plan_expand(const plait_problem *problem,
                                                 plait_plan *out, plait_error *err);
 
 /**
- * The plan of these chunks, where no split says how layers are dealt: set the split of `degrees` to
- * PLAIT_SPLIT_STAGES. *out lives in `arena`; plait_plan_check has the verdict on it.
+ * The plan of these chunks. A split of kind LAYOUT gets the text that spells them, whatever it had; it
+ * lives in `arena` as all of *out. plait_plan_check has the verdict.
  *
  * @param chunks  [pp * vpp] in pipeline order; plait_chunks_deal makes them of counts of layers
+ * @return        RANGE when no layout of PLAIT_VALUE_SIZE says them
  */
 PLAIT_MUST_CHECK plait_status plait_plan_lay(const plait_degrees *degrees,
                                              const plait_chunk *chunks, plait_arena *arena,
@@ -131,7 +132,8 @@ bool plait_split_layers(const plait_model *model, const plait_degrees *degrees, 
 
 /**
  * The pp*vpp chunks in pipeline order: their layers, the embedding in the first, the
- * multi-token-prediction modules and the loss in the last. plait_schedule_rank says whose they are.
+ * multi-token-prediction modules and the loss in the last, but where a layout has them elsewhere.
+ * plait_schedule_rank says whose they are.
  *
  * @param chunks  [pp * vpp]
  * @return        false as plait_split_layers

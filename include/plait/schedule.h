@@ -76,6 +76,7 @@ typedef struct plait_pipeline_load {
     int chunks; /* a rank */
     int microbatches;
     bool no_barrier; /* a rank begins the next step when its own work is done */
+    bool unlike;     /* a rank's chunks may differ, also those between its first and its last */
     int runs;
     const plait_rank_run *run; /* [runs], whose ranks sum to `ranks` */
 } plait_pipeline_load;
@@ -110,6 +111,16 @@ bool plait_pipeline_exact(plait_schedule schedule, const plait_pipeline_load *lo
  */
 double plait_schedule_in_flight(plait_schedule schedule, int ranks, int rank, int chunks,
                                 int microbatches);
+
+/**
+ * The same of each chunk of a rank, at the moment when all of them together are most by their weights:
+ * what a rank with unlike chunks holds. (C.260)
+ *
+ * @param weight  [chunks] bytes or layers of each
+ * @param held    [chunks] microbatches, filled
+ */
+void plait_schedule_held(plait_schedule schedule, int ranks, int rank, int chunks, int microbatches,
+                         const double *weight, double *held);
 
 /**
  * Forwards that run beside the backward of another microbatch where software pairs them, in units of

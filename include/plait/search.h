@@ -31,8 +31,8 @@ enum { PLAIT_MAX_LIMITS = 64 };
 /** A condition on one key: `tp=8`, `tp=..8`, `pp=2..16`, `recompute=full`, `schedule=1f1b`. */
 typedef struct plait_limit {
     plait_key_id key;
-    char value[64]; /* a word; "" for numbers */
-    int low;        /* a range of a key of numbers */
+    char value[PLAIT_VALUE_SIZE]; /* a word; "" for numbers */
+    int low;                      /* a range of a key of numbers */
     int high;
 } plait_limit;
 

@@ -117,38 +117,26 @@ static plait_status complete_degrees(asked *out, plait_degrees degrees, plait_ar
                                 &out->plan, err);
 }
 
-/* The same of the stages of the file: of them nothing is filled in but what they recompute. */
-static plait_status complete_stages(asked *out, plait_degrees degrees, bool changed,
-                                    plait_arena *arena, plait_error *err)
-{
-    const plait_problem *const problem = &out->problem;
-    const bool open = !(out->given & PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE));
-    plait_plan plan, other;
-
-    plait_degrees_fill(problem, out->given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &degrees);
-    PLAIT_TRY(plans_plan(out->file, &degrees, changed || open, arena, &plan, err));
-    PLAIT_TRY(report_price(problem, &plan, out->file->rank, arena, &out->plan, err));
-    if (!open || out->plan.verdict == PLAIT_INVALID)
-        return PLAIT_OK;
-    PLAIT_TRY(plait_plan_choose_recompute(problem, &plan, arena, &other, err));
-    return report_price(problem, &other, out->file->rank, arena, &out->plan, err);
-}
-
 /*
- * The file's stages are the plan's where no word deals the same, or where nothing was changed: then
- * they may say what the degrees do not, and the verdict tells.
+ * Where nothing was changed the file's stages are the plan's: they may say what the degrees do not, and
+ * the verdict tells. What they leave open of recomputation is filled in as of degrees.
  */
 static plait_status complete(asked *out, plait_degrees degrees, bool changed, plait_arena *arena,
                              plait_error *err)
 {
     const plait_key_set whole =
         PLAIT_ALL_KEYS & ~(PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE) | PLAIT_KEY_BIT(PLAIT_KEY_DP));
-    const bool own = (out->given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) != 0 &&
-                     degrees.split.kind == PLAIT_SPLIT_STAGES;
     const bool as_read = !changed && (out->given & whole) == whole;
+    const bool open = !(out->given & PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE));
+    plait_plan plan;
 
-    if (out->file != NULL && out->file->stages > 0 && (own || as_read))
-        return complete_stages(out, degrees, changed, arena, err);
+    if (out->file != NULL && out->file->stages > 0 && as_read) {
+        plait_degrees_fill(&out->problem, out->given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &degrees);
+        PLAIT_TRY(plans_plan(out->file, &degrees, open, arena, &plan, err));
+        PLAIT_TRY(report_price(&out->problem, &plan, out->file->rank, arena, &out->plan, err));
+        if (!open || out->plan.verdict == PLAIT_INVALID)
+            return PLAIT_OK;
+    }
     return complete_degrees(out, degrees, arena, err);
 }
 

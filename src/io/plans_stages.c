@@ -169,6 +169,35 @@ static void take_recompute(plans_entry *out)
     out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
 }
 
+/* Stages of which the plan says no split are its layout, if they are as many as its degrees say. */
+static plait_status take_layout(plans_entry *out, plait_arena *arena, plait_error *err)
+{
+    const plait_degrees *const d = &out->degrees;
+    plait_chunk *const chunks =
+        plait_arena_alloc(arena, (size_t)out->stages * (size_t)d->vpp + 1, sizeof *chunks);
+    plait_plan plan;
+
+    if (chunks == NULL)
+        return plait_fail_nomem(err);
+    for (int s = 0; s < out->stages; s++)
+        if (out->stages != d->pp || out->stage[s].chunks != d->vpp)
+            return PLAIT_OK;
+    for (int c = 0; c < out->stages * d->vpp; c++) {
+        const plait_schedule schedule = (plait_schedule)d->schedule;
+        const int rank = plait_schedule_rank(schedule, d->pp, c);
+        int v = 0;
+
+        while (plait_schedule_chunk(schedule, d->pp, rank, v) != c)
+            v++;
+        chunks[c] = out->stage[rank].chunk[v];
+    }
+    out->degrees.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
+    out->given |= PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
+    PLAIT_TRY(plait_plan_lay(&out->degrees, chunks, arena, &plan, err));
+    out->degrees.split = plan.degrees.split;
+    return PLAIT_OK;
+}
+
 plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plans_entry *out,
                                plait_error *err)
 {
@@ -207,7 +236,7 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
     }
     if (!(out->given & PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE)))
         take_recompute(out);
-    return PLAIT_OK;
+    return out->given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) ? PLAIT_OK : take_layout(out, arena, err);
 }
 
 // ---- into a plan, and back -----------------------------------------------------------------
@@ -274,8 +303,9 @@ plait_status plans_deal_stages(plans_entry *entry, const int *counts, plait_aren
     if (chunks == NULL)
         return plait_fail_nomem(err);
     plait_chunks_deal(entry->model, counts, count, chunks);
-    entry->degrees.split = (plait_split){.kind = PLAIT_SPLIT_STAGES};
+    entry->degrees.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
     entry->given |= PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
     PLAIT_TRY(plait_plan_lay(&entry->degrees, chunks, arena, &plan, err));
+    entry->degrees.split = plan.degrees.split;
     return list_stages(&plan, arena, entry, err);
 }

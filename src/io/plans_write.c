@@ -66,7 +66,7 @@ static void write_order(json_writer *json, const plans_entry *entry)
 static void member_of_key(json_writer *json, const plans_entry *entry, plait_key_id key)
 {
     const plait_key *const row = &plait_keys[key];
-    char text[96];
+    char text[PLAIT_VALUE_SIZE];
 
     if (!given(entry, key) ||
         (row->words == NULL && plait_key_value(&entry->degrees, key) < row->low))

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plait/degrees.h"
+#include "layout.h"
 #include "text.h"
 
 plait_degrees plait_degrees_init(void)
@@ -115,6 +116,16 @@ static plait_status set_recompute(plait_recompute *out, const char *value, plait
     return PLAIT_OK;
 }
 
+static plait_status set_layout(plait_split *out, const char *text, plait_error *err)
+{
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    int count;
+
+    PLAIT_TRY(layout_read(text, PLAIT_MAX_LAYERS, chunks, &count, err));
+    *out = (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = text};
+    return PLAIT_OK;
+}
+
 /* first-last:F,L, or first-last:F+L where commas separate keys */
 static plait_status set_split(plait_split *out, const char *value, plait_error *err)
 {
@@ -127,16 +138,21 @@ static plait_status set_split(plait_split *out, const char *value, plait_error *
         if ((sscanf(counts, "%5d,%5d%c", &first, &last, &junk) == 2 ||
              sscanf(counts, "%5d+%5d%c", &first, &last, &junk) == 2) &&
             first >= 1 && last >= 1 && first <= PLAIT_MAX_LAYERS && last <= PLAIT_MAX_LAYERS) {
-            *out =
-                (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
+            *out = (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST,
+                                 .first = (unsigned short)first,
+                                 .last = (unsigned short)last};
             return PLAIT_OK;
         }
         return expect(err, "split", "first-last:F,L with layer counts", value);
     }
+    if (text_starts_with(value, "layout:"))
+        return set_layout(out, value + strlen("layout:"), err);
     unsigned char kind;
     PLAIT_TRY(set_word(&kind, "split", value, plait_split_name, err));
     if (kind == PLAIT_SPLIT_FIRST_LAST)
         return expect(err, "split", "first-last:F,L with layer counts", value);
+    if (kind == PLAIT_SPLIT_LAYOUT)
+        return expect(err, "split", "layout:TEXT, such as layout:Et*3|(tt|)*29,m|L", value);
     *out = (plait_split){.kind = kind};
     return PLAIT_OK;
 }
@@ -209,6 +225,8 @@ static char *split_text(plait_split split, char *text, size_t size)
 {
     if (split.kind == PLAIT_SPLIT_FIRST_LAST)
         snprintf(text, size, "first-last:%d,%d", split.first, split.last);
+    else if (split.kind == PLAIT_SPLIT_LAYOUT)
+        snprintf(text, size, "layout:%s", split.layout ? split.layout : "");
     else
         snprintf(text, size, "%s", plait_split_name[split.kind]);
     return text;

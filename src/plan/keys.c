@@ -9,6 +9,7 @@
 #include "plait/runtime.h"
 #include "plait/schedule.h"
 #include "rules.h"
+#include "split.h"
 #include "text.h"
 #include "traits.h"
 
@@ -27,7 +28,7 @@ const char *const plait_grad_sync_name[PLAIT_GRAD_SYNCS + 1] = {"bulk", "buckete
                                                                 NULL};
 
 const char *const plait_split_name[PLAIT_SPLITS + 1] = {
-    "even", "embedding", "loss", "both", "first-last", "spread", "cost", "stages", NULL,
+    "even", "embedding", "loss", "both", "first-last", "spread", "cost", "layout", NULL,
 };
 
 const char *const plait_order_name[PLAIT_ORDERS + 1] = {"tp-cp-dp-pp", "tp-cp-pp-dp", NULL};
@@ -482,8 +483,7 @@ bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id
     return plait_key_value(a, key) == plait_key_value(b, key) &&
            (key != PLAIT_KEY_RECOMPUTE || (a->recompute.modules == b->recompute.modules &&
                                            a->recompute.layers == b->recompute.layers)) &&
-           (key != PLAIT_KEY_SPLIT ||
-            (a->split.first == b->split.first && a->split.last == b->split.last));
+           (key != PLAIT_KEY_SPLIT || split_same(&a->split, &b->split));
 }
 
 bool plait_key_speaks(const plait_problem *problem, const plait_degrees *d, plait_key_id key)

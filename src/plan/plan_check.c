@@ -2,6 +2,7 @@
 #include "plait/schedule.h"
 
 #include "kernels.h"
+#include "layout.h"
 #include "plan_check.h"
 #include "reason.h"
 #include "rules.h"
@@ -316,16 +317,36 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
     return recompute_suits_pairs(d, why) && offload_suits(p, d, why);
 }
 
+/* A layout has as many chunks as the ranks take turns at, and all of the model. */
+static bool layout_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    plait_error wrong;
+    char lacks[160];
+    int count;
+
+    if (!d->split.layout)
+        return because(why, "split layout has no text: layout:Et*3|(tt|)*29,m|L");
+    if (layout_read(d->split.layout, PLAIT_MAX_LAYERS, chunks, &count, &wrong) != PLAIT_OK)
+        return because(why, "%s", wrong.message);
+    if (count != d->pp * d->vpp)
+        return because(why, "the layout has %d chunks where pp %d x vpp %d are %d",
+                       count, d->pp, d->vpp, d->pp * d->vpp);
+    return layout_holds(p->model, chunks, count, lacks, sizeof lacks) ||
+           because(why, "%s (rule P29)", lacks);
+}
+
 bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     int counts[PLAIT_MAX_LAYERS];
     char split[48];
 
-    if (d->split.kind == PLAIT_SPLIT_STAGES)
-        return because(why, "split stages is said by the stages of a plan, which are not given");
-    if ((int64_t)d->pp * d->vpp > split_units(p->model->layers, (plait_split_kind)d->split.kind) ||
+    if ((int64_t)d->pp * d->vpp >
+            split_most_chunks(p->model->layers, (plait_split_kind)d->split.kind) ||
         d->pp * d->vpp > PLAIT_MAX_LAYERS)
         return because(why, "pp %d x vpp %d chunks for %d layers", d->pp, d->vpp, p->model->layers);
+    if (d->split.kind == PLAIT_SPLIT_LAYOUT)
+        return layout_suits(p, d, why) && plan_recompute_legal(p, d, why);
     if (!plait_split_layers(p->model, d, counts))
         return because(why, "%d layers do not divide into pp %d x vpp %d chunks by split %s",
                        p->model->layers, d->pp, d->vpp,

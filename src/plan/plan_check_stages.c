@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plait/schedule.h"
+#include "layout.h"
 #include "plan_check.h"
 
 // ---- what every stage has in common --------------------------------------------------------
@@ -93,28 +94,28 @@ static bool has_chunks(const plait_plan *plan, const plan_reason *why)
     return true;
 }
 
-static bool same_chunk(const plait_chunk *a, const plait_chunk *b)
-{
-    return a->first == b->first && a->last == b->last && a->embedding == b->embedding &&
-           a->loss == b->loss && a->mtp == b->mtp;
-}
-
-/* A split in words deals what it says. */
+/* Stages are what the split says. */
 static bool dealt_as_said(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
     plait_chunk dealt[PLAIT_MAX_LAYERS];
-    char split[48];
+    char split[96];
+    int layers = 0;
 
+    for (int s = 0; s < plan->stages; s++)
+        layers += plan->stage[s].layers;
+    if (layers != p->model->layers)
+        return because(why, "the stages hold %d layers, %s has %d", layers, p->model->name,
+                       p->model->layers);
     if (!plait_chunks_of(p->model, &plan->degrees, dealt))
         return false;
     for (int c = 0; c < plan->degrees.pp * plan->degrees.vpp; c++) {
         const plait_chunk *const chunk = plait_plan_chunk(plan, c);
 
-        if (!same_chunk(chunk, &dealt[c]))
+        if (!chunk_same(chunk, &dealt[c]))
             return because(
                 why,
-                "chunk %d holds layers %d to %d where split %s deals %d to %d; stages of "
-                "your own are split stages",
+                "chunk %d holds layers %d to %d where split %s deals %d to %d: leave `split` out, "
+                "and stages of your own say it",
                 c, chunk->first, chunk->last,
                 plait_degrees_get(&plan->degrees, PLAIT_KEY_SPLIT, split, sizeof split),
                 dealt[c].first, dealt[c].last);
@@ -122,81 +123,14 @@ static bool dealt_as_said(const plait_problem *p, const plait_plan *plan, const 
     return true;
 }
 
-/* Each layer once and in order, the embedding before them, modules and loss behind. */
-static bool holds_model(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
-{
-    const int chunks = plan->degrees.pp * plan->degrees.vpp;
-    int layers = 0;
-    int next = 0;
-
-    for (int s = 0; s < plan->stages; s++)
-        layers += plan->stage[s].layers;
-    if (layers != p->model->layers)
-        return because(why, "the stages hold %d layers, %s has %d", layers, p->model->name,
-                       p->model->layers);
-    for (int c = 0; c < chunks; c++) {
-        const plait_chunk *const chunk = plait_plan_chunk(plan, c);
-        const int mtp = c == chunks - 1 ? p->model->mtp_layers : 0;
-
-        if (chunk->first != next || chunk->last < chunk->first || chunk->last > p->model->layers)
-            return because(why, "chunk %d holds layers %d to %d, expected from %d on, of %d", c,
-                           chunk->first, chunk->last, next, p->model->layers);
-        if (chunk->embedding != (c == 0))
-            return because(why, "the embedding belongs to the first chunk alone, see chunk %d", c);
-        if (chunk->loss != (c == chunks - 1))
-            return because(why, "the loss belongs to the last chunk alone, see chunk %d", c);
-        if (chunk->mtp != mtp)
-            return because(why, "chunk %d has %d modules that predict further tokens, expected %d",
-                           c, chunk->mtp, mtp);
-        next = chunk->last;
-    }
-    return true;
-}
-
-static int chunk_layers(const plait_plan *plan, int c)
-{
-    const plait_chunk *const chunk = plait_plan_chunk(plan, c);
-
-    return chunk->last - chunk->first;
-}
-
-/*
- * C.73 and C.78 take a rank's chunks for equal parts of it, which stages of a plan's own need not be.
- * The ends of the model may be smaller: they have the embedding, the loss and modules beside layers.
- */
-static bool chunks_alike(const plait_plan *plan, const plan_reason *why)
-{
-    enum { APART = 2 };
-    const int chunks = plan->degrees.pp * plan->degrees.vpp;
-    int least = 1;
-
-    if (plan->degrees.vpp == 1)
-        return true;
-    for (int c = 2; c < chunks - 1; c++)
-        if (chunk_layers(plan, c) < chunk_layers(plan, least))
-            least = c;
-    for (int c = 0; c < chunks; c++)
-        if (chunk_layers(plan, c) > chunk_layers(plan, least) + APART)
-            return because(why,
-                           "chunk %d has %d layers and chunk %d has %d: chunks that take turns are "
-                           "priced as equal and may differ by %d, the first and the last may be "
-                           "smaller (rule P10)",
-                           c, chunk_layers(plan, c), least, chunk_layers(plan, least), APART);
-    return true;
-}
-
 bool plan_stages_agree(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
-    const bool own = plan->degrees.split.kind == PLAIT_SPLIT_STAGES;
-
     if (!same_order(plan, why) || !has_chunks(plan, why))
         return false;
     for (int s = 0; s < plan->stages; s++)
         if (!same_degrees(plan, s, why))
             return false;
-    if (!(own ? plan_recompute_legal : plan_stages_legal)(p, &plan->degrees, why) ||
-        !holds_model(p, plan, why) ||
-        !(own ? chunks_alike(plan, why) : dealt_as_said(p, plan, why)))
+    if (!plan_stages_legal(p, &plan->degrees, why) || !dealt_as_said(p, plan, why))
         return false;
     for (int s = 0; s < plan->stages; s++)
         if (!same_recompute(plan, s, why))

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plait/schedule.h"
+#include "layout.h"
 #include "problem_check.h"
 
 plait_recompute plait_recompute_of(const plait_degrees *d, int layer)
@@ -40,16 +41,31 @@ static plait_status fill_stage(const plait_degrees *d, int rank, const plait_chu
     return PLAIT_OK;
 }
 
+static plait_status spell_layout(const plait_chunk *chunks, int count, plait_arena *arena,
+                                 plait_split *out, plait_error *err)
+{
+    char text[PLAIT_VALUE_SIZE];
+
+    if (!layout_write(chunks, count, text))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "split",
+                          "expected a layout of at most %d letters, found a longer one",
+                          PLAIT_VALUE_SIZE - 1);
+    out->layout = plait_arena_printf(arena, "%s", text);
+    return out->layout ? PLAIT_OK : plait_fail_nomem(err);
+}
+
 plait_status plait_plan_lay(const plait_degrees *d, const plait_chunk *chunks, plait_arena *arena,
                             plait_plan *out, plait_error *err)
 {
     plait_stage *stages = plait_arena_alloc(arena, (size_t)d->pp, sizeof *stages);
 
+    *out = (plait_plan){.degrees = *d, .stages = d->pp, .stage = stages};
     if (!stages)
         return plait_fail_nomem(err);
+    if (d->split.kind == PLAIT_SPLIT_LAYOUT)
+        PLAIT_TRY(spell_layout(chunks, d->pp * d->vpp, arena, &out->degrees.split, err));
     for (int s = 0; s < d->pp; s++)
-        PLAIT_TRY(fill_stage(d, s, chunks, arena, &stages[s], err));
-    *out = (plait_plan){.degrees = *d, .stages = d->pp, .stage = stages};
+        PLAIT_TRY(fill_stage(&out->degrees, s, chunks, arena, &stages[s], err));
     memcpy(out->order, plait_order_axes((plait_order)d->order), sizeof out->order);
     return PLAIT_OK;
 }

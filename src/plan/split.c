@@ -7,8 +7,10 @@
 #include "split.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "plait/schedule.h"
+#include "layout.h"
 
 /* `extra` pseudo-layers share the chunks evenly; the first and last chunk hold them. */
 static bool deal_evenly(int layers, int chunks, bool embedding, bool loss, int *counts)
@@ -88,7 +90,7 @@ static bool deal_by_cost(const plait_model *model, int chunks, int *counts)
     return true;
 }
 
-bool plait_split_layers(const plait_model *model, const plait_degrees *d, int *counts)
+static bool deal_in_words(const plait_model *model, const plait_degrees *d, int *counts)
 {
     const int chunks = d->pp * d->vpp;
 
@@ -107,11 +109,18 @@ bool plait_split_layers(const plait_model *model, const plait_degrees *d, int *c
         return deal_spread(model->layers, chunks, counts);
     case PLAIT_SPLIT_COST:
         return deal_by_cost(model, chunks, counts);
-    case PLAIT_SPLIT_STAGES: // no word says it
+    case PLAIT_SPLIT_LAYOUT: // has chunks of its own
     case PLAIT_SPLITS:
         break;
     }
     return false;
+}
+
+bool split_same(const plait_split *a, const plait_split *b)
+{
+    return a->kind == b->kind && a->first == b->first && a->last == b->last &&
+           (a->layout == b->layout ||
+            (a->layout && b->layout && strcmp(a->layout, b->layout) == 0));
 }
 
 void plait_chunks_deal(const plait_model *model, const int *counts, int count, plait_chunk *chunks)
@@ -131,13 +140,37 @@ void plait_chunks_deal(const plait_model *model, const int *counts, int count, p
     }
 }
 
+static bool lay_out(const plait_model *model, const plait_degrees *d, plait_chunk *chunks)
+{
+    int count;
+
+    return d->split.layout &&
+           layout_read(d->split.layout, d->pp * d->vpp, chunks, &count, NULL) == PLAIT_OK &&
+           count == d->pp * d->vpp && layout_holds(model, chunks, count, NULL, 0);
+}
+
 bool plait_chunks_of(const plait_model *model, const plait_degrees *d, plait_chunk *chunks)
 {
     int counts[PLAIT_MAX_LAYERS];
 
-    if (!plait_split_layers(model, d, counts))
+    if (d->split.kind == PLAIT_SPLIT_LAYOUT)
+        return lay_out(model, d, chunks);
+    if (!deal_in_words(model, d, counts))
         return false;
     plait_chunks_deal(model, counts, d->pp * d->vpp, chunks);
+    return true;
+}
+
+bool plait_split_layers(const plait_model *model, const plait_degrees *d, int *counts)
+{
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+
+    if (d->split.kind != PLAIT_SPLIT_LAYOUT)
+        return deal_in_words(model, d, counts);
+    if (!lay_out(model, d, chunks))
+        return false;
+    for (int c = 0; c < d->pp * d->vpp; c++)
+        counts[c] = chunks[c].last - chunks[c].first;
     return true;
 }
 
@@ -161,7 +194,9 @@ bool split_first_last(const plait_model *model, int pp, int vpp, plait_split *ou
         const int first = rest - last;
         if (first % vpp != 0 || last % vpp != 0 || first < 1)
             continue;
-        *out = (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
+        *out = (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST,
+                             .first = (unsigned short)first,
+                             .last = (unsigned short)last};
         return true;
     }
     return false;

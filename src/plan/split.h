@@ -11,11 +11,15 @@ static inline int split_units(int layers, plait_split_kind kind)
            (kind == PLAIT_SPLIT_LOSS || kind == PLAIT_SPLIT_BOTH);
 }
 
-/** The most chunks that any split can fill. */
-static inline int split_most_chunks(int layers)
+/** The most chunks of a split in words, and of a layout, which may leave some empty. */
+static inline int split_most_chunks(int layers, plait_split_kind kind)
 {
-    return split_units(layers, PLAIT_SPLIT_BOTH);
+    return kind == PLAIT_SPLIT_LAYOUT ? 2 * split_units(layers, PLAIT_SPLIT_BOTH)
+                                      : split_units(layers, kind);
 }
+
+/** Have two splits the same kind, numbers and text? */
+bool split_same(const plait_split *a, const plait_split *b);
 
 /**
  * The first/last counts that balance the stages: the fewest layers on a middle stage that leave

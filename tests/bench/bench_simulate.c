@@ -99,7 +99,8 @@ static double random_ratio(double spread)
         own->all.forward_s += each_s;
         own->all.backward_s += 2.0 * each_s;
     }
-    const plait_pipeline_load load = {ranks, CHUNKS, p.shape.microbatches, false, ranks, run};
+    const plait_pipeline_load load = {ranks, CHUNKS, p.shape.microbatches, false, false,
+                                      ranks, run};
     p.sim.stage = stage;
     const bool done = plait_simulate(&p.sim, p.arena, &result, NULL) == PLAIT_OK;
     const double ratio =

@@ -35,20 +35,20 @@ degrees=(--tp 2 --pp 4 --recompute none --mbs 1)
 # ---- 9, 8, 8 and 7 layers, written by hand ----
 
 "$plait" eval "${question[@]}" "${degrees[@]}" --split even -o even.json >/dev/null || complain "eval: $?"
-sed -e 's/"split": "even"/"split": "stages"/' \
+sed -e 's/"split": "even"/"split": null/' \
     -e 's/\[0, 8\]/[0, 9]/; s/\[8, 16\]/[9, 17]/; s/\[16, 24\]/[17, 25]/; s/\[24, 32\]/[25, 32]/' \
     even.json >own.json
 "$plait" eval --plan own.json -o priced.json >report || complain "eval of own stages: $?"
 [ "$(layers priced.json)" = '0,9 9,17 17,25 25,32 ' ] || complain "stages: $(layers priced.json)"
-[ "$(value priced.json split)" = '"stages"' ] || complain "split $(value priced.json split)"
-grep -q 'split stages' report || complain "the report does not say that stages are the plan's own"
+[ "$(value priced.json split)" = '"layout:Et*9|(t*8|)*2t*7L"' ] || complain "split $(value priced.json split)"
+grep -q 'split layout:Et\*9' report || complain "the report does not say the layout"
 "$plait" eval "${question[@]}" "${degrees[@]}" --split first-last:9,7 -o word.json >/dev/null
 [ "$(value priced.json step_s)" = "$(value word.json step_s)" ] ||
     complain "9 8 8 7 cost $(value priced.json step_s) by hand, $(value word.json step_s) by word"
 [ "$(value priced.json peak_bytes)" = "$(value word.json peak_bytes)" ] || complain "other memory"
 "$plait" eval --plan priced.json --json | cmp - priced.json || complain "not the same when read back"
 
-# what a flag changes leaves the stages alone, unless there are to be others
+# what a flag changes leaves the layout alone, unless there are to be other chunks
 "$plait" eval --plan own.json --mbs 2 -o larger.json >/dev/null
 [ "$(layers larger.json)" = '0,9 9,17 17,25 25,32 ' ] || complain "mbs moves $(layers larger.json)"
 "$plait" eval --plan own.json --pp 2 -o fewer.json >/dev/null || complain "pp 2: $?"
@@ -71,9 +71,12 @@ refused 'stage 0 has tp 4 where the plan has 2' mesh.json
 change even.json 2 '"recompute": "none"' '"recompute": "full"' >again.json
 refused 'layer 0 of stage 0 recomputes full where the plan says none' again.json
 sed 's/\[9, 17\]/[9, 16]/' own.json >gap.json
-refused 'the stages hold 31 layers' gap.json
-"$plait" eval "${question[@]}" "${degrees[@]}" --split stages >out 2>&1
-[ $? -eq 1 ] && grep -q 'split stages is said by the stages of a plan' out || complain "no stages: $(cat out)"
+refused 'the layout has 31 layers, llama-3.1-8b has 32 (rule P29)' gap.json
+"$plait" eval "${question[@]}" "${degrees[@]}" --split layout >out 2>&1
+[ $? -eq 2 ] && grep -q 'expected layout:TEXT' out || complain "no layout: $(cat out)"
+"$plait" eval "${question[@]}" "${degrees[@]}" --split 'layout:Et*9|(t*8|)*2,t*7L' -o text.json >/dev/null
+[ "$(value priced.json step_s)" = "$(value text.json step_s)" ] || complain "the text has another price"
+[ "$(value text.json split)" = '"layout:Et*9|(t*8|)*2t*7L"' ] || complain "spelled $(value text.json split)"
 
 # ---- what stages say where the plan leaves it open ----
 
@@ -91,13 +94,13 @@ for target in megatron torchtitan pipelining companion; do
     if [ $target = torchtitan ]; then
         "$plait" eval "${question[@]}" "${degrees[@]}" --runtime torchtitan --split even \
             -o titan.json >/dev/null
-        sed -e 's/"split": "even"/"split": "stages"/' -e 's/\[0, 8\]/[0, 10]/; s/\[8, 16\]/[10, 17]/' \
+        sed -e 's/"split": "even"/"split": null/' -e 's/\[0, 8\]/[0, 10]/; s/\[8, 16\]/[10, 17]/' \
             -e 's/\[16, 24\]/[17, 25]/; s/\[24, 32\]/[25, 32]/' titan.json >own_titan.json
         from=own_titan.json
     fi
     "$plait" launch "$from" --target $target -o $target >out 2>&1 || complain "$target: $(cat out)"
 done
-grep -qF -- "--pipeline-model-parallel-layout 'Et*9|t*8|t*8|t*7L'" megatron/args.sh ||
+grep -qF -- "--pipeline-model-parallel-layout 'Et*9|(t*8|)*2t*7L'" megatron/args.sh ||
     complain "megatron: $(grep layout megatron/args.sh)"
 grep -qF 'model_parts([10, 7, 8, 7])' torchtitan/recipe.py || complain "torchtitan has other parts"
 "$plait" import --from torchtitan torchtitan/args.sh -o no.json >out 2>&1

@@ -94,7 +94,8 @@ static double pipeline_s(const pipeline *p)
 {
     const plait_chunk_time all = {p->forward_s, p->backward_s, 0.0};
     const plait_rank_run run = {p->shape.ranks, all, all, all};
-    const plait_pipeline_load load = {p->shape.ranks, 1, p->shape.microbatches, false, 1, &run};
+    const plait_pipeline_load load = {
+        p->shape.ranks, 1, p->shape.microbatches, false, false, 1, &run};
 
     return plait_pipeline_s(PLAIT_1F1B, &load);
 }

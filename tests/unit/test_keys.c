@@ -68,8 +68,8 @@ static void test_choices_of_one_kind__are_told_apart(void **state)
     a.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL, .layers = 2};
     b.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL, .layers = 3};
     assert_false(plait_key_same(&a, &b, PLAIT_KEY_RECOMPUTE));
-    a.split = (plait_split){PLAIT_SPLIT_FIRST_LAST, 3, 4};
-    b.split = (plait_split){PLAIT_SPLIT_FIRST_LAST, 3, 5};
+    a.split = (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST, .first = 3, .last = 4};
+    b.split = (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST, .first = 3, .last = 5};
     assert_false(plait_key_same(&a, &b, PLAIT_KEY_SPLIT));
 }
 

@@ -148,51 +148,22 @@ static void test_layouts__are_the_split_that_deals_the_same(void **state)
     assert_int_equal(out.degrees.split.first, 1);
 }
 
-/* No word deals 1, 5, 1 and 3 layers: the stages do. */
-static void test_odd_layouts__are_stages_of_their_own(void **state)
+/* No word deals 1, 5, 1 and 3 layers, nor an end in a chunk of its own: the layout does. */
+static void test_odd_layouts__stay_as_they_are(void **state)
 {
-    static const int layers[] = {0, 1, 6, 7, 10};
-    const plans_entry out = import(SIZES "--pipeline-model-parallel-size 4 "
-                                         "--pipeline-model-parallel-layout 'Et|t*5|t|t*3L'",
-                                   0);
+    plans_entry out = import(SIZES "--pipeline-model-parallel-size 2 "
+                                   "--pipeline-model-parallel-layout 'Et|t*5|t|t*3L'",
+                             0);
 
     (void)state;
-    assert_int_equal(out.degrees.split.kind, PLAIT_SPLIT_STAGES);
-    assert_int_equal(out.stages, 4);
-    for (int s = 0; s < 4; s++) {
-        assert_int_equal(out.stage[s].chunks, 1);
-        assert_int_equal(out.stage[s].chunk[0].first, layers[s]);
-        assert_int_equal(out.stage[s].chunk[0].last, layers[s + 1]);
-        assert_int_equal(out.stage[s].chunk[0].embedding, s == 0);
-        assert_int_equal(out.stage[s].chunk[0].loss, s == 3);
-    }
-    assert_null(strstr(warning, "split"));
-}
-
-/* Two chunks a rank: chunk c is on rank c % 2. */
-static void test_odd_layouts__of_chunks_go_round_the_ranks(void **state)
-{
-    const plans_entry out = import(SIZES "--pipeline-model-parallel-size 2 "
-                                         "--pipeline-model-parallel-layout 'Et|t*5|t|t*3L'",
-                                   0);
-
-    (void)state;
+    assert_int_equal(out.degrees.split.kind, PLAIT_SPLIT_LAYOUT);
+    assert_string_equal(out.degrees.split.layout, "Et|t*5|t|t*3L");
     assert_int_equal(out.degrees.vpp, 2);
-    assert_int_equal(out.stages, 2);
-    assert_int_equal(out.stage[0].chunk[1].first, 6);
-    assert_int_equal(out.stage[1].chunk[0].first, 1);
-    assert_int_equal(out.stage[1].chunk[1].last, 10);
-}
-
-static void test_layouts_with_other_ends__are_warned_of(void **state)
-{
-    const plans_entry out = import(SIZES "--pipeline-model-parallel-size 3 "
-                                         "--pipeline-model-parallel-layout 'Et*5|t*5L|'",
-                                   0);
-
-    (void)state;
-    assert_int_equal(out.degrees.split.kind, PLAIT_SPLIT_STAGES);
-    assert_non_null(strstr(warning, "priced in the first and the last"));
+    assert_null(strstr(warning, "split"));
+    out = import(SIZES "--pipeline-model-parallel-size 3 "
+                       "--pipeline-model-parallel-layout 'Et*5|t*5|L'",
+                 0);
+    assert_string_equal(out.degrees.split.layout, "Et*5|t*5|L");
 }
 
 static void test_layouts_of_other_models__leave_the_split_open_and_say_so(void **state)
@@ -653,9 +624,7 @@ int main(void)
         cmocka_unit_test(test_recomputation__in_each_of_its_forms),
         cmocka_unit_test(test_blocks_of_recomputation__are_of_a_chunk),
         cmocka_unit_test(test_layouts__are_the_split_that_deals_the_same),
-        cmocka_unit_test(test_odd_layouts__are_stages_of_their_own),
-        cmocka_unit_test(test_odd_layouts__of_chunks_go_round_the_ranks),
-        cmocka_unit_test(test_layouts_with_other_ends__are_warned_of),
+        cmocka_unit_test(test_odd_layouts__stay_as_they_are),
         cmocka_unit_test(test_layouts_of_other_models__leave_the_split_open_and_say_so),
         cmocka_unit_test(test_first_stage_alone__leaves_the_rest_even),
         cmocka_unit_test(test_models__have_megatrons_defaults),

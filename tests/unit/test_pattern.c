@@ -37,51 +37,11 @@ static void test_patterns__of_another_length_are_none(void **state)
     assert_false(pattern_read("[1];import os", 1, out));
 }
 
-/* Stages 0..3: embedding and 3 layers; 4; 4; 2 layers, an MTP module and the loss. */
-static void test_layouts__by_hand(void **state)
-{
-    int counts[8];
-
-    (void)state;
-    assert_int_equal(layout_read("Et*3|t*4|tttt|t*2mL", 8, counts), 4);
-    assert_int_equal(counts[0], 3);
-    assert_int_equal(counts[1], 4);
-    assert_int_equal(counts[2], 4);
-    assert_int_equal(counts[3], 2);
-}
-
-static void test_layouts__repeat_groups_of_stages(void **state)
-{
-    int counts[8];
-
-    (void)state;
-    assert_int_equal(layout_read("E|(tt|)*3tL", 8, counts), 5);
-    assert_int_equal(counts[0], 0);
-    assert_int_equal(counts[1], 2);
-    assert_int_equal(counts[3], 2);
-    assert_int_equal(counts[4], 1);
-}
-
-static void test_layouts__that_are_none(void **state)
-{
-    int counts[4];
-
-    (void)state;
-    assert_int_equal(layout_read("Et|t|t|t|tL", 4, counts), 0);
-    assert_int_equal(layout_read("Ex", 4, counts), 0);
-    assert_int_equal(layout_read("E(t", 4, counts), 0);
-    assert_int_equal(layout_read("Et*0L", 4, counts), 0);
-    assert_int_equal(layout_read("((((t)*9999)*9999)*9999)*9999", 4, counts), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_patterns__by_hand),
         cmocka_unit_test(test_patterns__of_another_length_are_none),
-        cmocka_unit_test(test_layouts__by_hand),
-        cmocka_unit_test(test_layouts__repeat_groups_of_stages),
-        cmocka_unit_test(test_layouts__that_are_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

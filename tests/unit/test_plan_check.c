@@ -620,21 +620,20 @@ static void test_stages__hold_each_layer_once(void **state)
     plan.chunk[1][0].first = 4;
     plan.stage[1].layers = 2;
     assert_plan(&w, &plan,
-                "chunk 0 holds layers 0 to 4 where split even deals 0 to 3; stages of your own are "
-                "split stages");
-    plan.plan.degrees.split.kind = PLAIT_SPLIT_STAGES;
+                "chunk 0 holds layers 0 to 4 where split even deals 0 to 3: leave `split` out, and "
+                "stages of your own say it");
+    plan.plan.degrees.split =
+        (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = "Et*4|tt|ttt|tttL"};
     for (int s = 0; s < 4; s++)
-        plan.stage[s].degrees.split.kind = PLAIT_SPLIT_STAGES;
+        plan.stage[s].degrees.split = plan.plan.degrees.split;
     assert_plan(&w, &plan, "");
     plan.chunk[1][0].first = 5; // layer 4 is nobody's, layer 6 twice
     plan.chunk[1][0].last = 7;
-    assert_plan(&w, &plan, "chunk 1 holds layers 5 to 7, expected from 4 on, of 12");
-    plan.chunk[1][0] = (plait_chunk){.first = 4, .last = 6, .loss = true};
-    assert_plan(&w, &plan, "the loss belongs to the last chunk alone, see chunk 1");
-    plan.chunk[1][0] = (plait_chunk){.first = 4, .last = 6, .embedding = true};
-    assert_plan(&w, &plan, "the embedding belongs to the first chunk alone, see chunk 1");
+    assert_plan(&w, &plan,
+                "chunk 1 holds layers 5 to 7 where split layout:Et*4|tt|ttt|tttL deals 4 to 6: "
+                "leave `split` out, and stages of your own say it");
     plan.chunk[1][0] = (plait_chunk){.first = 4, .last = 6, .mtp = 1};
-    assert_plan(&w, &plan, "chunk 1 has 1 modules that predict further tokens, expected 0");
+    assert_int_equal(plait_plan_check(&w.problem, &plan.plan, NULL, 0), PLAIT_INVALID);
     plan.chunk[1][0].mtp = 0;
     plan.stage[1].chunks = 2;
     assert_plan(&w, &plan, "stage 1 has 2 chunks where vpp is 1");
@@ -643,66 +642,36 @@ static void test_stages__hold_each_layer_once(void **state)
 }
 
 /* An empty stage, and one that holds only the loss, are stages too. */
-static void test_stages_of_their_own__may_be_empty(void **state)
+static void test_layouts__may_leave_chunks_empty(void **state)
 {
-    static const int counts[] = {7, 0, 5, 0};
-    plait_chunk chunks[4];
     plait_plan plan;
     plait_error err;
     world w;
 
     (void)state;
     make(&w);
-    plait_chunks_deal(&w.model, counts, 4, chunks);
-    const plait_degrees d = point(&w, "pp=4 split=stages");
-    assert_int_equal(plait_plan_lay(&d, chunks, arena, &plan, &err), PLAIT_OK);
+    const plait_degrees d = point(&w, "pp=4 split=layout:Et*7||t*5|L");
+    assert_int_equal(plait_degrees_check(&w.problem, &d, NULL, 0), PLAIT_FITS);
+    assert_int_equal(plait_plan_expand(&w.problem, &d, arena, &plan, &err), PLAIT_OK);
     assert_int_equal(plait_plan_check(&w.problem, &plan, NULL, 0), PLAIT_FITS);
     assert_int_equal(plan.stage[1].layers, 0);
     assert_true(plan.stage[3].chunk[0].loss);
-    assert_refused(&w, "pp=4 split=stages",
-                   "split stages is said by the stages of a plan, which are not given");
-    w.runtime.can.takes[PLAIT_KEY_SPLIT] &= ~(1u << PLAIT_SPLIT_STAGES);
+    w.runtime.can.takes[PLAIT_KEY_SPLIT] &= ~(1u << PLAIT_SPLIT_LAYOUT);
     assert_int_equal(plait_plan_check(&w.problem, &plan, NULL, 0), PLAIT_INVALID);
 }
 
-/* Chunks that take turns are alike, the ends of the model smaller if they like; one chunk a rank is free. */
-static void test_stages_of_their_own__have_chunks_alike(void **state)
+static void test_layouts__deal_the_model_to_all_chunks(void **state)
 {
-    static const struct {
-        const char *degrees;
-        int counts[4];
-        const char *expected;
-    } cases[] = {
-        {"pp=2 vpp=2 schedule=interleaved split=stages", {3, 3, 3, 3}, ""},
-        {"pp=2 vpp=2 schedule=interleaved split=stages", {4, 2, 4, 2}, ""},
-        {"pp=2 vpp=2 schedule=interleaved split=stages", {0, 6, 5, 1}, ""},
-        {"pp=2 vpp=2 schedule=interleaved split=stages",
-         {1, 5, 2, 4},
-         "chunk 1 has 5 layers and chunk 2 has 2: chunks that take turns are priced as equal and "
-         "may differ by 2, the first and the last may be smaller (rule P10)"},
-        {"pp=2 vpp=2 schedule=interleaved split=stages",
-         {5, 2, 3, 2},
-         "chunk 0 has 5 layers and chunk 1 has 2: chunks that take turns are priced as equal and "
-         "may differ by 2, the first and the last may be smaller (rule P10)"},
-        {"pp=4 split=stages", {5, 1, 4, 2}, ""},
-    };
+    world w;
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        plait_chunk chunks[4];
-        char why[256] = "";
-        plait_plan plan;
-        plait_error err;
-        world w;
-
-        make(&w);
-        plait_chunks_deal(&w.model, cases[i].counts, 4, chunks);
-        const plait_degrees d = point(&w, cases[i].degrees);
-        assert_int_equal(plait_plan_lay(&d, chunks, arena, &plan, &err), PLAIT_OK);
-        assert_int_equal(plait_plan_check(&w.problem, &plan, why, sizeof why),
-                         *cases[i].expected ? PLAIT_INVALID : PLAIT_FITS);
-        assert_string_equal(why, cases[i].expected);
-    }
+    make(&w);
+    assert_refused(&w, "pp=4 split=layout:Et*6|t*5|L",
+                   "the layout has 3 chunks where pp 4 x vpp 1 are 4");
+    assert_refused(&w, "pp=2 split=layout:Et*6|t*5L",
+                   "the layout has 11 layers, small has 12 (rule P29)");
+    assert_refused(&w, "pp=2 split=layout:Et*6|t*6mL",
+                   "the layout has 1 modules that predict further tokens, small has 0 (rule P29)");
 }
 
 // ---- clusters without a price --------------------------------------------------------------
@@ -851,8 +820,8 @@ int main(void)
         cmocka_unit_test(test_plans__that_expand_from_legal_degrees_are_legal),
         cmocka_unit_test(test_stages__have_the_degrees_of_the_plan),
         cmocka_unit_test(test_stages__hold_each_layer_once),
-        cmocka_unit_test(test_stages_of_their_own__may_be_empty),
-        cmocka_unit_test(test_stages_of_their_own__have_chunks_alike),
+        cmocka_unit_test(test_layouts__may_leave_chunks_empty),
+        cmocka_unit_test(test_layouts__deal_the_model_to_all_chunks),
         cmocka_unit_test(test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both),
         cmocka_unit_test(test_clusters__of_two_sorts_are_told_by_constants_not_by_names),
         cmocka_unit_test(test_placement__says_something_where_sides_differ),

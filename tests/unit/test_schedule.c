@@ -8,7 +8,7 @@ static double even_s(plait_schedule schedule, int ranks, int microbatches, int c
     const double v = chunks;
     const plait_chunk_time chunk = {1.0 / v, 2.0 / v, 1.0 / v};
     const plait_rank_run run = {ranks, {1.0, 2.0, 1.0}, chunk, chunk};
-    const plait_pipeline_load load = {ranks, chunks, microbatches, false, 1, &run};
+    const plait_pipeline_load load = {ranks, chunks, microbatches, false, false, 1, &run};
 
     return plait_pipeline_s(schedule, &load);
 }
@@ -24,7 +24,7 @@ static plait_rank_run rank_of(double forward_s, double backward_s)
 static void test_1f1b__by_hand(void **state)
 {
     const plait_rank_run run[] = {rank_of(1.0, 1.0), rank_of(1.0, 1.0)};
-    const plait_pipeline_load load = {2, 1, 4, false, 2, run};
+    const plait_pipeline_load load = {2, 1, 4, false, false, 2, run};
 
     (void)state;
     assert_near(plait_pipeline_s(PLAIT_1F1B, &load), 10.0, 1e-12);
@@ -58,7 +58,7 @@ static void test_one_stage__never_idles(void **state)
 static void test_a_slow_last_stage__hides_nothing(void **state)
 {
     const plait_rank_run run[] = {rank_of(1.0, 2.0), rank_of(1.0, 2.0), rank_of(2.0, 4.0)};
-    const plait_pipeline_load load = {3, 1, 5, false, 3, run};
+    const plait_pipeline_load load = {3, 1, 5, false, false, 3, run};
 
     (void)state;
     assert_near(plait_pipeline_s(PLAIT_1F1B, &load), 30.0 + 6.0, 1e-12);
@@ -74,7 +74,7 @@ static void test_a_slow_last_stage__hides_nothing(void **state)
 static void test_a_slow_first_stage__waits_once(void **state)
 {
     const plait_rank_run run[] = {rank_of(2.0, 4.0), rank_of(1.0, 2.0)};
-    const plait_pipeline_load load = {2, 1, 5, false, 2, run};
+    const plait_pipeline_load load = {2, 1, 5, false, false, 2, run};
 
     (void)state;
     assert_near(plait_pipeline_s(PLAIT_1F1B, &load), 31.0, 1e-12);
@@ -84,7 +84,7 @@ static void test_a_slow_first_stage__waits_once(void **state)
 static void test_gpipe__waits_for_the_slowest_of_each_way(void **state)
 {
     const plait_rank_run run[] = {rank_of(2.0, 1.0), rank_of(1.0, 2.0)};
-    const plait_pipeline_load load = {2, 1, 5, false, 2, run};
+    const plait_pipeline_load load = {2, 1, 5, false, false, 2, run};
 
     (void)state;
     assert_near(plait_pipeline_s(PLAIT_GPIPE, &load), 6.0 + 16.0, 1e-12);
@@ -95,7 +95,7 @@ static void test_no_barrier__leaves_the_work(void **state)
 {
     const plait_chunk_time all = {1.0, 2.0, 1.0};
     const plait_rank_run run = {4, all, all, all};
-    plait_pipeline_load load = {4, 1, 8, false, 1, &run};
+    plait_pipeline_load load = {4, 1, 8, false, false, 1, &run};
 
     (void)state;
     assert_near(plait_pipeline_s(PLAIT_ZB_H2, &load), 24.0 + 3.0, 1e-12);

@@ -85,15 +85,27 @@ static void test_ends__count_as_layers(void **state)
 static void test_first_and_last__are_given_and_the_rest_is_even(void **state)
 {
     (void)state;
-    ASSERT_DEALT(12, chunks_of(4, 1, (plait_split){PLAIT_SPLIT_FIRST_LAST, 2, 4}), 2, 3, 3, 4);
-    ASSERT_DEALT(12, chunks_of(2, 1, (plait_split){PLAIT_SPLIT_FIRST_LAST, 5, 7}), 5, 7);
+    ASSERT_DEALT(
+        12, chunks_of(4, 1, (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST, .first = 2, .last = 4}),
+        2, 3, 3, 4);
+    ASSERT_DEALT(
+        12, chunks_of(2, 1, (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST, .first = 5, .last = 7}),
+        5, 7);
     // chunk c sits on stage c % pp: the first stage holds chunks 0 and 3 of 6
-    ASSERT_DEALT(16, chunks_of(3, 2, (plait_split){PLAIT_SPLIT_FIRST_LAST, 4, 4}), 2, 4, 2, 2, 4,
-                 2);
-    assert_not_dealt(12, chunks_of(4, 1, (plait_split){PLAIT_SPLIT_FIRST_LAST, 2, 3})); // 7 in two
-    assert_not_dealt(12, chunks_of(2, 1, (plait_split){PLAIT_SPLIT_FIRST_LAST, 5, 6}));
-    assert_not_dealt(12, chunks_of(1, 1, (plait_split){PLAIT_SPLIT_FIRST_LAST, 6, 6}));
-    assert_not_dealt(12, chunks_of(4, 2, (plait_split){PLAIT_SPLIT_FIRST_LAST, 3, 3})); // odd
+    ASSERT_DEALT(
+        16, chunks_of(3, 2, (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST, .first = 4, .last = 4}),
+        2, 4, 2, 2, 4, 2);
+    assert_not_dealt(
+        12, chunks_of(
+                4, 1,
+                (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST, .first = 2, .last = 3})); // 7 in two
+    assert_not_dealt(
+        12, chunks_of(2, 1, (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST, .first = 5, .last = 6}));
+    assert_not_dealt(
+        12, chunks_of(1, 1, (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST, .first = 6, .last = 6}));
+    assert_not_dealt(
+        12, chunks_of(4, 2,
+                      (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST, .first = 3, .last = 3})); // odd
 }
 
 static void test_spread__gives_the_remainder_to_earlier_chunks(void **state)

@@ -142,7 +142,7 @@ static void test_sensitivities__are_of_the_plan_that_is_given(void **state)
     degrees.dp = degrees.shard_group = 4;
     degrees.zero = 1;
     degrees.etp = 2;
-    degrees.split.kind = PLAIT_SPLIT_STAGES;
+    degrees.split.kind = PLAIT_SPLIT_LAYOUT;
     plait_chunks_deal(&w.model, counts, 4, chunks);
     must(plait_plan_lay(&degrees, chunks, arena, &plan, &err), &err);
     must(plait_plan_cost(&w.problem, &plan, arena, &cost, &err), &err);
@@ -174,7 +174,7 @@ static void test_recomputation__is_chosen_for_given_stages(void **state)
     degrees.sp = true;
     degrees.zero = 1;
     degrees.mbs = 2;
-    degrees.split.kind = PLAIT_SPLIT_STAGES;
+    degrees.split.kind = PLAIT_SPLIT_LAYOUT;
     plait_chunks_deal(&w.model, counts, 4, chunks);
     must(plait_plan_lay(&degrees, chunks, arena, &plan, &err), &err);
     must(plait_plan_cost(&w.problem, &plan, arena, &before, &err), &err);
@@ -183,7 +183,7 @@ static void test_recomputation__is_chosen_for_given_stages(void **state)
     must(plait_plan_cost(&w.problem, &chosen, arena, &after, &err), &err);
     assert_int_equal(after.verdict, PLAIT_FITS);
     assert_true(after.step_s < 1.4 * before.step_s);
-    assert_int_equal(chosen.degrees.split.kind, PLAIT_SPLIT_STAGES);
+    assert_int_equal(chosen.degrees.split.kind, PLAIT_SPLIT_LAYOUT);
     for (int s = 0; s < 4; s++)
         assert_int_equal(chosen.stage[s].layers, 20);
 }

@@ -95,7 +95,7 @@ static plait_status plan_of(const plans_entry *entry, const plait_problem *probl
     char why[256] = "";
     const plan_reason reason = {why, sizeof why};
 
-    if (entry->degrees.split.kind != PLAIT_SPLIT_STAGES)
+    if (entry->degrees.split.kind != PLAIT_SPLIT_LAYOUT)
         return plait_plan_expand(problem, &entry->degrees, arena, out, err);
     PLAIT_TRY(plans_plan(entry, &entry->degrees, false, arena, out, err));
     if (!plan_stages_agree(problem, out, &reason))

@@ -8,37 +8,49 @@
 
 #include <string.h>
 
-#include "pattern.h"
+#include "layout.h"
 
-static bool same_counts(const plait_model *model, const plait_degrees *d, const int *counts)
+static bool dealt_so(const plait_model *model, const plait_degrees *d, const plait_chunk *chunks)
 {
-    int dealt[PLAIT_MAX_LAYERS];
+    plait_chunk dealt[PLAIT_MAX_LAYERS];
+    int same = 0;
 
-    return plait_split_layers(model, d, dealt) &&
-           memcmp(dealt, counts, (size_t)(d->pp * d->vpp) * sizeof *counts) == 0;
+    if (!plait_chunks_of(model, d, dealt))
+        return false;
+    while (same < d->pp * d->vpp && chunk_same(&dealt[same], &chunks[same]))
+        same++;
+    return same == d->pp * d->vpp;
 }
 
-/* The split in our words that deals the layers of a layout. */
-static bool split_of_counts(const plait_model *model, plait_degrees *d, const int *counts)
+static plait_split first_last(int first, int last)
+{
+    return (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST,
+                         .first = (unsigned short)first,
+                         .last = (unsigned short)last};
+}
+
+/* The split in our words that deals the chunks of a layout, else the layout. */
+static plait_split split_of_layout(const plait_model *model, plait_degrees d,
+                                   const plait_chunk *chunks, const char *layout)
 {
     static const plait_split_kind kinds[] = {
         PLAIT_SPLIT_EVEN, PLAIT_SPLIT_SPREAD,     PLAIT_SPLIT_EMBEDDING, PLAIT_SPLIT_LOSS,
         PLAIT_SPLIT_BOTH, PLAIT_SPLIT_FIRST_LAST, PLAIT_SPLIT_COST};
-    int first = 0, last = 0;
+    int layers[2] = {0, 0}; // of the first stage and of the last
 
-    for (int v = 0; v < d->vpp; v++) {
-        first += counts[v * d->pp];
-        last += counts[v * d->pp + d->pp - 1];
-    }
+    for (int v = 0; v < d.vpp; v++)
+        for (int end = 0; end < 2; end++) {
+            const plait_chunk *const chunk = &chunks[v * d.pp + end * (d.pp - 1)];
+            layers[end] += chunk->last - chunk->first;
+        }
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        d->split = (plait_split){.kind = (unsigned char)kinds[k]};
-        if (kinds[k] == PLAIT_SPLIT_FIRST_LAST)
-            d->split =
-                (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
-        if (same_counts(model, d, counts))
-            return true;
+        d.split = kinds[k] == PLAIT_SPLIT_FIRST_LAST
+                      ? first_last(layers[0], layers[1])
+                      : (plait_split){.kind = (unsigned char)kinds[k]};
+        if (dealt_so(model, &d, chunks))
+            return d.split;
     }
-    return false;
+    return (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = layout};
 }
 
 /* Chunks and the schedule that they ask for. */
@@ -50,49 +62,30 @@ static void take_chunks(plan_reader *in, int vpp)
     import_give(in, "schedule");
 }
 
-/* E in the first chunk, m and L in the last. */
-static bool ends_are_usual(const char *layout)
-{
-    const char *const first = strchr(layout, '|');
-    const char *const last = strrchr(layout, '|');
-
-    for (const char *at = layout; *at != '\0'; at++)
-        if ((*at == 'E' && first != NULL && at > first) ||
-            ((*at == 'm' || *at == 'L') && last != NULL && at < last))
-            return false;
-    return true;
-}
-
 static plait_status read_layout(const char *layout, const plait_model *model, plan_reader *in,
                                 plait_error *err)
 {
     plait_degrees *const d = &in->out->degrees;
-    int counts[PLAIT_MAX_LAYERS], layers = 0;
-    const int chunks = layout_read(layout, PLAIT_MAX_LAYERS, counts);
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    plait_error wrong;
+    char lacks[160];
+    int count;
 
-    if (chunks == 0 || chunks % d->pp != 0)
+    if (layout_read(layout, PLAIT_MAX_LAYERS, chunks, &count, &wrong) != PLAIT_OK)
+        return flags_fail(in->flags, MEGATRON_NAME(pipeline_model_parallel_layout), err, "%s",
+                          wrong.message);
+    if (count % d->pp != 0)
         return flags_fail(in->flags, MEGATRON_NAME(pipeline_model_parallel_layout), err,
                           "expected a multiple of %d stages, found \"%.80s\"", d->pp, layout);
-    for (int c = 0; c < chunks; c++)
-        layers += counts[c];
-    take_chunks(in, chunks / d->pp);
-    if (!ends_are_usual(layout))
-        import_warn(in, "the layout has the embedding, the loss or modules of further tokens in "
-                        "chunks of their own choice: they are priced in the first and the last");
-    if (model == NULL || layers != model->layers) {
-        import_warn(in, "the layout of the pipeline does not hold the layers of a known model: the "
-                        "split is left open");
+    take_chunks(in, count / d->pp);
+    if (model != NULL && layout_holds(model, chunks, count, lacks, sizeof lacks)) {
+        import_give(in, "split");
+        d->split = split_of_layout(model, *d, chunks, layout);
         return PLAIT_OK;
     }
-    import_give(in, "split");
-    if (split_of_counts(model, d, counts))
-        return PLAIT_OK;
-    return plans_deal_stages(in->out, counts, in->warnings->arena, err);
-}
-
-static plait_split first_last(int first, int last)
-{
-    return (plait_split){PLAIT_SPLIT_FIRST_LAST, (unsigned short)first, (unsigned short)last};
+    import_warn(in, "the layout of the pipeline does not hold the layers of a known model: the "
+                    "split is left open");
+    return PLAIT_OK;
 }
 
 /* One of the two is given: the other stages share the rest evenly. */

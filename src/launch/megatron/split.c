@@ -1,35 +1,23 @@
 /* split.c - how a plan deals layers to stages and chunks, in Megatron-LM's four ways to say it */
 #include "args_parts.h"
 
-/* Et*3|t*4|...|t*3mL: chunk after chunk, in the order in which a token passes them. */
-static const char *layout_of(const plait_plan *plan, plait_arena *arena)
-{
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    for (int c = 0; c < plan->degrees.pp * plan->degrees.vpp; c++) {
-        const plait_chunk *const chunk = plait_plan_chunk(plan, c);
-        const int layers = chunk->last - chunk->first;
-
-        text_append(&out, c == 0 ? "" : "|");
-        text_append(&out, chunk->embedding ? "E" : "");
-        if (layers == 1)
-            text_append_char(&out, 't');
-        else if (layers > 1)
-            text_append_printf(&out, "t*%d", layers);
-        for (int m = 0; m < chunk->mtp; m++)
-            text_append_char(&out, 'm');
-        text_append(&out, chunk->loss ? "L" : "");
-    }
-    return text_builder_finish(&out, NULL);
-}
+#include "layout.h"
 
 /* A split without words of its own is spelled chunk by chunk, which says how many there are. */
 static plait_status spell(const plait_plan *plan, plait_arena *arena, megatron_args *out,
                           plait_error *err)
 {
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    char text[PLAIT_VALUE_SIZE];
+
+    for (int c = 0; c < plan->degrees.pp * plan->degrees.vpp; c++)
+        chunks[c] = *plait_plan_chunk(plan, c);
+    if (!layout_write(chunks, plan->degrees.pp * plan->degrees.vpp, text))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "split",
+                          "expected a layout of at most %d letters, found a longer one",
+                          PLAIT_VALUE_SIZE - 1);
     out->num_virtual_stages_per_pipeline_rank = 0;
-    out->pipeline_model_parallel_layout = layout_of(plan, arena);
+    out->pipeline_model_parallel_layout = plait_arena_printf(arena, "%s", text);
     return out->pipeline_model_parallel_layout != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
@@ -43,7 +31,7 @@ plait_status megatron_args_of_split(const plait_plan *plan, plait_arena *arena, 
     switch ((plait_split_kind)split->kind) {
     case PLAIT_SPLIT_SPREAD:
     case PLAIT_SPLIT_COST:
-    case PLAIT_SPLIT_STAGES:
+    case PLAIT_SPLIT_LAYOUT:
         return spell(plan, arena, out, err);
     case PLAIT_SPLIT_FIRST_LAST:
         out->decoder_first_pipeline_num_layers = split->first;

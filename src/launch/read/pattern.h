@@ -16,12 +16,4 @@
  */
 bool pattern_read(const char *text, int count, unsigned char *out);
 
-/**
- * Evaluate a layout of pipeline chunks, "Et*3|t*4|(t*4|)*2mL": decoder layers of each chunk.
- *
- * @param counts  [most]
- * @return        chunks; 0 when it is no layout, or has more than `most`
- */
-int layout_read(const char *text, int most, int *counts);
-
 #endif

@@ -147,7 +147,7 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
 {
     static const char *const words[] = {"even", "both", "spread", "embedding", "loss", NULL};
     const plait_degrees *const d = &in->out->degrees;
-    char noted[48];
+    char noted[PLAIT_VALUE_SIZE];
 
     plait_degrees_get(&in->notes.degrees, PLAIT_KEY_SPLIT, noted, sizeof noted);
     if (in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) && deals(noted, parts->layers, d, parts))
@@ -187,7 +187,7 @@ static bool names_parts(const titan_reading *in)
 static plait_status check_words(const titan_reading *in, plait_error *err)
 {
     if (!(in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) ||
-        in->notes.degrees.split.kind != PLAIT_SPLIT_STAGES)
+        in->notes.degrees.split.kind != PLAIT_SPLIT_LAYOUT)
         return PLAIT_OK;
     return plait_fail(
         err, PLAIT_ERROR_RANGE, in->name,

@@ -1,0 +1,227 @@
+/*
+ * layout.c - layers to chunks, letter by letter
+ *
+ *     Et|(tt|)*2mL    [E t] [t t] [t t] [m L]: five layers on four chunks
+ */
+#include "layout.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+// ---- out of a text -------------------------------------------------------------------------
+
+static const char letters[] = "EtmL"; // in the order in which a token passes them
+
+enum { LAST_LETTER = 3 };
+
+/*
+ * What is repeated may hold bars, so it is read again as often as it says; `budget` ends repetitions
+ * of repetitions.
+ */
+typedef struct layout_reader {
+    plait_chunk *chunk;
+    int chunks; /* begun */
+    int most;
+    int layers;       /* so far */
+    int reached;      /* the last letter; -1: none yet */
+    int budget;       /* letters and bars that may still come */
+    const char *lack; /* what is wrong */
+} layout_reader;
+
+static bool fail(layout_reader *in, const char *lack)
+{
+    in->lack = in->lack ? in->lack : lack;
+    return false;
+}
+
+static bool add_letter(layout_reader *in, char letter)
+{
+    const int place = (int)(strchr(letters, letter) - letters);
+    plait_chunk *const chunk = &in->chunk[in->chunks - 1];
+
+    const bool once = letter == 'E' || letter == 'L';
+
+    if (place < in->reached || (place == in->reached && once) || (in->reached < 0 && place > 0))
+        return fail(in, "one E, then t for each layer, then m for each module, then one L");
+    in->reached = place;
+    chunk->embedding = chunk->embedding || letter == 'E';
+    chunk->loss = chunk->loss || letter == 'L';
+    chunk->mtp += letter == 'm';
+    chunk->last += letter == 't';
+    in->layers += letter == 't';
+    return in->layers <= PLAIT_MAX_LAYERS || fail(in, "fewer layers");
+}
+
+static bool add_item(layout_reader *in, char item)
+{
+    if (--in->budget < 0)
+        return fail(in, "fewer repetitions");
+    if (item == ',')
+        return true;
+    if (item != '|')
+        return add_letter(in, item);
+    if (in->chunks == in->most)
+        return fail(in, "fewer chunks");
+    in->chunk[in->chunks++] = (plait_chunk){.first = in->layers, .last = in->layers};
+    return true;
+}
+
+static bool read_times(layout_reader *in, const char **at, int *times)
+{
+    enum { MOST = 1 << 16 };
+
+    *times = 1;
+    if (**at != '*')
+        return true;
+    *times = 0;
+    for ((*at)++; isdigit((unsigned char)**at) && *times <= MOST; (*at)++)
+        *times = 10 * *times + (**at - '0');
+    return (*times >= 1 && *times <= MOST) || fail(in, "a number from 1 on behind each *");
+}
+
+static bool read_items(layout_reader *in, const char **at, const char *end);
+
+static bool read_group(layout_reader *in, const char **at)
+{
+    const char *const inside = *at + 1;
+    const char *const close = inside + strcspn(inside, "()");
+    int times;
+
+    if (*close != ')')
+        return fail(in, "( and ) in pairs, none inside another");
+    *at = close + 1;
+    if (!read_times(in, at, &times))
+        return false;
+    for (int t = 0; t < times; t++) {
+        const char *again = inside;
+        if (--in->budget < 0 || !read_items(in, &again, close))
+            return fail(in, "fewer repetitions");
+    }
+    return true;
+}
+
+static bool read_items(layout_reader *in, const char **at, const char *end)
+{
+    while (*at < end) {
+        const char item = **at;
+        int times;
+
+        if (item == '(') {
+            if (!read_group(in, at))
+                return false;
+            continue;
+        }
+        if (strchr("EtmL|,", item) == NULL)
+            return fail(in, "the letters E t m L, | between chunks, *n and ()");
+        (*at)++;
+        if (!read_times(in, at, &times))
+            return false;
+        for (int t = 0; t < times; t++)
+            if (!add_item(in, item))
+                return false;
+    }
+    return true;
+}
+
+plait_status layout_read(const char *text, int most, plait_chunk *chunks, int *count,
+                         plait_error *err)
+{
+    layout_reader in = {
+        .chunk = chunks, .chunks = 1, .most = most, .reached = -1, .budget = 1 << 17};
+    const char *at = text;
+
+    assert(most >= 1);
+    chunks[0] = (plait_chunk){0};
+    if (strlen(text) >= PLAIT_VALUE_SIZE)
+        fail(&in, "a shorter text");
+    else if (read_items(&in, &at, text + strlen(text)) && in.reached != LAST_LETTER)
+        fail(&in, "an L behind everything");
+    *count = in.chunks;
+    return in.lack
+               ? plait_fail(err, PLAIT_ERROR_RANGE, "split",
+                            "expected %s in a layout of the pipeline, found '%.80s'", in.lack, text)
+               : PLAIT_OK;
+}
+
+// ---- into a text ---------------------------------------------------------------------------
+
+typedef struct layout_writer {
+    char *text;
+    size_t used;
+} layout_writer;
+
+static void put(layout_writer *out, const char *piece)
+{
+    const size_t length = strlen(piece);
+
+    if (out->used + length < PLAIT_VALUE_SIZE)
+        memcpy(out->text + out->used, piece, length + 1);
+    out->used += length;
+}
+
+/* t, tt, t*3 ... */
+static void put_letters(layout_writer *out, const char *letter, int count)
+{
+    enum { SPELLED = 2 };
+    char times[16];
+
+    for (int i = 0; i < count && (i == 0 || count <= SPELLED); i++)
+        put(out, letter);
+    snprintf(times, sizeof times, "*%d", count);
+    if (count > SPELLED)
+        put(out, times);
+}
+
+static void put_chunk(layout_writer *out, const plait_chunk *chunk)
+{
+    put(out, chunk->embedding ? "E" : "");
+    put_letters(out, "t", chunk->last - chunk->first);
+    put_letters(out, "m", chunk->mtp);
+    put(out, chunk->loss ? "L" : "");
+}
+
+static bool same_letters(const plait_chunk *a, const plait_chunk *b)
+{
+    return a->last - a->first == b->last - b->first && a->mtp == b->mtp &&
+           a->embedding == b->embedding && a->loss == b->loss;
+}
+
+bool layout_write(const plait_chunk *chunks, int count, char *text)
+{
+    layout_writer out = {text, 0};
+    char times[16];
+
+    text[0] = '\0';
+    for (int c = 0, alike = 1; c < count; c += alike) {
+        for (alike = 1; c + alike < count - 1 && same_letters(&chunks[c], &chunks[c + alike]);)
+            alike++;
+        put(&out, alike > 1 ? "(" : "");
+        put_chunk(&out, &chunks[c]);
+        put(&out, c == count - 1 ? "" : "|");
+        snprintf(times, sizeof times, ")*%d", alike);
+        put(&out, alike > 1 ? times : "");
+    }
+    return out.used < PLAIT_VALUE_SIZE;
+}
+
+// ---- of a model ----------------------------------------------------------------------------
+
+bool layout_holds(const plait_model *model, const plait_chunk *chunks, int count, char *why,
+                  size_t size)
+{
+    int mtp = 0;
+
+    for (int c = 0; c < count; c++)
+        mtp += chunks[c].mtp;
+    if (chunks[count - 1].last != model->layers)
+        snprintf(why, size, "the layout has %d layers, %.60s has %d", chunks[count - 1].last,
+                 model->name, model->layers);
+    else if (mtp != model->mtp_layers)
+        snprintf(why, size, "the layout has %d modules that predict further tokens, %.60s has %d",
+                 mtp, model->name, model->mtp_layers);
+    else
+        return true;
+    return false;
+}
