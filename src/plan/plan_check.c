@@ -330,8 +330,8 @@ static bool layout_suits(const plait_problem *p, const plait_degrees *d, const p
     if (layout_read(d->split.layout, PLAIT_MAX_LAYERS, chunks, &count, &wrong) != PLAIT_OK)
         return because(why, "%s", wrong.message);
     if (count != d->pp * d->vpp)
-        return because(why, "the layout has %d chunks where pp %d x vpp %d are %d",
-                       count, d->pp, d->vpp, d->pp * d->vpp);
+        return because(why, "the layout has %d chunks where pp %d x vpp %d are %d", count, d->pp,
+                       d->vpp, d->pp * d->vpp);
     return layout_holds(p->model, chunks, count, lacks, sizeof lacks) ||
            because(why, "%s (rule P29)", lacks);
 }

@@ -6,6 +6,7 @@
 
 #include "plait/plan.h"
 #include "rules.h"
+#include "split.h"
 #include "traits.h"
 
 /* One size a layer serves tensor parallelism or Ulysses. */
@@ -34,11 +35,13 @@ static bool sums_are_reduced_last(const plait_problem *problem, const plait_degr
     return d->zero < 2 || sums == (d->grad_sync == PLAIT_SYNC_SHIFTED);
 }
 
-/* The rank of the head is that of the last layer. */
+/* The embedding goes with the first layer and the head with the last. */
 static bool stages_have_layers(const plait_problem *problem, const plait_degrees *d)
 {
     int counts[PLAIT_MAX_LAYERS];
 
+    if (!split_has_ends_outside(problem->model, d))
+        return false;
     if (!plait_split_layers(problem->model, d, counts))
         return true; // of a split that deals nothing another rule speaks
     for (int c = 0; c < d->pp * d->vpp; c++)
@@ -57,7 +60,8 @@ static const plan_rule plan_rules[] = {
     {"G2", "tp must divide the key-value heads", kv_heads_divide},
     {"G3", "ZeRO 2 and 3 scatter the step with grad_sync shifted, each microbatch without",
      sums_are_reduced_last},
-    {"G4", "each stage needs a layer", stages_have_layers},
+    {"G4", "each stage needs a layer, the embedding is in the first and the loss in the last",
+     stages_have_layers},
     {"G5", "the sequence must divide by 2 cp", zigzag_divides},
     {NULL, NULL, NULL},
 };
