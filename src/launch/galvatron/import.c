@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "json.h"
+#include "layout.h"
 #include "notes.h"
 #include "notes_read.h"
 #include "shell_word.h"
+#include "split_read.h"
 #include "text.h"
 
 enum { MOST = 1 << 20, CHUNKS_MOST = 1 << 24 };
@@ -300,6 +302,9 @@ static void settle(strategy_reader *in, int chunks)
          out->degrees.zero >= 2 && out->degrees.grad_sync == PLAIT_SYNC_SHIFTED
              ? PLAIT_SCATTER_STEP
              : PLAIT_SCATTER_MICROBATCH);
+    for (int k = 0; k < PLAIT_KEYS; k++) // what Galvatron has none of
+        if (!(out->given & PLAIT_KEY_BIT(k)) && plait_keys[k].plain >= 0)
+            give(out, (plait_key_id)k, plait_keys[k].plain);
     if (out->runtime == NULL)
         out->runtime = "galvatron";
 }
@@ -308,15 +313,29 @@ static void settle(strategy_reader *in, int chunks)
 
 static plait_status read_split(strategy_reader *in, plait_error *err)
 {
-    bool even = true;
+    const plait_model layers = {.layers = in->layers};
+    const plait_model *const known = in->out->model;
+    plait_degrees *const d = &in->out->degrees;
+    plait_chunk *const chunks = plait_arena_alloc(in->arena, (size_t)d->pp, sizeof *chunks);
+    char layout[PLAIT_VALUE_SIZE];
 
-    for (int s = 1; s < in->out->degrees.pp; s++)
-        even = even && in->layers_of[s] == in->layers_of[0];
-    if (even) {
-        give(in->out, PLAIT_KEY_SPLIT, PLAIT_SPLIT_EVEN);
-        return PLAIT_OK;
-    }
-    return PLAIT_OK;
+    if (chunks == NULL)
+        return plait_fail_nomem(err);
+    if (known != NULL && (known->layers != in->layers || known->mtp_layers > 0))
+        return json_fail_key(in->root, "tp_sizes_enc", PLAIT_ERROR_RANGE, err,
+                             "expected a number for each of %d layers of %.60s, found %d",
+                             known->layers, known->name, in->layers);
+    plait_chunks_deal(&layers, in->layers_of, d->pp, chunks);
+    if (in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) && split_deals(&layers, d, chunks))
+        return PLAIT_OK; // of several splits that deal so the one that was noted
+    if (!layout_write(chunks, d->pp, layout))
+        return json_fail_key(in->root, "pp_division", PLAIT_ERROR_RANGE, err,
+                             "expected stages that a layout of %d letters says, found more",
+                             PLAIT_VALUE_SIZE - 1);
+    d->split = split_of_chunks(&layers, d, chunks, plait_arena_text(in->arena, layout));
+    in->out->given |= PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
+    return d->split.kind != PLAIT_SPLIT_LAYOUT || d->split.layout != NULL ? PLAIT_OK
+                                                                          : plait_fail_nomem(err);
 }
 
 /* ---- the file ---- */

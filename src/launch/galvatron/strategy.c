@@ -81,6 +81,7 @@ static void write_notes(const plait_launch *launch, json_writer *json)
 {
     const plait_problem *const problem = launch->problem;
     const plait_degrees *const d = &launch->plan->degrees;
+    char split[PLAIT_VALUE_SIZE];
 
     json_write_key(json, "plait");
     json_begin_object(json);
@@ -90,6 +91,7 @@ static void write_notes(const plait_launch *launch, json_writer *json)
     json_member_string(json, "precision", plait_precision_name[problem->job.precision]);
     json_member_string(json, "attention", plait_attention_kernel_name[problem->job.attention]);
     json_member_int64(json, "sp", d->sp);
+    json_member_string(json, "split", plait_degrees_get(d, PLAIT_KEY_SPLIT, split, sizeof split));
     json_member_string(json, "grad_sync", plait_grad_sync_name[d->grad_sync]);
     json_member_string(json, "grad_reduce", plait_state_format_name[d->grad_reduce]);
     json_end_object(json);
