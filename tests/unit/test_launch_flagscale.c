@@ -172,14 +172,27 @@ static void test_stages_of_their_own__are_refused(void **state)
                    "expected tp, cp, ep, dp and pp of each mesh, found 9 numbers");
     assert_refused(with("[6, 2, 4]", "[6, 6]"), "f.yaml: hetero_pipeline_layer_split",
                    "expected the layers of 3 stages, found those of 2");
-    assert_refused(with("- [1, 4, 1]", "- [1, 4, 0]"),
-                   "f.yaml: recompute_method_per_stage_micro_batch",
-                   "expected rows [stages, microbatches, value] with one value, found \"[2, 2, 1, "
-                   "2, 1]\"");
     assert_refused(with("2, 2, 1, 2, 1", "2, 2, 1, 2, 0"),
                    "f.yaml: recompute_method_per_stage_micro_batch",
                    "expected rows [stages, microbatches, value] with one value, found \"[2, 2, 1, "
                    "2, 0]\"");
+}
+
+/* Stage 0 of 6 layers runs them all again, in runs (uniform); the others their first 2. */
+static void test_recomputation_by_stage__is_listed_by_stage(void **state)
+{
+    plans_entry entry;
+    const char *warning;
+
+    (void)state;
+    import(with("- [1, 4, 1]", "- [1, 4, 0]"), &entry, &warning);
+    assert_int_equal(entry.degrees.recompute.kind, PLAIT_RECOMPUTE_NONE);
+    assert_int_equal(entry.stages, 3);
+    assert_int_equal(entry.stage[0].recomputes, 6);
+    assert_int_equal(entry.stage[0].recompute[5].kind, PLAIT_RECOMPUTE_FULL);
+    assert_int_equal(entry.stage[2].recomputes, 4);
+    assert_int_equal(entry.stage[2].recompute[1].kind, PLAIT_RECOMPUTE_FULL);
+    assert_int_equal(entry.stage[2].recompute[2].kind, PLAIT_RECOMPUTE_NONE);
 }
 
 static void test_layers_of_zero__recompute_nothing(void **state)
@@ -210,6 +223,7 @@ int main(void)
         TEST(test_what_came_after_core_15__is_no_plan_of_it),
         TEST(test_equal_meshes__are_one_grid),
         TEST(test_stages_of_their_own__are_refused),
+        TEST(test_recomputation_by_stage__is_listed_by_stage),
         TEST(test_layers_of_zero__recompute_nothing),
         TEST(test_another_file__has_none_of_it),
     };

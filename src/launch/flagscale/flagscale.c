@@ -88,19 +88,15 @@ static void append_experiment(const plait_launch *launch, text_builder *out)
                      "\nhydra:\n  run:\n    dir: ${experiment.exp_dir}/hydra\n");
 }
 
-static const char *config(const plait_launch *launch, const megatron_args *args, plait_arena *arena)
+static const char *config(const plait_launch *launch, const launch_args *flags, plait_arena *arena)
 {
-    launch_args flags;
     text_builder out;
 
-    args_init(&flags, arena);
-    megatron_args_append(args, &flags);
-    use_older_words(&flags);
     text_builder_init(&out, arena);
     append_head(launch, &out);
     append_experiment(launch, &out);
     text_append(&out, "\ntrain:\n");
-    flagscale_append_train(&flags, 2, &out);
+    flagscale_append_train(flags, 2, &out);
     return text_builder_finish(&out, NULL);
 }
 
@@ -137,17 +133,32 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
                            plait_error *err)
 {
     megatron_args args;
+    launch_args own, flags;
 
     PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
     args.flash_attention_version = 0; // the installed one: Megatron Core 0.15 has no word for it
-    PLAIT_TRY(folder_add(out, "plan.yaml", config(launch, &args, arena), false, err));
+    args_init(&own, arena);
+    PLAIT_TRY(flagscale_stages(launch->problem, launch->plan, &args, &own, err));
+    args_init(&flags, arena);
+    megatron_args_append(&args, &flags);
+    args_append(&flags, &own);
+    use_older_words(&flags);
+    PLAIT_TRY(folder_add(out, "plan.yaml", config(launch, &flags, arena), false, err));
     return folder_add(out, "run.sh", run_script(launch, arena), true, err);
+}
+
+static const char *lacks(const plait_problem *problem, const plait_plan *plan)
+{
+    (void)problem;
+    return flagscale_says_stages(plan) ? NULL
+                                       : "stages that recompute otherwise than first layers, whole";
 }
 
 const launch_target target_flagscale = {
     .name = "flagscale",
     .runtime = "flagscale",
     .rules = PLAIT_RULES_FLAGSCALE,
+    .lacks = lacks,
     .render = render,
     .import = flagscale_import,
 };

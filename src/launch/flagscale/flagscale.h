@@ -9,7 +9,19 @@
 #define FLAGSCALE_H
 
 #include "megatron.h"
+#include "meshes.h"
 #include "yaml_read.h"
+
+/**
+ * What recomputes stage by stage, where that is not the plan's one choice: Megatron-LM's arguments for all
+ * stages, and FlagScale's list of layers a stage in `own`.
+ */
+PLAIT_MUST_CHECK plait_status flagscale_stages(const plait_problem *problem, const plait_plan *plan,
+                                               megatron_args *args, launch_args *own,
+                                               plait_error *err);
+
+/** Can that list say what the layers of a plan recompute? */
+bool flagscale_says_stages(const plait_plan *plan);
 
 /** Append the blocks system, model and data of a list of arguments, each line behind `indent` blanks. */
 void flagscale_append_train(const launch_args *args, int indent, text_builder *out);
@@ -18,11 +30,12 @@ void flagscale_append_train(const launch_args *args, int indent, text_builder *o
  * The leaves of a file as flags of Megatron-LM; what only FlagScale has is put into such.
  *
  * @param flags     live in `arena`; their file is yaml->name
+ * @param refined   receives what stages recompute of their own
  * @param warnings  receives a line for values that the file does not hold
  */
 PLAIT_MUST_CHECK plait_status flagscale_flags(const yaml_file *yaml, plait_arena *arena,
-                                              launch_flags *flags, text_builder *warnings,
-                                              plait_error *err);
+                                              launch_flags *flags, refined_recompute *refined,
+                                              text_builder *warnings, plait_error *err);
 
 /** The way back: launch_target.import. */
 PLAIT_MUST_CHECK plait_status flagscale_import(const char *text, size_t length, const char *name,

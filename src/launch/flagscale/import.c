@@ -121,7 +121,7 @@ static plait_status give_width(const launch_flags *own, launch_flags *flags, pla
 }
 
 plait_status flagscale_flags(const yaml_file *yaml, plait_arena *arena, launch_flags *flags,
-                             text_builder *warnings, plait_error *err)
+                             refined_recompute *refined, text_builder *warnings, plait_error *err)
 {
     launch_flags own = {.file = yaml->name, .arena = arena, .launch = -1};
 
@@ -133,7 +133,7 @@ plait_status flagscale_flags(const yaml_file *yaml, plait_arena *arena, launch_f
                           "none of them");
     if (is_on(&own, "enable_hetero"))
         PLAIT_TRY(flagscale_read_meshes(&own, flags, err));
-    PLAIT_TRY(flagscale_read_recompute(&own, flags, err));
+    PLAIT_TRY(flagscale_read_recompute(&own, flags, refined, err));
     return give_width(&own, flags, err);
 }
 
@@ -142,13 +142,15 @@ plait_status flagscale_import(const char *text, size_t length, const char *name,
                               const char **warning, plait_error *err)
 {
     text_builder warnings;
+    refined_recompute refined;
     launch_flags flags;
     yaml_file yaml;
 
     text_builder_init(&warnings, arena);
     PLAIT_TRY(yaml_read(text, length, name, arena, &yaml, err));
-    PLAIT_TRY(flagscale_flags(&yaml, arena, &flags, &warnings, err));
+    PLAIT_TRY(flagscale_flags(&yaml, arena, &flags, &refined, &warnings, err));
     PLAIT_TRY(megatron_import_flags(&flags, text, length, call, &warnings, out, err));
+    PLAIT_TRY(flagscale_give_recompute(&refined, name, arena, out, err));
     if (text_equal(out->runtime, "megatron") || text_equal(out->runtime, "megatron-no-overlap"))
         out->runtime = "flagscale";
     *warning = text_builder_finish(&warnings, NULL);

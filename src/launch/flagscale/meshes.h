@@ -3,6 +3,7 @@
 #define MESHES_H
 
 #include "flags.h"
+#include "plans.h"
 
 /**
  * Put process meshes and layers of stages into flags of Megatron-LM.
@@ -14,8 +15,19 @@
 PLAIT_MUST_CHECK plait_status flagscale_read_meshes(const launch_flags *own, launch_flags *flags,
                                                     plait_error *err);
 
-/** The same of recompute_..._per_stage_micro_batch; fails (RANGE) where it is not one for all stages. */
+/** What stages recompute of their own. */
+typedef struct refined_recompute {
+    int stages;  /* with their chunks; 0: all as the flags say */
+    int *layers; /* of each the first ones that are run again whole */
+} refined_recompute;
+
+/** recompute_..._per_stage_micro_batch: into the flags where all stages are alike, else into *out. */
 PLAIT_MUST_CHECK plait_status flagscale_read_recompute(const launch_flags *own, launch_flags *flags,
-                                                       plait_error *err);
+                                                       refined_recompute *out, plait_error *err);
+
+/** List the stages of a plan that recompute differently; `name` is the file's. */
+PLAIT_MUST_CHECK plait_status flagscale_give_recompute(const refined_recompute *refined,
+                                                       const char *name, plait_arena *arena,
+                                                       plans_entry *out, plait_error *err);
 
 #endif

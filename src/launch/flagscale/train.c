@@ -17,8 +17,8 @@ static const train_place places[] = {{"system", NULL},      {"system", "checkpoi
 static const train_place *place_of(const char *group, const char *name)
 {
     static const char *const system[] = {
-        "parallelism", "memory",     "optimizer", "overlap and kernels",
-        "precision",   "not priced", NULL};
+        "parallelism",         "memory",    "optimizer",  "memory, stage by stage",
+        "overlap and kernels", "precision", "not priced", NULL};
     static const char *const checkpoint[] = {"--save", "--load", "--save-interval", NULL};
     static const char *const tokenizer[] = {"--tokenizer-type", "--vocab-size",
                                             "--make-vocab-size-divisible-by", NULL};
@@ -75,6 +75,8 @@ static void append_line(const launch_option *option, size_t indent, text_builder
     text_append(out, ": ");
     if (option->value == NULL)
         text_append(out, "true");
+    else if (option->words && option->value[0] == '[') // lists in a list stand as they are
+        text_append(out, option->value);
     else if (option->words)
         append_words(option->value, out);
     else

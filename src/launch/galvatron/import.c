@@ -1,8 +1,9 @@
 /*
  * import.c - Galvatron's strategy as a plan
  *
- * A list that is not the same for all layers is a plan that plait has no degrees for, and refused; of
- * checkpoints it may be the first layers of each stage. What plait noted beside the strategy is read too.
+ * A list that is not the same for all layers is a plan that plait has no degrees for, and refused, but for
+ * checkpoints: stages then list what their layers recompute. What plait noted beside the strategy is read
+ * too.
  */
 #include "galvatron.h"
 
@@ -15,6 +16,7 @@
 #include "notes_read.h"
 #include "shell_word.h"
 #include "split_read.h"
+#include "stages_read.h"
 #include "text.h"
 
 enum { MOST = 1 << 20, CHUNKS_MOST = 1 << 24 };
@@ -26,7 +28,9 @@ typedef struct strategy_reader {
     text_builder *warnings;
     int gpus; /* 0: not known */
     int layers;
-    int layers_of[PLAIT_MAX_LAYERS]; /* each stage */
+    int layers_of[PLAIT_MAX_LAYERS];  /* each stage */
+    bool refined;                     /* layers choose for themselves ... */
+    int checkpoint[PLAIT_MAX_LAYERS]; /* ... which are run again */
 } strategy_reader;
 
 static void give(plans_entry *out, plait_key_id key, int value)
@@ -171,31 +175,54 @@ static int ones(const int *flag, int count)
     return first;
 }
 
-/* full:N, all of it, or none: N first layers of each stage that has so many. */
+/* The most first layers of a stage that are run again. */
+static int longest_run(const strategy_reader *in, const int *flag)
+{
+    int most = 0;
+
+    for (int s = 0, first = 0; s < in->out->degrees.pp; first += in->layers_of[s++]) {
+        const int here = ones(flag + first, in->layers_of[s]);
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
+/* Are those of each stage its first `most` layers? */
+static bool are_first(const strategy_reader *in, const int *flag, int most)
+{
+    for (int s = 0, first = 0; s < in->out->degrees.pp; first += in->layers_of[s++])
+        for (int l = 0; l < in->layers_of[s]; l++)
+            if ((flag[first + l] > 0) != (l < most))
+                return false;
+    return true;
+}
+
+/* full:N, all of it, or none: N first layers of each stage that has so many; else layer by layer. */
 static plait_status read_checkpoints(strategy_reader *in, plait_error *err)
 {
     plait_recompute *const recompute = &in->out->degrees.recompute;
-    int flag[PLAIT_MAX_LAYERS], count, most = 0, sum = 0, first = 0;
+    int count, most;
 
-    PLAIT_TRY(read_layer_list(in, "checkpoint", 0, flag, &count, err));
-    for (int s = 0; count > 0 && s < in->out->degrees.pp; first += in->layers_of[s++])
-        most = ones(flag + first, in->layers_of[s]) > most ? ones(flag + first, in->layers_of[s])
-                                                           : most;
-    first = 0;
-    for (int s = 0; count > 0 && s < in->out->degrees.pp; first += in->layers_of[s++])
-        for (int l = 0; l < in->layers_of[s]; l++) {
-            if ((flag[first + l] > 0) != (l < most))
-                return json_fail_key(in->root, "checkpoint", PLAIT_ERROR_RANGE, err,
-                                     "expected as many first layers of each stage, found others at "
-                                     "layer %d",
-                                     first + l);
-            sum += l < most;
-        }
-    *recompute = (plait_recompute){.kind = sum > 0 ? PLAIT_RECOMPUTE_FULL : PLAIT_RECOMPUTE_NONE};
-    if (sum > 0 && sum < in->layers)
-        recompute->layers = (short)most;
+    PLAIT_TRY(read_layer_list(in, "checkpoint", 0, in->checkpoint, &count, err));
+    most = longest_run(in, in->checkpoint);
+    in->refined = !are_first(in, in->checkpoint, most);
+    *recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
+    if (!in->refined && most > 0) {
+        recompute->kind = PLAIT_RECOMPUTE_FULL;
+        recompute->layers = (short)(ones(in->checkpoint, in->layers) < in->layers ? most : 0);
+    }
     in->out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
     return PLAIT_OK;
+}
+
+static plait_status list_layers(strategy_reader *in, const plait_chunk *chunks, plait_error *err)
+{
+    plait_recompute choice[PLAIT_MAX_LAYERS] = {{0}};
+
+    for (int l = 0; l < in->layers; l++)
+        if (in->checkpoint[l] > 0)
+            choice[l].kind = PLAIT_RECOMPUTE_FULL;
+    return in->refined ? stages_list(chunks, choice, in->arena, in->out, err) : PLAIT_OK;
 }
 
 /* ---- the batch ---- */
@@ -326,6 +353,7 @@ static plait_status read_split(strategy_reader *in, plait_error *err)
                              "expected a number for each of %d layers of %.60s, found %d",
                              known->layers, known->name, in->layers);
     plait_chunks_deal(&layers, in->layers_of, d->pp, chunks);
+    PLAIT_TRY(list_layers(in, chunks, err));
     if (in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) && split_deals(&layers, d, chunks))
         return PLAIT_OK; // of several splits that deal so the one that was noted
     if (!layout_write(chunks, d->pp, layout))

@@ -22,8 +22,9 @@ static plait_pipeline_shape shape_of(const plait_problem *problem, const plait_d
                                   plait_degrees_microbatches(d, problem->job.gbs)};
 }
 
-static const char *lacks(const plait_problem *problem, const plait_degrees *d)
+static const char *lacks(const plait_problem *problem, const plait_plan *plan)
 {
+    const plait_degrees *const d = &plan->degrees;
     const plait_pipeline_shape shape = shape_of(problem, d);
 
     if (d->pp == 1)
