@@ -144,7 +144,21 @@ void plans_write_degrees(json_writer *json, const plait_problem *problem,
     write_degrees(json, &entry);
 }
 
-/* Layers only: what each stage takes is not known yet. */
+/* What the layers of a stage recompute, where it says so. */
+static void write_recomputes(json_writer *json, const plans_stage *stage)
+{
+    if (stage->recomputes == 0)
+        return;
+    json_write_key(json, "recompute");
+    if (stage->recomputes > 1)
+        json_begin_row(json);
+    for (int l = 0; l < stage->recomputes; l++)
+        plans_write_recompute(json, stage->recompute[l]);
+    if (stage->recomputes > 1)
+        json_end_array(json);
+}
+
+/* What each stage takes is not known yet. */
 static void write_stages(json_writer *json, const plans_entry *entry)
 {
     json_write_key(json, "stages");
@@ -159,6 +173,7 @@ static void write_stages(json_writer *json, const plans_entry *entry)
             json_end_object(json);
         }
         json_end_array(json);
+        write_recomputes(json, &entry->stage[s]);
         json_end_object(json);
     }
     json_end_array(json);
