@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "meshes.h"
+#include "plan_reader.h"
 #include "stages_read.h"
 #include "text.h"
 
@@ -186,5 +187,6 @@ plait_status flagscale_give_recompute(const refined_recompute *refined, const ch
         for (int l = chunks[c].first; l < chunks[c].last; l++)
             if (l - chunks[c].first < refined->layers[c])
                 choice[l].kind = PLAIT_RECOMPUTE_FULL;
+    import_give_plain(out); // stages are those of a whole plan
     return stages_list(chunks, choice, arena, out, err);
 }

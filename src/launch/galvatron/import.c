@@ -14,6 +14,7 @@
 #include "layout.h"
 #include "notes.h"
 #include "notes_read.h"
+#include "plan_reader.h"
 #include "shell_word.h"
 #include "split_read.h"
 #include "stages_read.h"
@@ -329,9 +330,7 @@ static void settle(strategy_reader *in, int chunks)
          out->degrees.zero >= 2 && out->degrees.grad_sync == PLAIT_SYNC_SHIFTED
              ? PLAIT_SCATTER_STEP
              : PLAIT_SCATTER_MICROBATCH);
-    for (int k = 0; k < PLAIT_KEYS; k++) // what Galvatron has none of
-        if (!(out->given & PLAIT_KEY_BIT(k)) && plait_keys[k].plain >= 0)
-            give(out, (plait_key_id)k, plait_keys[k].plain);
+    import_give_plain(out);
     if (out->runtime == NULL)
         out->runtime = "galvatron";
 }
