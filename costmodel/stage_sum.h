@@ -236,6 +236,9 @@ void step_sum_take(step_sum *sum, double pipeline_s);
 double pipeline_sends(const plait_problem *problem, const plait_degrees *degrees);
 double pipeline_send_s(const plait_problem *problem, const plait_degrees *degrees,
                        const layer_row *row);
+/** Of them, what nothing hides. (C.64) */
+double sends_exposed_s(const plait_problem *problem, const plait_degrees *degrees, int microbatches,
+                       double send_s);
 
 // pipeline.c
 /**

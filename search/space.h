@@ -82,6 +82,7 @@ typedef struct plan_space {
     space_free_key free_key[SPACE_FREE_KEYS];
     space_recompute recompute;
     const space_splits *splits; /* [divisors.count], by the index of pp */
+    bool layouts;               /* pipelines that no split in words deals are of use, too */
     int64_t rows;
     const plait_degrees *row; /* [rows]; other keys at their first value */
 } plan_space;

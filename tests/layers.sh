@@ -10,7 +10,9 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     case $1 in
     src/base) ;;
     src/plan | src/io) echo src/base ;;
-    costmodel | search) echo src/base src/plan ;;
+    costmodel) echo src/base src/plan ;;
+    search) echo src/base src/plan search/layout ;;
+    search/layout) echo src/base src/plan ;;
     src/report | src/launch | src/validate | src/calibrate) echo src/base src/plan src/io ;;
     src/launch/write) echo src/base src/plan src/io src/launch ;;
     src/launch/read) echo src/base src/plan src/io src/launch src/launch/write ;;
@@ -78,7 +80,7 @@ check_file() { # check_file ROOM FILE
 }
 
 checked=0
-for room in src/* src/launch/*/ costmodel search; do
+for room in src/* src/launch/*/ costmodel search search/*/; do
     room=${room%/}
     for file in "$room"/*.[ch]; do
         [ -e "$file" ] || continue

@@ -15,6 +15,7 @@
 #ifndef PLAIT_COST_H
 #define PLAIT_COST_H
 
+#include "plait/schedule.h"
 #include "plait/collective.h"
 #include "plait/fuse.h"
 #include "plait/job.h"
@@ -185,6 +186,29 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *degrees
  * As if layers were dealt perfectly evenly, with no bubble and one microbatch in flight.
  */
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degrees);
+
+/** What a layer or an end of the model adds to the rank that holds it. */
+typedef struct plait_portion {
+    plait_chunk_time time; /* of one microbatch, behind gathers and with what is run again */
+    double work_s;         /* forward and backward, less what pairs of microbatches hide of it */
+    double state_bytes;    /* once, as the allocator lays it out */
+    double saved_bytes;    /* of each microbatch in flight, likewise */
+} plait_portion;
+
+/** A point before its layers are dealt: what there is to deal. (C.261) */
+typedef struct plait_portions {
+    plait_portion layer[PLAIT_MAX_LAYER_KINDS]; /* by kind */
+    plait_portion rest[PLAIT_MAX_LAYER_KINDS];  /* of a chunk's layers behind the first `leading` */
+    int leading;                                /* full:N; -1: all are alike */
+    plait_portion embedding, module, loss;      /* a module predicts one further token */
+    double rank_bytes;                          /* of every rank, whatever it holds */
+    double fused_s;                             /* at most, that one boundary of chunks may save */
+    double after_s;                             /* at least, of a step beside its pipeline */
+    int microbatches;
+} plait_portions;
+
+/** The portions of a legal point; its split is not looked at. */
+plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *degrees);
 
 /**
  * Memory that no plan with these tp cp ep etp sp cp_comm mbs fusion can undercut: the logits, or one layer

@@ -96,6 +96,21 @@ typedef struct plait_pipeline_load {
  */
 double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load);
 
+/** C.73 stage by stage: those passed so far, and the longest of the chains that have turned at them. */
+typedef struct plait_chain {
+    int stages;                       /* passed */
+    double both_s;                    /* their f + b */
+    double forward_s, backward_s;     /* the longest of theirs */
+    double rounds_s;                  /* rounds of one stage, less f + b of those before it */
+    double with_there_s, with_back_s; /* the same and G, or H ... */
+    double whole_s;                   /* ... or both: of all stages, the pipeline of 1f1b */
+} plait_chain;
+
+plait_chain plait_chain_begin(void);
+
+/** Takes the next stage of `ranks`: nothing in the chain ever becomes shorter by it. */
+void plait_chain_pass(plait_chain *chain, int ranks, int microbatches, plait_chunk_time stage);
+
 /** Is plait_pipeline_s what a simulation would find, or only a lower bound of it? */
 bool plait_pipeline_exact(plait_schedule schedule, const plait_pipeline_load *load);
 

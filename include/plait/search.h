@@ -39,11 +39,12 @@ typedef struct plait_limit {
 typedef struct plait_search_options {
     size_t size; /* as plait_search_options_init sets it; 0: that of this header */
     plait_objective objective;
-    const char *strategy; /* "auto" (as NULL), "exhaustive" */
-    int top;              /* plans to return */
-    int threads;          /* 0: as many as the machine has */
-    bool prune;           /* off: price every point (for tests) */
-    bool allow_numerics;  /* search keys that change what a step computes, too */
+    const char
+        *strategy; /* "exhaustive" (as NULL): uniform plans; "dp": then layouts; "auto": all */
+    int top;       /* plans to return */
+    int threads;   /* 0: as many as the machine has */
+    bool prune;    /* off: price every point (for tests) */
+    bool allow_numerics; /* search keys that change what a step computes, too */
     int limits;
     plait_limit limit[PLAIT_MAX_LIMITS];
     void (*progress)(void *context, double share); /* called from one thread; may be NULL */
@@ -74,6 +75,21 @@ typedef struct plait_ranked {
     int64_t index;    /* in the space: the tie-break */
 } plait_ranked;
 
+/** What was looked for beyond uniform plans, and what it gained. */
+typedef struct plait_refinement {
+    const char *name; /* "layouts" */
+    bool any;         /* a plan better than all before it ... */
+    plait_ranked best;
+    double before;  /* the best objective before it */
+    double floor;   /* no plan of this sort has an objective below: at most `before` */
+    bool optimal;   /* the best there is: the floor is reached */
+    int64_t points; /* that could still win by their bounds ... */
+    int64_t solved; /* ... and those that were dealt */
+    double elapsed_s;
+} plait_refinement;
+
+enum { PLAIT_MAX_REFINEMENTS = 4 };
+
 typedef struct plait_search_result {
     int64_t points; /* = priced + pruned */
     int64_t priced;
@@ -88,6 +104,8 @@ typedef struct plait_search_result {
     const plait_ranked *plan; /* [plans], best first; empty when nothing fits */
     int front_size;
     const plait_ranked *front; /* time against memory, fastest first */
+    int refinements; /* in the order in which they were tried: their best leads the ranking */
+    plait_refinement refinement[PLAIT_MAX_REFINEMENTS];
     bool has_tight;
     plait_ranked tight_best; /* the best tight plan, where it is better than all that fit */
     bool has_closest;

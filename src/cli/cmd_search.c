@@ -23,7 +23,7 @@ typedef struct search_values {
     const char *output;
 } search_values;
 
-static const char *const strategy_name[] = {"auto", "exhaustive", NULL};
+static const char *const strategy_name[] = {"auto", "exhaustive", "dp", NULL};
 
 static const opt options[] = {
     PROBLEM_OPTIONS(search_values, problem),
@@ -72,6 +72,7 @@ static plait_status choose_strategy(const char *name, plait_search_options *sear
 {
     int index;
 
+    search->strategy = "auto";
     if (name == NULL)
         return PLAIT_OK;
     PLAIT_TRY(problem_word("--strategy", name, strategy_name, &index, err));

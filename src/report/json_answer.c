@@ -15,6 +15,27 @@ static void write_plans(json_writer *json, const plait_problem *problem, const r
 
 /* ---- search ---- */
 
+static void write_refinements(json_writer *json, const plait_search_result *result)
+{
+    json_write_key(json, "refinements");
+    json_begin_array(json);
+    for (int i = 0; i < result->refinements; i++) {
+        const plait_refinement *const of = &result->refinement[i];
+
+        json_begin_object(json);
+        json_member_string(json, "name", of->name);
+        json_member_number(json, "before", of->before);
+        json_member_number(json, "after", of->any ? of->best.objective : of->before);
+        json_member_number(json, "floor", of->floor);
+        json_member_string(json, "proof", of->optimal ? "optimal" : "gap");
+        json_member_int64(json, "points", of->points);
+        json_member_int64(json, "solved", of->solved);
+        json_member_number(json, "elapsed_s", of->elapsed_s);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 static void write_search(json_writer *json, const plait_search_result *result)
 {
     json_write_key(json, "search");
@@ -28,6 +49,7 @@ static void write_search(json_writer *json, const plait_search_result *result)
     json_member_int64(json, "threads", result->threads);
     json_member_string(json, "strategy", result->strategy);
     json_member_string(json, "proof", result->optimal ? "optimal" : "gap");
+    write_refinements(json, result);
     json_end_object(json);
 }
 

@@ -313,6 +313,30 @@ static void print_proof(const plait_search_result *result, FILE *out)
             result->threads, result->threads == 1 ? "" : "s");
 }
 
+/* What each search beyond uniform plans gained, and how far from the best it may still be. */
+static void print_refinement(const plait_refinement *of, FILE *out)
+{
+    char step[UNITS_SIZE], floor[UNITS_SIZE], elapsed[UNITS_SIZE];
+    const bool first = isinf(of->before);
+    const double found = of->any ? of->best.objective : of->before;
+
+    fprintf(out, "%s: ", of->name);
+    if (of->any)
+        fprintf(out, "%s", units_seconds(of->best.price.step_s, step));
+    if (of->any && !first)
+        fprintf(out, ", %.1f %% less than without", 100.0 * (1.0 - found / of->before));
+    if (!of->any)
+        fputs("none is faster", out);
+    if (of->optimal)
+        fputs("; proven, no other is better", out);
+    else if (isfinite(of->floor))
+        fprintf(out, "; not proven, none can be below %s: a gap of %.1f %%",
+                units_seconds(of->floor, floor), 100.0 * (1.0 - of->floor / found));
+    fprintf(out, "; %lld points left by bounds, %lld solved\nelapsed %s on %s\n",
+            (long long)of->points, (long long)of->solved, units_seconds(of->elapsed_s, elapsed),
+            of->name);
+}
+
 /* The best of the plans that may run out, against the best that fits. */
 static void print_tight(const plait_problem *problem, const plait_search_result *result, FILE *out)
 {
@@ -371,6 +395,8 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
     }
     print_tight(problem, found->result, out);
     print_proof(found->result, out);
+    for (int i = 0; i < found->result->refinements; i++)
+        print_refinement(&found->result->refinement[i], out);
     report_confidence(problem,
                       found->result->plans > 0 ? &found->result->plan[0].plan.degrees : NULL, out);
     if (found->next != NULL)
