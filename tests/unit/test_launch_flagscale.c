@@ -1,6 +1,7 @@
 /* test_launch_flagscale.c - FlagScale's YAML, out and in */
 #include <string.h>
 
+#include "flagscale.h"
 #include "launched.h"
 #include "must.h"
 #include "plans.h"
@@ -97,6 +98,47 @@ static void test_what_came_after_core_15__is_no_plan_of_it(void **state)
     assert_int_not_equal(
         launched_render(&it, "ep=8 dispatcher=deepep", PLAIT_LAUNCH_FLAGSCALE, arena, &err),
         PLAIT_OK);
+}
+
+/* tp 2 on 8 ranks of stage 0, 4 on those of stage 1; stages 2 and 3 are as stage 0. */
+static void test_stages_of_unlike_degrees__are_meshes(void **state)
+{
+    static const launched_case of = {"llama-2-7b", "dgx-h100", "flagscale",      32,
+                                     4096,         64,         "tp=2 pp=4 mbs=1"};
+    launched_plan it_is;
+    plait_stage stage[4];
+    megatron_args args;
+    launch_args own;
+    text_builder out;
+    plait_error err;
+
+    (void)state;
+    launched_make(&of, arena, &it_is);
+    memcpy(stage, it_is.plan.stage, sizeof stage);
+    stage[1].degrees.tp = 4;
+    stage[1].degrees.dp = 2;
+    stage[1].degrees.mbs = 2;
+    it_is.plan.stage = stage;
+    must(megatron_args_of(&it_is.problem, &it_is.plan, arena, &args, &err), &err);
+    args_init(&own, arena);
+    assert_null(flagscale_lacks_meshes(&it_is.problem, &it_is.plan));
+    flagscale_meshes(&it_is.problem, &it_is.plan, &args, &own);
+    text_builder_init(&out, arena);
+    flagscale_append_train(&own, 2, &out);
+    const char *const text = text_builder_finish(&out, NULL);
+    assert_non_null(text);
+    assert_non_null(strstr(text,
+                           "    enable_hetero: true\n"
+                           "    hetero_process_meshes: [2, 1, 1, 4, 1, 4, 1, 1, 2, 1, 2, 1, 1, "
+                           "4, 2]\n"));
+    assert_non_null(strstr(text, "    hetero_pipeline_layer_split: [8, 8, 8, 8]\n"));
+    stage[1].degrees.cp = 2;
+    assert_string_equal(flagscale_lacks_meshes(&it_is.problem, &it_is.plan), "stages of unlike cp");
+    stage[1].degrees.cp = 1;
+    stage[3].degrees.tp = 4;
+    assert_null(flagscale_lacks_meshes(&it_is.problem, &it_is.plan));
+    it_is.model.tied = true;
+    assert_non_null(flagscale_lacks_meshes(&it_is.problem, &it_is.plan));
 }
 
 // ---- in ------------------------------------------------------------------------------------
@@ -220,6 +262,7 @@ int main(void)
         TEST(test_arguments__stand_in_their_blocks),
         TEST(test_several_words__are_a_list),
         TEST(test_several_nodes__need_a_hostfile),
+        TEST(test_stages_of_unlike_degrees__are_meshes),
         TEST(test_what_came_after_core_15__is_no_plan_of_it),
         TEST(test_equal_meshes__are_one_grid),
         TEST(test_stages_of_their_own__are_refused),

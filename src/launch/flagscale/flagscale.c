@@ -83,6 +83,8 @@ static void append_experiment(const plait_launch *launch, text_builder *out)
                        "    nnodes: %d\n"
                        "    nproc_per_node: %d\n",
                        name, name, nodes, gpus);
+    if (flagscale_has_meshes(launch->plan))
+        text_append(out, "    rdzv_backend: static # as meshes need it\n");
     append_environment(launch, out);
     text_append(out, "\naction: run\n"
                      "\nhydra:\n  run:\n    dir: ${experiment.exp_dir}/hydra\n");
@@ -138,6 +140,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
     args.flash_attention_version = 0; // the installed one: Megatron Core 0.15 has no word for it
     args_init(&own, arena);
+    flagscale_meshes(launch->problem, launch->plan, &args, &own);
     PLAIT_TRY(flagscale_stages(launch->problem, launch->plan, &args, &own, err));
     args_init(&flags, arena);
     megatron_args_append(&args, &flags);
@@ -149,8 +152,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
 
 static const char *lacks(const plait_problem *problem, const plait_plan *plan)
 {
-    (void)problem;
-    return flagscale_says_stages(plan) ? NULL
+    return flagscale_says_stages(plan) ? flagscale_lacks_meshes(problem, plan)
                                        : "stages that recompute otherwise than first layers, whole";
 }
 

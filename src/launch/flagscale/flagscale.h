@@ -23,6 +23,18 @@ PLAIT_MUST_CHECK plait_status flagscale_stages(const plait_problem *problem, con
 /** Can that list say what the layers of a plan recompute? */
 bool flagscale_says_stages(const plait_plan *plan);
 
+/**
+ * Stages of unlike degrees: Megatron-LM's arguments are those of the first, FlagScale's meshes go into `own`.
+ * Nothing changes where all are alike.
+ */
+void flagscale_meshes(const plait_problem *problem, const plait_plan *plan, megatron_args *args,
+                      launch_args *own);
+
+bool flagscale_has_meshes(const plait_plan *plan);
+
+/** What meshes cannot say of a plan; NULL: all is said. */
+const char *flagscale_lacks_meshes(const plait_problem *problem, const plait_plan *plan);
+
 /** Append the blocks system, model and data of a list of arguments, each line behind `indent` blanks. */
 void flagscale_append_train(const launch_args *args, int indent, text_builder *out);
 

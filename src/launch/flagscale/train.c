@@ -16,9 +16,15 @@ static const train_place places[] = {{"system", NULL},      {"system", "checkpoi
 /* The group of an argument says its place, but for those that only make a run start. */
 static const train_place *place_of(const char *group, const char *name)
 {
-    static const char *const system[] = {
-        "parallelism",         "memory",    "optimizer",  "memory, stage by stage",
-        "overlap and kernels", "precision", "not priced", NULL};
+    static const char *const system[] = {"parallelism",
+                                         "memory",
+                                         "optimizer",
+                                         "memory, stage by stage",
+                                         "parallelism, mesh by mesh",
+                                         "overlap and kernels",
+                                         "precision",
+                                         "not priced",
+                                         NULL};
     static const char *const checkpoint[] = {"--save", "--load", "--save-interval", NULL};
     static const char *const tokenizer[] = {"--tokenizer-type", "--vocab-size",
                                             "--make-vocab-size-divisible-by", NULL};
