@@ -4,6 +4,7 @@
  * Tasks are fixed runs of rows, see only what was known before all of them began, and are merged in
  * the order of the rows. So neither the number of threads nor their luck changes the answer.
  */
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 
@@ -30,7 +31,8 @@ static bool worker_begin(const search_run *run, search_worker *worker)
 
 static void found_begin(const search_run *run, search_found *found, plait_arena *arena)
 {
-    *found = (search_found){.front = {.arena = arena}, .open = {.arena = arena}};
+    *found =
+        (search_found){.front = {.arena = arena}, .open = {.floor_s = HUGE_VAL, .arena = arena}};
     found->failed = !arena || !top_make(&found->top, run->options->top, arena) ||
                     !top_make(&found->tight_best, 1, arena);
 }
@@ -68,6 +70,7 @@ static bool merge(const search_found *part, search_found *merged)
     for (int i = 0; i < part->front.count; i++)
         if (!front_add(&merged->front, &part->front.plan[i]))
             return false;
+    merged->open.floor_s = fmin(merged->open.floor_s, part->open.floor_s);
     for (int64_t i = 0; i < part->open.count; i++)
         if (!open_add(&merged->open, &part->open.point[i]))
             return false;

@@ -17,7 +17,10 @@
 #include "split.h"
 #include "strategy.h"
 
-enum { MOST_SOLVED = 1 << 13, BLOCK = 32 };
+enum { MOST_SOLVED = 1 << 11, BLOCK = 32 };
+
+/* What is guessed to take longer than so many times the best known is not solved. */
+static const double LIKELY = 1.01;
 
 /* Chunks a rank that are worth a try: no more than there is something for. */
 static int most_turns(const search_run *run, int pp)
@@ -52,11 +55,19 @@ static void add_point(const search_run *run, search_worker *worker, const plait_
                       const deal_ranks *ranks, search_found *found)
 {
     const plait_portions portions = plait_degrees_portions(worker->table, d);
+    const double best_s = best_known_s(run);
     const open_point point = {
-        deal_floor_s(ranks, &portions, run->capacity_bytes, best_known_s(run)), 0, *d};
+        .floor_s = deal_floor_s(ranks, &portions, run->capacity_bytes, best_s),
+        .guess_s = deal_guess_s(ranks, &portions, run->capacity_bytes, LIKELY * best_s),
+        .degrees = *d,
+    };
 
     found->points++;
-    if (point.floor_s < best_known_s(run) && !open_add(&found->open, &point))
+    if (point.floor_s >= best_s)
+        return;
+    if (point.guess_s >= LIKELY * best_s)
+        found->open.floor_s = fmin(found->open.floor_s, point.floor_s);
+    else if (!open_add(&found->open, &point))
         found->failed = true;
 }
 
@@ -201,20 +212,25 @@ static bool settle(const search_run *run, int64_t first, int64_t end, void *cont
         settle_point(run, search, i);
     if (end == search->open->count || search->failed)
         return false;
-    const double next_s = search->open->point[end].floor_s;
-    if (next_s >= search->limit_s || search->solved >= MOST_SOLVED) {
-        search->floor_s = fmin(search->floor_s, next_s);
-        return false;
-    }
-    return true;
+    return search->solved < MOST_SOLVED;
 }
 
-static int by_floor(const void *left, const void *right)
+static int by_guess(const void *left, const void *right)
 {
     const open_point *a = left, *b = right;
 
-    return a->floor_s != b->floor_s ? (a->floor_s > b->floor_s) - (a->floor_s < b->floor_s)
+    return a->guess_s != b->guess_s ? (a->guess_s > b->guess_s) - (a->guess_s < b->guess_s)
                                     : (a->index > b->index) - (a->index < b->index);
+}
+
+/* Of all that is left unsolved the least floor. */
+static double floor_left_s(const layout_search *search)
+{
+    double floor_s = fmin(search->floor_s, search->open->floor_s);
+
+    for (int64_t i = search->solved; i < search->open->count; i++)
+        floor_s = fmin(floor_s, search->open->point[i].floor_s);
+    return floor_s;
 }
 
 // ---- the refinement ------------------------------------------------------------------------
@@ -250,11 +266,11 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
         (layout_search){.open = &found.open, .limit_s = best_known_s(run), .floor_s = HUGE_VAL};
     for (int64_t i = 0; i < found.open.count; i++)
         found.open.point[i].index = i;
-    qsort(found.open.point, (size_t)found.open.count, sizeof *found.open.point, by_floor);
+    qsort(found.open.point, (size_t)found.open.count, sizeof *found.open.point, by_guess);
     PLAIT_TRY(search_blocks(&listing, found.open.count, BLOCK, solve_point, settle, search, err));
     if (search->failed)
         return plait_fail_nomem(err);
-    const double floor_s = fmin(search->floor_s, search->limit_s);
+    const double floor_s = fmin(floor_left_s(search), search->limit_s);
     *out = (plait_refinement){
         .any = search->any,
         .floor = floor_s, // dollars are proportional to it

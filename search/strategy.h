@@ -11,6 +11,7 @@ enum { SEARCH_LEAST_ROWS = 8, SEARCH_MOST_TASKS = 1024 };
 /** A point that may win by its bound. */
 typedef struct open_point {
     double floor_s; /* of its step */
+    double guess_s; /* what to try first */
     int64_t index;  /* in the order of the space, which breaks ties */
     plait_degrees degrees;
 } open_point;
@@ -18,6 +19,7 @@ typedef struct open_point {
 typedef struct point_list {
     int64_t count, room;
     open_point *point;
+    double floor_s;     /* of those that are left out, the least */
     plait_arena *arena; /* where it grows */
 } point_list;
 

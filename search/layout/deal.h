@@ -3,7 +3,8 @@
  *
  * A model is a row of items in the order in which a token passes them: the embedding, each layer, the
  * modules that predict further tokens as one item, the loss. A deal cuts the row into pp vpp chunks,
- * which may be empty but for the first and the last; chunk c lies on the rank that its schedule says.
+ * all but the first and the last with at least q - 1 layers, q the whole part of layers / (pp vpp); so
+ * where chunks are many, some may be empty. Chunk c lies on the rank that its schedule says.
  *
  *     minimise    the step of the point with this layout, as the cost model prices it
  *     subject to  each rank's state and activations in flight fit
@@ -61,13 +62,22 @@ typedef struct deal_ranks {
     int ranks, turns;
     int kinds, layers[PLAIT_MAX_LAYER_KINDS]; /* of each kind */
     int modules;
+    int least;                     /* layers of a chunk in the middle */
+    bool turns_back;               /* backwards return through the chunks of the forwards, whole */
     double held[PLAIT_MAX_LAYERS]; /* [ranks] microbatches that it keeps of any chunk, at least */
+    int middles[PLAIT_MAX_LAYERS]; /* [ranks] its chunks in the middle ... */
+    double middle[PLAIT_MAX_LAYERS]; /* ... and microbatches of them together */
+    double usual[PLAIT_MAX_LAYERS];  /* [ranks] of the mean chunk */
 } deal_ranks;
 
 deal_ranks deal_ranks_of(const plait_model *model, const plait_degrees *degrees, int microbatches);
 
 /** Seconds of a step that no deal undercuts; infinite from `limit_s` on, and where none fits. */
 double deal_floor_s(const deal_ranks *ranks, const plait_portions *portions, double capacity_bytes,
+                    double limit_s);
+
+/** What a good deal would take if chunks could be equal: no bound, but what to try first. */
+double deal_guess_s(const deal_ranks *ranks, const plait_portions *portions, double capacity_bytes,
                     double limit_s);
 
 /** What a deal is tried by: its price; `limit_s` is that of the best known. */

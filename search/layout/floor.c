@@ -1,12 +1,14 @@
 /*
  * floor.c - what no deal of a point undercuts
  *
- *     T >= W / p,   W the work of all items for a microbatch                            (S.6)
- *     T >= the least that lets ranks hold all layers of at least w seconds, for each w: (S.7)
- *          sum over ranks of min(floor(T / w), what fits) >= how many there are
+ *     T >= W / p,   W the work of all items for a microbatch                             (S.6)
+ *     T >= the least that lets ranks hold all layers of one kind, each of w seconds:     (S.7)
+ *          sum over ranks r of min((T - before_r / m) / w, what fits) >= how many there are
  *
- * of the rank that works longest, one of them with the loss beside; a step is at least m T and what
- * follows it.
+ * in whole layers, one rank with the loss beside; a step is at least m T and what follows it. A rank
+ * waits for a forward, and where backwards return whole for a backward, of the chunks before its own,
+ * which hold q - 1 layers each; what it holds of its chunks in the middle is in flight as often as
+ * they are, and of others as the one that is least so.
  */
 #include <math.h>
 #include <string.h>
@@ -26,24 +28,50 @@ static int times_in(double room, double size)
     return times > 0.0 ? (int)lesser(times, PLAIT_MAX_LAYERS) : 0;
 }
 
+/* Is a chunk neither the first nor the last of the pipeline? */
+static bool in_the_middle(const plait_degrees *d, int rank, int v)
+{
+    const int chunk = plait_schedule_chunk((plait_schedule)d->schedule, d->pp, rank, v);
+
+    return chunk > 0 && chunk < d->pp * d->vpp - 1;
+}
+
+static void hold(const plait_degrees *d, int microbatches, int rank, deal_ranks *out)
+{
+    double weight[PLAIT_MAX_LAYERS], held[PLAIT_MAX_LAYERS];
+
+    for (int v = 0; v < d->vpp; v++)
+        weight[v] = 1.0;
+    plait_schedule_held((plait_schedule)d->schedule, d->pp, rank, d->vpp, microbatches, weight,
+                        held);
+    out->held[rank] = held[0];
+    for (int v = 0; v < d->vpp; v++) {
+        out->held[rank] = lesser(out->held[rank], held[v]);
+        out->usual[rank] += held[v] / d->vpp;
+        if (in_the_middle(d, rank, v)) {
+            out->middles[rank]++;
+            out->middle[rank] += held[v];
+        }
+    }
+}
+
 deal_ranks deal_ranks_of(const plait_model *model, const plait_degrees *d, int microbatches)
 {
-    deal_ranks out = {.ranks = d->pp, .turns = d->vpp};
-    double weight[PLAIT_MAX_LAYERS], held[PLAIT_MAX_LAYERS];
+    const int each = model->layers / (d->pp * d->vpp);
+    deal_ranks out = {
+        .ranks = d->pp,
+        .turns = d->vpp,
+        .kinds = model->kinds,
+        .modules = model->mtp_layers,
+        .least = each > 1 ? each - 1 : 0,
+        .turns_back = d->ep_overlap == PLAIT_EP_OVERLAP_NONE &&
+                      (d->schedule == PLAIT_1F1B || d->schedule == PLAIT_INTERLEAVED),
+    };
 
     for (int i = 0; i < model->layers; i++)
         out.layers[model->layer_kind[i]]++;
-    out.kinds = model->kinds;
-    out.modules = model->mtp_layers;
-    for (int v = 0; v < d->vpp; v++)
-        weight[v] = 1.0;
-    for (int r = 0; r < d->pp; r++) {
-        plait_schedule_held((plait_schedule)d->schedule, d->pp, r, d->vpp, microbatches, weight,
-                            held);
-        out.held[r] = held[0];
-        for (int v = 1; v < d->vpp; v++)
-            out.held[r] = lesser(out.held[r], held[v]);
-    }
+    for (int r = 0; r < d->pp; r++)
+        hold(d, microbatches, r, &out);
     return out;
 }
 
@@ -58,6 +86,11 @@ typedef struct floor_question {
     const deal_ranks *ranks;
     const plait_portions *of;
     double room_bytes; /* of a rank, for what it is dealt */
+    bool guess;        /* as if chunks were equal */
+    int kind;          /* of the layers that are asked of ... */
+    double least_s;    /* ... and w, what one works */
+    int fits[PLAIT_MAX_LAYERS];
+    double waits_s[PLAIT_MAX_LAYERS];
 } floor_question;
 
 static double bytes(const plait_portion *of, double held)
@@ -65,32 +98,74 @@ static double bytes(const plait_portion *of, double held)
     return of->state_bytes + held * of->saved_bytes;
 }
 
-/* Layers that fit a rank, if they are of those that take least. */
+static double saved_bytes(const plait_portion *of, double held)
+{
+    return held * of->saved_bytes;
+}
+
+static double forward_s(const plait_portion *of, double held)
+{
+    (void)held;
+    return of->time.forward_s;
+}
+
+static double both_s(const plait_portion *of, double held)
+{
+    (void)held;
+    return of->time.forward_s + of->time.backward_s;
+}
+
+/* Of one layer the less, as the first of a chunk or behind. */
+static double one_layer(const floor_question *ask, double (*of)(const plait_portion *, double),
+                        double held)
+{
+    return lesser(of(&ask->of->layer[ask->kind], held), of(&ask->of->rest[ask->kind], held));
+}
+
+/* Layers that fit a rank. */
 static int layers_that_fit(const floor_question *ask, int rank)
 {
-    const double held = ask->ranks->held[rank];
-    double least = HUGE_VAL;
+    const deal_ranks *ranks = ask->ranks;
+    const double held = ask->guess ? ranks->usual[rank] : ranks->held[rank];
+    double room_bytes = ask->room_bytes;
 
-    if (isinf(ask->room_bytes))
+    if (isinf(room_bytes))
         return PLAIT_MAX_LAYERS;
-    for (int k = 0; k < ask->ranks->kinds; k++)
-        if (ask->ranks->layers[k] > 0)
-            least = lesser(least,
-                           lesser(bytes(&ask->of->layer[k], held), bytes(&ask->of->rest[k], held)));
-    return times_in(ask->room_bytes, least);
+    if (!ask->guess)
+        room_bytes -= ranks->least * one_layer(ask, saved_bytes, 1.0) *
+                      (ranks->middle[rank] - ranks->middles[rank] * held);
+    return times_in(room_bytes, one_layer(ask, bytes, held));
+}
+
+/* What a rank waits for at least, a microbatch: chunks in the middle that stand before its first. */
+static double waits_s(const floor_question *ask, int rank)
+{
+    const deal_ranks *ranks = ask->ranks;
+    double least_s = HUGE_VAL;
+
+    if (ask->guess || rank < 2 || ranks->least == 0)
+        return 0.0;
+    for (int k = 0; k < ranks->kinds; k++) {
+        const floor_question one = {.of = ask->of, .kind = k};
+        if (ranks->layers[k] > 0)
+            least_s = lesser(least_s, one_layer(&one, ranks->turns_back ? both_s : forward_s, 0.0));
+    }
+    return (rank - 1) * ranks->least * least_s / ask->of->microbatches;
 }
 
 /* Can ranks that work T at most hold so many layers of w seconds, one of them with the loss beside? */
-static bool holds(const floor_question *ask, double longest_s, double least_s, int layers)
+static bool holds(const floor_question *ask, double longest_s, int layers)
 {
-    const int alone = times_in(longest_s, least_s);
-    const int beside = times_in(longest_s - ask->of->loss.work_s, least_s);
+    const double loss_s = ask->of->loss.work_s;
     int count = 0, lost = PLAIT_MAX_LAYERS;
 
-    if (longest_s < ask->of->loss.work_s)
+    if (longest_s < loss_s)
         return false;
     for (int r = 0; r < ask->ranks->ranks; r++) {
-        const int fits = layers_that_fit(ask, r);
+        const double left_s = longest_s - ask->waits_s[r];
+        const int fits = ask->fits[r];
+        const int alone = times_in(left_s, ask->least_s),
+                  beside = times_in(left_s - loss_s, ask->least_s);
         const int here = fits < alone ? fits : alone;
         const int there = fits < beside ? fits : beside;
         count += here;
@@ -99,27 +174,18 @@ static bool holds(const floor_question *ask, double longest_s, double least_s, i
     return count - lost >= layers;
 }
 
-static int layers_of_at_least(const floor_question *ask, double least_s)
+/* The least T for the layers that are asked of, from below by halving; infinite above `high`. */
+static double least_longest_s(const floor_question *ask, double low, double high)
 {
-    int layers = 0;
+    const int layers = ask->ranks->layers[ask->kind];
 
-    for (int k = 0; k < ask->ranks->kinds; k++)
-        layers += work_s(ask->of, k) >= least_s ? ask->ranks->layers[k] : 0;
-    return layers;
-}
-
-/* The least T for the layers of at least w seconds, from below by halving; infinite above `high`. */
-static double least_longest_s(const floor_question *ask, double least_s, double low, double high)
-{
-    const int layers = layers_of_at_least(ask, least_s);
-
-    if (!holds(ask, high, least_s, layers))
+    if (!holds(ask, high, layers))
         return HUGE_VAL;
-    if (holds(ask, low, least_s, layers))
+    if (holds(ask, low, layers))
         return low;
     for (int halving = 0; halving < 40 && high - low > 1e-7 * high; halving++) {
         const double middle = 0.5 * (low + high);
-        if (holds(ask, middle, least_s, layers))
+        if (holds(ask, middle, layers))
             high = middle;
         else
             low = middle;
@@ -127,22 +193,54 @@ static double least_longest_s(const floor_question *ask, double least_s, double 
     return low;
 }
 
-double deal_floor_s(const deal_ranks *ranks, const plait_portions *of, double capacity_bytes,
-                    double limit_s)
+/* S.7 for one kind. */
+static double longest_of_kind_s(floor_question *ask, int kind, double low, double high)
 {
-    const floor_question ask = {ranks, of, capacity_bytes - of->rank_bytes};
-    const double saved_s = 2.0 * ranks->turns * of->fused_s;
+    ask->kind = kind;
+    ask->least_s = work_s(ask->of, kind);
+    for (int r = 0; r < ask->ranks->ranks; r++)
+        ask->fits[r] = layers_that_fit(ask, r);
+    return least_longest_s(ask, low, high);
+}
+
+/* The least that the rank which works longest takes, of what `most_s` leaves room for. */
+static double longest_s(floor_question *ask, double most_s)
+{
+    const deal_ranks *ranks = ask->ranks;
+    const plait_portions *of = ask->of;
     double all_s = of->embedding.work_s + of->loss.work_s + ranks->modules * of->module.work_s;
 
     for (int k = 0; k < ranks->kinds; k++)
         all_s += ranks->layers[k] * work_s(of, k);
-    const double most_s =
-        isinf(limit_s) ? all_s : (limit_s - of->after_s) / of->microbatches + saved_s;
-    double longest_s = all_s / ranks->ranks;
-    if (longest_s > most_s || ask.room_bytes < 0.0)
+    double longest = all_s / ranks->ranks;
+    if (longest > most_s || ask->room_bytes < 0.0)
         return HUGE_VAL;
+    for (int r = 0; r < ranks->ranks; r++)
+        ask->waits_s[r] = waits_s(ask, r);
     for (int k = 0; k < ranks->kinds; k++)
-        if (ranks->layers[k] > 0 && work_s(of, k) > 0.0)
-            longest_s = fmax(longest_s, least_longest_s(&ask, work_s(of, k), longest_s, most_s));
-    return of->microbatches * fmax(0.0, longest_s - saved_s) + of->after_s;
+        if (ranks->layers[k] > 0 && work_s(of, k) > 0.0 && longest <= most_s)
+            longest =
+                fmax(longest, longest_of_kind_s(ask, k, longest, isinf(most_s) ? all_s : most_s));
+    return longest;
+}
+
+double deal_floor_s(const deal_ranks *ranks, const plait_portions *of, double capacity_bytes,
+                    double limit_s)
+{
+    floor_question ask = {.ranks = ranks, .of = of, .room_bytes = capacity_bytes - of->rank_bytes};
+    const double saved_s = 2.0 * ranks->turns * of->fused_s;
+    const double longest = longest_s(&ask, (limit_s - of->after_s) / of->microbatches + saved_s);
+
+    return of->microbatches * fmax(0.0, longest - saved_s) + of->after_s;
+}
+
+/* With the bubble of equal chunks: (p - 1) / v of a rank's work. */
+double deal_guess_s(const deal_ranks *ranks, const plait_portions *of, double capacity_bytes,
+                    double limit_s)
+{
+    floor_question ask = {
+        .ranks = ranks, .of = of, .room_bytes = capacity_bytes - of->rank_bytes, .guess = true};
+    const double rounds = of->microbatches + (ranks->ranks - 1.0) / ranks->turns;
+
+    return rounds * longest_s(&ask, (limit_s - of->after_s) / rounds) + of->after_s;
 }
