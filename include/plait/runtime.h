@@ -26,7 +26,9 @@
     X(PLAIT_RULES_MEGATRON, "megatron", rules_megatron)                                            \
     X(PLAIT_RULES_TORCHTITAN, "torchtitan", rules_torchtitan)                                      \
     X(PLAIT_RULES_FSDP, "fsdp", rules_fsdp)                                                        \
-    X(PLAIT_RULES_DEEPSPEED, "deepspeed", rules_deepspeed)
+    X(PLAIT_RULES_DEEPSPEED, "deepspeed", rules_deepspeed)                                         \
+    X(PLAIT_RULES_FLAGSCALE, "flagscale", rules_flagscale)                                         \
+    X(PLAIT_RULES_GALVATRON, "galvatron", rules_galvatron)
 
 typedef enum plait_rules {
 #define X(constant, word, set) constant,

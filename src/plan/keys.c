@@ -103,9 +103,11 @@ static int usual_sp(const plait_problem *problem, const plait_degrees *d, plait_
 
 static int usual_etp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
-    const rule_set *const set = rule_set_of(problem->runtime->rules);
+    const rule_set *set = rule_set_of(problem->runtime->rules);
 
     (void)key;
+    while (set->etp == NULL && set->base != NULL)
+        set = set->base;
     return set->etp ? set->etp(problem, d) : 1;
 }
 

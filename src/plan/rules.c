@@ -31,9 +31,15 @@ const rule_set *rule_set_of(plait_rules rules)
     return sets[rules];
 }
 
-const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees)
+static const plan_rule *plan_rule_broken_of(const rule_set *set, const plait_problem *problem,
+                                            const plait_degrees *degrees)
 {
-    for (const plan_rule *rule = sets[problem->runtime->rules]->plan; rule->number; rule++)
+    const plan_rule *const broken =
+        set->base != NULL ? plan_rule_broken_of(set->base, problem, degrees) : NULL;
+
+    if (broken != NULL)
+        return broken;
+    for (const plan_rule *rule = set->plan; rule != NULL && rule->number; rule++)
         if (!rule->holds(problem, degrees))
             return rule;
     return NULL;
@@ -42,15 +48,25 @@ const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degr
 bool plan_rule_parts(const plait_problem *problem, const plait_degrees *one,
                      const plait_degrees *other)
 {
-    for (const plan_rule *rule = sets[problem->runtime->rules]->plan; rule->number; rule++)
-        if (!rule->holds(problem, one) && rule->holds(problem, other))
-            return true;
+    for (const rule_set *set = sets[problem->runtime->rules]; set != NULL; set = set->base)
+        for (const plan_rule *rule = set->plan; rule != NULL && rule->number; rule++)
+            if (!rule->holds(problem, one) && rule->holds(problem, other))
+                return true;
     return false;
 }
 
-static const model_rule *model_rule_broken(plait_rules rules, const plait_model *model)
+const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees)
 {
-    for (const model_rule *rule = sets[rules]->model; rule != NULL && rule->number; rule++)
+    return plan_rule_broken_of(sets[problem->runtime->rules], problem, degrees);
+}
+
+static const model_rule *model_rule_broken(const rule_set *set, const plait_model *model)
+{
+    const model_rule *const broken = set->base != NULL ? model_rule_broken(set->base, model) : NULL;
+
+    if (broken != NULL)
+        return broken;
+    for (const model_rule *rule = set->model; rule != NULL && rule->number; rule++)
         if (!rule->holds(model))
             return rule;
     return NULL;
@@ -59,7 +75,7 @@ static const model_rule *model_rule_broken(plait_rules rules, const plait_model 
 bool plait_model_check(const plait_runtime *runtime, const plait_model *model, char *why,
                        size_t size)
 {
-    const model_rule *const broken = model_rule_broken(runtime->rules, model);
+    const model_rule *const broken = model_rule_broken(sets[runtime->rules], model);
 
     if (size > 0 && why != NULL)
         why[0] = '\0';

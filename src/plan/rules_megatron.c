@@ -1,7 +1,10 @@
 /* rules_megatron.c - what Megatron-LM's parser, group builder and schedules refuse */
 #include <stddef.h>
 
+#include "plait/plan.h"
+
 #include "rules.h"
+#include "split.h"
 #include "traits.h"
 
 /* Expert parallelism needs every token once: sequence parallelism, when tensor-parallel. */
@@ -169,6 +172,27 @@ static bool chunks_reach(const plait_problem *problem, const plait_degrees *d)
     return true;
 }
 
+/* It builds them in the first chunk and in the last, wherever the letters of a layout stand. */
+static bool ends_are_outside(const plait_problem *problem, const plait_degrees *d)
+{
+    return split_has_ends_outside(problem->model, d);
+}
+
+/* Modules are built together, in a chunk that no other of their rank follows. */
+static bool predictions_stand_last(const plait_problem *problem, const plait_degrees *d)
+{
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    const int count = d->pp * d->vpp;
+
+    if (d->split.kind != PLAIT_SPLIT_LAYOUT || problem->model->mtp_layers == 0 ||
+        !plait_chunks_of(problem->model, d, chunks))
+        return true;
+    for (int c = 0; c < count; c++)
+        if (chunks[c].mtp > 0)
+            return chunks[c].mtp == problem->model->mtp_layers && c >= count - d->pp;
+    return true;
+}
+
 static const plan_rule plan_rules[] = {
     {"M1", "experts with tp > 1 need sp = 1", experts_need_sp},
     {"M2", "the interleaved schedule needs microbatches in multiples of pp",
@@ -196,6 +220,11 @@ static const plan_rule plan_rules[] = {
     {"M16", "an optimizer on the host needs 16-bit parameters, fp8_params 0", offload_is_wide},
     {"M21", "ep_overlap goes with one multi-token prediction module at most",
      pairs_have_one_prediction},
+    {"M22", "a layout has the embedding in its first chunk and the loss in its last",
+     ends_are_outside},
+    {"M23",
+     "a layout has all multi-token prediction modules in one chunk, one of the last pp chunks",
+     predictions_stand_last},
     {NULL, NULL, NULL},
 };
 

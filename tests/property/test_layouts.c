@@ -214,37 +214,33 @@ static void check(instance *of)
         all = try_all(of, pipeline);
     }
     const deal_found found = solve(of, &row);
-                  "proven %d found %.9g %s\n",
-                  of->model.name, of->model.layers, of->degrees.pp, of->degrees.vpp,
-                  of->degrees.schedule, row.microbatches, of->capacity_bytes, all.layouts,
-                  all.best_s, found.any, found.proven, found.price.step_s, found.text);
-                  assert_true(all.layouts > 1);
-                  assert_true(found.proven);
-                  assert_int_equal(found.any, isfinite(all.best_s));
-                  if (!found.any)
-                      return;
-                  // What was found costs as a plan what the search says.
-                  plait_degrees d = of->degrees;
-                  plait_plan plan;
-                  plait_cost cost;
-                  plait_error err;
-                  d.split.layout = found.text;
-                  must(plait_plan_expand(&of->problem, &d, arena, &plan, &err), &err);
-                  must(plait_plan_cost(&of->problem, &plan, arena, &cost, &err), &err);
-                  assert_near_relative(cost.step_s, found.price.step_s, 1e-9);
-                  assert_near_relative(cost.memory.peak_bytes, found.price.peak_bytes, 1e-9);
-                  // 1F1B is solved for its pipeline; what follows that may be longer on another rank.
-                  assert_near_relative(pipeline ? found.pipeline_s : cost.step_s, all.best_s, 1e-9);
-                  if (pipeline)
-                      return;
-                  deal_ranks *ranks = plait_arena_alloc(arena, 1, sizeof *ranks);
-                  plait_table *table = plait_table_new(&of->problem, arena);
-                  const plait_portions portions = plait_degrees_portions(table, &of->degrees);
-                  deal_ranks_init(ranks, &of->model, &of->degrees, portions.microbatches);
-                  const double floor_s =
-                      deal_floor_s(ranks, &portions, of->capacity_bytes, HUGE_VAL);
-                  if (ranks->least == 0)
-                      assert_true(floor_s <= cost.step_s * (1.0 + 1e-9));
+
+    assert_true(all.layouts > 1);
+    assert_true(found.proven);
+    assert_int_equal(found.any, isfinite(all.best_s));
+    if (!found.any)
+        return;
+    // What was found costs as a plan what the search says.
+    plait_degrees d = of->degrees;
+    plait_plan plan;
+    plait_cost cost;
+    plait_error err;
+    d.split.layout = found.text;
+    must(plait_plan_expand(&of->problem, &d, arena, &plan, &err), &err);
+    must(plait_plan_cost(&of->problem, &plan, arena, &cost, &err), &err);
+    assert_near_relative(cost.step_s, found.price.step_s, 1e-9);
+    assert_near_relative(cost.memory.peak_bytes, found.price.peak_bytes, 1e-9);
+    // 1F1B is solved for its pipeline; what follows that may be longer on another rank.
+    assert_near_relative(pipeline ? found.pipeline_s : cost.step_s, all.best_s, 1e-9);
+    if (pipeline)
+        return;
+    deal_ranks *ranks = plait_arena_alloc(arena, 1, sizeof *ranks);
+    plait_table *table = plait_table_new(&of->problem, arena);
+    const plait_portions portions = plait_degrees_portions(table, &of->degrees);
+    deal_ranks_init(ranks, &of->model, &of->degrees, portions.microbatches);
+    const double floor_s = deal_floor_s(ranks, &portions, of->capacity_bytes, HUGE_VAL);
+    if (ranks->least == 0)
+        assert_true(floor_s <= cost.step_s * (1.0 + 1e-9));
 }
 
 static void test_layouts__are_the_best_of_all(void **unused)

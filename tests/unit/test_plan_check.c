@@ -66,6 +66,7 @@ static plait_degrees point(const world *w, const char *keys)
     bool shard_group = false;
 
     while (*keys) {
+        static char layout[64]; // outlives the point
         char key[24];
         char value[64];
         int length = 0;
@@ -73,6 +74,8 @@ static plait_degrees point(const world *w, const char *keys)
         assert_int_equal(sscanf(keys, " %23[^=]=%63s%n", key, value, &length), 2);
         if (plait_degrees_set(&d, key, value, &err) != PLAIT_OK)
             fail_msg("%s: %s", err.where, err.message);
+        if (d.split.layout != NULL && strcmp(key, "split") == 0)
+            d.split.layout = strcpy(layout, d.split.layout);
         dp = dp || strcmp(key, "dp") == 0;
         shard_group = shard_group || strcmp(key, "shard_group") == 0;
         keys += length;
@@ -760,6 +763,48 @@ static void test_layouts__deal_the_model_to_all_chunks(void **state)
                    "the layout has 1 modules that predict further tokens, small has 0 (rule P29)");
 }
 
+/* Megatron-LM builds the ends in the first and the last chunk, and modules in a rank's last chunk. */
+static void test_layouts__of_megatron_have_their_ends_outside(void **state)
+{
+    static const char ends[] = "a layout has the embedding in its first chunk and the loss in its "
+                               "last (software, rule M22)";
+    static const char modules[] =
+        "a layout has all multi-token prediction modules in one chunk, one of the last pp chunks "
+        "(software, rule M23)";
+    world w;
+
+    (void)state;
+    make(&w);
+    w.runtime.rules = PLAIT_RULES_MEGATRON;
+    assert_legal(&w, "pp=4 split=layout:E|t*6|t*6|L");
+    assert_refused(&w, "pp=4 split=layout:|Et*6|t*6|L", ends);
+    assert_refused(&w, "pp=4 split=layout:Et*6||t*6L|", ends);
+    w.model.mtp_layers = 2;
+    assert_legal(&w, "pp=2 vpp=2 schedule=interleaved split=layout:Et*4|t*8|mm|L");
+    assert_legal(&w, "pp=2 vpp=2 schedule=interleaved split=layout:Et*4|t*4|t*4|mmL");
+    assert_refused(&w, "pp=2 vpp=2 schedule=interleaved split=layout:Et*4|t*8mm||L", modules);
+    assert_refused(&w, "pp=2 vpp=2 schedule=interleaved split=layout:Et*4|t*8|m|mL", modules);
+}
+
+static void test_layouts__of_others_leave_no_chunk_empty(void **state)
+{
+    static const char titan[] = "each chunk needs a layer or an end, the embedding stands in the "
+                                "first and the loss in the last (software, rule T13)";
+    static const char galvatron[] = "each stage needs a layer, the embedding is in the first and "
+                                    "the loss in the last (software, rule G4)";
+    world w;
+
+    (void)state;
+    make(&w);
+    w.runtime.rules = PLAIT_RULES_TORCHTITAN;
+    assert_legal(&w, "pp=4 split=layout:E|t*6|t*6|L");
+    assert_refused(&w, "pp=4 split=layout:Et*6||t*6|L", titan);
+    assert_refused(&w, "pp=4 split=layout:|Et*6|t*6|L", titan);
+    w.runtime.rules = PLAIT_RULES_GALVATRON;
+    assert_legal(&w, "pp=4 zero=0 split=layout:Et|t*5|t*5|tL");
+    assert_refused(&w, "pp=4 zero=0 split=layout:E|t*6|t*5|tL", galvatron);
+}
+
 // ---- clusters without a price --------------------------------------------------------------
 
 static void test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both(void **state)
@@ -912,6 +957,8 @@ int main(void)
         cmocka_unit_test(test_stages__hold_each_layer_once),
         cmocka_unit_test(test_layouts__may_leave_chunks_empty),
         cmocka_unit_test(test_layouts__deal_the_model_to_all_chunks),
+        cmocka_unit_test(test_layouts__of_megatron_have_their_ends_outside),
+        cmocka_unit_test(test_layouts__of_others_leave_no_chunk_empty),
         cmocka_unit_test(test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both),
         cmocka_unit_test(test_clusters__of_two_sorts_are_told_by_constants_not_by_names),
         cmocka_unit_test(test_placement__says_something_where_sides_differ),

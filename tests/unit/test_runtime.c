@@ -108,8 +108,8 @@ static void test_runtime__of_nanotron_keeps_8_bytes_an_mlp_channel(void **state)
 
 static void test_runtime__is_calibrated_only_where_runs_were_fitted(void **state)
 {
-    static const char *const priors[] = {"alpa",          "companion",  "deepseek",
-                                         "megatron-fsdp", "torchtitan", "xla"};
+    static const char *const priors[] = {"alpa",      "companion",     "deepseek",   "flagscale",
+                                         "galvatron", "megatron-fsdp", "torchtitan", "xla"};
     const char *const *names;
     size_t count, calibrated = 0;
 

@@ -47,8 +47,10 @@ const char *training_script_notes(const plait_launch *launch, const training_pla
     return text_builder_finish(&out, NULL);
 }
 
-const char *training_script_lacks(const plait_problem *problem, const plait_degrees *d)
+const char *training_script_lacks(const plait_problem *problem, const plait_plan *plan)
 {
+    const plait_degrees *const d = &plan->degrees;
+
     (void)problem;
     if (d->tp > 1 || d->pp > 1 || d->cp > 1 || d->ep > 1)
         return "tensor, pipeline, context or expert parallelism, which the training script would "
