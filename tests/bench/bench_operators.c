@@ -40,10 +40,7 @@ static int64_t solve_once(void *context)
     problem.model = &model;
     problem.cluster = &cluster;
     problem.runtime = &runtime;
-    problem.job = (plait_job){.seq = c->seq,
-                              .gbs = c->gbs,
-                              .gpus = plait_mesh_gpus(&options.mesh),
-                              .attention = runtime.defaults.attention};
+    problem.job = (plait_job){.seq = c->seq, .gbs = c->gbs, .gpus = plait_mesh_gpus(&options.mesh)};
     if (plait_operators_solve(&problem, &options, arena, &result, &err) != PLAIT_OK)
         fprintf(stderr, "bench: %s: %s\n", err.where, err.message);
     plait_arena_free(arena);

@@ -47,7 +47,7 @@ static void load(const char *model, const char *cluster, int gpus, world *w)
     w->problem = (plait_problem){.model = &w->model,
                                  .cluster = &w->cluster,
                                  .runtime = &w->runtime,
-                                 .job = {4096, 8 * gpus, gpus, PLAIT_BF16, PLAIT_ATTENTION_FUSED}};
+                                 .job = {4096, 8 * gpus, gpus, PLAIT_BF16}};
     plait_search_options_init(&w->options);
     plait_table *const table = plait_table_new(&w->problem, arena);
     assert_non_null(table);

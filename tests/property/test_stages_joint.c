@@ -63,12 +63,11 @@ static void draw(world *w)
     w->degrees.dp = w->degrees.shard_group = 1 + random_below(3);
     w->degrees.zero = (unsigned char)random_below(2);
     w->degrees.grad_sync = random_below(2) ? PLAIT_SYNC_BULK : PLAIT_SYNC_BUCKETED;
-    w->problem =
-        (plait_problem){.model = &w->model,
-                        .cluster = &w->cluster,
-                        .runtime = &w->runtime,
-                        .job = {4096, w->degrees.dp * (1 + random_below(8)),
-                                w->degrees.dp * w->degrees.pp, PLAIT_BF16, PLAIT_ATTENTION_FUSED}};
+    w->problem = (plait_problem){.model = &w->model,
+                                 .cluster = &w->cluster,
+                                 .runtime = &w->runtime,
+                                 .job = {4096, w->degrees.dp * (1 + random_below(8)),
+                                         w->degrees.dp * w->degrees.pp, PLAIT_BF16}};
     plait_search_options_init(&options);
     must(plait_search_limit(&options, "offload_acts=none", &err), &err);
     plait_table *const table = plait_table_new(&w->problem, scratch);

@@ -89,7 +89,7 @@ static void write_notes(const plait_launch *launch, json_writer *json)
     json_member_string(json, "runtime", plait_runtime_handle(problem->runtime));
     json_member_int64(json, "seq", problem->job.seq);
     json_member_string(json, "precision", plait_precision_name[problem->job.precision]);
-    json_member_string(json, "attention", plait_attention_kernel_name[problem->job.attention]);
+    json_member_string(json, "attention", plait_attention_kernel_name[d->attention]);
     json_member_int64(json, "sp", d->sp);
     json_member_string(json, "split", plait_degrees_get(d, PLAIT_KEY_SPLIT, split, sizeof split));
     json_member_string(json, "grad_sync", plait_grad_sync_name[d->grad_sync]);
