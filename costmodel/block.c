@@ -11,6 +11,9 @@
 const char *const plait_part_name[PLAIT_PARTS + 1] = {PLAIT_PART_LIST(X) NULL};
 const char *const plait_tensor_name[PLAIT_TENSORS + 1] = {PLAIT_TENSOR_LIST(X) NULL};
 #undef X
+#define X(constant, word) word,
+const char *const plait_dim_name[PLAIT_DIMS + 1] = {PLAIT_DIM_LIST(X) NULL};
+#undef X
 
 // ---- the layer -----------------------------------------------------------------------------
 
@@ -21,7 +24,8 @@ static void draw_opaque(block_draft *draft)
     const int tp = draft->shard->tp;
 
     block_scan_add(draft, PLAIT_PART_opaque, draft->tokens * given->forward_flops / tp,
-                   draft->tokens * given->forward_bytes / tp);
+                   draft->tokens * given->forward_bytes / tp,
+                   draft->norm_tokens * draft->model->hidden);
     block_keep(draft, PLAIT_TENSOR_opaque, draft->tokens * given->activation_bytes / tp);
     block_keep(draft, PLAIT_TENSOR_norm_in, draft->norm_tokens * draft->model->hidden);
     draft->out->weights.dense += given->params / tp;
@@ -66,6 +70,8 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
     const bool mixer = layer->mixer != PLAIT_MIXER_NONE;
     const bool ffn = layer->ffn != PLAIT_FFN_NONE;
     const bool parallel = layer->parallel_residual && mixer && ffn;
+    const block_stream input = draft.at;
+    block_stream normed = draft.at, mixed = draft.at;
     int norms = layer->norms;
 
     if (layer->opaque) {
@@ -76,15 +82,20 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
         if (norms-- > 0)
             block_norm_add(&draft, layer->mixer == PLAIT_MIXER_MLA ? BLOCK_NORM_FEEDS
                                                                    : BLOCK_NORM_IN_PRODUCT);
+        normed = draft.at;
         block_tp_enter(&draft, PLAIT_PART_qkv);
         draw_mixer(&draft);
+        mixed = draft.at;
         if (!parallel) {
             block_tp_leave(&draft, PLAIT_PART_attn_out);
-            block_residual_add(&draft);
+            block_residual_add(&draft, input);
         }
     }
     if (ffn) {
         const bool moe = layer->ffn == PLAIT_FFN_MOE; // exchanges tokens in its own way
+        const block_stream skipped = parallel ? input : draft.at;
+        if (parallel)
+            draft.at = norms > 0 ? input : normed;
         if (norms-- > 0)
             block_norm_add(&draft, moe ? BLOCK_NORM_ROUTES : BLOCK_NORM_IN_PRODUCT);
         if (!parallel && !moe)
@@ -92,7 +103,9 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
         draw_ffn(&draft);
         if (parallel || !moe)
             block_tp_leave(&draft, PLAIT_PART_fc2);
-        block_residual_add(&draft);
+        if (parallel)
+            block_join(&draft, mixed);
+        block_residual_add(&draft, skipped);
     }
     while (norms-- > 0)
         block_norm_add(&draft, BLOCK_NORM_ALONE);

@@ -205,11 +205,14 @@ static void draw_unfused(block_draft *draft, const block_core *core)
 /* The exchange of context, the core by its kernel, and its output, which is kept. */
 void block_core_add(block_draft *draft, block_core core)
 {
+    block_place(draft, PLAIT_DIM_HEADS, draft->tokens * core.heads * core.v_dim);
+    draft->placed = true;
     exchange(draft, &core);
     if (draft->shard->attention <= PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL)
         draw_unfused(draft, &core);
     else
         draw_fused(draft, &core);
+    draft->placed = false;
     block_keep(draft, PLAIT_TENSOR_core_out, draft->tokens * core.heads * core.v_dim);
 }
 
@@ -247,6 +250,7 @@ void block_attention(block_draft *draft)
                                            .rows = tokens,
                                            .n = projected,
                                            .k = draft->model->hidden,
+                                           .makes = PLAIT_DIM_HEADS,
                                            .bias = a->qkv_bias});
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * (projected - key_width));
     block_keep(draft, PLAIT_TENSOR_keys, tokens * key_width);
@@ -276,6 +280,7 @@ void block_attention(block_draft *draft)
                                            .rows = tokens,
                                            .n = draft->model->hidden,
                                            .k = q_width,
+                                           .makes = PLAIT_DIM_HIDDEN,
                                            .bias = a->out_bias});
 }
 
@@ -284,10 +289,11 @@ void block_attention(block_draft *draft)
 /*
  * Queries and keys pass through a latent each: hidden to rank, a norm, rank to heads. The
  * down-projections run whole on every tensor rank; heads start at the up-projections. Kept: the
- * latent and its norm's output.
+ * latent and its norm's output. Returns what the indexer's queries are made of: the latent, or hidden.
  */
-static void draw_query(block_draft *draft, const plait_mla *a, double heads)
+static block_stream draw_query(block_draft *draft, const plait_mla *a, double heads)
 {
+    block_stream latent = draft->at;
     const double tokens = draft->tokens;
     const double hidden = draft->model->hidden;
     const double width = heads * (a->nope_dim + a->rope_dim);
@@ -296,18 +302,25 @@ static void draw_query(block_draft *draft, const plait_mla *a, double heads)
         block_linear_add(
             draft,
             (block_linear){.part = PLAIT_PART_qkv, .rows = tokens, .n = a->q_rank, .k = hidden});
-        block_linear_add(
-            draft,
-            (block_linear){.part = PLAIT_PART_mla_up, .rows = tokens, .n = width, .k = a->q_rank});
         block_memory_add(draft, PLAIT_PART_norm, tokens * a->q_rank,
                          block_traffic_of(BLOCK_PASS_NORM, true));
+        latent = draft->at;
+        block_linear_add(draft, (block_linear){.part = PLAIT_PART_mla_up,
+                                               .rows = tokens,
+                                               .n = width,
+                                               .k = a->q_rank,
+                                               .makes = PLAIT_DIM_HEADS});
         block_keep(draft, PLAIT_TENSOR_latent, 2.0 * tokens * a->q_rank);
         draft->out->weights.dense += a->q_rank;
     } else {
-        block_linear_add(
-            draft, (block_linear){.part = PLAIT_PART_qkv, .rows = tokens, .n = width, .k = hidden});
+        block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv,
+                                               .rows = tokens,
+                                               .n = width,
+                                               .k = hidden,
+                                               .makes = PLAIT_DIM_HEADS});
     }
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * width);
+    return latent;
 }
 
 /* Keys and values share a latent; the rotary part of the keys is projected once and shared by heads. */
@@ -320,11 +333,13 @@ static void draw_key_value(block_draft *draft, const plait_mla *a, double heads)
                                            .rows = tokens,
                                            .n = a->kv_rank + a->rope_dim,
                                            .k = draft->model->hidden});
-    block_linear_add(
-        draft,
-        (block_linear){.part = PLAIT_PART_mla_up, .rows = tokens, .n = width, .k = a->kv_rank});
     block_memory_add(draft, PLAIT_PART_norm, tokens * a->kv_rank,
                      block_traffic_of(BLOCK_PASS_NORM, true));
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_mla_up,
+                                           .rows = tokens,
+                                           .n = width,
+                                           .k = a->kv_rank,
+                                           .makes = PLAIT_DIM_HEADS});
     block_keep(draft, PLAIT_TENSOR_latent, tokens * (2.0 * a->kv_rank + a->rope_dim));
     draft->out->weights.dense += a->kv_rank;
     // Keys carry the shared rotary part once a head.
@@ -335,29 +350,40 @@ static void draw_key_value(block_draft *draft, const plait_mla *a, double heads)
  * Scores every pair with a few narrow heads, then attention sees the best keys only. The scores are
  * written once in 16 bits and read once; the norm of its key has weight and bias.
  */
-static void draw_indexer(block_draft *draft, const plait_mla *a)
+static void draw_indexer(block_draft *draft, const plait_mla *a, block_stream latent,
+                         block_stream input)
 {
     const double tokens = draft->tokens;
     const double hidden = draft->model->hidden;
     const double width = (double)a->index_heads * a->index_dim;
     const double keys = block_mean_keys(draft->pass.context_tokens, 0.0, 0.0, true);
 
+    draft->at = latent;
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_indexer,
                                            .rows = tokens,
                                            .n = width,
                                            .k = a->q_rank > 0 ? a->q_rank : hidden});
+    const block_stream queries = draft->at;
+    draft->at = input;
     block_linear_add(
         draft,
         (block_linear){.part = PLAIT_PART_indexer, .rows = tokens, .n = a->index_dim, .k = hidden});
+    const block_stream key = draft->at;
+    draft->at = input;
     block_linear_add(
         draft, (block_linear){
                    .part = PLAIT_PART_indexer, .rows = tokens, .n = a->index_heads, .k = hidden});
     draft->out->weights.dense += 2.0 * a->index_dim;
+    block_join(draft, key);
+    block_join(draft, queries);
     block_scan_add(draft, PLAIT_PART_indexer, 2.0 * tokens * keys * width,
-                   2.0 * HALF_BYTES * tokens * keys);
+                   2.0 * HALF_BYTES * tokens * keys, tokens * keys);
 }
 
-/* Latents up to heads of nope + rope for queries and keys and v for values, then as attention. */
+/*
+ * Latents up to heads of nope + rope for queries and keys and v for values, then as attention. Which keys
+ * the indexer chose is no tensor of the graph: a few numbers a token, without a gradient.
+ */
 void block_mla(block_draft *draft)
 {
     const plait_mla *a = &draft->layer->mla;
@@ -366,12 +392,18 @@ void block_mla(block_draft *draft)
     const double context = draft->pass.context_tokens;
     double keys = block_mean_keys(context, 0.0, 0.0, true);
 
-    draw_query(draft, a, heads);
+    const block_stream input = draft->at;
+    const block_stream latent = draw_query(draft, a, heads);
+    const block_stream queries = draft->at;
+    draft->at = input;
     draw_key_value(draft, a, heads);
+    block_join(draft, queries);
+    const block_stream projected = draft->at;
     if (a->index_topk > 0) {
-        draw_indexer(draft, a);
+        draw_indexer(draft, a, latent, input);
         keys = smaller(keys, a->index_topk);
     }
+    draft->at = projected;
     block_memory_add(draft, PLAIT_PART_rotary, draft->tokens * 2.0 * heads * qk_dim,
                      rotary_traffic(draft));
     block_keep(draft, PLAIT_TENSOR_rotary, draft->tokens * 2.0 * heads * qk_dim);
@@ -385,5 +417,6 @@ void block_mla(block_draft *draft)
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out,
                                            .rows = draft->tokens,
                                            .n = draft->model->hidden,
-                                           .k = heads * a->v_dim});
+                                           .k = heads * a->v_dim,
+                                           .makes = PLAIT_DIM_HIDDEN});
 }

@@ -27,6 +27,10 @@ block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
         .out = out,
         .tokens = tokens,
         .norm_tokens = shard->sp ? tokens / shard->tp : tokens,
+        .at = {.place = {PLAIT_BLOCK_INPUT},
+               .places = 1,
+               .width = PLAIT_DIM_HIDDEN,
+               .elements = tokens * model->hidden},
     };
 }
 
@@ -52,6 +56,31 @@ static bool is_backward_weight(const block_draft *draft)
     return draft->pass.kind == PLAIT_BACKWARD || draft->pass.kind == PLAIT_BACKWARD_WEIGHT;
 }
 
+void block_place(block_draft *draft, plait_dim makes, double elements)
+{
+    if (draft->placed)
+        return;
+    plait_place place = {
+        .number = (signed char)(draft->place.number + 1),
+        .inputs = draft->at.places,
+        .takes = (unsigned char)draft->at.width,
+        .makes = (unsigned char)makes,
+        .elements = elements,
+    };
+    memcpy(place.reads, draft->at.place, sizeof place.reads);
+    draft->place = place;
+    draft->at =
+        (block_stream){.place = {place.number}, .places = 1, .width = makes, .elements = elements};
+}
+
+void block_join(block_draft *draft, block_stream other)
+{
+    for (int i = 0; i < other.places; i++) {
+        assert(draft->at.places < PLAIT_MAX_READS);
+        draft->at.place[draft->at.places++] = other.place[i];
+    }
+}
+
 void block_op_add(block_draft *draft, plait_op op)
 {
     plait_block *out = draft->out;
@@ -59,6 +88,7 @@ void block_op_add(block_draft *draft, plait_op op)
     assert(out->ops < PLAIT_MAX_OPS);
     if (op.count == 0.0)
         op.count = 1.0;
+    op.place = draft->place;
     out->op[out->ops++] = op;
 }
 
@@ -107,6 +137,7 @@ void block_linear_add(block_draft *draft, block_linear linear)
     const double matrices = grouped ? linear.experts : 1.0;
     const double params = matrices * (linear.n * linear.k + (linear.bias ? linear.n : 0.0));
 
+    block_place(draft, linear.makes, matrices * linear.rows * linear.n);
     if (!linear.counted_elsewhere)
         *(grouped ? &draft->out->weights.expert : &draft->out->weights.dense) += params;
     if (linear.rows <= 0.0)
@@ -141,6 +172,7 @@ void block_memory_add(block_draft *draft, plait_part part, double elements, bloc
     const double bytes = block_is_forward(draft)          ? traffic.forward
                          : block_is_backward_input(draft) ? traffic.backward
                                                           : 0.0;
+    block_place(draft, draft->at.width, elements);
     if (bytes * elements > 0.0)
         block_op_add(draft,
                      (plait_op){.kind = PLAIT_OP_MEMORY, .part = part, .bytes = bytes * elements});
@@ -150,8 +182,10 @@ void block_memory_add(block_draft *draft, plait_part part, double elements, bloc
  * Work along the sequence that no product does (C.21, C.22, C.34). Its backward is taken as twice
  * the forward: once to go back, once to make again what was not kept.
  */
-void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes)
+void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes,
+                    double elements)
 {
+    block_place(draft, draft->at.width, elements);
     if (!block_is_forward(draft) && !block_is_backward_input(draft))
         return;
 
@@ -194,7 +228,7 @@ void block_norm_add(block_draft *draft, block_norm_use use)
  * backward, read beside a gradient in and out. Without dropout the backward is the gradient itself.
  * Apart, PyTorch adds a bias, drops and adds in three kernels.
  */
-void block_residual_add(block_draft *draft)
+void block_residual_add(block_draft *draft, block_stream skipped)
 {
     const bool dropout = draft->model->dropout;
     const double mask = dropout ? 1.0 : 0.0;
@@ -202,6 +236,7 @@ void block_residual_add(block_draft *draft)
     const block_traffic unfused = {dropout ? 15.0 : 6.0, dropout ? 9.0 : 2.0};
     const double elements = draft->norm_tokens * draft->model->hidden;
 
+    block_join(draft, skipped);
     block_memory_add(draft, PLAIT_PART_residual, elements,
                      draft->shard->runtime->kernels.fused_residual ? fused : unfused);
     if (dropout)

@@ -5,6 +5,14 @@
 #include "plait/block.h"
 #include "plait/runtime.h"
 
+/** What the next operator reads: one tensor, or several that are dealt alike. */
+typedef struct block_stream {
+    signed char place[PLAIT_MAX_READS];
+    signed char places;
+    plait_dim width;
+    double elements; /* on this rank */
+} block_stream;
+
 /** What a block file draws on. */
 typedef struct block_draft {
     const plait_model *model;
@@ -14,6 +22,9 @@ typedef struct block_draft {
     plait_block *out;
     double tokens;      /* of this rank's part of the microbatch */
     double norm_tokens; /* that norms and residuals see: divided by tp under sp */
+    block_stream at;
+    plait_place place; /* of the operator that is drawn */
+    bool placed;       /* several kernels are drawn at one place */
 } block_draft;
 
 /** Bytes of an element of activations, weights and gradients as they travel: bf16 or fp16. */
@@ -57,7 +68,8 @@ block_traffic block_traffic_of(block_pass pass, bool fused);
 typedef struct block_linear {
     plait_part part;
     double rows, n, k;
-    double experts; /* > 0: grouped, `rows` of each expert */
+    double experts;  /* > 0: grouped, `rows` of each expert */
+    plait_dim makes; /* n's */
     bool bias;
     bool counted_elsewhere; /* the weight is another's (tied head) */
 } block_linear;
@@ -66,11 +78,18 @@ typedef struct block_linear {
 block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
                            const plait_shard *shard, plait_pass pass, plait_block *out);
 
+/** Begin an operator that makes so many elements out of what is at hand; its kernels follow. */
+void block_place(block_draft *draft, plait_dim makes, double elements);
+/** What is at hand, and this beside it: the next operator reads both. */
+void block_join(block_draft *draft, block_stream other);
+
 /** Append one operator; a count of zero means one. */
 void block_op_add(block_draft *draft, plait_op op);
 void block_linear_add(block_draft *draft, block_linear linear);
 void block_memory_add(block_draft *draft, plait_part part, double elements, block_traffic traffic);
-void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes);
+/** @param elements  of its output, whose width is that of its input */
+void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes,
+                    double elements);
 void block_collective_add(block_draft *draft, plait_op collective);
 void block_keep(block_draft *draft, plait_tensor tensor, double elements);
 
@@ -89,7 +108,8 @@ typedef enum block_norm_use {
 
 /** A norm over the hidden width. */
 void block_norm_add(block_draft *draft, block_norm_use use);
-void block_residual_add(block_draft *draft);
+/** What is at hand added to what went past it. */
+void block_residual_add(block_draft *draft, block_stream skipped);
 
 bool block_is_forward(const block_draft *draft);
 bool block_is_backward_input(const block_draft *draft);

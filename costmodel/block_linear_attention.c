@@ -42,20 +42,23 @@ void block_delta_net(block_draft *draft)
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv,
                                            .rows = tokens,
                                            .n = mixed + value_width + 2.0 * value_heads,
-                                           .k = hidden});
+                                           .k = hidden,
+                                           .makes = PLAIT_DIM_HEADS});
     block_memory_add(draft, PLAIT_PART_conv, tokens * mixed,
                      block_traffic_of(BLOCK_PASS_CONVOLUTION, true));
     draft->out->weights.dense += mixed * d->conv + 2.0 * value_heads + d->value_dim;
     exchange_states(draft, mixed);
     block_scan_add(draft, PLAIT_PART_core_attn, tokens * value_heads * flops_a_head,
-                   HALF_BYTES * tokens * (mixed + value_width));
+                   HALF_BYTES * tokens * (mixed + value_width), tokens * value_width);
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * (2.0 * mixed + value_width));
     block_keep(draft, PLAIT_TENSOR_scan,
                tokens / delta_chunk * value_heads * d->key_dim * d->value_dim);
     block_keep(draft, PLAIT_TENSOR_core_out, 2.0 * tokens * value_width);
-    block_linear_add(
-        draft,
-        (block_linear){.part = PLAIT_PART_attn_out, .rows = tokens, .n = hidden, .k = value_width});
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out,
+                                           .rows = tokens,
+                                           .n = hidden,
+                                           .k = value_width,
+                                           .makes = PLAIT_DIM_HIDDEN});
 }
 
 /*
@@ -71,11 +74,14 @@ void block_mamba(block_draft *draft)
     const double tokens = draft->tokens;
     const double parameters = s->dt_rank + 2.0 * s->state;
 
-    block_linear_add(
-        draft,
-        (block_linear){.part = PLAIT_PART_qkv, .rows = tokens, .n = 2.0 * inner, .k = hidden});
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv,
+                                           .rows = tokens,
+                                           .n = 2.0 * inner,
+                                           .k = hidden,
+                                           .makes = PLAIT_DIM_HEADS});
     block_memory_add(draft, PLAIT_PART_conv, tokens * inner,
                      block_traffic_of(BLOCK_PASS_CONVOLUTION, true));
+    const block_stream channels = draft->at;
     block_linear_add(
         draft,
         (block_linear){.part = PLAIT_PART_conv, .rows = tokens, .n = parameters, .k = inner});
@@ -85,18 +91,23 @@ void block_mamba(block_draft *draft)
                                                .axis = PLAIT_AXIS_TP,
                                                .overlap = PLAIT_OVERLAP_TP,
                                                .bytes = HALF_BYTES * tokens * parameters});
-    block_linear_add(
-        draft,
-        (block_linear){
-            .part = PLAIT_PART_conv, .rows = tokens, .n = inner, .k = s->dt_rank, .bias = true});
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_conv,
+                                           .rows = tokens,
+                                           .n = inner,
+                                           .k = s->dt_rank,
+                                           .makes = PLAIT_DIM_HEADS,
+                                           .bias = true});
+    block_join(draft, channels);
     draft->out->weights.dense += inner * (s->conv + 1.0 + s->state + 1.0);
     exchange_states(draft, inner);
     block_scan_add(draft, PLAIT_PART_core_attn, 9.0 * tokens * inner * s->state,
-                   HALF_BYTES * tokens * (4.0 * inner + parameters));
+                   HALF_BYTES * tokens * (4.0 * inner + parameters), tokens * inner);
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * (3.0 * inner + parameters));
     block_keep(draft, PLAIT_TENSOR_scan, tokens * inner);
     block_keep(draft, PLAIT_TENSOR_core_out, tokens * inner);
-    block_linear_add(
-        draft,
-        (block_linear){.part = PLAIT_PART_attn_out, .rows = tokens, .n = hidden, .k = inner});
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out,
+                                           .rows = tokens,
+                                           .n = hidden,
+                                           .k = inner,
+                                           .makes = PLAIT_DIM_HIDDEN});
 }

@@ -18,6 +18,7 @@ void block_mlp(block_draft *draft, plait_mlp mlp, bool shared)
                                            .rows = tokens,
                                            .n = fc1_width,
                                            .k = draft->model->hidden,
+                                           .makes = PLAIT_DIM_FFN,
                                            .bias = mlp.bias});
     block_memory_add(draft, shared ? PLAIT_PART_shared : PLAIT_PART_act, tokens * width,
                      block_traffic_of(mlp.gated ? BLOCK_PASS_GATED : BLOCK_PASS_ACTIVATION,
@@ -31,5 +32,6 @@ void block_mlp(block_draft *draft, plait_mlp mlp, bool shared)
                                            .rows = tokens,
                                            .n = draft->model->hidden,
                                            .k = width,
+                                           .makes = PLAIT_DIM_HIDDEN,
                                            .bias = mlp.bias});
 }

@@ -158,6 +158,7 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
                                            .n = fc1_width,
                                            .k = hidden,
                                            .experts = experts,
+                                           .makes = PLAIT_DIM_FFN,
                                            .bias = moe->bias});
     block_memory_add(draft, PLAIT_PART_expert_act, rows * width,
                      block_traffic_of(moe->gated ? BLOCK_PASS_GATED : BLOCK_PASS_ACTIVATION, true));
@@ -166,6 +167,7 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
                                            .n = hidden,
                                            .k = width,
                                            .experts = experts,
+                                           .makes = PLAIT_DIM_HIDDEN,
                                            .bias = moe->bias});
     block_keep(draft, PLAIT_TENSOR_routed, rows * hidden);
     block_keep(draft, PLAIT_TENSOR_expert_fc1_out, rows * fc1_width);
@@ -214,6 +216,7 @@ void block_moe(block_draft *draft)
                                    ? tokens_sent(draft) * shard->ep * shard->etp
                                    : rows;
     const block_traffic permute = block_traffic_of(BLOCK_PASS_PERMUTE, true);
+    const block_stream tokens = draft->at;
 
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_router,
                                            .rows = draft->norm_tokens,
@@ -221,6 +224,9 @@ void block_moe(block_draft *draft)
                                            .k = draft->model->hidden,
                                            .bias = moe->router_bias});
     block_keep(draft, PLAIT_TENSOR_router, draft->norm_tokens * moe->experts);
+    const block_stream routed = draft->at;
+    draft->at = tokens;
+    block_join(draft, routed);
     block_memory_add(draft, PLAIT_PART_dispatch, rows * draft->model->hidden, permute);
     exchange(draft, PLAIT_PART_dispatch);
     gather_expert_tp(draft, PLAIT_PART_dispatch, shared_rows, true);
@@ -228,7 +234,14 @@ void block_moe(block_draft *draft)
     count_routed(draft, moe);
     gather_expert_tp(draft, PLAIT_PART_combine, shared_rows, false);
     exchange(draft, PLAIT_PART_combine);
+    block_place(draft, PLAIT_DIM_HIDDEN, draft->tokens * draft->model->hidden);
+    draft->placed = true;
     block_memory_add(draft, PLAIT_PART_combine, rows * draft->model->hidden, permute);
-    if (moe->shared_width > 0)
+    draft->placed = false;
+    if (moe->shared_width > 0) {
+        const block_stream combined = draft->at;
+        draft->at = tokens;
         draw_shared(draft, moe);
+        block_join(draft, combined);
+    }
 }

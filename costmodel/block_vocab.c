@@ -20,6 +20,7 @@ void plait_block_embedding(const plait_model *model, const plait_shard *shard, p
                                                 .rows = draft.tokens,
                                                 .n = hidden,
                                                 .k = model->patch_dim,
+                                                .makes = PLAIT_DIM_HIDDEN,
                                                 .bias = true});
         out->weights.dense += hidden;
     } else {
@@ -68,6 +69,7 @@ void plait_block_head(const plait_model *model, const plait_shard *shard, plait_
                                             .rows = draft.tokens,
                                             .n = vocab,
                                             .k = model->hidden,
+                                            .makes = PLAIT_DIM_VOCAB,
                                             .bias = model->head_bias,
                                             .counted_elsewhere = model->tied});
     if (model->tied && model->head_bias)

@@ -46,9 +46,10 @@ static double least_saved_bytes(const plait_problem *problem, const layer_price 
     double least = price->kept_bytes;
 
     for (int kind = 0; kind < PLAIT_RECOMPUTE_KINDS; kind++) {
-        plait_recompute choice = {.kind = (unsigned char)kind};
+        plait_choice choice = {.recompute = {.kind = (unsigned char)kind}};
         for (int s = 0; s < can->module_sets && kind == PLAIT_RECOMPUTE_MODULES; s++)
-            choice.modules = (unsigned char)(choice.modules | can->module_set[s]);
+            choice.recompute.modules =
+                (unsigned char)(choice.recompute.modules | can->module_set[s]);
         if (can->takes[PLAIT_KEY_RECOMPUTE] >> kind & 1u)
             least = smaller(least, layer_time_of(problem, price, &nothing, choice).saved_bytes);
     }
@@ -73,7 +74,7 @@ static stage_load lean_whole(const plait_table *table)
 /* Times without gathers and recomputation, bytes of the leanest choice: no real plan has both. */
 static void fill_lean(plait_table *table)
 {
-    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    const plait_choice none = {.offload_acts = 0};
     const layer_gather nothing = {0};
 
     for (int r = 0; r < ROW_PRICES; r++) {

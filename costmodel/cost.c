@@ -95,13 +95,13 @@ static stage_load sum_stage(const plan_rows *rows, int s)
 
 static void sum_stages(plan_rows *rows)
 {
-    const plait_degrees *d = &rows->plan->degrees;
-
     for (int s = 0; s < rows->plan->stages; s++) {
+        const plait_degrees *own = &rows->plan->stage[s].degrees;
+        const sync_routes routes = routes_of_stage(rows->problem, &rows->routes, own);
         rows->load[s] = sum_stage(rows, s);
-        rows->state[s] = stage_state_of(rows->problem, d, &rows->row, &rows->routes.state,
-                                        rows->routes.ways, &rows->load[s]);
-        rows->sync[s] = stage_sync_of(rows->problem, d, &rows->routes, &rows->load[s]);
+        rows->state[s] = stage_state_of(rows->problem, own, &rows->row, &routes.state, routes.ways,
+                                        &rows->load[s]);
+        rows->sync[s] = stage_sync_of(rows->problem, own, &routes, &rows->load[s]);
         rows->run[s] = (stage_run){s, 1};
     }
 }
@@ -159,7 +159,7 @@ void stage_terms(const plait_problem *problem, const layer_row *row, const gathe
         terms[t] = 0.0;
     for (int i = 0; i < parts->count; i++) {
         const stage_part *part = &parts->part[i];
-        layer_terms_of(problem, &row->price[part->row], &gather->layer[part->row], part->recompute,
+        layer_terms_of(problem, &row->price[part->row], &gather->layer[part->row], part->choice,
                        of_part);
         for (int t = 0; t < LAYER_TERMS; t++)
             terms[t] += parts->share * part->count * of_part[t];
@@ -288,11 +288,11 @@ void cost_judge(const plait_problem *problem, plait_cost *cost)
 static double rerun_flops(const plait_problem *problem, const stage_part *part)
 {
     const plait_layer *layer = row_layer(problem->model, part->row);
-    const plait_recompute_masks masks = plait_recompute_masks_of(part->recompute);
+    const plait_recompute_masks masks = plait_recompute_masks_of(part->choice.recompute);
 
-    if (!layer || part->recompute.kind == PLAIT_RECOMPUTE_NONE)
+    if (!layer || part->choice.recompute.kind == PLAIT_RECOMPUTE_NONE)
         return 0.0;
-    if (part->recompute.kind == PLAIT_RECOMPUTE_FULL)
+    if (part->choice.recompute.kind == PLAIT_RECOMPUTE_FULL)
         return plait_layer_flops_per_token(problem->model, layer, problem->job.seq, ~0u);
     return plait_layer_flops_per_token(problem->model, layer, problem->job.seq, masks.parts) +
            0.5 * plait_layer_flops_per_token(problem->model, layer, problem->job.seq,
@@ -333,10 +333,10 @@ static void fill_rates(const plan_rows *rows, plait_cost *cost)
 }
 
 /* Low where kernels are priced by defaults, high where links and software are measured too. */
-plait_confidence confidence_of(const plait_problem *problem)
+plait_confidence confidence_of(const plait_problem *problem, const plait_degrees *d)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
-    const plait_attention_kernel kernel = problem->job.attention;
+    const plait_attention_kernel kernel = (plait_attention_kernel)d->attention;
     const bool attention =
         kernel <= PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL || gpu->attention[kernel].measured;
     const bool kernels = gpu->gemm[problem->job.precision].measured && attention;
@@ -404,7 +404,7 @@ plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *pla
 {
     *cost = (plait_cost){.verdict = PLAIT_INVALID};
     PLAIT_TRY(problem_check(problem, err));
-    cost->confidence = confidence_of(problem);
+    cost->confidence = confidence_of(problem, &plan->degrees);
     if (plait_plan_check(problem, plan, cost->why, sizeof cost->why) == PLAIT_INVALID)
         return PLAIT_OK;
 

@@ -80,7 +80,7 @@ static sorted_stage sum_stage(const mixed_rows *rows, int s)
 
 static void sum_plan(mixed_rows *rows)
 {
-    plait_chain_walk walk = plait_chain_begin();
+    plait_chain walk = plait_chain_begin();
     double longest_s = 0.0;
 
     for (int s = 0; s < rows->plan->stages; s++) {
@@ -88,7 +88,7 @@ static void sum_plan(mixed_rows *rows)
         const stage_load *load = &rows->stage[s].load;
         const plait_chunk_time time = chunk_time_of(load);
         const plait_stage_price price = stage_sort_price_of(rows->sort[s], &rows->stage[s]);
-        plait_chain_add(&walk, rows->plan->stages, rows->microbatches, &time);
+        plait_chain_pass(&walk, rows->plan->stages, rows->microbatches, time);
         plait_between_add_stage(&rows->between, &price);
         if (s > 0)
             plait_between_add_boundary(&rows->between, rows->sort[s - 1], rows->sort[s]);
@@ -194,8 +194,8 @@ static void fill_rates(const mixed_rows *rows, plait_cost *cost)
                               ? of_stage.job.gpus * gpu->usd_per_hour * cost->step_s / PLAIT_HOUR
                               : (double)NAN;
         cost->energy_j += plait_energy_j(&of_stage, price);
-        if (confidence_of(&of_stage) < cost->confidence)
-            cost->confidence = confidence_of(&of_stage);
+        const plait_confidence confidence = confidence_of(&of_stage, &rows->sort[s]->degrees);
+        cost->confidence = confidence < cost->confidence ? confidence : cost->confidence;
     }
     cost->tokens_per_s_per_gpu = plait_job_tokens(job) / cost->step_s / gpus;
     cost->model_flops_per_s = cost->tokens_per_s_per_gpu * model_flops;

@@ -16,7 +16,7 @@ double band_edge(double step_s, double factor);
 /** The verdict on cost->memory, and why; `problem` has the fullest stage's nodes. */
 void cost_judge(const plait_problem *problem, plait_cost *cost);
 /** Low where kernels are priced by defaults, high where links and software are measured too. */
-plait_confidence confidence_of(const plait_problem *problem);
+plait_confidence confidence_of(const plait_problem *problem, const plait_degrees *d);
 
 // cost_mixed.c
 /** The price of a legal plan whose stages differ; *cost has its confidence. */

@@ -106,8 +106,8 @@ bool memo_spans_experts(const plait_model *model, int r)
 
 static uint64_t row_hash(const layer_key *key)
 {
-    const int words[] = {key->tp,      key->cp,        key->mbs,   key->sp,
-                         key->cp_comm, key->placement, key->fusion};
+    const int words[] = {key->tp,      key->cp,        key->mbs,    key->sp,
+                         key->cp_comm, key->placement, key->fusion, key->attention};
     uint64_t hash = 0;
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -8,13 +8,13 @@
 
 // ---- from the problem to the operators' terms ----------------------------------------------
 
-plait_kernel_context kernel_context_of(const plait_problem *problem)
+plait_kernel_context kernel_context_of(const plait_problem *problem, const layer_key *key)
 {
     return (plait_kernel_context){
         .accelerator = plait_cluster_accelerator(problem->cluster, 0),
         .runtime = problem->runtime,
         .precision = problem->job.precision,
-        .attention = problem->job.attention,
+        .attention = (plait_attention_kernel)key->attention,
     };
 }
 
@@ -37,7 +37,7 @@ static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
         .dispatcher = (plait_dispatcher)key->dispatcher,
         .cp_inner =
             key->cp_comm == PLAIT_CP_A2A_P2P ? plait_context_inner(problem, key->tp, key->cp) : 1,
-        .attention = problem->job.attention,
+        .attention = (plait_attention_kernel)key->attention,
         .precision = problem->job.precision,
         .runtime = problem->runtime,
     };
@@ -176,7 +176,7 @@ static void price_block(const plait_problem *problem, const layer_row *row,
                         const plait_block *block, double terms[LAYER_TERMS],
                         double part_s[PLAIT_PARTS], double op_s[PLAIT_MAX_OPS], double *weight_s)
 {
-    const plait_kernel_context context = kernel_context_of(problem);
+    const plait_kernel_context context = kernel_context_of(problem, &row->key);
 
     *weight_s = 0.0;
     for (int i = 0; i < block->ops; i++) {
@@ -462,4 +462,35 @@ double plait_dispatch_s(const plait_problem *problem, const plait_degrees *d)
     const plait_op back =
         plait_block_exchange(problem->model, layer, &shard, pass, PLAIT_PART_combine);
     return exchange_s(problem, &route, &there) + exchange_s(problem, &route, &back);
+}
+
+/* All that the core attention performs in a pass. */
+static double core_s(const plait_kernel_context *context, const plait_block *block)
+{
+    double seconds = 0.0;
+
+    for (int i = 0; i < block->ops; i++)
+        if (block->op[i].part == PLAIT_PART_core_attn && block->op[i].kind != PLAIT_OP_COLLECTIVE)
+            seconds += plait_op_s(context, &block->op[i]);
+    return seconds;
+}
+
+plait_attention_use plait_attention_use_of(const plait_problem *problem, const plait_degrees *d,
+                                           int kind)
+{
+    const plait_layer *const layer = &problem->model->kind[kind];
+    const layer_key key = layer_key_of(d);
+    const plait_shard shard = shard_of(problem, &key);
+    const plait_kernel_context context = kernel_context_of(problem, &key);
+    plait_attention_use use = {0};
+    plait_block block;
+
+    plait_block_describe(problem->model, layer, &shard, pass_of(problem, &key, PLAIT_BACKWARD),
+                         &block);
+    use.backward_s = core_s(&context, &block);
+    plait_block_describe(problem->model, layer, &shard, pass_of(problem, &key, PLAIT_FORWARD),
+                         &block);
+    use.forward_s = core_s(&context, &block);
+    use.kept_bytes = plait_block_saved_bytes(&block, &shard, 0);
+    return use;
 }

@@ -52,19 +52,20 @@ typedef struct layer_key {
     unsigned char placement;  /* plait_placement */
     unsigned char fusion;     /* plait_fusion */
     unsigned char dispatcher; /* plait_dispatcher */
+    unsigned char attention;  /* plait_attention_kernel */
 } layer_key;
 
 static inline layer_key layer_key_of(const plait_degrees *d)
 {
-    return (layer_key){d->tp, d->cp,      d->ep,        d->etp,    d->mbs,
-                       d->sp, d->cp_comm, d->placement, d->fusion, d->dispatcher};
+    return (layer_key){d->tp,      d->cp,        d->ep,     d->etp,        d->mbs,      d->sp,
+                       d->cp_comm, d->placement, d->fusion, d->dispatcher, d->attention};
 }
 
 static inline bool layer_key_same(layer_key a, layer_key b)
 {
     return a.tp == b.tp && a.cp == b.cp && a.ep == b.ep && a.etp == b.etp && a.mbs == b.mbs &&
            a.sp == b.sp && a.cp_comm == b.cp_comm && a.placement == b.placement &&
-           a.fusion == b.fusion && a.dispatcher == b.dispatcher;
+           a.fusion == b.fusion && a.dispatcher == b.dispatcher && a.attention == b.attention;
 }
 
 /** One part, one microbatch on one rank. */
@@ -104,12 +105,11 @@ typedef struct layer_row {
     double boundary_s; /* most that fusion can save where two chunks meet, a microbatch (C.91) */
 } layer_row;
 
-/** What plans add to one part: seconds of gathers and of a scatter, and what waits on the host. */
+/** What plans add to one part: seconds of gathers and of a scatter. */
 typedef struct layer_gather {
     double gather_s; /* ZeRO-3, in front of forward ... */
     double again_s;  /* ... and of backward */
     double scatter_s;
-    unsigned char offload_acts; /* which set of activations */
 } layer_gather;
 
 typedef struct gather_row {
@@ -117,7 +117,7 @@ typedef struct gather_row {
     bool travels; /* something is gathered or scattered by each microbatch */
 } gather_row;
 
-/** Forward and backward of one part behind gathers, launches and a recompute choice. */
+/** Forward and backward of one part behind gathers, launches and a choice of what it keeps. */
 typedef struct layer_time {
     double forward_s;
     double backward_s;
@@ -153,7 +153,7 @@ void layer_pair(const layer_pass *forward, const layer_pass *backward, double sm
 
 // layer_price.c
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row);
-plait_kernel_context kernel_context_of(const plait_problem *problem);
+plait_kernel_context kernel_context_of(const plait_problem *problem, const layer_key *key);
 plait_network network_of(const plait_problem *problem);
 plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind);
 /** The layer that a row stands for; NULL: an end of the model. */
@@ -169,11 +169,10 @@ layer_term term_of(const plait_op *op);
 
 // layer_time.c
 layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
-                         const layer_gather *gather, plait_recompute recompute);
+                         const layer_gather *gather, plait_choice choice);
 /** The same by term, forward and backward together. */
 void layer_terms_of(const plait_problem *problem, const layer_price *price,
-                    const layer_gather *gather, plait_recompute recompute,
-                    double terms[LAYER_TERMS]);
+                    const layer_gather *gather, plait_choice choice, double terms[LAYER_TERMS]);
 /** The share of a part that a recompute choice runs again: 0, 1/2 or 1. */
 double recomputed_share(plait_recompute recompute, plait_part part);
 

@@ -75,6 +75,15 @@ sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
     return routes;
 }
 
+sync_routes routes_of_stage(const plait_problem *problem, const sync_routes *routes,
+                            const plait_degrees *own)
+{
+    sync_routes of_stage = *routes;
+
+    of_stage.state = plait_state_of(problem, own);
+    return of_stage;
+}
+
 // ---- ZeRO-2 and -3, by layer (C.63) --------------------------------------------------------
 
 static double over_shards_s(const sync_routes *routes, plait_collective_op op, double dense_bytes,
@@ -173,14 +182,6 @@ static double scatter_once_s(const plait_problem *problem, const plait_degrees *
            scatter_narrow_s(problem, routes, &routes->expert_nodes, w->expert, routes->ways.expert);
 }
 
-/* Layers offload, the ends of the model do not. */
-void gather_row_offload(const plait_model *model, const plait_degrees *d, gather_row *out)
-{
-    for (int k = 0; k < model->kinds; k++)
-        out->layer[k].offload_acts = d->offload_acts;
-    out->layer[ROW_MTP].offload_acts = d->offload_acts;
-}
-
 void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
                      const sync_routes *routes, const layer_row *row, gather_row *out)
 {
@@ -189,7 +190,6 @@ void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
 
     memset(out, 0, sizeof *out);
     out->travels = gathers || scatters;
-    gather_row_offload(problem->model, d, out);
     for (int i = 0; i < ROW_PRICES; i++) {
         const plait_weights *w = &row->price[i].gathered;
         layer_gather *layer = &out->layer[i];

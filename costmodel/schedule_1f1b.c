@@ -35,15 +35,15 @@ static const char *needs(int ranks, int microbatches)
  */
 
 /* Takes stage `offset` of those alike behind the walk's as s, t and u. */
-static void turn_at(plait_chain_walk *walk, const plait_pipeline_load *load,
-                    const plait_chunk_time *all, int offset)
+static void turn_at(plait_chain *walk, int ranks, int microbatches, const plait_chunk_time *all,
+                    int offset)
 {
-    const int behind = load->ranks - 1 - walk->stage - offset;
-    const int most = load->microbatches - 1;
+    const int behind = ranks - 1 - walk->stages - offset;
+    const int most = microbatches - 1;
     const int ahead = behind < most ? behind : most;
     const double round_s = all->forward_s + all->backward_s;
     const double before_s = walk->both_s + offset * round_s;
-    const double rounds_s = (load->microbatches - 2.0 - ahead) * round_s - before_s;
+    const double rounds_s = (microbatches - 2.0 - ahead) * round_s - before_s;
     const double there_s = before_s + round_s + ahead * larger(walk->forward_s, all->forward_s);
     const double back_s = before_s + round_s + ahead * larger(walk->backward_s, all->backward_s);
 
@@ -59,45 +59,39 @@ static void turn_at(plait_chain_walk *walk, const plait_pipeline_load *load,
  * Sums change evenly along stages alike, but where w reaches m - 1: the first and the last of a run
  * and those two are enough.
  */
-static void turn_along(plait_chain_walk *walk, const plait_pipeline_load *load,
+static void turn_along(plait_chain *walk, const plait_pipeline_load *load,
                        const plait_rank_run *run)
 {
     const int end = run->ranks - 1;
-    const int bend = load->ranks - load->microbatches - walk->stage; // the last with one round
+    const int bend = load->ranks - load->microbatches - walk->stages; // the last with one round
 
-    turn_at(walk, load, &run->all, 0);
+    turn_at(walk, load->ranks, load->microbatches, &run->all, 0);
     if (bend > 0 && bend < end)
-        turn_at(walk, load, &run->all, bend);
+        turn_at(walk, load->ranks, load->microbatches, &run->all, bend);
     if (bend + 1 > 0 && bend + 1 < end)
-        turn_at(walk, load, &run->all, bend + 1);
+        turn_at(walk, load->ranks, load->microbatches, &run->all, bend + 1);
     if (end > 0)
-        turn_at(walk, load, &run->all, end);
+        turn_at(walk, load->ranks, load->microbatches, &run->all, end);
 }
 
-plait_chain_walk plait_chain_begin(void)
+static void leave_behind(plait_chain *walk, const plait_chunk_time *all, int stages)
 {
-    return (plait_chain_walk){
+    walk->stages += stages;
+    walk->both_s += stages * (all->forward_s + all->backward_s);
+    walk->forward_s = larger(walk->forward_s, all->forward_s);
+    walk->backward_s = larger(walk->backward_s, all->backward_s);
+}
+
+plait_chain plait_chain_begin(void)
+{
+    return (plait_chain){
         .rounds_s = -HUGE_VAL, .with_there_s = -HUGE_VAL, .with_back_s = -HUGE_VAL};
 }
 
-/* Takes all stages of a run along. */
-static void add_run(plait_chain_walk *walk, const plait_pipeline_load *load,
-                    const plait_rank_run *run)
+void plait_chain_pass(plait_chain *chain, int ranks, int microbatches, plait_chunk_time stage)
 {
-    turn_along(walk, load, run);
-    walk->stage += run->ranks;
-    walk->both_s += run->ranks * (run->all.forward_s + run->all.backward_s);
-    walk->forward_s = larger(walk->forward_s, run->all.forward_s);
-    walk->backward_s = larger(walk->backward_s, run->all.backward_s);
-}
-
-void plait_chain_add(plait_chain_walk *walk, int ranks, int microbatches,
-                     const plait_chunk_time *stage)
-{
-    const plait_pipeline_load load = {.ranks = ranks, .microbatches = microbatches};
-    const plait_rank_run run = {.ranks = 1, .all = *stage};
-
-    add_run(walk, &load, &run);
+    turn_at(chain, ranks, microbatches, &stage, 0);
+    leave_behind(chain, &stage, 1);
 }
 
 static double pipeline_s(const plait_pipeline_load *load)
@@ -106,10 +100,12 @@ static double pipeline_s(const plait_pipeline_load *load)
 
     if (load->ranks == 1) // no wait, to the last digit
         return load->microbatches * (only->forward_s + only->backward_s);
-    plait_chain_walk walk = plait_chain_begin();
+    plait_chain walk = plait_chain_begin();
 
-    for (int i = 0; i < load->runs; i++)
-        add_run(&walk, load, &load->run[i]);
+    for (int i = 0; i < load->runs; i++) {
+        turn_along(&walk, load, &load->run[i]);
+        leave_behind(&walk, &load->run[i].all, load->run[i].ranks);
+    }
     return walk.whole_s;
 }
 

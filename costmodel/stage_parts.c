@@ -14,16 +14,21 @@ int stage_parts_most(int layers)
     return layers + MOST_ENDS;
 }
 
-static void add_part(stage_part *part, int *count, int row, int more, plait_recompute recompute)
+static bool same_choice(plait_choice a, plait_choice b)
+{
+    return a.recompute.kind == b.recompute.kind && a.recompute.modules == b.recompute.modules &&
+           a.offload_acts == b.offload_acts;
+}
+
+static void add_part(stage_part *part, int *count, int row, int more, plait_choice choice)
 {
     for (int i = 0; i < *count; i++)
-        if (part[i].row == row && part[i].recompute.kind == recompute.kind &&
-            part[i].recompute.modules == recompute.modules) {
+        if (part[i].row == row && same_choice(part[i].choice, choice)) {
             part[i].count = (short)(part[i].count + more);
             return;
         }
     if (more > 0)
-        part[(*count)++] = (stage_part){(short)row, (short)more, recompute};
+        part[(*count)++] = (stage_part){(short)row, (short)more, choice};
 }
 
 /*
@@ -34,8 +39,8 @@ static void add_part(stage_part *part, int *count, int row, int more, plait_reco
 static void add_ends(const plait_model *model, const plait_stage *stage, stage_part *part,
                      int *count)
 {
-    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
-    plait_recompute of_mtp = stage->degrees.recompute;
+    const plait_choice none = {.offload_acts = 0};
+    plait_choice of_mtp = {stage->degrees.recompute, stage->degrees.offload_acts};
     bool embedding = false, loss = false;
     int mtp = 0;
 
@@ -44,7 +49,7 @@ static void add_ends(const plait_model *model, const plait_stage *stage, stage_p
         loss = loss || stage->chunk[c].loss;
         mtp += stage->chunk[c].mtp;
     }
-    of_mtp.layers = 0;
+    of_mtp.recompute.layers = 0;
     add_part(part, count, ROW_EMBEDDING, embedding, none);
     add_part(part, count, ROW_HEAD, loss, none);
     add_part(part, count, ROW_TABLE, !embedding && ((loss && model->tied) || mtp > 0), none);
@@ -54,15 +59,16 @@ static void add_ends(const plait_model *model, const plait_stage *stage, stage_p
 
 stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, stage_part *room)
 {
-    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
     int count = 0;
     int at = 0;
 
     add_ends(model, stage, room, &count);
     for (int c = 0; c < stage->chunks; c++)
         for (int i = stage->chunk[c].first; i < stage->chunk[c].last; i++, at++) {
-            plait_recompute choice = stage->recompute ? stage->recompute[at] : none;
-            choice.layers = 0;
+            plait_choice choice = {.offload_acts = stage->degrees.offload_acts};
+            if (stage->recompute)
+                choice.recompute = stage->recompute[at];
+            choice.recompute.layers = 0;
             add_part(room, &count, model->layer_kind[i], 1, choice);
         }
     return (stage_parts){count, room, 1.0};
@@ -152,7 +158,7 @@ void stage_load_add_parts(const plait_problem *problem, const layer_row *row,
         const stage_part *part = &parts->part[i];
         const layer_price *price = &row->price[part->row];
         const layer_time time =
-            layer_time_of(problem, price, &gather->layer[part->row], part->recompute);
+            layer_time_of(problem, price, &gather->layer[part->row], part->choice);
         stage_load_add(load, parts->share * part->count, &time);
         stage_load_add_weights(load, parts->share * part->count, price);
     }

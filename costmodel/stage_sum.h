@@ -14,11 +14,11 @@
 #include "plait/schedule.h"
 #include "plait/simulate.h"
 
-/** So many parts of one row with one recompute choice. */
+/** So many parts of one row with one choice of what they keep. */
 typedef struct stage_part {
     short row; /* of layer_row.price */
     short count;
-    plait_recompute recompute;
+    plait_choice choice;
 } stage_part;
 
 /** The parts of a stage: what every sum over its layers walks. */
@@ -101,12 +101,13 @@ void gather_row_fill(const plait_problem *problem, const plait_degrees *degrees,
 /** Bytes of a parameter as it is gathered, and of a gradient as it is scattered. */
 double gathered_value_bytes(const plait_degrees *degrees, const plait_state_bytes *state);
 double scattered_value_bytes(const plait_degrees *degrees, const plait_state_bytes *state);
-/** Gives the rows of layers the set of activations that a plan offloads. */
-void gather_row_offload(const plait_model *model, const plait_degrees *degrees, gather_row *out);
 /** What the two ends of a pipeline exchange of a tied embedding's gradient. */
 double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *degrees,
                            const plait_state_bytes *state);
 sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *degrees);
+/** The same routes with the state of a stage that offloads as it likes. (C.240) */
+sync_routes routes_of_stage(const plait_problem *problem, const sync_routes *routes,
+                            const plait_degrees *own);
 stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *degrees,
                          const sync_routes *routes, const stage_load *load);
 /** How gradients are reduced: as the plan says, but where the software knows better. */
@@ -236,6 +237,9 @@ void step_sum_take(step_sum *sum, double pipeline_s);
 double pipeline_sends(const plait_problem *problem, const plait_degrees *degrees);
 double pipeline_send_s(const plait_problem *problem, const plait_degrees *degrees,
                        const layer_row *row);
+/** Of them, what nothing hides. (C.64) */
+double sends_exposed_s(const plait_problem *problem, const plait_degrees *degrees, int microbatches,
+                       double send_s);
 
 // pipeline.c
 /**

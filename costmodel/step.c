@@ -22,8 +22,8 @@ double pipeline_send_s(const plait_problem *problem, const plait_degrees *d, con
  * The fill and drain wait for 2(p-1) sends whatever overlaps. In the steady state a rank sends and
  * receives for each microbatch and chunk: all exposed when synchronous, else a share.
  */
-static double sends_exposed_s(const plait_problem *problem, const plait_degrees *d,
-                              int microbatches, double send_s)
+double sends_exposed_s(const plait_problem *problem, const plait_degrees *d, int microbatches,
+                       double send_s)
 {
     const plait_overlaps *overlap = &problem->runtime->overlap;
     const double sends = (double)microbatches * d->vpp;

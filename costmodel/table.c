@@ -4,12 +4,13 @@
  *     keys of a layer        layer_row_fill      operators of each kind, priced
  *     ranks and stages       table_classes.c     classes of stages alike, and how many of each kind
  *     shards                 gather, fill        gathers, reductions, state of each class
- *     recomputation          times_of            one entry a choice, made when first asked for
+ *     recomputation          table_times         one entry a choice, made when first asked for
  *
  * A table remembers the rows that the last point used and makes only those anew whose keys
  * changed. Stages alike (same layers, same ends) form one class; of a class, the stage that holds most
  * microbatches decides memory, and all have the same time.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "layer_memo.h"
@@ -50,9 +51,12 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->run = plait_arena_alloc(arena, stages, sizeof *table->run);
     table->rank_run = plait_arena_alloc(arena, stages, sizeof *table->rank_run);
     table->fused = plait_arena_alloc(arena, 2 * stages, sizeof *table->fused);
+    table->frame_sync = plait_arena_alloc(arena, stages, sizeof *table->frame_sync);
+    table->frame_run = plait_arena_alloc(arena, stages, sizeof *table->frame_run);
     // Of each rank two chunks are looked at, and DualPipe's ranks hold two stages.
     return table->row.memo && table->time && table->sync && table->state && table->buffers_bytes &&
                    table->no_sync && table->run && table->rank_run && table->fused &&
+                   table->frame_sync && table->frame_run &&
                    make_list(&table->ranks, 2 * stages, kinds, arena) &&
                    make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table
@@ -66,8 +70,17 @@ static bool same_split(const plait_degrees *a, const plait_degrees *b)
 {
     return a->pp == b->pp && a->vpp == b->vpp && a->dp == b->dp && a->schedule == b->schedule &&
            a->order == b->order && a->post_validation == b->post_validation &&
-           a->split.kind == b->split.kind && a->split.first == b->split.first &&
-           a->split.last == b->split.last;
+           split_same(&a->split, &b->split);
+}
+
+/* The point priced last. Its layout may be gone, or another text in its place, when the next is. */
+static void remember(plait_table *table, const plait_degrees *d)
+{
+    table->last = *d;
+    if (d->split.kind != PLAIT_SPLIT_LAYOUT || !d->split.layout)
+        return;
+    snprintf(table->layout, sizeof table->layout, "%s", d->split.layout);
+    table->last.split.layout = table->layout;
 }
 
 /* Keys that what is gathered and reduced hangs on, beside those before. */
@@ -99,31 +112,26 @@ static int recompute_slot(plait_recompute recompute)
 }
 
 /* Where the times of a choice are remembered. full:N uses two: of full and of none. */
-static int slot_of(plait_recompute recompute, unsigned char offload_acts)
+static int slot_of(plait_choice choice)
 {
-    return offload_acts * SLOTS + recompute_slot(recompute);
+    return choice.offload_acts * SLOTS + recompute_slot(choice.recompute);
 }
 
-/* What a part gathers, and what it offloads. */
-static layer_gather gather_of(const plait_table *table, int row, unsigned char offload_acts)
+static plait_choice usual_choice(const plait_degrees *d)
 {
-    layer_gather gather = table->gather.layer[row];
-
-    gather.offload_acts = offload_acts;
-    return gather;
+    return (plait_choice){d->recompute, d->offload_acts};
 }
 
-static const layer_time *times_of(plait_table *table, plait_recompute recompute,
-                                  unsigned char offload_acts)
+const layer_time *table_times(plait_table *table, plait_choice choice)
 {
-    const int slot = slot_of(recompute, offload_acts);
+    const int slot = slot_of(choice);
     layer_time *const time = table->time + slot * table->timed;
 
     if (!table->time_known[slot]) {
         for (int i = 0; i < table->timed; i++) {
             const int row = i < table->kinds ? i : ROW_MTP;
-            const layer_gather gather = gather_of(table, row, offload_acts);
-            time[i] = layer_time_of(&table->problem, &table->row.price[row], &gather, recompute);
+            time[i] = layer_time_of(&table->problem, &table->row.price[row],
+                                    &table->gather.layer[row], choice);
         }
         table->time_known[slot] = true;
     }
@@ -133,19 +141,17 @@ static const layer_time *times_of(plait_table *table, plait_recompute recompute,
 /* Only a prediction module's time depends on recomputation and offload. */
 static int ends_slot_of(const plait_table *table, const plait_degrees *d)
 {
-    return table->problem.model->mtp_layers > 0 ? slot_of(d->recompute, d->offload_acts)
-                                                : SLOT_NONE;
+    return table->problem.model->mtp_layers > 0 ? slot_of(usual_choice(d)) : SLOT_NONE;
 }
 
 /* The times of the ends that know no choice, by ROW_... - ROW_EMBEDDING. */
 static const layer_time *end_times_of(plait_table *table)
 {
-    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    const plait_choice none = {.offload_acts = 0};
 
     for (int row = ROW_EMBEDDING; row < ROW_PRICES && !table->ends_known; row++) {
-        const layer_gather gather = gather_of(table, row, 0);
         table->end_time[row - ROW_EMBEDDING] =
-            layer_time_of(&table->problem, &table->row.price[row], &gather, none);
+            layer_time_of(&table->problem, &table->row.price[row], &table->gather.layer[row], none);
     }
     table->ends_known = true;
     return table->end_time;
@@ -175,7 +181,7 @@ static bool has_module(const stage_class *class)
 static void fill_bases(plait_table *table, const plait_degrees *d, bool all, class_list *list)
 {
     const layer_time *const end = end_times_of(table);
-    const layer_time *const mtp = times_of(table, d->recompute, d->offload_acts) + table->kinds;
+    const layer_time *const mtp = table_times(table, usual_choice(d)) + table->kinds;
 
     for (int c = 0; c < list->count; c++) {
         if (!all && !has_module(&list->of[c]))
@@ -249,13 +255,12 @@ void table_select_stages(plait_table *table, const plait_degrees *d)
     table->send_s = pipeline_send_s(&table->problem, d, &table->row);
     table->fixed_bytes = runtime_fixed_bytes(&table->problem, d);
     table->ends_slot = NO_SLOT;
-    table->last = *d;
+    remember(table, d);
     table->staged = true;
     table->sharded = false;
 }
 
-/* Brings all rows to the point's keys. */
-static void select_rows(plait_table *table, const plait_degrees *d)
+void table_select(plait_table *table, const plait_degrees *d)
 {
     table_select_stages(table, d);
     const bool shards = table->sharded && same_shards(&table->last, d);
@@ -266,7 +271,7 @@ static void select_rows(plait_table *table, const plait_degrees *d)
         fill_ends(table, d, !shards);
     if (!shards)
         fill_classes(table, d);
-    table->last = *d;
+    remember(table, d);
     table->sharded = true;
 }
 
@@ -292,11 +297,11 @@ typedef struct layer_choice {
 
 static layer_choice choice_of(plait_table *table, const plait_degrees *d)
 {
-    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    const plait_choice none = {.offload_acts = d->offload_acts};
     const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
-    const layer_time *first = times_of(table, d->recompute, d->offload_acts);
+    const layer_time *first = table_times(table, usual_choice(d));
 
-    return (layer_choice){first, some ? times_of(table, none, d->offload_acts) : first,
+    return (layer_choice){first, some ? table_times(table, none) : first,
                           some ? d->recompute.layers / d->vpp : -1};
 }
 
@@ -320,7 +325,7 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 {
     double fullest = 0.0;
 
-    select_rows(table, d);
+    table_select(table, d);
     const layer_choice choice = choice_of(table, d);
     fill_loads(table, &choice, &table->chunks);
     fill_loads(table, &choice, &table->ranks);
@@ -338,7 +343,7 @@ static known_pipeline *known_pipeline_of(plait_table *table, const plait_degrees
     const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
 
     return &table->known[some ? TIMES + d->recompute.layers % PLAIT_MAX_LAYERS
-                              : slot_of(d->recompute, d->offload_acts)];
+                              : slot_of(usual_choice(d))];
 }
 
 /* Both ways to cross boundaries, anew each time: only where they may be fused. */
@@ -373,7 +378,6 @@ plait_status plait_degrees_simulate(plait_table *table, const plait_degrees *d,
         const plait_arena_mark mark = plait_arena_save(scratch);
         plait_plan plan;
         known->s = sum.alone_s;
-        gather_row_offload(table->problem.model, d, &table->gather);
         PLAIT_TRY(plait_plan_expand(&table->problem, d, scratch, &plan, err));
         PLAIT_TRY(pipeline_simulate(&table->problem, &plan, &table->row, &table->gather, NULL,
                                     scratch, &known->s, err));

@@ -60,10 +60,11 @@ typedef struct known_pipeline {
 struct plait_table {
     plait_problem problem;
     int kinds;
-    bool started;       /* the row of layers is that of `last` ... */
-    bool staged;        /* ... and those of stages ... */
-    bool sharded;       /* ... and those of shards */
-    plait_degrees last; /* the point priced last */
+    bool started;                  /* the row of layers is that of `last` ... */
+    bool staged;                   /* ... and those of stages ... */
+    bool sharded;                  /* ... and those of shards */
+    plait_degrees last;            /* the point priced last ... */
+    char layout[PLAIT_VALUE_SIZE]; /* ... and its layout */
 
     layer_row row; /* of row.key */
     sync_routes routes;
@@ -89,7 +90,7 @@ struct plait_table {
     plait_rank_run *rank_run;
 
     /* by class of ranks */
-    stage_load *fused; /* loads where boundaries are fused */
+    stage_load *fused; /* loads where boundaries are fused, and those of frames */
     stage_sync *sync;
     stage_state *state;
     double *buffers_bytes; /* that do not depend on recomputation */
@@ -99,6 +100,9 @@ struct plait_table {
     layer_time lean_time[ROW_PRICES];
     stage_load lean_whole; /* all layers and both ends on one rank */
     stage_sync *no_sync;   /* zeros */
+
+    stage_sync *frame_sync; /* room for the price of frames */
+    stage_run *frame_run;
 };
 
 /** Deals the layers of a point and sorts its ranks and chunks. Nothing is allocated. */
@@ -109,6 +113,12 @@ void table_select_layers(plait_table *table, const plait_degrees *d);
 
 /** Brings the rows of layers and of stages to the point's keys. */
 void table_select_stages(plait_table *table, const plait_degrees *d);
+
+/** Brings all rows to the point's keys. */
+void table_select(plait_table *table, const plait_degrees *d);
+
+/** The times of each kind of layer, and behind them of ROW_MTP, under a choice. */
+const layer_time *table_times(plait_table *table, plait_choice choice);
 
 // ---- sums, inline: a price takes tens of nanoseconds ----------------------------------------
 

@@ -97,7 +97,8 @@ static stage_load load_of_parts(const plan_prices *p, const stage_parts *parts)
 static plait_status sum_rank(plan_prices *p, int r, plait_arena *arena, stage_sync *sync,
                              plait_error *err)
 {
-    const plait_degrees *d = &p->plan->degrees;
+    const plait_degrees *own = &p->plan->stage[r].degrees;
+    const sync_routes routes = routes_of_stage(p->problem, &p->routes, own);
     plait_stage held;
 
     if (!stage_of_rank(p->plan, r, arena, &held))
@@ -105,7 +106,7 @@ static plait_status sum_rank(plan_prices *p, int r, plait_arena *arena, stage_sy
     stage_parts parts = stage_parts_of(p->problem->model, &held, p->room);
     parts.share = 1.0 / plait_schedule_copies(p->shape.schedule);
     const stage_load load = load_of_parts(p, &parts);
-    *sync = stage_sync_of(p->problem, d, &p->routes, &load);
+    *sync = stage_sync_of(p->problem, own, &routes, &load);
     p->optimizer_s[r] = optimizer_left_s(&load, sync);
     p->gather_s[r] = gather_left_s(&p->problem->runtime->overlap, &load, sync);
     return PLAIT_OK;

@@ -138,7 +138,7 @@ static void add_part(const plait_problem *problem, const layer_row *row, const s
             continue;
         add_collective(problem, row, op, price->forward[LAYER_attention], times, false, list);
         add_collective(problem, row, op, price->forward[LAYER_attention],
-                       times * recomputed_share(part->recompute, op->part), true, list);
+                       times * recomputed_share(part->choice.recompute, op->part), true, list);
     }
     row_describe(problem, row, part->row, PLAIT_BACKWARD, &block);
     for (int i = 0; i < block.ops; i++)

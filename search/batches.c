@@ -4,7 +4,9 @@
  * Tasks are fixed runs of rows, see only what was known before all of them began, and are merged in
  * the order of the rows. So neither the number of threads nor their luck changes the answer.
  */
+#include <math.h>
 #include <omp.h>
+#include <string.h>
 
 #include "strategy.h"
 
@@ -29,9 +31,28 @@ static bool worker_begin(const search_run *run, search_worker *worker)
 
 static void found_begin(const search_run *run, search_found *found, plait_arena *arena)
 {
-    *found = (search_found){.front = {.arena = arena}};
+    *found =
+        (search_found){.front = {.arena = arena}, .open = {.floor_s = HUGE_VAL, .arena = arena}};
     found->failed = !arena || !top_make(&found->top, run->options->top, arena) ||
                     !top_make(&found->tight_best, 1, arena);
+}
+
+bool open_add(point_list *list, const open_point *point)
+{
+    enum { FIRST_ROOM = 64 };
+
+    if (list->count == list->room) {
+        const int64_t room = list->room > 0 ? 2 * list->room : FIRST_ROOM;
+        open_point *more = plait_arena_alloc(list->arena, (size_t)room, sizeof *more);
+        if (!more)
+            return false;
+        if (list->count > 0)
+            memcpy(more, list->point, (size_t)list->count * sizeof *more);
+        list->point = more;
+        list->room = room;
+    }
+    list->point[list->count++] = *point;
+    return true;
 }
 
 /* Copies a task's finds to the caller's arena, in the order of tasks. */
@@ -48,6 +69,10 @@ static bool merge(const search_found *part, search_found *merged)
         top_add(&merged->tight_best, &part->tight_best.plan[i]);
     for (int i = 0; i < part->front.count; i++)
         if (!front_add(&merged->front, &part->front.plan[i]))
+            return false;
+    merged->open.floor_s = fmin(merged->open.floor_s, part->open.floor_s);
+    for (int64_t i = 0; i < part->open.count; i++)
+        if (!open_add(&merged->open, &part->open.point[i]))
             return false;
     return !part->failed;
 }
@@ -95,6 +120,33 @@ plait_status search_batches(const search_run *run, search_explore *explore, sear
     for (int64_t b = 0; b < batches; b++) {
         failed = failed || !merge(&found[b], merged);
         plait_arena_free(arenas[b]);
+    }
+    return failed ? plait_fail_nomem(err) : PLAIT_OK;
+}
+
+plait_status search_blocks(const search_run *run, int64_t count, int64_t block, search_solve *solve,
+                           search_settle *settle, void *context, plait_error *err)
+{
+    bool failed = false, more = true;
+
+#pragma omp parallel num_threads(run->threads)
+    {
+        search_worker worker;
+        const bool ready = worker_begin(run, &worker);
+        if (!ready) {
+#pragma omp atomic write
+            failed = true;
+        }
+#pragma omp barrier
+        for (int64_t first = 0; first < count && more && !failed; first += block) {
+            const int64_t end = first + block < count ? first + block : count;
+#pragma omp for schedule(dynamic, 1)
+            for (int64_t i = first; i < end; i++)
+                solve(run, &worker, i, context);
+#pragma omp single
+            more = settle(run, first, end, context);
+        }
+        worker_end(&worker);
     }
     return failed ? plait_fail_nomem(err) : PLAIT_OK;
 }

@@ -22,7 +22,7 @@ void plait_search_options_init_sized(plait_search_options *options, size_t size)
     const plait_search_options usual = {
         .size = size,
         .objective = PLAIT_MINIMISE_TIME,
-        .strategy = "auto",
+        .strategy = "exhaustive",
         .top = 10,
         .prune = true,
     };
@@ -49,14 +49,21 @@ static double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static const plait_strategy *strategy_of(const char *name)
+/* Each builds on those before it; "auto" asks for all. */
+static const search_refinement *const refinements[] = {&search_layouts, NULL};
+
+/* So many refinements does a strategy ask for; -1: there is no such strategy. */
+static int refinements_of(const char *name)
 {
-    if (!name || text_equal(name, "auto"))
-        return plait_strategies[0];
-    for (int i = 0; plait_strategies[i]; i++)
-        if (text_equal(plait_strategies[i]->name, name))
-            return plait_strategies[i];
-    return NULL;
+    const bool all = name && text_equal(name, "auto");
+    int count = 0;
+
+    if (!name || text_equal(name, plait_strategy_exhaustive.name))
+        return 0;
+    while (refinements[count])
+        if (text_equal(refinements[count++]->strategy, name))
+            return count;
+    return all ? count : -1;
 }
 
 /* What is asked must be askable: a struct of this version, GPUs with a price, an objective with data. */
@@ -75,9 +82,9 @@ static plait_status check_options(const plait_problem *problem, const plait_sear
         return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
                           "expected an objective other than cost, found no price for %s",
                           gpu->name);
-    if (!strategy_of(options->strategy))
+    if (refinements_of(options->strategy) < 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "strategy",
-                          "expected auto or exhaustive, found '%s'", options->strategy);
+                          "expected auto, exhaustive or dp, found '%s'", options->strategy);
     if (options->top < 1 || options->top > 1000)
         return plait_fail(err, PLAIT_ERROR_RANGE, "top",
                           "expected an integer from 1 to 1000, found %d", options->top);
@@ -124,6 +131,53 @@ static plait_status take_tight(const search_run *run, const search_found *found,
     return PLAIT_OK;
 }
 
+/* What a refinement found leads the ranking. */
+static plait_status lead(const search_run *run, const plait_ranked *best,
+                         plait_search_result *result, plait_error *err)
+{
+    const int most = run->options->top;
+    plait_ranked *plans = plait_arena_alloc(run->arena, (size_t)most, sizeof *plans);
+
+    if (!plans)
+        return plait_fail_nomem(err);
+    plans[0] = *best;
+    for (int i = 0; i < result->plans && i + 1 < most; i++)
+        plans[i + 1] = result->plan[i];
+    result->plans += result->plans < most;
+    result->plan = plans;
+    return PLAIT_OK;
+}
+
+/* Beyond uniform plans, against the best known. */
+static plait_status refine(search_run *run, search_found *found, plait_search_result *result,
+                           plait_error *err)
+{
+    const int count = refinements_of(run->options->strategy);
+
+    for (int i = 0; i < count; i++) {
+        plait_refinement *out = &result->refinement[result->refinements];
+        const double start_s = seconds_now();
+
+        run->known = found;
+        if (!refinements[i]->suits(run))
+            continue;
+        PLAIT_TRY(refinements[i]->run(run, out, err));
+        out->name = refinements[i]->name;
+        out->before = result->plans > 0 ? result->plan[0].objective : HUGE_VAL;
+        out->elapsed_s = seconds_now() - start_s;
+        result->refinements++;
+        if (!out->any)
+            continue;
+        PLAIT_TRY(lead(run, &out->best, result, err));
+        top_add(&found->top, &(plan_point){.degrees = out->best.plan.degrees,
+                                           .price = out->best.price,
+                                           .objective = out->best.objective,
+                                           .index = -1});
+    }
+    run->known = NULL;
+    return PLAIT_OK;
+}
+
 /* Rows of one task: enough that its own finds prune it, few enough that threads share the work. */
 static int64_t batch_rows(int64_t rows)
 {
@@ -155,7 +209,7 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
         result->elapsed_s = seconds_now() - start_s;
         return PLAIT_OK;
     }
-    const plait_strategy *strategy = strategy_of(options->strategy);
+    const plait_strategy *strategy = plait_strategies[0];
     PLAIT_TRY(space_make(problem, options, arena, &space, err));
     search_run run = {
         .problem = problem,
@@ -168,8 +222,6 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
         .threads = search_threads(options->threads),
     };
     PLAIT_TRY(strategy->run(&run, &found, err));
-    if (found.points == 0)
-        return fail_empty(&space, err);
     *result = (plait_search_result){
         .points = found.points,
         .priced = found.priced,
@@ -187,6 +239,9 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
     result->plan = plan;
     result->front = front;
     PLAIT_TRY(take_tight(&run, &found, result, err));
+    PLAIT_TRY(refine(&run, &found, result, err));
+    if (found.points == 0 && result->plans == 0)
+        return fail_empty(&space, err);
     if (result->plans == 0)
         PLAIT_TRY(find_closest(&run, strategy, result, err));
     result->elapsed_s = seconds_now() - start_s;

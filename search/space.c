@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "plait/plan.h"
 #include "plan_check.h"
 #include "space_private.h"
 #include "text.h"
@@ -18,21 +19,37 @@ static int usual(const plait_problem *problem, const plait_degrees *d, plait_key
 /* Rows are counted first, then written: the same walk with and without a place to write. */
 typedef struct row_walk {
     const plan_space *space;
+    int tp_at; /* index of tp among the divisors */
+    /* of attention, worth a row: [tp][cp][cp_comm][microbatch.count], and the row of the moment */
+    unsigned char *known;
+    unsigned char *kernels;
     plait_degrees *row;
     int64_t count;
 } row_walk;
 
-/* The innermost walk: microbatches change nothing about what is legal of a layer. */
+/* Every kernel of attention that is worth a row. */
+static void walk_kernels(row_walk *walk, plait_degrees d, unsigned kernels)
+{
+    for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
+        if (!(kernels >> kernel & 1u))
+            continue;
+        d.attention = (unsigned char)kernel;
+        if (walk->row)
+            walk->row[walk->count] = d;
+        walk->count++;
+    }
+}
+
+/* Microbatches change nothing about what is legal of a layer, nor do kernels that are listed. */
 static void walk_mbs(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
 
     if (!plan_layers_legal(space->problem, &d, &nobody_asks))
         return;
-    for (int i = 0; i < space->microbatch.count; i++, walk->count++) {
+    for (int i = 0; i < space->microbatch.count; i++) {
         d.mbs = space->microbatch.value[i];
-        if (walk->row)
-            walk->row[walk->count] = d;
+        walk_kernels(walk, d, walk->kernels[i]);
     }
 }
 
@@ -72,6 +89,33 @@ static void walk_experts(row_walk *walk, plait_degrees d)
     }
 }
 
+enum { KERNELS_KNOWN = 128 };
+
+/*
+ * The kernels of attention for each microbatch, which tp, cp and its exchange decide: asked for once,
+ * not for each sp, degree of experts and walk.
+ */
+static void list_kernels(row_walk *walk, plait_degrees d, int cp_at)
+{
+    const plan_space *space = walk->space;
+    const size_t row =
+        ((size_t)walk->tp_at * (size_t)space->divisors.count + (size_t)cp_at) * PLAIT_CP_COMMS +
+        d.cp_comm;
+    unsigned any = 0;
+
+    walk->kernels = walk->known + row * (size_t)space->microbatch.count;
+    for (int i = 0; i < space->microbatch.count; i++) {
+        d.mbs = space->microbatch.value[i];
+        if (walk->kernels[i] == 0)
+            walk->kernels[i] = (unsigned char)(KERNELS_KNOWN | space_kernels_of(space, &d));
+        any |= walk->kernels[i] & ~(unsigned)KERNELS_KNOWN;
+    }
+    for (d.attention = 0; any != 0 && !(any >> d.attention & 1u);)
+        d.attention++;
+    if (any != 0)
+        walk_experts(walk, d);
+}
+
 /* Without context parallelism the exchange is only a word: the one that limits ask for. */
 static unsigned char idle_cp_comm(const plan_space *space)
 {
@@ -98,14 +142,14 @@ static void walk_context(row_walk *walk, plait_degrees d)
             continue;
         d.cp_comm = idle_cp_comm(space);
         if (d.cp == 1) {
-            walk_experts(walk, d);
+            list_kernels(walk, d, i);
             continue;
         }
         for (int comm = 0; comm < PLAIT_CP_COMMS; comm++) {
             d.cp_comm = (unsigned char)comm;
             if ((can->takes[PLAIT_KEY_CP_COMM] >> comm & 1u) &&
                 limits_allow_value(space->options, PLAIT_KEY_CP_COMM, comm))
-                walk_experts(walk, d);
+                list_kernels(walk, d, i);
         }
     }
 }
@@ -147,6 +191,7 @@ static void walk_tensor(row_walk *walk, plait_degrees d)
 
     for (int i = 0; i < space->divisors.count; i++) {
         d.tp = space->divisors.value[i];
+        walk->tp_at = i;
         if (d.tp > can->most[PLAIT_KEY_TP])
             break;
         if (!limits_allow(space->options, PLAIT_KEY_TP, d.tp))
@@ -178,13 +223,18 @@ static void walk_rows(row_walk *walk)
 
 static plait_status list_rows(plan_space *space, plait_arena *arena, plait_error *err)
 {
-    row_walk walk = {.space = space};
+    const size_t degrees = (size_t)space->divisors.count;
+    const size_t known = degrees * degrees * PLAIT_CP_COMMS * (size_t)space->microbatch.count;
+    row_walk walk = {.space = space, .known = plait_arena_alloc(arena, known + 1, 1)};
 
+    if (!walk.known)
+        return plait_fail_nomem(err);
     walk_rows(&walk);
     plait_degrees *rows = plait_arena_alloc(arena, (size_t)walk.count + 1, sizeof *rows);
     if (!rows)
         return plait_fail_nomem(err);
-    walk = (row_walk){.space = space, .row = rows};
+    walk.row = rows;
+    walk.count = 0;
     walk_rows(&walk);
     space->rows = walk.count;
     space->row = rows;
@@ -197,6 +247,51 @@ plait_status space_make(const plait_problem *problem, const plait_search_options
     *space = (plan_space){.problem = problem, .options = options};
     PLAIT_TRY(space_list_values(space, arena, err));
     PLAIT_TRY(space_list_splits(space, arena, err));
+    return list_rows(space, arena, err);
+}
+
+// ---- rows of any number of GPUs --------------------------------------------------------------
+
+/* Do layers take it as tp, as ep, or as cp by some exchange? */
+static bool layers_take(const plait_problem *problem, int degree)
+{
+    plait_degrees tensor = plait_degrees_init(), expert = tensor, context = tensor;
+    bool taken;
+
+    tensor.tp = expert.ep = context.cp = degree;
+    tensor.attention = expert.attention = context.attention =
+        (unsigned char)plait_attention_usual(problem);
+    taken =
+        plan_layers_legal(problem, &tensor, &nobody_asks) ||
+        (model_has_experts(problem->model) && plan_layers_legal(problem, &expert, &nobody_asks));
+    for (int comm = 0; !taken && comm < PLAIT_CP_COMMS; comm++) {
+        context.cp_comm = (unsigned char)comm;
+        taken = plan_layers_legal(problem, &context, &nobody_asks);
+    }
+    return taken;
+}
+
+static plait_status list_degrees(plan_space *space, plait_arena *arena, plait_error *err)
+{
+    const int gpus = space->problem->job.gpus;
+    int *const value = plait_arena_alloc(arena, (size_t)gpus, sizeof *value);
+    int count = 0;
+
+    if (!value)
+        return plait_fail_nomem(err);
+    for (int degree = 1; degree <= gpus; degree++)
+        if (layers_take(space->problem, degree))
+            value[count++] = degree;
+    space->divisors = (space_list){count, value};
+    return PLAIT_OK;
+}
+
+plait_status space_make_rows(const plait_problem *problem, const plait_search_options *options,
+                             plait_arena *arena, plan_space *space, plait_error *err)
+{
+    *space = (plan_space){.problem = problem, .options = options};
+    PLAIT_TRY(space_list_values(space, arena, err));
+    PLAIT_TRY(list_degrees(space, arena, err));
     return list_rows(space, arena, err);
 }
 

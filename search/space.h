@@ -1,7 +1,7 @@
 /*
  * space.h - the plan space: index -> degrees, in a fixed order
  *
- *     row        placement tp sp cp cp_comm etp ep mbs        what one layer costs; its dispatcher follows
+ *     row        placement tp sp cp cp_comm etp ep mbs attention    what one layer costs; its dispatcher follows
  *     pipeline   pp (and so dp, microbatches)       which ranks share what
  *     group      schedule order ep_overlap vpp split    how layers become stages
  *     point      zero shard_group, the free keys (grad_sync, ...), then recompute offload_acts
@@ -21,11 +21,7 @@ typedef struct space_list {
     const int *value;
 } space_list;
 
-/** A recompute choice, and what is offloaded beside it. */
-typedef struct space_choice {
-    plait_recompute recompute;
-    unsigned char offload_acts;
-} space_choice;
+typedef plait_choice space_choice;
 
 typedef struct space_recompute {
     int count;
@@ -82,6 +78,7 @@ typedef struct plan_space {
     space_free_key free_key[SPACE_FREE_KEYS];
     space_recompute recompute;
     const space_splits *splits; /* [divisors.count], by the index of pp */
+    bool layouts;               /* pipelines that no split in words deals are of use, too */
     int64_t rows;
     const plait_degrees *row; /* [rows]; other keys at their first value */
 } plan_space;
@@ -120,6 +117,21 @@ typedef struct space_cursor {
 PLAIT_MUST_CHECK plait_status space_make(const plait_problem *problem,
                                          const plait_search_options *options, plait_arena *arena,
                                          plan_space *space, plait_error *err);
+
+/**
+ * Lists rows alone: those of any number of GPUs up to the job's, with every degree that layers take,
+ * whether it divides the GPUs or not.
+ */
+PLAIT_MUST_CHECK plait_status space_make_rows(const plait_problem *problem,
+                                              const plait_search_options *options,
+                                              plait_arena *arena, plan_space *space,
+                                              plait_error *err);
+
+/**
+ * The fastest dispatcher of a row, of alike ones that which takes fewest SMs: all but seconds is the
+ * same with each. -1: none runs.
+ */
+int space_fastest_dispatcher(const plan_space *space, plait_degrees row);
 
 /** Starts a walk; false when out of memory. */
 bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_arena *arena);

@@ -6,6 +6,7 @@
 #include "plait/cost.h"
 #include "plait/schedule.h"
 #include "plan_check.h"
+#include "split.h"
 #include "traits.h"
 
 /* The shards of one pp, for all rows that differ in mbs only. */
@@ -167,11 +168,8 @@ static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct curs
     return true;
 }
 
-/*
- * The fastest dispatcher of a row, of alike ones that which takes fewest SMs: all but seconds is the
- * same with each. -1: none runs. Where nothing is sent it is a word, the usual one if it may be.
- */
-static int fastest_dispatcher(const plan_space *space, plait_degrees d)
+/* Where nothing is sent a dispatcher is a word, the usual one if it may be. */
+int space_fastest_dispatcher(const plan_space *space, plait_degrees d)
 {
     const int usual =
         plait_keys[PLAIT_KEY_DISPATCHER].usual(space->problem, &d, PLAIT_KEY_DISPATCHER);
@@ -198,7 +196,7 @@ static int dispatcher_of(space_cursor *cursor, int64_t row)
 {
     if (cursor->row != row) {
         cursor->row = row;
-        cursor->dispatcher = fastest_dispatcher(cursor->space, cursor->space->row[row]);
+        cursor->dispatcher = space_fastest_dispatcher(cursor->space, cursor->space->row[row]);
     }
     return cursor->dispatcher;
 }
@@ -252,6 +250,14 @@ static void take_shards(const plan_space *space, const struct cursor_slot *slot,
     }
 }
 
+/* Chunks for a layout: no more than there are layers and ends. */
+static bool layouts_deal(const plan_space *space, int pp)
+{
+    return pp <= split_most_chunks(space->problem->model->layers, PLAIT_SPLIT_BOTH) &&
+           pp <= space->problem->runtime->can.most[PLAIT_KEY_PP] &&
+           limits_allow(space->options, PLAIT_KEY_PP, pp);
+}
+
 bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
 {
     const plan_space *space = cursor->space;
@@ -260,7 +266,8 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
 
     d.pp = space->divisors.value[i];
     d.dp = plait_degrees_dp(problem->job.gpus, d.tp, d.pp, d.cp);
-    if (space->splits[i].count == 0 || d.dp == 0 ||
+    const bool dealt = space->splits[i].count > 0;
+    if (!(dealt || (space->layouts && layouts_deal(space, d.pp))) || d.dp == 0 ||
         plait_degrees_microbatches(&d, problem->job.gbs) == 0 ||
         !limits_allow(space->options, PLAIT_KEY_DP, d.dp) || dispatcher_of(cursor, row) < 0)
         return false;
@@ -271,7 +278,7 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
         const plait_key_id key = space->free_key[k].key;
         plait_key_put(&d, key, plait_keys[key].usual(problem, &d, key));
     }
-    d.split = space->splits[i].split[0].split;
+    d.split = dealt ? space->splits[i].split[0].split : (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
     *out = (space_pipeline){.degrees = d, .splits = &space->splits[i]};
     list_kinds(space, out);
     if (out->kinds == 0 || !fill_slot(cursor, out, &cursor->slot[i]))
@@ -280,7 +287,7 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
     for (int k = 0; k < space->free_keys; k++)
         plait_key_put(&out->degrees, space->free_key[k].key, leanest(space, &d, k));
     take_shards(space, &cursor->slot[i], out);
-    return out->points > 0;
+    return out->points > 0 || space->layouts;
 }
 
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *d)

@@ -8,6 +8,24 @@
 /** A task explores neighbouring rows in order. Tasks do not see each other's finds. */
 enum { SEARCH_LEAST_ROWS = 8, SEARCH_MOST_TASKS = 1024 };
 
+/** A point that may win by its bound. */
+typedef struct open_point {
+    double floor_s; /* of its step */
+    double guess_s; /* what to try first */
+    int64_t index;  /* in the order of the space, which breaks ties */
+    plait_degrees degrees;
+} open_point;
+
+typedef struct point_list {
+    int64_t count, room;
+    open_point *point;
+    double floor_s;     /* of those that are left out, the least */
+    plait_arena *arena; /* where it grows */
+} point_list;
+
+/** Adds a point; false when out of memory. */
+bool open_add(point_list *list, const open_point *point);
+
 /** What one task found. */
 typedef struct search_found {
     int64_t points;
@@ -19,7 +37,8 @@ typedef struct search_found {
     plan_front front;
     plan_top
         tight_best; /* of plans that may run out, the one best of all, if no known one that fits is better */
-    bool failed; /* out of memory */
+    point_list open; /* points that a refinement has still to solve */
+    bool failed;     /* out of memory */
 } search_found;
 
 typedef struct search_run {
@@ -62,6 +81,29 @@ int search_threads(int asked);
  */
 PLAIT_MUST_CHECK plait_status search_batches(const search_run *run, search_explore *explore,
                                              search_found *merged, plait_error *err);
+
+/** Solves the i-th of a block, on one thread of several. */
+typedef void search_solve(const search_run *run, search_worker *worker, int64_t i, void *context);
+
+/** Takes the results of [first, end), in order, on one thread; false: it is enough. */
+typedef bool search_settle(const search_run *run, int64_t first, int64_t end, void *context);
+
+/** Runs `solve` for each of `count`, block by block, with `settle` behind each block. */
+PLAIT_MUST_CHECK plait_status search_blocks(const search_run *run, int64_t count, int64_t block,
+                                            search_solve *solve, search_settle *settle,
+                                            void *context, plait_error *err);
+
+/** A search beyond uniform plans, behind that of all uniform ones. */
+typedef struct search_refinement {
+    const char *name;
+    const char *strategy; /* that asks for it, beside "auto" */
+    /** May it find anything: can the software run such plans, do limits allow them? */
+    bool (*suits)(const search_run *run);
+    /** @param out  its best plan lives in run->arena */
+    plait_status (*run)(search_run *run, plait_refinement *out, plait_error *err);
+} search_refinement;
+
+extern const search_refinement search_layouts;
 
 typedef struct plait_strategy {
     const char *name;

@@ -7,6 +7,7 @@
 #include "plait/search.h"
 #include "plait/units.h"
 #include "problem_check.h"
+#include "question.h"
 #include "strategy.h"
 #include "text.h"
 
@@ -114,29 +115,6 @@ typedef struct relaxer {
     int *count;
 } relaxer;
 
-/* Does any plan of a changed question fit? The best one goes to `out`; else nothing stays in the arena. */
-static plait_status try_question(const relaxer *r, const plait_problem *problem,
-                                 const plait_search_options *options, bool *fits, plait_ranked *out,
-                                 plait_error *err)
-{
-    const plait_arena_mark mark = plait_arena_save(r->arena);
-    plait_search_options one = *options;
-    plait_search_result result = {0};
-    plait_error refusal;
-
-    one.top = 1;
-    one.progress = NULL;
-    const plait_status status = plait_search(problem, &one, r->arena, &result, &refusal);
-    *fits = status == PLAIT_OK && result.plans > 0;
-    if (*fits)
-        *out = result.plan[0];
-    else
-        plait_arena_rewind(r->arena, mark);
-    if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE) // RANGE: it has no legal plan
-        return plait_fail(err, status, refusal.where, "%s", refusal.message);
-    return PLAIT_OK;
-}
-
 /* NULL when there is no room for another. */
 static plait_relaxation *add_relaxation(const relaxer *r, const plait_ranked *best,
                                         const plait_job *job)
@@ -170,7 +148,7 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
         for (int j = 0; j < r->options->limits; j++)
             if (r->options->limit[j].key != key && !follows(r->options->limit[j].key))
                 fewer.limit[fewer.limits++] = r->options->limit[j];
-        PLAIT_TRY(try_question(r, r->problem, &fewer, &fits, &best, err));
+        PLAIT_TRY(question_ask(r->problem, &fewer, r->arena, &fits, &best, err));
         plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
         if (found)
             snprintf(found->change, sizeof found->change, "%s = %s", plait_keys[key].name,
@@ -194,7 +172,7 @@ static plait_status more_gpus(const relaxer *r, plait_error *err)
         larger.cluster = &cluster;
         if (plait_cluster_take(&cluster, larger.job.gpus, NULL) != PLAIT_OK)
             return PLAIT_OK; // so many it has not
-        PLAIT_TRY(try_question(r, &larger, r->options, &fits, &best, err));
+        PLAIT_TRY(question_ask(&larger, r->options, r->arena, &fits, &best, err));
         if (!fits)
             continue;
         plait_relaxation *found = add_relaxation(r, &best, &larger.job);
@@ -215,7 +193,7 @@ static plait_status shorter_sequence(const relaxer *r, plait_error *err)
         bool fits;
 
         shorter.job.seq = seq;
-        PLAIT_TRY(try_question(r, &shorter, r->options, &fits, &best, err));
+        PLAIT_TRY(question_ask(&shorter, r->options, r->arena, &fits, &best, err));
         if (!fits)
             continue;
         plait_relaxation *found = add_relaxation(r, &best, &shorter.job);

@@ -11,11 +11,15 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     src/base) ;;
     src/plan | src/io) echo src/base ;;
     costmodel) echo src/base src/plan ;;
-    search) echo src/base src/plan search/mixed ;;
+    search) echo src/base src/plan search/layout search/mixed search/stages ;;
+    search/layout | search/operators) echo src/base src/plan ;;
     search/*) echo src/base src/plan search ;;
     src/report | src/launch | src/validate | src/calibrate) echo src/base src/plan src/io ;;
     src/launch/write) echo src/base src/plan src/io src/launch ;;
     src/launch/read) echo src/base src/plan src/io src/launch src/launch/write ;;
+    src/launch/flagscale) # Megatron-LM's arguments in YAML
+        echo src/base src/plan src/io src/launch src/launch/read src/launch/write src/launch/megatron
+        ;;
     src/launch/*) # a target, which knows no other target
         echo src/base src/plan src/io src/launch src/launch/read src/launch/write
         ;;
@@ -36,9 +40,11 @@ home_of() { # sets `home`, a pattern of the files that may include a library; an
     esac
 }
 
-# The search sees the cost model through its prices and descriptions, not through its formulas.
+# The search sees the cost model through its prices and descriptions, not through its formulas; but
+# search/operators prices what no plan can say.
 public_allowed() { # public_allowed ROOM HEADER
     case $1:$2 in
+    search/operators:*) ;;
     search*:plait/kernel.h | search*:plait/collective.h) return 1 ;;
     src/base:*) [[ $2 == plait/error.h || $2 == plait/arena.h || $2 == plait/units.h ]] ;;
     esac

@@ -135,6 +135,36 @@ typedef enum plait_overlap_class {
     PLAIT_OVERLAP_NONE
 } plait_overlap_class;
 
+/** What a tensor has of each token. Tensors of a WHOLE width are not cut along it by any degree. */
+#define PLAIT_DIM_LIST(X)                                                                          \
+    X(WHOLE, "whole") /* latents, router logits, the indexer */                                    \
+    X(HIDDEN, "hidden")                                                                            \
+    X(HEADS, "heads") /* of attention; channels of recurrences */                                  \
+    X(FFN, "ffn")                                                                                  \
+    X(VOCAB, "vocab")
+
+typedef enum plait_dim {
+#define X(constant, word) PLAIT_DIM_##constant,
+    PLAIT_DIM_LIST(X)
+#undef X
+        PLAIT_DIMS
+} plait_dim;
+
+enum { PLAIT_MAX_READS = 4, PLAIT_BLOCK_INPUT = 0 };
+
+/**
+ * Where an operator stands in the graph of its block (C.200): alike in all passes, so that a weight's three
+ * products share one place. A collective has that of the operator that was drawn before it.
+ */
+typedef struct plait_place {
+    signed char number;                 /* from 1 */
+    signed char reads[PLAIT_MAX_READS]; /* places that make its inputs, or PLAIT_BLOCK_INPUT */
+    signed char inputs;
+    unsigned char takes; /* plait_dim: the width of its inputs */
+    unsigned char makes; /* and of its output */
+    double elements;     /* of its output on this rank */
+} plait_place;
+
 /** One operator on one rank. Fields that its kind does not use are zero. */
 typedef struct plait_op {
     plait_op_kind kind;
@@ -159,6 +189,7 @@ typedef struct plait_op {
     plait_dispatcher dispatcher; /* of that all-to-all */
     double imbalance; /* of experts' rows: those of the fullest rank over the mean; 0: even */
     double count;     /* repeats of this operator */
+    plait_place place;
 } plait_op;
 
 /** Parameters that one rank holds of a layer, by what shards them. */
@@ -264,6 +295,7 @@ double plait_layer_flops_per_token(const plait_model *model, const plait_layer *
 
 extern const char *const plait_part_name[PLAIT_PARTS + 1];
 extern const char *const plait_tensor_name[PLAIT_TENSORS + 1];
+extern const char *const plait_dim_name[PLAIT_DIMS + 1];
 
 #pragma GCC visibility pop
 

@@ -15,6 +15,7 @@
 #ifndef PLAIT_COST_H
 #define PLAIT_COST_H
 
+#include "plait/schedule.h"
 #include "plait/collective.h"
 #include "plait/fuse.h"
 #include "plait/job.h"
@@ -250,8 +251,32 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *degrees
  */
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degrees);
 
+/** What a layer or an end of the model adds to the rank that holds it. */
+typedef struct plait_portion {
+    plait_chunk_time time; /* of one microbatch, behind gathers and with what is run again */
+    double work_s;         /* forward and backward, less what pairs of microbatches hide of it */
+    double state_bytes;    /* once, as the allocator lays it out */
+    double saved_bytes;    /* of each microbatch in flight, likewise */
+    double live_bytes;     /* in its backward alone: of a rank's the largest */
+} plait_portion;
+
+/** A point before its layers are dealt: what there is to deal. (C.261) */
+typedef struct plait_portions {
+    plait_portion layer[PLAIT_MAX_LAYER_KINDS]; /* by kind */
+    plait_portion rest[PLAIT_MAX_LAYER_KINDS];  /* of a chunk's layers behind the first `leading` */
+    int leading;                                /* full:N; -1: all are alike */
+    plait_portion embedding, module, loss;      /* a module predicts one further token */
+    double rank_bytes;                          /* of every rank, whatever it holds */
+    double fused_s;                             /* at most, that one boundary of chunks may save */
+    double after_s;                             /* at least, of a step beside its pipeline */
+    int microbatches;
+} plait_portions;
+
+/** The portions of a legal point; its split is not looked at. */
+plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *degrees);
+
 /**
- * Memory that no plan with these tp cp ep etp sp cp_comm mbs fusion can undercut: the logits, or one layer
+ * Memory that no plan with these tp cp ep etp sp cp_comm mbs fusion attention can undercut: the logits, or one layer
  * kept whole, whichever is larger. Proportional to mbs. (C.92)
  */
 double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *degrees);
@@ -261,6 +286,16 @@ double plait_layers_floor_bytes(const plait_problem *problem, const plait_degree
  * these degrees: what a search chooses dispatchers by. 0 without experts on several ranks.
  */
 double plait_dispatch_s(const plait_problem *problem, const plait_degrees *degrees);
+
+/** What the core attention of one layer takes of one microbatch on one rank. */
+typedef struct plait_attention_use {
+    double forward_s, backward_s; /* without its collectives */
+    double kept_bytes;            /* by the whole layer, without recomputation */
+} plait_attention_use;
+
+/** The same of a kind of layer, by the kernel of these degrees: what a search chooses kernels by. */
+plait_attention_use plait_attention_use_of(const plait_problem *problem,
+                                           const plait_degrees *degrees, int kind);
 
 /** SMs that a dispatcher's kernels occupy while they run. (C.154) */
 double plait_dispatcher_sms(plait_dispatcher dispatcher);

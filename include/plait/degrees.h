@@ -251,6 +251,7 @@ typedef struct plait_degrees {
     unsigned char quantise;      /* plait_quantise */
     unsigned char dispatcher;    /* plait_dispatcher */
     unsigned char ep_overlap;    /* plait_ep_overlap */
+    unsigned char attention;     /* plait_attention_kernel: of the core attention */
 } plait_degrees;
 
 /** All ones, 1F1B, no recomputation: a legal single-GPU point to start from. */
@@ -283,6 +284,7 @@ typedef enum plait_key_id {
     PLAIT_KEY_SCATTER,
     PLAIT_KEY_QUANTISE,
     PLAIT_KEY_MBS,
+    PLAIT_KEY_ATTENTION,
     PLAIT_KEY_RECOMPUTE,
     PLAIT_KEY_OFFLOAD_ACTS,
     PLAIT_KEY_SCHEDULE,

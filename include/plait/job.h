@@ -21,8 +21,7 @@ typedef struct plait_job {
     int seq; /* tokens of one sequence */
     int gbs; /* sequences of one step, over all GPUs */
     int gpus;
-    plait_precision precision;        /* of the matrix products; the rest is bf16 or fp32 */
-    plait_attention_kernel attention; /* kernel of the core attention */
+    plait_precision precision; /* of the matrix products; the rest is bf16 or fp32 */
 } plait_job;
 
 /** Factors on a predicted step between which a measured one lies; both 0: nothing is known. */

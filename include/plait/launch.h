@@ -33,7 +33,9 @@
     X(PLAIT_LAUNCH_DEEPSPEED, "deepspeed", target_deepspeed)                                       \
     X(PLAIT_LAUNCH_ACCELERATE, "accelerate", target_accelerate)                                    \
     X(PLAIT_LAUNCH_PIPELINING, "pipelining", target_pipelining)                                    \
-    X(PLAIT_LAUNCH_COMPANION, "companion", target_companion)
+    X(PLAIT_LAUNCH_COMPANION, "companion", target_companion)                                       \
+    X(PLAIT_LAUNCH_FLAGSCALE, "flagscale", target_flagscale)                                       \
+    X(PLAIT_LAUNCH_GALVATRON, "galvatron", target_galvatron)
 
 typedef enum plait_launch_target {
 #define X(constant, word, descriptor) constant,

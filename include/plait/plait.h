@@ -36,7 +36,6 @@
  *         problem.job.gbs = 64;
  *         problem.job.gpus = 8;
  *         problem.job.precision = PLAIT_BF16;
- *         problem.job.attention = runtime.defaults.attention;
  *         plait_search_options_init(&options);
  *         if (plait_search(&problem, &options, arena, &result, &err) != PLAIT_OK) {
  *             fprintf(stderr, "%s: %s\n", err.where, err.message);
@@ -74,8 +73,10 @@
  *     runtime.h, job.h             with which software, what one step is
  *     degrees.h, plan.h            how it is split: points and their keys; plans, legality
  *     cost.h                       the price of a plan, in terms
+ *     stage.h                      a stage taken apart: what its layers choose
  *     limits.h                     when each kind of parallelism is bound by communication
  *     search.h                     the best plans, proven; why not; what would make it fit
+ *     operators.h                  how each operator of a layer is cut over a mesh, proven
  *     launch.h                     the files that start a plan
  *     validate.h evidence.h        predictions against measured runs, and bands from them
  *     block.h, kernel.h            what a layer does, and seconds of one operator
@@ -100,9 +101,11 @@
 #include "plait/launch.h"
 #include "plait/limits.h"
 #include "plait/model.h"
+#include "plait/operators.h"
 #include "plait/plan.h"
 #include "plait/runtime.h"
 #include "plait/schedule.h"
+#include "plait/stage.h"
 #include "plait/simulate.h"
 #include "plait/search.h"
 #include "plait/units.h"

@@ -57,10 +57,16 @@ typedef struct plait_chunk {
     int mtp; /* multi-token-prediction modules behind it */
 } plait_chunk;
 
+/** What a layer keeps less of until backward: by running it again, or on the host. */
+typedef struct plait_choice {
+    plait_recompute recompute;
+    unsigned char offload_acts; /* which set of PLAIT_OFFLOAD_SETS */
+} plait_choice;
+
 typedef struct plait_stage {
     int chunks; /* = vpp */
     const plait_chunk *chunk;
-    plait_degrees degrees;            /* of this stage; uniform plans repeat the plan's */
+    plait_degrees degrees; /* the plan's, but for what the stage offloads (docs/rules.md) */
     const plait_recompute *recompute; /* one a layer of its chunks in order */
     int layers;                       /* over all chunks */
     int group;                        /* of nodes, where a cluster has several sorts */
@@ -92,8 +98,8 @@ bool plait_model_check(const plait_runtime *runtime, const plait_model *model, c
                        size_t size);
 
 /**
- * The attention kernel of a job that names none: the runtime's own, else the fastest of those that
- * runtime, accelerator and model take. job.attention is not looked at.
+ * The attention kernel of a plan that names none: the runtime's own, else the last in the list of
+ * those that runtime, accelerator and model take.
  */
 plait_attention_kernel plait_attention_usual(const plait_problem *problem);
 

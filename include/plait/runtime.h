@@ -26,7 +26,9 @@
     X(PLAIT_RULES_MEGATRON, "megatron", rules_megatron)                                            \
     X(PLAIT_RULES_TORCHTITAN, "torchtitan", rules_torchtitan)                                      \
     X(PLAIT_RULES_FSDP, "fsdp", rules_fsdp)                                                        \
-    X(PLAIT_RULES_DEEPSPEED, "deepspeed", rules_deepspeed)
+    X(PLAIT_RULES_DEEPSPEED, "deepspeed", rules_deepspeed)                                         \
+    X(PLAIT_RULES_FLAGSCALE, "flagscale", rules_flagscale)                                         \
+    X(PLAIT_RULES_GALVATRON, "galvatron", rules_galvatron)
 
 typedef enum plait_rules {
 #define X(constant, word, set) constant,
@@ -38,6 +40,21 @@ typedef enum plait_rules {
 extern const char *const plait_rules_name[PLAIT_RULES + 1];
 
 enum { PLAIT_MAX_MODULE_SETS = 16 };
+
+/** Who may have a choice of its own: a constant, and a profile's word. */
+#define PLAIT_CHOOSER_LIST(X)                                                                      \
+    X(PLAIT_BY_PLAN, "plan")   /* one for all layers, or full:N of each stage alike */             \
+    X(PLAIT_BY_STAGE, "stage") /* the same, stage by stage */                                      \
+    X(PLAIT_BY_LAYER, "layer")
+
+typedef enum plait_chooser {
+#define X(constant, word) constant,
+    PLAIT_CHOOSER_LIST(X)
+#undef X
+        PLAIT_CHOOSERS
+} plait_chooser;
+
+extern const char *const plait_chooser_name[PLAIT_CHOOSERS + 1];
 
 /**
  * What the software can express: the plan space of a search. Masks hold bits 1 << value. The key of
@@ -51,7 +68,8 @@ typedef struct plait_capabilities {
     bool hsdp;                  /* shard_group below dp cp */
     bool full_layers;           /* recompute full:N */
     bool stages_differ;         /* each stage has degrees and nodes of its own */
-    unsigned attention;         /* kernels, of plait_attention_kernel */
+    unsigned char recompute_by; /* plait_chooser: what recomputes as it likes ... */
+    unsigned char offload_by;   /* ... and what offloads so; no layer does */
     unsigned precision;
     int module_sets;
     unsigned char module_set[PLAIT_MAX_MODULE_SETS];
@@ -60,7 +78,6 @@ typedef struct plait_capabilities {
 /** What `eval` fills in when a key is not given. */
 typedef struct plait_runtime_defaults {
     int key[PLAIT_KEYS]; /* of words and small numbers: the profile's, else the first it can take */
-    plait_attention_kernel attention;
 } plait_runtime_defaults;
 
 /** Kernel switches: which passes over memory are fused into one. */

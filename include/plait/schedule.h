@@ -96,26 +96,20 @@ typedef struct plait_pipeline_load {
  */
 double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load);
 
-/**
- * 1F1B over the stages so far, for a walk that adds one after the other: the longest chains that have
- * turned at them. Every member but `rounds_s` grows with the time of each stage, and so do
- * rounds_s + 2 both_s, with_there_s + both_s and with_back_s + both_s. (C.73)
- */
-typedef struct plait_chain_walk {
-    int stage;                        /* how many */
+/** C.73 stage by stage: those passed so far, and the longest of the chains that have turned at them. */
+typedef struct plait_chain {
+    int stages;                       /* passed */
     double both_s;                    /* their f + b */
     double forward_s, backward_s;     /* the longest of theirs */
     double rounds_s;                  /* rounds of one stage, less f + b of those before it */
-    double with_there_s, with_back_s; /* the same and the way there, or back ... */
-    double whole_s; /* ... or both: behind the last stage the time of the pipeline */
-} plait_chain_walk;
+    double with_there_s, with_back_s; /* the same and G, or H ... */
+    double whole_s;                   /* ... or both: of all stages, the pipeline of 1f1b */
+} plait_chain;
 
-/** Before the first stage. */
-plait_chain_walk plait_chain_begin(void);
+plait_chain plait_chain_begin(void);
 
-/** Adds the next of `ranks` stages, at least two. */
-void plait_chain_add(plait_chain_walk *walk, int ranks, int microbatches,
-                     const plait_chunk_time *stage);
+/** Takes the next stage of `ranks`: nothing in the chain ever becomes shorter by it. */
+void plait_chain_pass(plait_chain *chain, int ranks, int microbatches, plait_chunk_time stage);
 
 /** Is plait_pipeline_s what a simulation would find, or only a lower bound of it? */
 bool plait_pipeline_exact(plait_schedule schedule, const plait_pipeline_load *load);

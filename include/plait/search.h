@@ -39,11 +39,12 @@ typedef struct plait_limit {
 typedef struct plait_search_options {
     size_t size; /* as plait_search_options_init sets it; 0: that of this header */
     plait_objective objective;
-    const char *strategy; /* "auto" (as NULL), "exhaustive" */
-    int top;              /* plans to return */
-    int threads;          /* 0: as many as the machine has */
-    bool prune;           /* off: price every point (for tests) */
-    bool allow_numerics;  /* search keys that change what a step computes, too */
+    const char
+        *strategy; /* "exhaustive" (as NULL): uniform plans; "dp": then layouts; "auto": all */
+    int top;       /* plans to return */
+    int threads;   /* 0: as many as the machine has */
+    bool prune;    /* off: price every point (for tests) */
+    bool allow_numerics; /* search keys that change what a step computes, too */
     int limits;
     plait_limit limit[PLAIT_MAX_LIMITS];
     void (*progress)(void *context, double share); /* called from one thread; may be NULL */
@@ -74,6 +75,21 @@ typedef struct plait_ranked {
     int64_t index;    /* in the space: the tie-break */
 } plait_ranked;
 
+/** What was looked for beyond uniform plans, and what it gained. */
+typedef struct plait_refinement {
+    const char *name; /* "layouts" */
+    bool any;         /* a plan better than all before it ... */
+    plait_ranked best;
+    double before;  /* the best objective before it */
+    double floor;   /* no plan of this sort has an objective below: at most `before` */
+    bool optimal;   /* the best there is: the floor is reached */
+    int64_t points; /* that could still win by their bounds ... */
+    int64_t solved; /* ... and those that were dealt */
+    double elapsed_s;
+} plait_refinement;
+
+enum { PLAIT_MAX_REFINEMENTS = 4 };
+
 typedef struct plait_search_result {
     int64_t points; /* = priced + pruned */
     int64_t priced;
@@ -88,6 +104,8 @@ typedef struct plait_search_result {
     const plait_ranked *plan; /* [plans], best first; empty when nothing fits */
     int front_size;
     const plait_ranked *front; /* time against memory, fastest first */
+    int refinements; /* in the order in which they were tried: their best leads the ranking */
+    plait_refinement refinement[PLAIT_MAX_REFINEMENTS];
     bool has_tight;
     plait_ranked tight_best; /* the best tight plan, where it is better than all that fit */
     bool has_closest;
@@ -166,6 +184,28 @@ PLAIT_MUST_CHECK plait_status plait_relaxations(const plait_problem *problem,
                                                 const plait_search_options *options,
                                                 plait_arena *arena, plait_relaxation *found,
                                                 int *count, plait_error *err);
+
+/** The smaller number of GPUs that works best. */
+typedef struct plait_fewer_gpus {
+    int gpus;          /* 0: none is better, or the job's own divide well and none was looked at */
+    plait_ranked best; /* its best plan */
+    double ideal_s; /* of all GPUs, if they divided as well: its step * gpus / the job's (S.82) */
+    int searched;   /* numbers of GPUs that were searched */
+    bool proven;    /* no other number is better */
+} plait_fewer_gpus;
+
+/**
+ * Where the GPUs of a job divide badly into its layers, heads, sequence and batch: the smaller number
+ * of whole nodes with the shortest step, if that is shorter than the job's own. (S.81)
+ *
+ * @param result  what a search found with all GPUs; NULL: it found no legal plan
+ * @param out     its plan lives in `arena`; empty for objectives other than time
+ */
+PLAIT_MUST_CHECK plait_status plait_fewer_gpus_find(const plait_problem *problem,
+                                                    const plait_search_options *options,
+                                                    const plait_search_result *result,
+                                                    plait_arena *arena, plait_fewer_gpus *out,
+                                                    plait_error *err);
 
 /** What 10 % more of one resource does to a plan's step time. */
 typedef struct plait_sensitivity {

@@ -20,7 +20,7 @@
 
 /* A way to hold the first layers on the first stages. */
 typedef struct layer_label {
-    plait_chain_walk walk;
+    plait_chain walk;
     plait_between_stages between; /* sends of the line, the rest of the stages so far */
     double longest_s;             /* f + b of one stage */
     int before;                   /* label of the stage before; -1: none */
@@ -173,7 +173,7 @@ static double bound_of(const layer_dealer *d, const layer_label *label, int s, i
 /* The ten numbers that a step grows with. (S.64) */
 static bool as_good(const layer_label *a, const layer_label *b)
 {
-    const plait_chain_walk *v = &a->walk, *w = &b->walk;
+    const plait_chain *v = &a->walk, *w = &b->walk;
 
     return v->both_s <= w->both_s && v->forward_s <= w->forward_s &&
            v->backward_s <= w->backward_s && v->whole_s <= w->whole_s &&
@@ -213,7 +213,7 @@ static void extend(layer_dealer *d, int from, int s, int j, const mixed_way *way
     const plait_chunk_time time = {way->price.forward_s, way->price.backward_s, 0.0};
     layer_label label = d->label[from];
 
-    plait_chain_add(&label.walk, d->line->shape.stages, d->line->shape.microbatches, &time);
+    plait_chain_pass(&label.walk, d->line->shape.stages, d->line->shape.microbatches, time);
     plait_between_add_stage(&label.between, &way->price);
     label.longest_s = fmax(label.longest_s, time.forward_s + time.backward_s);
     label.before = from;

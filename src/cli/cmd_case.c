@@ -26,8 +26,7 @@ static plait_status price(const case_study *study, int r, plait_arena *arena, as
                                      .gbs = row->gbs,
                                      .gpus = row->gpus,
                                      .precision = row->precision,
-                                     .runtime = row->runtime,
-                                     .attention = row->attention}};
+                                     .runtime = row->runtime}};
     plait_error inner;
     char where[sizeof inner.where + 128];
 

@@ -22,6 +22,7 @@ typedef struct command {
 extern const command command_search;
 extern const command command_eval;
 extern const command command_explain;
+extern const command command_operators;
 extern const command command_launch;
 extern const command command_import;
 extern const command command_validate;

@@ -157,42 +157,19 @@ static plait_status resolve_runtime(const problem_flags *flags, const plans_entr
     return PLAIT_OK;
 }
 
-/* Of several sorts of nodes the fastest: each takes the fastest up to it that it runs. (C.221) */
-static plait_attention_kernel usual_attention(const plait_problem *problem)
-{
-    const plait_degrees one = plait_degrees_init();
-    plait_attention_kernel most = plait_attention_usual(problem);
-    plait_cluster cluster;
-
-    for (int g = 1; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++) {
-        plait_problem of_group = *problem;
-        cluster = plait_cluster_of_group(problem->cluster, g, one.dp);
-        of_group.cluster = &cluster;
-        const plait_attention_kernel usual = plait_attention_usual(&of_group);
-        most = usual > most ? usual : most;
-    }
-    return most;
-}
-
-static plait_status resolve_words(const problem_flags *flags, const plans_entry *file,
-                                  plait_problem *out, plait_error *err)
+static plait_status resolve_precision(const problem_flags *flags, const plans_entry *file,
+                                      plait_problem *out, plait_error *err)
 {
     int precision = file != NULL && file->precision >= 0 ? file->precision : PLAIT_BF16;
-    int attention =
-        file != NULL && file->attention >= 0 ? file->attention : (int)usual_attention(out);
 
     if (flags->precision != NULL)
         PLAIT_TRY(
             problem_word("--precision", flags->precision, plait_precision_name, &precision, err));
-    if (flags->attention != NULL)
-        PLAIT_TRY(problem_word("--attention", flags->attention, plait_attention_kernel_name,
-                               &attention, err));
     out->job.precision = (plait_precision)precision;
-    out->job.attention = (plait_attention_kernel)attention;
     return PLAIT_OK;
 }
 
-/* ---- do the words suit the hardware and the software? ---- */
+/* ---- does the job suit the hardware and the software? ---- */
 
 static plait_status fail_unsupported(const char *where, const char *const *words, unsigned mask,
                                      const char *whose, int found, plait_error *err)
@@ -238,38 +215,19 @@ static plait_status check_precision(const plait_problem *problem, plait_error *e
                                                      problem->runtime->name, precision, err);
 }
 
-static plait_status check_attention(const plait_problem *problem, plait_error *err)
-{
-    const plait_accelerator *const gpu = problem->cluster->group[0].accelerator;
-    unsigned mask = 0; // of any group: others take the fastest up to it that they run
-    const int kernel = (int)problem->job.attention;
-    const unsigned able = problem->runtime->can.attention;
-
-    for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++)
-        mask |= kernels_of(problem->cluster->group[g].accelerator, PLAIT_KERNEL_ATTENTION,
-                           PLAIT_ATTENTION_KERNELS);
-    if (!(mask >> kernel & 1U))
-        return fail_unsupported("--attention", plait_attention_kernel_name, mask, gpu->name, kernel,
-                                err);
-    return able >> kernel & 1U ? PLAIT_OK
-                               : fail_unsupported("--attention", plait_attention_kernel_name, able,
-                                                  problem->runtime->name, kernel, err);
-}
-
 static bool is_mixed(const plait_problem *problem)
 {
     return !plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0);
 }
 
-/* What of the accelerator binds the model, not a plan: heads and experts. */
-static plait_status check_words(const plait_problem *problem, plait_error *err)
+/* What of the accelerator binds the job and the model, not a plan: number format and experts. */
+static plait_status check_hardware(const plait_problem *problem, plait_error *err)
 {
     char why[256];
 
     PLAIT_TRY(check_precision(problem, err));
-    PLAIT_TRY(check_attention(problem, err));
     PLAIT_TRY(check_priced(problem, err));
-    if (is_mixed(problem) || plan_kernels_run(problem, &(plan_reason){why, sizeof why}))
+    if (is_mixed(problem) || plan_experts_run(problem, &(plan_reason){why, sizeof why}))
         return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_RANGE, problem->cluster->name,
                       "expected what %.60s runs on, found: %s", problem->model->name, why);
@@ -316,8 +274,8 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     PLAIT_TRY(resolve_cluster(operands->text[1], flags, file, arena, out, err));
     PLAIT_TRY(resolve_sizes(flags, file, &out->job, err));
     PLAIT_TRY(resolve_runtime(flags, file, arena, out, err));
-    PLAIT_TRY(resolve_words(flags, file, out, err));
-    PLAIT_TRY(check_words(out, err));
+    PLAIT_TRY(resolve_precision(flags, file, out, err));
+    PLAIT_TRY(check_hardware(out, err));
     PLAIT_TRY(resolve_risk(flags, file, out, err));
     warn(out);
     return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err); // no such run was measured
@@ -331,10 +289,8 @@ char *problem_text(const plait_problem *problem, const problem_flags *flags,
     const struct {
         const char *name;
         const char *value;
-    } words[] = {{"precision", flags->precision},
-                 {"runtime", flags->runtime},
-                 {"attention", flags->attention},
-                 {"risk", flags->risk}};
+    } words[] = {
+        {"precision", flags->precision}, {"runtime", flags->runtime}, {"risk", flags->risk}};
     text_builder out;
 
     text_builder_init(&out, arena);

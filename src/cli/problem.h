@@ -17,7 +17,6 @@ typedef struct problem_flags {
     int gpus;
     const char *precision;
     const char *runtime;
-    const char *attention;
     const char *risk;
 } problem_flags;
 
@@ -35,10 +34,6 @@ typedef struct problem_flags {
         OPT_OF_WORD(values, member.runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),     \
                     "the software that runs the plan: megatron (default), torchtitan, fsdp, "      \
                     "deepspeed, nanotron, ..."),                                                   \
-        OPT_OF_WORD(values, member.attention, "attention", "KERNEL",                               \
-                    OPT_WORDS(plait_attention_kernel_name),                                        \
-                    "unfused, unfused-softmax-kernel, flash, flash2, flash3, fused; the "          \
-                    "runtime's own when left out"),                                                \
         OPT_OF_TEXT(values, member.risk, "risk", 0, "P",                                           \
                     "probability of running out of memory that a plan which fits may have; 0.05")
 

@@ -45,22 +45,6 @@ static plait_status read_remarks(const json_cursor *at, const char *key, plait_a
 
 /* ---- what rows have in common: here of the file, then of each row ---- */
 
-static plait_status read_job(const json_cursor *at, plait_arena *arena, case_row *out,
-                             plait_error *err)
-{
-    static const char *const keys[] = {"seq", "gbs", "precision", "attention", NULL};
-    json_cursor job;
-
-    PLAIT_TRY(json_object_optional(at, "job", &job, err));
-    if (json_is_null(&job))
-        return PLAIT_OK;
-    PLAIT_TRY(json_keys_among(&job, keys, err));
-    PLAIT_TRY(json_int_optional(&job, "seq", 1, 1 << 30, &out->seq, err));
-    PLAIT_TRY(json_int_optional(&job, "gbs", 1, 1 << 30, &out->gbs, err));
-    PLAIT_TRY(json_string_optional(&job, "precision", arena, &out->precision, err));
-    return json_string_optional(&job, "attention", arena, &out->attention, err);
-}
-
 /* A word, or a number in its digits; it must be one that the key takes. */
 static plait_status read_key(const json_cursor *plan, plait_key_id key, plait_arena *arena,
                              case_row *out, plait_error *err)
@@ -87,6 +71,23 @@ static plait_status read_key(const json_cursor *plan, plait_key_id key, plait_ar
         return json_fail(&at, inner.status, err, "%s", inner.message);
     out->key[key] = text;
     return PLAIT_OK;
+}
+
+/* The kernel of attention may stand here as well as in the plan. */
+static plait_status read_job(const json_cursor *at, plait_arena *arena, case_row *out,
+                             plait_error *err)
+{
+    static const char *const keys[] = {"seq", "gbs", "precision", "attention", NULL};
+    json_cursor job;
+
+    PLAIT_TRY(json_object_optional(at, "job", &job, err));
+    if (json_is_null(&job))
+        return PLAIT_OK;
+    PLAIT_TRY(json_keys_among(&job, keys, err));
+    PLAIT_TRY(json_int_optional(&job, "seq", 1, 1 << 30, &out->seq, err));
+    PLAIT_TRY(json_int_optional(&job, "gbs", 1, 1 << 30, &out->gbs, err));
+    PLAIT_TRY(json_string_optional(&job, "precision", arena, &out->precision, err));
+    return read_key(&job, PLAIT_KEY_ATTENTION, arena, out, err);
 }
 
 static plait_status read_plan(const json_cursor *at, plait_arena *arena, case_row *out,

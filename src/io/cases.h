@@ -53,7 +53,6 @@ typedef struct case_row {
     const char *cluster;
     const char *runtime;
     const char *precision; /* NULL: the usual */
-    const char *attention; /* likewise */
     int seq;
     int gbs;
     int gpus;

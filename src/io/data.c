@@ -191,11 +191,13 @@ static plait_status fail_unknown(plait_data_kind kind, const char *name, plait_a
                    : plait_fail(err, PLAIT_ERROR_RANGE, name, "expected %s (%s lists all)",
                                 kinds[kind].what, kinds[kind].lists);
 
+    if (nearest != NULL) // one sentence has no room for it and for all
+        return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected %s; did you mean %s?",
+                          kinds[kind].what, nearest);
     text_builder_init(&all, arena);
     for (size_t i = 0; i < count; i++)
         text_append_printf(&all, "%s%s", i == 0 ? "" : ", ", names[i]);
-    return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected %s%s%s: %s", kinds[kind].what,
-                      nearest != NULL ? ", perhaps " : "", nearest != NULL ? nearest : "",
+    return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected %s: %s", kinds[kind].what,
                       text_builder_finish(&all, NULL));
 }
 

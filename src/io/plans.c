@@ -20,7 +20,6 @@ static const char *const also[] = {"rank",
                                    "gbs",
                                    "microbatches",
                                    "precision",
-                                   "attention",
                                    "runtime",
                                    "settings",
                                    "stages",
@@ -53,11 +52,8 @@ static plait_status check_members(const json_cursor *plan, plait_error *err)
 
 plans_entry plans_unknown(const char *where)
 {
-    return (plans_entry){.where = where,
-                         .rank = 1,
-                         .precision = -1,
-                         .attention = -1,
-                         .degrees = plait_degrees_init()};
+    return (plans_entry){
+        .where = where, .rank = 1, .precision = -1, .degrees = plait_degrees_init()};
 }
 
 /* ---- degrees ---- */
@@ -177,7 +173,6 @@ static plait_status check_job(const json_cursor *plan, plait_arena *arena, const
 
     PLAIT_TRY(check_same(plan, "gbs", out->gbs, err));
     PLAIT_TRY(check_same_word(plan, "precision", plait_precision_name, out->precision, err));
-    PLAIT_TRY(check_same_word(plan, "attention", plait_attention_kernel_name, out->attention, err));
     PLAIT_TRY(json_string_optional(plan, "runtime", arena, &runtime, err));
     if (out->runtime != NULL && strcmp(runtime, out->runtime) != 0)
         return json_fail_key(plan, "runtime", PLAIT_ERROR_RANGE, err,
@@ -197,7 +192,6 @@ plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_
                              plait_error *err)
 {
     PLAIT_TRY(check_members(plan, err));
-    out->degrees = plait_degrees_init();
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (key != PLAIT_KEY_DP && key != PLAIT_KEY_ORDER) // one follows, one is a list of axes
             PLAIT_TRY(
@@ -215,6 +209,19 @@ bool plans_risk_is_sensible(double risk)
     return risk >= 0.001 && risk <= 0.5;
 }
 
+/* Older documents name the kernel of attention here; a plan that names its own has that. */
+static plait_status read_kernel(const json_cursor *job, plans_entry *out, plait_error *err)
+{
+    int kernel = -1;
+
+    PLAIT_TRY(json_word_optional(job, "attention", plait_attention_kernel_name, &kernel, err));
+    if (kernel < 0)
+        return PLAIT_OK;
+    plait_key_put(&out->degrees, PLAIT_KEY_ATTENTION, kernel);
+    out->given |= PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
+    return PLAIT_OK;
+}
+
 static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_entry *out,
                              plait_error *err)
 {
@@ -222,7 +229,7 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
                                        "runtime", "attention", "risk", NULL};
     json_cursor at;
 
-    out->precision = out->attention = -1;
+    out->precision = -1;
     PLAIT_TRY(json_object_optional(root, "job", &at, err));
     if (json_is_null(&at))
         return PLAIT_OK;
@@ -236,7 +243,7 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
     if (out->risk > 0.0 && !plans_risk_is_sensible(out->risk))
         return json_fail_key(&at, "risk", PLAIT_ERROR_RANGE, err,
                              "expected a probability from 0.001 to 0.5, found %g", out->risk);
-    return json_word_optional(&at, "attention", plait_attention_kernel_name, &out->attention, err);
+    return read_kernel(&at, out, err);
 }
 
 static plait_status read_model(const json_cursor *root, plait_arena *arena, plans_entry *out,
@@ -315,9 +322,9 @@ typedef struct plan_choice {
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *choice,
                               plait_error *err)
 {
-    static const char *const keys[] = {"plait",   "model",    "cluster", "job",     "search",
-                                       "plans",   "front",    "tight",   "closest", "relaxations",
-                                       "explain", "warnings", NULL};
+    static const char *const keys[] = {
+        "plait",   "model",       "cluster", "job",      "search",  "plans",      "front", "tight",
+        "closest", "relaxations", "explain", "warnings", "refusal", "fewer_gpus", NULL};
     const plan_choice *const wanted = choice;
     plans_entry *const out = wanted->entry;
     json_cursor plans, plan;
@@ -336,7 +343,7 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
 plait_status plans_parse(const char *text, size_t length, const char *name, int rank,
                          plait_arena *arena, plans_entry *out, plait_error *err)
 {
-    *out = (plans_entry){0};
+    *out = (plans_entry){.degrees = plait_degrees_init()};
     return json_parse(text, length, name, read_root, arena, &(plan_choice){rank, out}, err);
 }
 
@@ -363,7 +370,7 @@ plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, 
     char *file = plait_arena_text(arena, path);
     int rank;
 
-    *out = (plans_entry){0};
+    *out = (plans_entry){.degrees = plait_degrees_init()};
     if (file == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(cut_rank(file, &rank, err));

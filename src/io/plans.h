@@ -18,11 +18,14 @@ typedef struct plans_stage {
     const plait_chunk *chunk; /* in the order in which its rank takes turns at them */
     int layers;               /* over all chunks */
     int group;                /* of nodes */
-    plait_degrees mesh;       /* keys of its own, tp, cp, dp, ep, etp among them ... */
-    plait_key_set meshed;     /* ... those that are given */
+    plait_degrees own;        /* keys of its own, tp, cp, dp, ep, etp among them ... */
+    plait_key_set owns;       /* ... those that are given */
     int recomputes;           /* 0: not given; 1: one for all layers; else one a layer */
     const plait_recompute *recompute;
 } plans_stage;
+
+/** What a stage offloads of its own: the keys of that. */
+extern const plait_key_id plans_own_keys[3];
 
 /** One plan and its question. */
 typedef struct plans_entry {
@@ -35,7 +38,6 @@ typedef struct plans_entry {
     int gbs;
     int gpus;
     int precision; /* plait_precision; -1: not given */
-    int attention; /* plait_attention_kernel; -1: not given */
     double risk;   /* that a plan which fits may have; 0: not given */
     plait_degrees degrees;
     plait_key_set given;

@@ -5,6 +5,9 @@
 #include "plait/schedule.h"
 #include "plans_read.h"
 
+const plait_key_id plans_own_keys[3] = {PLAIT_KEY_OFFLOAD_ACTS, PLAIT_KEY_OFFLOAD,
+                                        PLAIT_KEY_OFFLOAD_SHARE};
+
 // ---- out of a file -------------------------------------------------------------------------
 
 /* The rank of a stage, of how many, and how chunks go round them. */
@@ -96,8 +99,8 @@ static plait_status read_mesh(const json_cursor *stage, plans_stage *out, plait_
         PLAIT_TRY(json_int_optional(&mesh, key->name, key->low, key->high, &size, err));
         if (size == 0)
             continue;
-        plait_key_put(&out->mesh, axes[i], size);
-        out->meshed |= PLAIT_KEY_BIT(axes[i]);
+        plait_key_put(&out->own, axes[i], size);
+        out->owns |= PLAIT_KEY_BIT(axes[i]);
     }
     return PLAIT_OK;
 }
@@ -116,7 +119,7 @@ static plait_status read_keys(const json_cursor *stage, plait_arena *arena, plan
         names[key] = plait_keys[key].name;
     PLAIT_TRY(json_keys_among(&own, names, err));
     for (int key = 0; key < PLAIT_KEYS; key++)
-        PLAIT_TRY(plans_read_key(&own, (plait_key_id)key, arena, &out->mesh, &out->meshed, err));
+        PLAIT_TRY(plans_read_key(&own, (plait_key_id)key, arena, &out->own, &out->owns, err));
     return PLAIT_OK;
 }
 
@@ -134,38 +137,92 @@ static plait_status read_choice(const json_cursor *at, plait_arena *arena, plait
     return PLAIT_OK;
 }
 
-/* A word for all layers of the stage, or a list of one word a layer. */
+/* A layer's word, or [word, layers] of several in a row. */
+static plait_status read_run(const json_cursor *at, plait_arena *arena, plait_recompute *choice,
+                             int *layers, plait_error *err)
+{
+    json_cursor part;
+
+    *layers = 1;
+    if (!json_is_array(at))
+        return read_choice(at, arena, choice, err);
+    if (json_count(at) != 2)
+        return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected a word and layers, found %zu parts",
+                         json_count(at));
+    (void)json_first(at, &part);
+    PLAIT_TRY(read_choice(&part, arena, choice, err));
+    (void)json_next(&part);
+    return json_as_int(&part, 1, PLAIT_MAX_LAYERS, layers, err);
+}
+
+/* The choices of a stage's layers, run by run; `choice` has room for all of them. */
+static plait_status read_runs(const json_cursor *list, plait_arena *arena, plait_recompute *choice,
+                              plans_stage *out, plait_error *err)
+{
+    json_cursor at;
+    int layers;
+
+    for (bool more = json_first(list, &at); more; more = json_next(&at)) {
+        plait_recompute one;
+
+        PLAIT_TRY(read_run(&at, arena, &one, &layers, err));
+        if (layers > out->layers - out->recomputes)
+            return json_fail(&at, PLAIT_ERROR_RANGE, err,
+                             "expected choices for %d layers, found more", out->layers);
+        while (layers-- > 0)
+            choice[out->recomputes++] = one;
+    }
+    if (out->recomputes != out->layers)
+        return json_fail(list, PLAIT_ERROR_SCHEMA, err, "expected choices for %d layers, found %d",
+                         out->layers, out->recomputes);
+    return PLAIT_OK;
+}
+
+/* A word for all layers of the stage, or a list of runs. */
 static plait_status read_recompute(const json_cursor *stage, plait_arena *arena, plans_stage *out,
                                    plait_error *err)
 {
-    json_cursor list, at;
+    json_cursor list;
 
     PLAIT_TRY(json_value_optional(stage, "recompute", &list, err));
     if (json_is_null(&list))
         return PLAIT_OK;
-    const bool word = json_is_string(&list);
-    const size_t count = word ? 1 : json_count(&list);
-    plait_recompute *const choice = plait_arena_alloc(arena, count + 1, sizeof *choice);
+    plait_recompute *const choice =
+        plait_arena_alloc(arena, (size_t)out->layers + 1, sizeof *choice);
     if (choice == NULL)
         return plait_fail_nomem(err);
     out->recompute = choice;
-    if (word) {
+    if (json_is_string(&list)) {
         out->recomputes = 1;
         return read_choice(&list, arena, choice, err);
     }
     PLAIT_TRY(json_array(stage, "recompute", &list, err));
-    if (count != (size_t)out->layers)
-        return json_fail(&list, PLAIT_ERROR_SCHEMA, err,
-                         "expected %d words, one a layer, found %zu", out->layers, count);
-    for (bool more = json_first(&list, &at); more; more = json_next(&at))
-        PLAIT_TRY(read_choice(&at, arena, &choice[out->recomputes++], err));
+    return read_runs(&list, arena, choice, out, err);
+}
+
+/* What the stage offloads other than the plan. */
+static plait_status read_offloads(const json_cursor *stage, plait_arena *arena, plans_stage *out,
+                                  plait_error *err)
+{
+    for (size_t i = 0; i < sizeof plans_own_keys / sizeof *plans_own_keys; i++) {
+        const plait_key *const key = &plait_keys[plans_own_keys[i]];
+        const char *word = NULL;
+        plait_error inner;
+
+        PLAIT_TRY(json_string_optional(stage, key->name, arena, &word, err));
+        if (word == NULL)
+            continue;
+        if (plait_degrees_set(&out->own, key->name, word, &inner) != PLAIT_OK)
+            return json_fail_key(stage, key->name, inner.status, err, "%s", inner.message);
+        out->owns |= PLAIT_KEY_BIT(plans_own_keys[i]);
+    }
     return PLAIT_OK;
 }
 
 /*
  * Where the plan leaves open what is recomputed, and a stage says it, that is the plan's choice; a
- * list whose first chunk begins with `full` and ends without is full:N. Stages that say something
- * else are found by plait_plan_check (rule P7).
+ * list whose first chunk begins with `full` and ends without is full:N. Whether stages may say something
+ * else is for plait_plan_check (rule P35).
  */
 static void take_recompute(plans_entry *out)
 {
@@ -219,9 +276,19 @@ static plait_status take_layout(plans_entry *out, plait_arena *arena, plait_erro
 plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plans_entry *out,
                                plait_error *err)
 {
-    static const char *const keys[] = {"chunks",       "mesh",      "logical_mesh", "recompute",
-                                       "memory_bytes", "forward_s", "backward_s",   "group",
-                                       "degrees",      NULL};
+    static const char *const keys[] = {"chunks",
+                                       "mesh",
+                                       "logical_mesh",
+                                       "recompute",
+                                       "offload_acts",
+                                       "offload",
+                                       "offload_share",
+                                       "memory_bytes",
+                                       "forward_s",
+                                       "backward_s",
+                                       "group",
+                                       "degrees",
+                                       NULL};
     json_cursor stages, at;
 
     PLAIT_TRY(json_array_optional(plan, "stages", &stages, err));
@@ -253,6 +320,7 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
         PLAIT_TRY(read_mesh(&at, one, err));
         PLAIT_TRY(read_keys(&at, arena, one, err));
         PLAIT_TRY(read_recompute(&at, arena, one, err));
+        PLAIT_TRY(read_offloads(&at, arena, one, err));
         out->stages++;
     }
     if (!(out->given & PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE)))
@@ -283,9 +351,9 @@ static plait_status stage_of(const plans_stage *from, const plait_degrees *degre
                          .layers = from->layers,
                          .group = from->group};
     for (int key = 0; !changed && key < PLAIT_KEYS; key++)
-        if (from->meshed & PLAIT_KEY_BIT(key))
+        if (from->owns & PLAIT_KEY_BIT(key))
             plait_key_put(&out->degrees, (plait_key_id)key,
-                          plait_key_value(&from->mesh, (plait_key_id)key));
+                          plait_key_value(&from->own, (plait_key_id)key));
     return PLAIT_OK;
 }
 

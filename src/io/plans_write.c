@@ -20,7 +20,6 @@ static plans_entry entry_of(const plait_problem *problem, const plait_degrees *d
         .gbs = problem->job.gbs,
         .gpus = problem->job.gpus,
         .precision = (int)problem->job.precision,
-        .attention = (int)problem->job.attention,
         .risk = problem->risk,
         .degrees = *degrees,
         .given = PLAIT_ALL_KEYS,
@@ -91,7 +90,6 @@ static void write_degrees(json_writer *json, const plans_entry *entry)
     member_of_count(json, "gbs", entry->gbs);
     member_of_count(json, "microbatches", batch ? plait_degrees_microbatches(d, entry->gbs) : 0);
     member_of_word(json, "precision", plait_precision_name, entry->precision);
-    member_of_word(json, "attention", plait_attention_kernel_name, entry->attention);
     json_member_string(json, "runtime", entry->runtime);
 }
 
@@ -103,7 +101,6 @@ static void write_job(json_writer *json, const plans_entry *entry)
     member_of_count(json, "gpus", entry->gpus);
     member_of_word(json, "precision", plait_precision_name, entry->precision);
     json_member_string(json, "runtime", entry->runtime);
-    member_of_word(json, "attention", plait_attention_kernel_name, entry->attention);
     if (entry->risk > 0.0 && entry->risk != PLAIT_USUAL_RISK)
         json_member_number(json, "risk", entry->risk);
     json_end_object(json);
@@ -144,7 +141,71 @@ void plans_write_degrees(json_writer *json, const plait_problem *problem,
     write_degrees(json, &entry);
 }
 
-/* Layers only: what each stage takes is not known yet. */
+/* ---- what stages choose ---- */
+
+static bool same_recompute(plait_recompute a, plait_recompute b)
+{
+    return a.kind == b.kind && a.modules == b.modules;
+}
+
+/* Layers from `first` on that recompute the same. */
+static int run_length(const plait_recompute *choice, int layers, int first)
+{
+    int next = first + 1;
+
+    while (next < layers && same_recompute(choice[next], choice[first]))
+        next++;
+    return next - first;
+}
+
+/* One word when all layers agree, else [word, layers] of each run. */
+static void write_runs(json_writer *json, const plait_recompute *choice, int layers)
+{
+    json_write_key(json, "recompute");
+    if (run_length(choice, layers, 0) >= layers) {
+        plans_write_recompute(json, choice[0]);
+        return;
+    }
+    json_begin_row(json);
+    for (int at = 0, run; at < layers; at += run) {
+        run = run_length(choice, layers, at);
+        json_begin_row(json);
+        plans_write_recompute(json, choice[at]);
+        json_write_int64(json, run);
+        json_end_array(json);
+    }
+    json_end_array(json);
+}
+
+static void member_of_own_key(json_writer *json, const plait_degrees *degrees, plait_key_id key)
+{
+    char text[96];
+
+    json_member_string(json, plait_keys[key].name,
+                       plait_degrees_get(degrees, key, text, sizeof text));
+}
+
+void plans_write_choices(json_writer *json, const plait_plan *plan, const plait_stage *stage)
+{
+    const bool any = stage->layers > 0;
+
+    write_runs(json, any ? stage->recompute : &stage->degrees.recompute, any ? stage->layers : 1);
+    for (size_t i = 0; i < sizeof plans_own_keys / sizeof *plans_own_keys; i++)
+        if (!plait_key_same(&stage->degrees, &plan->degrees, plans_own_keys[i]))
+            member_of_own_key(json, &stage->degrees, plans_own_keys[i]);
+}
+
+/* The same of a stage that a file described. */
+static void write_read_choices(json_writer *json, const plans_stage *stage)
+{
+    if (stage->recomputes > 0)
+        write_runs(json, stage->recompute, stage->recomputes);
+    for (size_t i = 0; i < sizeof plans_own_keys / sizeof *plans_own_keys; i++)
+        if (stage->owns & PLAIT_KEY_BIT(plans_own_keys[i]))
+            member_of_own_key(json, &stage->own, plans_own_keys[i]);
+}
+
+/* Layers, and what they choose: what each stage takes is not known yet. */
 static void write_stages(json_writer *json, const plans_entry *entry)
 {
     json_write_key(json, "stages");
@@ -159,6 +220,7 @@ static void write_stages(json_writer *json, const plans_entry *entry)
             json_end_object(json);
         }
         json_end_array(json);
+        write_read_choices(json, &entry->stage[s]);
         json_end_object(json);
     }
     json_end_array(json);

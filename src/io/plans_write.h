@@ -31,6 +31,9 @@ void plans_write_chunk(json_writer *json, const plait_chunk *chunk);
 /** A value: the word of what a layer recomputes. */
 void plans_write_recompute(json_writer *json, plait_recompute recompute);
 
+/** "recompute" of a stage: a word, or runs of layers; and what it offloads other than the plan. */
+void plans_write_choices(json_writer *json, const plait_plan *plan, const plait_stage *stage);
+
 /** One kind of communication; a value. */
 void plans_write_volume(json_writer *json, const plait_volume *volume);
 /** The member "memory": terms, and what is compared with what. */

@@ -193,21 +193,17 @@ static plait_status read_default(const json_cursor *at, const plait_capabilities
 static plait_status read_defaults(const json_cursor *at, const plait_capabilities *can,
                                   plait_runtime_defaults *out, plait_error *err)
 {
-    const char *names[PLAIT_KEYS + 3];
-    int count = 0, attention = 0;
+    const char *names[PLAIT_KEYS + 2];
+    int count = 0;
 
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (plait_keys[key].habit)
             names[count++] = plait_keys[key].name;
-    names[count++] = "attention";
     names[count++] = "source";
     names[count] = NULL;
     PLAIT_TRY(json_keys_among(at, names, err));
     for (int key = 0; key < PLAIT_KEYS; key++)
         PLAIT_TRY(read_default(at, can, (plait_key_id)key, &out->key[key], err));
-    PLAIT_TRY(json_word(at, "attention", plait_attention_kernel_name, &attention, err));
-    PLAIT_TRY(check_able(at, "attention", can->attention, attention, "attention", err));
-    out->attention = (plait_attention_kernel)attention;
     return PLAIT_OK;
 }
 

@@ -115,11 +115,26 @@ static plait_status read_switches(const json_cursor *at, plait_capabilities *out
     return json_bool_optional(at, "full_layers", &out->full_layers, err);
 }
 
+/* Who has choices of its own: the whole plan alone where nothing is said. */
+static plait_status read_choosers(const json_cursor *at, plait_capabilities *out, plait_error *err)
+{
+    int recompute = PLAIT_BY_PLAN, offload = PLAIT_BY_PLAN;
+
+    PLAIT_TRY(json_word_optional(at, "recompute_by", plait_chooser_name, &recompute, err));
+    PLAIT_TRY(json_word_optional(at, "offload_by", plait_chooser_name, &offload, err));
+    if (offload == PLAIT_BY_LAYER)
+        return json_fail_key(at, "offload_by", PLAIT_ERROR_RANGE, err,
+                             "expected plan or stage, found layer");
+    out->recompute_by = (unsigned char)recompute;
+    out->offload_by = (unsigned char)offload;
+    return PLAIT_OK;
+}
+
 static plait_status check_names(const json_cursor *at, plait_error *err)
 {
-    static const char *const also[] = {"sp",          "sp_optional",  "etp",       "hsdp",
-                                       "full_layers", "attention",    "precision", "module_sets",
-                                       "source",      "stages_differ"};
+    static const char *const also[] = {"sp",          "sp_optional", "etp",          "hsdp",
+                                       "full_layers", "precision",   "module_sets",  "recompute_by",
+                                       "offload_by",  "source",      "stages_differ"};
     enum { ALSO = sizeof also / sizeof *also };
     const char *names[PLAIT_KEYS + ALSO + 1];
     int count = 0;
@@ -140,7 +155,7 @@ plait_status runtime_read_capabilities(const json_cursor *at, plait_capabilities
     for (int key = 0; key < PLAIT_KEYS; key++)
         PLAIT_TRY(read_key(at, (plait_key_id)key, out, err));
     PLAIT_TRY(read_switches(at, out, err));
-    PLAIT_TRY(read_mask(at, "attention", plait_attention_kernel_name, 0, &out->attention, err));
+    PLAIT_TRY(read_choosers(at, out, err));
     PLAIT_TRY(read_mask(at, "precision", plait_precision_name, 0, &out->precision, err));
     return read_module_sets(at, out, err);
 }

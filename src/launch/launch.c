@@ -58,8 +58,30 @@ static plait_status judge_of(const plait_problem *problem, const launch_target *
         return plait_fail_nomem(err);
     PLAIT_TRY(plait_runtime_find(target->runtime, arena, runtime, err));
     judge->runtime = runtime;
-    if (!(runtime->can.attention >> judge->job.attention & 1U))
-        judge->job.attention = plait_attention_usual(judge);
+    return PLAIT_OK;
+}
+
+/* Software that has not the plan's kernel of attention takes its own: no config asks for one. */
+static plait_status suit_kernel(const plait_problem *judge, const plait_launch *launch,
+                                plait_arena *arena, plait_plan *out, plait_error *err)
+{
+    const unsigned char kernel = (unsigned char)plait_attention_usual(judge);
+    const plait_plan *const plan = launch->plan;
+    plait_stage *stage;
+
+    *out = *plan;
+    if (judge->runtime == launch->problem->runtime ||
+        (judge->runtime->can.takes[PLAIT_KEY_ATTENTION] >> plan->degrees.attention & 1U))
+        return PLAIT_OK;
+    stage = plait_arena_alloc(arena, (size_t)plan->stages + 1, sizeof *stage);
+    if (stage == NULL)
+        return plait_fail_nomem(err);
+    for (int s = 0; s < plan->stages; s++) {
+        stage[s] = plan->stage[s];
+        stage[s].degrees.attention = kernel;
+    }
+    out->stage = stage;
+    out->degrees.attention = kernel;
     return PLAIT_OK;
 }
 
@@ -76,21 +98,22 @@ static plait_status refuse(const plait_problem *judge, const plait_degrees *degr
 
 /* Another runtime than the plan's own gives it another price; no evidence speaks of that one. */
 static plait_status price_again(plait_problem *judge, const plait_launch *launch,
-                                plait_arena *arena, plait_cost *cost, plait_error *err)
+                                const plait_plan *plan, plait_arena *arena, plait_cost *cost,
+                                plait_error *err)
 {
     *cost = *launch->cost;
     if (judge->runtime == launch->problem->runtime)
         return PLAIT_OK;
     judge->band = (plait_band){0};
-    return plait_plan_cost(judge, launch->plan, arena, cost, err);
+    return plait_plan_cost(judge, plan, arena, cost, err);
 }
 
-/* Everything that is asked of a plan before its target renders it: judge and cost. */
+/* Everything that is asked of a plan before its target renders it: judge, plan and cost. */
 static plait_status check(const plait_launch *launch, const launch_target *target,
-                          plait_arena *arena, plait_problem *judge, plait_cost *cost,
-                          plait_error *err)
+                          plait_arena *arena, plait_problem *judge, plait_plan *plan,
+                          plait_cost *cost, plait_error *err)
 {
-    const plait_degrees *const degrees = &launch->plan->degrees;
+    const plait_degrees *const degrees = &plan->degrees;
     const char *lacks;
     char why[256];
 
@@ -98,22 +121,23 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected a plan that fits, found: %s",
                           launch->cost->why);
     PLAIT_TRY(judge_of(launch->problem, target, arena, judge, err));
+    PLAIT_TRY(suit_kernel(judge, launch, arena, plan, err));
     if (target->runtime != NULL &&
         !plait_model_check(judge->runtime, judge->model, why, sizeof why))
         return plait_fail(err, PLAIT_ERROR_RANGE, "model", "expected what %s can say, found: %s",
                           target->name, why);
-    if (plait_plan_check(judge, launch->plan, why, sizeof why) != PLAIT_FITS)
+    if (plait_plan_check(judge, plan, why, sizeof why) != PLAIT_FITS)
         return refuse(judge, degrees, target, why, arena, err);
-    if (plait_plan_mixed(judge, launch->plan) && !target->stages_differ)
+    if (plait_plan_mixed(judge, plan) && !target->stages_differ)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
                           "expected stages that are alike: launch files for %s have no words for "
                           "others",
                           target->name);
-    lacks = target->lacks != NULL ? target->lacks(launch->problem, degrees) : NULL;
+    lacks = target->lacks != NULL ? target->lacks(launch->problem, plan) : NULL;
     if (lacks != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected what %s can say, found: %s",
                           target->name, lacks);
-    PLAIT_TRY(price_again(judge, launch, arena, cost, err));
+    PLAIT_TRY(price_again(judge, launch, plan, arena, cost, err));
     return cost->verdict < PLAIT_OUT_OF_MEMORY
                ? PLAIT_OK
                : refuse(judge, degrees, target, cost->why, arena, err);
@@ -142,6 +166,7 @@ plait_status plait_launch_render(const plait_launch *launch, plait_launch_target
 {
     const launch_target *const to = targets[target];
     plait_problem judge;
+    plait_plan plan;
     plait_cost cost;
 
     *out = (plait_launch_folder){0};
@@ -152,9 +177,9 @@ plait_status plait_launch_render(const plait_launch *launch, plait_launch_target
     PLAIT_TRY(problem_check(launch->problem, err));
     PLAIT_TRY(check_name("container", "an image", launch->container, err));
     PLAIT_TRY(check_name("account", "an account", launch->account, err));
-    PLAIT_TRY(check(launch, to, arena, &judge, &cost, err));
+    PLAIT_TRY(check(launch, to, arena, &judge, &plan, &cost, err));
     return to->render(&(plait_launch){.problem = &judge,
-                                      .plan = launch->plan,
+                                      .plan = &plan,
                                       .cost = &cost,
                                       .container = launch->container,
                                       .account = launch->account},

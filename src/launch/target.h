@@ -17,7 +17,7 @@ typedef struct launch_target {
     plait_rules rules;  /* plans of runtimes with these rules are taken as they are */
     bool stages_differ; /* it has words for plans whose stages differ */
     /** A sentence when the target has no words for a plan that `rules` allow; else NULL. */
-    const char *(*lacks)(const plait_problem *problem, const plait_degrees *degrees);
+    const char *(*lacks)(const plait_problem *problem, const plait_plan *plan);
     plait_status (*render)(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
                            plait_error *err);
     /**

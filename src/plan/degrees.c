@@ -20,6 +20,7 @@ plait_degrees plait_degrees_init(void)
         .shard_group = 1,
         .schedule = PLAIT_1F1B,
         .grad_sync = PLAIT_SYNC_BUCKETED,
+        .attention = PLAIT_ATTENTION_FUSED,
     };
 }
 

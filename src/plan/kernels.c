@@ -1,4 +1,4 @@
-/* kernels.c - the kernels that a job asks of its accelerator, and whether it has them
+/* kernels.c - the kernels that a plan asks of its accelerator, and whether it has them
  *
  * What an accelerator lacks is data (clusters/families); here is what asks for it.
  */
@@ -35,10 +35,11 @@ static int widest_head(const plait_model *model)
     return widest;
 }
 
-static bool attention_runs(const plait_problem *problem, const plan_reason *why)
+bool plan_attention_runs(const plait_problem *problem, const plait_degrees *d,
+                         const plan_reason *why)
 {
     const plait_accelerator *const gpu = gpu_of(problem);
-    const plait_attention_kernel kernel = problem->job.attention;
+    const plait_attention_kernel kernel = (plait_attention_kernel)d->attention;
     const int head = widest_head(problem->model);
 
     if (!plait_accelerator_runs(gpu, PLAIT_KERNEL_ATTENTION + (int)kernel))
@@ -51,44 +52,42 @@ static bool attention_runs(const plait_problem *problem, const plan_reason *why)
     return true;
 }
 
-bool plan_kernels_run(const plait_problem *problem, const plan_reason *why)
+bool plan_experts_run(const plait_problem *problem, const plan_reason *why)
 {
     const plait_accelerator *const gpu = gpu_of(problem);
 
-    if (model_has_experts(problem->model) &&
-        !plait_accelerator_runs(gpu, PLAIT_KERNEL_GROUPED_GEMM))
-        return because(why, "%s has no grouped GEMM, which experts need", gpu->name);
-    return attention_runs(problem, why);
+    return !model_has_experts(problem->model) ||
+           plait_accelerator_runs(gpu, PLAIT_KERNEL_GROUPED_GEMM) ||
+           because(why, "%s has no grouped GEMM, which experts need", gpu->name);
 }
 
-/* Rules that bind a kernel and a model, whatever the plan: one rank breaks no other. */
-static bool rules_allow(const plait_problem *problem)
+bool plan_attention_suits(const plait_problem *problem, const plait_degrees *d)
 {
-    const plait_degrees one = plait_degrees_init();
-    const plan_rule *const broken = plan_rule_broken(problem, &one);
-    plait_problem plain = *problem;
+    plait_degrees plain = *d;
 
-    plain.job.attention = PLAIT_ATTENTION_FUSED; // which no rule refuses
-    return broken == NULL || plan_rule_broken(&plain, &one) == broken;
+    plain.attention = PLAIT_ATTENTION_FUSED; // which no rule refuses
+    return (problem->runtime->can.takes[PLAIT_KEY_ATTENTION] >> d->attention & 1u) &&
+           plan_attention_runs(problem, d, &nobody_asks) && !plan_rule_parts(problem, d, &plain);
 }
 
-static bool attention_suits(const plait_problem *problem, plait_attention_kernel kernel)
+/* What binds a kernel and a model, whatever the plan: one rank breaks no other rule. */
+static bool kernel_suits(const plait_problem *problem, plait_attention_kernel kernel)
 {
-    plait_problem with = *problem;
+    plait_degrees one = plait_degrees_init();
 
-    with.job.attention = kernel;
-    return (problem->runtime->can.attention >> kernel & 1u) &&
-           attention_runs(&with, &nobody_asks) && rules_allow(&with);
+    one.attention = (unsigned char)kernel;
+    return plan_attention_suits(problem, &one);
 }
 
 plait_attention_kernel plait_attention_usual(const plait_problem *problem)
 {
-    const plait_attention_kernel usual = problem->runtime->defaults.attention;
+    const plait_attention_kernel usual =
+        (plait_attention_kernel)problem->runtime->defaults.key[PLAIT_KEY_ATTENTION];
 
-    if (attention_suits(problem, usual))
+    if (kernel_suits(problem, usual))
         return usual;
     for (int kernel = PLAIT_ATTENTION_KERNELS - 1; kernel >= 0; kernel--)
-        if (attention_suits(problem, (plait_attention_kernel)kernel))
+        if (kernel_suits(problem, (plait_attention_kernel)kernel))
             return (plait_attention_kernel)kernel;
     return usual;
 }

@@ -4,13 +4,10 @@
  * A row holds what parsing, printing, limits, files, completion, reports and help need to know.
  * Values that a profile bounds stand in plait_capabilities under the key's own index.
  */
-#include <string.h>
-
+#include "plait/plan.h"
 #include "plait/runtime.h"
 #include "plait/schedule.h"
 #include "rules.h"
-#include "split.h"
-#include "text.h"
 #include "traits.h"
 
 enum { MOST_DEGREE = 1 << 20 }; // the product of three stays within 64 bits
@@ -93,6 +90,12 @@ static int usual_of_runtime(const plait_problem *problem, const plait_degrees *d
     return problem->runtime->defaults.key[key];
 }
 
+static int usual_attention(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    (void)d, (void)key;
+    return (int)plait_attention_usual(problem);
+}
+
 static int usual_sp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
     return d->tp > 1 && (problem->runtime->can.takes[key] >> 1 & 1u);
@@ -100,9 +103,11 @@ static int usual_sp(const plait_problem *problem, const plait_degrees *d, plait_
 
 static int usual_etp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
-    const rule_set *const set = rule_set_of(problem->runtime->rules);
+    const rule_set *set = rule_set_of(problem->runtime->rules);
 
     (void)key;
+    while (set->etp == NULL && set->base != NULL)
+        set = set->base;
     return set->etp ? set->etp(problem, d) : 1;
 }
 
@@ -336,6 +341,12 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                                     "weights in 8, gradients in 4, both"},
     [PLAIT_KEY_MBS] = {NAMED(mbs), DEGREE, NOTHING_PLAIN, .usual = usual_one, .title = "mbs",
                        .help = "sequences of one microbatch on one data-parallel rank"},
+    [PLAIT_KEY_ATTENTION] =
+        {NAMED(attention), WORD(plait_attention_kernel_name), .able = "attention",
+         .habit = true, NOTHING_PLAIN, .usual = usual_attention, .title = "attention",
+         .value = "KERNEL",
+         .help = "kernel of the core attention: unfused, unfused-softmax-kernel, flash, flash2, "
+                 "flash3, fused"},
     [PLAIT_KEY_RECOMPUTE] =
         {NAMED(recompute), .kind = PLAIT_KEY_OF_RECOMPUTE, .words = plait_recompute_name,
          .able = "recompute", NOTHING_PLAIN, .usual = usual_of_runtime, .title = "recompute",
@@ -412,91 +423,3 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                                  .help = "of the optimizer that --offload takes, in tenths; 1"},
 };
 // clang-format on
-
-// ---- by name, by number --------------------------------------------------------------------
-
-int plait_key_find(const char *name)
-{
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if (text_equal(plait_keys[key].name, name))
-            return key;
-    return -1;
-}
-
-unsigned plait_key_all(plait_key_id key)
-{
-    const plait_key *const row = &plait_keys[key];
-    int count = row->words ? 0 : row->high + 1;
-
-    while (row->words && row->words[count])
-        count++;
-    return (1u << count) - 1u;
-}
-
-int plait_key_value(const plait_degrees *d, plait_key_id key)
-{
-    const unsigned char *const field = (const unsigned char *)d + plait_keys[key].offset;
-    int number;
-
-    switch (plait_keys[key].kind) {
-    case PLAIT_KEY_NUMBER:
-        memcpy(&number, field, sizeof number);
-        return number;
-    case PLAIT_KEY_SWITCH:
-        return *(const bool *)field;
-    default: // of a recompute choice and a split the kind stands first
-        return *field;
-    }
-}
-
-void plait_key_put(plait_degrees *d, plait_key_id key, int value)
-{
-    unsigned char *const field = (unsigned char *)d + plait_keys[key].offset;
-
-    switch (plait_keys[key].kind) {
-    case PLAIT_KEY_NUMBER:
-        memcpy(field, &value, sizeof value);
-        break;
-    case PLAIT_KEY_SWITCH:
-        *(bool *)field = value != 0;
-        break;
-    case PLAIT_KEY_OF_RECOMPUTE:
-        d->recompute = (plait_recompute){.kind = (unsigned char)value};
-        break;
-    case PLAIT_KEY_OF_SPLIT:
-        d->split = (plait_split){.kind = (unsigned char)value};
-        break;
-    default:
-        *field = (unsigned char)value;
-    }
-}
-
-bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    return plait_key_value(d, key) == plait_keys[key].usual(problem, d, key);
-}
-
-bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id key)
-{
-    return plait_key_value(a, key) == plait_key_value(b, key) &&
-           (key != PLAIT_KEY_RECOMPUTE || (a->recompute.modules == b->recompute.modules &&
-                                           a->recompute.layers == b->recompute.layers)) &&
-           (key != PLAIT_KEY_SPLIT || split_same(&a->split, &b->split));
-}
-
-bool plait_key_speaks(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    const plait_key *const row = &plait_keys[key];
-    const int value = plait_key_value(d, key);
-
-    return (row->matters == NULL || row->matters(problem, d)) && value != row->plain &&
-           value >= row->low; // dp is 0 where no dp makes up the world
-}
-
-void plait_degrees_fill(const plait_problem *problem, plait_key_set given, plait_degrees *d)
-{
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if (!(given & PLAIT_KEY_BIT(key)))
-            plait_key_put(d, (plait_key_id)key,
-                          plait_keys[key].usual(problem, d, (plait_key_id)key));
-}

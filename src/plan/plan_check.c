@@ -330,8 +330,8 @@ static bool layout_suits(const plait_problem *p, const plait_degrees *d, const p
     if (layout_read(d->split.layout, PLAIT_MAX_LAYERS, chunks, &count, &wrong) != PLAIT_OK)
         return because(why, "%s", wrong.message);
     if (count != d->pp * d->vpp)
-        return because(why, "the layout has %d chunks where pp %d x vpp %d are %d",
-                       count, d->pp, d->vpp, d->pp * d->vpp);
+        return because(why, "the layout has %d chunks where pp %d x vpp %d are %d", count, d->pp,
+                       d->vpp, d->pp * d->vpp);
     return layout_holds(p->model, chunks, count, lacks, sizeof lacks) ||
            because(why, "%s (rule P29)", lacks);
 }
@@ -414,7 +414,7 @@ static bool expressible(const plait_problem *p, const plait_degrees *d, const pl
     return true;
 }
 
-/* The job's number format and kernel, on this accelerator and in this software. */
+/* The job's number format in this software, and what it needs of this accelerator. */
 static bool job_runs(const plait_problem *p, const plan_reason *why)
 {
     const plait_accelerator *gpu = p->cluster->group[0].accelerator;
@@ -427,11 +427,8 @@ static bool job_runs(const plait_problem *p, const plan_reason *why)
         return because(why, "%s has no bf16; it runs fp16", gpu->name);
     if (!plait_accelerator_runs(gpu, PLAIT_KERNEL_PRECISION + (int)precision))
         return because(why, "%s has no %s", gpu->name, format);
-    return plan_kernels_run(p, why) &&
-           word_within(p->runtime->can.precision, (int)precision, "precision", format,
-                       p->runtime->name, why) &&
-           word_within(p->runtime->can.attention, (int)p->job.attention, "attention",
-                       plait_attention_kernel_name[p->job.attention], p->runtime->name, why);
+    return plan_experts_run(p, why) && word_within(p->runtime->can.precision, (int)precision,
+                                                   "precision", format, p->runtime->name, why);
 }
 
 static bool rules_hold(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -464,8 +461,8 @@ static bool same_version(const plait_problem *p, const plan_reason *why)
 
 bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    return same_version(p, why) && job_runs(p, why) && placement_says(p, d, why) &&
-           layers_divide(p, d, why) && sequence_divides(p, d, why);
+    return same_version(p, why) && job_runs(p, why) && plan_attention_runs(p, d, why) &&
+           placement_says(p, d, why) && layers_divide(p, d, why) && sequence_divides(p, d, why);
 }
 
 bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)

@@ -33,6 +33,17 @@ bool plan_formats_legal(const plait_problem *problem, const plait_degrees *degre
 bool plan_recompute_legal(const plait_problem *problem, const plait_degrees *degrees,
                           const plan_reason *why);
 
+/** Have all stages the plan's degrees, but for what each may offload of its own? */
+bool plan_degrees_agree(const plait_plan *plan, const plan_reason *why);
+
+/** May stages and layers choose what they recompute and offload, and is each choice legal? */
+bool plan_choices_legal(const plait_problem *problem, const plait_plan *plan,
+                        const plan_reason *why);
+
+/** The same of stage s alone, whose nodes and degrees are `problem`'s. */
+bool plan_choice_legal(const plait_problem *problem, const plait_plan *plan, int s,
+                       const plan_reason *why);
+
 /** The stages of a plan against its degrees: neither cluster nor runtime is looked at. */
 bool plan_stages_agree(const plait_problem *problem, const plait_plan *plan,
                        const plan_reason *why);

@@ -6,16 +6,19 @@
  */
 #include <stdio.h>
 
+#include "choices.h"
 #include "plan_check.h"
 
 // ---- what a stage asks for -----------------------------------------------------------------
 
-/* Does a plan say all of its stages with one value of every key but what is recomputed? */
+/* Has a plan one value of every key but those that stages choose by themselves? */
 static bool stages_alike(const plait_plan *plan)
 {
+    const plait_key_set chosen = PLAN_OWN_KEYS | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
+
     for (int s = 0; s < plan->stages; s++)
         for (int key = 0; key < PLAIT_KEYS; key++)
-            if (key != PLAIT_KEY_RECOMPUTE &&
+            if (!(chosen & PLAIT_KEY_BIT(key)) &&
                 !plait_key_same(&plan->stage[s].degrees, &plan->degrees, (plait_key_id)key))
                 return false;
     return true;
@@ -51,11 +54,6 @@ plait_problem plait_problem_of_group(const plait_problem *p, int g, const plait_
     *cluster = plait_cluster_of_group(p->cluster, g, gpus);
     of_group.cluster = cluster;
     of_group.job.gpus = gpus;
-    const plait_attention_kernel usual = plait_attention_usual(&of_group);
-    if (!plait_accelerator_runs(cluster->group[0].accelerator,
-                                PLAIT_KERNEL_ATTENTION + (int)p->job.attention) ||
-        usual < p->job.attention)
-        of_group.job.attention = usual;
     return of_group;
 }
 
@@ -150,21 +148,6 @@ static bool schedule_is_plain(const plait_plan *plan, int s, const plan_reason *
     return true;
 }
 
-/* A stage recomputes the same in all its layers, as its degrees say. */
-static bool recompute_is_said(const plait_plan *plan, int s, const plan_reason *why)
-{
-    const plait_stage *const stage = &plan->stage[s];
-    plait_degrees said = stage->degrees, found = stage->degrees;
-
-    for (int i = 0; i < stage->layers; i++) {
-        said.recompute = plait_recompute_of(&stage->degrees, i);
-        found.recompute = stage->recompute[i];
-        if (!plait_key_same(&said, &found, PLAIT_KEY_RECOMPUTE))
-            return because(why, "layer %d of stage %d recomputes otherwise than its stage", i, s);
-    }
-    return true;
-}
-
 static bool stage_legal(const plait_problem *p, const plait_plan *plan, int s,
                         const plan_reason *why)
 {
@@ -173,7 +156,7 @@ static bool stage_legal(const plait_problem *p, const plait_plan *plan, int s,
 
     const plait_problem of_stage = plait_problem_of_group(p, plan->stage[s].group, &d, &cluster);
     return plan_layers_legal(&of_stage, &d, why) && plan_ranks_legal(&of_stage, &d, why) &&
-           plan_recompute_legal(&of_stage, &d, why);
+           plan_recompute_legal(&of_stage, &d, why) && plan_choice_legal(&of_stage, plan, s, why);
 }
 
 /* All on one sort of node, with the same degrees: a plan of that group as any other. */
@@ -215,8 +198,7 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
     if (!plan_stages_hold(p, plan, why) || !microbatches_agree(plan, why))
         return false;
     for (int s = 0; s < plan->stages; s++)
-        if (!schedule_is_plain(plan, s, why) || !recompute_is_said(plan, s, why) ||
-            !stage_legal(p, plan, s, why))
+        if (!schedule_is_plain(plan, s, why) || !stage_legal(p, plan, s, why))
             return false;
     return true;
 }

@@ -7,31 +7,6 @@
 
 // ---- what every stage has in common --------------------------------------------------------
 
-/* A key of a stage that is not the plan's; -1: all are. */
-static int differing_key(const plait_degrees *a, const plait_degrees *b)
-{
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if (!plait_key_same(a, b, (plait_key_id)key))
-            return key;
-    return -1;
-}
-
-static bool same_degrees(const plait_plan *plan, int s, const plan_reason *why)
-{
-    const int key = differing_key(&plan->stage[s].degrees, &plan->degrees);
-    char of_stage[96], of_plan[96];
-
-    if (key < 0)
-        return true;
-    return because(
-        why,
-        "stage %d has %s %s where the plan has %s: stages of different degrees have no "
-        "price yet (rule P6)",
-        s, plait_keys[key].name,
-        plait_degrees_get(&plan->stage[s].degrees, (plait_key_id)key, of_stage, sizeof of_stage),
-        plait_degrees_get(&plan->degrees, (plait_key_id)key, of_plan, sizeof of_plan));
-}
-
 static bool same_order(const plait_plan *plan, const plan_reason *why)
 {
     const plait_axis *const order = plait_order_axes((plait_order)plan->degrees.order);
@@ -43,29 +18,6 @@ static bool same_order(const plait_plan *plan, const plan_reason *why)
                                ? plait_axis_name[plan->order[i]]
                                : "none",
                            plait_order_name[plan->degrees.order], plait_axis_name[order[i]]);
-    return true;
-}
-
-static bool same_recompute(const plait_plan *plan, int s, const plan_reason *why)
-{
-    const plait_stage *const stage = &plan->stage[s];
-    plait_degrees of_plan = plan->degrees;
-    plait_degrees of_layer = plan->degrees;
-    char expected[96], found[96];
-
-    for (int v = 0, at = 0; v < stage->chunks; v++)
-        for (int i = 0; i < stage->chunk[v].last - stage->chunk[v].first; i++, at++) {
-            of_plan.recompute = plait_recompute_of(&plan->degrees, i);
-            of_layer.recompute = stage->recompute[at];
-            if (plait_key_same(&of_plan, &of_layer, PLAIT_KEY_RECOMPUTE))
-                continue;
-            return because(
-                why,
-                "layer %d of stage %d recomputes %s where the plan says %s: no runtime here "
-                "chooses by layer (rule P7)",
-                at, s, plait_degrees_get(&of_layer, PLAIT_KEY_RECOMPUTE, found, sizeof found),
-                plait_degrees_get(&of_plan, PLAIT_KEY_RECOMPUTE, expected, sizeof expected));
-        }
     return true;
 }
 
@@ -133,15 +85,8 @@ bool plan_stages_agree(const plait_problem *p, const plait_plan *plan, const pla
 {
     if (!same_order(plan, why) || !has_chunks(plan, why))
         return false;
-    for (int s = 0; s < plan->stages; s++)
-        if (!same_degrees(plan, s, why))
-            return false;
-    if (!plan_stages_legal(p, &plan->degrees, why) || !dealt_as_said(p, plan, why))
-        return false;
-    for (int s = 0; s < plan->stages; s++)
-        if (!same_recompute(plan, s, why))
-            return false;
-    return true;
+    return plan_degrees_agree(plan, why) && plan_stages_legal(p, &plan->degrees, why) &&
+           dealt_as_said(p, plan, why);
 }
 
 plait_verdict plait_plan_check(const plait_problem *p, const plait_plan *plan, char *why,
@@ -155,7 +100,7 @@ plait_verdict plait_plan_check(const plait_problem *p, const plait_plan *plan, c
         return plan_mixed_legal(p, plan, &reason) ? PLAIT_FITS : PLAIT_INVALID;
     return plan_layers_legal(p, &plan->degrees, &reason) &&
                    plan_ranks_legal(p, &plan->degrees, &reason) &&
-                   plan_stages_agree(p, plan, &reason)
+                   plan_stages_agree(p, plan, &reason) && plan_choices_legal(p, plan, &reason)
                ? PLAIT_FITS
                : PLAIT_INVALID;
 }

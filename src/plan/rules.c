@@ -10,6 +10,12 @@ const char *const plait_rules_name[PLAIT_RULES + 1] = {
 #undef X
         NULL};
 
+const char *const plait_chooser_name[PLAIT_CHOOSERS + 1] = {
+#define X(constant, word) word,
+    PLAIT_CHOOSER_LIST(X)
+#undef X
+        NULL};
+
 static const plan_rule nothing[] = {{NULL, NULL, NULL}};
 
 const rule_set rules_generic = {.plan = nothing};
@@ -25,17 +31,42 @@ const rule_set *rule_set_of(plait_rules rules)
     return sets[rules];
 }
 
-const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees)
+static const plan_rule *plan_rule_broken_of(const rule_set *set, const plait_problem *problem,
+                                            const plait_degrees *degrees)
 {
-    for (const plan_rule *rule = sets[problem->runtime->rules]->plan; rule->number; rule++)
+    const plan_rule *const broken =
+        set->base != NULL ? plan_rule_broken_of(set->base, problem, degrees) : NULL;
+
+    if (broken != NULL)
+        return broken;
+    for (const plan_rule *rule = set->plan; rule != NULL && rule->number; rule++)
         if (!rule->holds(problem, degrees))
             return rule;
     return NULL;
 }
 
-static const model_rule *model_rule_broken(plait_rules rules, const plait_model *model)
+bool plan_rule_parts(const plait_problem *problem, const plait_degrees *one,
+                     const plait_degrees *other)
 {
-    for (const model_rule *rule = sets[rules]->model; rule != NULL && rule->number; rule++)
+    for (const rule_set *set = sets[problem->runtime->rules]; set != NULL; set = set->base)
+        for (const plan_rule *rule = set->plan; rule != NULL && rule->number; rule++)
+            if (!rule->holds(problem, one) && rule->holds(problem, other))
+                return true;
+    return false;
+}
+
+const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees)
+{
+    return plan_rule_broken_of(sets[problem->runtime->rules], problem, degrees);
+}
+
+static const model_rule *model_rule_broken(const rule_set *set, const plait_model *model)
+{
+    const model_rule *const broken = set->base != NULL ? model_rule_broken(set->base, model) : NULL;
+
+    if (broken != NULL)
+        return broken;
+    for (const model_rule *rule = set->model; rule != NULL && rule->number; rule++)
         if (!rule->holds(model))
             return rule;
     return NULL;
@@ -44,7 +75,7 @@ static const model_rule *model_rule_broken(plait_rules rules, const plait_model 
 bool plait_model_check(const plait_runtime *runtime, const plait_model *model, char *why,
                        size_t size)
 {
-    const model_rule *const broken = model_rule_broken(runtime->rules, model);
+    const model_rule *const broken = model_rule_broken(sets[runtime->rules], model);
 
     if (size > 0 && why != NULL)
         why[0] = '\0';

@@ -24,9 +24,10 @@ typedef struct model_rule {
 
 /** All that is known of one sort of software: a file src/plan/rules_<word>.c. */
 typedef struct rule_set {
-    const plan_rule *plan;   /* ended by a rule without a number */
-    const model_rule *model; /* likewise; NULL: it can build any */
-    /** The etp that it takes unless told; NULL: 1. */
+    const struct rule_set *base; /* whose rules hold too, before its own; NULL: none */
+    const plan_rule *plan;       /* ended by a rule without a number; NULL: none of its own */
+    const model_rule *model;     /* likewise; NULL: it can build any */
+    /** The etp that it takes unless told; NULL: that of its base, else 1. */
     int (*etp)(const plait_problem *problem, const plait_degrees *degrees);
 } rule_set;
 
@@ -38,6 +39,10 @@ const rule_set *rule_set_of(plait_rules rules);
 
 /** The first rule that a plan breaks, or NULL. */
 const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees);
+
+/** Is there a rule that one plan breaks and the other keeps? */
+bool plan_rule_parts(const plait_problem *problem, const plait_degrees *one,
+                     const plait_degrees *other);
 
 // rules_torchtitan_model.c
 extern const model_rule torchtitan_model_rules[];

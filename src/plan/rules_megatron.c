@@ -1,7 +1,10 @@
 /* rules_megatron.c - what Megatron-LM's parser, group builder and schedules refuse */
 #include <stddef.h>
 
+#include "plait/plan.h"
+
 #include "rules.h"
+#include "split.h"
 #include "traits.h"
 
 /* Expert parallelism needs every token once: sequence parallelism, when tensor-parallel. */
@@ -118,12 +121,12 @@ static bool context_suits_indexers(const plait_problem *problem, const plait_deg
     return true;
 }
 
-static bool is_unfused(plait_attention_kernel kernel)
+static bool is_unfused(unsigned char kernel)
 {
     return kernel == PLAIT_ATTENTION_UNFUSED || kernel == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
 }
 
-static bool is_flash(plait_attention_kernel kernel)
+static bool is_flash(unsigned char kernel)
 {
     return kernel == PLAIT_ATTENTION_FLASH || kernel == PLAIT_ATTENTION_FLASH2 ||
            kernel == PLAIT_ATTENTION_FLASH3;
@@ -131,16 +134,16 @@ static bool is_flash(plait_attention_kernel kernel)
 
 static bool context_has_kernel(const plait_problem *problem, const plait_degrees *d)
 {
-    return d->cp == 1 || !is_unfused(problem->job.attention);
+    (void)problem;
+    return d->cp == 1 || !is_unfused(d->attention);
 }
 
 static bool sinks_have_kernel(const plait_problem *problem, const plait_degrees *d)
 {
-    (void)d;
     for (int k = 0; k < problem->model->kinds; k++) {
         const plait_layer *layer = &problem->model->kind[k];
         if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.sinks &&
-            is_flash(problem->job.attention))
+            is_flash(d->attention))
             return false;
     }
     return true;
@@ -151,8 +154,8 @@ static bool latent_has_kernel(const plait_problem *problem, const plait_degrees 
 {
     (void)d;
     for (int k = 0; k < problem->model->kinds; k++)
-        if (problem->model->kind[k].mixer == PLAIT_MIXER_MLA && is_flash(problem->job.attention) &&
-            problem->job.attention != PLAIT_ATTENTION_FLASH3)
+        if (problem->model->kind[k].mixer == PLAIT_MIXER_MLA && is_flash(d->attention) &&
+            d->attention != PLAIT_ATTENTION_FLASH3)
             return false;
     return true;
 }
@@ -166,6 +169,27 @@ static bool chunks_reach(const plait_problem *problem, const plait_degrees *d)
             problem->job.seq > layer->attention.chunk)
             return false;
     }
+    return true;
+}
+
+/* It builds them in the first chunk and in the last, wherever the letters of a layout stand. */
+static bool ends_are_outside(const plait_problem *problem, const plait_degrees *d)
+{
+    return split_has_ends_outside(problem->model, d);
+}
+
+/* Modules are built together, in a chunk that no other of their rank follows. */
+static bool predictions_stand_last(const plait_problem *problem, const plait_degrees *d)
+{
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    const int count = d->pp * d->vpp;
+
+    if (d->split.kind != PLAIT_SPLIT_LAYOUT || problem->model->mtp_layers == 0 ||
+        !plait_chunks_of(problem->model, d, chunks))
+        return true;
+    for (int c = 0; c < count; c++)
+        if (chunks[c].mtp > 0)
+            return chunks[c].mtp == problem->model->mtp_layers && c >= count - d->pp;
     return true;
 }
 
@@ -196,6 +220,11 @@ static const plan_rule plan_rules[] = {
     {"M16", "an optimizer on the host needs 16-bit parameters, fp8_params 0", offload_is_wide},
     {"M21", "ep_overlap goes with one multi-token prediction module at most",
      pairs_have_one_prediction},
+    {"M22", "a layout has the embedding in its first chunk and the loss in its last",
+     ends_are_outside},
+    {"M23",
+     "a layout has all multi-token prediction modules in one chunk, one of the last pp chunks",
+     predictions_stand_last},
     {NULL, NULL, NULL},
 };
 

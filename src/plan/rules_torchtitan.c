@@ -3,6 +3,7 @@
 
 #include "plait/schedule.h"
 #include "rules.h"
+#include "split.h"
 #include "traits.h"
 
 static bool kv_heads_divide(const plait_problem *problem, const plait_degrees *d)
@@ -61,7 +62,8 @@ static bool rounds_divide(const plait_problem *problem, const plait_degrees *d)
 
 static bool context_on_flex(const plait_problem *problem, const plait_degrees *d)
 {
-    return d->cp == 1 || problem->job.attention != PLAIT_ATTENTION_FLASH3;
+    (void)problem;
+    return d->cp == 1 || d->attention != PLAIT_ATTENTION_FLASH3;
 }
 
 static bool predictions_in_one_stage(const plait_problem *problem, const plait_degrees *d)
@@ -102,6 +104,12 @@ static bool nvfp4_blocks_fit(const plait_problem *problem, const plait_degrees *
     return model->hidden % 128 == 0;
 }
 
+/* Tokens enter the first stage and the loss is taken of what the last one returns. */
+static bool parts_are_modules(const plait_problem *problem, const plait_degrees *d)
+{
+    return split_has_ends_outside(problem->model, d) && split_fills_chunks(problem->model, d);
+}
+
 static const plan_rule plan_rules[] = {
     {"T1", "tp must divide the key-value heads", kv_heads_divide},
     {"T2", "ep must divide shard_group tp", experts_inside_shards},
@@ -117,6 +125,10 @@ static const plan_rule plan_rules[] = {
     {"T11", "precision nvfp4 has no experts", nvfp4_without_experts},
     {"T12", "precision nvfp4 needs widths of attention and MLP in multiples of 128 tp",
      nvfp4_blocks_fit},
+    {"T13",
+     "each chunk needs a layer or an end, the embedding stands in the first and the loss in the "
+     "last",
+     parts_are_modules},
     {NULL, NULL, NULL},
 };
 

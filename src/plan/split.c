@@ -201,3 +201,27 @@ bool split_first_last(const plait_model *model, int pp, int vpp, plait_split *ou
     }
     return false;
 }
+
+/* ---- what rules ask ---- */
+
+/* A layout that cannot be read is for another rule. */
+bool split_has_ends_outside(const plait_model *model, const plait_degrees *degrees)
+{
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+
+    return degrees->split.kind != PLAIT_SPLIT_LAYOUT || !plait_chunks_of(model, degrees, chunks) ||
+           (chunks[0].embedding && chunks[degrees->pp * degrees->vpp - 1].loss);
+}
+
+bool split_fills_chunks(const plait_model *model, const plait_degrees *degrees)
+{
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+
+    if (!plait_chunks_of(model, degrees, chunks))
+        return true;
+    for (int c = 0; c < degrees->pp * degrees->vpp; c++)
+        if (chunks[c].last == chunks[c].first && !chunks[c].embedding && !chunks[c].loss &&
+            chunks[c].mtp == 0)
+            return false;
+    return true;
+}

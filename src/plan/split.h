@@ -1,4 +1,4 @@
-/* split.h - layer splits that a search tries */
+/* split.h - layer splits: those that a search tries, and what rules ask of one */
 #ifndef SPLIT_H
 #define SPLIT_H
 
@@ -28,5 +28,11 @@ bool split_same(const plait_split *a, const plait_split *b);
  * @return false when no such counts exist
  */
 bool split_first_last(const plait_model *model, int pp, int vpp, plait_split *out);
+
+/** Is the embedding in the first chunk and the loss in the last, as in all splits but a layout? */
+bool split_has_ends_outside(const plait_model *model, const plait_degrees *degrees);
+
+/** Does each chunk hold something: layers, modules or an end? */
+bool split_fills_chunks(const plait_model *model, const plait_degrees *degrees);
 
 #endif

@@ -15,9 +15,34 @@ static void write_plans(json_writer *json, const plait_problem *problem, const r
 
 /* ---- search ---- */
 
+static void write_refinements(json_writer *json, const plait_search_result *result)
+{
+    json_write_key(json, "refinements");
+    json_begin_array(json);
+    for (int i = 0; i < result->refinements; i++) {
+        const plait_refinement *const of = &result->refinement[i];
+
+        json_begin_object(json);
+        json_member_string(json, "name", of->name);
+        json_member_number(json, "before", of->before);
+        json_member_number(json, "after", of->any ? of->best.objective : of->before);
+        json_member_number(json, "floor", of->floor);
+        json_member_string(json, "proof", of->optimal ? "optimal" : "gap");
+        json_member_int64(json, "points", of->points);
+        json_member_int64(json, "solved", of->solved);
+        json_member_number(json, "elapsed_s", of->elapsed_s);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 static void write_search(json_writer *json, const plait_search_result *result)
 {
     json_write_key(json, "search");
+    if (result->points == 0) {
+        json_write_null(json);
+        return;
+    }
     json_begin_object(json);
     json_member_int64(json, "points", result->points);
     json_member_int64(json, "priced", result->priced);
@@ -28,6 +53,7 @@ static void write_search(json_writer *json, const plait_search_result *result)
     json_member_int64(json, "threads", result->threads);
     json_member_string(json, "strategy", result->strategy);
     json_member_string(json, "proof", result->optimal ? "optimal" : "gap");
+    write_refinements(json, result);
     json_end_object(json);
 }
 
@@ -88,6 +114,23 @@ static void write_idle(json_writer *json, const report_found *found)
     json_end_array(json);
 }
 
+static void write_fewer(json_writer *json, const plait_problem *problem,
+                        const plait_fewer_gpus *fewer)
+{
+    plait_problem smaller = *problem;
+
+    smaller.job.gpus = fewer->gpus;
+    json_write_key(json, "fewer_gpus");
+    json_begin_object(json);
+    json_member_int64(json, "gpus", fewer->gpus);
+    json_member_number(json, "ideal_s", fewer->ideal_s);
+    json_member_int64(json, "searched", fewer->searched);
+    json_member_string(json, "proof", fewer->proven ? "optimal" : "gap");
+    json_write_key(json, "best");
+    json_point_write(json, &smaller, &fewer->best, 0);
+    json_end_object(json);
+}
+
 plait_status json_search(const plait_problem *problem, const report_found *found,
                          plait_arena *arena, const char **text, size_t *length, plait_error *err)
 {
@@ -104,6 +147,10 @@ plait_status json_search(const plait_problem *problem, const report_found *found
         json_write_key(&json, "tight");
         json_point_write(&json, problem, &found->result->tight_best, 0);
     }
+    if (found->refusal != NULL)
+        json_member_string(&json, "refusal", found->refusal);
+    if (found->fewer != NULL)
+        write_fewer(&json, problem, found->fewer);
     if (found->closest != NULL) {
         json_write_key(&json, "closest");
         json_plan_write(&json, problem, found->closest);

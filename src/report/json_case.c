@@ -96,8 +96,6 @@ static void write_row(json_writer *json, const case_study *study, int r, const c
     json_member_int64(json, "seq", row->seq);
     json_member_int64(json, "gbs", row->gbs);
     json_member_string(json, "precision", plait_precision_name[priced->problem->job.precision]);
-    json_member_string(json, "attention",
-                       plait_attention_kernel_name[priced->problem->job.attention]);
     write_plan(json, &priced->plan->degrees);
     json_member_string(json, "verdict", verdicts[priced->plan->verdict]);
     if (priced->plan->verdict != PLAIT_FITS)

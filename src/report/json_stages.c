@@ -93,38 +93,12 @@ static void write_own(json_writer *json, const plait_problem *problem, const pla
     json_write_key(json, "degrees");
     json_begin_object(json);
     for (int key = 0; key < PLAIT_KEYS; key++)
-        if (!plait_key_same(&stage->degrees, &plan->degrees, (plait_key_id)key))
+        if (!(PLAN_OWN_KEYS & PLAIT_KEY_BIT(key)) &&
+            !plait_key_same(&stage->degrees, &plan->degrees, (plait_key_id)key))
             json_member_string(
                 json, plait_keys[key].name,
                 plait_degrees_get(&stage->degrees, (plait_key_id)key, text, sizeof text));
     json_end_object(json);
-}
-
-static bool same_recompute(plait_recompute a, plait_recompute b)
-{
-    return a.kind == b.kind && a.modules == b.modules && a.layers == b.layers;
-}
-
-/* One word when all layers agree, else a word a layer. */
-static void write_recompute(json_writer *json, const plait_stage *stage)
-{
-    int same = 1;
-
-    json_write_key(json, "recompute");
-    while (same < stage->layers && same_recompute(stage->recompute[same], stage->recompute[0]))
-        same++;
-    if (stage->layers == 0) {
-        plans_write_recompute(json, stage->degrees.recompute);
-        return;
-    }
-    if (same == stage->layers) {
-        plans_write_recompute(json, stage->recompute[0]);
-        return;
-    }
-    json_begin_row(json);
-    for (int i = 0; i < stage->layers; i++)
-        plans_write_recompute(json, stage->recompute[i]);
-    json_end_array(json);
 }
 
 static void write_stage(json_writer *json, const plait_problem *problem, const report_plan *plan,
@@ -144,7 +118,7 @@ static void write_stage(json_writer *json, const plait_problem *problem, const r
     json_end_array(json);
     write_own(json, problem, &plan->plan, s);
     write_mesh(json, problem, &plan->plan, s);
-    write_recompute(json, stage);
+    plans_write_choices(json, &plan->plan, stage);
     json_member_number(json, "memory_bytes", cost->memory_bytes);
     json_member_number(json, "forward_s", cost->forward_s);
     json_member_number(json, "backward_s", cost->backward_s);

@@ -70,10 +70,9 @@ void report_question(const plait_problem *problem, FILE *out)
     print_model(problem->model, out);
     fputs(" on ", out);
     print_hardware(problem, out);
-    fprintf(out, "\n%s tokens a step: %d sequence%s of %d; %s, attention %s, runtime %s\n",
+    fprintf(out, "\n%s tokens a step: %d sequence%s of %d; %s, runtime %s\n",
             units_count(plait_job_tokens(job), tokens), job->gbs, job->gbs == 1 ? "" : "s",
-            job->seq, plait_precision_name[job->precision],
-            plait_attention_kernel_name[job->attention], problem->runtime->name);
+            job->seq, plait_precision_name[job->precision], problem->runtime->name);
 }
 
 /* ---- degrees ---- */
@@ -209,15 +208,15 @@ static void note_default(bool measured, const char *name, char *list, size_t siz
 }
 
 static void note_accelerator(const plait_problem *problem, const plait_accelerator *accelerator,
-                             FILE *out)
+                             const plait_degrees *degrees, FILE *out)
 {
     const plait_precision precision = problem->job.precision;
-    const plait_attention_kernel kernel = problem->job.attention;
     char list[160] = "";
 
     note_default(accelerator->gemm[precision].measured, "matrix products", list, sizeof list);
-    if (kernel >= PLAIT_ATTENTION_FLASH)
-        note_default(accelerator->attention[kernel].measured, "attention", list, sizeof list);
+    if (degrees != NULL && degrees->attention >= PLAIT_ATTENTION_FLASH)
+        note_default(accelerator->attention[degrees->attention].measured, "attention", list,
+                     sizeof list);
     if (model_has_experts(problem->model))
         note_default(accelerator->grouped[precision].measured, "experts' products", list,
                      sizeof list);
@@ -253,7 +252,7 @@ static void note_untaught(const plait_problem *problem, const plait_degrees *deg
 void report_confidence(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
 {
     for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++)
-        note_accelerator(problem, problem->cluster->group[g].accelerator, out);
+        note_accelerator(problem, problem->cluster->group[g].accelerator, degrees, out);
     if (!problem->runtime->calibrated)
         fprintf(out, "note: the factors of runtime %s are not fitted to measured steps\n",
                 problem->runtime->name);

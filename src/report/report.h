@@ -45,6 +45,8 @@ typedef struct report_found {
     const report_plan *closest; /* NULL unless nothing fits */
     int relaxations;
     const plait_relaxation *relaxation;
+    const char *refusal;           /* why no plan of all GPUs is legal; NULL: some are */
+    const plait_fewer_gpus *fewer; /* NULL: no smaller number is better */
     int idle_groups;
     const plait_idle_group
         *idle;        /* [idle_groups]: groups of nodes that the best plan leaves idle */

@@ -97,6 +97,8 @@ plait_status report_eval(const plait_problem *problem, const report_plan *plan, 
     report_question(problem, out);
     fputc('\n', out);
     report_degrees(problem, &plan->degrees, out);
+    if (plan->verdict != PLAIT_INVALID)
+        report_choices(&plan->plan, out);
     fputc('\n', out);
     report_verdict(plan, out);
     if (plan->verdict != PLAIT_INVALID) {

@@ -450,6 +450,8 @@ plait_status report_explain(const plait_problem *problem, const report_explained
     report_question(problem, out);
     fputc('\n', out);
     report_degrees(problem, &explained->plan->degrees, out);
+    if (explained->plan->verdict != PLAIT_INVALID)
+        report_choices(&explained->plan->plan, out);
     fputc('\n', out);
     report_verdict(explained->plan, out);
     if (explained->plan->verdict != PLAIT_INVALID)

@@ -7,6 +7,9 @@
 /** "verdict: fits", or why not. */
 void report_verdict(const report_plan *plan, FILE *out);
 
+/** "stages 0 to 3 recompute full in 4 layers, none in 6": what stages choose other than the plan. */
+void report_choices(const plait_plan *plan, FILE *out);
+
 /** Step time, rates, MFU, memory: two lines. */
 void report_totals(const plait_cost *cost, FILE *out);
 

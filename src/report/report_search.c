@@ -313,6 +313,30 @@ static void print_proof(const plait_search_result *result, FILE *out)
             result->threads, result->threads == 1 ? "" : "s");
 }
 
+/* What each search beyond uniform plans gained, and how far from the best it may still be. */
+static void print_refinement(const plait_refinement *of, FILE *out)
+{
+    char step[UNITS_SIZE], floor[UNITS_SIZE], elapsed[UNITS_SIZE];
+    const bool first = isinf(of->before);
+    const double found = of->any ? of->best.objective : of->before;
+
+    fprintf(out, "%s: ", of->name);
+    if (of->any)
+        fprintf(out, "%s", units_seconds(of->best.price.step_s, step));
+    if (of->any && !first)
+        fprintf(out, ", %.1f %% less than without", 100.0 * (1.0 - found / of->before));
+    if (!of->any)
+        fputs("none is faster", out);
+    if (of->optimal)
+        fputs("; proven, no other is better", out);
+    else if (isfinite(of->floor))
+        fprintf(out, "; not proven, none can be below %s: a gap of %.1f %%",
+                units_seconds(of->floor, floor), 100.0 * (1.0 - of->floor / found));
+    fprintf(out, "; %lld points left by bounds, %lld solved\nelapsed %s on %s\n",
+            (long long)of->points, (long long)of->solved, units_seconds(of->elapsed_s, elapsed),
+            of->name);
+}
+
 /* The best of the plans that may run out, against the best that fits. */
 static void print_tight(const plait_problem *problem, const plait_search_result *result, FILE *out)
 {
@@ -330,6 +354,31 @@ static void print_tight(const plait_problem *problem, const plait_search_result 
     fprintf(out, " (%s: %s); --risk %.2f lists it\n", units_gib(best->price.peak_bytes, memory),
             report_line(problem, &best->plan.degrees, line),
             ceil(100.0 * plait_memory_risk(problem, best->price.peak_bytes)) / 100.0);
+}
+
+/* The number of GPUs that works best, and what those that idle would have bought. (S.81, S.82) */
+static void print_fewer(const plait_problem *problem, const report_found *found, FILE *out)
+{
+    const plait_fewer_gpus *const fewer = found->fewer;
+    const plait_price *const price = &fewer->best.price;
+    char step[UNITS_SIZE], memory[UNITS_SIZE], ideal[UNITS_SIZE], line[LINE_SIZE];
+    const int all = problem->job.gpus;
+
+    fprintf(out, "\n%d of %d GPUs ", fewer->gpus, all);
+    if (found->result->plans > 0)
+        fprintf(out, "are %.1f %% faster",
+                100.0 * (found->result->plan[0].price.step_s / price->step_s - 1.0));
+    else
+        fputs(fewer->proven ? "work best" : "work", out);
+    fprintf(out, ": step %s, %s (%s)\n", units_seconds(price->step_s, step),
+            units_gib(price->peak_bytes, memory),
+            report_line(problem, &fewer->best.plan.degrees, line));
+    fprintf(out,
+            "all %d, if they divided as well, would take %s: the %d that idle would buy %.1f %%\n",
+            all, units_seconds(fewer->ideal_s, ideal), all - fewer->gpus,
+            100.0 * (1.0 - fewer->ideal_s / price->step_s));
+    if (!fewer->proven)
+        fprintf(out, "of the smaller numbers the first %d were searched\n", fewer->searched);
 }
 
 static void print_nothing_fits(const plait_problem *problem, const report_found *found, FILE *out)
@@ -351,12 +400,24 @@ static void print_nothing_fits(const plait_problem *problem, const report_found 
     }
 }
 
+static void print_next(const report_found *found, FILE *out)
+{
+    if (found->next != NULL)
+        fprintf(out, "next: %s\n", found->next);
+}
+
 plait_status report_search(const plait_problem *problem, const report_found *found, FILE *out,
                            plait_error *err)
 {
     char capacity[UNITS_SIZE], device[UNITS_SIZE];
 
     report_question(problem, out);
+    if (found->refusal != NULL) {
+        fprintf(out, "\nno plan of %d GPUs is legal: %s\n", problem->job.gpus, found->refusal);
+        print_fewer(problem, found, out);
+        print_next(found, out);
+        return PLAIT_OK;
+    }
     fprintf(out,
             "plans may use %s of %s of each GPU, a %g %% risk of running out; least %s first\n\n",
             units_gib(plait_capacity_bytes(problem, problem->risk), capacity),
@@ -372,10 +433,13 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
         print_nothing_fits(problem, found, out);
     }
     print_tight(problem, found->result, out);
+    if (found->fewer != NULL)
+        print_fewer(problem, found, out);
     print_proof(found->result, out);
+    for (int i = 0; i < found->result->refinements; i++)
+        print_refinement(&found->result->refinement[i], out);
     report_confidence(problem,
                       found->result->plans > 0 ? &found->result->plan[0].plan.degrees : NULL, out);
-    if (found->next != NULL)
-        fprintf(out, "next: %s\n", found->next);
+    print_next(found, out);
     return PLAIT_OK;
 }

@@ -185,7 +185,7 @@ static const char *plan_text(const plait_run_price *price, char text[PLAN_TEXT])
     used = add_degree(text, used, "zero", d->zero, -1);
     snprintf(text + used, PLAN_TEXT - used, ", %.30s, %s",
              plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
-             plait_attention_kernel_name[price->problem.job.attention]);
+             plait_attention_kernel_name[price->degrees.attention]);
     return text;
 }
 

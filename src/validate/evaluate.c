@@ -81,7 +81,9 @@ static plait_status open_runtime(const plait_runtime *runtime, plait_arena *aren
         can->takes[key] = ~0U;
     }
     can->etp = can->hsdp = can->full_layers = true;
-    can->attention = can->precision = ~0U;
+    can->recompute_by = PLAIT_BY_LAYER;
+    can->offload_by = PLAIT_BY_STAGE;
+    can->precision = ~0U;
     *out = open;
     return PLAIT_OK;
 }

@@ -54,8 +54,8 @@ static plait_status need(int number, const char *title, plait_error *err)
     return plait_fail(err, PLAIT_ERROR_SCHEMA, title, "expected a number, found nothing");
 }
 
-static plait_status find_word(const char *title, const char *word, const char *const *words,
-                              int *out, plait_error *err)
+plait_status setup_word(const char *title, const char *word, const char *const *words, int *out,
+                        plait_error *err)
 {
     *out = text_index(word, words);
     if (*out < 0)
@@ -63,23 +63,6 @@ static plait_status find_word(const char *title, const char *word, const char *c
                           "expected a %s that plait knows, "
                           "found \"%.60s\"",
                           title, word);
-    return PLAIT_OK;
-}
-
-/* Without fused-softmax, `unfused` is PyTorch's own softmax or whatever the runtime has. */
-static plait_status find_attention(setup *at, const plait_runtime *runtime, plait_job *job,
-                                   plait_error *err)
-{
-    int kernel = (int)runtime->defaults.attention;
-
-    if (at->run->attention[0] == '\0')
-        setup_note(at, "attention not published: %s", plait_attention_kernel_name[kernel]);
-    else
-        PLAIT_TRY(
-            find_word("attention", at->run->attention, plait_attention_kernel_name, &kernel, err));
-    if (kernel == PLAIT_ATTENTION_UNFUSED && setup_has_word(at->run, "fused-softmax"))
-        kernel = PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
-    job->attention = (plait_attention_kernel)kernel;
     return PLAIT_OK;
 }
 
@@ -94,10 +77,10 @@ plait_status setup_problem(setup *at, plait_problem *out, plait_error *err)
     PLAIT_TRY(setup_cluster(at, out, err));
     PLAIT_TRY(setup_runtime(at, &out->runtime, err));
     if (run->precision[0] != '\0')
-        PLAIT_TRY(find_word("precision", run->precision, plait_precision_name, &precision, err));
+        PLAIT_TRY(setup_word("precision", run->precision, plait_precision_name, &precision, err));
     out->job = (plait_job){.seq = run->seq_len,
                            .gbs = run->gbs,
                            .gpus = run->gpus,
                            .precision = (plait_precision)precision};
-    return find_attention(at, out->runtime, &out->job, err);
+    return PLAIT_OK;
 }

@@ -28,6 +28,10 @@ bool setup_has_word(const plait_run *run, const char *word);
 /** The text behind "KEY=" among the row's notes, up to the word's end; NULL: no such word. */
 const char *setup_value(const plait_run *run, const char *key, char *text, size_t size);
 
+/** Which word of a column it is; fails (RANGE) on another. */
+plait_status setup_word(const char *title, const char *word, const char *const *words, int *out,
+                        plait_error *err) PLAIT_MUST_CHECK;
+
 plait_status setup_model(setup *at, const plait_model **out, plait_error *err) PLAIT_MUST_CHECK;
 
 /** Cluster, runtime and job; `out->model` is set already. */

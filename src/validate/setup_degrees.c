@@ -104,6 +104,23 @@ static plait_status set_exchanges(const plait_run *run, plait_degrees *d, plait_
     return PLAIT_OK;
 }
 
+/* Without fused-softmax, `unfused` is PyTorch's own softmax or whatever the runtime has. */
+static plait_status set_attention(setup *at, const plait_runtime *runtime, plait_degrees *d,
+                                  plait_key_set *given, plait_error *err)
+{
+    int kernel = runtime->defaults.key[PLAIT_KEY_ATTENTION];
+
+    if (at->run->attention[0] == '\0')
+        setup_note(at, "attention not published: %s", plait_attention_kernel_name[kernel]);
+    else
+        PLAIT_TRY(
+            setup_word("attention", at->run->attention, plait_attention_kernel_name, &kernel, err));
+    if (kernel == PLAIT_ATTENTION_UNFUSED && setup_has_word(at->run, "fused-softmax"))
+        kernel = PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
+    give(PLAIT_KEY_ATTENTION, kernel, d, given);
+    return PLAIT_OK;
+}
+
 static plait_status set_recompute(setup *at, plait_degrees *d, plait_error *err)
 {
     if (at->run->recompute[0] != '\0')
@@ -159,6 +176,7 @@ plait_status setup_degrees(setup *at, const plait_problem *problem, plait_degree
     plait_degrees d = plait_degrees_init();
     plait_key_set given = 0;
 
+    PLAIT_TRY(set_attention(at, problem->runtime, &d, &given, err));
     PLAIT_TRY(need(run->tp, "tp", err));
     PLAIT_TRY(need(run->pp, "pp", err));
     PLAIT_TRY(need(run->mbs, "mbs", err));

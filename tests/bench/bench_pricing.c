@@ -112,10 +112,8 @@ static int64_t price_full(void *context)
 
 int main(void)
 {
-    const plait_job large = {
-        .seq = 2048, .gbs = 1536, .gpus = 4096, .attention = PLAIT_ATTENTION_FUSED};
-    const plait_job small = {
-        .seq = 2048, .gbs = 256, .gpus = 64, .attention = PLAIT_ATTENTION_FUSED};
+    const plait_job large = {.seq = 2048, .gbs = 1536, .gpus = 4096};
+    const plait_job small = {.seq = 2048, .gbs = 256, .gpus = 64};
     question gpt3, llama;
 
     if (!ask(&gpt3, "gpt3-175b", "dgx-a100", large) ||

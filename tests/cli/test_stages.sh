@@ -154,4 +154,23 @@ refuses_timeline "--timeline: expected a file that ends in .json or .svg, found 
 refuses_timeline "--timeline: expected a plan that can run, found: " x.svg --pp 7
 refuses_timeline "none/x.svg" none/x.svg
 
+# ---- stages that choose for themselves ----
+
+"$plait" eval "${question[@]}" "${degrees[@]}" --runtime companion --split even -o free.json >/dev/null
+change free.json 2 '"recompute": "none"' '"recompute": [["full", 3], ["none", 5]]' |
+    awk '/"recompute": "none",/ && ++n == 3 { print; print "\"offload_acts\": \"core_attn\","; next } { print }' >choices.json
+"$plait" eval --plan choices.json -o chosen.json >report || complain "eval of choices: $?"
+grep -q 'stage 0 recomputes full in 3 layers, none in 5' report || complain "not said: $(cat report)"
+grep -q 'offload_acts core_attn' report || complain "the offload of a stage is not said"
+grep -qF '"recompute": [["full", 3], ["none", 5]]' chosen.json || complain "choices are not written"
+"$plait" eval --plan chosen.json --json | cmp - chosen.json || complain "choices change when read back"
+"$plait" explain --plan chosen.json | grep -q 'stage 0 recomputes full in 3 layers' || complain "explain"
+"$plait" eval --plan chosen.json --runtime megatron >report
+[ $? -eq 1 ] && grep -q 'rule P3[57]' report || complain "megatron takes choices: $(cat report)"
+"$plait" launch chosen.json --target companion -o free >/dev/null || complain "launch: $?"
+"$plait" import --from companion free/launch.json -o back.json >/dev/null || complain "import of choices: $?"
+"$plait" eval --plan back.json -o again.json >/dev/null
+[ "$(value again.json step_s)" = "$(value chosen.json step_s)" ] ||
+    complain "choices cost $(value chosen.json step_s), back from launch.json $(value again.json step_s)"
+
 exit $((wrong > 0))

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_same(const plans_entry *a, const plans_entry *b)
 {
     assert(a->seq == b->seq && a->gbs == b->gbs && a->gpus == b->gpus);
-    assert(a->precision == b->precision && a->attention == b->attention);
+    assert(a->precision == b->precision);
     for (int k = 0; k < PLAIT_KEYS; k++) {
         if (k != PLAIT_KEY_DP)
             assert((a->given & PLAIT_KEY_BIT(k)) == (b->given & PLAIT_KEY_BIT(k)));

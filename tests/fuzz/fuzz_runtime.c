@@ -13,7 +13,7 @@ static void check(const plait_runtime *r)
     assert(r->can.takes[PLAIT_KEY_ZERO] != 0 && r->can.takes[PLAIT_KEY_SCHEDULE] != 0 &&
            r->can.takes[PLAIT_KEY_SPLIT] != 0 && r->can.takes[PLAIT_KEY_ORDER] != 0);
     assert(r->can.takes[PLAIT_KEY_ZERO] >> r->defaults.key[PLAIT_KEY_ZERO] & 1u);
-    assert(r->can.attention >> r->defaults.attention & 1u);
+    assert(r->can.takes[PLAIT_KEY_ATTENTION] >> r->defaults.key[PLAIT_KEY_ATTENTION] & 1u);
     assert(r->can.module_sets >= 0 && r->can.module_sets <= PLAIT_MAX_MODULE_SETS);
     assert(r->factor.gemm > 0.0 && r->keep.reserved_ratio >= 1.0);
 }

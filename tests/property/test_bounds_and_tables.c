@@ -15,6 +15,7 @@
 #include "plait/data.h"
 #include "plait/search.h"
 #include "stage_sum.h"
+#include "world.h"
 
 // ---- random numbers (splitmix64) -----------------------------------------------------------
 
@@ -124,14 +125,6 @@ static const question questions[] = {
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
 /* A question with its own copies of all that a test changes. */
-typedef struct world {
-    plait_model model;
-    plait_runtime runtime;
-    plait_accelerator accelerator;
-    plait_cluster cluster;
-    plait_problem problem;
-} world;
-
 /* All that the model can price, in one runtime without rules. */
 static void allow_everything(plait_runtime *r)
 {
@@ -183,10 +176,10 @@ static plait_precision random_precision(const world *w)
 {
     const plait_precision narrow = (plait_precision)(PLAIT_FP8 + random_below(4));
 
-    if (w->accelerator.fp16_only)
+    if (w->gpu.fp16_only)
         return PLAIT_FP16;
     return (w->runtime.can.precision >> narrow & 1u) &&
-                   plait_accelerator_runs(&w->accelerator, PLAIT_KERNEL_PRECISION + (int)narrow) &&
+                   plait_accelerator_runs(&w->gpu, PLAIT_KERNEL_PRECISION + (int)narrow) &&
                    once_in(2)
                ? narrow
                : PLAIT_BF16;
@@ -195,34 +188,20 @@ static plait_precision random_precision(const world *w)
 static void load(const question *q, world *w)
 {
     const bool all = strcmp(q->runtime, "everything") == 0;
+    const bool made = strcmp(q->model, "mixture") == 0 || strcmp(q->model, "apart") == 0;
     plait_error err;
 
-    if (strcmp(q->model, "mixture") == 0)
-        must(plait_model_parse(mixture, strlen(mixture), "mixture", arena, &w->model, NULL, &err),
-             &err);
-    else if (strcmp(q->model, "apart") == 0)
-        must(plait_model_parse(apart, strlen(apart), "apart", arena, &w->model, NULL, &err), &err);
-    else
-        must(plait_model_find(q->model, arena, &w->model, NULL, &err), &err);
-    must(plait_cluster_find(q->cluster, arena, &w->cluster, &err), &err);
-    must(plait_cluster_take(&w->cluster, q->gpus, &err), &err);
-    must(plait_runtime_find(all ? "megatron" : q->runtime, arena, &w->runtime, &err), &err);
+    if (made) {
+        const char *const text = *q->model == 'm' ? mixture : apart;
+        must(plait_model_parse(text, strlen(text), q->model, arena, &w->model, NULL, &err), &err);
+    }
+    world_make(w, made ? NULL : q->model, all ? "megatron" : q->runtime, q->cluster,
+               (plait_job){.seq = q->seq, .gbs = q->gbs, .gpus = q->gpus}, arena);
     if (all)
         allow_everything(&w->runtime);
     if (once_in(2))
         change_profile(&w->runtime);
-    w->accelerator = *w->cluster.group[0].accelerator;
-    w->cluster.group[0].accelerator = &w->accelerator;
-    w->problem = (plait_problem){
-        .model = &w->model,
-        .cluster = &w->cluster,
-        .runtime = &w->runtime,
-        .job = {.seq = q->seq,
-                .gbs = q->gbs,
-                .gpus = q->gpus,
-                .precision = random_precision(w),
-                .attention = w->runtime.defaults.attention},
-    };
+    w->problem.job.precision = random_precision(w);
 }
 
 // ---- points --------------------------------------------------------------------------------
@@ -341,6 +320,8 @@ static void random_layers(const plait_problem *p, plait_degrees *d)
     if (has_experts(p->model))
         d->ep = random_divisor(gpus / d->etp, can->most[PLAIT_KEY_EP]);
     d->mbs = random_divisor(p->job.gbs, 8);
+    d->attention = once_in(4) ? random_bit(can->takes[PLAIT_KEY_ATTENTION])
+                              : (unsigned char)plait_attention_usual(p);
     random_placement(p, d);
 }
 
@@ -733,12 +714,12 @@ static void test_fusion__never_lengthens_a_step(void **state)
 static void more_matrix_peak(world *w)
 {
     for (int p = 0; p < PLAIT_PRECISIONS; p++)
-        w->accelerator.peak_flops_per_s[p] *= 1.5;
+        w->gpu.peak_flops_per_s[p] *= 1.5;
 }
 
 static void more_hbm_bandwidth(world *w)
 {
-    w->accelerator.hbm_bytes_per_s *= 1.5;
+    w->gpu.hbm_bytes_per_s *= 1.5;
 }
 
 static void more_scale_up_bandwidth(world *w)
@@ -790,7 +771,7 @@ static void check_better_hardware(world *w, plait_table *table, plait_degrees d)
         return;
     world improved = *w;
     improved.problem.cluster = &improved.cluster;
-    improved.cluster.group[0].accelerator = &improved.accelerator;
+    improved.cluster.group[0].accelerator = &improved.gpu;
     better[i](&improved);
     const plait_cost after = full_price(&improved.problem, &d);
     snprintf(what, sizeof what, "step_s with better %s", names[i]);

@@ -3,7 +3,8 @@
  *
  * Random questions: a model that it can build, GPUs of several generations, sizes, formats, and
  * limits that lead the search into corners. The best plans of each are written as launch files,
- * and args.sh is judged by a checker that shares nothing with what wrote it.
+ * and args.sh is judged by a checker that shares nothing with what wrote it. FlagScale's YAML is the
+ * same arguments, and judged so. All that a target writes reads back as the same plan at the same price.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,9 @@
 #include "plait/launch.h"
 #include "plait/search.h"
 #include "read_back.h"
+#include "text.h"
 
-enum { WANTED = 300, MOST_DRAWS = 6 * WANTED, TOP = 3 };
+enum { DRAWS_EACH = 8, TOP = 3 };
 
 // ---- random numbers (splitmix64) -----------------------------------------------------------
 
@@ -102,7 +104,7 @@ static void widen(plait_runtime *runtime)
     runtime->file = "/widened.json"; // no profile that has a name can this
 }
 
-static void draw_runtime(question *q, plait_arena *arena)
+static void draw_megatron(question *q, plait_arena *arena)
 {
     plait_error err;
 
@@ -140,12 +142,16 @@ static plait_precision draw_precision(const question *q)
     return once_in(2) || gpu->peak_flops_per_s[drawn] <= 0.0 ? PLAIT_BF16 : drawn;
 }
 
-static plait_attention_kernel draw_attention(const question *q)
+/* One kernel alone, now and then: a search leaves the slower ones out. */
+static void draw_attention(question *q)
 {
-    const int drawn = random_below(6);
+    unsigned *const takes = &q->runtime.can.takes[PLAIT_KEY_ATTENTION];
+    const int drawn = random_below(PLAIT_ATTENTION_KERNELS);
 
-    return once_in(4) && q->runtime.can.attention >> drawn & 1u ? (plait_attention_kernel)drawn
-                                                                : q->runtime.defaults.attention;
+    if (!once_in(4) || !(*takes >> drawn & 1u))
+        return;
+    *takes = 1u << drawn;
+    q->runtime.defaults.key[PLAIT_KEY_ATTENTION] = drawn;
 }
 
 static void draw_job(question *q, const plait_model *model)
@@ -162,12 +168,9 @@ static void draw_job(question *q, const plait_model *model)
         .model = model,
         .cluster = &q->cluster,
         .runtime = &q->runtime,
-        .job = {.seq = seq,
-                .gbs = ANY_OF(batches),
-                .gpus = gpus,
-                .precision = draw_precision(q),
-                .attention = draw_attention(q)},
+        .job = {.seq = seq, .gbs = ANY_OF(batches), .gpus = gpus, .precision = draw_precision(q)},
     };
+    draw_attention(q);
 }
 
 /* Corners; most keep the space small. Those that begin with "wide:" need a wider profile. */
@@ -223,14 +226,88 @@ static const char *uneven_ends(const plait_model *model, plait_arena *arena)
                               ends > first ? ends - first : 1);
 }
 
-static void draw(question *q, plait_arena *arena)
+/* Layers of chunks that no word deals: the second has three more than the third. */
+static void draw_counts(int layers, int chunks, int *count)
 {
-    const plait_model *const model = &buildable[random_below(models)];
+    for (int c = 0; c < chunks; c++)
+        count[c] = layers / chunks + (c < layers % chunks);
+    for (int moved = 0; moved < chunks; moved++) {
+        const int from = random_below(chunks), to = random_below(chunks);
+        const int some = count[from] > 0;
+        count[from] -= some;
+        count[to] += some;
+    }
+    for (int from = 0; count[1] < count[2] + 3; from = (from + 1) % chunks)
+        if (from != 1 && count[from] > 0) {
+            count[from]--;
+            count[1]++;
+        }
+}
+
+/* Modules go with the loss, or where no layer follows into the chunk before. */
+static const char *layout_of_counts(const plait_model *model, const int *count, int chunks,
+                                    plait_arena *arena)
+{
+    const int modules = count[chunks - 1] == 0 && once_in(2) ? chunks - 2 : chunks - 1;
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    for (int c = 0; c < chunks; c++) {
+        text_append(&out, c == 0 ? "E" : "|");
+        if (count[c] > 0)
+            text_append_printf(&out, "t*%d", count[c]);
+        if (c == modules && model->mtp_layers > 0)
+            text_append_printf(&out, "m*%d", model->mtp_layers);
+    }
+    text_append_char(&out, 'L');
+    return text_builder_finish(&out, NULL);
+}
+
+static const char *layout(const plait_model *model, plait_arena *arena)
+{
+    const int pp = 2 << random_below(3), vpp = pp == 2 ? 2 : 1 + random_below(3);
+    int count[PLAIT_MAX_LAYERS];
+
+    if (model->layers < pp * vpp + 3)
+        return "pp=1";
+    draw_counts(model->layers, pp * vpp, count);
+    if (once_in(3)) { // the loss stands alone
+        count[pp * vpp - 2] += count[pp * vpp - 1];
+        count[pp * vpp - 1] = 0;
+    }
+    return plait_arena_printf(arena, "pp=%d,vpp=%d,mbs=1,split=layout:%s", pp, vpp,
+                              layout_of_counts(model, count, pp * vpp, arena));
+}
+
+static const char *draw_limits(const plait_model *model, plait_arena *arena)
+{
+    return once_in(15)  ? uneven_ends(model, arena)
+           : once_in(8) ? layout(model, arena)
+                        : ANY_OF(corners);
+}
+
+/** A target, and questions for it. */
+typedef struct launch_subject {
+    plait_launch_target target;
+    const char *runtime; /* NULL: one of Megatron-LM's */
+    const char *file;    /* that reads back */
+    int wanted;          /* questions with plans */
+    const char *(*limits)(const plait_model *model, plait_arena *arena);
+} launch_subject;
+
+static void draw(const launch_subject *subject, question *q, plait_arena *arena)
+{
+    const plait_model *model = &buildable[random_below(models)];
     plait_error err;
 
-    q->limits = once_in(15) ? uneven_ends(model, arena) : ANY_OF(corners);
+    if (subject->runtime != NULL)
+        must(plait_runtime_find(subject->runtime, arena, &q->runtime, &err), &err);
+    while (subject->runtime != NULL && !plait_model_check(&q->runtime, model, NULL, 0))
+        model = &buildable[random_below(models)];
+    q->limits = subject->limits(model, arena);
     assert_non_null(q->limits);
-    draw_runtime(q, arena);
+    if (subject->runtime == NULL)
+        draw_megatron(q, arena);
     draw_cluster(q, arena);
     draw_job(q, model);
     plait_search_options_init(&q->options);
@@ -250,6 +327,7 @@ static const char *const expected[] = {
     "--account-for-embedding-in-pipeline-split",
     "--account-for-loss-in-pipeline-split",
     "--pipeline-model-parallel-layout",
+    "|L'", // the loss alone
     "--use-tp-pp-dp-mapping",
     "--cp-comm-type p2p",
     "--cp-comm-type all_gather",
@@ -323,76 +401,184 @@ static int number_after(const char *text, const char *name)
     return at != NULL ? atoi(at + strlen(name)) : 0;
 }
 
-static void check_launch(const question *q, const plait_degrees *d, plait_arena *arena)
+/* The blocks under `train:` as arguments: KEY: VALUE is --KEY VALUE, a list its words. */
+static const char *arguments_of_yaml(const char *yaml, plait_arena *arena)
 {
-    const int gpus = q->problem.job.gpus;
+    const char *const train = strstr(yaml, "\ntrain:\n");
+    char **const line = train != NULL ? text_split(arena, train, '\n', NULL) : NULL;
+    char key[96], value[512];
+    text_builder out;
+
+    assert_non_null(line);
+    text_builder_init(&out, arena);
+    for (int l = 0; line[l] != NULL; l++) {
+        if (sscanf(line[l], " %95[a-z_A-Z0-9]: %511[^\n]", key, value) != 2)
+            continue;
+        for (char *c = key; *c != '\0'; c++)
+            *c = *c == '_' ? '-' : *c;
+        const bool list = value[0] == '[';
+        for (char *c = value; list && *c != '\0'; c++)
+            *c = strchr("[],", *c) != NULL ? ' ' : *c;
+        if (strcmp(key, "moe-router-padding-for-fp8") == 0)
+            snprintf(key, sizeof key, "moe-router-padding-for-quantization");
+        text_append_printf(&out, "--%s %s\n", key, strcmp(value, "true") == 0 ? "" : value);
+    }
+    return text_builder_finish(&out, NULL);
+}
+
+/* `export NAME=VALUE` of what stands under `envs:`, as args.sh has it. */
+static const char *environment_of_yaml(const char *yaml)
+{
+    return strstr(yaml, "    CUDA_DEVICE_MAX_CONNECTIONS: \"1\"\n") != NULL
+               ? "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+               : "";
+}
+
+/* args.sh, or the same of FlagScale's YAML; NULL: the target has no arguments of Megatron-LM. */
+static const char *megatron_arguments(const launch_subject *subject, const char *text,
+                                      plait_arena *arena)
+{
+    if (subject->target == PLAIT_LAUNCH_FLAGSCALE)
+        return plait_arena_printf(arena, "%s%s", environment_of_yaml(text),
+                                  arguments_of_yaml(text, arena));
+    return subject->target == PLAIT_LAUNCH_MEGATRON ? text : NULL;
+}
+
+static void check_arguments(const question *q, const plait_degrees *d, const char *args)
+{
+    megatron_finding found;
+
+    if (!megatron_check(args, q->problem.job.gpus, q->arch, &found))
+        fail_msg("%s\nbreaks %s: %s\n%s", spelled(q, d), found.rule, found.sentence, args);
+    look_for_words(args);
+}
+
+static void check_nodes(const question *q, const plait_launch_folder *folder)
+{
+    const char *const run = file_named(folder, "run.sh");
+    const int nodes = number_after(run, "\nnodes=");
+
+    if (nodes > 0)
+        assert_int_equal(nodes * number_after(run, "\ngpus_per_node="), q->problem.job.gpus);
+}
+
+static void check_launch(const launch_subject *subject, const question *q, const plait_degrees *d,
+                         plait_arena *arena)
+{
     plait_plan plan;
     plait_cost cost;
     plait_launch_folder folder;
-    megatron_finding found;
     plait_error err;
 
     must(plait_plan_expand(&q->problem, d, arena, &plan, &err), &err);
     must(plait_plan_cost(&q->problem, &plan, arena, &cost, &err), &err);
     const plait_launch launch = {.problem = &q->problem, .plan = &plan, .cost = &cost};
-    if (plait_launch_render(&launch, PLAIT_LAUNCH_MEGATRON, arena, &folder, &err) != PLAIT_OK)
+    if (plait_launch_render(&launch, subject->target, arena, &folder, &err) != PLAIT_OK)
         fail_msg("%s\n%s", spelled(q, d), err.message);
-    const char *const args = file_named(&folder, "args.sh");
-    if (!megatron_check(args, gpus, q->arch, &found))
-        fail_msg("%s\nbreaks %s: %s\n%s", spelled(q, d), found.rule, found.sentence, args);
-    look_for_words(args);
-    const char *const run = file_named(&folder, "run.sh");
-    assert_int_equal(number_after(run, "\nnodes=") * number_after(run, "\ngpus_per_node="), gpus);
-    const char *const difference =
-        read_back_difference(&launch, PLAIT_LAUNCH_MEGATRON, args, arena);
+    const char *const text = file_named(&folder, subject->file);
+    const char *const args = megatron_arguments(subject, text, arena);
+    if (args != NULL)
+        check_arguments(q, d, args);
+    if (subject->target != PLAIT_LAUNCH_COMPANION)
+        check_nodes(q, &folder);
+    const char *const difference = read_back_difference(&launch, subject->target, text, arena);
     if (difference != NULL)
-        fail_msg("%s\nreads back with a difference: %s\n%s", spelled(q, d), difference, args);
+        fail_msg("%s\nreads back with a difference: %s\n%s", spelled(q, d), difference, text);
 }
 
 /* Plans of a random question; none when its limits leave none, or none that fits. */
-static int check_draw(plait_arena *arena)
+static int check_draw(const launch_subject *subject, plait_arena *arena)
 {
     question *const q = plait_arena_alloc(arena, 1, sizeof *q);
     plait_search_result result;
     plait_error err;
 
     assert_non_null(q);
-    draw(q, arena);
+    draw(subject, q, arena);
     const plait_status status = plait_search(&q->problem, &q->options, arena, &result, &err);
     if (status == PLAIT_ERROR_RANGE)
         return 0;
     must(status, &err);
     for (int i = 0; i < result.plans; i++)
-        check_launch(q, &result.plan[i].plan.degrees, arena);
+        check_launch(subject, q, &result.plan[i].plan.degrees, arena);
     return result.plans;
 }
 
-static void test_launches__of_what_a_search_finds_break_no_rule(void **state)
+static void check_subject(const launch_subject *subject)
 {
     int draws = 0, with_plans = 0, launches = 0;
 
-    (void)state;
-    assert_true(models >= 20);
-    while (with_plans < WANTED && draws < MOST_DRAWS) {
+    while (with_plans < subject->wanted && draws < DRAWS_EACH * subject->wanted) {
         plait_arena *const arena = plait_arena_new();
         assert_non_null(arena);
-        const int plans = check_draw(arena);
+        const int plans = check_draw(subject, arena);
         plait_arena_free(arena);
         draws++;
         with_plans += plans > 0;
         launches += plans;
     }
-    print_message("%d questions, %d with plans, %d launches\n", draws, with_plans, launches);
-    assert_true(with_plans >= WANTED);
+    print_message("%s: %d questions, %d with plans, %d launches\n",
+                  plait_launch_target_name[subject->target], draws, with_plans, launches);
+    assert_true(with_plans >= subject->wanted);
+}
+
+static void test_launches__of_what_a_search_finds_break_no_rule(void **state)
+{
+    (void)state;
+    assert_true(models >= 20);
+    check_subject(&(launch_subject){
+        .target = PLAIT_LAUNCH_MEGATRON, .file = "args.sh", .wanted = 300, .limits = draw_limits});
     for (int w = 0; w < EXPECTED; w++)
         if (!seen[w])
             fail_msg("no launch has %s", expected[w]);
+}
+
+/* Corners of what Galvatron's lists say. */
+static const char *galvatron_limits(const plait_model *model, plait_arena *arena)
+{
+    static const char *const galvatron_corners[] = {
+        "tp=..8,mbs=..2",
+        "pp=2..8,mbs=1",
+        "pp=2..8,schedule=gpipe,split=spread,mbs=1",
+        "pp=2..8,split=both,mbs=1",
+        "cp=2..4,cp_comm=p2p,mbs=1",
+        "cp=2..4,cp_comm=a2a,tp=1,mbs=1",
+        "zero=3,grad_sync=shifted,scatter=step,mbs=1",
+        "zero=2,grad_sync=bucketed,mbs=..2",
+        "zero=0,mbs=1",
+        "recompute=full,mbs=..2",
+        "recompute=full:3,pp=2..4,mbs=1",
+        "ep=2..8,mbs=1",
+        "grad_reduce=fp32,mbs=1",
+        "sp=0,tp=2..4,mbs=1",
+    };
+
+    if (once_in(10))
+        return uneven_ends(model, arena);
+    return once_in(8) && model->layers > 12
+               ? plait_arena_printf(arena, "pp=4,mbs=1,split=layout:Et*2|t*5|t|t*%dL",
+                                    model->layers - 8)
+               : ANY_OF(galvatron_corners);
+}
+
+static void test_launches__of_other_targets_read_back(void **state)
+{
+    static const launch_subject subjects[] = {
+        {PLAIT_LAUNCH_FLAGSCALE, "flagscale", "plan.yaml", 60, draw_limits},
+        {PLAIT_LAUNCH_GALVATRON, "galvatron", "strategy.json", 60, galvatron_limits},
+        {PLAIT_LAUNCH_COMPANION, "companion", "launch.json", 6, layout},
+    };
+
+    (void)state;
+    for (size_t s = 0; s < sizeof subjects / sizeof *subjects; s++)
+        check_subject(&subjects[s]);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_launches__of_what_a_search_finds_break_no_rule),
+        cmocka_unit_test(test_launches__of_other_targets_read_back),
     };
 
     return cmocka_run_group_tests(tests, find_models, forget_models);

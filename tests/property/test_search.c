@@ -11,13 +11,15 @@
 
 #include "assert_near.h"
 #include "everything.h"
+#include "kernels.h"
 #include "must.h"
 #include "plait/cost.h"
-#include "plait/data.h"
+#include "plait/plan.h"
 #include "plait/search.h"
 #include "plan_check.h"
 #include "split.h"
 #include "text.h"
+#include "world.h"
 
 static plait_arena *arena;
 
@@ -40,6 +42,9 @@ typedef struct question {
 
 static const question questions[] = {
     {"gpt2-xl", "h100-80gb-sxm:1x8", "megatron", 8, 1024, 16, PLAIT_MINIMISE_TIME, EVERY_PLAN, ""},
+    /* of five kernels each is the best somewhere, or near it */
+    {"gpt2-xl", "h100-80gb-sxm:1x8", "everything", 8, 128, 16, PLAIT_MINIMISE_TIME, EVERY_PLAN,
+     "tp=..2,recompute=none,schedule=1f1b"},
     {"gpt2-xl", "rtx-4090-24gb:2x4", "everything", 8, 1024, 8, PLAIT_MINIMISE_TIME, EVERY_PLAN,
      "cp=1"},
     {"gpt2-xl", "h100-80gb-sxm:1x8", "xla", 8, 1024, 8, PLAIT_MINIMISE_TIME, EVERY_PLAN, "pp=8"},
@@ -108,45 +113,24 @@ enum { STEP = 1 };
 
 enum { QUESTIONS = sizeof questions / sizeof *questions, TOP = 10 };
 
-typedef struct world {
-    plait_model model;
-    plait_runtime runtime;
-    plait_cluster cluster;
-    plait_problem problem;
-    plait_search_options options;
-} world;
-
 static void load(const question *q, world *w)
 {
     const bool all = strcmp(q->runtime, "everything") == 0;
-    plait_error err;
 
-    must(plait_model_find(q->model, arena, &w->model, NULL, &err), &err);
-    must(plait_cluster_find(q->cluster, arena, &w->cluster, &err), &err);
-    must(plait_cluster_take(&w->cluster, q->gpus, &err), &err);
-    must(plait_runtime_find(all ? "megatron" : q->runtime, arena, &w->runtime, &err), &err);
+    world_make(w, q->model, all ? "megatron" : q->runtime, q->cluster,
+               (plait_job){.seq = q->seq, .gbs = q->gbs, .gpus = q->gpus}, arena);
     if (all) {
         everything_allow(&w->runtime);
         w->runtime.can.most[PLAIT_KEY_VPP] = 3;
     }
     if (q->how & FUSES)
         w->runtime.can.takes[PLAIT_KEY_FUSION] = plait_key_all(PLAIT_KEY_FUSION);
-    w->problem = (plait_problem){
-        .model = &w->model,
-        .cluster = &w->cluster,
-        .runtime = &w->runtime,
-        .job = {.seq = q->seq,
-                .gbs = q->gbs,
-                .gpus = q->gpus,
-                .precision = q->how & FP8 ? PLAIT_FP8 : PLAIT_BF16,
-                .attention = w->runtime.defaults.attention},
-    };
-    plait_search_options_init(&w->options);
+    if (q->how & FP8)
+        w->problem.job.precision = PLAIT_FP8;
+    world_limit(w, q->limits);
     w->options.objective = q->objective;
     w->options.top = TOP;
-    w->options.threads = 1;
     w->options.allow_numerics = (q->how & NUMERICS) != 0;
-    must(plait_search_limit(&w->options, q->limits, &err), &err);
 }
 
 static plait_search_result search(const world *w, bool prune, int threads)
@@ -298,6 +282,7 @@ typedef struct brute_force {
     plait_price *price; /* that fit */
     size_t prices, room;
     double leanest_bytes;
+    bool kernel_listed;
     bool listed;     /* by the search, too, ... */
     double left_out; /* ... or the best of those that it leaves out */
 } brute_force;
@@ -674,7 +659,7 @@ static void all_exchanges(brute_force *b, plait_degrees d)
 {
     const int fastest = fastest_dispatcher(b, d);
 
-    b->listed = true;
+    b->listed = b->kernel_listed;
     if (d.ep == 1 || !has_experts(&b->w->model)) {
         all_stages(b, d);
         return;
@@ -686,17 +671,60 @@ static void all_exchanges(brute_force *b, plait_degrees d)
             if (!takes(b, PLAIT_KEY_EP_OVERLAP, overlap) || !takes(b, PLAIT_KEY_DISPATCHER, how) ||
                 how == PLAIT_DISPATCH_ALLGATHER)
                 continue;
-            b->listed = overlap != PLAIT_EP_OVERLAP_PAIRS && how == fastest;
+            b->listed = b->kernel_listed && overlap != PLAIT_EP_OVERLAP_PAIRS && how == fastest;
             if (b->listed || d.mbs == 1)
                 all_stages(b, d);
         }
+}
+
+/* Has another kernel of attention nothing in which it is worse? Alike ones go by their order. */
+static bool is_beaten(const brute_force *b, plait_degrees d, int other)
+{
+    const int kernel = d.attention;
+    const int usual = (int)plait_attention_usual(&b->w->problem);
+    bool beats = other == usual || (kernel != usual && other < kernel);
+    bool differs = false;
+
+    for (int k = 0; k < b->w->model.kinds; k++) {
+        d.attention = (unsigned char)kernel;
+        const plait_attention_use own = plait_attention_use_of(&b->w->problem, &d, k);
+        d.attention = (unsigned char)other;
+        const plait_attention_use its = plait_attention_use_of(&b->w->problem, &d, k);
+        if (its.forward_s > own.forward_s || its.backward_s > own.backward_s ||
+            its.kept_bytes > own.kept_bytes)
+            return false;
+        differs = differs || memcmp(&its, &own, sizeof own) != 0;
+    }
+    return differs || beats;
+}
+
+static bool kernel_runs(const brute_force *b, plait_degrees d, int kernel)
+{
+    d.attention = (unsigned char)kernel;
+    return obeys_on(&b->w->options, &d, "attention") && plan_attention_suits(&b->w->problem, &d);
+}
+
+/* Kernels that a search leaves out are tried on one microbatch size, and must not be better. */
+static void all_kernels(brute_force *b, plait_degrees d)
+{
+    for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
+        if (!kernel_runs(b, d, kernel))
+            continue;
+        d.attention = (unsigned char)kernel;
+        b->kernel_listed = true;
+        for (int other = 0; other < PLAIT_ATTENTION_KERNELS; other++)
+            if (other != kernel && kernel_runs(b, d, other) && is_beaten(b, d, other))
+                b->kernel_listed = false;
+        if (b->kernel_listed || d.mbs == 1)
+            all_exchanges(b, d);
+    }
 }
 
 static void all_microbatches(brute_force *b, plait_degrees d)
 {
     for (d.mbs = 1; d.mbs <= b->w->problem.job.gbs; d.mbs++)
         if (b->w->problem.job.gbs % d.mbs == 0 && obeys_on(&b->w->options, &d, "mbs"))
-            all_exchanges(b, d);
+            all_kernels(b, d);
 }
 
 static void all_experts(brute_force *b, plait_degrees d)

@@ -3,8 +3,12 @@
 
 plait_capabilities everything_can(int most, int most_vpp)
 {
-    plait_capabilities can = {
-        .etp = true, .hsdp = true, .full_layers = true, .attention = 63, .precision = 63};
+    plait_capabilities can = {.etp = true,
+                              .hsdp = true,
+                              .full_layers = true,
+                              .recompute_by = PLAIT_BY_LAYER,
+                              .offload_by = PLAIT_BY_STAGE,
+                              .precision = 63};
 
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (plait_keys[key].kind == PLAIT_KEY_NUMBER)
@@ -22,6 +26,8 @@ void everything_allow(plait_runtime *runtime)
 
     runtime->name = "everything";
     runtime->rules = PLAIT_RULES_GENERIC;
+    runtime->can.recompute_by = PLAIT_BY_LAYER;
+    runtime->can.offload_by = PLAIT_BY_STAGE;
     for (size_t k = 0; k < sizeof free / sizeof *free; k++)
         runtime->can.takes[free[k]] = plait_key_all(free[k]);
 }

@@ -42,7 +42,7 @@ void launched_make(const launched_case *of, plait_arena *arena, launched_plan *o
         .model = &out->model,
         .cluster = &out->cluster,
         .runtime = &out->runtime,
-        .job = {of->seq, of->gbs, of->gpus, PLAIT_BF16, out->runtime.defaults.attention},
+        .job = {of->seq, of->gbs, of->gpus, PLAIT_BF16},
     };
     degrees = degrees_of(&out->problem, of->keys, arena);
     if (plait_degrees_check(&out->problem, &degrees, why, sizeof why) != PLAIT_FITS)
@@ -77,11 +77,7 @@ void launched_question(launched *out, const char *model, const char *runtime, in
         .model = &out->model,
         .cluster = &out->cluster,
         .runtime = &out->runtime,
-        .job = {.seq = 4096,
-                .gbs = 64,
-                .gpus = gpus,
-                .precision = PLAIT_BF16,
-                .attention = out->runtime.defaults.attention},
+        .job = {.seq = 4096, .gbs = 64, .gpus = gpus, .precision = PLAIT_BF16},
     };
 }
 

@@ -31,8 +31,8 @@ static const char *job_difference(const plait_problem *was, const plans_entry *i
     if (job->seq != is->seq || job->gbs != is->gbs || job->gpus != is->gpus)
         return plait_arena_printf(arena, "the job was %d %d %d, is %d %d %d", job->seq, job->gbs,
                                   job->gpus, is->seq, is->gbs, is->gpus);
-    if ((int)job->precision != is->precision || (int)job->attention != is->attention)
-        return "another precision or attention kernel";
+    if ((int)job->precision != is->precision)
+        return "another precision";
     if (is->runtime == NULL || strcmp(plait_runtime_handle(was->runtime), is->runtime) != 0)
         return plait_arena_printf(arena, "runtime %s",
                                   is->runtime != NULL ? is->runtime : "(none)");

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "json.h"
 #include "json_schema.h"
 #include "launched.h"
@@ -9,22 +10,6 @@
 #include "plait/schedule.h"
 #include "rank_groups.h"
 #include "target.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 // ---- ranks ---------------------------------------------------------------------------------
 
@@ -152,8 +137,7 @@ static const char *render_again(const plans_entry *entry)
     problem.job = (plait_job){.seq = entry->seq,
                               .gbs = entry->gbs,
                               .gpus = entry->gpus,
-                              .precision = (plait_precision)entry->precision,
-                              .attention = (plait_attention_kernel)entry->attention};
+                              .precision = (plait_precision)entry->precision};
     must(plait_plan_expand(&problem, &entry->degrees, arena, &plan, &err), &err);
     must(plait_plan_cost(&problem, &plan, arena, &cost, &err), &err);
     return render(&(plait_launch){.problem = &problem, .plan = &plan, .cost = &cost});
@@ -180,6 +164,34 @@ static void test_a_file__reads_back_as_the_same_plan(void **state)
         }
         assert_string_equal(render_again(&entry), text);
     }
+}
+
+/* Four layers of stage 0 run again, stage 1 offloads: written, by the schema, and read. */
+static void test_choices_of_stages__read_back(void **state)
+{
+    static const launched_case free = {
+        "llama-3.1-8b", "h100-80gb-sxm:2x8", "companion", 16, 4096, 64, "tp=2 pp=2"};
+    plait_recompute recompute[16] = {{0}};
+    plait_stage stage[2];
+    launched_plan made;
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    launched_make(&free, arena, &made);
+    memcpy(stage, made.plan.stage, sizeof stage);
+    for (int i = 0; i < 4; i++)
+        recompute[i].kind = PLAIT_RECOMPUTE_FULL;
+    stage[0].recompute = recompute;
+    stage[1].degrees.offload_acts = 1;
+    made.plan.stage = stage;
+    const char *const text = render(&made.launch);
+    must(json_schema_check("docs/launch.schema.json", text, "launch.json", &err), &err);
+    must(import(text, &entry, &err), &err);
+    assert_int_equal(entry.stage[0].recomputes, 16);
+    assert_int_equal(entry.stage[0].recompute[3].kind, PLAIT_RECOMPUTE_FULL);
+    assert_int_equal(entry.stage[0].recompute[4].kind, PLAIT_RECOMPUTE_NONE);
+    assert_int_equal(entry.stage[1].own.offload_acts, 1);
 }
 
 static void test_a_file__is_what_its_schema_says(void **state)
@@ -385,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_embedding_groups__are_the_ends_of_pipelines),
         cmocka_unit_test(test_groups_that_overlap__are_refused),
         cmocka_unit_test(test_a_file__reads_back_as_the_same_plan),
+        cmocka_unit_test(test_choices_of_stages__read_back),
         cmocka_unit_test(test_a_file__is_what_its_schema_says),
         cmocka_unit_test(test_the_schema__has_all_words_and_no_other),
         cmocka_unit_test(test_groups_of_other_degrees__are_refused),

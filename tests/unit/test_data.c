@@ -8,6 +8,7 @@
 #include "assert_near.h"
 #include "plait/data.h"
 #include "json.h"
+#include "text.h"
 
 static int begin(void **state)
 {
@@ -128,8 +129,11 @@ static void test_data_find__suggests_the_nearest_name(void **state)
                                      "you mean dgx-h100? (plait clusters lists all)");
     assert_int_equal(plait_data_find(PLAIT_DATA_RUNTIMES, "megatorn", *state, &path, &err),
                      PLAIT_ERROR_RANGE);
-    assert_non_null(strstr(err.message, "perhaps megatron: "));
-    assert_non_null(strstr(err.message, "nanotron"));
+    assert_non_null(strstr(err.message, "did you mean megatron?"));
+    assert_int_equal(plait_data_find(PLAIT_DATA_RUNTIMES, "zzzzzzzzzzzz", *state, &path, &err),
+                     PLAIT_ERROR_RANGE);
+    assert_non_null(strstr(err.message, "expected the name of a runtime: aa-scaling, "));
+    assert_true(text_ends_with(err.message, ", xla"));
     assert_int_equal(plait_data_find(PLAIT_DATA_MODELS, "", *state, &path, &err),
                      PLAIT_ERROR_RANGE);
     assert_int_equal(plait_data_find(PLAIT_DATA_MODELS, "zzzzzzzzzzzz", *state, &path, &err),

@@ -55,6 +55,8 @@ static const char *const values[][2] = {
     {"etp", "2"},
     {"dp", "1024"},
     {"mbs", "4"},
+    {"attention", "unfused-softmax-kernel"},
+    {"attention", "flash3"},
     {"shard_group", "32"},
     {"sp", "0"},
     {"sp", "1"},

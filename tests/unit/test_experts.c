@@ -1,6 +1,7 @@
 /* test_experts.c - what dispatchers send, and what pairs of microbatches hide */
 #include <stdio.h>
 
+#include "arena_fixture.h"
 #include "assert_near.h"
 #include "layer_row.h"
 #include "must.h"
@@ -8,22 +9,6 @@
 #include "plait/runtime.h"
 #include "plait/schedule.h"
 #include "plait/simulate.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 // ---- what is sent --------------------------------------------------------------------------
 

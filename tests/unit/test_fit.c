@@ -1,6 +1,7 @@
 /* test_fit.c - constants from times that a line with known constants made */
 #include <math.h>
 
+#include "arena_fixture.h"
 #include "assert_near.h"
 #include "fit.h"
 
@@ -13,7 +14,6 @@ typedef struct line {
 
 enum { POINTS = 40 };
 
-static plait_arena *arena;
 static double bytes[POINTS];
 static fit_point point[POINTS];
 
@@ -76,20 +76,6 @@ static fit_errors fit(line *subject, fit_number number[3], int numbers)
         number[i] = all[i];
     assert_int_equal(fit_run(&problem, arena, &errors, NULL), PLAIT_OK);
     return errors;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
 }
 
 static void test_fit__recovers_the_constants_of_exact_times(void **state)

@@ -2,27 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "assert_near.h"
 #include "fuse.h"
 #include "must.h"
 #include "plait/cost.h"
-#include "plait/data.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
+#include "world.h"
 
 // ---- what rules send -----------------------------------------------------------------------
 
@@ -74,33 +59,12 @@ static void test_volumes__explain_most_measured_transitions(void **state)
 
 // ---- plans ---------------------------------------------------------------------------------
 
-typedef struct world {
-    plait_model model;
-    plait_runtime runtime;
-    plait_cluster cluster;
-    plait_problem problem;
-} world;
-
 static void load(world *w, const char *model, const char *cluster, int gpus)
 {
-    plait_error err;
-
-    must(plait_model_find(model, arena, &w->model, NULL, &err), &err);
-    must(plait_runtime_find("megatron", arena, &w->runtime, &err), &err);
-    must(plait_cluster_find(cluster, arena, &w->cluster, &err), &err);
-    must(plait_cluster_take(&w->cluster, gpus, &err), &err);
+    world_make(w, model, "megatron", cluster, (plait_job){.seq = 4096, .gbs = 64, .gpus = gpus},
+               arena);
     w->runtime.rules = PLAIT_RULES_GENERIC;
     w->runtime.can.takes[PLAIT_KEY_FUSION] = plait_key_all(PLAIT_KEY_FUSION);
-    w->problem = (plait_problem){
-        .model = &w->model,
-        .cluster = &w->cluster,
-        .runtime = &w->runtime,
-        .job = {.seq = 4096,
-                .gbs = 64,
-                .gpus = gpus,
-                .precision = PLAIT_BF16,
-                .attention = w->runtime.defaults.attention},
-    };
 }
 
 typedef struct grid {

@@ -1,26 +1,11 @@
 /* test_keys.c - the table of keys: each row whole, values in and out, what a runtime fills in */
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "must.h"
 #include "plait/data.h"
 #include "plait/plan.h"
 #include "plait/runtime.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 static void test_every_row__is_whole(void **state)
 {
@@ -88,11 +73,7 @@ static plait_problem problem_of(const char *model_name, const char *runtime_name
     return (plait_problem){.model = model,
                            .cluster = cluster,
                            .runtime = runtime,
-                           .job = {.seq = 4096,
-                                   .gbs = 512,
-                                   .gpus = gpus,
-                                   .precision = PLAIT_BF16,
-                                   .attention = runtime->defaults.attention}};
+                           .job = {.seq = 4096, .gbs = 512, .gpus = gpus, .precision = PLAIT_BF16}};
 }
 
 /* torchtitan takes the tensor ranks for the expert mesh as soon as experts are spread. */

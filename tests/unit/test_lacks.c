@@ -119,11 +119,12 @@ static void test_usual_attention__is_the_fastest_that_runs(void **state)
                         "unfused-softmax-kernel");
 }
 
-static void assert_refused(launched *it, const char *says)
+static void assert_refused(launched *it, plait_attention_kernel kernel, const char *says)
 {
-    const plait_degrees one = plait_degrees_init();
+    plait_degrees one = plait_degrees_init();
     char why[256];
 
+    one.attention = (unsigned char)kernel;
     assert_int_equal(plait_degrees_check(&it->problem, &one, why, sizeof why), PLAIT_INVALID);
     if (strstr(why, says) == NULL)
         fail_msg("%s, expected: %s", why, says);
@@ -134,18 +135,18 @@ static void test_plans__are_refused_for_want_of_a_kernel(void **state)
     launched it;
 
     ask(&it, "llama-3.1-8b", "megatron", "a100-80gb-sxm", *state);
-    it.problem.job.attention = PLAIT_ATTENTION_FLASH3;
-    assert_refused(&it, "a100-80gb-sxm has no attention flash3");
+    assert_refused(&it, PLAIT_ATTENTION_FLASH3, "a100-80gb-sxm has no attention flash3");
     ask(&it, "deepseek-v2-lite", "megatron", "a100-80gb-sxm", *state);
-    assert_refused(&it, "has no attention fused for heads of 192, only up to 128");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED,
+                   "has no attention fused for heads of 192, only up to 128");
     ask(&it, "mixtral-8x7b", "megatron", "v100-32gb-sxm", *state);
-    assert_refused(&it, "has no grouped GEMM, which experts need");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED, "has no grouped GEMM, which experts need");
     ask(&it, "llama-3.1-8b", "megatron", "b200-180gb-sxm", *state);
     it.problem.job.precision = PLAIT_FP8_BLOCK;
-    assert_refused(&it, "b200-180gb-sxm has no fp8_block");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED, "b200-180gb-sxm has no fp8_block");
     ask(&it, "llama-3.1-8b", "megatron", "v100-32gb-sxm", *state);
     it.problem.job.precision = PLAIT_BF16;
-    assert_refused(&it, "v100-32gb-sxm has no bf16; it runs fp16");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED, "v100-32gb-sxm has no bf16; it runs fp16");
 }
 
 int main(void)

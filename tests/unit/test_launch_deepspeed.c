@@ -198,7 +198,7 @@ static void test_what_a_file_does_not_say__stays_open(void **state)
     assert_int_equal(entry.gpus, 0);
     assert_int_equal(entry.seq, 0);
     assert_int_equal(entry.precision, -1);
-    assert_int_equal(entry.attention, -1);
+    assert_false(entry.given & PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION));
     assert_null(entry.model);
     assert_int_equal(entry.degrees.mbs, 4);
     assert_int_equal(entry.degrees.zero, 3);

@@ -2,25 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "import.h"
 #include "must.h"
 
-static plait_arena *arena;
 static const char *warning;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 static plans_entry import(const char *text, int gpus)
 {
@@ -253,7 +239,7 @@ static void test_parsed_arguments__say_the_same(void **state)
     assert_int_equal(out.degrees.zero, 1);
     assert_int_equal(out.degrees.grad_sync, PLAIT_SYNC_BUCKETED);
     assert_int_equal(out.precision, PLAIT_FP8_BLOCK);
-    assert_int_equal(out.attention, PLAIT_ATTENTION_FLASH2);
+    assert_int_equal(out.degrees.attention, PLAIT_ATTENTION_FLASH2);
     assert_int_equal(out.degrees.recompute.kind, PLAIT_RECOMPUTE_NONE);
     assert_string_equal(out.runtime, "megatron");
     assert_false(out.model->kind[0].mlp.bias);
@@ -286,13 +272,13 @@ static void test_arguments__win_over_notes(void **state)
     assert_int_equal(out.gpus, 32);
     assert_string_equal(out.runtime, "megatron-fsdp");
     assert_int_equal(out.degrees.zero, 3);
-    assert_int_equal(out.attention, PLAIT_ATTENTION_FLASH3);
+    assert_int_equal(out.degrees.attention, PLAIT_ATTENTION_FLASH3);
     out = import("# plait: runtime megatron-no-overlap\n# plait: recompute modules:mlp\n"
                  "# plait: attention flash\n--overlap-grad-reduce --attention-backend unfused "
                  "--recompute-granularity selective --recompute-modules core_attn",
                  0);
     assert_string_equal(out.runtime, "megatron");
-    assert_int_equal(out.attention, PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL);
+    assert_int_equal(out.degrees.attention, PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL);
     assert_int_equal(out.degrees.recompute.modules, 1 << PLAIT_MODULE_core_attn);
 }
 
@@ -306,11 +292,11 @@ static void test_notes__stand_where_arguments_are_coarser(void **state)
                  "--use-megatron-fsdp --attention-backend flash",
                  0);
     assert_string_equal(out.runtime, "/home/me/mine.json");
-    assert_int_equal(out.attention, PLAIT_ATTENTION_FLASH);
+    assert_int_equal(out.degrees.attention, PLAIT_ATTENTION_FLASH);
     out = import("# plait: runtime megatron-2021\n# plait: attention fused\n--overlap-grad-reduce",
                  0);
     assert_string_equal(out.runtime, "megatron-2021");
-    assert_int_equal(out.attention, PLAIT_ATTENTION_FUSED);
+    assert_int_equal(out.degrees.attention, PLAIT_ATTENTION_FUSED);
 }
 
 static void test_what_has_no_price__is_said(void **state)

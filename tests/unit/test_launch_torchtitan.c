@@ -52,7 +52,7 @@ static void make(world *w, const char *model)
         .model = &w->model,
         .cluster = &w->cluster,
         .runtime = &w->runtime,
-        .job = {.seq = 4096, .gbs = 16, .gpus = 16, .attention = PLAIT_ATTENTION_FLASH2},
+        .job = {.seq = 4096, .gbs = 16, .gpus = 16},
     };
     w->launch = (plait_launch){.problem = &w->problem, .plan = &w->plan, .cost = &w->cost};
 }
@@ -254,6 +254,7 @@ static void assert_rule(world *w, const char *keys, const char *rule)
 
     d.zero = 3;
     d.cp_comm = PLAIT_CP_ALLGATHER;
+    d.attention = PLAIT_ATTENTION_FLASH2;
     for (; sscanf(keys, " %23[^=]=%63s%n", key, value, &length) == 2; keys += length) {
         must(plait_degrees_set(&d, key, value, &err), &err);
         shard_group = shard_group || strcmp(key, "shard_group") == 0;
@@ -278,8 +279,7 @@ static void test_rules__refuse_what_the_client_would(void **state)
     w.problem.job.gbs = 18; // 9 microbatches over 4 stages: 2 rounds, which do not divide 9
     assert_rule(&w, "pp=4 vpp=2 schedule=interleaved tp=4 sp=1 mbs=2", "T8");
     w.problem.job.gbs = 16;
-    w.problem.job.attention = PLAIT_ATTENTION_FLASH3;
-    assert_rule(&w, "cp=2", "T9");
+    assert_rule(&w, "cp=2 attention=flash3", "T9");
     make(&w, "mixtral-8x7b");
     assert_rule(&w, "tp=2 sp=1 ep=1 etp=1", "T7");
     make(&w, "deepseek-v3");
@@ -348,7 +348,6 @@ static void assert_same_plan(const world *w, const char *name)
     assert_int_equal(entry.gbs, w->problem.job.gbs);
     assert_int_equal(entry.gpus, w->problem.job.gpus);
     assert_int_equal(entry.precision, w->problem.job.precision);
-    assert_int_equal(entry.attention, w->problem.job.attention);
     assert_string_equal(entry.runtime, w->runtime.name);
     assert_string_equal(entry.model->name, w->model.name);
 }
@@ -453,7 +452,7 @@ static void test_import__refuses_with_the_place(void **state)
         {"--training.max_context_length 99999999999999999999", "max_context_length"},
         {"[training]\nseq_len 8192\n", "neither a section nor KEY = VALUE"},
         {"[training]\ndataset = \"c4\n", "not closed"},
-        {"# plait: attention fast\n--module llama3\n", "known attention"},
+        {"# plait: attention fast\n--module llama3\n", "expected one of unfused"},
     };
 
     (void)state;
@@ -474,7 +473,7 @@ static void test_notes__fill_only_what_is_unknown(void **state)
 {
     static const char text[] = "# plait: gpus 64\n# plait: tp 4\n# plait: cp 2\n"
                                "# plait: model ../../etc/passwd\n# plait: weather fine\n";
-    plans_entry entry = {.precision = -1, .attention = -1, .degrees = plait_degrees_init()};
+    plans_entry entry = {.precision = -1, .degrees = plait_degrees_init()};
     plait_error err;
 
     (void)state;

@@ -7,28 +7,13 @@
  */
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "argument_table.h"
 #include "import.h"
 #include "megatron.h"
 #include "must.h"
 #include "plait/data.h"
 #include "plans_write.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 /* ---- values ---- */
 
@@ -312,12 +297,13 @@ static plait_plan plan_of(const plait_problem *problem, const char *words)
     return plan;
 }
 
-static void mark_said(const plait_problem *problem, const char *words)
+static void mark_said(const plait_problem *problem, const char *words, int kernel)
 {
-    const plait_plan plan = plan_of(problem, words);
+    plait_plan plan = plan_of(problem, words);
     megatron_args args;
     plait_error err;
 
+    plan.degrees.attention = (unsigned char)kernel;
     must(megatron_args_of(problem, &plan, arena, &args, &err), &err);
     for (int r = 0; megatron_arguments[r].name != NULL; r++)
         used[r] = used[r] || megatron_args_says(&args, megatron_arguments[r].field);
@@ -350,8 +336,7 @@ static void mark_launches(const plait_model *model, plait_runtime *runtime)
                                  .job = {.seq = 4096, .gbs = 64, .gpus = 8}};
 
         problem.job.precision = (plait_precision)(drawn % PLAIT_PRECISIONS);
-        problem.job.attention = (plait_attention_kernel)(drawn % PLAIT_ATTENTION_KERNELS);
-        mark_said(&problem, plans[p]);
+        mark_said(&problem, plans[p], drawn % PLAIT_ATTENTION_KERNELS);
     }
 }
 

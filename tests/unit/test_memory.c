@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "assert_near.h"
 #include "everything.h"
 #include "plait/data.h"
@@ -9,22 +10,6 @@
 #include "plait/schedule.h"
 
 // ---- a small question ----------------------------------------------------------------------
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 /*
  * 8 layers of hidden width 64 and 4 heads, without biases: 4 x 64^2 of attention, 8 x 64^2 of MLP,
@@ -79,11 +64,7 @@ static void make(world *w, int gpus)
         .model = &w->model,
         .cluster = &w->cluster,
         .runtime = &w->runtime,
-        .job = {.seq = SEQ,
-                .gbs = 64,
-                .gpus = gpus,
-                .precision = PLAIT_BF16,
-                .attention = PLAIT_ATTENTION_FLASH2},
+        .job = {.seq = SEQ, .gbs = 64, .gpus = gpus, .precision = PLAIT_BF16},
     };
 }
 

@@ -2,24 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "launched.h"
 #include "must.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 static plait_launch_folder folder_of(const launched_case *of)
 {

@@ -54,7 +54,7 @@ static void make(world *w)
         .model = &w->model,
         .cluster = &w->cluster,
         .runtime = &w->runtime,
-        .job = {.seq = 64, .gbs = 32, .gpus = 16, .attention = PLAIT_ATTENTION_FLASH2},
+        .job = {.seq = 64, .gbs = 32, .gpus = 16},
     };
 }
 
@@ -66,6 +66,7 @@ static plait_degrees point(const world *w, const char *keys)
     bool shard_group = false;
 
     while (*keys) {
+        static char layout[64]; // outlives the point
         char key[24];
         char value[64];
         int length = 0;
@@ -73,6 +74,8 @@ static plait_degrees point(const world *w, const char *keys)
         assert_int_equal(sscanf(keys, " %23[^=]=%63s%n", key, value, &length), 2);
         if (plait_degrees_set(&d, key, value, &err) != PLAIT_OK)
             fail_msg("%s: %s", err.where, err.message);
+        if (d.split.layout != NULL && strcmp(key, "split") == 0)
+            d.split.layout = strcpy(layout, d.split.layout);
         dp = dp || strcmp(key, "dp") == 0;
         shard_group = shard_group || strcmp(key, "shard_group") == 0;
         keys += length;
@@ -324,8 +327,8 @@ static void test_refusals__of_number_formats_and_kernels(void **state)
     w.gpu.fp16_only = true;
     assert_refused(&w, "", "chip has no bf16; it runs fp16");
     make(&w);
-    w.runtime.can.attention = 1u << PLAIT_ATTENTION_FUSED;
-    assert_refused(&w, "", "software has no attention flash2");
+    w.runtime.can.takes[PLAIT_KEY_ATTENTION] = 1u << PLAIT_ATTENTION_FUSED;
+    assert_refused(&w, "attention=flash2", "software has no attention flash2");
 }
 
 static void test_refusals__of_degrees_beyond_the_software(void **state)
@@ -456,21 +459,19 @@ static void test_rules__of_megatron_about_kernels(void **state)
     (void)state;
     make(&w);
     w.runtime.rules = PLAIT_RULES_MEGATRON;
-    w.problem.job.attention = PLAIT_ATTENTION_UNFUSED;
-    assert_refused(&w, "cp=2", "cp needs attention fused, flash2 or flash3 (software, rule M12)");
-    w.problem.job.attention = PLAIT_ATTENTION_FLASH3;
-    assert_legal(&w, "cp=2");
+    assert_refused(&w, "cp=2 attention=unfused",
+                   "cp needs attention fused, flash2 or flash3 (software, rule M12)");
+    assert_legal(&w, "cp=2 attention=flash3");
     w.layer.attention.sinks = true;
-    assert_refused(&w, "", "attention sinks need attention fused or unfused (software, rule M13)");
-    w.problem.job.attention = PLAIT_ATTENTION_FUSED;
+    assert_refused(&w, "attention=flash3",
+                   "attention sinks need attention fused or unfused (software, rule M13)");
     assert_legal(&w, "cp=2 cp_comm=a2a");
     w.layer.mixer = PLAIT_MIXER_MLA;
     w.layer.mla =
         (plait_mla){.heads = 8, .kv_rank = 64, .nope_dim = 64, .rope_dim = 32, .v_dim = 64};
     assert_legal(&w, "cp=2");
-    w.problem.job.attention = PLAIT_ATTENTION_FLASH2;
-    assert_refused(&w, "", "MLA needs attention fused, flash3 or unfused (software, rule M14)");
-    w.problem.job.attention = PLAIT_ATTENTION_FUSED;
+    assert_refused(&w, "attention=flash2",
+                   "MLA needs attention fused, flash3 or unfused (software, rule M14)");
     w.layer.mla.index_heads = 4;
     assert_refused(&w, "cp=2",
                    "sparse attention with an indexer under cp needs cp_comm allgather (software, "
@@ -599,10 +600,98 @@ static void test_stages__have_the_degrees_of_the_plan(void **state)
     plan.plan.order[2] = PLAIT_GROUPS;
     assert_plan(&w, &plan, "axis 2 of the ranks is none where order tp-cp-dp-pp has dp");
     plan.plan.order[2] = PLAIT_AXIS_DP;
-    plan.recompute[1][2].kind = PLAIT_RECOMPUTE_FULL;
+}
+
+/* Three layers a stage: full in one of them, in the first, or in others. */
+static void test_stages__recompute_as_the_software_can(void **state)
+{
+    const plait_recompute full = {.kind = PLAIT_RECOMPUTE_FULL};
+    const plait_recompute mlp = {PLAIT_RECOMPUTE_MODULES, 1 << PLAIT_MODULE_mlp, 0};
+    const plait_recompute norms = {PLAIT_RECOMPUTE_MODULES, 1 << PLAIT_MODULE_layernorm, 0};
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    expand(&w, "pp=4", &plan);
+    plan.recompute[1][0] = full;
+    assert_plan(&w, &plan, "");
+    w.runtime.can.recompute_by = PLAIT_BY_STAGE;
+    assert_plan(&w, &plan, ""); // full:1 of stage 1
+    w.runtime.can.full_layers = false;
     assert_plan(&w, &plan,
-                "layer 2 of stage 1 recomputes full where the plan says none: no runtime here "
-                "chooses by layer (rule P7)");
+                "layer 1 of stage 1 recomputes none where the stage says full: software has one "
+                "choice a stage (rule P36)");
+    w.runtime.can.full_layers = true;
+    plan.recompute[1][2] = full; // not the first ones
+    assert_plan(&w, &plan,
+                "layer 2 of stage 1 recomputes full where the stage says none: software has one "
+                "choice a stage (rule P36)");
+    plan.recompute[1][0] = plan.recompute[1][1] = plan.recompute[1][2] = mlp;
+    assert_plan(&w, &plan, "");
+    plan.recompute[1][1] = norms;
+    assert_plan(&w, &plan,
+                "layer 1 of stage 1 recomputes modules:layernorm where the stage says modules:mlp: "
+                "software has one choice a stage (rule P36)");
+    w.runtime.can.recompute_by = PLAIT_BY_LAYER;
+    assert_plan(&w, &plan, "");
+    w.runtime.can.recompute_by = PLAIT_BY_PLAN;
+    assert_plan(&w, &plan,
+                "layer 0 of stage 1 recomputes modules:mlp where the plan says none: software has "
+                "one choice a plan (rule P35)");
+}
+
+static void test_stages__choose_what_a_plan_may(void **state)
+{
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    expand(&w, "pp=4", &plan);
+    plan.recompute[2][1].kind = PLAIT_RECOMPUTE_SAC;
+    w.runtime.can.takes[PLAIT_KEY_RECOMPUTE] = 1u << PLAIT_RECOMPUTE_NONE;
+    assert_plan(&w, &plan, "software has no recompute sac");
+}
+
+static void test_stages__offload_as_the_software_can(void **state)
+{
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    expand(&w, "pp=4 zero=1", &plan);
+    plan.stage[0].degrees.offload_acts = 1;
+    plan.stage[3].degrees.offload = PLAIT_OFFLOAD_OPTIMIZER;
+    plan.stage[3].degrees.offload_share = 5;
+    assert_plan(&w, &plan, "");
+    plan.recompute[0][0].kind = PLAIT_RECOMPUTE_FULL; // which has nothing to offload
+    assert_plan(&w, &plan, "");
+    plan.stage[0].degrees.offload_acts = 5;
+    assert_plan(&w, &plan,
+                "offload_acts moe_act with recompute none: the model has no such modules apart "
+                "(rule P27)");
+    w.runtime.can.offload_by = PLAIT_BY_PLAN;
+    assert_plan(&w, &plan,
+                "stage 0 has offload_acts moe_act where the plan has none: the runtime has one for "
+                "all stages (rule P37)");
+}
+
+/* Under DualPipe the ranks of a stage hold the mirrored one too. */
+static void test_stages__mirrored_offload_alike(void **state)
+{
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    expand(&w, "pp=4 schedule=dualpipe", &plan);
+    plan.stage[0].degrees.offload_acts = 1;
+    assert_plan(&w, &plan,
+                "stage 0 offloads other than stage 3, which its ranks hold too (rule P38)");
+    plan.stage[3].degrees.offload_acts = 1;
+    assert_plan(&w, &plan, "");
 }
 
 static void test_stages__hold_each_layer_once(void **state)
@@ -672,6 +761,48 @@ static void test_layouts__deal_the_model_to_all_chunks(void **state)
                    "the layout has 11 layers, small has 12 (rule P29)");
     assert_refused(&w, "pp=2 split=layout:Et*6|t*6mL",
                    "the layout has 1 modules that predict further tokens, small has 0 (rule P29)");
+}
+
+/* Megatron-LM builds the ends in the first and the last chunk, and modules in a rank's last chunk. */
+static void test_layouts__of_megatron_have_their_ends_outside(void **state)
+{
+    static const char ends[] = "a layout has the embedding in its first chunk and the loss in its "
+                               "last (software, rule M22)";
+    static const char modules[] =
+        "a layout has all multi-token prediction modules in one chunk, one of the last pp chunks "
+        "(software, rule M23)";
+    world w;
+
+    (void)state;
+    make(&w);
+    w.runtime.rules = PLAIT_RULES_MEGATRON;
+    assert_legal(&w, "pp=4 split=layout:E|t*6|t*6|L");
+    assert_refused(&w, "pp=4 split=layout:|Et*6|t*6|L", ends);
+    assert_refused(&w, "pp=4 split=layout:Et*6||t*6L|", ends);
+    w.model.mtp_layers = 2;
+    assert_legal(&w, "pp=2 vpp=2 schedule=interleaved split=layout:Et*4|t*8|mm|L");
+    assert_legal(&w, "pp=2 vpp=2 schedule=interleaved split=layout:Et*4|t*4|t*4|mmL");
+    assert_refused(&w, "pp=2 vpp=2 schedule=interleaved split=layout:Et*4|t*8mm||L", modules);
+    assert_refused(&w, "pp=2 vpp=2 schedule=interleaved split=layout:Et*4|t*8|m|mL", modules);
+}
+
+static void test_layouts__of_others_leave_no_chunk_empty(void **state)
+{
+    static const char titan[] = "each chunk needs a layer or an end, the embedding stands in the "
+                                "first and the loss in the last (software, rule T13)";
+    static const char galvatron[] = "each stage needs a layer, the embedding is in the first and "
+                                    "the loss in the last (software, rule G4)";
+    world w;
+
+    (void)state;
+    make(&w);
+    w.runtime.rules = PLAIT_RULES_TORCHTITAN;
+    assert_legal(&w, "pp=4 split=layout:E|t*6|t*6|L");
+    assert_refused(&w, "pp=4 split=layout:Et*6||t*6|L", titan);
+    assert_refused(&w, "pp=4 split=layout:|Et*6|t*6|L", titan);
+    w.runtime.rules = PLAIT_RULES_GALVATRON;
+    assert_legal(&w, "pp=4 zero=0 split=layout:Et|t*5|t*5|tL");
+    assert_refused(&w, "pp=4 zero=0 split=layout:E|t*6|t*5|tL", galvatron);
 }
 
 // ---- clusters without a price --------------------------------------------------------------
@@ -819,9 +950,15 @@ int main(void)
         cmocka_unit_test(test_refusals__of_switches_that_the_software_fixes),
         cmocka_unit_test(test_plans__that_expand_from_legal_degrees_are_legal),
         cmocka_unit_test(test_stages__have_the_degrees_of_the_plan),
+        cmocka_unit_test(test_stages__recompute_as_the_software_can),
+        cmocka_unit_test(test_stages__choose_what_a_plan_may),
+        cmocka_unit_test(test_stages__offload_as_the_software_can),
+        cmocka_unit_test(test_stages__mirrored_offload_alike),
         cmocka_unit_test(test_stages__hold_each_layer_once),
         cmocka_unit_test(test_layouts__may_leave_chunks_empty),
         cmocka_unit_test(test_layouts__deal_the_model_to_all_chunks),
+        cmocka_unit_test(test_layouts__of_megatron_have_their_ends_outside),
+        cmocka_unit_test(test_layouts__of_others_leave_no_chunk_empty),
         cmocka_unit_test(test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both),
         cmocka_unit_test(test_clusters__of_two_sorts_are_told_by_constants_not_by_names),
         cmocka_unit_test(test_placement__says_something_where_sides_differ),

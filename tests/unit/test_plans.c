@@ -2,25 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "assert_near.h"
 #include "model_write.h"
+#include "must.h"
 #include "plans.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 static plait_status parse(const char *text, int rank, plans_entry *out, plait_error *err)
 {
@@ -152,14 +138,15 @@ static void test_mistakes__say_where(void **state)
     assert_refused("{\"job\": {\"seq\": 0}, \"plans\": [{}]}", 0, "f.json:/job/seq",
                    "expected an integer from 1 to 1073741824, found 0");
     assert_refused("{\"plans\": [{\"stages\": [{\"tp\": 2}]}]}", 0, "f.json:/plans/0/stages/0/tp",
-                   "expected the key among chunks, mesh, logical_mesh, recompute, memory_bytes, "
+                   "expected the key among chunks, mesh, logical_mesh, recompute, offload_acts, "
+                   "offload, offload_share, memory_bytes, "
                    "forward_s, backward_s, group, degrees, found \"tp\"");
     assert_refused("{\"model\": {\"name\": 5}, \"plans\": [{}]}", 0, "f.json:/model/name",
                    "expected a string, found 5");
 }
 
 #define JOB                                                                                        \
-    "\"job\": {\"gbs\": 64, \"gpus\": 16, \"precision\": \"bf16\", \"attention\": \"fused\", "     \
+    "\"job\": {\"gbs\": 64, \"gpus\": 16, \"precision\": \"bf16\", "                               \
     "\"runtime\": \"megatron\"}, "
 
 /* What a plan repeats of the job is for its readers; edited alone it says nothing, so it is refused. */
@@ -170,8 +157,6 @@ static void test_a_plan_that_contradicts_its_job__is_refused_with_both_values(vo
     } cases[] = {
         {"\"gbs\": 32", "gbs", "expected 64 as the job has it, found 32"},
         {"\"precision\": \"fp8\"", "precision", "expected bf16 as the job has it, found fp8"},
-        {"\"attention\": \"flash2\"", "attention",
-         "expected fused as the job has it, found flash2"},
         {"\"runtime\": \"xla\"", "runtime", "expected megatron as the job has it, found xla"},
         {"\"tp\": 2, \"pp\": 2, \"cp\": 1, \"mbs\": 2, \"microbatches\": 16", "microbatches",
          "expected 8 as the job has it, found 16"},
@@ -193,6 +178,26 @@ static void test_a_plan_that_contradicts_its_job__is_refused_with_both_values(vo
                            "\"microbatches\": 8, \"runtime\": \"megatron\", \"precision\": null}]}",
                            0, &entry, &err),
                      PLAIT_OK);
+}
+
+/* Documents of old have the kernel of attention in the job; a plan's own is nearer to it. */
+static void test_a_kernel_of_the_job__is_that_of_plans_without_one(void **state)
+{
+    static const char *const cases[][2] = {
+        {"\"attention\": \"flash2\"", ""},
+        {"", "\"attention\": \"flash2\""},
+        {"\"attention\": \"fused\"", "\"attention\": \"flash2\""}};
+    plans_entry entry;
+    plait_error err;
+    char text[160];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text, "{\"job\": {%s}, \"plans\": [{%s}]}", cases[i][0], cases[i][1]);
+        assert_int_equal(parse(text, 0, &entry, &err), PLAIT_OK);
+        assert_true((entry.given & PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION)) != 0);
+        assert_int_equal(entry.degrees.attention, PLAIT_ATTENTION_FLASH2);
+    }
 }
 
 static void test_stages_that_say_what_is_not_so__are_refused(void **state)
@@ -240,6 +245,47 @@ static void test_what_stages_recompute__is_the_plans_choice_where_it_leaves_that
     assert_int_equal(word.kind, PLAIT_RECOMPUTE_MODULES);
     assert_int_equal(some.kind, PLAIT_RECOMPUTE_FULL);
     assert_int_equal(some.layers, 4);
+}
+
+#define STAGE(more) "{\"plans\": [{\"stages\": [{\"chunks\": [{\"layers\": [0, 4]}], " more "}]}]}"
+
+static void test_choices_of_a_stage__are_words_and_runs_of_layers(void **state)
+{
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    must(parse(STAGE("\"recompute\": [[\"full\", 2], \"selective\", \"none\"], "
+                     "\"offload_acts\": \"core_attn\", \"offload\": \"optimizer\", "
+                     "\"offload_share\": \"0.5\""),
+               0, &entry, &err),
+         &err);
+    const plans_stage *const stage = entry.stage;
+    assert_int_equal(stage->recomputes, 4);
+    assert_int_equal(stage->recompute[0].kind, PLAIT_RECOMPUTE_FULL);
+    assert_int_equal(stage->recompute[1].kind, PLAIT_RECOMPUTE_FULL);
+    assert_int_equal(stage->recompute[2].kind, PLAIT_RECOMPUTE_SELECTIVE);
+    assert_int_equal(stage->recompute[3].kind, PLAIT_RECOMPUTE_NONE);
+    assert_int_equal(stage->own.offload_acts, 1);
+    assert_int_equal(stage->own.offload, PLAIT_OFFLOAD_OPTIMIZER);
+    assert_int_equal(stage->own.offload_share, 5);
+}
+
+static void test_choices_of_a_stage__that_do_not_suit_it_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(STAGE("\"recompute\": [[\"full\", 5]]"), 0,
+                   "f.json:/plans/0/stages/0/recompute/0",
+                   "expected choices for 4 layers, found more");
+    assert_refused(STAGE("\"recompute\": [[\"full\", 3]]"), 0, "f.json:/plans/0/stages/0/recompute",
+                   "expected choices for 4 layers, found 3");
+    assert_refused(STAGE("\"recompute\": [[\"full\"]]"), 0, "f.json:/plans/0/stages/0/recompute/0",
+                   "expected a word and layers, found 1 parts");
+    assert_refused(STAGE("\"recompute\": [[\"full\", 0]]"), 0,
+                   "f.json:/plans/0/stages/0/recompute/0/1",
+                   "expected an integer from 1 to 4096, found 0");
+    assert_refused(STAGE("\"offload_share\": \"2\""), 0, "f.json:/plans/0/stages/0/offload_share",
+                   "expected one of 1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, found '2'");
 }
 
 static void test_every_failing_allocation__is_said(void **state)
@@ -311,8 +357,11 @@ int main(void)
         cmocka_unit_test(test_rank__is_what_the_plan_says_or_its_place),
         cmocka_unit_test(test_mistakes__say_where),
         cmocka_unit_test(test_a_plan_that_contradicts_its_job__is_refused_with_both_values),
+        cmocka_unit_test(test_a_kernel_of_the_job__is_that_of_plans_without_one),
         cmocka_unit_test(test_stages_that_say_what_is_not_so__are_refused),
         cmocka_unit_test(test_what_stages_recompute__is_the_plans_choice_where_it_leaves_that_open),
+        cmocka_unit_test(test_choices_of_a_stage__are_words_and_runs_of_layers),
+        cmocka_unit_test(test_choices_of_a_stage__that_do_not_suit_it_are_refused),
         cmocka_unit_test(test_every_failing_allocation__is_said),
         cmocka_unit_test(test_models__survive_being_written),
     };

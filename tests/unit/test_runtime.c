@@ -64,7 +64,7 @@ static void test_runtime__reads_words_as_bits(void **state)
     assert_int_equal(r.can.module_set[3],
                      1u << PLAIT_MODULE_layernorm | 1u << PLAIT_MODULE_moe_act);
     assert_int_equal(r.defaults.key[PLAIT_KEY_ZERO], 1);
-    assert_int_equal(r.defaults.attention, PLAIT_ATTENTION_FUSED);
+    assert_int_equal(r.defaults.key[PLAIT_KEY_ATTENTION], PLAIT_ATTENTION_FUSED);
 }
 
 static void test_runtime__converts_its_units(void **state)
@@ -108,8 +108,8 @@ static void test_runtime__of_nanotron_keeps_8_bytes_an_mlp_channel(void **state)
 
 static void test_runtime__is_calibrated_only_where_runs_were_fitted(void **state)
 {
-    static const char *const priors[] = {"alpa",          "companion",  "deepseek",
-                                         "megatron-fsdp", "torchtitan", "xla"};
+    static const char *const priors[] = {"alpa",      "companion",     "deepseek",   "flagscale",
+                                         "galvatron", "megatron-fsdp", "torchtitan", "xla"};
     const char *const *names;
     size_t count, calibrated = 0;
 

@@ -2,56 +2,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "assert_near.h"
 #include "must.h"
 #include "plait/cost.h"
 #include "plait/data.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
-
-typedef struct world {
-    plait_model model;
-    plait_runtime runtime;
-    plait_accelerator gpu;
-    plait_cluster cluster;
-    plait_problem problem;
-} world;
+#include "world.h"
 
 static void load(world *w, const char *model, const char *runtime, const char *cluster, int gpus,
                  int gbs)
 {
-    plait_error err;
-
-    must(plait_model_find(model, arena, &w->model, NULL, &err), &err);
-    must(plait_runtime_find(runtime, arena, &w->runtime, &err), &err);
-    must(plait_cluster_find(cluster, arena, &w->cluster, &err), &err);
-    must(plait_cluster_take(&w->cluster, gpus, &err), &err);
-    w->gpu = *w->cluster.group[0].accelerator;
-    w->cluster.group[0].accelerator = &w->gpu;
-    w->problem = (plait_problem){
-        .model = &w->model,
-        .cluster = &w->cluster,
-        .runtime = &w->runtime,
-        .job = {.seq = 4096,
-                .gbs = gbs,
-                .gpus = gpus,
-                .precision = PLAIT_BF16,
-                .attention = w->runtime.defaults.attention},
-    };
+    world_make(w, model, runtime, cluster, (plait_job){.seq = 4096, .gbs = gbs, .gpus = gpus},
+               arena);
 }
 
 /* "tp=2 pp=4"; the rest as the software would. */

@@ -1,25 +1,10 @@
 /* test_shell.c - words of a shell: out in quotes, in as far as they can be known */
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "must.h"
 #include "shell_read.h"
 #include "shell_word.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 /* The words of a script, "|" between them. */
 static const char *words(const char *script)

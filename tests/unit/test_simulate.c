@@ -1,25 +1,10 @@
 /* test_simulate.c - sends, pairs, memory and the critical path by hand; lists that cannot be run */
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "assert_near.h"
 #include "must.h"
 #include "plait/simulate.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 /* Two stages of F 1 s, I 1 s, W 1 s; sends of half a second; 8 bytes held, 2 of them until W. */
 static plait_sim two_stages(const plait_rank_actions actions[2], int microbatches)

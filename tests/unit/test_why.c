@@ -4,44 +4,18 @@
 
 #include "assert_near.h"
 #include "must.h"
-#include "plait/data.h"
 #include "plait/launch.h"
 #include "plait/search.h"
+#include "world.h"
 
 /* A question with its own copies of what it points to. */
-typedef struct world {
-    plait_model model;
-    plait_cluster cluster;
-    plait_runtime runtime;
-    plait_problem problem;
-    plait_search_options options;
-} world;
-
 static plait_arena *arena;
 
 static void load(world *w, const char *model, int gpus, int seq, const char *limits)
 {
-    plait_error err;
-
-    memset(w, 0, sizeof *w);
-    must(plait_model_find(model, arena, &w->model, NULL, &err), &err);
-    must(plait_cluster_find("h100-80gb-sxm:4x8", arena, &w->cluster, &err), &err);
-    must(plait_cluster_take(&w->cluster, gpus, &err), &err);
-    must(plait_runtime_find("megatron", arena, &w->runtime, &err), &err);
-    w->problem = (plait_problem){
-        .model = &w->model,
-        .cluster = &w->cluster,
-        .runtime = &w->runtime,
-        .job = {.seq = seq,
-                .gbs = 32,
-                .gpus = gpus,
-                .precision = PLAIT_BF16,
-                .attention = w->runtime.defaults.attention},
-    };
-    plait_search_options_init(&w->options);
-    w->options.top = 1;
-    w->options.threads = 1;
-    must(plait_search_limit(&w->options, limits, &err), &err);
+    world_make(w, model, "megatron", "h100-80gb-sxm:4x8",
+               (plait_job){.seq = seq, .gbs = 32, .gpus = gpus}, arena);
+    world_limit(w, limits);
 }
 
 // ---- what would make a plan fit ------------------------------------------------------------
@@ -303,7 +277,6 @@ static void test_problems__that_cannot_be_asked_are_refused_at_every_door(void *
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
             w.problem.size = bad[i].size;
             w.problem.job = bad[i].job;
-            w.problem.job.attention = job.attention;
             assert_true(enter(door, &w, &plan, &cost, &status, &err));
             assert_int_equal(status, PLAIT_ERROR_RANGE);
             assert_string_equal(err.where, bad[i].where);

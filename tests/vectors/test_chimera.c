@@ -11,26 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "assert_near.h"
 #include "fuse.h"
 #include "must.h"
 #include "plait/data.h"
-
-static plait_arena *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 enum { SEQ = 1024, BATCH = 4 };
 
@@ -148,16 +133,18 @@ static plait_runtime ideal(void)
 static double arithmetic_s(const fabric *at, const plait_model *model, int kind)
 {
     const plait_runtime runtime = ideal();
-    const plait_problem problem = {.model = model,
-                                   .cluster = &at->cluster,
-                                   .runtime = &runtime,
-                                   .job = {.seq = SEQ,
-                                           .gbs = BATCH,
-                                           .gpus = at->all,
-                                           .precision = PLAIT_BF16,
-                                           .attention = PLAIT_ATTENTION_UNFUSED}};
-    const layer_key key = {
-        .tp = at->ranks, .cp = 1, .ep = at->all, .etp = 1, .mbs = BATCH, .sp = true};
+    const plait_problem problem = {
+        .model = model,
+        .cluster = &at->cluster,
+        .runtime = &runtime,
+        .job = {.seq = SEQ, .gbs = BATCH, .gpus = at->all, .precision = PLAIT_BF16}};
+    const layer_key key = {.tp = at->ranks,
+                           .cp = 1,
+                           .ep = at->all,
+                           .etp = 1,
+                           .mbs = BATCH,
+                           .sp = true,
+                           .attention = PLAIT_ATTENTION_UNFUSED};
     layer_row *row = plait_arena_alloc(arena, 1, sizeof *row);
 
     assert_non_null(row);

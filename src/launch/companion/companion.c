@@ -85,9 +85,9 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     return folder_add(out, "launch.json", text, false, err);
 }
 
-static const char *lacks(const plait_problem *problem, const plait_degrees *degrees)
+static const char *lacks(const plait_problem *problem, const plait_plan *plan)
 {
-    (void)degrees;
+    (void)plan;
     if (problem->job.gpus > LAUNCH_MAX_RANKS)
         return "more than 262144 GPUs: a file that lists the ranks of all their groups is longer "
                "than what is read back";

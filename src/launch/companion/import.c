@@ -35,7 +35,7 @@ static plait_status check_question(const json_cursor *root, const plans_entry *e
         {"model", entry->model != NULL},
         {"cluster", entry->cluster != NULL},
         {"job", entry->seq > 0 && entry->gbs > 0 && entry->gpus > 0 && entry->runtime != NULL &&
-                    entry->precision >= 0 && entry->attention >= 0},
+                    entry->precision >= 0},
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -88,6 +88,15 @@ static plait_status check_ranks(const json_cursor *root, int gpus, plait_error *
 
 /* ---- what follows ---- */
 
+/* Does a stage say what it recomputes or offloads? */
+static bool stages_choose(const plans_entry *entry)
+{
+    for (int s = 0; s < entry->stages; s++)
+        if (entry->stage[s].recomputes > 0 || entry->stage[s].owns != 0)
+            return true;
+    return false;
+}
+
 /* Stages of the file's own are laid as it says, once they hold the model; others are as dealt. */
 static plait_status plan_of(const plans_entry *entry, const plait_problem *problem,
                             plait_arena *arena, plait_plan *out, plait_error *err)
@@ -95,7 +104,7 @@ static plait_status plan_of(const plans_entry *entry, const plait_problem *probl
     char why[256] = "";
     const plan_reason reason = {why, sizeof why};
 
-    if (entry->degrees.split.kind != PLAIT_SPLIT_LAYOUT)
+    if (entry->degrees.split.kind != PLAIT_SPLIT_LAYOUT && !stages_choose(entry))
         return plait_plan_expand(problem, &entry->degrees, arena, out, err);
     PLAIT_TRY(plans_plan(entry, &entry->degrees, false, arena, out, err));
     if (!plan_stages_agree(problem, out, &reason))
@@ -115,8 +124,7 @@ static plait_status write_again(const plans_entry *entry, plait_arena *arena, co
         .job = {.seq = entry->seq,
                 .gbs = entry->gbs,
                 .gpus = entry->gpus,
-                .precision = (plait_precision)entry->precision,
-                .attention = (plait_attention_kernel)entry->attention},
+                .precision = (plait_precision)entry->precision},
     };
     plait_plan plan;
     json_writer json;

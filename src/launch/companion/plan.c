@@ -2,6 +2,7 @@
 #include "companion.h"
 
 #include "plait/schedule.h"
+#include "choices.h"
 #include "plans_write.h"
 #include "rank_groups.h"
 
@@ -58,6 +59,8 @@ static void write_stages(json_writer *json, const plait_plan *plan)
             json_end_object(json);
         }
         json_end_array(json);
+        if (stage_chooses(plan, &plan->stage[s]))
+            plans_write_choices(json, plan, &plan->stage[s]);
         json_end_object(json);
     }
     json_end_array(json);

@@ -95,8 +95,9 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
  * The named sets reduce in fp16 with fp16, and in fp32 with all others; they keep parameters in 8 bits
  * where one scale a tensor or MXFP8 does. Formats of the optimizer are no words of an override.
  */
-static const char *lacks(const plait_problem *problem, const plait_degrees *d)
+static const char *lacks(const plait_problem *problem, const plait_plan *plan)
 {
+    const plait_degrees *const d = &plan->degrees;
     const plait_precision precision = problem->job.precision;
     const bool halves = d->grad_reduce != PLAIT_STATE_FP32;
 

@@ -114,30 +114,36 @@ static const char *name_of_file(const char *path, plait_arena *arena)
     return name;
 }
 
+plait_status megatron_import_flags(launch_flags *flags, const char *text, size_t length,
+                                   const launch_call *call, text_builder *warnings,
+                                   plans_entry *out, plait_error *err)
+{
+    plait_arena *const arena = flags->arena;
+    plan_reader in = {flags, out, warnings};
+    const char *model;
+
+    PLAIT_TRY(notes_read(text, length, flags->file, arena, out, err));
+    PLAIT_TRY(check_any(flags, out, err));
+    PLAIT_TRY(megatron_translate_flags(flags, err));
+    if (call != NULL && call->gpus > 0)
+        PLAIT_TRY(flags_add(flags, "world_size", plait_arena_printf(arena, "%d", call->gpus), err));
+    model = notes_find(text, length, "model", arena);
+    const bool own = model != NULL; // plait's plans are priced without padding
+    if (model == NULL)
+        model = name_of_file(flags->file, arena);
+    return model != NULL ? read_all(model, own, &in, err) : plait_fail_nomem(err);
+}
+
 plait_status megatron_import(const char *text, size_t length, const char *name,
                              const launch_call *call, plait_arena *arena, plans_entry *out,
                              const char **warning, plait_error *err)
 {
     launch_flags flags;
     text_builder warnings;
-    plan_reader in = {&flags, out, &warnings};
-    const char *model;
 
     text_builder_init(&warnings, arena);
-    PLAIT_TRY(notes_read(text, length, name, arena, out, err));
     PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
-    PLAIT_TRY(check_any(&flags, out, err));
-    PLAIT_TRY(megatron_translate_flags(&flags, err));
-    if (call != NULL && call->gpus > 0)
-        PLAIT_TRY(
-            flags_add(&flags, "world_size", plait_arena_printf(arena, "%d", call->gpus), err));
-    model = notes_find(text, length, "model", arena);
-    const bool own = model != NULL; // plait's plans are priced without padding
-    if (model == NULL)
-        model = name_of_file(name, arena);
-    if (model == NULL)
-        return plait_fail_nomem(err);
-    PLAIT_TRY(read_all(model, own, &in, err));
+    PLAIT_TRY(megatron_import_flags(&flags, text, length, call, &warnings, out, err));
     *warning = text_builder_finish(&warnings, NULL);
     return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

@@ -9,49 +9,7 @@
 #include <string.h>
 
 #include "layout.h"
-
-static bool dealt_so(const plait_model *model, const plait_degrees *d, const plait_chunk *chunks)
-{
-    plait_chunk dealt[PLAIT_MAX_LAYERS];
-    int same = 0;
-
-    if (!plait_chunks_of(model, d, dealt))
-        return false;
-    while (same < d->pp * d->vpp && chunk_same(&dealt[same], &chunks[same]))
-        same++;
-    return same == d->pp * d->vpp;
-}
-
-static plait_split first_last(int first, int last)
-{
-    return (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST,
-                         .first = (unsigned short)first,
-                         .last = (unsigned short)last};
-}
-
-/* The split in our words that deals the chunks of a layout, else the layout. */
-static plait_split split_of_layout(const plait_model *model, plait_degrees d,
-                                   const plait_chunk *chunks, const char *layout)
-{
-    static const plait_split_kind kinds[] = {
-        PLAIT_SPLIT_EVEN, PLAIT_SPLIT_SPREAD,     PLAIT_SPLIT_EMBEDDING, PLAIT_SPLIT_LOSS,
-        PLAIT_SPLIT_BOTH, PLAIT_SPLIT_FIRST_LAST, PLAIT_SPLIT_COST};
-    int layers[2] = {0, 0}; // of the first stage and of the last
-
-    for (int v = 0; v < d.vpp; v++)
-        for (int end = 0; end < 2; end++) {
-            const plait_chunk *const chunk = &chunks[v * d.pp + end * (d.pp - 1)];
-            layers[end] += chunk->last - chunk->first;
-        }
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        d.split = kinds[k] == PLAIT_SPLIT_FIRST_LAST
-                      ? first_last(layers[0], layers[1])
-                      : (plait_split){.kind = (unsigned char)kinds[k]};
-        if (dealt_so(model, &d, chunks))
-            return d.split;
-    }
-    return (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = layout};
-}
+#include "split_read.h"
 
 /* Chunks and the schedule that they ask for. */
 static void take_chunks(plan_reader *in, int vpp)
@@ -80,7 +38,7 @@ static plait_status read_layout(const char *layout, const plait_model *model, pl
     take_chunks(in, count / d->pp);
     if (model != NULL && layout_holds(model, chunks, count, lacks, sizeof lacks)) {
         import_give(in, "split");
-        d->split = split_of_layout(model, *d, chunks, layout);
+        d->split = split_of_chunks(model, d, chunks, layout);
         return PLAIT_OK;
     }
     import_warn(in, "the layout of the pipeline does not hold the layers of a known model: the "
@@ -99,8 +57,8 @@ static void complete_first_last(int first, int last, const plait_model *model, p
         import_warn(in, "layers of the first or last stage alone: the split is left open");
         return;
     }
-    d->split =
-        first > 0 ? first_last(first, rest / (d->pp - 1)) : first_last(rest / (d->pp - 1), last);
+    d->split = first > 0 ? split_first_and_last(first, rest / (d->pp - 1))
+                         : split_first_and_last(rest / (d->pp - 1), last);
 }
 
 /* DeepSpeed balances the classes of modules that its method names, and need not divide them evenly. */
@@ -124,7 +82,7 @@ static void read_split(const megatron_args *args, const plait_model *model, plan
 
     import_give(in, "split");
     if (first > 0 && last > 0)
-        d->split = first_last(first, last);
+        d->split = split_first_and_last(first, last);
     else if ((first > 0 || last > 0) && d->pp > 1)
         complete_first_last(first, last, model, in);
     else

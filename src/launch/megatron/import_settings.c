@@ -263,26 +263,31 @@ static bool is_flash(int kernel)
 }
 
 /* A version that is given counts; without one a note is finer: it knows which the library has. */
-static int flash_of(int version, int noted)
+static unsigned char flash_of(int version, int noted)
 {
     if (version == 3)
         return PLAIT_ATTENTION_FLASH3;
-    return version != 2 && is_flash(noted) ? noted : PLAIT_ATTENTION_FLASH2;
+    return version != 2 && is_flash(noted) ? (unsigned char)noted : PLAIT_ATTENTION_FLASH2;
 }
 
-static void read_attention(const megatron_args *args, plans_entry *out)
+static void read_attention(const megatron_args *args, plan_reader *in)
 {
+    plait_degrees *const d = &in->out->degrees;
+    const bool noted = in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
     const char *backend = args->attention_backend;
 
     if (text_starts_with(backend, "AttnBackend."))
         backend += strlen("AttnBackend.");
     if (is(backend, "flash"))
-        out->attention = flash_of(args->flash_attention_version, out->attention);
+        d->attention = flash_of(args->flash_attention_version, noted ? d->attention : -1);
     else if (is(backend, "fused"))
-        out->attention = PLAIT_ATTENTION_FUSED;
+        d->attention = PLAIT_ATTENTION_FUSED;
     else if (is(backend, "unfused"))
-        out->attention = args->masked_softmax_fusion ? PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL
-                                                     : PLAIT_ATTENTION_UNFUSED;
+        d->attention = args->masked_softmax_fusion ? PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL
+                                                   : PLAIT_ATTENTION_UNFUSED;
+    else
+        return;
+    import_give(in, "attention");
 }
 
 /* A profile that a note names is finer than arguments, unless they ask for what it has not. */
@@ -363,7 +368,7 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
         PLAIT_TRY(read_dispatcher(args, in, err));
         read_ep_overlap(args, in);
     }
-    read_attention(args, in->out);
+    read_attention(args, in);
     choose_runtime(args, in);
     warn_of_masks(args, in);
     return PLAIT_OK;

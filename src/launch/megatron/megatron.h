@@ -4,7 +4,9 @@
 
 #include "call.h"
 #include "arguments.h"
+#include "flags.h"
 #include "target.h"
+#include "text.h"
 
 /** A model and a plan as arguments. Texts live in `arena`. */
 PLAIT_MUST_CHECK plait_status megatron_args_of(const plait_problem *problem, const plait_plan *plan,
@@ -20,6 +22,17 @@ const char *megatron_overrides(const plait_launch *launch, const megatron_args *
 
 /** The recipe of Megatron-Bridge that builds a model, or NULL. */
 const char *megatron_recipe_of(const plait_model *model);
+
+/**
+ * A plan out of flags that are read already.
+ *
+ * @param text      the file that they stand in, for plait's notes in it
+ * @param warnings  receives sentences as launch_target.import does
+ */
+PLAIT_MUST_CHECK plait_status megatron_import_flags(launch_flags *flags, const char *text,
+                                                    size_t length, const launch_call *call,
+                                                    text_builder *warnings, plans_entry *out,
+                                                    plait_error *err);
 
 /** The way back: launch_target.import. */
 PLAIT_MUST_CHECK plait_status megatron_import(const char *text, size_t length, const char *name,

@@ -33,6 +33,7 @@ static const older_flag older[] = {
     {"topk", "moe_router_topk", NULL},
     {"moe_loss_coeff", "moe_aux_loss_coeff", NULL},
     {"moe_train_capacity_factor", "moe_expert_capacity_factor", NULL},
+    {"moe_router_padding_for_fp8", "moe_router_padding_for_quantization", NULL},
     {"moe_enable_deepep", "moe_flex_dispatcher_backend", "deepep"},
     {"cpu_optimizer", "optimizer_cpu_offload", "true"},
 

@@ -245,7 +245,7 @@ plait_status megatron_args_of_plan(const plait_problem *problem, const plait_pla
     out->global_batch_size = problem->job.gbs;
     take_optimizer(d, out);
     take_overlap(problem, d, out);
-    take_attention(problem->job.attention, out);
+    take_attention((plait_attention_kernel)d->attention, out);
     take_precision(problem->job.precision, out);
     take_state(problem, d, out);
     PLAIT_TRY(take_recompute(d, arena, out, err));

@@ -9,6 +9,7 @@
 #include "pipelining.h"
 #include "plait/schedule.h"
 #include "scripts.h"
+#include "split.h"
 #include "training.h"
 #include "target.h"
 #include "text.h"
@@ -21,12 +22,16 @@ static plait_pipeline_shape shape_of(const plait_problem *problem, const plait_d
                                   plait_degrees_microbatches(d, problem->job.gbs)};
 }
 
-static const char *lacks(const plait_problem *problem, const plait_degrees *d)
+static const char *lacks(const plait_problem *problem, const plait_plan *plan)
 {
+    const plait_degrees *const d = &plan->degrees;
     const plait_pipeline_shape shape = shape_of(problem, d);
 
     if (d->pp == 1)
         return "pp 1: there is no pipeline to schedule";
+    if (!split_has_ends_outside(problem->model, d) || !split_fills_chunks(problem->model, d))
+        return "a stage without modules, or tokens and loss elsewhere than in the first and the "
+               "last";
     if (plait_schedule_copies(shape.schedule) > 1)
         return "a schedule that holds each stage on two ranks, and PyTorch does on one";
     if (!plait_schedule_has_actions(&shape))

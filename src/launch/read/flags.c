@@ -15,7 +15,7 @@ static const char *const on_value[] = {"true"};
 
 /* ---- the list ---- */
 
-static plait_status add(launch_flags *flags, launch_flag flag, plait_error *err)
+plait_status flags_put(launch_flags *flags, launch_flag flag, plait_error *err)
 {
     launch_flag *const list =
         grow_by_one(flags->arena, flags->flag, flags->count, &flags->capacity, sizeof *list);
@@ -74,7 +74,7 @@ static plait_status add_word(launch_flags *flags, const char *const *word, int l
         flag.value = on_value;
         flag.values = 1;
     }
-    return add(flags, flag, err);
+    return flags_put(flags, flag, err);
 }
 
 /* ---- which commands are the launch ---- */
@@ -225,7 +225,7 @@ static plait_status add_member(const json_cursor *at, launch_flags *flags, plait
             PLAIT_TRY(word_of(&entry, flags->arena, &word[values++], err));
         }
     }
-    return add(flags, (launch_flag){name, values, word}, err);
+    return flags_put(flags, (launch_flag){name, values, word}, err);
 }
 
 static plait_status read_members(const json_cursor *root, plait_arena *arena, void *out,
@@ -282,7 +282,7 @@ plait_status flags_add(launch_flags *flags, const char *name, const char *value,
     if (copy == NULL || value == NULL)
         return plait_fail_nomem(err);
     *copy = value;
-    return add(flags, (launch_flag){name, 1, copy}, err);
+    return flags_put(flags, (launch_flag){name, 1, copy}, err);
 }
 
 plait_status flags_fail(const launch_flags *flags, const char *name, plait_error *err,

@@ -57,7 +57,10 @@ const launch_flag *flags_last(const launch_flags *flags, const char *name);
 /** The same where its value is known: that of a list but for words that are not. */
 const launch_flag *flags_find(const launch_flags *flags, const char *name);
 
-/** Another flag, as if it stood at the end. */
+/** Another flag, as if it stood at the end; its texts are kept, not copied. */
+PLAIT_MUST_CHECK plait_status flags_put(launch_flags *flags, launch_flag flag, plait_error *err);
+
+/** The same with one value. */
 PLAIT_MUST_CHECK plait_status flags_add(launch_flags *flags, const char *name, const char *value,
                                         plait_error *err);
 

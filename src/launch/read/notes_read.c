@@ -80,8 +80,6 @@ static plait_status take(const note *n, plait_arena *arena, plans_entry *out, pl
         return take_count(n, &out->gbs, err);
     if (text_equal(n->key, "precision"))
         return take_word(n, plait_precision_name, &out->precision, err);
-    if (text_equal(n->key, "attention"))
-        return take_word(n, plait_attention_kernel_name, &out->attention, err);
     if (text_equal(n->key, "model"))
         return take_model(n, arena, out, err);
     if (text_equal(n->key, "runtime"))

@@ -16,6 +16,9 @@ typedef struct plan_reader {
 /** A key is now known. */
 void import_give(plan_reader *in, const char *key);
 
+/** Keys that are still open, of what no file of the software speaks: as software has them that says nothing. */
+void import_give_plain(plans_entry *out);
+
 /** A sentence for the user, on a line of its own. */
 void import_warn(plan_reader *in, const char *sentence);
 

@@ -1,4 +1,4 @@
-/* shell_parts.h - the parts of shell_read.c: words, conditions, arithmetic
+/* shell_parts.h - the parts of shell_read.c: words, commands, conditions, arithmetic
  *
  * A value is a list of words: an array has many, a variable one. What is not known stands in a word
  * as SHELL_UNKNOWN, a number of shell_words.origin, SHELL_UNKNOWN_END, so that it keeps its origin
@@ -191,6 +191,40 @@ PLAIT_MUST_CHECK plait_status shell_begin_case(shell_reader *in, plait_error *er
 PLAIT_MUST_CHECK plait_status shell_read_pattern(shell_reader *in, plait_error *err);
 PLAIT_MUST_CHECK plait_status shell_begin_for(shell_reader *in, plait_error *err);
 void shell_begin_body(shell_reader *in);
+
+/* ---- commands ---- */
+
+/** From the cursor to the end of the text. */
+PLAIT_MUST_CHECK plait_status shell_read_commands(shell_reader *in, plait_error *err);
+
+/** A text as commands, here and now. */
+PLAIT_MUST_CHECK plait_status shell_read_nested(shell_reader *in, const char *text, size_t length,
+                                                plait_error *err);
+
+/** A command of words that are known: what it sets, reads and calls, else a command that comes out. */
+PLAIT_MUST_CHECK plait_status shell_run(shell_reader *in, const shell_list *words,
+                                        plait_error *err);
+
+/** Finds what the last answer hangs on, where it is open: at worst the command itself. */
+PLAIT_MUST_CHECK plait_status shell_find_cause(shell_reader *in, plait_error *err);
+
+/** The keyword at the cursor, which is passed, -1: none stands here; and what it opens or closes. */
+int shell_keyword_at(shell_reader *in);
+PLAIT_MUST_CHECK plait_status shell_take_keyword(shell_reader *in, int keyword, plait_error *err);
+
+/* ---- functions ---- */
+
+/** Behind `NAME()`; behind the } of its body. */
+PLAIT_MUST_CHECK plait_status shell_begin_function(shell_reader *in, const char *name,
+                                                   plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_end_function(shell_reader *in, plait_error *err);
+
+/** The one of this name that was declared last; NULL: none. */
+const shell_function *shell_function_named(const shell_reader *in, const char *name);
+
+/** Its body, with all words but the first as $1 and on. */
+PLAIT_MUST_CHECK plait_status shell_call_function(shell_reader *in, const shell_function *function,
+                                                  const shell_list *words, plait_error *err);
 
 /* ---- conditions and arithmetic ---- */
 

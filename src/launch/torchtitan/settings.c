@@ -92,7 +92,7 @@ const char *titan_attention(const plait_launch *launch)
 {
     const plait_problem *const problem = launch->problem;
     const bool packed = titan_family_of(problem->model) == TITAN_GPT_OSS ||
-                        problem->job.attention == PLAIT_ATTENTION_FLASH3;
+                        launch->plan->degrees.attention == PLAIT_ATTENTION_FLASH3;
 
     return packed && launch->plan->degrees.cp == 1 ? "varlen" : "flex";
 }

@@ -37,8 +37,7 @@ const char *training_script_notes(const plait_launch *launch, const training_pla
                        "#   sequences      %d tokens each, %d a microbatch on each GPU\n"
                        "#   attention      %s (attn_implementation=\"%s\")\n",
                        model->layers, model->hidden, model->vocab, problem->job.seq, d->mbs,
-                       plait_attention_kernel_name[problem->job.attention],
-                       attention_words[problem->job.attention]);
+                       plait_attention_kernel_name[d->attention], attention_words[d->attention]);
     text_append(&out, more);
     text_append(&out, "#\n");
     notes_append(launch, &out);
@@ -48,8 +47,10 @@ const char *training_script_notes(const plait_launch *launch, const training_pla
     return text_builder_finish(&out, NULL);
 }
 
-const char *training_script_lacks(const plait_problem *problem, const plait_degrees *d)
+const char *training_script_lacks(const plait_problem *problem, const plait_plan *plan)
 {
+    const plait_degrees *const d = &plan->degrees;
+
     (void)problem;
     if (d->tp > 1 || d->pp > 1 || d->cp > 1 || d->ep > 1)
         return "tensor, pipeline, context or expert parallelism, which the training script would "

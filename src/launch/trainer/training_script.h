@@ -18,6 +18,6 @@ const char *training_script_notes(const plait_launch *launch, const training_pla
                                   const char *more, plait_arena *arena);
 
 /** The part of a plan that only the rules of Megatron or torchtitan have words for, or NULL. */
-const char *training_script_lacks(const plait_problem *problem, const plait_degrees *degrees);
+const char *training_script_lacks(const plait_problem *problem, const plait_plan *plan);
 
 #endif

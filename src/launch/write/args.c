@@ -78,6 +78,13 @@ void args_number(launch_args *args, const char *name, double value)
     args_text(args, name, text_number(value, text));
 }
 
+void args_append(launch_args *args, const launch_args *more)
+{
+    args->failed = args->failed || more->failed;
+    for (int i = 0; i < more->count; i++)
+        append(args, more->option[i]);
+}
+
 static void append_option(const launch_args *args, const launch_option *option, text_builder *out)
 {
     text_append(out, option->name);

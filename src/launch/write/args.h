@@ -56,6 +56,9 @@ void args_words(launch_args *args, const char *name, const char *value);
 /** A value put together as by printf; one word. */
 void args_printf(launch_args *args, const char *name, const char *fmt, ...) PLAIT_PRINTF(3, 4);
 
+/** All groups and options of another list behind those of this one. */
+void args_append(launch_args *args, const launch_args *more);
+
 /** One option a line, quoted for a shell, groups under `# title`. NULL when out of memory. */
 char *args_shell(const launch_args *args);
 

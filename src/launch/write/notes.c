@@ -24,7 +24,8 @@ void notes_append(const plait_launch *launch, text_builder *out)
     snprintf(gpus, sizeof gpus, "%d", problem->job.gpus);
     notes_append_one("gpus", gpus, out);
     notes_append_one("runtime", plait_runtime_handle(problem->runtime), out);
-    notes_append_one("attention", plait_attention_kernel_name[problem->job.attention], out);
+    notes_append_one("attention", plait_attention_kernel_name[launch->plan->degrees.attention],
+                     out);
     notes_append_one("model", name != NULL ? name : "", out);
     out->failed = out->failed || name == NULL;
 }

@@ -49,6 +49,8 @@ case "${target[*]}:$(ls "$scratch/made")" in
 *megatron-bridge*) ;;
 *launch.json*) read_back companion launch.json || status=1 ;;
 *recipe.py*) read_back torchtitan args.sh || status=1 ;;
+*plan.yaml*) read_back flagscale plan.yaml || status=1 ;;
+*strategy.json*) read_back galvatron strategy.json || status=1 ;;
 *args.sh*) read_back megatron args.sh || status=1 ;;
 esac
 exit $status

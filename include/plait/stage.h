@@ -1,0 +1,85 @@
+/*
+ * stage.h - a stage before its layers choose what to recompute and offload
+ *
+ * plait_plan_cost prices a plan whose choices are made. Who makes them needs the same seconds and
+ * bytes taken apart: what one layer takes under a choice (plait_layer_cost_of), what a stage has
+ * whatever is chosen (plait_stage_frame_of), and the step of stages so filled (plait_frames_price).
+ * All come from a table and are sums of the entries that its prices are sums of.
+ *
+ * Left out: schedules that hold every stage on two ranks, and fused boundaries of chunks.
+ */
+#ifndef PLAIT_STAGE_H
+#define PLAIT_STAGE_H
+
+#include "plait/cost.h"
+#include "plait/schedule.h"
+
+#pragma GCC visibility push(default)
+
+/** One layer under one choice, one microbatch on one rank. */
+typedef struct plait_layer_cost {
+    double forward_s;
+    double backward_s;
+    double weight_s;    /* of which the weight gradient */
+    double saved_bytes; /* of each microbatch in flight, until its backward */
+    double live_bytes;  /* rebuilt or brought back in a backward, of one layer at a time */
+} plait_layer_cost;
+
+/** A layer of the model's kind `kind` at a point. (C.240) */
+plait_layer_cost plait_layer_cost_of(plait_table *table, const plait_degrees *degrees, int kind,
+                                     plait_choice choice);
+
+/** What a stage has whatever its layers choose. */
+typedef struct plait_stage_frame {
+    int stage;
+    int layers[PLAIT_MAX_LAYER_KINDS]; /* of each kind, which choose */
+    plait_chunk_time ends;             /* embedding, loss, modules of further tokens */
+    bool unlike;       /* its chunks hold different numbers of microbatches at its peak */
+    double bytes;      /* its peak were there no activations of layers, and nothing rebuilt ... */
+    double scale;      /* ... and bytes of the device that each byte of theirs takes */
+    double live_bytes; /* that its ends rebuild */
+    double paired_s;   /* that a pair of microbatches takes less than both */
+    double reduce_s, gather_s, optimizer_s, down_s, downs; /* once a step */
+} plait_stage_frame;
+
+/**
+ * The frame of these chunks as stage `stage` of a point. (C.241)
+ *
+ * @param own        the point, perhaps with another `offload`, `offload_share`, `offload_acts`
+ * @param in_flight  [vpp] microbatches of each chunk at the peak, filled
+ */
+plait_stage_frame plait_stage_frame_of(plait_table *table, const plait_degrees *degrees, int stage,
+                                       const plait_chunk *chunk, const plait_degrees *own,
+                                       double *in_flight);
+
+/** The peak of a stage whose layers hold and rebuild so much. (C.241) */
+double plait_frame_peak(const plait_stage_frame *frame, double held_bytes, double live_bytes);
+
+/** What a stage leaves exposed once a step: its part of dp_comm, and its optimizer. */
+typedef struct plait_stage_tail {
+    double reduce_s; /* the step waits for the longest; by grad_sync bulk for their sum */
+    double gather_s; /* ... for the longest, as for the optimizer */
+    double optimizer_s;
+} plait_stage_tail;
+
+/**
+ * The tail of a stage that takes this time. (C.243)
+ *
+ * By grad_sync shifted at least: what hides depends on the shortest backward of all stages.
+ */
+plait_stage_tail plait_frame_tail(const plait_problem *problem, const plait_degrees *degrees,
+                                  const plait_stage_frame *frame, const plait_chunk_time *time);
+
+/**
+ * The step of stages that take these times, ends and layers together. (C.242)
+ *
+ * @param frame  [pp]
+ * @param time   [pp], of one microbatch
+ * @return       its step_s and `exact`; with several chunks a rank a lower bound
+ */
+plait_price plait_frames_price(plait_table *table, const plait_degrees *degrees,
+                               const plait_stage_frame *frame, const plait_chunk_time *time);
+
+#pragma GCC visibility pop
+
+#endif

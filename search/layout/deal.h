@@ -1,0 +1,140 @@
+/*
+ * deal.h - layers to chunks: the best layout of one point of the space
+ *
+ * A model is a row of items in the order in which a token passes them: the embedding, each layer, the
+ * modules that predict further tokens as one item, the loss. A deal cuts the row into pp vpp chunks,
+ * all but the first and the last with at least q - 1 layers, q the whole part of layers / (pp vpp); so
+ * where chunks are many, some may be empty. Chunk c lies on the rank that its schedule says.
+ *
+ *     minimise    the step of the point with this layout, as the cost model prices it
+ *     subject to  each rank's state and activations in flight fit
+ *
+ *     deal_floor_s    what no deal undercuts                                 (S.6, S.7)
+ *     deal_chain      the best by dynamic programming, where a chain is exact (S.8)
+ *     deal_all        every deal of a small row                              (S.9)
+ *     deal_climb      seeds, and steps from them while they pay              (S.10)
+ */
+#ifndef SEARCH_LAYOUT_DEAL_H
+#define SEARCH_LAYOUT_DEAL_H
+
+#include "plait/search.h"
+
+/** Items before some place, added up. */
+typedef struct deal_sums {
+    plait_chunk_time time;
+    double work_s; /* of a rank, for a microbatch, less what pairs hide */
+    double state_bytes, saved_bytes;
+} deal_sums;
+
+/** A row of items, and the pipeline that it is dealt to. */
+typedef struct deal_row {
+    const plait_model *model;
+    plait_schedule schedule;
+    int ranks, turns;         /* pp, vpp */
+    int chunks;               /* pp vpp */
+    int items;                /* 1 + layers + (modules) + 1 */
+    int modules_at;           /* the item of all modules; -1: there are none */
+    int leading;              /* as in plait_portions */
+    const deal_sums *sum;     /* [items + 1], as the first `leading` layers of a chunk */
+    const deal_sums *rest;    /* [items + 1], as those behind them */
+    const double *live_bytes; /* [items] in the backward of each alone */
+    const double *held;       /* [chunks] microbatches in flight, of equal chunks */
+    double rank_bytes, capacity_bytes;
+    double fused_s, after_s;
+    int microbatches;
+} deal_row;
+
+/** Makes the row of a point; false when out of memory. */
+bool deal_row_make(const plait_problem *problem, const plait_degrees *degrees,
+                   const plait_portions *portions, double capacity_bytes, plait_arena *arena,
+                   deal_row *row);
+
+/** What the items from `first` up to `end` add up to as one chunk. */
+deal_sums deal_chunk(const deal_row *row, int first, int end);
+
+/** The most that the backward of one of these items has alone. */
+double deal_live_bytes(const deal_row *row, int first, int end);
+
+/** May the modules stand in this chunk: the last of its rank, and not the first rank's but alone? */
+bool deal_takes_modules(const deal_row *row, int chunk);
+
+/** The chunks of a deal. @param end  [chunks] the item behind each chunk's last */
+void deal_chunks(const deal_row *row, const int *end, plait_chunk *chunks);
+
+/** The ranks of a pipeline, and what is dealt to them whatever the order. */
+typedef struct deal_ranks {
+    int ranks, turns;
+    int kinds, layers[PLAIT_MAX_LAYER_KINDS]; /* of each kind */
+    int modules;
+    int least;                     /* layers of a chunk in the middle */
+    bool turns_back;               /* backwards return through the chunks of the forwards, whole */
+    double held[PLAIT_MAX_LAYERS]; /* [ranks] microbatches that it keeps of any chunk, at least */
+    int middles[PLAIT_MAX_LAYERS]; /* [ranks] its chunks in the middle ... */
+    double middle[PLAIT_MAX_LAYERS]; /* ... and microbatches of them together */
+    double usual[PLAIT_MAX_LAYERS];  /* [ranks] of the mean chunk */
+} deal_ranks;
+
+void deal_ranks_init(deal_ranks *ranks, const plait_model *model, const plait_degrees *degrees,
+                     int microbatches);
+
+/** Seconds of a step that no deal undercuts; infinite from `limit_s` on, and where none fits. */
+double deal_floor_s(const deal_ranks *ranks, const plait_portions *portions, double capacity_bytes,
+                    double limit_s);
+
+/** What a good deal would take if chunks could be equal: no bound, but what to try first. */
+double deal_guess_s(const deal_ranks *ranks, const plait_portions *portions, double capacity_bytes,
+                    double limit_s);
+
+/** What a deal is tried by: its price; `limit_s` is that of the best known. */
+typedef struct deal_trial {
+    plait_table *table;
+    plait_degrees degrees;
+    plait_arena *scratch; /* rewound */
+    double capacity_bytes;
+    double limit_s;         /* only what is faster is of use */
+    int tries, simulations; /* done */
+    bool failed;            /* out of memory */
+} deal_trial;
+
+/** A deal that was found, with its price. */
+typedef struct deal_found {
+    bool any;    /* one that fits and is faster than the limit */
+    bool proven; /* no other deal of this row is faster */
+    plait_price price;
+    double pipeline_s; /* of deal_chain: the shortest of all that fit; infinite: not known */
+    char text[PLAIT_VALUE_SIZE]; /* its layout */
+} deal_found;
+
+/** The price of a deal by the tables, a bound where it is not exact; infinite where it does not fit. */
+plait_price deal_try(deal_trial *trial, const deal_row *row, const int *end);
+
+/** The same, exact. */
+plait_price deal_try_exactly(deal_trial *trial, const deal_row *row, const int *end);
+
+/** Takes a deal with this exact price if it is the best so far. */
+void deal_take(deal_trial *trial, const deal_row *row, const int *end, plait_price price,
+               deal_found *found);
+
+/** Is deal_chain's form that of the schedule? */
+bool deal_has_chain(const deal_row *row);
+void deal_chain(deal_trial *trial, const deal_row *row, deal_found *found);
+
+/** Are there few enough deals to try all? */
+bool deal_is_small(const deal_row *row);
+void deal_all(deal_trial *trial, const deal_row *row, deal_found *found);
+
+void deal_climb(deal_trial *trial, const deal_row *row, deal_found *found);
+
+/**
+ * Deals to climb from, dealt so that no rank works longer than it must.
+ *
+ * @param end  [DEAL_SEEDS][chunks], filled
+ * @return     how many
+ */
+enum { DEAL_SEEDS = 8 };
+int deal_seeds(const deal_row *row, int *end);
+
+/** The best deal of a row by the way that suits it. */
+void deal_solve(deal_trial *trial, const deal_row *row, deal_found *found);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * seeds.c - deals to climb from: no rank works longer than it must
+ *
+ * Chunk after chunk takes items while its rank has time left of a budget T, an equal part for each of
+ * its chunks to come; the least T that deals all is found by halving. From either end of the row, and
+ * with a chunk's last item within its part, half beyond, or beyond: who takes less differs.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "deal.h"
+
+typedef struct seed_shape {
+    bool from_end;
+    double beyond; /* of an item's work, that a chunk may go beyond its part */
+} seed_shape;
+
+/* What a rank has taken so far. */
+typedef struct seed_rank {
+    double work_s, bytes;
+    int turns; /* to come */
+} seed_rank;
+
+typedef struct seed_deal {
+    const deal_row *row;
+    seed_shape shape;
+    double work_s;   /* of a rank, at most */
+    seed_rank *rank; /* [ranks] */
+    int at;          /* items before it are dealt, or from it on */
+} seed_deal;
+
+static int first_of(const seed_deal *deal, int items)
+{
+    return deal->shape.from_end ? deal->at - items : deal->at;
+}
+
+static deal_sums take(const seed_deal *deal, int items)
+{
+    const int first = first_of(deal, items);
+
+    return deal_chunk(deal->row, first, first + items);
+}
+
+/* May a chunk that has so many items take one more? */
+static bool takes_more(const seed_deal *deal, const seed_rank *rank, int chunk, int items)
+{
+    const deal_row *row = deal->row;
+    const deal_sums now = take(deal, items), then = take(deal, items + 1);
+    const double part_s = (deal->work_s - rank->work_s) / rank->turns;
+    const double beyond_s = deal->shape.beyond * (then.work_s - now.work_s);
+    const int item = deal->shape.from_end ? deal->at - items - 1 : deal->at + items;
+
+    return then.work_s <= part_s * (1.0 + 1e-12) + beyond_s &&
+           rank->work_s + then.work_s <= deal->work_s * (1.0 + 1e-12) &&
+           row->rank_bytes + rank->bytes + then.state_bytes + row->held[chunk] * then.saved_bytes <=
+               row->capacity_bytes &&
+           (item != row->modules_at || deal_takes_modules(row, chunk));
+}
+
+/* The ends of the row belong to the first and the last chunk, and the last to be dealt takes what is left. */
+static bool deal_one(seed_deal *deal, int chunk, bool last, int *end)
+{
+    const deal_row *row = deal->row;
+    seed_rank *rank = &deal->rank[plait_schedule_rank(row->schedule, row->ranks, chunk)];
+    const int left = deal->shape.from_end ? deal->at : row->items - deal->at;
+    const int most = last ? left : left - 1;
+    const bool must = last || chunk == 0 || chunk == row->chunks - 1;
+    int items = 0;
+
+    while (items < most && takes_more(deal, rank, chunk, items))
+        items++;
+    if ((last && items < left) || (must && items == 0))
+        return false;
+    const deal_sums sum = take(deal, items);
+    end[chunk] = first_of(deal, items) + items;
+    rank->work_s += sum.work_s;
+    rank->bytes += sum.state_bytes + row->held[chunk] * sum.saved_bytes;
+    rank->turns--;
+    deal->at += deal->shape.from_end ? -items : items;
+    return true;
+}
+
+static bool deal_within(const deal_row *row, seed_shape shape, double work_s, int *end)
+{
+    seed_rank rank[PLAIT_MAX_LAYERS];
+    seed_deal deal = {row, shape, work_s, rank, shape.from_end ? row->items : 0};
+
+    for (int r = 0; r < row->ranks; r++)
+        rank[r] = (seed_rank){.turns = row->turns};
+    for (int i = 0; i < row->chunks; i++) {
+        const int chunk = shape.from_end ? row->chunks - 1 - i : i;
+        if (!deal_one(&deal, chunk, i == row->chunks - 1, end))
+            return false;
+    }
+    return true;
+}
+
+/* The least budget, to a hundred-thousandth, that deals all. */
+static bool deal_least(const deal_row *row, seed_shape shape, int *end)
+{
+    const double all_s = row->sum[row->items].work_s + row->rest[row->items].work_s;
+    double low = 0.5 * all_s / row->ranks / (row->leading < 0 ? 2.0 : 4.0);
+    double high = 2.0 * low;
+
+    while (high < all_s && !deal_within(row, shape, high, end)) {
+        low = high;
+        high *= 1.3;
+    }
+    for (int halving = 0; halving < 14; halving++) {
+        const double middle = 0.5 * (low + high);
+        if (deal_within(row, shape, middle, end))
+            high = middle;
+        else
+            low = middle;
+    }
+    return deal_within(row, shape, high, end);
+}
+
+int deal_seeds(const deal_row *row, int *end)
+{
+    static const seed_shape shapes[] = {{false, 0.0}, {false, 0.5}, {false, 1.0},
+                                        {true, 0.0},  {true, 0.5},  {true, 1.0}};
+    const size_t size = (size_t)row->chunks * sizeof *end;
+    int seeds = 0;
+
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        int *const deal = end + seeds * row->chunks;
+        bool known = !deal_least(row, shapes[s], deal);
+
+        for (int i = 0; i < seeds && !known; i++)
+            known = memcmp(end + i * row->chunks, deal, size) == 0;
+        seeds += !known;
+    }
+    return seeds;
+}

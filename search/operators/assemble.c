@@ -1,0 +1,203 @@
+/*
+ * assemble.c - strategies and conversions as a program: variables, options, edges
+ *
+ *     time of a state and option = layers (microbatches (kernels + inside + gathers) + sync)     (S.49)
+ *     bytes                      = layers (state + kept) + gathered
+ *     time of an edge            = layers microbatches (forward + backward conversion)
+ */
+#include "layer_graph.h"
+
+// ---- conversions ---------------------------------------------------------------------------
+
+/* Conversions of tensors of one size, each priced once. */
+typedef struct memo {
+    tensor tensor;
+    bool *known; /* [spreads][spreads] */
+    double *seconds;
+} memo;
+
+static size_t spreads_of(const plait_mesh *mesh)
+{
+    size_t spreads = 1;
+
+    for (int a = 0; a < mesh->axes; a++)
+        spreads *= LIES;
+    return spreads;
+}
+
+static size_t code_of(const plait_mesh *mesh, spread of)
+{
+    size_t code = 0;
+
+    for (int a = 0; a < mesh->axes; a++)
+        code = code * LIES + of.lie[a];
+    return code;
+}
+
+static double known_s(const layer_graph *g, memo *m, spread from, spread to)
+{
+    const size_t at = code_of(&g->mesh, from) * spreads_of(&g->mesh) + code_of(&g->mesh, to);
+
+    if (!m->known[at]) {
+        m->seconds[at] = convert_s(g, &m->tensor, from, to, NULL);
+        m->known[at] = true;
+    }
+    return m->seconds[at];
+}
+
+static double both_ways_s(const layer_graph *g, memo *m, spread made, spread wanted)
+{
+    return known_s(g, m, made, value_of_input(wanted)) +
+           known_s(g, m, gradient_of_input(wanted), gradient_of_output(made));
+}
+
+static memo *memo_for(const layer_graph *g, memo *memos, int *count, const tensor *t,
+                      plait_arena *arena)
+{
+    const size_t pairs = spreads_of(&g->mesh) * spreads_of(&g->mesh);
+    memo *m = memos;
+
+    for (; m < memos + *count; m++)
+        if (m->tensor.elements == t->elements && m->tensor.routed == t->routed)
+            return m;
+    *m = (memo){.tensor = *t,
+                .known = plait_arena_alloc(arena, pairs, sizeof *m->known),
+                .seconds = plait_arena_alloc(arena, pairs, sizeof *m->seconds)};
+    if (m->known == NULL || m->seconds == NULL)
+        return NULL;
+    ++*count;
+    return m;
+}
+
+static void fill_table(const layer_graph *g, memo *m, const graph_edge *edge, double *table)
+{
+    const node *from = &g->node[edge->from], *to = &g->node[edge->to];
+    const double times = (double)g->layers * g->microbatches;
+
+    for (int i = 0; i < from->strategies; i++)
+        for (int j = 0; j < to->strategies; j++)
+            table[i * to->strategies + j] =
+                times * both_ways_s(g, m, output_spread(from, &from->strategy[i]),
+                                    input_spread(to, &to->strategy[j]));
+}
+
+plait_status edge_tables(const layer_graph *g, plait_arena *arena, double ***out, plait_error *err)
+{
+    memo memos[PROGRAM_EDGES];
+    int count = 0;
+
+    *out = plait_arena_alloc(arena, (size_t)g->edges, sizeof **out);
+    if (*out == NULL)
+        return plait_fail_nomem(err);
+    for (int e = 0; e < g->edges; e++) {
+        const graph_edge *edge = &g->edge[e];
+        memo *m = memo_for(g, memos, &count, &edge->tensor, arena);
+        (*out)[e] = plait_arena_alloc(
+            arena, (size_t)(g->node[edge->from].strategies * g->node[edge->to].strategies),
+            sizeof(double));
+        if (m == NULL || (*out)[e] == NULL)
+            return plait_fail_nomem(err);
+        fill_table(g, m, edge, (*out)[e]);
+    }
+    return PLAIT_OK;
+}
+
+// ---- variables -----------------------------------------------------------------------------
+
+static program_option option_of(const layer_graph *g, const strategy *s, int home)
+{
+    const double each_s = s->forward_s + s->backward_s + s->inside_forward_s +
+                          s->inside_backward_s + s->gather_s[home];
+
+    return (program_option){
+        .time_s = g->layers * (g->microbatches * each_s + s->sync_s[home]),
+        .bytes = g->layers * (s->state_bytes[home] + s->kept_bytes) + s->gathered_bytes[home],
+        .what = home,
+    };
+}
+
+static plait_status add_states(const layer_graph *g, int i, strategy_filter *allowed,
+                               const void *context, plait_arena *arena, assembly *out,
+                               plait_error *err)
+{
+    const node *n = &g->node[i];
+    program_state *states = plait_arena_alloc(arena, (size_t)n->strategies, sizeof *states);
+
+    out->strategy[i] = plait_arena_alloc(arena, (size_t)n->strategies, sizeof *out->strategy[i]);
+    if (states == NULL || out->strategy[i] == NULL)
+        return plait_fail_nomem(err);
+    out->program.variable[i] = (program_variable){0, states};
+    for (int s = 0; s < n->strategies; s++) {
+        const unsigned homes = allowed == NULL ? ~0u : allowed(context, g, n, &n->strategy[s]);
+        program_state *state = &states[out->program.variable[i].states];
+        for (int home = 0; home < n->strategy[s].homes; home++)
+            if (homes >> home & 1u)
+                state->option[state->options++] = option_of(g, &n->strategy[s], home);
+        if (state->options > 0)
+            out->strategy[i][out->program.variable[i].states++] = (short)s;
+    }
+    return PLAIT_OK;
+}
+
+/* A layer of one operator reads itself: what that takes belongs to its states. */
+static void add_loop(const assembly *a, const graph_edge *edge, const double *table, int strategies)
+{
+    program_state *states = a->program.variable[edge->from].state;
+
+    for (int s = 0; s < a->program.variable[edge->from].states; s++)
+        for (int o = 0; o < states[s].options; o++)
+            states[s].option[o].time_s += table[a->strategy[edge->from][s] * (strategies + 1)];
+}
+
+static plait_status add_edge(const layer_graph *g, int e, const double *table, plait_arena *arena,
+                             assembly *out, plait_error *err)
+{
+    const graph_edge *edge = &g->edge[e];
+    const int rows = out->program.variable[edge->from].states;
+    const int columns = out->program.variable[edge->to].states;
+    const int strategies = g->node[edge->to].strategies;
+
+    if (edge->from == edge->to) {
+        add_loop(out, edge, table, strategies);
+        return PLAIT_OK;
+    }
+    double *time_s = plait_arena_alloc(arena, (size_t)(rows * columns), sizeof *time_s);
+    if (time_s == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++)
+            time_s[i * columns + j] =
+                table[out->strategy[edge->from][i] * strategies + out->strategy[edge->to][j]];
+    out->program.edge[out->program.edges++] = (program_edge){edge->from, edge->to, time_s};
+    return PLAIT_OK;
+}
+
+plait_status assemble(const layer_graph *g, double *const *tables, strategy_filter *allowed,
+                      const void *context, double limit_bytes, plait_arena *arena, assembly *out,
+                      bool *any, plait_error *err)
+{
+    *out = (assembly){.program = {.variables = g->nodes, .limit_bytes = limit_bytes}};
+    *any = true;
+    for (int i = 0; i < g->nodes; i++) {
+        PLAIT_TRY(add_states(g, i, allowed, context, arena, out, err));
+        if (out->program.variable[i].states == 0) {
+            *any = false;
+            return PLAIT_OK;
+        }
+    }
+    for (int e = 0; e < g->edges; e++)
+        PLAIT_TRY(add_edge(g, e, tables[e], arena, out, err));
+    return PLAIT_OK;
+}
+
+assignment assignment_of(const assembly *a, const program_choice *choice)
+{
+    assignment out = {.step_s = choice->time_s, .bytes = choice->bytes};
+
+    for (int i = 0; i < a->program.variables; i++) {
+        const program_state *state = &a->program.variable[i].state[choice->state[i]];
+        out.strategy[i] = a->strategy[i][choice->state[i]];
+        out.home[i] = state->option[choice->option[i]].what;
+    }
+    return out;
+}

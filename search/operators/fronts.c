@@ -1,0 +1,349 @@
+/*
+ * fronts.c - the same elimination with a front of time and bytes in each entry of a table
+ *
+ * A label is a choice for all that has been removed behind an entry: its seconds and its bytes. Of two
+ * labels of one entry the one that is no faster and no smaller goes. So does a label whose
+ * time + multiplier bytes lies more than the gap above the least of its entry: every choice that holds
+ * it is slower than the best known one. (S.43)
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+
+typedef struct label {
+    double time_s, bytes;
+    const struct label *part[3]; /* what it is made of; none: an option of a state */
+    int variable, state, option;
+    int order; /* among the candidates of an entry */
+} label;
+
+typedef struct label_list {
+    int count;
+    label *label;
+} label_list;
+
+typedef struct front_search {
+    const program *p;
+    program_slack slack;
+    plait_arena *arena;
+    label_list *single[PROGRAM_VARIABLES];                  /* [states] */
+    label_list *pair[PROGRAM_VARIABLES][PROGRAM_VARIABLES]; /* a < b: [states a][states b] */
+    int order[PROGRAM_VARIABLES];
+    label *candidate; /* of the entry that is made */
+    int candidates, room;
+    double least; /* time + multiplier bytes of the best candidate */
+    bool whole, failed;
+    int64_t labels;
+} front_search;
+
+// ---- one entry -----------------------------------------------------------------------------
+
+static double key_of(const front_search *f, const label *l)
+{
+    return l->time_s + f->slack.multiplier * l->bytes;
+}
+
+static int smaller_first(const void *x, const void *y)
+{
+    const label *a = x, *b = y;
+
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? -1 : 1;
+    if (a->time_s != b->time_s)
+        return a->time_s < b->time_s ? -1 : 1;
+    return a->order - b->order;
+}
+
+static void prune(front_search *f)
+{
+    double fastest = HUGE_VAL;
+    int kept = 0;
+
+    qsort(f->candidate, (size_t)f->candidates, sizeof *f->candidate, smaller_first);
+    for (int i = 0; i < f->candidates; i++) {
+        const label *c = &f->candidate[i];
+        if (c->time_s >= fastest || key_of(f, c) > f->least + f->slack.gap_s)
+            continue;
+        fastest = c->time_s;
+        f->candidate[kept++] = *c;
+    }
+    f->candidates = kept;
+    for (int i = 0; i < kept; i++)
+        f->candidate[i].order = i;
+}
+
+static void begin_entry(front_search *f)
+{
+    f->candidates = 0;
+    f->least = HUGE_VAL;
+}
+
+/* Room for one more: what is dominated goes first, then the room doubles. */
+static bool has_room(front_search *f)
+{
+    if (f->candidates < f->room)
+        return true;
+    prune(f);
+    if (f->candidates < f->room / 2)
+        return true;
+    label *more = plait_arena_alloc(f->arena, 2 * (size_t)f->room, sizeof *more);
+    if (more == NULL) {
+        f->failed = true;
+        return false;
+    }
+    memcpy(more, f->candidate, (size_t)f->candidates * sizeof *more);
+    f->candidate = more;
+    f->room *= 2;
+    return true;
+}
+
+/* When as many labels have been looked at as may be, each entry makes do with its first. */
+static void offer(front_search *f, label candidate)
+{
+    const double key = key_of(f, &candidate);
+
+    f->labels++;
+    if (f->slack.most_labels < f->labels && f->candidates > 0) {
+        f->whole = false;
+        return;
+    }
+    if (candidate.bytes > f->p->limit_bytes || key > f->least + f->slack.gap_s || !has_room(f))
+        return;
+    f->least = fmin(f->least, key);
+    candidate.order = f->candidates;
+    f->candidate[f->candidates++] = candidate;
+}
+
+/* Of a front that is too long, labels at even distances stay, both ends among them. */
+static void thin(front_search *f)
+{
+    const int most = f->slack.most_each;
+
+    if (most == 0 || f->candidates <= most)
+        return;
+    for (int i = 0; i < most; i++)
+        f->candidate[i] = f->candidate[(int64_t)i * (f->candidates - 1) / (most - 1)];
+    f->candidates = most;
+    f->whole = false;
+}
+
+static label_list end_entry(front_search *f)
+{
+    prune(f);
+    thin(f);
+    label *const kept = plait_arena_alloc(f->arena, (size_t)f->candidates, sizeof *kept);
+    if (kept == NULL) {
+        f->failed = true;
+        return (label_list){0, NULL};
+    }
+    memcpy(kept, f->candidate, (size_t)f->candidates * sizeof *kept);
+    return (label_list){f->candidates, kept};
+}
+
+// ---- tables --------------------------------------------------------------------------------
+
+static label_list list_of_state(front_search *f, int v, int s)
+{
+    const program_state *state = &f->p->variable[v].state[s];
+
+    begin_entry(f);
+    for (int o = 0; o < state->options; o++)
+        offer(f, (label){.time_s = state->option[o].time_s,
+                         .bytes = state->option[o].bytes,
+                         .variable = v,
+                         .state = s,
+                         .option = o});
+    return end_entry(f);
+}
+
+/* The entry of states i of a and j of b, whichever comes first. */
+static label_list *entry_of(const front_search *f, int a, int i, int b, int j)
+{
+    return a < b ? &f->pair[a][b][i * f->p->variable[b].states + j]
+                 : &f->pair[b][a][j * f->p->variable[a].states + i];
+}
+
+static bool has_pair(const front_search *f, int a, int b)
+{
+    return f->pair[a < b ? a : b][a < b ? b : a] != NULL;
+}
+
+/* Nothing between a and b yet: each entry holds one label that costs nothing. */
+static bool make_pair(front_search *f, int a, int b)
+{
+    const int low = a < b ? a : b, high = a < b ? b : a;
+    const size_t size = (size_t)f->p->variable[low].states * (size_t)f->p->variable[high].states;
+    label_list *const list = plait_arena_alloc(f->arena, size, sizeof *list);
+    label *const nothing = plait_arena_alloc(f->arena, size, sizeof *nothing);
+
+    if (list == NULL || nothing == NULL)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        nothing[i] = (label){.variable = -1};
+        list[i] = (label_list){1, &nothing[i]};
+    }
+    f->pair[low][high] = list;
+    return true;
+}
+
+static bool add_edge(front_search *f, const program_edge *edge)
+{
+    const int columns = f->p->variable[edge->b].states;
+
+    if (!has_pair(f, edge->a, edge->b) && !make_pair(f, edge->a, edge->b))
+        return false;
+    for (int i = 0; i < f->p->variable[edge->a].states; i++)
+        for (int j = 0; j < columns; j++) {
+            label_list *list = entry_of(f, edge->a, i, edge->b, j);
+            list->label->time_s += edge->time_s[i * columns + j];
+        }
+    return true;
+}
+
+static bool fill(front_search *f)
+{
+    f->room = 1024;
+    f->candidate = plait_arena_alloc(f->arena, (size_t)f->room, sizeof *f->candidate);
+    if (f->candidate == NULL)
+        return false;
+    for (int v = 0; v < f->p->variables; v++) {
+        const int states = f->p->variable[v].states;
+        f->single[v] = plait_arena_alloc(f->arena, (size_t)states, sizeof *f->single[v]);
+        if (f->single[v] == NULL)
+            return false;
+        for (int s = 0; s < states; s++)
+            f->single[v][s] = list_of_state(f, v, s);
+    }
+    for (int i = 0; i < f->p->edges; i++)
+        if (!add_edge(f, &f->p->edge[i]))
+            return false;
+    return !f->failed;
+}
+
+// ---- removing a variable -------------------------------------------------------------------
+
+static label nothing_at_all = {.variable = -1};
+static const label_list only_nothing = {1, &nothing_at_all};
+
+/* All sums of a label of each list. */
+static void offer_sums(front_search *f, label_list x, label_list y, label_list z)
+{
+    for (int i = 0; i < x.count; i++)
+        for (int j = 0; j < y.count; j++)
+            for (int k = 0; k < z.count; k++) {
+                const label *parts[] = {&x.label[i], &y.label[j], &z.label[k]};
+                offer(f, (label){
+                             .time_s = parts[0]->time_s + parts[1]->time_s + parts[2]->time_s,
+                             .bytes = parts[0]->bytes + parts[1]->bytes + parts[2]->bytes,
+                             .part = {parts[0], parts[1], parts[2]},
+                             .variable = -1,
+                         });
+            }
+}
+
+/* The front over the states of v, beside state i of a and j of b; b < 0: beside i alone. */
+static label_list front_over(front_search *f, int v, int a, int i, int b, int j)
+{
+    begin_entry(f);
+    for (int s = 0; s < f->p->variable[v].states; s++)
+        offer_sums(f, f->single[v][s], a < 0 ? only_nothing : *entry_of(f, v, s, a, i),
+                   b < 0 ? only_nothing : *entry_of(f, v, s, b, j));
+    return end_entry(f);
+}
+
+static void add_front(front_search *f, label_list *there, label_list front)
+{
+    begin_entry(f);
+    offer_sums(f, *there, front, only_nothing);
+    *there = end_entry(f);
+}
+
+static void remove_leaf(front_search *f, int v, int a)
+{
+    for (int i = 0; i < f->p->variable[a].states; i++)
+        add_front(f, &f->single[a][i], front_over(f, v, a, i, -1, 0));
+}
+
+static bool remove_between(front_search *f, int v, int a, int b)
+{
+    if (!has_pair(f, a, b) && !make_pair(f, a, b))
+        return false;
+    for (int i = 0; i < f->p->variable[a].states; i++)
+        for (int j = 0; j < f->p->variable[b].states; j++)
+            add_front(f, entry_of(f, a, i, b, j), front_over(f, v, a, i, b, j));
+    return true;
+}
+
+static int left_of(const front_search *f, const bool *gone, int v, int found[2])
+{
+    int count = 0;
+
+    for (int u = 0; u < f->p->variables; u++)
+        if (!gone[u] && u != v && has_pair(f, v, u))
+            found[count++] = u;
+    return count;
+}
+
+/* All but the last variable; a graph in several pieces has its sums added to the last one. */
+static bool remove_all(front_search *f, label_list *whole)
+{
+    bool gone[PROGRAM_VARIABLES] = {false};
+    int pair[2];
+
+    *whole = only_nothing;
+    for (int i = 0; i < f->p->variables; i++) {
+        const int v = f->order[i];
+        gone[v] = true;
+        const int count = left_of(f, gone, v, pair);
+        if (count == 0)
+            add_front(f, whole, front_over(f, v, -1, 0, -1, 0));
+        else if (count == 1)
+            remove_leaf(f, v, pair[0]);
+        else if (!remove_between(f, v, pair[0], pair[1]))
+            return false;
+        if (f->failed)
+            return false;
+    }
+    return true;
+}
+
+static void read_off(const label *l, program_choice *choice)
+{
+    if (l == NULL)
+        return;
+    if (l->variable >= 0) {
+        choice->state[l->variable] = l->state;
+        choice->option[l->variable] = l->option;
+    }
+    for (int i = 0; i < 3; i++)
+        read_off(l->part[i], choice);
+}
+
+plait_status program_fronts(const program *p, program_slack slack, plait_arena *arena,
+                            program_choice *choice, bool *found, bool *whole, int64_t *labels,
+                            plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    front_search *f = plait_arena_alloc(arena, 1, sizeof *f);
+    label_list all;
+
+    if (f == NULL)
+        return plait_fail_nomem(err);
+    *f = (front_search){.p = p, .slack = slack, .arena = arena, .whole = true};
+    if (!program_order(p, -1, f->order))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "operators",
+                          "expected a graph of tree-width 2, found a wider one");
+    if (!fill(f) || !remove_all(f, &all))
+        return plait_fail_nomem(err);
+    *found = all.count > 0;
+    if (*found) { // the last is the fastest
+        read_off(&all.label[all.count - 1], choice);
+        program_price(p, choice);
+    }
+    *whole = f->whole;
+    *labels += f->labels;
+    plait_arena_rewind(arena, mark);
+    return PLAIT_OK;
+}

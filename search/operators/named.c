@@ -1,0 +1,214 @@
+/*
+ * named.c - layouts that have a name, as sets of strategies (S.50)
+ *
+ * Each axis has a role. What an operator may do with it follows; the best of a named set is found by
+ * the same program, with these strategies alone.
+ *
+ *     role                  operators with heads or ffn     experts                others
+ *     data parallel         batch or sequence               batch or sequence      batch or sequence
+ *     TP                    heads, ffn                      ffn, or experts        replicate
+ *     TP+SP                 heads, ffn                      ffn, or experts        batch or sequence
+ *     Ulysses               attention: heads                batch or sequence      batch or sequence
+ *                           others: batch or sequence
+ *     expert parallel       batch or sequence               experts                batch or sequence
+ *
+ * Beside it: all weights whole or with the optimizer cut, or all large ones cut (ZeRO-3). "others" are norms,
+ * residual sums, routers, latents.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "layer_graph.h"
+
+typedef enum role {
+    ROLE_DATA,
+    ROLE_TENSOR,
+    ROLE_TENSOR_SEQUENCE,
+    ROLE_ULYSSES,
+    ROLE_EXPERT,
+    ROLES
+} role;
+
+/** One set. */
+typedef struct named {
+    role role[PLAIT_MESH_AXES];
+    bool zero3;
+    bool whole_experts; /* tensor ranks deal experts, not their width */
+} named;
+
+static bool deals_tokens(plait_use use)
+{
+    return use == PLAIT_USE_BATCH || use == PLAIT_USE_SEQUENCE;
+}
+
+/* Ranks deal experts. Rows reach them by an all-to-all, or with all tokens at the dispatch (C.151). */
+static bool deals_experts(const node *n, plait_use use)
+{
+    const bool end = n->part == PLAIT_PART_dispatch || n->part == PLAIT_PART_combine;
+
+    return use == PLAIT_USE_EXPERTS || (end && deals_tokens(use));
+}
+
+/* Under tensor parallelism, of what works on experts' rows. */
+static bool tensor_of_experts(const named *as, const node *n, role r, plait_use use)
+{
+    if (as->whole_experts)
+        return deals_experts(n, use);
+    if (node_cut(n) != PLAIT_USE_REPLICATE)
+        return use == node_cut(n);
+    return r == ROLE_TENSOR ? use == PLAIT_USE_REPLICATE : deals_tokens(use);
+}
+
+static bool plays(const named *as, const node *n, role r, plait_use use)
+{
+    switch (r) {
+    case ROLE_TENSOR:
+    case ROLE_TENSOR_SEQUENCE:
+        if (n->expert)
+            return tensor_of_experts(as, n, r, use);
+        if (node_cut(n) != PLAIT_USE_REPLICATE)
+            return use == node_cut(n);
+        return r == ROLE_TENSOR ? use == PLAIT_USE_REPLICATE : deals_tokens(use);
+    case ROLE_ULYSSES: // heads in attention, and perhaps in the passes around it
+        return (n->kind != NODE_CORE && deals_tokens(use)) ||
+               (n->kind != NODE_PRODUCT && n->place.makes == PLAIT_DIM_HEADS &&
+                use == PLAIT_USE_OUT);
+    case ROLE_EXPERT:
+        return n->expert ? deals_experts(n, use) : deals_tokens(use);
+    default:
+        return deals_tokens(use);
+    }
+}
+
+/* Norms and routers are below a hundredth of a layer: ZeRO-3 is called so wherever they lie. */
+static bool is_small(const layer_graph *g, const node *n)
+{
+    double params = 0.0;
+
+    for (int i = 0; i < g->nodes; i++)
+        params += g->node[i].params;
+    return n->params < params / 100.0;
+}
+
+/* Bits of the homes that a weight may have in this set; 0: the strategy is none of it. */
+static unsigned homes_in(const void *context, const layer_graph *g, const node *n,
+                         const strategy *s)
+{
+    const named *as = context;
+
+    for (int a = 0; a < g->mesh.axes; a++)
+        if (g->mesh.size[a] > 1 && !plays(as, n, as->role[a], s->use[a]))
+            return 0;
+    if (as->zero3 && s->homes > 1)
+        return is_small(g, n) ? ~0u : 1u << PLAIT_WEIGHT_ZERO3;
+    return 1u << PLAIT_WEIGHT_WHOLE | 1u << PLAIT_WEIGHT_ZERO1;
+}
+
+/* The next set, in a fixed order; roles of axes of one rank and of experts that are none stay. */
+static bool next_named(const layer_graph *g, named *as)
+{
+    const bool moe = g->layer->ffn == PLAIT_FFN_MOE;
+    const int roles = moe ? ROLES : ROLE_EXPERT;
+
+    as->zero3 = !as->zero3;
+    if (as->zero3)
+        return true;
+    if (moe) {
+        as->whole_experts = !as->whole_experts;
+        if (as->whole_experts)
+            return true;
+    }
+    for (int a = 0; a < g->mesh.axes; a++) {
+        as->role[a] = (role)((int)as->role[a] + 1);
+        if (g->mesh.size[a] > 1 && (int)as->role[a] < roles)
+            return true;
+        as->role[a] = ROLE_DATA;
+    }
+    return false;
+}
+
+static plait_status best_in(const layer_graph *g, double *const *tables, const named *as,
+                            double limit_bytes, plait_arena *arena, assignment *best,
+                            plait_error *err)
+{
+    assembly *a = plait_arena_alloc(arena, 1, sizeof *a);
+    program_answer answer;
+    bool any;
+
+    if (a == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(assemble(g, tables, homes_in, as, limit_bytes, arena, a, &any, err));
+    if (!any)
+        return PLAIT_OK;
+    PLAIT_TRY(program_solve(&a->program, 1 << 16, arena, &answer, err));
+    if (answer.feasible && (best->step_s <= 0.0 || answer.choice.time_s < best->step_s))
+        *best = assignment_of(a, &answer.choice);
+    return PLAIT_OK;
+}
+
+plait_status named_best(const layer_graph *g, double *const *tables, double limit_bytes,
+                        plait_arena *arena, assignment *out, plait_error *err)
+{
+    named as = {.zero3 = false};
+
+    *out = (assignment){.step_s = 0.0};
+    do {
+        const plait_arena_mark mark = plait_arena_save(arena);
+        PLAIT_TRY(best_in(g, tables, &as, limit_bytes, arena, out, err));
+        plait_arena_rewind(arena, mark);
+    } while (next_named(g, &as));
+    return PLAIT_OK;
+}
+
+static bool belongs(const layer_graph *g, const assignment *a, const named *as)
+{
+    for (int i = 0; i < g->nodes; i++)
+        if (!(homes_in(as, g, &g->node[i], &g->node[i].strategy[a->strategy[i]]) >> a->home[i] &
+              1u))
+            return false;
+    return true;
+}
+
+static bool has_replicas(const layer_graph *g, const assignment *a)
+{
+    for (int i = 0; i < g->nodes; i++)
+        if (g->node[i].strategy[a->strategy[i]].homes > 1)
+            return true;
+    return false;
+}
+
+/* "data parallel 0, TP+SP 1, ZeRO-3" */
+static void spell(const layer_graph *g, const named *as, bool replicas, char *name, size_t size)
+{
+    static const char *const words[ROLES] = {"data parallel", "TP", "TP+SP", "Ulysses",
+                                             "expert parallel"};
+    size_t used = 0;
+
+    for (int r = 0; r < ROLES; r++) {
+        bool said = false;
+        for (int a = 0; a < g->mesh.axes && used < size; a++) {
+            if (g->mesh.size[a] == 1 || (int)as->role[a] != r)
+                continue;
+            used += (size_t)snprintf(name + used, size - used, "%s%s %d", said || !used ? "" : ", ",
+                                     said ? "" : words[r], a);
+            said = true;
+        }
+    }
+    if (used == 0)
+        snprintf(name, size, "one GPU");
+    else if (as->zero3 && replicas && used < size)
+        snprintf(name + used, size - used, ", ZeRO-3");
+}
+
+void named_of(const layer_graph *g, const assignment *a, char *name, size_t size)
+{
+    named as = {.zero3 = false};
+
+    name[0] = '\0';
+    do {
+        if (belongs(g, a, &as)) {
+            spell(g, &as, has_replicas(g, a), name, size);
+            return;
+        }
+    } while (next_named(g, &as));
+}

@@ -1,0 +1,143 @@
+/* operators.c - the best strategies of a layer's operators on a mesh */
+#include <string.h>
+
+#include "layer_graph.h"
+#include "plait/cost.h"
+
+void plait_operators_options_init_sized(plait_operators_options *options, size_t size)
+{
+    const plait_operators_options usual = {
+        .size = size, .kind = -1, .microbatches = 1, .most_labels = 20 * 1000 * 1000};
+
+    memcpy(options, &usual, size < sizeof usual ? size : sizeof usual);
+}
+
+// ---- the question --------------------------------------------------------------------------
+
+static int layers_of(const plait_model *model, int kind)
+{
+    int layers = 0;
+
+    for (int i = 0; i < model->layers; i++)
+        layers += model->layer_kind[i] == kind;
+    return layers;
+}
+
+static int usual_kind(const plait_model *model)
+{
+    int best = 0;
+
+    for (int k = 1; k < model->kinds; k++)
+        if (layers_of(model, k) > layers_of(model, best))
+            best = k;
+    return best;
+}
+
+static plait_status check_mesh(const plait_problem *problem, const plait_mesh *mesh,
+                               plait_error *err)
+{
+    if (plait_mesh_gpus(mesh) == problem->job.gpus)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, "--mesh",
+                      "expected axes whose product is the %d GPUs of the job, found %d",
+                      problem->job.gpus, plait_mesh_gpus(mesh));
+}
+
+static plait_status check(const plait_problem *problem, const plait_operators_options *options,
+                          plait_error *err)
+{
+    const plait_job *job = &problem->job;
+
+    if ((options->size != 0 && options->size != sizeof *options) || job->seq < 1 || job->gbs < 1 ||
+        options->mesh.axes < 1 || options->mesh.axes > PLAIT_MESH_AXES)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "operators",
+                          "expected options that were initialised, and a job, found others");
+    PLAIT_TRY(check_mesh(problem, &options->mesh, err));
+    if (options->microbatches < 1 || job->gbs % options->microbatches != 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--mbs",
+                          "expected microbatches that divide the %d sequences of a step, found %d",
+                          job->gbs, options->microbatches);
+    if (options->kind >= problem->model->kinds)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--layer-kind",
+                          "expected one of the %d kinds of layer, found %d", problem->model->kinds,
+                          options->kind + 1);
+    return PLAIT_OK;
+}
+
+/* Of the device, what tensors may take: without what is fixed, and what the allocator loses (C.84). */
+static double device_bytes(const plait_problem *problem)
+{
+    const plait_residents *keep = &problem->runtime->keep;
+    const double free_bytes = plait_capacity_bytes(problem, problem->risk) - keep->context_bytes;
+
+    return free_bytes / keep->fragmentation - keep->workspace_bytes;
+}
+
+plait_status graph_prepare(const plait_problem *problem, const plait_operators_options *options,
+                           plait_arena *arena, layer_graph *g, plait_error *err)
+{
+    const int kind = options->kind < 0 ? usual_kind(problem->model) : options->kind;
+    plait_degrees usual = plait_degrees_init();
+
+    PLAIT_TRY(check(problem, options, err));
+    usual.grad_reduce = (unsigned char)problem->runtime->defaults.key[PLAIT_KEY_GRAD_REDUCE];
+    *g = (layer_graph){
+        .problem = problem,
+        .layer = &problem->model->kind[kind],
+        .mesh = options->mesh,
+        .layers = layers_of(problem->model, kind),
+        .microbatches = options->microbatches,
+        .sequences = (double)problem->job.gbs / options->microbatches,
+        .state = plait_state_of(problem, &usual),
+    };
+    for (unsigned axes = 0; axes < 1u << g->mesh.axes; axes++)
+        g->route[axes] = mesh_route(problem, &g->mesh, axes);
+    PLAIT_TRY(graph_build(g, err));
+    return strategies_list(g, arena, err);
+}
+
+// ---- the answer ----------------------------------------------------------------------------
+
+static plait_status solve(const layer_graph *g, int64_t most_labels, plait_arena *arena,
+                          plait_operators_result *out, plait_error *err)
+{
+    assembly *a = plait_arena_alloc(arena, 1, sizeof *a);
+    program_answer answer;
+    assignment best, known;
+    double **tables;
+    bool any;
+
+    if (a == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(edge_tables(g, arena, &tables, err));
+    PLAIT_TRY(assemble(g, tables, NULL, NULL, out->limit_bytes, arena, a, &any, err));
+    PLAIT_TRY(program_solve(&a->program, most_labels, arena, &answer, err));
+    best = assignment_of(a, &answer.choice);
+    out->verdict = answer.feasible ? PLAIT_FITS : PLAIT_OUT_OF_MEMORY;
+    out->needed_bytes = answer.feasible ? 0.0 : best.bytes;
+    out->lower_s = answer.lower_s;
+    out->proven = answer.proven;
+    out->labels = answer.labels;
+    PLAIT_TRY(plan_of(g, &best, arena, &out->best, err));
+    PLAIT_TRY(named_best(g, tables, out->limit_bytes, arena, &known, err));
+    return known.step_s > 0.0 ? plan_of(g, &known, arena, &out->named, err) : PLAIT_OK;
+}
+
+plait_status plait_operators_solve(const plait_problem *problem,
+                                   const plait_operators_options *options, plait_arena *arena,
+                                   plait_operators_result *out, plait_error *err)
+{
+    layer_graph *g = plait_arena_alloc(arena, 1, sizeof *g);
+
+    if (g == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(graph_prepare(problem, options, arena, g, err));
+    *out = (plait_operators_result){
+        .kind = (int)(g->layer - problem->model->kind),
+        .layers = g->layers,
+        .limit_bytes = options->memory_bytes > 0.0 ? options->memory_bytes : device_bytes(problem),
+    };
+    for (int i = 0; i < g->nodes; i++)
+        out->strategies += g->node[i].strategies;
+    return solve(g, options->most_labels, arena, out, err);
+}

@@ -1,0 +1,240 @@
+/*
+ * price_operator.c - seconds of an operator under each strategy, and what it keeps for backward (S.46)
+ *
+ * The description of a layer (block.h) knows what a rank computes when sequences, tokens, heads, widths
+ * and experts are cut: a strategy asks it with the degrees that it amounts to, and takes the kernels at
+ * its place.
+ *
+ *     sequences  B / (batch experts)      tp = etp  ways of heads or ffn, whichever side has them
+ *     cp         sequence                 ep        experts
+ *
+ * What it has no degree for, the cut of the hidden width, divides the products' side and the passes'
+ * bytes.
+ */
+#include "layer_graph.h"
+
+/* What the description is asked with. */
+typedef struct shape {
+    int batch, sequence, tp, experts;
+} shape;
+
+static int cut_ways(const layer_graph *g, const node *n, const strategy *s)
+{
+    const plait_use cut = node_cut(n);
+
+    return cut == PLAIT_USE_REPLICATE ? 1 : mesh_ways(&g->mesh, s->use, cut);
+}
+
+/* The other side of a product, or a pass over hidden. */
+static int hidden_ways(const layer_graph *g, const node *n, const strategy *s)
+{
+    return mesh_ways(&g->mesh, s->use, PLAIT_USE_IN) * mesh_ways(&g->mesh, s->use, PLAIT_USE_OUT) /
+           cut_ways(g, n, s);
+}
+
+static shape shape_of(const layer_graph *g, const node *n, const strategy *s)
+{
+    return (shape){
+        .batch = mesh_ways(&g->mesh, s->use, PLAIT_USE_BATCH),
+        .sequence = mesh_ways(&g->mesh, s->use, PLAIT_USE_SEQUENCE),
+        .tp = cut_ways(g, n, s),
+        .experts = mesh_ways(&g->mesh, s->use, PLAIT_USE_EXPERTS),
+    };
+}
+
+static bool same_shape(shape a, shape b)
+{
+    return a.batch == b.batch && a.sequence == b.sequence && a.tp == b.tp && a.experts == b.experts;
+}
+
+/* A ring, if the software has one, else gathered keys. */
+static plait_cp_comm context_exchange(const plait_runtime *runtime)
+{
+    const unsigned takes = runtime->can.takes[PLAIT_KEY_CP_COMM];
+
+    return takes >> PLAIT_CP_P2P & 1u ? PLAIT_CP_P2P : PLAIT_CP_ALLGATHER;
+}
+
+static plait_shard shard_of(const layer_graph *g, shape of)
+{
+    return (plait_shard){
+        .tp = of.tp,
+        .cp = of.sequence,
+        .ep = of.experts,
+        .etp = of.tp,
+        .cp_comm = context_exchange(g->problem->runtime),
+        .cp_inner = 1,
+        .attention = plait_attention_usual(g->problem),
+        .precision = g->problem->job.precision,
+        .runtime = g->problem->runtime,
+    };
+}
+
+static void describe(const layer_graph *g, shape of, plait_pass_kind kind, plait_block *out)
+{
+    const plait_shard shard = shard_of(g, of);
+    const double seq = g->problem->job.seq;
+
+    plait_block_describe(g->problem->model, g->layer, &shard,
+                         (plait_pass){kind, g->sequences / of.batch / of.experts, seq, seq}, out);
+}
+
+// ---- kernels -------------------------------------------------------------------------------
+
+/* The side of a product's kernel that is hidden: [rows, k] x [k, n] and its gradients (C.10). */
+static double *hidden_side(const node *n, plait_op *op)
+{
+    const bool of_input = node_cut(n) == PLAIT_USE_OUT || n->place.takes == PLAIT_DIM_HIDDEN;
+
+    switch (op->layout) {
+    case PLAIT_BACKWARD_INPUT:
+        return of_input ? &op->n : &op->k;
+    case PLAIT_BACKWARD_WEIGHT:
+        return of_input ? &op->m : &op->n;
+    default:
+        return of_input ? &op->k : &op->n;
+    }
+}
+
+static double op_seconds(const layer_graph *g, const node *n, const plait_op *whole, int hidden)
+{
+    const plait_kernel_context context = {
+        .accelerator = plait_cluster_accelerator(g->problem->cluster, 0),
+        .runtime = g->problem->runtime,
+        .precision = g->problem->job.precision,
+        .attention = plait_attention_usual(g->problem),
+    };
+    plait_op op = *whole;
+
+    if (hidden > 1) {
+        if (n->kind == NODE_PRODUCT)
+            *hidden_side(n, &op) /= hidden;
+        op.flops /= hidden;
+        op.bytes /= hidden;
+    }
+    return plait_op_s(&context, &op) * (op.imbalance > 0.0 ? op.imbalance : 1.0);
+}
+
+static double kernels_s(const layer_graph *g, const node *n, const plait_block *block, int hidden)
+{
+    double s = 0.0;
+
+    for (int i = 0; i < block->ops; i++)
+        if (block->op[i].kind != PLAIT_OP_COLLECTIVE &&
+            block->op[i].place.number == n->place.number)
+            s += op_seconds(g, n, &block->op[i], hidden);
+    return s;
+}
+
+// ---- what stays for backward ---------------------------------------------------------------
+
+/* The operator that a class of tensors belongs to: its input or its output. */
+static plait_part owner_of(plait_tensor kept)
+{
+    switch (kept) {
+    case PLAIT_TENSOR_qkv:
+    case PLAIT_TENSOR_keys:
+    case PLAIT_TENSOR_latent:
+        return PLAIT_PART_qkv;
+    case PLAIT_TENSOR_rotary:
+        return PLAIT_PART_rotary;
+    case PLAIT_TENSOR_scores:
+    case PLAIT_TENSOR_scores_dropout:
+    case PLAIT_TENSOR_lse:
+    case PLAIT_TENSOR_core_out:
+    case PLAIT_TENSOR_scan:
+        return PLAIT_PART_core_attn;
+    case PLAIT_TENSOR_fc1_out:
+        return PLAIT_PART_fc1;
+    case PLAIT_TENSOR_act_mid:
+    case PLAIT_TENSOR_act_out:
+        return PLAIT_PART_act;
+    case PLAIT_TENSOR_dropout:
+        return PLAIT_PART_residual;
+    case PLAIT_TENSOR_router:
+        return PLAIT_PART_router;
+    case PLAIT_TENSOR_routed:
+        return PLAIT_PART_dispatch;
+    case PLAIT_TENSOR_expert_fc1_out:
+        return PLAIT_PART_expert_fc1;
+    case PLAIT_TENSOR_expert_act_out:
+        return PLAIT_PART_expert_act;
+    case PLAIT_TENSOR_routed_out:
+        return PLAIT_PART_expert_fc2;
+    case PLAIT_TENSOR_shared_fc1_out:
+    case PLAIT_TENSOR_shared_act_out:
+        return PLAIT_PART_shared;
+    default: // inputs, casts and outputs of norms
+        return PLAIT_PART_norm;
+    }
+}
+
+/* Norms of the hidden width inside a product's kernel are norms here; those of latents are not. */
+static plait_part part_that_keeps(const node *n)
+{
+    if (node_is_norm(n))
+        return PLAIT_PART_norm;
+    return n->part == PLAIT_PART_norm ? PLAIT_PARTS : n->part;
+}
+
+static double kept_bytes(const layer_graph *g, const node *n, shape of, const plait_block *block)
+{
+    const plait_shard shard = shard_of(g, of);
+    const plait_part part = part_that_keeps(n);
+    double bytes[PLAIT_TENSORS], sum = 0.0;
+    int sharers = 0;
+
+    plait_block_tensor_bytes(block, &shard, bytes);
+    for (int i = 0; i < g->nodes; i++)
+        sharers += part_that_keeps(&g->node[i]) == part;
+    for (int t = 0; t < PLAIT_TENSORS; t++)
+        if (owner_of((plait_tensor)t) == part)
+            sum += bytes[t];
+    return sum / sharers;
+}
+
+// ---- all of them ---------------------------------------------------------------------------
+
+static void price(const layer_graph *g, const node *n, shape of, const plait_block *forward,
+                  const plait_block *backward, strategy *s)
+{
+    const int hidden = hidden_ways(g, n, s);
+
+    s->forward_s = kernels_s(g, n, forward, hidden);
+    s->backward_s = kernels_s(g, n, backward, hidden);
+    s->inside_forward_s = inside_s(g, n, s, forward, s->forward_s);
+    s->inside_backward_s = inside_s(g, n, s, backward, s->backward_s);
+    s->kept_bytes = kept_bytes(g, n, of, forward) / hidden;
+    s->params = n->params / of.tp / of.experts / hidden;
+}
+
+static bool is_priced(const strategy *s)
+{
+    return s->params >= 0.0;
+}
+
+/* One description serves all strategies that amount to the same degrees. */
+static void price_alike(layer_graph *g, shape of)
+{
+    plait_block forward, backward;
+
+    describe(g, of, PLAIT_FORWARD, &forward);
+    describe(g, of, PLAIT_BACKWARD, &backward);
+    for (int i = 0; i < g->nodes; i++)
+        for (int k = 0; k < g->node[i].strategies; k++) {
+            strategy *s = &g->node[i].strategy[k];
+            if (!is_priced(s) && same_shape(shape_of(g, &g->node[i], s), of))
+                price(g, &g->node[i], of, &forward, &backward, s);
+        }
+}
+
+void price_operators(layer_graph *g)
+{
+    for (int i = 0; i < g->nodes; i++)
+        for (int k = 0; k < g->node[i].strategies; k++)
+            g->node[i].strategy[k].params = -1.0;
+    for (int i = 0; i < g->nodes; i++)
+        for (int k = 0; k < g->node[i].strategies; k++)
+            if (!is_priced(&g->node[i].strategy[k]))
+                price_alike(g, shape_of(g, &g->node[i], &g->node[i].strategy[k]));
+}

@@ -1,0 +1,108 @@
+/*
+ * price_weight.c - a weight's state, gathers and reductions, by where it lies (S.47)
+ *
+ * P parameters that a rank uses, r ranks that use the same ones (batch, sequence, replicate), t of
+ * which see different tokens (batch, sequence); bytes a parameter as in C.81.
+ *
+ *     home   state a layer                    once a step                      each microbatch
+ *     whole  P (weight + gradient + opt.)     all-reduce over t
+ *     zero1  P (weight + gradient) + P/r opt. reduce-scatter, all-gather, r
+ *     zero3  P/r (weight + gradient + opt.)                                    2 all-gathers, reduce-scatter, r
+ *
+ * What hides: gathers and reductions behind the kernels of the same operator, as C.66 says of stages:
+ * max(dp_exposed c, c - window k). Windows are not shared between operators, so that the sum is a
+ * bound from above of what would be left when they were. The optimizer's step is C.69's.
+ */
+#include <math.h>
+
+#include "layer_graph.h"
+
+static double exposed_behind_s(const layer_graph *g, double comm_s, double compute_s)
+{
+    const plait_overlaps *overlap = &g->problem->runtime->overlap;
+
+    return fmax(overlap->dp_exposed * comm_s, comm_s - overlap->window * compute_s);
+}
+
+static double over_s(const layer_graph *g, unsigned axes, plait_collective_op op, double bytes)
+{
+    return g->route[axes].ranks > 1
+               ? plait_collective_s(&g->route[axes], graph_network(g), op, bytes)
+               : 0.0;
+}
+
+/* Norm, clip and step over the shard, and passes over the whole gradient. (C.69) */
+static double optimizer_s(const layer_graph *g, double whole, double shard)
+{
+    const plait_state_bytes *state = &g->state;
+    const double bytes = shard * (state->step_bytes + state->shard_passes * state->gradient) +
+                         state->buffer_passes * state->gradient * whole;
+
+    return g->problem->runtime->factor.memory * bytes /
+           plait_cluster_accelerator(g->problem->cluster, 0)->hbm_bytes_per_s;
+}
+
+static bool reduces_in_backward(const layer_graph *g)
+{
+    return g->problem->runtime->can.takes[PLAIT_KEY_GRAD_SYNC] >> PLAIT_SYNC_BUCKETED & 1u;
+}
+
+static double reduced_s(const layer_graph *g, const strategy *s, double comm_s)
+{
+    return reduces_in_backward(g) ? exposed_behind_s(g, comm_s, s->backward_s) : comm_s;
+}
+
+static double sync_whole_s(const layer_graph *g, const strategy *s, unsigned tokens)
+{
+    const double bytes = g->state.gradient_reduce * s->params;
+
+    return reduced_s(g, s, over_s(g, tokens, PLAIT_ALL_REDUCE, bytes));
+}
+
+static double sync_zero1_s(const layer_graph *g, const strategy *s, unsigned axes)
+{
+    const double scatter_s =
+        over_s(g, axes, PLAIT_REDUCE_SCATTER, g->state.gradient_reduce * s->params);
+    const double gather_s = over_s(g, axes, PLAIT_ALL_GATHER, g->state.gather * s->params);
+    const double left_s = g->problem->runtime->overlap.param_gather
+                              ? exposed_behind_s(g, gather_s, s->forward_s)
+                              : gather_s;
+
+    return reduced_s(g, s, scatter_s) + left_s;
+}
+
+static double gather_zero3_s(const layer_graph *g, const strategy *s, unsigned axes)
+{
+    const double gather_s = over_s(g, axes, PLAIT_ALL_GATHER, g->state.gather * s->params);
+    const double scatter_s =
+        over_s(g, axes, PLAIT_REDUCE_SCATTER, g->state.gradient_reduce * s->params);
+
+    return exposed_behind_s(g, gather_s, s->forward_s) +
+           exposed_behind_s(g, gather_s + scatter_s, s->backward_s);
+}
+
+void price_weight(const layer_graph *g, const node *n, strategy *s)
+{
+    const unsigned tokens = mesh_axes(&g->mesh, s->use, PLAIT_USE_BATCH) |
+                            mesh_axes(&g->mesh, s->use, PLAIT_USE_SEQUENCE);
+    const unsigned axes = tokens | mesh_axes(&g->mesh, s->use, PLAIT_USE_REPLICATE);
+    const double ranks = g->route[axes].ranks;
+    const plait_state_bytes *state = &g->state;
+    const double live = g->problem->runtime->keep.transient_layers;
+
+    s->homes = n->params <= 0.0 || ranks == 1 ? 1 : PLAIT_WEIGHT_HOMES;
+    for (int home = 0; home < s->homes; home++) {
+        const double parts = home >= PLAIT_WEIGHT_ZERO3 ? ranks : 1.0;
+        const double opt_parts = home >= PLAIT_WEIGHT_ZERO1 ? ranks : 1.0;
+        s->state_bytes[home] = s->params * ((state->weight + state->gradient) / parts +
+                                            state->optimizer / opt_parts + state->replicated);
+        s->sync_s[home] = optimizer_s(g, s->params / parts, s->params / opt_parts);
+    }
+    s->sync_s[PLAIT_WEIGHT_WHOLE] += sync_whole_s(g, s, tokens);
+    if (s->homes == 1)
+        return;
+    s->sync_s[PLAIT_WEIGHT_ZERO1] += sync_zero1_s(g, s, axes);
+    s->gather_s[PLAIT_WEIGHT_ZERO3] = gather_zero3_s(g, s, axes);
+    s->gathered_bytes[PLAIT_WEIGHT_ZERO3] =
+        live * (state->gather + state->gradient_reduce) * s->params;
+}

@@ -1,0 +1,177 @@
+/*
+ * strategy.c - what an operator may do with each axis of the mesh, and how its tensors lie then
+ *
+ *     S.45      use         input             output     weight [in, out]
+ *               replicate   whole             whole      whole
+ *               batch       cut               cut        whole: its gradient is summed
+ *               sequence    cut               cut        whole: likewise
+ *               in          cut in width      partial    cut in `in`
+ *               out         whole (gradient   cut in     cut in `out`
+ *                           partial)          width
+ *               experts     cut in experts    cut        cut in experts
+ *
+ * What has no weight keeps its width: `out` cuts input and output. Tokens reach experts by a dispatch
+ * that has them whole along the axis and leaves each rank its experts' rows, and come back by a
+ * combine whose output is a partial sum; a cut of tokens that becomes one of experts is an all-to-all
+ * between the two.
+ */
+#include <string.h>
+
+#include "layer_graph.h"
+
+plait_use node_cut(const node *n)
+{
+    const bool makes_cut = n->place.makes > PLAIT_DIM_HIDDEN;
+    const bool takes_cut = n->place.takes > PLAIT_DIM_HIDDEN;
+
+    if (makes_cut)
+        return PLAIT_USE_OUT;
+    return takes_cut && n->kind == NODE_PRODUCT ? PLAIT_USE_IN : PLAIT_USE_REPLICATE;
+}
+
+// ---- which are there -----------------------------------------------------------------------
+
+static bool heads_divide(const plait_layer *layer, int ways)
+{
+    switch (layer->mixer) {
+    case PLAIT_MIXER_ATTENTION:
+        return layer->attention.heads % ways == 0 &&
+               (layer->attention.kv_heads % ways == 0 || ways % layer->attention.kv_heads == 0);
+    case PLAIT_MIXER_MLA:
+        return layer->mla.heads % ways == 0;
+    case PLAIT_MIXER_DELTA_NET:
+        return layer->delta_net.value_heads % ways == 0 && layer->delta_net.key_heads % ways == 0;
+    case PLAIT_MIXER_MAMBA:
+        return layer->mamba.inner % ways == 0;
+    default:
+        return false;
+    }
+}
+
+static int ffn_width(const plait_layer *layer, plait_part part)
+{
+    if (layer->ffn == PLAIT_FFN_MLP)
+        return layer->mlp.width;
+    return part == PLAIT_PART_shared ? layer->moe.shared_width : layer->moe.width;
+}
+
+/* WHOLE widths are not cut; others by what divides them. */
+static bool width_divides(const layer_graph *g, const node *n, int width, int ways)
+{
+    switch ((plait_dim)width) {
+    case PLAIT_DIM_HIDDEN:
+        return g->problem->model->hidden % ways == 0;
+    case PLAIT_DIM_HEADS:
+        return heads_divide(g->layer, ways);
+    case PLAIT_DIM_FFN:
+        return ffn_width(g->layer, n->part) % ways == 0;
+    default:
+        return ways == 1;
+    }
+}
+
+/* Exchanges of heads need them on each rank (C.16). */
+static bool is_possible(const layer_graph *g, const node *n, const plait_use *use)
+{
+    const int batch = mesh_ways(&g->mesh, use, PLAIT_USE_BATCH);
+    const int sequence = mesh_ways(&g->mesh, use, PLAIT_USE_SEQUENCE);
+    const int in = mesh_ways(&g->mesh, use, PLAIT_USE_IN);
+    const int out = mesh_ways(&g->mesh, use, PLAIT_USE_OUT);
+    const int experts = mesh_ways(&g->mesh, use, PLAIT_USE_EXPERTS);
+    const bool sums = n->kind == NODE_PRODUCT;
+
+    if ((int64_t)g->sequences % batch != 0 || g->problem->job.seq % sequence != 0)
+        return false;
+    if (mesh_axes(&g->mesh, use, PLAIT_USE_IN) &&
+        (!sums || !width_divides(g, n, n->place.takes, in)))
+        return false;
+    if (mesh_axes(&g->mesh, use, PLAIT_USE_OUT) &&
+        (n->place.makes == PLAIT_DIM_WHOLE || !width_divides(g, n, n->place.makes, out)))
+        return false;
+    return !mesh_axes(&g->mesh, use, PLAIT_USE_EXPERTS) ||
+           (n->expert && g->layer->moe.experts % experts == 0);
+}
+
+/* An axis of one rank is left alone. */
+static bool next_use(const plait_mesh *mesh, plait_use *use)
+{
+    for (int a = 0; a < mesh->axes; a++) {
+        if (mesh->size[a] > 1 && ++use[a] < PLAIT_USES)
+            return true;
+        use[a] = PLAIT_USE_REPLICATE;
+    }
+    return false;
+}
+
+plait_status strategies_list(layer_graph *g, plait_arena *arena, plait_error *err)
+{
+    for (int i = 0; i < g->nodes; i++) {
+        node *n = &g->node[i];
+        plait_use use[PLAIT_MESH_AXES] = {PLAIT_USE_REPLICATE};
+        n->strategy = plait_arena_alloc(arena, MOST_STRATEGIES, sizeof *n->strategy);
+        if (n->strategy == NULL)
+            return plait_fail_nomem(err);
+        do {
+            if (is_possible(g, n, use))
+                memcpy(n->strategy[n->strategies++].use, use, sizeof use);
+        } while (next_use(&g->mesh, use));
+    }
+    price_operators(g);
+    for (int i = 0; i < g->nodes; i++)
+        for (int s = 0; s < g->node[i].strategies; s++)
+            price_weight(g, &g->node[i], &g->node[i].strategy[s]);
+    return PLAIT_OK;
+}
+
+// ---- how tensors lie -----------------------------------------------------------------------
+
+spread input_spread(const node *n, const strategy *s)
+{
+    static const lie lies[PLAIT_USES] = {LIE_WHOLE, LIE_BATCH, LIE_SEQUENCE,
+                                         LIE_WIDTH, LIE_WIDTH, LIE_EXPERTS};
+    spread in;
+
+    for (int a = 0; a < PLAIT_MESH_AXES; a++) {
+        const plait_use use = s->use[a];
+        const bool copies = (use == PLAIT_USE_OUT && n->kind == NODE_PRODUCT) ||
+                            (use == PLAIT_USE_EXPERTS && n->part == PLAIT_PART_dispatch);
+        in.lie[a] = (unsigned char)(copies ? LIE_COPY : lies[use]);
+    }
+    return in;
+}
+
+spread output_spread(const node *n, const strategy *s)
+{
+    static const lie lies[PLAIT_USES] = {LIE_WHOLE,   LIE_BATCH, LIE_SEQUENCE,
+                                         LIE_PARTIAL, LIE_WIDTH, LIE_EXPERTS};
+    spread out;
+
+    for (int a = 0; a < PLAIT_MESH_AXES; a++) {
+        const bool sums = s->use[a] == PLAIT_USE_EXPERTS && n->part == PLAIT_PART_combine;
+        out.lie[a] = (unsigned char)(sums ? LIE_PARTIAL : lies[s->use[a]]);
+    }
+    return out;
+}
+
+static spread replaced(spread of, lie from, lie to)
+{
+    for (int a = 0; a < PLAIT_MESH_AXES; a++)
+        if (of.lie[a] == from)
+            of.lie[a] = (unsigned char)to;
+    return of;
+}
+
+spread value_of_input(spread input)
+{
+    return replaced(input, LIE_COPY, LIE_WHOLE);
+}
+
+spread gradient_of_input(spread input)
+{
+    return replaced(input, LIE_COPY, LIE_PARTIAL);
+}
+
+spread gradient_of_output(spread output)
+{
+    return replaced(output, LIE_PARTIAL, LIE_WHOLE);
+}

@@ -1,0 +1,362 @@
+/*
+ * stages_deal.c - S.26 by labels: a chain of stages so far, for every stage and number of layers
+ *
+ *     prices    of a stage with so many layers of each kind, once each          price_stage
+ *     start     the layers whose slowest stage is fastest, to bound the rest    fill_even
+ *     labels    C.73 stage by stage                                             extend
+ */
+#include "stages_deal.h"
+
+#include <math.h>
+
+/* What a stage takes: of each microbatch, and once a step. */
+typedef struct stage_price {
+    plait_chunk_time time;
+    plait_stage_tail tail;
+} stage_price;
+
+/* One way to deal the first layers to the first stages. */
+typedef struct deal_label {
+    plait_chain chain;
+    plait_stage_tail tail;
+    int layers; /* of the last of these stages */
+    const struct deal_label *before;
+    struct deal_label *next; /* of as many layers and stages */
+} deal_label;
+
+typedef struct deal_work {
+    const stages_point *point;
+    plait_arena *arena;
+    stages_dealt *out;
+    int stages, layers, microbatches;
+    int runs;            /* of layers, by how many there are of each kind */
+    int *run;            /* [layers + 1][layers + 1]: which one layers [i, j) are */
+    stage_price *price;  /* [stages][runs]; negative: not known; infinite: does not fit */
+    double fastest_s;    /* of all layers, the least that any choice takes: forward and backward */
+    double best_s;       /* pipelines that take as long are of no use */
+    deal_label **ways;   /* [layers + 1] of the stages so far */
+    deal_label **longer; /* and with one more */
+} deal_work;
+
+bool stages_deal_suits(const plait_degrees *d)
+{
+    return d->schedule == PLAIT_1F1B && d->vpp == 1;
+}
+
+// ---- prices --------------------------------------------------------------------------------
+
+/* Have layers [i, i + n) and [j, j + n) as many of each kind? */
+static bool same_kinds(const plait_model *model, int i, int j, int n)
+{
+    int more[PLAIT_MAX_LAYER_KINDS] = {0};
+
+    for (int k = 0; k < n; k++) {
+        more[model->layer_kind[i + k]]++;
+        more[model->layer_kind[j + k]]--;
+    }
+    for (int k = 0; k < model->kinds; k++)
+        if (more[k] != 0)
+            return false;
+    return true;
+}
+
+/* Numbers the runs of layers; those alike get one number. */
+static void number_runs(deal_work *w)
+{
+    const plait_model *const model = w->point->question->problem->model;
+    const int all = w->layers + 1;
+
+    for (int n = 0; n <= w->layers; n++)
+        for (int i = 0; i + n <= w->layers; i++) {
+            const int before = i > 0 ? w->run[(i - 1) * all + i - 1 + n] : -1;
+            int known = i > 0 && same_kinds(model, i, i - 1, n) ? before : -1;
+            for (int j = 0; j < i - 1 && known < 0; j++)
+                if (same_kinds(model, i, j, n))
+                    known = w->run[j * all + j + n];
+            w->run[i * all + i + n] = known >= 0 ? known : w->runs++;
+        }
+}
+
+/* A stage of layers [first, last), with the choices that suit it. */
+static plait_status price_stage(deal_work *w, int s, int first, int last, stage_price *out,
+                                plait_error *err)
+{
+    stage_price *const known = &w->price[s * w->runs + w->run[first * (w->layers + 1) + last]];
+
+    if (known->time.forward_s < 0.0) {
+        const plait_model *const model = w->point->question->problem->model;
+        const bool is_last = s == w->stages - 1;
+        const plait_chunk chunk = {first, last, s == 0, is_last, is_last ? model->mtp_layers : 0};
+        const plait_arena_mark mark = plait_arena_save(w->arena);
+        stages_stage stage;
+
+        PLAIT_TRY(stages_choose(w->point, s, &chunk, w->arena, &stage, err));
+        *known = (stage_price){.time = {HUGE_VAL, HUGE_VAL, HUGE_VAL}};
+        if (stage.count != NULL)
+            *known = (stage_price){stage.time,
+                                   plait_frame_tail(w->point->question->problem, w->point->degrees,
+                                                    &stage.frame, &stage.time)};
+        w->out->programs++;
+        plait_arena_rewind(w->arena, mark);
+    }
+    *out = *known;
+    return PLAIT_OK;
+}
+
+static double round_of(const stage_price *price)
+{
+    return price->time.forward_s + price->time.backward_s;
+}
+
+/* The next stage behind those of a way. */
+static void add_stage(const deal_work *w, const stage_price *price, deal_label *way)
+{
+    const bool bulk = w->point->degrees->grad_sync == PLAIT_SYNC_BULK;
+
+    plait_chain_pass(&way->chain, w->stages, w->microbatches, price->time);
+    way->tail.reduce_s = bulk ? way->tail.reduce_s + price->tail.reduce_s
+                              : fmax(way->tail.reduce_s, price->tail.reduce_s);
+    way->tail.gather_s = fmax(way->tail.gather_s, price->tail.gather_s);
+    way->tail.optimizer_s = fmax(way->tail.optimizer_s, price->tail.optimizer_s);
+}
+
+static double tail_of(const deal_label *way)
+{
+    return way->tail.reduce_s + way->tail.gather_s + way->tail.optimizer_s;
+}
+
+// ---- a start -------------------------------------------------------------------------------
+
+/* The pipeline of these layers, and what follows it. */
+static plait_status time_of(deal_work *w, const int *layers, double *time_s, plait_error *err)
+{
+    deal_label way = {.chain = plait_chain_begin()};
+    int first = 0;
+
+    for (int s = 0; s < w->stages; first += layers[s++]) {
+        stage_price price;
+        PLAIT_TRY(price_stage(w, s, first, first + layers[s], &price, err));
+        add_stage(w, &price, &way);
+    }
+    *time_s = way.chain.whole_s + tail_of(&way);
+    return PLAIT_OK;
+}
+
+/* Of the first stages up to s with the first `u` layers: how slow is the slowest, at best? */
+static plait_status even_cell(deal_work *w, int s, int u, double *slowest, int *layers,
+                              plait_error *err)
+{
+    const int all = w->layers + 1;
+    double best_s = HUGE_VAL;
+
+    for (int n = s == 0 ? u : 0; n <= u; n++) {
+        stage_price price;
+        PLAIT_TRY(price_stage(w, s, u - n, u, &price, err));
+        if (round_of(&price) >= best_s)
+            break; // more layers take longer
+        const double before_s = s == 0 ? 0.0 : slowest[(s - 1) * all + u - n];
+        if (fmax(before_s, round_of(&price)) < best_s) {
+            best_s = fmax(before_s, round_of(&price));
+            layers[s * all + u] = n;
+        }
+    }
+    slowest[s * all + u] = best_s;
+    return PLAIT_OK;
+}
+
+/* Layers whose slowest stage is as fast as can be. *fits: there are such that fit. */
+static plait_status fill_even(deal_work *w, int *out, bool *fits, plait_error *err)
+{
+    const size_t cells = (size_t)w->stages * (size_t)(w->layers + 1);
+    double *const slowest = plait_arena_alloc(w->arena, cells, sizeof *slowest);
+    int *const layers = plait_arena_alloc(w->arena, cells, sizeof *layers);
+
+    if (slowest == NULL || layers == NULL)
+        return plait_fail_nomem(err);
+    for (int s = 0; s < w->stages; s++)
+        for (int u = s == w->stages - 1 ? w->layers : 0; u <= w->layers; u++)
+            PLAIT_TRY(even_cell(w, s, u, slowest, layers, err));
+    *fits = slowest[cells - 1] < HUGE_VAL;
+    for (int s = w->stages - 1, u = w->layers; *fits && s >= 0; s--) {
+        out[s] = layers[s * (w->layers + 1) + u];
+        u -= out[s];
+    }
+    return PLAIT_OK;
+}
+
+// ---- labels --------------------------------------------------------------------------------
+
+/* Is `a` nowhere longer? Then whatever follows, `b` need not. (S.26) */
+static bool within(const deal_label *one, const deal_label *other)
+{
+    const plait_chain *const a = &one->chain, *const b = &other->chain;
+
+    return one->tail.reduce_s <= other->tail.reduce_s &&
+           one->tail.gather_s <= other->tail.gather_s &&
+           one->tail.optimizer_s <= other->tail.optimizer_s && a->both_s <= b->both_s &&
+           a->rounds_s + a->both_s <= b->rounds_s + b->both_s && a->forward_s <= b->forward_s &&
+           a->backward_s <= b->backward_s && a->with_there_s <= b->with_there_s &&
+           a->with_back_s <= b->with_back_s && a->whole_s <= b->whole_s;
+}
+
+/*
+ * What a way takes at least: its chains, to the last stage, where nothing runs ahead; and the slowest of the
+ * stages to come, on which the layers that are left lie at best evenly, all microbatches of it.
+ */
+static double least_s(const deal_work *w, const deal_label *way, int dealt)
+{
+    const plait_chain *const chain = &way->chain;
+    const double left_s = w->fastest_s * (w->layers - dealt) / w->layers;
+    const int to_come = w->stages - chain->stages;
+    const double all_s = chain->both_s + left_s;
+    const double even_s = to_come > 0 ? w->microbatches * left_s / to_come + chain->both_s : 0.0;
+
+    const double chain_s =
+        fmax(chain->whole_s, all_s + fmax(chain->with_there_s, chain->with_back_s));
+
+    return fmax(even_s, chain_s) + tail_of(way);
+}
+
+/* Keeps a way unless one that is kept is within it; drops those that it is within. */
+static plait_status keep(deal_work *w, deal_label way, int dealt, plait_error *err)
+{
+    deal_label **link = &w->longer[dealt];
+
+    while (*link != NULL) {
+        if (within(*link, &way))
+            return PLAIT_OK;
+        if (within(&way, *link))
+            *link = (*link)->next;
+        else
+            link = &(*link)->next;
+    }
+    deal_label *const kept = plait_arena_alloc(w->arena, 1, sizeof *kept);
+    if (kept == NULL)
+        return plait_fail_nomem(err);
+    way.next = NULL;
+    *kept = way;
+    *link = kept;
+    w->out->labels++;
+    return PLAIT_OK;
+}
+
+/* All ways to give the next stage its layers behind one way. */
+static plait_status extend(deal_work *w, const deal_label *way, int dealt, plait_error *err)
+{
+    const int s = way->chain.stages;
+    const bool last = s == w->stages - 1;
+
+    for (int n = last ? w->layers - dealt : 0; dealt + n <= w->layers; n++) {
+        deal_label next = {way->chain, way->tail, n, way, NULL};
+        stage_price price;
+
+        PLAIT_TRY(price_stage(w, s, dealt, dealt + n, &price, err));
+        if (w->microbatches * round_of(&price) >= w->best_s)
+            break; // more layers take longer
+        add_stage(w, &price, &next);
+        if (least_s(w, &next, dealt + n) < w->best_s * (1.0 - 1e-12))
+            PLAIT_TRY(keep(w, next, dealt + n, err));
+    }
+    return PLAIT_OK;
+}
+
+static plait_status extend_all(deal_work *w, plait_error *err)
+{
+    for (int s = 0; s < w->stages; s++) {
+        deal_label **const done = w->ways;
+
+        for (int u = 0; u <= w->layers; u++)
+            for (const deal_label *way = w->ways[u]; way != NULL; way = way->next)
+                PLAIT_TRY(extend(w, way, u, err));
+        w->ways = w->longer;
+        w->longer = done;
+        for (int u = 0; u <= w->layers; u++)
+            w->longer[u] = NULL;
+    }
+    return PLAIT_OK;
+}
+
+/* The shortest of the ways to deal all layers, if any is shorter than the start. */
+static void take_best(deal_work *w, int *layers)
+{
+    const deal_label *best = NULL;
+
+    for (const deal_label *way = w->ways[w->layers]; way != NULL; way = way->next)
+        if (way->chain.whole_s + tail_of(way) < w->best_s) {
+            w->best_s = way->chain.whole_s + tail_of(way);
+            best = way;
+        }
+    for (int s = w->stages - 1; best != NULL && s >= 0; s--, best = best->before)
+        layers[s] = best->layers;
+}
+
+// ---- stages_deal.h -----------------------------------------------------------------------
+
+/* Forward and backward of all layers, each with its fastest choice. */
+static double fastest_layers_s(const stages_point *point)
+{
+    const plait_model *const model = point->question->problem->model;
+    double sum_s = 0.0;
+
+    for (int i = 0; i < model->layers; i++) {
+        const plait_layer_cost *const cost =
+            &point->cost[model->layer_kind[i] * point->question->choices];
+        double fastest = HUGE_VAL;
+        for (int c = 0; c < point->question->choices; c++)
+            fastest = fmin(fastest, cost[c].forward_s + cost[c].backward_s);
+        sum_s += fastest;
+    }
+    return sum_s;
+}
+
+static plait_status begin(deal_work *w, plait_error *err)
+{
+    const size_t all = (size_t)w->layers + 1;
+
+    w->fastest_s = fastest_layers_s(w->point);
+    w->run = plait_arena_alloc(w->arena, all * all, sizeof *w->run);
+    w->ways = plait_arena_alloc(w->arena, all, sizeof *w->ways);
+    w->longer = plait_arena_alloc(w->arena, all, sizeof *w->longer);
+    if (!w->run || !w->ways || !w->longer)
+        return plait_fail_nomem(err);
+    number_runs(w);
+    const size_t prices = (size_t)w->stages * (size_t)w->runs;
+    w->price = plait_arena_alloc(w->arena, prices, sizeof *w->price);
+    if (w->price == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < prices; i++)
+        w->price[i].time.forward_s = -1.0;
+    return PLAIT_OK;
+}
+
+plait_status stages_deal(const stages_point *point, plait_arena *arena, stages_dealt *out,
+                         plait_error *err)
+{
+    const plait_problem *const problem = point->question->problem;
+    int *const layers = plait_arena_alloc(arena, (size_t)point->degrees->pp, sizeof *layers);
+    const plait_arena_mark mark = plait_arena_save(arena);
+    deal_work w = {
+        .point = point,
+        .arena = arena,
+        .out = out,
+        .stages = point->degrees->pp,
+        .layers = problem->model->layers,
+        .microbatches = plait_degrees_microbatches(point->degrees, problem->job.gbs),
+    };
+    deal_label none = {.chain = plait_chain_begin()};
+
+    *out = (stages_dealt){.time_s = HUGE_VAL, .layers = layers};
+    if (layers == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(begin(&w, err));
+    PLAIT_TRY(fill_even(&w, layers, &out->fits, err));
+    if (out->fits) {
+        PLAIT_TRY(time_of(&w, layers, &w.best_s, err));
+        w.ways[0] = &none;
+        PLAIT_TRY(extend_all(&w, err));
+        take_best(&w, layers);
+        out->time_s = w.best_s;
+    }
+    plait_arena_rewind(arena, mark);
+    return PLAIT_OK;
+}

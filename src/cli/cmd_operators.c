@@ -1,0 +1,145 @@
+/* cmd_operators.c - plait operators: how each operator of a layer is cut over a mesh of GPUs */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command.h"
+#include "plait/operators.h"
+#include "plait/units.h"
+#include "problem.h"
+#include "report_operators.h"
+#include "text.h"
+
+typedef struct operators_values {
+    problem_flags problem;
+    const char *mesh;
+    const char *memory;
+    int tokens;
+    int mbs;
+    int kind;
+    bool json;
+} operators_values;
+
+static const opt options[] = {
+    PROBLEM_OPTIONS(operators_values, problem),
+    OPT_HEADING("the mesh"),
+    OPT_OF_TEXT(operators_values, mesh, "mesh", 0, "AXES",
+                "one to three sizes, 8x8 or 2x4x8; the last axis is innermost. Their product is "
+                "the number of GPUs"),
+    OPT_OF_INT(operators_values, mbs, "mbs", "SEQUENCES", 1, 1 << 30,
+               "sequences of one microbatch, over the mesh; all of a step when left out"),
+    OPT_OF_INT(operators_values, tokens, "tokens", "N", 1, 1 << 30,
+               "tokens of one microbatch on each rank, in place of mbs"),
+    OPT_OF_TEXT(operators_values, memory, "memory", 0, "GIB",
+                "what state and activations of the layers may take on a GPU; what the device has "
+                "when left out"),
+    OPT_OF_INT(operators_values, kind, "layer-kind", "N", 1, PLAIT_MAX_LAYER_KINDS,
+               "which kind of the model's layers, from 1; the one that most are of when left out"),
+    OPT_HEADING("the answer"),
+    OPT_OF_FLAG(operators_values, json, "json", "one JSON document on standard output"),
+    OPT_END,
+};
+
+/* Sequences of a microbatch, by whichever flag says it. */
+static plait_status microbatch_of(const operators_values *flags, const plait_mesh *mesh, int *out,
+                                  plait_error *err)
+{
+    const double tokens = (double)flags->tokens * plait_mesh_gpus(mesh);
+    const double seq = flags->problem.seq;
+
+    *out = flags->mbs;
+    if (flags->tokens == 0 || seq == 0.0)
+        return PLAIT_OK;
+    const double sequences = (double)(int64_t)(tokens / seq);
+    if (flags->mbs == 0 && sequences >= 1.0 && sequences * seq == tokens && sequences <= 1 << 30) {
+        *out = (int)sequences;
+        return PLAIT_OK;
+    }
+    return plait_fail(err, PLAIT_ERROR_RANGE, "--tokens",
+                      flags->mbs > 0
+                          ? "expected either --tokens or --mbs, found both"
+                          : "expected whole sequences of %d tokens on the %d GPUs, found %.6g",
+                      flags->problem.seq, plait_mesh_gpus(mesh), tokens / seq);
+}
+
+static plait_status read_memory(const operators_values *flags, plait_operators_options *out,
+                                plait_error *err)
+{
+    double gib = 0.0;
+
+    if (flags->memory == NULL)
+        return PLAIT_OK;
+    if (!text_parse_number(flags->memory, &gib) || !(gib > 0.0) || gib > 1e9)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--memory",
+                          "expected a positive number of GiB, found '%.40s'", flags->memory);
+    out->memory_bytes = gib * PLAIT_GIB;
+    return PLAIT_OK;
+}
+
+static plait_status read_flags(const operators_values *flags, problem_flags *problem,
+                               plait_operators_options *out, plait_error *err)
+{
+    int mbs;
+
+    plait_operators_options_init(out);
+    if (flags->mesh == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--mesh",
+                          "expected sizes such as 8x8, found nothing");
+    PLAIT_TRY(plait_mesh_parse(flags->mesh, &out->mesh, err));
+    PLAIT_TRY(microbatch_of(flags, &out->mesh, &mbs, err));
+    PLAIT_TRY(read_memory(flags, out, err));
+    out->kind = flags->kind - 1;
+    *problem = flags->problem;
+    if (problem->gpus == 0)
+        problem->gpus = plait_mesh_gpus(&out->mesh);
+    if (problem->gbs == 0)
+        problem->gbs = mbs;
+    if (mbs > 0 && problem->gbs % mbs != 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--mbs",
+                          "expected a divisor of the %d sequences of a step, found %d",
+                          problem->gbs, mbs);
+    out->microbatches = mbs > 0 ? problem->gbs / mbs : 1;
+    return PLAIT_OK;
+}
+
+static plait_status deliver_json(const report_operators *report, plait_arena *arena,
+                                 plait_error *err)
+{
+    const char *text;
+    size_t length;
+
+    PLAIT_TRY(json_operators(report, arena, &text, &length, err));
+    return command_deliver(text, length, NULL, true, err);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    const operators_values *const flags = values;
+    problem_flags asked;
+    plait_problem problem;
+    plait_operators_options chosen;
+    plait_operators_result result;
+
+    PLAIT_TRY(read_flags(flags, &asked, &chosen, err));
+    PLAIT_TRY(problem_resolve(&asked, operands, NULL, arena, &problem, err));
+    PLAIT_TRY(plait_operators_solve(&problem, &chosen, arena, &result, err));
+    *no = result.verdict != PLAIT_FITS;
+    const report_operators report = {&problem, &chosen, &result};
+    return flags->json ? deliver_json(&report, arena, err)
+                       : report_operators_print(&report, stdout, err);
+}
+
+const command command_operators = {
+    .usage = {.command = "operators",
+              .synopsis = "MODEL CLUSTER --mesh 8x8 --seq S --tokens N | --mbs B | --gbs B",
+              .summary = "Cut each operator of a layer over a mesh: the fastest way, proven.",
+              .about =
+                  "A spec names, of [sequences, tokens, width], the axes that cut each: S0, S01, "
+                  "or R for none;\nP1 is a partial sum over axis 1. Exit status 1 when nothing "
+                  "fits.",
+              .max_operands = 2,
+              .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
+              .options = options},
+    .values_size = sizeof(operators_values),
+    .run = run,
+};

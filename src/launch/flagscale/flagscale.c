@@ -1,0 +1,166 @@
+/*
+ * flagscale.c - FlagScale's run.py: plan.yaml, and what starts it
+ *
+ * One file holds experiment and train: Hydra makes the same config of it as of the two files in the
+ * examples. FlagScale's runner starts all nodes by ssh from one, so there is nothing for SLURM here.
+ */
+#include "flagscale.h"
+
+#include <string.h>
+
+#include "notes.h"
+#include "scripts.h"
+#include "training.h"
+
+static const training_places places = {
+    .data = "random tokens: mock_data, tokenizer_type",
+    .length = "train_iters",
+    .values = "lr to clip_grad",
+    .checkpoints = "save, load, save_interval",
+};
+
+/* Megatron Core 0.15 has another word for what was renamed since. */
+static void use_older_words(launch_args *flags)
+{
+    for (int i = 0; i < flags->count; i++)
+        if (flags->option[i].name != NULL &&
+            text_equal(flags->option[i].name, "--moe-router-padding-for-quantization"))
+            flags->option[i].name = "--moe-router-padding-for-fp8";
+}
+
+static void append_head(const plait_launch *launch, text_builder *out)
+{
+    const char *const title = scripts_title(launch, out->arena);
+    const char *const expectation = scripts_expectation(launch, out->arena);
+
+    out->failed = out->failed || title == NULL || expectation == NULL;
+    text_append_printf(out,
+                       "# plan.yaml - the config of FlagScale's run.py; run.sh starts it\n"
+                       "#\n# %s\n# %s\n#\n",
+                       title != NULL ? title : "", expectation != NULL ? expectation : "");
+    training_append_edits(launch->problem, &places, out);
+    notes_append(launch, out);
+}
+
+/* "export NAME=VALUE" lines as a mapping. */
+static void append_environment(const plait_launch *launch, text_builder *out)
+{
+    text_builder exports;
+
+    text_builder_init(&exports, out->arena);
+    megatron_append_environment(launch, &exports);
+    char *line = text_builder_finish(&exports, NULL);
+    out->failed = out->failed || line == NULL;
+    text_append(out, "  envs:\n");
+    while (line != NULL && *line != '\0') {
+        char *const next = text_cut(line, '\n');
+        char *const name = line + strlen("export ");
+        const char *const value = text_cut(name, '=');
+
+        text_append_printf(out, "    %s: \"%s\"\n", name, value);
+        line = next;
+    }
+}
+
+static void append_experiment(const plait_launch *launch, text_builder *out)
+{
+    char name[SCRIPTS_NAME_SIZE];
+    int gpus;
+    const int nodes = scripts_nodes(launch->problem, &gpus);
+
+    scripts_plain_name(launch->problem->model, name);
+    text_append_printf(out,
+                       "\ndefaults:\n  - _self_\n"
+                       "\nexperiment:\n"
+                       "  exp_name: \"%s\"\n"
+                       "  exp_dir: \"outputs/%s\"\n"
+                       "  task:\n"
+                       "    type: train\n"
+                       "    backend: megatron\n"
+                       "    entrypoint: flagscale/train/train_gpt.py\n"
+                       "  runner:\n"
+                       "    hostfile: null\n"
+                       "    nnodes: %d\n"
+                       "    nproc_per_node: %d\n",
+                       name, name, nodes, gpus);
+    if (flagscale_has_meshes(launch->plan))
+        text_append(out, "    rdzv_backend: static # as meshes need it\n");
+    append_environment(launch, out);
+    text_append(out, "\naction: run\n"
+                     "\nhydra:\n  run:\n    dir: ${experiment.exp_dir}/hydra\n");
+}
+
+static const char *config(const plait_launch *launch, const launch_args *flags, plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    append_head(launch, &out);
+    append_experiment(launch, &out);
+    text_append(&out, "\ntrain:\n");
+    flagscale_append_train(flags, 2, &out);
+    return text_builder_finish(&out, NULL);
+}
+
+/* Without a hostfile the runner takes the node that it is on, and no other. */
+static const char *run_script(const plait_launch *launch, plait_arena *arena)
+{
+    int gpus;
+    const int nodes = scripts_nodes(launch->problem, &gpus);
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    text_append(&out,
+                "#!/bin/bash\n"
+                "# run.sh - start all nodes of plan.yaml from one: FlagScale's runner reaches "
+                "them by ssh\n"
+                "#\n");
+    text_append_printf(&out,
+                       "#   HOSTFILE=hosts ./run.sh    lines \"NAME slots=%d\", one a node, %d of "
+                       "them\n"
+                       "#\n"
+                       "# Arguments are handed on behind those of the plan: action=dryrun, "
+                       "action=stop.\n"
+                       "set -euo pipefail\n"
+                       "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n"
+                       "hostfile=${HOSTFILE:%s}\n\n",
+                       gpus, nodes, nodes > 1 ? "?expected a file that names the nodes" : "-null");
+    text_append(&out, "cd \"${FLAGSCALE:?expected the folder of a checkout of FlagScale}\"\n"
+                      "exec python run.py --config-path \"$here\" --config-name plan \\\n"
+                      "    experiment.runner.hostfile=\"$hostfile\" \"$@\"\n");
+    return text_builder_finish(&out, NULL);
+}
+
+static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
+                           plait_error *err)
+{
+    megatron_args args;
+    launch_args own, flags;
+
+    PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
+    args.flash_attention_version = 0; // the installed one: Megatron Core 0.15 has no word for it
+    args_init(&own, arena);
+    flagscale_meshes(launch->problem, launch->plan, &args, &own);
+    PLAIT_TRY(flagscale_stages(launch->problem, launch->plan, &args, &own, err));
+    args_init(&flags, arena);
+    megatron_args_append(&args, &flags);
+    args_append(&flags, &own);
+    use_older_words(&flags);
+    PLAIT_TRY(folder_add(out, "plan.yaml", config(launch, &flags, arena), false, err));
+    return folder_add(out, "run.sh", run_script(launch, arena), true, err);
+}
+
+static const char *lacks(const plait_problem *problem, const plait_plan *plan)
+{
+    return flagscale_says_stages(plan) ? flagscale_lacks_meshes(problem, plan)
+                                       : "stages that recompute otherwise than first layers, whole";
+}
+
+const launch_target target_flagscale = {
+    .name = "flagscale",
+    .runtime = "flagscale",
+    .rules = PLAIT_RULES_FLAGSCALE,
+    .lacks = lacks,
+    .render = render,
+    .import = flagscale_import,
+};

@@ -1,0 +1,33 @@
+/* meshes.h - what FlagScale alone says of stages, as Megatron-LM's arguments */
+#ifndef MESHES_H
+#define MESHES_H
+
+#include "flags.h"
+#include "plans.h"
+
+/**
+ * Put process meshes and layers of stages into flags of Megatron-LM.
+ *
+ * @param own  FlagScale's: enable_hetero, hetero_process_meshes, ...
+ *
+ * Fails (RANGE) on meshes of unlike degrees, and on lists that are not as long as they should be.
+ */
+PLAIT_MUST_CHECK plait_status flagscale_read_meshes(const launch_flags *own, launch_flags *flags,
+                                                    plait_error *err);
+
+/** What stages recompute of their own. */
+typedef struct refined_recompute {
+    int stages;  /* with their chunks; 0: all as the flags say */
+    int *layers; /* of each the first ones that are run again whole */
+} refined_recompute;
+
+/** recompute_..._per_stage_micro_batch: into the flags where all stages are alike, else into *out. */
+PLAIT_MUST_CHECK plait_status flagscale_read_recompute(const launch_flags *own, launch_flags *flags,
+                                                       refined_recompute *out, plait_error *err);
+
+/** List the stages of a plan that recompute differently; `name` is the file's. */
+PLAIT_MUST_CHECK plait_status flagscale_give_recompute(const refined_recompute *refined,
+                                                       const char *name, plait_arena *arena,
+                                                       plans_entry *out, plait_error *err);
+
+#endif

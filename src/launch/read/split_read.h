@@ -1,0 +1,23 @@
+/* split_read.h - chunks on their way in, as a split */
+#ifndef SPLIT_READ_H
+#define SPLIT_READ_H
+
+#include "plait/plan.h"
+
+plait_split split_first_and_last(int first, int last);
+
+/** Does the split of these degrees deal these chunks? */
+bool split_deals(const plait_model *model, const plait_degrees *degrees, const plait_chunk *chunks);
+
+/**
+ * The split in words that deals these chunks, else the layout.
+ *
+ * @param model    its number of layers and modules is enough; then `cost`, which weighs layers, is not tried
+ * @param degrees  pp and vpp are known
+ * @param chunks   [pp * vpp]
+ * @param layout   spells them; outlives the split
+ */
+plait_split split_of_chunks(const plait_model *model, const plait_degrees *degrees,
+                            const plait_chunk *chunks, const char *layout);
+
+#endif

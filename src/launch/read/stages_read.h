@@ -1,0 +1,16 @@
+/* stages_read.h - layers that choose for themselves, on their way in */
+#ifndef STAGES_READ_H
+#define STAGES_READ_H
+
+#include "plans.h"
+
+/**
+ * List the stages of an entry whose pp, vpp and schedule are known, with what each layer recomputes.
+ *
+ * @param chunks  [pp * vpp] in pipeline order
+ * @param choice  one a layer of the model
+ */
+PLAIT_MUST_CHECK plait_status stages_list(const plait_chunk *chunks, const plait_recompute *choice,
+                                          plait_arena *arena, plans_entry *out, plait_error *err);
+
+#endif

@@ -1,0 +1,347 @@
+/* yaml_read.c - the leaves of a YAML file, as far as configs of training have them */
+#include "yaml_read.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "grow.h"
+#include "text.h"
+
+enum { YAML_MAX_DEPTH = 16, YAML_MAX_KEYS = 4096 };
+
+/* A mapping that is open: its keys stand at one column, below a key of the one before. */
+typedef struct yaml_mapping {
+    size_t column;
+    const char *path; /* of its last key */
+} yaml_mapping;
+
+typedef struct yaml_reader {
+    plait_arena *arena;
+    yaml_file *file;
+    yaml_leaf *leaf;
+    int capacity;
+    const char **value; /* of the last leaf */
+    int value_capacity;
+    int line;
+    bool begun; /* a key has been read */
+    int depth;
+    yaml_mapping open[YAML_MAX_DEPTH];
+    const char **seen; /* paths of all keys */
+    int keys;
+    int seen_capacity;
+} yaml_reader;
+
+static plait_status fail(const yaml_reader *in, const char *expected, const char *found,
+                         plait_error *err)
+{
+    char where[256];
+
+    snprintf(where, sizeof where, "%.200s:%d", in->file->name, in->line);
+    return plait_fail(err, PLAIT_ERROR_SYNTAX, where, "expected %s, found \"%.60s\"", expected,
+                      found);
+}
+
+/* ---- one line ---- */
+
+/* Behind a string in quotes; NULL when it does not end. '' is a quote in one of the single sort. */
+static const char *behind_string(const char *at)
+{
+    const char quote = *at++;
+
+    for (; *at != '\0'; at++) {
+        if (*at == '\\' && quote == '"' && at[1] != '\0')
+            at++;
+        else if (*at == quote && quote == '\'' && at[1] == quote)
+            at++;
+        else if (*at == quote)
+            return at + 1;
+    }
+    return NULL;
+}
+
+/* A comment begins at a # behind a blank, quotes aside; what is left loses its blanks at the end. */
+static void cut_comment(char *line)
+{
+    char *at = line;
+
+    while (*at != '\0' && (*at != '#' || (at > line && at[-1] != ' ' && at[-1] != '\t'))) {
+        const bool opens =
+            (*at == '"' || *at == '\'') && (at == line || strchr(" \t[,:", at[-1]) != NULL);
+        const char *const behind = opens ? behind_string(at) : NULL;
+
+        at = behind != NULL ? line + (behind - line) : at + 1;
+    }
+    while (at > line && isspace((unsigned char)at[-1]))
+        at--;
+    *at = '\0';
+}
+
+/* ---- scalars ---- */
+
+static const char *skip_blanks(const char *at)
+{
+    return at + strspn(at, " \t");
+}
+
+/* What YAML has and configs do not need begins with one of these. */
+static bool is_beyond(const char *text)
+{
+    return text[0] != '\0' && strchr("&*!|>{%@`?", text[0]) != NULL;
+}
+
+static char *unquoted(const char *text, plait_arena *arena)
+{
+    const size_t length = strlen(text);
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    for (size_t i = 1; i + 1 < length; i++) {
+        if (text[0] == '"' && text[i] == '\\') {
+            i++;
+            text_append_char(&out, text[i] == 'n' ? '\n' : text[i] == 't' ? '\t' : text[i]);
+        } else {
+            text_append_char(&out, text[i]);
+            i += text[0] == '\'' && text[i] == '\'';
+        }
+    }
+    return text_builder_finish(&out, NULL);
+}
+
+/* *out is NULL for null. */
+static plait_status read_scalar(const yaml_reader *in, const char *text, const char **out,
+                                plait_error *err)
+{
+    const bool quoted = text[0] == '"' || text[0] == '\'';
+    const char *const behind = quoted ? behind_string(text) : NULL;
+
+    *out = NULL;
+    if (is_beyond(text) || (quoted && (behind == NULL || *behind != '\0')))
+        return fail(in, "a value on its line", text, err);
+    if (text[0] == '\0' || text_equal(text, "null") || text_equal(text, "~"))
+        return PLAIT_OK;
+    *out = quoted ? unquoted(text, in->arena) : plait_arena_text(in->arena, text);
+    return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+static plait_status add_value(yaml_reader *in, const char *text, plait_error *err)
+{
+    yaml_leaf *const leaf = &in->leaf[in->file->count - 1];
+    const char **list;
+    const char *value;
+
+    PLAIT_TRY(read_scalar(in, text, &value, err));
+    if (value == NULL)
+        return leaf->is_list ? fail(in, "a value in each place of the list", text, err) : PLAIT_OK;
+    list = grow_by_one(in->arena, in->value, leaf->values, &in->value_capacity, sizeof *list);
+    if (list == NULL)
+        return plait_fail_nomem(err);
+    list[leaf->values++] = value;
+    leaf->value = in->value = list;
+    return PLAIT_OK;
+}
+
+/* The end of an element of a list: its comma, or the bracket that closes the list. */
+static const char *element_end(const char *at)
+{
+    int depth = 0;
+
+    for (; *at != '\0'; at++) {
+        const char *const behind = *at == '"' || *at == '\'' ? behind_string(at) : NULL;
+
+        if (behind != NULL)
+            at = behind - 1;
+        else if (depth == 0 && (*at == ',' || *at == ']'))
+            return at;
+        else
+            depth += (*at == '[') - (*at == ']');
+    }
+    return NULL;
+}
+
+static plait_status read_brackets(yaml_reader *in, const char *text, plait_error *err)
+{
+    const char *at = skip_blanks(text + 1);
+
+    in->leaf[in->file->count - 1].is_list = true;
+    while (*at != ']') {
+        const char *const end = element_end(at);
+        const char *last = end;
+
+        if (end == NULL)
+            return fail(in, "a list that ends on its line", text, err);
+        while (last > at && isspace((unsigned char)last[-1]))
+            last--;
+        const char *const element = plait_arena_printf(in->arena, "%.*s", (int)(last - at), at);
+        if (element == NULL)
+            return plait_fail_nomem(err);
+        PLAIT_TRY(add_value(in, element, err));
+        at = *end == ',' ? skip_blanks(end + 1) : end;
+    }
+    return at[1] == '\0' ? PLAIT_OK : fail(in, "a list that ends its line", text, err);
+}
+
+/* ---- keys ---- */
+
+static plait_status add_leaf(yaml_reader *in, const char *path, plait_error *err)
+{
+    const char *const dot = strrchr(path, '.');
+    yaml_leaf *const list =
+        grow_by_one(in->arena, in->leaf, in->file->count, &in->capacity, sizeof *list);
+
+    if (list == NULL)
+        return plait_fail_nomem(err);
+    in->leaf = list;
+    in->value = NULL;
+    in->value_capacity = 0;
+    list[in->file->count++] =
+        (yaml_leaf){.path = path, .key = dot != NULL ? dot + 1 : path, .line = in->line};
+    return PLAIT_OK;
+}
+
+static plait_status remember(yaml_reader *in, const char *path, plait_error *err)
+{
+    const char **list;
+
+    for (int k = 0; k < in->keys; k++)
+        if (text_equal(in->seen[k], path))
+            return fail(in, "each key once", path, err);
+    if (in->keys == YAML_MAX_KEYS)
+        return fail(in, "at most 4096 keys", path, err);
+    list = grow_by_one(in->arena, in->seen, in->keys, &in->seen_capacity, sizeof *list);
+    if (list == NULL)
+        return plait_fail_nomem(err);
+    in->seen = list;
+    list[in->keys++] = path;
+    return PLAIT_OK;
+}
+
+/* The leaf of the key above this line holds nothing yet: it may have a mapping or a list below. */
+static bool above_is_empty(const yaml_reader *in)
+{
+    const yaml_leaf *const leaf = &in->leaf[in->file->count - 1];
+
+    return leaf->values == 0 && !leaf->is_list &&
+           text_equal(leaf->path, in->open[in->depth - 1].path);
+}
+
+/* Go to the mapping whose keys stand at a column; one that begins there takes the key above. */
+static plait_status enter(yaml_reader *in, size_t column, const char *line, plait_error *err)
+{
+    while (in->depth > 0 && column < in->open[in->depth - 1].column)
+        in->depth--;
+    if (in->depth > 0 && column == in->open[in->depth - 1].column)
+        return PLAIT_OK;
+    if (in->begun && (in->depth == 0 || !above_is_empty(in)))
+        return fail(in, "a key at the column of those beside it", line, err);
+    if (in->depth == YAML_MAX_DEPTH)
+        return fail(in, "at most 16 levels", line, err);
+    if (in->begun)
+        in->file->count--;
+    in->open[in->depth++].column = column;
+    return PLAIT_OK;
+}
+
+static const char *path_of(const yaml_reader *in, const char *key, size_t width)
+{
+    return in->depth > 1 ? plait_arena_printf(in->arena, "%s.%.*s", in->open[in->depth - 2].path,
+                                              (int)width, key)
+                         : plait_arena_printf(in->arena, "%.*s", (int)width, key);
+}
+
+/* "key: value"; the value may be missing. */
+static plait_status read_key(yaml_reader *in, size_t column, const char *line, plait_error *err)
+{
+    size_t width = 0;
+    const char *path;
+
+    while (isalnum((unsigned char)line[width]) ||
+           (line[width] != '\0' && strchr("_-", line[width])))
+        width++;
+    if (width == 0 || line[width] != ':' || (line[width + 1] != '\0' && line[width + 1] != ' '))
+        return fail(in, "KEY: VALUE", line, err);
+    PLAIT_TRY(enter(in, column, line, err));
+    path = path_of(in, line, width);
+    if (path == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(remember(in, path, err));
+    PLAIT_TRY(add_leaf(in, path, err));
+    in->open[in->depth - 1].path = path;
+    in->begun = true;
+    const char *const value = skip_blanks(line + width + 1);
+    return *value == '[' ? read_brackets(in, value, err) : add_value(in, value, err);
+}
+
+/* "- value", under a key without one, at its column or deeper. */
+static plait_status read_item(yaml_reader *in, size_t column, const char *line, plait_error *err)
+{
+    yaml_leaf *const leaf = in->begun ? &in->leaf[in->file->count - 1] : NULL;
+
+    while (in->depth > 0 && column < in->open[in->depth - 1].column)
+        in->depth--;
+    if (leaf == NULL || in->depth == 0 || !text_equal(leaf->path, in->open[in->depth - 1].path) ||
+        (leaf->values > 0 && !leaf->is_list))
+        return fail(in, "a list under a key of its own", line, err);
+    leaf->is_list = true;
+    return add_value(in, skip_blanks(line + 1), err);
+}
+
+static plait_status read_line(yaml_reader *in, char *line, plait_error *err)
+{
+    const size_t column = strspn(line, " ");
+
+    cut_comment(line);
+    line += column < strlen(line) ? column : strlen(line);
+    if (*line == '\0' || (!in->begun && text_equal(line, "---")))
+        return PLAIT_OK;
+    for (const char *c = line; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ' || *c == '\x7f')
+            return fail(in, "text without tabs and control characters", "one of them", err);
+    return line[0] == '-' && (line[1] == ' ' || line[1] == '\0') ? read_item(in, column, line, err)
+                                                                 : read_key(in, column, line, err);
+}
+
+/* ---- the file ---- */
+
+plait_status yaml_read(const char *text, size_t length, const char *name, plait_arena *arena,
+                       yaml_file *out, plait_error *err)
+{
+    yaml_reader in = {.arena = arena, .file = out};
+    const char *const end = text + length;
+
+    *out = (yaml_file){.name = name};
+    for (const char *at = text; at < end;) {
+        const char *const newline = memchr(at, '\n', (size_t)(end - at));
+        const size_t width = (size_t)((newline != NULL ? newline : end) - at);
+        char *const line = plait_arena_alloc(arena, width + 1, 1);
+
+        if (line == NULL)
+            return plait_fail_nomem(err);
+        memcpy(line, at, width);
+        in.line++;
+        if (memchr(line, '\0', width) != NULL || text_utf8_prefix(line, width) != width)
+            return fail(&in, "text in UTF-8", "other bytes", err);
+        PLAIT_TRY(read_line(&in, line, err));
+        at += width + 1;
+    }
+    out->leaf = in.leaf;
+    return PLAIT_OK;
+}
+
+const yaml_leaf *yaml_find(const yaml_file *file, const char *path)
+{
+    for (int i = 0; i < file->count; i++)
+        if (text_equal(file->leaf[i].path, path))
+            return &file->leaf[i];
+    return NULL;
+}
+
+plait_status yaml_expected(const yaml_file *file, const yaml_leaf *leaf, const char *expected,
+                           plait_error *err)
+{
+    char where[256];
+
+    snprintf(where, sizeof where, "%.120s:%d: %.80s", file->name, leaf->line, leaf->key);
+    return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected %s, found \"%.60s\"", expected,
+                      leaf->values > 0 ? leaf->value[0] : "");
+}

@@ -1,0 +1,48 @@
+/* yaml_read.h - the leaves of a YAML file, as far as configs of training have them
+ *
+ * Block mappings, block lists of scalars and lists in brackets on one line. What else YAML has
+ * (anchors, tags, block scalars, mappings in braces or in lists) is refused, since no config that plait
+ * reads needs it. A list in a list stays the text that it is: `[1, 30, 0]`.
+ */
+#ifndef YAML_READ_H
+#define YAML_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plait/arena.h"
+#include "plait/error.h"
+
+/** A key and its value. */
+typedef struct yaml_leaf {
+    const char *path; /* "train.system.hetero.enable_hetero" */
+    const char *key;  /* the end of it */
+    int line;
+    bool is_list;
+    int values; /* 0: null, or an empty list */
+    const char *const *value;
+} yaml_leaf;
+
+typedef struct yaml_file {
+    const char *name; /* for messages */
+    int count;
+    const yaml_leaf *leaf; /* in the order of the file */
+} yaml_file;
+
+/**
+ * Read a file. *out lives in `arena`.
+ *
+ * Fails (SYNTAX) on what is no YAML or none of the part above, on a key that stands twice, and on more
+ * than 4096 keys; `where` is NAME:LINE.
+ */
+PLAIT_MUST_CHECK plait_status yaml_read(const char *text, size_t length, const char *name,
+                                        plait_arena *arena, yaml_file *out, plait_error *err);
+
+/** The leaf of a path; NULL: there is none. */
+const yaml_leaf *yaml_find(const yaml_file *file, const char *path);
+
+/** Fails (RANGE) at a leaf: "expected EXPECTED, found ITS VALUE". */
+PLAIT_MUST_CHECK plait_status yaml_expected(const yaml_file *file, const yaml_leaf *leaf,
+                                            const char *expected, plait_error *err);
+
+#endif

@@ -1,0 +1,92 @@
+/* key_values.c - the values of a point by their keys: found, read, put, compared, filled in */
+#include <string.h>
+
+#include "plait/degrees.h"
+#include "split.h"
+#include "text.h"
+
+int plait_key_find(const char *name)
+{
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (text_equal(plait_keys[key].name, name))
+            return key;
+    return -1;
+}
+
+unsigned plait_key_all(plait_key_id key)
+{
+    const plait_key *const row = &plait_keys[key];
+    int count = row->words ? 0 : row->high + 1;
+
+    while (row->words && row->words[count])
+        count++;
+    return (1u << count) - 1u;
+}
+
+int plait_key_value(const plait_degrees *d, plait_key_id key)
+{
+    const unsigned char *const field = (const unsigned char *)d + plait_keys[key].offset;
+    int number;
+
+    switch (plait_keys[key].kind) {
+    case PLAIT_KEY_NUMBER:
+        memcpy(&number, field, sizeof number);
+        return number;
+    case PLAIT_KEY_SWITCH:
+        return *(const bool *)field;
+    default: // of a recompute choice and a split the kind stands first
+        return *field;
+    }
+}
+
+void plait_key_put(plait_degrees *d, plait_key_id key, int value)
+{
+    unsigned char *const field = (unsigned char *)d + plait_keys[key].offset;
+
+    switch (plait_keys[key].kind) {
+    case PLAIT_KEY_NUMBER:
+        memcpy(field, &value, sizeof value);
+        break;
+    case PLAIT_KEY_SWITCH:
+        *(bool *)field = value != 0;
+        break;
+    case PLAIT_KEY_OF_RECOMPUTE:
+        d->recompute = (plait_recompute){.kind = (unsigned char)value};
+        break;
+    case PLAIT_KEY_OF_SPLIT:
+        d->split = (plait_split){.kind = (unsigned char)value};
+        break;
+    default:
+        *field = (unsigned char)value;
+    }
+}
+
+bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    return plait_key_value(d, key) == plait_keys[key].usual(problem, d, key);
+}
+
+bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id key)
+{
+    return plait_key_value(a, key) == plait_key_value(b, key) &&
+           (key != PLAIT_KEY_RECOMPUTE || (a->recompute.modules == b->recompute.modules &&
+                                           a->recompute.layers == b->recompute.layers)) &&
+           (key != PLAIT_KEY_SPLIT || split_same(&a->split, &b->split));
+}
+
+bool plait_key_speaks(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    const plait_key *const row = &plait_keys[key];
+    const int value = plait_key_value(d, key);
+
+    return (row->matters == NULL || row->matters(problem, d)) && value != row->plain &&
+           value >= row->low; // dp is 0 where no dp makes up the world
+}
+
+void plait_degrees_fill(const plait_problem *problem, plait_key_set given, plait_degrees *d)
+{
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!(given & PLAIT_KEY_BIT(key)))
+            plait_key_put(d, (plait_key_id)key,
+                          plait_keys[key].usual(problem, d, (plait_key_id)key));
+}
