@@ -86,7 +86,6 @@ static plait_status add_alone(mixed_question *q, int g, plait_search_result *sum
     plait_search_result result;
     plait_error none;
 
-    options.strategy = "auto";
     options.progress = NULL;
     if (problem.job.gpus == 0 || (q->must & ~(1u << g)) != 0)
         return PLAIT_OK;

@@ -210,190 +210,185 @@ static plait_status look_at_idle(const plait_problem *problem, const plait_searc
     return result->plans == 0 ? PLAIT_OK
                               : plait_idle_groups(problem, found->options, &result->plan[0].plan,
                                                   arena, idle, &found->idle_groups, err);
-    /* A number that divides badly: does a smaller one work better? */
-    static plait_status look_for_fewer(const plait_problem *problem,
-                                       const plait_search_result *result, plait_arena *arena,
-                                       report_found *found, plait_error *err)
-    {
-        plait_fewer_gpus *fewer = plait_arena_alloc(arena, 1, sizeof *fewer);
+}
 
-        if (fewer == NULL)
-            return plait_fail_nomem(err);
-        PLAIT_TRY(plait_fewer_gpus_find(problem, found->options, result, arena, fewer, err));
-        found->fewer = fewer->gpus > 0 ? fewer : NULL;
+/* A number that divides badly: does a smaller one work better? */
+static plait_status look_for_fewer(const plait_problem *problem, const plait_search_result *result,
+                                   plait_arena *arena, report_found *found, plait_error *err)
+{
+    plait_fewer_gpus *fewer = plait_arena_alloc(arena, 1, sizeof *fewer);
+
+    if (fewer == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_fewer_gpus_find(problem, found->options, result, arena, fewer, err));
+    found->fewer = fewer->gpus > 0 ? fewer : NULL;
+    return PLAIT_OK;
+}
+
+/* The command that explains the best plan. */
+static plait_status next_command(const search_values *flags, const opt_operands *operands,
+                                 const plait_problem *problem, plait_arena *arena,
+                                 report_found *found, plait_error *err)
+{
+    const char *question, *plan;
+
+    if (found->result->plans == 0 || (flags->plan != NULL && flags->output == NULL))
         return PLAIT_OK;
-    }
-
-    /* The command that explains the best plan. */
-    static plait_status next_command(const search_values *flags, const opt_operands *operands,
-                                     const plait_problem *problem, plait_arena *arena,
-                                     report_found *found, plait_error *err)
-    {
-        const char *question, *plan;
-
-        if (found->result->plans == 0 || (flags->plan != NULL && flags->output == NULL))
-            return PLAIT_OK;
-        if (flags->output != NULL) {
-            plan = shell_quoted(flags->output, arena);
-            if (plan == NULL)
-                return plait_fail_nomem(err);
-            found->next = flags->plan != NULL
-                              ? plait_arena_printf(arena, "plait explain --plan %s --versus %s:1",
-                                                   shell_quoted(flags->plan, arena), plan)
-                              : plait_arena_printf(arena, "plait explain --plan %s:1", plan);
-            return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
-        }
-        if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
-            return PLAIT_OK; // flags do not say stages that differ: -o FILE does
-        question = problem_text(problem, &flags->problem, operands, arena);
-        if (question == NULL)
+    if (flags->output != NULL) {
+        plan = shell_quoted(flags->output, arena);
+        if (plan == NULL)
             return plait_fail_nomem(err);
-        PLAIT_TRY(asked_text(problem, &found->result->plan[0].plan.degrees, arena, &plan, err));
-        found->next = plait_arena_printf(arena, "plait explain %s %s", question, plan);
+        found->next = flags->plan != NULL
+                          ? plait_arena_printf(arena, "plait explain --plan %s --versus %s:1",
+                                               shell_quoted(flags->plan, arena), plan)
+                          : plait_arena_printf(arena, "plait explain --plan %s:1", plan);
         return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
     }
+    if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
+        return PLAIT_OK; // flags do not say stages that differ: -o FILE does
+    question = problem_text(problem, &flags->problem, operands, arena);
+    if (question == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(asked_text(problem, &found->result->plan[0].plan.degrees, arena, &plan, err));
+    found->next = plait_arena_printf(arena, "plait explain %s %s", question, plan);
+    return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
 
-    static plait_status deliver_json(const search_values *flags, const plait_problem *problem,
-                                     const report_found *found, plait_arena *arena,
-                                     plait_error *err)
-    {
-        const char *text;
-        size_t length;
+static plait_status deliver_json(const search_values *flags, const plait_problem *problem,
+                                 const report_found *found, plait_arena *arena, plait_error *err)
+{
+    const char *text;
+    size_t length;
 
-        if (!flags->json && flags->output == NULL)
-            return PLAIT_OK;
-        PLAIT_TRY(json_search(problem, found, arena, &text, &length, err));
-        return command_deliver(text, length, flags->output, flags->json, err);
-    }
+    if (!flags->json && flags->output == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(json_search(problem, found, arena, &text, &length, err));
+    return command_deliver(text, length, flags->output, flags->json, err);
+}
 
-    /* A search that may change numbers says so, and whether its best plan does. */
-    static void warn_of_numerics(const plait_problem *problem, const plait_search_result *result)
-    {
-        if (result->plans == 0)
-            return;
-        const plait_degrees *const best = &result->plan[0].plan.degrees;
+/* A search that may change numbers says so, and whether its best plan does. */
+static void warn_of_numerics(const plait_problem *problem, const plait_search_result *result)
+{
+    if (result->plans == 0)
+        return;
+    const plait_degrees *const best = &result->plan[0].plan.degrees;
 
-        for (int k = 0; k < PLAIT_KEYS; k++) {
-            const plait_key_id key = (plait_key_id)k;
-            char text[32];
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id key = (plait_key_id)k;
+        char text[32];
 
-            if (plait_keys[key].numerics && key != PLAIT_KEY_OFFLOAD &&
-                !plait_key_is_usual(problem, best, key))
-                fprintf(stderr,
-                        "plait: warning: the best plan changes numerics: %s %s, which is not the "
-                        "recipe of "
-                        "%s\n",
-                        plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
-                        problem->runtime->name);
-        }
-    }
-
-    static plait_status answer(const search_values *flags, const opt_operands *operands,
-                               const plait_problem *problem, const plait_search_options *search,
-                               const plait_search_result *result, plait_arena *arena,
-                               plait_error *err)
-    {
-        report_found found = {.options = search, .result = result};
-
-        PLAIT_TRY(price_plans(problem, result, arena, &found, err));
-        warn_of_numerics(problem, result);
-        if (result->plans == 0)
-            PLAIT_TRY(look_closer(problem, result, arena, &found, err));
-        PLAIT_TRY(look_at_idle(problem, result, arena, &found, err));
-        PLAIT_TRY(look_for_fewer(problem, result, arena, &found, err));
-        clear_progress(search->progress_context);
-        PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
-        if (flags->json)
-            return PLAIT_OK;
-        PLAIT_TRY(next_command(flags, operands, problem, arena, &found, err));
-        return report_search(problem, &found, stdout, err);
-    }
-
-    /* No plan of all GPUs is legal: the answer is a smaller number of them, where there is one. */
-    static plait_status answer_refusal(
-        const search_values *flags, const opt_operands *operands, const plait_problem *problem,
-        const plait_search_options *search, const plait_error *refusal, plait_arena *arena,
-        plait_error *err)
-    {
-        static const plait_search_result nothing = {0};
-        const char *const why = strstr(refusal->message, "found none: ");
-        report_found found = {.options = search, .result = &nothing};
-        problem_flags smaller = flags->problem;
-
-        PLAIT_TRY(look_for_fewer(problem, NULL, arena, &found, err));
-        if (found.fewer == NULL || why == NULL)
-            return plait_fail(err, refusal->status, refusal->where, "%s", refusal->message);
-        found.refusal = why + strlen("found none: ");
-        PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
-        if (flags->json)
-            return PLAIT_OK;
-        smaller.gpus = found.fewer->gpus;
-        found.next = plait_arena_printf(arena, "plait search %s",
-                                        problem_text(problem, &smaller, operands, arena));
-        return found.next != NULL ? report_search(problem, &found, stdout, err)
-                                  : plait_fail_nomem(err);
-    }
-
-    /* The plans of such a model are prices of a change that somebody else makes. */
-    static void warn_of_model(const plait_problem *problem)
-    {
-        char why[256];
-
-        if (!plait_model_check(problem->runtime, problem->model, why, sizeof why))
+        if (plait_keys[key].numerics && key != PLAIT_KEY_OFFLOAD &&
+            !plait_key_is_usual(problem, best, key))
             fprintf(stderr,
-                    "plait: warning: %s: plait launch has no words for this model: expected %s\n",
-                    problem->model->name, why);
+                    "plait: warning: the best plan changes numerics: %s %s, which is not the "
+                    "recipe of "
+                    "%s\n",
+                    plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
+                    problem->runtime->name);
     }
+}
 
-    static plait_status load_question(const char *path, plait_arena *arena, plans_entry **out,
-                                      plait_error *err)
-    {
-        if (path == NULL)
-            return PLAIT_OK;
-        *out = plait_arena_alloc(arena, 1, sizeof **out);
-        return *out == NULL ? plait_fail_nomem(err) : plans_load(path, arena, *out, err);
-    }
+static plait_status answer(const search_values *flags, const opt_operands *operands,
+                           const plait_problem *problem, const plait_search_options *search,
+                           const plait_search_result *result, plait_arena *arena, plait_error *err)
+{
+    report_found found = {.options = search, .result = result};
 
-    static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
-                            bool *no, plait_error *err)
-    {
-        search_values flags = *(const search_values *)values;
-        plans_entry *file = NULL;
-        plait_problem problem;
-        plait_search_options search;
-        plait_search_result result;
-        plait_error refusal = {PLAIT_OK, "", ""};
-        plait_status status;
-        int shown = -1;
+    PLAIT_TRY(price_plans(problem, result, arena, &found, err));
+    warn_of_numerics(problem, result);
+    if (result->plans == 0)
+        PLAIT_TRY(look_closer(problem, result, arena, &found, err));
+    PLAIT_TRY(look_at_idle(problem, result, arena, &found, err));
+    PLAIT_TRY(look_for_fewer(problem, result, arena, &found, err));
+    clear_progress(search->progress_context);
+    PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
+    if (flags->json)
+        return PLAIT_OK;
+    PLAIT_TRY(next_command(flags, operands, problem, arena, &found, err));
+    return report_search(problem, &found, stdout, err);
+}
 
-        PLAIT_TRY(command_output(&flags.output, &flags.json, err));
-        PLAIT_TRY(load_question(flags.plan, arena, &file, err));
-        PLAIT_TRY(problem_resolve(&flags.problem, operands, file, arena, &problem, err));
-        PLAIT_TRY(read_options(&flags, &problem, &shown, &search, err));
-        warn_of_model(&problem);
-        status = plait_search(&problem, &search, arena, &result, &refusal);
-        clear_progress(&shown);
-        *no = status != PLAIT_OK || result.plans == 0;
-        if (status == PLAIT_ERROR_RANGE && text_equal(refusal.where, "search"))
-            return answer_refusal(&flags, operands, &problem, &search, &refusal, arena, err);
-        if (status != PLAIT_OK)
-            return plait_fail(err, status, refusal.where, "%s", refusal.message);
-        return answer(&flags, operands, &problem, &search, &result, arena, err);
-    }
+/* No plan of all GPUs is legal: the answer is a smaller number of them, where there is one. */
+static plait_status answer_refusal(const search_values *flags, const opt_operands *operands,
+                                   const plait_problem *problem, const plait_search_options *search,
+                                   const plait_error *refusal, plait_arena *arena, plait_error *err)
+{
+    static const plait_search_result nothing = {0};
+    const char *const why = strstr(refusal->message, "found none: ");
+    report_found found = {.options = search, .result = &nothing};
+    problem_flags smaller = flags->problem;
 
-    const command command_search = {
-        .usage = {.command = "search",
-                  .synopsis =
-                      "MODEL CLUSTER --seq S --gbs B [--gpus N] [options] | --plan FILE[:RANK]",
-                  .summary = "Find the best plans of a job, and prove that they are the best.",
-                  .about =
-                      "MODEL is a name that `plait models` lists, a model file or a Hugging Face "
-                      "config.json.\nCLUSTER is a name that `plait clusters` lists, a file, or "
-                      "ACCELERATOR:NODESxGPUS\nsuch as h100-80gb-sxm:64x8. Exit status 1 when no "
-                      "plan fits.",
-                  .max_operands = 2,
-                  .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
-                  .options = options},
-        .values_size = sizeof(search_values),
-        .run = run,
-    };
+    PLAIT_TRY(look_for_fewer(problem, NULL, arena, &found, err));
+    if (found.fewer == NULL || why == NULL)
+        return plait_fail(err, refusal->status, refusal->where, "%s", refusal->message);
+    found.refusal = why + strlen("found none: ");
+    PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
+    if (flags->json)
+        return PLAIT_OK;
+    smaller.gpus = found.fewer->gpus;
+    found.next = plait_arena_printf(arena, "plait search %s",
+                                    problem_text(problem, &smaller, operands, arena));
+    return found.next != NULL ? report_search(problem, &found, stdout, err) : plait_fail_nomem(err);
+}
+
+/* The plans of such a model are prices of a change that somebody else makes. */
+static void warn_of_model(const plait_problem *problem)
+{
+    char why[256];
+
+    if (!plait_model_check(problem->runtime, problem->model, why, sizeof why))
+        fprintf(stderr,
+                "plait: warning: %s: plait launch has no words for this model: expected %s\n",
+                problem->model->name, why);
+}
+
+static plait_status load_question(const char *path, plait_arena *arena, plans_entry **out,
+                                  plait_error *err)
+{
+    if (path == NULL)
+        return PLAIT_OK;
+    *out = plait_arena_alloc(arena, 1, sizeof **out);
+    return *out == NULL ? plait_fail_nomem(err) : plans_load(path, arena, *out, err);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    search_values flags = *(const search_values *)values;
+    plans_entry *file = NULL;
+    plait_problem problem;
+    plait_search_options search;
+    plait_search_result result;
+    plait_error refusal = {PLAIT_OK, "", ""};
+    plait_status status;
+    int shown = -1;
+
+    PLAIT_TRY(command_output(&flags.output, &flags.json, err));
+    PLAIT_TRY(load_question(flags.plan, arena, &file, err));
+    PLAIT_TRY(problem_resolve(&flags.problem, operands, file, arena, &problem, err));
+    PLAIT_TRY(read_options(&flags, &problem, &shown, &search, err));
+    warn_of_model(&problem);
+    status = plait_search(&problem, &search, arena, &result, &refusal);
+    clear_progress(&shown);
+    *no = status != PLAIT_OK || result.plans == 0;
+    if (status == PLAIT_ERROR_RANGE && text_equal(refusal.where, "search"))
+        return answer_refusal(&flags, operands, &problem, &search, &refusal, arena, err);
+    if (status != PLAIT_OK)
+        return plait_fail(err, status, refusal.where, "%s", refusal.message);
+    return answer(&flags, operands, &problem, &search, &result, arena, err);
+}
+
+const command command_search = {
+    .usage = {.command = "search",
+              .synopsis = "MODEL CLUSTER --seq S --gbs B [--gpus N] [options] | --plan FILE[:RANK]",
+              .summary = "Find the best plans of a job, and prove that they are the best.",
+              .about = "MODEL is a name that `plait models` lists, a model file or a Hugging Face "
+                       "config.json.\nCLUSTER is a name that `plait clusters` lists, a file, or "
+                       "ACCELERATOR:NODESxGPUS\nsuch as h100-80gb-sxm:64x8. Exit status 1 when no "
+                       "plan fits.",
+              .max_operands = 2,
+              .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
+              .options = options},
+    .values_size = sizeof(search_values),
+    .run = run,
+};

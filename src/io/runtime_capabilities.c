@@ -125,6 +125,9 @@ static plait_status read_choosers(const json_cursor *at, plait_capabilities *out
     if (offload == PLAIT_BY_LAYER)
         return json_fail_key(at, "offload_by", PLAIT_ERROR_RANGE, err,
                              "expected plan or stage, found layer");
+    if (out->stages_differ && recompute == PLAIT_BY_PLAN)
+        return json_fail_key(at, "recompute_by", PLAIT_ERROR_RANGE, err,
+                             "expected stage or layer, since stages differ, found plan");
     out->recompute_by = (unsigned char)recompute;
     out->offload_by = (unsigned char)offload;
     return PLAIT_OK;

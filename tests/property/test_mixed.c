@@ -65,7 +65,7 @@ static void make(world *w, const char *model, const char *cluster, const char *l
     w->problem.model = &w->model;
     w->problem.cluster = &w->cluster;
     w->problem.runtime = &w->runtime;
-    w->problem.job = (plait_job){4096, 8, w->cluster.gpus, PLAIT_BF16, PLAIT_ATTENTION_FLASH2};
+    w->problem.job = (plait_job){4096, 8, w->cluster.gpus, PLAIT_BF16};
     plait_search_options_init(&w->options);
     w->options.top = 1;
     w->options.threads = 1;

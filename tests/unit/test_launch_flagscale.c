@@ -116,7 +116,7 @@ static void test_stages_of_unlike_degrees__are_meshes(void **state)
     launched_make(&of, arena, &it_is);
     memcpy(stage, it_is.plan.stage, sizeof stage);
     stage[1].degrees.tp = 4;
-    stage[1].degrees.dp = 2;
+    stage[1].degrees.dp = stage[1].degrees.shard_group = 2;
     stage[1].degrees.mbs = 2;
     it_is.plan.stage = stage;
     must(megatron_args_of(&it_is.problem, &it_is.plan, arena, &args, &err), &err);

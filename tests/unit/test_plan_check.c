@@ -586,14 +586,15 @@ static void test_stages__have_the_degrees_of_the_plan(void **state)
     make(&w);
     expand(&w, "tp=4 pp=4 zero=1", &plan);
     plan.stage[2].degrees.tp = 8;
-    assert_plan(&w, &plan,
-                "stage 2 has tp 8 where the plan has 4: stages of different degrees have no price "
-                "yet (rule P6)");
+    assert_plan(
+        &w, &plan,
+        "stage 2 has tp 8 where the plan has 4: the runtime runs stages of the same degrees "
+        "(rule P6)");
     plan.stage[2].degrees = plan.plan.degrees;
     plan.stage[3].degrees.zero = 0;
     assert_plan(&w, &plan,
-                "stage 3 has zero 0 where the plan has 1: stages of different degrees have no "
-                "price yet (rule P6)");
+                "stage 3 has zero 0 where the plan has 1: the runtime runs stages of the same "
+                "degrees (rule P6)");
     plan.stage[3].degrees = plan.plan.degrees;
     plan.plan.order[2] = PLAIT_AXIS_PP;
     assert_plan(&w, &plan, "axis 2 of the ranks is pp where order tp-cp-dp-pp has dp");
