@@ -42,18 +42,34 @@ static void add_row(const part_maker *maker, int r, plait_recompute recompute, s
     stage_load_add_weights(load, 1.0, price);
 }
 
+/* What depends on the choice. */
+static void take_times(const part_maker *maker, const stage_load *load, plait_portion *out)
+{
+    const double paired_s = load->paired_s[maker->degrees->ep_overlap];
+    const double loss = maker->table->problem.runtime->keep.fragmentation;
+
+    out->time = (plait_chunk_time){load->forward_s, load->backward_s, load->weight_s};
+    out->work_s = load->forward_s + load->backward_s - maker->pairs * paired_s;
+    out->saved_bytes = loss * load->saved_bytes;
+    out->live_bytes = loss * load->live_bytes;
+}
+
 static plait_portion part_of(const part_maker *maker, const stage_load *load)
 {
     const stage_load nothing = {.count = 1};
-    const double paired_s = load->paired_s[maker->degrees->ep_overlap];
+    plait_portion out = {.state_bytes = rank_bytes(maker, load) - rank_bytes(maker, &nothing)};
 
-    return (plait_portion){
-        .time = {load->forward_s, load->backward_s, load->weight_s},
-        .work_s = load->forward_s + load->backward_s - maker->pairs * paired_s,
-        .state_bytes = rank_bytes(maker, load) - rank_bytes(maker, &nothing),
-        .saved_bytes = maker->table->problem.runtime->keep.fragmentation * load->saved_bytes,
-        .live_bytes = maker->table->problem.runtime->keep.fragmentation * load->live_bytes,
-    };
+    take_times(maker, load, &out);
+    return out;
+}
+
+static void retime_layer(const part_maker *maker, int r, plait_recompute recompute,
+                         plait_portion *out)
+{
+    stage_load load = {.count = 1};
+
+    add_row(maker, r, recompute, &load);
+    take_times(maker, &load, out);
 }
 
 static plait_portion part_of_row(const part_maker *maker, int r, plait_recompute recompute)
@@ -128,34 +144,66 @@ static double pairs_of(const plait_degrees *d, int microbatches)
                      microbatches;
 }
 
+/* Do two points differ in their choice at most? */
+static bool same_but_choice(const plait_degrees *a, const plait_degrees *b)
+{
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (key != PLAIT_KEY_RECOMPUTE && key != PLAIT_KEY_OFFLOAD_ACTS && key != PLAIT_KEY_SPLIT &&
+            !plait_key_same(a, b, (plait_key_id)key))
+            return false;
+    return true;
+}
+
+/* All that a choice does not change, with layers that recompute nothing. */
+static void know_portions(plait_table *table, const plait_degrees *d, known_portions *known)
+{
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    const stage_load nothing = {.count = 1};
+
+    known->known = true;
+    known->of = *d;
+    known->of.split = (plait_split){.kind = PLAIT_SPLIT_EVEN}; // whose text may go
+    known->routes = sync_routes_of(&table->problem, d);
+    gather_row_fill(&table->problem, d, &known->routes, &table->row, &known->gather);
+    known->out = (plait_portions){
+        .microbatches = plait_degrees_microbatches(d, table->problem.job.gbs),
+        .fused_s = table->row.boundary_s,
+    };
+    plait_portions *out = &known->out;
+    const part_maker maker = {table, d, &known->gather, &known->routes,
+                              pairs_of(d, out->microbatches)};
+    for (int k = 0; k < table->kinds; k++)
+        out->layer[k] = part_of_row(&maker, k, none);
+    out->embedding = part_of_row(&maker, ROW_EMBEDDING, none);
+    out->loss = loss_part(&maker);
+    if (table->problem.model->mtp_layers > 0)
+        out->module = module_part(&maker, none);
+    out->rank_bytes = rank_bytes(&maker, &nothing) + runtime_fixed_bytes(&table->problem, d);
+    out->after_s = after_s(&maker, out);
+}
+
 plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *d)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
     const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
-    const stage_load nothing = {.count = 1};
-    gather_row gather = {0};
-
-    table_select_layers(table, d);
-    const sync_routes routes = sync_routes_of(&table->problem, d);
-    gather_row_fill(&table->problem, d, &routes, &table->row, &gather);
-    plait_portions out = {
-        .leading = some ? d->recompute.layers / d->vpp : -1,
-        .microbatches = plait_degrees_microbatches(d, table->problem.job.gbs),
-        .fused_s = table->row.boundary_s,
-    };
-    const part_maker maker = {table, d, &gather, &routes, pairs_of(d, out.microbatches)};
+    known_portions *known = &table->portions;
     plait_recompute all = d->recompute;
 
+    table_select_layers(table, d);
+    if (!known->known || !same_but_choice(&known->of, d))
+        know_portions(table, d, known);
+    plait_portions out = known->out;
+    const part_maker maker = {table, d, &known->gather, &known->routes,
+                              pairs_of(d, out.microbatches)};
     all.layers = 0;
+    out.leading = some ? d->recompute.layers / d->vpp : -1;
     for (int k = 0; k < table->kinds; k++) {
-        out.layer[k] = part_of_row(&maker, k, all);
-        out.rest[k] = some ? part_of_row(&maker, k, none) : out.layer[k];
+        retime_layer(&maker, k, all, &out.layer[k]);
+        out.rest[k] = out.layer[k];
+        if (some)
+            retime_layer(&maker, k, none, &out.rest[k]);
     }
-    out.embedding = part_of_row(&maker, ROW_EMBEDDING, none);
-    out.loss = loss_part(&maker);
     if (table->problem.model->mtp_layers > 0)
-        out.module = module_part(&maker, all);
-    out.rank_bytes = rank_bytes(&maker, &nothing) + runtime_fixed_bytes(&table->problem, d);
-    out.after_s = after_s(&maker, &out);
+        retime_layer(&maker, ROW_MTP, all, &out.module);
     return out;
 }

@@ -57,6 +57,15 @@ typedef struct known_pipeline {
     double s;
 } known_pipeline;
 
+/* The portions of the point asked last, and what they hang on beside its choice. */
+typedef struct known_portions {
+    bool known;
+    plait_degrees of;
+    sync_routes routes;
+    gather_row gather;
+    plait_portions out;
+} known_portions;
+
 struct plait_table {
     plait_problem problem;
     int kinds;
@@ -79,6 +88,8 @@ struct plait_table {
     layer_time end_time[ROW_PRICES - ROW_EMBEDDING]; /* of the other ends */
     bool ends_known;
     int ends_slot; /* the slot that the ends in `base` were made for */
+
+    known_portions portions;
 
     long rows; /* counts every change of what a pipeline hangs on */
     known_pipeline known[TIMES + PLAIT_MAX_LAYERS]; /* by choice of recomputation and offload */

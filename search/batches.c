@@ -6,7 +6,6 @@
  */
 #include <math.h>
 #include <omp.h>
-#include <string.h>
 
 #include "strategy.h"
 
@@ -35,24 +34,6 @@ static void found_begin(const search_run *run, search_found *found, plait_arena 
         (search_found){.front = {.arena = arena}, .open = {.floor_s = HUGE_VAL, .arena = arena}};
     found->failed = !arena || !top_make(&found->top, run->options->top, arena) ||
                     !top_make(&found->tight_best, 1, arena);
-}
-
-bool open_add(point_list *list, const open_point *point)
-{
-    enum { FIRST_ROOM = 64 };
-
-    if (list->count == list->room) {
-        const int64_t room = list->room > 0 ? 2 * list->room : FIRST_ROOM;
-        open_point *more = plait_arena_alloc(list->arena, (size_t)room, sizeof *more);
-        if (!more)
-            return false;
-        if (list->count > 0)
-            memcpy(more, list->point, (size_t)list->count * sizeof *more);
-        list->point = more;
-        list->room = room;
-    }
-    list->point[list->count++] = *point;
-    return true;
 }
 
 /* Copies a task's finds to the caller's arena, in the order of tasks. */

@@ -9,35 +9,16 @@
  * was left could be solved with a proof. A budget of points ends it, never a clock.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "answer.h"
 #include "deal.h"
 #include "plait/schedule.h"
-#include "split.h"
 #include "strategy.h"
 
 enum { MOST_SOLVED = 1 << 11, BLOCK = 32 };
 
 /* What is guessed to take longer than so many times the best known is not solved. */
 static const double LIKELY = 1.01;
-
-/* Chunks a rank that are worth a try: no more than there is something for. */
-static int most_turns(const search_run *run, int pp)
-{
-    const int items = split_most_chunks(run->problem->model->layers, PLAIT_SPLIT_BOTH);
-    const int can = run->problem->runtime->can.most[PLAIT_KEY_VPP];
-    const int filled = (items + pp - 1) / pp;
-
-    return filled < can ? filled : can;
-}
-
-// ---- the list ------------------------------------------------------------------------------
-
-static double best_known_s(const search_run *run)
-{
-    return run->known->top.count > 0 ? run->known->top.plan[0].price.step_s : HUGE_VAL;
-}
 
 /* Without recomputation, gathers and optimizer, and whatever the memory. */
 static double lean_floor_s(const search_run *run, search_worker *worker, plait_degrees d,
@@ -48,14 +29,14 @@ static double lean_floor_s(const search_run *run, search_worker *worker, plait_d
     d.offload_acts = 0;
     plait_portions portions = plait_degrees_portions(worker->table, &d);
     portions.after_s = 0.0;
-    return deal_floor_s(ranks, &portions, HUGE_VAL, best_known_s(run));
+    return deal_floor_s(ranks, &portions, HUGE_VAL, search_best_s(run));
 }
 
 static void add_point(const search_run *run, search_worker *worker, const plait_degrees *d,
                       const deal_ranks *ranks, search_found *found)
 {
     const plait_portions portions = plait_degrees_portions(worker->table, d);
-    const double best_s = best_known_s(run);
+    const double best_s = search_best_s(run);
     open_point point = {
         .floor_s = deal_floor_s(ranks, &portions, run->capacity_bytes, best_s),
         .degrees = *d,
@@ -100,13 +81,13 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
     d.order = p->kind[kind].order;
     d.ep_overlap = p->kind[kind].ep_overlap;
     d.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
-    for (d.vpp = 1; d.vpp <= most_turns(run, d.pp); d.vpp++) {
+    for (d.vpp = 1; d.vpp <= search_most_turns(run, d.pp); d.vpp++) {
         if (!plait_schedule_takes(schedule, d.vpp) ||
             !limits_allow(run->options, PLAIT_KEY_VPP, d.vpp))
             continue;
         deal_ranks_init(&ranks, run->problem->model, &d,
                         plait_degrees_microbatches(&d, run->problem->job.gbs));
-        if (lean_floor_s(run, worker, d, &ranks) < best_known_s(run))
+        if (lean_floor_s(run, worker, d, &ranks) < search_best_s(run))
             list_group(run, worker, p, d, p->kind[kind].shards, &ranks, found);
     }
 }
@@ -119,7 +100,7 @@ static void list_row(const search_run *run, search_worker *worker, int64_t row, 
         if (run->space->divisors.value[i] == 1 || !space_pipeline_at(&worker->cursor, row, i, &p))
             continue;
         const plait_price bound = plait_pipeline_bound(worker->table, &p.degrees);
-        if (bound.peak_bytes > run->capacity_bytes || bound.step_s >= best_known_s(run))
+        if (bound.peak_bytes > run->capacity_bytes || bound.step_s >= search_best_s(run))
             continue;
         for (int kind = 0; kind < p.kinds; kind++)
             list_kind(run, worker, &p, kind, found);
@@ -216,27 +197,8 @@ static bool settle(const search_run *run, int64_t first, int64_t end, void *cont
     return search->solved < MOST_SOLVED;
 }
 
-static int by_guess(const void *left, const void *right)
-{
-    const open_point *a = left, *b = right;
-
-    return a->guess_s != b->guess_s ? (a->guess_s > b->guess_s) - (a->guess_s < b->guess_s)
-                                    : (a->index > b->index) - (a->index < b->index);
-}
-
-/* Of all that is left unsolved the least floor. */
-static double floor_left_s(const layout_search *search)
-{
-    double floor_s = fmin(search->floor_s, search->open->floor_s);
-
-    for (int64_t i = search->solved; i < search->open->count; i++)
-        floor_s = fmin(floor_s, search->open->point[i].floor_s);
-    return floor_s;
-}
-
 // ---- the refinement ------------------------------------------------------------------------
 
-/* Layouts trade time alone: dollars follow it, memory and energy do not. */
 static bool suits(const search_run *run)
 {
     const plait_search_options *options = run->options;
@@ -244,8 +206,7 @@ static bool suits(const search_run *run)
     for (int i = 0; i < options->limits; i++)
         if (options->limit[i].key == PLAIT_KEY_SPLIT)
             return false;
-    return (options->objective == PLAIT_MINIMISE_TIME ||
-            options->objective == PLAIT_MINIMISE_COST) &&
+    return search_ranks_steps(run) &&
            (run->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_LAYOUT & 1u) &&
            run->problem->runtime->can.most[PLAIT_KEY_PP] > 1;
 }
@@ -264,14 +225,13 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
     if (!search)
         return plait_fail_nomem(err);
     *search =
-        (layout_search){.open = &found.open, .limit_s = best_known_s(run), .floor_s = HUGE_VAL};
-    for (int64_t i = 0; i < found.open.count; i++)
-        found.open.point[i].index = i;
-    qsort(found.open.point, (size_t)found.open.count, sizeof *found.open.point, by_guess);
+        (layout_search){.open = &found.open, .limit_s = search_best_s(run), .floor_s = HUGE_VAL};
+    open_sort(&found.open);
     PLAIT_TRY(search_blocks(&listing, found.open.count, BLOCK, solve_point, settle, search, err));
     if (search->failed)
         return plait_fail_nomem(err);
-    const double floor_s = fmin(floor_left_s(search), search->limit_s);
+    const double floor_s =
+        fmin(fmin(search->floor_s, open_floor_s(search->open, search->solved)), search->limit_s);
     *out = (plait_refinement){
         .any = search->any,
         .floor = floor_s, // dollars are proportional to it

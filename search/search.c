@@ -50,7 +50,7 @@ static double seconds_now(void)
 }
 
 /* Each builds on those before it; "auto" asks for all. */
-static const search_refinement *const refinements[] = {&search_layouts, NULL};
+static const search_refinement *const refinements[] = {&search_layouts, &search_stages, NULL};
 
 /* So many refinements does a strategy ask for; -1: there is no such strategy. */
 static int refinements_of(const char *name)
@@ -84,7 +84,7 @@ static plait_status check_options(const plait_problem *problem, const plait_sear
                           gpu->name);
     if (refinements_of(options->strategy) < 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "strategy",
-                          "expected auto, exhaustive or dp, found '%s'", options->strategy);
+                          "expected auto, exhaustive, dp or milp, found '%s'", options->strategy);
     if (options->top < 1 || options->top > 1000)
         return plait_fail(err, PLAIT_ERROR_RANGE, "top",
                           "expected an integer from 1 to 1000, found %d", options->top);

@@ -12,8 +12,10 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     src/plan | src/io) echo src/base ;;
     costmodel) echo src/base src/plan ;;
     search) echo src/base src/plan search/layout search/mixed search/stages ;;
+    search/stages) echo src/base src/plan search/milp ;;
+    search/mixed) echo src/base src/plan search ;;
     search/layout | search/operators) echo src/base src/plan ;;
-    search/*) echo src/base src/plan search ;;
+    search/milp) echo src/base ;;
     src/report | src/launch | src/validate | src/calibrate) echo src/base src/plan src/io ;;
     src/launch/write) echo src/base src/plan src/io src/launch ;;
     src/launch/read) echo src/base src/plan src/io src/launch src/launch/write ;;
@@ -29,7 +31,7 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
 
 home_of() { # sets `home`, a pattern of the files that may include a library; any file for libc
     case $1 in
-    glpk.h) home='search/milp_glpk.c' ;;
+    glpk.h) home='search/milp/milp_glpk.c' ;;
     omp.h) home='search/batches.c' ;;
     cjson/*) home='src/io/*' ;;
     csv.h) home='src/io/csv_table.c' ;;

@@ -7,24 +7,18 @@
 
 #include "plait/units.h"
 #include "plan_check.h"
-#include "space.h"
 #include "stages_private.h"
 
-plait_status stages_begin(const plait_problem *problem, const plait_search_options *options,
-                          plait_table *table, plait_arena *arena, stages_question *out,
-                          plait_error *err)
+void stages_begin(const plait_problem *problem, const plait_choice *choice, int choices,
+                  plait_table *table, stages_question *out)
 {
-    space_recompute list;
-
-    PLAIT_TRY(space_list_recompute(problem, options, arena, &list, err));
     *out = (stages_question){
         .problem = problem,
         .table = table,
-        .choices = list.count,
-        .choice = list.value,
+        .choices = choices,
+        .choice = choice,
         .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
     };
-    return PLAIT_OK;
 }
 
 // ---- a point -------------------------------------------------------------------------------

@@ -78,14 +78,11 @@ typedef struct stages_result {
 } stages_result;
 
 /**
- * @param options  limits on `recompute` and `offload_acts` hold here too
- * @param table    of the problem; one a thread
- * @param arena    out->choice lives in it
+ * @param choice  [choices] that layers may have
+ * @param table   of the problem; one a thread
  */
-PLAIT_MUST_CHECK plait_status stages_begin(const plait_problem *problem,
-                                           const plait_search_options *options, plait_table *table,
-                                           plait_arena *arena, stages_question *out,
-                                           plait_error *err);
+void stages_begin(const plait_problem *problem, const plait_choice *choice, int choices,
+                  plait_table *table, stages_question *out);
 
 /** Does the runtime let stages choose, and does the schedule keep each on one rank? */
 bool stages_may_choose(const stages_question *question, const plait_degrees *degrees);

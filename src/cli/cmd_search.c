@@ -24,7 +24,7 @@ typedef struct search_values {
     const char *output;
 } search_values;
 
-static const char *const strategy_name[] = {"auto", "exhaustive", "dp", NULL};
+static const char *const strategy_name[] = {"auto", "exhaustive", "dp", "milp", NULL};
 
 static const opt options[] = {
     PROBLEM_OPTIONS(search_values, problem),

@@ -36,10 +36,11 @@ static int64_t search_once(void *context)
         return 1;
     }
     runtime.can.stages_differ = true;
+    runtime.can.recompute_by = PLAIT_BY_STAGE;
     problem.model = &model;
     problem.cluster = &cluster;
     problem.runtime = &runtime;
-    problem.job = (plait_job){c->seq, c->gbs, cluster.gpus, PLAIT_BF16, PLAIT_ATTENTION_FUSED};
+    problem.job = (plait_job){c->seq, c->gbs, cluster.gpus, PLAIT_BF16};
     if (plait_search(&problem, &options, arena, &result, &err) != PLAIT_OK)
         fprintf(stderr, "bench: %s: %s\n", err.where, err.message);
     plait_arena_free(arena);

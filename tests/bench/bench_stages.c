@@ -3,6 +3,7 @@
 
 #include "bench.h"
 #include "plait/data.h"
+#include "space.h"
 #include "stages_deal.h"
 #include "stages.h"
 
@@ -26,6 +27,7 @@ static plait_status open_case(const stages_case *c, plait_arena *arena, opened *
                               plait_error *err)
 {
     plait_search_options options;
+    space_recompute list;
 
     plait_search_options_init(&options);
     PLAIT_TRY(plait_model_find(c->model, arena, &out->model, NULL, err));
@@ -37,7 +39,9 @@ static plait_status open_case(const stages_case *c, plait_arena *arena, opened *
     plait_table *const table = plait_table_new(&out->problem, arena);
     if (table == NULL)
         return plait_fail_nomem(err);
-    return stages_begin(&out->problem, &options, table, arena, &out->question, err);
+    PLAIT_TRY(space_list_recompute(&out->problem, &options, arena, &list, err));
+    stages_begin(&out->problem, list.value, list.count, table, &out->question);
+    return PLAIT_OK;
 }
 
 static plait_status degrees_of(const stages_case *c, plait_degrees *d, plait_error *err)

@@ -9,6 +9,7 @@
 #include "everything.h"
 #include "must.h"
 #include "plait/data.h"
+#include "space.h"
 #include "stages.h"
 
 enum { POINTS = 150 };
@@ -51,7 +52,9 @@ static void load(const char *model, const char *cluster, int gpus, world *w)
     plait_search_options_init(&w->options);
     plait_table *const table = plait_table_new(&w->problem, arena);
     assert_non_null(table);
-    must(stages_begin(&w->problem, &w->options, table, arena, &w->question, &err), &err);
+    space_recompute list;
+    must(space_list_recompute(&w->problem, &w->options, arena, &list, &err), &err);
+    stages_begin(&w->problem, list.value, list.count, table, &w->question);
 }
 
 static unsigned char random_schedule(int *vpp)

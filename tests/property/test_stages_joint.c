@@ -10,6 +10,7 @@
 #include "joint.h"
 #include "must.h"
 #include "plait/data.h"
+#include "space.h"
 #include "plait/schedule.h"
 
 enum { TURNS = 500, LAYERS = 8, STAGES = 3 };
@@ -71,7 +72,9 @@ static void draw(world *w)
     plait_search_options_init(&options);
     must(plait_search_limit(&options, "offload_acts=none", &err), &err);
     plait_table *const table = plait_table_new(&w->problem, scratch);
-    must(stages_begin(&w->problem, &options, table, scratch, &w->question, &err), &err);
+    space_recompute list;
+    must(space_list_recompute(&w->problem, &options, scratch, &list, &err), &err);
+    stages_begin(&w->problem, list.value, list.count, table, &w->question);
     must(stages_at(&w->question, &w->degrees, scratch, &w->point, &err), &err);
     w->sends_s = plait_frames_price(table, &w->degrees, nothing, none).step_s;
 }

@@ -1,0 +1,375 @@
+/*
+ * refine_stages.c - each stage with choices of its own, at every point that may win by them
+ *
+ *     list    all points but for split and choice, as far as their floor is below the best known: that of
+ *             layers which recompute nothing and keep no more than whole recomputation leaves
+ *     solve   the likeliest first: 1F1B with its layers dealt anew (stages_deal.h), else the splits in
+ *             words and what layouts are dealt from, each with the best choices of its stages
+ *
+ * Guarantee: as that of layouts (refine_layouts.c): `floor` bounds what was left.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "answer.h"
+#include "deal.h"
+#include "layout.h"
+#include "plait/schedule.h"
+#include "stages.h"
+#include "stages_deal.h"
+#include "strategy.h"
+
+enum { MOST_SOLVED = 1 << 10, BLOCK = 32 };
+
+static const double LIKELY = 1.0;
+
+// ---- the list ------------------------------------------------------------------------------
+
+/* Times without recomputation, bytes with all of it; what waits on the host is not on the device. */
+static plait_portions lean_portions(const search_run *run, search_worker *worker, plait_degrees d)
+{
+    const bool offloads = run->problem->runtime->can.takes[PLAIT_KEY_OFFLOAD_ACTS] > 1u;
+    plait_portions lean;
+
+    d.offload_acts = 0;
+    d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL};
+    const plait_portions full = plait_degrees_portions(worker->table, &d);
+    d.recompute.kind = PLAIT_RECOMPUTE_NONE;
+    lean = plait_degrees_portions(worker->table, &d);
+    for (int k = 0; k < run->problem->model->kinds; k++) {
+        const double least = offloads ? 0.0 : full.layer[k].saved_bytes;
+        lean.layer[k].saved_bytes = fmin(lean.layer[k].saved_bytes, least);
+        lean.rest[k] = lean.layer[k];
+    }
+    return lean;
+}
+
+static void add_point(const search_run *run, search_worker *worker, const plait_degrees *d,
+                      const deal_ranks *ranks, search_found *found)
+{
+    const double best_s = search_best_s(run);
+    const plait_portions portions = lean_portions(run, worker, *d);
+    open_point point = {
+        .floor_s = deal_floor_s(ranks, &portions, run->capacity_bytes, best_s),
+        .degrees = *d,
+    };
+
+    if (point.floor_s >= best_s)
+        return;
+    point.guess_s = deal_guess_s(ranks, &portions, run->capacity_bytes, LIKELY * best_s);
+    if (point.guess_s >= LIKELY * best_s)
+        found->open.floor_s = fmin(found->open.floor_s, point.floor_s);
+    else if (!open_add(&found->open, &point))
+        found->failed = true;
+}
+
+static void list_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
+                      int kind, search_found *found)
+{
+    const plait_schedule schedule = (plait_schedule)p->kind[kind].schedule;
+    plait_degrees d = p->degrees;
+    deal_ranks ranks;
+
+    if (plait_schedule_copies(schedule) > 1)
+        return;
+    d.schedule = p->kind[kind].schedule;
+    d.order = p->kind[kind].order;
+    d.ep_overlap = p->kind[kind].ep_overlap;
+    for (d.vpp = 1; d.vpp <= search_most_turns(run, d.pp); d.vpp++) {
+        if (!plait_schedule_takes(schedule, d.vpp) ||
+            !limits_allow(run->options, PLAIT_KEY_VPP, d.vpp))
+            continue;
+        deal_ranks_init(&ranks, run->problem->model, &d,
+                        plait_degrees_microbatches(&d, run->problem->job.gbs));
+        for (int s = 0; s < p->kind[kind].shards; s++) {
+            space_apply_shard(run->space, &p->shard[s], &d);
+            add_point(run, worker, &d, &ranks, found);
+        }
+    }
+}
+
+static void list_row(const search_run *run, search_worker *worker, int64_t row, search_found *found)
+{
+    space_pipeline p;
+
+    for (int i = 0; i < run->space->divisors.count; i++) {
+        if (run->space->divisors.value[i] == 1 || !space_pipeline_at(&worker->cursor, row, i, &p))
+            continue;
+        const plait_price bound = plait_pipeline_bound(worker->table, &p.degrees);
+        if (bound.peak_bytes > run->capacity_bytes || bound.step_s >= search_best_s(run))
+            continue;
+        for (int kind = 0; kind < p.kinds; kind++)
+            list_kind(run, worker, &p, kind, found);
+    }
+}
+
+static void list_batch(const search_run *run, search_worker *worker, int64_t batch,
+                       search_found *found)
+{
+    const int64_t first = batch * run->batch_rows;
+
+    for (int64_t r = first; r < first + run->batch_rows && r < run->space->rows; r++)
+        list_row(run, worker, r, found);
+    found->failed = found->failed || worker->cursor.failed;
+}
+
+// ---- one point -----------------------------------------------------------------------------
+
+/* A point on its way: the best dealing of its layers so far, and what it takes with its choices. */
+typedef struct stages_attempt {
+    const search_run *run;
+    stages_question question;
+    plait_degrees degrees;
+    plait_arena *scratch; /* rewound */
+    double limit_s;
+    bool any, proven, failed;
+    double step_s;
+    char layout[PLAIT_VALUE_SIZE]; /* where the split has no word ... */
+    plait_split split;             /* ... else the word */
+} stages_attempt;
+
+static bool layouts_allowed(const search_run *run)
+{
+    for (int i = 0; i < run->options->limits; i++)
+        if (run->options->limit[i].key == PLAIT_KEY_SPLIT)
+            return false;
+    return run->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_LAYOUT & 1u;
+}
+
+/* The plan of these chunks with the best choices of its stages; false where none fits or wins. */
+static bool choose(stages_attempt *at, const plait_degrees *d, const plait_chunk *chunks,
+                   plait_arena *arena, plait_plan *plan, double *step_s)
+{
+    stages_result result;
+    plait_cost cost;
+
+    if (stages_refine(&at->question, d, chunks, arena, &result, NULL) != PLAIT_OK) {
+        at->failed = true;
+        return false;
+    }
+    at->proven = at->proven && (!result.fits || result.gap <= 0.0);
+    if (!result.refines || !result.fits || result.step_s >= at->limit_s)
+        return false;
+    if (stages_plan(&at->question, d, chunks, &result, arena, plan, NULL) != PLAIT_OK ||
+        plait_plan_cost(at->run->problem, plan, arena, &cost, NULL) != PLAIT_OK) {
+        at->failed = true;
+        return false;
+    }
+    *step_s = cost.step_s;
+    return cost.verdict == PLAIT_FITS && cost.step_s < at->limit_s;
+}
+
+static void try_chunks(stages_attempt *at, plait_split split, const plait_chunk *chunks)
+{
+    const plait_arena_mark mark = plait_arena_save(at->scratch);
+    plait_degrees d = at->degrees;
+    plait_plan plan;
+    double step_s;
+
+    d.split = split;
+    if (choose(at, &d, chunks, at->scratch, &plan, &step_s) &&
+        (split.kind != PLAIT_SPLIT_LAYOUT || layout_write(chunks, d.pp * d.vpp, at->layout))) {
+        at->any = true;
+        at->split = split;
+        at->step_s = at->limit_s = step_s;
+    }
+    plait_arena_rewind(at->scratch, mark);
+}
+
+static void try_words(stages_attempt *at, const space_splits *splits)
+{
+    const space_split_range *range = space_splits_for(splits, (plait_schedule)at->degrees.schedule);
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+
+    for (int i = range->first; i < range->end; i++) {
+        plait_degrees d = at->degrees;
+        d.split = splits->split[i].split;
+        if (splits->split[i].vpp == d.vpp && plait_chunks_of(at->run->problem->model, &d, chunks))
+            try_chunks(at, d.split, chunks);
+    }
+}
+
+/* 1F1B: layers and choices together, exactly. */
+static void try_dealt(stages_attempt *at)
+{
+    const plait_arena_mark mark = plait_arena_save(at->scratch);
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    stages_point point;
+    stages_dealt dealt;
+
+    if (stages_at(&at->question, &at->degrees, at->scratch, &point, NULL) != PLAIT_OK ||
+        stages_deal(&point, at->scratch, &dealt, NULL) != PLAIT_OK)
+        at->failed = true;
+    else if (dealt.fits) {
+        plait_chunks_deal(at->run->problem->model, dealt.layers, at->degrees.pp, chunks);
+        try_chunks(at, (plait_split){.kind = PLAIT_SPLIT_LAYOUT}, chunks);
+    }
+    plait_arena_rewind(at->scratch, mark);
+}
+
+/* Else the layouts that no rank works longest in, were nothing recomputed. */
+static void try_seeds(stages_attempt *at)
+{
+    const plait_arena_mark mark = plait_arena_save(at->scratch);
+    const plait_portions portions = plait_degrees_portions(at->question.table, &at->degrees);
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    deal_row row;
+    const int count = at->degrees.pp * at->degrees.vpp;
+    int *ends = plait_arena_alloc(at->scratch, (size_t)(DEAL_SEEDS * count), sizeof *ends);
+
+    if (!ends ||
+        !deal_row_make(at->run->problem, &at->degrees, &portions, HUGE_VAL, at->scratch, &row))
+        at->failed = true;
+    else
+        for (int s = 0, seeds = deal_seeds(&row, ends); s < seeds; s++) {
+            deal_chunks(&row, ends + s * count, chunks);
+            try_chunks(at, (plait_split){.kind = PLAIT_SPLIT_LAYOUT}, chunks);
+        }
+    at->proven = false;
+    plait_arena_rewind(at->scratch, mark);
+}
+
+static const space_splits *splits_of(const search_run *run, int pp)
+{
+    int i = 0;
+
+    while (run->space->divisors.value[i] != pp)
+        i++;
+    return &run->space->splits[i];
+}
+
+static void attempt(const search_run *run, plait_table *table, plait_arena *scratch,
+                    const plait_degrees *d, double limit_s, stages_attempt *at)
+{
+    const space_recompute *choices = &run->space->recompute;
+
+    *at = (stages_attempt){
+        .run = run, .degrees = *d, .scratch = scratch, .limit_s = limit_s, .proven = true};
+    at->degrees.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
+    at->degrees.offload_acts = 0;
+    stages_begin(run->problem, choices->value, choices->count, table, &at->question);
+    if (!stages_may_choose(&at->question, &at->degrees))
+        return;
+    try_words(at, splits_of(run, d->pp));
+    if (layouts_allowed(run) && stages_deal_suits(&at->degrees))
+        try_dealt(at);
+    else if (layouts_allowed(run))
+        try_seeds(at);
+}
+
+// ---- solving -------------------------------------------------------------------------------
+
+typedef struct stages_search {
+    point_list *open;
+    stages_attempt slot[BLOCK];
+    bool failed, any;
+    double limit_s, floor_s;
+    int64_t solved;
+    stages_attempt best;
+} stages_search;
+
+static void solve_point(const search_run *run, search_worker *worker, int64_t i, void *context)
+{
+    stages_search *search = context;
+
+    attempt(run, worker->table, worker->scratch, &search->open->point[i].degrees, search->limit_s,
+            &search->slot[i % BLOCK]);
+}
+
+static bool settle(const search_run *run, int64_t first, int64_t end, void *context)
+{
+    stages_search *search = context;
+
+    (void)run;
+    for (int64_t i = first; i < end; i++) {
+        const stages_attempt *at = &search->slot[i % BLOCK];
+        search->solved++;
+        search->failed = search->failed || at->failed;
+        if (!at->proven)
+            search->floor_s = fmin(search->floor_s, search->open->point[i].floor_s);
+        if (!at->any || at->step_s >= search->limit_s)
+            continue;
+        search->any = true;
+        search->best = *at;
+        search->limit_s = at->step_s;
+    }
+    return !search->failed && search->solved < MOST_SOLVED;
+}
+
+/* The best again, into the caller's arena. */
+static plait_status take_best(search_run *run, stages_search *search, plait_refinement *out,
+                              plait_error *err)
+{
+    stages_attempt *at = &search->best;
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    plait_degrees d = at->degrees;
+    plait_cost cost;
+    double step_s;
+
+    at->question.table = plait_table_new(run->problem, run->arena);
+    if (!at->question.table)
+        return plait_fail_nomem(err);
+    d.split = at->split;
+    d.split.layout = at->layout;
+    at->limit_s = HUGE_VAL;
+    if (!plait_chunks_of(run->problem->model, &d, chunks) ||
+        !choose(at, &d, chunks, run->arena, &out->best.plan, &step_s))
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_plan_cost(run->problem, &out->best.plan, run->arena, &cost, err));
+    out->best.price = (plait_price){.step_s = cost.step_s,
+                                    .peak_bytes = cost.memory.peak_bytes,
+                                    .busy_s = cost.busy_s,
+                                    .moving_s = cost.moving_s,
+                                    .exact = true};
+    out->best.objective = objective_of(run, out->best.price);
+    out->best.index = -1;
+    return PLAIT_OK;
+}
+
+// ---- the refinement ------------------------------------------------------------------------
+
+static bool suits(const search_run *run)
+{
+    for (int i = 0; i < run->options->limits; i++)
+        if (run->options->limit[i].key == PLAIT_KEY_RECOMPUTE)
+            return false;
+    return search_ranks_steps(run) && run->problem->runtime->can.recompute_by > PLAIT_BY_PLAN &&
+           run->problem->runtime->can.most[PLAIT_KEY_PP] > 1;
+}
+
+static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)
+{
+    plan_space space = *run->space;
+    search_run listing = *run;
+    search_found found;
+
+    space.layouts = layouts_allowed(run);
+    listing.space = &space;
+    listing.coarse = false;
+    PLAIT_TRY(search_batches(&listing, list_batch, &found, err));
+    stages_search *search = plait_arena_alloc(run->arena, 1, sizeof *search);
+    if (!search)
+        return plait_fail_nomem(err);
+    *search =
+        (stages_search){.open = &found.open, .limit_s = search_best_s(run), .floor_s = HUGE_VAL};
+    open_sort(&found.open);
+    PLAIT_TRY(search_blocks(&listing, found.open.count, BLOCK, solve_point, settle, search, err));
+    if (search->failed)
+        return plait_fail_nomem(err);
+    const double left_s = fmin(search->floor_s, open_floor_s(search->open, search->solved));
+    *out = (plait_refinement){
+        .any = search->any,
+        .floor = fmin(left_s, search->limit_s),
+        .optimal = left_s >= search->limit_s,
+        .points = found.open.count,
+        .solved = search->solved,
+    };
+    return search->any ? take_best(run, search, out, err) : PLAIT_OK;
+}
+
+const search_refinement search_stages = {
+    .name = "stages",
+    .strategy = "milp",
+    .suits = suits,
+    .run = refine,
+};
