@@ -114,7 +114,7 @@ static plait_status check(const plait_problem *problem, const plait_search_optio
     if (!problem->runtime->can.stages_differ)
         return plait_fail(err, PLAIT_ERROR_RANGE, "cluster",
                           "expected one sort of nodes, since %s runs every stage alike (rule P31), "
-                          "found several; --runtime companion takes them",
+                          "found several; --runtime companion and flagscale take them",
                           problem->runtime->name);
     if (options->objective != PLAIT_MINIMISE_TIME && options->objective != PLAIT_MINIMISE_COST)
         return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
