@@ -169,6 +169,7 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
         if (!out->any)
             continue;
         PLAIT_TRY(lead(run, &out->best, result, err));
+        result->has_tight = result->has_tight && result->tight_best.objective < out->best.objective;
         top_add(&found->top, &(plan_point){.degrees = out->best.plan.degrees,
                                            .price = out->best.price,
                                            .objective = out->best.objective,

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "asked.h"
+#include "choices.h"
 #include "command.h"
 #include "json_plan.h"
 #include "shell_word.h"
@@ -39,8 +40,10 @@ static const opt options[] = {
                 "only plans with these values: tp=8,recompute=full"),
     OPT_OF_LIST(search_values, limit, "limit", "KEY=LOW..HIGH,...",
                 "only plans within these ranges: tp=..8,pp=2..16"),
-    OPT_OF_WORD(search_values, strategy, "strategy", "NAME", OPT_WORDS(strategy_name),
-                "auto (default), exhaustive"),
+    OPT_OF_WORD(
+        search_values, strategy, "strategy", "NAME", OPT_WORDS(strategy_name),
+        "auto (default): all that follows; exhaustive: uniform plans; dp: then layouts; milp: then "
+        "choices by stage"),
     OPT_OF_WORD(search_values, objective, "objective", "WHAT", OPT_WORDS(plait_objective_name),
                 "what is least in the best plan: time (default), memory, cost, energy"),
     OPT_OF_FLAG(search_values, allow_numerics, "allow-numerics",
@@ -249,6 +252,11 @@ static plait_status next_command(const search_values *flags, const opt_operands 
     question = problem_text(problem, &flags->problem, operands, arena);
     if (question == NULL)
         return plait_fail_nomem(err);
+    if (stages_choose_own(&found->result->plan[0].plan)) { // which no flags say
+        found->next = "the same command with `-o plans.json` keeps what each stage chooses; "
+                      "`plait explain --plan plans.json:1` shows it";
+        return PLAIT_OK;
+    }
     PLAIT_TRY(asked_text(problem, &found->result->plan[0].plan.degrees, arena, &plan, err));
     found->next = plait_arena_printf(arena, "plait explain %s %s", question, plan);
     return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);

@@ -15,4 +15,7 @@ bool recompute_same(plait_recompute a, plait_recompute b);
 /** Does a stage recompute or offload other than the plan's degrees say? */
 bool stage_chooses(const plait_plan *plan, const plait_stage *stage);
 
+/** Does any? Then no degrees say the plan. */
+bool stages_choose_own(const plait_plan *plan);
+
 #endif

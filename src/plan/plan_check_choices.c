@@ -36,6 +36,14 @@ bool stage_chooses(const plait_plan *plan, const plait_stage *stage)
     return false;
 }
 
+bool stages_choose_own(const plait_plan *plan)
+{
+    for (int s = 0; s < plan->stages; s++)
+        if (stage_chooses(plan, &plan->stage[s]))
+            return true;
+    return false;
+}
+
 // ---- degrees -------------------------------------------------------------------------------
 
 /* A stage's key that is not the plan's, and why that may not be. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "choices.h"
 #include "report_private.h"
 #include "report_table.h"
 #include "units.h"
@@ -30,7 +31,11 @@ static void key_cell(const plait_problem *problem, const report_plan *plan, plai
 {
     const bool one = plait_keys[key].plain == 1 && plait_key_value(&plan->degrees, key) == 1;
 
-    if (plait_key_speaks(problem, &plan->degrees, key) || (one && plait_keys[key].words == NULL))
+    if (key == PLAIT_KEY_RECOMPUTE && plan->verdict != PLAIT_INVALID &&
+        stages_choose_own(&plan->plan))
+        snprintf(text, CELL_SIZE, "by stage");
+    else if (plait_key_speaks(problem, &plan->degrees, key) ||
+             (one && plait_keys[key].words == NULL))
         plait_degrees_get(&plan->degrees, key, text, CELL_SIZE);
     else
         snprintf(text, CELL_SIZE, "-");
@@ -326,8 +331,10 @@ static void print_refinement(const plait_refinement *of, FILE *out)
     if (of->any && !first)
         fprintf(out, ", %.1f %% less than without", 100.0 * (1.0 - found / of->before));
     if (!of->any)
-        fputs("none is faster", out);
-    if (of->optimal)
+        fputs(first ? "none fits" : "none is faster", out);
+    if (first && !of->any)
+        fputs(", proven", out);
+    else if (of->optimal)
         fputs("; proven, no other is better", out);
     else if (isfinite(of->floor))
         fprintf(out, "; not proven, none can be below %s: a gap of %.1f %%",

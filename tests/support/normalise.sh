@@ -2,5 +2,5 @@
 # the unit of an elapsed time, and whether there was one thread or several
 normalise() {
     sed -E -e '/elapsed|thread/ s/[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?/N/g' \
-        -e 's/elapsed N /elapsed N /' -e 's/on N threads?$/on N threads/'
+        -e 's/elapsed N (s|ms|us) /elapsed N /' -e 's/on N threads?$/on N threads/'
 }
