@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "grow.h"
+#include "kernels.h"
 #include "mixed.h"
 #include "plan_check.h"
 #include "space.h"
@@ -148,6 +149,23 @@ static bool limits_hold(const mixed_question *q, const plait_degrees *d)
     return true;
 }
 
+/* Attention as usual, or in the fastest kernel that limits leave and these nodes run. */
+static void take_kernel(const mixed_question *q, const plait_problem *of_group, plait_degrees *d)
+{
+    for (int kernel = PLAIT_ATTENTION_KERNELS - 1;
+         kernel >= 0 && !limits_allow_text(q->options, PLAIT_KEY_ATTENTION,
+                                           plait_attention_kernel_name[d->attention]);
+         kernel--) {
+        plait_degrees other = *d;
+
+        other.attention = (unsigned char)kernel;
+        if (limits_allow_text(q->options, PLAIT_KEY_ATTENTION,
+                              plait_attention_kernel_name[kernel]) &&
+            plan_attention_suits(of_group, &other))
+            *d = other;
+    }
+}
+
 /* All keys but these are as usual; stages are as many as the plan's own say. */
 static bool complete(const choice_list *list, plait_degrees *d, int stages, bool *layers_legal)
 {
@@ -163,6 +181,7 @@ static bool complete(const choice_list *list, plait_degrees *d, int stages, bool
     d->pp = stages > 2 ? stages : 2;
     const plait_problem of_group = plait_problem_of_group(q->problem, list->group, d, &cluster);
     plait_degrees_fill(&of_group, given, d);
+    take_kernel(q, &of_group, d);
     *layers_legal = plan_layers_legal(&of_group, d, &nobody_asks);
     return *layers_legal && plan_ranks_legal(&of_group, d, &nobody_asks) && limits_hold(q, d) &&
            d->grad_sync == PLAIT_SYNC_BUCKETED;
