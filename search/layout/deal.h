@@ -134,6 +134,9 @@ void deal_climb(deal_trial *trial, const deal_row *row, deal_found *found);
 enum { DEAL_SEEDS = 8 };
 int deal_seeds(const deal_row *row, int *end);
 
+/** Chunks that work alike; what is left over goes to ranks that work least, nearest to chunk `near`. */
+void deal_level(const deal_row *row, int near, int *end);
+
 /** The best deal of a row by the way that suits it. */
 void deal_solve(deal_trial *trial, const deal_row *row, deal_found *found);
 

@@ -116,20 +116,30 @@ static bool deal_least(const deal_row *row, seed_shape shape, int *end)
     return deal_within(row, shape, high, end);
 }
 
+/* Keeps the deal behind the others if it is none of them. */
+static int keep_new(const deal_row *row, const int *end, int seeds)
+{
+    const int *const deal = end + seeds * row->chunks;
+
+    for (int i = 0; i < seeds; i++)
+        if (memcmp(end + i * row->chunks, deal, (size_t)row->chunks * sizeof *end) == 0)
+            return seeds;
+    return seeds + 1;
+}
+
 int deal_seeds(const deal_row *row, int *end)
 {
     static const seed_shape shapes[] = {{false, 0.0}, {false, 0.5}, {false, 1.0},
                                         {true, 0.0},  {true, 0.5},  {true, 1.0}};
-    const size_t size = (size_t)row->chunks * sizeof *end;
     int seeds = 0;
 
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        int *const deal = end + seeds * row->chunks;
-        bool known = !deal_least(row, shapes[s], deal);
-
-        for (int i = 0; i < seeds && !known; i++)
-            known = memcmp(end + i * row->chunks, deal, size) == 0;
-        seeds += !known;
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        if (deal_least(row, shapes[s], end + seeds * row->chunks))
+            seeds = keep_new(row, end, seeds);
+    for (int i = 0; i < 2; i++) {
+        const int last = row->chunks - 1;
+        deal_level(row, i == 0 ? last : last - row->ranks / 2, end + seeds * row->chunks);
+        seeds = keep_new(row, end, seeds);
     }
     return seeds;
 }

@@ -1,0 +1,143 @@
+/* test_refine.c - layouts are never slower than uniform plans, nor than layouts that people published */
+#include <stdio.h>
+#include <string.h>
+
+#include "assert_near.h"
+#include "must.h"
+#include "world.h"
+
+static plait_arena *arena;
+
+/* The best within limits. */
+static plait_search_result search(world *w, const char *strategy, const char *limits)
+{
+    plait_search_result result;
+    plait_error err;
+
+    world_limit(w, limits);
+    w->options.strategy = strategy;
+    must(plait_search(&w->problem, &w->options, arena, &result, &err), &err);
+    assert_true(result.plans > 0);
+    return result;
+}
+
+static double step_s(world *w, const char *strategy, const char *limits)
+{
+    return search(w, strategy, limits).plan[0].price.step_s;
+}
+
+static void test_layouts__gain_where_a_module_follows(void **state)
+{
+    world w;
+
+    (void)state;
+    world_make(&w, "glm-4.5", "megatron", "dgx-h200",
+               (plait_job){.seq = 4096, .gbs = 1024, .gpus = 256}, arena);
+    const char *limits = "tp=1,pp=8,cp=2,ep=16,offload_acts=none,attention=fused";
+    const plait_search_result dealt = search(&w, "dp", limits);
+
+    assert_true(dealt.plan[0].price.step_s <= 0.97 * step_s(&w, "exhaustive", limits));
+    assert_true(dealt.plan[0].price.step_s <=
+                step_s(&w, "exhaustive",
+                       "tp=1,pp=16,vpp=2,cp=2,ep=16,offload_acts=none,attention=fused,"
+                       "split=first-last:6,2"));
+    assert_true(dealt.refinement[0].floor <= dealt.plan[0].price.step_s);
+}
+
+static void test_layouts__are_never_slower(void **state)
+{
+    static const struct {
+        const char *model, *limits;
+    } cases[] = {
+        {"gpt-oss-120b", "tp=1,pp=4,ep=8,offload_acts=none"},
+        {"glm-4.5-air", "tp=1,pp=4,ep=8,offload_acts=none"},
+        {"llama-4-scout", "tp=1,pp=4,ep=16,offload_acts=none"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        world w;
+
+        world_make(&w, cases[i].model, "megatron", "dgx-h100",
+                   (plait_job){.seq = 4096, .gbs = 512, .gpus = 64}, arena);
+        assert_true(step_s(&w, "dp", cases[i].limits) <= step_s(&w, "exhaustive", cases[i].limits));
+    }
+}
+
+/* No word deals 40 layers to 16 stages; a layout does. */
+static void test_layouts__where_words_deal_nothing(void **state)
+{
+    plait_search_result result;
+    plait_error err;
+    world w;
+
+    (void)state;
+    world_make(&w, "llama-2-13b", "megatron", "dgx-a100",
+               (plait_job){.seq = 4096, .gbs = 256, .gpus = 128}, arena);
+    world_limit(&w, "tp=1,pp=16,vpp=1,cp=1");
+    w.options.strategy = "exhaustive";
+    assert_int_equal(plait_search(&w.problem, &w.options, arena, &result, &err), PLAIT_ERROR_RANGE);
+    result = search(&w, "dp", "tp=1,pp=16,vpp=1,cp=1");
+    assert_int_equal(result.points, 0);
+    assert_true(result.refinement[0].any);
+}
+
+/* What recipes of DeepSeek-V3, Kimi-K2 and Llama-3-70B write; other keys as the search likes them. */
+static void test_layouts__that_others_published(void **state)
+{
+    static const struct {
+        const char *model, *cluster, *keys, *layout;
+        plait_job job;
+    } cases[] = {
+        {"deepseek-v3",
+         "h800",
+         "tp=1,pp=16,vpp=2,cp=1,ep=64,mbs=1",
+         "Et|(tt|)*30mL",
+         {.seq = 4096, .gbs = 16384, .gpus = 2048}},
+        {"deepseek-v3",
+         "h800",
+         "tp=1,pp=16,vpp=1,cp=1,ep=64,mbs=1",
+         "Et*4|(tttt|)*14tmL",
+         {.seq = 4096, .gbs = 16384, .gpus = 2048}},
+        {"kimi-k2",
+         "h800",
+         "tp=1,pp=16,vpp=2,cp=1,ep=64,mbs=1",
+         "Et|(tt|)*30L",
+         {.seq = 4096, .gbs = 4096, .gpus = 1024}},
+        {"llama-3.1-70b",
+         "dgx-h100",
+         "tp=4,pp=8,vpp=5,cp=1,mbs=1",
+         "Et*2|(t*2|)*34,t*3|(t*2|)*3,tL",
+         {.seq = 8192, .gbs = 128, .gpus = 64}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char keys[256];
+        plait_cost cost;
+        plait_error err;
+        world w;
+
+        world_make(&w, cases[i].model, "megatron", cases[i].cluster, cases[i].job, arena);
+        snprintf(keys, sizeof keys, "%s,split=layout:%s", cases[i].keys, cases[i].layout);
+        const plait_search_result published = search(&w, "exhaustive", keys);
+        must(plait_plan_cost(&w.problem, &published.plan[0].plan, arena, &cost, &err), &err);
+        assert_int_equal(cost.verdict, PLAIT_FITS);
+        assert_true(step_s(&w, "dp", cases[i].keys) <= cost.step_s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layouts__gain_where_a_module_follows),
+        cmocka_unit_test(test_layouts__are_never_slower),
+        cmocka_unit_test(test_layouts__where_words_deal_nothing),
+        cmocka_unit_test(test_layouts__that_others_published),
+    };
+
+    arena = plait_arena_new();
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    plait_arena_free(arena);
+    return failed;
+}
