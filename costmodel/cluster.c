@@ -221,6 +221,110 @@ static bool same_constants(const plait_accelerator *a, const plait_accelerator *
            SAME_RUN(plait_accelerator, a, b, nic_bytes_per_s, host_adam_s);
 }
 
+/* ---- groups ---- */
+
+int plait_cluster_taken(const plait_cluster *cluster, int gpus, int g)
+{
+    int64_t left = gpus;
+
+    for (int h = 0; h < g; h++)
+        left -= group_gpus(&cluster->group[h]);
+    const int64_t most = group_gpus(&cluster->group[g]);
+    return left <= 0 ? 0 : (int)(left < most ? left : most);
+}
+
+/* Links of a group: its own, or those of the cluster. */
+static int links_of(const plait_cluster *cluster, int g, const plait_level **level)
+{
+    const plait_node_group *const group = &cluster->group[g];
+
+    *level = group->levels > 0 ? group->level : cluster->level;
+    return group->levels > 0 ? group->levels : cluster->levels;
+}
+
+static bool same_level(const plait_level *a, const plait_level *b)
+{
+    return a->kind == b->kind && a->gpus == b->gpus &&
+           SAME_RUN(plait_level, a, b, link, in_network) &&
+           SAME_RUN(plait_level, a, b, side, side) && SAME_RUN(plait_level, a, b, wrap, wrap) &&
+           a->ports == b->ports && a->wrap_block == b->wrap_block;
+}
+
+static bool same_links(const plait_cluster *cluster, int g, int h)
+{
+    const plait_level *a, *b;
+    const int levels = links_of(cluster, g, &a);
+
+    if (levels != links_of(cluster, h, &b))
+        return false;
+    for (int l = 0; l < levels; l++)
+        if (!same_level(&a[l], &b[l]))
+            return false;
+    return true;
+}
+
+/* Groups without a name are a site each where sites are joined by links of their own. */
+static bool same_site(const plait_cluster *cluster, int g, int h)
+{
+    const char *const a = cluster->group[g].site;
+    const char *const b = cluster->group[h].site;
+
+    return g == h || cluster->between.link.bytes_per_s <= 0.0 || (a && b && strcmp(a, b) == 0);
+}
+
+bool plait_cluster_alike(const plait_cluster *cluster, int g, int h)
+{
+    const plait_node_group *const a = &cluster->group[g];
+    const plait_node_group *const b = &cluster->group[h];
+
+    return a->gpus_per_node == b->gpus_per_node && same_site(cluster, g, h) &&
+           same_links(cluster, g, h) &&
+           (a->accelerator == b->accelerator || same_constants(a->accelerator, b->accelerator));
+}
+
+plait_cluster plait_cluster_of_group(const plait_cluster *cluster, int g, int gpus)
+{
+    const plait_node_group *const group = &cluster->group[g];
+    const plait_level *level;
+    plait_cluster out = *cluster;
+
+    out.groups = 1;
+    out.group[0] = (plait_node_group){.accelerator = group->accelerator,
+                                      .gpus_per_node = group->gpus_per_node};
+    out.levels = links_of(cluster, g, &level);
+    for (int l = 0; l < out.levels; l++)
+        out.level[l] = level[l];
+    out.between = (plait_level){0};
+    out.gpus = gpus;
+    out.node_overhead_w =
+        cluster->node_overhead_w / cluster->group[0].gpus_per_node * group->gpus_per_node;
+    return out;
+}
+
+/* What a GPU gets through a level. */
+static double level_bytes_per_s(const plait_level *level)
+{
+    return level->link.bytes_per_s * level->efficiency / level->oversubscription;
+}
+
+plait_cluster plait_cluster_of_pair(const plait_cluster *cluster, int g, int h)
+{
+    const plait_cluster a = plait_cluster_of_group(cluster, g, 2);
+    const plait_cluster b = plait_cluster_of_group(cluster, h, 2);
+    const plait_level *const outer_a = &a.level[a.levels - 1];
+    const plait_level *const outer_b = &b.level[b.levels - 1];
+    const bool slower = level_bytes_per_s(outer_b) < level_bytes_per_s(outer_a) ||
+                        (level_bytes_per_s(outer_b) <= level_bytes_per_s(outer_a) &&
+                         outer_b->link.latency_s > outer_a->link.latency_s);
+    plait_cluster pair = slower ? b : a;
+
+    pair.level[1] = !same_site(cluster, g, h) ? cluster->between : slower ? *outer_b : *outer_a;
+    pair.level[1].gpus = INT_MAX;
+    pair.level[0].gpus = 1; // no two share a domain
+    pair.levels = 2;
+    return pair;
+}
+
 /* Groups of a job are priced as the first of them, so all must be of its nodes. */
 static bool same_nodes(const plait_cluster *cluster, int gpus, char *why, size_t size)
 {
@@ -233,7 +337,7 @@ static bool same_nodes(const plait_cluster *cluster, int gpus, char *why, size_t
         const bool same = group->accelerator == first->accelerator ||
                           same_constants(group->accelerator, first->accelerator);
 
-        if (group->gpus_per_node == first->gpus_per_node && same)
+        if (plait_cluster_alike(cluster, 0, g))
             continue;
         if (why && size > 0)
             snprintf(why, size,

@@ -10,7 +10,9 @@
 #include <stdio.h>
 
 #include "plait/units.h"
+#include "cost_parts.h"
 #include "fuse.h"
+#include "plan_check.h"
 #include "problem_check.h"
 
 /* Everything that pricing one plan looks at. */
@@ -148,24 +150,23 @@ static void fill_fused(const plan_rows *rows, const step_sum *sum, plait_cost *c
 
 // ---- terms ---------------------------------------------------------------------------------
 
-/* One microbatch of a stage, by term. */
-static void terms_of_stage(const plan_rows *rows, int s, double terms[LAYER_TERMS])
+void stage_terms(const plait_problem *problem, const layer_row *row, const gather_row *gather,
+                 const stage_parts *parts, double terms[LAYER_TERMS])
 {
-    const stage_parts *parts = &rows->parts[s];
     double of_part[LAYER_TERMS];
 
     for (int t = 0; t < LAYER_TERMS; t++)
         terms[t] = 0.0;
     for (int i = 0; i < parts->count; i++) {
         const stage_part *part = &parts->part[i];
-        layer_terms_of(rows->problem, &rows->row.price[part->row], &rows->gather.layer[part->row],
-                       part->choice, of_part);
+        layer_terms_of(problem, &row->price[part->row], &gather->layer[part->row], part->choice,
+                       of_part);
         for (int t = 0; t < LAYER_TERMS; t++)
             terms[t] += parts->share * part->count * of_part[t];
     }
 }
 
-static double sum_of_terms(const plait_step_time *step)
+double sum_of_terms(const plait_step_time *step)
 {
     double sum = 0.0;
 
@@ -176,7 +177,7 @@ static double sum_of_terms(const plait_step_time *step)
 }
 
 /* C.98: a factor on the step; NaN, which writes as null, where no evidence speaks. */
-static double band_edge(double step_s, double factor)
+double band_edge(double step_s, double factor)
 {
     return factor > 0.0 ? factor * step_s : (double)NAN;
 }
@@ -190,7 +191,7 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
     const double m = plait_degrees_microbatches(&rows->plan->degrees, rows->problem->job.gbs);
     double terms[LAYER_TERMS];
 
-    terms_of_stage(rows, sum->slowest, terms);
+    stage_terms(rows->problem, &rows->row, &rows->gather, &rows->parts[sum->slowest], terms);
     if (rows->fuses)
         fused_boundary_terms(rows->problem, &rows->plan->degrees, &rows->row, &rows->boundary,
                              &rows->load[sum->slowest], terms);
@@ -261,12 +262,12 @@ static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_c
  * Does the fullest stage fit at the risk that was asked for, may it, or is it more likely that it does
  * not (C.85)?
  */
-static void judge(const plan_rows *rows, plait_cost *cost)
+void cost_judge(const plait_problem *problem, plait_cost *cost)
 {
     const plait_memory *memory = &cost->memory;
-    const double device = plait_capacity_bytes(rows->problem, 0.5);
+    const double device = plait_capacity_bytes(problem, 0.5);
 
-    cost->risk = plait_memory_risk(rows->problem, memory->peak_bytes);
+    cost->risk = plait_memory_risk(problem, memory->peak_bytes);
     cost->verdict = memory->peak_bytes <= memory->capacity_bytes ? PLAIT_FITS
                     : memory->peak_bytes <= device               ? PLAIT_TIGHT
                                                                  : PLAIT_OUT_OF_MEMORY;
@@ -277,9 +278,8 @@ static void judge(const plan_rows *rows, plait_cost *cost)
         cost->why, sizeof cost->why,
         "stage %d of %d needs %.1f GiB of %.1f GiB, a %.0f %% risk of running out: %.1f GiB too "
         "much for %g %%",
-        cost->fullest_stage, rows->plan->stages, memory->peak_bytes / PLAIT_GIB, device / PLAIT_GIB,
-        100.0 * cost->risk, cost->missing_bytes / PLAIT_GIB,
-        100.0 * risk_accepted(rows->problem->risk));
+        cost->fullest_stage, cost->stages, memory->peak_bytes / PLAIT_GIB, device / PLAIT_GIB,
+        100.0 * cost->risk, cost->missing_bytes / PLAIT_GIB, 100.0 * risk_accepted(problem->risk));
 }
 
 // ---- rates and confidence ------------------------------------------------------------------
@@ -299,14 +299,21 @@ static double rerun_flops(const plait_problem *problem, const stage_part *part)
                                              masks.half_parts);
 }
 
+double stage_rerun_flops(const plait_problem *problem, const stage_parts *parts)
+{
+    double flops = 0.0;
+
+    for (int i = 0; i < parts->count; i++)
+        flops += parts->share * parts->part[i].count * rerun_flops(problem, &parts->part[i]);
+    return flops;
+}
+
 static double recomputed_flops_per_token(const plan_rows *rows)
 {
     double flops = 0.0;
 
     for (int s = 0; s < rows->plan->stages; s++)
-        for (int i = 0; i < rows->parts[s].count; i++)
-            flops += rows->parts[s].share * rows->parts[s].part[i].count *
-                     rerun_flops(rows->problem, &rows->parts[s].part[i]);
+        flops += stage_rerun_flops(rows->problem, &rows->parts[s]);
     return flops;
 }
 
@@ -326,7 +333,7 @@ static void fill_rates(const plan_rows *rows, plait_cost *cost)
 }
 
 /* Low where kernels are priced by defaults, high where links and software are measured too. */
-static plait_confidence confidence_of(const plait_problem *problem, const plait_degrees *d)
+plait_confidence confidence_of(const plait_problem *problem, const plait_degrees *d)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
     const plait_attention_kernel kernel = (plait_attention_kernel)d->attention;
@@ -401,6 +408,12 @@ plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *pla
     if (plait_plan_check(problem, plan, cost->why, sizeof cost->why) == PLAIT_INVALID)
         return PLAIT_OK;
 
+    plait_problem of_group;
+    plait_cluster cluster;
+    if (plait_plan_mixed(problem, plan))
+        return plan_of_group(problem, plan, &of_group, &cluster)
+                   ? plait_plan_cost(&of_group, plan, arena, cost, err)
+                   : mixed_cost(problem, plan, arena, cost, err);
     plan_rows *rows = new_rows(problem, plan, arena);
     plait_stage_cost *stages = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stages);
     if (!rows || !stages)
@@ -411,7 +424,7 @@ plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *pla
     fill_time(rows, &sum, cost);
     fill_syncs(rows, cost);
     fill_memory(rows, stages, cost);
-    judge(rows, cost);
+    cost_judge(problem, cost);
     fill_rates(rows, cost);
     plait_cost_money(problem, cost);
     fill_fused(rows, &sum, cost);

@@ -240,6 +240,10 @@ plait_status plait_plan_simulate(const plait_problem *problem, const plait_plan 
         .pairs = d->ep_overlap != PLAIT_EP_OVERLAP_NONE,
         .sync = grad_sync_of(problem, d),
     };
+    if (plait_plan_mixed(problem, plan))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "stages",
+                          "expected stages that are alike, found some that differ: they have a "
+                          "price and no timeline");
     if (!plait_schedule_has_actions(&shape))
         return fail_unspelled(&shape, err);
     plan_prices *p = new_prices(problem, plan, arena);

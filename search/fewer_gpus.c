@@ -271,7 +271,9 @@ plait_status plait_fewer_gpus_find(const plait_problem *problem,
     *out = (plait_fewer_gpus){0};
     PLAIT_TRY(problem_check(problem, err));
     PLAIT_TRY(search_options_check(options, err));
-    if (options->objective != PLAIT_MINIMISE_TIME || (result && divides_well(problem)))
+    if (options->objective != PLAIT_MINIMISE_TIME || (result && divides_well(problem)) ||
+        !plait_cluster_priced(problem->cluster, problem->job.gpus, NULL,
+                              0)) // see plait_idle_groups
         return PLAIT_OK;
     scratch = plait_arena_new();
     const plait_status status = scratch

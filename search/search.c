@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "answer.h"
+#include "mixed.h"
 #include "problem_check.h"
 #include "text.h"
 
@@ -69,14 +70,8 @@ static int refinements_of(const char *name)
 static plait_status check_options(const plait_problem *problem, const plait_search_options *options,
                                   plait_error *err)
 {
-    char why[256];
-
     PLAIT_TRY(search_options_check(options, err));
     PLAIT_TRY(problem_check(problem, err));
-    if (!plait_cluster_priced(problem->cluster, problem->job.gpus, why, sizeof why))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "cluster",
-                          "expected GPUs that a plan over all of them has a price for, found: %s",
-                          why);
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
 
     if (options->objective == PLAIT_MINIMISE_ENERGY && gpu->power_w <= 0.0)
@@ -210,6 +205,11 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
 
     *result = (plait_search_result){0};
     PLAIT_TRY(check_options(problem, options, err));
+    if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0)) {
+        PLAIT_TRY(mixed_search(problem, options, arena, result, err));
+        result->elapsed_s = seconds_now() - start_s;
+        return PLAIT_OK;
+    }
     const plait_strategy *strategy = plait_strategies[0];
     PLAIT_TRY(space_make(problem, options, arena, &space, err));
     search_run run = {

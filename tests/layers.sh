@@ -11,9 +11,10 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     src/base) ;;
     src/plan | src/io) echo src/base ;;
     costmodel) echo src/base src/plan ;;
-    search) echo src/base src/plan search/layout search/stages ;;
+    search) echo src/base src/plan search/layout search/mixed search/stages ;;
     search/stages) echo src/base src/plan search/milp ;;
-    search/layout | search/operators | search/mixed) echo src/base src/plan ;;
+    search/mixed) echo src/base src/plan search ;;
+    search/layout | search/operators) echo src/base src/plan ;;
     search/milp) echo src/base ;;
     src/report | src/launch | src/validate | src/calibrate) echo src/base src/plan src/io ;;
     src/launch/write) echo src/base src/plan src/io src/launch ;;

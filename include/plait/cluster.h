@@ -229,7 +229,10 @@ enum { PLAIT_MAX_LEVELS = 6, PLAIT_MAX_NODE_GROUPS = 4 };
 typedef struct plait_node_group {
     const plait_accelerator *accelerator;
     int gpus_per_node;
-    int nodes; /* 0: as many as a job takes */
+    int nodes;                /* 0: as many as a job takes */
+    int levels;               /* of links of its own; 0: those of the cluster */
+    const plait_level *level; /* [levels] */
+    const char *site;         /* groups of one name are side by side; NULL: it has no name */
 } plait_node_group;
 
 typedef struct plait_cluster {
@@ -239,6 +242,7 @@ typedef struct plait_cluster {
     plait_node_group group[PLAIT_MAX_NODE_GROUPS];
     int levels;
     plait_level level[PLAIT_MAX_LEVELS];
+    plait_level between;    /* sites; link.bytes_per_s 0: as inside one */
     int gpus;               /* taken; 0 before plait_cluster_take if the file gives no size */
     double node_overhead_w; /* host, fans, NICs: one node */
     double pue;             /* facility power over IT power */
@@ -263,7 +267,8 @@ PLAIT_MUST_CHECK plait_status plait_cluster_parse(const char *text, size_t lengt
 
 /**
  * A cluster from a string: ACCELERATOR:NODESxGPUS[,nic=GBPS], such as "h100-80gb-sxm:64x8" or
- * "h100-80gb-sxm:64x8,nic=400" (network Gb/s per GPU).
+ * "h100-80gb-sxm:64x8,nic=400" (network Gb/s per GPU). Several of them, joined by +, are a group
+ * each; behind any of them between=GBPS says what joins the groups: "h100-80gb-sxm:16x8+a100-80gb-sxm:16x8,nic=200".
  */
 PLAIT_MUST_CHECK plait_status plait_cluster_synthetic(const char *text, plait_arena *arena,
                                                       plait_cluster *out, plait_error *err);
@@ -288,6 +293,21 @@ int plait_cluster_groups(const plait_cluster *cluster, int gpus);
  * @param why   receives a sentence when it has not; may be NULL
  */
 bool plait_cluster_priced(const plait_cluster *cluster, int gpus, char *why, size_t size);
+
+/** GPUs that a job of so many takes of group g, which it fills in their order. */
+int plait_cluster_taken(const plait_cluster *cluster, int gpus, int g);
+
+/** Are the nodes of two groups one sort: numbers, links and site? */
+bool plait_cluster_alike(const plait_cluster *cluster, int g, int h);
+
+/** Group g alone, of any number of nodes, `gpus` of which are taken. */
+plait_cluster plait_cluster_of_group(const plait_cluster *cluster, int g, int gpus);
+
+/**
+ * What joins one GPU of group g with one of group h, another: the outermost level is the slower of
+ * theirs, or of unlike sites what joins those. (C.220)
+ */
+plait_cluster plait_cluster_of_pair(const plait_cluster *cluster, int g, int h);
 
 /** Is the level a grid (ring, mesh, torus, hypercube)? */
 bool plait_level_is_grid(const plait_level *level);

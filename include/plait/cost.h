@@ -146,6 +146,70 @@ typedef struct plait_price {
     bool exact;      /* no simulation could find a longer step */
 } plait_price;
 
+/* ---- stages that differ ---- */
+
+/** Stages on one node group with one set of degrees, whatever layers they have and recompute. */
+typedef struct plait_stage_sort plait_stage_sort;
+
+/** One stage of such a sort. */
+typedef struct plait_stage_price {
+    double forward_s; /* one microbatch */
+    double backward_s;
+    double state_bytes;  /* of the peak, with no microbatch in flight ... */
+    double flight_bytes; /* ... and with each that is */
+    double reduce_s;     /* of its gradients, what sticks out of its last backward */
+    double gather_s;     /* of its parameters, what sticks out of its next forward */
+    double optimizer_s;
+    double busy_s; /* as in plait_price, one microbatch */
+    double moving_s;
+} plait_stage_price;
+
+/**
+ * What a stage of `group` costs with these degrees, whatever it holds. (C.221)
+ *
+ * @param degrees  legal on the group alone; pp: stages of this group, at least two
+ * @return         lives in `arena`; NULL when out of memory
+ */
+plait_stage_sort *plait_stage_sort_new(const plait_problem *problem, int group,
+                                       const plait_degrees *degrees, plait_arena *arena);
+
+/**
+ * The price of one stage, from its chunk and what it recomputes.
+ *
+ * @param stage  one chunk; its degrees' recompute is that of all its layers
+ * @param other  the group at the other end of the pipeline: asked of the first and the last stage
+ */
+plait_stage_price plait_stage_sort_price(plait_stage_sort *sort, const plait_stage *stage,
+                                         int other);
+
+/** Device memory that such a stage may use at the problem's risk, or at another. (C.85) */
+double plait_stage_sort_capacity_bytes(const plait_stage_sort *sort, double risk);
+
+/** What stages of a plan add to its pipeline. (C.222 to C.225) */
+typedef struct plait_between_stages {
+    double sends_s;     /* of one microbatch through all boundaries, there and back */
+    double slowest_s;   /* through the slowest of them, there and back ... */
+    double link_s;      /* ... and in the slower direction */
+    double reduce_s;    /* the longest of the stages' */
+    double gather_s;    /* likewise */
+    double optimizer_s; /* likewise */
+} plait_between_stages;
+
+/** Adds the boundary between two stages next to each other. (C.222, C.223) */
+void plait_between_add_boundary(plait_between_stages *sum, const plait_stage_sort *from,
+                                const plait_stage_sort *to);
+
+/** Adds what one stage leaves behind the pipeline. */
+void plait_between_add_stage(plait_between_stages *sum, const plait_stage_price *price);
+
+/** Sends of a step, exposed, beside a pipeline of so many seconds. (C.224, C.225) */
+double plait_between_sends_s(const plait_problem *problem, const plait_between_stages *sum,
+                             int microbatches, double pipeline_s);
+
+/** The step: pipeline, sends, gradients, parameters, optimizer. (C.226) */
+double plait_between_step_s(const plait_problem *problem, const plait_between_stages *sum,
+                            int microbatches, double pipeline_s);
+
 /** Tables of one problem; one per thread, since it remembers the rows used last. */
 typedef struct plait_table plait_table;
 

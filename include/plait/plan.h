@@ -69,6 +69,7 @@ typedef struct plait_stage {
     plait_degrees degrees; /* the plan's, but for what the stage offloads (docs/rules.md) */
     const plait_recompute *recompute; /* one a layer of its chunks in order */
     int layers;                       /* over all chunks */
+    int group;                        /* of nodes, where a cluster has several sorts */
 } plait_stage;
 
 typedef struct plait_plan {
@@ -127,6 +128,24 @@ PLAIT_MUST_CHECK plait_status plait_plan_lay(const plait_degrees *degrees,
  */
 plait_verdict plait_plan_check(const plait_problem *problem, const plait_plan *plan, char *why,
                                size_t size);
+
+/**
+ * Is this a plan whose stages differ: over a cluster of several sorts of nodes, or with degrees that are
+ * not the same in all stages?
+ */
+bool plait_plan_mixed(const plait_problem *problem, const plait_plan *plan);
+
+/** GPUs that the stages of a plan take, of node group g or (-1) of all. */
+int plait_plan_gpus(const plait_plan *plan, int g);
+
+/**
+ * The question that one stage answers as if all stages were like it: node group g alone, so many GPUs as
+ * `degrees` take, and of attention kernels the fastest up to the job's that these nodes run. (C.221)
+ *
+ * @param cluster  is filled: the question points to it
+ */
+plait_problem plait_problem_of_group(const plait_problem *problem, int g,
+                                     const plait_degrees *degrees, plait_cluster *cluster);
 
 /**
  * Layers of each of the pp*vpp chunks in pipeline order, from the embedding to the loss.

@@ -67,6 +67,7 @@ typedef struct plait_capabilities {
     bool etp;                   /* expert tensor parallelism other than 1 and tp */
     bool hsdp;                  /* shard_group below dp cp */
     bool full_layers;           /* recompute full:N */
+    bool stages_differ;         /* each stage has degrees and nodes of its own */
     unsigned char recompute_by; /* plait_chooser: what recomputes as it likes ... */
     unsigned char offload_by;   /* ... and what offloads so; no layer does */
     unsigned precision;

@@ -123,6 +123,24 @@ PLAIT_MUST_CHECK plait_status plait_search(const plait_problem *problem,
                                            const plait_search_options *options, plait_arena *arena,
                                            plait_search_result *result, plait_error *err);
 
+/** A group of nodes that a plan leaves idle, and the best plan that does not. */
+typedef struct plait_idle_group {
+    int group;
+    int gpus;
+    bool any; /* does a plan with it fit at all? */
+    plait_ranked best;
+} plait_idle_group;
+
+/**
+ * What groups of nodes would have bought that a plan over several sorts of them leaves idle: the best
+ * plan that uses them, which is no better than the best of all.
+ */
+PLAIT_MUST_CHECK plait_status plait_idle_groups(const plait_problem *problem,
+                                                const plait_search_options *options,
+                                                const plait_plan *plan, plait_arena *arena,
+                                                plait_idle_group found[PLAIT_MAX_NODE_GROUPS],
+                                                int *count, plait_error *err);
+
 /**
  * The same plan with what it recomputes chosen anew, as plait_degrees_complete chooses it: the
  * fastest that fits, or the leanest when none does.

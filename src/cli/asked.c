@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shell_word.h"
 #include "text.h"
 
 bool asked_any(const asked_flags *flags)
@@ -133,6 +134,8 @@ static plait_status complete(asked *out, plait_degrees degrees, bool changed, pl
     if (out->file != NULL && out->file->stages > 0 && as_read) {
         plait_degrees_fill(&out->problem, out->given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &degrees);
         PLAIT_TRY(plans_plan(out->file, &degrees, open, arena, &plan, err));
+        if (plan.stages > 0 && plait_plan_mixed(&out->problem, &plan))
+            plan.degrees.dp = plan.stage[0].degrees.dp; // which follows from no number of GPUs
         PLAIT_TRY(report_price(&out->problem, &plan, out->file->rank, arena, &out->plan, err));
         if (!open || out->plan.verdict == PLAIT_INVALID)
             return PLAIT_OK;
@@ -225,10 +228,10 @@ static plait_status keys_needed(const plait_problem *problem, const plait_degree
 
         before = *given;
         PLAIT_TRY(plait_degrees_complete(problem, *given, &filled, arena, err));
-        plait_arena_rewind(arena, mark);
         for (int k = 0; k < PLAIT_KEYS; k++)
             if (!plait_key_same(&filled, degrees, (plait_key_id)k))
                 *given |= PLAIT_KEY_BIT(k);
+        plait_arena_rewind(arena, mark);
     } while (*given != before);
     return PLAIT_OK;
 }
@@ -239,15 +242,17 @@ plait_status asked_text(const plait_problem *problem, const plait_degrees *degre
     text_builder out;
     opt_table named;
     plait_key_set given;
-    char value[96];
+    char value[PLAIT_VALUE_SIZE];
 
     PLAIT_TRY(keys_needed(problem, degrees, arena, &given, err));
     opt_spell_out((const opt[]){OPT_OF_KEYS(asked_flags, key), OPT_END}, &named);
     text_builder_init(&out, arena);
-    for (int k = 0; k < PLAIT_KEYS; k++)
-        if ((given & PLAIT_KEY_BIT(k)) && k != PLAIT_KEY_DP)
-            text_append_printf(&out, "%s--%s %s", out.length > 0 ? " " : "", named.flag[k],
-                               plait_degrees_get(degrees, (plait_key_id)k, value, sizeof value));
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        if (!(given & PLAIT_KEY_BIT(k)) || k == PLAIT_KEY_DP)
+            continue;
+        text_append_printf(&out, "%s--%s ", out.length > 0 ? " " : "", named.flag[k]);
+        shell_append_word(&out, plait_degrees_get(degrees, (plait_key_id)k, value, sizeof value));
+    }
     *text = text_builder_finish(&out, NULL);
     return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

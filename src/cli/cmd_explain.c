@@ -194,7 +194,8 @@ static plait_status explain(const opt_operands *operands, explanation *e, plait_
 {
     PLAIT_TRY(resolve_plan(operands, e, err));
     e->report.plan = &e->asked.plan;
-    if (e->asked.plan.verdict != PLAIT_INVALID) {
+    if (e->asked.plan.verdict != PLAIT_INVALID &&
+        !plait_plan_mixed(&e->asked.problem, &e->asked.plan.plan)) { // of stages alike
         PLAIT_TRY(plait_sensitivities(&e->asked.problem, &e->asked.plan.plan, e->arena,
                                       e->sensitivity, err));
         e->report.sensitivity = e->sensitivity;

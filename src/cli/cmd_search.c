@@ -201,6 +201,20 @@ static plait_status look_closer(const plait_problem *problem, const plait_search
     return PLAIT_OK;
 }
 
+/* Groups of nodes that the best plan does without. */
+static plait_status look_at_idle(const plait_problem *problem, const plait_search_result *result,
+                                 plait_arena *arena, report_found *found, plait_error *err)
+{
+    plait_idle_group *idle = plait_arena_alloc(arena, PLAIT_MAX_NODE_GROUPS, sizeof *idle);
+
+    if (idle == NULL)
+        return plait_fail_nomem(err);
+    found->idle = idle;
+    return result->plans == 0 ? PLAIT_OK
+                              : plait_idle_groups(problem, found->options, &result->plan[0].plan,
+                                                  arena, idle, &found->idle_groups, err);
+}
+
 /* A number that divides badly: does a smaller one work better? */
 static plait_status look_for_fewer(const plait_problem *problem, const plait_search_result *result,
                                    plait_arena *arena, report_found *found, plait_error *err)
@@ -233,6 +247,8 @@ static plait_status next_command(const search_values *flags, const opt_operands 
                           : plait_arena_printf(arena, "plait explain --plan %s:1", plan);
         return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
     }
+    if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
+        return PLAIT_OK; // flags do not say stages that differ: -o FILE does
     question = problem_text(problem, &flags->problem, operands, arena);
     if (question == NULL)
         return plait_fail_nomem(err);
@@ -271,12 +287,12 @@ static void warn_of_numerics(const plait_problem *problem, const plait_search_re
 
         if (plait_keys[key].numerics && key != PLAIT_KEY_OFFLOAD &&
             !plait_key_is_usual(problem, best, key))
-            fprintf(
-                stderr,
-                "plait: warning: the best plan changes numerics: %s %s, which is not the recipe of "
-                "%s\n",
-                plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
-                problem->runtime->name);
+            fprintf(stderr,
+                    "plait: warning: the best plan changes numerics: %s %s, which is not the "
+                    "recipe of "
+                    "%s\n",
+                    plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
+                    problem->runtime->name);
     }
 }
 
@@ -290,6 +306,7 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     warn_of_numerics(problem, result);
     if (result->plans == 0)
         PLAIT_TRY(look_closer(problem, result, arena, &found, err));
+    PLAIT_TRY(look_at_idle(problem, result, arena, &found, err));
     PLAIT_TRY(look_for_fewer(problem, result, arena, &found, err));
     clear_progress(search->progress_context);
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));

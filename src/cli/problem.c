@@ -99,12 +99,13 @@ static plait_status take_gpus(const problem_flags *flags, const plans_entry *fil
     return PLAIT_OK;
 }
 
-/* What has no price is said before anything is searched. */
-static plait_status check_priced(const plait_cluster *cluster, plait_error *err)
+/* What has no price is said before anything is searched. (rule P4) */
+static plait_status check_priced(const plait_problem *problem, plait_error *err)
 {
     char why[256];
 
-    if (plait_cluster_priced(cluster, cluster->gpus, why, sizeof why))
+    if (problem->runtime->can.stages_differ ||
+        plait_cluster_priced(problem->cluster, problem->job.gpus, why, sizeof why))
         return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
                       "expected GPUs that a price covers, found: %s", why);
@@ -120,7 +121,6 @@ static plait_status resolve_cluster(const char *name, const problem_flags *flags
         return plait_fail_nomem(err);
     PLAIT_TRY(find_cluster(name, file, arena, cluster, err));
     PLAIT_TRY(take_gpus(flags, file, cluster, err));
-    PLAIT_TRY(check_priced(cluster, err));
     out->cluster = cluster;
     out->job.gpus = cluster->gpus;
     return PLAIT_OK;
@@ -215,13 +215,19 @@ static plait_status check_precision(const plait_problem *problem, plait_error *e
                                                      problem->runtime->name, precision, err);
 }
 
+static bool is_mixed(const plait_problem *problem)
+{
+    return !plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0);
+}
+
 /* What of the accelerator binds the job and the model, not a plan: number format and experts. */
 static plait_status check_hardware(const plait_problem *problem, plait_error *err)
 {
     char why[256];
 
     PLAIT_TRY(check_precision(problem, err));
-    if (plan_experts_run(problem, &(plan_reason){why, sizeof why}))
+    PLAIT_TRY(check_priced(problem, err));
+    if (is_mixed(problem) || plan_experts_run(problem, &(plan_reason){why, sizeof why}))
         return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_RANGE, problem->cluster->name,
                       "expected what %.60s runs on, found: %s", problem->model->name, why);
@@ -272,7 +278,7 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     PLAIT_TRY(check_hardware(out, err));
     PLAIT_TRY(resolve_risk(flags, file, out, err));
     warn(out);
-    return resolve_band(arena, out, err);
+    return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err); // no such run was measured
 }
 
 /* ---- the question as text ---- */

@@ -91,8 +91,9 @@ static plait_status read_network(const json_cursor *at, size_t index, size_t lev
     return PLAIT_OK;
 }
 
-static plait_status read_levels(const json_cursor *at, plait_arena *arena, plait_cluster *out,
-                                plait_error *err)
+/* `out` has room for PLAIT_MAX_LEVELS. */
+static plait_status read_levels(const json_cursor *at, plait_arena *arena, plait_level *out,
+                                int *levels, plait_error *err)
 {
     json_cursor list, level;
 
@@ -101,7 +102,7 @@ static plait_status read_levels(const json_cursor *at, plait_arena *arena, plait
         return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected 1 to %d levels, found %zu",
                          PLAIT_MAX_LEVELS, json_count(&list));
     for (bool more = json_first(&list, &level); more; more = json_next(&level)) {
-        plait_level *read = &out->level[level.index];
+        plait_level *read = &out[level.index];
 
         PLAIT_TRY(read_level(&level, arena, read, err));
         if (level.index > 0)
@@ -109,7 +110,7 @@ static plait_status read_levels(const json_cursor *at, plait_arena *arena, plait
         PLAIT_TRY(cluster_read_shape(&level, level.index > 0 ? read[-1].gpus : 1, read, err));
         PLAIT_TRY(read_network(&level, level.index, json_count(&list), read, err));
     }
-    out->levels = (int)json_count(&list);
+    *levels = (int)json_count(&list);
     return PLAIT_OK;
 }
 
@@ -150,10 +151,39 @@ static plait_status read_group(const json_cursor *at, plait_arena *arena, plait_
     return json_int_optional(at, "nodes", 1, CLUSTER_MAX_NODES, &group->nodes, err);
 }
 
+/* The outermost level must reach every GPU. */
+static plait_status check_reach(const json_cursor *at, const plait_level *level, int levels,
+                                int64_t gpus, plait_error *err)
+{
+    const int reach = level[levels - 1].gpus;
+
+    if (reach == INT_MAX || (gpus > 0 && gpus <= reach))
+        return PLAIT_OK;
+    return json_fail_key(at, "levels", PLAIT_ERROR_RANGE, err,
+                         "expected a last level that joins all GPUs (no \"gpus\"), found one of %d",
+                         reach);
+}
+
+/* What only one of several groups has: links of its own, and the name of its site. */
+static plait_status read_own(const json_cursor *at, plait_arena *arena, plait_node_group *group,
+                             plait_error *err)
+{
+    plait_level level[PLAIT_MAX_LEVELS] = {0};
+    int levels = 0;
+
+    PLAIT_TRY(json_string_optional(at, "site", arena, &group->site, err));
+    if (!json_has(at, "levels"))
+        return PLAIT_OK;
+    PLAIT_TRY(read_levels(at, arena, level, &levels, err));
+    PLAIT_TRY(check_reach(at, level, levels, (int64_t)group->nodes * group->gpus_per_node, err));
+    return cluster_group_links(arena, levels, level, group, err);
+}
+
 static plait_status read_groups(const json_cursor *list, plait_arena *arena, plait_cluster *out,
                                 plait_error *err)
 {
-    static const char *const keys[] = {"accelerator", "gpus_per_node", "nodes", "source", NULL};
+    static const char *const keys[] = {"accelerator", "gpus_per_node", "nodes", "levels",
+                                       "site",        "source",        NULL};
     json_cursor group;
 
     if (json_count(list) < 1 || json_count(list) > PLAIT_MAX_NODE_GROUPS)
@@ -165,6 +195,7 @@ static plait_status read_groups(const json_cursor *list, plait_arena *arena, pla
                              "expected nothing behind a group without a number of nodes");
         PLAIT_TRY(json_keys_among(&group, keys, err));
         PLAIT_TRY(read_group(&group, arena, &out->group[group.index], err));
+        PLAIT_TRY(read_own(&group, arena, &out->group[group.index], err));
     }
     out->groups = (int)json_count(list);
     return PLAIT_OK;
@@ -205,25 +236,29 @@ static plait_status count_gpus(const json_cursor *at, plait_cluster *out, plait_
     return PLAIT_OK;
 }
 
-/* The outermost level must reach every GPU. */
-static plait_status check_reach(const json_cursor *at, const plait_cluster *cluster,
-                                plait_error *err)
+/* What joins sites: a level between groups, which has neither size nor shape. */
+static plait_status read_between(const json_cursor *at, plait_cluster *out, plait_error *err)
 {
-    const int reach = cluster->level[cluster->levels - 1].gpus;
+    json_cursor between;
 
-    if (reach == INT_MAX || (cluster->gpus > 0 && cluster->gpus <= reach))
+    PLAIT_TRY(json_object_optional(at, "between", &between, err));
+    if (json_is_null(&between))
         return PLAIT_OK;
-    return json_fail_key(at, "levels", PLAIT_ERROR_RANGE, err,
-                         "expected a last level that joins all GPUs (no \"gpus\"), found one of %d",
-                         reach);
+    out->between = (plait_level){
+        .name = "between", .gpus = INT_MAX, .efficiency = 1.0, .oversubscription = 1.0};
+    PLAIT_TRY(fields_read(&between, level_fields, NULL, &out->between, err));
+    if (out->between.oversubscription < 1.0)
+        return json_fail_key(&between, "oversubscription", PLAIT_ERROR_RANGE, err,
+                             "expected at least 1, found %g", out->between.oversubscription);
+    return PLAIT_OK;
 }
 
 plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_cluster *out,
                           plait_error *err)
 {
     static const char *const keys[] = {
-        "name",   "source", "accelerator", "gpus_per_node", "nodes",
-        "groups", "levels", "power",       "host_speed",    NULL,
+        "name",   "source",  "accelerator", "gpus_per_node", "nodes", "groups",
+        "levels", "between", "power",       "host_speed",    NULL,
     };
 
     *out = (plait_cluster){.source = "", .host_speed = 1.0};
@@ -232,8 +267,10 @@ plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_clust
     PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
     PLAIT_TRY(read_nodes(at, arena, out, err));
     PLAIT_TRY(count_gpus(at, out, err));
-    PLAIT_TRY(read_levels(at, arena, out, err));
-    PLAIT_TRY(check_reach(at, out, err));
+    PLAIT_TRY(read_levels(at, arena, out->level, &out->levels, err));
+    PLAIT_TRY(check_reach(at, out->level, out->levels, out->gpus, err));
+    PLAIT_TRY(read_between(at, out, err));
+    cluster_merge_groups(out);
     out->node_overhead_w = CLUSTER_GPU_OVERHEAD_W * out->group[0].gpus_per_node;
     out->pue = CLUSTER_PUE;
     PLAIT_TRY(fields_read_optional(at, "power", power_fields, out, err));
@@ -260,17 +297,6 @@ plait_status plait_cluster_parse(const char *text, size_t length, const char *na
 
 /* ---- writing ---- */
 
-static void write_group(json_writer *json, const plait_node_group *group)
-{
-    json_begin_object(json);
-    json_write_key(json, "accelerator");
-    accelerator_write(json, group->accelerator);
-    json_member_int64(json, "gpus_per_node", group->gpus_per_node);
-    if (group->nodes > 0)
-        json_member_int64(json, "nodes", group->nodes);
-    json_end_object(json);
-}
-
 static void write_level(json_writer *json, const plait_level *level)
 {
     const int gpus = level->whole.gpus > 0 ? level->whole.gpus : level->gpus;
@@ -292,6 +318,30 @@ static void write_level(json_writer *json, const plait_level *level)
     json_end_object(json);
 }
 
+static void write_levels(json_writer *json, const plait_level *level, int levels)
+{
+    json_write_key(json, "levels");
+    json_begin_array(json);
+    for (int l = 0; l < levels; l++)
+        write_level(json, &level[l]);
+    json_end_array(json);
+}
+
+static void write_group(json_writer *json, const plait_node_group *group)
+{
+    json_begin_object(json);
+    json_write_key(json, "accelerator");
+    accelerator_write(json, group->accelerator);
+    json_member_int64(json, "gpus_per_node", group->gpus_per_node);
+    if (group->nodes > 0)
+        json_member_int64(json, "nodes", group->nodes);
+    if (group->site != NULL)
+        json_member_string(json, "site", group->site);
+    if (group->levels > 0)
+        write_levels(json, group->level, group->levels);
+    json_end_object(json);
+}
+
 void cluster_write(json_writer *json, const plait_cluster *cluster)
 {
     json_begin_object(json);
@@ -302,11 +352,13 @@ void cluster_write(json_writer *json, const plait_cluster *cluster)
     for (int g = 0; g < cluster->groups; g++)
         write_group(json, &cluster->group[g]);
     json_end_array(json);
-    json_write_key(json, "levels");
-    json_begin_array(json);
-    for (int l = 0; l < cluster->levels; l++)
-        write_level(json, &cluster->level[l]);
-    json_end_array(json);
+    write_levels(json, cluster->level, cluster->levels);
+    if (cluster->between.link.bytes_per_s > 0.0) {
+        json_write_key(json, "between");
+        json_begin_object(json);
+        fields_write(json, level_fields, &cluster->between);
+        json_end_object(json);
+    }
     json_write_key(json, "power");
     json_begin_object(json);
     fields_write(json, power_fields, cluster);

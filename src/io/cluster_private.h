@@ -32,6 +32,13 @@ void cluster_write_shape(json_writer *json, const plait_level *level);
 /** Links of one unit: two along each axis, one where two units face each other. */
 int cluster_ports(const int *side);
 
+/** Gives a group links of its own, which live in `arena`. */
+plait_status cluster_group_links(plait_arena *arena, int levels, const plait_level *level,
+                                 plait_node_group *group, plait_error *err) PLAIT_MUST_CHECK;
+
+/** Makes one group of those that are of one sort; one that is left has its links from the cluster. */
+void cluster_merge_groups(plait_cluster *cluster);
+
 /** Reads a cluster from the object at the cursor, as a file of plans holds one. */
 plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_cluster *out,
                           plait_error *err) PLAIT_MUST_CHECK;

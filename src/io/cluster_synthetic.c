@@ -1,4 +1,11 @@
-/* cluster_synthetic.c - a cluster from a string: "h100-80gb-sxm:64x8,nic=400" */
+/*
+ * cluster_synthetic.c - a cluster from a string
+ *
+ *     h100-80gb-sxm:64x8,nic=400                                    64 nodes of 8, 400 Gb/s a GPU
+ *     h100-80gb-sxm:16x8+a100-80gb-sxm:16x8,nic=200,between=100     two groups
+ *
+ * Options speak of the group before them, `between` of what joins the groups.
+ */
 #include <limits.h>
 #include <stdint.h>
 #include <string.h>
@@ -36,9 +43,10 @@ static const plait_level scale_up = {
 
 typedef struct cluster_shape {
     char *accelerator;
-    int nodes;       /* 0: as many as a job takes */
-    int gpus;        /* of a node; 0: the accelerator's own */
-    double nic_gbps; /* 0: the accelerator's own */
+    int nodes;           /* 0: as many as a job takes */
+    int gpus;            /* of a node; 0: the accelerator's own */
+    double nic_gbps;     /* 0: the accelerator's own */
+    double between_gbps; /* to other groups; 0: as inside one */
 } cluster_shape;
 
 /* ---- parsing ---- */
@@ -52,20 +60,28 @@ static plait_status parse_count(const char *text, const char *digits, const char
     return PLAIT_OK;
 }
 
+static plait_status parse_rate(const char *text, const char *option, const char *name, double *gbps,
+                               plait_error *err)
+{
+    const char *const digits = option + strlen(name);
+
+    if (*gbps > 0.0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected %s once, found \"%s\" too", name,
+                          option);
+    if (!text_parse_number(digits, gbps) || *gbps < 1e-3 || *gbps > 1e6)
+        return plait_fail(err, PLAIT_ERROR_RANGE, text,
+                          "expected 0.001 to 1000000 Gb/s for a GPU, found \"%s\"", digits);
+    return PLAIT_OK;
+}
+
 static plait_status parse_option(const char *text, const char *option, cluster_shape *shape,
                                  plait_error *err)
 {
-    if (!text_starts_with(option, "nic="))
-        return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected nic=GBPS, found \"%s\"", option);
-    if (shape->nic_gbps > 0.0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected nic= once, found \"%s\" too",
-                          option);
-    if (!text_parse_number(option + strlen("nic="), &shape->nic_gbps) || shape->nic_gbps < 1e-3 ||
-        shape->nic_gbps > 1e6)
-        return plait_fail(err, PLAIT_ERROR_RANGE, text,
-                          "expected 0.001 to 1000000 Gb/s for a GPU, found \"%s\"",
-                          option + strlen("nic="));
-    return PLAIT_OK;
+    if (text_starts_with(option, "nic="))
+        return parse_rate(text, option, "nic=", &shape->nic_gbps, err);
+    if (text_starts_with(option, "between="))
+        return parse_rate(text, option, "between=", &shape->between_gbps, err);
+    return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected nic=GBPS, found \"%s\"", option);
 }
 
 /* `shape->accelerator` is a copy of the text that is cut up. */
@@ -160,7 +176,8 @@ static void build(const plait_accelerator *accelerator, const cluster_shape *sha
     const int node = shape->gpus > 0 ? shape->gpus : accelerator->gpus_per_node;
 
     out->groups = 1;
-    out->group[0] = (plait_node_group){accelerator, node, shape->nodes};
+    out->group[0] = (plait_node_group){
+        .accelerator = accelerator, .gpus_per_node = node, .nodes = shape->nodes};
     out->levels = 2;
     out->level[0] = scale_up_level(accelerator, node);
     out->level[1] = network;
@@ -171,21 +188,84 @@ static void build(const plait_accelerator *accelerator, const cluster_shape *sha
     out->host_speed = 1.0;
 }
 
+/* One group; `part` is cut up. */
+static plait_status make_group(const char *text, char *part, cluster_shape *shape,
+                               plait_arena *arena, plait_cluster *out, plait_error *err)
+{
+    plait_accelerator *accelerator = plait_arena_alloc(arena, 1, sizeof *accelerator);
+    const char *path;
+
+    if (accelerator == NULL)
+        return plait_fail_nomem(err);
+    *shape = (cluster_shape){.accelerator = part, .between_gbps = shape->between_gbps};
+    PLAIT_TRY(parse_shape(text, shape, err));
+    PLAIT_TRY(plait_data_find(PLAIT_DATA_ACCELERATORS, shape->accelerator, arena, &path, err));
+    PLAIT_TRY(plait_accelerator_load(path, arena, accelerator, err));
+    out->source = accelerator->source;
+    build(accelerator, shape, out);
+    return shape->nodes > 0
+               ? plait_cluster_take(out, shape->nodes * out->group[0].gpus_per_node, err)
+               : PLAIT_OK;
+}
+
+/* The clusters of all parts as groups of one, which has the links of its first. */
+static plait_status join_groups(const char *text, const plait_cluster *part, size_t parts,
+                                double between_gbps, plait_arena *arena, plait_cluster *out,
+                                plait_error *err)
+{
+    int64_t gpus = 0;
+
+    *out = part[0];
+    out->groups = 0;
+    for (size_t g = 0; g < parts; g++) {
+        if (part[g].group[0].nodes == 0)
+            return plait_fail(err, PLAIT_ERROR_RANGE, text,
+                              "expected ACCELERATOR:NODESxGPUS of each of %zu groups, found \"%s\"",
+                              parts, part[g].group[0].accelerator->name);
+        gpus += part[g].gpus;
+        out->group[g] = part[g].group[0];
+    }
+    if (gpus > CLUSTER_MAX_GPUS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected at most %d GPUs, found %lld",
+                          CLUSTER_MAX_GPUS, (long long)gpus);
+    out->groups = (int)parts;
+    if (between_gbps > 0.0) {
+        out->between = network;
+        out->between.name = "between";
+        out->between.link.bytes_per_s = between_gbps * PLAIT_GBIT;
+    }
+    for (size_t g = 0; g < parts; g++)
+        PLAIT_TRY(cluster_group_links(arena, part[g].levels, part[g].level, &out->group[g], err));
+    cluster_merge_groups(out);
+    return plait_cluster_take(out, (int)gpus, err);
+}
+
 plait_status plait_cluster_synthetic(const char *text, plait_arena *arena, plait_cluster *out,
                                      plait_error *err)
 {
-    plait_accelerator *accelerator = plait_arena_alloc(arena, 1, sizeof *accelerator);
-    cluster_shape shape = {.accelerator = plait_arena_text(arena, text)};
-    const char *path;
+    const char *const name = plait_arena_text(arena, text);
+    plait_cluster *const part = plait_arena_alloc(arena, PLAIT_MAX_NODE_GROUPS, sizeof *part);
+    size_t parts;
+    char **const piece = text_split(arena, text, '+', &parts);
+    cluster_shape shape = {0};
 
-    *out = (plait_cluster){.name = plait_arena_text(arena, text)};
-    if (accelerator == NULL || shape.accelerator == NULL || out->name == NULL)
+    if (name == NULL || part == NULL || piece == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(parse_shape(text, &shape, err));
-    PLAIT_TRY(plait_data_find(PLAIT_DATA_ACCELERATORS, shape.accelerator, arena, &path, err));
-    PLAIT_TRY(plait_accelerator_load(path, arena, accelerator, err));
-    out->source = accelerator->source;
-    build(accelerator, &shape, out);
-    return shape.nodes > 0 ? plait_cluster_take(out, shape.nodes * out->group[0].gpus_per_node, err)
-                           : PLAIT_OK;
+    if (parts < 1 || parts > PLAIT_MAX_NODE_GROUPS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected 1 to %d groups, found %zu",
+                          PLAIT_MAX_NODE_GROUPS, parts);
+    for (size_t g = 0; g < parts; g++) {
+        if (piece[g][0] == '\0')
+            return plait_fail(err, PLAIT_ERROR_RANGE, text,
+                              "expected a group on both sides of each +");
+        part[g] = (plait_cluster){.name = name};
+        PLAIT_TRY(make_group(text, piece[g], &shape, arena, &part[g], err));
+    }
+    if (parts > 1)
+        return join_groups(text, part, parts, shape.between_gbps, arena, out, err);
+    *out = part[0];
+    if (shape.between_gbps > 0.0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, text,
+                          "expected between= of several groups, found one");
+    return PLAIT_OK;
 }

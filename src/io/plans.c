@@ -70,8 +70,8 @@ static plait_status degree_text(const json_cursor *at, plait_arena *arena, const
     return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-static plait_status read_key(const json_cursor *plan, plait_key_id key, plait_arena *arena,
-                             plans_entry *out, plait_error *err)
+plait_status plans_read_key(const json_cursor *plan, plait_key_id key, plait_arena *arena,
+                            plait_degrees *degrees, plait_key_set *given, plait_error *err)
 {
     const char *const name = plait_keys[key].name;
     const char *text;
@@ -82,9 +82,9 @@ static plait_status read_key(const json_cursor *plan, plait_key_id key, plait_ar
     if (json_is_null(&at))
         return PLAIT_OK;
     PLAIT_TRY(degree_text(&at, arena, &text, err));
-    if (plait_degrees_set(&out->degrees, name, text, &inner) != PLAIT_OK)
+    if (plait_degrees_set(degrees, name, text, &inner) != PLAIT_OK)
         return json_fail(&at, inner.status, err, "%s", inner.message);
-    out->given |= PLAIT_KEY_BIT(key);
+    *given |= PLAIT_KEY_BIT(key);
     return PLAIT_OK;
 }
 
@@ -194,7 +194,8 @@ plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_
     PLAIT_TRY(check_members(plan, err));
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (key != PLAIT_KEY_DP && key != PLAIT_KEY_ORDER) // one follows, one is a list of axes
-            PLAIT_TRY(read_key(plan, (plait_key_id)key, arena, out, err));
+            PLAIT_TRY(
+                plans_read_key(plan, (plait_key_id)key, arena, &out->degrees, &out->given, err));
     PLAIT_TRY(read_order(plan, out, err));
     PLAIT_TRY(plans_read_stages(plan, arena, out, err));
     PLAIT_TRY(check_job(plan, arena, out, err));

@@ -17,7 +17,8 @@ typedef struct plans_stage {
     int chunks;
     const plait_chunk *chunk; /* in the order in which its rank takes turns at them */
     int layers;               /* over all chunks */
-    plait_degrees own;        /* tp, cp, dp, ep, etp and what it offloads, of its own ... */
+    int group;                /* of nodes */
+    plait_degrees own;        /* keys of its own, tp, cp, dp, ep, etp among them ... */
     plait_key_set owns;       /* ... those that are given */
     int recomputes;           /* 0: not given; 1: one for all layers; else one a layer */
     const plait_recompute *recompute;

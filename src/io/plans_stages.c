@@ -105,6 +105,24 @@ static plait_status read_mesh(const json_cursor *stage, plans_stage *out, plait_
     return PLAIT_OK;
 }
 
+/* Other keys that a stage has of its own. */
+static plait_status read_keys(const json_cursor *stage, plait_arena *arena, plans_stage *out,
+                              plait_error *err)
+{
+    json_cursor own;
+
+    PLAIT_TRY(json_object_optional(stage, "degrees", &own, err));
+    if (json_is_null(&own))
+        return PLAIT_OK;
+    const char *names[PLAIT_KEYS + 1] = {NULL};
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        names[key] = plait_keys[key].name;
+    PLAIT_TRY(json_keys_among(&own, names, err));
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        PLAIT_TRY(plans_read_key(&own, (plait_key_id)key, arena, &out->own, &out->owns, err));
+    return PLAIT_OK;
+}
+
 static plait_status read_choice(const json_cursor *at, plait_arena *arena, plait_recompute *out,
                                 plait_error *err)
 {
@@ -258,10 +276,19 @@ static plait_status take_layout(plans_entry *out, plait_arena *arena, plait_erro
 plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plans_entry *out,
                                plait_error *err)
 {
-    static const char *const keys[] = {
-        "chunks",  "mesh",          "logical_mesh", "recompute", "offload_acts",
-        "offload", "offload_share", "memory_bytes", "forward_s", "backward_s",
-        NULL};
+    static const char *const keys[] = {"chunks",
+                                       "mesh",
+                                       "logical_mesh",
+                                       "recompute",
+                                       "offload_acts",
+                                       "offload",
+                                       "offload_share",
+                                       "memory_bytes",
+                                       "forward_s",
+                                       "backward_s",
+                                       "group",
+                                       "degrees",
+                                       NULL};
     json_cursor stages, at;
 
     PLAIT_TRY(json_array_optional(plan, "stages", &stages, err));
@@ -289,7 +316,9 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
         if (layers > PLAIT_MAX_LAYERS)
             return json_fail(&at, PLAIT_ERROR_RANGE, err,
                              "expected stages of at most %d layers together", PLAIT_MAX_LAYERS);
+        PLAIT_TRY(json_int_optional(&at, "group", 0, PLAIT_MAX_NODE_GROUPS - 1, &one->group, err));
         PLAIT_TRY(read_mesh(&at, one, err));
+        PLAIT_TRY(read_keys(&at, arena, one, err));
         PLAIT_TRY(read_recompute(&at, arena, one, err));
         PLAIT_TRY(read_offloads(&at, arena, one, err));
         out->stages++;
@@ -315,7 +344,12 @@ static plait_status stage_of(const plans_stage *from, const plait_degrees *degre
             recompute[at] = recomputes > 1    ? from->recompute[at]
                             : recomputes == 1 ? from->recompute[0]
                                               : plait_recompute_of(degrees, i);
-    *out = (plait_stage){from->chunks, from->chunk, *degrees, recompute, from->layers};
+    *out = (plait_stage){.chunks = from->chunks,
+                         .chunk = from->chunk,
+                         .degrees = *degrees,
+                         .recompute = recompute,
+                         .layers = from->layers,
+                         .group = from->group};
     for (int key = 0; !changed && key < PLAIT_KEYS; key++)
         if (from->owns & PLAIT_KEY_BIT(key))
             plait_key_put(&out->degrees, (plait_key_id)key,

@@ -111,6 +111,7 @@ static plait_status read_switches(const json_cursor *at, plait_capabilities *out
     out->takes[PLAIT_KEY_SP] = (sp ? 2u : 1u) | (sp && sp_optional ? 1u : 0u);
     PLAIT_TRY(json_bool_optional(at, "etp", &out->etp, err));
     PLAIT_TRY(json_bool_optional(at, "hsdp", &out->hsdp, err));
+    PLAIT_TRY(json_bool_optional(at, "stages_differ", &out->stages_differ, err));
     return json_bool_optional(at, "full_layers", &out->full_layers, err);
 }
 
@@ -124,6 +125,9 @@ static plait_status read_choosers(const json_cursor *at, plait_capabilities *out
     if (offload == PLAIT_BY_LAYER)
         return json_fail_key(at, "offload_by", PLAIT_ERROR_RANGE, err,
                              "expected plan or stage, found layer");
+    if (out->stages_differ && recompute == PLAIT_BY_PLAN)
+        return json_fail_key(at, "recompute_by", PLAIT_ERROR_RANGE, err,
+                             "expected stage or layer, since stages differ, found plan");
     out->recompute_by = (unsigned char)recompute;
     out->offload_by = (unsigned char)offload;
     return PLAIT_OK;
@@ -131,9 +135,9 @@ static plait_status read_choosers(const json_cursor *at, plait_capabilities *out
 
 static plait_status check_names(const json_cursor *at, plait_error *err)
 {
-    static const char *const also[] = {"sp",          "sp_optional", "etp",         "hsdp",
-                                       "full_layers", "precision",   "module_sets", "recompute_by",
-                                       "offload_by",  "source"};
+    static const char *const also[] = {"sp",          "sp_optional", "etp",          "hsdp",
+                                       "full_layers", "precision",   "module_sets",  "recompute_by",
+                                       "offload_by",  "source",      "stages_differ"};
     enum { ALSO = sizeof also / sizeof *also };
     const char *names[PLAIT_KEYS + ALSO + 1];
     int count = 0;

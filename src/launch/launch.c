@@ -128,7 +128,12 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
                           target->name, why);
     if (plait_plan_check(judge, plan, why, sizeof why) != PLAIT_FITS)
         return refuse(judge, degrees, target, why, arena, err);
-    lacks = target->lacks != NULL ? target->lacks(launch->problem, launch->plan) : NULL;
+    if (plait_plan_mixed(judge, plan) && !target->stages_differ)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
+                          "expected stages that are alike: launch files for %s have no words for "
+                          "others",
+                          target->name);
+    lacks = target->lacks != NULL ? target->lacks(launch->problem, plan) : NULL;
     if (lacks != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected what %s can say, found: %s",
                           target->name, lacks);

@@ -14,7 +14,8 @@ typedef struct launch_target {
     const char *name; /* its word */
     /** Profile that judges plans of other runtimes' rules; NULL: the target takes any plan. */
     const char *runtime;
-    plait_rules rules; /* plans of runtimes with these rules are taken as they are */
+    plait_rules rules;  /* plans of runtimes with these rules are taken as they are */
+    bool stages_differ; /* it has words for plans whose stages differ */
     /** A sentence when the target has no words for a plan that `rules` allow; else NULL. */
     const char *(*lacks)(const plait_problem *problem, const plait_plan *plan);
     plait_status (*render)(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,

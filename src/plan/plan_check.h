@@ -40,9 +40,27 @@ bool plan_degrees_agree(const plait_plan *plan, const plan_reason *why);
 bool plan_choices_legal(const plait_problem *problem, const plait_plan *plan,
                         const plan_reason *why);
 
+/** The same of stage s alone, whose nodes and degrees are `problem`'s. */
+bool plan_choice_legal(const plait_problem *problem, const plait_plan *plan, int s,
+                       const plan_reason *why);
+
 /** The stages of a plan against its degrees: neither cluster nor runtime is looked at. */
 bool plan_stages_agree(const plait_problem *problem, const plait_plan *plan,
                        const plan_reason *why);
+
+/** Do the stages hold each layer once and in order, whatever their degrees are? */
+bool plan_stages_hold(const plait_problem *problem, const plait_plan *plan, const plan_reason *why);
+
+/**
+ * Is it a plan of one node group, with the same degrees in all stages? Then it is priced as such.
+ *
+ * @param cluster  is filled where it is: of_group points to it
+ */
+bool plan_of_group(const plait_problem *problem, const plait_plan *plan, plait_problem *of_group,
+                   plait_cluster *cluster);
+
+/** A plan whose stages differ: each against its own nodes, and all against each other. */
+bool plan_mixed_legal(const plait_problem *problem, const plait_plan *plan, const plan_reason *why);
 
 /**
  * Is a ZeRO shard a part of the ranks that one replica has side by side, or several of them whole?

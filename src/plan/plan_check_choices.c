@@ -65,7 +65,7 @@ static bool degrees_agree(const plait_plan *plan, int s, const plan_reason *why)
     const int other = differing_key(&stage->degrees, &plan->degrees, ~PLAN_OWN_KEYS);
 
     if (other >= 0)
-        return differs(plan, s, other, "stages of different degrees have no price yet (rule P6)",
+        return differs(plan, s, other, "the runtime runs stages of the same degrees (rule P6)",
                        why);
     if (plait_schedule_copies((plait_schedule)plan->degrees.schedule) > 1 &&
         differing_key(&stage->degrees, &mirrored->degrees, PLAN_OWN_KEYS) >= 0)
@@ -165,8 +165,8 @@ static bool is_asked(const plait_plan *plan, int s, int at)
     const plait_recompute found = stage->recompute[at];
 
     if (differing_key(&stage->degrees, &plan->degrees, PLAN_OWN_KEYS) < 0 &&
-        recompute_same(found, plait_recompute_of(&plan->degrees, 0)))
-        return true; // the plan's own
+        recompute_same(found, plait_recompute_of(&stage->degrees, 0)))
+        return true; // that of its degrees
     return at > 0 && recompute_same(found, stage->recompute[at - 1]);
 }
 
@@ -198,10 +198,16 @@ static bool stage_may_offload(const plait_problem *p, const plait_plan *plan, in
            differs(plan, s, own, "the runtime has one for all stages (rule P37)", why);
 }
 
+bool plan_choice_legal(const plait_problem *p, const plait_plan *plan, int s,
+                       const plan_reason *why)
+{
+    return stage_may_offload(p, plan, s, why) && stage_choices_legal(p, plan, s, why);
+}
+
 bool plan_choices_legal(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
     for (int s = 0; s < plan->stages; s++)
-        if (!stage_may_offload(p, plan, s, why) || !stage_choices_legal(p, plan, s, why))
+        if (!plan_choice_legal(p, plan, s, why))
             return false;
     return true;
 }

@@ -75,6 +75,12 @@ static bool dealt_as_said(const plait_problem *p, const plait_plan *plan, const 
     return true;
 }
 
+bool plan_stages_hold(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+{
+    return same_order(plan, why) && has_chunks(plan, why) &&
+           plan_stages_legal(p, &plan->degrees, why) && dealt_as_said(p, plan, why);
+}
+
 bool plan_stages_agree(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
     if (!same_order(plan, why) || !has_chunks(plan, why))
@@ -90,6 +96,8 @@ plait_verdict plait_plan_check(const plait_problem *p, const plait_plan *plan, c
 
     if (size > 0 && why)
         why[0] = '\0';
+    if (plait_plan_mixed(p, plan))
+        return plan_mixed_legal(p, plan, &reason) ? PLAIT_FITS : PLAIT_INVALID;
     return plan_layers_legal(p, &plan->degrees, &reason) &&
                    plan_ranks_legal(p, &plan->degrees, &reason) &&
                    plan_stages_agree(p, plan, &reason) && plan_choices_legal(p, plan, &reason)

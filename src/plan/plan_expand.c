@@ -37,7 +37,8 @@ static plait_status fill_stage(const plait_degrees *d, int rank, const plait_chu
     for (int v = 0, at = 0; v < d->vpp; v++)
         for (int i = 0; i < chunks[v].last - chunks[v].first; i++)
             recompute[at++] = plait_recompute_of(d, i);
-    *out = (plait_stage){d->vpp, chunks, *d, recompute, layers};
+    *out = (plait_stage){
+        .chunks = d->vpp, .chunk = chunks, .degrees = *d, .recompute = recompute, .layers = layers};
     return PLAIT_OK;
 }
 

@@ -94,6 +94,26 @@ static void write_relaxations(json_writer *json, const plait_problem *problem,
     json_end_array(json);
 }
 
+/* Groups of nodes that the best plan leaves idle, with the best plan that does not. */
+static void write_idle(json_writer *json, const report_found *found)
+{
+    if (found->idle_groups == 0)
+        return;
+    json_write_key(json, "idle_groups");
+    json_begin_array(json);
+    for (int i = 0; i < found->idle_groups; i++) {
+        json_begin_object(json);
+        json_member_int64(json, "group", found->idle[i].group);
+        json_member_int64(json, "gpus", found->idle[i].gpus);
+        if (found->idle[i].any)
+            json_member_number(json, "step_s", found->idle[i].best.price.step_s);
+        else
+            json_member_null(json, "step_s");
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 static void write_fewer(json_writer *json, const plait_problem *problem,
                         const plait_fewer_gpus *fewer)
 {
@@ -122,6 +142,7 @@ plait_status json_search(const plait_problem *problem, const report_found *found
     write_search(&json, found->result);
     write_plans(&json, problem, found->plan, found->result->plans);
     write_front(&json, problem, found->result);
+    write_idle(&json, found);
     if (found->result->has_tight) {
         json_write_key(&json, "tight");
         json_point_write(&json, problem, &found->result->tight_best, 0);

@@ -1,6 +1,7 @@
 /* json_stages.c - the stages of a plan as JSON: layers, where its ranks sit, what it takes */
 #include "json_plan.h"
 
+#include "choices.h"
 #include "plans_write.h"
 
 static int axis_size(const plait_degrees *degrees, plait_axis axis)
@@ -58,9 +59,11 @@ static int nodes_of_stage(const plait_plan *plan, int stage, int gpus_per_node)
 static void write_mesh(json_writer *json, const plait_problem *problem, const plait_plan *plan,
                        int stage)
 {
-    const plait_degrees *const degrees = &plan->degrees;
+    const plait_degrees *const degrees = &plan->stage[stage].degrees;
     const int gpus = degrees->tp * degrees->cp * degrees->dp;
-    const int nodes = nodes_of_stage(plan, stage, problem->cluster->group[0].gpus_per_node);
+    const int node = problem->cluster->group[plan->stage[stage].group].gpus_per_node;
+    const int nodes = plait_plan_mixed(problem, plan) ? (gpus + node - 1) / node
+                                                      : nodes_of_stage(plan, stage, node);
 
     json_write_key(json, "mesh");
     json_begin_row(json);
@@ -75,6 +78,27 @@ static void write_mesh(json_writer *json, const plait_problem *problem, const pl
     json_member_int64(json, "dp", degrees->dp);
     json_member_int64(json, "ep", degrees->ep);
     json_member_int64(json, "etp", degrees->etp);
+    json_end_object(json);
+}
+
+/* Of a plan whose stages differ: the group, and the keys that are not the plan's. */
+static void write_own(json_writer *json, const plait_problem *problem, const plait_plan *plan,
+                      int s)
+{
+    const plait_stage *const stage = &plan->stage[s];
+    char text[96];
+
+    if (!plait_plan_mixed(problem, plan))
+        return;
+    json_member_int64(json, "group", stage->group);
+    json_write_key(json, "degrees");
+    json_begin_object(json);
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!(PLAN_OWN_KEYS & PLAIT_KEY_BIT(key)) &&
+            !plait_key_same(&stage->degrees, &plan->degrees, (plait_key_id)key))
+            json_member_string(
+                json, plait_keys[key].name,
+                plait_degrees_get(&stage->degrees, (plait_key_id)key, text, sizeof text));
     json_end_object(json);
 }
 
@@ -93,6 +117,7 @@ static void write_stage(json_writer *json, const plait_problem *problem, const r
         json_end_object(json);
     }
     json_end_array(json);
+    write_own(json, problem, &plan->plan, s);
     write_mesh(json, problem, &plan->plan, s);
     plans_write_choices(json, &plan->plan, stage);
     json_member_number(json, "memory_bytes", cost->memory_bytes);

@@ -47,7 +47,10 @@ typedef struct report_found {
     const plait_relaxation *relaxation;
     const char *refusal;           /* why no plan of all GPUs is legal; NULL: some are */
     const plait_fewer_gpus *fewer; /* NULL: no smaller number is better */
-    const char *next;              /* the command to run next, or NULL */
+    int idle_groups;
+    const plait_idle_group
+        *idle;        /* [idle_groups]: groups of nodes that the best plan leaves idle */
+    const char *next; /* the command to run next, or NULL */
 } report_found;
 
 PLAIT_MUST_CHECK plait_status report_search(const plait_problem *problem, const report_found *found,
@@ -55,6 +58,13 @@ PLAIT_MUST_CHECK plait_status report_search(const plait_problem *problem, const 
 
 PLAIT_MUST_CHECK plait_status report_eval(const plait_problem *problem, const report_plan *plan,
                                           FILE *out, plait_error *err);
+
+/** A table of what each group of nodes does; nothing where all stages are alike. */
+PLAIT_MUST_CHECK plait_status report_groups(const plait_problem *problem, const report_plan *plan,
+                                            FILE *out, plait_error *err);
+
+/** A line for each group that is left idle: what the best plan with it takes. */
+void report_idle(const plait_problem *problem, const report_found *found, FILE *out);
 
 /** Everything explain has to say about one plan. */
 typedef struct report_explained {

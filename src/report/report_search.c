@@ -433,6 +433,8 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
     if (found->result->plans > 0) {
         PLAIT_TRY(print_ranking(problem, found, out, err));
         print_band(problem, found, out);
+        PLAIT_TRY(report_groups(problem, &found->plan[0], out, err));
+        report_idle(problem, found, out);
         PLAIT_TRY(print_front(problem, found->result, out, err));
     } else {
         print_nothing_fits(problem, found, out);

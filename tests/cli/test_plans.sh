@@ -55,7 +55,7 @@ check_next() { # check_next WORDS: of a search
     next=$("$plait" search "$@" | sed -n 's/^next: plait explain //p')
     [ -n "$next" ] || complain "search $*: no next command"
     # shellcheck disable=SC2086
-    "$plait" eval $next --json >"$scratch/one.json" || complain "plait eval $next: $?"
+    eval "\"$plait\" eval $next --json" >"$scratch/one.json" || complain "plait eval $next: $?"
     diff <(prices "$scratch/plans.json" 1) <(prices "$scratch/one.json" 1) ||
         complain "plait eval $next: another price than the best plan"
 }

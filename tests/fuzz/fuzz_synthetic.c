@@ -10,9 +10,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const plait_cluster *cluster)
 {
-    const int gpus = cluster->group[0].nodes * cluster->group[0].gpus_per_node;
+    int gpus = 0;
 
-    assert(cluster->groups == 1 && cluster->levels == 2);
+    assert(cluster->groups >= 1 && cluster->groups <= PLAIT_MAX_NODE_GROUPS);
+    for (int g = 0; g < cluster->groups; g++)
+        gpus += cluster->group[g].nodes * cluster->group[g].gpus_per_node;
+    for (int g = 0; g < cluster->groups; g++) {
+        const plait_cluster alone = plait_cluster_of_group(cluster, g, 1);
+        assert(alone.levels == 2 && (cluster->groups == 1 || cluster->group[g].nodes > 0));
+    }
+    assert(cluster->levels == 2);
     assert(cluster->gpus == gpus);
     assert(cluster->level[0].gpus >= 1 && cluster->level[0].gpus < cluster->level[1].gpus);
     assert(cluster->level[1].link.bytes_per_s > 0.0);

@@ -4,6 +4,7 @@
 #include "flagscale.h"
 #include "launched.h"
 #include "must.h"
+#include "plait/search.h"
 #include "plans.h"
 #include "target.h"
 
@@ -116,7 +117,7 @@ static void test_stages_of_unlike_degrees__are_meshes(void **state)
     launched_make(&of, arena, &it_is);
     memcpy(stage, it_is.plan.stage, sizeof stage);
     stage[1].degrees.tp = 4;
-    stage[1].degrees.dp = 2;
+    stage[1].degrees.dp = stage[1].degrees.shard_group = 2;
     stage[1].degrees.mbs = 2;
     it_is.plan.stage = stage;
     must(megatron_args_of(&it_is.problem, &it_is.plan, arena, &args, &err), &err);
@@ -139,6 +140,43 @@ static void test_stages_of_unlike_degrees__are_meshes(void **state)
     assert_null(flagscale_lacks_meshes(&it_is.problem, &it_is.plan));
     it_is.model.tied = true;
     assert_non_null(flagscale_lacks_meshes(&it_is.problem, &it_is.plan));
+}
+
+/* The device types of the meshes in the order of the stages, and a line of the hostfile for each. */
+static void test_stages_on_two_sorts_of_nodes__name_their_device_types(void **state)
+{
+    plait_search_options options;
+    plait_search_result result;
+    plait_launch_folder folder;
+    launched_plan it_is;
+    plait_error err;
+
+    (void)state;
+    must(plait_model_find("llama-3.1-8b", arena, &it_is.model, NULL, &err), &err);
+    must(plait_cluster_find("h100-80gb-sxm:1x8+a100-80gb-sxm:1x8", arena, &it_is.cluster, &err),
+         &err);
+    must(plait_runtime_find("flagscale", arena, &it_is.runtime, &err), &err);
+    plait_problem_init(&it_is.problem);
+    it_is.problem.model = &it_is.model;
+    it_is.problem.cluster = &it_is.cluster;
+    it_is.problem.runtime = &it_is.runtime;
+    it_is.problem.job = (plait_job){4096, 64, 16, PLAIT_BF16};
+    plait_search_options_init(&options);
+    must(plait_search(&it_is.problem, &options, arena, &result, &err), &err);
+    const plait_plan *const plan = &result.plan[0].plan;
+    assert_true(plait_plan_gpus(plan, 0) == 8 && plait_plan_gpus(plan, 1) == 8);
+    must(plait_plan_cost(&it_is.problem, plan, arena, &it_is.cost, &err), &err);
+    it_is.launch = (plait_launch){.problem = &it_is.problem, .plan = plan, .cost = &it_is.cost};
+    must(plait_launch_render(&it_is.launch, PLAIT_LAUNCH_FLAGSCALE, arena, &folder, &err), &err);
+    const bool h100_first = plan->stage[0].group == 0;
+    assert_non_null(strstr(launched_file(&folder, "plan.yaml"),
+                           h100_first
+                               ? "hetero_device_types: [\"h100-80gb-sxm\", \"a100-80gb-sxm\"]\n"
+                               : "hetero_device_types: [\"a100-80gb-sxm\", \"h100-80gb-sxm\"]\n"));
+    assert_non_null(strstr(launched_file(&folder, "run.sh"),
+                           "\"NAME slots=8 type=a100-80gb-sxm\", one a node, 1 of them\n"));
+    assert_int_not_equal(
+        plait_launch_render(&it_is.launch, PLAIT_LAUNCH_MEGATRON, arena, &folder, &err), PLAIT_OK);
 }
 
 // ---- in ------------------------------------------------------------------------------------
@@ -263,6 +301,7 @@ int main(void)
         TEST(test_several_words__are_a_list),
         TEST(test_several_nodes__need_a_hostfile),
         TEST(test_stages_of_unlike_degrees__are_meshes),
+        TEST(test_stages_on_two_sorts_of_nodes__name_their_device_types),
         TEST(test_what_came_after_core_15__is_no_plan_of_it),
         TEST(test_equal_meshes__are_one_grid),
         TEST(test_stages_of_their_own__are_refused),

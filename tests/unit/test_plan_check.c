@@ -586,14 +586,15 @@ static void test_stages__have_the_degrees_of_the_plan(void **state)
     make(&w);
     expand(&w, "tp=4 pp=4 zero=1", &plan);
     plan.stage[2].degrees.tp = 8;
-    assert_plan(&w, &plan,
-                "stage 2 has tp 8 where the plan has 4: stages of different degrees have no price "
-                "yet (rule P6)");
+    assert_plan(
+        &w, &plan,
+        "stage 2 has tp 8 where the plan has 4: the runtime runs stages of the same degrees "
+        "(rule P6)");
     plan.stage[2].degrees = plan.plan.degrees;
     plan.stage[3].degrees.zero = 0;
     assert_plan(&w, &plan,
-                "stage 3 has zero 0 where the plan has 1: stages of different degrees have no "
-                "price yet (rule P6)");
+                "stage 3 has zero 0 where the plan has 1: the runtime runs stages of the same "
+                "degrees (rule P6)");
     plan.stage[3].degrees = plan.plan.degrees;
     plan.plan.order[2] = PLAIT_AXIS_PP;
     assert_plan(&w, &plan, "axis 2 of the ranks is pp where order tp-cp-dp-pp has dp");
@@ -819,7 +820,7 @@ static void test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both(voi
     other.memory_bytes += 1.0;
     w.cluster.groups = 2;
     w.cluster.group[0].nodes = 2;
-    w.cluster.group[1] = (plait_node_group){&other, 8, 2};
+    w.cluster.group[1] = (plait_node_group){.accelerator = &other, .gpus_per_node = 8, .nodes = 2};
     assert_legal(&w, "tp=2 pp=4"); // the 16 of the first group
     w.problem.job.gpus = 32;
     assert_refused(&w, "tp=2 pp=4",
@@ -864,8 +865,8 @@ static void test_clusters__of_two_sorts_are_told_by_constants_not_by_names(void 
     first = w.gpu;
     other = w.gpu;
     w.cluster.groups = 2;
-    w.cluster.group[0] = (plait_node_group){&first, 8, 2};
-    w.cluster.group[1] = (plait_node_group){&other, 8, 2};
+    w.cluster.group[0] = (plait_node_group){.accelerator = &first, .gpus_per_node = 8, .nodes = 2};
+    w.cluster.group[1] = (plait_node_group){.accelerator = &other, .gpus_per_node = 8, .nodes = 2};
     w.problem.job.gpus = 32;
     other.name = "chip by another name";
     memset((char *)&other.gemm[0].measured + 1, 0x5a, offsetof(plait_gemm_fit, emax) - 1);

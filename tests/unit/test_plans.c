@@ -140,7 +140,7 @@ static void test_mistakes__say_where(void **state)
     assert_refused("{\"plans\": [{\"stages\": [{\"tp\": 2}]}]}", 0, "f.json:/plans/0/stages/0/tp",
                    "expected the key among chunks, mesh, logical_mesh, recompute, offload_acts, "
                    "offload, offload_share, memory_bytes, "
-                   "forward_s, backward_s, found \"tp\"");
+                   "forward_s, backward_s, group, degrees, found \"tp\"");
     assert_refused("{\"model\": {\"name\": 5}, \"plans\": [{}]}", 0, "f.json:/model/name",
                    "expected a string, found 5");
 }

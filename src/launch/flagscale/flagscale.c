@@ -62,11 +62,60 @@ static void append_environment(const plait_launch *launch, text_builder *out)
     }
 }
 
+/* ---- nodes ---- */
+
+/* Nodes of a group that a plan sits on, and the GPUs of each. */
+static int nodes_of_group(const plait_launch *launch, int g, int *gpus_per_node)
+{
+    const int shape = launch->problem->cluster->group[g].gpus_per_node;
+    const int gpus = plait_plan_gpus(launch->plan, g);
+
+    *gpus_per_node = gpus < shape ? gpus : shape;
+    return gpus > 0 ? (gpus + shape - 1) / shape : 0;
+}
+
+/* All nodes, and the GPUs of the largest: the hostfile says those of the others. */
+static int count_nodes(const plait_launch *launch, int *most_gpus)
+{
+    int nodes = 0;
+
+    *most_gpus = 0;
+    for (int g = 0; g < launch->problem->cluster->groups; g++) {
+        int gpus;
+
+        nodes += nodes_of_group(launch, g, &gpus);
+        *most_gpus = gpus > *most_gpus ? gpus : *most_gpus;
+    }
+    return nodes;
+}
+
+/* Lines of the hostfile, group by group as stages follow one another. */
+static void append_hosts(const plait_launch *launch, text_builder *out)
+{
+    const plait_plan *const plan = launch->plan;
+
+    for (int s = 0; s < plan->stages; s++) {
+        const plait_stage *const stage = &plan->stage[s];
+        int gpus;
+
+        if (s > 0 && stage->group == stage[-1].group)
+            continue;
+        const int nodes = nodes_of_group(launch, stage->group, &gpus);
+        text_append_printf(out, s == 0 ? "lines \"NAME slots=%d" : "#   then \"NAME slots=%d",
+                           gpus);
+        if (flagscale_has_meshes(plan))
+            text_append_printf(out, " type=%s", flagscale_device(launch->problem, stage));
+        text_append_printf(out, "\", one a node, %d of them\n", nodes);
+    }
+}
+
+/* ---- the files ---- */
+
 static void append_experiment(const plait_launch *launch, text_builder *out)
 {
     char name[SCRIPTS_NAME_SIZE];
     int gpus;
-    const int nodes = scripts_nodes(launch->problem, &gpus);
+    const int nodes = count_nodes(launch, &gpus);
 
     scripts_plain_name(launch->problem->model, name);
     text_append_printf(out,
@@ -106,7 +155,7 @@ static const char *config(const plait_launch *launch, const launch_args *flags, 
 static const char *run_script(const plait_launch *launch, plait_arena *arena)
 {
     int gpus;
-    const int nodes = scripts_nodes(launch->problem, &gpus);
+    const int nodes = count_nodes(launch, &gpus);
     text_builder out;
 
     text_builder_init(&out, arena);
@@ -114,17 +163,17 @@ static const char *run_script(const plait_launch *launch, plait_arena *arena)
                 "#!/bin/bash\n"
                 "# run.sh - start all nodes of plan.yaml from one: FlagScale's runner reaches "
                 "them by ssh\n"
-                "#\n");
+                "#\n"
+                "#   HOSTFILE=hosts ./run.sh    ");
+    append_hosts(launch, &out);
     text_append_printf(&out,
-                       "#   HOSTFILE=hosts ./run.sh    lines \"NAME slots=%d\", one a node, %d of "
-                       "them\n"
                        "#\n"
                        "# Arguments are handed on behind those of the plan: action=dryrun, "
                        "action=stop.\n"
                        "set -euo pipefail\n"
                        "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n"
                        "hostfile=${HOSTFILE:%s}\n\n",
-                       gpus, nodes, nodes > 1 ? "?expected a file that names the nodes" : "-null");
+                       nodes > 1 ? "?expected a file that names the nodes" : "-null");
     text_append(&out, "cd \"${FLAGSCALE:?expected the folder of a checkout of FlagScale}\"\n"
                       "exec python run.py --config-path \"$here\" --config-name plan \\\n"
                       "    experiment.runner.hostfile=\"$hostfile\" \"$@\"\n");
@@ -160,6 +209,7 @@ const launch_target target_flagscale = {
     .name = "flagscale",
     .runtime = "flagscale",
     .rules = PLAIT_RULES_FLAGSCALE,
+    .stages_differ = true,
     .lacks = lacks,
     .render = render,
     .import = flagscale_import,

@@ -32,6 +32,9 @@ void flagscale_meshes(const plait_problem *problem, const plait_plan *plan, mega
 
 bool flagscale_has_meshes(const plait_plan *plan);
 
+/** The device type of the nodes that a stage sits on. */
+const char *flagscale_device(const plait_problem *problem, const plait_stage *stage);
+
 /** What meshes cannot say of a plan; NULL: all is said. */
 const char *flagscale_lacks_meshes(const plait_problem *problem, const plait_plan *plan);
 

@@ -22,16 +22,33 @@ static const char *one_line(const char *text, plait_arena *arena)
     return copy;
 }
 
+/* "16 x h100-80gb-sxm", of several sorts of nodes "16 x h100-80gb-sxm + 8 x a100-80gb-sxm". */
+static const char *devices(const plait_launch *launch, plait_arena *arena)
+{
+    const plait_cluster *const cluster = launch->problem->cluster;
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    for (int g = 0; g < cluster->groups; g++)
+        if (plait_plan_gpus(launch->plan, g) > 0)
+            text_append_printf(&out, "%s%d x %s", out.length > 0 ? " + " : "",
+                               plait_plan_gpus(launch->plan, g),
+                               cluster->group[g].accelerator->name);
+    return text_builder_finish(&out, NULL);
+}
+
 const char *scripts_title(const plait_launch *launch, plait_arena *arena)
 {
     const plait_degrees *const d = &launch->plan->degrees;
     const plait_problem *const problem = launch->problem;
+    const char *const on = devices(launch, arena);
     const char *text;
 
+    if (on == NULL)
+        return NULL;
     text = plait_arena_printf(
-        arena, "plan of %s on %d x %s: tp %d, cp %d, pp %d, vpp %d, dp %d, ep %d, etp %d, ZeRO-%d",
-        problem->model->name, problem->job.gpus, problem->cluster->group[0].accelerator->name,
-        d->tp, d->cp, d->pp, d->vpp, d->dp, d->ep, d->etp, d->zero);
+        arena, "plan of %s on %s: tp %d, cp %d, pp %d, vpp %d, dp %d, ep %d, etp %d, ZeRO-%d",
+        problem->model->name, on, d->tp, d->cp, d->pp, d->vpp, d->dp, d->ep, d->etp, d->zero);
     return text == NULL ? NULL : one_line(text, arena);
 }
 

@@ -1,0 +1,352 @@
+/*
+ * choices.c - degrees of each group, legal on its nodes alone, and what a layer takes at least
+ *
+ * Searched: stages, tp inside a scale-up domain, cp, ep, mbs, zero. dp and sp follow; every other key is as usual (degrees.h). A
+ * choice takes all GPUs of its group.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "grow.h"
+#include "kernels.h"
+#include "mixed.h"
+#include "plan_check.h"
+#include "space.h"
+#include "traits.h"
+
+/* A list of choices on its way. */
+typedef struct choice_list {
+    mixed_question *q;
+    int group;
+    int gpus;   /* of the group */
+    int domain; /* GPUs of its scale-up level, which tp does not leave */
+    int count, room;
+    mixed_choice **choice;
+    bool failed;
+} choice_list;
+
+// ---- one choice ----------------------------------------------------------------------------
+
+/* A stage of one layer of kind k. */
+static plait_stage_price one_layer(const mixed_question *q, mixed_choice *choice, mixed_place place,
+                                   int k, plait_recompute recompute, bool *failed)
+{
+    const plait_arena_mark mark = plait_arena_save(q->scratch);
+    plait_stage_price price = {0};
+    plait_stage stage;
+    int first = 0;
+
+    while (q->problem->model->layer_kind[first] != k)
+        first++;
+    if (mixed_stage(q, choice, place, first, first + 1, recompute, q->scratch, &stage))
+        price = plait_stage_sort_price(choice->sort, &stage, choice->group);
+    else
+        *failed = true;
+    plait_arena_rewind(q->scratch, mark);
+    return price;
+}
+
+/* Has some kind of layer no room on these nodes, whatever is recomputed of it? */
+static bool lacks_room(const mixed_question *q, mixed_choice *choice, bool *failed)
+{
+    for (int k = 0; k < q->problem->model->kinds; k++) {
+        bool room = false;
+        for (int r = 0; r < q->recomputes && !room; r++) {
+            const plait_stage_price price =
+                one_layer(q, choice, MIXED_MIDDLE, k, q->recompute[r], failed);
+            room = price.state_bytes + price.flight_bytes <= choice->capacity_bytes;
+        }
+        if (!room)
+            return true;
+    }
+    return false;
+}
+
+/* What an end of the model adds to a layer of the first kind. */
+static double end_s(const mixed_question *q, mixed_choice *choice, mixed_place place, bool *failed)
+{
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    const plait_stage_price price = one_layer(q, choice, place, 0, none, failed);
+
+    return fmax(0.0, price.forward_s + price.backward_s - choice->kind_s[0]);
+}
+
+/* Units of work are those of the first choice of all: a layer of kind k has as many as it takes there. */
+static void measure(mixed_question *q, mixed_choice *choice, bool *failed)
+{
+    const plait_model *model = q->problem->model;
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_stage_price price = one_layer(q, choice, MIXED_MIDDLE, k, none, failed);
+        choice->kind_s[k] = price.forward_s + price.backward_s;
+    }
+    choice->first_s = end_s(q, choice, MIXED_FIRST, failed);
+    choice->last_s = end_s(q, choice, MIXED_LAST, failed);
+    if (q->units <= 0.0)
+        for (int i = 0; i < model->layers; i++) {
+            const int k = model->layer_kind[i];
+            q->kind_units[k] = choice->kind_s[k];
+            q->units += q->kind_units[k];
+        }
+    choice->unit_s = choice->least_s = HUGE_VAL;
+    for (int k = 0; k < model->kinds; k++) {
+        choice->unit_s = fmin(choice->unit_s, choice->kind_s[k] / q->kind_units[k]);
+        choice->least_s = fmin(choice->least_s, choice->kind_s[k]);
+    }
+    plait_between_add_boundary(&choice->boundary, choice->sort, choice->sort);
+}
+
+/* Adds these degrees; false where a layer has no room, so that larger microbatches have none either. */
+static bool add_choice(choice_list *list, const plait_degrees *d)
+{
+    mixed_question *q = list->q;
+    mixed_choice *choice = plait_arena_alloc(q->arena, 1, sizeof *choice);
+
+    if (!choice) {
+        list->failed = true;
+        return false;
+    }
+    *choice = (mixed_choice){.degrees = *d,
+                             .group = list->group,
+                             .stages = list->gpus / (d->tp * d->cp * d->dp),
+                             .size = mixed_size(d)};
+    choice->sort = plait_stage_sort_new(q->problem, list->group, d, q->arena);
+    if (!choice->sort) {
+        list->failed = true;
+        return false;
+    }
+    choice->capacity_bytes = plait_stage_sort_capacity_bytes(choice->sort, q->problem->risk);
+    if (lacks_room(q, choice, &list->failed))
+        return false;
+    measure(q, choice, &list->failed);
+    mixed_choice **more =
+        grow_by_one(q->arena, list->choice, list->count, &list->room, sizeof *more);
+    list->failed = list->failed || !more;
+    if (!more)
+        return false;
+    list->choice = more;
+    list->choice[list->count++] = choice;
+    return !list->failed;
+}
+
+// ---- all of a group ------------------------------------------------------------------------
+
+static bool limits_hold(const mixed_question *q, const plait_degrees *d)
+{
+    char text[96];
+
+    for (int key = 0; key < PLAIT_KEYS; key++) {
+        const plait_key_id id = (plait_key_id)key;
+        if (id == PLAIT_KEY_PP || id == PLAIT_KEY_RECOMPUTE || id == PLAIT_KEY_SPLIT ||
+            id == PLAIT_KEY_SHARD_GROUP || id == PLAIT_KEY_DP)
+            continue;
+        if (plait_keys[id].words
+                ? !limits_allow_text(q->options, id, plait_degrees_get(d, id, text, sizeof text))
+                : !limits_allow(q->options, id, plait_key_value(d, id)))
+            return false;
+    }
+    return true;
+}
+
+/* Attention as usual, or in the fastest kernel that limits leave and these nodes run. */
+static void take_kernel(const mixed_question *q, const plait_problem *of_group, plait_degrees *d)
+{
+    for (int kernel = PLAIT_ATTENTION_KERNELS - 1;
+         kernel >= 0 && !limits_allow_text(q->options, PLAIT_KEY_ATTENTION,
+                                           plait_attention_kernel_name[d->attention]);
+         kernel--) {
+        plait_degrees other = *d;
+
+        other.attention = (unsigned char)kernel;
+        if (limits_allow_text(q->options, PLAIT_KEY_ATTENTION,
+                              plait_attention_kernel_name[kernel]) &&
+            plan_attention_suits(of_group, &other))
+            *d = other;
+    }
+}
+
+/* All keys but these are as usual; stages are as many as the plan's own say. */
+static bool complete(const choice_list *list, plait_degrees *d, int stages, bool *layers_legal)
+{
+    static const plait_key_set given =
+        PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
+        PLAIT_KEY_BIT(PLAIT_KEY_EP) | PLAIT_KEY_BIT(PLAIT_KEY_DP) | PLAIT_KEY_BIT(PLAIT_KEY_MBS) |
+        PLAIT_KEY_BIT(PLAIT_KEY_VPP) | PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) |
+        PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) | PLAIT_KEY_BIT(PLAIT_KEY_ORDER) |
+        PLAIT_KEY_BIT(PLAIT_KEY_ZERO) | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
+    const mixed_question *q = list->q;
+    plait_cluster cluster;
+
+    d->pp = stages > 2 ? stages : 2;
+    const plait_problem of_group = plait_problem_of_group(q->problem, list->group, d, &cluster);
+    plait_degrees_fill(&of_group, given, d);
+    take_kernel(q, &of_group, d);
+    *layers_legal = plan_layers_legal(&of_group, d, &nobody_asks);
+    return *layers_legal && plan_ranks_legal(&of_group, d, &nobody_asks) && limits_hold(q, d) &&
+           d->grad_sync == PLAIT_SYNC_BUCKETED;
+}
+
+static void add_microbatches(choice_list *list, plait_degrees d, int stages)
+{
+    const int gbs = list->q->problem->job.gbs;
+
+    for (int mbs = 1; mbs <= gbs / d.dp && !list->failed; mbs++) {
+        bool layers_legal;
+        d.mbs = mbs;
+        if (gbs % ((int64_t)d.dp * mbs) != 0 || !limits_allow(list->q->options, PLAIT_KEY_MBS, mbs))
+            continue;
+        if (complete(list, &d, stages, &layers_legal) && !add_choice(list, &d))
+            return;
+        if (!layers_legal)
+            return;
+    }
+}
+
+static void add_ranks(choice_list *list, plait_degrees d, int stages)
+{
+    const plait_capabilities *can = &list->q->problem->runtime->can;
+    const int experts = d.dp * d.cp * d.tp;
+
+    for (int ep = 1; ep <= experts && ep <= can->most[PLAIT_KEY_EP]; ep++) {
+        if (experts % ep != 0 || !limits_allow(list->q->options, PLAIT_KEY_EP, ep))
+            continue;
+        d.ep = ep;
+        for (int zero = 0; zero <= 3; zero++)
+            if (can->takes[PLAIT_KEY_ZERO] >> zero & 1u) {
+                d.zero = (unsigned char)zero;
+                add_microbatches(list, d, stages);
+            }
+        if (!model_has_experts(list->q->problem->model))
+            return;
+    }
+}
+
+static void add_stages(choice_list *list, int stages)
+{
+    const plait_capabilities *can = &list->q->problem->runtime->can;
+    const int gpus = list->gpus / stages;
+    const int domain = list->domain;
+
+    for (int tp = 1; tp <= gpus && tp <= domain && tp <= can->most[PLAIT_KEY_TP]; tp++)
+        for (int cp = 1; cp <= gpus / tp && cp <= can->most[PLAIT_KEY_CP]; cp++) {
+            plait_degrees d = plait_degrees_init();
+            if (gpus % (tp * cp) != 0 || !limits_allow(list->q->options, PLAIT_KEY_TP, tp) ||
+                !limits_allow(list->q->options, PLAIT_KEY_CP, cp))
+                continue;
+            d.tp = tp;
+            d.cp = cp;
+            d.dp = gpus / (tp * cp);
+            d.split.kind = PLAIT_SPLIT_LAYOUT;
+            add_ranks(list, d, stages);
+        }
+}
+
+/* Choices of one group, in the order of stages, tp, cp, ep, zero, mbs. */
+static bool list_group(mixed_question *q, int g, choice_list *list)
+{
+    const int taken = plait_cluster_taken(q->problem->cluster, q->problem->job.gpus, g);
+
+    *list = (choice_list){.q = q, .group = g, .gpus = taken};
+    list->domain = plait_cluster_of_group(q->problem->cluster, g, taken).level[0].gpus;
+    for (int n = 1; n <= taken && n < q->problem->model->layers; n++)
+        if (taken % n == 0)
+            add_stages(list, n);
+    return !list->failed;
+}
+
+// ---- by microbatches -----------------------------------------------------------------------
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The sizes that occur, ascending. */
+static bool list_sizes(mixed_question *q, const choice_list *lists)
+{
+    size_t all = 0;
+    int64_t *size;
+
+    for (int g = 0; g < q->problem->cluster->groups; g++)
+        all += (size_t)lists[g].count;
+    size = plait_arena_alloc(q->arena, all + 1, sizeof *size);
+    if (!size)
+        return false;
+    for (int g = 0, at = 0; g < q->problem->cluster->groups; g++)
+        for (int i = 0; i < lists[g].count; i++)
+            size[at++] = lists[g].choice[i]->size;
+    qsort(size, all, sizeof *size, by_number);
+    for (size_t i = 0; i < all; i++)
+        if (q->sizes == 0 || size[q->sizes - 1] != size[i])
+            size[q->sizes++] = size[i];
+    q->size = size;
+    return true;
+}
+
+static int by_rate(const void *left, const void *right)
+{
+    const mixed_choice *a = *(mixed_choice *const *)left, *b = *(mixed_choice *const *)right;
+    const double of_a = a->stages / a->unit_s, of_b = b->stages / b->unit_s;
+
+    if (of_a < of_b || of_a > of_b)
+        return of_a < of_b ? 1 : -1;
+    for (int key = 0; key < PLAIT_KEYS;
+         key++) { // an order of its own, the same for any input order
+        const int x = plait_key_value(&a->degrees, (plait_key_id)key);
+        const int y = plait_key_value(&b->degrees, (plait_key_id)key);
+        if (x != y)
+            return x - y;
+    }
+    return 0;
+}
+
+static bool sort_group(mixed_question *q, const choice_list *all, int size, mixed_list *out)
+{
+    *out = (mixed_list){
+        .choice = plait_arena_alloc(q->arena, (size_t)all->count + 1, sizeof *out->choice)};
+    if (!out->choice)
+        return false;
+    for (int i = 0; i < all->count; i++)
+        if (all->choice[i]->size == q->size[size])
+            out->choice[out->count++] = all->choice[i];
+    qsort(out->choice, (size_t)out->count, sizeof(mixed_choice *), by_rate);
+    if (out->count > 0)
+        out->most_units_per_s = out->choice[0]->stages / out->choice[0]->unit_s;
+    return true;
+}
+
+plait_status mixed_list_choices(mixed_question *q, plait_error *err)
+{
+    const int groups = q->problem->cluster->groups;
+    choice_list lists[PLAIT_MAX_NODE_GROUPS];
+
+    for (int g = 0; g < groups; g++)
+        if (!list_group(q, g, &lists[g]))
+            return plait_fail_nomem(err);
+    if (!list_sizes(q, lists))
+        return plait_fail_nomem(err);
+    q->list =
+        plait_arena_alloc(q->arena, (size_t)q->sizes * PLAIT_MAX_NODE_GROUPS + 1, sizeof *q->list);
+    if (!q->list)
+        return plait_fail_nomem(err);
+    for (int b = 0; b < q->sizes; b++)
+        for (int g = 0; g < groups; g++)
+            if (!sort_group(q, &lists[g], b, &q->list[b * PLAIT_MAX_NODE_GROUPS + g]))
+                return plait_fail_nomem(err);
+    return PLAIT_OK;
+}
+
+double mixed_weight(const mixed_question *q, unsigned groups)
+{
+    double usd_per_s = 0.0;
+
+    if (q->options->objective != PLAIT_MINIMISE_COST)
+        return 1.0;
+    for (int g = 0; g < PLAIT_MAX_NODE_GROUPS; g++)
+        if (groups >> g & 1u)
+            usd_per_s += q->usd_per_s[g];
+    return usd_per_s;
+}

@@ -1,0 +1,181 @@
+/*
+ * mixed.h - plans over several sorts of nodes: stages to groups, layers to stages
+ *
+ * A line is an order of some of the groups, and for each of them a choice: degrees, and so many stages.
+ * Stages are dealt along the line, and the layers along the stages:
+ *
+ *     minimise   w (T(f, b) + sends + max reduce_s + max gather_s + max optimizer_s)            (S.60)
+ *     over       orders of groups, a choice for each, layers l_1 .. l_p >= 1 that sum to L, and
+ *                for each stage what it recomputes
+ *     such that  dp_g mbs_g, cp and the ZeRO stage are the same for all groups, n_g tp_g cp_g dp_g = G_g of a group that is used,
+ *                state_s + min(p - s, m) flight_s <= capacity of the nodes of stage s
+ *
+ * T is the pipeline of 1F1B, exactly (C.73); w is 1, or dollars an hour of the groups that are used. The
+ * files, in the order in which they are used:
+ *
+ *     choices.c   degrees of each group, and what a layer takes at least
+ *     ways.c      prices of one stage: which layers, what is recomputed
+ *     bounds.c    what no layers of a line can undercut (S.61, S.62)
+ *     layers.c    the best layers of one line, by labels (S.63 to S.65)
+ *     lines.c     all lines, best bound first (S.66)
+ *     mixed.c     the answer, with each group alone beside it (S.67)
+ */
+#ifndef SEARCH_MIXED_H
+#define SEARCH_MIXED_H
+
+#include "plait/runtime.h"
+#include "plait/search.h"
+
+enum {
+    MIXED_RECOMPUTES = 3,
+    MIXED_PLACES = 3, /* of a stage: in the middle, first, last */
+};
+
+typedef enum mixed_place { MIXED_MIDDLE, MIXED_FIRST, MIXED_LAST } mixed_place;
+
+/** One stage, with one choice of what it recomputes. */
+typedef struct mixed_way {
+    plait_stage_price price;
+    int most_in_flight; /* microbatches that its nodes have room for */
+    int recompute;      /* which of the question's */
+} mixed_way;
+
+/** The ways of a stage that none is better than. */
+typedef struct mixed_ways {
+    bool known;
+    int count;
+    mixed_way way[MIXED_RECOMPUTES];
+} mixed_ways;
+
+/** Degrees of one group, and into how many stages they cut it. */
+typedef struct mixed_choice {
+    plait_degrees degrees; /* pp: stages, of this group alone */
+    int group;
+    int stages;
+    int64_t
+        size; /* mixed_size: dp mbs sequences a microbatch, cp and ZeRO, which all groups share */
+    plait_stage_sort *sort;
+    double capacity_bytes;
+    double kind_s[PLAIT_MAX_LAYER_KINDS]; /* forward and backward of a layer, nothing recomputed */
+    double first_s, last_s;        /* that the embedding, or modules and loss, add to a stage */
+    double unit_s;                 /* least time for a unit of work */
+    double least_s;                /* for a layer: each stage has one */
+    plait_between_stages boundary; /* between two of its stages */
+    int fills;
+    const double *fill_s; /* [fills]: times at which its stages hold one more layer (S.62) */
+    mixed_ways *ways[MIXED_PLACES]
+                    [PLAIT_MAX_NODE_GROUPS]; /* [question.ranges], by the group at the other end */
+} mixed_choice;
+
+/** Choices of one group for one number of sequences, those with most units a second first. */
+typedef struct mixed_list {
+    int count;
+    mixed_choice **choice;
+    double most_units_per_s;
+} mixed_list;
+
+/** A plan that was found. */
+typedef struct mixed_found {
+    plait_plan plan;
+    double objective;
+    int64_t index;
+} mixed_found;
+
+typedef struct mixed_question {
+    const plait_problem *problem;
+    const plait_search_options *options;
+    plait_arena *arena;
+    plait_arena *scratch;                    /* of one line */
+    double usd_per_s[PLAIT_MAX_NODE_GROUPS]; /* of a whole group */
+    int recomputes;
+    plait_recompute recompute[MIXED_RECOMPUTES];
+    int sizes;                                /* that some group has a choice for */
+    int64_t *size;                            /* [sizes] */
+    mixed_list *list;                         /* [sizes][PLAIT_MAX_NODE_GROUPS] */
+    int ranges;                               /* that hold unlike layers */
+    const int *range;                         /* [(layers + 1)^2], of [first, last) */
+    double kind_units[PLAIT_MAX_LAYER_KINDS]; /* work of a layer of each kind */
+    double units;                             /* of the model */
+    unsigned must;                            /* groups that a plan has to use, bits */
+    int top;
+    int found_count;
+    mixed_found *found; /* [top], best first */
+    int64_t lines;      /* that there are */
+    int64_t solved;     /* of which layers were dealt */
+    int64_t labels;
+} mixed_question;
+
+enum { MIXED_ALIKE = 1 << 22 }; /* room for cp and the ZeRO stage beside the sequences */
+
+/** A size of microbatches, with cp and the ZeRO stage: choices of unlike groups meet in it. */
+static inline int64_t mixed_size(const plait_degrees *d)
+{
+    return (int64_t)d->dp * d->mbs * MIXED_ALIKE + (int64_t)d->cp * 4 + d->zero;
+}
+
+/** Microbatches of such a size in a step. */
+static inline int mixed_microbatches(const mixed_question *q, int64_t size)
+{
+    return (int)(q->problem->job.gbs / (size / MIXED_ALIKE));
+}
+
+/** Stages and microbatches, and the work that they do at most in a pipeline of one second. */
+typedef struct mixed_shape {
+    int stages;
+    int microbatches;
+    double most_work;
+} mixed_shape;
+
+/** Groups in their order, each with a choice. */
+typedef struct mixed_line {
+    int groups;
+    mixed_choice *choice[PLAIT_MAX_NODE_GROUPS];
+    mixed_shape shape;
+    double weight;                /* of a second */
+    plait_between_stages between; /* sends alone */
+} mixed_line;
+
+// choices.c
+PLAIT_MUST_CHECK plait_status mixed_list_choices(mixed_question *q, plait_error *err);
+/** What a second of these groups (bits) is worth in the objective. */
+double mixed_weight(const mixed_question *q, unsigned groups);
+
+// ways.c
+PLAIT_MUST_CHECK plait_status mixed_list_ranges(mixed_question *q, plait_error *err);
+/** Of layers [first, last) at a place of the pipeline; NULL when out of memory. */
+const mixed_ways *mixed_ways_of(mixed_question *q, mixed_choice *choice, mixed_place place,
+                                int other, int first, int last);
+/** The stage that they are of: its chunk and what it recomputes live in `arena`. */
+bool mixed_stage(const mixed_question *q, const mixed_choice *choice, mixed_place place, int first,
+                 int last, plait_recompute recompute, plait_arena *arena, plait_stage *out);
+
+// bounds.c
+/** The shape's most_work. (S.62) */
+double mixed_most_work(int stages, int microbatches);
+/** What a pipeline with this slowest stage and this work in all stages takes at least. (S.61) */
+double mixed_pipeline_bound_s(const mixed_shape *shape, double slowest_s, double work_s);
+/** A pipeline over these choices in any order, if layers could be cut. (S.62) */
+double mixed_fractional_bound_s(const mixed_question *q, mixed_choice *const *choice, int groups,
+                                const mixed_shape *shape);
+/** The same of whole layers of one kind that fit; stages that take longer than most_s are left out. */
+double mixed_whole_bound_s(mixed_question *q, mixed_choice *const *choice, int groups,
+                           const mixed_shape *shape, double most_s);
+
+// layers.c
+/** Deals layers to the stages of a line, and keeps the best plan if it is among the best known. */
+PLAIT_MUST_CHECK plait_status mixed_deal(mixed_question *q, const mixed_line *line,
+                                         plait_error *err);
+
+// lines.c
+PLAIT_MUST_CHECK plait_status mixed_walk(mixed_question *q, plait_error *err);
+
+// mixed.c
+/** What a plan must undercut to be kept. */
+double mixed_limit(const mixed_question *q);
+void mixed_keep(mixed_question *q, const plait_plan *plan, double objective);
+/** plait_search where the job's nodes are of several sorts. */
+PLAIT_MUST_CHECK plait_status mixed_search(const plait_problem *problem,
+                                           const plait_search_options *options, plait_arena *arena,
+                                           plait_search_result *result, plait_error *err);
+
+#endif

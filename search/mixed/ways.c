@@ -1,0 +1,145 @@
+/* ways.c - prices of one stage of a choice, by the layers that it holds and what it recomputes */
+#include <math.h>
+#include <string.h>
+
+#include "mixed.h"
+
+// ---- ranges of layers ----------------------------------------------------------------------
+
+/* How many layers of each kind a range has. */
+typedef struct kind_counts {
+    short of[PLAIT_MAX_LAYER_KINDS];
+} kind_counts;
+
+static kind_counts counts_of(const plait_model *model, int first, int last)
+{
+    kind_counts counts = {{0}};
+
+    for (int i = first; i < last; i++)
+        counts.of[model->layer_kind[i]]++;
+    return counts;
+}
+
+/* Ranges with the same kinds as often are one. */
+plait_status mixed_list_ranges(mixed_question *q, plait_error *err)
+{
+    const plait_model *model = q->problem->model;
+    const int side = model->layers + 1;
+    int *range = plait_arena_alloc(q->arena, (size_t)side * (size_t)side, sizeof *range);
+    kind_counts *known = plait_arena_alloc(q->scratch, (size_t)side * (size_t)side, sizeof *known);
+
+    if (!range || !known)
+        return plait_fail_nomem(err);
+    for (int length = 0, begin = 0; length < side; length++, begin = q->ranges)
+        for (int first = 0; first + length < side; first++) {
+            const kind_counts counts = counts_of(model, first, first + length);
+            int at = begin;
+            while (at < q->ranges && memcmp(&known[at], &counts, sizeof counts) != 0)
+                at++;
+            if (at == q->ranges)
+                known[q->ranges++] = counts;
+            range[first * side + first + length] = at;
+        }
+    q->range = range;
+    return PLAIT_OK;
+}
+
+// ---- stages --------------------------------------------------------------------------------
+
+bool mixed_stage(const mixed_question *q, const mixed_choice *choice, mixed_place place, int first,
+                 int last, plait_recompute recompute, plait_arena *arena, plait_stage *out)
+{
+    const int layers = last - first;
+    plait_chunk *chunk = plait_arena_alloc(arena, 1, sizeof *chunk);
+    plait_recompute *each = plait_arena_alloc(arena, (size_t)layers + 1, sizeof *each);
+
+    if (!chunk || !each)
+        return false;
+    *chunk = (plait_chunk){
+        .first = first,
+        .last = last,
+        .embedding = place == MIXED_FIRST,
+        .loss = place == MIXED_LAST,
+        .mtp = place == MIXED_LAST ? q->problem->model->mtp_layers : 0,
+    };
+    *out = (plait_stage){.chunks = 1,
+                         .chunk = chunk,
+                         .degrees = choice->degrees,
+                         .recompute = each,
+                         .layers = layers,
+                         .group = choice->group};
+    out->degrees.recompute = recompute;
+    for (int i = 0; i < layers; i++)
+        each[i] = plait_recompute_of(&out->degrees, i);
+    return true;
+}
+
+/* Microbatches in flight that the nodes have room for. */
+static int room_in_flight(const mixed_choice *choice, const plait_stage_price *price)
+{
+    const double left = choice->capacity_bytes - price->state_bytes;
+    const double room = price->flight_bytes > 0.0 ? left / price->flight_bytes : HUGE_VAL;
+
+    return left < 0.0 ? -1 : room < 1e6 ? (int)floor(room) : 1000000;
+}
+
+/* Is a at least as good as b wherever b fits? */
+static bool as_good(const mixed_way *a, const mixed_way *b)
+{
+    const plait_stage_price *p = &a->price, *r = &b->price;
+
+    return a->most_in_flight >= b->most_in_flight && p->forward_s <= r->forward_s &&
+           p->backward_s <= r->backward_s && p->reduce_s <= r->reduce_s &&
+           p->gather_s <= r->gather_s && p->optimizer_s <= r->optimizer_s;
+}
+
+static void add_way(mixed_ways *ways, const mixed_way *way)
+{
+    int kept = 0;
+
+    if (way->most_in_flight < 1)
+        return;
+    for (int i = 0; i < ways->count; i++)
+        if (as_good(&ways->way[i], way))
+            return;
+    for (int i = 0; i < ways->count; i++)
+        if (!as_good(way, &ways->way[i]))
+            ways->way[kept++] = ways->way[i];
+    ways->way[kept++] = *way;
+    ways->count = kept;
+}
+
+static bool fill_ways(mixed_question *q, mixed_choice *choice, mixed_place place, int other,
+                      int first, int last, mixed_ways *out)
+{
+    const plait_arena_mark mark = plait_arena_save(q->scratch);
+
+    out->known = true;
+    for (int r = 0; r < q->recomputes; r++) {
+        plait_stage stage;
+        if (!mixed_stage(q, choice, place, first, last, q->recompute[r], q->scratch, &stage))
+            return false;
+        mixed_way way = {.price = plait_stage_sort_price(choice->sort, &stage, other),
+                         .recompute = r};
+        way.most_in_flight = room_in_flight(choice, &way.price);
+        add_way(out, &way);
+    }
+    plait_arena_rewind(q->scratch, mark);
+    return true;
+}
+
+const mixed_ways *mixed_ways_of(mixed_question *q, mixed_choice *choice, mixed_place place,
+                                int other, int first, int last)
+{
+    const int end = place == MIXED_MIDDLE || !q->problem->model->tied ? choice->group : other;
+    mixed_ways **ways = &choice->ways[place][end];
+
+    if (!*ways)
+        *ways = plait_arena_alloc(q->arena, (size_t)q->ranges, sizeof **ways);
+    if (!*ways)
+        return NULL;
+    mixed_ways *out = &(*ways)[q->range[first * (q->problem->model->layers + 1) + last]];
+    if (!out->known && !fill_ways(q, choice, place, end, first, last, out))
+        return NULL;
+    return out;
+}
