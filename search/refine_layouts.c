@@ -166,20 +166,21 @@ static bool is_legal(const search_run *run, const plait_degrees *d)
 static void settle_point(const search_run *run, layout_search *search, int64_t i)
 {
     const deal_found *found = &search->slot[i % BLOCK];
-    plan_point point = {.degrees = search->open->point[i].degrees, .price = found->price};
+    const open_point *open = &search->open->point[i];
+    plan_point point = {.degrees = open->degrees, .price = found->price};
 
     search->solved++;
-    if (!found->proven && search->open->point[i].floor_s < search->floor_s)
-        search->floor_s = search->open->point[i].floor_s;
-    if (!found->any || found->price.step_s >= search->limit_s)
+    point.degrees.split.layout = found->text;
+    const bool legal = !found->any || is_legal(run, &point.degrees);
+    if (!found->proven || !legal)
+        search->floor_s = fmin(search->floor_s, fmax(open->floor_s, found->floor_s));
+    if (!found->any || !legal || found->price.step_s >= search->limit_s)
         return;
     point.degrees.split.layout = plait_arena_printf(run->arena, "%s", found->text);
     if (!point.degrees.split.layout) {
         search->failed = true;
         return;
     }
-    if (!is_legal(run, &point.degrees))
-        return;
     point.objective = objective_of(run, point.price);
     search->limit_s = point.price.step_s;
     search->best = point;

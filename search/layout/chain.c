@@ -11,7 +11,8 @@
  *
  *     chain of l, and f + b of l + m (what is left) / k
  *
- * Guarantee: no deal that fits has a shorter pipeline. Complexity: p n^2 lists in the worst case, n
+ * Guarantee: no deal that fits has a shorter pipeline, so none a step below that and what follows at
+ * least (after_s). Complexity: p n^2 lists in the worst case, n
  * items; the known best leaves a few lengths of each stage.
  */
 #include <math.h>
@@ -30,8 +31,11 @@ typedef struct chain_search {
     deal_trial *trial;
     double limit_s;           /* of the pipeline */
     deal_label **now, **next; /* [items + 1] lists of the stage at hand and of the one behind it */
-    bool whole;               /* nothing was left out for want of room */
+    bool whole; /* nothing was left out for want of room, and chains are all that counts */
 } chain_search;
+
+/* Portions are added up in another order than a price. */
+static const double ROUNDING = 1e-12;
 
 bool deal_has_chain(const deal_row *row)
 {
@@ -171,7 +175,7 @@ void deal_chain(deal_trial *trial, const deal_row *row, deal_found *found)
         .limit_s = trial->limit_s - row->after_s,
         .now = plait_arena_alloc(trial->scratch, lists, sizeof(deal_label *)),
         .next = plait_arena_alloc(trial->scratch, lists, sizeof(deal_label *)),
-        .whole = true,
+        .whole = row->fused_s <= 0.0,
     };
     deal_label begin = {.chain = plait_chain_begin()};
     if (search.now && search.next) {
@@ -182,7 +186,8 @@ void deal_chain(deal_trial *trial, const deal_row *row, deal_found *found)
             pass_stage(&search, stage);
         for (const deal_label *label = search.now[row->items]; label; label = label->next)
             take_label(&search, label, found);
-        found->proven = search.whole;
+        found->floor_s = search.whole ? found->pipeline_s + row->after_s : 0.0;
+        found->proven = trial->limit_s <= found->floor_s * (1.0 + ROUNDING);
     }
     trial->failed = trial->failed || !search.now || !search.next;
     plait_arena_rewind(trial->scratch, mark);

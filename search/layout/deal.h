@@ -101,6 +101,7 @@ typedef struct deal_found {
     bool any;    /* one that fits and is faster than the limit */
     bool proven; /* no other deal of this row is faster */
     plait_price price;
+    double floor_s;    /* no deal of this row is faster, where `proven` does not say so */
     double pipeline_s; /* of deal_chain: the shortest of all that fit; infinite: not known */
     char text[PLAIT_VALUE_SIZE]; /* its layout */
 } deal_found;

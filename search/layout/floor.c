@@ -204,15 +204,23 @@ static double longest_of_kind_s(floor_question *ask, int kind, double low, doubl
     return least_longest_s(ask, low, high);
 }
 
+/* W, the work of all items for a microbatch. */
+static double all_work_s(const deal_ranks *ranks, const plait_portions *of)
+{
+    double all_s = of->embedding.work_s + of->loss.work_s + ranks->modules * of->module.work_s;
+
+    for (int k = 0; k < ranks->kinds; k++)
+        all_s += ranks->layers[k] * work_s(of, k);
+    return all_s;
+}
+
 /* The least that the rank which works longest takes, of what `most_s` leaves room for. */
 static double longest_s(floor_question *ask, double most_s)
 {
     const deal_ranks *ranks = ask->ranks;
     const plait_portions *of = ask->of;
-    double all_s = of->embedding.work_s + of->loss.work_s + ranks->modules * of->module.work_s;
+    const double all_s = all_work_s(ranks, of);
 
-    for (int k = 0; k < ranks->kinds; k++)
-        all_s += ranks->layers[k] * work_s(of, k);
     double longest = all_s / ranks->ranks;
     if (longest > most_s || ask->room_bytes < 0.0)
         return HUGE_VAL;
@@ -225,29 +233,21 @@ static double longest_s(floor_question *ask, double most_s)
     return longest;
 }
 
-static double floor_s(floor_question *ask, double capacity_bytes, double rounds, double saved_s,
-                      double limit_s)
-{
-    const plait_portions *of = ask->of;
-
-    ask->room_bytes = capacity_bytes - of->rank_bytes;
-    const double longest = longest_s(ask, (limit_s - of->after_s) / rounds + saved_s);
-    return rounds * fmax(0.0, longest - saved_s) + of->after_s;
-}
-
 double deal_floor_s(const deal_ranks *ranks, const plait_portions *of, double capacity_bytes,
                     double limit_s)
 {
+    const double saved_s = 2.0 * ranks->turns * of->fused_s;
     floor_question ask; // large: only what is asked is filled
 
     ask.ranks = ranks;
     ask.of = of;
+    ask.room_bytes = capacity_bytes - of->rank_bytes;
     ask.guess = false;
-    return floor_s(&ask, capacity_bytes, of->microbatches, 2.0 * ranks->turns * of->fused_s,
-                   limit_s);
+    const double longest = longest_s(&ask, (limit_s - of->after_s) / of->microbatches + saved_s);
+    return of->microbatches * fmax(0.0, longest - saved_s) + of->after_s;
 }
 
-/* With the bubble of equal chunks: (p - 1) / v of a rank's work. */
+/* Its bubble is what the other ranks work for a microbatch, a chunk of them at a time. */
 double deal_guess_s(const deal_ranks *ranks, const plait_portions *of, double capacity_bytes,
                     double limit_s)
 {
@@ -255,7 +255,9 @@ double deal_guess_s(const deal_ranks *ranks, const plait_portions *of, double ca
 
     ask.ranks = ranks;
     ask.of = of;
+    ask.room_bytes = capacity_bytes - of->rank_bytes;
     ask.guess = true;
-    return floor_s(&ask, capacity_bytes, of->microbatches + (ranks->ranks - 1.0) / ranks->turns,
-                   0.0, limit_s);
+    const double longest = longest_s(&ask, (limit_s - of->after_s) / of->microbatches);
+    const double others_s = fmax(0.0, all_work_s(ranks, of) - longest);
+    return of->microbatches * longest + others_s / ranks->turns + of->after_s;
 }
