@@ -5,6 +5,10 @@
 
 #include "split.h"
 #include "strategy.h"
+#include "text.h"
+
+/* Of all tasks of one listing. */
+static const int64_t MOST_FLOORS = 1 << 29;
 
 double search_best_s(const search_run *run)
 {
@@ -15,6 +19,25 @@ bool search_ranks_steps(const search_run *run)
 {
     return run->options->objective == PLAIT_MINIMISE_TIME ||
            run->options->objective == PLAIT_MINIMISE_COST;
+}
+
+bool search_may_list(const search_run *run, search_found *found, double bound_s)
+{
+    const int64_t tasks = (run->space->rows + run->batch_rows - 1) / run->batch_rows;
+
+    if (found->floors < MOST_FLOORS / tasks + 1)
+        return true;
+    found->open.floor_s = fmin(found->open.floor_s, bound_s);
+    return false;
+}
+
+bool search_asks_full_layers(const search_run *run)
+{
+    for (int i = 0; i < run->options->limits; i++)
+        if (run->options->limit[i].key == PLAIT_KEY_RECOMPUTE &&
+            text_starts_with(run->options->limit[i].value, "full:"))
+            return true;
+    return false;
 }
 
 int search_most_turns(const search_run *run, int pp)

@@ -42,7 +42,7 @@ static void add_point(const search_run *run, search_worker *worker, const plait_
         .degrees = *d,
     };
 
-    found->points++;
+    found->floors++;
     if (point.floor_s >= best_s)
         return;
     point.guess_s = deal_guess_s(ranks, &portions, run->capacity_bytes, LIKELY * best_s);
@@ -100,7 +100,8 @@ static void list_row(const search_run *run, search_worker *worker, int64_t row, 
         if (run->space->divisors.value[i] == 1 || !space_pipeline_at(&worker->cursor, row, i, &p))
             continue;
         const plait_price bound = plait_pipeline_bound(worker->table, &p.degrees);
-        if (bound.peak_bytes > run->capacity_bytes || bound.step_s >= search_best_s(run))
+        if (bound.peak_bytes > run->capacity_bytes || bound.step_s >= search_best_s(run) ||
+            !search_may_list(run, found, bound.step_s))
             continue;
         for (int kind = 0; kind < p.kinds; kind++)
             list_kind(run, worker, &p, kind, found);
@@ -204,6 +205,8 @@ static bool suits(const search_run *run)
 {
     const plait_search_options *options = run->options;
 
+    if (search_asks_full_layers(run))
+        return false;
     for (int i = 0; i < options->limits; i++)
         if (options->limit[i].key == PLAIT_KEY_SPLIT)
             return false;

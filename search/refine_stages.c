@@ -48,6 +48,8 @@ static void add_point(const search_run *run, search_worker *worker, const plait_
                       const deal_ranks *ranks, search_found *found)
 {
     const double best_s = search_best_s(run);
+
+    found->floors++;
     const plait_portions portions = lean_portions(run, worker, *d);
     open_point point = {
         .floor_s = deal_floor_s(ranks, &portions, run->capacity_bytes, best_s),
@@ -96,7 +98,8 @@ static void list_row(const search_run *run, search_worker *worker, int64_t row, 
         if (run->space->divisors.value[i] == 1 || !space_pipeline_at(&worker->cursor, row, i, &p))
             continue;
         const plait_price bound = plait_pipeline_bound(worker->table, &p.degrees);
-        if (bound.peak_bytes > run->capacity_bytes || bound.step_s >= search_best_s(run))
+        if (bound.peak_bytes > run->capacity_bytes || bound.step_s >= search_best_s(run) ||
+            !search_may_list(run, found, bound.step_s))
             continue;
         for (int kind = 0; kind < p.kinds; kind++)
             list_kind(run, worker, &p, kind, found);

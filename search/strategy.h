@@ -38,6 +38,7 @@ typedef struct search_found {
     plan_top
         tight_best; /* of plans that may run out, the one best of all, if no known one that fits is better */
     point_list open; /* points that a refinement has still to solve */
+    int64_t floors;  /* that it has asked for */
     bool failed;     /* out of memory */
 } search_found;
 
@@ -111,6 +112,15 @@ double search_best_s(const search_run *run);
 
 /** Is a step what plans are ranked by? Dollars follow it, memory and energy do not. */
 bool search_ranks_steps(const search_run *run);
+
+/**
+ * May one more pipeline of a task be looked into? Else its bound stands for all of its points: tasks share
+ * a budget of floors, never a clock.
+ */
+bool search_may_list(const search_run *run, search_found *found, double bound_s);
+
+/** Does a limit name full:N, which no refinement deals? */
+bool search_asks_full_layers(const search_run *run);
 
 /** Chunks a rank that are worth a try in a layout: no more than there is something for. */
 int search_most_turns(const search_run *run, int pp);

@@ -39,7 +39,7 @@ static void write_refinements(json_writer *json, const plait_search_result *resu
 static void write_search(json_writer *json, const plait_search_result *result)
 {
     json_write_key(json, "search");
-    if (result->points == 0) {
+    if (result->points == 0 && result->plans == 0) {
         json_write_null(json);
         return;
     }

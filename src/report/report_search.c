@@ -308,7 +308,9 @@ static void print_proof(const plait_search_result *result, FILE *out)
             "%lld are tight\n",
             (long long)result->points, (long long)result->priced, (long long)result->pruned,
             (long long)result->fits, (long long)result->tight);
-    if (result->optimal)
+    if (result->points == 0)
+        fprintf(out, "strategy %s: no uniform plan is legal\n", result->strategy);
+    else if (result->optimal)
         fprintf(out, "strategy %s: proven, %s\n", result->strategy,
                 result->plans > 0 ? "no other plan of this space is better"
                                   : "no plan of this space fits");
@@ -335,7 +337,7 @@ static void print_refinement(const plait_refinement *of, FILE *out)
     if (first && !of->any)
         fputs(", proven", out);
     else if (of->optimal)
-        fputs("; proven, no other is better", out);
+        fputs("; proven, no other of this search is better", out);
     else if (isfinite(of->floor))
         fprintf(out, "; not proven, none can be below %s: a gap of %.1f %%",
                 units_seconds(of->floor, floor), 100.0 * (1.0 - of->floor / found));
