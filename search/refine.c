@@ -1,27 +1,85 @@
-/* refine.c - what searches beyond uniform plans share: the best known, and points still open */
+/* refine.c - what searches beyond uniform plans share: groups, points that may win, their order */
+#include "refine.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "plait/schedule.h"
 #include "split.h"
-#include "strategy.h"
 #include "text.h"
 
-/* Of all tasks of one listing. */
+/* Of all tasks of one listing: a budget, never a clock. */
 static const int64_t MOST_FLOORS = 1 << 29;
 
-double search_best_s(const search_run *run)
+double refine_best_s(const search_run *run)
 {
     return run->known->top.count > 0 ? run->known->top.plan[0].price.step_s : HUGE_VAL;
 }
 
-bool search_ranks_steps(const search_run *run)
+bool refine_ranks_steps(const search_run *run)
 {
     return run->options->objective == PLAIT_MINIMISE_TIME ||
            run->options->objective == PLAIT_MINIMISE_COST;
 }
 
-bool search_may_list(const search_run *run, search_found *found, double bound_s)
+bool refine_is_open(const search_run *run, plait_key_id key)
+{
+    for (int i = 0; i < run->options->limits; i++)
+        if (run->options->limit[i].key == key)
+            return false;
+    return true;
+}
+
+bool refine_asks_full_layers(const search_run *run)
+{
+    for (int i = 0; i < run->options->limits; i++)
+        if (run->options->limit[i].key == PLAIT_KEY_RECOMPUTE &&
+            text_starts_with(run->options->limit[i].value, "full:"))
+            return true;
+    return false;
+}
+
+// ---- groups --------------------------------------------------------------------------------
+
+/* Chunks a rank that are worth a try in a layout: no more than there is something for. */
+static int most_turns(const search_run *run, int pp)
+{
+    const int items = split_most_chunks(run->problem->model->layers, PLAIT_SPLIT_BOTH);
+    const int can = run->problem->runtime->can.most[PLAIT_KEY_VPP];
+    const int filled = (items + pp - 1) / pp;
+
+    return filled < can ? filled : can;
+}
+
+static void list_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
+                      int kind, refine_list *list, search_found *found)
+{
+    const plait_schedule schedule = (plait_schedule)p->kind[kind].schedule;
+    refine_group group;
+    plait_degrees *const d = &group.degrees;
+
+    if (plait_schedule_copies(schedule) > 1)
+        return;
+    group.pipeline = p;
+    group.shards = p->kind[kind].shards;
+    *d = p->degrees;
+    d->schedule = p->kind[kind].schedule;
+    d->order = p->kind[kind].order;
+    d->ep_overlap = p->kind[kind].ep_overlap;
+    d->split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
+    for (d->vpp = 1; d->vpp <= most_turns(run, d->pp); d->vpp++) {
+        if (!plait_schedule_takes(schedule, d->vpp) ||
+            !limits_allow(run->options, PLAIT_KEY_VPP, d->vpp))
+            continue;
+        deal_ranks_init(&group.ranks, run->problem->model, d,
+                        plait_degrees_microbatches(d, run->problem->job.gbs));
+        list(run, worker, &group, found);
+    }
+}
+
+/* May one more pipeline of a task be looked into? Else its bound stands for all of its points. */
+static bool has_budget(const search_run *run, search_found *found, double bound_s)
 {
     const int64_t tasks = (run->space->rows + run->batch_rows - 1) / run->batch_rows;
 
@@ -31,22 +89,50 @@ bool search_may_list(const search_run *run, search_found *found, double bound_s)
     return false;
 }
 
-bool search_asks_full_layers(const search_run *run)
+static void list_row(const search_run *run, search_worker *worker, int64_t row, refine_list *list,
+                     search_found *found)
 {
-    for (int i = 0; i < run->options->limits; i++)
-        if (run->options->limit[i].key == PLAIT_KEY_RECOMPUTE &&
-            text_starts_with(run->options->limit[i].value, "full:"))
-            return true;
-    return false;
+    space_pipeline p;
+
+    for (int i = 0; i < run->space->divisors.count; i++) {
+        if (run->space->divisors.value[i] == 1 || !space_pipeline_at(&worker->cursor, row, i, &p))
+            continue;
+        const plait_price bound = plait_pipeline_bound(worker->table, &p.degrees);
+        if (bound.peak_bytes > run->capacity_bytes || bound.step_s >= refine_best_s(run) ||
+            !has_budget(run, found, bound.step_s))
+            continue;
+        for (int kind = 0; kind < p.kinds; kind++)
+            list_kind(run, worker, &p, kind, list, found);
+    }
 }
 
-int search_most_turns(const search_run *run, int pp)
+void refine_batch(const search_run *run, search_worker *worker, int64_t batch, refine_list *list,
+                  search_found *found)
 {
-    const int items = split_most_chunks(run->problem->model->layers, PLAIT_SPLIT_BOTH);
-    const int can = run->problem->runtime->can.most[PLAIT_KEY_VPP];
-    const int filled = (items + pp - 1) / pp;
+    const int64_t first = batch * run->batch_rows;
 
-    return filled < can ? filled : can;
+    for (int64_t r = first; r < first + run->batch_rows && r < run->space->rows; r++)
+        list_row(run, worker, r, list, found);
+    found->failed = found->failed || worker->cursor.failed;
+}
+
+void refine_add(const search_run *run, const refine_group *group, const plait_degrees *degrees,
+                const plait_portions *portions, double likely, search_found *found)
+{
+    const double best_s = refine_best_s(run);
+    open_point point = {
+        .floor_s = deal_floor_s(&group->ranks, portions, run->capacity_bytes, best_s),
+        .degrees = *degrees,
+    };
+
+    found->floors++;
+    if (point.floor_s >= best_s)
+        return;
+    point.guess_s = deal_guess_s(&group->ranks, portions, run->capacity_bytes, likely * best_s);
+    if (point.guess_s >= likely * best_s)
+        found->open.floor_s = fmin(found->open.floor_s, point.floor_s);
+    else if (!open_add(&found->open, &point))
+        found->failed = true;
 }
 
 // ---- open points ---------------------------------------------------------------------------

@@ -11,9 +11,8 @@
 #include <math.h>
 
 #include "answer.h"
-#include "deal.h"
 #include "plait/schedule.h"
-#include "strategy.h"
+#include "refine.h"
 
 enum { MOST_SOLVED = 1 << 11, BLOCK = 32 };
 
@@ -21,101 +20,42 @@ enum { MOST_SOLVED = 1 << 11, BLOCK = 32 };
 static const double LIKELY = 1.01;
 
 /* Without recomputation, gathers and optimizer, and whatever the memory. */
-static double lean_floor_s(const search_run *run, search_worker *worker, plait_degrees d,
-                           const deal_ranks *ranks)
+static double lean_floor_s(const search_run *run, search_worker *worker, const refine_group *group)
 {
+    plait_degrees d = group->degrees;
+
     d.zero = 0;
     d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     d.offload_acts = 0;
     plait_portions portions = plait_degrees_portions(worker->table, &d);
     portions.after_s = 0.0;
-    return deal_floor_s(ranks, &portions, HUGE_VAL, search_best_s(run));
+    return deal_floor_s(&group->ranks, &portions, HUGE_VAL, refine_best_s(run));
 }
 
-static void add_point(const search_run *run, search_worker *worker, const plait_degrees *d,
-                      const deal_ranks *ranks, search_found *found)
+/* Every shard with every choice of recomputation. full:N is the stages' to say. */
+static void list_group(const search_run *run, search_worker *worker, const refine_group *group,
+                       search_found *found)
 {
-    const plait_portions portions = plait_degrees_portions(worker->table, d);
-    const double best_s = search_best_s(run);
-    open_point point = {
-        .floor_s = deal_floor_s(ranks, &portions, run->capacity_bytes, best_s),
-        .degrees = *d,
-    };
-
-    found->floors++;
-    if (point.floor_s >= best_s)
-        return;
-    point.guess_s = deal_guess_s(ranks, &portions, run->capacity_bytes, LIKELY * best_s);
-    if (point.guess_s >= LIKELY * best_s)
-        found->open.floor_s = fmin(found->open.floor_s, point.floor_s);
-    else if (!open_add(&found->open, &point))
-        found->failed = true;
-}
-
-/* Every shard with every choice of recomputation of one group. full:N is the stages' to say. */
-static void list_group(const search_run *run, search_worker *worker, const space_pipeline *p,
-                       plait_degrees d, int shards, const deal_ranks *ranks, search_found *found)
-{
-    const bool paired = d.ep_overlap != PLAIT_EP_OVERLAP_NONE;
+    const bool paired = group->degrees.ep_overlap != PLAIT_EP_OVERLAP_NONE;
     const int choices = paired ? run->space->recompute.paired : run->space->recompute.count;
+    plait_degrees d = group->degrees;
 
-    for (int s = 0; s < shards; s++) {
-        space_apply_shard(run->space, &p->shard[s], &d);
+    if (lean_floor_s(run, worker, group) >= refine_best_s(run))
+        return;
+    for (int s = 0; s < group->shards; s++) {
+        space_apply_shard(run->space, &group->pipeline->shard[s], &d);
         for (int c = 0; c < choices; c++) {
             space_apply_choice(run->space, c, &d);
-            add_point(run, worker, &d, ranks, found);
+            const plait_portions portions = plait_degrees_portions(worker->table, &d);
+            refine_add(run, group, &d, &portions, LIKELY, found);
         }
-    }
-}
-
-static void list_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
-                      int kind, search_found *found)
-{
-    const plait_schedule schedule = (plait_schedule)p->kind[kind].schedule;
-    plait_degrees d = p->degrees;
-    deal_ranks ranks;
-
-    if (plait_schedule_copies(schedule) > 1)
-        return;
-    d.schedule = p->kind[kind].schedule;
-    d.order = p->kind[kind].order;
-    d.ep_overlap = p->kind[kind].ep_overlap;
-    d.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
-    for (d.vpp = 1; d.vpp <= search_most_turns(run, d.pp); d.vpp++) {
-        if (!plait_schedule_takes(schedule, d.vpp) ||
-            !limits_allow(run->options, PLAIT_KEY_VPP, d.vpp))
-            continue;
-        deal_ranks_init(&ranks, run->problem->model, &d,
-                        plait_degrees_microbatches(&d, run->problem->job.gbs));
-        if (lean_floor_s(run, worker, d, &ranks) < search_best_s(run))
-            list_group(run, worker, p, d, p->kind[kind].shards, &ranks, found);
-    }
-}
-
-static void list_row(const search_run *run, search_worker *worker, int64_t row, search_found *found)
-{
-    space_pipeline p;
-
-    for (int i = 0; i < run->space->divisors.count; i++) {
-        if (run->space->divisors.value[i] == 1 || !space_pipeline_at(&worker->cursor, row, i, &p))
-            continue;
-        const plait_price bound = plait_pipeline_bound(worker->table, &p.degrees);
-        if (bound.peak_bytes > run->capacity_bytes || bound.step_s >= search_best_s(run) ||
-            !search_may_list(run, found, bound.step_s))
-            continue;
-        for (int kind = 0; kind < p.kinds; kind++)
-            list_kind(run, worker, &p, kind, found);
     }
 }
 
 static void list_batch(const search_run *run, search_worker *worker, int64_t batch,
                        search_found *found)
 {
-    const int64_t first = batch * run->batch_rows;
-
-    for (int64_t r = first; r < first + run->batch_rows && r < run->space->rows; r++)
-        list_row(run, worker, r, found);
-    found->failed = found->failed || worker->cursor.failed;
+    refine_batch(run, worker, batch, list_group, found);
 }
 
 // ---- solving -------------------------------------------------------------------------------
@@ -203,14 +143,8 @@ static bool settle(const search_run *run, int64_t first, int64_t end, void *cont
 
 static bool suits(const search_run *run)
 {
-    const plait_search_options *options = run->options;
-
-    if (search_asks_full_layers(run))
-        return false;
-    for (int i = 0; i < options->limits; i++)
-        if (options->limit[i].key == PLAIT_KEY_SPLIT)
-            return false;
-    return search_ranks_steps(run) &&
+    return refine_ranks_steps(run) && refine_is_open(run, PLAIT_KEY_SPLIT) &&
+           !refine_asks_full_layers(run) &&
            (run->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_LAYOUT & 1u) &&
            run->problem->runtime->can.most[PLAIT_KEY_PP] > 1;
 }
@@ -229,7 +163,7 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
     if (!search)
         return plait_fail_nomem(err);
     *search =
-        (layout_search){.open = &found.open, .limit_s = search_best_s(run), .floor_s = HUGE_VAL};
+        (layout_search){.open = &found.open, .limit_s = refine_best_s(run), .floor_s = HUGE_VAL};
     open_sort(&found.open);
     PLAIT_TRY(search_blocks(&listing, found.open.count, BLOCK, solve_point, settle, search, err));
     if (search->failed)

@@ -12,16 +12,13 @@
 #include <string.h>
 
 #include "answer.h"
-#include "deal.h"
 #include "layout.h"
 #include "plait/schedule.h"
+#include "refine.h"
 #include "stages.h"
 #include "stages_deal.h"
-#include "strategy.h"
 
 enum { MOST_SOLVED = 1 << 10, BLOCK = 32 };
-
-static const double LIKELY = 1.0;
 
 // ---- the list ------------------------------------------------------------------------------
 
@@ -44,76 +41,22 @@ static plait_portions lean_portions(const search_run *run, search_worker *worker
     return lean;
 }
 
-static void add_point(const search_run *run, search_worker *worker, const plait_degrees *d,
-                      const deal_ranks *ranks, search_found *found)
+static void list_group(const search_run *run, search_worker *worker, const refine_group *group,
+                       search_found *found)
 {
-    const double best_s = search_best_s(run);
+    plait_degrees d = group->degrees;
 
-    found->floors++;
-    const plait_portions portions = lean_portions(run, worker, *d);
-    open_point point = {
-        .floor_s = deal_floor_s(ranks, &portions, run->capacity_bytes, best_s),
-        .degrees = *d,
-    };
-
-    if (point.floor_s >= best_s)
-        return;
-    point.guess_s = deal_guess_s(ranks, &portions, run->capacity_bytes, LIKELY * best_s);
-    if (point.guess_s >= LIKELY * best_s)
-        found->open.floor_s = fmin(found->open.floor_s, point.floor_s);
-    else if (!open_add(&found->open, &point))
-        found->failed = true;
-}
-
-static void list_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
-                      int kind, search_found *found)
-{
-    const plait_schedule schedule = (plait_schedule)p->kind[kind].schedule;
-    plait_degrees d = p->degrees;
-    deal_ranks ranks;
-
-    if (plait_schedule_copies(schedule) > 1)
-        return;
-    d.schedule = p->kind[kind].schedule;
-    d.order = p->kind[kind].order;
-    d.ep_overlap = p->kind[kind].ep_overlap;
-    for (d.vpp = 1; d.vpp <= search_most_turns(run, d.pp); d.vpp++) {
-        if (!plait_schedule_takes(schedule, d.vpp) ||
-            !limits_allow(run->options, PLAIT_KEY_VPP, d.vpp))
-            continue;
-        deal_ranks_init(&ranks, run->problem->model, &d,
-                        plait_degrees_microbatches(&d, run->problem->job.gbs));
-        for (int s = 0; s < p->kind[kind].shards; s++) {
-            space_apply_shard(run->space, &p->shard[s], &d);
-            add_point(run, worker, &d, &ranks, found);
-        }
-    }
-}
-
-static void list_row(const search_run *run, search_worker *worker, int64_t row, search_found *found)
-{
-    space_pipeline p;
-
-    for (int i = 0; i < run->space->divisors.count; i++) {
-        if (run->space->divisors.value[i] == 1 || !space_pipeline_at(&worker->cursor, row, i, &p))
-            continue;
-        const plait_price bound = plait_pipeline_bound(worker->table, &p.degrees);
-        if (bound.peak_bytes > run->capacity_bytes || bound.step_s >= search_best_s(run) ||
-            !search_may_list(run, found, bound.step_s))
-            continue;
-        for (int kind = 0; kind < p.kinds; kind++)
-            list_kind(run, worker, &p, kind, found);
+    for (int s = 0; s < group->shards; s++) {
+        space_apply_shard(run->space, &group->pipeline->shard[s], &d);
+        const plait_portions portions = lean_portions(run, worker, d);
+        refine_add(run, group, &d, &portions, 1.0, found);
     }
 }
 
 static void list_batch(const search_run *run, search_worker *worker, int64_t batch,
                        search_found *found)
 {
-    const int64_t first = batch * run->batch_rows;
-
-    for (int64_t r = first; r < first + run->batch_rows && r < run->space->rows; r++)
-        list_row(run, worker, r, found);
-    found->failed = found->failed || worker->cursor.failed;
+    refine_batch(run, worker, batch, list_group, found);
 }
 
 // ---- one point -----------------------------------------------------------------------------
@@ -133,10 +76,8 @@ typedef struct stages_attempt {
 
 static bool layouts_allowed(const search_run *run)
 {
-    for (int i = 0; i < run->options->limits; i++)
-        if (run->options->limit[i].key == PLAIT_KEY_SPLIT)
-            return false;
-    return run->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_LAYOUT & 1u;
+    return refine_is_open(run, PLAIT_KEY_SPLIT) &&
+           (run->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_LAYOUT & 1u);
 }
 
 /* The plan of these chunks with the best choices of its stages; false where none fits or wins. */
@@ -333,10 +274,8 @@ static plait_status take_best(search_run *run, stages_search *search, plait_refi
 
 static bool suits(const search_run *run)
 {
-    for (int i = 0; i < run->options->limits; i++)
-        if (run->options->limit[i].key == PLAIT_KEY_RECOMPUTE)
-            return false;
-    return search_ranks_steps(run) && run->problem->runtime->can.recompute_by > PLAIT_BY_PLAN &&
+    return refine_ranks_steps(run) && refine_is_open(run, PLAIT_KEY_RECOMPUTE) &&
+           run->problem->runtime->can.recompute_by > PLAIT_BY_PLAN &&
            run->problem->runtime->can.most[PLAIT_KEY_PP] > 1;
 }
 
@@ -354,7 +293,7 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
     if (!search)
         return plait_fail_nomem(err);
     *search =
-        (stages_search){.open = &found.open, .limit_s = search_best_s(run), .floor_s = HUGE_VAL};
+        (stages_search){.open = &found.open, .limit_s = refine_best_s(run), .floor_s = HUGE_VAL};
     open_sort(&found.open);
     PLAIT_TRY(search_blocks(&listing, found.open.count, BLOCK, solve_point, settle, search, err));
     if (search->failed)

@@ -107,30 +107,6 @@ typedef struct search_refinement {
 extern const search_refinement search_layouts;
 extern const search_refinement search_stages;
 
-/** Seconds of the best plan that is known; infinite: there is none. */
-double search_best_s(const search_run *run);
-
-/** Is a step what plans are ranked by? Dollars follow it, memory and energy do not. */
-bool search_ranks_steps(const search_run *run);
-
-/**
- * May one more pipeline of a task be looked into? Else its bound stands for all of its points: tasks share
- * a budget of floors, never a clock.
- */
-bool search_may_list(const search_run *run, search_found *found, double bound_s);
-
-/** Does a limit name full:N, which no refinement deals? */
-bool search_asks_full_layers(const search_run *run);
-
-/** Chunks a rank that are worth a try in a layout: no more than there is something for. */
-int search_most_turns(const search_run *run, int pp);
-
-/** The order in which open points are solved: by guess, then as listed. */
-void open_sort(point_list *list);
-
-/** The least floor of the points behind the first `solved`, and of those left out. */
-double open_floor_s(const point_list *list, int64_t solved);
-
 typedef struct plait_strategy {
     const char *name;
     bool proves_optimal;

@@ -1,0 +1,55 @@
+/*
+ * refine.h - what searches beyond uniform plans share: which points may win, and which first
+ *
+ * A refinement looks at groups (a pipeline with its schedule and chunks a rank), adds the points of each
+ * that may win by their floor, and solves them, the likeliest first.
+ */
+#ifndef SEARCH_REFINE_H
+#define SEARCH_REFINE_H
+
+#include "deal.h"
+#include "strategy.h"
+
+/** Points that differ in shards and choices. */
+typedef struct refine_group {
+    const space_pipeline *pipeline;
+    int shards;            /* of the pipeline's list, from its begin */
+    plait_degrees degrees; /* split LAYOUT, whose text is open */
+    deal_ranks ranks;
+} refine_group;
+
+/** Adds the points of a group to found->open. */
+typedef void refine_list(const search_run *run, search_worker *worker, const refine_group *group,
+                         search_found *found);
+
+/** Lists all groups of a task whose bound (C.91) is below the best known. */
+void refine_batch(const search_run *run, search_worker *worker, int64_t batch, refine_list *list,
+                  search_found *found);
+
+/**
+ * Adds a point if its floor is below the best known.
+ *
+ * @param likely  what is guessed to take longer than so many times the best known is not solved
+ */
+void refine_add(const search_run *run, const refine_group *group, const plait_degrees *degrees,
+                const plait_portions *portions, double likely, search_found *found);
+
+/** Seconds of the best plan that is known; infinite: there is none. */
+double refine_best_s(const search_run *run);
+
+/** Is a step what plans are ranked by? Dollars follow it, memory and energy do not. */
+bool refine_ranks_steps(const search_run *run);
+
+/** Is a key open: does no limit name it? */
+bool refine_is_open(const search_run *run, plait_key_id key);
+
+/** Does a limit name full:N, which no refinement deals? */
+bool refine_asks_full_layers(const search_run *run);
+
+/** The order in which open points are solved: by guess, then as listed. */
+void open_sort(point_list *list);
+
+/** The least floor of the points behind the first `solved`, and of those left out. */
+double open_floor_s(const point_list *list, int64_t solved);
+
+#endif
