@@ -2,11 +2,11 @@
  * refine_layouts.c - layers dealt to chunks otherwise than in words, at every point that may win by it
  *
  *     list    all points but for their split, as far as their floor (S.6, S.7) is below the best known
- *     solve   from the lowest floor on: the best deal of each (deal.h), until the next floor is no
- *             lower than the best                                                            (S.11)
+ *     solve   the best deal of each (deal.h), those first that are guessed to be fastest     (S.11)
  *
- * Guarantee: no layout at all has a step below `floor`, which is the best itself where each point that
- * was left could be solved with a proof. A budget of points ends it, never a clock.
+ * Guarantee: no layout of the sort that deal.h says has a step below `floor`, which is the best itself
+ * where each point that was left could be solved with a proof. A budget of points ends it, never a
+ * clock.
  */
 #include <math.h>
 
@@ -32,7 +32,7 @@ static double lean_floor_s(const search_run *run, search_worker *worker, const r
     return deal_floor_s(&group->ranks, &portions, HUGE_VAL, refine_best_s(run));
 }
 
-/* Every shard with every choice of recomputation. full:N is the stages' to say. */
+/* Every shard with every choice of recomputation but full:N, of which each chunk has its own part. */
 static void list_group(const search_run *run, search_worker *worker, const refine_group *group,
                        search_found *found)
 {
@@ -93,9 +93,7 @@ static void solve_point(const search_run *run, search_worker *worker, int64_t i,
     else
         trial.failed = true;
     plait_arena_rewind(worker->scratch, mark);
-    if (trial.failed) {
-        found->any = found->proven = false;
-    }
+    found->failed = trial.failed;
 }
 
 /* The software has the last word: a layout may break a rule that the space does not know. */
@@ -111,6 +109,7 @@ static void settle_point(const search_run *run, layout_search *search, int64_t i
     plan_point point = {.degrees = open->degrees, .price = found->price};
 
     search->solved++;
+    search->failed = search->failed || found->failed;
     point.degrees.split.layout = found->text;
     const bool legal = !found->any || is_legal(run, &point.degrees);
     if (!found->proven || !legal)
@@ -134,9 +133,7 @@ static bool settle(const search_run *run, int64_t first, int64_t end, void *cont
 
     for (int64_t i = first; i < end; i++)
         settle_point(run, search, i);
-    if (end == search->open->count || search->failed)
-        return false;
-    return search->solved < MOST_SOLVED;
+    return !search->failed && search->solved < MOST_SOLVED;
 }
 
 // ---- the refinement ------------------------------------------------------------------------

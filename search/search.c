@@ -15,8 +15,6 @@
 #include "problem_check.h"
 #include "text.h"
 
-const plait_strategy *const plait_strategies[] = {&plait_strategy_exhaustive, NULL};
-
 void plait_search_options_init_sized(plait_search_options *options, size_t size)
 {
     const plait_search_options usual = {
@@ -210,7 +208,7 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
         result->elapsed_s = seconds_now() - start_s;
         return PLAIT_OK;
     }
-    const plait_strategy *strategy = plait_strategies[0];
+    const plait_strategy *strategy = &plait_strategy_exhaustive;
     PLAIT_TRY(space_make(problem, options, arena, &space, err));
     search_run run = {
         .problem = problem,

@@ -115,9 +115,6 @@ typedef struct plait_strategy {
 
 extern const plait_strategy plait_strategy_exhaustive;
 
-/** Every strategy, NULL-terminated. */
-extern const plait_strategy *const plait_strategies[];
-
 /** The value that plans are ranked by; of a lower bound of a price, a lower bound of the value. */
 double objective_of(const search_run *run, plait_price price);
 

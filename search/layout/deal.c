@@ -182,33 +182,21 @@ static const plait_price too_much = {.step_s = HUGE_VAL, .peak_bytes = HUGE_VAL,
 plait_price deal_try(deal_trial *trial, const deal_row *row, const int *end)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
-    char text[PLAIT_VALUE_SIZE];
 
-    trial->tries++;
     deal_chunks(row, end, chunks);
-    if (!layout_write(chunks, row->chunks, text))
+    if (!layout_write(chunks, row->chunks, trial->text))
         return too_much;
-    trial->degrees.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = text};
+    trial->degrees.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = trial->text};
     const plait_price price = plait_degrees_cost(trial->table, &trial->degrees);
     return price.peak_bytes <= trial->capacity_bytes ? price : too_much;
 }
 
 plait_price deal_try_exactly(deal_trial *trial, const deal_row *row, const int *end)
 {
-    plait_chunk chunks[PLAIT_MAX_LAYERS];
-    char text[PLAIT_VALUE_SIZE];
-    plait_price price;
+    plait_price price = deal_try(trial, row, end);
 
-    deal_chunks(row, end, chunks);
-    if (!layout_write(chunks, row->chunks, text))
-        return too_much;
-    trial->degrees.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = text};
-    price = plait_degrees_cost(trial->table, &trial->degrees);
-    if (price.peak_bytes > trial->capacity_bytes)
-        return too_much;
     if (price.exact || price.step_s >= trial->limit_s)
         return price;
-    trial->simulations++;
     if (plait_degrees_simulate(trial->table, &trial->degrees, trial->scratch, &price, NULL) !=
         PLAIT_OK)
         trial->failed = true;

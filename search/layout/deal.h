@@ -91,15 +91,16 @@ typedef struct deal_trial {
     plait_degrees degrees;
     plait_arena *scratch; /* rewound */
     double capacity_bytes;
-    double limit_s;         /* only what is faster is of use */
-    int tries, simulations; /* done */
-    bool failed;            /* out of memory */
+    double limit_s;              /* only what is faster is of use */
+    char text[PLAIT_VALUE_SIZE]; /* the layout tried last, which `degrees` say */
+    bool failed;                 /* out of memory */
 } deal_trial;
 
 /** A deal that was found, with its price. */
 typedef struct deal_found {
     bool any;    /* one that fits and is faster than the limit */
     bool proven; /* no other deal of this row is faster */
+    bool failed; /* out of memory */
     plait_price price;
     double floor_s;    /* no deal of this row is faster, where `proven` does not say so */
     double pipeline_s; /* of deal_chain: the shortest of all that fit; infinite: not known */
@@ -109,7 +110,7 @@ typedef struct deal_found {
 /** The price of a deal by the tables, a bound where it is not exact; infinite where it does not fit. */
 plait_price deal_try(deal_trial *trial, const deal_row *row, const int *end);
 
-/** The same, exact. */
+/** The same, exact where it is below the limit. */
 plait_price deal_try_exactly(deal_trial *trial, const deal_row *row, const int *end);
 
 /** Takes a deal with this exact price if it is the best so far. */

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "arenas_fixture.h"
 #include "everything.h"
 #include "must.h"
 #include "plait/data.h"
@@ -13,9 +14,6 @@
 #include "stages.h"
 
 enum { POINTS = 150 };
-
-static plait_arena *arena;
-static plait_arena *scratch; /* of one point */
 
 static int random_below(int below)
 {
@@ -239,22 +237,6 @@ static void test_stages__cost_what_they_say_and_no_less_can_be_had(void **state)
     print_message("%d fit, %d proven, %d do not fit, %d compared\n", seen.fits, seen.proven,
                   seen.misfits, seen.compared);
     assert_true(seen.fits > 50 && seen.misfits > 20 && seen.compared > 50 && seen.proven > 20);
-}
-
-static int make_arenas(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    scratch = plait_arena_new();
-    return arena == NULL || scratch == NULL;
-}
-
-static int free_arenas(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    plait_arena_free(scratch);
-    return 0;
 }
 
 int main(void)

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "arenas_fixture.h"
 #include "stages_deal.h"
 #include "joint.h"
 #include "must.h"
@@ -14,9 +15,6 @@
 #include "plait/schedule.h"
 
 enum { TURNS = 500, LAYERS = 8, STAGES = 3 };
-
-static plait_arena *arena;
-static plait_arena *scratch;
 
 static int random_below(int below)
 {
@@ -183,22 +181,6 @@ static void test_joint__as_every_layout_of_500_pipelines(void **state)
     }
     print_message("%d do not fit, %d in memory that binds\n", misfits, tight);
     assert_true(misfits > 20 && tight > 50);
-}
-
-static int make_arenas(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    scratch = plait_arena_new();
-    return arena == NULL || scratch == NULL;
-}
-
-static int free_arenas(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    plait_arena_free(scratch);
-    return 0;
 }
 
 int main(void)

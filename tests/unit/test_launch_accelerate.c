@@ -1,35 +1,9 @@
 /* test_launch_accelerate.c - accelerate's YAML for FSDP2 */
 #include <string.h>
 
-#include "launched.h"
-#include "must.h"
+#include "launched_fixture.h"
 
-static plait_arena *arena;
-static launched it;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    if (arena == NULL)
-        return 1;
-    launched_question(&it, "llama-3.1-8b", "fsdp", 16, arena);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
-
-static void render(const char *keys)
-{
-    plait_error err;
-
-    must(launched_render(&it, keys, PLAIT_LAUNCH_ACCELERATE, arena, &err), &err);
-}
+static const launched_usual usual = {"llama-3.1-8b", "fsdp", 16, PLAIT_LAUNCH_ACCELERATE};
 
 static void test_zero_3__reshards_after_forward(void **state)
 {

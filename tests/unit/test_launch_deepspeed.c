@@ -1,37 +1,11 @@
 /* test_launch_deepspeed.c - DeepSpeed's JSON, out and in */
 #include <string.h>
 
-#include "launched.h"
-#include "must.h"
+#include "launched_fixture.h"
 #include "plans.h"
 #include "target.h"
 
-static plait_arena *arena;
-static launched it;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    if (arena == NULL)
-        return 1;
-    launched_question(&it, "llama-3.1-8b", "deepspeed", 16, arena);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
-
-static void render(const char *keys)
-{
-    plait_error err;
-
-    must(launched_render(&it, keys, PLAIT_LAUNCH_DEEPSPEED, arena, &err), &err);
-}
+static const launched_usual usual = {"llama-3.1-8b", "deepspeed", 16, PLAIT_LAUNCH_DEEPSPEED};
 
 static void import(const char *text, plans_entry *out, const char **warning)
 {

@@ -2,38 +2,12 @@
 #include <string.h>
 
 #include "flagscale.h"
-#include "launched.h"
-#include "must.h"
+#include "launched_fixture.h"
 #include "plait/search.h"
 #include "plans.h"
 #include "target.h"
 
-static plait_arena *arena;
-static launched it;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    if (arena == NULL)
-        return 1;
-    launched_question(&it, "llama-2-70b", "flagscale", 64, arena);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
-
-static void render(const char *keys)
-{
-    plait_error err;
-
-    must(launched_render(&it, keys, PLAIT_LAUNCH_FLAGSCALE, arena, &err), &err);
-}
+static const launched_usual usual = {"llama-2-70b", "flagscale", 64, PLAIT_LAUNCH_FLAGSCALE};
 
 static void import(const char *text, plans_entry *out, const char **warning)
 {

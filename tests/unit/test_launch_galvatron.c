@@ -1,37 +1,11 @@
 /* test_launch_galvatron.c - Galvatron's strategy, out and in */
 #include <string.h>
 
-#include "launched.h"
-#include "must.h"
+#include "launched_fixture.h"
 #include "plans.h"
 #include "target.h"
 
-static plait_arena *arena;
-static launched it;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    if (arena == NULL)
-        return 1;
-    launched_question(&it, "llama-2-7b", "galvatron", 16, arena);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
-
-static void render(const char *keys)
-{
-    plait_error err;
-
-    must(launched_render(&it, keys, PLAIT_LAUNCH_GALVATRON, arena, &err), &err);
-}
+static const launched_usual usual = {"llama-2-7b", "galvatron", 16, PLAIT_LAUNCH_GALVATRON};
 
 static void import(const char *text, plans_entry *out, const char **warning)
 {

@@ -1,39 +1,15 @@
 /* test_launch_megatron.c - what Megatron-LM is told beside the plan, by where it runs */
 #include <string.h>
 
-#include "launched.h"
-#include "must.h"
+#include "launched_fixture.h"
 
-static plait_arena *arena;
-static launched it;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    if (arena == NULL)
-        return 1;
-    launched_question(&it, "llama-3.2-3b", "megatron", 16, arena);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
+static const launched_usual usual = {"llama-3.2-3b", "megatron", 16, PLAIT_LAUNCH_MEGATRON};
 
 static void render_as(const char *keys, plait_launch_target target)
 {
     plait_error err;
 
     must(launched_render(&it, keys, target, arena, &err), &err);
-}
-
-static void render(const char *keys)
-{
-    render_as(keys, PLAIT_LAUNCH_MEGATRON);
 }
 
 /* 16 GPUs of the cluster "gpu:nodes x GPUs". */
