@@ -10,6 +10,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "numbers.h"
+
 block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
                            const plait_shard *shard, plait_pass pass, plait_block *out)
 {
@@ -99,6 +101,58 @@ void block_keep(block_draft *draft, plait_tensor tensor, double elements)
 
 // ---- products (C.10) -----------------------------------------------------------------------
 
+static bool is_narrow(const block_draft *draft, plait_part part)
+{
+    const plait_kernel_set *kernels = &draft->shard->runtime->kernels;
+
+    return part == PLAIT_PART_head ? kernels->narrow_head : part != PLAIT_PART_router;
+}
+
+/* Does the input of this product, or backward the gradient of its output, come gathered under sp? */
+static bool is_gathered(const block_linear *linear, plait_pass_kind layout)
+{
+    if (linear->experts > 0.0 || linear->part == PLAIT_PART_mla_up)
+        return false;
+    return layout == PLAIT_FORWARD
+               ? linear->makes == PLAIT_DIM_HEADS || linear->makes == PLAIT_DIM_FFN
+               : linear->makes == PLAIT_DIM_HIDDEN;
+}
+
+/* One kernel for an expert's two products quantises what passes between them. */
+static bool stays_inside(const block_draft *draft, const block_linear *linear,
+                         plait_pass_kind layout)
+{
+    return draft->shard->runtime->kernels.fused_experts &&
+           linear->part ==
+               (layout == PLAIT_FORWARD ? PLAIT_PART_expert_fc2 : PLAIT_PART_expert_fc1);
+}
+
+/*
+ * C.302. Of software that keeps inputs quantised: each tensor once, for both products that read it,
+ * and where sp gathers it by the rank that has it.
+ */
+static double quantised_of(const block_draft *draft, const block_linear *linear, const plait_op *op)
+{
+    const plait_shard *shard = draft->shard;
+
+    if (shard->precision < PLAIT_FP8 || !shard->runtime->keep.quantised_inputs ||
+        !op->matrix_precision || op->layout == PLAIT_BACKWARD_WEIGHT ||
+        stays_inside(draft, linear, op->layout))
+        return 0.0;
+    return op->batch * op->m * op->k /
+           (shard->sp && is_gathered(linear, op->layout) ? shard->tp : 1);
+}
+
+/* C.301. */
+static double accumulated_of(const block_draft *draft, const plait_op *op)
+{
+    const plait_shard *shard = draft->shard;
+
+    if (op->layout != PLAIT_BACKWARD_WEIGHT || !shard->runtime->kernels.fused_accumulation)
+        return 0.0;
+    return plait_state_format_bytes(shard->grad_reduce);
+}
+
 /*
  * One of the three products of a linear layer y = x W, with x [rows, k], W [k, n]:
  *
@@ -115,7 +169,7 @@ static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_
         .kind = grouped ? PLAIT_OP_GROUPED_GEMM : PLAIT_OP_GEMM,
         .part = linear->part,
         .layout = layout,
-        .matrix_precision = linear->part != PLAIT_PART_head && linear->part != PLAIT_PART_router,
+        .matrix_precision = is_narrow(draft, linear->part),
         .batch = grouped ? linear->experts : 1.0,
         .m = layout == PLAIT_BACKWARD_WEIGHT ? linear->k : linear->rows,
         .n = layout == PLAIT_BACKWARD_INPUT ? linear->k : linear->n,
@@ -127,6 +181,8 @@ static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_
     op.flops = 2.0 * op.batch * op.m * op.n * op.k;
     op.model_flops = op.flops;
     op.bytes = HALF_BYTES * op.batch * (op.m * op.k + op.k * op.n + op.m * op.n);
+    op.quantised = quantised_of(draft, linear, &op);
+    op.accumulated = accumulated_of(draft, &op);
     block_op_add(draft, op);
 }
 
@@ -259,14 +315,31 @@ void block_collective_add(block_draft *draft, plait_op collective)
     block_op_add(draft, collective);
 }
 
+/*
+ * C.303: an element that is gathered in front of narrow products travels in their format; backward in
+ * both copies, for both products that read it.
+ */
+static double gathered_bytes(const block_draft *draft, plait_part part)
+{
+    const plait_shard *shard = draft->shard;
+    const double copies = block_is_forward(draft) || shard->precision == PLAIT_FP8 ? 1.0 : 2.0;
+
+    if (shard->precision < PLAIT_FP8 || !shard->runtime->keep.quantised_inputs ||
+        part == PLAIT_PART_head || part == PLAIT_PART_embedding)
+        return HALF_BYTES;
+    return smaller(HALF_BYTES, copies * plait_quantised_bytes(shard->precision));
+}
+
 static void add_tp(block_draft *draft, plait_part part, plait_collective_op op)
 {
+    const double bytes = op == PLAIT_ALL_GATHER ? gathered_bytes(draft, part) : HALF_BYTES;
+
     block_collective_add(draft,
                          (plait_op){.part = part,
                                     .collective = op,
                                     .axis = PLAIT_AXIS_TP,
                                     .overlap = PLAIT_OVERLAP_TP,
-                                    .bytes = HALF_BYTES * draft->tokens * draft->model->hidden});
+                                    .bytes = bytes * draft->tokens * draft->model->hidden});
 }
 
 void block_tp_enter(block_draft *draft, plait_part part)

@@ -152,6 +152,8 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
     const double fc1_width = width * (moe->gated ? 2.0 : 1.0);
     const double hidden = draft->model->hidden;
     const double rows_each = rows / experts;
+    const plait_kernel_set *kernels = &shard->runtime->kernels;
+    const block_traffic inside = {0.0, 0.0};
 
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_expert_fc1,
                                            .rows = rows_each,
@@ -160,8 +162,11 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
                                            .experts = experts,
                                            .makes = PLAIT_DIM_FFN,
                                            .bias = moe->bias});
-    block_memory_add(draft, PLAIT_PART_expert_act, rows * width,
-                     block_traffic_of(moe->gated ? BLOCK_PASS_GATED : BLOCK_PASS_ACTIVATION, true));
+    block_memory_add(
+        draft, PLAIT_PART_expert_act, rows * width,
+        kernels->fused_experts
+            ? inside
+            : block_traffic_of(moe->gated ? BLOCK_PASS_GATED : BLOCK_PASS_ACTIVATION, true));
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_expert_fc2,
                                            .rows = rows_each,
                                            .n = hidden,
@@ -169,6 +174,10 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
                                            .experts = experts,
                                            .makes = PLAIT_DIM_HIDDEN,
                                            .bias = moe->bias});
+    if (moe->bias)
+        block_memory_add(draft, PLAIT_PART_expert_fc2, rows * hidden,
+                         block_traffic_of(BLOCK_PASS_EXPERT_BIAS,
+                                          kernels->fused_experts || !kernels->expert_streams));
     block_keep(draft, PLAIT_TENSOR_routed, rows * hidden);
     block_keep(draft, PLAIT_TENSOR_expert_fc1_out, rows * fc1_width);
     block_keep(draft, PLAIT_TENSOR_expert_act_out, rows * width);

@@ -98,12 +98,16 @@ static double gemm_compute_s(const plait_accelerator *gpu, const plait_gemm_fit 
     return best;
 }
 
-/* Tm of C.30: both inputs and the output once, at the share eb of the HBM rate. */
+/*
+ * Tm of C.30: both inputs and the output once, at the share eb of the HBM rate. An output that is
+ * added to is read as well. (C.301)
+ */
 static double gemm_memory_s(const plait_accelerator *gpu, double eb, const plait_gemm *g)
 {
     const double inputs = element_bytes(g->precision) * (g->m * g->k + g->k * g->n);
+    const double output = g->accumulated > 0.0 ? 2.0 * g->accumulated : half_bytes;
 
-    return g->batch * (inputs + half_bytes * g->m * g->n) / (gpu->hbm_bytes_per_s * eb);
+    return g->batch * (inputs + output * g->m * g->n) / (gpu->hbm_bytes_per_s * eb);
 }
 
 /* Both times joined by a p-norm, without overflow for tiny or huge values. */
@@ -126,8 +130,9 @@ double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
     const double memory_s = gemm_memory_s(gpu, fit->eb, &g);
     const double quantise_s =
         g.quantise ? fit->cq * 3.0 * g.batch * g.m * g.k / (gpu->hbm_bytes_per_s * fit->eb) : 0.0;
+    const double t0_s = g.quantise ? fit->t0_s : gpu->gemm[plain_precision(gpu, PLAIT_FP8)].t0_s;
 
-    return fit->t0_s + join(compute_s, memory_s, fit->p) + quantise_s;
+    return t0_s + join(compute_s, memory_s, fit->p) + quantise_s;
 }
 
 /* How sharply C.31 and C.32 turn from memory to compute; C.30 has a fitted p of its own. */
@@ -154,6 +159,15 @@ double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
         rate = smaller(1.0, rate / fit->rs);
     }
     return fit->t0_s / 2.0 + join(compute_s, gemm_memory_s(gpu, fit->eb, &g), grouped_join);
+}
+
+/* C.300: streams that share the device are no faster than one product behind the other. */
+double plait_streamed_gemm_s(const plait_accelerator *gpu, plait_gemm g)
+{
+    const double experts = g.batch;
+
+    g.batch = 1.0;
+    return experts * plait_gemm_s(gpu, g);
 }
 
 // ---- attention and memory ------------------------------------------------------------------
@@ -208,9 +222,25 @@ static double sustained_clock(const plait_accelerator *gpu, plait_precision prec
     return 1.0 + onset * (full - 1.0);
 }
 
+/* Bytes that a pass moves to make an element narrow, along rows and along columns. (C.302) */
+static double quantise_bytes(plait_precision precision)
+{
+    const double scan = precision == PLAIT_NVFP4 ? half_bytes : 0.0; // its scale is the tensor's, too
+
+    return scan + half_bytes + 2.0 * plait_quantised_bytes(precision);
+}
+
+static double grouped_s(const plait_kernel_context *context, plait_gemm gemm)
+{
+    return context->runtime->kernels.expert_streams
+               ? plait_streamed_gemm_s(context->accelerator, gemm)
+               : plait_grouped_gemm_s(context->accelerator, gemm);
+}
+
 /*
- * C.36: a product of a layer, by C.30 or C.31. Those that accumulate a weight's gradient take
- * wgrad_ratio times as long, and all of them the runtime's factor over the sustained clock.
+ * C.36: a product of a layer, by C.30, C.31 or C.300. Those that accumulate a weight's gradient take
+ * wgrad_ratio times as long, and all of them the runtime's factor over the sustained clock. What is
+ * quantised apart is a pass (C.302).
  */
 static double product_s(const plait_kernel_context *context, const plait_op *op)
 {
@@ -224,14 +254,19 @@ static double product_s(const plait_kernel_context *context, const plait_op *op)
         .batch = op->batch,
         .precision = precision,
         .weight_gradient = op->layout == PLAIT_BACKWARD_WEIGHT,
-        .quantise = precision > PLAIT_FP16,
+        .quantise = precision > PLAIT_FP16 && !context->runtime->keep.quantised_inputs,
+        .accumulated = op->accumulated,
     };
-    double s = op->kind == PLAIT_OP_GROUPED_GEMM ? plait_grouped_gemm_s(gpu, gemm)
+    const plait_factors *factor = &context->runtime->factor;
+    double s = op->kind == PLAIT_OP_GROUPED_GEMM ? grouped_s(context, gemm)
                                                  : plait_gemm_s(gpu, gemm);
 
     if (gemm.weight_gradient)
         s *= gpu->wgrad_ratio;
-    return s * context->runtime->factor.gemm / sustained_clock(gpu, precision, op->flops);
+    s *= factor->gemm / sustained_clock(gpu, precision, op->flops);
+    if (op->quantised > 0.0)
+        s += factor->memory * plait_memory_op_s(gpu, op->quantised * quantise_bytes(precision));
+    return s;
 }
 
 /*
@@ -257,9 +292,11 @@ static double attention_op_s(const plait_kernel_context *context, const plait_op
            (backward ? context->accelerator->attention[context->attention].backward_ratio : 1.0);
 }
 
-/* Expert permutation goes over its tokens several times (fit of the expert layer). */
+/* Expert permutation goes over its tokens several times (fit of the expert layer) where not fused. */
 static double memory_passes(const plait_kernel_context *context, const plait_op *op)
 {
+    if (context->runtime->kernels.fused_permute)
+        return 1.0;
     if (op->part != PLAIT_PART_dispatch && op->part != PLAIT_PART_combine)
         return 1.0;
     return context->accelerator->grouped[context->precision].permute_passes;

@@ -15,7 +15,7 @@ enum { PRODUCTS = 8192, ROWS = 128 }; /* powers of two */
 
 /* All that the price of a product reads of its operator. */
 typedef struct product_key {
-    double m, n, k, batch, flops;
+    double m, n, k, batch, flops, quantised, accumulated;
     plait_op_kind kind;
     plait_pass_kind layout;
     int matrix_precision;
@@ -58,8 +58,8 @@ static uint64_t mixed(uint64_t hash, uint64_t word)
 
 static product_key product_key_of(const plait_op *op)
 {
-    return (product_key){op->m,     op->n,    op->k,      op->batch,
-                         op->flops, op->kind, op->layout, op->matrix_precision,
+    return (product_key){op->m,         op->n,           op->k,    op->batch,  op->flops,
+                         op->quantised, op->accumulated, op->kind, op->layout, op->matrix_precision,
                          true};
 }
 
@@ -106,8 +106,8 @@ bool memo_spans_experts(const plait_model *model, int r)
 
 static uint64_t row_hash(const layer_key *key)
 {
-    const int words[] = {key->tp,      key->cp,        key->mbs,    key->sp,
-                         key->cp_comm, key->placement, key->fusion, key->attention};
+    const int words[] = {key->tp,        key->cp,     key->mbs,       key->sp,         key->cp_comm,
+                         key->placement, key->fusion, key->attention, key->grad_reduce};
     uint64_t hash = 0;
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "block_build.h"
 #include "fuse.h"
 #include "layer_memo.h"
 #include "numbers.h"
@@ -39,6 +40,7 @@ static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
             key->cp_comm == PLAIT_CP_A2A_P2P ? plait_context_inner(problem, key->tp, key->cp) : 1,
         .attention = (plait_attention_kernel)key->attention,
         .precision = problem->job.precision,
+        .grad_reduce = key->grad_reduce,
         .runtime = problem->runtime,
     };
 }
@@ -210,15 +212,26 @@ static double sum_of(const double *values, int count)
     return sum;
 }
 
-/* Launch time of a layer's forward; an MoE layer has more kernels. Graphs launch for nothing. (C.37) */
-static double host_time(const plait_problem *problem, const plait_layer *layer, int tp)
+/* What experts add to a layer's launches: of the layer, and of each expert on this rank. (C.305) */
+static double host_experts_s(const plait_factors *factor, const plait_layer *layer, int ep)
+{
+    if (layer->ffn != PLAIT_FFN_MOE)
+        return 0.0;
+    return (factor->host_experts - 1.0) * factor->host_s +
+           block_share(layer->moe.experts, ep) * factor->host_expert_s;
+}
+
+/* Launch time of a layer's forward. Graphs launch for nothing what they hold. (C.37, C.305) */
+static double host_time(const plait_problem *problem, const plait_layer *layer,
+                        const layer_key *key)
 {
     const plait_runtime *r = problem->runtime;
-    const double kernels = layer && layer->ffn == PLAIT_FFN_MOE ? r->factor.host_experts : 1.0;
+    const double fixed = r->factor.host_s + (key->tp > 1 ? r->factor.host_tp_s : 0.0);
 
     if (r->kernels.cuda_graphs || !layer)
         return 0.0;
-    return (kernels * r->factor.host_s + (tp > 1 ? r->factor.host_tp_s : 0.0)) /
+    return ((r->kernels.layer_graphs ? 0.0 : fixed) +
+            host_experts_s(&r->factor, layer, key->ep)) /
            problem->cluster->host_speed;
 }
 
@@ -309,7 +322,7 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     forward = layer_pass_of(&block, op_s);
     out->forward_gpu_s = sum_of(out->forward, LAYER_TERMS);
     out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
-    out->host_s = host_time(problem, layer, row->key.tp);
+    out->host_s = host_time(problem, layer, &row->key);
     out->busy_s = out->forward[LAYER_matmul] + out->forward[LAYER_attention] +
                   out->backward[LAYER_matmul] + out->backward[LAYER_attention];
     out->moving_s = out->forward[LAYER_memory_ops] + out->backward[LAYER_memory_ops];

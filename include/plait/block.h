@@ -176,6 +176,8 @@ typedef struct plait_op {
     double m, n, k, batch;
     plait_pass_kind layout; /* FORWARD, BACKWARD_INPUT or BACKWARD_WEIGHT */
     bool matrix_precision;  /* runs in the job's precision; else bf16 */
+    double quantised;       /* elements of its input that a pass of their own makes narrow */
+    double accumulated;     /* bytes of a gradient's element that it adds to; 0: writes a new one */
     /* attention: sequences x heads over [query, context], head width as priced; `ramp` is the
      * sequence length that one kernel call sees, for its start-up cost */
     double sequences, heads, query, context, head_dim, ramp;
@@ -210,6 +212,7 @@ typedef struct plait_shard {
     int cp_inner; /* of a2a+p2p: ranks that exchange heads */
     plait_attention_kernel attention;
     plait_precision precision;    /* of the products */
+    unsigned char grad_reduce;    /* plait_state_format: of gradients that products add to */
     const plait_runtime *runtime; /* kernel switches */
 } plait_shard;
 

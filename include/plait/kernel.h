@@ -22,6 +22,7 @@ typedef struct plait_gemm {
     plait_precision precision;
     bool weight_gradient; /* accumulates in fp32: plait_op_s takes wgrad_ratio for it */
     bool quantise;        /* of single products: the input is quantised by a pass of its own */
+    double accumulated;   /* bytes an element of the output that it adds to; 0: writes 16 bits */
 } plait_gemm;
 
 /**
@@ -48,6 +49,13 @@ double plait_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
  *     T  = t0/2 + (Tc^4 + Tm^4)^(1/4),   Tm as in the single product
  */
 double plait_grouped_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
+
+/**
+ * Time of the same as a product for each expert, on several streams.
+ *
+ *     T = batch (C.30 of one)                                                          (C.300)
+ */
+double plait_streamed_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
 
 /** Work of a fused attention kernel. */
 typedef struct plait_attention_work {

@@ -89,7 +89,13 @@ typedef struct plait_kernel_set {
     bool fused_residual; /* bias, dropout and addition in one pass */
     bool fused_softmax;  /* unfused attention runs one scale-mask-softmax kernel */
     bool fused_loss;
-    bool cuda_graphs; /* no launch time */
+    bool fused_permute;      /* tokens to experts and back are read and written once */
+    bool fused_accumulation; /* a product of a weight's gradient adds to the gradient's buffer */
+    bool fused_experts;      /* both products, bias and activation of experts are one kernel */
+    bool expert_streams;     /* a product for each expert, on several streams; else one for all */
+    bool narrow_head;        /* the head's product runs in the job's precision */
+    bool layer_graphs;       /* no launch time of what has a fixed shape: all but experts */
+    bool cuda_graphs;        /* no launch time */
 } plait_kernel_set;
 
 /** What hides behind what. Shares are of the collective's own time: 0 hidden, 1 exposed; a fit may pass 1. */
@@ -119,6 +125,7 @@ typedef struct plait_factors {
     double host_s;        /* launch time of one layer's forward */
     double host_tp_s;     /* more of it when tp > 1 */
     double host_experts;  /* launches of an MoE layer over those of a dense one */
+    double host_expert_s; /* and for each of its experts on this rank */
     double host_backward; /* launches of a backward over those of its forward */
     double nic;           /* on the network rate */
     double rails;         /* NICs of a node that one communicator drives at once; 0: all */
@@ -179,6 +186,9 @@ plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degre
 
 /** Bytes of a value as a product of this precision takes it, with its scales. */
 double plait_quantised_bytes(plait_precision precision);
+
+/** Bytes of one value of state; a plait_state_format. */
+double plait_state_format_bytes(unsigned char format);
 /** What plait_runtime_find finds it by again, wherever it is called: its file, else its name. */
 static inline const char *plait_runtime_handle(const plait_runtime *runtime)
 {

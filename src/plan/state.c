@@ -7,7 +7,7 @@
 #include "plait/runtime.h"
 
 /* Bytes of one value. */
-static double format_bytes(unsigned char format)
+double plait_state_format_bytes(unsigned char format)
 {
     static const double bytes[PLAIT_STATE_FORMATS] = {
         [PLAIT_STATE_FP32] = 4.0,
@@ -75,10 +75,10 @@ plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degre
 {
     const plait_runtime *const runtime = problem->runtime;
     plait_state_bytes state = runtime->state;
-    const double moments = 2.0 * (4.0 - format_bytes(d->optimizer_state));
+    const double moments = 2.0 * (4.0 - plait_state_format_bytes(d->optimizer_state));
 
     if (d->grad_reduce != runtime->defaults.key[PLAIT_KEY_GRAD_REDUCE]) {
-        state.gradient_reduce = format_bytes(d->grad_reduce);
+        state.gradient_reduce = plait_state_format_bytes(d->grad_reduce);
         if (state.weight < 4.0)
             state.gradient = state.gradient_reduce;
     }

@@ -67,9 +67,16 @@ static void use_muon(plait_runtime *runtime)
     runtime->state.optimizer = least(runtime->state.optimizer, 8.0);
 }
 
-static void capture_graphs(plait_runtime *runtime)
+static void fuse_experts(plait_runtime *runtime)
 {
-    runtime->kernels.cuda_graphs = true;
+    runtime->kernels.fused_experts = true;
+}
+
+/* Of experts, whose shapes change, only a graph of the whole step has the launches. */
+static void capture_graphs(const char *kind, plait_runtime *runtime)
+{
+    runtime->kernels.layer_graphs = true;
+    runtime->kernels.cuda_graphs = strcmp(kind, "full_iteration") == 0;
 }
 
 static const struct {
@@ -80,6 +87,7 @@ static const struct {
     {"fused-loss", fuse_loss},
     {"token-drop", drop_tokens},
     {"muon", use_muon},
+    {"fused-grouped-mlp", fuse_experts},
     {NULL, NULL},
 };
 
@@ -91,7 +99,6 @@ static void note_unmodelled(setup *at)
                                         "fine-tuning",
                                         "document-mask",
                                         "megatron-fsdp",
-                                        "fused-grouped-mlp",
                                         "fp8-attention",
                                         "launch-blocking",
                                         "swap-attention",
@@ -113,7 +120,7 @@ static void turn_switches(const plait_run *run, plait_runtime *runtime)
         if (setup_has_word(run, switches[i].word))
             switches[i].apply(runtime);
     if (setup_value(run, "cuda-graph", kind, sizeof kind) != NULL)
-        capture_graphs(runtime);
+        capture_graphs(kind, runtime);
 }
 
 /* ---- what the framework's name says ---- */
@@ -150,6 +157,9 @@ static void adapt_to_framework(const plait_run *run, plait_runtime *runtime)
 {
     if (family_of_core(run) && text_starts_with(run->framework, "Megatron-LM"))
         unfuse_loss(runtime);
+    // Its performance recipes deal tokens evenly (moe_router_force_load_balancing).
+    if (text_starts_with(run->framework, "Megatron-Bridge"))
+        drop_tokens(runtime);
     if (strstr(run->framework, "Liger") != NULL)
         use_liger(runtime);
 }
