@@ -141,6 +141,24 @@ static void gather_expert_tp(block_draft *draft, plait_part part, double rows, b
 }
 
 /*
+ * A graph of a whole step has buffers of a fixed size, for more rows than come. What is kept of a layer is
+ * copied out of them, and back for its backward. (C.306)
+ */
+static void stash(block_draft *draft, double routed, double fc1_out, double act_out)
+{
+    const plait_shard *shard = draft->shard;
+    const double input_bytes = shard->runtime->keep.quantised_inputs
+                                   ? plait_quantised_bytes(shard->precision)
+                                   : HALF_BYTES;
+    const double kept = input_bytes * (routed + act_out) + HALF_BYTES * fc1_out;
+    const block_traffic copy = {2.0, 2.0};
+
+    draft->placed = true;
+    block_memory_add(draft, PLAIT_PART_expert_fc2, kept, copy);
+    draft->placed = false;
+}
+
+/*
  * Grouped products over `rows` of all experts of the rank together, dealt evenly; how uneven routing
  * really is comes on top (imbalance_of). Kernels of experts are fused everywhere.
  */
@@ -178,6 +196,8 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
         block_memory_add(draft, PLAIT_PART_expert_fc2, rows * hidden,
                          block_traffic_of(BLOCK_PASS_EXPERT_BIAS,
                                           kernels->fused_experts || !kernels->expert_streams));
+    if (kernels->cuda_graphs)
+        stash(draft, rows * hidden, rows * fc1_width, rows * width);
     block_keep(draft, PLAIT_TENSOR_routed, rows * hidden);
     block_keep(draft, PLAIT_TENSOR_expert_fc1_out, rows * fc1_width);
     block_keep(draft, PLAIT_TENSOR_expert_act_out, rows * width);

@@ -220,11 +220,13 @@ static double in_network_s(const plait_route *route, plait_network network, doub
 
 /*
  * C.153. Of topk copies those for different ranks are sent, C.150: inside the domain they go to their
- * rank, or fan out from where they came in. What comes in has been sent once a node.
+ * rank, or fan out from where they came in. What comes in has been sent once a node. A call takes more
+ * than its kernels: tables of who gets what, and what waits for them. (C.307)
  */
 double plait_relayed_all_to_all_s(const plait_route *route, plait_network network, double bytes,
                                   double topk, double experts, double node_copies)
 {
+    static const double call_s = 1e-4, crossing_s = 2e-4; // C.307
     const double token_bytes = bytes / topk;
 
     if (route->ranks < 2)
@@ -233,11 +235,12 @@ double plait_relayed_all_to_all_s(const plait_route *route, plait_network networ
         domain_s(route, route->joined[0], PLAIT_ALL_TO_ALL,
                  token_bytes * plait_reached_groups(route->ranks, topk, experts));
     if (route->levels == 1)
-        return fan_out_s;
+        return call_s + fan_out_s;
     const double nodes = plait_route_nodes(route);
     const double copies = smaller(node_copies, plait_reached_groups(nodes, topk, experts));
-    return larger(fan_out_s, route->accelerator->collective[PLAIT_ALL_TO_ALL].a_s[1] +
-                                 outer_all_to_all_s(route, network, token_bytes * copies, 1.0));
+    const double outer_s = route->accelerator->collective[PLAIT_ALL_TO_ALL].a_s[1] +
+                           outer_all_to_all_s(route, network, token_bytes * copies, 1.0);
+    return call_s + crossing_s + larger(fan_out_s, outer_s);
 }
 
 /*

@@ -130,7 +130,8 @@ double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
     const double memory_s = gemm_memory_s(gpu, fit->eb, &g);
     const double quantise_s =
         g.quantise ? fit->cq * 3.0 * g.batch * g.m * g.k / (gpu->hbm_bytes_per_s * fit->eb) : 0.0;
-    const double t0_s = g.quantise ? fit->t0_s : gpu->gemm[plain_precision(gpu, PLAIT_FP8)].t0_s;
+    const bool apart = g.precision > PLAIT_FP16 && !g.quantise; // the fit's t0 is of both kernels
+    const double t0_s = apart ? gpu->gemm[plain_precision(gpu, g.precision)].t0_s : fit->t0_s;
 
     return t0_s + join(compute_s, memory_s, fit->p) + quantise_s;
 }

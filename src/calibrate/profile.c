@@ -285,7 +285,7 @@ static const char *source_of(const profile_result *result, plait_arena *arena)
                 &text, "%s%s",
                 priors++ > 0 ? ", " : "; priors that they do not move: ", result->number[i].key);
     text_append(&text, "; nic stands on top of the cluster's efficiency, hop_us of its latency; "
-                       "host_experts, host_backward as in the prototype's fit to published "
+                       "host_backward as in the prototype's fit to published "
                        "training runs");
     return text_builder_finish(&text, NULL);
 }

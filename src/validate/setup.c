@@ -66,6 +66,17 @@ plait_status setup_word(const char *title, const char *word, const char *const *
     return PLAIT_OK;
 }
 
+/* Attention that no kernel's rate is known of. */
+static void note_attention(setup *at, const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION && model->kind[k].attention.sinks) {
+            setup_note(at, "attention sinks are not modelled");
+            at->unmodelled = true;
+            return;
+        }
+}
+
 plait_status setup_problem(setup *at, plait_problem *out, plait_error *err)
 {
     const plait_run *const run = at->run;
@@ -76,6 +87,7 @@ plait_status setup_problem(setup *at, plait_problem *out, plait_error *err)
     PLAIT_TRY(need(run->gpus, "gpus", err));
     PLAIT_TRY(setup_cluster(at, out, err));
     PLAIT_TRY(setup_runtime(at, &out->runtime, err));
+    note_attention(at, out->model);
     if (run->precision[0] != '\0')
         PLAIT_TRY(setup_word("precision", run->precision, plait_precision_name, &precision, err));
     out->job = (plait_job){.seq = run->seq_len,

@@ -153,13 +153,23 @@ static void use_liger(plait_runtime *runtime)
     runtime->keep.logits = 0.0;
 }
 
+/*
+ * What Megatron-Bridge's performance recipes set: tokens dealt evenly (moe_router_force_load_balancing)
+ * and, of models with graphs of whole steps but Qwen3, the head's product in 8 bits (fp8_output_proj).
+ */
+static void follow_bridge(const plait_run *run, plait_runtime *runtime)
+{
+    drop_tokens(runtime);
+    runtime->kernels.narrow_head =
+        runtime->kernels.cuda_graphs && run->experts > 1 && strstr(run->model, "qwen") == NULL;
+}
+
 static void adapt_to_framework(const plait_run *run, plait_runtime *runtime)
 {
     if (family_of_core(run) && text_starts_with(run->framework, "Megatron-LM"))
         unfuse_loss(runtime);
-    // Its performance recipes deal tokens evenly (moe_router_force_load_balancing).
     if (text_starts_with(run->framework, "Megatron-Bridge"))
-        drop_tokens(runtime);
+        follow_bridge(run, runtime);
     if (strstr(run->framework, "Liger") != NULL)
         use_liger(runtime);
 }
@@ -190,8 +200,8 @@ plait_status setup_runtime(setup *at, const plait_runtime **out, plait_error *er
     if (runtime == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(copy_profile(at, runtime, err));
-    adapt_to_framework(at->run, runtime);
     turn_switches(at->run, runtime);
+    adapt_to_framework(at->run, runtime);
     move_to_host(at, runtime);
     note_unmodelled(at);
     *out = runtime;
