@@ -334,12 +334,11 @@ static void add_tp(block_draft *draft, plait_part part, plait_collective_op op)
 {
     const double bytes = op == PLAIT_ALL_GATHER ? gathered_bytes(draft, part) : HALF_BYTES;
 
-    block_collective_add(draft,
-                         (plait_op){.part = part,
-                                    .collective = op,
-                                    .axis = PLAIT_AXIS_TP,
-                                    .overlap = PLAIT_OVERLAP_TP,
-                                    .bytes = bytes * draft->tokens * draft->model->hidden});
+    block_collective_add(draft, (plait_op){.part = part,
+                                           .collective = op,
+                                           .axis = PLAIT_AXIS_TP,
+                                           .overlap = PLAIT_OVERLAP_TP,
+                                           .bytes = bytes * draft->tokens * draft->model->hidden});
 }
 
 void block_tp_enter(block_draft *draft, plait_part part)

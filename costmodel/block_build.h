@@ -49,10 +49,10 @@ typedef struct block_traffic {
     X(ROTARY, 4, 4, 16, 16)    /* in, out; halves turned, two products, a sum */                   \
     X(SOFTMAX, 4, 6, 18, 16)   /* scores in, out; scale, mask, cast, softmax, cast */              \
     X(OUTPUT_GATE, 6, 10, 6, 10)                                                                   \
-    X(CONVOLUTION, 4, 8, 4, 8) /* short, along the sequence */                                     \
-    X(PERMUTE, 4, 4, 4, 4)     /* 8 a routed element in all; kernel.c knows how many times */      \
-    X(EXPERT_BIAS, 0, 0, 28, 40) /* in the product; scaled, added, joined in fp32 (C.304) */   \
-    X(EMBEDDING, 4, 6, 4, 6)   /* a row in, out; its gradient is read, added to and written */     \
+    X(CONVOLUTION, 4, 8, 4, 8)   /* short, along the sequence */                                   \
+    X(PERMUTE, 4, 4, 4, 4)       /* 8 a routed element in all; kernel.c knows how many times */    \
+    X(EXPERT_BIAS, 0, 0, 28, 40) /* in the product; scaled, added, joined in fp32 (C.304) */       \
+    X(EMBEDDING, 4, 6, 4, 6)     /* a row in, out; its gradient is read, added to and written */   \
     X(POSITIONS, 6, 4, 6, 4)                                                                       \
     X(LOSS, 4, 6, 26, 14) /* logits become their gradient in place; cast, max, exp, sum, divide */
 

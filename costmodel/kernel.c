@@ -226,7 +226,8 @@ static double sustained_clock(const plait_accelerator *gpu, plait_precision prec
 /* Bytes that a pass moves to make an element narrow, along rows and along columns. (C.302) */
 static double quantise_bytes(plait_precision precision)
 {
-    const double scan = precision == PLAIT_NVFP4 ? half_bytes : 0.0; // its scale is the tensor's, too
+    const double scan =
+        precision == PLAIT_NVFP4 ? half_bytes : 0.0; // its scale is the tensor's, too
 
     return scan + half_bytes + 2.0 * plait_quantised_bytes(precision);
 }
@@ -259,8 +260,8 @@ static double product_s(const plait_kernel_context *context, const plait_op *op)
         .accumulated = op->accumulated,
     };
     const plait_factors *factor = &context->runtime->factor;
-    double s = op->kind == PLAIT_OP_GROUPED_GEMM ? grouped_s(context, gemm)
-                                                 : plait_gemm_s(gpu, gemm);
+    double s =
+        op->kind == PLAIT_OP_GROUPED_GEMM ? grouped_s(context, gemm) : plait_gemm_s(gpu, gemm);
 
     if (gemm.weight_gradient)
         s *= gpu->wgrad_ratio;

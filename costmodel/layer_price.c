@@ -217,7 +217,7 @@ static double host_experts_s(const plait_factors *factor, const plait_layer *lay
 {
     if (layer->ffn != PLAIT_FFN_MOE)
         return 0.0;
-    return (factor->host_experts - 1.0) * factor->host_s +
+    return (factor->host_experts - 1.0) * factor->host_s + factor->host_moe_s +
            block_share(layer->moe.experts, ep) * factor->host_expert_s;
 }
 
@@ -230,8 +230,7 @@ static double host_time(const plait_problem *problem, const plait_layer *layer,
 
     if (r->kernels.cuda_graphs || !layer)
         return 0.0;
-    return ((r->kernels.layer_graphs ? 0.0 : fixed) +
-            host_experts_s(&r->factor, layer, key->ep)) /
+    return ((r->kernels.layer_graphs ? 0.0 : fixed) + host_experts_s(&r->factor, layer, key->ep)) /
            problem->cluster->host_speed;
 }
 

@@ -48,18 +48,19 @@ enum {
 typedef struct layer_key {
     int tp, cp, ep, etp, mbs;
     bool sp;
-    unsigned char cp_comm;    /* plait_cp_comm */
-    unsigned char placement;  /* plait_placement */
-    unsigned char fusion;     /* plait_fusion */
-    unsigned char dispatcher; /* plait_dispatcher */
-    unsigned char attention;  /* plait_attention_kernel */
+    unsigned char cp_comm;     /* plait_cp_comm */
+    unsigned char placement;   /* plait_placement */
+    unsigned char fusion;      /* plait_fusion */
+    unsigned char dispatcher;  /* plait_dispatcher */
+    unsigned char attention;   /* plait_attention_kernel */
     unsigned char grad_reduce; /* plait_state_format */
 } layer_key;
 
 static inline layer_key layer_key_of(const plait_degrees *d)
 {
-    return (layer_key){d->tp,      d->cp,        d->ep,     d->etp,        d->mbs,      d->sp,
-                       d->cp_comm, d->placement, d->fusion, d->dispatcher, d->attention, d->grad_reduce};
+    return (layer_key){d->tp,     d->cp,         d->ep,        d->etp,
+                       d->mbs,    d->sp,         d->cp_comm,   d->placement,
+                       d->fusion, d->dispatcher, d->attention, d->grad_reduce};
 }
 
 static inline bool layer_key_same(layer_key a, layer_key b)

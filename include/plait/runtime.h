@@ -125,7 +125,8 @@ typedef struct plait_factors {
     double host_s;        /* launch time of one layer's forward */
     double host_tp_s;     /* more of it when tp > 1 */
     double host_experts;  /* launches of an MoE layer over those of a dense one */
-    double host_expert_s; /* and for each of its experts on this rank */
+    double host_moe_s;    /* launch time of an MoE layer's forward on top of that ... */
+    double host_expert_s; /* ... and of each of its experts on this rank */
     double host_backward; /* launches of a backward over those of its forward */
     double nic;           /* on the network rate */
     double rails;         /* NICs of a node that one communicator drives at once; 0: all */

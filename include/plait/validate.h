@@ -154,6 +154,7 @@ typedef enum plait_run_key {
     PLAIT_BY_SOURCE,
     PLAIT_BY_SWEEP,
     PLAIT_BY_ACCELERATOR,
+    PLAIT_BY_LAYERS, /* experts, or dense ones in 16 bits or in fewer */
     PLAIT_RUN_KEYS
 } plait_run_key;
 

@@ -284,9 +284,12 @@ static const char *source_of(const profile_result *result, plait_arena *arena)
             text_append_printf(
                 &text, "%s%s",
                 priors++ > 0 ? ", " : "; priors that they do not move: ", result->number[i].key);
-    text_append(&text, "; nic stands on top of the cluster's efficiency, hop_us of its latency; "
-                       "host_backward as in the prototype's fit to published "
-                       "training runs");
+    text_append(&text, "; nic stands on top of the cluster's efficiency, hop_us of its latency; ");
+    if (result->runtime.factor.host_expert_s > 0.0)
+        text_append(&text, "host_experts, host_moe_us, host_expert_us: C.305; host_backward");
+    else
+        text_append(&text, "host_experts, host_backward");
+    text_append(&text, " as in the prototype's fit to published training runs");
     return text_builder_finish(&text, NULL);
 }
 

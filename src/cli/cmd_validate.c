@@ -17,7 +17,7 @@ static const opt options[] = {
     OPT_HEADING("options"),
     OPT_OF_FLAG(validate_values, json, "json", "one JSON document on standard output"),
     OPT_OF_WORD(validate_values, by, "by", "KEY", OPT_WORDS(plait_run_key_name),
-                "errors of the step time by source (default), sweep or accelerator"),
+                "errors of the step time by source (default), sweep, accelerator or layers"),
     OPT_OF_TEXT(validate_values, plot, "plot", 0, "FILE",
                 "also draw measured against predicted step times, an SVG file"),
     OPT_END,

@@ -54,6 +54,7 @@ static const field factor_fields[] = {
     {"nic", JSON_POSITIVE, .most = 10.0, RUNTIME(factor.nic)},
     {"rails", JSON_NON_NEGATIVE, .most = 1024.0, RUNTIME(factor.rails)},
     {"host_experts", JSON_POSITIVE, .most = 100.0, RUNTIME(factor.host_experts)},
+    {"host_moe_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.host_moe_s)},
     {"host_expert_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US,
      RUNTIME(factor.host_expert_s)},
     {"host_backward", JSON_POSITIVE, .most = 100.0, RUNTIME(factor.host_backward)},

@@ -76,7 +76,8 @@ static void write_times(json_writer *json, const plait_validation *v)
 {
     static const char *const keys[PLAIT_RUN_KEYS] = {[PLAIT_BY_SOURCE] = "by_source",
                                                      [PLAIT_BY_SWEEP] = "by_sweep",
-                                                     [PLAIT_BY_ACCELERATOR] = "by_accelerator"};
+                                                     [PLAIT_BY_ACCELERATOR] = "by_accelerator",
+                                                     [PLAIT_BY_LAYERS] = "by_layers"};
 
     json_write_key(json, "step_time");
     json_begin_object(json);

@@ -52,6 +52,15 @@ static void errors_cells(table *rows, const plait_errors *errors)
 
 /* ---- step time ---- */
 
+static void group_rows(table *rows, const plait_validation *v, plait_run_key by)
+{
+    for (size_t g = 0; g < v->groups[by]; g++) {
+        table_cell(rows, "%s", v->group[by][g].name);
+        errors_cells(rows, &v->group[by][g].errors);
+        whole_cell(rows, v->group[by][g].inside);
+    }
+}
+
 static plait_status print_times(const plait_validation *v, plait_run_key by, FILE *out,
                                 plait_error *err)
 {
@@ -64,11 +73,9 @@ static plait_status print_times(const plait_validation *v, plait_run_key by, FIL
                                     {"in band", TABLE_RIGHT}};
     table *rows = table_new(columns, 7);
 
-    for (size_t g = 0; g < v->groups[by]; g++) {
-        table_cell(rows, "%s", v->group[by][g].name);
-        errors_cells(rows, &v->group[by][g].errors);
-        whole_cell(rows, v->group[by][g].inside);
-    }
+    group_rows(rows, v, by);
+    if (by == PLAIT_BY_SOURCE)
+        group_rows(rows, v, PLAIT_BY_LAYERS);
     table_cell(rows, "all");
     errors_cells(rows, &v->total);
     whole_cell(rows, v->inside);

@@ -19,7 +19,8 @@ const char *const plait_trust_name[PLAIT_TRUSTS + 1] = {
     "high", "medium", "noisy", "memory-only", "recompute-unknown", "vpp-unknown", "offload", NULL,
 };
 
-const char *const plait_run_key_name[PLAIT_RUN_KEYS + 1] = {"source", "sweep", "accelerator", NULL};
+const char *const plait_run_key_name[PLAIT_RUN_KEYS + 1] = {"source", "sweep", "accelerator",
+                                                            "layers", NULL};
 
 static const char *const mlp_name[] = {"swiglu", "gelu", "relu2", NULL};
 

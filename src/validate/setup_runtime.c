@@ -83,27 +83,18 @@ static const struct {
     const char *word;
     void (*apply)(plait_runtime *runtime);
 } switches[] = {
-    {"fused-norm", fuse_norm},
-    {"fused-loss", fuse_loss},
-    {"token-drop", drop_tokens},
-    {"muon", use_muon},
-    {"fused-grouped-mlp", fuse_experts},
-    {NULL, NULL},
+    {"fused-norm", fuse_norm}, {"fused-loss", fuse_loss},           {"token-drop", drop_tokens},
+    {"muon", use_muon},        {"fused-grouped-mlp", fuse_experts}, {NULL, NULL},
 };
 
 /* What plait has no place for; the row is priced without it. */
 static void note_unmodelled(setup *at)
 {
-    static const char *const words[] = {"async-tp",
-                                        "deferred-embedding-wgrad",
-                                        "fine-tuning",
-                                        "document-mask",
-                                        "megatron-fsdp",
-                                        "fp8-attention",
-                                        "launch-blocking",
-                                        "swap-attention",
-                                        "unfused-norm",
-                                        NULL};
+    static const char *const words[] = {"async-tp",        "deferred-embedding-wgrad",
+                                        "fine-tuning",     "document-mask",
+                                        "megatron-fsdp",   "fp8-attention",
+                                        "launch-blocking", "swap-attention",
+                                        "unfused-norm",    NULL};
 
     for (const char *const *word = words; *word != NULL; word++)
         if (setup_has_word(at->run, *word)) {

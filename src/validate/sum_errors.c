@@ -73,6 +73,20 @@ static bool key_accelerator(const plait_validation *v, size_t row, const char **
     return row_counts(v, row);
 }
 
+/* Runs whose terms differ: those with experts, and of the others those in 8 or 4 bits. */
+static bool key_layers(const plait_validation *v, size_t row, const char **name, const char **scope)
+{
+    const plait_problem *const problem = &v->price[row].problem;
+
+    *scope = NULL;
+    if (!row_counts(v, row))
+        return false;
+    *name = v->runs->run[row].experts > 1         ? "experts"
+            : problem->job.precision >= PLAIT_FP8 ? "dense, 8 or 4 bits"
+                                                  : "dense, 16 bits";
+    return true;
+}
+
 static bool key_memory(const plait_validation *v, size_t row, const char **name, const char **scope)
 {
     *name = v->runs->run[row].source;
@@ -135,7 +149,8 @@ plait_status sum_errors(plait_validation *v, plait_arena *arena, plait_error *er
 {
     row_key *const keys[PLAIT_RUN_KEYS] = {[PLAIT_BY_SOURCE] = key_source,
                                            [PLAIT_BY_SWEEP] = row_sweep,
-                                           [PLAIT_BY_ACCELERATOR] = key_accelerator};
+                                           [PLAIT_BY_ACCELERATOR] = key_accelerator,
+                                           [PLAIT_BY_LAYERS] = key_layers};
     plait_errors of_groups;
 
     for (int k = 0; k < PLAIT_RUN_KEYS; k++)

@@ -109,7 +109,7 @@ static void test_groups__are_chosen_without_replacement(void **state)
  * DeepEP's own figures on H800 (4,096 tokens of 7,168, 8 of 256 experts, 4 groups, combine in bf16),
  * bytes as it counts them: each token once a node, or in one node once a rank.
  */
-static void test_deepep__is_within_a_quarter_of_its_published_rates(void **state)
+static void test_deepep__is_within_an_eighth_of_its_published_rates(void **state)
 {
     static const struct {
         int nodes;
@@ -133,7 +133,7 @@ static void test_deepep__is_within_a_quarter_of_its_published_rates(void **state
             &cluster, (plait_group_shape){.ranks = ranks, .runs = 1, .run = {{ranks, 1}}});
         const double s = plait_relayed_all_to_all_s(&route, (plait_network){.nic = 1.0},
                                                     8.0 * tokens, 8.0, 256.0, 4.0);
-        assert_near_relative(copies * tokens / s / 1e9, published[i].gb_per_s, 0.25);
+        assert_near_relative(copies * tokens / s / 1e9, published[i].gb_per_s, 0.125);
     }
 }
 
@@ -261,7 +261,7 @@ int main(void)
         cmocka_unit_test(test_eight_bits__go_one_way),
         cmocka_unit_test(test_a_capacity__bounds_what_a_rank_takes),
         cmocka_unit_test(test_groups__are_chosen_without_replacement),
-        cmocka_unit_test_setup_teardown(test_deepep__is_within_a_quarter_of_its_published_rates,
+        cmocka_unit_test_setup_teardown(test_deepep__is_within_an_eighth_of_its_published_rates,
                                         begin, end),
         cmocka_unit_test(test_short_exchanges__hide_but_for_their_sms),
         cmocka_unit_test(test_delayed_weight_gradients__hide_the_way_back),

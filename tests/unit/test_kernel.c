@@ -188,11 +188,23 @@ static void test_fp8__reads_half_and_quantises_its_input(void **state)
     (void)state;
     gpu.gemm[PLAIT_FP8].cq = 2.0;
     gpu.gemm[PLAIT_FP8].t0_s = 0.0;
-    gpu.gemm[PLAIT_FP8].p = 64.0; // the larger of both times
+    gpu.gemm[PLAIT_BF16].t0_s = 0.0; // of a product whose input is narrow already
+    gpu.gemm[PLAIT_FP8].p = 64.0;    // the larger of both times
     const double s = plait_gemm_s(&gpu, g);
     assert_near_relative(s, 1e10 / 1e12, 1e-4);
     g.quantise = true;
     assert_near(plait_gemm_s(&gpu, g) - s, 2.0 * 3.0 * 1e5 / 1e12, 1e-12);
+}
+
+/* 1000 x 1 by 1 x 1000: 4000 bytes in, and each of 10^6 sums of 4 bytes read and written. */
+static void test_a_gradient_that_is_added_to__is_read_and_written(void **state)
+{
+    plait_accelerator gpu = simple();
+    const plait_gemm g = {.m = 1000.0, .n = 1000.0, .k = 1.0, .batch = 1.0, .accumulated = 4.0};
+
+    (void)state;
+    gpu.gemm[PLAIT_BF16].p = 64.0; // the larger of both times
+    assert_near_relative(plait_gemm_s(&gpu, g), 1e-6 + 8.004e6 / 1e12, 1e-9);
 }
 
 // ---- experts -------------------------------------------------------------------------------
@@ -213,6 +225,16 @@ static void test_grouped_gemm__by_hand(void **state)
         plait_grouped_gemm_s(&gpu,
                              (plait_gemm){.m = 512.0, .n = 1280.0, .k = 1000.0, .batch = 8.0}),
         pow(pow(compute, 4.0) + pow(memory, 4.0), 0.25), 1e-9);
+}
+
+static void test_streams__have_one_product_behind_the_other(void **state)
+{
+    plait_gemm g = {.m = 512.0, .n = 1280.0, .k = 1000.0, .batch = 1.0};
+    const double one_s = plait_gemm_s(h100(), g);
+
+    (void)state;
+    g.batch = 8.0;
+    assert_near_relative(plait_streamed_gemm_s(h100(), g), 8.0 * one_s, 1e-12);
 }
 
 /* Few rows an expert: 16-row tiles run at an eighth of the rate (0.5 a halving from 128). */
@@ -435,7 +457,9 @@ int main(void)
         cmocka_unit_test(test_gemm__never_beats_its_memory_traffic_or_the_peak),
         cmocka_unit_test(test_gemm__tends_to_the_fitted_fraction_of_the_peak),
         cmocka_unit_test(test_fp8__reads_half_and_quantises_its_input),
+        cmocka_unit_test(test_a_gradient_that_is_added_to__is_read_and_written),
         cmocka_unit_test(test_grouped_gemm__by_hand),
+        cmocka_unit_test(test_streams__have_one_product_behind_the_other),
         cmocka_unit_test(test_grouped_gemm__slows_down_for_few_rows),
         cmocka_unit_test(test_attention__by_hand),
         cmocka_unit_test(test_attention__interpolates_between_head_widths),

@@ -1,0 +1,168 @@
+/* test_software.c - what software makes of experts and of 8 bits: passes, gathers, launches */
+#include "arena_fixture.h"
+#include "assert_near.h"
+#include "layer_row.h"
+#include "must.h"
+#include "plait/kernel.h"
+#include "world.h"
+
+// ---- operators of a layer ------------------------------------------------------------------
+
+/* 4 ranks of 16 tokens, 32 wide; 2 of 8 experts, 24 wide, gated, with biases: 32 rows a rank. */
+static plait_block experts(const plait_runtime *runtime, plait_pass_kind pass,
+                           plait_precision precision)
+{
+    const plait_layer layer = {
+        .norms = 1,
+        .ffn = PLAIT_FFN_MOE,
+        .moe = {.experts = 8, .topk = 2, .width = 24, .gated = true, .bias = true}};
+    const plait_model model = {.hidden = 32, .kinds = 1};
+    const plait_shard shard = {
+        .tp = 1, .cp = 1, .ep = 4, .etp = 1, .precision = precision, .runtime = runtime};
+    plait_block block;
+
+    plait_block_describe(&model, &layer, &shard, (plait_pass){pass, 1.0, 16.0, 16.0}, &block);
+    return block;
+}
+
+static double bytes_of(const plait_block *block, plait_part part)
+{
+    double bytes = 0.0;
+
+    for (int i = 0; i < block->ops; i++)
+        if (block->op[i].kind == PLAIT_OP_MEMORY && block->op[i].part == part)
+            bytes += block->op[i].bytes;
+    return bytes;
+}
+
+static double quantised(const plait_block *block)
+{
+    double elements = 0.0;
+
+    for (int i = 0; i < block->ops; i++)
+        elements += block->op[i].quantised;
+    return elements;
+}
+
+/* 28 bytes of each of 32 x 32 elements there, 40 back; none where one kernel has both products. */
+static void test_biases_of_experts__are_passes_of_their_own(void **state)
+{
+    plait_runtime runtime = {.kernels.expert_streams = true};
+    plait_block block = experts(&runtime, PLAIT_FORWARD, PLAIT_BF16);
+
+    (void)state;
+    assert_near_relative(bytes_of(&block, PLAIT_PART_expert_fc2), 28.0 * 32.0 * 32.0, 1e-12);
+    block = experts(&runtime, PLAIT_BACKWARD, PLAIT_BF16);
+    assert_near_relative(bytes_of(&block, PLAIT_PART_expert_fc2), 40.0 * 32.0 * 32.0, 1e-12);
+    runtime.kernels.fused_experts = true;
+    block = experts(&runtime, PLAIT_BACKWARD, PLAIT_BF16);
+    assert_true(bytes_of(&block, PLAIT_PART_expert_fc2) == 0.0);
+}
+
+/* Of 32 rows: 32 and 24 wide in 2 bytes, and 48 in between, read and written each way. */
+static void test_a_graph_of_the_step__copies_what_experts_keep(void **state)
+{
+    const plait_runtime runtime = {.kernels.cuda_graphs = true};
+    const double kept = 32.0 * (2.0 * (32.0 + 24.0) + 2.0 * 48.0);
+
+    (void)state;
+    for (int pass = PLAIT_FORWARD; pass <= PLAIT_BACKWARD; pass++) {
+        const plait_block block = experts(&runtime, (plait_pass_kind)pass, PLAIT_BF16);
+        assert_near_relative(bytes_of(&block, PLAIT_PART_expert_fc2), 2.0 * kept, 1e-12);
+    }
+}
+
+/* Inputs of 32 and 24, gradients of 32 and 48 wide; inside one kernel the 24 and the 48 stay. */
+static void test_tensors__are_quantised_once(void **state)
+{
+    plait_runtime runtime = {.keep.quantised_inputs = true};
+    plait_block block = experts(&runtime, PLAIT_FORWARD, PLAIT_FP8);
+
+    (void)state;
+    assert_near_relative(quantised(&block), 32.0 * (32.0 + 24.0), 1e-12);
+    block = experts(&runtime, PLAIT_BACKWARD, PLAIT_FP8);
+    assert_near_relative(quantised(&block), 32.0 * (32.0 + 48.0), 1e-12);
+    runtime.kernels.fused_experts = true;
+    block = experts(&runtime, PLAIT_BACKWARD, PLAIT_FP8);
+    assert_near_relative(quantised(&block), 32.0 * 32.0, 1e-12);
+    block = experts(&runtime, PLAIT_BACKWARD, PLAIT_BF16);
+    assert_true(quantised(&block) == 0.0);
+}
+
+// ---- gathers -------------------------------------------------------------------------------
+
+static double gathered(plait_precision precision, plait_pass_kind pass)
+{
+    const plait_runtime runtime = {.keep.quantised_inputs = true};
+    const plait_layer layer = {.norms = 1, .ffn = PLAIT_FFN_MLP, .mlp = {.width = 64}};
+    const plait_model model = {.hidden = 32, .kinds = 1};
+    const plait_shard shard = {.tp = 2,
+                               .cp = 1,
+                               .ep = 1,
+                               .etp = 1,
+                               .sp = true,
+                               .precision = precision,
+                               .runtime = &runtime};
+    plait_block block;
+
+    plait_block_describe(&model, &layer, &shard, (plait_pass){pass, 1.0, 16.0, 16.0}, &block);
+    for (int i = 0; i < block.ops; i++)
+        if (block.op[i].kind == PLAIT_OP_COLLECTIVE && block.op[i].collective == PLAIT_ALL_GATHER)
+            return block.op[i].bytes / (16.0 * 32.0);
+    return 0.0;
+}
+
+/* A byte with one scale a tensor; with scales of blocks one copy there, back two: no less than 16 bits. */
+static void test_gathers__are_as_narrow_as_products(void **state)
+{
+    (void)state;
+    assert_near_relative(gathered(PLAIT_BF16, PLAIT_FORWARD), 2.0, 1e-12);
+    assert_near_relative(gathered(PLAIT_FP8, PLAIT_FORWARD), 1.0, 1e-12);
+    assert_near_relative(gathered(PLAIT_FP8, PLAIT_BACKWARD), 1.0, 1e-12);
+    assert_near_relative(gathered(PLAIT_MXFP8, PLAIT_FORWARD), 33.0 / 32.0, 1e-12);
+    assert_near_relative(gathered(PLAIT_MXFP8, PLAIT_BACKWARD), 2.0, 1e-12);
+}
+
+// ---- launches ------------------------------------------------------------------------------
+
+/* Of 128 experts those on the rank: 8 with ep 16. 100 us of a layer, 3 times that, 50 more, and 10 each. */
+static double launches(world *w, int ep)
+{
+    layer_row *row = plait_arena_alloc(arena, 1, sizeof *row);
+
+    assert_non_null(row);
+    layer_row_fill(&w->problem, (layer_key){.tp = 1, .cp = 1, .ep = ep, .etp = 1, .mbs = 1}, row);
+    return row->price[0].host_s;
+}
+
+static void test_launches__grow_with_the_experts_of_a_rank(void **state)
+{
+    world w;
+
+    (void)state;
+    world_make(&w, "qwen3-30b-a3b", "megatron", "h100-80gb-sxm:2x8",
+               (plait_job){.seq = 4096, .gbs = 64, .gpus = 16}, arena);
+    w.runtime.factor.host_s = 100e-6;
+    w.runtime.factor.host_experts = 3.0;
+    w.runtime.factor.host_moe_s = 50e-6;
+    w.runtime.factor.host_expert_s = 10e-6;
+    assert_near_relative(launches(&w, 16), 430e-6, 1e-12);
+    assert_near_relative(launches(&w, 8), 510e-6, 1e-12);
+    w.runtime.kernels.layer_graphs = true;
+    assert_near_relative(launches(&w, 8), 410e-6, 1e-12);
+    w.runtime.kernels.cuda_graphs = true;
+    assert_true(launches(&w, 8) == 0.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_biases_of_experts__are_passes_of_their_own),
+        cmocka_unit_test(test_a_graph_of_the_step__copies_what_experts_keep),
+        cmocka_unit_test(test_tensors__are_quantised_once),
+        cmocka_unit_test(test_gathers__are_as_narrow_as_products),
+        cmocka_unit_test_setup_teardown(test_launches__grow_with_the_experts_of_a_rank, begin, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
