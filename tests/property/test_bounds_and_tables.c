@@ -149,9 +149,14 @@ static double random_share(void)
 static void change_profile(plait_runtime *r)
 {
     bool *const flags[] = {
-        &r->overlap.grad_reduce, &r->overlap.ddp,         &r->overlap.param_gather,
-        &r->overlap.p2p,         &r->overlap.p2p_scatter, &r->overlap.moe_dedup,
-        &r->kernels.fused_norm,  &r->kernels.cuda_graphs, &r->keep.logits_whole,
+        &r->overlap.grad_reduce,        &r->overlap.ddp,
+        &r->overlap.param_gather,       &r->overlap.p2p,
+        &r->overlap.p2p_scatter,        &r->overlap.moe_dedup,
+        &r->kernels.fused_norm,         &r->kernels.cuda_graphs,
+        &r->keep.logits_whole,          &r->kernels.fused_permute,
+        &r->kernels.fused_accumulation, &r->kernels.fused_experts,
+        &r->kernels.expert_streams,     &r->kernels.narrow_head,
+        &r->kernels.layer_graphs,       &r->keep.quantised_inputs,
     };
     double *const shares[] = {
         &r->overlap.tp_exposed,  &r->overlap.dp_exposed, &r->overlap.ep_exposed,
@@ -167,6 +172,8 @@ static void change_profile(plait_runtime *r)
     r->overlap.bucket_bytes_per_rank = once_in(2) ? 1e5 * (1 + random_below(100)) : 0.0;
     r->factor.host_s *= 4.0 * random_share();
     r->factor.host_backward = 3.0 * random_share();
+    r->factor.host_moe_s = 1e-3 * random_share();
+    r->factor.host_expert_s = 1e-4 * random_share();
     r->factor.ep_imbalance = 1.0 + random_share();
     r->state.replicated = 4.0 * random_share();
 }
