@@ -120,7 +120,7 @@ static double bytes_of_tensor(const plait_shard *shard, int tensor)
 {
     const double bytes = shard->runtime->keep.keeps[tensor];
 
-    if (shard->precision < PLAIT_FP8 || !shard->runtime->keep.quantised_inputs || bytes <= 0.0)
+    if (!block_quantises_once(shard) || bytes <= 0.0)
         return bytes;
     switch ((plait_tensor)tensor) {
     case PLAIT_TENSOR_norm_out:

@@ -41,6 +41,11 @@ double block_share(int width, int ways)
     return (double)((width + ways - 1) / ways);
 }
 
+bool block_quantises_once(const plait_shard *shard)
+{
+    return shard->precision >= PLAIT_FP8 && shard->runtime->keep.quantised_inputs;
+}
+
 bool block_is_forward(const block_draft *draft)
 {
     const plait_pass_kind kind = draft->pass.kind;
@@ -135,15 +140,14 @@ static double quantised_of(const block_draft *draft, const block_linear *linear,
 {
     const plait_shard *shard = draft->shard;
 
-    if (shard->precision < PLAIT_FP8 || !shard->runtime->keep.quantised_inputs ||
-        !op->matrix_precision || op->layout == PLAIT_BACKWARD_WEIGHT ||
-        stays_inside(draft, linear, op->layout))
+    if (!block_quantises_once(shard) || !op->matrix_precision ||
+        op->layout == PLAIT_BACKWARD_WEIGHT || stays_inside(draft, linear, op->layout))
         return 0.0;
     return op->batch * op->m * op->k /
            (shard->sp && is_gathered(linear, op->layout) ? shard->tp : 1);
 }
 
-/* C.301. */
+/* Bytes of a gradient's element that the product itself adds to. (C.301) */
 static double accumulated_of(const block_draft *draft, const plait_op *op)
 {
     const plait_shard *shard = draft->shard;
@@ -324,8 +328,7 @@ static double gathered_bytes(const block_draft *draft, plait_part part)
     const plait_shard *shard = draft->shard;
     const double copies = block_is_forward(draft) || shard->precision == PLAIT_FP8 ? 1.0 : 2.0;
 
-    if (shard->precision < PLAIT_FP8 || !shard->runtime->keep.quantised_inputs ||
-        part == PLAIT_PART_head || part == PLAIT_PART_embedding)
+    if (!block_quantises_once(shard) || part == PLAIT_PART_head || part == PLAIT_PART_embedding)
         return HALF_BYTES;
     return smaller(HALF_BYTES, copies * plait_quantised_bytes(shard->precision));
 }

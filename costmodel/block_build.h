@@ -112,6 +112,9 @@ void block_norm_add(block_draft *draft, block_norm_use use);
 /** What is at hand added to what went past it. */
 void block_residual_add(block_draft *draft, block_stream skipped);
 
+/** Does the software quantise each input of a narrow product once, and keep it so? */
+bool block_quantises_once(const plait_shard *shard);
+
 bool block_is_forward(const block_draft *draft);
 bool block_is_backward_input(const block_draft *draft);
 

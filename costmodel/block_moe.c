@@ -141,15 +141,14 @@ static void gather_expert_tp(block_draft *draft, plait_part part, double rows, b
 }
 
 /*
- * A graph of a whole step has buffers of a fixed size, for more rows than come. What is kept of a layer is
- * copied out of them, and back for its backward. (C.306)
+ * A graph of a whole step has buffers of a fixed size, for more rows than come. What is kept of a
+ * layer is copied out of them, and back for its backward. (C.306)
  */
 static void stash(block_draft *draft, double routed, double fc1_out, double act_out)
 {
     const plait_shard *shard = draft->shard;
-    const double input_bytes = shard->runtime->keep.quantised_inputs
-                                   ? plait_quantised_bytes(shard->precision)
-                                   : HALF_BYTES;
+    const double input_bytes =
+        block_quantises_once(shard) ? plait_quantised_bytes(shard->precision) : HALF_BYTES;
     const double kept = input_bytes * (routed + act_out) + HALF_BYTES * fc1_out;
     const block_traffic copy = {2.0, 2.0};
 
@@ -160,7 +159,7 @@ static void stash(block_draft *draft, double routed, double fc1_out, double act_
 
 /*
  * Grouped products over `rows` of all experts of the rank together, dealt evenly; how uneven routing
- * really is comes on top (imbalance_of). Kernels of experts are fused everywhere.
+ * really is comes on top (imbalance_of). Passes of experts are fused everywhere, but for their bias.
  */
 static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
 {

@@ -121,7 +121,7 @@ static double join(double a, double b, double p)
 
 /*
  * C.30: t0 + (Tc^p + Tm^p)^(1/p), and a pass that quantises the input of fp8 products: it reads 2
- * bytes an element and writes 1, cq times.
+ * bytes an element and writes 1, cq times. Without that pass the fixed time is bf16's.
  */
 double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 {

@@ -29,7 +29,7 @@ typedef struct plait_gemm {
  * Time of a matrix product at burst clocks.
  *
  *     T  = t0 + (Tc^p + Tm^p)^(1/p) + [quantise] cq 3 batch m k / (HBM eb)             (C.30)
- *     Tm = batch (es (m k + k n) + 2 m n) / (HBM eb)
+ *     Tm = batch (es (m k + k n) + 2 m n) / (HBM eb),   2 g m n when it adds to g bytes (C.301)
  *     Tc = min over tiles bm x bn and splits s = 1, 2, 4, 8 of k of
  *          W 2 bm bn (k/s + k0) / (P/SM emax r) + [s > 1] 4 batch m n s / (2 HBM)
  *     W  = q ceil(w) + (1-q) max(w, 1),   w = batch ceil(m/bm) ceil(n/bn) s / SM
