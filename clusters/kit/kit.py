@@ -247,8 +247,8 @@ def memory(kit):
 
 def transfer(kit, op, size, members, group):
     """A call of one collective; `size` is the buffer as nccl-tests counts it."""
-    whole = torch.zeros(size // 2, device=kit.device, dtype=torch.bfloat16)
-    part = torch.zeros(size // 2 // len(members), device=kit.device, dtype=torch.bfloat16)
+    whole = torch.zeros(size // 2, device=kit.device, dtype=torch.float16)
+    part = torch.zeros(size // 2 // len(members), device=kit.device, dtype=torch.float16)
     if op == "send_recv":
         if kit.rank == members[0]:
             return lambda: dist.send(whole, members[1])
@@ -293,7 +293,7 @@ def links(kit):
 
     def rows(ops, groups):
         return [(op, len(m), len({rank // a_node for rank in m}), size - size % (2 * len(m)),
-                 "bfloat16") for op in ops for m in groups
+                 "half") for op in ops for m in groups
                 for size in (1 << bits for bits in range(12, 21 if kit.small else 30))]
 
     def measure(op, ranks, nodes, size, _):

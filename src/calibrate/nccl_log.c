@@ -21,9 +21,9 @@ typedef struct nccl_run {
     int ranks;
     int nodes;
     char host[64];
-    const char *accelerator; /* that its ranks say; "": none that is known */
-    int time_word;           /* of a row, from 0; 4 where there is no column for the root */
-    double bus;              /* bus over algorithm bandwidth of the largest row */
+    char device[80]; /* as its driver calls it; "": none that is known */
+    int time_word;   /* of a row, from 0; 4 where there is no column for the root */
+    double bus;      /* bus over algorithm bandwidth of the largest row */
     bool sums;
     size_t first; /* of its points */
 } nccl_run;
@@ -115,26 +115,26 @@ static void name_test(nccl_run *run, const char *text)
 
 static nccl_run begin_run(const char *name, size_t first)
 {
-    nccl_run run = {.name = name, .op = -1, .accelerator = "", .time_word = 5, .first = first};
+    nccl_run run = {.name = name, .op = -1, .time_word = 5, .first = first};
 
     name_test(&run, name);
     return run;
 }
 
-/* What stands behind "[0x8d]", if its name is known. */
+/* What stands behind "[0x8d]", if that is a name of an accelerator. */
 static void name_device(nccl_run *run, char *const *word, int words)
 {
     char name[LONGEST_LINE] = "";
-    size_t length = 0;
     int i = 0;
 
     while (i < words && word[i][0] != '[')
         i++;
-    for (i++; i < words; i++)
-        length += (size_t)snprintf(name + length, sizeof name - length, "%s%s",
-                                   length > 0 ? " " : "", word[i]);
+    for (i++; i < words; i++) {
+        const size_t length = strlen(name);
+        snprintf(name + length, sizeof name - length, "%s%s", length > 0 ? " " : "", word[i]);
+    }
     if (names_accelerator(name) != NULL)
-        run->accelerator = names_accelerator(name);
+        snprintf(run->device, sizeof run->device, "%.79s", name);
 }
 
 /* "#  Rank  0 Group  0 Pid  1887 on   worker-1 device  0 [0x8d] NVIDIA ..." */
@@ -212,13 +212,16 @@ static plait_status end_run(nccl_run *run, point_list *list, plait_error *err)
     guess_ranks(run);
     if (run->ranks < 2)
         return fail_run(run, err, "a line for each rank (#  Rank 0 ...)", "none");
+    const char *const device = plait_arena_text(list->arena, run->device);
+    if (device == NULL)
+        return plait_fail_nomem(err);
     for (size_t i = run->first; i < list->count; i++) {
         point *const p = &list->point[i];
         p->kind = run->op == PLAIT_P2P ? POINT_P2P : POINT_COLLECTIVE;
         p->block = run->op;
         p->ranks = run->ranks;
         p->nodes = run->nodes;
-        p->measured = run->accelerator;
+        p->measured = device;
     }
     return PLAIT_OK;
 }
@@ -247,7 +250,7 @@ static plait_status fail_row(const nccl_run *run, plait_error *err)
                       "them, found a row that lacks them");
 }
 
-/* "1048576 262144 float sum -1 27.76 37.78 66.11 0 ..."; no bytes are no message. */
+/* "1048576 262144 float sum -1 27.76 37.78 66.11 0 ..."; N/A is no time, and no bytes no message. */
 static plait_status read_row(nccl_run *run, char *const *word, int words, point_list *list,
                              plait_error *err)
 {
@@ -255,7 +258,7 @@ static plait_status read_row(nccl_run *run, char *const *word, int words, point_
     double bytes, us, algorithm, bus;
     const point p = {.measured = "", .source = "nccl-tests"};
 
-    if (!begins_row(word, words))
+    if (!begins_row(word, words) || (words > t && text_equal(word[t], "N/A")))
         return PLAIT_OK;
     if (words < t + 3 || !text_parse_number(word[0], &bytes) || !text_parse_number(word[t], &us) ||
         !text_parse_number(word[t + 1], &algorithm) || !text_parse_number(word[t + 2], &bus) ||

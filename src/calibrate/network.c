@@ -126,32 +126,27 @@ static int outermost_level(const plait_cluster *cluster, const point_list *point
     return level;
 }
 
-/* The cluster as given, with the level's numbers. */
-static plait_status put_back(const plait_cluster *given, const plait_cluster *fitted,
-                             plait_arena *arena, network_result *out, plait_error *err)
+/* Not all of the level: of a grid, the subject has only the slice that was measured. */
+static void take_numbers(const plait_level *from, plait_level *to)
 {
-    plait_cluster *const cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
-    const plait_level *const level = &fitted->level[out->level];
-
-    if (cluster == NULL)
-        return plait_fail_nomem(err);
-    *cluster = *given;
-    cluster->level[out->level].link.latency_s = level->link.latency_s;
-    cluster->level[out->level].efficiency = level->efficiency;
-    cluster->level[out->level].ramp_bytes = level->ramp_bytes;
-    out->cluster = cluster;
-    return PLAIT_OK;
+    to->link.latency_s = from->link.latency_s;
+    to->efficiency = from->efficiency;
+    to->ramp_bytes = from->ramp_bytes;
 }
 
 plait_status network_fit(const plait_cluster *cluster, const point_list *points, plait_arena *arena,
                          network_result *out, plait_error *err)
 {
     const network_shape shape = network_shape_of(cluster->group[0].accelerator->name, points);
+    plait_cluster *const fitted = plait_arena_alloc(arena, 1, sizeof *fitted);
     plait_cluster subject = *cluster;
     fit_point *selected;
     int count;
 
-    *out = (network_result){.cluster = cluster};
+    if (fitted == NULL)
+        return plait_fail_nomem(err);
+    *fitted = *cluster;
+    *out = (network_result){.cluster = fitted};
     if (shape.nodes == 0)
         return PLAIT_OK;
     PLAIT_TRY(plait_cluster_take(&subject, shape.nodes * subject.group[0].gpus_per_node, err));
@@ -169,10 +164,13 @@ plait_status network_fit(const plait_cluster *cluster, const point_list *points,
         .predict_s = predict_s,
     };
     PLAIT_TRY(fit_run(&problem, arena, &out->errors, err));
+    const plait_level *const level = &subject.level[out->level];
     out->used = out->errors.held <= most_used_error;
-    out->value[0] = subject.level[out->level].link.latency_s;
-    out->value[1] = subject.level[out->level].efficiency;
-    out->value[2] = subject.level[out->level].ramp_bytes;
-    out->at_wire = out->value[1] >= wire_share;
-    return out->used ? put_back(cluster, &subject, arena, out, err) : PLAIT_OK;
+    out->value[0] = level->link.latency_s;
+    out->value[1] = level->efficiency;
+    out->value[2] = level->ramp_bytes;
+    out->at_wire = level->efficiency >= wire_share;
+    if (out->used)
+        take_numbers(level, &fitted->level[out->level]);
+    return PLAIT_OK;
 }

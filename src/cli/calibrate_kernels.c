@@ -104,9 +104,9 @@ static plait_status find_cluster(const calibrate_kernels_task *task, const char 
 
     if (task->cluster != NULL)
         return plait_cluster_find(task->cluster, arena, out, err);
-    text = plait_arena_printf(
-        arena, "%s:1x%d", name,
-        shape.gpus_per_node > 0 ? shape.gpus_per_node : accelerator->gpus_per_node);
+    text = plait_arena_printf(arena, "%s:1x%d", name,
+                              shape.gpus_per_node > 0 ? shape.gpus_per_node
+                                                      : accelerator->gpus_per_node);
     if (text == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(plait_cluster_synthetic(text, arena, out, err));
