@@ -32,7 +32,7 @@ between() { # between NODES COMMAND...: one process a GPU of all nodes
     if [ -n "${HOSTS:-}" ]; then
         mpirun -np $(($1 * gpus)) -H "${HOSTS//,/:$gpus,}:$gpus" --map-by "ppr:$gpus:node" "${@:2}"
     else
-        srun --mpi="${MPI:-pmix}" --nodes="$1" --ntasks-per-node="$gpus" "${@:2}"
+        srun --mpi="${MPI:-pmix}" --nodes="$1" --ntasks=$(($1 * gpus)) --ntasks-per-node="$gpus" "${@:2}"
     fi
 }
 
