@@ -91,29 +91,23 @@ static bool wants_cluster(const calibrate_kernels_task *task)
     return task->cluster_sink.path != NULL || task->cluster_sink.print;
 }
 
-/*
- * The one that was named, or nodes of the measured size behind the accelerator's usual NICs, as many as
- * a job takes.
- */
-static plait_status find_cluster(const calibrate_kernels_task *task, const char *name,
-                                 const plait_accelerator *accelerator, const point_list *points,
-                                 plait_arena *arena, plait_cluster *out, plait_error *err)
+/* The accelerator's usual node and NICs, with as many GPUs as were measured; as many as a job takes. */
+static plait_status usual_cluster(const char *name, const plait_accelerator *accelerator,
+                                  const point_list *points, plait_arena *arena, plait_cluster *out,
+                                  plait_error *err)
 {
-    const network_shape shape = network_shape_of(accelerator->name, points);
-    const char *text;
+    const int node = network_shape_of(accelerator->name, points).gpus_per_node;
+    const char *const text = node == 0 || node == accelerator->gpus_per_node
+                                 ? name
+                                 : plait_arena_printf(arena, "%s:1x%d", name, node);
 
-    if (task->cluster != NULL)
-        return plait_cluster_find(task->cluster, arena, out, err);
-    text = plait_arena_printf(arena, "%s:1x%d", name,
-                              shape.gpus_per_node > 0 ? shape.gpus_per_node
-                                                      : accelerator->gpus_per_node);
     if (text == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(plait_cluster_synthetic(text, arena, out, err));
-    out->name = accelerator->name;
     out->group[0].nodes = 0;
     out->gpus = 0;
-    return PLAIT_OK;
+    out->name = plait_arena_printf(arena, "%s-site", accelerator->name);
+    return out->name != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
 /*
@@ -135,7 +129,9 @@ static plait_status fit_network(const calibrate_kernels_task *task, const char *
         return plait_fail_nomem(err);
     PLAIT_TRY(plait_accelerator_parse(result->text, result->length, result->name, arena,
                                       accelerator, err));
-    PLAIT_TRY(find_cluster(task, name, accelerator, points, arena, &cluster, err));
+    PLAIT_TRY(task->cluster != NULL
+                  ? plait_cluster_find(task->cluster, arena, &cluster, err)
+                  : usual_cluster(name, accelerator, points, arena, &cluster, err));
     if (cluster.groups > 1 || !text_equal(cluster.group[0].accelerator->name, result->name))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--cluster",
                           "expected a cluster of %s alone, found one of %s%s", result->name,
