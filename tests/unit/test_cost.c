@@ -558,7 +558,7 @@ static void test_layer_cost__needs_no_split(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-        cmocka_unit_test_setup_teardown(test_layer_cost__needs_no_split, begin, end),
+
     const struct CMUnitTest tests[] = {
         TEST(test_terms__add_up_to_step_and_peak),
         TEST(test_layer_terms__fill_the_slowest_stage),
@@ -580,6 +580,7 @@ int main(void)
         TEST(test_ddp__hides_the_reduction_of_zero_0_alone),
         TEST(test_optimizer__passes_over_its_shard),
         TEST(test_money__by_hand),
+        TEST(test_layer_cost__needs_no_split),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
