@@ -41,10 +41,9 @@ static void print_square(const plait_cost *cost, FILE *out)
 {
     char mfu[UNITS_SIZE], hfu[UNITS_SIZE], flops[UNITS_SIZE];
 
-    fprintf(out, "; %s a GPU", units_rate(cost->model_flops_per_s, "FLOP/s", flops));
-    if (cost->mfu_square > cost->mfu)
-        fprintf(out, ", MFU %s, HFU %s with attention as whole squares",
-                units_percent(cost->mfu_square, mfu), units_percent(cost->hfu_square, hfu));
+    fprintf(out, "\nas Megatron-LM counts, whole squares of attention: %s a GPU, MFU %s, HFU %s",
+            units_rate(cost->model_flops_per_s, "FLOP/s", flops),
+            units_percent(cost->mfu_square, mfu), units_percent(cost->hfu_square, hfu));
 }
 
 void report_totals(const plait_cost *cost, FILE *out)
@@ -55,8 +54,8 @@ void report_totals(const plait_cost *cost, FILE *out)
     fprintf(out, "step %s: %.0f tokens/s/GPU, MFU %s, HFU %s", units_seconds(cost->step_s, step),
             cost->tokens_per_s_per_gpu, units_percent(cost->mfu, mfu),
             units_percent(cost->hfu, hfu));
-    print_square(cost, out);
     print_money(cost, out);
+    print_square(cost, out);
     print_band(cost, out);
     fprintf(out, "\nmemory %s of %s on the fullest GPU, stage %d of %d; ",
             units_gib(cost->memory.peak_bytes, peak),
