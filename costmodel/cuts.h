@@ -1,0 +1,29 @@
+/* cuts.h - stages whose layers are cut unlike each other */
+#ifndef PLAIT_COSTMODEL_CUTS_H
+#define PLAIT_COSTMODEL_CUTS_H
+
+#include "stage_sort.h"
+
+/** The cuts of a plan, and what each makes of a layer. */
+typedef struct plan_cuts {
+    const plait_problem *problem;
+    const plait_plan *plan;
+    int sorts;
+    plait_cut *cut;          /* [sorts], the plan's own first */
+    plait_stage_sort **sort; /* likewise */
+    plait_chunk *chunk;      /* room for the runs of one stage's layers */
+    plait_recompute *recompute;
+} plan_cuts;
+
+/** Everything of *out lives in `arena`; false when out of memory. */
+bool plan_cuts_of(const plait_problem *problem, const plait_plan *plan, plait_arena *arena,
+                  plan_cuts *out);
+
+/** Stage s, with `in_flight` microbatches at hand. (C.282 to C.284) */
+void cuts_sum_stage(const plan_cuts *cuts, int s, stage_load *load, stage_state *state,
+                    stage_sync *sync);
+
+/** One microbatch of stage s, by term. */
+void cuts_terms(const plan_cuts *cuts, int s, double terms[LAYER_TERMS]);
+
+#endif
