@@ -158,6 +158,30 @@ double plait_cut_peak(const plait_stage_sort *own, const plait_cut_share *sum, d
            runtime_fixed_bytes(&own->problem, &own->degrees);
 }
 
+plait_stage_tail plait_cut_tail(const plait_stage_sort *own, int stage, const plait_cut_share *sum)
+{
+    const stage_load load = {.index = stage,
+                             .count = 1,
+                             .forward_s = sum->time.forward_s,
+                             .backward_s = sum->time.backward_s};
+    const stage_sync reduced = {.reduce_s = sum->reduce_s};
+    const stage_sync gathered = {.gather_s = sum->gather_s};
+
+    return (plait_stage_tail){
+        .reduce_s = sync_exposed_s(&own->problem, &own->degrees, &load, &reduced, 1),
+        .gather_s = sync_exposed_s(&own->problem, &own->degrees, &load, &gathered, 1),
+        .optimizer_s = sum->optimizer_s,
+    };
+}
+
+double plait_cut_sends_s(const plait_stage_sort *own)
+{
+    const plait_degrees *const d = &own->degrees;
+
+    return sends_exposed_s(&own->problem, d, plait_degrees_microbatches(d, own->problem.job.gbs),
+                           pipeline_send_s(&own->problem, d, &own->row));
+}
+
 // ---- the cuts of a plan --------------------------------------------------------------------
 
 static int cut_index(const plan_cuts *cuts, plait_cut cut)

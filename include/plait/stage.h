@@ -122,6 +122,12 @@ void plait_cut_share_add(plait_cut_share *sum, const plait_cut_share *more);
 /** The peak of a stage with these shares. (C.283) */
 double plait_cut_peak(const plait_stage_sort *own, const plait_cut_share *sum, double in_flight);
 
+/** What stage `stage` of these shares leaves exposed once a step; by grad_sync shifted at least. (C.284) */
+plait_stage_tail plait_cut_tail(const plait_stage_sort *own, int stage, const plait_cut_share *sum);
+
+/** Sends of a step, exposed. (C.64) */
+double plait_cut_sends_s(const plait_stage_sort *own);
+
 #pragma GCC visibility pop
 
 #endif
