@@ -11,7 +11,7 @@
 
 #include "plait/units.h"
 #include "cost_parts.h"
-#include "cuts.h"
+#include "plan_cuts.h"
 #include "fuse.h"
 #include "plan_check.h"
 #include "problem_check.h"

@@ -32,6 +32,23 @@ typedef struct solve_work {
     cuts_label **now, **next; /* [cuts] by the tp of the last layer */
 } solve_work;
 
+/* What a pipeline takes at least whose stages work `work_s` together, the longest of them `round_s`. (S.61) */
+static double chains_s(int stages, int microbatches, double work_s, double round_s)
+{
+    const double mean_s =
+        microbatches > stages ? work_s + (microbatches - 0.5 * (stages + 1.0)) * round_s : work_s;
+
+    return fmax(microbatches * round_s, mean_s);
+}
+
+/* What a stage may work at most beside others, lest that passes the limit. (S.61) */
+static double most_round_s(int stages, int microbatches, double others_s, double limit_s)
+{
+    const double mean = microbatches > stages ? microbatches - 0.5 * (stages + 1.0) : 0.0;
+
+    return fmin(limit_s / microbatches, (limit_s - others_s) / (1.0 + mean));
+}
+
 /* May any filling of all stages be better than the limit? */
 static bool weigh_stages(solve_work *w)
 {
@@ -42,7 +59,7 @@ static bool weigh_stages(solve_work *w)
         w->left[s] = w->left[s + 1] + w->least[s];
         w->round[s] = fmax(w->round[s + 1], w->least[s]);
     }
-    return (w->point->microbatches - 1.0) * w->round[0] + w->left[0] < w->limit_s;
+    return chains_s(stages, w->point->microbatches, w->left[0], w->round[0]) < w->limit_s;
 }
 
 /* Unless one that is kept is within it; those that it is within go. */
@@ -88,7 +105,6 @@ static plait_status extend(solve_work *w, const cuts_label *label, cuts_way *con
 
 static plait_status pass_stage(solve_work *w, int s, plait_error *err)
 {
-    const int m = w->point->microbatches;
     cuts_way **const filled =
         plait_arena_alloc(w->arena, (size_t)w->point->cuts, sizeof(cuts_way *));
 
@@ -99,7 +115,8 @@ static plait_status pass_stage(solve_work *w, int s, plait_error *err)
             .stage = s,
             .layers = w->layers[s],
             .tp_before = w->point->cut[slot].tp,
-            .below_s = (w->limit_s - (w->left[0] - w->least[s])) / m,
+            .below_s = most_round_s(w->point->degrees.pp, w->point->microbatches,
+                                    w->left[0] - w->least[s], w->limit_s),
         };
         if (w->now[slot] == NULL)
             continue;

@@ -1,11 +1,11 @@
 /*
- * cuts.c - stages whose layers are cut unlike each other: each cut by its own degrees, and what lies between them
+ * plan_cuts.c - stages whose layers are cut unlike each other: each cut by its own degrees, and what lies between them
  *
  *     cut         row of layers, gathers, routes of the degrees that it has                  (C.280)
  *     relocation  the hidden state on its way from one cut to the next                        (C.281)
  *     share       what the layers of one cut bring to their stage; shares add up             (C.282)
  */
-#include "cuts.h"
+#include "plan_cuts.h"
 
 #include "plait/stage.h"
 #include "cost_parts.h"

@@ -1,6 +1,6 @@
-/* cuts.h - stages whose layers are cut unlike each other */
-#ifndef PLAIT_COSTMODEL_CUTS_H
-#define PLAIT_COSTMODEL_CUTS_H
+/* plan_cuts.h - stages whose layers are cut unlike each other */
+#ifndef PLAIT_COSTMODEL_PLAN_CUTS_H
+#define PLAIT_COSTMODEL_PLAN_CUTS_H
 
 #include "stage_sort.h"
 
