@@ -1,5 +1,5 @@
 /*
- * layer_cuts.c - layers that are cut otherwise than their plan: which they are, what degrees they have, which are legal
+ * plan_check_cuts.c - layers that are cut otherwise than their plan: which, by what degrees, and whether they may
  *
  *     a stage of 8 GPUs, tp 2, dp 4, mbs 1     4 sequences a microbatch
  *     a layer of it      tp 8, dp 1, mbs 4     the same 4
@@ -70,26 +70,23 @@ plait_degrees plait_degrees_cut(const plait_degrees *d, plait_cut cut)
 
 // ---- which are legal -----------------------------------------------------------------------
 
-/* What the software lets a layer have of its own. (rule P44) */
+/* What the software lets a layer have of its own. */
 static bool may_cut(const plait_problem *p, const plait_degrees *d, plait_cut cut, int s, int at,
                     const plan_reason *why)
 {
     const plait_capabilities *const can = &p->runtime->can;
+    const bool tp = cut.tp != d->tp && can->tp_by < PLAIT_BY_LAYER;
+    const bool zero = cut.zero != d->zero && can->zero_by < PLAIT_BY_LAYER;
 
-    if (cut.tp != d->tp && can->tp_by < PLAIT_BY_LAYER)
-        return because(why,
-                       "layer %d of stage %d has tp %d where the plan has %d: %s has one for "
-                       "all layers (rule P44)",
-                       at, s, cut.tp, d->tp, p->runtime->name);
-    if (cut.zero != d->zero && can->zero_by < PLAIT_BY_LAYER)
-        return because(why,
-                       "layer %d of stage %d has ZeRO %d where the plan has %d: %s has one "
-                       "for all layers (rule P44)",
-                       at, s, cut.zero, d->zero, p->runtime->name);
-    return true;
+    return (!tp && !zero) ||
+           because(why,
+                   "layer %d of stage %d has %s %d where the plan has %d: %s has one for all layers "
+                   "(rule P44)",
+                   at, s, tp ? "tp" : "ZeRO", tp ? cut.tp : cut.zero, tp ? d->tp : d->zero,
+                   p->runtime->name);
 }
 
-/* The same sequences pass all layers of a stage, whole ones on each rank. (rule P45) */
+/* The same sequences pass all layers of a stage, whole ones on each rank. */
 static bool sequences_agree(const plait_degrees *d, plait_cut cut, int s, int at,
                             const plan_reason *why)
 {
@@ -103,7 +100,7 @@ static bool sequences_agree(const plait_degrees *d, plait_cut cut, int s, int at
     return true;
 }
 
-/* The plan's ZeRO stage, or all of it. (rule P47) */
+/* The plan's ZeRO stage, or all of it. */
 static bool shards_known(const plait_degrees *d, plait_cut cut, int s, int at,
                          const plan_reason *why)
 {
@@ -133,7 +130,8 @@ bool cut_legal(const plait_problem *p, const plait_degrees *d, plait_cut cut, in
            shards_known(d, cut, s, at, why) && own_degrees_legal(p, d, cut, s, at, why);
 }
 
-bool cuts_have_price(const plait_degrees *d, const plan_reason *why)
+/* A key whose value has no price beside them; -1: all have. */
+static int key_without_price(const plait_degrees *d)
 {
     static const struct {
         plait_key_id key;
@@ -149,20 +147,23 @@ bool cuts_have_price(const plait_degrees *d, const plan_reason *why)
         {PLAIT_KEY_RESHARD, PLAIT_RESHARD_ALWAYS},
         {PLAIT_KEY_QUANTISE, PLAIT_QUANTISE_NONE},
     };
-    char found[96];
 
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (plait_key_value(d, plain[i].key) != plain[i].value)
-            return because(why, "%s %s beside layers that are cut otherwise (rule P46)",
-                           plait_keys[plain[i].key].name,
-                           plait_degrees_get(d, plain[i].key, found, sizeof found));
+            return plain[i].key;
     if (d->schedule != PLAIT_1F1B && d->schedule != PLAIT_GPIPE)
-        return because(why,
-                       "schedule %s beside layers that are cut otherwise: 1f1b and gpipe have "
-                       "a price (rule P46)",
-                       plait_schedule_name[d->schedule]);
-    return d->sp || d->tp == 1 ||
-           because(why, "sp 0 beside layers that are cut otherwise (rule P46)");
+        return PLAIT_KEY_SCHEDULE;
+    return d->tp > 1 && !d->sp ? PLAIT_KEY_SP : -1;
+}
+
+bool cuts_have_price(const plait_degrees *d, const plan_reason *why)
+{
+    const int key = key_without_price(d);
+    char found[96];
+
+    return key < 0 || because(why, "%s %s beside layers that are cut otherwise (rule P46)",
+                              plait_keys[key].name,
+                              plait_degrees_get(d, (plait_key_id)key, found, sizeof found));
 }
 
 static bool stage_cuts_legal(const plait_problem *p, const plait_plan *plan, int s,
