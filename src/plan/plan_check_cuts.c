@@ -79,11 +79,12 @@ static bool may_cut(const plait_problem *p, const plait_degrees *d, plait_cut cu
     const bool zero = cut.zero != d->zero && can->zero_by < PLAIT_BY_LAYER;
 
     return (!tp && !zero) ||
-           because(why,
-                   "layer %d of stage %d has %s %d where the plan has %d: %s has one for all layers "
-                   "(rule P44)",
-                   at, s, tp ? "tp" : "ZeRO", tp ? cut.tp : cut.zero, tp ? d->tp : d->zero,
-                   p->runtime->name);
+           because(
+               why,
+               "layer %d of stage %d has %s %d where the plan has %d: %s has one for all layers "
+               "(rule P44)",
+               at, s, tp ? "tp" : "ZeRO", tp ? cut.tp : cut.zero, tp ? d->tp : d->zero,
+               p->runtime->name);
 }
 
 /* The same sequences pass all layers of a stage, whole ones on each rank. */

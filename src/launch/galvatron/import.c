@@ -103,17 +103,18 @@ static bool all_same(const int *value, int count)
     return true;
 }
 
-/* The tp of all layers; where they differ, of the vocabulary. Sizes of Ulysses do not. */
+/* The tp of the vocabulary, where layers have another; sizes of Ulysses they have in common. */
 static plait_status read_tp(strategy_reader *in, int ulysses, int *tp, plait_error *err)
 {
     int count;
 
     PLAIT_TRY(read_layer_list(in, "tp_sizes_enc", 1, in->tp, &count, err));
-    if (ulysses > 0 || all_same(in->tp, count))
+    if (ulysses > 0)
         return read_same(in, "tp_sizes_enc", 1, 1, tp, err);
-    in->cuts = true;
-    *tp = 1;
-    return json_int_optional(in->root, "vtp", 1, MOST, tp, err);
+    *tp = all_same(in->tp, count) ? in->tp[0] : 1;
+    PLAIT_TRY(json_int_optional(in->root, "vtp", 1, MOST, tp, err));
+    in->cuts = !all_same(in->tp, count) || *tp != in->tp[0];
+    return PLAIT_OK;
 }
 
 static plait_status read_tensor(strategy_reader *in, plait_error *err)
@@ -153,8 +154,11 @@ static plait_status read_shards(strategy_reader *in, plait_error *err)
         PLAIT_TRY(json_word(in->root, "default_dp_type", types, &type, err));
     PLAIT_TRY(read_layer_list(in, "dp_types_enc", 0, in->sharded, &count, err));
     const bool all = count > 0 && in->sharded[0] > 0 && all_same(in->sharded, count);
-    in->cuts = in->cuts || !all_same(in->sharded, count);
-    give(in->out, PLAIT_KEY_ZERO, all ? 3 : stages[type]);
+    int vocabulary = all;
+    PLAIT_TRY(json_int_optional(in->root, "embed_sdp", 0, MOST, &vocabulary, err));
+    PLAIT_TRY(json_int_optional(in->root, "vocab_sdp", 0, MOST, &vocabulary, err));
+    in->cuts = in->cuts || !all_same(in->sharded, count) || (all && vocabulary == 0);
+    give(in->out, PLAIT_KEY_ZERO, all && vocabulary > 0 ? 3 : stages[type]);
     return PLAIT_OK;
 }
 
