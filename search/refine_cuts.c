@@ -8,11 +8,11 @@
  * Guarantee: as that of layouts (refine_layouts.c): `floor` bounds what was left.
  */
 #include <math.h>
+#include <string.h>
 
 #include "answer.h"
 #include "cuts.h"
 #include "layer_cuts.h"
-#include "plait/schedule.h"
 #include "refine.h"
 
 enum { MOST_SOLVED = 1 << 12, BLOCK = 16, MOST_FLOORS = 1 << 22 };
@@ -79,66 +79,96 @@ static void take_least_of(plait_portions *least, const plait_portions *of)
     least->after_s = fmin(least->after_s, of->after_s);
 }
 
-static bool divides(const plait_degrees *d, plait_cut cut)
+/* Can layers of the point have this tp at all? */
+static bool tp_suits(const plait_problem *problem, const plait_degrees *d, int tp)
 {
-    return d->tp * d->dp % cut.tp == 0 && d->mbs * cut.tp % d->tp == 0;
+    if (d->tp * d->dp % tp != 0 || d->mbs * tp % d->tp != 0)
+        return false;
+    const plait_degrees own = plait_degrees_cut(d, (plait_cut){.tp = (short)tp, .zero = d->zero});
+    return plan_layers_legal(problem, &own, &nobody_asks);
 }
 
-/* Each layer by the least of all cuts, whole or sharded; the ends with the point's tp. */
+/* With a tp, whole or sharded, and with nothing or everything run again. */
+static void take_cut(const cuts_listing *at, const plait_degrees *base, int tp,
+                     plait_portions *least)
+{
+    const plait_cut cut[] = {{(short)tp, 0}, {(short)tp, 3}};
+    static const plait_recompute again[] = {{.kind = PLAIT_RECOMPUTE_NONE},
+                                            {.kind = PLAIT_RECOMPUTE_FULL}};
+
+    for (int i = 0; i < 4; i++) {
+        plait_degrees d = plait_degrees_cut(base, cut[i / 2]);
+        d.recompute = again[i % 2];
+        d.scatter = PLAIT_SCATTER_MICROBATCH; // which keeps least of gradients
+        const plait_portions one = plait_degrees_portions(at->worker->table, &d);
+        take_least_of(least, &one);
+        if (tp != base->tp)
+            continue;
+        take_least(&least->embedding, &one.embedding);
+        take_least(&least->loss, &one.loss);
+    }
+}
+
+/* Each layer by the least of all cuts; the ends with the point's tp. */
 static plait_portions lean_portions(const cuts_listing *at, const plait_degrees *base)
 {
-    const plait_recompute full = {.kind = PLAIT_RECOMPUTE_FULL};
-    plait_portions least = {0};
-    bool any = false;
+    plait_portions least = plait_degrees_portions(at->worker->table, base);
 
-    for (int c = -1; c < at->question->cuts; c++)
-        for (int zero = 0; zero <= 3; zero += 3) {
-            plait_cut cut = c < 0 ? cut_of_degrees(base) : at->question->cut[c];
-            cut.zero = (unsigned char)zero;
-            if (!divides(base, cut))
-                continue;
-            for (int again = 0; again < 2; again++) {
-                plait_degrees d = plait_degrees_cut(base, cut);
-                if (again > 0)
-                    d.recompute = full;
-                const plait_portions one = plait_degrees_portions(at->worker->table, &d);
-                if (!any)
-                    least = one;
-                any = true;
-                take_least_of(&least, &one);
-                if (cut.tp != base->tp)
-                    continue;
-                take_least(&least.embedding, &one.embedding);
-                take_least(&least.loss, &one.loss);
-            }
-        }
-    least.leading = -1;
+    take_cut(at, base, base->tp, &least);
+    for (int c = 0; c < at->question->cuts; c++) {
+        const int tp = at->question->cut[c].tp;
+        const bool known = tp == base->tp || (c > 0 && tp == at->question->cut[c - 1].tp);
+        if (!known && tp_suits(at->run->problem, base, tp))
+            take_cut(at, base, tp, &least);
+    }
     return least;
+}
+
+/* What no plan of these points undercuts; points of one number format share it. */
+typedef struct cuts_floor {
+    bool known;
+    plait_state_bytes state;
+    double floor_s;
+} cuts_floor;
+
+static double floor_of(const cuts_listing *at, const plait_degrees *d, cuts_floor *known,
+                       search_found *found)
+{
+    const plait_state_bytes state = plait_state_of(at->run->problem, d);
+    deal_ranks ranks;
+
+    if (known->known && memcmp(&state, &known->state, sizeof state) == 0)
+        return known->floor_s;
+    const plait_portions lean = lean_portions(at, d);
+    deal_ranks_init(&ranks, at->run->problem->model, d, lean.microbatches);
+    found->floors++;
+    *known = (cuts_floor){
+        .known = true,
+        .state = state,
+        .floor_s = deal_floor_s(&ranks, &lean, at->run->capacity_bytes, refine_best_s(at->run)),
+    };
+    return known->floor_s;
 }
 
 static void list_pipeline(const cuts_listing *at, const space_pipeline *p, int kind,
                           search_found *found)
 {
-    plait_degrees d = p->degrees;
-    deal_ranks ranks;
+    open_point point = {.degrees = p->degrees};
+    plait_degrees *const d = &point.degrees;
+    cuts_floor known = {0};
 
-    d.schedule = p->kind[kind].schedule;
-    d.order = p->kind[kind].order;
-    d.ep_overlap = p->kind[kind].ep_overlap;
-    d.vpp = 1;
-    d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
-    d.offload_acts = 0;
-    if (!cuts_suit(at->run->problem, &d))
-        return;
-    const plait_portions lean = lean_portions(at, &d);
-    deal_ranks_init(&ranks, at->run->problem->model, &d, lean.microbatches);
-    found->floors++;
-    const double best_s = refine_best_s(at->run);
-    const double floor_s = deal_floor_s(&ranks, &lean, at->run->capacity_bytes, best_s);
-    for (int s = 0; s < p->kind[kind].shards && floor_s < best_s; s++) {
-        open_point point = {.floor_s = floor_s, .guess_s = floor_s, .degrees = d};
-        space_apply_shard(at->run->space, &p->shard[s], &point.degrees);
-        if (cuts_suit(at->run->problem, &point.degrees) && !open_add(&found->open, &point))
+    d->schedule = p->kind[kind].schedule;
+    d->order = p->kind[kind].order;
+    d->ep_overlap = p->kind[kind].ep_overlap;
+    d->vpp = 1;
+    d->recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
+    d->offload_acts = 0;
+    for (int s = 0; s < p->kind[kind].shards; s++) {
+        space_apply_shard(at->run->space, &p->shard[s], d);
+        if (!cuts_suit(at->run->problem, d))
+            continue;
+        point.floor_s = point.guess_s = floor_of(at, d, &known, found);
+        if (point.floor_s < refine_best_s(at->run) && !open_add(&found->open, &point))
             found->failed = true;
     }
 }
@@ -221,19 +251,10 @@ static bool solve_split(cuts_attempt *at, cuts_point *point, const plait_degrees
     return cost->verdict == PLAIT_FITS && cost->step_s < at->limit_s;
 }
 
-static const space_splits *splits_of(const search_run *run, int pp)
-{
-    int i = 0;
-
-    while (run->space->divisors.value[i] != pp)
-        i++;
-    return &run->space->splits[i];
-}
-
 static void attempt(const search_run *run, plait_arena *scratch, const plait_degrees *d,
                     double limit_s, cuts_attempt *at)
 {
-    const space_splits *const splits = splits_of(run, d->pp);
+    const space_splits *const splits = refine_splits(run, d->pp);
     const space_split_range *const range = space_splits_for(splits, PLAIT_1F1B);
     const plait_arena_mark mark = plait_arena_save(scratch);
     plait_recompute room[CUTS_CHOICES];
@@ -310,13 +331,7 @@ static plait_status take_best(search_run *run, cuts_search *search, plait_refine
     cuts_point *const point = cuts_begin(&question, &d, run->arena);
     if (!point || !solve_split(at, point, &d, run->arena, &out->best.plan, &cost))
         return plait_fail_nomem(err);
-    out->best.price = (plait_price){.step_s = cost.step_s,
-                                    .peak_bytes = cost.memory.peak_bytes,
-                                    .busy_s = cost.busy_s,
-                                    .moving_s = cost.moving_s,
-                                    .exact = true};
-    out->best.objective = objective_of(run, out->best.price);
-    out->best.index = -1;
+    refine_rank(run, &cost, &out->best);
     return PLAIT_OK;
 }
 
