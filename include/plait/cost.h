@@ -245,6 +245,18 @@ PLAIT_MUST_CHECK plait_status plait_degrees_simulate(plait_table *table,
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *degrees);
 
 /**
+ * The same with a choice of recompute and offload_acts. Free: zero, shard_group, reshard, scatter,
+ * quantise, grad_sync and the formats of state. (C.93)
+ */
+plait_price plait_choice_bound(plait_table *table, const plait_degrees *degrees);
+
+/**
+ * The same with the keys of a shard: zero, shard_group, reshard, scatter, quantise, grad_sync and the
+ * formats of state. Free: recompute, offload_acts. (C.94)
+ */
+plait_price plait_shard_bound(plait_table *table, const plait_degrees *degrees);
+
+/**
  * Lower bounds over all completions of fewer keys: tp cp ep etp sp cp_comm mbs fusion pp dp. (C.91)
  *
  * As if layers were dealt perfectly evenly, with no bubble and one microbatch in flight.

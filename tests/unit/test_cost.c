@@ -8,6 +8,7 @@
 #include "must.h"
 #include "plait/cost.h"
 #include "plait/kernel.h"
+#include "plait/stage.h"
 #include "world.h"
 
 static void load(world *w, const char *model, const char *runtime, int gpus, int gbs)
@@ -534,9 +535,30 @@ static void test_money__by_hand(void **state)
     assert_true(isnan(unknown.energy_j));
 }
 
+/* A search asks before it has dealt the layers. */
+static void test_layer_cost__needs_no_split(void **state)
+{
+    const plait_choice none = {.offload_acts = 0};
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 64);
+    plait_degrees d = point(&w, "tp=2 pp=4");
+    plait_table *table = plait_table_new(&w.problem, arena);
+    plait_table *open = plait_table_new(&w.problem, arena);
+    assert_non_null(table);
+    assert_non_null(open);
+    const plait_layer_cost dealt = plait_layer_cost_of(table, &d, 0, none);
+    d.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
+    const plait_layer_cost undealt = plait_layer_cost_of(open, &d, 0, none);
+    assert_true(dealt.forward_s > 0.0 && dealt.forward_s == undealt.forward_s);
+    assert_true(dealt.saved_bytes > 0.0 && dealt.saved_bytes == undealt.saved_bytes);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
     const struct CMUnitTest tests[] = {
         TEST(test_terms__add_up_to_step_and_peak),
         TEST(test_layer_terms__fill_the_slowest_stage),
@@ -558,6 +580,7 @@ int main(void)
         TEST(test_ddp__hides_the_reduction_of_zero_0_alone),
         TEST(test_optimizer__passes_over_its_shard),
         TEST(test_money__by_hand),
+        TEST(test_layer_cost__needs_no_split),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
