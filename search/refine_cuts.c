@@ -340,11 +340,12 @@ static plait_status take_best(search_run *run, cuts_search *search, plait_refine
 static bool suits(const search_run *run)
 {
     const plait_capabilities *const can = &run->problem->runtime->can;
+    plait_recompute room[CUTS_CHOICES];
 
     return refine_ranks_steps(run) && run->problem->model->kinds == 1 &&
            run->problem->model->mtp_layers == 0 && can->recompute_by == PLAIT_BY_LAYER &&
-           ((can->tp_by == PLAIT_BY_LAYER && refine_is_open(run, PLAIT_KEY_TP)) ||
-            (can->zero_by == PLAIT_BY_LAYER && refine_is_open(run, PLAIT_KEY_ZERO)));
+           (can->tp_by == PLAIT_BY_LAYER || can->zero_by == PLAIT_BY_LAYER) &&
+           question_of(run, room).cuts > 1;
 }
 
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)
