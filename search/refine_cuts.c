@@ -327,7 +327,7 @@ static plait_status take_best(search_run *run, cuts_search *search, plait_refine
     plait_cost cost;
 
     d.split = at->split;
-    at->limit_s = HUGE_VAL;
+    at->limit_s = at->step_s * (1.0 + rounding);
     cuts_point *const point = cuts_begin(&question, &d, run->arena);
     if (!point || !solve_split(at, point, &d, run->arena, &out->best.plan, &cost))
         return plait_fail_nomem(err);

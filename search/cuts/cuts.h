@@ -54,7 +54,7 @@ typedef struct cuts_point cuts_point;
 
 typedef struct cuts_result {
     bool fits;     /* and takes less than the limit */
-    bool proven;   /* no other takes less; false where a limit of nodes was met */
+    bool proven;   /* no other takes less; false where a limit of nodes or of labels was met */
     double step_s; /* by grad_sync shifted on several stages at least */
     long labels;
     const cuts_stage *stage; /* [pp], in the arena */

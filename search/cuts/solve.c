@@ -12,6 +12,9 @@
 #include "cuts_private.h"
 #include "way.h"
 
+/* Of one dealing of layers: a budget, never a clock. */
+enum { MOST_LABELS = 1 << 13 };
+
 /* The first stages, filled. */
 typedef struct cuts_label {
     stages_way way;
@@ -74,6 +77,10 @@ static plait_status keep(solve_work *w, const cuts_label *label, int slot, plait
             *link = (*link)->next;
         else
             link = &(*link)->next;
+    }
+    if (w->out->labels == MOST_LABELS) {
+        w->out->proven = false;
+        return PLAIT_OK;
     }
     cuts_label *const kept = plait_arena_alloc(w->arena, 1, sizeof *kept);
     if (!kept)
