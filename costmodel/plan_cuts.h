@@ -4,6 +4,15 @@
 
 #include "stage_sort.h"
 
+// cut_share.c
+/** Buffers shaped like the widest layer, whatever the stage holds. */
+double cut_transient_bytes(const plait_stage_sort *sort);
+/** Transients and exchanges of a cut that the stage has layers of; of all its cuts the largest is there. */
+double cut_spare_bytes(const plait_stage_sort *sort, const sorted_stage *sum);
+/** The plan's own: messages and logits; another: NCCL's buffers for groups that the plan has not. */
+double cut_beside_bytes(const plait_stage_sort *sort, const sorted_stage *sum, bool own);
+
+// plan_cuts.c
 /** The cuts of a plan, and what each makes of a layer. */
 typedef struct plan_cuts {
     const plait_problem *problem;

@@ -165,38 +165,55 @@ static plait_status keep(const fill_work *w, const cuts_way *way, int last_tp, p
     return PLAIT_OK;
 }
 
+/* What the layers of the runs take when they recompute nothing. */
+static double plain_layers_s(const fill_work *w, const cuts_stage *stage)
+{
+    double sum_s = 0.0;
+
+    for (int r = 0; r < stage->runs; r++) {
+        const plait_layer_cost *const plain = &w->point->plain[stage->run[r].cut];
+        sum_s += stage->run[r].layers * (plain->forward_s + plain->backward_s);
+    }
+    return sum_s;
+}
+
+/* S.21 for the runs; `sum` has them with nothing recomputed, and `between`. */
+static plait_status pack_runs(const fill_work *w, const cuts_stage *stage,
+                              const plait_cut_share *sum, const plait_relocation *between,
+                              pack_result *out, plait_error *err)
+{
+    const double all_s = sum->time.forward_s + sum->time.backward_s;
+    int layers[CUTS_RUNS] = {0};
+
+    for (int r = 0; r < stage->runs; r++)
+        layers[r] = stage->run[r].layers;
+    list_options(w, stage);
+    const pack_problem problem = {
+        .groups = stage->runs,
+        .layers = layers,
+        .options = w->point->question->choices,
+        .option = w->option,
+        .room_bytes = room_of(w, sum, between),
+        .live_bytes = w->scale * cuts_share(w->point, 0, w->place, 0)->live_bytes,
+        .below_s = w->slot->below_s - (all_s - plain_layers_s(w, stage)),
+        .nodes = w->point->question->nodes,
+    };
+    return pack_solve(&problem, w->arena, out, err);
+}
+
 /* The fastest choices of these runs, if they fit. */
 static plait_status try_runs(const fill_work *w, cuts_stage stage, plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(w->arena);
     const plait_relocation between = relocations(w, &stage);
     plait_cut_share sum = sum_of_runs(w, &stage);
-    int layers[CUTS_RUNS] = {0};
-    double plain_s = 0.0;
     pack_result packed;
 
     sum.time.forward_s += between.forward_s;
     sum.time.backward_s += between.backward_s;
-    const double fastest_s = sum.time.forward_s + sum.time.backward_s;
-    if (fastest_s >= w->slot->below_s)
+    if (sum.time.forward_s + sum.time.backward_s >= w->slot->below_s)
         return PLAIT_OK;
-    for (int r = 0; r < stage.runs; r++) {
-        const plait_layer_cost *const plain = &w->point->plain[stage.run[r].cut];
-        layers[r] = stage.run[r].layers;
-        plain_s += layers[r] * (plain->forward_s + plain->backward_s);
-    }
-    list_options(w, &stage);
-    const pack_problem problem = {
-        .groups = stage.runs,
-        .layers = layers,
-        .options = w->point->question->choices,
-        .option = w->option,
-        .room_bytes = room_of(w, &sum, &between),
-        .live_bytes = w->scale * cuts_share(w->point, 0, w->place, 0)->live_bytes,
-        .below_s = w->slot->below_s - (fastest_s - plain_s),
-        .nodes = w->point->question->nodes,
-    };
-    PLAIT_TRY(pack_solve(&problem, w->arena, &packed, err));
+    PLAIT_TRY(pack_runs(w, &stage, &sum, &between, &packed, err));
     *w->proven = *w->proven && packed.proven;
     if (!packed.fits) {
         plait_arena_rewind(w->arena, mark);

@@ -151,7 +151,7 @@ static int key_without_price(const plait_degrees *d)
 
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (plait_key_value(d, plain[i].key) != plain[i].value)
-            return plain[i].key;
+            return (int)plain[i].key;
     if (d->schedule != PLAIT_1F1B && d->schedule != PLAIT_GPIPE)
         return PLAIT_KEY_SCHEDULE;
     return d->tp > 1 && !d->sp ? PLAIT_KEY_SP : -1;
