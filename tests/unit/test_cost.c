@@ -148,10 +148,32 @@ static void test_rates__follow_from_the_step(void **state)
     const double tokens = 128.0 * 4096.0 / 64.0;
     const double flops = plait_model_flops_per_token(&w.model, 4096.0, false);
     assert_near_relative(none.tokens_per_s_per_gpu, tokens / none.step_s, 1e-12);
-    assert_near_relative(none.mfu, tokens / none.step_s * flops / 989.4e12, 1e-12);
+    assert_near_relative(none.mfu_square, tokens / none.step_s * flops / 989.4e12, 1e-12);
     assert_near_relative(none.hfu, none.mfu, 1e-12); // nothing is computed twice
-    assert_near_relative(full.hfu / full.mfu,
+    assert_near_relative(full.hfu_square / full.mfu_square,
                          plait_model_flops_per_token(&w.model, 4096.0, true) / flops, 1e-9);
+}
+
+/* 32 layers, forward and backward of 2 products of 4096 keys a head of 128, of which the mean is 2048.5. */
+static void test_mfu__counts_what_causal_kernels_compute(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    const plait_cost fused = price(&w, "tp=4 sp=1 zero=1 recompute=full");
+    const plait_cost unfused = price(&w, "tp=4 sp=1 zero=1 recompute=full attention=unfused");
+    const double flops = plait_model_flops_per_token(&w.model, 4096.0, false);
+    const double whole = 3.0 * 32.0 * 2.0 * 2.0 * 4096.0 * 4096.0;
+    const double skipped = whole * (1.0 - 2048.5 / 4096.0);
+    assert_near_relative(fused.mfu / fused.mfu_square, 1.0 - skipped / flops, 1e-9);
+    assert_near_relative(
+        fused.hfu / fused.mfu,
+        (plait_model_flops_per_token(&w.model, 4096.0, true) - skipped * 4.0 / 3.0) /
+            (flops - skipped),
+        1e-9);
+    assert_near_relative(unfused.mfu, unfused.mfu_square, 1e-12);
+    assert_near_relative(unfused.hfu, unfused.hfu_square, 1e-12);
 }
 
 // ---- verdicts ------------------------------------------------------------------------------
@@ -580,6 +602,7 @@ int main(void)
         TEST(test_ddp__hides_the_reduction_of_zero_0_alone),
         TEST(test_optimizer__passes_over_its_shard),
         TEST(test_money__by_hand),
+        TEST(test_mfu__counts_what_causal_kernels_compute),
         TEST(test_layer_cost__needs_no_split),
     };
 
