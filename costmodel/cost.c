@@ -11,6 +11,7 @@
 
 #include "plait/units.h"
 #include "cost_parts.h"
+#include "plan_cuts.h"
 #include "fuse.h"
 #include "plan_check.h"
 #include "problem_check.h"
@@ -33,7 +34,9 @@ typedef struct plan_rows {
     stage_run *run;        /* each stage is its own */
     plait_rank_run *ranks; /* room of step_sum_of */
     fused_boundary boundary;
-    bool fuses; /* boundaries are fused: `load` has what they save */
+    bool fuses;     /* boundaries are fused: `load` has what they save */
+    bool unlike;    /* layers are cut unlike each other ... */
+    plan_cuts cuts; /* ... so */
 } plan_rows;
 
 // ---- stages --------------------------------------------------------------------------------
@@ -93,9 +96,27 @@ static stage_load sum_stage(const plan_rows *rows, int s)
     return load;
 }
 
+/* The same where its layers are cut unlike each other. */
+static void sum_cut_stage(plan_rows *rows, int s)
+{
+    const plait_degrees *d = &rows->plan->degrees;
+    const int m = plait_degrees_microbatches(d, rows->problem->job.gbs);
+
+    rows->load[s] = (stage_load){
+        .index = s,
+        .count = 1,
+        .in_flight = plait_schedule_in_flight((plait_schedule)d->schedule, d->pp, s, d->vpp, m)};
+    cuts_sum_stage(&rows->cuts, s, &rows->load[s], &rows->state[s], &rows->sync[s]);
+    rows->run[s] = (stage_run){s, 1};
+}
+
 static void sum_stages(plan_rows *rows)
 {
     for (int s = 0; s < rows->plan->stages; s++) {
+        if (rows->unlike) {
+            sum_cut_stage(rows, s);
+            continue;
+        }
         const plait_degrees *own = &rows->plan->stage[s].degrees;
         const sync_routes routes = routes_of_stage(rows->problem, &rows->routes, own);
         rows->load[s] = sum_stage(rows, s);
@@ -191,7 +212,10 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
     const double m = plait_degrees_microbatches(&rows->plan->degrees, rows->problem->job.gbs);
     double terms[LAYER_TERMS];
 
-    stage_terms(rows->problem, &rows->row, &rows->gather, &rows->parts[sum->slowest], terms);
+    if (rows->unlike)
+        cuts_terms(&rows->cuts, sum->slowest, terms);
+    else
+        stage_terms(rows->problem, &rows->row, &rows->gather, &rows->parts[sum->slowest], terms);
     if (rows->fuses)
         fused_boundary_terms(rows->problem, &rows->plan->degrees, &rows->row, &rows->boundary,
                              &rows->load[sum->slowest], terms);
@@ -361,6 +385,9 @@ static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan,
     gather_row_fill(problem, &plan->degrees, &rows->routes, &rows->row, &rows->gather);
     rows->send_s = pipeline_send_s(problem, &plan->degrees, &rows->row);
     rows->boundary = fused_boundary_of_plan(problem, plan, &rows->row);
+    rows->unlike = plait_plan_cuts(plan);
+    if (rows->unlike && !plan_cuts_of(problem, plan, arena, &rows->cuts))
+        return NULL;
     return rows;
 }
 
@@ -393,6 +420,8 @@ plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *pla
     fill_rates(rows, cost);
     plait_cost_money(problem, cost);
     fill_fused(rows, &sum, cost);
+    if (rows->unlike) // whose calls are listed nowhere
+        return PLAIT_OK;
     return volumes_of(problem, &plan->degrees, &rows->row, &rows->parts[sum.slowest],
                       &rows->load[sum.slowest], &sum, rows->fuses ? &rows->boundary : NULL, arena,
                       cost)

@@ -109,9 +109,10 @@ double stage_buffer_bytes(const plait_problem *problem, const plait_degrees *d,
     return bytes;
 }
 
-static bool spans_nodes(const plait_problem *problem, plait_group_shape group)
+double communicator_bytes(const plait_problem *problem, plait_group_shape group)
 {
-    return plait_route_of(problem->cluster, group).levels > 1;
+    return plait_route_of(problem->cluster, group).levels > 1 ? problem->runtime->keep.nccl_bytes
+                                                              : 0.0;
 }
 
 /*
@@ -121,13 +122,12 @@ static bool spans_nodes(const plait_problem *problem, plait_group_shape group)
 double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *d)
 {
     const plait_residents *keep = &problem->runtime->keep;
-    int communicators = spans_nodes(problem, plait_group_replicas(d));
+    double communicators = communicator_bytes(problem, plait_group_replicas(d));
 
     for (int axis = 0; axis < PLAIT_GROUPS; axis++)
         if (axis != PLAIT_AXIS_DP && axis != PLAIT_AXIS_EDP)
-            communicators += spans_nodes(problem, plait_group_of(d, (plait_axis)axis));
-    return keep->fragmentation * keep->workspace_bytes + keep->context_bytes +
-           keep->nccl_bytes * communicators;
+            communicators += communicator_bytes(problem, plait_group_of(d, (plait_axis)axis));
+    return keep->fragmentation * keep->workspace_bytes + keep->context_bytes + communicators;
 }
 
 /*

@@ -127,6 +127,8 @@ plait_memory stage_memory(const plait_problem *problem, const plait_degrees *deg
 double stage_activation_bytes(const stage_load *load);
 double stage_buffer_bytes(const plait_problem *problem, const plait_degrees *degrees,
                           const layer_row *row, const stage_load *load);
+/** NCCL's buffers of one group: where it leaves its scale-up domain. (C.84) */
+double communicator_bytes(const plait_problem *problem, plait_group_shape group);
 double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *degrees);
 
 // risk.c

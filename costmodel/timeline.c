@@ -244,6 +244,11 @@ plait_status plait_plan_simulate(const plait_problem *problem, const plait_plan 
         return plait_fail(err, PLAIT_ERROR_RANGE, "stages",
                           "expected stages that are alike, found some that differ: they have a "
                           "price and no timeline");
+    if (plait_plan_cuts(plan))
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "stages",
+            "expected layers that are cut alike, found some that are not: they have a "
+            "price and no timeline");
     if (!plait_schedule_has_actions(&shape))
         return fail_unspelled(&shape, err);
     plan_prices *p = new_prices(problem, plan, arena);

@@ -40,6 +40,26 @@ bool refine_asks_full_layers(const search_run *run)
     return false;
 }
 
+const space_splits *refine_splits(const search_run *run, int pp)
+{
+    int i = 0;
+
+    while (run->space->divisors.value[i] != pp)
+        i++;
+    return &run->space->splits[i];
+}
+
+void refine_rank(const search_run *run, const plait_cost *cost, plait_ranked *out)
+{
+    out->price = (plait_price){.step_s = cost->step_s,
+                               .peak_bytes = cost->memory.peak_bytes,
+                               .busy_s = cost->busy_s,
+                               .moving_s = cost->moving_s,
+                               .exact = true};
+    out->objective = objective_of(run, out->price);
+    out->index = -1;
+}
+
 // ---- groups --------------------------------------------------------------------------------
 
 /* Chunks a rank that are worth a try in a layout: no more than there is something for. */

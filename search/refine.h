@@ -46,6 +46,12 @@ bool refine_is_open(const search_run *run, plait_key_id key);
 /** Does a limit name full:N, which no refinement deals? */
 bool refine_asks_full_layers(const search_run *run);
 
+/** The splits in words over so many stages. */
+const space_splits *refine_splits(const search_run *run, int pp);
+
+/** Ranks out->plan by its full price. */
+void refine_rank(const search_run *run, const plait_cost *cost, plait_ranked *out);
+
 /** The order in which open points are solved: by guess, then as listed. */
 void open_sort(point_list *list);
 

@@ -195,15 +195,6 @@ static void try_seeds(stages_attempt *at)
     plait_arena_rewind(at->scratch, mark);
 }
 
-static const space_splits *splits_of(const search_run *run, int pp)
-{
-    int i = 0;
-
-    while (run->space->divisors.value[i] != pp)
-        i++;
-    return &run->space->splits[i];
-}
-
 static void attempt(const search_run *run, plait_table *table, plait_arena *scratch,
                     const plait_degrees *d, double limit_s, stages_attempt *at)
 {
@@ -216,7 +207,7 @@ static void attempt(const search_run *run, plait_table *table, plait_arena *scra
     stages_begin(run->problem, choices->value, choices->count, table, &at->question);
     if (!stages_may_choose(&at->question, &at->degrees))
         return;
-    try_words(at, splits_of(run, d->pp));
+    try_words(at, refine_splits(run, d->pp));
     if (solves_exactly(run, &at->degrees))
         try_dealt(at);
     else if (layouts_allowed(run))
@@ -287,13 +278,7 @@ static plait_status take_best(search_run *run, stages_search *search, plait_refi
         !choose(at, &d, chunks, run->arena, &out->best.plan, &step_s))
         return plait_fail_nomem(err);
     PLAIT_TRY(plait_plan_cost(run->problem, &out->best.plan, run->arena, &cost, err));
-    out->best.price = (plait_price){.step_s = cost.step_s,
-                                    .peak_bytes = cost.memory.peak_bytes,
-                                    .busy_s = cost.busy_s,
-                                    .moving_s = cost.moving_s,
-                                    .exact = true};
-    out->best.objective = objective_of(run, out->best.price);
-    out->best.index = -1;
+    refine_rank(run, &cost, &out->best);
     return PLAIT_OK;
 }
 

@@ -48,7 +48,8 @@ static double seconds_now(void)
 }
 
 /* Each builds on those before it; "auto" asks for all. */
-static const search_refinement *const refinements[] = {&search_layouts, &search_stages, NULL};
+static const search_refinement *const refinements[] = {&search_layouts, &search_stages,
+                                                       &search_cuts, NULL};
 
 /* So many refinements does a strategy ask for; -1: there is no such strategy. */
 static int refinements_of(const char *name)

@@ -107,6 +107,7 @@ typedef struct search_refinement {
 
 extern const search_refinement search_layouts;
 extern const search_refinement search_stages;
+extern const search_refinement search_cuts;
 
 typedef struct plait_strategy {
     const char *name;

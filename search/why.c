@@ -306,10 +306,13 @@ plait_status plait_sensitivities(const plait_problem *problem, const plait_plan 
         if (changes[i].change == more_memory && today.verdict == PLAIT_FITS)
             PLAIT_TRY(plait_plan_choose_recompute(&changed, plan, arena, &chosen, err));
         PLAIT_TRY(plait_plan_cost(&changed, &chosen, arena, &cost, err));
+        // One choice of all layers may be slower than what layers choose of their own.
+        const double step_s =
+            changes[i].change == more_memory ? fmin(cost.step_s, today.step_s) : cost.step_s;
         found[i] = (plait_sensitivity){
             .resource = changes[i].resource,
-            .step_s = cost.step_s,
-            .gain = today.step_s > 0.0 ? 1.0 - cost.step_s / today.step_s : 0.0,
+            .step_s = step_s,
+            .gain = today.step_s > 0.0 ? 1.0 - step_s / today.step_s : 0.0,
         };
     }
     return PLAIT_OK;

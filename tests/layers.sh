@@ -11,7 +11,8 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     src/base) ;;
     src/plan | src/io) echo src/base ;;
     costmodel) echo src/base src/plan ;;
-    search) echo src/base src/plan search/layout search/mixed search/stages ;;
+    search) echo src/base src/plan search/cuts search/layout search/mixed search/stages ;;
+    search/cuts) echo src/base src/plan search/stages ;;
     search/stages) echo src/base src/plan search/milp ;;
     search/mixed) echo src/base src/plan search ;;
     search/layout | search/operators) echo src/base src/plan ;;

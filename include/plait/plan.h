@@ -63,11 +63,18 @@ typedef struct plait_choice {
     unsigned char offload_acts; /* which set of PLAIT_OFFLOAD_SETS */
 } plait_choice;
 
+/** How a layer lies on the GPUs of its stage, where that is its own choice. */
+typedef struct plait_cut {
+    short tp;           /* its dp is what is left, its mbs in proportion */
+    unsigned char zero; /* stage of ZeRO */
+} plait_cut;
+
 typedef struct plait_stage {
     int chunks; /* = vpp */
     const plait_chunk *chunk;
     plait_degrees degrees; /* the plan's, but for what the stage offloads (docs/rules.md) */
     const plait_recompute *recompute; /* one a layer of its chunks in order */
+    const plait_cut *cut;             /* likewise; NULL: all as `degrees` say */
     int layers;                       /* over all chunks */
     int group;                        /* of nodes, where a cluster has several sorts */
 } plait_stage;
@@ -134,6 +141,15 @@ plait_verdict plait_plan_check(const plait_problem *problem, const plait_plan *p
  * not the same in all stages?
  */
 bool plait_plan_mixed(const plait_problem *problem, const plait_plan *plan);
+
+/** How layer `layer` of a stage is cut, counted over its chunks in order. */
+plait_cut plait_cut_of(const plait_stage *stage, int layer);
+
+/** Is a layer of the plan cut otherwise than its stage's degrees say? */
+bool plait_plan_cuts(const plait_plan *plan);
+
+/** The degrees of a layer with this cut in a plan of these: those of a plan in which all are cut so. (C.280) */
+plait_degrees plait_degrees_cut(const plait_degrees *degrees, plait_cut cut);
 
 /** GPUs that the stages of a plan take, of node group g or (-1) of all. */
 int plait_plan_gpus(const plait_plan *plan, int g);

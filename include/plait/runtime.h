@@ -70,6 +70,8 @@ typedef struct plait_capabilities {
     bool stages_differ;         /* each stage has degrees and nodes of its own */
     unsigned char recompute_by; /* plait_chooser: what recomputes as it likes ... */
     unsigned char offload_by;   /* ... and what offloads so; no layer does */
+    unsigned char tp_by;        /* what has a tp of its own, plan or layer ... */
+    unsigned char zero_by;      /* ... and a stage of ZeRO */
     unsigned precision;
     int module_sets;
     unsigned char module_set[PLAIT_MAX_MODULE_SETS];

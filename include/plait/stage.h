@@ -80,6 +80,54 @@ plait_stage_tail plait_frame_tail(const plait_problem *problem, const plait_degr
 plait_price plait_frames_price(plait_table *table, const plait_degrees *degrees,
                                const plait_stage_frame *frame, const plait_chunk_time *time);
 
+// ---- layers that are cut unlike each other -------------------------------------------------
+
+/** The hidden state of a microbatch on its way to a layer of another tp. (C.281) */
+typedef struct plait_relocation {
+    double forward_s, backward_s;
+    double bytes; /* whole states beside the layers' own */
+} plait_relocation;
+
+/** From a layer of tp `from` to one of tp `to`, in a plan of these degrees. */
+plait_relocation plait_relocation_of(const plait_problem *problem, const plait_degrees *degrees,
+                                     int from, int to);
+
+/** Times add up, of bytes the largest is there. */
+void plait_relocation_add(plait_relocation *sum, plait_relocation more);
+
+/** What the layers of one cut bring to their stage. (C.282) */
+typedef struct plait_cut_share {
+    plait_chunk_time time; /* of one microbatch */
+    double saved_bytes;    /* of each microbatch in flight */
+    double live_bytes;     /* of a stage's shares the largest */
+    double state_bytes;
+    double spare_bytes;                     /* of a stage's shares the largest */
+    double reduce_s, gather_s, optimizer_s; /* once a step */
+} plait_cut_share;
+
+/**
+ * The share of these layers, and of the ends among them.
+ *
+ * @param sort  of the cut's degrees (plait_degrees_cut), on node group 0
+ * @param own   they are the plan's
+ */
+plait_cut_share plait_cut_share_of(plait_stage_sort *sort, const plait_stage *stage, bool own);
+
+/** One layer of it. */
+plait_layer_cost plait_cut_layer_cost(const plait_stage_sort *sort, int kind,
+                                      plait_recompute recompute);
+
+void plait_cut_share_add(plait_cut_share *sum, const plait_cut_share *more);
+
+/** The peak of a stage with these shares. (C.283) */
+double plait_cut_peak(const plait_stage_sort *own, const plait_cut_share *sum, double in_flight);
+
+/** What stage `stage` of these shares leaves exposed once a step; by grad_sync shifted at least. (C.284) */
+plait_stage_tail plait_cut_tail(const plait_stage_sort *own, int stage, const plait_cut_share *sum);
+
+/** Sends of a step, exposed. (C.64) */
+double plait_cut_sends_s(const plait_stage_sort *own);
+
 #pragma GCC visibility pop
 
 #endif

@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include "way.h"
+
 /* What a stage takes: of each microbatch, and once a step. */
 typedef struct stage_price {
     plait_chunk_time time;
@@ -17,8 +19,7 @@ typedef struct stage_price {
 
 /* One way to deal the first layers to the first stages. */
 typedef struct deal_label {
-    plait_chain chain;
-    plait_stage_tail tail;
+    stages_way way;
     int layers; /* of the last of these stages */
     const struct deal_label *before;
     struct deal_label *next; /* of as many layers and stages */
@@ -109,20 +110,9 @@ static double round_of(const stage_price *price)
 }
 
 /* The next stage behind those of a way. */
-static void add_stage(const deal_work *w, const stage_price *price, deal_label *way)
+static void add_stage(const deal_work *w, const stage_price *price, stages_way *way)
 {
-    const bool bulk = w->point->degrees->grad_sync == PLAIT_SYNC_BULK;
-
-    plait_chain_pass(&way->chain, w->stages, w->microbatches, price->time);
-    way->tail.reduce_s = bulk ? way->tail.reduce_s + price->tail.reduce_s
-                              : fmax(way->tail.reduce_s, price->tail.reduce_s);
-    way->tail.gather_s = fmax(way->tail.gather_s, price->tail.gather_s);
-    way->tail.optimizer_s = fmax(way->tail.optimizer_s, price->tail.optimizer_s);
-}
-
-static double tail_of(const deal_label *way)
-{
-    return way->tail.reduce_s + way->tail.gather_s + way->tail.optimizer_s;
+    way_pass(way, w->point->degrees, w->microbatches, price->time, &price->tail);
 }
 
 // ---- a start -------------------------------------------------------------------------------
@@ -130,7 +120,7 @@ static double tail_of(const deal_label *way)
 /* The pipeline of these layers, and what follows it. */
 static plait_status time_of(deal_work *w, const int *layers, double *time_s, plait_error *err)
 {
-    deal_label way = {.chain = plait_chain_begin()};
+    stages_way way = way_begin();
     int first = 0;
 
     for (int s = 0; s < w->stages; first += layers[s++]) {
@@ -138,7 +128,7 @@ static plait_status time_of(deal_work *w, const int *layers, double *time_s, pla
         PLAIT_TRY(price_stage(w, s, first, first + layers[s], &price, err));
         add_stage(w, &price, &way);
     }
-    *time_s = way.chain.whole_s + tail_of(&way);
+    *time_s = way.chain.whole_s + way_tail_s(&way);
     return PLAIT_OK;
 }
 
@@ -186,35 +176,14 @@ static plait_status fill_even(deal_work *w, int *out, bool *fits, plait_error *e
 
 // ---- labels --------------------------------------------------------------------------------
 
-/* Is `a` nowhere longer? Then whatever follows, `b` need not. (S.26) */
-static bool within(const deal_label *one, const deal_label *other)
+/* The layers that are left lie at best evenly on the stages to come. */
+static double least_s(const deal_work *w, const stages_way *way, int dealt)
 {
-    const plait_chain *const a = &one->chain, *const b = &other->chain;
-
-    return one->tail.reduce_s <= other->tail.reduce_s &&
-           one->tail.gather_s <= other->tail.gather_s &&
-           one->tail.optimizer_s <= other->tail.optimizer_s && a->both_s <= b->both_s &&
-           a->rounds_s + a->both_s <= b->rounds_s + b->both_s && a->forward_s <= b->forward_s &&
-           a->backward_s <= b->backward_s && a->with_there_s <= b->with_there_s &&
-           a->with_back_s <= b->with_back_s && a->whole_s <= b->whole_s;
-}
-
-/*
- * What a way takes at least: its chains, to the last stage, where nothing runs ahead; and the slowest of the
- * stages to come, on which the layers that are left lie at best evenly, all microbatches of it.
- */
-static double least_s(const deal_work *w, const deal_label *way, int dealt)
-{
-    const plait_chain *const chain = &way->chain;
     const double left_s = w->fastest_s * (w->layers - dealt) / w->layers;
-    const int to_come = w->stages - chain->stages;
-    const double all_s = chain->both_s + left_s;
-    const double even_s = to_come > 0 ? w->microbatches * left_s / to_come + chain->both_s : 0.0;
+    const int to_come = w->stages - way->chain.stages;
 
-    const double chain_s =
-        fmax(chain->whole_s, all_s + fmax(chain->with_there_s, chain->with_back_s));
-
-    return fmax(even_s, chain_s) + tail_of(way);
+    return way_least_s(way, w->stages, w->microbatches, to_come > 0 ? left_s / to_come : 0.0,
+                       left_s);
 }
 
 /* Keeps a way unless one that is kept is within it; drops those that it is within. */
@@ -223,9 +192,9 @@ static plait_status keep(deal_work *w, deal_label way, int dealt, plait_error *e
     deal_label **link = &w->longer[dealt];
 
     while (*link != NULL) {
-        if (within(*link, &way))
+        if (way_within(&(*link)->way, &way.way))
             return PLAIT_OK;
-        if (within(&way, *link))
+        if (way_within(&way.way, &(*link)->way))
             *link = (*link)->next;
         else
             link = &(*link)->next;
@@ -243,18 +212,18 @@ static plait_status keep(deal_work *w, deal_label way, int dealt, plait_error *e
 /* All ways to give the next stage its layers behind one way. */
 static plait_status extend(deal_work *w, const deal_label *way, int dealt, plait_error *err)
 {
-    const int s = way->chain.stages;
+    const int s = way->way.chain.stages;
     const bool last = s == w->stages - 1;
 
     for (int n = last ? w->layers - dealt : 0; dealt + n <= w->layers; n++) {
-        deal_label next = {way->chain, way->tail, n, way, NULL};
+        deal_label next = {way->way, n, way, NULL};
         stage_price price;
 
         PLAIT_TRY(price_stage(w, s, dealt, dealt + n, &price, err));
         if (w->microbatches * round_of(&price) >= w->best_s)
             break; // more layers take longer
-        add_stage(w, &price, &next);
-        if (least_s(w, &next, dealt + n) < w->best_s * (1.0 - 1e-12))
+        add_stage(w, &price, &next.way);
+        if (least_s(w, &next.way, dealt + n) < w->best_s * (1.0 - 1e-12))
             PLAIT_TRY(keep(w, next, dealt + n, err));
     }
     return PLAIT_OK;
@@ -282,8 +251,8 @@ static void take_best(deal_work *w, int *layers)
     const deal_label *best = NULL;
 
     for (const deal_label *way = w->ways[w->layers]; way != NULL; way = way->next)
-        if (way->chain.whole_s + tail_of(way) < w->best_s) {
-            w->best_s = way->chain.whole_s + tail_of(way);
+        if (way->way.chain.whole_s + way_tail_s(&way->way) < w->best_s) {
+            w->best_s = way->way.chain.whole_s + way_tail_s(&way->way);
             best = way;
         }
     for (int s = w->stages - 1; best != NULL && s >= 0; s--, best = best->before)
@@ -343,7 +312,7 @@ plait_status stages_deal(const stages_point *point, plait_arena *arena, stages_d
         .layers = problem->model->layers,
         .microbatches = plait_degrees_microbatches(point->degrees, problem->job.gbs),
     };
-    deal_label none = {.chain = plait_chain_begin()};
+    deal_label none = {.way = way_begin()};
 
     *out = (stages_dealt){.time_s = HUGE_VAL, .layers = layers};
     if (layers == NULL)

@@ -42,8 +42,8 @@ static const opt options[] = {
                 "only plans within these ranges: tp=..8,pp=2..16"),
     OPT_OF_WORD(
         search_values, strategy, "strategy", "NAME", OPT_WORDS(strategy_name),
-        "auto (default): all that follows; exhaustive: uniform plans; dp: then layouts; milp: then "
-        "choices by stage"),
+        "exhaustive: uniform plans; dp: then layouts; milp: then choices by stage; auto (default): "
+        "then tp and ZeRO by layer"),
     OPT_OF_WORD(search_values, objective, "objective", "WHAT", OPT_WORDS(plait_objective_name),
                 "what is least in the best plan: time (default), memory, cost, energy"),
     OPT_OF_FLAG(search_values, allow_numerics, "allow-numerics",

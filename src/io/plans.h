@@ -22,7 +22,11 @@ typedef struct plans_stage {
     plait_key_set owns;       /* ... those that are given */
     int recomputes;           /* 0: not given; 1: one for all layers; else one a layer */
     const plait_recompute *recompute;
+    const plait_cut *cut; /* one a layer; NULL: none has its own */
 } plans_stage;
+
+/** A layer of which no tp, or no stage of ZeRO, is given. */
+#define PLANS_NO_CUT ((plait_cut){.tp = 0, .zero = 255})
 
 /** What a stage offloads of its own: the keys of that. */
 extern const plait_key_id plans_own_keys[3];

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plait/schedule.h"
+#include "plans_cuts.h"
 #include "plans_read.h"
 
 const plait_key_id plans_own_keys[3] = {PLAIT_KEY_OFFLOAD_ACTS, PLAIT_KEY_OFFLOAD,
@@ -276,19 +277,10 @@ static plait_status take_layout(plans_entry *out, plait_arena *arena, plait_erro
 plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plans_entry *out,
                                plait_error *err)
 {
-    static const char *const keys[] = {"chunks",
-                                       "mesh",
-                                       "logical_mesh",
-                                       "recompute",
-                                       "offload_acts",
-                                       "offload",
-                                       "offload_share",
-                                       "memory_bytes",
-                                       "forward_s",
-                                       "backward_s",
-                                       "group",
-                                       "degrees",
-                                       NULL};
+    static const char *const keys[] = {
+        "chunks",    "mesh",         "logical_mesh", "recompute",     "tp",
+        "zero",      "offload_acts", "offload",      "offload_share", "memory_bytes",
+        "forward_s", "backward_s",   "group",        "degrees",       NULL};
     json_cursor stages, at;
 
     PLAIT_TRY(json_array_optional(plan, "stages", &stages, err));
@@ -321,6 +313,7 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
         PLAIT_TRY(read_keys(&at, arena, one, err));
         PLAIT_TRY(read_recompute(&at, arena, one, err));
         PLAIT_TRY(read_offloads(&at, arena, one, err));
+        PLAIT_TRY(plans_read_cuts(&at, arena, one, err));
         out->stages++;
     }
     if (!(out->given & PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE)))
@@ -329,6 +322,23 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
 }
 
 // ---- into a plan, and back -----------------------------------------------------------------
+
+/* The cuts of a stage's layers; what is not given is the plan's. */
+static plait_status give_cuts(const plans_stage *from, const plait_degrees *degrees,
+                              plait_arena *arena, plait_stage *out, plait_error *err)
+{
+    plait_cut *const cut = plait_arena_alloc(arena, (size_t)from->layers + 1, sizeof *cut);
+
+    if (cut == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < from->layers; i++) {
+        const plait_cut given = from->cut[i];
+        cut[i].tp = (short)(given.tp != PLANS_NO_CUT.tp ? given.tp : degrees->tp);
+        cut[i].zero = given.zero != PLANS_NO_CUT.zero ? given.zero : degrees->zero;
+    }
+    out->cut = cut;
+    return PLAIT_OK;
+}
 
 static plait_status stage_of(const plans_stage *from, const plait_degrees *degrees, bool changed,
                              plait_arena *arena, plait_stage *out, plait_error *err)
@@ -350,6 +360,8 @@ static plait_status stage_of(const plans_stage *from, const plait_degrees *degre
                          .recompute = recompute,
                          .layers = from->layers,
                          .group = from->group};
+    if (!changed && from->cut != NULL)
+        PLAIT_TRY(give_cuts(from, degrees, arena, out, err));
     for (int key = 0; !changed && key < PLAIT_KEYS; key++)
         if (from->owns & PLAIT_KEY_BIT(key))
             plait_key_put(&out->degrees, (plait_key_id)key,

@@ -7,6 +7,7 @@
 #include "model_write.h"
 #include "plait/runtime.h"
 #include "plait/schedule.h"
+#include "plans_cuts.h"
 
 /* A plan of a question that is known in full. */
 static plans_entry entry_of(const plait_problem *problem, const plait_degrees *degrees)
@@ -193,16 +194,19 @@ void plans_write_choices(json_writer *json, const plait_plan *plan, const plait_
     for (size_t i = 0; i < sizeof plans_own_keys / sizeof *plans_own_keys; i++)
         if (!plait_key_same(&stage->degrees, &plan->degrees, plans_own_keys[i]))
             member_of_own_key(json, &stage->degrees, plans_own_keys[i]);
+    plans_write_cuts(json, &plan->degrees, stage->cut, stage->layers);
 }
 
 /* The same of a stage that a file described. */
-static void write_read_choices(json_writer *json, const plans_stage *stage)
+static void write_read_choices(json_writer *json, const plait_degrees *degrees,
+                               const plans_stage *stage)
 {
     if (stage->recomputes > 0)
         write_runs(json, stage->recompute, stage->recomputes);
     for (size_t i = 0; i < sizeof plans_own_keys / sizeof *plans_own_keys; i++)
         if (stage->owns & PLAIT_KEY_BIT(plans_own_keys[i]))
             member_of_own_key(json, &stage->own, plans_own_keys[i]);
+    plans_write_cuts(json, degrees, stage->cut, stage->layers);
 }
 
 /* Layers, and what they choose: what each stage takes is not known yet. */
@@ -220,7 +224,7 @@ static void write_stages(json_writer *json, const plans_entry *entry)
             json_end_object(json);
         }
         json_end_array(json);
-        write_read_choices(json, &entry->stage[s]);
+        write_read_choices(json, &entry->degrees, &entry->stage[s]);
         json_end_object(json);
     }
     json_end_array(json);

@@ -115,6 +115,20 @@ static plait_status read_switches(const json_cursor *at, plait_capabilities *out
     return json_bool_optional(at, "full_layers", &out->full_layers, err);
 }
 
+/* A plan or a layer. */
+static plait_status read_cutter(const json_cursor *at, const char *key, unsigned char *out,
+                                plait_error *err)
+{
+    int by = PLAIT_BY_PLAN;
+
+    PLAIT_TRY(json_word_optional(at, key, plait_chooser_name, &by, err));
+    if (by == PLAIT_BY_STAGE)
+        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
+                             "expected plan or layer, found stage");
+    *out = (unsigned char)by;
+    return PLAIT_OK;
+}
+
 /* Who has choices of its own: the whole plan alone where nothing is said. */
 static plait_status read_choosers(const json_cursor *at, plait_capabilities *out, plait_error *err)
 {
@@ -130,14 +144,16 @@ static plait_status read_choosers(const json_cursor *at, plait_capabilities *out
                              "expected stage or layer, since stages differ, found plan");
     out->recompute_by = (unsigned char)recompute;
     out->offload_by = (unsigned char)offload;
-    return PLAIT_OK;
+    PLAIT_TRY(read_cutter(at, "tp_by", &out->tp_by, err));
+    return read_cutter(at, "zero_by", &out->zero_by, err);
 }
 
 static plait_status check_names(const json_cursor *at, plait_error *err)
 {
-    static const char *const also[] = {"sp",          "sp_optional", "etp",          "hsdp",
-                                       "full_layers", "precision",   "module_sets",  "recompute_by",
-                                       "offload_by",  "source",      "stages_differ"};
+    static const char *const also[] = {
+        "sp",          "sp_optional",  "etp",        "hsdp",   "full_layers",   "precision",
+        "module_sets", "recompute_by", "offload_by", "source", "stages_differ", "tp_by",
+        "zero_by"};
     enum { ALSO = sizeof also / sizeof *also };
     const char *names[PLAIT_KEYS + ALSO + 1];
     int count = 0;

@@ -12,7 +12,7 @@
 /** Do two layers recompute the same, `layers` of full:N apart? */
 bool recompute_same(plait_recompute a, plait_recompute b);
 
-/** Does a stage recompute or offload other than the plan's degrees say? */
+/** Does a stage recompute, offload or cut its layers other than the plan's degrees say? */
 bool stage_chooses(const plait_plan *plan, const plait_stage *stage);
 
 /** Does any? Then no degrees say the plan. */

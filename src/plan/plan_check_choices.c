@@ -7,6 +7,7 @@
 #include "plait/schedule.h"
 
 #include "choices.h"
+#include "layer_cuts.h"
 #include "plan_check.h"
 
 // ---- what is chosen ------------------------------------------------------------------------
@@ -28,6 +29,8 @@ bool recompute_same(plait_recompute a, plait_recompute b)
 bool stage_chooses(const plait_plan *plan, const plait_stage *stage)
 {
     if (differing_key(&stage->degrees, &plan->degrees, PLAN_OWN_KEYS) >= 0)
+        return true;
+    if (stage_cuts(stage))
         return true;
     for (int v = 0, at = 0; v < stage->chunks; v++)
         for (int i = 0; i < stage->chunk[v].last - stage->chunk[v].first; i++, at++)

@@ -191,6 +191,8 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
                        "%s runs every stage with the same degrees and on one sort of node "
                        "(rule P31)",
                        p->runtime->name);
+    if (plait_plan_cuts(plan))
+        return because(why, "layers that are cut otherwise have no price where stages differ");
     if (!groups_hold(p, plan, why))
         return false;
     if (plan_of_group(p, plan, &of_group, &cluster))

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plait/schedule.h"
+#include "layer_cuts.h"
 #include "layout.h"
 #include "plan_check.h"
 
@@ -100,7 +101,8 @@ plait_verdict plait_plan_check(const plait_problem *p, const plait_plan *plan, c
         return plan_mixed_legal(p, plan, &reason) ? PLAIT_FITS : PLAIT_INVALID;
     return plan_layers_legal(p, &plan->degrees, &reason) &&
                    plan_ranks_legal(p, &plan->degrees, &reason) &&
-                   plan_stages_agree(p, plan, &reason) && plan_choices_legal(p, plan, &reason)
+                   plan_stages_agree(p, plan, &reason) && plan_choices_legal(p, plan, &reason) &&
+                   plan_cuts_legal(p, plan, &reason)
                ? PLAIT_FITS
                : PLAIT_INVALID;
 }

@@ -1,5 +1,6 @@
 /* report_choices.c - what stages recompute and offload other than their plan, in a line for those alike */
 #include "choices.h"
+#include "layer_cuts.h"
 #include "report_private.h"
 
 static bool same_keys(const plait_degrees *a, const plait_degrees *b)
@@ -15,7 +16,8 @@ static bool alike(const plait_stage *a, const plait_stage *b)
     if (a->layers != b->layers || !same_keys(&a->degrees, &b->degrees))
         return false;
     for (int i = 0; i < a->layers; i++)
-        if (!recompute_same(a->recompute[i], b->recompute[i]))
+        if (!recompute_same(a->recompute[i], b->recompute[i]) ||
+            !cut_same(plait_cut_of(a, i), plait_cut_of(b, i)))
             return false;
     return true;
 }
@@ -46,6 +48,23 @@ static void print_layers(const plait_stage *stage, FILE *out)
     }
 }
 
+/* "; tp 8, ZeRO 3 in 4 layers, tp 2, ZeRO 2 in 6": runs of layers in their order. */
+static void print_cuts(const plait_stage *stage, FILE *out)
+{
+    for (int first = 0, next; stage_cuts(stage) && first < stage->layers; first = next) {
+        const plait_cut cut = plait_cut_of(stage, first);
+
+        for (next = first + 1; next < stage->layers; next++)
+            if (!cut_same(plait_cut_of(stage, next), cut))
+                break;
+        fprintf(out, "%s tp %d, ZeRO %d in %d%s", first > 0 ? "," : ";", cut.tp, cut.zero,
+                next - first,
+                first > 0   ? ""
+                : next == 1 ? " layer"
+                            : " layers");
+    }
+}
+
 static void print_run(const plait_plan *plan, int first, int last, FILE *out)
 {
     const plait_stage *const stage = &plan->stage[first];
@@ -61,6 +80,7 @@ static void print_run(const plait_plan *plan, int first, int last, FILE *out)
             !plait_key_same(&stage->degrees, &plan->degrees, (plait_key_id)key))
             fprintf(out, "; %s %s", plait_keys[key].name,
                     plait_degrees_get(&stage->degrees, (plait_key_id)key, text, sizeof text));
+    print_cuts(stage, out);
     fputc('\n', out);
 }
 

@@ -121,14 +121,23 @@ static const char *with(const char *old, const char *new)
     return text;
 }
 
-static void test_a_vocabulary_of_its_own__is_warned_of(void **state)
+/* Its tp is the plan's: 8 ranks leave dp 1, of which a microbatch has 8 sequences. */
+static void test_a_vocabulary_of_its_own__is_the_plan_s(void **state)
 {
     plans_entry entry;
     const char *warning;
 
     (void)state;
     import(with("\"vtp\": 2", "\"vtp\": 4"), &entry, &warning);
-    assert_string_equal(warning, "vtp 4: the vocabulary is priced as the layers, 2");
+    assert_string_equal(warning, "");
+    assert_int_equal(entry.degrees.tp, 4);
+    assert_int_equal(entry.degrees.mbs, 8);
+    assert_int_equal(entry.stage[1].cut[1].tp, 2);
+    import(with("\"embed_sdp\": 1", "\"embed_sdp\": 0"), &entry, &warning);
+    assert_int_equal(entry.degrees.zero, 2);
+    assert_int_equal(entry.stage[0].cut[0].zero, 3);
+    import(with("\"vsp\": 0", "\"vsp\": 1"), &entry, &warning);
+    assert_string_equal(warning, "vsp 1: the vocabulary is priced as the layers, 0");
 }
 
 /* The first stage recomputes its first layer, the second its second. */
@@ -147,11 +156,68 @@ static void test_checkpoints_of_their_own__are_listed_by_stage(void **state)
     assert_int_equal(entry.stage[1].recompute[1].kind, PLAIT_RECOMPUTE_FULL);
 }
 
+/* The plan has the vocabulary's tp, and the usual data parallelism. */
+static void test_sizes_of_their_own__are_listed_by_stage(void **state)
+{
+    plans_entry entry;
+    const char *warning;
+
+    (void)state;
+    import(with("2,2,2,2\",\n\"tp_consecutive_flags\": \"1,1,1,1\", \"dp_types_enc\": \"1,1,1,1",
+                "4,4,1,1\",\n\"tp_consecutive_flags\": \"1,1,1,1\", \"dp_types_enc\": \"0,0,0,1"),
+           &entry, &warning);
+    assert_int_equal(entry.degrees.tp, 2);
+    assert_int_equal(entry.degrees.mbs, 4);
+    assert_int_equal(entry.degrees.zero, 2);
+    assert_int_equal(entry.stages, 2);
+    assert_int_equal(entry.stage[0].cut[1].tp, 4);
+    assert_int_equal(entry.stage[1].cut[0].tp, 1);
+    assert_int_equal(entry.stage[1].cut[0].zero, 2);
+    assert_int_equal(entry.stage[1].cut[1].zero, 3);
+}
+
+/* tp 4 in the first half of 32 layers and tp 2 behind it, every fourth layer ZeRO 3, out and in: the same price. */
+static void test_cuts__come_back_as_they_went(void **state)
+{
+    static const launched_case of = {
+        "llama-2-7b", "dgx-h100", "galvatron", 16, 4096, 64, "tp=2 pp=2 zero=2 mbs=1"};
+    static launched_plan out;
+    plait_launch_folder folder = {0};
+    plait_cut cut[32];
+    plait_stage stage[2];
+    plait_plan back;
+    plait_cost there, here;
+    plans_entry entry;
+    const char *warning;
+    plait_error err;
+
+    (void)state;
+    launched_make(&of, arena, &out);
+    for (int l = 0; l < 32; l++)
+        cut[l] = (plait_cut){.tp = l < 16 ? 4 : 2, .zero = l % 4 == 3 ? 3 : 2};
+    for (int s = 0; s < 2; s++) {
+        stage[s] = out.plan.stage[s];
+        stage[s].cut = cut + 16 * s;
+    }
+    out.plan.stage = stage;
+    must(plait_plan_cost(&out.problem, &out.plan, arena, &there, &err), &err);
+    assert_string_equal(there.why, "");
+    must(target_galvatron.render(&out.launch, arena, &folder, &err), &err);
+    import(launched_file(&folder, "strategy.json"), &entry, &warning);
+    assert_string_equal(warning, "");
+    entry.degrees.dp = out.plan.degrees.dp; // which follows
+    must(plans_plan(&entry, &entry.degrees, false, arena, &back, &err), &err);
+    must(plait_plan_cost(&out.problem, &back, arena, &here, &err), &err);
+    assert_string_equal(here.why, "");
+    assert_true(here.step_s == there.step_s);
+    assert_true(here.memory.peak_bytes == there.memory.peak_bytes);
+}
+
 static void test_layers_that_differ__are_refused(void **state)
 {
     (void)state;
-    assert_refused(with("2,2,2,2", "2,2,1,1"), "f.json:/tp_sizes_enc",
-                   "expected the same for all layers, found 1 beside 2 at layer 2");
+    assert_refused(with("0,0,0,0", "0,0,1,1"), "f.json:/use_sp",
+                   "expected the same for all layers, found 1 beside 0 at layer 2");
     assert_refused(with("1,0,1,0", "1,0,1"), "f.json:/checkpoint",
                    "expected numbers of 4 layers, found 3");
     assert_refused(with("2,2,2,2", "2,x"), "f.json:/tp_sizes_enc",
@@ -179,8 +245,10 @@ int main(void)
         TEST(test_ulysses__is_a_tp_of_another_sort),
         TEST(test_what_one_switch_says__goes_together),
         TEST(test_a_strategy__is_a_plan),
-        TEST(test_a_vocabulary_of_its_own__is_warned_of),
+        TEST(test_a_vocabulary_of_its_own__is_the_plan_s),
         TEST(test_checkpoints_of_their_own__are_listed_by_stage),
+        TEST(test_sizes_of_their_own__are_listed_by_stage),
+        TEST(test_cuts__come_back_as_they_went),
         TEST(test_layers_that_differ__are_refused),
         TEST(test_numbers_that_do_not_divide__are_refused),
     };

@@ -642,6 +642,71 @@ static void test_stages__recompute_as_the_software_can(void **state)
                 "one choice a plan (rule P35)");
 }
 
+/* 16 GPUs on 2 stages: tp 2 leaves dp 4, so that 8 sequences pass a stage at mbs 2. */
+static void test_layers__are_cut_as_the_software_can(void **state)
+{
+    plait_cut cut[6];
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    expand(&w, "tp=2 sp=1 pp=2 mbs=2 zero=2", &plan);
+    for (int i = 0; i < 6; i++)
+        cut[i] = (plait_cut){.tp = 2, .zero = 2};
+    plan.stage[1].cut = cut;
+    assert_plan(&w, &plan, "");
+    cut[3].tp = 4;
+    assert_plan(&w, &plan,
+                "layer 3 of stage 1 has tp 4 where the plan has 2: software has one for all layers "
+                "(rule P44)");
+    w.runtime.can.tp_by = PLAIT_BY_LAYER;
+    assert_plan(&w, &plan, "");
+    cut[4].zero = 3;
+    assert_plan(
+        &w, &plan,
+        "layer 4 of stage 1 has ZeRO 3 where the plan has 2: software has one for all layers "
+        "(rule P44)");
+    w.runtime.can.zero_by = PLAIT_BY_LAYER;
+    assert_plan(&w, &plan, "");
+    cut[4].zero = 1;
+    assert_plan(&w, &plan,
+                "layer 4 of stage 1 has ZeRO 1: expected 2 as the plan, or 3 (rule P47)");
+    cut[4].zero = 3;
+    cut[3].tp = 1; // 8 sequences to 8 GPUs
+    assert_plan(&w, &plan, "");
+    cut[3].tp = 16;
+    assert_plan(&w, &plan,
+                "layer 3 of stage 1 has tp 16: it shares 8 sequences a microbatch out evenly to 8 "
+                "GPUs (rule P45)");
+    w.runtime.can.most[PLAIT_KEY_TP] = 2;
+    cut[3].tp = 8;
+    assert_plan(&w, &plan, "layer 3 of stage 1: software takes tp up to 2");
+}
+
+static void test_layers_cut_otherwise__have_a_price_beside_plain_keys(void **state)
+{
+    static const struct {
+        const char *keys, *why;
+    } rows[] = {{"tp=2 sp=1 pp=2 mbs=2 vpp=3 schedule=interleaved",
+                 "vpp 3 beside layers that are cut otherwise (rule P46)"},
+                {"tp=2 sp=1 pp=2 mbs=2 schedule=zb-h1",
+                 "schedule zb-h1 beside layers that are cut otherwise (rule P46)"},
+                {"tp=2 sp=0 pp=2 mbs=2", "sp 0 beside layers that are cut otherwise (rule P46)"}};
+    const plait_cut cut[6] = {{4, 0}, {4, 0}, {4, 0}, {4, 0}, {4, 0}, {4, 0}};
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    w.runtime.can.tp_by = PLAIT_BY_LAYER;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expand(&w, rows[i].keys, &plan);
+        plan.stage[0].cut = cut;
+        assert_plan(&w, &plan, rows[i].why);
+    }
+}
+
 static void test_stages__choose_what_a_plan_may(void **state)
 {
     changed_plan plan;
@@ -952,6 +1017,8 @@ int main(void)
         cmocka_unit_test(test_plans__that_expand_from_legal_degrees_are_legal),
         cmocka_unit_test(test_stages__have_the_degrees_of_the_plan),
         cmocka_unit_test(test_stages__recompute_as_the_software_can),
+        cmocka_unit_test(test_layers__are_cut_as_the_software_can),
+        cmocka_unit_test(test_layers_cut_otherwise__have_a_price_beside_plain_keys),
         cmocka_unit_test(test_stages__choose_what_a_plan_may),
         cmocka_unit_test(test_stages__offload_as_the_software_can),
         cmocka_unit_test(test_stages__mirrored_offload_alike),

@@ -137,10 +137,10 @@ static void test_mistakes__say_where(void **state)
                    "expected 4 axes, found 1");
     assert_refused("{\"job\": {\"seq\": 0}, \"plans\": [{}]}", 0, "f.json:/job/seq",
                    "expected an integer from 1 to 1073741824, found 0");
-    assert_refused("{\"plans\": [{\"stages\": [{\"tp\": 2}]}]}", 0, "f.json:/plans/0/stages/0/tp",
-                   "expected the key among chunks, mesh, logical_mesh, recompute, offload_acts, "
-                   "offload, offload_share, memory_bytes, "
-                   "forward_s, backward_s, group, degrees, found \"tp\"");
+    assert_refused("{\"plans\": [{\"stages\": [{\"mbs\": 2}]}]}", 0, "f.json:/plans/0/stages/0/mbs",
+                   "expected the key among chunks, mesh, logical_mesh, recompute, tp, zero, "
+                   "offload_acts, offload, offload_share, memory_bytes, "
+                   "forward_s, backward_s, group, degrees, found \"mbs\"");
     assert_refused("{\"model\": {\"name\": 5}, \"plans\": [{}]}", 0, "f.json:/model/name",
                    "expected a string, found 5");
 }
@@ -288,6 +288,40 @@ static void test_choices_of_a_stage__that_do_not_suit_it_are_refused(void **stat
                    "expected one of 1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, found '2'");
 }
 
+/* What is not given of a layer is the plan's. */
+static void test_cuts_of_a_stage__are_numbers_and_runs_of_layers(void **state)
+{
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    must(parse(STAGE("\"tp\": [[4, 2], 2, 1]"), 0, &entry, &err), &err);
+    const plait_cut *const cut = entry.stage[0].cut;
+    assert_int_equal(cut[0].tp, 4);
+    assert_int_equal(cut[1].tp, 4);
+    assert_int_equal(cut[2].tp, 2);
+    assert_int_equal(cut[3].tp, 1);
+    assert_int_equal(cut[3].zero, PLANS_NO_CUT.zero);
+    must(parse(STAGE("\"tp\": 8, \"zero\": 3"), 0, &entry, &err), &err);
+    assert_int_equal(entry.stage[0].cut[3].tp, 8);
+    assert_int_equal(entry.stage[0].cut[3].zero, 3);
+    must(parse(STAGE("\"recompute\": \"full\""), 0, &entry, &err), &err);
+    assert_null(entry.stage[0].cut);
+}
+
+static void test_cuts_of_a_stage__that_do_not_suit_it_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(STAGE("\"tp\": [[4, 5]]"), 0, "f.json:/plans/0/stages/0/tp/0",
+                   "expected numbers for 4 layers, found more");
+    assert_refused(STAGE("\"tp\": [[4, 3]]"), 0, "f.json:/plans/0/stages/0/tp",
+                   "expected numbers for 4 layers, found 3");
+    assert_refused(STAGE("\"zero\": [[3]]"), 0, "f.json:/plans/0/stages/0/zero/0",
+                   "expected a number and layers, found 1 parts");
+    assert_refused(STAGE("\"zero\": 4"), 0, "f.json:/plans/0/stages/0/zero",
+                   "expected an integer from 0 to 3, found 4");
+}
+
 static void test_every_failing_allocation__is_said(void **state)
 {
     long calls = 0;
@@ -362,6 +396,8 @@ int main(void)
         cmocka_unit_test(test_what_stages_recompute__is_the_plans_choice_where_it_leaves_that_open),
         cmocka_unit_test(test_choices_of_a_stage__are_words_and_runs_of_layers),
         cmocka_unit_test(test_choices_of_a_stage__that_do_not_suit_it_are_refused),
+        cmocka_unit_test(test_cuts_of_a_stage__are_numbers_and_runs_of_layers),
+        cmocka_unit_test(test_cuts_of_a_stage__that_do_not_suit_it_are_refused),
         cmocka_unit_test(test_every_failing_allocation__is_said),
         cmocka_unit_test(test_models__survive_being_written),
     };

@@ -179,6 +179,8 @@ static void test_runtime__is_refused_with_the_place(void **state)
          "expected at least one set, since recompute has modules, found none"},
         {"{\"name\": \"x\", \"can\": {" CAN ", \"stages_differ\": true}}",
          "r.json:/can/recompute_by", "expected stage or layer, since stages differ, found plan"},
+        {"{\"name\": \"x\", \"can\": {" CAN ", \"tp_by\": \"stage\"}}", "r.json:/can/tp_by",
+         "expected plan or layer, found stage"},
         {"{\"name\": \"x\", \"can\": {" CAN ", \"module_sets\": [\"mlp+moo\"]}}",
          "r.json:/can/module_sets/0",
          "expected modules such as core_attn, joined by +, found \"moo\""},

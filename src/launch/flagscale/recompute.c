@@ -188,5 +188,5 @@ plait_status flagscale_give_recompute(const refined_recompute *refined, const ch
             if (l - chunks[c].first < refined->layers[c])
                 choice[l].kind = PLAIT_RECOMPUTE_FULL;
     import_give_plain(out); // stages are those of a whole plan
-    return stages_list(chunks, choice, arena, out, err);
+    return stages_list(chunks, choice, NULL, arena, out, err);
 }

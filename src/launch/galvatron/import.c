@@ -1,9 +1,9 @@
 /*
  * import.c - Galvatron's strategy as a plan
  *
- * A list that is not the same for all layers is a plan that plait has no degrees for, and refused, but for
- * checkpoints: stages then list what their layers recompute. What plait noted beside the strategy is read
- * too.
+ * Lists of tp, data parallelism and checkpoints may differ from layer to layer: stages then list what each of
+ * their layers has, and the plan has the tp of the vocabulary and the usual data parallelism. Other lists must be
+ * the same for all layers. What plait noted beside the strategy is read too.
  */
 #include "galvatron.h"
 
@@ -32,6 +32,8 @@ typedef struct strategy_reader {
     int layers_of[PLAIT_MAX_LAYERS];  /* each stage */
     bool refined;                     /* layers choose for themselves ... */
     int checkpoint[PLAIT_MAX_LAYERS]; /* ... which are run again */
+    bool cuts;                        /* layers have a tp or a data parallelism of their own ... */
+    int tp[PLAIT_MAX_LAYERS], sharded[PLAIT_MAX_LAYERS]; /* ... these */
 } strategy_reader;
 
 static void give(plans_entry *out, plait_key_id key, int value)
@@ -93,14 +95,36 @@ static plait_status read_same(const strategy_reader *in, const char *key, int lo
 
 /* ---- degrees ---- */
 
+static bool all_same(const int *value, int count)
+{
+    for (int l = 1; l < count; l++)
+        if (value[l] != value[0])
+            return false;
+    return true;
+}
+
+/* The tp of the vocabulary, where layers have another; sizes of Ulysses they have in common. */
+static plait_status read_tp(strategy_reader *in, int ulysses, int *tp, plait_error *err)
+{
+    int count;
+
+    PLAIT_TRY(read_layer_list(in, "tp_sizes_enc", 1, in->tp, &count, err));
+    if (ulysses > 0)
+        return read_same(in, "tp_sizes_enc", 1, 1, tp, err);
+    *tp = all_same(in->tp, count) ? in->tp[0] : 1;
+    PLAIT_TRY(json_int_optional(in->root, "vtp", 1, MOST, tp, err));
+    in->cuts = !all_same(in->tp, count) || *tp != in->tp[0];
+    return PLAIT_OK;
+}
+
 static plait_status read_tensor(strategy_reader *in, plait_error *err)
 {
     plans_entry *const out = in->out;
     int tp, cp, ulysses, consecutive, ep, etp;
 
-    PLAIT_TRY(read_same(in, "tp_sizes_enc", 1, 1, &tp, err));
     PLAIT_TRY(read_same(in, "cp_sizes_enc", 1, 1, &cp, err));
     PLAIT_TRY(read_same(in, "use_sp", 0, 0, &ulysses, err));
+    PLAIT_TRY(read_tp(in, ulysses, &tp, err));
     PLAIT_TRY(read_same(in, "tp_consecutive_flags", 0, 1, &consecutive, err));
     PLAIT_TRY(read_same(in, "ep_sizes_enc", 1, 1, &ep, err));
     PLAIT_TRY(read_same(in, "tp_of_ep_sizes_enc", 1, 1, &etp, err));
@@ -124,12 +148,17 @@ static plait_status read_shards(strategy_reader *in, plait_error *err)
 {
     static const char *const types[] = {"ddp", "zero2", "zero3", NULL};
     static const int stages[] = {0, 2, 3};
-    int type = 0, sharded;
+    int type = 0, count;
 
     if (json_has(in->root, "default_dp_type"))
         PLAIT_TRY(json_word(in->root, "default_dp_type", types, &type, err));
-    PLAIT_TRY(read_same(in, "dp_types_enc", 0, 0, &sharded, err));
-    give(in->out, PLAIT_KEY_ZERO, sharded > 0 ? 3 : stages[type]);
+    PLAIT_TRY(read_layer_list(in, "dp_types_enc", 0, in->sharded, &count, err));
+    const bool all = count > 0 && in->sharded[0] > 0 && all_same(in->sharded, count);
+    int vocabulary = all;
+    PLAIT_TRY(json_int_optional(in->root, "embed_sdp", 0, MOST, &vocabulary, err));
+    PLAIT_TRY(json_int_optional(in->root, "vocab_sdp", 0, MOST, &vocabulary, err));
+    in->cuts = in->cuts || !all_same(in->sharded, count) || (all && vocabulary == 0);
+    give(in->out, PLAIT_KEY_ZERO, all && vocabulary > 0 ? 3 : stages[type]);
     return PLAIT_OK;
 }
 
@@ -219,11 +248,18 @@ static plait_status read_checkpoints(strategy_reader *in, plait_error *err)
 static plait_status list_layers(strategy_reader *in, const plait_chunk *chunks, plait_error *err)
 {
     plait_recompute choice[PLAIT_MAX_LAYERS] = {{0}};
+    plait_cut cut[PLAIT_MAX_LAYERS];
 
-    for (int l = 0; l < in->layers; l++)
+    for (int l = 0; l < in->layers; l++) {
+        const int zero = in->sharded[l] > 0 ? 3 : in->out->degrees.zero;
+
+        cut[l] = (plait_cut){.tp = (short)in->tp[l], .zero = (unsigned char)zero};
         if (in->checkpoint[l] > 0)
             choice[l].kind = PLAIT_RECOMPUTE_FULL;
-    return in->refined ? stages_list(chunks, choice, in->arena, in->out, err) : PLAIT_OK;
+    }
+    return in->refined || in->cuts
+               ? stages_list(chunks, choice, in->cuts ? cut : NULL, in->arena, in->out, err)
+               : PLAIT_OK;
 }
 
 /* ---- the batch ---- */

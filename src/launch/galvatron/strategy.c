@@ -30,6 +30,30 @@ static void member_checkpoints(json_writer *json, const plait_plan *plan)
     json_member_string(json, "checkpoint", text_builder_finish(&list, NULL));
 }
 
+/* One number of each layer's cut. */
+static void member_cuts(json_writer *json, const char *key, const plait_plan *plan,
+                        int number(plait_cut cut))
+{
+    text_builder list;
+
+    text_builder_init(&list, json->out.arena);
+    for (int s = 0; s < plan->stages; s++)
+        for (int l = 0; l < plan->stage[s].layers; l++)
+            text_append_printf(&list, list.length > 0 ? ",%d" : "%d",
+                               number(plait_cut_of(&plan->stage[s], l)));
+    json_member_string(json, key, text_builder_finish(&list, NULL));
+}
+
+static int tp_of(plait_cut cut)
+{
+    return cut.tp;
+}
+
+static int is_sharded(plait_cut cut)
+{
+    return cut.zero == 3;
+}
+
 static void member_stages(json_writer *json, const plait_plan *plan)
 {
     text_builder list;
@@ -48,10 +72,13 @@ static void write_layers(const plait_plan *plan, int layers, bool experts, json_
     const plait_degrees *const d = &plan->degrees;
     const bool ulysses = d->cp > 1 && d->cp_comm == PLAIT_CP_A2A;
 
-    member_same(json, "tp_sizes_enc", layers, ulysses ? d->cp : d->tp);
+    if (ulysses)
+        member_same(json, "tp_sizes_enc", layers, d->cp);
+    else
+        member_cuts(json, "tp_sizes_enc", plan, tp_of);
     member_same(json, "cp_sizes_enc", layers, ulysses ? 1 : d->cp);
     member_same(json, "tp_consecutive_flags", layers, 1);
-    member_same(json, "dp_types_enc", layers, d->zero == 3);
+    member_cuts(json, "dp_types_enc", plan, is_sharded);
     member_same(json, "use_sp", layers, ulysses);
     member_checkpoints(json, plan);
     if (experts) {

@@ -9,8 +9,10 @@
  *
  * @param chunks  [pp * vpp] in pipeline order
  * @param choice  one a layer of the model
+ * @param cut     likewise; NULL: none has its own
  */
 PLAIT_MUST_CHECK plait_status stages_list(const plait_chunk *chunks, const plait_recompute *choice,
-                                          plait_arena *arena, plans_entry *out, plait_error *err);
+                                          const plait_cut *cut, plait_arena *arena,
+                                          plans_entry *out, plait_error *err);
 
 #endif
