@@ -165,7 +165,9 @@ void table_classify(plait_table *table, const plait_degrees *d)
 {
     plait_chunk chunk[PLAIT_MAX_LAYERS];
 
-    plait_chunks_of(table->problem.model, d, chunk);
+    if (!plait_chunks_of(table->problem.model, d,
+                         chunk)) // a layout that is not dealt yet: no layers
+        memset(chunk, 0, (size_t)d->pp * (size_t)d->vpp * sizeof *chunk);
     table->boundary = fused_boundary_of(&table->problem, d, &table->row, chunk);
     table->microbatches = plait_degrees_microbatches(d, table->problem.job.gbs);
     table->runs = 0;

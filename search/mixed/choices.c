@@ -313,8 +313,13 @@ static bool sort_group(mixed_question *q, const choice_list *all, int size, mixe
         if (all->choice[i]->size == q->size[size])
             out->choice[out->count++] = all->choice[i];
     qsort(out->choice, (size_t)out->count, sizeof(mixed_choice *), by_rate);
-    if (out->count > 0)
-        out->most_units_per_s = out->choice[0]->stages / out->choice[0]->unit_s;
+    out->least_unit_s = HUGE_VAL;
+    for (int c = 0; c < out->count; c++) {
+        const mixed_choice *choice = out->choice[c];
+        out->most_units_per_s = fmax(out->most_units_per_s, choice->stages / choice->unit_s);
+        out->least_unit_s = fmin(out->least_unit_s, choice->unit_s);
+        out->most_stages = choice->stages > out->most_stages ? choice->stages : out->most_stages;
+    }
     return true;
 }
 
