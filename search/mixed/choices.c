@@ -117,7 +117,7 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
         return false;
     }
     choice->capacity_bytes = plait_stage_sort_capacity_bytes(choice->sort, q->problem->risk);
-    if (lacks_room(q, choice, &list->failed))
+    if (!q->lean && lacks_room(q, choice, &list->failed))
         return false;
     measure(q, choice, &list->failed);
     mixed_choice **more =
@@ -196,9 +196,8 @@ static void add_microbatches(choice_list *list, plait_degrees d, int stages)
         d.mbs = mbs;
         if (gbs % ((int64_t)d.dp * mbs) != 0 || !limits_allow(list->q->options, PLAIT_KEY_MBS, mbs))
             continue;
-        if (complete(list, &d, stages, &layers_legal) && !add_choice(list, &d))
-            return;
-        if (!layers_legal)
+        const bool added = complete(list, &d, stages, &layers_legal);
+        if ((added && !add_choice(list, &d)) || (added && list->q->lean) || !layers_legal)
             return;
     }
 }

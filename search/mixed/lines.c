@@ -102,9 +102,8 @@ static void deal_slot(const mixed_question *q, double limit, set_slot *slot)
         slot->dealt[l] = mixed_deal(q, &slot->line[l], limit, slot->arena);
 }
 
-/* The plan of a line that was dealt. */
-static plait_status build(mixed_question *q, const mixed_line *line, const mixed_dealt *dealt,
-                          plait_plan *plan, plait_error *err)
+plait_status mixed_build(mixed_question *q, const mixed_line *line, const mixed_dealt *dealt,
+                         plait_plan *plan, plait_error *err)
 {
     const int stages = line->set->shape.stages;
     plait_stage *stage = plait_arena_alloc(q->arena, (size_t)stages, sizeof *stage);
@@ -139,7 +138,7 @@ static plait_status keep_slot(mixed_question *q, set_slot *slot, plait_error *er
         q->solved += dealt->solved;
         if (dealt->objective >= mixed_limit(q))
             continue;
-        PLAIT_TRY(build(q, &slot->line[l], dealt, &plan, err));
+        PLAIT_TRY(mixed_build(q, &slot->line[l], dealt, &plan, err));
         mixed_keep(q, &plan, dealt->objective);
     }
     plait_arena_rewind(slot->arena, 0);

@@ -1,17 +1,9 @@
-/*
- * mixed.c - the answer over several sorts of nodes: all lines, and each group alone beside them
- *
- * One group alone has the whole plan space of its nodes (plait_search), with schedules and chunks that
- * stages which differ have not; so no answer here is behind that of any group alone. (S.67)
- */
+/* mixed.c - the answer over several sorts of nodes: all lines, and each group alone beside them (S.67) */
 #include "mixed.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 
-#include "plan_check.h"
 #include "space.h"
 
 // ---- what is kept --------------------------------------------------------------------------
@@ -49,61 +41,6 @@ void mixed_keep(mixed_question *q, const plait_plan *plan, double objective)
     for (; at > 0 && q->found[at - 1].objective > objective; at--)
         q->found[at] = q->found[at - 1];
     q->found[at] = (mixed_found){*plan, objective, q->lines};
-}
-
-// ---- one group alone -----------------------------------------------------------------------
-
-/* A plan of one group, whose stages say which. */
-static plait_status on_group(plait_plan *plan, int g, plait_arena *arena, plait_error *err)
-{
-    plait_stage *stage = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stage);
-
-    if (!stage)
-        return plait_fail_nomem(err);
-    for (int s = 0; s < plan->stages; s++) {
-        stage[s] = plan->stage[s];
-        stage[s].group = g;
-    }
-    plan->stage = stage;
-    return PLAIT_OK;
-}
-
-/* The group of all of its GPUs. */
-static plait_problem alone(const mixed_question *q, int g, plait_cluster *cluster)
-{
-    plait_degrees all = plait_degrees_init();
-
-    all.dp = plait_cluster_taken(q->problem->cluster, q->problem->job.gpus, g);
-    return plait_problem_of_group(q->problem, g, &all, cluster);
-}
-
-/* A group that has no legal plan of its own adds nothing. */
-static plait_status add_alone(mixed_question *q, int g, plait_search_result *sum, plait_error *err)
-{
-    plait_search_options options = *q->options;
-    plait_cluster cluster;
-    const plait_problem problem = alone(q, g, &cluster);
-    plait_search_result result;
-    plait_error none;
-
-    options.progress = NULL;
-    if (problem.job.gpus == 0 || (q->must & ~(1u << g)) != 0)
-        return PLAIT_OK;
-    const plait_status status = plait_search(&problem, &options, q->arena, &result, &none);
-    if (status == PLAIT_ERROR_NOMEM)
-        return plait_fail_nomem(err);
-    if (status != PLAIT_OK)
-        return PLAIT_OK;
-    sum->points += result.points;
-    sum->priced += result.priced;
-    sum->fits += result.fits;
-    sum->threads = result.threads;
-    for (int i = 0; i < result.plans; i++) {
-        plait_plan plan = result.plan[i].plan;
-        PLAIT_TRY(on_group(&plan, g, q->arena, err));
-        mixed_keep(q, &plan, mixed_weight(q, 1u << g) * result.plan[i].price.step_s);
-    }
-    return PLAIT_OK;
 }
 
 // ---- the question --------------------------------------------------------------------------
@@ -151,7 +88,26 @@ static plait_status make(mixed_question *q, plait_error *err)
     for (int g = 0; g < cluster->groups; g++)
         q->usd_per_s[g] = plait_cluster_taken(cluster, q->problem->job.gpus, g) *
                           cluster->group[g].accelerator->usd_per_hour / 3600.0;
-    list_recompute(q);
+    return PLAIT_OK;
+}
+
+static plait_status rank(const mixed_question *q, const plait_plan *plan, int index,
+                         plait_ranked *out, plait_error *err)
+{
+    plait_cost cost;
+    unsigned groups = 0;
+
+    PLAIT_TRY(plait_plan_cost(q->problem, plan, q->arena, &cost, err));
+    for (int s = 0; s < plan->stages; s++)
+        groups |= 1u << plan->stage[s].group;
+    *out = (plait_ranked){.plan = *plan,
+                          .price = {.step_s = cost.step_s,
+                                    .peak_bytes = cost.memory.peak_bytes,
+                                    .busy_s = cost.busy_s,
+                                    .moving_s = cost.moving_s,
+                                    .exact = true},
+                          .objective = mixed_weight(q, groups) * cost.step_s,
+                          .index = index};
     return PLAIT_OK;
 }
 
@@ -164,20 +120,8 @@ static plait_status take_plans(const mixed_question *q, plait_search_result *res
     if (!plan)
         return plait_fail_nomem(err);
     for (int i = 0; i < q->found_count; i++) {
-        const plait_plan *of = &q->found[i].plan;
-        plait_cost cost;
-        unsigned groups = 0;
-        PLAIT_TRY(plait_plan_cost(q->problem, of, q->arena, &cost, err));
-        for (int s = 0; s < of->stages; s++)
-            groups |= 1u << of->stage[s].group;
-        const plait_ranked ranked = {.plan = *of,
-                                     .price = {.step_s = cost.step_s,
-                                               .peak_bytes = cost.memory.peak_bytes,
-                                               .busy_s = cost.busy_s,
-                                               .moving_s = cost.moving_s,
-                                               .exact = true},
-                                     .objective = mixed_weight(q, groups) * cost.step_s,
-                                     .index = i};
+        plait_ranked ranked;
+        PLAIT_TRY(rank(q, &q->found[i].plan, i, &ranked, err));
         int at = result->plans++;
         for (; at > 0 && plan[at - 1].objective > ranked.objective; at--)
             plan[at] = plan[at - 1];
@@ -187,22 +131,67 @@ static plait_status take_plans(const mixed_question *q, plait_search_result *res
     return PLAIT_OK;
 }
 
+static plait_status list_all(mixed_question *q, plait_error *err)
+{
+    list_recompute(q);
+    PLAIT_TRY(mixed_list_ranges(q, err));
+    return q->recomputes > 0 ? mixed_list_choices(q, err) : PLAIT_OK;
+}
+
+// ---- nothing fits --------------------------------------------------------------------------
+
+/* Why not even a plan that lacks memory is legal: of the first group alone, and of several. */
+static plait_status fail_illegal(const mixed_question *q, plait_error *err)
+{
+    const plait_cluster *cluster = q->problem->cluster;
+
+    for (int g = 0; g < cluster->groups; g++)
+        if (q->why[g])
+            return plait_fail(err, PLAIT_ERROR_RANGE, "search",
+                              "expected at least one legal plan, found none: on %s alone %s; no "
+                              "two groups have dp x mbs in common (rule P33)",
+                              cluster->group[g].accelerator->name, q->why[g]);
+    return plait_fail(err, PLAIT_ERROR_RANGE, "search",
+                      "expected at least one legal plan, found none: no two groups have dp x mbs "
+                      "in common (rule P33)");
+}
+
+/* Of each group alone, and of several. */
+static plait_status find_closest(const mixed_question *q, plait_search_result *result,
+                                 plait_error *err)
+{
+    mixed_question lean = {.problem = q->problem,
+                           .options = q->options,
+                           .arena = q->arena,
+                           .scratch = q->scratch,
+                           .lean = true};
+    plait_plan plan = q->closest;
+    bool found;
+
+    PLAIT_TRY(list_all(&lean, err));
+    PLAIT_TRY(mixed_closest(&lean, q->lacks_bytes, &found, &plan, err));
+    result->has_closest = found || q->lacks_bytes < HUGE_VAL;
+    if (!result->has_closest)
+        return result->points > 0 ? PLAIT_OK : fail_illegal(q, err);
+    return rank(q, &plan, 0, &result->closest, err);
+}
+
+// ---- the search ----------------------------------------------------------------------------
+
 static plait_status run(mixed_question *q, plait_search_result *result, plait_error *err)
 {
     PLAIT_TRY(make(q, err));
     for (int g = 0; g < q->problem->cluster->groups; g++)
-        PLAIT_TRY(add_alone(q, g, result, err));
-    PLAIT_TRY(mixed_list_ranges(q, err));
-    if (q->recomputes > 0) {
-        PLAIT_TRY(mixed_list_choices(q, err));
-        PLAIT_TRY(mixed_walk(q, err));
-    }
+        PLAIT_TRY(mixed_add_alone(q, g, result, err));
+    PLAIT_TRY(list_all(q, err));
+    PLAIT_TRY(mixed_walk(q, err));
     result->points += q->lines;
     result->priced += q->solved;
     result->pruned = result->points - result->priced;
     result->strategy = "mixed";
     result->optimal = true;
-    return take_plans(q, result, err);
+    PLAIT_TRY(take_plans(q, result, err));
+    return result->plans == 0 && q->must == 0 ? find_closest(q, result, err) : PLAIT_OK;
 }
 
 static plait_status search_with(const plait_problem *problem, const plait_search_options *options,
@@ -219,6 +208,7 @@ static plait_status search_with(const plait_problem *problem, const plait_search
                           .options = options,
                           .arena = arena,
                           .scratch = plait_arena_new(),
+                          .lacks_bytes = HUGE_VAL,
                           .must = must};
     const plait_status status = q->scratch ? run(q, result, err) : plait_fail_nomem(err);
     plait_arena_free(q->scratch);

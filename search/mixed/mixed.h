@@ -20,6 +20,8 @@
  *     sets.c      groups with a choice each, whose bound is below the limit (S.66)
  *     layers.c    the best layers of one line, by labels (S.63 to S.65)
  *     lines.c     all lines, best bound first (S.66)
+ *     closest.c   nothing fits: what lacks least (S.69)
+ *     alone.c     each group alone
  *     mixed.c     the answer, with each group alone beside it (S.67)
  */
 #ifndef SEARCH_MIXED_H
@@ -64,6 +66,9 @@ typedef struct mixed_least {
     double after_s; /* gradients, gathers and optimizer together */
 } mixed_least;
 
+/** Bytes of one stage. (closest.c) */
+typedef struct mixed_lean mixed_lean;
+
 /** Degrees of one group, and into how many stages they cut it. */
 typedef struct mixed_choice {
     plait_degrees degrees; /* pp: stages, of this group alone */
@@ -85,6 +90,7 @@ typedef struct mixed_choice {
     mixed_ways *ways[MIXED_PLACES]
                     [PLAIT_MAX_NODE_GROUPS]; /* [question.ranges], by the group at the other end */
     mixed_least **least[MIXED_PLACES][PLAIT_MAX_NODE_GROUPS]; /* [in flight][question.ranges] */
+    mixed_lean *lean[MIXED_PLACES];                           /* [question.ranges] */
 } mixed_choice;
 
 /** Choices of one group for one number of sequences, those with most units a second first. */
@@ -119,11 +125,15 @@ typedef struct mixed_question {
     double kind_units[PLAIT_MAX_LAYER_KINDS]; /* work of a layer of each kind */
     double units;                             /* of the model */
     unsigned must;                            /* groups that a plan has to use, bits */
+    bool lean; /* choices of the fewest sequences a replica, whether they fit or not */
     int top;
     int found_count;
-    mixed_found *found; /* [top], best first */
-    int64_t lines;      /* that there are */
-    int64_t solved;     /* of which layers were dealt */
+    mixed_found *found;                     /* [top], best first */
+    int64_t lines;                          /* that there are */
+    int64_t solved;                         /* of which layers were dealt */
+    double lacks_bytes;                     /* that `closest` lacks; infinite: none is known */
+    plait_plan closest;                     /* of one group alone */
+    const char *why[PLAIT_MAX_NODE_GROUPS]; /* it has no legal plan alone; NULL: it has */
 } mixed_question;
 
 enum { MIXED_ALIKE = 1 << 22 }; /* room for cp and the ZeRO stage beside the sequences */
@@ -257,7 +267,21 @@ mixed_dealt mixed_deal(const mixed_question *q, const mixed_line *line, double l
                        plait_arena *arena);
 
 // lines.c
+/** The plan of a line that was dealt; lives in the question's arena. */
+PLAIT_MUST_CHECK plait_status mixed_build(mixed_question *q, const mixed_line *line,
+                                          const mixed_dealt *dealt, plait_plan *plan,
+                                          plait_error *err);
 PLAIT_MUST_CHECK plait_status mixed_walk(mixed_question *q, plait_error *err);
+
+// closest.c
+/** The plan over several groups of a lean question that lacks least, if that is less than so much. */
+PLAIT_MUST_CHECK plait_status mixed_closest(mixed_question *q, double lacks_bytes, bool *found,
+                                            plait_plan *plan, plait_error *err);
+
+// alone.c
+/** The best plans of group g alone, its closest, or why it has none. */
+PLAIT_MUST_CHECK plait_status mixed_add_alone(mixed_question *q, int g, plait_search_result *sum,
+                                              plait_error *err);
 
 // mixed.c
 /** What a plan must undercut to be kept. */
