@@ -182,17 +182,16 @@ static const space_splits *splits_of(const search_run *run, int pp)
     return &run->space->splits[i];
 }
 
-static void attempt(const search_run *run, plait_table *table, plait_arena *scratch,
-                    const plait_degrees *d, double limit_s, stages_attempt *at)
+static void attempt(const search_run *run, const space_recompute *choice, plait_table *table,
+                    plait_arena *scratch, const plait_degrees *d, double limit_s,
+                    stages_attempt *at)
 {
-    const space_recompute *choices = &run->space->recompute;
-
     *at = (stages_attempt){
         .run = run, .degrees = *d, .scratch = scratch, .limit_s = limit_s, .proven = true};
     at->degrees.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     at->degrees.offload_acts = 0;
-    stages_begin(run->problem, choices->value, choices->count, table, &at->question);
-    if (!stages_may_choose(&at->question, &at->degrees))
+    stages_begin(run->problem, choice->value, choice->count, table, &at->question);
+    if (choice->count == 0 || !stages_may_choose(&at->question, &at->degrees))
         return;
     try_words(at, splits_of(run, d->pp));
     if (layouts_allowed(run) && stages_deal_suits(&at->degrees))
@@ -205,6 +204,7 @@ static void attempt(const search_run *run, plait_table *table, plait_arena *scra
 
 typedef struct stages_search {
     point_list *open;
+    space_recompute choice; /* those that stages may have apart from one another */
     stages_attempt slot[BLOCK];
     bool failed, any;
     double limit_s, floor_s;
@@ -216,8 +216,8 @@ static void solve_point(const search_run *run, search_worker *worker, int64_t i,
 {
     stages_search *search = context;
 
-    attempt(run, worker->table, worker->scratch, &search->open->point[i].degrees, search->limit_s,
-            &search->slot[i % BLOCK]);
+    attempt(run, &search->choice, worker->table, worker->scratch, &search->open->point[i].degrees,
+            search->limit_s, &search->slot[i % BLOCK]);
 }
 
 static bool settle(const search_run *run, int64_t first, int64_t end, void *context)
@@ -279,6 +279,21 @@ static bool suits(const search_run *run)
            run->problem->runtime->can.most[PLAIT_KEY_PP] > 1;
 }
 
+/* Without those that only all layers have: the points of the space have them already. (rule P40) */
+static plait_status list_choices(search_run *run, space_recompute *out, plait_error *err)
+{
+    const space_recompute *all = &run->space->recompute;
+    space_choice *choice = plait_arena_alloc(run->arena, (size_t)all->count + 1, sizeof *choice);
+
+    if (!choice)
+        return plait_fail_nomem(err);
+    *out = (space_recompute){.value = choice};
+    for (int i = 0; i < all->count; i++)
+        if (!(run->problem->runtime->can.recompute_alike >> all->value[i].recompute.kind & 1u))
+            choice[out->count++] = all->value[i];
+    return PLAIT_OK;
+}
+
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)
 {
     plan_space space = *run->space;
@@ -294,6 +309,7 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
         return plait_fail_nomem(err);
     *search =
         (stages_search){.open = &found.open, .limit_s = refine_best_s(run), .floor_s = HUGE_VAL};
+    PLAIT_TRY(list_choices(run, &search->choice, err));
     open_sort(&found.open);
     PLAIT_TRY(search_blocks(&listing, found.open.count, BLOCK, solve_point, settle, search, err));
     if (search->failed)

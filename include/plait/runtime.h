@@ -70,6 +70,7 @@ typedef struct plait_capabilities {
     bool stages_differ;         /* each stage has degrees and nodes of its own */
     unsigned char recompute_by; /* plait_chooser: what recomputes as it likes ... */
     unsigned char offload_by;   /* ... and what offloads so; no layer does */
+    unsigned recompute_alike;   /* kinds of it that no layer has unless all have the same */
     unsigned precision;
     int module_sets;
     unsigned char module_set[PLAIT_MAX_MODULE_SETS];

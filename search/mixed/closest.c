@@ -15,10 +15,12 @@
 #include "numbers.h"
 
 /* Bytes of a stage, by what it recomputes. */
+typedef struct lean_bytes {
+    double state, flight;
+} lean_bytes;
+
 struct mixed_lean {
-    bool known;
-    double state_bytes[MIXED_RECOMPUTES];
-    double flight_bytes[MIXED_RECOMPUTES];
+    lean_bytes *bytes; /* [recomputes]; NULL: not known yet */
 };
 
 typedef struct lean_walk {
@@ -39,17 +41,16 @@ static bool fill_lean(mixed_question *q, mixed_choice *choice, mixed_place place
 {
     const plait_arena_mark mark = plait_arena_save(q->scratch);
 
-    for (int r = 0; r < q->recomputes; r++) {
+    out->bytes = plait_arena_alloc(q->arena, (size_t)q->recomputes, sizeof *out->bytes);
+    for (int r = 0; out->bytes && r < q->recomputes; r++) {
         plait_stage stage;
         if (!mixed_stage(q, choice, place, first, last, q->recompute[r], q->scratch, &stage))
             return false;
         const plait_stage_price price = plait_stage_sort_price(choice->sort, &stage, choice->group);
-        out->state_bytes[r] = price.state_bytes;
-        out->flight_bytes[r] = price.flight_bytes;
+        out->bytes[r] = (lean_bytes){price.state_bytes, price.flight_bytes};
     }
-    out->known = true;
     plait_arena_rewind(q->scratch, mark);
-    return true;
+    return out->bytes != NULL;
 }
 
 /* What layers [first, last) lack on their nodes, negative where there is room; and which way lacks least. */
@@ -63,11 +64,11 @@ static double lack_of(lean_walk *walk, mixed_choice *choice, mixed_place place, 
     if (!*all)
         *all = plait_arena_alloc(q->arena, (size_t)q->ranges, sizeof **all);
     mixed_lean *lean = *all ? &(*all)[mixed_range(q, first, last)] : NULL;
-    walk->failed = !lean || (!lean->known && !fill_lean(q, choice, place, first, last, lean));
+    walk->failed = !lean || (!lean->bytes && !fill_lean(q, choice, place, first, last, lean));
     if (walk->failed)
         return HUGE_VAL;
     for (int r = 0; r < q->recomputes; r++) {
-        const double lack = lean->state_bytes[r] + in_flight * lean->flight_bytes[r];
+        const double lack = lean->bytes[r].state + in_flight * lean->bytes[r].flight;
         if (lack - choice->capacity_bytes < least) {
             least = lack - choice->capacity_bytes;
             *recompute = r;
@@ -207,12 +208,11 @@ static void try_groups(lean_walk *walk, int g)
     try_groups(walk, g + 1);
 }
 
-plait_status mixed_closest(mixed_question *q, double lacks_bytes, bool *found, plait_plan *plan,
-                           plait_error *err)
+plait_status mixed_closest(mixed_question *q, plait_plan *plan, plait_error *err)
 {
     const size_t layers = (size_t)q->problem->model->layers;
     lean_walk walk = {.q = q,
-                      .best_bytes = lacks_bytes,
+                      .best_bytes = q->lacks_bytes,
                       .dealt = {.last = plait_arena_alloc(q->arena, layers, sizeof(short)),
                                 .recompute = plait_arena_alloc(q->arena, layers, 1)}};
 
@@ -224,6 +224,6 @@ plait_status mixed_closest(mixed_question *q, double lacks_bytes, bool *found, p
     }
     if (walk.failed)
         return plait_fail_nomem(err);
-    *found = walk.of.groups > 0;
-    return *found ? mixed_build(q, &walk.line, &walk.dealt, plan, err) : PLAIT_OK;
+    q->lacks_bytes = walk.best_bytes;
+    return walk.of.groups > 0 ? mixed_build(q, &walk.line, &walk.dealt, plan, err) : PLAIT_OK;
 }

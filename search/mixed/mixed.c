@@ -60,23 +60,6 @@ static plait_status check(const plait_problem *problem, const plait_search_optio
     return PLAIT_OK;
 }
 
-static void list_recompute(mixed_question *q)
-{
-    static const plait_recompute all[MIXED_RECOMPUTES] = {{.kind = PLAIT_RECOMPUTE_NONE},
-                                                          {.kind = PLAIT_RECOMPUTE_SELECTIVE},
-                                                          {.kind = PLAIT_RECOMPUTE_FULL}};
-    char text[96];
-
-    for (int r = 0; r < MIXED_RECOMPUTES; r++) {
-        plait_degrees d = plait_degrees_init();
-        d.recompute = all[r];
-        if ((q->problem->runtime->can.takes[PLAIT_KEY_RECOMPUTE] >> all[r].kind & 1u) &&
-            limits_allow_text(q->options, PLAIT_KEY_RECOMPUTE,
-                              plait_degrees_get(&d, PLAIT_KEY_RECOMPUTE, text, sizeof text)))
-            q->recompute[q->recomputes++] = all[r];
-    }
-}
-
 static plait_status make(mixed_question *q, plait_error *err)
 {
     const plait_cluster *cluster = q->problem->cluster;
@@ -131,10 +114,56 @@ static plait_status take_plans(const mixed_question *q, plait_search_result *res
     return PLAIT_OK;
 }
 
-static plait_status list_all(mixed_question *q, plait_error *err)
+// ---- what stages recompute -----------------------------------------------------------------
+
+/* All that the software, the model and the limits have, without what is offloaded. */
+static plait_status list_recompute(const mixed_question *q, space_recompute *out, plait_error *err)
 {
-    list_recompute(q);
-    PLAIT_TRY(mixed_list_ranges(q, err));
+    PLAIT_TRY(space_list_recompute(q->problem, q->options, q->arena, out, err));
+    space_choice *choice = plait_arena_alloc(q->arena, (size_t)out->count + 1, sizeof *choice);
+    int count = 0;
+
+    if (!choice)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < out->count; i++)
+        if (out->value[i].offload_acts == 0)
+            choice[count++] = out->value[i];
+    out->value = choice;
+    out->count = count;
+    return PLAIT_OK;
+}
+
+/*
+ * The n-th list of what stages may recompute beside each other: first all that may differ, then each
+ * of the others alone (rule P40). 0: there are no more.
+ */
+static int recompute_list(const mixed_question *q, const space_recompute *all, int n,
+                          plait_recompute *out)
+{
+    int count = 0, alone = 0;
+
+    for (int i = 0; i < all->count; i++) {
+        const plait_recompute one = all->value[i].recompute;
+        const bool alike = q->problem->runtime->can.recompute_alike >> one.kind & 1u;
+        if (alike ? ++alone == n : n == 0)
+            out[count++] = one;
+    }
+    return n > alone ? -1 : count;
+}
+
+/* The choices of all groups under the n-th list; false behind the last. */
+static plait_status list_all(mixed_question *q, int n, bool *any, plait_error *err)
+{
+    space_recompute all;
+
+    PLAIT_TRY(list_recompute(q, &all, err));
+    plait_recompute *list = plait_arena_alloc(q->arena, (size_t)all.count + 1, sizeof *list);
+    if (!list)
+        return plait_fail_nomem(err);
+    q->recompute = list;
+    q->recomputes = recompute_list(q, &all, n, list);
+    q->sizes = 0;
+    *any = q->recomputes >= 0;
     return q->recomputes > 0 ? mixed_list_choices(q, err) : PLAIT_OK;
 }
 
@@ -166,11 +195,15 @@ static plait_status find_closest(const mixed_question *q, plait_search_result *r
                            .scratch = q->scratch,
                            .lean = true};
     plait_plan plan = q->closest;
-    bool found;
 
-    PLAIT_TRY(list_all(&lean, err));
-    PLAIT_TRY(mixed_closest(&lean, q->lacks_bytes, &found, &plan, err));
-    result->has_closest = found || q->lacks_bytes < HUGE_VAL;
+    lean.lacks_bytes = q->lacks_bytes;
+    PLAIT_TRY(mixed_list_ranges(&lean, err));
+    bool any = true;
+    for (int n = 0; any; n++) {
+        PLAIT_TRY(list_all(&lean, n, &any, err));
+        PLAIT_TRY(mixed_closest(&lean, &plan, err));
+    }
+    result->has_closest = lean.lacks_bytes < HUGE_VAL;
     if (!result->has_closest)
         return result->points > 0 ? PLAIT_OK : fail_illegal(q, err);
     return rank(q, &plan, 0, &result->closest, err);
@@ -183,8 +216,12 @@ static plait_status run(mixed_question *q, plait_search_result *result, plait_er
     PLAIT_TRY(make(q, err));
     for (int g = 0; g < q->problem->cluster->groups; g++)
         PLAIT_TRY(mixed_add_alone(q, g, result, err));
-    PLAIT_TRY(list_all(q, err));
-    PLAIT_TRY(mixed_walk(q, err));
+    PLAIT_TRY(mixed_list_ranges(q, err));
+    bool any = true;
+    for (int n = 0; any; n++) {
+        PLAIT_TRY(list_all(q, n, &any, err));
+        PLAIT_TRY(mixed_walk(q, err));
+    }
     result->points += q->lines;
     result->priced += q->solved;
     result->pruned = result->points - result->priced;

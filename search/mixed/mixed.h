@@ -31,7 +31,6 @@
 #include "plait/search.h"
 
 enum {
-    MIXED_RECOMPUTES = 3,
     MIXED_PLACES = 3, /* of a stage: in the middle, first, last */
 };
 
@@ -54,7 +53,7 @@ static inline double mixed_way_s(const mixed_way *way)
 typedef struct mixed_ways {
     bool known;
     int count;
-    mixed_way way[MIXED_RECOMPUTES];
+    mixed_way *way; /* [count] */
 } mixed_ways;
 
 /**
@@ -116,12 +115,12 @@ typedef struct mixed_question {
     plait_arena *scratch;                    /* of one stage */
     double usd_per_s[PLAIT_MAX_NODE_GROUPS]; /* of a whole group */
     int recomputes;
-    plait_recompute recompute[MIXED_RECOMPUTES];
-    int sizes;                                /* that some group has a choice for */
-    int64_t *size;                            /* [sizes] */
-    mixed_list *list;                         /* [sizes][PLAIT_MAX_NODE_GROUPS] */
-    int ranges;                               /* that hold unlike layers */
-    const int *range;                         /* [(layers + 1)^2], of [first, last) */
+    const plait_recompute *recompute; /* [recomputes]: that stages may have beside each other */
+    int sizes;                        /* that some group has a choice for */
+    int64_t *size;                    /* [sizes] */
+    mixed_list *list;                 /* [sizes][PLAIT_MAX_NODE_GROUPS] */
+    int ranges;                       /* that hold unlike layers */
+    const int *range;                 /* [(layers + 1)^2], of [first, last) */
     double kind_units[PLAIT_MAX_LAYER_KINDS]; /* work of a layer of each kind */
     double units;                             /* of the model */
     unsigned must;                            /* groups that a plan has to use, bits */
@@ -274,9 +273,8 @@ PLAIT_MUST_CHECK plait_status mixed_build(mixed_question *q, const mixed_line *l
 PLAIT_MUST_CHECK plait_status mixed_walk(mixed_question *q, plait_error *err);
 
 // closest.c
-/** The plan over several groups of a lean question that lacks least, if that is less than so much. */
-PLAIT_MUST_CHECK plait_status mixed_closest(mixed_question *q, double lacks_bytes, bool *found,
-                                            plait_plan *plan, plait_error *err);
+/** The plan over several groups of a lean question that lacks least, if less than is known to. */
+PLAIT_MUST_CHECK plait_status mixed_closest(mixed_question *q, plait_plan *plan, plait_error *err);
 
 // alone.c
 /** The best plans of group g alone, its closest, or why it has none. */

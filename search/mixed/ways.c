@@ -91,20 +91,21 @@ static bool as_good(const mixed_way *a, const mixed_way *b)
            a->gather_s <= b->gather_s && a->optimizer_s <= b->optimizer_s;
 }
 
-static void add_way(mixed_ways *ways, const mixed_way *way)
+/* Those that none is better than; returns how many. */
+static int add_way(mixed_way *ways, int count, const mixed_way *way)
 {
     int kept = 0;
 
     if (way->most_in_flight < 1)
-        return;
-    for (int i = 0; i < ways->count; i++)
-        if (as_good(&ways->way[i], way))
-            return;
-    for (int i = 0; i < ways->count; i++)
-        if (!as_good(way, &ways->way[i]))
-            ways->way[kept++] = ways->way[i];
-    ways->way[kept++] = *way;
-    ways->count = kept;
+        return count;
+    for (int i = 0; i < count; i++)
+        if (as_good(&ways[i], way))
+            return count;
+    for (int i = 0; i < count; i++)
+        if (!as_good(way, &ways[i]))
+            ways[kept++] = ways[i];
+    ways[kept++] = *way;
+    return kept;
 }
 
 static mixed_way way_of(const mixed_choice *choice, const plait_stage_price *price, int recompute)
@@ -122,16 +123,24 @@ static bool fill_ways(mixed_question *q, mixed_choice *choice, mixed_place place
                       int first, int last, mixed_ways *out)
 {
     const plait_arena_mark mark = plait_arena_save(q->scratch);
+    mixed_way *way = plait_arena_alloc(q->scratch, (size_t)q->recomputes, sizeof *way);
+    int count = 0;
 
-    out->known = true;
-    for (int r = 0; r < q->recomputes; r++) {
+    for (int r = 0; way && r < q->recomputes; r++) {
         plait_stage stage;
         if (!mixed_stage(q, choice, place, first, last, q->recompute[r], q->scratch, &stage))
             return false;
         const plait_stage_price price = plait_stage_sort_price(choice->sort, &stage, other);
-        const mixed_way way = way_of(choice, &price, r);
-        add_way(out, &way);
+        const mixed_way one = way_of(choice, &price, r);
+        count = add_way(way, count, &one);
     }
+    *out = (mixed_ways){.known = true,
+                        .count = count,
+                        .way = way ? plait_arena_alloc(q->arena, (size_t)count + 1, sizeof *way)
+                                   : NULL};
+    if (!out->way)
+        return false;
+    memcpy(out->way, way, (size_t)count * sizeof *way);
     plait_arena_rewind(q->scratch, mark);
     return true;
 }

@@ -115,6 +115,18 @@ static plait_status read_switches(const json_cursor *at, plait_capabilities *out
     return json_bool_optional(at, "full_layers", &out->full_layers, err);
 }
 
+/* Kinds of recomputation that only a whole plan has: none where nothing is said. */
+static plait_status read_alike(const json_cursor *at, unsigned *mask, plait_error *err)
+{
+    const plait_key *const row = &plait_keys[PLAIT_KEY_RECOMPUTE];
+    json_cursor list;
+
+    *mask = 0;
+    PLAIT_TRY(json_array_optional(at, "recompute_alike", &list, err));
+    return json_is_null(&list) ? PLAIT_OK
+                               : read_mask(at, "recompute_alike", row->words, row->high, mask, err);
+}
+
 /* Who has choices of its own: the whole plan alone where nothing is said. */
 static plait_status read_choosers(const json_cursor *at, plait_capabilities *out, plait_error *err)
 {
@@ -130,14 +142,14 @@ static plait_status read_choosers(const json_cursor *at, plait_capabilities *out
                              "expected stage or layer, since stages differ, found plan");
     out->recompute_by = (unsigned char)recompute;
     out->offload_by = (unsigned char)offload;
-    return PLAIT_OK;
+    return read_alike(at, &out->recompute_alike, err);
 }
 
 static plait_status check_names(const json_cursor *at, plait_error *err)
 {
-    static const char *const also[] = {"sp",          "sp_optional", "etp",          "hsdp",
-                                       "full_layers", "precision",   "module_sets",  "recompute_by",
-                                       "offload_by",  "source",      "stages_differ"};
+    static const char *const also[] = {
+        "sp",          "sp_optional",  "etp",        "hsdp",   "full_layers",   "precision",
+        "module_sets", "recompute_by", "offload_by", "source", "stages_differ", "recompute_alike"};
     enum { ALSO = sizeof also / sizeof *also };
     const char *names[PLAIT_KEYS + ALSO + 1];
     int count = 0;
