@@ -612,13 +612,13 @@ static void test_stages__recompute_alike_what_is_said_once(void **state)
     (void)state;
     make(&w);
     w.runtime.can.recompute_alike = 1u << PLAIT_RECOMPUTE_SELECTIVE;
-    expand(&w, "pp=4,recompute=selective", &plan);
+    expand(&w, "pp=4 recompute=selective", &plan);
     assert_plan(&w, &plan, "");
     plan.recompute[1][0].kind = PLAIT_RECOMPUTE_FULL;
     assert_plan(&w, &plan,
                 "layer 0 of stage 0 recomputes selective and another layer full: software has that "
                 "in all layers or in none (rule P40)");
-    expand(&w, "pp=4,recompute=full", &plan);
+    expand(&w, "pp=4 recompute=full", &plan);
     plan.recompute[1][0].kind = PLAIT_RECOMPUTE_NONE;
     assert_plan(&w, &plan, "");
 }
