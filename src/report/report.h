@@ -74,7 +74,8 @@ typedef struct report_explained {
     int sensitivities;
     const plait_sensitivity *sensitivity; /* what 10 % more of each resource buys */
     int limits;
-    const plait_comm_limit *limit; /* when communication binds each parallelism */
+    const plait_comm_limit *limit; /* when communication binds each parallelism ... */
+    const char *no_limits;         /* ... and why neither is listed; NULL: they are */
     int relaxations;
     const plait_relaxation *relaxation;  /* when it does not fit: the smallest changes */
     const plait_problem *versus_problem; /* the other plan, with its own question */
