@@ -169,9 +169,9 @@ static void test_stages_on_two_sorts_of_nodes__name_their_device_types(void **st
                                : "hetero_device_types: [\"a100-80gb-sxm\", \"h100-80gb-sxm\"]\n"));
     assert_non_null(strstr(launched_file(&folder, "run.sh"),
                            "\"NAME slots=8 type=a100-80gb-sxm\", one a node, 1 of them\n"));
+    assert_comes_back(launched_file(&folder, "plan.yaml"), plan);
     assert_int_not_equal(
         plait_launch_render(&it_is.launch, PLAIT_LAUNCH_MEGATRON, arena, &folder, &err), PLAIT_OK);
-    assert_comes_back(launched_file(&folder, "plan.yaml"), plan);
     two_words = *it_is.cluster.group[0].accelerator;
     two_words.name = "H100 SXM";
     it_is.cluster.group[0].accelerator = &two_words;
