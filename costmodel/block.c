@@ -232,6 +232,33 @@ double plait_model_flops_per_token(const plait_model *model, double seq, bool re
     return ((recompute ? 4.0 : 3.0) * layers + 3.0 * (head + mtp)) / seq;
 }
 
+double plait_layer_skipped_flops_per_token(const plait_model *model, const plait_layer *layer,
+                                           double seq)
+{
+    const plait_runtime neutral = {0};
+    const plait_shard shard = whole_shard(&neutral);
+    double flops = 0.0;
+    plait_block block;
+
+    plait_block_describe(model, layer, &shard, (plait_pass){PLAIT_FORWARD, 1.0, seq, seq}, &block);
+    for (int i = 0; i < block.ops; i++)
+        if (block.op[i].kind == PLAIT_OP_ATTENTION)
+            flops += block.op[i].count * (block.op[i].model_flops - block.op[i].flops);
+    return flops / seq;
+}
+
+double plait_model_skipped_flops_per_token(const plait_model *model, double seq)
+{
+    double of_kind[PLAIT_MAX_LAYER_KINDS] = {0};
+    double flops = 0.0;
+
+    for (int k = 0; k < model->kinds; k++)
+        of_kind[k] = plait_layer_skipped_flops_per_token(model, &model->kind[k], seq);
+    for (int i = 0; i < model->layers; i++)
+        flops += of_kind[model->layer_kind[i]];
+    return 3.0 * (flops + model->mtp_layers * of_kind[model->mtp_kind]);
+}
+
 /* Weights of a layer; of experts the share that one token uses when only active ones count. */
 static double layer_params(const plait_model *model, const plait_layer *layer, bool active)
 {

@@ -1,9 +1,11 @@
 /*
- * bound.c - what no completion of a point can undercut (C.90, C.91)
+ * bound.c - what no completion of a point can undercut (C.90, C.91, C.93, C.94)
  *
  * A bound is a price with everything left out that only adds, so that it needs no proof of its own:
  * it sums the same entries by the same functions. A property test holds it below random completions.
  */
+#include <string.h>
+
 #include "table_private.h"
 
 // ---- the leanest layers --------------------------------------------------------------------
@@ -91,9 +93,26 @@ static void fill_lean(plait_table *table)
 
 static void select_lean(plait_table *table)
 {
-    if (!table->lean_known)
-        fill_lean(table);
+    if (table->lean_known)
+        return;
+    fill_lean(table);
+    memset(table->chosen_known, 0, sizeof table->chosen_known);
     table->lean_known = true;
+}
+
+/* Times of a choice without gathers: as table_times under ZeRO-0. */
+static const layer_time *chosen_times(plait_table *table, plait_choice choice)
+{
+    const layer_gather nothing = {0};
+    const int slot = table_slot_of(choice);
+    layer_time *const time = table->chosen_time + slot * table->timed;
+
+    for (int i = 0; i < table->timed && !table->chosen_known[slot]; i++) {
+        const layer_price *price = &table->row.price[i < table->kinds ? i : ROW_MTP];
+        time[i] = layer_time_of(&table->problem, price, &nothing, choice);
+    }
+    table->chosen_known[slot] = true;
+    return time;
 }
 
 // ---- bounds --------------------------------------------------------------------------------
@@ -169,6 +188,28 @@ static void fill_lean_loads(const plait_table *table, class_list *list)
     }
 }
 
+static plait_price lean_of(step_sum sum, double peak_bytes)
+{
+    sum.total_s -= sum.most_hidden_s - sum.hidden_s; // another stage may be slowest in the end
+    return price_of(&sum, peak_bytes);
+}
+
+/* The price of what stands in `lean`, of each class of ranks and chunks. */
+static plait_price lean_price(plait_table *table, const plait_degrees *d)
+{
+    const plait_degrees lean = lean_degrees(table, d);
+    const plait_state_bytes bytes = lean_state_of(table, &lean);
+    double fullest = 0.0;
+
+    for (int c = 0; c < table->ranks.count; c++) {
+        stage_load *load = &table->ranks.lean[c];
+        take_chunks(&table->ranks.of[c], table->chunks.lean, load);
+        fullest = larger(fullest, lean_peak_bytes(table, &lean, &bytes, load));
+    }
+    const step_sum sum = table_sum(table, &lean, table->ranks.lean, table->no_sync);
+    return lean_of(sum, fullest);
+}
+
 /*
  * C.90. Time: no recomputation, no gathers, no reduction, no optimizer: each only adds. Memory: the
  * highest ZeRO stage over all replicas, and of activations what the leanest choice keeps, with
@@ -176,22 +217,66 @@ static void fill_lean_loads(const plait_table *table, class_list *list)
  */
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
 {
-    const plait_degrees lean = lean_degrees(table, d);
-    const plait_state_bytes bytes = lean_state_of(table, &lean);
-    double fullest = 0.0;
-
     table_select_stages(table, d);
     select_lean(table);
     fill_lean_loads(table, &table->chunks);
     fill_lean_loads(table, &table->ranks);
-    for (int c = 0; c < table->ranks.count; c++) {
-        stage_load *load = &table->ranks.lean[c];
-        take_chunks(&table->ranks.of[c], table->chunks.lean, load);
-        fullest = larger(fullest, lean_peak_bytes(table, &lean, &bytes, load));
+    return lean_price(table, d);
+}
+
+/* The ends of lean times, but for a prediction module's; the layers of the choice. */
+static void fill_chosen_loads(const plait_table *table, const layer_choice *choice,
+                              class_list *list)
+{
+    const layer_time *const ends = table->lean_time + ROW_EMBEDDING;
+
+    for (int c = 0; c < list->count; c++) {
+        table_fill_base(table, ends, choice->first + table->kinds, &list->of[c], &list->lean[c]);
+        add_chosen_layers(table, &list->of[c], choice, &list->lean[c]);
     }
-    step_sum sum = table_sum(table, &lean, table->ranks.lean, table->no_sync);
-    sum.total_s -= sum.most_hidden_s - sum.hidden_s; // another stage may be slowest in the end
-    return price_of(&sum, fullest);
+}
+
+/* C.93. As C.90 with one choice: what it runs again, keeps and rebuilds is counted. */
+plait_price plait_choice_bound(plait_table *table, const plait_degrees *d)
+{
+    const plait_choice usual = {d->recompute, d->offload_acts};
+    const plait_choice none = {.offload_acts = d->offload_acts};
+    const bool some = recomputes_some(d);
+
+    table_select_stages(table, d);
+    select_lean(table);
+    const layer_time *const first = chosen_times(table, usual);
+    const layer_choice choice = {first, some ? chosen_times(table, none) : first,
+                                 some ? d->recompute.layers / d->vpp : -1};
+    fill_chosen_loads(table, &choice, &table->chunks);
+    fill_chosen_loads(table, &choice, &table->ranks);
+    return lean_price(table, d);
+}
+
+/* The fullest class with the shard's own state and the activations of the leanest choice. */
+static double lean_activations_peak(plait_table *table)
+{
+    double fullest = 0.0;
+
+    fill_lean_loads(table, &table->chunks);
+    fill_lean_loads(table, &table->ranks);
+    for (int c = 0; c < table->ranks.count; c++) {
+        take_chunks(&table->ranks.of[c], table->chunks.lean, &table->ranks.lean[c]);
+        fullest = larger(fullest, table_peak_bytes(table, c, &table->ranks.lean[c]));
+    }
+    return fullest;
+}
+
+/* C.94. As C.90 with one shard: what it keeps, gathers, reduces and updates is counted. */
+plait_price plait_shard_bound(plait_table *table, const plait_degrees *d)
+{
+    plait_degrees plain = *d;
+
+    plain.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
+    plain.offload_acts = 0;
+    const step_sum sum = table_step(table, &plain);
+    select_lean(table);
+    return lean_of(sum, lean_activations_peak(table));
 }
 
 /*

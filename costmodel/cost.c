@@ -284,52 +284,17 @@ void cost_judge(const plait_problem *problem, plait_cost *cost)
 
 // ---- rates and confidence ------------------------------------------------------------------
 
-/* Forward FLOPs a token that a part runs again, half of what it runs by halves. (C.5) */
-static double rerun_flops(const plait_problem *problem, const stage_part *part)
-{
-    const plait_layer *layer = row_layer(problem->model, part->row);
-    const plait_recompute_masks masks = plait_recompute_masks_of(part->choice.recompute);
-
-    if (!layer || part->choice.recompute.kind == PLAIT_RECOMPUTE_NONE)
-        return 0.0;
-    if (part->choice.recompute.kind == PLAIT_RECOMPUTE_FULL)
-        return plait_layer_flops_per_token(problem->model, layer, problem->job.seq, ~0u);
-    return plait_layer_flops_per_token(problem->model, layer, problem->job.seq, masks.parts) +
-           0.5 * plait_layer_flops_per_token(problem->model, layer, problem->job.seq,
-                                             masks.half_parts);
-}
-
-double stage_rerun_flops(const plait_problem *problem, const stage_parts *parts)
-{
-    double flops = 0.0;
-
-    for (int i = 0; i < parts->count; i++)
-        flops += parts->share * parts->part[i].count * rerun_flops(problem, &parts->part[i]);
-    return flops;
-}
-
-static double recomputed_flops_per_token(const plan_rows *rows)
-{
-    double flops = 0.0;
-
-    for (int s = 0; s < rows->plan->stages; s++)
-        flops += stage_rerun_flops(rows->problem, &rows->parts[s]);
-    return flops;
-}
-
-/* C.5: model FLOPs a second of one GPU over its peak, and with them what recomputation repeats. */
 static void fill_rates(const plan_rows *rows, plait_cost *cost)
 {
     const plait_job *job = &rows->problem->job;
     const plait_accelerator *gpu = plait_cluster_accelerator(rows->problem->cluster, 0);
-    const double peak = gpu->peak_flops_per_s[job->precision];
-    const double model_flops = plait_model_flops_per_token(rows->problem->model, job->seq, false);
-    const double hardware_flops = model_flops + recomputed_flops_per_token(rows);
+    token_flops flops = token_flops_of(rows->problem);
 
-    cost->tokens_per_s_per_gpu = plait_job_tokens(job) / cost->step_s / job->gpus;
-    cost->model_flops_per_s = cost->tokens_per_s_per_gpu * model_flops;
-    cost->mfu = peak > 0.0 ? cost->model_flops_per_s / peak : 0.0;
-    cost->hfu = peak > 0.0 ? cost->tokens_per_s_per_gpu * hardware_flops / peak : 0.0;
+    for (int s = 0; s < rows->plan->stages; s++)
+        stage_add_rerun(rows->problem, &rows->parts[s], &flops);
+    cost_rates(&flops, attention_skips(rows->plan->degrees.attention),
+               plait_job_tokens(job) / cost->step_s / job->gpus,
+               gpu->peak_flops_per_s[job->precision], cost);
 }
 
 /* Low where kernels are priced by defaults, high where links and software are measured too. */

@@ -168,8 +168,8 @@ static void fill_rates(const mixed_rows *rows, plait_cost *cost)
 {
     const plait_job *job = &rows->problem->job;
     const double gpus = plait_plan_gpus(rows->plan, -1);
-    double model_flops = plait_model_flops_per_token(rows->problem->model, job->seq, false);
-    double hardware_flops = model_flops;
+    token_flops flops = token_flops_of(rows->problem);
+    bool skips = true;
     double peak = 0.0;
 
     cost->cost_usd = cost->energy_j = 0.0;
@@ -187,7 +187,8 @@ static void fill_rates(const mixed_rows *rows, plait_cost *cost)
             .moving_s = m * stage.load.moving_s + rows->between.optimizer_s,
         };
         peak += share * gpu->peak_flops_per_s[job->precision];
-        hardware_flops += stage_rerun_flops(rows->problem, &stage.parts);
+        stage_add_rerun(rows->problem, &stage.parts, &flops);
+        skips = skips && attention_skips(rows->sort[s]->degrees.attention);
         cost->busy_s += share * price.busy_s;
         cost->moving_s += share * price.moving_s;
         cost->cost_usd += gpu->usd_per_hour > 0.0
@@ -197,10 +198,7 @@ static void fill_rates(const mixed_rows *rows, plait_cost *cost)
         const plait_confidence confidence = confidence_of(&of_stage, &rows->sort[s]->degrees);
         cost->confidence = confidence < cost->confidence ? confidence : cost->confidence;
     }
-    cost->tokens_per_s_per_gpu = plait_job_tokens(job) / cost->step_s / gpus;
-    cost->model_flops_per_s = cost->tokens_per_s_per_gpu * model_flops;
-    cost->mfu = peak > 0.0 ? cost->model_flops_per_s / peak : 0.0;
-    cost->hfu = peak > 0.0 ? cost->tokens_per_s_per_gpu * hardware_flops / peak : 0.0;
+    cost_rates(&flops, skips, plait_job_tokens(job) / cost->step_s / gpus, peak, cost);
 }
 
 plait_status mixed_cost(const plait_problem *problem, const plait_plan *plan, plait_arena *arena,

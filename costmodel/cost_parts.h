@@ -8,8 +8,28 @@
 /** One microbatch of a stage, by term. */
 void stage_terms(const plait_problem *problem, const layer_row *row, const gather_row *gather,
                  const stage_parts *parts, double terms[LAYER_TERMS]);
-/** Forward FLOPs a token that a stage runs again. (C.5) */
-double stage_rerun_flops(const plait_problem *problem, const stage_parts *parts);
+
+// utilisation.c
+/** FLOPs a token of a plan: attention as whole squares, and what of them causal kernels skip. */
+typedef struct token_flops {
+    double model, skipped;
+    double again, again_skipped; /* by recomputation */
+} token_flops;
+
+/** Of the model, nothing run again. */
+token_flops token_flops_of(const plait_problem *problem);
+/** Adds what a stage runs again. */
+void stage_add_rerun(const plait_problem *problem, const stage_parts *parts, token_flops *flops);
+
+/** Does a kernel pass over blocks that the causal mask hides? */
+static inline bool attention_skips(unsigned char kernel)
+{
+    return kernel > PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
+}
+
+/** Fills tokens, FLOP/s, MFU and HFU of one GPU. (C.5) @param peak  FLOP/s; 0: not known */
+void cost_rates(const token_flops *flops, bool skips, double tokens_per_s, double peak,
+                plait_cost *cost);
 double sum_of_terms(const plait_step_time *step);
 /** C.98: a factor on the step; NaN, which writes as null, where no evidence speaks. */
 double band_edge(double step_s, double factor);

@@ -185,7 +185,7 @@ static void know_portions(plait_table *table, const plait_degrees *d, known_port
 plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *d)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
-    const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
+    const bool some = recomputes_some(d);
     known_portions *known = &table->portions;
     plait_recompute all = d->recompute;
 

@@ -44,6 +44,8 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->row.memo = layer_memo_new(problem, arena);
     table->timed = table->kinds + (problem->model->mtp_layers > 0);
     table->time = plait_arena_alloc(arena, TIMES * (size_t)table->timed, sizeof *table->time);
+    table->chosen_time =
+        plait_arena_alloc(arena, TIMES * (size_t)table->timed, sizeof *table->chosen_time);
     table->sync = plait_arena_alloc(arena, stages, sizeof *table->sync);
     table->state = plait_arena_alloc(arena, stages, sizeof *table->state);
     table->buffers_bytes = plait_arena_alloc(arena, stages, sizeof *table->buffers_bytes);
@@ -54,9 +56,9 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->frame_sync = plait_arena_alloc(arena, stages, sizeof *table->frame_sync);
     table->frame_run = plait_arena_alloc(arena, stages, sizeof *table->frame_run);
     // Of each rank two chunks are looked at, and DualPipe's ranks hold two stages.
-    return table->row.memo && table->time && table->sync && table->state && table->buffers_bytes &&
-                   table->no_sync && table->run && table->rank_run && table->fused &&
-                   table->frame_sync && table->frame_run &&
+    return table->row.memo && table->time && table->chosen_time && table->sync && table->state &&
+                   table->buffers_bytes && table->no_sync && table->run && table->rank_run &&
+                   table->fused && table->frame_sync && table->frame_run &&
                    make_list(&table->ranks, 2 * stages, kinds, arena) &&
                    make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table
@@ -111,8 +113,7 @@ static int recompute_slot(plait_recompute recompute)
     }
 }
 
-/* Where the times of a choice are remembered. full:N uses two: of full and of none. */
-static int slot_of(plait_choice choice)
+int table_slot_of(plait_choice choice)
 {
     return choice.offload_acts * SLOTS + recompute_slot(choice.recompute);
 }
@@ -124,7 +125,7 @@ static plait_choice usual_choice(const plait_degrees *d)
 
 const layer_time *table_times(plait_table *table, plait_choice choice)
 {
-    const int slot = slot_of(choice);
+    const int slot = table_slot_of(choice);
     layer_time *const time = table->time + slot * table->timed;
 
     if (!table->time_known[slot]) {
@@ -141,7 +142,7 @@ const layer_time *table_times(plait_table *table, plait_choice choice)
 /* Only a prediction module's time depends on recomputation and offload. */
 static int ends_slot_of(const plait_table *table, const plait_degrees *d)
 {
-    return table->problem.model->mtp_layers > 0 ? slot_of(usual_choice(d)) : SLOT_NONE;
+    return table->problem.model->mtp_layers > 0 ? table_slot_of(usual_choice(d)) : SLOT_NONE;
 }
 
 /* The times of the ends that know no choice, by ROW_... - ROW_EMBEDDING. */
@@ -157,9 +158,8 @@ static const layer_time *end_times_of(plait_table *table)
     return table->end_time;
 }
 
-/* Weights, and the ends' times, of which only a prediction module's depends on the choice. */
-static void fill_base(const plait_table *table, const layer_time *end, const layer_time *mtp,
-                      const stage_class *class, stage_load *base)
+void table_fill_base(const plait_table *table, const layer_time *end, const layer_time *mtp,
+                     const stage_class *class, stage_load *base)
 {
     *base = begin_load(table, class);
     for (int i = 0; i < class->ends; i++) {
@@ -186,7 +186,7 @@ static void fill_bases(plait_table *table, const plait_degrees *d, bool all, cla
     for (int c = 0; c < list->count; c++) {
         if (!all && !has_module(&list->of[c]))
             continue;
-        fill_base(table, end, mtp, &list->of[c], &list->base[c]);
+        table_fill_base(table, end, mtp, &list->of[c], &list->base[c]);
         list->load[c] = list->base[c];
     }
 }
@@ -277,28 +277,20 @@ void table_select(plait_table *table, const plait_degrees *d)
 
 // ---- the sum -------------------------------------------------------------------------------
 
-/* C.81 to C.84 of one class, from entries that are remembered. */
-static double peak_bytes(const plait_table *table, int c)
+double table_peak_bytes(const plait_table *table, int c, const stage_load *load)
 {
     const stage_state *state = &table->state[c];
     const double allocated = state->weights_bytes + state->gradients_bytes +
-                             state->optimizer_bytes +
-                             stage_activation_bytes(&table->ranks.load[c]) + state->buffers_bytes +
-                             table->buffers_bytes[c];
+                             state->optimizer_bytes + stage_activation_bytes(load) +
+                             state->buffers_bytes + table->buffers_bytes[c];
 
     return allocated * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
 }
 
-/* The layers of a point on top of the ends: `first` in the first so many of each chunk. */
-typedef struct layer_choice {
-    const layer_time *first, *rest;
-    int leading; /* -1: all */
-} layer_choice;
-
 static layer_choice choice_of(plait_table *table, const plait_degrees *d)
 {
     const plait_choice none = {.offload_acts = d->offload_acts};
-    const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
+    const bool some = recomputes_some(d);
     const layer_time *first = table_times(table, usual_choice(d));
 
     return (layer_choice){first, some ? table_times(table, none) : first,
@@ -309,12 +301,19 @@ static void fill_loads(const plait_table *table, const layer_choice *choice, cla
 {
     for (int c = 0; c < list->count; c++) {
         take_ends(&list->base[c], &list->load[c]);
-        if (choice->leading >= 0)
-            add_split_layers(table, &list->of[c], choice->first, choice->leading, choice->rest,
-                             &list->load[c]);
-        else
-            add_layers(&list->of[c], choice->first, &list->load[c]);
+        add_chosen_layers(table, &list->of[c], choice, &list->load[c]);
     }
+}
+
+step_sum table_step(plait_table *table, const plait_degrees *d)
+{
+    table_select(table, d);
+    const layer_choice choice = choice_of(table, d);
+    fill_loads(table, &choice, &table->chunks);
+    fill_loads(table, &choice, &table->ranks);
+    for (int c = 0; c < table->ranks.count; c++)
+        take_chunks(&table->ranks.of[c], table->chunks.load, &table->ranks.load[c]);
+    return table_sum(table, d, table->ranks.load, table->sync);
 }
 
 /*
@@ -323,27 +322,21 @@ static void fill_loads(const plait_table *table, const layer_choice *choice, cla
  */
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 {
+    const step_sum sum = table_step(table, d);
     double fullest = 0.0;
 
-    table_select(table, d);
-    const layer_choice choice = choice_of(table, d);
-    fill_loads(table, &choice, &table->chunks);
-    fill_loads(table, &choice, &table->ranks);
-    for (int c = 0; c < table->ranks.count; c++) {
-        take_chunks(&table->ranks.of[c], table->chunks.load, &table->ranks.load[c]);
-        fullest = larger(fullest, peak_bytes(table, c));
-    }
-    const step_sum sum = table_sum(table, d, table->ranks.load, table->sync);
+    for (int c = 0; c < table->ranks.count; c++)
+        fullest = larger(fullest, table_peak_bytes(table, c, &table->ranks.load[c]));
     return price_of(&sum, fullest);
 }
 
 /* full:N has a place for each N, behind those of the other choices. */
 static known_pipeline *known_pipeline_of(plait_table *table, const plait_degrees *d)
 {
-    const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
+    const bool some = recomputes_some(d);
 
     return &table->known[some ? TIMES + d->recompute.layers % PLAIT_MAX_LAYERS
-                              : slot_of(usual_choice(d))];
+                              : table_slot_of(usual_choice(d))];
 }
 
 /* Both ways to cross boundaries, anew each time: only where they may be fused. */

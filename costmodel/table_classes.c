@@ -165,9 +165,8 @@ void table_classify(plait_table *table, const plait_degrees *d)
 {
     plait_chunk chunk[PLAIT_MAX_LAYERS];
 
-    if (!plait_chunks_of(table->problem.model, d,
-                         chunk)) // a layout that is not dealt yet: no layers
-        memset(chunk, 0, (size_t)d->pp * (size_t)d->vpp * sizeof *chunk);
+    if (!plait_chunks_of(table->problem.model, d, chunk))
+        memset(chunk, 0, sizeof chunk); // a layout that is still open deals nothing
     table->boundary = fused_boundary_of(&table->problem, d, &table->row, chunk);
     table->microbatches = plait_degrees_microbatches(d, table->problem.job.gbs);
     table->runs = 0;

@@ -109,6 +109,8 @@ struct plait_table {
     /* the same without gathers and with the leanest recomputation, for bounds */
     bool lean_known; /* made for this row of layers */
     layer_time lean_time[ROW_PRICES];
+    layer_time *chosen_time; /* [TIMES][timed], without gathers alone */
+    bool chosen_known[TIMES];
     stage_load lean_whole; /* all layers and both ends on one rank */
     stage_sync *no_sync;   /* zeros */
 
@@ -130,6 +132,24 @@ void table_select(plait_table *table, const plait_degrees *d);
 
 /** The times of each kind of layer, and behind them of ROW_MTP, under a choice. */
 const layer_time *table_times(plait_table *table, plait_choice choice);
+
+/** The step of a point; leaves its classes' loads in `table->ranks`. */
+step_sum table_step(plait_table *table, const plait_degrees *d);
+
+/** C.81 to C.84 of one class of ranks with this load, from entries that are remembered. */
+double table_peak_bytes(const plait_table *table, int c, const stage_load *load);
+
+/** Where the times of a choice are remembered. full:N uses two: of full and of none. */
+int table_slot_of(plait_choice choice);
+
+/**
+ * Weights of a class, and the times of its ends.
+ *
+ * @param end  by ROW_... - ROW_EMBEDDING
+ * @param mtp  of a prediction module, which alone of the ends depends on the choice
+ */
+void table_fill_base(const plait_table *table, const layer_time *end, const layer_time *mtp,
+                     const stage_class *class, stage_load *base);
 
 // ---- sums, inline: a price takes tens of nanoseconds ----------------------------------------
 
@@ -188,6 +208,27 @@ static inline void add_split_layers(const plait_table *table, const stage_class 
         if (part->count > lead)
             stage_load_add(load, class->parts.share * (part->count - lead), &rest[part->row]);
     }
+}
+
+/* The layers of a point on top of the ends: `first` in the first so many of each chunk. */
+typedef struct layer_choice {
+    const layer_time *first, *rest;
+    int leading; /* -1: all */
+} layer_choice;
+
+/* full:N: what is behind the first so many layers of each chunk keeps the usual choice. */
+static inline bool recomputes_some(const plait_degrees *d)
+{
+    return d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
+}
+
+static inline void add_chosen_layers(const plait_table *table, const stage_class *class,
+                                     const layer_choice *choice, stage_load *load)
+{
+    if (choice->leading >= 0)
+        add_split_layers(table, class, choice->first, choice->leading, choice->rest, load);
+    else
+        add_layers(class, choice->first, load);
 }
 
 /* A rank's ends: of the chunks that it has, or itself. And what all of them keep in flight. */

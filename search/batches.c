@@ -23,9 +23,12 @@ static void worker_end(search_worker *worker)
 static bool worker_begin(const search_run *run, search_worker *worker)
 {
     *worker = (search_worker){.arena = plait_arena_new(), .scratch = plait_arena_new()};
-    if (worker->arena && worker->scratch)
-        worker->table = plait_table_new(run->problem, worker->arena);
-    return worker->table && space_cursor_init(&worker->cursor, run->space, worker->arena);
+    if (!worker->arena || !worker->scratch)
+        return false;
+    worker->table = plait_table_new(run->problem, worker->arena);
+    worker->use = plait_arena_alloc(worker->arena, space_most_choices(run->space), 1);
+    return worker->table && worker->use &&
+           space_cursor_init(&worker->cursor, run->space, worker->arena);
 }
 
 static void found_begin(const search_run *run, search_found *found, plait_arena *arena)

@@ -18,7 +18,7 @@
 #include "stages.h"
 #include "stages_deal.h"
 
-enum { MOST_SOLVED = 1 << 10, BLOCK = 32 };
+enum { MOST_SOLVED = 1 << 12, BLOCK = 32 };
 
 // ---- the list ------------------------------------------------------------------------------
 
@@ -41,6 +41,18 @@ static plait_portions lean_portions(const search_run *run, search_worker *worker
     return lean;
 }
 
+static bool layouts_allowed(const search_run *run)
+{
+    return refine_is_open(run, PLAIT_KEY_SPLIT) &&
+           (run->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_LAYOUT & 1u);
+}
+
+/* Are layers and choices solved together? Then even an unlikely point is worth its proof. */
+static bool solves_exactly(const search_run *run, const plait_degrees *d)
+{
+    return layouts_allowed(run) && stages_deal_suits(d);
+}
+
 static void list_group(const search_run *run, search_worker *worker, const refine_group *group,
                        search_found *found)
 {
@@ -49,7 +61,7 @@ static void list_group(const search_run *run, search_worker *worker, const refin
     for (int s = 0; s < group->shards; s++) {
         space_apply_shard(run->space, &group->pipeline->shard[s], &d);
         const plait_portions portions = lean_portions(run, worker, d);
-        refine_add(run, group, &d, &portions, 1.0, found);
+        refine_add(run, group, &d, &portions, solves_exactly(run, &d) ? HUGE_VAL : 1.0, found);
     }
 }
 
@@ -69,16 +81,13 @@ typedef struct stages_attempt {
     plait_arena *scratch; /* rewound */
     double limit_s;
     bool any, proven, failed;
+    bool skipped;   /* its floor says enough */
+    bool refused;   /* some plan may run out, or breaks a rule of the software */
+    double floor_s; /* where it is not proven: no plan of this point takes less */
     double step_s;
     char layout[PLAIT_VALUE_SIZE]; /* where the split has no word ... */
     plait_split split;             /* ... else the word */
 } stages_attempt;
-
-static bool layouts_allowed(const search_run *run)
-{
-    return refine_is_open(run, PLAIT_KEY_SPLIT) &&
-           (run->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_LAYOUT & 1u);
-}
 
 /* The plan of these chunks with the best choices of its stages; false where none fits or wins. */
 static bool choose(stages_attempt *at, const plait_degrees *d, const plait_chunk *chunks,
@@ -100,6 +109,7 @@ static bool choose(stages_attempt *at, const plait_degrees *d, const plait_chunk
         return false;
     }
     *step_s = cost.step_s;
+    at->refused = at->refused || cost.verdict != PLAIT_FITS;
     return cost.verdict == PLAIT_FITS && cost.step_s < at->limit_s;
 }
 
@@ -133,9 +143,17 @@ static void try_words(stages_attempt *at, const space_splits *splits)
     }
 }
 
-/* 1F1B: layers and choices together, exactly. */
+/* Is what S.26 minimises the step, less sends that are the same whatever is dealt? */
+static bool deals_the_step(const stages_attempt *at)
+{
+    return at->degrees.grad_sync != PLAIT_SYNC_SHIFTED &&
+           plait_degrees_portions(at->question.table, &at->degrees).fused_s <= 0.0;
+}
+
+/* 1F1B: layers and choices together, exactly, those of the splits in words among them. */
 static void try_dealt(stages_attempt *at)
 {
+    const double limit_s = at->limit_s;
     const plait_arena_mark mark = plait_arena_save(at->scratch);
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     stages_point point;
@@ -145,9 +163,13 @@ static void try_dealt(stages_attempt *at)
         stages_deal(&point, at->scratch, &dealt, NULL) != PLAIT_OK)
         at->failed = true;
     else if (dealt.fits) {
+        at->refused = false;
+        at->floor_s = dealt.time_s;
         plait_chunks_deal(at->run->problem->model, dealt.layers, at->degrees.pp, chunks);
         try_chunks(at, (plait_split){.kind = PLAIT_SPLIT_LAYOUT}, chunks);
-    }
+        at->proven = dealt.time_s >= limit_s || (deals_the_step(at) && !at->refused);
+    } else
+        at->proven = true;
     plait_arena_rewind(at->scratch, mark);
 }
 
@@ -194,7 +216,7 @@ static void attempt(const search_run *run, const space_recompute *choice, plait_
     if (choice->count == 0 || !stages_may_choose(&at->question, &at->degrees))
         return;
     try_words(at, splits_of(run, d->pp));
-    if (layouts_allowed(run) && stages_deal_suits(&at->degrees))
+    if (solves_exactly(run, &at->degrees))
         try_dealt(at);
     else if (layouts_allowed(run))
         try_seeds(at);
@@ -208,7 +230,7 @@ typedef struct stages_search {
     stages_attempt slot[BLOCK];
     bool failed, any;
     double limit_s, floor_s;
-    int64_t solved;
+    int64_t solved, settled; /* the latter with those skipped */
     stages_attempt best;
 } stages_search;
 
@@ -216,6 +238,9 @@ static void solve_point(const search_run *run, search_worker *worker, int64_t i,
 {
     stages_search *search = context;
 
+    search->slot[i % BLOCK] = (stages_attempt){.skipped = true, .proven = true};
+    if (search->open->point[i].floor_s >= search->limit_s)
+        return;
     attempt(run, &search->choice, worker->table, worker->scratch, &search->open->point[i].degrees,
             search->limit_s, &search->slot[i % BLOCK]);
 }
@@ -227,16 +252,18 @@ static bool settle(const search_run *run, int64_t first, int64_t end, void *cont
     (void)run;
     for (int64_t i = first; i < end; i++) {
         const stages_attempt *at = &search->slot[i % BLOCK];
-        search->solved++;
+        search->solved += !at->skipped;
         search->failed = search->failed || at->failed;
         if (!at->proven)
-            search->floor_s = fmin(search->floor_s, search->open->point[i].floor_s);
+            search->floor_s =
+                fmin(search->floor_s, fmax(search->open->point[i].floor_s, at->floor_s));
         if (!at->any || at->step_s >= search->limit_s)
             continue;
         search->any = true;
         search->best = *at;
         search->limit_s = at->step_s;
     }
+    search->settled = end;
     return !search->failed && search->solved < MOST_SOLVED;
 }
 
@@ -314,7 +341,7 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
     PLAIT_TRY(search_blocks(&listing, found.open.count, BLOCK, solve_point, settle, search, err));
     if (search->failed)
         return plait_fail_nomem(err);
-    const double left_s = fmin(search->floor_s, open_floor_s(search->open, search->solved));
+    const double left_s = fmin(search->floor_s, open_floor_s(search->open, search->settled));
     *out = (plait_refinement){
         .any = search->any,
         .floor = fmin(left_s, search->limit_s),

@@ -154,6 +154,9 @@ PLAIT_MUST_CHECK plait_status space_list_recompute(const plait_problem *problem,
  */
 int space_recompute_choices(const space_recompute *recompute, int stage_layers, int vpp);
 
+/** As many choices as any point may have. */
+size_t space_most_choices(const plan_space *space);
+
 /** Gives a point the k-th choice of what is recomputed and offloaded; in pairs of microbatches of those that go with them. */
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *degrees);
 

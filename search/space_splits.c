@@ -37,6 +37,11 @@ int space_recompute_choices(const space_recompute *r, int stage_layers, int vpp)
     return r->count + (r->full_layers && high >= low ? high - low + 1 : 0);
 }
 
+size_t space_most_choices(const plan_space *space)
+{
+    return (size_t)space->recompute.count + PLAIT_MAX_LAYERS;
+}
+
 /* A limit may name its own counts or its own layout. */
 static bool given_split(const plait_search_options *options, plait_split_kind kind,
                         plait_split *out)

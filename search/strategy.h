@@ -63,6 +63,7 @@ typedef struct search_worker {
     space_cursor cursor;
     plait_degrees floor_row; /* with mbs = 1, and what its leanest layer takes */
     double floor_bytes;
+    unsigned char *use; /* [choices]: what is looked for among the plans of each */
 } search_worker;
 
 typedef void search_explore(const search_run *run, search_worker *worker, int64_t batch,

@@ -136,25 +136,56 @@ static void count(const search_run *run, plait_price price, search_found *found)
     found->tight += !fits && price.peak_bytes <= run->tight_bytes;
 }
 
+/* Below so many, bounds take longer than they save. */
+enum { SHARDS_WORTH_A_BOUND = 4, CHOICES_WORTH_A_BOUND = 4 };
+
+/* What is looked for among the plans of each choice, whatever the shard. (C.93) */
+static void use_choices(const search_run *run, search_worker *worker, plait_degrees degrees,
+                        int choices, int shards, set_use most, const search_found *found)
+{
+    for (int c = 0; c < choices; c++) {
+        worker->use[c] = (unsigned char)most;
+        if (shards < SHARDS_WORTH_A_BOUND)
+            continue;
+        space_apply_choice(run->space, c, &degrees);
+        worker->use[c] = (unsigned char)lesser(
+            most, use_of(run, found, plait_choice_bound(worker->table, &degrees)));
+    }
+}
+
 /*
- * Every shard with every choice of recomputation. Those of a set that has no room count as ruled out,
+ * One shard with every choice of recomputation. Those of a set that has no room count as ruled out,
  * though the best tight plan is looked for among them.
  */
+static void price_shard(const search_run *run, search_worker *worker, plait_degrees degrees,
+                        int choices, int64_t first, set_use most, search_found *found)
+{
+    for (int c = 0; c < choices; c++) {
+        const set_use use = lesser(most, (set_use)worker->use[c]);
+        if (use == SET_NOTHING)
+            continue;
+        space_apply_choice(run->space, c, &degrees);
+        const plait_price price = plait_degrees_cost(worker->table, &degrees);
+        if (use == SET_ALL)
+            count(run, price, found);
+        consider(run, worker, found, &degrees, price, first + c);
+    }
+}
+
+/* Bounds of each choice over all shards, then of each shard over all choices, then what is left. */
 static void price_group(const search_run *run, search_worker *worker, const space_pipeline *p,
-                        plait_degrees degrees, int shards, int choices, int64_t first, set_use use,
+                        plait_degrees degrees, int shards, int choices, int64_t first, set_use most,
                         search_found *found)
 {
-    int64_t index = first;
-
+    use_choices(run, worker, degrees, choices, shards, most, found);
     for (int s = 0; s < shards; s++) {
         space_apply_shard(run->space, &p->shard[s], &degrees);
-        for (int c = 0; c < choices; c++) {
-            space_apply_choice(run->space, c, &degrees);
-            const plait_price price = plait_degrees_cost(worker->table, &degrees);
-            if (use == SET_ALL)
-                count(run, price, found);
-            consider(run, worker, found, &degrees, price, index++);
-        }
+        const set_use use =
+            choices < CHOICES_WORTH_A_BOUND
+                ? most
+                : lesser(most, use_of(run, found, plait_shard_bound(worker->table, &degrees)));
+        if (use != SET_NOTHING)
+            price_shard(run, worker, degrees, choices, first + (int64_t)s * choices, use, found);
     }
 }
 

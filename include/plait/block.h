@@ -289,6 +289,16 @@ plait_recompute_masks plait_offload_masks_of(unsigned char set);
  */
 double plait_model_flops_per_token(const plait_model *model, double seq, bool recompute);
 
+/**
+ * Of these what a kernel of causal attention that skips masked blocks leaves out, forward FLOPs a
+ * token of one layer; 0 without causal attention. (C.4)
+ */
+double plait_layer_skipped_flops_per_token(const plait_model *model, const plait_layer *layer,
+                                           double seq);
+
+/** The same of one step of the whole model, forward and backward. */
+double plait_model_skipped_flops_per_token(const plait_model *model, double seq);
+
 /** Forward FLOPs a token of some parts of one layer, unsharded (bits 1 << PLAIT_PART_...). */
 double plait_layer_flops_per_token(const plait_model *model, const plait_layer *layer, double seq,
                                    unsigned parts);

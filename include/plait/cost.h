@@ -115,12 +115,14 @@ typedef struct plait_cost {
     bool fuses;                 /* the plan's `fusion` is auto, and this the answer: */
     plait_fused fused[PLAIT_FUSION_RULES];
     double tokens_per_s_per_gpu;
-    double model_flops_per_s; /* one GPU */
-    double mfu;               /* of the job precision's peak (C.5) */
-    double hfu;               /* recomputation counted */
-    double cost_usd;          /* one step; NaN when no price is known */
-    double energy_j;          /* one step; NaN when no power is known */
-    double busy_s;            /* mean over GPUs, as in plait_price */
+    double model_flops_per_s; /* one GPU, attention as whole squares */
+    double mfu;        /* of the job precision's peak, without what causal kernels skip (C.5) */
+    double hfu;        /* recomputation counted */
+    double mfu_square; /* the same with attention as whole squares */
+    double hfu_square;
+    double cost_usd; /* one step; NaN when no price is known */
+    double energy_j; /* one step; NaN when no power is known */
+    double busy_s;   /* mean over GPUs, as in plait_price */
     double moving_s;
     plait_confidence
         confidence; /* low when constants are defaults or the runtime is uncalibrated */
@@ -243,6 +245,18 @@ PLAIT_MUST_CHECK plait_status plait_degrees_simulate(plait_table *table,
  * shard_group, recompute, grad_sync. (C.90)
  */
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *degrees);
+
+/**
+ * The same with a choice of recompute and offload_acts. Free: zero, shard_group, reshard, scatter,
+ * quantise, grad_sync and the formats of state. (C.93)
+ */
+plait_price plait_choice_bound(plait_table *table, const plait_degrees *degrees);
+
+/**
+ * The same with the keys of a shard: zero, shard_group, reshard, scatter, quantise, grad_sync and the
+ * formats of state. Free: recompute, offload_acts. (C.94)
+ */
+plait_price plait_shard_bound(plait_table *table, const plait_degrees *degrees);
 
 /**
  * Lower bounds over all completions of fewer keys: tp cp ep etp sp cp_comm mbs fusion pp dp. (C.91)

@@ -2,6 +2,7 @@
  * floor.c - what no deal of a point undercuts
  *
  *     T >= W / p,   W the work of all items for a microbatch                             (S.6)
+ *     T >= (W - p g) / (m (1 - (1 - 1/m)^p)) + g,  where each rank waits for all before it  (S.12)
  *     T >= the least that lets ranks hold all layers of one kind, each of w seconds:     (S.7)
  *          sum over ranks r of min((T - before_r / m) / w, what fits) >= how many there are
  *
@@ -214,14 +215,29 @@ static double all_work_s(const deal_ranks *ranks, const plait_portions *of)
     return all_s;
 }
 
+/*
+ * 1F1B with one chunk a rank: m T_r + T_0 + .. + T_r-1 <= M for every r. Most work is done where each
+ * holds with equality, T_r = (M / m) (1 - 1 / m)^r; the sum of these is W, less what fusing saves. (S.12)
+ */
+static double staggered_s(const floor_question *ask, double all_s, double saved_s)
+{
+    const deal_ranks *ranks = ask->ranks;
+    const double m = ask->of->microbatches;
+
+    if (ranks->turns > 1 || !ranks->turns_back)
+        return 0.0;
+    return (all_s - ranks->ranks * saved_s) / (m * (1.0 - pow(1.0 - 1.0 / m, ranks->ranks))) +
+           saved_s;
+}
+
 /* The least that the rank which works longest takes, of what `most_s` leaves room for. */
-static double longest_s(floor_question *ask, double most_s)
+static double longest_s(floor_question *ask, double most_s, double saved_s)
 {
     const deal_ranks *ranks = ask->ranks;
     const plait_portions *of = ask->of;
     const double all_s = all_work_s(ranks, of);
 
-    double longest = all_s / ranks->ranks;
+    double longest = fmax(all_s / ranks->ranks, staggered_s(ask, all_s, saved_s));
     if (longest > most_s || ask->room_bytes < 0.0)
         return HUGE_VAL;
     for (int r = 0; r < ranks->ranks; r++)
@@ -243,7 +259,8 @@ double deal_floor_s(const deal_ranks *ranks, const plait_portions *of, double ca
     ask.of = of;
     ask.room_bytes = capacity_bytes - of->rank_bytes;
     ask.guess = false;
-    const double longest = longest_s(&ask, (limit_s - of->after_s) / of->microbatches + saved_s);
+    const double longest =
+        longest_s(&ask, (limit_s - of->after_s) / of->microbatches + saved_s, saved_s);
     return of->microbatches * fmax(0.0, longest - saved_s) + of->after_s;
 }
 
@@ -257,7 +274,7 @@ double deal_guess_s(const deal_ranks *ranks, const plait_portions *of, double ca
     ask.of = of;
     ask.room_bytes = capacity_bytes - of->rank_bytes;
     ask.guess = true;
-    const double longest = longest_s(&ask, (limit_s - of->after_s) / of->microbatches);
+    const double longest = longest_s(&ask, (limit_s - of->after_s) / of->microbatches, 0.0);
     const double others_s = fmax(0.0, all_work_s(ranks, of) - longest);
     return of->microbatches * longest + others_s / ranks->turns + of->after_s;
 }

@@ -24,6 +24,25 @@ static const struct measured_name {
     {"gb300", "gb300-nvl72"},
     {"l40s", "l40s-48gb"},
     {"rtx_pro_6000_server", "rtx-pro-6000-96gb"},
+    // What drivers call them: torch.cuda.get_device_name, the lines of ranks of nccl-tests.
+    {"Tesla V100-SXM2-16GB", "v100-16gb-sxm"},
+    {"Tesla V100-SXM2-32GB", "v100-32gb-sxm"},
+    {"NVIDIA A100-SXM4-40GB", "a100-40gb-sxm"},
+    {"NVIDIA A100-SXM4-80GB", "a100-80gb-sxm"},
+    {"NVIDIA A100 80GB PCIe", "a100-80gb-pcie"},
+    {"NVIDIA A800-SXM4-80GB", "a800-80gb-sxm"},
+    {"NVIDIA H100 80GB HBM3", "h100-80gb-sxm"},
+    {"NVIDIA H100 PCIe", "h100-80gb-pcie"},
+    {"NVIDIA H800", "h800-80gb-sxm"},
+    {"NVIDIA H200", "h200-141gb-sxm"},
+    {"NVIDIA H20", "h20-96gb-sxm"},
+    {"NVIDIA B200", "b200-180gb-sxm"},
+    {"NVIDIA B300 SXM6 AC", "b300-288gb-sxm"},
+    {"NVIDIA GB200", "gb200-nvl72"},
+    {"NVIDIA GB300", "gb300-nvl72"},
+    {"NVIDIA L40S", "l40s-48gb"},
+    {"NVIDIA GeForce RTX 4090", "rtx-4090-24gb"},
+    {"AMD Instinct MI300X", "mi300x-192gb"},
 };
 
 const char *names_accelerator(const char *measured)

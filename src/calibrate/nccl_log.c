@@ -7,6 +7,7 @@
 
 #include "plait/units.h"
 
+#include "names.h"
 #include "text.h"
 
 enum { MOST_WORDS = 16, LONGEST_LINE = 512 };
@@ -14,13 +15,15 @@ enum { MOST_WORDS = 16, LONGEST_LINE = 512 };
 /* One run of one test. */
 typedef struct nccl_run {
     const char *name; /* of the file */
+    int line;         /* of the file, from 1 */
     int op;           /* -1: not known yet */
     bool other;       /* a test of something that has no fit */
     int ranks;
     int nodes;
     char host[64];
-    int time_word; /* of a row, from 0; 4 where there is no column for the root */
-    double bus;    /* bus over algorithm bandwidth of the largest row */
+    char device[80]; /* as its driver calls it; "": none that is known */
+    int time_word;   /* of a row, from 0; 4 where there is no column for the root */
+    double bus;      /* bus over algorithm bandwidth of the largest row */
     bool sums;
     size_t first; /* of its points */
 } nccl_run;
@@ -118,6 +121,22 @@ static nccl_run begin_run(const char *name, size_t first)
     return run;
 }
 
+/* What stands behind "[0x8d]", if that is a name of an accelerator. */
+static void name_device(nccl_run *run, char *const *word, int words)
+{
+    char name[LONGEST_LINE] = "";
+    int i = 0;
+
+    while (i < words && word[i][0] != '[')
+        i++;
+    for (i++; i < words; i++) {
+        const size_t length = strlen(name);
+        snprintf(name + length, sizeof name - length, "%s%s", length > 0 ? " " : "", word[i]);
+    }
+    if (names_accelerator(name) != NULL)
+        snprintf(run->device, sizeof run->device, "%.79s", name);
+}
+
 /* "#  Rank  0 Group  0 Pid  1887 on   worker-1 device  0 [0x8d] NVIDIA ..." */
 static void count_rank(nccl_run *run, char *const *word, int words)
 {
@@ -130,6 +149,7 @@ static void count_rank(nccl_run *run, char *const *word, int words)
         break;
     }
     run->ranks++;
+    name_device(run, word, words);
 }
 
 static plait_status fail_run(const nccl_run *run, plait_error *err, const char *expected,
@@ -192,19 +212,45 @@ static plait_status end_run(nccl_run *run, point_list *list, plait_error *err)
     guess_ranks(run);
     if (run->ranks < 2)
         return fail_run(run, err, "a line for each rank (#  Rank 0 ...)", "none");
+    const char *const device = plait_arena_text(list->arena, run->device);
+    if (device == NULL)
+        return plait_fail_nomem(err);
     for (size_t i = run->first; i < list->count; i++) {
         point *const p = &list->point[i];
         p->kind = run->op == PLAIT_P2P ? POINT_P2P : POINT_COLLECTIVE;
         p->block = run->op;
         p->ranks = run->ranks;
         p->nodes = run->nodes;
+        p->measured = device;
     }
     return PLAIT_OK;
 }
 
 /* ---- rows ---- */
 
-/* "1048576 262144 float sum -1 27.76 37.78 66.11 0 ..."; what is not such a row is passed over. */
+/* Begins a line as a row does: bytes, elements, a type. Other lines are somebody else's. */
+static bool begins_row(char *const *word, int words)
+{
+    static const char *const types[] = {"int8",   "uint8",  "int32",    "uint32",   "int64",
+                                        "uint64", "half",   "float",    "double",   "bfloat16",
+                                        "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2", NULL};
+    double number;
+
+    return words > 2 && text_parse_number(word[0], &number) &&
+           text_parse_number(word[1], &number) && text_index(word[2], types) >= 0;
+}
+
+static plait_status fail_row(const nccl_run *run, plait_error *err)
+{
+    char where[200];
+
+    snprintf(where, sizeof where, "%.180s:%d", run->name, run->line);
+    return plait_fail(err, PLAIT_ERROR_SYNTAX, where,
+                      "expected a time and two bandwidths behind the size, as nccl-tests prints "
+                      "them, found a row that lacks them");
+}
+
+/* "1048576 262144 float sum -1 27.76 37.78 66.11 0 ..."; N/A is no time, and no bytes no message. */
 static plait_status read_row(nccl_run *run, char *const *word, int words, point_list *list,
                              plait_error *err)
 {
@@ -212,10 +258,13 @@ static plait_status read_row(nccl_run *run, char *const *word, int words, point_
     double bytes, us, algorithm, bus;
     const point p = {.measured = "", .source = "nccl-tests"};
 
-    if (words < t + 3 || !text_parse_number(word[0], &bytes) || !text_parse_number(word[t], &us) ||
-        !text_parse_number(word[t + 1], &algorithm) || !text_parse_number(word[t + 2], &bus))
+    if (!begins_row(word, words) || (words > t && text_equal(word[t], "N/A")))
         return PLAIT_OK;
-    if (!(bytes >= 1.0 && bytes < 1e15 && us > 0.0 && us < 1e12))
+    if (words < t + 3 || !text_parse_number(word[0], &bytes) || !text_parse_number(word[t], &us) ||
+        !text_parse_number(word[t + 1], &algorithm) || !text_parse_number(word[t + 2], &bus) ||
+        bytes < 0.0 || bytes > 1e15 || us < 0.0 || us > 1e12)
+        return fail_row(run, err);
+    if (bytes < 1.0 || us <= 0.0)
         return PLAIT_OK;
     run->sums = run->sums || !text_equal(word[3], "none");
     if (algorithm > 1.0 && bus > 0.0)
@@ -236,7 +285,9 @@ static plait_status read_line(nccl_run *run, char *line, point_list *list, plait
     // Rows are over when the next test says its name, or its first line.
     if ((names || strstr(line, "nThread") != NULL) && run->first < list->count) {
         PLAIT_TRY(end_run(run, list, err));
+        const int at = run->line;
         *run = begin_run(run->name, list->count);
+        run->line = at;
     }
     if (names)
         name_test(run, line);
@@ -258,8 +309,10 @@ plait_status nccl_log_points(const char *text, size_t length, const char *name, 
     nccl_run run = begin_run(name, list->count);
     char line[LONGEST_LINE];
 
-    while (next_line(&at, end, line))
+    while (next_line(&at, end, line)) {
+        run.line++;
         PLAIT_TRY(read_line(&run, line, list, err));
+    }
     PLAIT_TRY(end_run(&run, list, err));
     if (list->count == before && !run.other)
         return fail_run(&run, err, "rows of times as nccl-tests prints them", "none");

@@ -10,7 +10,9 @@
  * Which collective it was stands only where the program's name does (all_reduce_perf, in the output
  * or in the name of the file); sums are told apart by bus over algorithm bandwidth.
  *
- * Several outputs may follow each other in one file. What mpirun puts before a line is passed over.
+ * Several outputs may follow each other in one file. What mpirun puts before a line is passed over,
+ * and so are lines of others; a row of which the times are missing is refused. The accelerator is the
+ * one behind the last bracket of a rank, where its name is known (names.h).
  */
 #ifndef NCCL_LOG_H
 #define NCCL_LOG_H

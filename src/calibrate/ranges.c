@@ -60,6 +60,9 @@ static const range ranges[] = {
     {"collectives", "nvls_gb_per_s", PLAIT_GB, 0.05, 1.0, true, OF_WIRE},
     {"p2p", "latency_us", PLAIT_US, 0.5, 100.0, true, OF_UNIT},
     {"p2p", "bandwidth_gb_per_s", PLAIT_GB, 0.005, 1.0, true, OF_WIRE},
+    {"network", "latency_us", PLAIT_US, 0.1, 200.0, true, OF_UNIT},
+    {"network", "efficiency", 1.0, 0.02, 1.0, false, OF_UNIT},
+    {"network", "ramp_mb", PLAIT_MB, 0.005, 20.0, true, OF_UNIT},
 };
 
 static double base_of(const range *r, const plait_accelerator *accelerator)

@@ -332,24 +332,34 @@ static int collective_of(const char *word)
     return text_index(word, plait_collective_name);
 }
 
+/* Nodes that the ranks are on; one where the table does not say. */
+static plait_status nodes_of(const table_row *at, int *out, plait_error *err)
+{
+    double nodes = 1.0;
+
+    if (text_of(at, "nodes")[0] != '\0')
+        PLAIT_TRY(number_of(at, "nodes", 1.0, 1e5, &nodes, err));
+    *out = (int)nodes;
+    return PLAIT_OK;
+}
+
 static plait_status read_collective(const table_row *at, point_list *list, plait_error *err)
 {
-    const char *nodes = text_of(at, "nodes");
     const int op = collective_of(text_of(at, "collective"));
     double ranks;
     point p = {.block = op};
 
-    // 8-bit sums take other paths than gradients; several nodes are a cluster's matter.
+    // 8-bit sums take other paths than gradients.
     if (op < 0 || (op >= PLAIT_FITTED_COLLECTIVES && op != PLAIT_P2P) ||
-        text_equal(text_of(at, "dtype"), "int8") || (nodes[0] != '\0' && !text_equal(nodes, "1")))
+        text_equal(text_of(at, "dtype"), "int8"))
         return PLAIT_OK;
     p.kind = op == PLAIT_P2P ? POINT_P2P : POINT_COLLECTIVE;
     PLAIT_TRY(name_of(at, &p, err));
     PLAIT_TRY(number_of(at, "ranks", 2.0, 1e5, &ranks, err));
     PLAIT_TRY(number_of(at, "bytes", 1.0, 1e15, &p.bytes, err));
     PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
+    PLAIT_TRY(nodes_of(at, &p.nodes, err));
     p.ranks = (int)ranks;
-    p.nodes = 1;
     return points_add(list, &p, err);
 }
 

@@ -2,7 +2,7 @@
  * tables.h - tables of measured kernels, told apart by the columns that they have
  *
  * clusters/measurements/README.md describes each of them. Columns that no reader names are passed
- * over; rows that no constant is about (another kernel, skewed experts, several nodes) as well.
+ * over; rows that no constant is about (another kernel, skewed experts) as well.
  */
 #ifndef TABLES_H
 #define TABLES_H

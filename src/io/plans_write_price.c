@@ -11,6 +11,8 @@ static void write_totals(json_writer *json, const plait_cost *cost)
     json_member_number(json, "model_tflops_per_gpu", cost->model_flops_per_s * 1e-12);
     json_member_number(json, "mfu", cost->mfu);
     json_member_number(json, "hfu", cost->hfu);
+    json_member_number(json, "mfu_square", cost->mfu_square);
+    json_member_number(json, "hfu_square", cost->hfu_square);
     json_member_number(json, "cost_usd", cost->cost_usd);
     json_member_number(json, "energy_j", cost->energy_j);
 }

@@ -38,11 +38,11 @@ static double figure_of(case_figure figure, const case_priced *row)
     case CASE_model_tflops_per_gpu:
         return cost->model_flops_per_s / PLAIT_TFLOP;
     case CASE_hardware_tflops_per_gpu:
-        return cost->hfu * peak_flops_per_s(row->problem) / PLAIT_TFLOP;
+        return cost->hfu_square * peak_flops_per_s(row->problem) / PLAIT_TFLOP;
     case CASE_mfu_percent:
-        return 100.0 * cost->mfu;
+        return 100.0 * cost->mfu_square;
     case CASE_hfu_percent:
-        return 100.0 * cost->hfu;
+        return 100.0 * cost->hfu_square;
     case CASE_memory_gib:
         return memory->peak_bytes / PLAIT_GIB;
     case CASE_state_gb:

@@ -15,6 +15,8 @@ static void write_no_price(json_writer *json)
                                        "model_tflops_per_gpu",
                                        "mfu",
                                        "hfu",
+                                       "mfu_square",
+                                       "hfu_square",
                                        "cost_usd",
                                        "energy_j",
                                        "time",

@@ -36,16 +36,26 @@ static void print_band(const plait_cost *cost, FILE *out)
                 units_seconds(cost->step_low_s, low), units_seconds(cost->step_high_s, high));
 }
 
+/* What others print: causal kernels compute half of the squares, papers and Megatron-LM count all. */
+static void print_square(const plait_cost *cost, FILE *out)
+{
+    char mfu[UNITS_SIZE], hfu[UNITS_SIZE], flops[UNITS_SIZE];
+
+    fprintf(out, "\nas Megatron-LM counts, whole squares of attention: %s a GPU, MFU %s, HFU %s",
+            units_rate(cost->model_flops_per_s, "FLOP/s", flops),
+            units_percent(cost->mfu_square, mfu), units_percent(cost->hfu_square, hfu));
+}
+
 void report_totals(const plait_cost *cost, FILE *out)
 {
-    char step[UNITS_SIZE], mfu[UNITS_SIZE], hfu[UNITS_SIZE], flops[UNITS_SIZE];
+    char step[UNITS_SIZE], mfu[UNITS_SIZE], hfu[UNITS_SIZE];
     char peak[UNITS_SIZE], capacity[UNITS_SIZE];
 
-    fprintf(out, "step %s: %.0f tokens/s/GPU, %s a GPU, MFU %s, HFU %s",
-            units_seconds(cost->step_s, step), cost->tokens_per_s_per_gpu,
-            units_rate(cost->model_flops_per_s, "FLOP/s", flops), units_percent(cost->mfu, mfu),
+    fprintf(out, "step %s: %.0f tokens/s/GPU, MFU %s, HFU %s", units_seconds(cost->step_s, step),
+            cost->tokens_per_s_per_gpu, units_percent(cost->mfu, mfu),
             units_percent(cost->hfu, hfu));
     print_money(cost, out);
+    print_square(cost, out);
     print_band(cost, out);
     fprintf(out, "\nmemory %s of %s on the fullest GPU, stage %d of %d; ",
             units_gib(cost->memory.peak_bytes, peak),

@@ -320,10 +320,17 @@ static void print_proof(const plait_search_result *result, FILE *out)
             result->threads, result->threads == 1 ? "" : "s");
 }
 
+/* A gap that is open is never told as none. */
+static const char *gap_text(double share, char *text)
+{
+    snprintf(text, UNITS_SIZE, share < 0.001 ? "less than 0.1 %%" : "%.1f %%", 100.0 * share);
+    return text;
+}
+
 /* What each search beyond uniform plans gained, and how far from the best it may still be. */
 static void print_refinement(const plait_refinement *of, FILE *out)
 {
-    char step[UNITS_SIZE], floor[UNITS_SIZE], elapsed[UNITS_SIZE];
+    char step[UNITS_SIZE], floor[UNITS_SIZE], elapsed[UNITS_SIZE], gap[UNITS_SIZE];
     const bool first = isinf(of->before);
     const double found = of->any ? of->best.objective : of->before;
 
@@ -339,8 +346,8 @@ static void print_refinement(const plait_refinement *of, FILE *out)
     else if (of->optimal)
         fputs("; proven, no other of this search is better", out);
     else if (isfinite(of->floor))
-        fprintf(out, "; not proven, none can be below %s: a gap of %.1f %%",
-                units_seconds(of->floor, floor), 100.0 * (1.0 - of->floor / found));
+        fprintf(out, "; not proven, none can be below %s: a gap of %s",
+                units_seconds(of->floor, floor), gap_text(1.0 - of->floor / found, gap));
     fprintf(out, "; %lld points left by bounds, %lld solved\nelapsed %s on %s\n",
             (long long)of->points, (long long)of->solved, units_seconds(of->elapsed_s, elapsed),
             of->name);

@@ -522,6 +522,10 @@ static void check_memory_of_rows(world *w, plait_table *table, plait_degrees d)
         (void)plait_degrees_bound(table, &d); // a bound must not disturb the rows
     if (once_in(4))
         (void)plait_pipeline_bound(table, &d);
+    if (once_in(4))
+        (void)plait_choice_bound(table, &d);
+    if (once_in(4))
+        (void)plait_shard_bound(table, &d);
     const plait_price walked = plait_degrees_cost(table, &d);
     const plait_price alone = plait_degrees_cost(fresh, &d);
     assert_same(walked.step_s, alone.step_s, 0.0, "step_s after a walk", &w->problem, &d);
@@ -545,12 +549,24 @@ static void check_bounds(world *w, plait_table *table, plait_degrees d)
     const plait_price bound = plait_degrees_bound(table, &d);
     const plait_price wider = plait_pipeline_bound(table, &d);
     const double floor_bytes = plait_layers_floor_bytes(p, &d);
+    plait_degrees chosen = d;
 
     assert_true(bound.step_s > 0.0 && bound.peak_bytes > 0.0);
     assert_true(wider.step_s > 0.0 && wider.peak_bytes > 0.0 && floor_bytes > 0.0);
     for (int i = 0; i < COMPLETIONS; i++) {
+        chosen.recompute = d.recompute;
+        chosen.offload_acts = d.offload_acts;
+        const plait_price choice = plait_choice_bound(table, &chosen);
+        const plait_price shard = plait_shard_bound(table, &d);
         const plait_price price = plait_degrees_cost(table, &d);
         assert_at_most(bound.step_s, price.step_s, rounding, "bound of step_s", p, &d);
+        assert_at_most(shard.step_s, price.step_s, rounding, "shard's bound of step_s", p, &d);
+        assert_at_most(shard.peak_bytes, price.peak_bytes, rounding, "shard's bound of peak_bytes",
+                       p, &d);
+        assert_at_most(bound.step_s, choice.step_s, rounding, "bound of a choice's step_s", p, &d);
+        assert_at_most(choice.step_s, price.step_s, rounding, "choice's bound of step_s", p, &d);
+        assert_at_most(choice.peak_bytes, price.peak_bytes, rounding,
+                       "choice's bound of peak_bytes", p, &d);
         assert_at_most(bound.peak_bytes, price.peak_bytes, rounding, "bound of peak_bytes", p, &d);
         assert_at_most(wider.step_s, price.step_s, rounding, "pipeline bound of step_s", p, &d);
         assert_at_most(wider.peak_bytes, price.peak_bytes, rounding, "pipeline bound of peak_bytes",

@@ -8,6 +8,7 @@
 #include "must.h"
 #include "plait/cost.h"
 #include "plait/kernel.h"
+#include "plait/stage.h"
 #include "world.h"
 
 static void load(world *w, const char *model, const char *runtime, int gpus, int gbs)
@@ -147,10 +148,32 @@ static void test_rates__follow_from_the_step(void **state)
     const double tokens = 128.0 * 4096.0 / 64.0;
     const double flops = plait_model_flops_per_token(&w.model, 4096.0, false);
     assert_near_relative(none.tokens_per_s_per_gpu, tokens / none.step_s, 1e-12);
-    assert_near_relative(none.mfu, tokens / none.step_s * flops / 989.4e12, 1e-12);
+    assert_near_relative(none.mfu_square, tokens / none.step_s * flops / 989.4e12, 1e-12);
     assert_near_relative(none.hfu, none.mfu, 1e-12); // nothing is computed twice
-    assert_near_relative(full.hfu / full.mfu,
+    assert_near_relative(full.hfu_square / full.mfu_square,
                          plait_model_flops_per_token(&w.model, 4096.0, true) / flops, 1e-9);
+}
+
+/* 32 layers, forward and backward of 2 products of 4096 keys a head of 128, of which the mean is 2048.5. */
+static void test_mfu__counts_what_causal_kernels_compute(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    const plait_cost fused = price(&w, "tp=4 sp=1 zero=1 recompute=full");
+    const plait_cost unfused = price(&w, "tp=4 sp=1 zero=1 recompute=full attention=unfused");
+    const double flops = plait_model_flops_per_token(&w.model, 4096.0, false);
+    const double whole = 3.0 * 32.0 * 2.0 * 2.0 * 4096.0 * 4096.0;
+    const double skipped = whole * (1.0 - 2048.5 / 4096.0);
+    assert_near_relative(fused.mfu / fused.mfu_square, 1.0 - skipped / flops, 1e-9);
+    assert_near_relative(
+        fused.hfu / fused.mfu,
+        (plait_model_flops_per_token(&w.model, 4096.0, true) - skipped * 4.0 / 3.0) /
+            (flops - skipped),
+        1e-9);
+    assert_near_relative(unfused.mfu, unfused.mfu_square, 1e-12);
+    assert_near_relative(unfused.hfu, unfused.hfu_square, 1e-12);
 }
 
 // ---- verdicts ------------------------------------------------------------------------------
@@ -534,9 +557,30 @@ static void test_money__by_hand(void **state)
     assert_true(isnan(unknown.energy_j));
 }
 
+/* A search asks before it has dealt the layers. */
+static void test_layer_cost__needs_no_split(void **state)
+{
+    const plait_choice none = {.offload_acts = 0};
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 64);
+    plait_degrees d = point(&w, "tp=2 pp=4");
+    plait_table *table = plait_table_new(&w.problem, arena);
+    plait_table *open = plait_table_new(&w.problem, arena);
+    assert_non_null(table);
+    assert_non_null(open);
+    const plait_layer_cost dealt = plait_layer_cost_of(table, &d, 0, none);
+    d.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
+    const plait_layer_cost undealt = plait_layer_cost_of(open, &d, 0, none);
+    assert_true(dealt.forward_s > 0.0 && dealt.forward_s == undealt.forward_s);
+    assert_true(dealt.saved_bytes > 0.0 && dealt.saved_bytes == undealt.saved_bytes);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
     const struct CMUnitTest tests[] = {
         TEST(test_terms__add_up_to_step_and_peak),
         TEST(test_layer_terms__fill_the_slowest_stage),
@@ -558,6 +602,8 @@ int main(void)
         TEST(test_ddp__hides_the_reduction_of_zero_0_alone),
         TEST(test_optimizer__passes_over_its_shard),
         TEST(test_money__by_hand),
+        TEST(test_mfu__counts_what_causal_kernels_compute),
+        TEST(test_layer_cost__needs_no_split),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

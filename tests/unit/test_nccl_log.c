@@ -157,6 +157,42 @@ static void test_nccl_log__refuses_an_output_without_rows(void **state)
     assert_non_null(strstr(err.message, "rows of times"));
 }
 
+/* A job that was killed leaves half a row: 3 + 8 + 2 lines come before it. */
+static void test_nccl_log__refuses_half_a_row_and_says_where(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("log.txt", output("aaaaaaaa", "  1048576  262144  float  sum  -1  27.")),
+                     PLAIT_ERROR_SYNTAX);
+    assert_string_equal(err.where, "log.txt:14");
+    assert_non_null(strstr(err.message, "a time and two bandwidths"));
+}
+
+/* What NCCL and others print between the rows is theirs. */
+static void test_nccl_log__passes_over_lines_of_others(void **state)
+{
+    const char *text = plait_arena_printf(
+        arena, "%s\nnode-1:880:880 [1] NCCL INFO comm 0x55ba65ac2bd0 rank 1 nranks 2\n1 2 3\n",
+        output("aaaaaaaa", all_reduce_rows));
+
+    (void)state;
+    assert_int_equal(parse("log.txt", text), PLAIT_OK);
+    assert_int_equal(list.count, 2);
+}
+
+static void test_nccl_log__says_which_accelerator_it_is_if_the_driver_does(void **state)
+{
+    static const char rank[] = "#  Rank  0 Group  0 Pid 7 on node-1 device  0 [0x8d] NVIDIA H200\n"
+                               "#  Rank  1 Group  0 Pid 7 on node-1 device  1 [0x8e] NVIDIA H200\n";
+
+    (void)state;
+    assert_int_equal(
+        parse("log.txt", plait_arena_printf(arena, "%s%s%s", rank, header, all_reduce_rows)),
+        PLAIT_OK);
+    assert_string_equal(list.point[0].measured, "NVIDIA H200");
+    assert_int_equal(parse("log.txt", output("aa", all_reduce_rows)), PLAIT_OK);
+    assert_string_equal(list.point[2].measured, ""); // "NVIDIA" alone is any
+}
+
 static void test_nccl_log__is_told_from_a_table(void **state)
 {
     const char table[] = "node_type,collective,ranks,bytes,algbw,busbw,redop\n";
@@ -181,6 +217,9 @@ int main(void)
         TEST(passes_over_tests_without_constants),
         TEST(passes_over_what_mpirun_puts_before_a_line),
         TEST(refuses_an_output_without_rows),
+        TEST(refuses_half_a_row_and_says_where),
+        TEST(passes_over_lines_of_others),
+        TEST(says_which_accelerator_it_is_if_the_driver_does),
         TEST(is_told_from_a_table),
     };
 

@@ -122,7 +122,7 @@ static void test_points__experts_of_even_loads(void **state)
     assert_near(p->experts.ranks, 4.0, 0.0);
 }
 
-static void test_points__collectives_and_sends_of_one_node(void **state)
+static void test_points__collectives_and_sends(void **state)
 {
     (void)state;
     assert_int_equal(parse("node_type,collective,ranks,nodes,bytes,time_us,dtype\n"
@@ -131,9 +131,11 @@ static void test_points__collectives_and_sends_of_one_node(void **state)
                            "h100_dgx,send_recv,2,2,1024,18,fp16\n"
                            "h100_sxm,all_reduce,8,1,1024,9,int8\n"),
                      PLAIT_OK);
-    assert_int_equal(list.count, 2);
+    assert_int_equal(list.count, 3);
     assert_int_equal(list.point[0].block, PLAIT_ALL_TO_ALL);
     assert_int_equal(list.point[1].kind, POINT_P2P);
+    assert_int_equal(list.point[1].nodes, 1);
+    assert_int_equal(list.point[2].nodes, 2);
 }
 
 static void test_points__tables_that_no_constant_needs_have_none(void **state)
@@ -172,7 +174,7 @@ int main(void)
         TEST(attention_by_hand),
         TEST(backward_passes_find_their_forward),
         TEST(experts_of_even_loads),
-        TEST(collectives_and_sends_of_one_node),
+        TEST(collectives_and_sends),
         TEST(tables_that_no_constant_needs_have_none),
         TEST(refuses_a_table_of_something_else),
         TEST(refuses_a_time_that_is_none),

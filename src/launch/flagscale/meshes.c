@@ -172,10 +172,10 @@ static plait_status refine(const launch_flags *own, const mesh_list *list, refin
             out->group[s] = list->group[m];
             gpus += (int64_t)size[MESH_TP] * size[MESH_CP] * size[MESH_DP];
         }
-    out->gpus = (int)gpus;
-    return gpus <= 1 << 24 ? PLAIT_OK
-                           : flags_fail(own, "hetero_process_meshes", err,
-                                        "expected at most 16777216 ranks, found more");
+    out->gpus = gpus <= 1 << 24 ? (int)gpus : 0;
+    return out->gpus > 0 ? PLAIT_OK
+                         : flags_fail(own, "hetero_process_meshes", err,
+                                      "expected at most 16777216 ranks, found more");
 }
 
 /* The sequences of a microbatch are those of the first mesh, cut by this one's dp. */
@@ -186,15 +186,15 @@ static plait_status give_stage(const refined_meshes *refined, const char *name, 
                                       PLAIT_KEY_BIT(PLAIT_KEY_EP) | PLAIT_KEY_BIT(PLAIT_KEY_DP) |
                                       PLAIT_KEY_BIT(PLAIT_KEY_ETP) | PLAIT_KEY_BIT(PLAIT_KEY_MBS) |
                                       PLAIT_KEY_BIT(PLAIT_KEY_SP);
-    const int sequences = out->degrees.mbs * refined->own[0].dp;
+    const int64_t sequences = (int64_t)out->degrees.mbs * refined->own[0].dp;
 
     if (sequences % refined->own[s].dp != 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, name,
-                          "expected a dp of stage %d that divides the %d sequences of a "
+                          "expected a dp of stage %d that divides the %lld sequences of a "
                           "microbatch, found %d",
-                          s, sequences, refined->own[s].dp);
+                          s, (long long)sequences, refined->own[s].dp);
     stage->own = refined->own[s];
-    stage->own.mbs = sequences / refined->own[s].dp;
+    stage->own.mbs = (int)(sequences / refined->own[s].dp);
     stage->own.shard_group = stage->own.dp * stage->own.cp;
     stage->own.sp = out->degrees.sp && refined->own[s].tp > 1;
     stage->owns = owns;

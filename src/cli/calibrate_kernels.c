@@ -1,0 +1,216 @@
+/* calibrate_kernels.c - `plait calibrate KERNELS.csv...`: an accelerator, and the cluster it sits in */
+#include "calibrate_kernels.h"
+
+#include <stdio.h>
+
+#include "calibrate.h"
+#include "cluster_write.h"
+#include "command.h"
+#include "network.h"
+#include "plait/data.h"
+#include "report_table.h"
+#include "text.h"
+
+/* ---- an accelerator ---- */
+
+/* "k0, p": numbers that the points leave at the family's default. */
+static const char *undetermined(const calibrate_block *block, plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    for (int i = 0; i < block->numbers; i++) {
+        const fit_number *n = &block->number[i];
+
+        if (n->key == NULL || n->determined)
+            continue;
+        text_append_printf(&out, "%s%s", out.length > 0 ? ", " : "", n->key);
+        if (n->element >= 0)
+            text_append_printf(&out, "[%d]", n->element);
+    }
+    return text_builder_finish(&out, NULL);
+}
+
+static void error_cell(table *rows, double error)
+{
+    if (error < 0.0)
+        table_cell(rows, "-");
+    else
+        table_cell(rows, "%.1f %%", 100.0 * error);
+}
+
+static plait_status print_fits(const calibrate_result *result, FILE *out, plait_arena *arena,
+                               plait_error *err)
+{
+    static const table_column columns[] = {
+        {"constants", TABLE_LEFT},     {"points", TABLE_RIGHT},         {"error", TABLE_RIGHT},
+        {"held out", TABLE_RIGHT},     {"of those large", TABLE_RIGHT}, {"measured on", TABLE_LEFT},
+        {"not determined", TABLE_LEFT}};
+    table *rows = table_new(columns, 7);
+
+    for (int b = 0; b < result->blocks; b++) {
+        const calibrate_block *block = &result->block[b];
+        const char *missing = undetermined(block, arena);
+
+        if (missing == NULL) {
+            table_free(rows);
+            return plait_fail_nomem(err);
+        }
+        table_cell(rows, "%s", block->name);
+        table_cell(rows, "%d", block->errors.points);
+        error_cell(rows, block->errors.fitted);
+        error_cell(rows, block->errors.held);
+        error_cell(rows, block->errors.held_large);
+        table_cell(rows, "%s%s%s", block->stands_in != NULL ? block->stands_in : "",
+                   block->stands_in != NULL ? ", " : "", block->source);
+        table_cell(rows, "%s",
+                   !block->used         ? "not used, too far off"
+                   : missing[0] != '\0' ? missing
+                                        : "-");
+    }
+    fprintf(out, "%s\n", result->name);
+    return table_print(rows, 0, out, err);
+}
+
+static plait_status read_points(const opt_operands *operands, plait_arena *arena, point_list *list,
+                                plait_error *err)
+{
+    if (operands->count == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "KERNELS.csv",
+                          "expected a file of measurements, found none");
+    points_init(list, arena);
+    for (int i = 0; i < operands->count; i++)
+        PLAIT_TRY(points_read(operands->text[i], arena, list, err));
+    return PLAIT_OK;
+}
+
+/* ---- the cluster ---- */
+
+static bool wants_cluster(const calibrate_kernels_task *task)
+{
+    return task->cluster_sink.path != NULL || task->cluster_sink.print;
+}
+
+/* The accelerator's usual node and NICs, with as many GPUs as were measured; as many as a job takes. */
+static plait_status usual_cluster(const char *name, const plait_accelerator *accelerator,
+                                  const point_list *points, plait_arena *arena, plait_cluster *out,
+                                  plait_error *err)
+{
+    const int node = network_shape_of(accelerator->name, points).gpus_per_node;
+    const char *const text = node == 0 || node == accelerator->gpus_per_node
+                                 ? name
+                                 : plait_arena_printf(arena, "%s:1x%d", name, node);
+
+    if (text == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_cluster_synthetic(text, arena, out, err));
+    out->group[0].nodes = 0;
+    out->gpus = 0;
+    out->name = plait_arena_printf(arena, "%s-site", accelerator->name);
+    return out->name != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+/*
+ * The links between nodes, around the accelerator as it was fitted: asked for, or where points tell.
+ *
+ * @param name  of the accelerator, as asked for: may be a path
+ */
+static plait_status fit_network(const calibrate_kernels_task *task, const char *name,
+                                const calibrate_result *result, const point_list *points,
+                                plait_arena *arena, network_result *out, plait_error *err)
+{
+    plait_accelerator *const accelerator = plait_arena_alloc(arena, 1, sizeof *accelerator);
+    plait_cluster cluster;
+
+    *out = (network_result){0};
+    if (!wants_cluster(task) && network_shape_of(result->name, points).nodes == 0)
+        return PLAIT_OK;
+    if (accelerator == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_accelerator_parse(result->text, result->length, result->name, arena,
+                                      accelerator, err));
+    PLAIT_TRY(task->cluster != NULL
+                  ? plait_cluster_find(task->cluster, arena, &cluster, err)
+                  : usual_cluster(name, accelerator, points, arena, &cluster, err));
+    if (cluster.groups > 1 || !text_equal(cluster.group[0].accelerator->name, result->name))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--cluster",
+                          "expected a cluster of %s alone, found one of %s%s", result->name,
+                          cluster.group[0].accelerator->name,
+                          cluster.groups > 1 ? " and others" : "");
+    cluster.group[0].accelerator = accelerator;
+    return network_fit(&cluster, points, arena, out, err);
+}
+
+static void print_network(const network_result *network, FILE *out)
+{
+    const fit_errors *const errors = &network->errors;
+
+    if (errors->points == 0)
+        return;
+    fprintf(out, "\nbetween nodes, %d collectives and sends, %.1f %% off on %d held out%s\n",
+            errors->points, 100.0 * errors->held, errors->held_out,
+            network->used ? "" : ": not used, too far off");
+    for (int i = 0; i < NETWORK_NUMBERS; i++)
+        fprintf(out, "  %s %.3g%s\n", network->number[i].key,
+                network->value[i] / network->number[i].unit,
+                network->number[i].determined ? "" : ", not determined");
+    if (network->at_wire)
+        fprintf(out,
+                "as fast as the wire of %s: if it has a faster one, "
+                "--cluster ACCELERATOR:NODESxGPUS,nic=GBPS\n",
+                network->cluster->name);
+}
+
+/* The cluster says in its source what was measured. */
+static plait_status deliver_cluster(const network_result *network, const calibrate_sink *sink,
+                                    plait_arena *arena, plait_error *err)
+{
+    plait_cluster cluster = *network->cluster;
+    json_writer json;
+    const char *text;
+    size_t length;
+
+    const char *const what =
+        network->used ? plait_arena_printf(arena, "links between nodes fitted to %d collectives",
+                                           network->errors.points)
+                      : "links between nodes are not measured";
+    if (what == NULL)
+        return plait_fail_nomem(err);
+    cluster.source = plait_arena_printf(arena, "%s%splait calibrate: %s", cluster.source,
+                                        cluster.source[0] != '\0' ? "; " : "", what);
+    if (cluster.source == NULL)
+        return plait_fail_nomem(err);
+    json_writer_init(&json, arena);
+    cluster_write(&json, &cluster);
+    PLAIT_TRY(json_writer_finish(&json, &text, &length, err));
+    return command_deliver(text, length, sink->path, sink->print, err);
+}
+
+/* ---- both ---- */
+
+plait_status calibrate_kernels(const calibrate_kernels_task *task, const opt_operands *operands,
+                               plait_arena *arena, bool *no, plait_error *err)
+{
+    FILE *const out = task->accelerator_sink.print || task->cluster_sink.print ? stderr : stdout;
+    network_result network;
+    calibrate_result result;
+    point_list points;
+    const char *name;
+
+    PLAIT_TRY(read_points(operands, arena, &points, err));
+    PLAIT_TRY(calibrate_name(task->accelerator, &points, &name, err));
+    PLAIT_TRY(calibrate_accelerator(name, &points, arena, &result, err));
+    PLAIT_TRY(fit_network(task, name, &result, &points, arena, &network, err));
+    *no = result.blocks == 0 && network.errors.points == 0;
+    if (*no) {
+        fprintf(out, "%s: none of these measurements is about it, or too few of a kind\n",
+                result.name);
+        return PLAIT_OK;
+    }
+    PLAIT_TRY(print_fits(&result, out, arena, err));
+    print_network(&network, out);
+    PLAIT_TRY(command_deliver(result.text, result.length, task->accelerator_sink.path,
+                              task->accelerator_sink.print, err));
+    return wants_cluster(task) ? deliver_cluster(&network, &task->cluster_sink, arena, err)
+                               : PLAIT_OK;
+}

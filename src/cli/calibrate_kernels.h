@@ -1,0 +1,22 @@
+/* calibrate_kernels.h - `plait calibrate KERNELS.csv...`: an accelerator, and the cluster it sits in */
+#ifndef CALIBRATE_KERNELS_H
+#define CALIBRATE_KERNELS_H
+
+#include "calibrate_sink.h"
+#include "opt.h"
+#include "plait/arena.h"
+#include "plait/error.h"
+
+typedef struct calibrate_kernels_task {
+    const char *accelerator; /* that was measured; NULL: the one that the tables name */
+    const char *cluster;     /* that was measured; NULL: the accelerator's usual network */
+    calibrate_sink accelerator_sink;
+    calibrate_sink cluster_sink;
+} calibrate_kernels_task;
+
+/** Fit what the tables tell, print how well, and write the accelerator and the cluster. */
+PLAIT_MUST_CHECK plait_status calibrate_kernels(const calibrate_kernels_task *task,
+                                                const opt_operands *operands, plait_arena *arena,
+                                                bool *no, plait_error *err);
+
+#endif

@@ -1,0 +1,87 @@
+/* calibrate_steps.c - `plait calibrate --log`: a cluster from a site's own measured steps */
+#include "calibrate_steps.h"
+
+#include <stdio.h>
+
+#include "cluster_write.h"
+#include "command.h"
+#include "plait/data.h"
+#include "report_table.h"
+#include "site.h"
+#include "units.h"
+
+static void factor_line(FILE *out, const char *what, double factor, bool determined)
+{
+    fprintf(out, "%s x %.3g%s\n", what, factor, determined ? "" : ", not determined");
+}
+
+static plait_status print_site(const site_result *result, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {{"run", TABLE_LEFT},     {"measured", TABLE_RIGHT},
+                                           {"before", TABLE_RIGHT}, {"error", TABLE_RIGHT},
+                                           {"after", TABLE_RIGHT},  {"error", TABLE_RIGHT}};
+    table *rows = table_new(columns, 6);
+    char text[UNITS_SIZE];
+
+    for (size_t i = 0; i < result->runs; i++) {
+        const site_run *r = &result->run[i];
+
+        table_cell(rows, "%s", r->run->id);
+        table_cell(rows, "%s", units_seconds(r->run->step_s, text));
+        table_cell(rows, "%s", units_seconds(r->before_s, text));
+        table_cell(rows, "%+.1f %%", 100.0 * (r->before_s / r->run->step_s - 1.0));
+        table_cell(rows, "%s", units_seconds(r->after_s, text));
+        table_cell(rows, "%+.1f %%", 100.0 * (r->after_s / r->run->step_s - 1.0));
+    }
+    PLAIT_TRY(table_print(rows, 0, out, err));
+    fprintf(out, "\n");
+    factor_line(out, "compute efficiency", result->compute, result->compute_determined);
+    factor_line(out, "network efficiency", result->network, result->network_determined);
+    fprintf(out, "mean error %.1f %% before, %.1f %% after\n", 100.0 * result->before,
+            100.0 * result->after);
+    if (result->skipped != NULL)
+        fprintf(out, "some runs could not be priced, the first since: %s\n", result->skipped);
+    return PLAIT_OK;
+}
+
+/* The cluster says in its source what was done to it. */
+static plait_status write_site(const site_result *result, plait_arena *arena, const char **text,
+                               size_t *length, plait_error *err)
+{
+    plait_cluster cluster = *result->cluster;
+    json_writer json;
+
+    cluster.source = plait_arena_printf(
+        arena, "%s%splait calibrate --log, %zu runs: compute x %.3g, network x %.3g",
+        cluster.source, cluster.source[0] != '\0' ? "; " : "", result->runs, result->compute,
+        result->network);
+    if (cluster.source == NULL)
+        return plait_fail_nomem(err);
+    json_writer_init(&json, arena);
+    cluster_write(&json, &cluster);
+    return json_writer_finish(&json, text, length, err);
+}
+
+plait_status calibrate_steps(const char *log, const char *cluster_name,
+                             const opt_operands *operands, const calibrate_sink *sink,
+                             plait_arena *arena, plait_error *err)
+{
+    plait_cluster cluster;
+    plait_runs runs;
+    site_result result;
+    const char *text;
+    size_t length;
+
+    if (cluster_name == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--cluster",
+                          "expected the cluster that --log is about, found nothing");
+    if (operands->count > 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
+                          "expected no tables of kernels beside --log, found one");
+    PLAIT_TRY(plait_cluster_find(cluster_name, arena, &cluster, err));
+    PLAIT_TRY(plait_runs_load(log, arena, &runs, err));
+    PLAIT_TRY(site_scale(&cluster, &runs, arena, &result, err));
+    PLAIT_TRY(print_site(&result, sink->print ? stderr : stdout, err));
+    PLAIT_TRY(write_site(&result, arena, &text, &length, err));
+    return command_deliver(text, length, sink->path, sink->print, err);
+}
