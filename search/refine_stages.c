@@ -208,12 +208,8 @@ static void attempt(const search_run *run, const space_recompute *choice, plait_
                     plait_arena *scratch, const plait_degrees *d, double limit_s,
                     stages_attempt *at)
 {
-    *at = (stages_attempt){.run = run,
-                           .degrees = *d,
-                           .scratch = scratch,
-                           .limit_s = limit_s,
-                           .proven = choice->count ==
-                                     run->space->recompute.count}; // else all alike may do better
+    *at = (stages_attempt){
+        .run = run, .degrees = *d, .scratch = scratch, .limit_s = limit_s, .proven = true};
     at->degrees.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     at->degrees.offload_acts = 0;
     stages_begin(run->problem, choice->value, choice->count, table, &at->question);
@@ -224,6 +220,10 @@ static void attempt(const search_run *run, const space_recompute *choice, plait_
         try_dealt(at);
     else if (layouts_allowed(run))
         try_seeds(at);
+    if (choice->count < run->space->recompute.count) { // what all layers have alike may be faster
+        at->proven = false;
+        at->floor_s = 0.0;
+    }
 }
 
 // ---- solving -------------------------------------------------------------------------------
