@@ -213,7 +213,8 @@ static void attempt(const search_run *run, const space_recompute *choice, plait_
     at->degrees.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     at->degrees.offload_acts = 0;
     stages_begin(run->problem, choice->value, choice->count, table, &at->question);
-    if (choice->count == 0 || !stages_may_choose(&at->question, &at->degrees))
+    at->proven = choice->count > 0; // else all are of those that only a whole plan has
+    if (!at->proven || !stages_may_choose(&at->question, &at->degrees))
         return;
     try_words(at, splits_of(run, d->pp));
     if (solves_exactly(run, &at->degrees))
