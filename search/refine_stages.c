@@ -195,29 +195,34 @@ static void try_seeds(stages_attempt *at)
     plait_arena_rewind(at->scratch, mark);
 }
 
-static void attempt(const search_run *run, plait_table *table, plait_arena *scratch,
-                    const plait_degrees *d, double limit_s, stages_attempt *at)
+static void attempt(const search_run *run, const space_recompute *choice, plait_table *table,
+                    plait_arena *scratch, const plait_degrees *d, double limit_s,
+                    stages_attempt *at)
 {
-    const space_recompute *choices = &run->space->recompute;
-
     *at = (stages_attempt){
         .run = run, .degrees = *d, .scratch = scratch, .limit_s = limit_s, .proven = true};
     at->degrees.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     at->degrees.offload_acts = 0;
-    stages_begin(run->problem, choices->value, choices->count, table, &at->question);
-    if (!stages_may_choose(&at->question, &at->degrees))
+    stages_begin(run->problem, choice->value, choice->count, table, &at->question);
+    at->proven = choice->count > 0; // else all are of those that only a whole plan has
+    if (!at->proven || !stages_may_choose(&at->question, &at->degrees))
         return;
     try_words(at, refine_splits(run, d->pp));
     if (solves_exactly(run, &at->degrees))
         try_dealt(at);
     else if (layouts_allowed(run))
         try_seeds(at);
+    if (choice->count < run->space->recompute.count) { // what all layers have alike may be faster
+        at->proven = false;
+        at->floor_s = 0.0;
+    }
 }
 
 // ---- solving -------------------------------------------------------------------------------
 
 typedef struct stages_search {
     point_list *open;
+    space_recompute choice; /* those that stages may have apart from one another */
     stages_attempt slot[BLOCK];
     bool failed, any;
     double limit_s, floor_s;
@@ -232,8 +237,8 @@ static void solve_point(const search_run *run, search_worker *worker, int64_t i,
     search->slot[i % BLOCK] = (stages_attempt){.skipped = true, .proven = true};
     if (search->open->point[i].floor_s >= search->limit_s)
         return;
-    attempt(run, worker->table, worker->scratch, &search->open->point[i].degrees, search->limit_s,
-            &search->slot[i % BLOCK]);
+    attempt(run, &search->choice, worker->table, worker->scratch, &search->open->point[i].degrees,
+            search->limit_s, &search->slot[i % BLOCK]);
 }
 
 static bool settle(const search_run *run, int64_t first, int64_t end, void *context)
@@ -291,6 +296,21 @@ static bool suits(const search_run *run)
            run->problem->runtime->can.most[PLAIT_KEY_PP] > 1;
 }
 
+/* Without those that only all layers have: the points of the space have them already. (rule P40) */
+static plait_status list_choices(search_run *run, space_recompute *out, plait_error *err)
+{
+    const space_recompute *all = &run->space->recompute;
+    space_choice *choice = plait_arena_alloc(run->arena, (size_t)all->count + 1, sizeof *choice);
+
+    if (!choice)
+        return plait_fail_nomem(err);
+    *out = (space_recompute){.value = choice};
+    for (int i = 0; i < all->count; i++)
+        if (!(run->problem->runtime->can.recompute_alike >> all->value[i].recompute.kind & 1u))
+            choice[out->count++] = all->value[i];
+    return PLAIT_OK;
+}
+
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)
 {
     plan_space space = *run->space;
@@ -306,6 +326,7 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
         return plait_fail_nomem(err);
     *search =
         (stages_search){.open = &found.open, .limit_s = refine_best_s(run), .floor_s = HUGE_VAL};
+    PLAIT_TRY(list_choices(run, &search->choice, err));
     open_sort(&found.open);
     PLAIT_TRY(search_blocks(&listing, found.open.count, BLOCK, solve_point, settle, search, err));
     if (search->failed)

@@ -157,30 +157,77 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
     return PLAIT_OK;
 }
 
+/* The question with another cluster and number of GPUs; does a plan fit then? */
+static plait_status ask_larger(const relaxer *r, const plait_cluster *cluster, int gpus, bool *fits,
+                               plait_relaxation **found, plait_error *err)
+{
+    plait_problem larger = *r->problem;
+    plait_ranked best;
+
+    larger.job.gpus = gpus;
+    larger.cluster = cluster;
+    PLAIT_TRY(question_ask(&larger, r->options, r->arena, fits, &best, err));
+    *found = *fits ? add_relaxation(r, &best, &larger.job) : NULL;
+    return PLAIT_OK;
+}
+
 /* Twice as many, four times as many, ...: the first number with which a plan fits. */
 static plait_status more_gpus(const relaxer *r, plait_error *err)
 {
     enum { MOST = 64 };
 
     for (int times = 2; times <= MOST && r->problem->job.gpus <= (1 << 22) / times; times *= 2) {
-        plait_problem larger = *r->problem;
         plait_cluster cluster = *r->problem->cluster;
-        plait_ranked best;
+        plait_relaxation *found;
+        const int gpus = r->problem->job.gpus * times;
         bool fits;
 
-        larger.job.gpus = r->problem->job.gpus * times;
-        larger.cluster = &cluster;
-        if (plait_cluster_take(&cluster, larger.job.gpus, NULL) != PLAIT_OK)
+        if (plait_cluster_take(&cluster, gpus, NULL) != PLAIT_OK)
             return PLAIT_OK; // so many it has not
-        PLAIT_TRY(question_ask(&larger, r->options, r->arena, &fits, &best, err));
-        if (!fits)
-            continue;
-        plait_relaxation *found = add_relaxation(r, &best, &larger.job);
+        PLAIT_TRY(ask_larger(r, &cluster, gpus, &fits, &found, err));
         if (found)
-            snprintf(found->change, sizeof found->change, "%d GPUs instead of %d", larger.job.gpus,
+            snprintf(found->change, sizeof found->change, "%d GPUs instead of %d", gpus,
                      r->problem->job.gpus);
-        return PLAIT_OK;
+        if (fits)
+            return PLAIT_OK;
     }
+    return PLAIT_OK;
+}
+
+/* Of several sorts of nodes, twice as many of one of them, four times, ... */
+static plait_status more_nodes(const relaxer *r, int g, plait_error *err)
+{
+    enum { MOST = 16 };
+    const plait_node_group *now = &r->problem->cluster->group[g];
+
+    for (int times = 2; times <= MOST; times *= 2) {
+        plait_cluster cluster = *r->problem->cluster;
+        plait_relaxation *found;
+        const int more = (times - 1) * now->nodes * now->gpus_per_node;
+        bool fits;
+
+        cluster.group[g].nodes = times * now->nodes;
+        if (plait_cluster_take(&cluster, r->problem->job.gpus + more, NULL) != PLAIT_OK)
+            return PLAIT_OK;
+        PLAIT_TRY(ask_larger(r, &cluster, r->problem->job.gpus + more, &fits, &found, err));
+        if (found)
+            snprintf(found->change, sizeof found->change, "%d nodes of %s instead of %d",
+                     times * now->nodes, now->accelerator->name, now->nodes);
+        if (fits)
+            return PLAIT_OK;
+    }
+    return PLAIT_OK;
+}
+
+static plait_status larger_cluster(const relaxer *r, plait_error *err)
+{
+    const plait_cluster *cluster = r->problem->cluster;
+
+    if (plait_cluster_priced(cluster, r->problem->job.gpus, NULL, 0))
+        return more_gpus(r, err);
+    for (int g = 0; g < cluster->groups; g++)
+        if (plait_cluster_taken(cluster, r->problem->job.gpus, g) > 0)
+            PLAIT_TRY(more_nodes(r, g, err));
     return PLAIT_OK;
 }
 
@@ -215,7 +262,7 @@ plait_status plait_relaxations(const plait_problem *problem, const plait_search_
     PLAIT_TRY(problem_check(problem, err));
     PLAIT_TRY(search_options_check(options, err));
     PLAIT_TRY(drop_limits(&r, err));
-    PLAIT_TRY(more_gpus(&r, err));
+    PLAIT_TRY(larger_cluster(&r, err));
     return shorter_sequence(&r, err);
 }
 

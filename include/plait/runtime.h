@@ -72,6 +72,7 @@ typedef struct plait_capabilities {
     unsigned char offload_by;   /* ... and what offloads so; no layer does */
     unsigned char tp_by;        /* what has a tp of its own, plan or layer ... */
     unsigned char zero_by;      /* ... and a stage of ZeRO */
+    unsigned recompute_alike;   /* kinds of it that no layer has unless all have the same */
     unsigned precision;
     int module_sets;
     unsigned char module_set[PLAIT_MAX_MODULE_SETS];

@@ -117,7 +117,7 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
         return false;
     }
     choice->capacity_bytes = plait_stage_sort_capacity_bytes(choice->sort, q->problem->risk);
-    if (lacks_room(q, choice, &list->failed))
+    if (!q->lean && lacks_room(q, choice, &list->failed))
         return false;
     measure(q, choice, &list->failed);
     mixed_choice **more =
@@ -196,9 +196,8 @@ static void add_microbatches(choice_list *list, plait_degrees d, int stages)
         d.mbs = mbs;
         if (gbs % ((int64_t)d.dp * mbs) != 0 || !limits_allow(list->q->options, PLAIT_KEY_MBS, mbs))
             continue;
-        if (complete(list, &d, stages, &layers_legal) && !add_choice(list, &d))
-            return;
-        if (!layers_legal)
+        const bool added = complete(list, &d, stages, &layers_legal);
+        if ((added && !add_choice(list, &d)) || (added && list->q->lean) || !layers_legal)
             return;
     }
 }
@@ -313,8 +312,13 @@ static bool sort_group(mixed_question *q, const choice_list *all, int size, mixe
         if (all->choice[i]->size == q->size[size])
             out->choice[out->count++] = all->choice[i];
     qsort(out->choice, (size_t)out->count, sizeof(mixed_choice *), by_rate);
-    if (out->count > 0)
-        out->most_units_per_s = out->choice[0]->stages / out->choice[0]->unit_s;
+    out->least_unit_s = HUGE_VAL;
+    for (int c = 0; c < out->count; c++) {
+        const mixed_choice *choice = out->choice[c];
+        out->most_units_per_s = fmax(out->most_units_per_s, choice->stages / choice->unit_s);
+        out->least_unit_s = fmin(out->least_unit_s, choice->unit_s);
+        out->most_stages = choice->stages > out->most_stages ? choice->stages : out->most_stages;
+    }
     return true;
 }
 

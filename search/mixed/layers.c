@@ -9,13 +9,16 @@
  *
  *     rest_s(s, i) = min over l of max(x(s, i, i + l), rest_s(s + 1, i + l))                    (S.63)
  *     work_s(s, i) = min over l of     x(s, i, i + l) + work_s(s + 1, i + l)
+ *     after_s(s, i) = min over l of max(a(s, i, i + l), after_s(s + 1, i + l))
  *
- * with x the least f + b that fits. What is left at (p, L) is exact.
+ * with x the least f + b that fits, and a the least that follows the pipeline. What is left at (p, L) is
+ * exact. Lines are dealt by several threads: nothing but the arena is written.
  */
 #include <math.h>
 
 #include "grow.h"
 #include "mixed.h"
+#include "numbers.h"
 #include "plait/schedule.h"
 
 /* A way to hold the first layers on the first stages. */
@@ -27,20 +30,29 @@ typedef struct layer_label {
     int next;                     /* of the same state; -1: the last */
     short layers;                 /* of the last stage */
     unsigned char recompute;
-    bool dropped;
+    double bound;
 } layer_label;
 
+/* What stages from one on take at least, with the layers that are left for them. */
+typedef struct layer_rest {
+    double longest_s;
+    double work_s;
+    double after_s;
+} layer_rest;
+
 typedef struct layer_dealer {
-    mixed_question *q;
+    const mixed_question *q;
     const mixed_line *line;
+    double limit;
+    plait_arena *arena;
     int layers;
-    mixed_choice *choice[PLAIT_MAX_LAYERS]; /* of each stage */
-    int least[PLAIT_MAX_LAYERS +
-              1]; /* layers before a stage: at least, for those behind to hold the rest */
-    int most[PLAIT_MAX_LAYERS + 1]; /* and at most */
-    double *rest_s;                 /* [stages + 1][layers + 1] */
-    double *work_s;
-    int *head; /* the first label of each state; -1: none */
+    mixed_choice **choice;   /* [stages] */
+    const mixed_least **row; /* [stages] */
+    int *
+        least; /* [stages + 1]: layers before a stage, for those behind to hold the rest: at least */
+    int *most;        /* and at most */
+    layer_rest *rest; /* [stages + 1][layers + 1] */
+    int *head;        /* the first label of each state; -1: none */
     int labels, room;
     layer_label *label;
     bool failed;
@@ -51,121 +63,122 @@ static size_t state(const layer_dealer *d, int s, int i)
     return (size_t)s * (size_t)(d->layers + 1) + (size_t)i;
 }
 
-static mixed_place place_of(const layer_dealer *d, int s)
+static int stages_of(const layer_dealer *d)
 {
-    return s == 0 ? MIXED_FIRST : s == d->line->shape.stages - 1 ? MIXED_LAST : MIXED_MIDDLE;
-}
-
-static int in_flight(const layer_dealer *d, int s)
-{
-    const int behind = d->line->shape.stages - s;
-
-    return behind < d->line->shape.microbatches ? behind : d->line->shape.microbatches;
+    return d->line->set->shape.stages;
 }
 
 /* Layers that a stage leaves to those behind it at most: one to each at least. */
 static int last_of(const layer_dealer *d, int s)
 {
-    return s == d->line->shape.stages - 1 ? d->layers : d->layers - (d->line->shape.stages - 1 - s);
+    return d->layers - (stages_of(d) - 1 - s);
 }
 
-static const mixed_ways *ways_of(layer_dealer *d, int s, int first, int last)
+static mixed_least least_of(const layer_dealer *d, int s, int first, int last)
 {
-    const int end = s == 0 ? d->line->shape.stages - 1 : 0;
-    const mixed_ways *ways =
-        mixed_ways_of(d->q, d->choice[s], place_of(d, s), d->choice[end]->group, first, last);
+    return d->row[s][mixed_range(d->q, first, last)];
+}
 
-    d->failed = d->failed || !ways;
-    return ways;
+/* Rows and ways are there: a row was made of each stage of the line, and of its ways. */
+static const mixed_least *row_of(const layer_dealer *d, int s)
+{
+    const mixed_place place = mixed_place_of(d->line->set, s);
+    const int end = mixed_end(d->q, d->choice[s], place, mixed_other(d->line, s));
+
+    return d->choice[s]->least[place][end][mixed_in_flight(d->line->set, s)];
+}
+
+static const mixed_ways *ways_of(const layer_dealer *d, int s, int first, int last)
+{
+    const mixed_place place = mixed_place_of(d->line->set, s);
+    const int end = mixed_end(d->q, d->choice[s], place, mixed_other(d->line, s));
+
+    return &d->choice[s]->ways[place][end][mixed_range(d->q, first, last)];
 }
 
 // ---- bounds --------------------------------------------------------------------------------
 
-/* The least f + b of a stage that fits; infinite where none does. */
-static double quickest_s(layer_dealer *d, int s, int first, int last)
-{
-    const mixed_ways *ways = ways_of(d, s, first, last);
-    double least_s = HUGE_VAL;
-
-    for (int w = 0; ways && w < ways->count; w++)
-        if (ways->way[w].most_in_flight >= in_flight(d, s))
-            least_s = fmin(least_s, ways->way[w].price.forward_s + ways->way[w].price.backward_s);
-    return least_s;
-}
-
 /* Layers that stage s holds at most in this time; of several kinds anything is taken for possible. */
-static int most_layers(layer_dealer *d, int s, double most_s)
+static int most_layers(const layer_dealer *d, int s)
 {
     int layers = 0;
 
     if (d->q->problem->model->kinds > 1)
         return d->layers;
-    while (layers < d->layers && quickest_s(d, s, 0, layers + 1) <= most_s)
+    while (layers < d->layers && least_of(d, s, 0, layers + 1).stage_s <= d->line->most_s)
         layers++;
     return layers;
 }
 
 /* How many layers may lie before each stage; false where the line cannot hold all. */
-static bool fill_window(layer_dealer *d, double most_s)
+static bool fill_window(layer_dealer *d)
 {
-    const int stages = d->line->shape.stages;
-    int held[PLAIT_MAX_LAYERS];
+    const int stages = stages_of(d);
 
-    d->most[0] = 0;
     for (int s = 0; s < stages; s++) {
-        held[s] = most_layers(d, s, most_s);
-        if (held[s] == 0)
+        const int held = most_layers(d, s);
+        const int most = d->most[s] + held;
+        if (held == 0)
             return false;
-        const int most = d->most[s] + held[s];
         d->most[s + 1] = most < last_of(d, s) ? most : last_of(d, s);
+        d->least[s] = held; // until the next loop
     }
     d->least[stages] = d->layers;
     for (int s = stages - 1; s >= 0; s--) {
-        const int least = d->least[s + 1] - held[s];
+        const int least = d->least[s + 1] - d->least[s];
         d->least[s] = least > s ? least : s;
     }
     return d->least[0] == 0 && d->most[stages] == d->layers;
 }
 
 /* S.63, of stages that no plan worth keeping can exceed. */
-static void fill_rest(layer_dealer *d, double most_s)
+static layer_rest rest_of(const layer_dealer *d, int s, int i)
 {
-    const int stages = d->line->shape.stages;
+    const int *range = &d->q->range[i * (d->layers + 1)];
+    layer_rest rest = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
 
-    for (int i = 0; i <= d->layers; i++) {
-        d->rest_s[state(d, stages, i)] = i == d->layers ? 0.0 : HUGE_VAL;
-        d->work_s[state(d, stages, i)] = i == d->layers ? 0.0 : HUGE_VAL;
+    for (int j = i + 1; j <= d->most[s + 1]; j++) {
+        const mixed_least *least = &d->row[s][range[j]];
+        const layer_rest *behind = &d->rest[state(d, s + 1, j)];
+        if (least->stage_s > d->line->most_s) // nor will more layers fit, or be quicker
+            break;
+        rest.longest_s = smaller(rest.longest_s, larger(least->stage_s, behind->longest_s));
+        rest.work_s = smaller(rest.work_s, least->stage_s + behind->work_s);
+        rest.after_s = smaller(rest.after_s, larger(least->after_s, behind->after_s));
     }
+    return rest;
+}
+
+static void fill_rest(layer_dealer *d)
+{
+    const layer_rest nothing = {0.0, 0.0, 0.0}, never = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
+    const int stages = stages_of(d);
+
+    for (int i = 0; i <= d->layers; i++)
+        d->rest[state(d, stages, i)] = i == d->layers ? nothing : never;
     for (int s = stages - 1; s >= 0; s--)
-        for (int i = 0; i <= d->layers; i++) {
-            double rest_s = HUGE_VAL, work_s = HUGE_VAL;
-            const bool within = i >= d->least[s] && i <= d->most[s];
-            for (int j = i + 1; within && j <= d->most[s + 1]; j++) {
-                const double x_s = quickest_s(d, s, i, j);
-                if (x_s > most_s) // nor will more layers fit, or be quicker
-                    break;
-                rest_s = fmin(rest_s, fmax(x_s, d->rest_s[state(d, s + 1, j)]));
-                work_s = fmin(work_s, x_s + d->work_s[state(d, s + 1, j)]);
-            }
-            d->rest_s[state(d, s, i)] = rest_s;
-            d->work_s[state(d, s, i)] = work_s;
-        }
+        for (int i = 0; i <= d->layers; i++)
+            d->rest[state(d, s, i)] =
+                i >= d->least[s] && i <= d->most[s] ? rest_of(d, s, i) : never;
 }
 
 /* What no completion of a label undercuts. (S.65) */
 static double bound_of(const layer_dealer *d, const layer_label *label, int s, int i)
 {
-    const mixed_line *line = d->line;
-    const double slowest_s = fmax(label->longest_s, d->rest_s[state(d, s, i)]);
-    const double pipeline_s =
-        fmax(label->walk.whole_s,
-             mixed_pipeline_bound_s(&line->shape, slowest_s,
-                                    label->walk.both_s + d->work_s[state(d, s, i)]));
+    const mixed_set *set = d->line->set;
+    const layer_rest *rest = &d->rest[state(d, s, i)];
+    const plait_between_stages *own = &label->between;
+    const double slowest_s = larger(label->longest_s, rest->longest_s);
+    const double own_after_s = own->reduce_s + own->gather_s + own->optimizer_s;
 
-    return slowest_s < HUGE_VAL
-               ? line->weight * plait_between_step_s(d->q->problem, &label->between,
-                                                     line->shape.microbatches, pipeline_s)
-               : HUGE_VAL;
+    if (slowest_s == HUGE_VAL)
+        return HUGE_VAL;
+    const double pipeline_s =
+        larger(label->walk.whole_s,
+               mixed_pipeline_bound_s(&set->shape, slowest_s, label->walk.both_s + rest->work_s));
+    return set->weight *
+           (plait_between_step_s(d->q->problem, own, set->shape.microbatches, pipeline_s) +
+            larger(0.0, rest->after_s - own_after_s));
 }
 
 // ---- labels --------------------------------------------------------------------------------
@@ -185,163 +198,195 @@ static bool as_good(const layer_label *a, const layer_label *b)
            a->between.optimizer_s <= b->between.optimizer_s;
 }
 
+/* Takes those that are no better out of a list; returns how many are left, -1 if one is as good. */
+static int clear_worse(layer_dealer *d, const layer_label *label, int *head)
+{
+    int left = 0;
+
+    for (int l = *head; l >= 0; l = d->label[l].next)
+        if (as_good(&d->label[l], label))
+            return -1;
+    for (int *l = head; *l >= 0;)
+        if (as_good(label, &d->label[*l])) {
+            *l = d->label[*l].next;
+        } else {
+            l = &d->label[*l].next;
+            left++;
+        }
+    return left;
+}
+
+/* The label with the largest bound of a list. */
+static int worst_of(const layer_dealer *d, int head)
+{
+    int worst = head;
+
+    for (int l = head; l >= 0; l = d->label[l].next)
+        if (d->label[l].bound > d->label[worst].bound)
+            worst = l;
+    return worst;
+}
+
 static void keep_label(layer_dealer *d, layer_label label, int s, int i)
 {
     int *head = &d->head[state(d, s, i)];
+    const int left = clear_worse(d, &label, head);
+    const int worst = left >= d->line->most_labels ? worst_of(d, *head) : -1;
 
-    for (int l = *head; l >= 0; l = d->label[l].next)
-        if (!d->label[l].dropped && as_good(&d->label[l], &label))
-            return;
-    for (int *l = head; *l >= 0;)
-        if (as_good(&label, &d->label[*l]))
-            *l = d->label[*l].next;
-        else
-            l = &d->label[*l].next;
-    layer_label *more = grow_by_one(d->q->scratch, d->label, d->labels, &d->room, sizeof *more);
+    if (left < 0 || (worst >= 0 && d->label[worst].bound <= label.bound))
+        return;
+    if (worst >= 0) {
+        label.next = d->label[worst].next;
+        d->label[worst] = label;
+        return;
+    }
+    layer_label *more = grow_by_one(d->arena, d->label, d->labels, &d->room, sizeof *more);
     d->failed = d->failed || !more;
     if (!more)
         return;
     d->label = more;
-    label.next = d->head[state(d, s, i)];
+    label.next = *head;
     d->label[d->labels] = label;
-    d->head[state(d, s, i)] = d->labels++;
+    *head = d->labels++;
 }
 
 /* One more stage behind label `from`. */
 static void extend(layer_dealer *d, int from, int s, int j, const mixed_way *way)
 {
-    const plait_chunk_time time = {way->price.forward_s, way->price.backward_s, 0.0};
+    const mixed_shape *shape = &d->line->set->shape;
+    const plait_chunk_time time = {way->forward_s, way->backward_s, 0.0};
     layer_label label = d->label[from];
 
-    plait_chain_pass(&label.walk, d->line->shape.stages, d->line->shape.microbatches, time);
-    plait_between_add_stage(&label.between, &way->price);
-    label.longest_s = fmax(label.longest_s, time.forward_s + time.backward_s);
+    plait_chain_pass(&label.walk, shape->stages, shape->microbatches, time);
+    label.between.reduce_s = larger(label.between.reduce_s, way->reduce_s);
+    label.between.gather_s = larger(label.between.gather_s, way->gather_s);
+    label.between.optimizer_s = larger(label.between.optimizer_s, way->optimizer_s);
+    label.longest_s = larger(label.longest_s, mixed_way_s(way));
     label.before = from;
     label.recompute = (unsigned char)way->recompute;
-    if (bound_of(d, &label, s + 1, j) < mixed_limit(d->q))
+    label.bound = bound_of(d, &label, s + 1, j);
+    if (label.bound < d->limit)
         keep_label(d, label, s + 1, j);
 }
 
-static void extend_state(layer_dealer *d, int s, int i, double most_s)
+static void extend_state(layer_dealer *d, int s, int i)
 {
     for (int j = i + 1; j <= d->most[s + 1]; j++) {
-        const mixed_ways *ways = ways_of(d, s, i, j);
-        if (!ways || quickest_s(d, s, i, j) > most_s)
+        if (d->head[state(d, s, i)] < 0 || least_of(d, s, i, j).stage_s > d->line->most_s)
             return;
+        const mixed_ways *ways = ways_of(d, s, i, j);
         for (int w = 0; w < ways->count; w++)
             for (int l = d->head[state(d, s, i)];
-                 l >= 0 && ways->way[w].most_in_flight >= in_flight(d, s); l = d->label[l].next) {
+                 l >= 0 && ways->way[w].most_in_flight >= mixed_in_flight(d->line->set, s);
+                 l = d->label[l].next) {
                 d->label[l].layers = (short)i;
                 extend(d, l, s, j, &ways->way[w]);
             }
     }
 }
 
-// ---- the plan ------------------------------------------------------------------------------
+// ---- the line ------------------------------------------------------------------------------
 
 /* The stages of a label of all layers, from the last to the first. */
-static bool build(layer_dealer *d, int best, plait_plan *plan)
+static void tell(const layer_dealer *d, int best, mixed_dealt *out)
 {
-    mixed_question *q = d->q;
-    const int stages = d->line->shape.stages;
-    plait_stage *stage = plait_arena_alloc(q->arena, (size_t)stages, sizeof *stage);
-    plait_chunk chunk[PLAIT_MAX_LAYERS];
-    int last = d->layers;
-
-    if (!stage)
-        return false;
-    for (int s = stages - 1, l = best; s >= 0; s--, l = d->label[l].before) {
-        const int first = d->label[d->label[l].before].layers;
-        if (!mixed_stage(q, d->choice[s], place_of(d, s), first, last,
-                         q->recompute[d->label[l].recompute], q->arena, &stage[s]))
-            return false;
-        stage[s].degrees.pp = stages;
-        chunk[s] = stage[s].chunk[0];
-        last = first;
+    for (int s = stages_of(d) - 1, l = best, last = d->layers; s >= 0; s--) {
+        out->last[s] = (short)last;
+        out->recompute[s] = d->label[l].recompute;
+        l = d->label[l].before;
+        last = d->label[l].layers;
     }
-    if (plait_plan_lay(&stage[0].degrees, chunk, q->arena, plan, NULL) != PLAIT_OK)
-        return false;
-    for (int s = 0; s < stages; s++)
-        stage[s].degrees.split = plan->degrees.split;
-    plan->stage = stage;
-    return true;
 }
 
-static void keep_best(layer_dealer *d)
+static void tell_best(const layer_dealer *d, mixed_dealt *out)
 {
-    const mixed_line *line = d->line;
-    double least = HUGE_VAL;
+    const mixed_set *set = d->line->set;
     int best = -1;
-    plait_plan plan;
 
-    for (int l = d->head[state(d, line->shape.stages, d->layers)]; l >= 0; l = d->label[l].next) {
-        const double s =
-            line->weight * plait_between_step_s(d->q->problem, &d->label[l].between,
-                                                line->shape.microbatches, d->label[l].walk.whole_s);
-        if (s < least) {
-            least = s;
+    for (int l = d->head[state(d, set->shape.stages, d->layers)]; l >= 0; l = d->label[l].next) {
+        const double objective =
+            set->weight * plait_between_step_s(d->q->problem, &d->label[l].between,
+                                               set->shape.microbatches, d->label[l].walk.whole_s);
+        if (objective < out->objective) {
+            out->objective = objective;
             best = l;
         }
     }
-    if (best < 0 || least >= mixed_limit(d->q))
-        return;
-    if (build(d, best, &plan))
-        mixed_keep(d->q, &plan, least);
-    else
-        d->failed = true;
+    if (best >= 0)
+        tell(d, best, out);
+}
+
+static bool make_stages(layer_dealer *d)
+{
+    const size_t stages = (size_t)stages_of(d);
+    int at = 0;
+
+    d->choice = plait_arena_alloc(d->arena, stages, sizeof(mixed_choice *));
+    d->row = plait_arena_alloc(d->arena, stages, sizeof(mixed_least *));
+    d->least = plait_arena_alloc(d->arena, stages + 1, sizeof *d->least);
+    d->most = plait_arena_alloc(d->arena, stages + 1, sizeof *d->most);
+    if (!d->choice || !d->row || !d->least || !d->most)
+        return false;
+    for (int g = 0; g < d->line->set->groups; g++)
+        for (int n = 0; n < d->line->choice[g]->stages; n++, at++) {
+            d->choice[at] = d->line->choice[g];
+            d->row[at] = row_of(d, at);
+        }
+    return true;
 }
 
 static bool make_states(layer_dealer *d)
 {
-    const size_t states = state(d, d->line->shape.stages + 1, 0);
+    const size_t states = state(d, stages_of(d) + 1, 0);
 
-    d->rest_s = plait_arena_alloc(d->q->scratch, states, sizeof *d->rest_s);
-    d->work_s = plait_arena_alloc(d->q->scratch, states, sizeof *d->work_s);
-    d->head = plait_arena_alloc(d->q->scratch, states, sizeof *d->head);
-    if (!d->rest_s || !d->work_s || !d->head)
+    d->rest = plait_arena_alloc(d->arena, states, sizeof *d->rest);
+    d->head = plait_arena_alloc(d->arena, states, sizeof *d->head);
+    if (!d->rest || !d->head)
         return false;
     for (size_t i = 0; i < states; i++)
         d->head[i] = -1;
     return true;
 }
 
-static void deal(layer_dealer *d)
+static void deal(layer_dealer *d, mixed_dealt *out)
 {
-    const mixed_line *line = d->line;
-    const double most_s = mixed_limit(d->q) / line->weight / line->shape.microbatches;
     const layer_label none = {
-        .walk = plait_chain_begin(), .between = line->between, .before = -1, .next = -1};
+        .walk = plait_chain_begin(), .between = d->line->between, .before = -1, .next = -1};
 
-    for (int g = 0, s = 0; g < line->groups; g++)
-        for (int n = 0; n < line->choice[g]->stages; n++)
-            d->choice[s++] = line->choice[g];
-    if (!fill_window(d, most_s))
+    d->failed = !make_stages(d);
+    if (d->failed || !fill_window(d))
         return;
-    fill_rest(d, most_s);
-    if (bound_of(d, &none, 0, 0) >= mixed_limit(d->q) || d->failed)
+    d->failed = !make_states(d);
+    if (d->failed)
         return;
-    d->q->solved++;
+    fill_rest(d);
+    if (bound_of(d, &none, 0, 0) >= d->limit)
+        return;
+    out->solved = true;
     keep_label(d, none, 0, 0);
-    for (int s = 0; s < line->shape.stages; s++)
+    for (int s = 0; s < stages_of(d); s++)
         for (int i = d->least[s]; i <= d->most[s] && !d->failed; i++)
-            extend_state(d, s, i, most_s);
-    d->q->labels += d->labels;
+            extend_state(d, s, i);
     if (!d->failed)
-        keep_best(d);
+        tell_best(d, out);
 }
 
-plait_status mixed_deal(mixed_question *q, const mixed_line *line, plait_error *err)
+mixed_dealt mixed_deal(const mixed_question *q, const mixed_line *line, double limit,
+                       plait_arena *arena)
 {
-    const plait_arena_mark mark = plait_arena_save(q->scratch);
-    layer_dealer *d = plait_arena_alloc(q->scratch, 1, sizeof *d);
-    bool failed = true;
+    const size_t stages = (size_t)line->set->shape.stages;
+    mixed_dealt out = {.objective = HUGE_VAL,
+                       .last = plait_arena_alloc(arena, stages, sizeof *out.last),
+                       .recompute = plait_arena_alloc(arena, stages, sizeof *out.recompute)};
+    const plait_arena_mark mark = plait_arena_save(arena);
+    layer_dealer d = {
+        .q = q, .line = line, .limit = limit, .arena = arena, .layers = q->problem->model->layers};
 
-    if (d) {
-        *d = (layer_dealer){.q = q, .line = line, .layers = q->problem->model->layers};
-        if (make_states(d))
-            deal(d);
-        failed = d->failed || !d->head;
+    out.failed = !out.last || !out.recompute;
+    if (!out.failed) {
+        deal(&d, &out);
+        out.failed = d.failed;
     }
-    plait_arena_rewind(q->scratch, mark);
-    return failed ? plait_fail_nomem(err) : PLAIT_OK;
+    plait_arena_rewind(arena, mark);
+    return out;
 }

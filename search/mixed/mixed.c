@@ -1,17 +1,9 @@
-/*
- * mixed.c - the answer over several sorts of nodes: all lines, and each group alone beside them
- *
- * One group alone has the whole plan space of its nodes (plait_search), with schedules and chunks that
- * stages which differ have not; so no answer here is behind that of any group alone. (S.67)
- */
+/* mixed.c - the answer over several sorts of nodes: all lines, and each group alone beside them (S.67) */
 #include "mixed.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 
-#include "plan_check.h"
 #include "space.h"
 
 // ---- what is kept --------------------------------------------------------------------------
@@ -51,61 +43,6 @@ void mixed_keep(mixed_question *q, const plait_plan *plan, double objective)
     q->found[at] = (mixed_found){*plan, objective, q->lines};
 }
 
-// ---- one group alone -----------------------------------------------------------------------
-
-/* A plan of one group, whose stages say which. */
-static plait_status on_group(plait_plan *plan, int g, plait_arena *arena, plait_error *err)
-{
-    plait_stage *stage = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stage);
-
-    if (!stage)
-        return plait_fail_nomem(err);
-    for (int s = 0; s < plan->stages; s++) {
-        stage[s] = plan->stage[s];
-        stage[s].group = g;
-    }
-    plan->stage = stage;
-    return PLAIT_OK;
-}
-
-/* The group of all of its GPUs. */
-static plait_problem alone(const mixed_question *q, int g, plait_cluster *cluster)
-{
-    plait_degrees all = plait_degrees_init();
-
-    all.dp = plait_cluster_taken(q->problem->cluster, q->problem->job.gpus, g);
-    return plait_problem_of_group(q->problem, g, &all, cluster);
-}
-
-/* A group that has no legal plan of its own adds nothing. */
-static plait_status add_alone(mixed_question *q, int g, plait_search_result *sum, plait_error *err)
-{
-    plait_search_options options = *q->options;
-    plait_cluster cluster;
-    const plait_problem problem = alone(q, g, &cluster);
-    plait_search_result result;
-    plait_error none;
-
-    options.progress = NULL;
-    if (problem.job.gpus == 0 || (q->must & ~(1u << g)) != 0)
-        return PLAIT_OK;
-    const plait_status status = plait_search(&problem, &options, q->arena, &result, &none);
-    if (status == PLAIT_ERROR_NOMEM)
-        return plait_fail_nomem(err);
-    if (status != PLAIT_OK)
-        return PLAIT_OK;
-    sum->points += result.points;
-    sum->priced += result.priced;
-    sum->fits += result.fits;
-    sum->threads = result.threads;
-    for (int i = 0; i < result.plans; i++) {
-        plait_plan plan = result.plan[i].plan;
-        PLAIT_TRY(on_group(&plan, g, q->arena, err));
-        mixed_keep(q, &plan, mixed_weight(q, 1u << g) * result.plan[i].price.step_s);
-    }
-    return PLAIT_OK;
-}
-
 // ---- the question --------------------------------------------------------------------------
 
 static plait_status check(const plait_problem *problem, const plait_search_options *options,
@@ -123,23 +60,6 @@ static plait_status check(const plait_problem *problem, const plait_search_optio
     return PLAIT_OK;
 }
 
-static void list_recompute(mixed_question *q)
-{
-    static const plait_recompute all[MIXED_RECOMPUTES] = {{.kind = PLAIT_RECOMPUTE_NONE},
-                                                          {.kind = PLAIT_RECOMPUTE_SELECTIVE},
-                                                          {.kind = PLAIT_RECOMPUTE_FULL}};
-    char text[96];
-
-    for (int r = 0; r < MIXED_RECOMPUTES; r++) {
-        plait_degrees d = plait_degrees_init();
-        d.recompute = all[r];
-        if ((q->problem->runtime->can.takes[PLAIT_KEY_RECOMPUTE] >> all[r].kind & 1u) &&
-            limits_allow_text(q->options, PLAIT_KEY_RECOMPUTE,
-                              plait_degrees_get(&d, PLAIT_KEY_RECOMPUTE, text, sizeof text)))
-            q->recompute[q->recomputes++] = all[r];
-    }
-}
-
 static plait_status make(mixed_question *q, plait_error *err)
 {
     const plait_cluster *cluster = q->problem->cluster;
@@ -151,7 +71,26 @@ static plait_status make(mixed_question *q, plait_error *err)
     for (int g = 0; g < cluster->groups; g++)
         q->usd_per_s[g] = plait_cluster_taken(cluster, q->problem->job.gpus, g) *
                           cluster->group[g].accelerator->usd_per_hour / 3600.0;
-    list_recompute(q);
+    return PLAIT_OK;
+}
+
+static plait_status rank(const mixed_question *q, const plait_plan *plan, int index,
+                         plait_ranked *out, plait_error *err)
+{
+    plait_cost cost;
+    unsigned groups = 0;
+
+    PLAIT_TRY(plait_plan_cost(q->problem, plan, q->arena, &cost, err));
+    for (int s = 0; s < plan->stages; s++)
+        groups |= 1u << plan->stage[s].group;
+    *out = (plait_ranked){.plan = *plan,
+                          .price = {.step_s = cost.step_s,
+                                    .peak_bytes = cost.memory.peak_bytes,
+                                    .busy_s = cost.busy_s,
+                                    .moving_s = cost.moving_s,
+                                    .exact = true},
+                          .objective = mixed_weight(q, groups) * cost.step_s,
+                          .index = index};
     return PLAIT_OK;
 }
 
@@ -164,20 +103,8 @@ static plait_status take_plans(const mixed_question *q, plait_search_result *res
     if (!plan)
         return plait_fail_nomem(err);
     for (int i = 0; i < q->found_count; i++) {
-        const plait_plan *of = &q->found[i].plan;
-        plait_cost cost;
-        unsigned groups = 0;
-        PLAIT_TRY(plait_plan_cost(q->problem, of, q->arena, &cost, err));
-        for (int s = 0; s < of->stages; s++)
-            groups |= 1u << of->stage[s].group;
-        const plait_ranked ranked = {.plan = *of,
-                                     .price = {.step_s = cost.step_s,
-                                               .peak_bytes = cost.memory.peak_bytes,
-                                               .busy_s = cost.busy_s,
-                                               .moving_s = cost.moving_s,
-                                               .exact = true},
-                                     .objective = mixed_weight(q, groups) * cost.step_s,
-                                     .index = i};
+        plait_ranked ranked;
+        PLAIT_TRY(rank(q, &q->found[i].plan, i, &ranked, err));
         int at = result->plans++;
         for (; at > 0 && plan[at - 1].objective > ranked.objective; at--)
             plan[at] = plan[at - 1];
@@ -187,14 +114,112 @@ static plait_status take_plans(const mixed_question *q, plait_search_result *res
     return PLAIT_OK;
 }
 
+// ---- what stages recompute -----------------------------------------------------------------
+
+/* All that the software, the model and the limits have, without what is offloaded. */
+static plait_status list_recompute(const mixed_question *q, space_recompute *out, plait_error *err)
+{
+    PLAIT_TRY(space_list_recompute(q->problem, q->options, q->arena, out, err));
+    space_choice *choice = plait_arena_alloc(q->arena, (size_t)out->count + 1, sizeof *choice);
+    int count = 0;
+
+    if (!choice)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < out->count; i++)
+        if (out->value[i].offload_acts == 0)
+            choice[count++] = out->value[i];
+    out->value = choice;
+    out->count = count;
+    return PLAIT_OK;
+}
+
+/*
+ * The n-th list of what stages may recompute beside each other: first all that may differ, then each
+ * of the others alone (rule P40). 0: there are no more.
+ */
+static int recompute_list(const mixed_question *q, const space_recompute *all, int n,
+                          plait_recompute *out)
+{
+    int count = 0, alone = 0;
+
+    for (int i = 0; i < all->count; i++) {
+        const plait_recompute one = all->value[i].recompute;
+        const bool alike = q->problem->runtime->can.recompute_alike >> one.kind & 1u;
+        if (alike ? ++alone == n : n == 0)
+            out[count++] = one;
+    }
+    return n > alone ? -1 : count;
+}
+
+/* The choices of all groups under the n-th list; false behind the last. */
+static plait_status list_all(mixed_question *q, int n, bool *any, plait_error *err)
+{
+    space_recompute all;
+
+    PLAIT_TRY(list_recompute(q, &all, err));
+    plait_recompute *list = plait_arena_alloc(q->arena, (size_t)all.count + 1, sizeof *list);
+    if (!list)
+        return plait_fail_nomem(err);
+    q->recompute = list;
+    q->recomputes = recompute_list(q, &all, n, list);
+    q->sizes = 0;
+    *any = q->recomputes >= 0;
+    return q->recomputes > 0 ? mixed_list_choices(q, err) : PLAIT_OK;
+}
+
+// ---- nothing fits --------------------------------------------------------------------------
+
+/* Why not even a plan that lacks memory is legal: of the first group alone, and of several. */
+static plait_status fail_illegal(const mixed_question *q, plait_error *err)
+{
+    const plait_cluster *cluster = q->problem->cluster;
+
+    for (int g = 0; g < cluster->groups; g++)
+        if (q->why[g])
+            return plait_fail(err, PLAIT_ERROR_RANGE, "search",
+                              "expected at least one legal plan, found none: on %s alone %s; no "
+                              "two groups have dp x mbs in common (rule P33)",
+                              cluster->group[g].accelerator->name, q->why[g]);
+    return plait_fail(err, PLAIT_ERROR_RANGE, "search",
+                      "expected at least one legal plan, found none: no two groups have dp x mbs "
+                      "in common (rule P33)");
+}
+
+/* Of each group alone, and of several. */
+static plait_status find_closest(const mixed_question *q, plait_search_result *result,
+                                 plait_error *err)
+{
+    mixed_question lean = {.problem = q->problem,
+                           .options = q->options,
+                           .arena = q->arena,
+                           .scratch = q->scratch,
+                           .lean = true};
+    plait_plan plan = q->closest;
+
+    lean.lacks_bytes = q->lacks_bytes;
+    PLAIT_TRY(mixed_list_ranges(&lean, err));
+    bool any = true;
+    for (int n = 0; any; n++) {
+        PLAIT_TRY(list_all(&lean, n, &any, err));
+        PLAIT_TRY(mixed_closest(&lean, &plan, err));
+    }
+    result->has_closest = lean.lacks_bytes < HUGE_VAL;
+    if (!result->has_closest)
+        return result->points > 0 ? PLAIT_OK : fail_illegal(q, err);
+    return rank(q, &plan, 0, &result->closest, err);
+}
+
+// ---- the search ----------------------------------------------------------------------------
+
 static plait_status run(mixed_question *q, plait_search_result *result, plait_error *err)
 {
     PLAIT_TRY(make(q, err));
     for (int g = 0; g < q->problem->cluster->groups; g++)
-        PLAIT_TRY(add_alone(q, g, result, err));
+        PLAIT_TRY(mixed_add_alone(q, g, result, err));
     PLAIT_TRY(mixed_list_ranges(q, err));
-    if (q->recomputes > 0) {
-        PLAIT_TRY(mixed_list_choices(q, err));
+    bool any = true;
+    for (int n = 0; any; n++) {
+        PLAIT_TRY(list_all(q, n, &any, err));
         PLAIT_TRY(mixed_walk(q, err));
     }
     result->points += q->lines;
@@ -202,7 +227,8 @@ static plait_status run(mixed_question *q, plait_search_result *result, plait_er
     result->pruned = result->points - result->priced;
     result->strategy = "mixed";
     result->optimal = true;
-    return take_plans(q, result, err);
+    PLAIT_TRY(take_plans(q, result, err));
+    return result->plans == 0 && q->must == 0 ? find_closest(q, result, err) : PLAIT_OK;
 }
 
 static plait_status search_with(const plait_problem *problem, const plait_search_options *options,
@@ -219,6 +245,7 @@ static plait_status search_with(const plait_problem *problem, const plait_search
                           .options = options,
                           .arena = arena,
                           .scratch = plait_arena_new(),
+                          .lacks_bytes = HUGE_VAL,
                           .must = must};
     const plait_status status = q->scratch ? run(q, result, err) : plait_fail_nomem(err);
     plait_arena_free(q->scratch);

@@ -15,9 +15,13 @@
  *
  *     choices.c   degrees of each group, and what a layer takes at least
  *     ways.c      prices of one stage: which layers, what is recomputed
- *     bounds.c    what no layers of a line can undercut (S.61, S.62)
+ *     rows.c      the least of these prices, by layers and microbatches in flight
+ *     bounds.c    what no layers of a line can undercut (S.61, S.62, S.68)
+ *     sets.c      groups with a choice each, whose bound is below the limit (S.66)
  *     layers.c    the best layers of one line, by labels (S.63 to S.65)
  *     lines.c     all lines, best bound first (S.66)
+ *     closest.c   nothing fits: what lacks least (S.69)
+ *     alone.c     each group alone
  *     mixed.c     the answer, with each group alone beside it (S.67)
  */
 #ifndef SEARCH_MIXED_H
@@ -27,7 +31,6 @@
 #include "plait/search.h"
 
 enum {
-    MIXED_RECOMPUTES = 3,
     MIXED_PLACES = 3, /* of a stage: in the middle, first, last */
 };
 
@@ -35,17 +38,35 @@ typedef enum mixed_place { MIXED_MIDDLE, MIXED_FIRST, MIXED_LAST } mixed_place;
 
 /** One stage, with one choice of what it recomputes. */
 typedef struct mixed_way {
-    plait_stage_price price;
+    double forward_s, backward_s; /* as in plait_stage_price */
+    double reduce_s, gather_s, optimizer_s;
     int most_in_flight; /* microbatches that its nodes have room for */
     int recompute;      /* which of the question's */
 } mixed_way;
+
+static inline double mixed_way_s(const mixed_way *way)
+{
+    return way->forward_s + way->backward_s;
+}
 
 /** The ways of a stage that none is better than. */
 typedef struct mixed_ways {
     bool known;
     int count;
-    mixed_way way[MIXED_RECOMPUTES];
+    mixed_way *way; /* [count] */
 } mixed_ways;
+
+/**
+ * What some layers take at least, of the ways with room for so many microbatches in flight; infinite
+ * where none has, or where no plan that uses it is worth keeping.
+ */
+typedef struct mixed_least {
+    double stage_s; /* f + b */
+    double after_s; /* gradients, gathers and optimizer together */
+} mixed_least;
+
+/** Bytes of one stage. (closest.c) */
+typedef struct mixed_lean mixed_lean;
 
 /** Degrees of one group, and into how many stages they cut it. */
 typedef struct mixed_choice {
@@ -62,9 +83,13 @@ typedef struct mixed_choice {
     double least_s;                /* for a layer: each stage has one */
     plait_between_stages boundary; /* between two of its stages */
     int fills;
-    const double *fill_s; /* [fills]: times at which its stages hold one more layer (S.62) */
+    const double *fill_s;  /* [fills]: times at which its stages hold one more layer (S.62) */
+    int spans;             /* layers that a stage of it holds at most */
+    const double *after_s; /* [spans + 1]: what the fullest leaves behind the pipeline (S.68) */
     mixed_ways *ways[MIXED_PLACES]
                     [PLAIT_MAX_NODE_GROUPS]; /* [question.ranges], by the group at the other end */
+    mixed_least **least[MIXED_PLACES][PLAIT_MAX_NODE_GROUPS]; /* [in flight][question.ranges] */
+    mixed_lean *lean[MIXED_PLACES];                           /* [question.ranges] */
 } mixed_choice;
 
 /** Choices of one group for one number of sequences, those with most units a second first. */
@@ -72,6 +97,8 @@ typedef struct mixed_list {
     int count;
     mixed_choice **choice;
     double most_units_per_s;
+    double least_unit_s;
+    int most_stages;
 } mixed_list;
 
 /** A plan that was found. */
@@ -85,24 +112,27 @@ typedef struct mixed_question {
     const plait_problem *problem;
     const plait_search_options *options;
     plait_arena *arena;
-    plait_arena *scratch;                    /* of one line */
+    plait_arena *scratch;                    /* of one stage */
     double usd_per_s[PLAIT_MAX_NODE_GROUPS]; /* of a whole group */
     int recomputes;
-    plait_recompute recompute[MIXED_RECOMPUTES];
-    int sizes;                                /* that some group has a choice for */
-    int64_t *size;                            /* [sizes] */
-    mixed_list *list;                         /* [sizes][PLAIT_MAX_NODE_GROUPS] */
-    int ranges;                               /* that hold unlike layers */
-    const int *range;                         /* [(layers + 1)^2], of [first, last) */
+    const plait_recompute *recompute; /* [recomputes]: that stages may have beside each other */
+    int sizes;                        /* that some group has a choice for */
+    int64_t *size;                    /* [sizes] */
+    mixed_list *list;                 /* [sizes][PLAIT_MAX_NODE_GROUPS] */
+    int ranges;                       /* that hold unlike layers */
+    const int *range;                 /* [(layers + 1)^2], of [first, last) */
     double kind_units[PLAIT_MAX_LAYER_KINDS]; /* work of a layer of each kind */
     double units;                             /* of the model */
     unsigned must;                            /* groups that a plan has to use, bits */
+    bool lean; /* choices of the fewest sequences a replica, whether they fit or not */
     int top;
     int found_count;
-    mixed_found *found; /* [top], best first */
-    int64_t lines;      /* that there are */
-    int64_t solved;     /* of which layers were dealt */
-    int64_t labels;
+    mixed_found *found;                     /* [top], best first */
+    int64_t lines;                          /* that there are */
+    int64_t solved;                         /* of which layers were dealt */
+    double lacks_bytes;                     /* that `closest` lacks; infinite: none is known */
+    plait_plan closest;                     /* of one group alone */
+    const char *why[PLAIT_MAX_NODE_GROUPS]; /* it has no legal plan alone; NULL: it has */
 } mixed_question;
 
 enum { MIXED_ALIKE = 1 << 22 }; /* room for cp and the ZeRO stage beside the sequences */
@@ -126,14 +156,59 @@ typedef struct mixed_shape {
     double most_work;
 } mixed_shape;
 
-/** Groups in their order, each with a choice. */
-typedef struct mixed_line {
+/** Groups with a choice each, in no order yet. */
+typedef struct mixed_set {
+    double bound;
+    int64_t listed; /* its place among all that were */
+    double weight;  /* of a second */
     int groups;
     mixed_choice *choice[PLAIT_MAX_NODE_GROUPS];
     mixed_shape shape;
-    double weight;                /* of a second */
+    plait_between_stages inside; /* sends that every order of the groups has */
+} mixed_set;
+
+typedef struct mixed_sets {
+    int count, room;
+    mixed_set *set;
+    plait_arena *arena;
+} mixed_sets;
+
+/** A set in one order. */
+typedef struct mixed_line {
+    const mixed_set *set;
+    mixed_choice *choice[PLAIT_MAX_NODE_GROUPS];
     plait_between_stages between; /* sends alone */
+    double most_s;                /* of a stage, in a plan worth keeping */
+    int most_labels;              /* of a state: those with the least bounds; INT_MAX is exact */
 } mixed_line;
+
+static inline mixed_place mixed_place_of(const mixed_set *set, int s)
+{
+    return s == 0 ? MIXED_FIRST : s == set->shape.stages - 1 ? MIXED_LAST : MIXED_MIDDLE;
+}
+
+/** Microbatches in flight on a stage. (C.77) */
+static inline int mixed_in_flight(const mixed_set *set, int s)
+{
+    const int behind = set->shape.stages - s;
+
+    return behind < set->shape.microbatches ? behind : set->shape.microbatches;
+}
+
+/** The group at the other end of the pipeline, as the first and the last stage see it. */
+static inline int mixed_other(const mixed_line *line, int s)
+{
+    return line->choice[s == 0 ? line->set->groups - 1 : 0]->group;
+}
+
+/** The best layers of one line. */
+typedef struct mixed_dealt {
+    bool failed;              /* out of memory */
+    bool solved;              /* its bound did not say enough */
+    double objective;         /* infinite: nothing is worth keeping */
+    short *last;              /* [stages]: one past a stage's layers */
+    unsigned char *recompute; /* [stages]: which of the question's */
+} mixed_dealt;
 
 // choices.c
 PLAIT_MUST_CHECK plait_status mixed_list_choices(mixed_question *q, plait_error *err);
@@ -142,6 +217,17 @@ double mixed_weight(const mixed_question *q, unsigned groups);
 
 // ways.c
 PLAIT_MUST_CHECK plait_status mixed_list_ranges(mixed_question *q, plait_error *err);
+/** Which range layers [first, last) are. */
+static inline int mixed_range(const mixed_question *q, int first, int last)
+{
+    return q->range[first * (q->problem->model->layers + 1) + last];
+}
+/** The group at the other end where a stage's price depends on it, else its own. */
+static inline int mixed_end(const mixed_question *q, const mixed_choice *choice, mixed_place place,
+                            int other)
+{
+    return place == MIXED_MIDDLE || !q->problem->model->tied ? choice->group : other;
+}
 /** Of layers [first, last) at a place of the pipeline; NULL when out of memory. */
 const mixed_ways *mixed_ways_of(mixed_question *q, mixed_choice *choice, mixed_place place,
                                 int other, int first, int last);
@@ -149,25 +235,51 @@ const mixed_ways *mixed_ways_of(mixed_question *q, mixed_choice *choice, mixed_p
 bool mixed_stage(const mixed_question *q, const mixed_choice *choice, mixed_place place, int first,
                  int last, plait_recompute recompute, plait_arena *arena, plait_stage *out);
 
+// rows.c
+/**
+ * Of a stage, by range. Ranges that take longer than a plan worth keeping may are infinite, their ways unknown.
+ *
+ * @return  NULL when out of memory
+ */
+const mixed_least *mixed_row(mixed_question *q, mixed_choice *choice, mixed_place place, int other,
+                             int in_flight);
+
 // bounds.c
 /** The shape's most_work. (S.62) */
 double mixed_most_work(int stages, int microbatches);
 /** What a pipeline with this slowest stage and this work in all stages takes at least. (S.61) */
 double mixed_pipeline_bound_s(const mixed_shape *shape, double slowest_s, double work_s);
-/** A pipeline over these choices in any order, if layers could be cut. (S.62) */
-double mixed_fractional_bound_s(const mixed_question *q, mixed_choice *const *choice, int groups,
-                                const mixed_shape *shape);
-/** The same of whole layers of one kind that fit; stages that take longer than most_s are left out. */
-double mixed_whole_bound_s(mixed_question *q, mixed_choice *const *choice, int groups,
-                           const mixed_shape *shape, double most_s);
+/** A set's objective in any order, if layers could be cut. (S.62) */
+double mixed_fractional_bound(const mixed_question *q, const mixed_set *set);
+/** The same of whole layers of one kind that fit, below the limit; negative when out of memory. */
+double mixed_whole_bound(mixed_question *q, const mixed_set *set);
+/** What a stage of the set may take at most in a plan worth keeping. (S.68) */
+double mixed_set_most_s(const mixed_question *q, const mixed_set *set);
+
+// sets.c
+/** Adds the sets of one size whose bound is below the limit; false when out of memory. */
+bool mixed_list_sets(mixed_question *q, int size, mixed_sets *out);
 
 // layers.c
-/** Deals layers to the stages of a line, and keeps the best plan if it is among the best known. */
-PLAIT_MUST_CHECK plait_status mixed_deal(mixed_question *q, const mixed_line *line,
-                                         plait_error *err);
+/** Deals layers to the stages of a line; what it finds lives in `arena`. */
+mixed_dealt mixed_deal(const mixed_question *q, const mixed_line *line, double limit,
+                       plait_arena *arena);
 
 // lines.c
+/** The plan of a line that was dealt; lives in the question's arena. */
+PLAIT_MUST_CHECK plait_status mixed_build(mixed_question *q, const mixed_line *line,
+                                          const mixed_dealt *dealt, plait_plan *plan,
+                                          plait_error *err);
 PLAIT_MUST_CHECK plait_status mixed_walk(mixed_question *q, plait_error *err);
+
+// closest.c
+/** The plan over several groups of a lean question that lacks least, if less than is known to. */
+PLAIT_MUST_CHECK plait_status mixed_closest(mixed_question *q, plait_plan *plan, plait_error *err);
+
+// alone.c
+/** The best plans of group g alone, its closest, or why it has none. */
+PLAIT_MUST_CHECK plait_status mixed_add_alone(mixed_question *q, int g, plait_search_result *sum,
+                                              plait_error *err);
 
 // mixed.c
 /** What a plan must undercut to be kept. */

@@ -86,44 +86,61 @@ static int room_in_flight(const mixed_choice *choice, const plait_stage_price *p
 /* Is a at least as good as b wherever b fits? */
 static bool as_good(const mixed_way *a, const mixed_way *b)
 {
-    const plait_stage_price *p = &a->price, *r = &b->price;
-
-    return a->most_in_flight >= b->most_in_flight && p->forward_s <= r->forward_s &&
-           p->backward_s <= r->backward_s && p->reduce_s <= r->reduce_s &&
-           p->gather_s <= r->gather_s && p->optimizer_s <= r->optimizer_s;
+    return a->most_in_flight >= b->most_in_flight && a->forward_s <= b->forward_s &&
+           a->backward_s <= b->backward_s && a->reduce_s <= b->reduce_s &&
+           a->gather_s <= b->gather_s && a->optimizer_s <= b->optimizer_s;
 }
 
-static void add_way(mixed_ways *ways, const mixed_way *way)
+/* Those that none is better than; returns how many. */
+static int add_way(mixed_way *ways, int count, const mixed_way *way)
 {
     int kept = 0;
 
     if (way->most_in_flight < 1)
-        return;
-    for (int i = 0; i < ways->count; i++)
-        if (as_good(&ways->way[i], way))
-            return;
-    for (int i = 0; i < ways->count; i++)
-        if (!as_good(way, &ways->way[i]))
-            ways->way[kept++] = ways->way[i];
-    ways->way[kept++] = *way;
-    ways->count = kept;
+        return count;
+    for (int i = 0; i < count; i++)
+        if (as_good(&ways[i], way))
+            return count;
+    for (int i = 0; i < count; i++)
+        if (!as_good(way, &ways[i]))
+            ways[kept++] = ways[i];
+    ways[kept++] = *way;
+    return kept;
+}
+
+static mixed_way way_of(const mixed_choice *choice, const plait_stage_price *price, int recompute)
+{
+    return (mixed_way){.forward_s = price->forward_s,
+                       .backward_s = price->backward_s,
+                       .reduce_s = price->reduce_s,
+                       .gather_s = price->gather_s,
+                       .optimizer_s = price->optimizer_s,
+                       .most_in_flight = room_in_flight(choice, price),
+                       .recompute = recompute};
 }
 
 static bool fill_ways(mixed_question *q, mixed_choice *choice, mixed_place place, int other,
                       int first, int last, mixed_ways *out)
 {
     const plait_arena_mark mark = plait_arena_save(q->scratch);
+    mixed_way *way = plait_arena_alloc(q->scratch, (size_t)q->recomputes, sizeof *way);
+    int count = 0;
 
-    out->known = true;
-    for (int r = 0; r < q->recomputes; r++) {
+    for (int r = 0; way && r < q->recomputes; r++) {
         plait_stage stage;
         if (!mixed_stage(q, choice, place, first, last, q->recompute[r], q->scratch, &stage))
             return false;
-        mixed_way way = {.price = plait_stage_sort_price(choice->sort, &stage, other),
-                         .recompute = r};
-        way.most_in_flight = room_in_flight(choice, &way.price);
-        add_way(out, &way);
+        const plait_stage_price price = plait_stage_sort_price(choice->sort, &stage, other);
+        const mixed_way one = way_of(choice, &price, r);
+        count = add_way(way, count, &one);
     }
+    *out = (mixed_ways){.known = true,
+                        .count = count,
+                        .way = way ? plait_arena_alloc(q->arena, (size_t)count + 1, sizeof *way)
+                                   : NULL};
+    if (!out->way)
+        return false;
+    memcpy(out->way, way, (size_t)count * sizeof *way);
     plait_arena_rewind(q->scratch, mark);
     return true;
 }
@@ -131,14 +148,14 @@ static bool fill_ways(mixed_question *q, mixed_choice *choice, mixed_place place
 const mixed_ways *mixed_ways_of(mixed_question *q, mixed_choice *choice, mixed_place place,
                                 int other, int first, int last)
 {
-    const int end = place == MIXED_MIDDLE || !q->problem->model->tied ? choice->group : other;
+    const int end = mixed_end(q, choice, place, other);
     mixed_ways **ways = &choice->ways[place][end];
 
     if (!*ways)
         *ways = plait_arena_alloc(q->arena, (size_t)q->ranges, sizeof **ways);
     if (!*ways)
         return NULL;
-    mixed_ways *out = &(*ways)[q->range[first * (q->problem->model->layers + 1) + last]];
+    mixed_ways *out = &(*ways)[mixed_range(q, first, last)];
     if (!out->known && !fill_ways(q, choice, place, end, first, last, out))
         return NULL;
     return out;

@@ -118,6 +118,13 @@ static plait_status complete_degrees(asked *out, plait_degrees degrees, plait_ar
                                 &out->plan, err);
 }
 
+/* Do a file's stages say degrees of their own, which no completion of the plan's could give? */
+static bool stages_have_degrees(const plans_entry *file)
+{
+    return file != NULL && file->stages > 0 &&
+           (file->stage[0].owns & PLAIT_KEY_BIT(PLAIT_KEY_DP)) != 0;
+}
+
 /*
  * Where nothing was changed the file's stages are the plan's: they may say what the degrees do not, and
  * the verdict tells. What they leave open of recomputation is filled in as of degrees.
@@ -127,7 +134,8 @@ static plait_status complete(asked *out, plait_degrees degrees, bool changed, pl
 {
     const plait_key_set whole =
         PLAIT_ALL_KEYS & ~(PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE) | PLAIT_KEY_BIT(PLAIT_KEY_DP));
-    const bool as_read = !changed && (out->given & whole) == whole;
+    const bool as_read =
+        !changed && ((out->given & whole) == whole || stages_have_degrees(out->file));
     const bool open = !(out->given & PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE));
     plait_plan plan;
 

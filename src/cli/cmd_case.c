@@ -16,7 +16,31 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* A row is a command line of eval, and is resolved as one. */
+/* The best plan that keeps the keys of a row. */
+static plait_status search(const case_row *row, const problem_flags *flags,
+                           const opt_operands *operands, plait_arena *arena, asked *out,
+                           plait_error *err)
+{
+    plait_search_options limits;
+    plait_search_result result;
+    char limit[PLAIT_VALUE_SIZE + 64];
+
+    PLAIT_TRY(problem_resolve(flags, operands, NULL, arena, &out->problem, err));
+    plait_search_options_init(&limits);
+    limits.top = 1;
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        if (row->key[k] == NULL)
+            continue;
+        snprintf(limit, sizeof limit, "%s=%s", plait_keys[k].name, row->key[k]);
+        PLAIT_TRY(plait_search_limit(&limits, limit, err));
+    }
+    PLAIT_TRY(plait_search(&out->problem, &limits, arena, &result, err));
+    if (result.plans == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected a plan that fits, found none");
+    return report_price(&out->problem, &result.plan[0].plan, 1, arena, &out->plan, err);
+}
+
+/* A row is a command line of eval, or of search, and is resolved as one. */
 static plait_status price(const case_study *study, int r, plait_arena *arena, asked *out,
                           plait_error *err)
 {
@@ -32,7 +56,8 @@ static plait_status price(const case_study *study, int r, plait_arena *arena, as
 
     for (int k = 0; k < PLAIT_KEYS; k++)
         flags.key[k] = row->key[k];
-    if (asked_resolve(&flags, &operands, arena, out, &inner) == PLAIT_OK)
+    if ((row->search ? search(row, &flags.problem, &operands, arena, out, &inner)
+                     : asked_resolve(&flags, &operands, arena, out, &inner)) == PLAIT_OK)
         return PLAIT_OK;
     snprintf(where, sizeof where, "%.40s, row %.40s: %s", study->name, row->name, inner.where);
     return plait_fail(err, inner.status, where, "%s", inner.message);

@@ -190,20 +190,31 @@ static plait_status resolve_plan(const opt_operands *operands, explanation *e, p
     return PLAIT_OK;
 }
 
+/* What there is to say of a plan beside its price. */
+static plait_status find_limits(explanation *e, plait_error *err)
+{
+    const plait_problem *const problem = &e->asked.problem;
+    const report_plan *const plan = &e->asked.plan;
+
+    simulate(e);
+    if (plait_plan_mixed(problem, &plan->plan)) {
+        e->report.no_limits = "since they are of one sort of nodes and of stages that are alike";
+        return PLAIT_OK;
+    }
+    PLAIT_TRY(plait_sensitivities(problem, &plan->plan, e->arena, e->sensitivity, err));
+    e->report.sensitivity = e->sensitivity;
+    e->report.sensitivities = PLAIT_SENSITIVITIES;
+    e->report.limit = e->limit;
+    e->report.limits = plait_comm_limits(problem, &plan->degrees, e->limit);
+    return PLAIT_OK;
+}
+
 static plait_status explain(const opt_operands *operands, explanation *e, plait_error *err)
 {
     PLAIT_TRY(resolve_plan(operands, e, err));
     e->report.plan = &e->asked.plan;
-    if (e->asked.plan.verdict != PLAIT_INVALID &&
-        !plait_plan_mixed(&e->asked.problem, &e->asked.plan.plan)) { // of stages alike
-        PLAIT_TRY(plait_sensitivities(&e->asked.problem, &e->asked.plan.plan, e->arena,
-                                      e->sensitivity, err));
-        e->report.sensitivity = e->sensitivity;
-        e->report.sensitivities = PLAIT_SENSITIVITIES;
-        e->report.limit = e->limit;
-        simulate(e);
-        e->report.limits = plait_comm_limits(&e->asked.problem, &e->asked.plan.degrees, e->limit);
-    }
+    if (e->asked.plan.verdict != PLAIT_INVALID)
+        PLAIT_TRY(find_limits(e, err));
     PLAIT_TRY(compare(e, err));
     PLAIT_TRY(ask_why_not(e, err));
     return relax(e, err);

@@ -187,9 +187,9 @@ static plait_status read_against(const json_cursor *at, const case_row *rows, in
 static plait_status read_row(const json_cursor *at, case_row *rows, int before,
                              const case_row *common, plait_arena *arena, plait_error *err)
 {
-    static const char *const keys[] = {"name",  "model",   "cluster",     "runtime",
-                                       "gpus",  "job",     "plan",        "published",
-                                       "notes", "against", "sync_stages", NULL};
+    static const char *const keys[] = {"name",        "model",  "cluster",   "runtime", "gpus",
+                                       "job",         "plan",   "published", "notes",   "against",
+                                       "sync_stages", "search", NULL};
     case_row *const out = &rows[before];
 
     *out = *common;
@@ -199,6 +199,7 @@ static plait_status read_row(const json_cursor *at, case_row *rows, int before,
         if (strcmp(rows[r].name, out->name) == 0)
             return json_fail_key(at, "name", PLAIT_ERROR_RANGE, err,
                                  "expected a name of its own, found \"%.60s\" again", out->name);
+    PLAIT_TRY(json_bool_optional(at, "search", &out->search, err));
     PLAIT_TRY(read_setting(at, arena, out, err));
     PLAIT_TRY(check_whole(at, out, err));
     PLAIT_TRY(read_published(at, out, err));

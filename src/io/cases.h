@@ -27,7 +27,8 @@ typedef enum case_unit { CASE_SECONDS, CASE_COUNT, CASE_PERCENT, CASE_GIB, CASE_
     X(bubble_s, "idle in the pipeline", CASE_SECONDS)                                              \
     X(optimizer_s, "optimizer", CASE_SECONDS)                                                      \
     X(speedup_percent, "faster", CASE_PERCENT)                                                     \
-    X(sync_share_percent, "g/T of that", CASE_PERCENT)
+    X(sync_share_percent, "g/T of that", CASE_PERCENT)                                             \
+    X(first_layers_percent, "layers on the first sort of nodes", CASE_PERCENT)
 
 typedef enum case_figure {
 #define X(key, title, unit) CASE_##key,
@@ -58,6 +59,7 @@ typedef struct case_row {
     int gpus;
     const char *key[PLAIT_KEYS];    /* the plan; NULL: as eval fills it in */
     double published[CASE_FIGURES]; /* NaN: not published */
+    bool search;                    /* the plan is the best that keeps these keys */
     int against;                    /* the row that it is faster than; -1: none */
     int sync_stages;                /* > 0: p of the share that the speed-up implies (C.136) */
     case_remarks notes;

@@ -209,6 +209,24 @@ static void write_read_choices(json_writer *json, const plait_degrees *degrees,
     plans_write_cuts(json, degrees, stage->cut, stage->layers);
 }
 
+/* The group and the degrees that a file says of a stage alone. */
+static void write_read_degrees(json_writer *json, const plans_stage *stage)
+{
+    char text[PLAIT_VALUE_SIZE];
+
+    if (!(stage->owns & PLAIT_KEY_BIT(PLAIT_KEY_DP)))
+        return;
+    json_member_int64(json, "group", stage->group);
+    json_write_key(json, "degrees");
+    json_begin_object(json);
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (stage->owns & PLAIT_KEY_BIT(key))
+            json_member_string(
+                json, plait_keys[key].name,
+                plait_degrees_get(&stage->own, (plait_key_id)key, text, sizeof text));
+    json_end_object(json);
+}
+
 /* Layers, and what they choose: what each stage takes is not known yet. */
 static void write_stages(json_writer *json, const plans_entry *entry)
 {
@@ -224,6 +242,7 @@ static void write_stages(json_writer *json, const plans_entry *entry)
             json_end_object(json);
         }
         json_end_array(json);
+        write_read_degrees(json, &entry->stage[s]);
         write_read_choices(json, &entry->degrees, &entry->stage[s]);
         json_end_object(json);
     }

@@ -129,6 +129,18 @@ static plait_status read_cutter(const json_cursor *at, const char *key, unsigned
     return PLAIT_OK;
 }
 
+/* Kinds of recomputation that only a whole plan has: none where nothing is said. */
+static plait_status read_alike(const json_cursor *at, unsigned *mask, plait_error *err)
+{
+    const plait_key *const row = &plait_keys[PLAIT_KEY_RECOMPUTE];
+    json_cursor list;
+
+    *mask = 0;
+    PLAIT_TRY(json_array_optional(at, "recompute_alike", &list, err));
+    return json_is_null(&list) ? PLAIT_OK
+                               : read_mask(at, "recompute_alike", row->words, row->high, mask, err);
+}
+
 /* Who has choices of its own: the whole plan alone where nothing is said. */
 static plait_status read_choosers(const json_cursor *at, plait_capabilities *out, plait_error *err)
 {
@@ -145,15 +157,16 @@ static plait_status read_choosers(const json_cursor *at, plait_capabilities *out
     out->recompute_by = (unsigned char)recompute;
     out->offload_by = (unsigned char)offload;
     PLAIT_TRY(read_cutter(at, "tp_by", &out->tp_by, err));
-    return read_cutter(at, "zero_by", &out->zero_by, err);
+    PLAIT_TRY(read_cutter(at, "zero_by", &out->zero_by, err));
+    return read_alike(at, &out->recompute_alike, err);
 }
 
 static plait_status check_names(const json_cursor *at, plait_error *err)
 {
     static const char *const also[] = {
-        "sp",          "sp_optional",  "etp",        "hsdp",   "full_layers",   "precision",
-        "module_sets", "recompute_by", "offload_by", "source", "stages_differ", "tp_by",
-        "zero_by"};
+        "sp",          "sp_optional",    "etp",        "hsdp",   "full_layers",   "precision",
+        "module_sets", "recompute_by",   "offload_by", "source", "stages_differ", "tp_by",
+        "zero_by",     "recompute_alike"};
     enum { ALSO = sizeof also / sizeof *also };
     const char *names[PLAIT_KEYS + ALSO + 1];
     int count = 0;

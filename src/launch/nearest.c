@@ -1,7 +1,7 @@
 /* nearest.c - the plan that a runtime can say and that changes least of one that it cannot */
 #include "nearest.h"
 
-#include <string.h>
+#include <stdio.h>
 
 #include "plait/cost.h"
 #include "plait/search.h"
@@ -10,8 +10,21 @@
 
 typedef struct nearest_found {
     plait_degrees degrees;
-    double step_s; /* 0: none yet */
+    char layout[PLAIT_VALUE_SIZE]; /* that of the degrees, if they have one */
+    double step_s;                 /* 0: none yet */
 } nearest_found;
+
+/* What was completed in an arena outlives it. */
+static void keep(nearest_found *best, const plait_degrees *degrees, double step_s)
+{
+    const char *const layout = degrees->split.layout;
+
+    *best = (nearest_found){.degrees = *degrees, .step_s = step_s};
+    if (layout == NULL)
+        return;
+    snprintf(best->layout, sizeof best->layout, "%s", layout);
+    best->degrees.split.layout = best->layout;
+}
 
 /* Complete and price; a plan that is not legal or does not fit is none. */
 static void try_mask(const plait_problem *problem, const plait_degrees *wanted, plait_key_set given,
@@ -30,7 +43,7 @@ static void try_mask(const plait_problem *problem, const plait_degrees *wanted, 
         plait_plan_expand(problem, &degrees, arena, &plan, &ignored) == PLAIT_OK &&
         plait_plan_cost(problem, &plan, arena, &cost, &ignored) == PLAIT_OK &&
         cost.verdict == PLAIT_FITS && (best->step_s == 0.0 || cost.step_s < best->step_s))
-        *best = (nearest_found){degrees, cost.step_s};
+        keep(best, &degrees, cost.step_s);
     plait_arena_rewind(arena, mark);
 }
 
@@ -79,7 +92,7 @@ static plait_status search_all(const plait_problem *problem, plait_arena *arena,
     options.top = 1;
     PLAIT_TRY(plait_search(problem, &options, arena, &result, err));
     if (result.plans > 0)
-        *best = (nearest_found){result.plan[0].plan.degrees, result.plan[0].price.step_s};
+        keep(best, &result.plan[0].plan.degrees, result.plan[0].price.step_s);
     return PLAIT_OK;
 }
 
@@ -107,7 +120,7 @@ static plait_status find_nearest(const plait_problem *problem, const plait_degre
 static void append_changes(const plait_degrees *wanted, const plait_degrees *found,
                            text_builder *out)
 {
-    char text[96];
+    char text[PLAIT_VALUE_SIZE];
     bool any = false;
 
     for (int k = 0; k < PLAIT_KEYS; k++) {

@@ -191,6 +191,40 @@ static bool stage_choices_legal(const plait_problem *p, const plait_plan *plan, 
     return true;
 }
 
+/* The first layer of the plan that recomputes otherwise; NULL: none. */
+static const plait_recompute *other_choice(const plait_plan *plan, plait_recompute one)
+{
+    for (int s = 0; s < plan->stages; s++)
+        for (int at = 0; at < plan->stage[s].layers; at++)
+            if (!recompute_same(one, plan->stage[s].recompute[at]))
+                return &plan->stage[s].recompute[at];
+    return NULL;
+}
+
+/* Has it what only a whole plan has, and the plan has not? */
+static bool is_alike(const plait_problem *p, const plait_plan *plan, int s, const plan_reason *why)
+{
+    const plait_stage *const stage = &plan->stage[s];
+    char of_layer[96], of_other[96];
+
+    for (int at = 0; at < stage->layers; at++) {
+        const plait_recompute one = stage->recompute[at];
+        const bool alike = p->runtime->can.recompute_alike >> one.kind & 1u;
+        const plait_recompute *const other =
+            alike && (at == 0 || !recompute_same(one, stage->recompute[at - 1]))
+                ? other_choice(plan, one)
+                : NULL;
+
+        if (other != NULL)
+            return because(why,
+                           "layer %d of stage %d recomputes %s and another layer %s: %s has that "
+                           "in all layers or in none (rule P40)",
+                           at, s, recompute_text(one, of_layer, sizeof of_layer),
+                           recompute_text(*other, of_other, sizeof of_other), p->runtime->name);
+    }
+    return true;
+}
+
 /* A stage that offloads as it likes, under software that lets it. */
 static bool stage_may_offload(const plait_problem *p, const plait_plan *plan, int s,
                               const plan_reason *why)
@@ -204,7 +238,8 @@ static bool stage_may_offload(const plait_problem *p, const plait_plan *plan, in
 bool plan_choice_legal(const plait_problem *p, const plait_plan *plan, int s,
                        const plan_reason *why)
 {
-    return stage_may_offload(p, plan, s, why) && stage_choices_legal(p, plan, s, why);
+    return stage_may_offload(p, plan, s, why) && stage_choices_legal(p, plan, s, why) &&
+           is_alike(p, plan, s, why);
 }
 
 bool plan_choices_legal(const plait_problem *p, const plait_plan *plan, const plan_reason *why)

@@ -12,6 +12,18 @@ static double peak_flops_per_s(const plait_problem *problem)
     return gpu->peak_flops_per_s[problem->job.precision];
 }
 
+/* Of the layers of a plan, those on group 0. */
+static double first_layers(const plait_plan *plan)
+{
+    double first = 0.0, all = 0.0;
+
+    for (int s = 0; s < plan->stages; s++) {
+        first += plan->stage[s].group == 0 ? plan->stage[s].layers : 0;
+        all += plan->stage[s].layers;
+    }
+    return first / all;
+}
+
 /* Figures of one plan alone. */
 static double figure_of(case_figure figure, const case_priced *row)
 {
@@ -42,6 +54,8 @@ static double figure_of(case_figure figure, const case_priced *row)
         return cost->step.bubble_s;
     case CASE_optimizer_s:
         return cost->step.optimizer_s;
+    case CASE_first_layers_percent:
+        return 100.0 * first_layers(&row->plan->plan);
     default:
         return (double)NAN;
     }
@@ -90,7 +104,8 @@ void case_compare(const case_study *study, case_priced *priced, int row)
 
 double case_error(case_figure figure, double ours, double published)
 {
-    if (figure == CASE_speedup_percent || figure == CASE_sync_share_percent)
+    if (figure == CASE_speedup_percent || figure == CASE_sync_share_percent ||
+        figure == CASE_first_layers_percent)
         return (ours - published) / 100.0;
     return ours / published - 1.0;
 }

@@ -61,7 +61,7 @@ PLAIT_MUST_CHECK plait_status report_eval(const plait_problem *problem, const re
 
 /** A table of what each group of nodes does; nothing where all stages are alike. */
 PLAIT_MUST_CHECK plait_status report_groups(const plait_problem *problem, const report_plan *plan,
-                                            FILE *out, plait_error *err);
+                                            const char *which, FILE *out, plait_error *err);
 
 /** A line for each group that is left idle: what the best plan with it takes. */
 void report_idle(const plait_problem *problem, const report_found *found, FILE *out);
@@ -74,7 +74,8 @@ typedef struct report_explained {
     int sensitivities;
     const plait_sensitivity *sensitivity; /* what 10 % more of each resource buys */
     int limits;
-    const plait_comm_limit *limit; /* when communication binds each parallelism */
+    const plait_comm_limit *limit; /* when communication binds each parallelism ... */
+    const char *no_limits;         /* ... and why neither is listed; NULL: they are */
     int relaxations;
     const plait_relaxation *relaxation;  /* when it does not fit: the smallest changes */
     const plait_problem *versus_problem; /* the other plan, with its own question */

@@ -114,7 +114,7 @@ plait_status report_eval(const plait_problem *problem, const report_plan *plan, 
     if (plan->verdict != PLAIT_INVALID) {
         report_totals(&plan->cost, out);
         print_terms(&plan->cost, out);
-        PLAIT_TRY(report_groups(problem, plan, out, err));
+        PLAIT_TRY(report_groups(problem, plan, "", out, err));
         report_confidence(problem, &plan->degrees, out);
         fputs("next: the same command with `explain` shows every term, and what binds\n", out);
     }

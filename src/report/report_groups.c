@@ -69,8 +69,8 @@ static void print_group(const plait_problem *problem, const report_plan *plan, i
     table_cell(rows, "%d", d->cp);
 }
 
-plait_status report_groups(const plait_problem *problem, const report_plan *plan, FILE *out,
-                           plait_error *err)
+plait_status report_groups(const plait_problem *problem, const report_plan *plan, const char *which,
+                           FILE *out, plait_error *err)
 {
     static const table_column titles[] = {
         {"group", TABLE_RIGHT},  {"GPU", TABLE_LEFT},        {"GPUs", TABLE_RIGHT},
@@ -82,7 +82,7 @@ plait_status report_groups(const plait_problem *problem, const report_plan *plan
     if (plan->plan.stages == 0 || !plait_plan_mixed(problem, &plan->plan))
         return PLAIT_OK;
     rows = table_new(titles, sizeof titles / sizeof *titles);
-    fputs("\nstages by group of nodes, of the first plan:\n", out);
+    fprintf(out, "\nstages by group of nodes%s:\n", which);
     for (int g = 0; g < problem->cluster->groups; g++)
         print_group(problem, plan, g, rows);
     return table_print(rows, 2, out, err);

@@ -397,23 +397,36 @@ static void print_fewer(const plait_problem *problem, const report_found *found,
         fprintf(out, "of the smaller numbers the first %d were searched\n", fewer->searched);
 }
 
-static void print_nothing_fits(const plait_problem *problem, const report_found *found, FILE *out)
+/* What binds: so much on which stage, and of several sorts of nodes on which. */
+static plait_status print_closest(const plait_problem *problem, const report_plan *closest,
+                                  FILE *out, plait_error *err)
 {
-    const report_plan *const closest = found->closest;
+    const int s = closest->cost.fullest_stage;
     char missing[UNITS_SIZE], peak[UNITS_SIZE], capacity[UNITS_SIZE];
 
+    fprintf(out, "\nThe plan that lacks least: %s used, %s there, %s missing on stage %d",
+            units_gib(closest->cost.memory.peak_bytes, peak),
+            units_gib(closest->cost.memory.capacity_bytes, capacity),
+            units_gib(closest->cost.missing_bytes, missing), s);
+    if (closest->plan.stages > s && problem->cluster->groups > 1)
+        fprintf(out, ", on %s",
+                problem->cluster->group[closest->plan.stage[s].group].accelerator->name);
+    fputs(".\n", out);
+    report_degrees(problem, &closest->degrees, out);
+    return report_groups(problem, closest, " of that plan", out, err);
+}
+
+static plait_status print_nothing_fits(const plait_problem *problem, const report_found *found,
+                                       FILE *out, plait_error *err)
+{
     fputs("No plan fits.\n", out);
-    if (closest != NULL) {
-        fprintf(out, "\nThe plan that lacks least: %s used, %s there, %s missing on stage %d.\n",
-                units_gib(closest->cost.memory.peak_bytes, peak),
-                units_gib(closest->cost.memory.capacity_bytes, capacity),
-                units_gib(closest->cost.missing_bytes, missing), closest->cost.fullest_stage);
-        report_degrees(problem, &closest->degrees, out);
-    }
+    if (found->closest != NULL)
+        PLAIT_TRY(print_closest(problem, found->closest, out, err));
     if (found->relaxations > 0) {
         fputs("\nWhat would make a plan fit, smallest change first:\n", out);
         report_relaxations(found->relaxation, found->relaxations, out);
     }
+    return PLAIT_OK;
 }
 
 static void print_next(const report_found *found, FILE *out)
@@ -442,11 +455,11 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
     if (found->result->plans > 0) {
         PLAIT_TRY(print_ranking(problem, found, out, err));
         print_band(problem, found, out);
-        PLAIT_TRY(report_groups(problem, &found->plan[0], out, err));
+        PLAIT_TRY(report_groups(problem, &found->plan[0], ", of the first plan", out, err));
         report_idle(problem, found, out);
         PLAIT_TRY(print_front(problem, found->result, out, err));
     } else {
-        print_nothing_fits(problem, found, out);
+        PLAIT_TRY(print_nothing_fits(problem, found, out, err));
     }
     print_tight(problem, found->result, out);
     if (found->fewer != NULL)

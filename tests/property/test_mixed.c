@@ -47,6 +47,7 @@ static int roll(int sides)
 
 typedef struct world {
     plait_model model;
+    plait_accelerator small[PLAIT_MAX_NODE_GROUPS]; /* with less memory than its data sheet says */
     plait_runtime runtime;
     plait_cluster cluster;
     plait_problem problem;
@@ -72,6 +73,19 @@ static void make(world *w, const char *model, const char *cluster, const char *l
     must(plait_search_limit(&w->options, limits, &err), &err);
 }
 
+/* So little memory that it matters what is recomputed. */
+static void make_small(world *w)
+{
+    for (int g = 0; g < w->cluster.groups; g++) {
+        w->small[g] = *w->cluster.group[g].accelerator;
+        w->small[g].memory_bytes = (4 + roll(20)) * 1073741824.0;
+        w->cluster.group[g].accelerator = &w->small[g];
+    }
+    w->runtime.can.module_sets = roll(3);
+    w->runtime.can.recompute_alike =
+        roll(3) == 0 ? 1u << PLAIT_RECOMPUTE_SELECTIVE | 1u << PLAIT_RECOMPUTE_MODULES : 0u;
+}
+
 /* What the search of one group alone would try beside it: as small as can be. */
 #define PLAIN                                                                                      \
     "schedule=1f1b,vpp=1,cp=1,fusion=none,post_validation=0,placement=xyz,order=tp-cp-dp-pp"
@@ -95,7 +109,10 @@ static void make_random(world *w)
                  1 << roll(8));
     snprintf(limits, sizeof limits, PLAIN ",zero=%d%s", roll(4), recompute[roll(4)]);
     make(w, roll(4) == 0 ? "gemma-2-2b" : "llama-3.1-8b", cluster, limits);
-    w->model.layers = 3 + roll(3);
+    w->runtime.can.module_sets = 0;
+    if (roll(2) == 0)
+        make_small(w);
+    w->model.layers = 3 + roll(w->runtime.can.module_sets > 1 ? 2 : 3);
     w->problem.job.gbs = 8 << roll(3);
     w->problem.job.seq = 2048 << roll(2);
     w->options.objective = roll(4) == 0 ? PLAIT_MINIMISE_COST : PLAIT_MINIMISE_TIME;
@@ -198,24 +215,30 @@ static double price(enumeration *e)
            plait_between_step_s(&e->w->problem, &between, m, plait_pipeline_s(PLAIT_1F1B, &load));
 }
 
-static bool allowed(const world *w, plait_recompute recompute)
+/* Does a limit, or rule P40 of the stages before, leave it? */
+static bool allowed(const enumeration *e, plait_recompute recompute, int s)
 {
-    plait_degrees d = plait_degrees_init();
+    const world *w = e->w;
+    plait_degrees d = plait_degrees_init(), first = plait_degrees_init();
+    const unsigned alike = w->runtime.can.recompute_alike;
     char text[96];
 
     d.recompute = recompute;
+    first.recompute = e->recompute[0];
     plait_degrees_get(&d, PLAIT_KEY_RECOMPUTE, text, sizeof text);
     for (int i = 0; i < w->options.limits; i++)
         if (w->options.limit[i].key == PLAIT_KEY_RECOMPUTE &&
             strcmp(w->options.limit[i].value, text) != 0)
             return false;
-    return true;
+    return s == 0 || plait_key_same(&d, &first, PLAIT_KEY_RECOMPUTE) ||
+           !((alike >> recompute.kind | alike >> e->recompute[0].kind) & 1u);
 }
 
 static void try_recompute(enumeration *e, int s)
 {
     static const unsigned char kinds[] = {PLAIT_RECOMPUTE_NONE, PLAIT_RECOMPUTE_SELECTIVE,
                                           PLAIT_RECOMPUTE_FULL};
+    const plait_capabilities *can = &e->w->runtime.can;
 
     if (s == e->stages) {
         fill_stages(e);
@@ -223,9 +246,11 @@ static void try_recompute(enumeration *e, int s)
         e->plans++;
         return;
     }
-    for (int k = 0; k < 3; k++) {
-        e->recompute[s] = (plait_recompute){.kind = kinds[k]};
-        if (allowed(e->w, e->recompute[s]))
+    for (int k = 0; k < 3 + can->module_sets; k++) {
+        e->recompute[s] = k < 3 ? (plait_recompute){.kind = kinds[k]}
+                                : (plait_recompute){.kind = PLAIT_RECOMPUTE_MODULES,
+                                                    .modules = can->module_set[k - 3]};
+        if (allowed(e, e->recompute[s], s))
             try_recompute(e, s + 1);
     }
 }

@@ -116,6 +116,25 @@ static void test_stages_of_unlike_degrees__are_meshes(void **state)
     assert_non_null(flagscale_lacks_meshes(&it_is.problem, &it_is.plan));
 }
 
+/* Each stage with the degrees and layers that it had; groups are numbered as they are first named. */
+static void assert_comes_back(const char *text, const plait_plan *plan)
+{
+    static const plait_key_id keys[] = {PLAIT_KEY_TP,  PLAIT_KEY_CP,  PLAIT_KEY_DP, PLAIT_KEY_EP,
+                                        PLAIT_KEY_ETP, PLAIT_KEY_MBS, PLAIT_KEY_SP};
+    const char *warning;
+    plans_entry back;
+
+    import(text, &back, &warning);
+    assert_int_equal(back.stages, plan->stages);
+    assert_int_equal(back.gpus, plait_plan_gpus(plan, -1));
+    for (int s = 0; s < plan->stages; s++) {
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            assert_true(plait_key_same(&back.stage[s].own, &plan->stage[s].degrees, keys[k]));
+        assert_int_equal(back.stage[s].layers, plan->stage[s].layers);
+        assert_int_equal(back.stage[s].group, plan->stage[s].group != plan->stage[0].group);
+    }
+}
+
 /* The device types of the meshes in the order of the stages, and a line of the hostfile for each. */
 static void test_stages_on_two_sorts_of_nodes__name_their_device_types(void **state)
 {
@@ -123,6 +142,7 @@ static void test_stages_on_two_sorts_of_nodes__name_their_device_types(void **st
     plait_search_result result;
     plait_launch_folder folder;
     launched_plan it_is;
+    plait_accelerator two_words;
     plait_error err;
 
     (void)state;
@@ -149,8 +169,15 @@ static void test_stages_on_two_sorts_of_nodes__name_their_device_types(void **st
                                : "hetero_device_types: [\"a100-80gb-sxm\", \"h100-80gb-sxm\"]\n"));
     assert_non_null(strstr(launched_file(&folder, "run.sh"),
                            "\"NAME slots=8 type=a100-80gb-sxm\", one a node, 1 of them\n"));
+    assert_comes_back(launched_file(&folder, "plan.yaml"), plan);
     assert_int_not_equal(
         plait_launch_render(&it_is.launch, PLAIT_LAUNCH_MEGATRON, arena, &folder, &err), PLAIT_OK);
+    two_words = *it_is.cluster.group[0].accelerator;
+    two_words.name = "H100 SXM";
+    it_is.cluster.group[0].accelerator = &two_words;
+    assert_int_not_equal(
+        plait_launch_render(&it_is.launch, PLAIT_LAUNCH_FLAGSCALE, arena, &folder, &err), PLAIT_OK);
+    assert_non_null(strstr(err.message, "an accelerator whose name is not one word"));
 }
 
 // ---- in ------------------------------------------------------------------------------------
@@ -220,8 +247,13 @@ static const char *with(const char *old, const char *new)
 static void test_stages_of_their_own__are_refused(void **state)
 {
     (void)state;
-    assert_refused(with("2, 1, 1, 4, 2]", "4, 1, 1, 2, 2]"), "f.yaml: hetero_process_meshes",
-                   "expected meshes of the same tp, cp, ep and dp, found others");
+    assert_refused(with("2, 1, 1, 4, 2]", "2, 2, 1, 2, 2]"), "f.yaml: hetero_process_meshes",
+                   "expected meshes of the same cp, found 1 and 2");
+    assert_refused(with("2, 1, 1, 4, 2]", "2, 1, 1, 0, 2]"), "f.yaml: hetero_process_meshes",
+                   "expected sizes from 1 to 65536, found 0");
+    assert_refused(with("2, 1, 1, 4, 2]", "2, 1, 1, 3, 2]"), "f.yaml",
+                   "expected a dp of stage 1 that divides the 8 sequences of a microbatch, found "
+                   "3");
     assert_refused(with("2, 1, 1, 4, 2]", "2, 1, 1, 4]"), "f.yaml: hetero_process_meshes",
                    "expected tp, cp, ep, dp and pp of each mesh, found 9 numbers");
     assert_refused(with("[6, 2, 4]", "[6, 6]"), "f.yaml: hetero_pipeline_layer_split",

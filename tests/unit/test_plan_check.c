@@ -603,6 +603,26 @@ static void test_stages__have_the_degrees_of_the_plan(void **state)
     plan.plan.order[2] = PLAIT_AXIS_DP;
 }
 
+/* FlagScale counts whole layers a stage; what a layer recomputes of itself is said for all of them. */
+static void test_stages__recompute_alike_what_is_said_once(void **state)
+{
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    w.runtime.can.recompute_alike = 1u << PLAIT_RECOMPUTE_SELECTIVE;
+    expand(&w, "pp=4 recompute=selective", &plan);
+    assert_plan(&w, &plan, "");
+    plan.recompute[1][0].kind = PLAIT_RECOMPUTE_FULL;
+    assert_plan(&w, &plan,
+                "layer 0 of stage 0 recomputes selective and another layer full: software has that "
+                "in all layers or in none (rule P40)");
+    expand(&w, "pp=4 recompute=full", &plan);
+    plan.recompute[1][0].kind = PLAIT_RECOMPUTE_NONE;
+    assert_plan(&w, &plan, "");
+}
+
 /* Three layers a stage: full in one of them, in the first, or in others. */
 static void test_stages__recompute_as_the_software_can(void **state)
 {
@@ -1019,6 +1039,7 @@ int main(void)
         cmocka_unit_test(test_stages__recompute_as_the_software_can),
         cmocka_unit_test(test_layers__are_cut_as_the_software_can),
         cmocka_unit_test(test_layers_cut_otherwise__have_a_price_beside_plain_keys),
+        cmocka_unit_test(test_stages__recompute_alike_what_is_said_once),
         cmocka_unit_test(test_stages__choose_what_a_plan_may),
         cmocka_unit_test(test_stages__offload_as_the_software_can),
         cmocka_unit_test(test_stages__mirrored_offload_alike),

@@ -46,11 +46,13 @@ void flagscale_append_train(const launch_args *args, int indent, text_builder *o
  *
  * @param flags     live in `arena`; their file is yaml->name
  * @param refined   receives what stages recompute of their own
+ * @param meshes    receives their degrees and nodes, where they differ
  * @param warnings  receives a line for values that the file does not hold
  */
 PLAIT_MUST_CHECK plait_status flagscale_flags(const yaml_file *yaml, plait_arena *arena,
                                               launch_flags *flags, refined_recompute *refined,
-                                              text_builder *warnings, plait_error *err);
+                                              refined_meshes *meshes, text_builder *warnings,
+                                              plait_error *err);
 
 /** The way back: launch_target.import. */
 PLAIT_MUST_CHECK plait_status flagscale_import(const char *text, size_t length, const char *name,

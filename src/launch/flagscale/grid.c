@@ -9,6 +9,8 @@
  */
 #include "flagscale.h"
 
+#include <string.h>
+
 #include "choices.h"
 
 static bool same_mesh(const plait_stage *one, const plait_stage *other)
@@ -60,6 +62,12 @@ static bool shards_apart(const plait_degrees *d)
     return d->shard_group != d->dp * d->cp;
 }
 
+/* `type=` of a hostfile ends at a blank (parse_hostfile of flagscale/runner/utils.py). */
+static bool has_word(const char *device)
+{
+    return device[strcspn(device, " \t\r\n\"\\")] == '\0';
+}
+
 const char *flagscale_lacks_meshes(const plait_problem *problem, const plait_plan *plan)
 {
     const plait_degrees *const first = &plan->stage[0].degrees;
@@ -76,6 +84,8 @@ const char *flagscale_lacks_meshes(const plait_problem *problem, const plait_pla
         for (int t = 0; t < s; t++)
             if (unlike(d, &plan->stage[t].degrees) != NULL)
                 return unlike(d, &plan->stage[t].degrees);
+        if (!has_word(flagscale_device(problem, &plan->stage[s])))
+            return "an accelerator whose name is not one word";
         if (shards_apart(d))
             return "stages of unlike degrees with ZeRO shards over a part of dp x cp";
     }

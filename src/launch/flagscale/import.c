@@ -31,16 +31,16 @@ static bool is_own(const char *key)
     static const char *const keys[] = {
         // read by meshes.c, recompute.c and below
         "enable_hetero", "hetero_process_meshes", "hetero_pipeline_layer_split",
-        "expert_tensor_parallel_size_per_process_mesh",
+        "expert_tensor_parallel_size_per_process_mesh", "hetero_device_types",
         "recompute_granularity_per_stage_micro_batch", "recompute_method_per_stage_micro_batch",
         "recompute_num_layers_per_stage_micro_batch", "multiple_of", "hidden_dim_multiplier",
         // no plan hangs on these
-        "hetero_device_types", "hetero_current_device_type", "hetero_use_cpu_communication",
-        "standalone_embedding_stage", "use_partial_reduce_for_shared_embedding", "no_shared_fs",
-        "tokenizer_path", "special_tokens_file", "norm_init_weight", "mtp_loss_coeff",
-        "extra_eval_interval", "extra_valid_data_path", "finetune_dataset_type", "auto_tune",
-        "auto_skip_spiky_loss", "spiky_loss_threshold", "log_dir", "details_dir", "scripts_dir",
-        "pids_dir", "no_rope_fusion", "apply_sft_dataset_separated_loss_mask_if_existed", NULL};
+        "hetero_current_device_type", "hetero_use_cpu_communication", "standalone_embedding_stage",
+        "use_partial_reduce_for_shared_embedding", "no_shared_fs", "tokenizer_path",
+        "special_tokens_file", "norm_init_weight", "mtp_loss_coeff", "extra_eval_interval",
+        "extra_valid_data_path", "finetune_dataset_type", "auto_tune", "auto_skip_spiky_loss",
+        "spiky_loss_threshold", "log_dir", "details_dir", "scripts_dir", "pids_dir",
+        "no_rope_fusion", "apply_sft_dataset_separated_loss_mask_if_existed", NULL};
 
     return text_index(key, keys) >= 0;
 }
@@ -121,18 +121,20 @@ static plait_status give_width(const launch_flags *own, launch_flags *flags, pla
 }
 
 plait_status flagscale_flags(const yaml_file *yaml, plait_arena *arena, launch_flags *flags,
-                             refined_recompute *refined, text_builder *warnings, plait_error *err)
+                             refined_recompute *refined, refined_meshes *meshes,
+                             text_builder *warnings, plait_error *err)
 {
     launch_flags own = {.file = yaml->name, .arena = arena, .launch = -1};
 
     *flags = own;
+    *meshes = (refined_meshes){0};
     PLAIT_TRY(sort_leaves(yaml, flags, &own, warnings, err));
     if (flags->count + own.count == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, yaml->name,
                           "expected system, model and data, by themselves or under train, found "
                           "none of them");
     if (is_on(&own, "enable_hetero"))
-        PLAIT_TRY(flagscale_read_meshes(&own, flags, err));
+        PLAIT_TRY(flagscale_read_meshes(&own, flags, meshes, err));
     PLAIT_TRY(flagscale_read_recompute(&own, flags, refined, err));
     return give_width(&own, flags, err);
 }
@@ -143,14 +145,16 @@ plait_status flagscale_import(const char *text, size_t length, const char *name,
 {
     text_builder warnings;
     refined_recompute refined;
+    refined_meshes meshes;
     launch_flags flags;
     yaml_file yaml;
 
     text_builder_init(&warnings, arena);
     PLAIT_TRY(yaml_read(text, length, name, arena, &yaml, err));
-    PLAIT_TRY(flagscale_flags(&yaml, arena, &flags, &refined, &warnings, err));
+    PLAIT_TRY(flagscale_flags(&yaml, arena, &flags, &refined, &meshes, &warnings, err));
     PLAIT_TRY(megatron_import_flags(&flags, text, length, call, &warnings, out, err));
     PLAIT_TRY(flagscale_give_recompute(&refined, name, arena, out, err));
+    PLAIT_TRY(flagscale_give_meshes(&meshes, name, arena, out, err));
     if (text_equal(out->runtime, "megatron") || text_equal(out->runtime, "megatron-no-overlap"))
         out->runtime = "flagscale";
     *warning = text_builder_finish(&warnings, NULL);

@@ -5,14 +5,28 @@
 #include "flags.h"
 #include "plans.h"
 
+/** What stages have of their own where meshes are unlike. */
+typedef struct refined_meshes {
+    int stages;         /* 0: all are alike */
+    plait_degrees *own; /* [stages]: tp, cp, ep, dp and etp */
+    int *group;         /* [stages]: device types in the order in which they are first named */
+    int gpus;           /* of all meshes */
+} refined_meshes;
+
 /**
- * Put process meshes and layers of stages into flags of Megatron-LM.
+ * Put the first process mesh and the layers of stages into flags of Megatron-LM.
  *
  * @param own  FlagScale's: enable_hetero, hetero_process_meshes, ...
+ * @param out  receives what other meshes have that the first has not
  *
- * Fails (RANGE) on meshes of unlike degrees, and on lists that are not as long as they should be.
+ * Fails (RANGE) on meshes of unlike cp, and on lists that are not as long as they should be.
  */
 PLAIT_MUST_CHECK plait_status flagscale_read_meshes(const launch_flags *own, launch_flags *flags,
+                                                    refined_meshes *out, plait_error *err);
+
+/** Give the stages of a plan what they have of their own; `name` is the file's. */
+PLAIT_MUST_CHECK plait_status flagscale_give_meshes(const refined_meshes *refined, const char *name,
+                                                    plait_arena *arena, plans_entry *out,
                                                     plait_error *err);
 
 /** What stages recompute of their own. */

@@ -1,6 +1,6 @@
 /* numbers.h - larger and smaller of two numbers, inline: fmax and fmin are calls, for NaN's sake */
-#ifndef PLAIT_COSTMODEL_NUMBERS_H
-#define PLAIT_COSTMODEL_NUMBERS_H
+#ifndef NUMBERS_H
+#define NUMBERS_H
 
 static inline double larger(double a, double b)
 {

@@ -1,0 +1,229 @@
+/*
+ * closest.c - nothing fits: the plan over several sorts of nodes that lacks least memory
+ *
+ * With l(s, i, j) what the leanest way to hold layers i .. j - 1 on stage s lacks of its nodes' memory,
+ *
+ *     lack(s, i) = min over j of max(l(s, i, j), lack(s + 1, j))                                 (S.69)
+ *
+ * in every order of every set of choices of as few sequences a replica as limits leave: more of them lack
+ * more. A set whose layers do not fit within the best that is known, were each group the last of its line,
+ * is left out.
+ */
+#include <math.h>
+
+#include "mixed.h"
+#include "numbers.h"
+
+/* Bytes of a stage, by what it recomputes. */
+typedef struct lean_bytes {
+    double state, flight;
+} lean_bytes;
+
+struct mixed_lean {
+    lean_bytes *bytes; /* [recomputes]; NULL: not known yet */
+};
+
+typedef struct lean_walk {
+    mixed_question *q;
+    const mixed_list *list; /* [PLAIT_MAX_NODE_GROUPS]: of one size */
+    mixed_set set;
+    double best_bytes;
+    mixed_line line; /* that lacks so much */
+    mixed_set of;    /* its set */
+    mixed_dealt dealt;
+    bool failed;
+} lean_walk;
+
+// ---- one stage -----------------------------------------------------------------------------
+
+static bool fill_lean(mixed_question *q, mixed_choice *choice, mixed_place place, int first,
+                      int last, mixed_lean *out)
+{
+    const plait_arena_mark mark = plait_arena_save(q->scratch);
+
+    out->bytes = plait_arena_alloc(q->arena, (size_t)q->recomputes, sizeof *out->bytes);
+    for (int r = 0; out->bytes && r < q->recomputes; r++) {
+        plait_stage stage;
+        if (!mixed_stage(q, choice, place, first, last, q->recompute[r], q->scratch, &stage))
+            return false;
+        const plait_stage_price price = plait_stage_sort_price(choice->sort, &stage, choice->group);
+        out->bytes[r] = (lean_bytes){price.state_bytes, price.flight_bytes};
+    }
+    plait_arena_rewind(q->scratch, mark);
+    return out->bytes != NULL;
+}
+
+/* What layers [first, last) lack on their nodes, negative where there is room; and which way lacks least. */
+static double lack_of(lean_walk *walk, mixed_choice *choice, mixed_place place, int in_flight,
+                      int first, int last, int *recompute)
+{
+    mixed_question *q = walk->q;
+    mixed_lean **all = &choice->lean[place];
+    double least = HUGE_VAL;
+
+    if (!*all)
+        *all = plait_arena_alloc(q->arena, (size_t)q->ranges, sizeof **all);
+    mixed_lean *lean = *all ? &(*all)[mixed_range(q, first, last)] : NULL;
+    walk->failed = !lean || (!lean->bytes && !fill_lean(q, choice, place, first, last, lean));
+    if (walk->failed)
+        return HUGE_VAL;
+    for (int r = 0; r < q->recomputes; r++) {
+        const double lack = lean->bytes[r].state + in_flight * lean->bytes[r].flight;
+        if (lack - choice->capacity_bytes < least) {
+            least = lack - choice->capacity_bytes;
+            *recompute = r;
+        }
+    }
+    return least;
+}
+
+// ---- one line ------------------------------------------------------------------------------
+
+/* S.69 of a line, in tables of [stages + 1][layers + 1]. */
+static void fill_lacks(lean_walk *walk, const mixed_line *line, double *lack, short *next)
+{
+    const int layers = walk->q->problem->model->layers, stages = line->set->shape.stages;
+
+    for (int i = 0; i <= layers; i++)
+        lack[stages * (layers + 1) + i] = i == layers ? -HUGE_VAL : HUGE_VAL;
+    for (int g = line->set->groups - 1, s = stages - 1; g >= 0; g--)
+        for (int n = 0; n < line->choice[g]->stages; n++, s--)
+            for (int i = 0; i <= layers; i++) {
+                double *least = &lack[s * (layers + 1) + i];
+                *least = HUGE_VAL;
+                for (int j = i + 1; j <= layers && (s > 0 || i == 0) && !walk->failed; j++) {
+                    int recompute;
+                    const double own = lack_of(walk, line->choice[g], mixed_place_of(line->set, s),
+                                               mixed_in_flight(line->set, s), i, j, &recompute);
+                    if (own >= walk->best_bytes || own >= *least) // nor will more layers lack less
+                        break;
+                    const double all = larger(own, lack[(s + 1) * (layers + 1) + j]);
+                    if (all < *least) {
+                        *least = all;
+                        next[s * (layers + 1) + i] = (short)j;
+                    }
+                }
+            }
+}
+
+static void tell(lean_walk *walk, const mixed_line *line, const short *next)
+{
+    const int layers = walk->q->problem->model->layers;
+
+    walk->of = *line->set;
+    walk->line = *line;
+    walk->line.set = &walk->of;
+    for (int g = 0, s = 0, i = 0; g < line->set->groups; g++)
+        for (int n = 0; n < line->choice[g]->stages; n++, s++) {
+            const int j = next[s * (layers + 1) + i];
+            int recompute = 0;
+            lack_of(walk, line->choice[g], mixed_place_of(line->set, s),
+                    mixed_in_flight(line->set, s), i, j, &recompute);
+            walk->dealt.last[s] = (short)j;
+            walk->dealt.recompute[s] = (unsigned char)recompute;
+            i = j;
+        }
+}
+
+static void try_line(lean_walk *walk, const mixed_line *line)
+{
+    mixed_question *q = walk->q;
+    const plait_arena_mark mark = plait_arena_save(q->scratch);
+    const size_t states =
+        (size_t)(line->set->shape.stages + 1) * (size_t)(q->problem->model->layers + 1);
+    double *lack = plait_arena_alloc(q->scratch, states, sizeof *lack);
+    short *next = plait_arena_alloc(q->scratch, states, sizeof *next);
+
+    walk->failed = walk->failed || !lack || !next;
+    if (!walk->failed)
+        fill_lacks(walk, line, lack, next);
+    if (!walk->failed && lack[0] < walk->best_bytes) {
+        walk->best_bytes = lack[0];
+        tell(walk, line, next);
+    }
+    plait_arena_rewind(q->scratch, mark);
+}
+
+// ---- all lines -----------------------------------------------------------------------------
+
+/* Could its stages hold all layers with less than is known to lack, each group the last of its line? */
+static bool may_lack_less(lean_walk *walk, const mixed_set *set)
+{
+    const int layers = walk->q->problem->model->layers;
+    int held = 0, recompute;
+
+    if (walk->q->problem->model->kinds > 1)
+        return true;
+    for (int g = 0; g < set->groups; g++)
+        for (int k = 1; k <= set->choice[g]->stages; k++) {
+            const int in_flight = k < set->shape.microbatches ? k : set->shape.microbatches;
+            int l = 0;
+            while (l < layers && lack_of(walk, set->choice[g], MIXED_MIDDLE, in_flight, 0, l + 1,
+                                         &recompute) < walk->best_bytes)
+                l++;
+            if (l == 0)
+                return false;
+            held += l;
+        }
+    return held >= layers;
+}
+
+static void try_orders(lean_walk *walk, mixed_line *line, int at)
+{
+    if (at == line->set->groups || at == PLAIT_MAX_NODE_GROUPS) {
+        try_line(walk, line);
+        return;
+    }
+    for (int g = at; g < line->set->groups && g < PLAIT_MAX_NODE_GROUPS; g++) {
+        mixed_choice *const here = line->choice[at];
+        line->choice[at] = line->choice[g];
+        line->choice[g] = here;
+        try_orders(walk, line, at + 1);
+        line->choice[g] = line->choice[at];
+        line->choice[at] = here;
+    }
+}
+
+static void try_groups(lean_walk *walk, int g)
+{
+    mixed_set *set = &walk->set;
+
+    if (walk->failed)
+        return;
+    if (g == walk->q->problem->cluster->groups) {
+        mixed_line line = {.set = set};
+        for (int i = 0; i < set->groups; i++)
+            line.choice[i] = set->choice[i];
+        if (set->groups > 1 && set->shape.stages <= walk->q->problem->model->layers &&
+            may_lack_less(walk, set))
+            try_orders(walk, &line, 0);
+        return;
+    }
+    for (int c = 0; c < walk->list[g].count; c++) {
+        set->choice[set->groups++] = walk->list[g].choice[c];
+        set->shape.stages += walk->list[g].choice[c]->stages;
+        try_groups(walk, g + 1);
+        set->shape.stages -= set->choice[--set->groups]->stages;
+    }
+    try_groups(walk, g + 1);
+}
+
+plait_status mixed_closest(mixed_question *q, plait_plan *plan, plait_error *err)
+{
+    const size_t layers = (size_t)q->problem->model->layers;
+    lean_walk walk = {.q = q,
+                      .best_bytes = q->lacks_bytes,
+                      .dealt = {.last = plait_arena_alloc(q->arena, layers, sizeof(short)),
+                                .recompute = plait_arena_alloc(q->arena, layers, 1)}};
+
+    walk.failed = !walk.dealt.last || !walk.dealt.recompute;
+    for (int size = 0; size < q->sizes && !walk.failed; size++) {
+        walk.list = &q->list[size * PLAIT_MAX_NODE_GROUPS];
+        walk.set = (mixed_set){.shape.microbatches = mixed_microbatches(q, q->size[size])};
+        try_groups(&walk, 0);
+    }
+    if (walk.failed)
+        return plait_fail_nomem(err);
+    q->lacks_bytes = walk.best_bytes;
+    return walk.of.groups > 0 ? mixed_build(q, &walk.line, &walk.dealt, plan, err) : PLAIT_OK;
+}
