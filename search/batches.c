@@ -109,10 +109,11 @@ plait_status search_batches(const search_run *run, search_explore *explore, sear
 }
 
 plait_status search_blocks(const search_run *run, int64_t count, int64_t block, search_solve *solve,
-                           search_settle *settle, void *context, plait_error *err)
+                           search_settle *settle, void *context, int64_t *settled, plait_error *err)
 {
     bool failed = false, more = true;
 
+    *settled = 0;
 #pragma omp parallel num_threads(run->threads)
     {
         search_worker worker;
@@ -128,7 +129,10 @@ plait_status search_blocks(const search_run *run, int64_t count, int64_t block, 
             for (int64_t i = first; i < end; i++)
                 solve(run, &worker, i, context);
 #pragma omp single
-            more = settle(run, first, end, context);
+            {
+                more = settle(run, first, end, context);
+                *settled = end;
+            }
         }
         worker_end(&worker);
     }

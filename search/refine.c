@@ -183,7 +183,8 @@ static int by_guess(const void *left, const void *right)
                                     : (a->index > b->index) - (a->index < b->index);
 }
 
-void open_sort(point_list *list)
+/* The order in which points are solved: by guess, then as listed. */
+static void open_sort(point_list *list)
 {
     for (int64_t i = 0; i < list->count; i++)
         list->point[i].index = i;
@@ -191,11 +192,55 @@ void open_sort(point_list *list)
         qsort(list->point, (size_t)list->count, sizeof *list->point, by_guess);
 }
 
-double open_floor_s(const point_list *list, int64_t solved)
+/* The least floor of the points from `first` on, and of those left out. */
+static double open_floor_s(const point_list *list, int64_t first)
 {
     double floor_s = list->floor_s;
 
-    for (int64_t i = solved; i < list->count; i++)
+    for (int64_t i = first; i < list->count; i++)
         floor_s = fmin(floor_s, list->point[i].floor_s);
     return floor_s;
+}
+
+void refine_leave(refine_state *at, int64_t i, double floor_s)
+{
+    at->floor_s = fmin(at->floor_s, fmax(at->open.point[i].floor_s, floor_s));
+}
+
+// ---- a whole refinement --------------------------------------------------------------------
+
+/* Dollars are proportional to seconds, so that what is told in seconds holds for both. */
+static void tell(const refine_state *at, int64_t settled, plait_refinement *out)
+{
+    const double left_s = fmin(at->floor_s, open_floor_s(&at->open, settled));
+
+    *out = (plait_refinement){
+        .any = at->any,
+        .floor = fmin(left_s, at->limit_s),
+        .optimal = left_s >= at->limit_s,
+        .points = at->open.count,
+        .solved = at->solved,
+    };
+}
+
+plait_status refine_points(const search_run *run, const refine_steps *steps, void *context,
+                           refine_state *at, plait_refinement *out, plait_error *err)
+{
+    plan_space space = *run->space;
+    search_run listing = *run;
+    search_found found;
+    int64_t settled;
+
+    space.layouts = steps->layouts;
+    listing.space = &space;
+    listing.coarse = false;
+    PLAIT_TRY(search_batches(&listing, steps->list, &found, err));
+    *at = (refine_state){.open = found.open, .limit_s = refine_best_s(run), .floor_s = HUGE_VAL};
+    open_sort(&at->open);
+    PLAIT_TRY(search_blocks(&listing, found.open.count, REFINE_BLOCK, steps->solve, steps->settle,
+                            context, &settled, err));
+    if (at->failed)
+        return plait_fail_nomem(err);
+    tell(at, settled, out);
+    return PLAIT_OK;
 }

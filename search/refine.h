@@ -52,10 +52,32 @@ const space_splits *refine_splits(const search_run *run, int pp);
 /** Ranks out->plan by its full price. */
 void refine_rank(const search_run *run, const plait_cost *cost, plait_ranked *out);
 
-/** The order in which open points are solved: by guess, then as listed. */
-void open_sort(point_list *list);
+/** Points on their way, in what `solve` and `settle` are given. */
+typedef struct refine_state {
+    point_list open;
+    double limit_s; /* of the best known */
+    double floor_s; /* of what is not solved with a proof */
+    int64_t solved; /* points, but for those whose floor says enough */
+    bool any;       /* one is better than all that was known */
+    bool failed;    /* out of memory */
+} refine_state;
 
-/** The least floor of the points behind the first `solved`, and of those left out. */
-double open_floor_s(const point_list *list, int64_t solved);
+/** Points of a block are solved side by side; a refinement has a slot for each. */
+enum { REFINE_BLOCK = 32 };
+
+typedef struct refine_steps {
+    search_explore *list;
+    search_solve *solve;
+    search_settle *settle;
+    bool layouts; /* points whose pp no word deals count, too */
+} refine_steps;
+
+/** Lists, sorts by guess, and solves in blocks; fills *out but for its best. `at` lies in `context`. */
+PLAIT_MUST_CHECK plait_status refine_points(const search_run *run, const refine_steps *steps,
+                                            void *context, refine_state *at, plait_refinement *out,
+                                            plait_error *err);
+
+/** The i-th point has no proof: nothing of it is below its floor, nor below what solving it showed. */
+void refine_leave(refine_state *at, int64_t i, double floor_s);
 
 #endif

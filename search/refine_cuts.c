@@ -15,7 +15,7 @@
 #include "layer_cuts.h"
 #include "refine.h"
 
-enum { MOST_SOLVED = 1 << 12, BLOCK = 16, MOST_FLOORS = 1 << 22 };
+enum { MOST_SOLVED = 1 << 12, MOST_FLOORS = 1 << 22 };
 
 /* A claim and its price may differ in the order of their sums. */
 static const double rounding = 1e-9;
@@ -280,11 +280,8 @@ static void attempt(const search_run *run, plait_arena *scratch, const plait_deg
 // ---- solving -------------------------------------------------------------------------------
 
 typedef struct cuts_search {
-    point_list *open;
-    cuts_attempt slot[BLOCK];
-    bool failed, any;
-    double limit_s, floor_s;
-    int64_t solved;
+    refine_state at;
+    cuts_attempt slot[REFINE_BLOCK];
     cuts_attempt best;
 } cuts_search;
 
@@ -292,8 +289,8 @@ static void solve_point(const search_run *run, search_worker *worker, int64_t i,
 {
     cuts_search *const search = context;
 
-    attempt(run, worker->scratch, &search->open->point[i].degrees, search->limit_s,
-            &search->slot[i % BLOCK]);
+    attempt(run, worker->scratch, &search->at.open.point[i].degrees, search->at.limit_s,
+            &search->slot[i % REFINE_BLOCK]);
 }
 
 static bool settle(const search_run *run, int64_t first, int64_t end, void *context)
@@ -302,18 +299,18 @@ static bool settle(const search_run *run, int64_t first, int64_t end, void *cont
 
     (void)run;
     for (int64_t i = first; i < end; i++) {
-        const cuts_attempt *const at = &search->slot[i % BLOCK];
-        search->solved++;
-        search->failed = search->failed || at->failed;
+        const cuts_attempt *const at = &search->slot[i % REFINE_BLOCK];
+        search->at.solved++;
+        search->at.failed = search->at.failed || at->failed;
         if (!at->proven)
-            search->floor_s = fmin(search->floor_s, search->open->point[i].floor_s);
-        if (!at->any || at->step_s >= search->limit_s)
+            refine_leave(&search->at, i, 0.0);
+        if (!at->any || at->step_s >= search->at.limit_s)
             continue;
-        search->any = true;
+        search->at.any = true;
         search->best = *at;
-        search->limit_s = at->step_s;
+        search->at.limit_s = at->step_s;
     }
-    return !search->failed && search->solved < MOST_SOLVED;
+    return !search->at.failed && search->at.solved < MOST_SOLVED;
 }
 
 /* The best again, into the caller's arena. */
@@ -327,6 +324,7 @@ static plait_status take_best(search_run *run, cuts_search *search, plait_refine
     plait_cost cost;
 
     d.split = at->split;
+    at->run = run;
     at->limit_s = at->step_s * (1.0 + rounding);
     cuts_point *const point = cuts_begin(&question, &d, run->arena);
     if (!point || !solve_split(at, point, &d, run->arena, &out->best.plan, &cost))
@@ -350,29 +348,13 @@ static bool suits(const search_run *run)
 
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)
 {
-    search_run listing = *run;
-    search_found found;
-
-    listing.coarse = false;
-    PLAIT_TRY(search_batches(&listing, list_batch, &found, err));
+    const refine_steps steps = {list_batch, solve_point, settle, false};
     cuts_search *const search = plait_arena_alloc(run->arena, 1, sizeof *search);
+
     if (!search)
         return plait_fail_nomem(err);
-    *search =
-        (cuts_search){.open = &found.open, .limit_s = refine_best_s(run), .floor_s = HUGE_VAL};
-    open_sort(&found.open);
-    PLAIT_TRY(search_blocks(&listing, found.open.count, BLOCK, solve_point, settle, search, err));
-    if (search->failed)
-        return plait_fail_nomem(err);
-    const double left_s = fmin(search->floor_s, open_floor_s(search->open, search->solved));
-    *out = (plait_refinement){
-        .any = search->any,
-        .floor = fmin(left_s, search->limit_s),
-        .optimal = left_s >= search->limit_s,
-        .points = found.open.count,
-        .solved = search->solved,
-    };
-    return search->any ? take_best(run, search, out, err) : PLAIT_OK;
+    PLAIT_TRY(refine_points(run, &steps, search, &search->at, out, err));
+    return search->at.any ? take_best(run, search, out, err) : PLAIT_OK;
 }
 
 const search_refinement search_cuts = {

@@ -14,7 +14,7 @@
 #include "plait/schedule.h"
 #include "refine.h"
 
-enum { MOST_SOLVED = 1 << 11, BLOCK = 32 };
+enum { MOST_SOLVED = 1 << 11 };
 
 /* What is guessed to take longer than so many times the best known is not solved. */
 static const double LIKELY = 1.01;
@@ -61,27 +61,22 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
 // ---- solving -------------------------------------------------------------------------------
 
 typedef struct layout_search {
-    point_list *open;
-    deal_found slot[BLOCK];
-    bool failed;
-    double limit_s; /* of the best known */
-    double floor_s; /* of what is not solved with a proof */
-    int64_t solved;
-    bool any;
+    refine_state at;
+    deal_found slot[REFINE_BLOCK];
     plan_point best;
 } layout_search;
 
 static void solve_point(const search_run *run, search_worker *worker, int64_t i, void *context)
 {
     layout_search *search = context;
-    deal_found *found = &search->slot[i % BLOCK];
+    deal_found *found = &search->slot[i % REFINE_BLOCK];
     const plait_arena_mark mark = plait_arena_save(worker->scratch);
     deal_trial trial = {
         .table = worker->table,
-        .degrees = search->open->point[i].degrees,
+        .degrees = search->at.open.point[i].degrees,
         .scratch = worker->scratch,
         .capacity_bytes = run->capacity_bytes,
-        .limit_s = search->limit_s,
+        .limit_s = search->at.limit_s,
     };
     const plait_portions portions = plait_degrees_portions(worker->table, &trial.degrees);
     deal_row row;
@@ -104,27 +99,27 @@ static bool is_legal(const search_run *run, const plait_degrees *d)
 
 static void settle_point(const search_run *run, layout_search *search, int64_t i)
 {
-    const deal_found *found = &search->slot[i % BLOCK];
-    const open_point *open = &search->open->point[i];
+    const deal_found *found = &search->slot[i % REFINE_BLOCK];
+    const open_point *open = &search->at.open.point[i];
     plan_point point = {.degrees = open->degrees, .price = found->price};
 
-    search->solved++;
-    search->failed = search->failed || found->failed;
+    search->at.solved++;
+    search->at.failed = search->at.failed || found->failed;
     point.degrees.split.layout = found->text;
     const bool legal = !found->any || is_legal(run, &point.degrees);
     if (!found->proven || !legal)
-        search->floor_s = fmin(search->floor_s, fmax(open->floor_s, found->floor_s));
-    if (!found->any || !legal || found->price.step_s >= search->limit_s)
+        refine_leave(&search->at, i, found->floor_s);
+    if (!found->any || !legal || found->price.step_s >= search->at.limit_s)
         return;
     point.degrees.split.layout = plait_arena_printf(run->arena, "%s", found->text);
     if (!point.degrees.split.layout) {
-        search->failed = true;
+        search->at.failed = true;
         return;
     }
     point.objective = objective_of(run, point.price);
-    search->limit_s = point.price.step_s;
+    search->at.limit_s = point.price.step_s;
     search->best = point;
-    search->any = true;
+    search->at.any = true;
 }
 
 static bool settle(const search_run *run, int64_t first, int64_t end, void *context)
@@ -133,7 +128,7 @@ static bool settle(const search_run *run, int64_t first, int64_t end, void *cont
 
     for (int64_t i = first; i < end; i++)
         settle_point(run, search, i);
-    return !search->failed && search->solved < MOST_SOLVED;
+    return !search->at.failed && search->at.solved < MOST_SOLVED;
 }
 
 // ---- the refinement ------------------------------------------------------------------------
@@ -148,35 +143,15 @@ static bool suits(const search_run *run)
 
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)
 {
-    plan_space space = *run->space;
-    search_run listing = *run;
-    search_found found;
-
-    space.layouts = true;
-    listing.space = &space;
-    listing.coarse = false;
-    PLAIT_TRY(search_batches(&listing, list_batch, &found, err));
+    const refine_steps steps = {list_batch, solve_point, settle, true};
     layout_search *search = plait_arena_alloc(run->arena, 1, sizeof *search);
+    plait_ranked *best;
+
     if (!search)
         return plait_fail_nomem(err);
-    *search =
-        (layout_search){.open = &found.open, .limit_s = refine_best_s(run), .floor_s = HUGE_VAL};
-    open_sort(&found.open);
-    PLAIT_TRY(search_blocks(&listing, found.open.count, BLOCK, solve_point, settle, search, err));
-    if (search->failed)
-        return plait_fail_nomem(err);
-    const double floor_s =
-        fmin(fmin(search->floor_s, open_floor_s(search->open, search->solved)), search->limit_s);
-    *out = (plait_refinement){
-        .any = search->any,
-        .floor = floor_s, // dollars are proportional to it
-        .optimal = floor_s >= search->limit_s,
-        .points = found.open.count,
-        .solved = search->solved,
-    };
-    if (!search->any)
+    PLAIT_TRY(refine_points(run, &steps, search, &search->at, out, err));
+    if (!search->at.any)
         return PLAIT_OK;
-    plait_ranked *best;
     PLAIT_TRY(answer_ranking(run, &search->best, 1, &best, err));
     out->best = best[0];
     return PLAIT_OK;

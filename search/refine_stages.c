@@ -18,7 +18,7 @@
 #include "stages.h"
 #include "stages_deal.h"
 
-enum { MOST_SOLVED = 1 << 12, BLOCK = 32 };
+enum { MOST_SOLVED = 1 << 12 };
 
 // ---- the list ------------------------------------------------------------------------------
 
@@ -221,12 +221,9 @@ static void attempt(const search_run *run, const space_recompute *choice, plait_
 // ---- solving -------------------------------------------------------------------------------
 
 typedef struct stages_search {
-    point_list *open;
+    refine_state at;
     space_recompute choice; /* those that stages may have apart from one another */
-    stages_attempt slot[BLOCK];
-    bool failed, any;
-    double limit_s, floor_s;
-    int64_t solved, settled; /* the latter with those skipped */
+    stages_attempt slot[REFINE_BLOCK];
     stages_attempt best;
 } stages_search;
 
@@ -234,11 +231,11 @@ static void solve_point(const search_run *run, search_worker *worker, int64_t i,
 {
     stages_search *search = context;
 
-    search->slot[i % BLOCK] = (stages_attempt){.skipped = true, .proven = true};
-    if (search->open->point[i].floor_s >= search->limit_s)
+    search->slot[i % REFINE_BLOCK] = (stages_attempt){.skipped = true, .proven = true};
+    if (search->at.open.point[i].floor_s >= search->at.limit_s)
         return;
-    attempt(run, &search->choice, worker->table, worker->scratch, &search->open->point[i].degrees,
-            search->limit_s, &search->slot[i % BLOCK]);
+    attempt(run, &search->choice, worker->table, worker->scratch, &search->at.open.point[i].degrees,
+            search->at.limit_s, &search->slot[i % REFINE_BLOCK]);
 }
 
 static bool settle(const search_run *run, int64_t first, int64_t end, void *context)
@@ -247,20 +244,18 @@ static bool settle(const search_run *run, int64_t first, int64_t end, void *cont
 
     (void)run;
     for (int64_t i = first; i < end; i++) {
-        const stages_attempt *at = &search->slot[i % BLOCK];
-        search->solved += !at->skipped;
-        search->failed = search->failed || at->failed;
+        const stages_attempt *at = &search->slot[i % REFINE_BLOCK];
+        search->at.solved += !at->skipped;
+        search->at.failed = search->at.failed || at->failed;
         if (!at->proven)
-            search->floor_s =
-                fmin(search->floor_s, fmax(search->open->point[i].floor_s, at->floor_s));
-        if (!at->any || at->step_s >= search->limit_s)
+            refine_leave(&search->at, i, at->floor_s);
+        if (!at->any || at->step_s >= search->at.limit_s)
             continue;
-        search->any = true;
+        search->at.any = true;
         search->best = *at;
-        search->limit_s = at->step_s;
+        search->at.limit_s = at->step_s;
     }
-    search->settled = end;
-    return !search->failed && search->solved < MOST_SOLVED;
+    return !search->at.failed && search->at.solved < MOST_SOLVED;
 }
 
 /* The best again, into the caller's arena. */
@@ -278,6 +273,7 @@ static plait_status take_best(search_run *run, stages_search *search, plait_refi
         return plait_fail_nomem(err);
     d.split = at->split;
     d.split.layout = at->layout;
+    at->run = run;
     at->limit_s = HUGE_VAL;
     if (!plait_chunks_of(run->problem->model, &d, chunks) ||
         !choose(at, &d, chunks, run->arena, &out->best.plan, &step_s))
@@ -313,33 +309,14 @@ static plait_status list_choices(search_run *run, space_recompute *out, plait_er
 
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)
 {
-    plan_space space = *run->space;
-    search_run listing = *run;
-    search_found found;
-
-    space.layouts = layouts_allowed(run);
-    listing.space = &space;
-    listing.coarse = false;
-    PLAIT_TRY(search_batches(&listing, list_batch, &found, err));
+    const refine_steps steps = {list_batch, solve_point, settle, layouts_allowed(run)};
     stages_search *search = plait_arena_alloc(run->arena, 1, sizeof *search);
+
     if (!search)
         return plait_fail_nomem(err);
-    *search =
-        (stages_search){.open = &found.open, .limit_s = refine_best_s(run), .floor_s = HUGE_VAL};
     PLAIT_TRY(list_choices(run, &search->choice, err));
-    open_sort(&found.open);
-    PLAIT_TRY(search_blocks(&listing, found.open.count, BLOCK, solve_point, settle, search, err));
-    if (search->failed)
-        return plait_fail_nomem(err);
-    const double left_s = fmin(search->floor_s, open_floor_s(search->open, search->settled));
-    *out = (plait_refinement){
-        .any = search->any,
-        .floor = fmin(left_s, search->limit_s),
-        .optimal = left_s >= search->limit_s,
-        .points = found.open.count,
-        .solved = search->solved,
-    };
-    return search->any ? take_best(run, search, out, err) : PLAIT_OK;
+    PLAIT_TRY(refine_points(run, &steps, search, &search->at, out, err));
+    return search->at.any ? take_best(run, search, out, err) : PLAIT_OK;
 }
 
 const search_refinement search_stages = {

@@ -90,10 +90,14 @@ typedef void search_solve(const search_run *run, search_worker *worker, int64_t 
 /** Takes the results of [first, end), in order, on one thread; false: it is enough. */
 typedef bool search_settle(const search_run *run, int64_t first, int64_t end, void *context);
 
-/** Runs `solve` for each of `count`, block by block, with `settle` behind each block. */
+/**
+ * Runs `solve` for each of `count`, block by block, with `settle` behind each block.
+ *
+ * @param settled  how many were, from the first on
+ */
 PLAIT_MUST_CHECK plait_status search_blocks(const search_run *run, int64_t count, int64_t block,
                                             search_solve *solve, search_settle *settle,
-                                            void *context, plait_error *err);
+                                            void *context, int64_t *settled, plait_error *err);
 
 /** A search beyond uniform plans, behind that of all uniform ones. */
 typedef struct search_refinement {
