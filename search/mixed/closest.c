@@ -13,6 +13,7 @@
 
 #include "mixed.h"
 #include "numbers.h"
+#include "space.h"
 
 /* Bytes of a stage, by what it recomputes. */
 typedef struct lean_bytes {
@@ -195,6 +196,7 @@ static void try_groups(lean_walk *walk, int g)
         for (int i = 0; i < set->groups; i++)
             line.choice[i] = set->choice[i];
         if (set->groups > 1 && set->shape.stages <= walk->q->problem->model->layers &&
+            limits_allow(walk->q->options, PLAIT_KEY_PP, set->shape.stages) &&
             may_lack_less(walk, set))
             try_orders(walk, &line, 0);
         return;

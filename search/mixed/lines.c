@@ -130,17 +130,20 @@ plait_status mixed_build(mixed_question *q, const mixed_line *line, const mixed_
 
 static plait_status keep_slot(mixed_question *q, set_slot *slot, plait_error *err)
 {
+    bool solved = false; // a set is one point, whatever the orders of its groups
+
     for (int l = 0; l < slot->lines; l++) {
         const mixed_dealt *dealt = &slot->dealt[l];
         plait_plan plan;
         if (dealt->failed)
             return plait_fail_nomem(err);
-        q->solved += dealt->solved;
+        solved = solved || dealt->solved;
         if (dealt->objective >= mixed_limit(q))
             continue;
         PLAIT_TRY(mixed_build(q, &slot->line[l], dealt, &plan, err));
         mixed_keep(q, &plan, dealt->objective);
     }
+    q->solved += solved;
     plait_arena_rewind(slot->arena, 0);
     return PLAIT_OK;
 }

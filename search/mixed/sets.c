@@ -10,6 +10,7 @@
 #include "grow.h"
 #include "mixed.h"
 #include "numbers.h"
+#include "space.h"
 
 /* What is taken so far. */
 typedef struct set_walk {
@@ -121,7 +122,8 @@ static bool make_set(set_walk *walk, const set_part *part, mixed_set *set)
         if (walk->choice[g])
             set->choice[set->groups++] = walk->choice[g];
     if (set->groups < 2 || part->stages > walk->q->problem->model->layers ||
-        (part->groups & must) != must)
+        (part->groups & must) != must ||
+        !limits_allow(walk->q->options, PLAIT_KEY_PP, part->stages))
         return false;
     set->shape = (mixed_shape){part->stages, walk->microbatches, most_work_of(walk, part->stages)};
     set->inside = sends_inside(set);

@@ -96,6 +96,14 @@ plait_status plans_read_cuts(const json_cursor *stage, plait_arena *arena, plans
 
 // ---- into a file ---------------------------------------------------------------------------
 
+/* What a file left open is the plan's. */
+static int value_in(const plait_degrees *d, plait_cut cut, plait_key_id key)
+{
+    const int value = value_of(cut, key);
+
+    return value != value_of(PLANS_NO_CUT, key) ? value : (int)plait_key_value(d, key);
+}
+
 static int run_length(const plait_cut *cut, int layers, int first, plait_key_id key)
 {
     int next = first + 1;
@@ -105,18 +113,19 @@ static int run_length(const plait_cut *cut, int layers, int first, plait_key_id 
     return next - first;
 }
 
-static void write_runs(json_writer *json, plait_key_id key, const plait_cut *cut, int layers)
+static void write_runs(json_writer *json, const plait_degrees *d, plait_key_id key,
+                       const plait_cut *cut, int layers)
 {
     json_write_key(json, plait_keys[key].name);
     if (run_length(cut, layers, 0, key) == layers) {
-        json_write_int64(json, value_of(cut[0], key));
+        json_write_int64(json, value_in(d, cut[0], key));
         return;
     }
     json_begin_row(json);
     for (int at = 0, run; at < layers; at += run) {
         run = run_length(cut, layers, at, key);
         json_begin_row(json);
-        json_write_int64(json, value_of(cut[at], key));
+        json_write_int64(json, value_in(d, cut[at], key));
         json_write_int64(json, run);
         json_end_array(json);
     }
@@ -126,7 +135,7 @@ static void write_runs(json_writer *json, plait_key_id key, const plait_cut *cut
 static bool any_differs(const plait_degrees *d, plait_key_id key, const plait_cut *cut, int layers)
 {
     for (int i = 0; i < layers; i++)
-        if (value_of(cut[i], key) != plait_key_value(d, key))
+        if (value_in(d, cut[i], key) != plait_key_value(d, key))
             return true;
     return false;
 }
@@ -135,5 +144,5 @@ void plans_write_cuts(json_writer *json, const plait_degrees *d, const plait_cut
 {
     for (size_t k = 0; cut != NULL && k < sizeof cut_key / sizeof *cut_key; k++)
         if (any_differs(d, cut_key[k], cut, layers))
-            write_runs(json, cut_key[k], cut, layers);
+            write_runs(json, d, cut_key[k], cut, layers);
 }

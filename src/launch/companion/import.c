@@ -13,6 +13,7 @@
 #include "plait/runtime.h"
 #include "plans_read.h"
 #include "rank_groups.h"
+#include "split.h"
 
 /* ---- what the rest follows from ---- */
 
@@ -63,8 +64,9 @@ static plait_status check_degrees(const json_cursor *at, const plans_entry *entr
         wrong = "etp ep that divides tp cp dp";
     else if (d->shard_group < 1 || replicas % d->shard_group != 0)
         wrong = "shard_group that divides dp cp";
-    else if (chunks > entry->model->layers + 2 || chunks > PLAIT_MAX_LAYERS)
-        wrong = "pp vpp that is at most the layers and two ends";
+    else if (chunks > split_most_chunks(entry->model->layers, (plait_split_kind)d->split.kind) ||
+             chunks > PLAIT_MAX_LAYERS)
+        wrong = "pp vpp that is at most what the split can deal";
     return wrong == NULL
                ? PLAIT_OK
                : json_fail(at, PLAIT_ERROR_RANGE, err, "expected %s, found others", wrong);
@@ -92,7 +94,8 @@ static plait_status check_ranks(const json_cursor *root, int gpus, plait_error *
 static bool stages_choose(const plans_entry *entry)
 {
     for (int s = 0; s < entry->stages; s++)
-        if (entry->stage[s].recomputes > 0 || entry->stage[s].owns != 0)
+        if (entry->stage[s].recomputes > 0 || entry->stage[s].owns != 0 ||
+            entry->stage[s].cut != NULL)
             return true;
     return false;
 }

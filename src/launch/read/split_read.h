@@ -10,9 +10,10 @@ plait_split split_first_and_last(int first, int last);
 bool split_deals(const plait_model *model, const plait_degrees *degrees, const plait_chunk *chunks);
 
 /**
- * The split in words that deals these chunks, else the layout.
+ * The split in words that deals these chunks, else the layout. `cost` is none of the words: software
+ * that is told chunks does not weigh layers.
  *
- * @param model    its number of layers and modules is enough; then `cost`, which weighs layers, is not tried
+ * @param model    its number of layers and modules is enough
  * @param degrees  pp and vpp are known
  * @param chunks   [pp * vpp]
  * @param layout   spells them; outlives the split
