@@ -57,6 +57,14 @@ static plait_status check(const plait_problem *problem, const plait_search_optio
         return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
                           "expected time or cost over several sorts of nodes, found %s",
                           plait_objective_name[options->objective]);
+    for (int i = 0; i < options->limits; i++) {
+        const plait_key_id key = options->limit[i].key;
+        if (key == PLAIT_KEY_DP || key == PLAIT_KEY_SPLIT || key == PLAIT_KEY_SHARD_GROUP)
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, plait_keys[key].name,
+                "expected no limit over several sorts of nodes, of which each has its "
+                "own, found one");
+    }
     return PLAIT_OK;
 }
 

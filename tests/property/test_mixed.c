@@ -412,7 +412,7 @@ static double best_of(const char *cluster, const char *limits)
 
 static void test_mixed__is_the_same_for_any_order_of_the_groups(void **state)
 {
-    const char *const limits = PLAIN ",zero=1,split=spread";
+    const char *const limits = PLAIN ",zero=1";
     const double ab = best_of("h100-80gb-sxm:1x8+a100-40gb-sxm:1x8+a100-80gb-sxm:1x4", limits);
 
     (void)state;

@@ -62,12 +62,24 @@ static void write_expected(json_writer *json, const plait_cost *cost)
 
 /* ---- the file ---- */
 
+static bool has_cuts(const plait_plan *plan)
+{
+    for (int s = 0; s < plan->stages; s++)
+        if (plan->stage[s].cut != NULL)
+            return true;
+    return false;
+}
+
 static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
                            plait_error *err)
 {
     json_writer json;
     const char *text;
 
+    if (has_cuts(launch->plan))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
+                          "expected one tp and one stage of ZeRO, of which launch.json lists the "
+                          "groups, found layers with their own; --target galvatron takes them");
     json_writer_init(&json, arena);
     json_begin_object(&json);
     json_member_string(&json, "format", COMPANION_FORMAT);

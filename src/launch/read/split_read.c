@@ -26,9 +26,9 @@ bool split_deals(const plait_model *model, const plait_degrees *d, const plait_c
 plait_split split_of_chunks(const plait_model *model, const plait_degrees *degrees,
                             const plait_chunk *chunks, const char *layout)
 {
-    static const plait_split_kind kinds[] = {
-        PLAIT_SPLIT_EVEN, PLAIT_SPLIT_SPREAD, PLAIT_SPLIT_EMBEDDING,
-        PLAIT_SPLIT_LOSS, PLAIT_SPLIT_BOTH,   PLAIT_SPLIT_FIRST_LAST};
+    static const plait_split_kind kinds[] = {PLAIT_SPLIT_EVEN,      PLAIT_SPLIT_SPREAD,
+                                             PLAIT_SPLIT_EMBEDDING, PLAIT_SPLIT_LOSS,
+                                             PLAIT_SPLIT_BOTH,      PLAIT_SPLIT_FIRST_LAST};
     plait_degrees d = *degrees;
     int layers[2] = {0, 0}; // of the first stage and of the last
 
