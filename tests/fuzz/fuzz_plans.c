@@ -10,7 +10,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Every key has a text, and setting that text again changes nothing. */
+/*
+ * Every key has a text, and setting that text again changes nothing; but a layout that stages say by
+ * their chunks may be none, which a price refuses.
+ */
 static void check_degrees(const plait_degrees *degrees)
 {
     plait_degrees copy = *degrees;
@@ -20,6 +23,8 @@ static void check_degrees(const plait_degrees *degrees)
     for (int k = 0; k < PLAIT_KEYS; k++) {
         plait_degrees_get(degrees, (plait_key_id)k, text, sizeof text);
         assert(text[0] != '\0');
+        if (k == PLAIT_KEY_SPLIT && degrees->split.kind == PLAIT_SPLIT_LAYOUT)
+            continue;
         assert(plait_degrees_set(&copy, plait_keys[k].name, text, &err) == PLAIT_OK);
         assert(plait_key_same(&copy, degrees, (plait_key_id)k));
     }
