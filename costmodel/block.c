@@ -191,15 +191,23 @@ static plait_shard whole_shard(const plait_runtime *neutral)
                          .runtime = neutral};
 }
 
-double plait_layer_flops_per_token(const plait_model *model, const plait_layer *layer, double seq,
-                                   unsigned parts)
+/* The forward of a layer over one sequence there. */
+static void describe_whole(const plait_model *model, const plait_layer *layer, double seq,
+                           plait_block *out)
 {
     const plait_runtime neutral = {0};
     const plait_shard shard = whole_shard(&neutral);
+
+    plait_block_describe(model, layer, &shard, (plait_pass){PLAIT_FORWARD, 1.0, seq, seq}, out);
+}
+
+double plait_layer_flops_per_token(const plait_model *model, const plait_layer *layer, double seq,
+                                   unsigned parts)
+{
     double flops = 0.0;
     plait_block block;
 
-    plait_block_describe(model, layer, &shard, (plait_pass){PLAIT_FORWARD, 1.0, seq, seq}, &block);
+    describe_whole(model, layer, seq, &block);
     for (int i = 0; i < block.ops; i++)
         if (parts >> block.op[i].part & 1u)
             flops += block.op[i].count * block.op[i].model_flops;
@@ -220,7 +228,7 @@ double plait_model_flops_per_token(const plait_model *model, double seq, bool re
     plait_block block;
 
     for (int k = 0; k < model->kinds; k++) {
-        plait_block_describe(model, &model->kind[k], &shard, pass, &block);
+        describe_whole(model, &model->kind[k], seq, &block);
         of_kind[k] = forward_model_flops(&block);
     }
     for (int i = 0; i < model->layers; i++)
@@ -235,12 +243,10 @@ double plait_model_flops_per_token(const plait_model *model, double seq, bool re
 double plait_layer_skipped_flops_per_token(const plait_model *model, const plait_layer *layer,
                                            double seq)
 {
-    const plait_runtime neutral = {0};
-    const plait_shard shard = whole_shard(&neutral);
     double flops = 0.0;
     plait_block block;
 
-    plait_block_describe(model, layer, &shard, (plait_pass){PLAIT_FORWARD, 1.0, seq, seq}, &block);
+    describe_whole(model, layer, seq, &block);
     for (int i = 0; i < block.ops; i++)
         if (block.op[i].kind == PLAIT_OP_ATTENTION)
             flops += block.op[i].count * (block.op[i].model_flops - block.op[i].flops);
@@ -262,11 +268,9 @@ double plait_model_skipped_flops_per_token(const plait_model *model, double seq)
 /* Weights of a layer; of experts the share that one token uses when only active ones count. */
 static double layer_params(const plait_model *model, const plait_layer *layer, bool active)
 {
-    const plait_runtime neutral = {0};
-    const plait_shard shard = whole_shard(&neutral);
     plait_block block;
 
-    plait_block_describe(model, layer, &shard, (plait_pass){PLAIT_FORWARD, 1.0, 1.0, 1.0}, &block);
+    describe_whole(model, layer, 1.0, &block);
     double expert = block.weights.expert;
     if (active && layer->ffn == PLAIT_FFN_MOE)
         expert *= (double)layer->moe.topk / layer->moe.experts;

@@ -339,11 +339,12 @@ static bool suits(const search_run *run)
 {
     const plait_capabilities *const can = &run->problem->runtime->can;
     plait_recompute room[CUTS_CHOICES];
+    const int cuts = question_of(run, room).cuts;
 
     return refine_ranks_steps(run) && run->problem->model->kinds == 1 &&
            run->problem->model->mtp_layers == 0 && can->recompute_by == PLAIT_BY_LAYER &&
-           (can->tp_by == PLAIT_BY_LAYER || can->zero_by == PLAIT_BY_LAYER) &&
-           question_of(run, room).cuts > 1;
+           (can->tp_by == PLAIT_BY_LAYER || can->zero_by == PLAIT_BY_LAYER) && cuts > 1 &&
+           cuts < CUTS_MOST; // else some would be left out
 }
 
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)

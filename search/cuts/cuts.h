@@ -21,7 +21,7 @@
 #include "plait/stage.h"
 
 enum {
-    CUTS_MOST = 32,
+    CUTS_MOST = 128, /* so many tp, of divisors to 64 at most 27, with each stage of ZeRO */
     CUTS_RUNS = 2,
     CUTS_CHOICES = PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS
 };

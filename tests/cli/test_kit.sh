@@ -91,7 +91,7 @@ if command -v python3 >/dev/null; then
     ! python3 "$kit/kit.py" nothing >"$folder/out" 2>&1 || complain "kit.py takes any word"
 fi
 
-# ---- nccl-tests, whose programs are stubs of 1 us + 10 us a MiB ----
+# ---- nccl-tests, by programs in their place that take 1 us + 10 us a MiB ----
 
 mkdir "$folder/bin"
 cat >"$folder/bin/all_reduce_perf" <<'END'

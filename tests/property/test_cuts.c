@@ -12,6 +12,7 @@
 #include "must.h"
 #include "plait/data.h"
 #include "plait/schedule.h"
+#include "random_below.h"
 
 #if !defined(__has_feature)
 #define __has_feature(what) 0
@@ -25,13 +26,7 @@ enum { QUESTIONS = 600 };
 
 enum { MOST_LAYERS = 5, CUTS = 3, CHOICES = 2 };
 
-static int random_below(int below)
-{
-    static uint64_t seed = 31;
-
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (int)((seed >> 33) % (uint64_t)below);
-}
+static uint64_t random_seed = 31;
 
 // ---- questions -----------------------------------------------------------------------------
 

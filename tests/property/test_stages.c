@@ -12,16 +12,11 @@
 #include "plait/data.h"
 #include "space.h"
 #include "stages.h"
+#include "random_below.h"
 
 enum { POINTS = 150 };
 
-static int random_below(int below)
-{
-    static uint64_t seed = 22;
-
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (int)((seed >> 33) % (uint64_t)below);
-}
+static uint64_t random_seed = 22;
 
 // ---- questions -----------------------------------------------------------------------------
 

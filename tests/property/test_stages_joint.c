@@ -13,16 +13,11 @@
 #include "plait/data.h"
 #include "space.h"
 #include "plait/schedule.h"
+#include "random_below.h"
 
 enum { TURNS = 500, LAYERS = 8, STAGES = 3 };
 
-static int random_below(int below)
-{
-    static uint64_t seed = 25;
-
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (int)((seed >> 33) % (uint64_t)below);
-}
+static uint64_t random_seed = 25;
 
 typedef struct world {
     plait_model model;

@@ -4,27 +4,10 @@
 
 #include "assert_near.h"
 #include "calibrate.h"
+#include "error_fixture.h"
 #include "plait/data.h"
 #include "ranges.h"
 #include "text.h"
-
-static plait_arena *arena;
-static plait_error err;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    err = (plait_error){PLAIT_OK, "", ""};
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 static plait_accelerator find(const char *name)
 {

@@ -9,26 +9,9 @@
 
 #include "assert_near.h"
 #include "calibrate.h"
+#include "error_fixture.h"
 #include "network.h"
 #include "plait/data.h"
-
-static plait_arena *arena;
-static plait_error err;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    err = (plait_error){PLAIT_OK, "", ""};
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 static void must(plait_status status)
 {
@@ -210,7 +193,7 @@ static double between_s(const plait_cluster *cluster, const point *p)
     return plait_collective_s(&route, neutral, (plait_collective_op)p->block, p->bytes);
 }
 
-/* The kit's points as links of so much would have them; those of one node keep their stub. */
+/* The kit's points as links of so much would have them; those of one node keep what the program in its place took. */
 static point_list between_nodes(plait_cluster cluster, plait_level network)
 {
     point_list list = kit_points();

@@ -4,6 +4,7 @@
 #include "milp.h"
 #include "must.h"
 #include "pack.h"
+#include "random_below.h"
 
 static plait_arena *arena;
 
@@ -80,13 +81,7 @@ typedef struct small_pack {
     pack_problem problem;
 } small_pack;
 
-static int random_below(int below)
-{
-    static uint64_t seed = 21;
-
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (int)((seed >> 33) % (uint64_t)below);
-}
+static uint64_t random_seed = 21;
 
 static void small_init(small_pack *s)
 {

@@ -910,14 +910,13 @@ static void test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both(voi
     w.problem.job.gpus = 32;
     assert_refused(&w, "tp=2 pp=4",
                    "32 GPUs of cluster are of two sorts, 8 chip a node and 8 small chip with "
-                   "other constants: take --runtime flagscale or "
-                   "companion (rule P4)");
+                   "other constants: runtimes flagscale and companion plan over both (rule P4)");
     w.cluster.group[1].accelerator = &w.gpu;
     assert_legal(&w, "tp=2 pp=4");
     w.cluster.group[1].gpus_per_node = 4;
     assert_refused(&w, "tp=2 pp=4",
-                   "32 GPUs of cluster are of two sorts, 8 chip a node and 4 chip: take "
-                   "--runtime flagscale or companion (rule P4)");
+                   "32 GPUs of cluster are of two sorts, 8 chip a node and 4 chip: "
+                   "runtimes flagscale and companion plan over both (rule P4)");
 }
 
 /* Each file of a cluster brings its own copy, under a name that two may share. */
@@ -965,8 +964,7 @@ static void test_clusters__of_two_sorts_are_told_by_constants_not_by_names(void 
         *number += 1.0;
         assert_refused(&w, "tp=2 pp=4",
                        "32 GPUs of cluster are of two sorts, 8 chip a node and 8 chip with other "
-                       "constants: take --runtime flagscale or "
-                       "companion (rule P4)");
+                       "constants: runtimes flagscale and companion plan over both (rule P4)");
         *number = before;
     }
     other.sms++;

@@ -2,30 +2,13 @@
 #include <string.h>
 
 #include "assert_near.h"
+#include "error_fixture.h"
 #include "plait/data.h"
 #include "site.h"
 
 static const char head[] =
     "id,source,model,layers,hidden,heads,ffn_hidden,mlp,vocab,seq_len,accelerator,gpus,"
     "gpus_per_node,runtime,precision,tp,pp,mbs,gbs,zero,outcome,step_time_s\n";
-
-static plait_arena *arena;
-static plait_error err;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = plait_arena_new();
-    err = (plait_error){PLAIT_OK, "", ""};
-    return arena == NULL;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plait_arena_free(arena);
-    return 0;
-}
 
 /* One plan of a model of 7 B on so many H100, measured at `step_s`. */
 static const char *row(const char *accelerator, int gpus, int tp, int gbs, double step_s)
