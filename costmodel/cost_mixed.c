@@ -37,18 +37,6 @@ static bool same_sort(const plait_stage *a, const plait_stage *b)
     return a->group == b->group;
 }
 
-/* Its degrees as those of a pipeline of this group's stages. (C.221) */
-static plait_degrees degrees_on_group(const plait_plan *plan, int s)
-{
-    plait_degrees d = plan->stage[s].degrees;
-
-    d.pp = 0;
-    for (int t = 0; t < plan->stages; t++)
-        d.pp += plan->stage[t].group == plan->stage[s].group;
-    d.pp = d.pp > 2 ? d.pp : 2;
-    return d;
-}
-
 static bool make_sorts(mixed_rows *rows, plait_arena *arena)
 {
     const plait_plan *plan = rows->plan;
@@ -58,7 +46,8 @@ static bool make_sorts(mixed_rows *rows, plait_arena *arena)
     if (!rows->sort || !rows->stage)
         return false;
     for (int s = 0; s < plan->stages; s++) {
-        const plait_degrees d = degrees_on_group(plan, s);
+        plait_degrees d = plan->stage[s].degrees;
+        d.pp = plait_stage_sort_stages(rows->problem, plan->stage[s].group, &d); // (C.221)
         rows->sort[s] = s > 0 && same_sort(&plan->stage[s], &plan->stage[s - 1])
                             ? rows->sort[s - 1]
                             : plait_stage_sort_new(rows->problem, plan->stage[s].group, &d, arena);

@@ -10,6 +10,15 @@
 
 #include <math.h>
 
+int plait_stage_sort_stages(const plait_problem *problem, int group, const plait_degrees *d)
+{
+    const int gpus = plait_cluster_taken(problem->cluster, problem->job.gpus, group);
+    const int64_t stages = gpus / ((int64_t)d->tp * d->cp * d->dp);
+    const int layers = problem->model->layers > 2 ? problem->model->layers : 2;
+
+    return stages < 2 ? 2 : stages < layers ? (int)stages : layers;
+}
+
 plait_stage_sort *plait_stage_sort_new(const plait_problem *problem, int group,
                                        const plait_degrees *d, plait_arena *arena)
 {

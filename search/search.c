@@ -39,7 +39,7 @@ plait_status search_options_check(const plait_search_options *options, plait_err
 
 // ---- the search ----------------------------------------------------------------------------
 
-static double seconds_now(void)
+double search_seconds(void)
 {
     struct timespec now;
 
@@ -63,6 +63,11 @@ static int refinements_of(const char *name)
         if (text_equal(refinements[count++]->strategy, name))
             return count;
     return all ? count : -1;
+}
+
+bool search_refines(const plait_search_options *options)
+{
+    return refinements_of(options->strategy) > 0;
 }
 
 /* What is asked must be askable: a struct of this version, GPUs with a price, an objective with data. */
@@ -155,7 +160,7 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
 
     for (int i = 0; i < count; i++) {
         plait_refinement *out = &result->refinement[result->refinements];
-        const double start_s = seconds_now();
+        const double start_s = search_seconds();
 
         run->known = found;
         if (!refinements[i]->suits(run))
@@ -163,7 +168,7 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
         PLAIT_TRY(refinements[i]->run(run, out, err));
         out->name = refinements[i]->name;
         out->before = result->plans > 0 ? result->plan[0].objective : HUGE_VAL;
-        out->elapsed_s = seconds_now() - start_s;
+        out->elapsed_s = search_seconds() - start_s;
         result->refinements++;
         if (!out->any)
             continue;
@@ -198,7 +203,7 @@ static plait_status fail_empty(const plan_space *space, plait_error *err)
 plait_status plait_search(const plait_problem *problem, const plait_search_options *options,
                           plait_arena *arena, plait_search_result *result, plait_error *err)
 {
-    const double start_s = seconds_now();
+    const double start_s = search_seconds();
     plan_space space;
     search_found found;
 
@@ -206,7 +211,7 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
     PLAIT_TRY(check_options(problem, options, err));
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0)) {
         PLAIT_TRY(mixed_search(problem, options, arena, result, err));
-        result->elapsed_s = seconds_now() - start_s;
+        result->elapsed_s = search_seconds() - start_s;
         return PLAIT_OK;
     }
     const plait_strategy *strategy = &plait_strategy_exhaustive;
@@ -244,6 +249,6 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
         return fail_empty(&space, err);
     if (result->plans == 0)
         PLAIT_TRY(find_closest(&run, strategy, result, err));
-    result->elapsed_s = seconds_now() - start_s;
+    result->elapsed_s = search_seconds() - start_s;
     return PLAIT_OK;
 }

@@ -76,6 +76,12 @@ PLAIT_MUST_CHECK plait_status search_options_check(const plait_search_options *o
 /** How many threads to take: `asked`, or with 0 what the machine has. */
 int search_threads(int asked);
 
+/** Seconds of a clock that only counts on. */
+double search_seconds(void);
+
+/** Do options ask for more than plans of the first sort: uniform ones, or one run of stages a group? */
+bool search_refines(const plait_search_options *options);
+
 /**
  * Run a task for every batch of rows, on several threads, and merge what they found in order.
  *

@@ -166,10 +166,13 @@ typedef struct plait_stage_price {
     double moving_s;
 } plait_stage_price;
 
+/** Stages of these degrees that a group has the GPUs for, two at least: as many as C.221 takes. */
+int plait_stage_sort_stages(const plait_problem *problem, int group, const plait_degrees *degrees);
+
 /**
  * What a stage of `group` costs with these degrees, whatever it holds. (C.221)
  *
- * @param degrees  legal on the group alone; pp: stages of this group, at least two
+ * @param degrees  legal on the group alone; pp: plait_stage_sort_stages
  * @return         lives in `arena`; NULL when out of memory
  */
 plait_stage_sort *plait_stage_sort_new(const plait_problem *problem, int group,

@@ -72,27 +72,108 @@ double mixed_pipeline_bound_s(const mixed_shape *shape, double slowest_s, double
                                  : alone_s;
 }
 
-// ---- fractions of layers -------------------------------------------------------------------
+// ---- work that may be cut anywhere ---------------------------------------------------------
 
-/* The groups of a set by the time that a unit takes, the quickest first; a short list. */
-static void by_unit(const mixed_set *set, int order[PLAIT_MAX_NODE_GROUPS])
+/* The chains of S.61 with the longest stage of x and W in all stages; those that m is too small for: 0. */
+typedef struct chain_bounds {
+    double alone_s, work_s, mean_s, round_s;
+} chain_bounds;
+
+static chain_bounds chains_of(const mixed_cut *cut, double slowest_s, double work_s)
 {
-    for (int g = 0; g < set->groups; g++) {
-        int at = g;
-        for (; at > 0 && set->choice[g]->unit_s < set->choice[order[at - 1]]->unit_s; at--)
-            order[at] = order[at - 1];
-        order[at] = g;
-    }
+    const double m = cut->microbatches, p = cut->stages;
+
+    return (chain_bounds){
+        .alone_s = m * slowest_s,
+        .work_s = work_s,
+        .mean_s = m > p ? work_s + (m - 0.5 * (p + 1.0)) * slowest_s : 0.0,
+        .round_s = m > 1.0 ? 2.0 * work_s + (m - 1.0 - p) * slowest_s : 0.0,
+    };
 }
+
+/* No x between two has less than this. */
+static double least_between(const chain_bounds *a, const chain_bounds *b)
+{
+    const double alone_s = larger(smaller(a->alone_s, b->alone_s), smaller(a->work_s, b->work_s));
+
+    return larger(alone_s, larger(smaller(a->mean_s, b->mean_s), smaller(a->round_s, b->round_s)));
+}
+
+/* From x on all work is in the quickest stages, and the chains grow with x, or say nothing of it. */
+static double least_from(const mixed_cut *cut, const chain_bounds *a)
+{
+    const double alone_s = larger(larger(a->alone_s, a->work_s), a->mean_s);
+
+    return cut->microbatches - 1.0 >= cut->stages ? larger(alone_s, a->round_s) : alone_s;
+}
+
+void mixed_cut_add(mixed_cut *cut, double stages, double units_per_s, double unit_s)
+{
+    int at = cut->parts++;
+
+    for (; at > 0 && unit_s < cut->part[at - 1].unit_s; at--)
+        cut->part[at] = cut->part[at - 1];
+    cut->part[at] = (mixed_part){units_per_s, unit_s};
+    cut->stages += stages;
+}
+
+/* W of all units with x, the quickest stages full. */
+static double cut_work_s(const mixed_cut *cut, double units, double slowest_s)
+{
+    double work_s = cut->ends_s;
+
+    for (int i = 0; i < cut->parts && units > 0.0; i++) {
+        const double held = smaller(units, cut->part[i].units_per_s * slowest_s);
+        work_s += held * cut->part[i].unit_s;
+        units -= held;
+    }
+    return work_s;
+}
+
+/* Between the x at which one part less holds all, W is a line, and so are the chains. (S.62) */
+double mixed_cut_bound_s(const mixed_cut *cut, double units)
+{
+    double units_per_s = 0.0, before_s = 0.0, least_s = HUGE_VAL;
+    chain_bounds before = {0};
+
+    for (int i = 0; i < cut->parts; i++) {
+        units_per_s += cut->part[i].units_per_s;
+        const double slowest_s = larger(units / units_per_s, cut->one_s);
+        const chain_bounds at = chains_of(cut, slowest_s, cut_work_s(cut, units, slowest_s));
+        const bool between = i > 0 && slowest_s < before_s;
+        least_s = smaller(least_s, between ? least_between(&at, &before) : least_from(cut, &at));
+        before_s = slowest_s;
+        before = at;
+    }
+    return least_s;
+}
+
+/* The longest x with which the chains stay within so many seconds; more than that is no plan's. */
+double mixed_cut_most_s(const mixed_cut *cut, double units, double limit_s)
+{
+    double low = 0.0, high = limit_s / cut->microbatches;
+
+    for (int i = 0; i < 40 && high < HUGE_VAL; i++) {
+        const double middle = 0.5 * (low + high);
+        const chain_bounds at = chains_of(cut, middle, cut_work_s(cut, units, middle));
+        if (least_between(&at, &at) <= limit_s)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+// ---- sets ----------------------------------------------------------------------------------
 
 /* What the ends of the model add to W at least. */
 static double ends_s(const mixed_set *set)
 {
     double first_s = HUGE_VAL, last_s = HUGE_VAL;
 
-    for (int g = 0; g < set->groups; g++) {
-        first_s = smaller(first_s, set->choice[g]->first_s);
-        last_s = smaller(last_s, set->choice[g]->last_s);
+    for (int r = 0; r < set->runs; r++) {
+        first_s = smaller(first_s, set->run[r]->choice->first_s);
+        last_s = smaller(last_s, set->run[r]->choice->last_s);
     }
     return first_s + last_s;
 }
@@ -102,8 +183,8 @@ static double one_layer_s(const mixed_set *set)
 {
     double slowest_s = 0.0;
 
-    for (int g = 0; g < set->groups; g++)
-        slowest_s = larger(slowest_s, set->choice[g]->least_s);
+    for (int r = 0; r < set->runs; r++)
+        slowest_s = larger(slowest_s, set->run[r]->choice->least_s);
     return slowest_s;
 }
 
@@ -116,39 +197,31 @@ static double objective_of(const mixed_question *q, const mixed_set *set, double
             after_s);
 }
 
-/* W of whole units with x, the quickest groups full. */
-static double fractional_work_s(const mixed_question *q, const mixed_set *set, const int *order,
-                                double slowest_s)
-{
-    double units = q->units, work_s = ends_s(set);
-
-    for (int at = 0; at < set->groups && units > 0.0; at++) {
-        const mixed_choice *choice = set->choice[order[at]];
-        const double held = smaller(units, choice->stages * slowest_s / choice->unit_s);
-        work_s += held * choice->unit_s;
-        units -= held;
-    }
-    return work_s;
-}
-
 double mixed_fractional_bound(const mixed_question *q, const mixed_set *set)
 {
-    int order[PLAIT_MAX_NODE_GROUPS];
-    const double one_s = one_layer_s(set);
-    double units_per_s = 0.0, least_s = HUGE_VAL;
+    mixed_cut cut = {.microbatches = set->shape.microbatches,
+                     .ends_s = ends_s(set),
+                     .one_s = one_layer_s(set)};
 
-    by_unit(set, order);
-    for (int at = 0; at < set->groups; at++) {
-        units_per_s += set->choice[order[at]]->stages / set->choice[order[at]]->unit_s;
-        const double slowest_s = larger(q->units / units_per_s, one_s);
-        least_s =
-            smaller(least_s, mixed_pipeline_bound_s(&set->shape, slowest_s,
-                                                    fractional_work_s(q, set, order, slowest_s)));
+    for (int r = 0; r < set->runs; r++) {
+        const mixed_run *run = set->run[r];
+        mixed_cut_add(&cut, run->stages, run->stages / run->choice->unit_s, run->choice->unit_s);
     }
-    return objective_of(q, set, least_s, 0.0);
+    return objective_of(q, set, mixed_cut_bound_s(&cut, q->units), 0.0);
 }
 
 // ---- whole layers --------------------------------------------------------------------------
+
+/* The runs of a set by the time that a unit takes, the quickest first; a short list. */
+static void by_unit(const mixed_set *set, int order[MIXED_RUNS])
+{
+    for (int r = 0; r < set->runs; r++) {
+        int at = r;
+        for (; at > 0 && set->run[r]->choice->unit_s < set->run[order[at - 1]]->choice->unit_s; at--)
+            order[at] = order[at - 1];
+        order[at] = r;
+    }
+}
 
 static int by_time(const void *left, const void *right)
 {
@@ -165,30 +238,30 @@ static const mixed_least *row_from_end(mixed_question *q, mixed_choice *choice, 
     return mixed_row(q, choice, MIXED_MIDDLE, choice->group, k < microbatches ? k : microbatches);
 }
 
-/* The times at which one more layer fits the stages of a choice, ascending. */
-static bool list_fills(mixed_question *q, mixed_choice *choice)
+/* The times at which one more layer fits the stages of a run, ascending. */
+static bool list_fills(mixed_question *q, mixed_run *run)
 {
     const int layers = q->problem->model->layers;
     double *fill;
 
-    for (int k = 1; k <= choice->stages; k++) {
-        const mixed_least *row = row_from_end(q, choice, k);
+    for (int k = 1; k <= run->stages; k++) {
+        const mixed_least *row = row_from_end(q, run->choice, k);
         if (!row)
             return false;
         for (int l = 1; l < layers && row[mixed_range(q, 0, l)].stage_s < HUGE_VAL; l++)
-            choice->fills++;
+            run->fills++;
     }
-    fill = plait_arena_alloc(q->arena, (size_t)choice->fills + 1, sizeof *fill);
+    fill = plait_arena_alloc(q->arena, (size_t)run->fills + 1, sizeof *fill);
     if (!fill)
         return false;
-    for (int k = 1, at = 0; k <= choice->stages; k++) {
-        const mixed_least *row = row_from_end(q, choice, k);
+    for (int k = 1, at = 0; k <= run->stages; k++) {
+        const mixed_least *row = row_from_end(q, run->choice, k);
         for (int l = 1; l < layers && row[mixed_range(q, 0, l)].stage_s < HUGE_VAL; l++)
             fill[at++] = row[mixed_range(q, 0, l)].stage_s;
     }
-    qsort(fill, (size_t)choice->fills, sizeof *fill, by_time);
-    fill[choice->fills] = HUGE_VAL;
-    choice->fill_s = fill;
+    qsort(fill, (size_t)run->fills, sizeof *fill, by_time);
+    fill[run->fills] = HUGE_VAL;
+    run->fill_s = fill;
     return true;
 }
 
@@ -214,19 +287,24 @@ static bool list_afters(mixed_question *q, mixed_choice *choice)
     return true;
 }
 
+const double *mixed_after_s(mixed_question *q, mixed_choice *choice)
+{
+    return choice->after_s || list_afters(q, choice) ? choice->after_s : NULL;
+}
+
 static bool list_layers(mixed_question *q, const mixed_set *set)
 {
-    for (int g = 0; g < set->groups; g++) {
-        mixed_choice *choice = set->choice[g];
-        if (!choice->fill_s && (!list_fills(q, choice) || !list_afters(q, choice)))
+    for (int r = 0; r < set->runs; r++) {
+        mixed_run *run = set->run[r];
+        if ((!run->fill_s && !list_fills(q, run)) || !mixed_after_s(q, run->choice))
             return false;
     }
     return true;
 }
 
-/* Layers that the stages of each choice hold within x. */
+/* Layers that the stages of each run hold within x. */
 typedef struct held_layers {
-    int of[PLAIT_MAX_NODE_GROUPS];
+    int of[MIXED_RUNS];
     int all;
 } held_layers;
 
@@ -235,11 +313,11 @@ static double hold_more(const mixed_set *set, held_layers *held)
 {
     double next_s = HUGE_VAL;
 
-    for (int g = 0; g < set->groups; g++)
-        next_s = smaller(next_s, set->choice[g]->fill_s[held->of[g]]);
-    for (int g = 0; g < set->groups && next_s < HUGE_VAL; g++)
-        while (set->choice[g]->fill_s[held->of[g]] <= next_s) {
-            held->of[g]++;
+    for (int r = 0; r < set->runs; r++)
+        next_s = smaller(next_s, set->run[r]->fill_s[held->of[r]]);
+    for (int r = 0; r < set->runs && next_s < HUGE_VAL; r++)
+        while (set->run[r]->fill_s[held->of[r]] <= next_s) {
+            held->of[r]++;
             held->all++;
         }
     return next_s;
@@ -247,8 +325,8 @@ static double hold_more(const mixed_set *set, held_layers *held)
 
 static bool can_hold(const mixed_question *q, const mixed_set *set, const held_layers *held)
 {
-    for (int g = 0; g < set->groups; g++)
-        if (held->of[g] < set->choice[g]->stages)
+    for (int r = 0; r < set->runs; r++)
+        if (held->of[r] < set->run[r]->stages)
             return false;
     return held->all >= q->problem->model->layers;
 }
@@ -258,12 +336,12 @@ static double least_after_s(const mixed_question *q, const mixed_set *set, const
 {
     double after_s = 0.0;
 
-    for (int g = 0; g < set->groups; g++) {
-        const int stages = set->choice[g]->stages;
-        const int others = held->all - held->of[g];
+    for (int r = 0; r < set->runs; r++) {
+        const int stages = set->run[r]->stages;
+        const int others = held->all - held->of[r];
         const int left = q->problem->model->layers - others;
         const int fullest = left > stages ? (left + stages - 1) / stages : 1;
-        after_s = larger(after_s, set->choice[g]->after_s[fullest]);
+        after_s = larger(after_s, set->run[r]->choice->after_s[fullest]);
     }
     return after_s;
 }
@@ -275,11 +353,11 @@ static double whole_work_s(const mixed_question *q, const mixed_set *set, const 
     int left = q->problem->model->layers - set->shape.stages;
     double work_s = ends_s(set);
 
-    for (int at = 0; at < set->groups; at++) {
-        const mixed_choice *choice = set->choice[order[at]];
-        const int room = held->of[order[at]] - choice->stages;
+    for (int at = 0; at < set->runs; at++) {
+        const mixed_run *run = set->run[order[at]];
+        const int room = held->of[order[at]] - run->stages;
         const int more = room < left ? room : left;
-        work_s += (more + choice->stages) * choice->kind_s[0];
+        work_s += (more + run->stages) * run->choice->kind_s[0];
         left -= more;
     }
     return work_s;
@@ -288,7 +366,7 @@ static double whole_work_s(const mixed_question *q, const mixed_set *set, const 
 /* Every x at which one more layer fits. */
 double mixed_whole_bound(mixed_question *q, const mixed_set *set)
 {
-    int order[PLAIT_MAX_NODE_GROUPS];
+    int order[MIXED_RUNS];
     held_layers held = {{0}, 0};
     double least = HUGE_VAL;
 

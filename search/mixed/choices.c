@@ -1,8 +1,8 @@
 /*
  * choices.c - degrees of each group, legal on its nodes alone, and what a layer takes at least
  *
- * Searched: stages, tp inside a scale-up domain, cp, ep, mbs, zero. dp and sp follow; every other key is as usual (degrees.h). A
- * choice takes all GPUs of its group.
+ * Searched: tp inside a scale-up domain, cp, dp, ep, mbs, zero. sp follows; every other key is as usual
+ * (degrees.h). Stages of a choice take all GPUs of its group, or the group has stages of another, too.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -51,9 +51,9 @@ static bool lacks_room(const mixed_question *q, mixed_choice *choice, bool *fail
 {
     for (int k = 0; k < q->problem->model->kinds; k++) {
         bool room = false;
-        for (int r = 0; r < q->recomputes && !room; r++) {
+        for (int r = 0; r < q->space.recomputes && !room; r++) {
             const plait_stage_price price =
-                one_layer(q, choice, MIXED_MIDDLE, k, q->recompute[r], failed);
+                one_layer(q, choice, MIXED_MIDDLE, k, q->space.recompute[r], failed);
             room = price.state_bytes + price.flight_bytes <= choice->capacity_bytes;
         }
         if (!room)
@@ -97,6 +97,18 @@ static void measure(mixed_question *q, mixed_choice *choice, bool *failed)
     plait_between_add_boundary(&choice->boundary, choice->sort, choice->sort);
 }
 
+/* Do stages of so many GPUs take all of the group's? */
+static bool stages_fill(const choice_list *list, int gpus)
+{
+    return list->gpus % gpus == 0 && list->gpus / gpus < list->q->problem->model->layers;
+}
+
+/* Or else some of them, and stages of another choice the rest? */
+static bool may_have(const choice_list *list, int gpus)
+{
+    return stages_fill(list, gpus) || (!list->q->lean && gpus < list->gpus);
+}
+
 /* Adds these degrees; false where a layer has no room, so that larger microbatches have none either. */
 static bool add_choice(choice_list *list, const plait_degrees *d)
 {
@@ -109,10 +121,15 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
     }
     *choice = (mixed_choice){.degrees = *d,
                              .group = list->group,
-                             .stages = list->gpus / (d->tp * d->cp * d->dp),
+                             .gpus = d->tp * d->cp * d->dp,
+                             .most_stages = list->gpus / (d->tp * d->cp * d->dp),
+                             .whole = stages_fill(list, d->tp * d->cp * d->dp),
+                             .domain = list->domain,
                              .size = mixed_size(d)};
     choice->sort = plait_stage_sort_new(q->problem, list->group, d, q->arena);
-    if (!choice->sort) {
+    choice->run = plait_arena_alloc(q->arena, (size_t)q->problem->model->layers + 1,
+                                    sizeof(mixed_run *));
+    if (!choice->sort || !choice->run) {
         list->failed = true;
         return false;
     }
@@ -166,8 +183,8 @@ static void take_kernel(const mixed_question *q, const plait_problem *of_group, 
     }
 }
 
-/* All keys but these are as usual; stages are as many as the plan's own say. */
-static bool complete(const choice_list *list, plait_degrees *d, int stages, bool *layers_legal)
+/* All keys but these are as usual. */
+static bool complete(const choice_list *list, plait_degrees *d, bool *layers_legal)
 {
     static const plait_key_set given =
         PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
@@ -178,7 +195,7 @@ static bool complete(const choice_list *list, plait_degrees *d, int stages, bool
     const mixed_question *q = list->q;
     plait_cluster cluster;
 
-    d->pp = stages > 2 ? stages : 2;
+    d->pp = plait_stage_sort_stages(q->problem, list->group, d);
     const plait_problem of_group = plait_problem_of_group(q->problem, list->group, d, &cluster);
     plait_degrees_fill(&of_group, given, d);
     take_kernel(q, &of_group, d);
@@ -187,7 +204,7 @@ static bool complete(const choice_list *list, plait_degrees *d, int stages, bool
            d->grad_sync == PLAIT_SYNC_BUCKETED;
 }
 
-static void add_microbatches(choice_list *list, plait_degrees d, int stages)
+static void add_microbatches(choice_list *list, plait_degrees d)
 {
     const int gbs = list->q->problem->job.gbs;
 
@@ -196,13 +213,13 @@ static void add_microbatches(choice_list *list, plait_degrees d, int stages)
         d.mbs = mbs;
         if (gbs % ((int64_t)d.dp * mbs) != 0 || !limits_allow(list->q->options, PLAIT_KEY_MBS, mbs))
             continue;
-        const bool added = complete(list, &d, stages, &layers_legal);
+        const bool added = complete(list, &d, &layers_legal);
         if ((added && !add_choice(list, &d)) || (added && list->q->lean) || !layers_legal)
             return;
     }
 }
 
-static void add_ranks(choice_list *list, plait_degrees d, int stages)
+static void add_ranks(choice_list *list, plait_degrees d)
 {
     const plait_capabilities *can = &list->q->problem->runtime->can;
     const int experts = d.dp * d.cp * d.tp;
@@ -214,43 +231,42 @@ static void add_ranks(choice_list *list, plait_degrees d, int stages)
         for (int zero = 0; zero <= 3; zero++)
             if (can->takes[PLAIT_KEY_ZERO] >> zero & 1u) {
                 d.zero = (unsigned char)zero;
-                add_microbatches(list, d, stages);
+                add_microbatches(list, d);
             }
         if (!model_has_experts(list->q->problem->model))
             return;
     }
 }
 
-static void add_stages(choice_list *list, int stages)
+static void add_shape(choice_list *list, int tp, int cp)
 {
-    const plait_capabilities *can = &list->q->problem->runtime->can;
-    const int gpus = list->gpus / stages;
-    const int domain = list->domain;
+    const int gbs = list->q->problem->job.gbs;
 
-    for (int tp = 1; tp <= gpus && tp <= domain && tp <= can->most[PLAIT_KEY_TP]; tp++)
-        for (int cp = 1; cp <= gpus / tp && cp <= can->most[PLAIT_KEY_CP]; cp++) {
-            plait_degrees d = plait_degrees_init();
-            if (gpus % (tp * cp) != 0 || !limits_allow(list->q->options, PLAIT_KEY_TP, tp) ||
-                !limits_allow(list->q->options, PLAIT_KEY_CP, cp))
-                continue;
-            d.tp = tp;
-            d.cp = cp;
-            d.dp = gpus / (tp * cp);
-            d.split.kind = PLAIT_SPLIT_LAYOUT;
-            add_ranks(list, d, stages);
-        }
+    for (int dp = 1; dp <= list->gpus / (tp * cp) && dp <= gbs; dp++) {
+        plait_degrees d = plait_degrees_init();
+        if (gbs % dp != 0 || !may_have(list, tp * cp * dp))
+            continue;
+        d.tp = tp;
+        d.cp = cp;
+        d.dp = dp;
+        d.split.kind = PLAIT_SPLIT_LAYOUT;
+        add_ranks(list, d);
+    }
 }
 
-/* Choices of one group, in the order of stages, tp, cp, ep, zero, mbs. */
+/* Choices of one group, in the order of tp, cp, dp, ep, zero, mbs. */
 static bool list_group(mixed_question *q, int g, choice_list *list)
 {
+    const plait_capabilities *can = &q->problem->runtime->can;
     const int taken = plait_cluster_taken(q->problem->cluster, q->problem->job.gpus, g);
 
     *list = (choice_list){.q = q, .group = g, .gpus = taken};
     list->domain = plait_cluster_of_group(q->problem->cluster, g, taken).level[0].gpus;
-    for (int n = 1; n <= taken && n < q->problem->model->layers; n++)
-        if (taken % n == 0)
-            add_stages(list, n);
+    for (int tp = 1; tp <= taken && tp <= list->domain && tp <= can->most[PLAIT_KEY_TP]; tp++)
+        for (int cp = 1; cp <= taken / tp && cp <= can->most[PLAIT_KEY_CP]; cp++)
+            if (limits_allow(q->options, PLAIT_KEY_TP, tp) &&
+                limits_allow(q->options, PLAIT_KEY_CP, cp))
+                add_shape(list, tp, cp);
     return !list->failed;
 }
 
@@ -279,19 +295,19 @@ static bool list_sizes(mixed_question *q, const choice_list *lists)
             size[at++] = lists[g].choice[i]->size;
     qsort(size, all, sizeof *size, by_number);
     for (size_t i = 0; i < all; i++)
-        if (q->sizes == 0 || size[q->sizes - 1] != size[i])
-            size[q->sizes++] = size[i];
-    q->size = size;
+        if (q->space.sizes == 0 || size[q->space.sizes - 1] != size[i])
+            size[q->space.sizes++] = size[i];
+    q->space.size = size;
     return true;
 }
 
 static int by_rate(const void *left, const void *right)
 {
     const mixed_choice *a = *(mixed_choice *const *)left, *b = *(mixed_choice *const *)right;
-    const double of_a = a->stages / a->unit_s, of_b = b->stages / b->unit_s;
+    const double of_a = a->gpus * a->unit_s, of_b = b->gpus * b->unit_s;
 
     if (of_a < of_b || of_a > of_b)
-        return of_a < of_b ? 1 : -1;
+        return of_a > of_b ? 1 : -1;
     for (int key = 0; key < PLAIT_KEYS;
          key++) { // an order of its own, the same for any input order
         const int x = plait_key_value(&a->degrees, (plait_key_id)key);
@@ -305,20 +321,14 @@ static int by_rate(const void *left, const void *right)
 static bool sort_group(mixed_question *q, const choice_list *all, int size, mixed_list *out)
 {
     *out = (mixed_list){
-        .choice = plait_arena_alloc(q->arena, (size_t)all->count + 1, sizeof *out->choice)};
+        .choice = plait_arena_alloc(q->arena, (size_t)all->count + 1, sizeof *out->choice),
+        .gpus = all->gpus};
     if (!out->choice)
         return false;
     for (int i = 0; i < all->count; i++)
-        if (all->choice[i]->size == q->size[size])
+        if (all->choice[i]->size == q->space.size[size])
             out->choice[out->count++] = all->choice[i];
     qsort(out->choice, (size_t)out->count, sizeof(mixed_choice *), by_rate);
-    out->least_unit_s = HUGE_VAL;
-    for (int c = 0; c < out->count; c++) {
-        const mixed_choice *choice = out->choice[c];
-        out->most_units_per_s = fmax(out->most_units_per_s, choice->stages / choice->unit_s);
-        out->least_unit_s = fmin(out->least_unit_s, choice->unit_s);
-        out->most_stages = choice->stages > out->most_stages ? choice->stages : out->most_stages;
-    }
     return true;
 }
 
@@ -332,13 +342,13 @@ plait_status mixed_list_choices(mixed_question *q, plait_error *err)
             return plait_fail_nomem(err);
     if (!list_sizes(q, lists))
         return plait_fail_nomem(err);
-    q->list =
-        plait_arena_alloc(q->arena, (size_t)q->sizes * PLAIT_MAX_NODE_GROUPS + 1, sizeof *q->list);
-    if (!q->list)
+    q->space.list =
+        plait_arena_alloc(q->arena, (size_t)q->space.sizes * PLAIT_MAX_NODE_GROUPS + 1, sizeof *q->space.list);
+    if (!q->space.list)
         return plait_fail_nomem(err);
-    for (int b = 0; b < q->sizes; b++)
+    for (int b = 0; b < q->space.sizes; b++)
         for (int g = 0; g < groups; g++)
-            if (!sort_group(q, &lists[g], b, &q->list[b * PLAIT_MAX_NODE_GROUPS + g]))
+            if (!sort_group(q, &lists[g], b, &q->space.list[b * PLAIT_MAX_NODE_GROUPS + g]))
                 return plait_fail_nomem(err);
     return PLAIT_OK;
 }

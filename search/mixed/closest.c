@@ -42,10 +42,10 @@ static bool fill_lean(mixed_question *q, mixed_choice *choice, mixed_place place
 {
     const plait_arena_mark mark = plait_arena_save(q->scratch);
 
-    out->bytes = plait_arena_alloc(q->arena, (size_t)q->recomputes, sizeof *out->bytes);
-    for (int r = 0; out->bytes && r < q->recomputes; r++) {
+    out->bytes = plait_arena_alloc(q->arena, (size_t)q->space.recomputes, sizeof *out->bytes);
+    for (int r = 0; out->bytes && r < q->space.recomputes; r++) {
         plait_stage stage;
-        if (!mixed_stage(q, choice, place, first, last, q->recompute[r], q->scratch, &stage))
+        if (!mixed_stage(q, choice, place, first, last, q->space.recompute[r], q->scratch, &stage))
             return false;
         const plait_stage_price price = plait_stage_sort_price(choice->sort, &stage, choice->group);
         out->bytes[r] = (lean_bytes){price.state_bytes, price.flight_bytes};
@@ -68,7 +68,7 @@ static double lack_of(lean_walk *walk, mixed_choice *choice, mixed_place place, 
     walk->failed = !lean || (!lean->bytes && !fill_lean(q, choice, place, first, last, lean));
     if (walk->failed)
         return HUGE_VAL;
-    for (int r = 0; r < q->recomputes; r++) {
+    for (int r = 0; r < q->space.recomputes; r++) {
         const double lack = lean->bytes[r].state + in_flight * lean->bytes[r].flight;
         if (lack - choice->capacity_bytes < least) {
             least = lack - choice->capacity_bytes;
@@ -87,14 +87,14 @@ static void fill_lacks(lean_walk *walk, const mixed_line *line, double *lack, sh
 
     for (int i = 0; i <= layers; i++)
         lack[stages * (layers + 1) + i] = i == layers ? -HUGE_VAL : HUGE_VAL;
-    for (int g = line->set->groups - 1, s = stages - 1; g >= 0; g--)
-        for (int n = 0; n < line->choice[g]->stages; n++, s--)
+    for (int r = line->set->runs - 1, s = stages - 1; r >= 0; r--)
+        for (int n = 0; n < line->run[r]->stages; n++, s--)
             for (int i = 0; i <= layers; i++) {
                 double *least = &lack[s * (layers + 1) + i];
                 *least = HUGE_VAL;
                 for (int j = i + 1; j <= layers && (s > 0 || i == 0) && !walk->failed; j++) {
                     int recompute;
-                    const double own = lack_of(walk, line->choice[g], mixed_place_of(line->set, s),
+                    const double own = lack_of(walk, line->run[r]->choice, mixed_place_of(line->set, s),
                                                mixed_in_flight(line->set, s), i, j, &recompute);
                     if (own >= walk->best_bytes || own >= *least) // nor will more layers lack less
                         break;
@@ -114,11 +114,11 @@ static void tell(lean_walk *walk, const mixed_line *line, const short *next)
     walk->of = *line->set;
     walk->line = *line;
     walk->line.set = &walk->of;
-    for (int g = 0, s = 0, i = 0; g < line->set->groups; g++)
-        for (int n = 0; n < line->choice[g]->stages; n++, s++) {
+    for (int r = 0, s = 0, i = 0; r < line->set->runs; r++)
+        for (int n = 0; n < line->run[r]->stages; n++, s++) {
             const int j = next[s * (layers + 1) + i];
             int recompute = 0;
-            lack_of(walk, line->choice[g], mixed_place_of(line->set, s),
+            lack_of(walk, line->run[r]->choice, mixed_place_of(line->set, s),
                     mixed_in_flight(line->set, s), i, j, &recompute);
             walk->dealt.last[s] = (short)j;
             walk->dealt.recompute[s] = (unsigned char)recompute;
@@ -155,11 +155,11 @@ static bool may_lack_less(lean_walk *walk, const mixed_set *set)
 
     if (walk->q->problem->model->kinds > 1)
         return true;
-    for (int g = 0; g < set->groups; g++)
-        for (int k = 1; k <= set->choice[g]->stages; k++) {
+    for (int r = 0; r < set->runs; r++)
+        for (int k = 1; k <= set->run[r]->stages; k++) {
             const int in_flight = k < set->shape.microbatches ? k : set->shape.microbatches;
             int l = 0;
-            while (l < layers && lack_of(walk, set->choice[g], MIXED_MIDDLE, in_flight, 0, l + 1,
+            while (l < layers && lack_of(walk, set->run[r]->choice, MIXED_MIDDLE, in_flight, 0, l + 1,
                                          &recompute) < walk->best_bytes)
                 l++;
             if (l == 0)
@@ -171,17 +171,17 @@ static bool may_lack_less(lean_walk *walk, const mixed_set *set)
 
 static void try_orders(lean_walk *walk, mixed_line *line, int at)
 {
-    if (at == line->set->groups || at == PLAIT_MAX_NODE_GROUPS) {
+    if (at == line->set->runs || at == MIXED_RUNS) {
         try_line(walk, line);
         return;
     }
-    for (int g = at; g < line->set->groups && g < PLAIT_MAX_NODE_GROUPS; g++) {
-        mixed_choice *const here = line->choice[at];
-        line->choice[at] = line->choice[g];
-        line->choice[g] = here;
+    for (int g = at; g < line->set->runs && g < MIXED_RUNS; g++) {
+        mixed_run *const here = line->run[at];
+        line->run[at] = line->run[g];
+        line->run[g] = here;
         try_orders(walk, line, at + 1);
-        line->choice[g] = line->choice[at];
-        line->choice[at] = here;
+        line->run[g] = line->run[at];
+        line->run[at] = here;
     }
 }
 
@@ -193,19 +193,24 @@ static void try_groups(lean_walk *walk, int g)
         return;
     if (g == walk->q->problem->cluster->groups) {
         mixed_line line = {.set = set};
-        for (int i = 0; i < set->groups; i++)
-            line.choice[i] = set->choice[i];
-        if (set->groups > 1 && set->shape.stages <= walk->q->problem->model->layers &&
+        for (int i = 0; i < set->runs; i++)
+            line.run[i] = set->run[i];
+        if (set->runs > 1 && set->shape.stages <= walk->q->problem->model->layers &&
             limits_allow(walk->q->options, PLAIT_KEY_PP, set->shape.stages) &&
             may_lack_less(walk, set))
             try_orders(walk, &line, 0);
         return;
     }
     for (int c = 0; c < walk->list[g].count; c++) {
-        set->choice[set->groups++] = walk->list[g].choice[c];
-        set->shape.stages += walk->list[g].choice[c]->stages;
+        mixed_choice *const choice = walk->list[g].choice[c]; // whole: the question is lean
+        mixed_run *const run = mixed_run_of(walk->q, choice, choice->most_stages);
+        walk->failed = walk->failed || !run;
+        if (!run)
+            return;
+        set->run[set->runs++] = run;
+        set->shape.stages += run->stages;
         try_groups(walk, g + 1);
-        set->shape.stages -= set->choice[--set->groups]->stages;
+        set->shape.stages -= set->run[--set->runs]->stages;
     }
     try_groups(walk, g + 1);
 }
@@ -219,13 +224,13 @@ plait_status mixed_closest(mixed_question *q, plait_plan *plan, plait_error *err
                                 .recompute = plait_arena_alloc(q->arena, layers, 1)}};
 
     walk.failed = !walk.dealt.last || !walk.dealt.recompute;
-    for (int size = 0; size < q->sizes && !walk.failed; size++) {
-        walk.list = &q->list[size * PLAIT_MAX_NODE_GROUPS];
-        walk.set = (mixed_set){.shape.microbatches = mixed_microbatches(q, q->size[size])};
+    for (int size = 0; size < q->space.sizes && !walk.failed; size++) {
+        walk.list = &q->space.list[size * PLAIT_MAX_NODE_GROUPS];
+        walk.set = (mixed_set){.shape.microbatches = mixed_microbatches(q, q->space.size[size])};
         try_groups(&walk, 0);
     }
     if (walk.failed)
         return plait_fail_nomem(err);
     q->lacks_bytes = walk.best_bytes;
-    return walk.of.groups > 0 ? mixed_build(q, &walk.line, &walk.dealt, plan, err) : PLAIT_OK;
+    return walk.of.runs > 0 ? mixed_build(q, &walk.line, &walk.dealt, plan, err) : PLAIT_OK;
 }

@@ -327,9 +327,9 @@ static bool make_stages(layer_dealer *d)
     d->most = plait_arena_alloc(d->arena, stages + 1, sizeof *d->most);
     if (!d->choice || !d->row || !d->least || !d->most)
         return false;
-    for (int g = 0; g < d->line->set->groups; g++)
-        for (int n = 0; n < d->line->choice[g]->stages; n++, at++) {
-            d->choice[at] = d->line->choice[g];
+    for (int r = 0; r < d->line->set->runs; r++)
+        for (int n = 0; n < d->line->run[r]->stages; n++, at++) {
+            d->choice[at] = d->line->run[r]->choice;
             d->row[at] = row_of(d, at);
         }
     return true;

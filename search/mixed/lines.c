@@ -10,13 +10,15 @@
 #include <stdlib.h>
 
 #include "mixed.h"
+#include "numbers.h"
 #include "strategy.h"
 
 enum {
     FEW = 4,    /* sets of each size that are dealt layers before those of the next are listed */
     SHORT = 4,  /* labels of a state then */
     BLOCK = 64, /* sets at a time */
-    ORDERS = 24 /* of PLAIT_MAX_NODE_GROUPS groups */
+    SIZE_OPTIONS = 1 << 20,
+    ORDERS = 384 /* of PLAIT_MAX_NODE_GROUPS groups with two runs each */
 };
 
 /* A set of a block: its lines, and what they hold. */
@@ -40,11 +42,12 @@ static plait_between_stages sends_of(const mixed_line *line)
 {
     plait_between_stages sum = {0};
 
-    for (int g = 0; g < line->set->groups; g++) {
-        for (int s = 1; s < line->choice[g]->stages; s++)
-            plait_between_add_boundary(&sum, line->choice[g]->sort, line->choice[g]->sort);
-        if (g > 0)
-            plait_between_add_boundary(&sum, line->choice[g - 1]->sort, line->choice[g]->sort);
+    for (int r = 0; r < line->set->runs; r++) {
+        plait_stage_sort *const sort = line->run[r]->choice->sort;
+        for (int s = 1; s < line->run[r]->stages; s++)
+            plait_between_add_boundary(&sum, sort, sort);
+        if (r > 0)
+            plait_between_add_boundary(&sum, line->run[r - 1]->choice->sort, sort);
     }
     return sum;
 }
@@ -54,30 +57,44 @@ static bool make_rows(mixed_question *q, const mixed_line *line)
 {
     int at = 0;
 
-    for (int g = 0; g < line->set->groups; g++)
-        for (int n = 0; n < line->choice[g]->stages; n++, at++)
-            if (!mixed_row(q, line->choice[g], mixed_place_of(line->set, at), mixed_other(line, at),
+    for (int r = 0; r < line->set->runs; r++)
+        for (int n = 0; n < line->run[r]->stages; n++, at++)
+            if (!mixed_row(q, line->run[r]->choice, mixed_place_of(line->set, at), mixed_other(line, at),
                            mixed_in_flight(line->set, at)))
                 return false;
     return true;
 }
 
-/* Every order of the groups from `at` on. */
-static bool permute(mixed_question *q, mixed_line *line, int at, set_slot *slot)
+/* The run at `at` of a line may be this one: the other of the same group comes at once. */
+static bool may_be_next(const mixed_line *line, int at, unsigned left, int r)
 {
-    if (at == line->set->groups || at == PLAIT_MAX_NODE_GROUPS) {
+    const mixed_set *set = line->set;
+    const mixed_run *before = at > 0 ? line->run[at - 1] : NULL;
+
+    if (!(left >> r & 1u))
+        return false;
+    if (before && set->run[r]->choice->group == before->choice->group)
+        return mixed_follows(before->choice, before->stages, set->run[r]->choice);
+    for (int other = 0; before && other < set->runs; other++)
+        if (left >> other & 1u && set->run[other]->choice->group == before->choice->group)
+            return false;
+    return true;
+}
+
+/* Every order of the runs that are left (bits), from `at` on. */
+static bool permute(mixed_question *q, mixed_line *line, int at, unsigned left, set_slot *slot)
+{
+    if (at == line->set->runs) {
         line->between = sends_of(line);
         slot->line[slot->lines++] = *line;
         return make_rows(q, line);
     }
-    for (int g = at; g < line->set->groups && g < PLAIT_MAX_NODE_GROUPS; g++) {
-        mixed_choice *const here = line->choice[at];
-        line->choice[at] = line->choice[g];
-        line->choice[g] = here;
-        if (!permute(q, line, at + 1, slot))
+    for (int r = 0; r < line->set->runs; r++) {
+        if (!may_be_next(line, at, left, r))
+            continue;
+        line->run[at] = line->set->run[r];
+        if (!permute(q, line, at + 1, left & ~(1u << r), slot))
             return false;
-        line->choice[g] = line->choice[at];
-        line->choice[at] = here;
     }
     return true;
 }
@@ -88,10 +105,8 @@ static bool list_lines(const line_walk *walk, const mixed_set *set, set_slot *sl
     mixed_line line = {
         .set = set, .most_s = mixed_set_most_s(q, set), .most_labels = walk->most_labels};
 
-    for (int g = 0; g < set->groups; g++)
-        line.choice[g] = set->choice[g];
     slot->lines = 0;
-    return line.most_s <= 0.0 || permute(q, &line, 0, slot);
+    return line.most_s <= 0.0 || permute(q, &line, 0, (1u << set->runs) - 1u, slot);
 }
 
 // ---- blocks --------------------------------------------------------------------------------
@@ -112,11 +127,11 @@ plait_status mixed_build(mixed_question *q, const mixed_line *line, const mixed_
 
     if (!stage || !chunk)
         return plait_fail_nomem(err);
-    for (int g = 0; g < line->set->groups; g++)
-        for (int n = 0; n < line->choice[g]->stages; n++, s++) {
-            if (!mixed_stage(q, line->choice[g], mixed_place_of(line->set, s),
+    for (int r = 0; r < line->set->runs; r++)
+        for (int n = 0; n < line->run[r]->stages; n++, s++) {
+            if (!mixed_stage(q, line->run[r]->choice, mixed_place_of(line->set, s),
                              s > 0 ? dealt->last[s - 1] : 0, dealt->last[s],
-                             q->recompute[dealt->recompute[s]], q->arena, &stage[s]))
+                             q->space.recompute[dealt->recompute[s]], q->arena, &stage[s]))
                 return plait_fail_nomem(err);
             stage[s].degrees.pp = stages;
             chunk[s] = stage[s].chunk[0];
@@ -196,29 +211,60 @@ static plait_status deal_sets(line_walk *walk, int from, int most, plait_error *
     return PLAIT_OK;
 }
 
-/*
- * Of each size the best few with short lists of labels, so that good plans are known early; then all that
- * may still be better, whole.
- */
-static plait_status walk_sizes(line_walk *walk, plait_error *err)
+/* Of what was listed for one size the best few with short lists of labels, so that good plans are known early. */
+static plait_status deal_few(line_walk *walk, int from, plait_error *err)
 {
-    mixed_question *q = walk->q;
     mixed_sets *sets = &walk->sets;
 
     walk->most_labels = SHORT;
-    for (int size = 0; size < q->sizes; size++) {
-        const int from = sets->count;
-        if (!mixed_list_sets(q, size, sets))
-            return plait_fail_nomem(err);
-        PLAIT_TRY(deal_sets(walk, from, FEW, err));
-        const int listed = sets->count;
-        sets->count = from;
-        for (int s = from; s < listed; s++)
-            if (sets->set[s].bound < mixed_limit(q))
-                sets->set[sets->count++] = sets->set[s];
-    }
+    PLAIT_TRY(deal_sets(walk, from, FEW, err));
+    const int listed = sets->count;
+    sets->count = from;
+    for (int s = from; s < listed; s++)
+        if (sets->set[s].bound < mixed_limit(walk->q))
+            sets->set[sets->count++] = sets->set[s];
+    return PLAIT_OK;
+}
+
+/* Then all that may still be better, whole. */
+static plait_status deal_all(line_walk *walk, plait_error *err)
+{
     walk->most_labels = INT_MAX;
-    return deal_sets(walk, 0, sets->count, err);
+    return deal_sets(walk, 0, walk->sets.count, err);
+}
+
+static plait_status walk_sizes(line_walk *walk, plait_error *err)
+{
+    mixed_question *q = walk->q;
+
+    for (int size = 0; size < q->space.sizes; size++) {
+        const int from = walk->sets.count;
+        if (!mixed_list_sets(q, size, &walk->sets))
+            return plait_fail_nomem(err);
+        PLAIT_TRY(deal_few(walk, from, err));
+    }
+    return deal_all(walk, err);
+}
+
+/* No size may try all of the options for itself. */
+static plait_status walk_sizes_unlike(line_walk *walk, int64_t *budget, double *floor,
+                                      plait_error *err)
+{
+    mixed_question *q = walk->q;
+
+    for (int size = 0; size < q->space.sizes; size++) {
+        const int from = walk->sets.count;
+        int64_t share = *budget < SIZE_OPTIONS ? *budget : SIZE_OPTIONS;
+        double size_floor;
+        *budget -= share;
+        if (!mixed_list_unlike(q, size, &share, &size_floor, &walk->sets))
+            return plait_fail_nomem(err);
+        *budget += share > 0 ? share : 0;
+        if (share < 0)
+            *floor = smaller(*floor, size_floor);
+        PLAIT_TRY(deal_few(walk, from, err));
+    }
+    return deal_all(walk, err);
 }
 
 static bool make_slots(line_walk *walk)
@@ -232,14 +278,37 @@ static bool make_slots(line_walk *walk)
     return walk->slot != NULL;
 }
 
+static plait_status begin_walk(line_walk *walk, plait_error *err)
+{
+    return walk->sets.arena && make_slots(walk) ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+static void end_walk(line_walk *walk)
+{
+    for (int i = 0; walk->slot && i < BLOCK; i++)
+        plait_arena_free(walk->slot[i].arena);
+    plait_arena_free(walk->sets.arena);
+}
+
 plait_status mixed_walk(mixed_question *q, plait_error *err)
 {
     line_walk walk = {.q = q, .sets = {.arena = plait_arena_new()}};
-    const bool made = walk.sets.arena && make_slots(&walk);
-    const plait_status status = made ? walk_sizes(&walk, err) : plait_fail_nomem(err);
+    plait_status status = begin_walk(&walk, err);
 
-    for (int i = 0; walk.slot && i < BLOCK; i++)
-        plait_arena_free(walk.slot[i].arena);
-    plait_arena_free(walk.sets.arena);
+    if (status == PLAIT_OK)
+        status = walk_sizes(&walk, err);
+    end_walk(&walk);
+    return status;
+}
+
+plait_status mixed_walk_unlike(mixed_question *q, int64_t *budget, double *floor,
+                               plait_error *err)
+{
+    line_walk walk = {.q = q, .sets = {.arena = plait_arena_new()}};
+    plait_status status = begin_walk(&walk, err);
+
+    if (status == PLAIT_OK)
+        status = walk_sizes_unlike(&walk, budget, floor, err);
+    end_walk(&walk);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "space.h"
+#include "strategy.h"
 
 // ---- what is kept --------------------------------------------------------------------------
 
@@ -168,11 +169,9 @@ static plait_status list_all(mixed_question *q, int n, bool *any, plait_error *e
     plait_recompute *list = plait_arena_alloc(q->arena, (size_t)all.count + 1, sizeof *list);
     if (!list)
         return plait_fail_nomem(err);
-    q->recompute = list;
-    q->recomputes = recompute_list(q, &all, n, list);
-    q->sizes = 0;
-    *any = q->recomputes >= 0;
-    return q->recomputes > 0 ? mixed_list_choices(q, err) : PLAIT_OK;
+    q->space = (mixed_space){.recompute = list, .recomputes = recompute_list(q, &all, n, list)};
+    *any = q->space.recomputes >= 0;
+    return q->space.recomputes > 0 ? mixed_list_choices(q, err) : PLAIT_OK;
 }
 
 // ---- nothing fits --------------------------------------------------------------------------
@@ -219,23 +218,72 @@ static plait_status find_closest(const mixed_question *q, plait_search_result *r
 
 // ---- the search ----------------------------------------------------------------------------
 
+enum {
+    LISTS = PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS, /* of recomputation, and one more */
+    UNLIKE_OPTIONS = 1 << 25 /* that are tried where a group may have two runs */
+};
+
+/* Lines of one run a group; what they are made of is kept for those of two. */
+static plait_status walk_alike(mixed_question *q, mixed_space *space, int *spaces, plait_error *err)
+{
+    bool any = true;
+
+    *spaces = 0;
+    for (int n = 0; any && n <= LISTS; n++) {
+        PLAIT_TRY(list_all(q, n, &any, err));
+        PLAIT_TRY(mixed_walk(q, err));
+        if (any)
+            space[(*spaces)++] = q->space;
+    }
+    return PLAIT_OK;
+}
+
+/* Lines where one group has two runs of stages, beside what was found without. */
+static plait_status walk_unlike(mixed_question *q, const mixed_space *space, int spaces,
+                                plait_refinement *out, plait_error *err)
+{
+    const double before = q->found_count > 0 ? q->found[0].objective : HUGE_VAL;
+    const double start_s = search_seconds();
+    const int64_t lines = q->lines, solved = q->solved;
+    int64_t budget = UNLIKE_OPTIONS;
+    double floor = HUGE_VAL;
+
+    for (int n = 0; n < spaces; n++) {
+        q->space = space[n];
+        PLAIT_TRY(mixed_walk_unlike(q, &budget, &floor, err));
+    }
+    const double best = q->found_count > 0 ? q->found[0].objective : HUGE_VAL;
+    *out = (plait_refinement){.name = "runs",
+                              .any = best < before,
+                              .before = before,
+                              .floor = floor < best ? floor : best,
+                              .optimal = floor >= best,
+                              .points = q->lines - lines,
+                              .solved = q->solved - solved,
+                              .elapsed_s = search_seconds() - start_s};
+    return PLAIT_OK;
+}
+
 static plait_status run(mixed_question *q, plait_search_result *result, plait_error *err)
 {
+    mixed_space space[LISTS + 1];
+    int spaces;
+
     PLAIT_TRY(make(q, err));
     for (int g = 0; g < q->problem->cluster->groups; g++)
         PLAIT_TRY(mixed_add_alone(q, g, result, err));
     PLAIT_TRY(mixed_list_ranges(q, err));
-    bool any = true;
-    for (int n = 0; any; n++) {
-        PLAIT_TRY(list_all(q, n, &any, err));
-        PLAIT_TRY(mixed_walk(q, err));
-    }
+    PLAIT_TRY(walk_alike(q, space, &spaces, err));
     result->points += q->lines;
     result->priced += q->solved;
     result->pruned = result->points - result->priced;
     result->strategy = "mixed";
     result->optimal = true;
+    if (q->must == 0 && search_refines(q->options)) // must: it is asked what a group is worth
+        PLAIT_TRY(walk_unlike(q, space, spaces, &result->refinement[result->refinements++], err));
     PLAIT_TRY(take_plans(q, result, err));
+    if (result->plans > 0 && result->refinements > 0)
+        result->refinement[0].best = result->plan[0];
     return result->plans == 0 && q->must == 0 ? find_closest(q, result, err) : PLAIT_OK;
 }
 

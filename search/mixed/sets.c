@@ -6,29 +6,69 @@
  * bound by rate alone reaches the limit ends its list, since those behind it are slower still. (S.66)
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "grow.h"
 #include "mixed.h"
 #include "numbers.h"
 #include "space.h"
 
+/* A choice, and the units of work that a stage of it holds at most in a plan worth keeping. (S.70) */
+typedef struct set_choice {
+    mixed_choice *choice;
+    double held;
+} set_choice;
+
+/* What no stages of a group are beyond. */
+typedef struct set_reach {
+    double held;        /* units of work by all of them, at most */
+    double units_per_s; /* likewise */
+    double unit_s;      /* at least */
+    double least_s;     /* that one of them takes */
+    double after_s;     /* that they leave behind the pipeline, at least */
+    int stages;         /* at most */
+} set_reach;
+
+/* One run of a group, or two. */
+typedef struct set_option {
+    int runs;
+    mixed_choice *choice[2];
+    int stages[2];
+    set_reach reach;
+} set_option;
+
+/* Those of one group that a plan worth keeping may have, with most units held first. */
+typedef struct set_list {
+    int gpus; /* of the group */
+    int choices;
+    set_choice *choice;
+    int options, room;
+    set_option *option;
+    set_reach reach; /* of all of them, or of all choices before there are options */
+} set_list;
+
 /* What is taken so far. */
 typedef struct set_walk {
     mixed_question *q;
     mixed_sets *out;
-    const mixed_list *list; /* [PLAIT_MAX_NODE_GROUPS]: of this size */
+    bool unlike; /* two runs in one of the groups, else one in each */
+    double units; /* that all stages have to hold; the model's, less more than rounding */
     int microbatches;
     double *most_work; /* [layers + 1], of so many stages; 0: not known yet */
-    mixed_choice *choice[PLAIT_MAX_NODE_GROUPS];
+    set_list list[PLAIT_MAX_NODE_GROUPS];
+    int runs;
+    mixed_run *run[MIXED_RUNS];
+    int64_t budget; /* options to try; negative: it did not last */
+    double floor;   /* of all sets */
     bool failed;
 } set_walk;
 
-/* Of the choices that are taken, and of any to come: at most, and at least. */
+/* Of the runs that are taken, and of any to come. */
 typedef struct set_part {
     unsigned groups; /* bits */
-    int stages;
-    double units_per_s;
-    double unit_s;
+    bool unlike;     /* a group has two */
+    set_reach reach;
 } set_part;
 
 static double most_work_of(set_walk *walk, int stages)
@@ -40,45 +80,60 @@ static double most_work_of(set_walk *walk, int stages)
 
 // ---- bounds --------------------------------------------------------------------------------
 
-static set_part with_choice(const set_part *part, const mixed_choice *choice)
+static void add_reach(set_reach *sum, const set_reach *more)
 {
-    return (set_part){.groups = part->groups | 1u << choice->group,
-                      .stages = part->stages + choice->stages,
-                      .units_per_s = part->units_per_s + choice->stages / choice->unit_s,
-                      .unit_s = smaller(part->unit_s, choice->unit_s)};
+    sum->held += more->held;
+    sum->units_per_s += more->units_per_s;
+    sum->unit_s = smaller(sum->unit_s, more->unit_s);
+    sum->least_s = larger(sum->least_s, more->least_s);
+    sum->after_s = larger(sum->after_s, more->after_s);
+    sum->stages += more->stages;
 }
 
 /* With the best that the groups from g on can add. */
 static set_part with_rest(const set_walk *walk, set_part part, int g)
 {
-    for (; g < walk->q->problem->cluster->groups; g++) {
-        part.stages += walk->list[g].most_stages;
-        part.units_per_s += walk->list[g].most_units_per_s;
-        part.unit_s = smaller(part.unit_s, walk->list[g].least_unit_s);
-    }
+    for (; g < walk->q->problem->cluster->groups; g++)
+        add_reach(&part.reach, &walk->list[g].reach);
     return part;
 }
 
-/* By what its stages can do in a second, and one of them has to. */
-static double rate_bound(const set_walk *walk, const set_part *part, double least_s)
+/*
+ * Adds what group g may have at best: the most units a second, each in the least time. Where the others cannot hold
+ * the model with half of its work, its stages are half full at least, and more of them that take longer
+ * each would not end sooner (S.70); else as many stages as any of its options has.
+ */
+static void add_best(const set_walk *walk, const set_part *most, double most_s, int g,
+                     mixed_cut *cut)
 {
-    const mixed_question *q = walk->q;
+    const set_reach *reach = &walk->list[g].reach;
+    const double beside = most->reach.units_per_s - 0.5 * reach->units_per_s;
 
-    return mixed_weight(q, part->groups) * walk->microbatches *
-           larger(q->units / part->units_per_s, least_s);
+    if (reach->units_per_s > 0.0)
+        mixed_cut_add(cut,
+                      beside * most_s < walk->units ? reach->units_per_s * reach->unit_s
+                                                    : reach->stages,
+                      reach->units_per_s, reach->unit_s);
 }
 
-/* By its pipeline: fewer stages than it may have would hold no more. */
-static double part_bound(set_walk *walk, const set_part *part, double least_s)
+/* The pipeline of the runs that are taken, and the best of the groups from g on. */
+static mixed_cut cut_of(const set_walk *walk, const set_part *most, double most_s, int g)
 {
-    const mixed_question *q = walk->q;
-    const int layers = q->problem->model->layers;
-    const int stages = part->stages < layers ? part->stages : layers;
-    const mixed_shape shape = {stages, walk->microbatches, most_work_of(walk, stages)};
-    const double slowest_s = larger(q->units / part->units_per_s, least_s);
+    mixed_cut cut = {.microbatches = walk->microbatches, .one_s = most->reach.least_s};
 
-    return mixed_weight(q, part->groups) *
-           mixed_pipeline_bound_s(&shape, slowest_s, q->units * part->unit_s);
+    for (int r = 0; r < walk->runs; r++) {
+        const mixed_run *run = walk->run[r];
+        mixed_cut_add(&cut, run->stages, run->stages / run->choice->unit_s, run->choice->unit_s);
+    }
+    for (; g < walk->q->problem->cluster->groups; g++)
+        add_best(walk, most, most_s, g, &cut);
+    return cut;
+}
+
+/* The longest pipeline that a plan worth keeping over these groups may have. */
+static double limit_s(const set_walk *walk, unsigned groups)
+{
+    return mixed_limit(walk->q) / mixed_weight(walk->q, groups);
 }
 
 /* Of all groups chosen, the cheaper form first; infinite where the layers do not fit. */
@@ -101,31 +156,30 @@ static plait_between_stages sends_inside(const mixed_set *set)
 {
     plait_between_stages sum = {0};
 
-    for (int g = 0; g < set->groups; g++) {
-        const plait_between_stages *one = &set->choice[g]->boundary;
-        if (set->choice[g]->stages < 2)
+    for (int r = 0; r < set->runs; r++) {
+        const plait_between_stages *one = &set->run[r]->choice->boundary;
+        if (set->run[r]->stages < 2)
             continue;
-        sum.sends_s += (set->choice[g]->stages - 1) * one->sends_s;
+        sum.sends_s += (set->run[r]->stages - 1) * one->sends_s;
         sum.slowest_s = larger(sum.slowest_s, one->slowest_s);
         sum.link_s = larger(sum.link_s, one->link_s);
     }
     return sum;
 }
 
-/* Of at least two groups, and with those that have to be used? */
+/* Not of one group alone with all stages alike, and with the groups that have to be used? */
 static bool make_set(set_walk *walk, const set_part *part, mixed_set *set)
 {
     const unsigned must = walk->q->must;
+    const int stages = part->reach.stages;
 
-    *set = (mixed_set){.weight = mixed_weight(walk->q, part->groups)};
-    for (int g = 0; g < PLAIT_MAX_NODE_GROUPS; g++)
-        if (walk->choice[g])
-            set->choice[set->groups++] = walk->choice[g];
-    if (set->groups < 2 || part->stages > walk->q->problem->model->layers ||
-        (part->groups & must) != must ||
-        !limits_allow(walk->q->options, PLAIT_KEY_PP, part->stages))
+    *set = (mixed_set){.weight = mixed_weight(walk->q, part->groups), .runs = walk->runs};
+    memcpy(set->run, walk->run, sizeof set->run);
+    if (walk->runs < 2 || part->unlike != walk->unlike ||
+        stages > walk->q->problem->model->layers || (part->groups & must) != must ||
+        !limits_allow(walk->q->options, PLAIT_KEY_PP, stages))
         return false;
-    set->shape = (mixed_shape){part->stages, walk->microbatches, most_work_of(walk, part->stages)};
+    set->shape = (mixed_shape){stages, walk->microbatches, most_work_of(walk, stages)};
     set->inside = sends_inside(set);
     return true;
 }
@@ -149,46 +203,343 @@ static void keep_set(set_walk *walk, const set_part *part)
     out->set[out->count++] = set;
 }
 
+static void walk_groups(set_walk *walk, int g, const set_part *part);
+
+/* May what is taken, and the best of the groups from g on, be worth keeping? */
+static bool is_hopeful(const set_walk *walk, const set_part *part, int g)
+{
+    const set_part most = with_rest(walk, *part, g);
+    const double within_s = limit_s(walk, part->groups);
+
+    if (most.reach.held < walk->units)
+        return false;
+    const mixed_cut cut = cut_of(walk, &most, within_s / walk->microbatches, g);
+    return mixed_cut_bound_s(&cut, walk->units) + most.reach.after_s < within_s;
+}
+
+/* The groups behind g, with the runs of an option of g. */
+static void walk_option(set_walk *walk, const set_option *option, int g, const set_part *part)
+{
+    const int runs = walk->runs;
+
+    for (int r = 0; r < option->runs; r++) {
+        mixed_run *run = mixed_run_of(walk->q, option->choice[r], option->stages[r]);
+        walk->failed = walk->failed || !run;
+        walk->run[walk->runs++] = run;
+    }
+    if (!walk->failed && is_hopeful(walk, part, g + 1))
+        walk_groups(walk, g + 1, part);
+    while (walk->runs > runs)
+        walk->run[--walk->runs] = NULL;
+}
+
 /* Group g on. */
 static void walk_groups(set_walk *walk, int g, const set_part *part)
 {
-    const mixed_question *q = walk->q;
+    const set_list *list = &walk->list[g];
 
-    if (g == q->problem->cluster->groups || walk->failed) {
+    if (g == walk->q->problem->cluster->groups || walk->failed) {
         keep_set(walk, part);
         return;
     }
-    for (int c = 0; c < walk->list[g].count; c++) {
-        mixed_choice *choice = walk->list[g].choice[c];
-        const set_part own = with_choice(part, choice);
-        const set_part most = with_rest(walk, own, g + 1);
-        if (rate_bound(walk, &most, 0.0) >= mixed_limit(q))
+    const set_part rest = with_rest(walk, *part, g + 1);
+    for (int i = 0; i < list->options && walk->budget-- > 0; i++) {
+        const set_option *option = &list->option[i];
+        set_part own = *part;
+        if (rest.reach.held + option->reach.held < walk->units) // nor will those behind it hold more
             break;
-        if (part_bound(walk, &most, choice->least_s) >= mixed_limit(q))
+        if (part->unlike && option->runs > 1)
             continue;
-        walk->choice[g] = choice;
-        walk_groups(walk, g + 1, &own);
+        own.groups |= 1u << g;
+        own.unlike = part->unlike || option->runs > 1;
+        add_reach(&own.reach, &option->reach);
+        walk_option(walk, option, g, &own);
     }
-    walk->choice[g] = NULL;
-    const set_part most = with_rest(walk, *part, g + 1);
-    if (most.units_per_s > 0.0 && part_bound(walk, &most, 0.0) < mixed_limit(q))
+    if (is_hopeful(walk, part, g + 1))
         walk_groups(walk, g + 1, part);
+}
+
+// ---- what is worth a walk ------------------------------------------------------------------
+
+/*
+ * Units that a stage of a choice holds while it takes as long as a plan worth keeping lets it, and has
+ * room for one microbatch of them. (S.70)
+ */
+static double held_of(set_walk *walk, mixed_choice *choice, double most_s)
+{
+    mixed_question *q = walk->q;
+    const int layers = q->problem->model->layers;
+    int held = 0;
+
+    if (q->problem->model->kinds > 1 || most_s == HUGE_VAL || choice->kind_s[0] > most_s)
+        return choice->least_s > most_s ? 0.0 : smaller(q->units, most_s / choice->unit_s);
+    const mixed_least *row = mixed_row(q, choice, MIXED_MIDDLE, choice->group, 1);
+    walk->failed = walk->failed || !row;
+    while (row && held < layers && row[mixed_range(q, 0, held + 1)].stage_s <= most_s)
+        held++;
+    return held * q->kind_units[0];
+}
+
+/* So many stages of a choice. */
+static set_reach reach_of(const set_choice *one, double stages)
+{
+    const mixed_choice *choice = one->choice;
+
+    return (set_reach){.held = stages * one->held,
+                       .units_per_s = stages / choice->unit_s,
+                       .unit_s = choice->unit_s,
+                       .least_s = choice->least_s,
+                       .stages = (int)stages};
+}
+
+static void widen(set_reach *reach, const set_reach *own, bool first)
+{
+    reach->after_s = first ? own->after_s : smaller(reach->after_s, own->after_s);
+    reach->held = larger(reach->held, own->held);
+    reach->units_per_s = larger(reach->units_per_s, own->units_per_s);
+    reach->unit_s = smaller(reach->unit_s, own->unit_s);
+    reach->stages = own->stages > reach->stages ? own->stages : reach->stages;
+}
+
+/* The best of all choices of a group, as if all of its GPUs were in stages of one. */
+static void reach_choices(set_list *list)
+{
+    list->reach = (set_reach){.unit_s = HUGE_VAL};
+    for (int c = 0; c < list->choices; c++) {
+        const set_choice *one = &list->choice[c];
+        const set_reach own = reach_of(one, (double)list->gpus / one->choice->gpus);
+        widen(&list->reach, &own, c == 0);
+    }
+}
+
+static void reach_options(set_list *list)
+{
+    list->reach = (set_reach){.unit_s = HUGE_VAL};
+    for (int i = 0; i < list->options; i++)
+        widen(&list->reach, &list->option[i].reach, i == 0);
+}
+
+/* Those of one run, or all of them. */
+static bool list_choices(set_walk *walk, const mixed_list *all, set_list *out)
+{
+    *out = (set_list){.choice = plait_arena_alloc(walk->q->scratch, (size_t)all->count + 1,
+                                                  sizeof *out->choice),
+                      .gpus = all->gpus};
+    for (int c = 0; out->choice && c < all->count; c++)
+        if (walk->unlike || all->choice[c]->whole)
+            out->choice[out->choices++] = (set_choice){all->choice[c], 0.0};
+    reach_choices(out);
+    return out->choice != NULL;
+}
+
+/* What a stage of each choice of group g holds. */
+static void hold_choices(set_walk *walk, int g)
+{
+    const set_part none = {.reach.unit_s = HUGE_VAL};
+    const set_part most = with_rest(walk, none, 0);
+    const double within_s = limit_s(walk, 1u << g);
+    const mixed_cut cut = cut_of(walk, &most, within_s / walk->microbatches, 0);
+    const double most_s = mixed_cut_most_s(&cut, walk->units, within_s);
+    set_list *list = &walk->list[g];
+
+    for (int c = 0; c < list->choices; c++)
+        list->choice[c].held = held_of(walk, list->choice[c].choice, most_s);
+}
+
+/* What the other groups hold at most. */
+static double held_beside(const set_walk *walk, int g)
+{
+    double held = 0.0;
+
+    for (int h = 0; h < walk->q->problem->cluster->groups; h++)
+        held += h == g ? 0.0 : walk->list[h].reach.held;
+    return held;
+}
+
+/*
+ * Leaves those of which one stage, the best of its group and of all others still hold the model.
+ * Returns whether all do.
+ */
+static bool clear_choices(set_walk *walk, int g)
+{
+    set_list *list = &walk->list[g];
+    const double others = held_beside(walk, g);
+    const int count = list->choices;
+
+    list->choices = 0;
+    for (int c = 0; c < count; c++) {
+        const set_choice one = list->choice[c];
+        const double stages = (double)list->gpus / one.choice->gpus;
+        const double beside =
+            walk->unlike ? (1.0 - 1.0 / stages) * list->reach.held : (stages - 1.0) * one.held;
+        if (one.held > 0.0 && one.held + beside + others >= walk->units)
+            list->choice[list->choices++] = one;
+    }
+    reach_choices(list);
+    return list->choices == count;
+}
+
+/*
+ * What stages of an option leave behind the pipeline: all other groups together hold so much, and the fullest
+ * stage its share of the rest. (S.68)
+ */
+static double after_of(set_walk *walk, const set_option *option, double others)
+{
+    mixed_question *q = walk->q;
+    const double layers = (walk->units - others) / q->kind_units[0] / option->reach.stages;
+    double after_s = HUGE_VAL;
+
+    if (q->problem->model->kinds > 1)
+        return 0.0;
+    for (int r = 0; r < option->runs; r++) {
+        const double *of = mixed_after_s(q, option->choice[r]);
+        walk->failed = walk->failed || !of;
+        after_s = of ? smaller(after_s, of[layers > 1.0 ? (int)ceil(layers) : 1]) : 0.0;
+    }
+    return after_s;
+}
+
+static void add_option(set_walk *walk, set_list *list, double others, set_option *option)
+{
+    if (option->reach.held + others < walk->units)
+        return;
+    option->reach.after_s = after_of(walk, option, others);
+    set_option *more = grow_by_one(walk->q->scratch, list->option, list->options, &list->room,
+                                   sizeof *more);
+    walk->failed = walk->failed || !more;
+    if (!more)
+        return;
+    list->option = more;
+    list->option[list->options++] = *option;
+}
+
+/* Stages of `second` on 1, 2, .. times their GPUs, of `first` on all others. */
+static void add_pairs(set_walk *walk, set_list *list, double others, const set_choice *first,
+                      const set_choice *second)
+{
+    mixed_choice *const a = first->choice, *const b = second->choice;
+    const int layers = walk->q->problem->model->layers;
+
+    for (int n = 1; n * b->gpus < list->gpus && n < layers && !walk->failed; n++) {
+        const int rest = list->gpus - n * b->gpus, stages = rest / a->gpus;
+        if (rest % a->gpus != 0 || stages + n > layers ||
+            !(mixed_follows(a, stages, b) || mixed_follows(b, n, a)))
+            continue;
+        set_option pair = {.runs = 2,
+                           .choice = {a, b},
+                           .stages = {stages, n},
+                           .reach = reach_of(first, stages)};
+        const set_reach more = reach_of(second, n);
+        add_reach(&pair.reach, &more);
+        add_option(walk, list, others, &pair);
+    }
+}
+
+static int by_held(const void *left, const void *right)
+{
+    const set_option *a = left, *b = right;
+
+    if (a->reach.held < b->reach.held || a->reach.held > b->reach.held)
+        return a->reach.held < b->reach.held ? 1 : -1;
+    for (int r = 0; r < 2; r++)
+        if (a->stages[r] != b->stages[r])
+            return a->stages[r] - b->stages[r];
+    return 0;
+}
+
+static void list_options(set_walk *walk, int g)
+{
+    set_list *list = &walk->list[g];
+    const double others = held_beside(walk, g);
+
+    for (int c = 0; c < list->choices && !walk->failed; c++) {
+        const set_choice *one = &list->choice[c];
+        const int stages = one->choice->most_stages;
+        set_option whole = {
+            .runs = 1, .choice = {one->choice}, .stages = {stages}, .reach = reach_of(one, stages)};
+        if (one->choice->whole)
+            add_option(walk, list, others, &whole);
+        for (int d = c + 1; walk->unlike && d < list->choices && !walk->failed; d++)
+            add_pairs(walk, list, others, one, &list->choice[d]);
+    }
+    if (list->options > 0)
+        qsort(list->option, (size_t)list->options, sizeof *list->option, by_held);
+}
+
+static bool list_useful(set_walk *walk, const mixed_list *all)
+{
+    const int groups = walk->q->problem->cluster->groups;
+    bool settled = false;
+
+    for (int g = 0; g < groups; g++)
+        if (!list_choices(walk, &all[g], &walk->list[g]))
+            return false;
+    for (int g = 0; g < groups; g++)
+        hold_choices(walk, g);
+    for (int g = 0; g < groups; g++)
+        reach_choices(&walk->list[g]);
+    while (!settled) {
+        settled = true;
+        for (int g = 0; g < groups; g++)
+            settled = clear_choices(walk, g) && settled;
+    }
+    for (int g = 0; g < groups; g++)
+        list_options(walk, g);
+    for (int g = 0; g < groups; g++)
+        reach_options(&walk->list[g]);
+    return !walk->failed;
+}
+
+/* Of all sets: each has one group at least. */
+static double floor_of(const set_walk *walk, const set_part *none)
+{
+    const set_part most = with_rest(walk, *none, 0);
+    double floor = HUGE_VAL;
+
+    for (int g = 0; g < walk->q->problem->cluster->groups; g++) {
+        const mixed_cut cut =
+            cut_of(walk, &most, limit_s(walk, 1u << g) / walk->microbatches, 0);
+        floor = smaller(floor, mixed_weight(walk->q, 1u << g) *
+                                   mixed_cut_bound_s(&cut, walk->units));
+    }
+    return floor;
+}
+
+static bool walk_size(set_walk *walk, int size)
+{
+    mixed_question *q = walk->q;
+    const plait_arena_mark mark = plait_arena_save(q->scratch);
+    const set_part none = {.reach.unit_s = HUGE_VAL};
+
+    walk->microbatches = mixed_microbatches(q, q->space.size[size]);
+    walk->units = q->units * (1.0 - 1e-9);
+    walk->most_work = plait_arena_alloc(q->scratch, (size_t)q->problem->model->layers + 1,
+                                        sizeof *walk->most_work);
+    walk->failed =
+        !walk->most_work || !list_useful(walk, &q->space.list[size * PLAIT_MAX_NODE_GROUPS]);
+    if (!walk->failed && is_hopeful(walk, &none, 0)) {
+        walk->floor = floor_of(walk, &none);
+        walk_groups(walk, 0, &none);
+    }
+    plait_arena_rewind(q->scratch, mark);
+    return !walk->failed;
 }
 
 bool mixed_list_sets(mixed_question *q, int size, mixed_sets *out)
 {
-    const plait_arena_mark mark = plait_arena_save(q->scratch);
-    const set_part none = {.unit_s = HUGE_VAL};
-    set_walk walk = {.q = q,
-                     .out = out,
-                     .list = &q->list[size * PLAIT_MAX_NODE_GROUPS],
-                     .microbatches = mixed_microbatches(q, q->size[size])};
+    set_walk walk = {.q = q, .out = out, .budget = INT64_MAX};
 
-    walk.most_work = plait_arena_alloc(q->scratch, (size_t)q->problem->model->layers + 1,
-                                       sizeof *walk.most_work);
-    walk.failed = !walk.most_work;
-    if (walk.most_work)
-        walk_groups(&walk, 0, &none);
-    plait_arena_rewind(q->scratch, mark);
-    return !walk.failed;
+    return walk_size(&walk, size);
+}
+
+bool mixed_list_unlike(mixed_question *q, int size, int64_t *budget, double *floor,
+                       mixed_sets *out)
+{
+    set_walk walk = {
+        .q = q, .out = out, .unlike = true, .budget = *budget, .floor = mixed_limit(q)};
+    const bool done = walk_size(&walk, size);
+
+    *budget = walk.budget;
+    *floor = walk.floor;
+    return done;
 }

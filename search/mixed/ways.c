@@ -123,12 +123,12 @@ static bool fill_ways(mixed_question *q, mixed_choice *choice, mixed_place place
                       int first, int last, mixed_ways *out)
 {
     const plait_arena_mark mark = plait_arena_save(q->scratch);
-    mixed_way *way = plait_arena_alloc(q->scratch, (size_t)q->recomputes, sizeof *way);
+    mixed_way *way = plait_arena_alloc(q->scratch, (size_t)q->space.recomputes, sizeof *way);
     int count = 0;
 
-    for (int r = 0; way && r < q->recomputes; r++) {
+    for (int r = 0; way && r < q->space.recomputes; r++) {
         plait_stage stage;
-        if (!mixed_stage(q, choice, place, first, last, q->recompute[r], q->scratch, &stage))
+        if (!mixed_stage(q, choice, place, first, last, q->space.recompute[r], q->scratch, &stage))
             return false;
         const plait_stage_price price = plait_stage_sort_price(choice->sort, &stage, other);
         const mixed_way one = way_of(choice, &price, r);

@@ -94,6 +94,29 @@ static bool groups_hold(const plait_problem *p, const plait_plan *plan, const pl
     return true;
 }
 
+/*
+ * Stages are priced as those of a pipeline of their own degrees (C.221): the first of them has to lie as
+ * one of these would, on a node of its own or behind a number of stages as large.
+ */
+static bool runs_begin_well(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+{
+    int before = 0; // GPUs of the group
+
+    for (int s = 1; s < plan->stages; s++) {
+        const int g = plan->stage[s].group;
+        const int domain = plait_cluster_of_group(p->cluster, g, 2).level[0].gpus;
+        const int gpus = stage_gpus(&plan->stage[s]);
+
+        before = g == plan->stage[s - 1].group ? before + stage_gpus(&plan->stage[s - 1]) : 0;
+        if (gpus != stage_gpus(&plan->stage[s - 1]) && before % domain != 0 && before % gpus != 0)
+            return because(why,
+                           "stage %d of %d GPUs begins behind %d of its group: expected whole "
+                           "nodes of %d, or as many GPUs as some of it (rule P48)",
+                           s, gpus, before, domain);
+    }
+    return true;
+}
+
 /* Every microbatch passes all stages whole. */
 static bool microbatches_agree(const plait_plan *plan, const plan_reason *why)
 {
@@ -197,7 +220,8 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
         return false;
     if (plan_of_group(p, plan, &of_group, &cluster))
         return plait_plan_check(&of_group, plan, why->text, why->size) != PLAIT_INVALID;
-    if (!plan_stages_hold(p, plan, why) || !microbatches_agree(plan, why))
+    if (!plan_stages_hold(p, plan, why) || !microbatches_agree(plan, why) ||
+        !runs_begin_well(p, plan, why))
         return false;
     for (int s = 0; s < plan->stages; s++)
         if (!schedule_is_plain(plan, s, why) || !stage_legal(p, plan, s, why))

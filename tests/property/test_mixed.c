@@ -1,7 +1,8 @@
 /*
  * test_mixed.c - a search over several sorts of nodes returns what pricing every plan would return
  *
- * Random small questions are held against nested loops over orders of groups, degrees of each, cuts of
+ * Random small questions are held against nested loops over orders of groups, one run of stages of each or
+ * two of one of them, their degrees, cuts of
  * the layers and what each stage recomputes, which share no bound, no label and no chain with the search:
  * pipelines by plait_pipeline_s, legality by plait_plan_check.
  */
@@ -70,6 +71,7 @@ static void make(world *w, const char *model, const char *cluster, const char *l
     plait_search_options_init(&w->options);
     w->options.top = 1;
     w->options.threads = 1;
+    w->options.strategy = "auto";
     must(plait_search_limit(&w->options, limits, &err), &err);
 }
 
@@ -123,11 +125,13 @@ static void make_random(world *w)
 
 // ---- brute force ---------------------------------------------------------------------------
 
-/* One choice of each group that is used, in their order, and what is tried of it. */
+/* One run of stages of each group that is used, or two of one of them, in their order, and what is tried of it. */
 typedef struct enumeration {
     const world *w;
-    int groups;
-    plait_degrees degrees[PLAIT_MAX_NODE_GROUPS]; /* pp: stages of this group, at least two */
+    int groups; /* runs */
+    bool unlike; /* one group has two */
+    int rest;    /* GPUs of the last group that its second run has to take */
+    plait_degrees degrees[PLAIT_MAX_NODE_GROUPS]; /* pp: stages that the group has room for */
     int group[PLAIT_MAX_NODE_GROUPS];
     int stages_of[PLAIT_MAX_NODE_GROUPS];
     plait_stage_sort *sort[PLAIT_MAX_NODE_GROUPS];
@@ -139,6 +143,7 @@ typedef struct enumeration {
     plait_chunk chunk[MOST_STAGES];
     plait_recompute each[MOST_STAGES][8];
     double best;
+    double best_alike; /* of those where no group has two runs */
     long plans;
 } enumeration;
 
@@ -183,7 +188,9 @@ static double weight_of(const enumeration *e)
     double usd = 0.0;
 
     for (int g = 0; g < e->groups; g++)
-        usd += plait_cluster_taken(&e->w->cluster, e->w->problem.job.gpus, e->group[g]) *
+        usd += g > 0 && e->group[g] == e->group[g - 1]
+                   ? 0.0
+                   : plait_cluster_taken(&e->w->cluster, e->w->problem.job.gpus, e->group[g]) *
                e->w->cluster.group[e->group[g]].accelerator->usd_per_hour / 3600.0;
     return e->w->options.objective == PLAIT_MINIMISE_COST ? usd : 1.0;
 }
@@ -242,7 +249,9 @@ static void try_recompute(enumeration *e, int s)
 
     if (s == e->stages) {
         fill_stages(e);
-        e->best = fmin(e->best, price(e));
+        const double found = price(e);
+        e->best = fmin(e->best, found);
+        e->best_alike = fmin(e->best_alike, e->unlike ? HUGE_VAL : found);
         e->plans++;
         return;
     }
@@ -270,7 +279,7 @@ static void try_cuts(enumeration *e, int s, int first)
     }
 }
 
-/* All groups are chosen: are such plans legal at all? */
+/* All runs are chosen: are such plans legal at all? */
 static void try_line(enumeration *e)
 {
     if (e->groups < 2 || e->stages > e->w->model.layers)
@@ -291,10 +300,10 @@ static void try_line(enumeration *e)
 
 static void try_groups(enumeration *e);
 
-/* Group `g` behind those that are chosen, with these degrees. */
-static void try_degrees(enumeration *e, int g, int n, int tp, int mbs)
+/* A run of group `g` behind those that are chosen, with these degrees. */
+static void try_degrees(enumeration *e, int g, int n, int tp, int dp, int mbs, int rest)
 {
-    const int gpus = plait_cluster_taken(&e->w->cluster, e->w->problem.job.gpus, g);
+    const int rest_before = e->rest;
     plait_degrees d = plait_degrees_init();
     plait_cluster cluster;
     int zero = 0;
@@ -303,8 +312,8 @@ static void try_degrees(enumeration *e, int g, int n, int tp, int mbs)
         if (e->w->options.limit[i].key == PLAIT_KEY_ZERO)
             zero = e->w->options.limit[i].low;
     d.tp = tp;
-    d.pp = n > 2 ? n : 2;
-    d.dp = gpus / n / tp;
+    d.dp = dp;
+    d.pp = plait_stage_sort_stages(&e->w->problem, g, &d);
     d.mbs = mbs;
     d.zero = (unsigned char)zero;
     const plait_problem of_group = plait_problem_of_group(&e->w->problem, g, &d, &cluster);
@@ -316,32 +325,50 @@ static void try_degrees(enumeration *e, int g, int n, int tp, int mbs)
     d.split.kind = PLAIT_SPLIT_LAYOUT;
     if (e->groups > 0 && d.dp * d.mbs != e->degrees[0].dp * e->degrees[0].mbs)
         return;
+    if (e->rest > 0 && tp == e->degrees[e->groups - 1].tp && dp == e->degrees[e->groups - 1].dp)
+        return; // one run
     e->degrees[e->groups] = d;
     e->group[e->groups] = g;
     for (int s = 0; s < n; s++)
         e->of[e->stages + s] = e->groups;
     e->groups++;
     e->stages += n;
+    e->rest = rest;
+    e->unlike = e->unlike || rest > 0;
     try_groups(e);
     e->stages -= n;
     e->groups--;
+    e->unlike = rest > 0 ? false : e->unlike;
+    e->rest = rest_before;
+}
+
+/* Runs of these stages that take all of so many GPUs, or leave some for a second one. */
+static void try_stages(enumeration *e, int g, int gpus, int tp, int dp)
+{
+    const int gbs = e->w->problem.job.gbs;
+
+    for (int n = 1; n * tp * dp <= gpus && e->stages + n <= MOST_STAGES; n++)
+        for (int mbs = 1; mbs * dp <= gbs; mbs++) {
+            const int rest = gpus - n * tp * dp;
+            if (gbs % (dp * mbs) == 0 && (rest == 0 || (!e->unlike && e->rest == 0)))
+                try_degrees(e, g, n, tp, dp, mbs, rest);
+        }
 }
 
 static void try_groups(enumeration *e)
 {
-    try_line(e);
+    if (e->rest == 0)
+        try_line(e);
     for (int g = 0; g < e->w->cluster.groups; g++) {
         const int gpus = plait_cluster_taken(&e->w->cluster, e->w->problem.job.gpus, g);
         const int domain = plait_cluster_of_group(&e->w->cluster, g, gpus).level[0].gpus;
         bool taken = false;
         for (int i = 0; i < e->groups; i++)
             taken = taken || e->group[i] == g;
-        for (int n = 1; !taken && n <= gpus && e->stages + n <= MOST_STAGES; n++)
-            for (int tp = 1; tp <= gpus / n && tp <= domain; tp++)
-                for (int mbs = 1; mbs <= e->w->problem.job.gbs; mbs++)
-                    if (gpus % n == 0 && gpus / n % tp == 0 &&
-                        e->w->problem.job.gbs % (gpus / n / tp * mbs) == 0)
-                        try_degrees(e, g, n, tp, mbs);
+        const bool rest = e->rest > 0 && e->group[e->groups - 1] == g;
+        for (int tp = 1; (rest || (!taken && e->rest == 0)) && tp <= domain; tp++)
+            for (int dp = 1; tp * dp <= gpus; dp++)
+                try_stages(e, g, rest ? e->rest : gpus, tp, dp);
     }
 }
 
@@ -369,7 +396,7 @@ static double best_alone(const world *w)
 static void test_mixed__finds_the_best_of_all_plans(void **state)
 {
     long plans = 0;
-    int mixed = 0, feasible = 0;
+    int mixed = 0, unlike = 0, feasible = 0;
 
     (void)state;
     for (int i = 0; i < QUESTIONS; i++) {
@@ -379,12 +406,13 @@ static void test_mixed__finds_the_best_of_all_plans(void **state)
         do // not twice the same group
             make_random(&w);
         while (plait_cluster_priced(&w.cluster, w.cluster.gpus, NULL, 0));
-        enumeration e = {.w = &w, .best = HUGE_VAL};
+        enumeration e = {.w = &w, .best = HUGE_VAL, .best_alike = HUGE_VAL};
         try_groups(&e);
         const double expected = fmin(e.best, best_alone(&w));
         must(plait_search(&w.problem, &w.options, arena, &result, &err), &err);
         plans += e.plans;
         mixed += e.best <= expected && expected < HUGE_VAL;
+        unlike += e.best <= expected && e.best < e.best_alike * (1.0 - 1e-6);
         feasible += expected < HUGE_VAL;
         if (expected < HUGE_VAL
                 ? result.plans == 0 || fabs(result.plan[0].objective / expected - 1.0) > 1e-9
@@ -394,9 +422,11 @@ static void test_mixed__finds_the_best_of_all_plans(void **state)
                      result.plans > 0 ? result.plan[0].objective : -1.0);
         plait_arena_rewind(arena, mark);
     }
-    printf("%d questions, %d with an answer, %d of them over several groups; %ld plans priced\n",
-           QUESTIONS, feasible, mixed, plans);
+    printf("%d questions, %d with an answer, %d of them by stages of their own, %d with two runs in a "
+           "group; %ld plans priced\n",
+           QUESTIONS, feasible, mixed, unlike, plans);
     assert_true(mixed * 4 > feasible); // of the others one group alone has the best plan
+    assert_true(unlike * 20 > feasible);
 }
 
 static double best_of(const char *cluster, const char *limits)
