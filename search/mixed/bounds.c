@@ -199,9 +199,8 @@ static double objective_of(const mixed_question *q, const mixed_set *set, double
 
 double mixed_fractional_bound(const mixed_question *q, const mixed_set *set)
 {
-    mixed_cut cut = {.microbatches = set->shape.microbatches,
-                     .ends_s = ends_s(set),
-                     .one_s = one_layer_s(set)};
+    mixed_cut cut = {
+        .microbatches = set->shape.microbatches, .ends_s = ends_s(set), .one_s = one_layer_s(set)};
 
     for (int r = 0; r < set->runs; r++) {
         const mixed_run *run = set->run[r];
@@ -217,7 +216,8 @@ static void by_unit(const mixed_set *set, int order[MIXED_RUNS])
 {
     for (int r = 0; r < set->runs; r++) {
         int at = r;
-        for (; at > 0 && set->run[r]->choice->unit_s < set->run[order[at - 1]]->choice->unit_s; at--)
+        for (; at > 0 && set->run[r]->choice->unit_s < set->run[order[at - 1]]->choice->unit_s;
+             at--)
             order[at] = order[at - 1];
         order[at] = r;
     }

@@ -127,8 +127,8 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
                              .domain = list->domain,
                              .size = mixed_size(d)};
     choice->sort = plait_stage_sort_new(q->problem, list->group, d, q->arena);
-    choice->run = plait_arena_alloc(q->arena, (size_t)q->problem->model->layers + 1,
-                                    sizeof(mixed_run *));
+    choice->run =
+        plait_arena_alloc(q->arena, (size_t)q->problem->model->layers + 1, sizeof(mixed_run *));
     if (!choice->sort || !choice->run) {
         list->failed = true;
         return false;
@@ -342,8 +342,8 @@ plait_status mixed_list_choices(mixed_question *q, plait_error *err)
             return plait_fail_nomem(err);
     if (!list_sizes(q, lists))
         return plait_fail_nomem(err);
-    q->space.list =
-        plait_arena_alloc(q->arena, (size_t)q->space.sizes * PLAIT_MAX_NODE_GROUPS + 1, sizeof *q->space.list);
+    q->space.list = plait_arena_alloc(q->arena, (size_t)q->space.sizes * PLAIT_MAX_NODE_GROUPS + 1,
+                                      sizeof *q->space.list);
     if (!q->space.list)
         return plait_fail_nomem(err);
     for (int b = 0; b < q->space.sizes; b++)

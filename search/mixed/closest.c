@@ -94,8 +94,9 @@ static void fill_lacks(lean_walk *walk, const mixed_line *line, double *lack, sh
                 *least = HUGE_VAL;
                 for (int j = i + 1; j <= layers && (s > 0 || i == 0) && !walk->failed; j++) {
                     int recompute;
-                    const double own = lack_of(walk, line->run[r]->choice, mixed_place_of(line->set, s),
-                                               mixed_in_flight(line->set, s), i, j, &recompute);
+                    const double own =
+                        lack_of(walk, line->run[r]->choice, mixed_place_of(line->set, s),
+                                mixed_in_flight(line->set, s), i, j, &recompute);
                     if (own >= walk->best_bytes || own >= *least) // nor will more layers lack less
                         break;
                     const double all = larger(own, lack[(s + 1) * (layers + 1) + j]);
@@ -159,8 +160,8 @@ static bool may_lack_less(lean_walk *walk, const mixed_set *set)
         for (int k = 1; k <= set->run[r]->stages; k++) {
             const int in_flight = k < set->shape.microbatches ? k : set->shape.microbatches;
             int l = 0;
-            while (l < layers && lack_of(walk, set->run[r]->choice, MIXED_MIDDLE, in_flight, 0, l + 1,
-                                         &recompute) < walk->best_bytes)
+            while (l < layers && lack_of(walk, set->run[r]->choice, MIXED_MIDDLE, in_flight, 0,
+                                         l + 1, &recompute) < walk->best_bytes)
                 l++;
             if (l == 0)
                 return false;

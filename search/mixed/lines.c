@@ -59,8 +59,8 @@ static bool make_rows(mixed_question *q, const mixed_line *line)
 
     for (int r = 0; r < line->set->runs; r++)
         for (int n = 0; n < line->run[r]->stages; n++, at++)
-            if (!mixed_row(q, line->run[r]->choice, mixed_place_of(line->set, at), mixed_other(line, at),
-                           mixed_in_flight(line->set, at)))
+            if (!mixed_row(q, line->run[r]->choice, mixed_place_of(line->set, at),
+                           mixed_other(line, at), mixed_in_flight(line->set, at)))
                 return false;
     return true;
 }
@@ -301,8 +301,7 @@ plait_status mixed_walk(mixed_question *q, plait_error *err)
     return status;
 }
 
-plait_status mixed_walk_unlike(mixed_question *q, int64_t *budget, double *floor,
-                               plait_error *err)
+plait_status mixed_walk_unlike(mixed_question *q, int64_t *budget, double *floor, plait_error *err)
 {
     line_walk walk = {.q = q, .sets = {.arena = plait_arena_new()}};
     plait_status status = begin_walk(&walk, err);

@@ -90,7 +90,7 @@ typedef struct mixed_choice {
     double unit_s;                 /* least time for a unit of work */
     double least_s;                /* for a layer: each stage has one */
     plait_between_stages boundary; /* between two of its stages */
-    const double *after_s;         /* [layers + 1]: what the fullest leaves behind the pipeline (S.68) */
+    const double *after_s; /* [layers + 1]: what the fullest leaves behind the pipeline (S.68) */
     mixed_ways *ways[MIXED_PLACES]
                     [PLAIT_MAX_NODE_GROUPS]; /* [question.ranges], by the group at the other end */
     mixed_least **least[MIXED_PLACES][PLAIT_MAX_NODE_GROUPS]; /* [in flight][question.ranges] */
@@ -133,11 +133,11 @@ typedef struct mixed_question {
     const plait_problem *problem;
     const plait_search_options *options;
     plait_arena *arena;
-    plait_arena *scratch;                    /* of one stage */
-    double usd_per_s[PLAIT_MAX_NODE_GROUPS]; /* of a whole group */
-    mixed_space space; /* that is looked at */
-    int ranges;        /* that hold unlike layers */
-    const int *range;  /* [(layers + 1)^2], of [first, last) */
+    plait_arena *scratch;                     /* of one stage */
+    double usd_per_s[PLAIT_MAX_NODE_GROUPS];  /* of a whole group */
+    mixed_space space;                        /* that is looked at */
+    int ranges;                               /* that hold unlike layers */
+    const int *range;                         /* [(layers + 1)^2], of [first, last) */
     double kind_units[PLAIT_MAX_LAYER_KINDS]; /* work of a layer of each kind */
     double units;                             /* of the model */
     unsigned must;                            /* groups that a plan has to use, bits */

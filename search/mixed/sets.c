@@ -52,7 +52,7 @@ typedef struct set_list {
 typedef struct set_walk {
     mixed_question *q;
     mixed_sets *out;
-    bool unlike; /* two runs in one of the groups, else one in each */
+    bool unlike;  /* two runs in one of the groups, else one in each */
     double units; /* that all stages have to hold; the model's, less more than rounding */
     int microbatches;
     double *most_work; /* [layers + 1], of so many stages; 0: not known yet */
@@ -110,10 +110,9 @@ static void add_best(const set_walk *walk, const set_part *most, double most_s, 
     const double beside = most->reach.units_per_s - 0.5 * reach->units_per_s;
 
     if (reach->units_per_s > 0.0)
-        mixed_cut_add(cut,
-                      beside * most_s < walk->units ? reach->units_per_s * reach->unit_s
-                                                    : reach->stages,
-                      reach->units_per_s, reach->unit_s);
+        mixed_cut_add(
+            cut, beside * most_s < walk->units ? reach->units_per_s * reach->unit_s : reach->stages,
+            reach->units_per_s, reach->unit_s);
 }
 
 /* The pipeline of the runs that are taken, and the best of the groups from g on. */
@@ -246,7 +245,8 @@ static void walk_groups(set_walk *walk, int g, const set_part *part)
     for (int i = 0; i < list->options && walk->budget-- > 0; i++) {
         const set_option *option = &list->option[i];
         set_part own = *part;
-        if (rest.reach.held + option->reach.held < walk->units) // nor will those behind it hold more
+        if (rest.reach.held + option->reach.held <
+            walk->units) // nor will those behind it hold more
             break;
         if (part->unlike && option->runs > 1)
             continue;
@@ -322,9 +322,9 @@ static void reach_options(set_list *list)
 /* Those of one run, or all of them. */
 static bool list_choices(set_walk *walk, const mixed_list *all, set_list *out)
 {
-    *out = (set_list){.choice = plait_arena_alloc(walk->q->scratch, (size_t)all->count + 1,
-                                                  sizeof *out->choice),
-                      .gpus = all->gpus};
+    *out = (set_list){
+        .choice = plait_arena_alloc(walk->q->scratch, (size_t)all->count + 1, sizeof *out->choice),
+        .gpus = all->gpus};
     for (int c = 0; out->choice && c < all->count; c++)
         if (walk->unlike || all->choice[c]->whole)
             out->choice[out->choices++] = (set_choice){all->choice[c], 0.0};
@@ -404,8 +404,8 @@ static void add_option(set_walk *walk, set_list *list, double others, set_option
     if (option->reach.held + others < walk->units)
         return;
     option->reach.after_s = after_of(walk, option, others);
-    set_option *more = grow_by_one(walk->q->scratch, list->option, list->options, &list->room,
-                                   sizeof *more);
+    set_option *more =
+        grow_by_one(walk->q->scratch, list->option, list->options, &list->room, sizeof *more);
     walk->failed = walk->failed || !more;
     if (!more)
         return;
@@ -425,10 +425,8 @@ static void add_pairs(set_walk *walk, set_list *list, double others, const set_c
         if (rest % a->gpus != 0 || stages + n > layers ||
             !(mixed_follows(a, stages, b) || mixed_follows(b, n, a)))
             continue;
-        set_option pair = {.runs = 2,
-                           .choice = {a, b},
-                           .stages = {stages, n},
-                           .reach = reach_of(first, stages)};
+        set_option pair = {
+            .runs = 2, .choice = {a, b}, .stages = {stages, n}, .reach = reach_of(first, stages)};
         const set_reach more = reach_of(second, n);
         add_reach(&pair.reach, &more);
         add_option(walk, list, others, &pair);
@@ -497,10 +495,9 @@ static double floor_of(const set_walk *walk, const set_part *none)
     double floor = HUGE_VAL;
 
     for (int g = 0; g < walk->q->problem->cluster->groups; g++) {
-        const mixed_cut cut =
-            cut_of(walk, &most, limit_s(walk, 1u << g) / walk->microbatches, 0);
-        floor = smaller(floor, mixed_weight(walk->q, 1u << g) *
-                                   mixed_cut_bound_s(&cut, walk->units));
+        const mixed_cut cut = cut_of(walk, &most, limit_s(walk, 1u << g) / walk->microbatches, 0);
+        floor =
+            smaller(floor, mixed_weight(walk->q, 1u << g) * mixed_cut_bound_s(&cut, walk->units));
     }
     return floor;
 }
@@ -532,8 +529,7 @@ bool mixed_list_sets(mixed_question *q, int size, mixed_sets *out)
     return walk_size(&walk, size);
 }
 
-bool mixed_list_unlike(mixed_question *q, int size, int64_t *budget, double *floor,
-                       mixed_sets *out)
+bool mixed_list_unlike(mixed_question *q, int size, int64_t *budget, double *floor, mixed_sets *out)
 {
     set_walk walk = {
         .q = q, .out = out, .unlike = true, .budget = *budget, .floor = mixed_limit(q)};

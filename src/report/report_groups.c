@@ -27,46 +27,80 @@ static void print_idle(const plait_problem *problem, int g, int gpus, table *row
         table_cell(rows, "-");
 }
 
-/* Stages, layers and degrees of one group, its fullest GPU, and how long it computes of the step. */
-static void print_group(const plait_problem *problem, const report_plan *plan, int g, table *rows)
+/* One behind the other in a group, with the same degrees. */
+static bool is_one_run(const plait_stage *a, const plait_stage *b)
 {
-    int first = -1, last = 0, least = 0, most = 0;
+    return a->group == b->group && a->degrees.tp == b->degrees.tp &&
+           a->degrees.dp == b->degrees.dp && a->degrees.mbs == b->degrees.mbs &&
+           a->degrees.ep == b->degrees.ep;
+}
+
+static int end_of_run(const plait_plan *plan, int first)
+{
+    int end = first + 1;
+
+    while (end < plan->stages && is_one_run(&plan->stage[end], &plan->stage[first]))
+        end++;
+    return end;
+}
+
+/* What all stages of a run recompute. */
+static const char *recompute_text(const plait_plan *plan, int first, int end, char text[CELL_SIZE])
+{
+    const plait_degrees *const d = &plan->stage[first].degrees;
+
+    for (int s = first + 1; s < end; s++)
+        if (!plait_key_same(&plan->stage[s].degrees, d, PLAIT_KEY_RECOMPUTE))
+            return "by stage";
+    return plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, CELL_SIZE);
+}
+
+/* Stages, layers and degrees of one run, its fullest GPU, and how long it computes of the step. */
+static void print_run(const plait_problem *problem, const report_plan *plan, int first, int end,
+                      table *rows)
+{
+    const plait_degrees *const d = &plan->plan.stage[first].degrees;
+    const int m = plait_degrees_microbatches(d, problem->job.gbs),
+              g = plan->plan.stage[first].group;
+    int least = plan->plan.stage[first].layers, most = 0;
     double peak = 0.0, busy_s = 0.0;
     char text[CELL_SIZE], memory[UNITS_SIZE], share[UNITS_SIZE];
 
-    for (int s = 0; s < plan->plan.stages; s++) {
-        const plait_stage *const stage = &plan->plan.stage[s];
+    for (int s = first; s < end; s++) {
+        const int layers = plan->plan.stage[s].layers;
         const plait_stage_cost *const cost = &plan->cost.stage[s];
 
-        if (stage->group != g)
-            continue;
-        least = first < 0 || stage->layers < least ? stage->layers : least;
-        most = stage->layers > most ? stage->layers : most;
-        first = first < 0 ? s : first;
-        last = s;
+        least = layers < least ? layers : least;
+        most = layers > most ? layers : most;
         peak = cost->memory_bytes > peak ? cost->memory_bytes : peak;
         busy_s += cost->forward_s + cost->backward_s;
     }
-    if (first < 0) {
-        print_idle(problem, g, plait_cluster_taken(problem->cluster, problem->job.gpus, g), rows);
-        return;
-    }
-    const plait_degrees *const d = &plan->plan.stage[first].degrees;
-    const int m = plait_degrees_microbatches(d, problem->job.gbs);
-
     table_cell(rows, "%d", g);
     table_cell(rows, "%s", problem->cluster->group[g].accelerator->name);
-    table_cell(rows, "%d", plait_plan_gpus(&plan->plan, g));
-    table_cell(rows, "%s", range_text(first, last, text));
+    table_cell(rows, "%d", (end - first) * d->tp * d->cp * d->dp);
+    table_cell(rows, "%s", range_text(first, end - 1, text));
     table_cell(rows, "%s", range_text(least, most, text));
     table_cell(rows, "%d", d->tp);
     table_cell(rows, "%d", d->dp);
     table_cell(rows, "%d", d->mbs);
-    table_cell(rows, "%s", plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text));
+    table_cell(rows, "%s", recompute_text(&plan->plan, first, end, text));
     table_cell(rows, "%s", units_gib(peak, memory));
-    table_cell(rows, "%s",
-               units_percent(m * busy_s / (last - first + 1) / plan->cost.step_s, share));
+    table_cell(rows, "%s", units_percent(m * busy_s / (end - first) / plan->cost.step_s, share));
     table_cell(rows, "%d", d->cp);
+}
+
+/* A row for each run of stages of a group, or one that says it is idle. */
+static void print_group(const plait_problem *problem, const report_plan *plan, int g, table *rows)
+{
+    int end;
+
+    if (plait_plan_gpus(&plan->plan, g) == 0)
+        print_idle(problem, g, plait_cluster_taken(problem->cluster, problem->job.gpus, g), rows);
+    for (int first = 0; first < plan->plan.stages; first = end) {
+        end = end_of_run(&plan->plan, first);
+        if (plan->plan.stage[first].group == g)
+            print_run(problem, plan, first, end, rows);
+    }
 }
 
 plait_status report_groups(const plait_problem *problem, const report_plan *plan, const char *which,
