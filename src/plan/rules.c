@@ -31,6 +31,20 @@ const rule_set *rule_set_of(plait_rules rules)
     return sets[rules];
 }
 
+static const rule_set *root_of(plait_rules rules)
+{
+    const rule_set *set = sets[rules];
+
+    while (set->base != NULL)
+        set = set->base;
+    return set;
+}
+
+bool rules_are_kin(plait_rules one, plait_rules other)
+{
+    return root_of(one) == root_of(other);
+}
+
 static const plan_rule *plan_rule_broken_of(const rule_set *set, const plait_problem *problem,
                                             const plait_degrees *degrees)
 {

@@ -37,6 +37,9 @@ PLAIT_RULES_LIST(X)
 
 const rule_set *rule_set_of(plait_rules rules);
 
+/** Do both stand on the same set? Then they are of forks of one software. */
+bool rules_are_kin(plait_rules one, plait_rules other);
+
 /** The first rule that a plan breaks, or NULL. */
 const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees);
 

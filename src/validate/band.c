@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "plait/validate.h"
+#include "rules.h"
 #include "traits.h"
 
 /* ---- regimes ---- */
@@ -183,7 +184,7 @@ static weighted voice_of(const plait_evidence_row *row, size_t count, const plai
     qsort(room, count, sizeof *room, by_value);
     return (weighted){quantile(room, count, 0.75) / within75,
                       share * (strcmp(row->regime.runtime, regime->runtime) == 0 ? same_software
-                               : row->regime.rules == regime->rules              ? same_rules
+                               : rules_are_kin(row->regime.rules, regime->rules) ? same_rules
                                                                                  : 1.0)};
 }
 

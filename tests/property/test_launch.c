@@ -561,11 +561,33 @@ static const char *galvatron_limits(const plait_model *model, plait_arena *arena
                : ANY_OF(galvatron_corners);
 }
 
+/* Corners of DeepSpeed's pipeline engine, whose chunks are stages. */
+static const char *deepspeed_limits(const plait_model *model, plait_arena *arena)
+{
+    static const char *const deepspeed_corners[] = {
+        "pp=2..8,split=even,mbs=1",
+        "pp=2..8,split=both,mbs=1",
+        "pp=2..8,split=spread,mbs=1",
+        "recompute=full,pp=2..4,mbs=..2",
+        "grad_reduce=bf16,mbs=1",
+        "zero=0,grad_reduce=fp16,mbs=1",
+        "tp=2..8,mbs=..2",
+        "pp=1,tp=..8",
+    };
+    const int uneven = model->layers / 4;
+
+    return once_in(3) && uneven > 1
+               ? plait_arena_printf(arena, "pp=4,mbs=1,split=layout:Et*%d|t*%d|t*%d|t*%dL",
+                                    uneven - 1, uneven + 1, uneven, model->layers - 3 * uneven)
+               : ANY_OF(deepspeed_corners);
+}
+
 static void test_launches__of_other_targets_read_back(void **state)
 {
     static const launch_subject subjects[] = {
         {PLAIT_LAUNCH_FLAGSCALE, "flagscale", "plan.yaml", 60, draw_limits},
         {PLAIT_LAUNCH_GALVATRON, "galvatron", "strategy.json", 60, galvatron_limits},
+        {PLAIT_LAUNCH_DEEPSPEED_PIPELINE, "megatron-deepspeed", "args.sh", 60, deepspeed_limits},
         {PLAIT_LAUNCH_COMPANION, "companion", "launch.json", 6, layout},
     };
 

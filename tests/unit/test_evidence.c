@@ -184,6 +184,23 @@ static void test_memory_band__is_the_median_voice(void **state)
     assert_true(memory_band_of(&four, &other).high > exp(0.2));
 }
 
+/* Rules that stand on Megatron's are as good as Megatron's own. */
+static void test_memory_band__of_a_fork_hears_the_forked(void **state)
+{
+    const plait_evidence three = parsed(plait_arena_printf(
+        arena, "%s%s%s%s", HEADER, ten_peaks("megatron", "megatron", exp(0.01)),
+        ten_peaks("nanotron", "generic", exp(0.3)), ten_peaks("fsdp", "fsdp", exp(0.2))));
+    plait_regime unheard = dense;
+
+    (void)state;
+    unheard.runtime = "unheard";
+    const double own = memory_band_of(&three, &unheard).high;
+    unheard.rules = PLAIT_RULES_MEGATRON_DEEPSPEED;
+    assert_near(memory_band_of(&three, &unheard).high, own, 1e-12);
+    unheard.rules = PLAIT_RULES_TORCHTITAN;
+    assert_true(memory_band_of(&three, &unheard).high > 1.1 * own);
+}
+
 static void test_memory_band__without_evidence_is_unknown(void **state)
 {
     const plait_evidence nothing = {0};
@@ -312,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_band__is_of_quantiles),
         cmocka_unit_test(test_memory_band__is_of_the_quartile),
         cmocka_unit_test(test_memory_band__is_the_median_voice),
+        cmocka_unit_test(test_memory_band__of_a_fork_hears_the_forked),
         cmocka_unit_test(test_memory_band__without_evidence_is_unknown),
         cmocka_unit_test(test_tie__is_the_spread_inside_sweeps),
         cmocka_unit_test(test_tie__needs_a_sweep_of_five),

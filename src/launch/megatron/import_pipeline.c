@@ -72,6 +72,16 @@ static plait_split_kind even_split(const megatron_args *args, const plait_model 
                                                                        : PLAIT_SPLIT_EVEN;
 }
 
+/* A PipelineModule that deals by a list is beside the arguments: a note that deals the model says it. */
+static bool note_deals(const megatron_args *args, const plait_model *model, const plan_reader *in)
+{
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+
+    return args->deepspeed && args->pp_partition_method == NULL && model != NULL &&
+           (in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) &&
+           plait_chunks_of(model, &in->out->degrees, chunks);
+}
+
 static void read_split(const megatron_args *args, const plait_model *model, plan_reader *in)
 {
     plait_degrees *const d = &in->out->degrees;
@@ -80,6 +90,8 @@ static void read_split(const megatron_args *args, const plait_model *model, plan
     const int first = args->decoder_first_pipeline_num_layers;
     const int last = args->decoder_last_pipeline_num_layers;
 
+    if (note_deals(args, model, in))
+        return;
     import_give(in, "split");
     if (first > 0 && last > 0)
         d->split = split_first_and_last(first, last);

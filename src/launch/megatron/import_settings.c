@@ -192,16 +192,30 @@ static plait_status read_activation_offload(const megatron_args *args, plan_read
     return PLAIT_OK;
 }
 
-/* What Megatron makes of them: bf16 reduces in fp32 unless told, fp16 in its own format. */
-static plait_status read_state(const megatron_args *args, plan_reader *in, plait_error *err)
+/*
+ * What Megatron makes of them: bf16 reduces in fp32 unless told, fp16 in its own format. DeepSpeed's
+ * engine reduces as its own configuration says, and a note may.
+ */
+static void read_grad_reduce(const megatron_args *args, plan_reader *in)
 {
     plait_degrees *const d = &in->out->degrees;
     const bool half = in->out->precision == PLAIT_FP16;
-    int format = PLAIT_STATE_FP32;
 
+    if (args->deepspeed && (in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_GRAD_REDUCE)))
+        return;
     d->grad_reduce =
         half ? (args->accumulate_allreduce_grads_in_fp32 ? PLAIT_STATE_FP32 : PLAIT_STATE_FP16)
              : (args->grad_reduce_in_bf16 ? PLAIT_STATE_BF16 : PLAIT_STATE_FP32);
+    if (!args->deepspeed)
+        import_give(in, "grad_reduce");
+}
+
+static plait_status read_state(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    plait_degrees *const d = &in->out->degrees;
+    int format = PLAIT_STATE_FP32;
+
+    read_grad_reduce(args, in);
     if (args->use_precision_aware_optimizer && args->exp_avg_dtype != NULL) {
         format = text_index(args->exp_avg_dtype, plait_state_format_name);
         if (format < 0)
@@ -216,8 +230,6 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
                         ? args->fp4_param_gather
                         : args->fp8_param_gather && in->out->precision >= PLAIT_FP8;
     read_optimizer_offload(args, in);
-    if (!args->deepspeed) // whose engine reduces as its own configuration says
-        import_give(in, "grad_reduce");
     import_give(in, "optimizer_state");
     import_give(in, "fp8_params");
     return read_activation_offload(args, in, err);
@@ -364,7 +376,7 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     read_sharding(args, in);
     PLAIT_TRY(read_precision(args, in, err));
     PLAIT_TRY(read_state(args, in, err));
-    if (!args->deepspeed) { // whose experts have an all-to-all of their own
+    if (!args->deepspeed || args->num_experts == 0) { // its experts have an all-to-all of their own
         PLAIT_TRY(read_dispatcher(args, in, err));
         read_ep_overlap(args, in);
     }

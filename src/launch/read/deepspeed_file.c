@@ -7,6 +7,7 @@
  */
 #include "deepspeed_file.h"
 
+#include "deepspeed_config.h"
 #include "json.h"
 #include "text.h"
 

@@ -10,9 +10,6 @@
 
 enum { DEEPSPEED_OPEN = -1 }; /* not given */
 
-/** Parameters, as a bound that no model reaches. */
-#define DEEPSPEED_NO_BOUND 1e15
-
 typedef struct deepspeed_file {
     int train, micro, steps;
     int zero, mics, hpz, overlap;

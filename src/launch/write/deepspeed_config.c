@@ -1,0 +1,260 @@
+/*
+ * deepspeed_config.c - DeepSpeed's ds_config.json, for its ZeRO engine and for its pipeline engine
+ *
+ * Keys and their meaning are those of deepspeedai/DeepSpeed edaa722 (0.19.6, 2026-08-22). Sections
+ * refuse unknown keys; at the top unknown ones are dropped in silence, so that nothing of plait's own
+ * can stand there. Model, sequence length and attention stay with the training script.
+ *
+ * Shards over fewer ranks than there are replicas: MiCS divides weights, gradients and optimizer
+ * states over mics_shard_size neighbouring ranks and reduces gradients between the groups
+ * (zero/mics_utils.py), which is what `shard_group` means. zero_hpz_partition_size only keeps a
+ * second copy of the weights in such groups, while gradients and states stay divided over all ranks:
+ * that is `reshard` node, with the GPUs of a node as the group.
+ */
+#include "deepspeed_config.h"
+
+#include <math.h>
+
+#include "json_write.h"
+#include "training.h"
+
+/* ---- sizes ---- */
+
+static int64_t elements_of(double bytes, double bytes_each)
+{
+    return (int64_t)fmin(ceil(bytes / bytes_each), 9e15);
+}
+
+/* Buckets count elements; a profile without a size for them reduces all gradients at once. */
+static int64_t bucket_elements(const plait_problem *problem, const plait_degrees *d,
+                               double bytes_each)
+{
+    const plait_overlaps *const overlap = &problem->runtime->overlap;
+    const double bytes =
+        fmax(overlap->bucket_bytes, overlap->bucket_bytes_per_rank * d->shard_group);
+    const plait_params params = plait_model_params(problem->model);
+
+    return bytes > 0.0 ? elements_of(bytes, bytes_each)
+                       : elements_of(params.total + params.mtp, 1.0);
+}
+
+/* Parameters of the largest layer: what ZeRO-3 gathers for one, and prefetches for the next. */
+static double widest_layer(const plait_problem *problem)
+{
+    const plait_shard whole = {.tp = 1, .cp = 1, .ep = 1, .etp = 1, .runtime = problem->runtime};
+    const plait_pass pass = {PLAIT_FORWARD, 1.0, 1.0, 1.0};
+    double widest = 0.0;
+    plait_block block;
+
+    for (int k = 0; k < problem->model->kinds; k++) {
+        plait_block_describe(problem->model, &problem->model->kind[k], &whole, pass, &block);
+        widest = fmax(widest, block.weights.dense + block.weights.expert);
+    }
+    return widest;
+}
+
+/* ---- the config ---- */
+
+static void write_batch(const plait_problem *problem, const plait_degrees *d, json_writer *json)
+{
+    json_member_int64(json, "train_batch_size", problem->job.gbs);
+    json_member_int64(json, "train_micro_batch_size_per_gpu", d->mbs);
+    json_member_int64(json, "gradient_accumulation_steps",
+                      plait_degrees_microbatches(d, problem->job.gbs));
+}
+
+static void write_precision(const plait_problem *problem, const plait_degrees *d, json_writer *json)
+{
+    const plait_state_bytes state = plait_state_of(problem, d);
+    const char *const half = problem->job.precision == PLAIT_FP16 ? "fp16" : "bf16";
+
+    json_write_key(json, half);
+    json_begin_object(json);
+    json_member_bool(json, "enabled", true);
+    json_end_object(json);
+    json_write_key(json, "data_types");
+    json_begin_object(json);
+    json_member_string(json, "grad_accum_dtype", state.gradient > 2.0 ? "fp32" : half);
+    json_end_object(json);
+    json_member_string(json, "communication_data_type",
+                       state.gradient_reduce > 2.0 ? "fp32" : half);
+}
+
+/* ZeRO++: secondary shards in each node, fewer bits on the wire. */
+static void write_plus_plus(const plait_problem *problem, const plait_degrees *d, json_writer *json)
+{
+    const int node = problem->cluster->group[0].gpus_per_node;
+
+    if (d->reshard == PLAIT_RESHARD_NODE)
+        json_member_int64(json, "zero_hpz_partition_size", node < d->dp ? node : d->dp);
+    if (d->quantise == PLAIT_QUANTISE_WEIGHTS || d->quantise == PLAIT_QUANTISE_BOTH)
+        json_member_bool(json, "zero_quantized_weights", true);
+    if (d->quantise >= PLAIT_QUANTISE_GRADIENTS)
+        json_member_bool(json, "zero_quantized_gradients", true);
+}
+
+/* As many layers are gathered at a time as the price counted in memory. */
+static void write_stage3(const plait_problem *problem, const plait_degrees *d, json_writer *json)
+{
+    const double layer = widest_layer(problem);
+    const double ahead = fmax(1.0, problem->runtime->keep.transient_layers) * layer;
+    const double bound = problem->runtime->keep.transient_params;
+    const double alive = bound > 0.0 ? fmin(ahead, fmax(bound, layer / 3.0)) : ahead;
+
+    json_member_int64(json, "stage3_prefetch_bucket_size", elements_of(layer, 1.0));
+    if (d->reshard == PLAIT_RESHARD_NEVER)
+        json_member_int64(json, "stage3_max_reuse_distance", (int64_t)DEEPSPEED_NO_BOUND);
+    json_member_int64(json, "stage3_max_live_parameters",
+                      d->reshard == PLAIT_RESHARD_NEVER ? (int64_t)DEEPSPEED_NO_BOUND
+                                                        : elements_of(alive, 1.0));
+    json_member_bool(json, "stage3_gather_16bit_weights_on_model_save", false);
+    if (d->shard_group < d->dp)
+        json_member_int64(json, "mics_shard_size", d->shard_group);
+    write_plus_plus(problem, d, json);
+}
+
+/* On the host: gradients as they are reduced, the optimizer's state and its step. */
+static void write_offload(const plait_degrees *d, json_writer *json)
+{
+    if (d->offload == PLAIT_OFFLOAD_NONE)
+        return;
+    json_write_key(json, "offload_optimizer");
+    json_begin_object(json);
+    json_member_string(json, "device", "cpu");
+    json_member_bool(json, "pin_memory", true);
+    if (d->offload_share > 0)
+        json_member_number(json, "ratio", plait_offload_share_of(d));
+    json_end_object(json);
+}
+
+static void write_zero(const plait_problem *problem, const plait_degrees *d, json_writer *json)
+{
+    const plait_runtime *const runtime = problem->runtime;
+
+    json_write_key(json, "zero_optimization");
+    json_begin_object(json);
+    json_member_int64(json, "stage", d->zero);
+    if (d->zero > 0) {
+        json_member_bool(json, "overlap_comm",
+                         runtime->overlap.grad_reduce && d->grad_sync == PLAIT_SYNC_BUCKETED);
+        json_member_bool(json, "contiguous_gradients", true);
+        json_member_bool(json, "reduce_scatter", true);
+        json_member_int64(json, "reduce_bucket_size",
+                          bucket_elements(problem, d, plait_state_of(problem, d).gradient_reduce));
+    }
+    if (d->zero == 1 || d->zero == 2)
+        json_member_int64(json, "allgather_bucket_size",
+                          bucket_elements(problem, d, runtime->state.gather));
+    if (d->zero == 3)
+        write_stage3(problem, d, json);
+    write_offload(d, json);
+    json_end_object(json);
+}
+
+/* The section switches nothing on: it says how many checkpoints the training script makes. */
+static void write_recompute(const plait_problem *problem, const plait_degrees *d, json_writer *json)
+{
+    const bool full = d->recompute.kind == PLAIT_RECOMPUTE_FULL;
+
+    json_write_key(json, "activation_checkpointing");
+    json_begin_object(json);
+    json_member_bool(json, "partition_activations", false);
+    json_member_bool(json, "cpu_checkpointing", false);
+    json_member_int64(json, "number_checkpoints", full ? problem->model->layers : 0);
+    json_end_object(json);
+}
+
+/* ---- training values: a script may bring an optimizer and a schedule of its own ---- */
+
+static void begin_typed(json_writer *json, const char *key, const char *type)
+{
+    json_write_key(json, key);
+    json_begin_object(json);
+    json_member_string(json, "type", type);
+    json_write_key(json, "params");
+    json_begin_object(json);
+}
+
+static void end_typed(json_writer *json)
+{
+    json_end_object(json);
+    json_end_object(json);
+}
+
+static void write_optimizer(const launch_training *t, json_writer *json)
+{
+    begin_typed(json, "optimizer", "AdamW");
+    json_member_number(json, "lr", t->lr);
+    json_write_key(json, "betas");
+    json_begin_row(json);
+    json_write_number(json, t->beta1);
+    json_write_number(json, t->beta2);
+    json_end_array(json);
+    json_member_number(json, "eps", t->eps);
+    json_member_number(json, "weight_decay", t->weight_decay);
+    end_typed(json);
+}
+
+/* None of the schedules has a plateau: decay begins behind the warm-up. */
+static void write_schedule(const launch_training *t, json_writer *json)
+{
+    static const char *const types[PLAIT_LR_DECAYS] = {
+        [PLAIT_LR_COSINE] = "WarmupCosineLR",
+        [PLAIT_LR_LINEAR] = "WarmupDecayLR",
+        [PLAIT_LR_CONSTANT] = "WarmupLR",
+    };
+    const bool cosine = t->decay == PLAIT_LR_COSINE;
+
+    begin_typed(json, "scheduler", types[t->decay]);
+    if (t->decay != PLAIT_LR_CONSTANT)
+        json_member_int64(json, "total_num_steps", t->total_steps);
+    json_member_int64(json, "warmup_num_steps", t->warmup_steps > 2 ? t->warmup_steps : 2);
+    if (cosine)
+        json_member_number(json, "cos_min_ratio", t->min_lr / t->lr);
+    else
+        json_member_number(json, "warmup_max_lr", t->lr);
+    end_typed(json);
+}
+
+/* A schedule here would stand above the one that Megatron's arguments make. */
+static void write_training(const plait_problem *problem, deepspeed_engine engine, json_writer *json)
+{
+    const launch_training t = training_of(problem);
+
+    if (engine == DEEPSPEED_ZERO) {
+        write_optimizer(&t, json);
+        write_schedule(&t, json);
+    }
+    json_member_number(json, "gradient_clipping", t.clip);
+}
+
+/* Every transformer layer is a checkpoint of its own, whatever the script gave its PipelineModule. */
+static void write_pipeline(const plait_degrees *d, json_writer *json)
+{
+    json_write_key(json, "pipeline");
+    json_begin_object(json);
+    json_member_int64(json, "stages", d->pp);
+    json_member_int64(json, "activation_checkpoint_interval",
+                      d->recompute.kind == PLAIT_RECOMPUTE_FULL ? 1 : 0);
+    json_end_object(json);
+}
+
+plait_status deepspeed_config(const plait_launch *launch, deepspeed_engine engine,
+                              plait_arena *arena, const char **text, plait_error *err)
+{
+    const plait_problem *const problem = launch->problem;
+    const plait_degrees *const d = &launch->plan->degrees;
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    write_batch(problem, d, &json);
+    write_precision(problem, &launch->plan->degrees, &json);
+    write_zero(problem, d, &json);
+    write_recompute(problem, d, &json);
+    if (engine == DEEPSPEED_PIPELINE)
+        write_pipeline(d, &json);
+    write_training(problem, engine, &json);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, NULL, err);
+}
