@@ -35,7 +35,8 @@
     X(PLAIT_LAUNCH_PIPELINING, "pipelining", target_pipelining)                                    \
     X(PLAIT_LAUNCH_COMPANION, "companion", target_companion)                                       \
     X(PLAIT_LAUNCH_FLAGSCALE, "flagscale", target_flagscale)                                       \
-    X(PLAIT_LAUNCH_GALVATRON, "galvatron", target_galvatron)
+    X(PLAIT_LAUNCH_GALVATRON, "galvatron", target_galvatron)                                       \
+    X(PLAIT_LAUNCH_MINDSPEED, "mindspeed", target_mindspeed)
 
 typedef enum plait_launch_target {
 #define X(constant, word, descriptor) constant,

@@ -566,6 +566,7 @@ static void test_launches__of_other_targets_read_back(void **state)
     static const launch_subject subjects[] = {
         {PLAIT_LAUNCH_FLAGSCALE, "flagscale", "plan.yaml", 60, draw_limits},
         {PLAIT_LAUNCH_GALVATRON, "galvatron", "strategy.json", 60, galvatron_limits},
+        {PLAIT_LAUNCH_MINDSPEED, "mindspeed", "args.sh", 60, draw_limits},
         {PLAIT_LAUNCH_COMPANION, "companion", "launch.json", 6, layout},
     };
 

@@ -51,6 +51,6 @@ case "${target[*]}:$(ls "$scratch/made")" in
 *recipe.py*) read_back torchtitan args.sh || status=1 ;;
 *plan.yaml*) read_back flagscale plan.yaml || status=1 ;;
 *strategy.json*) read_back galvatron strategy.json || status=1 ;;
-*args.sh*) read_back megatron args.sh || status=1 ;;
+*args.sh*) read_back "$(sed -nE 's/^# args.sh - .*(MindSpeed).*/mindspeed/p' "$scratch/made/args.sh" | grep . || echo megatron)" args.sh || status=1 ;;
 esac
 exit $status
