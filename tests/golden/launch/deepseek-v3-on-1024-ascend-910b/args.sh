@@ -80,7 +80,6 @@ export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
 --decoder-first-pipeline-num-layers 7
 --decoder-last-pipeline-num-layers 6
 --context-parallel-size 2
---cp-comm-type p2p
 --expert-model-parallel-size 64
 --expert-tensor-parallel-size 2
 
