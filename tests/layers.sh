@@ -20,7 +20,7 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     src/report | src/launch | src/validate | src/calibrate) echo src/base src/plan src/io ;;
     src/launch/write) echo src/base src/plan src/io src/launch ;;
     src/launch/read) echo src/base src/plan src/io src/launch src/launch/write ;;
-    src/launch/flagscale) # Megatron-LM's arguments in YAML
+    src/launch/flagscale | src/launch/mindspeed) # Megatron-LM's arguments, in YAML or with more of them
         echo src/base src/plan src/io src/launch src/launch/read src/launch/write src/launch/megatron
         ;;
     src/launch/*) # a target, which knows no other target

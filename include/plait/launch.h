@@ -36,6 +36,8 @@
     X(PLAIT_LAUNCH_COMPANION, "companion", target_companion)                                       \
     X(PLAIT_LAUNCH_FLAGSCALE, "flagscale", target_flagscale)                                       \
     X(PLAIT_LAUNCH_GALVATRON, "galvatron", target_galvatron)                                       \
+    X(PLAIT_LAUNCH_MINDSPEED, "mindspeed", target_mindspeed)                                       \
+    X(PLAIT_LAUNCH_MAXTEXT, "maxtext", target_maxtext)                                             \
     X(PLAIT_LAUNCH_DEEPSPEED_PIPELINE, "deepspeed-pipeline", target_deepspeed_pipeline)
 
 typedef enum plait_launch_target {

@@ -29,6 +29,8 @@
     X(PLAIT_RULES_DEEPSPEED, "deepspeed", rules_deepspeed)                                         \
     X(PLAIT_RULES_FLAGSCALE, "flagscale", rules_flagscale)                                         \
     X(PLAIT_RULES_GALVATRON, "galvatron", rules_galvatron)                                         \
+    X(PLAIT_RULES_MINDSPEED, "mindspeed", rules_mindspeed)                                         \
+    X(PLAIT_RULES_MAXTEXT, "maxtext", rules_maxtext)                                               \
     X(PLAIT_RULES_MEGATRON_DEEPSPEED, "megatron-deepspeed", rules_megatron_deepspeed)
 
 typedef enum plait_rules {

@@ -25,7 +25,7 @@ load='import sys; list(yaml.safe_load_all(open(sys.argv[1])))'
 for file in */*; do
     case $file in
     *.sh | *.sbatch) check "$file" shellcheck ;;
-    *.yaml) check "$file" /usr/bin/python3 -c "import yaml; $load" ;;
+    *.yaml | *.yml) check "$file" /usr/bin/python3 -c "import yaml; $load" ;;
     *.py) check "$file" /usr/bin/python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' ;;
     *.toml) check "$file" /usr/bin/python3 -c 'import tomllib, sys; tomllib.load(open(sys.argv[1], "rb"))' ;;
     *.json) check "$file" /usr/bin/python3 -c 'import json, sys; json.load(open(sys.argv[1]))' ;;

@@ -582,11 +582,29 @@ static const char *deepspeed_limits(const plait_model *model, plait_arena *arena
                : ANY_OF(deepspeed_corners);
 }
 
+/* Corners of MaxText's mesh. */
+static const char *maxtext_limits(const plait_model *model, plait_arena *arena)
+{
+    static const char *const maxtext_corners[] = {
+        "tp=..8,mbs=..2",          "pp=2..8,schedule=gpipe,mbs=1",
+        "cp=2..4,mbs=1",           "zero=1,mbs=..2",
+        "zero=3,cp=1..2,mbs=1",    "recompute=selective,mbs=1",
+        "ep=2..8,mbs=1",           "ep=2..4,tp=2..4,mbs=1",
+        "attention=unfused,mbs=1", "pp=2..4,schedule=gpipe,order=tp-cp-pp-dp,mbs=1",
+    };
+
+    (void)model;
+    (void)arena;
+    return ANY_OF(maxtext_corners);
+}
+
 static void test_launches__of_other_targets_read_back(void **state)
 {
     static const launch_subject subjects[] = {
         {PLAIT_LAUNCH_FLAGSCALE, "flagscale", "plan.yaml", 60, draw_limits},
         {PLAIT_LAUNCH_GALVATRON, "galvatron", "strategy.json", 60, galvatron_limits},
+        {PLAIT_LAUNCH_MINDSPEED, "mindspeed", "args.sh", 60, draw_limits},
+        {PLAIT_LAUNCH_MAXTEXT, "maxtext", "config.yml", 60, maxtext_limits},
         {PLAIT_LAUNCH_DEEPSPEED_PIPELINE, "megatron-deepspeed", "args.sh", 60, deepspeed_limits},
         {PLAIT_LAUNCH_COMPANION, "companion", "launch.json", 6, layout},
     };

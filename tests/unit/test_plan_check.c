@@ -891,6 +891,35 @@ static void test_layouts__of_others_leave_no_chunk_empty(void **state)
     assert_refused(&w, "pp=4 zero=0 split=layout:E|t*6|t*5|tL", galvatron);
 }
 
+/* Two dense layers ahead of ten with experts, of 64 tokens a window. */
+static void test_rules__of_mindspeed(void **state)
+{
+    unsigned char of[12] = {0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    plait_layer kind[2];
+    world w;
+
+    (void)state;
+    make_moe(&w);
+    kind[0] = kind[1] = w.layer;
+    kind[0].ffn = PLAIT_FFN_MLP;
+    w.model.kind = kind;
+    w.model.kinds = 2;
+    w.model.layer_kind = of;
+    w.runtime.rules = PLAIT_RULES_MINDSPEED;
+    assert_legal(&w, "pp=4");
+    of[2] = 0;
+    assert_refused(&w, "pp=4",
+                   "dense layers before those of experts must be fewer than the layers of a stage "
+                   "(software, rule MS2)");
+    assert_legal(&w, "pp=2");
+    kind[1].attention.window = w.problem.job.seq / 2;
+    assert_refused(&w, "cp=2 cp_comm=a2a",
+                   "windowed attention shorter than the sequence needs cp = 1 (software, rule "
+                   "MS1)");
+    kind[1].attention.window = w.problem.job.seq;
+    assert_legal(&w, "cp=2 cp_comm=a2a");
+}
+
 // ---- clusters without a price --------------------------------------------------------------
 
 static void test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both(void **state)
@@ -1047,6 +1076,7 @@ int main(void)
         cmocka_unit_test(test_layouts__may_leave_chunks_empty),
         cmocka_unit_test(test_layouts__deal_the_model_to_all_chunks),
         cmocka_unit_test(test_layouts__of_megatron_have_their_ends_outside),
+        cmocka_unit_test(test_rules__of_mindspeed),
         cmocka_unit_test(test_layouts__of_others_leave_no_chunk_empty),
         cmocka_unit_test(test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both),
         cmocka_unit_test(test_clusters__of_two_sorts_are_told_by_constants_not_by_names),

@@ -139,6 +139,13 @@ static const char *run_script(const plait_launch *launch, const launch_program *
 
 /* ---- SLURM ---- */
 
+static const launch_device *device_of(const launch_program *program)
+{
+    static const launch_device nvidia = {"gpus-per-node", "nvidia.com/gpu", SCRIPTS_PYTORCH_IMAGE};
+
+    return program->device != NULL ? program->device : &nvidia;
+}
+
 const char *scripts_plain_name(const plait_model *model, char name[SCRIPTS_NAME_SIZE])
 {
     size_t length = 0;
@@ -183,8 +190,10 @@ static int trial_hours(const plait_launch *launch)
     return (int)fmin(ceil(trial_s / 3600.0 + 0.5), 9999.0);
 }
 
-static void append_directives(const plait_launch *launch, const char *job, text_builder *out)
+static void append_directives(const plait_launch *launch, const launch_program *program,
+                              const char *job, text_builder *out)
 {
+    const char *const devices = device_of(program)->slurm;
     int gpus_per_node;
     const int nodes = scripts_nodes(launch->problem, &gpus_per_node);
     const int domain = nodes_of_domain(launch->problem);
@@ -194,10 +203,11 @@ static void append_directives(const plait_launch *launch, const char *job, text_
                        "#SBATCH --job-name=%s\n"
                        "#SBATCH --nodes=%d\n"
                        "#SBATCH --ntasks-per-node=1\n"
-                       "#SBATCH --gpus-per-node=%d\n"
+                       "#SBATCH --%s%c%d\n"
                        "#SBATCH --exclusive\n"
                        "#SBATCH --distribution=block\n",
-                       job, nodes, gpus_per_node);
+                       job, nodes, devices, strchr(devices, '=') != NULL ? ':' : '=',
+                       gpus_per_node);
     if (domain > 0)
         text_append_printf(out, "#SBATCH --segment=%d\n", domain);
     text_append_printf(out,
@@ -257,7 +267,7 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
     text_builder out;
 
     text_builder_init(&out, arena);
-    append_directives(launch, job, &out);
+    append_directives(launch, program, job, &out);
     append_head(launch, "# submit.sbatch - sbatch submit.sbatch, in this folder", arena, &out);
     if (program->checkout != NULL)
         text_append_printf(&out, "# %s is to name the folder of a checkout of %s.\n",
@@ -286,9 +296,9 @@ static void append_image(const plait_launch *launch, const launch_program *progr
     else
         text_append_printf(out,
                            "              # Yours to edit: an image with %s and what it needs, "
-                           "on " SCRIPTS_PYTORCH_IMAGE "\n"
+                           "on %s\n"
                            "              image: \"image-of-yours\"\n",
-                           program->what);
+                           program->what, device_of(program)->base);
 }
 
 /* Device plugins of networks have names of the site's choice; pinned memory needs the right. */
@@ -330,8 +340,8 @@ static void append_replica(const plait_launch *launch, text_builder *out, const 
     text_append_printf(out,
                        "              resources:\n"
                        "                limits:\n"
-                       "                  nvidia.com/gpu: %d\n",
-                       gpus_per_node);
+                       "                  %s: %d\n",
+                       device_of(program)->kubernetes, gpus_per_node);
     if (nodes > 1)
         append_network(out);
     text_append_printf(out,

@@ -7,6 +7,13 @@
 
 #include "target.h"
 
+/** What schedulers call the devices of a node. */
+typedef struct launch_device {
+    const char *slurm;      /* "gpus-per-node", "gres=npu": behind it goes how many */
+    const char *kubernetes; /* "nvidia.com/gpu" */
+    const char *base;       /* for people: the image that an own one stands on */
+} launch_device;
+
 /** A program that runs once a node. */
 typedef struct launch_program {
     const char *what;     /* for people: "Megatron-LM" */
@@ -15,7 +22,8 @@ typedef struct launch_program {
     const char *args;     /* file of the folder with arguments, "args.sh"; NULL: none */
     const char *notes;    /* comment lines for the head of run.sh; NULL: none */
     const char *image;    /* container that has all of it; NULL: none is known */
-    const char *start;    /* shell lines that start it: see SCRIPTS_TORCHRUN */
+    const launch_device *device; /* NULL: GPUs of NVIDIA */
+    const char *start;           /* shell lines that start it: see SCRIPTS_TORCHRUN */
 } launch_program;
 
 /** PyTorch and Transformer Engine: the base of Megatron-LM's own container at d98e8a6 (2026-08-22). */

@@ -1,0 +1,418 @@
+/*
+ * import.c - MaxText's YAML as a plan
+ *
+ * What is not given is what base.yml has. One axis inside a slice and one between slices may be -1: it
+ * takes what the others leave of the devices, which the mesh says itself where no axis does so.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "maxtext.h"
+#include "notes_read.h"
+#include "plait/data.h"
+#include "plan_reader.h"
+
+enum { RANKS = 1 << 20 };
+
+typedef struct config_reader {
+    const yaml_file *yaml;
+    plait_arena *arena;
+    plans_entry *out;
+    text_builder *warnings;
+    bool devices_known;
+    bool replicas_outside; /* ... between slices, whatever stands inside */
+    maxtext_axes mesh;     /* each axis, inside and between slices */
+} config_reader;
+
+static void give(plans_entry *out, plait_key_id key, int value)
+{
+    plait_key_put(&out->degrees, key, value);
+    out->given |= PLAIT_KEY_BIT(key);
+}
+
+static void warn(config_reader *in, const char *sentence)
+{
+    text_append_printf(in->warnings, "%s%s", in->warnings->length > 0 ? "\n" : "", sentence);
+}
+
+// ---- the mesh ------------------------------------------------------------------------------
+
+/* An axis that base.yml has by itself, and one that cuts what it cuts: 1 unless given. */
+static plait_status read_axis(const config_reader *in, const char *part, const char *name,
+                              const char *also, int otherwise, int *out, plait_error *err)
+{
+    char key[64];
+    int more = 1;
+
+    snprintf(key, sizeof key, "%s_%s_parallelism", part, name);
+    PLAIT_TRY(maxtext_int(in->yaml, key, -1, RANKS, otherwise, out, err));
+    if (*out == 0)
+        return yaml_expected(in->yaml, yaml_find(in->yaml, key), "ranks of an axis, or -1", err);
+    if (also == NULL)
+        return PLAIT_OK;
+    snprintf(key, sizeof key, "%s_%s_parallelism", part, also);
+    PLAIT_TRY(maxtext_int(in->yaml, key, 1, RANKS, 1, &more, err));
+    if (more > 1 && (*out < 0 || *out > RANKS / more))
+        return yaml_expected(in->yaml, yaml_find(in->yaml, key), "1 beside an axis that is -1",
+                             err);
+    *out *= more > 1 ? more : 1;
+    return PLAIT_OK;
+}
+
+static plait_status read_axes(const config_reader *in, const char *part, int data, int fsdp,
+                              maxtext_axes *out, plait_error *err)
+{
+    PLAIT_TRY(read_axis(in, part, "data", NULL, data, &out->data, err));
+    PLAIT_TRY(read_axis(in, part, "fsdp", "fsdp_transpose", fsdp, &out->fsdp, err));
+    PLAIT_TRY(read_axis(in, part, "pipeline", NULL, 1, &out->pipeline, err));
+    PLAIT_TRY(read_axis(in, part, "context", NULL, 1, &out->context, err));
+    PLAIT_TRY(read_axis(in, part, "tensor", "tensor_sequence", 1, &out->tensor, err));
+    return read_axis(in, part, "expert", NULL, 1, &out->expert, err);
+}
+
+/* The product of what is known of it, and the axis that is not; NULL: all are. */
+static int *open_axis(maxtext_axes *axes, double *product, int *open)
+{
+    int *unknown = NULL;
+
+    *product = 1.0;
+    *open = 0;
+#define X(axis)                                                                                    \
+    if (axes->axis < 0) {                                                                          \
+        unknown = &axes->axis;                                                                     \
+        ++*open;                                                                                   \
+    } else {                                                                                       \
+        *product *= axes->axis;                                                                    \
+    }
+    MAXTEXT_AXES(X)
+#undef X
+    return unknown;
+}
+
+static plait_status refuse_mesh(const config_reader *in, const char *expected, double found,
+                                plait_error *err)
+{
+    return plait_fail(err, PLAIT_ERROR_RANGE, in->yaml->name, "expected %s, found %.0f", expected,
+                      found);
+}
+
+/*
+ * Both parts of a mesh have an axis that takes what is left, unless told otherwise: data between slices,
+ * fsdp inside one. How many slices there are is not in the file, so that the first takes one where the second
+ * is open too.
+ */
+static plait_status close_mesh(config_reader *in, maxtext_axes *ici, maxtext_axes *dcn,
+                               plait_error *err)
+{
+    double inside, between;
+    int open_inside, open_between;
+    int *const axis = open_axis(ici, &inside, &open_inside);
+    int *const outer = open_axis(dcn, &between, &open_between);
+
+    if (open_inside > 1 || open_between > 1)
+        return refuse_mesh(in, "one axis that is -1", open_inside > 1 ? open_inside : open_between,
+                           err);
+    if (inside * between > RANKS)
+        return refuse_mesh(in, "a mesh of at most 1048576 devices", inside * between, err);
+    const int least = (int)(inside * between);
+    int *const last = axis != NULL ? axis : outer;
+    if (outer != NULL)
+        *outer = 1;
+    if (last == NULL || (axis == NULL && in->out->gpus == 0))
+        in->out->gpus = least;
+    in->devices_known = in->out->gpus > 0;
+    if (!in->devices_known || last == NULL)
+        return PLAIT_OK;
+    if (in->out->gpus % least != 0)
+        return refuse_mesh(in, "devices that the axes of the mesh divide", in->out->gpus, err);
+    *last = in->out->gpus / least;
+    return PLAIT_OK;
+}
+
+static plait_status read_mesh(config_reader *in, plait_error *err)
+{
+    maxtext_axes ici, dcn;
+
+    PLAIT_TRY(read_axes(in, "ici", 1, -1, &ici, err));
+    PLAIT_TRY(read_axes(in, "dcn", -1, 1, &dcn, err));
+    PLAIT_TRY(close_mesh(in, &ici, &dcn, err));
+#define X(axis) in->mesh.axis = ici.axis * dcn.axis;
+    MAXTEXT_AXES(X)
+#undef X
+    in->replicas_outside = dcn.data * dcn.fsdp * dcn.expert > 1;
+    return PLAIT_OK;
+}
+
+static void take_shards(config_reader *in)
+{
+    const maxtext_axes *const mesh = &in->mesh;
+    const int shards = mesh->fsdp * mesh->context * mesh->expert;
+    const bool over_data = maxtext_is_on(in->yaml, "shard_optimizer_over_data");
+
+    if (over_data && shards > 1)
+        warn(in,
+             "optimizer states on more ranks than weights are priced as on those of the weights");
+    if (shards > 1 || (mesh->data == 1 && !over_data)) {
+        give(in->out, PLAIT_KEY_ZERO, 3);
+        give(in->out, PLAIT_KEY_SHARD_GROUP, shards);
+        return;
+    }
+    give(in->out, PLAIT_KEY_ZERO, over_data);
+    give(in->out, PLAIT_KEY_SHARD_GROUP, mesh->data);
+}
+
+/* Of an axis that is still open nothing is known. */
+static void give_axis(config_reader *in, plait_key_id key, int ranks)
+{
+    if (ranks > 0)
+        give(in->out, key, ranks);
+}
+
+static plait_status take_degrees(config_reader *in, plait_error *err)
+{
+    const maxtext_axes *const mesh = &in->mesh;
+    const char *const strategy = maxtext_word(in->yaml, "context_parallel_strategy", "all_gather");
+    static const char *const strategies[] = {"all_gather", "ring", "ulysses", NULL};
+    static const int exchanges[] = {PLAIT_CP_ALLGATHER, PLAIT_CP_P2P, PLAIT_CP_A2A};
+    const int exchange = text_index(strategy, strategies);
+    int experts;
+
+    PLAIT_TRY(maxtext_int(in->yaml, "num_experts", 1, 1 << 12, 1, &experts, err));
+    if (exchange < 0)
+        return yaml_expected(in->yaml, yaml_find(in->yaml, "context_parallel_strategy"),
+                             "all_gather, ring or ulysses", err);
+    give_axis(in, PLAIT_KEY_TP, mesh->tensor);
+    give(in->out, PLAIT_KEY_SP, mesh->tensor > 1);
+    give_axis(in, PLAIT_KEY_PP, mesh->pipeline);
+    give_axis(in, PLAIT_KEY_CP, mesh->context);
+    give(in->out, PLAIT_KEY_CP_COMM, exchanges[exchange]);
+    give_axis(in, PLAIT_KEY_EP, mesh->expert);
+    give_axis(in, PLAIT_KEY_ETP, experts > 1 ? mesh->tensor : 1);
+    if (in->replicas_outside && !(in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_ORDER)))
+        give(in->out, PLAIT_KEY_ORDER, PLAIT_ORDER_TP_CP_PP_DP);
+    if (in->devices_known)
+        take_shards(in);
+    return PLAIT_OK;
+}
+
+// ---- batch and pipeline --------------------------------------------------------------------
+
+static plait_status read_pipeline(config_reader *in, int *passes, plait_error *err)
+{
+    const int pp = in->mesh.pipeline;
+    int repeats, layers;
+
+    *passes = 1;
+    give(in->out, PLAIT_KEY_VPP, 1);
+    give(in->out, PLAIT_KEY_SCHEDULE, pp > 1 ? PLAIT_GPIPE : PLAIT_1F1B);
+    in->out->degrees.split.kind = PLAIT_SPLIT_EVEN;
+    in->out->given |= PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
+    if (pp <= 1)
+        return PLAIT_OK;
+    PLAIT_TRY(
+        maxtext_int(in->yaml, "num_pipeline_repeats", -1, PLAIT_MAX_LAYERS, -1, &repeats, err));
+    PLAIT_TRY(maxtext_int(in->yaml, "num_layers_per_pipeline_stage", 1, PLAIT_MAX_LAYERS, 1,
+                          &layers, err));
+    PLAIT_TRY(maxtext_int(in->yaml, "num_pipeline_microbatches", -1, 1 << 20, -1, passes, err));
+    if (*passes < 1)
+        *passes = pp;
+    if (repeats > 1 ||
+        (repeats < 1 && in->out->model != NULL && in->out->model->layers > (double)pp * layers))
+        warn(in, "a circular pipeline is priced as one that each microbatch passes once");
+    return PLAIT_OK;
+}
+
+/* MaxText multiplies in doubles and cuts off. */
+static plait_status read_batch(config_reader *in, plait_error *err)
+{
+    const double dp = (double)in->mesh.data * in->mesh.fsdp * in->mesh.expert;
+    double of_device;
+    int passes, accumulated;
+
+    PLAIT_TRY(maxtext_int(in->yaml, "max_target_length", 1, 1 << 30, 2048, &in->out->seq, err));
+    PLAIT_TRY(maxtext_number(in->yaml, "per_device_batch_size", 12.0, &of_device, err));
+    PLAIT_TRY(
+        maxtext_int(in->yaml, "gradient_accumulation_steps", 1, 1 << 20, 1, &accumulated, err));
+    PLAIT_TRY(read_pipeline(in, &passes, err));
+    if (!in->devices_known || dp < 1.0)
+        return PLAIT_OK;
+    const double pass = floor(in->out->gpus * of_device);
+    const double microbatch = pass / (dp * passes);
+    if (pass * accumulated > 1e9 || microbatch < 1.0 || floor(microbatch) != microbatch)
+        return plait_fail(err, PLAIT_ERROR_RANGE, in->yaml->name,
+                          "expected sequences of a pass, per_device_batch_size times the devices, "
+                          "in whole microbatches of %.0f ranks, found %.0f in %d",
+                          dp, pass, passes);
+    give(in->out, PLAIT_KEY_MBS, (int)microbatch);
+    in->out->gbs = (int)pass * accumulated;
+    return PLAIT_OK;
+}
+
+// ---- memory, kernels, precision ------------------------------------------------------------
+
+static void read_remat(config_reader *in)
+{
+    static const char *const policies[] = {
+        "full", "minimal", "none", "minimal_with_context", "minimal_flash", NULL};
+    static const int kinds[] = {PLAIT_RECOMPUTE_FULL, PLAIT_RECOMPUTE_SELECTIVE,
+                                PLAIT_RECOMPUTE_NONE, PLAIT_RECOMPUTE_NONE, PLAIT_RECOMPUTE_NONE};
+    const int policy = text_index(maxtext_word(in->yaml, "remat_policy", "full"), policies);
+
+    if (policy < 0) {
+        warn(in, "a remat_policy other than full, minimal and none has no price: it is left open");
+        return;
+    }
+    in->out->degrees.recompute = (plait_recompute){.kind = (unsigned char)kinds[policy]};
+    in->out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
+}
+
+static void read_kernels(config_reader *in)
+{
+    const bool noted = in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
+    const bool unfused =
+        strcmp(maxtext_word(in->yaml, "attention", "autoselected"), "dot_product") == 0;
+
+    if (unfused || !noted || in->out->degrees.attention == PLAIT_ATTENTION_UNFUSED)
+        give(in->out, PLAIT_KEY_ATTENTION,
+             unfused ? PLAIT_ATTENTION_UNFUSED : PLAIT_ATTENTION_FUSED);
+    give(in->out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
+    give(in->out, PLAIT_KEY_GRAD_REDUCE, PLAIT_STATE_BF16);
+}
+
+static void read_precision(config_reader *in)
+{
+    const char *const quantization = maxtext_word(in->yaml, "quantization", "");
+
+    in->out->precision = text_starts_with(quantization, "fp8") ? PLAIT_FP8 : PLAIT_BF16;
+    if (quantization[0] != '\0' && in->out->precision == PLAIT_BF16)
+        warn(in, "products in int8 and other formats are priced as in bf16");
+    if (strcmp(maxtext_word(in->yaml, "dtype", "bfloat16"), "bfloat16") != 0)
+        warn(in, "a dtype other than bfloat16 is priced as bfloat16");
+}
+
+// ---- the model -----------------------------------------------------------------------------
+
+/* Of names that both sides have for one model. */
+static const char *name_of(const char *theirs)
+{
+    static const char *const names[][2] = {
+        {"llama2-7b", "llama-2-7b"},
+        {"llama2-13b", "llama-2-13b"},
+        {"llama2-70b", "llama-2-70b"},
+        {"llama3.1-8b", "llama-3.1-8b"},
+        {"llama3.1-70b", "llama-3.1-70b"},
+        {"llama3.1-405b", "llama-3.1-405b"},
+        {"mixtral-8x7b", "mixtral-8x7b"},
+        {"mixtral-8x22b", "mixtral-8x22b"},
+        {"qwen3-8b", "qwen3-8b"},
+        {"qwen3-32b", "qwen3-32b"},
+        {"qwen3-30b-a3b", "qwen3-30b-a3b"},
+        {"qwen3-235b-a22b", "qwen3-235b-a22b"},
+        {"deepseek2-16b", "deepseek-v2-lite"},
+        {"deepseek2-236b", "deepseek-v2"},
+        {"deepseek3-671b", "deepseek-v3"},
+        {"gpt3-175b", "gpt3-175b"},
+    };
+
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (strcmp(names[n][0], theirs) == 0)
+            return names[n][1];
+    return NULL;
+}
+
+static plait_status read_model(config_reader *in, const char *noted, plait_error *err)
+{
+    const char *const theirs = maxtext_word(in->yaml, "model_name", "default");
+    const char *const name = name_of(theirs);
+    const plait_model *built;
+
+    PLAIT_TRY(maxtext_read_model(
+        in->yaml, noted != NULL ? noted : maxtext_word(in->yaml, "run_name", "model"), in->arena,
+        &built, err));
+    if (built != NULL) {
+        in->out->model = built;
+    } else if (name != NULL) {
+        plait_model *const model = plait_arena_alloc(in->arena, 1, sizeof *model);
+
+        if (model == NULL)
+            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_model_find(name, in->arena, model, NULL, err));
+        in->out->model = model;
+    } else if (in->out->model == NULL) {
+        warn(in, "the model is not known, give it with --model");
+    }
+    return PLAIT_OK;
+}
+
+// ---- the whole -----------------------------------------------------------------------------
+
+/* Values by which a key says nothing. */
+static bool is_off(const yaml_leaf *leaf)
+{
+    static const char *const words[] = {"",          "false",   "False", "0",    "0.0",
+                                        "1",         "-1",      "-1.0",  "None", "null",
+                                        "causal_lm", "float32", "none",  NULL};
+
+    return leaf->values == 0 || text_index(leaf->value[0], words) >= 0;
+}
+
+static void warn_of_keys(config_reader *in, bool named(const char *), bool as, const char *sentence)
+{
+    bool any = false;
+
+    for (int i = 0; i < in->yaml->count; i++) {
+        const yaml_leaf *const leaf = &in->yaml->leaf[i];
+
+        if (named(leaf->path) != as || (as && is_off(leaf)))
+            continue;
+        if (!any)
+            warn(in, sentence);
+        text_append_printf(in->warnings, "%s%s", any ? ", " : ": ", leaf->path);
+        any = true;
+    }
+}
+
+static plait_status check_any(const yaml_file *yaml, plait_error *err)
+{
+    for (int i = 0; i < yaml->count; i++)
+        if (maxtext_key_is_known(yaml->leaf[i].path))
+            return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, yaml->name,
+                      "expected keys of MaxText, such as per_device_batch_size, found none");
+}
+
+static plait_status read_all(config_reader *in, const char *noted, plait_error *err)
+{
+    PLAIT_TRY(read_model(in, noted, err));
+    PLAIT_TRY(read_mesh(in, err));
+    PLAIT_TRY(take_degrees(in, err));
+    PLAIT_TRY(read_batch(in, err));
+    read_remat(in);
+    read_kernels(in);
+    read_precision(in);
+    warn_of_keys(in, maxtext_key_is_unpriced, true, "not priced");
+    warn_of_keys(in, maxtext_key_is_known, false, "not understood, and taken as not given");
+    return PLAIT_OK;
+}
+
+plait_status maxtext_import(const char *text, size_t length, const char *name,
+                            const launch_call *call, plait_arena *arena, plans_entry *out,
+                            const char **warning, plait_error *err)
+{
+    text_builder warnings;
+    yaml_file yaml;
+
+    text_builder_init(&warnings, arena);
+    PLAIT_TRY(yaml_read(text, length, name, arena, &yaml, err));
+    PLAIT_TRY(check_any(&yaml, err));
+    PLAIT_TRY(notes_read(text, length, name, arena, out, err));
+    if (call != NULL && call->gpus > 0)
+        out->gpus = call->gpus;
+    config_reader in = {.yaml = &yaml, .arena = arena, .out = out, .warnings = &warnings};
+    PLAIT_TRY(read_all(&in, notes_find(text, length, "model", arena), err));
+    import_give_plain(out);
+    out->runtime = "maxtext";
+    *warning = text_builder_finish(&warnings, NULL);
+    return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}

@@ -1,0 +1,253 @@
+/*
+ * maxtext.c - MaxText on TPU: config.yml, and run.sh that every host runs
+ *
+ * JAX finds the hosts of a slice and the slices of a job by itself, so there is neither a rank nor a
+ * head to name, and nothing for SLURM.
+ */
+#include "maxtext.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "notes.h"
+#include "scripts.h"
+#include "training.h"
+
+static const training_places places = {
+    .data = "random tokens: dataset_type",
+    .length = "steps",
+    .values = "learning_rate to gradient_clipping_threshold",
+    .checkpoints = "enable_checkpointing, checkpoint_period, base_output_directory",
+};
+
+/* Orders of ranks are those of the mesh, and where they lie JAX decides. */
+static void append_notes(const plait_launch *launch, text_builder *out)
+{
+    static const plait_key_id keys[] = {PLAIT_KEY_ORDER, PLAIT_KEY_PLACEMENT};
+    char value[PLAIT_VALUE_SIZE];
+
+    notes_append(launch, out);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        notes_append_one(plait_keys[keys[k]].name,
+                         plait_degrees_get(&launch->plan->degrees, keys[k], value, sizeof value),
+                         out);
+}
+
+static void append_head(const plait_launch *launch, text_builder *out)
+{
+    const char *const title = scripts_title(launch, out->arena);
+    const char *const expectation = scripts_expectation(launch, out->arena);
+
+    out->failed = out->failed || title == NULL || expectation == NULL;
+    text_append_printf(out,
+                       "# config.yml - a configuration of MaxText; run.sh starts it\n"
+                       "#\n# %s\n# %s\n#\n",
+                       title != NULL ? title : "", expectation != NULL ? expectation : "");
+    training_append_edits(launch->problem, &places, out);
+    append_notes(launch, out);
+}
+
+// ---- the plan ------------------------------------------------------------------------------
+
+static void append_axes(const char *part, const maxtext_axes *axes, text_builder *out)
+{
+#define X(axis) text_append_printf(out, "%s_" #axis "_parallelism: %d\n", part, axes->axis);
+    MAXTEXT_AXES(X)
+#undef X
+}
+
+static void append_pipeline(const plait_problem *problem, const plait_degrees *d, text_builder *out)
+{
+    if (d->pp == 1)
+        return;
+    text_append_printf(out,
+                       "num_layers_per_pipeline_stage: %d\n"
+                       "num_pipeline_repeats: 1\n"
+                       "num_pipeline_microbatches: %d\n",
+                       problem->model->layers / d->pp,
+                       plait_degrees_microbatches(d, problem->job.gbs));
+}
+
+static void append_mesh(const plait_problem *problem, const plait_degrees *d, text_builder *out)
+{
+    const maxtext_mesh mesh = maxtext_mesh_of(problem, d);
+
+    text_append(out, "\n# mesh: inside a slice, and between slices\n");
+    append_axes("ici", &mesh.ici, out);
+    append_axes("dcn", &mesh.dcn, out);
+    text_append_printf(out, "shard_optimizer_over_data: %s\n", d->zero == 1 ? "true" : "false");
+    if (d->cp > 1)
+        text_append(out, "context_parallel_strategy: \"all_gather\"\n"
+                         "context_parallel_load_balance: true\n");
+    append_pipeline(problem, d, out);
+}
+
+static void append_batch(const plait_problem *problem, const plait_degrees *d, text_builder *out)
+{
+    char batch[TEXT_NUMBER_SIZE];
+
+    text_append_printf(out,
+                       "\n# batch: %d sequences a step\n"
+                       "per_device_batch_size: %s\n"
+                       "gradient_accumulation_steps: %d\n"
+                       "max_target_length: %d\n",
+                       problem->job.gbs, maxtext_real(maxtext_batch_of_device(problem, d), batch),
+                       d->pp > 1 ? 1 : plait_degrees_microbatches(d, problem->job.gbs),
+                       problem->job.seq);
+}
+
+static bool is_tpu(const plait_problem *problem)
+{
+    const char *const vendor = problem->cluster->group[0].accelerator->vendor;
+
+    return vendor != NULL && strcmp(vendor, "Google") == 0;
+}
+
+static const char *attention_of(const plait_problem *problem, const plait_degrees *d)
+{
+    if (d->attention == PLAIT_ATTENTION_UNFUSED)
+        return "dot_product";
+    return is_tpu(problem) ? "flash" : "cudnn_flash_te";
+}
+
+/* "minimal" keeps every product but attention's own. */
+static const char *remat_of(const plait_degrees *d)
+{
+    return d->recompute.kind == PLAIT_RECOMPUTE_FULL        ? "full"
+           : d->recompute.kind == PLAIT_RECOMPUTE_SELECTIVE ? "minimal"
+                                                            : "none";
+}
+
+static void append_memory(const plait_problem *problem, const plait_degrees *d, text_builder *out)
+{
+    text_append_printf(out,
+                       "\n# memory, kernels, precision\n"
+                       "remat_policy: \"%s\"\n"
+                       "scan_layers: true\n"
+                       "attention: \"%s\"\n"
+                       "dtype: \"bfloat16\"\n"
+                       "weight_dtype: \"float32\"\n"
+                       "quantization: \"%s\"\n"
+                       "use_iota_embed: true\n",
+                       remat_of(d), attention_of(problem, d),
+                       problem->job.precision == PLAIT_FP8 ? "fp8" : "");
+}
+
+// ---- the run -------------------------------------------------------------------------------
+
+/* A plateau before the decay is a schedule of its own; constant rates end where they began. */
+static void append_real(const char *key, double number, text_builder *out)
+{
+    char text[TEXT_NUMBER_SIZE];
+
+    text_append_printf(out, "%s: %s\n", key, maxtext_real(number, text));
+}
+
+static double final_fraction(const launch_training *t)
+{
+    return t->decay == PLAIT_LR_CONSTANT || t->lr <= 0.0 ? 1.0 : t->min_lr / t->lr;
+}
+
+/* A plateau before the decay is a schedule of its own; constant rates end where they began. */
+static void append_schedule(const launch_training *t, text_builder *out)
+{
+    const double steps = t->total_steps;
+    const bool plateau = t->decay_steps < t->total_steps - t->warmup_steps;
+
+    append_real("learning_rate", t->lr, out);
+    append_real("learning_rate_final_fraction", final_fraction(t), out);
+    text_append_printf(out, "learning_rate_schedule_steps: %d\n", t->total_steps);
+    append_real("warmup_steps_fraction", t->warmup_steps / steps, out);
+    text_append_printf(out, "lr_schedule_type: \"%s\"\n", plateau ? "wsd" : "cosine");
+    if (!plateau)
+        return;
+    append_real("wsd_decay_steps_fraction", t->decay_steps / steps, out);
+    text_append_printf(out, "wsd_decay_style: \"%s\"\n",
+                       t->decay == PLAIT_LR_COSINE ? "cosine" : "linear");
+}
+
+static void append_optimizer(const launch_training *t, text_builder *out)
+{
+    text_append(out, "opt_type: \"adamw\"\n");
+    append_real("adam_b1", t->beta1, out);
+    append_real("adam_b2", t->beta2, out);
+    append_real("adam_eps", t->eps, out);
+    append_real("adam_weight_decay", t->weight_decay, out);
+    append_real("gradient_clipping_threshold", t->clip, out);
+}
+
+static void append_run(const plait_launch *launch, text_builder *out)
+{
+    const launch_training t = training_of(launch->problem);
+    char name[SCRIPTS_NAME_SIZE];
+
+    scripts_plain_name(launch->problem->model, name);
+    text_append_printf(out,
+                       "\n# yours to edit: data, schedule, checkpoints\n"
+                       "run_name: \"%s\"\n"
+                       "base_output_directory: \"outputs\" # gs://... where hosts share no disk\n"
+                       "hardware: \"%s\"\n"
+                       "dataset_type: \"synthetic\"\n"
+                       "steps: %d\n",
+                       name, is_tpu(launch->problem) ? "tpu" : "gpu", TRAINING_TRY_STEPS);
+    append_schedule(&t, out);
+    append_optimizer(&t, out);
+    text_append_printf(out, "enable_checkpointing: false\ncheckpoint_period: %d\n",
+                       TRAINING_SAVE_STEPS);
+}
+
+static const char *config(const plait_launch *launch, plait_arena *arena)
+{
+    const plait_degrees *const d = &launch->plan->degrees;
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    append_head(launch, &out);
+    text_append(&out, "\nbase_config: \"base.yml\"\n\n# model\n");
+    maxtext_append_model(launch->problem->model, &out);
+    append_mesh(launch->problem, d, &out);
+    append_batch(launch->problem, d, &out);
+    append_memory(launch->problem, d, &out);
+    append_run(launch, &out);
+    return text_builder_finish(&out, NULL);
+}
+
+static const char *run_script(const plait_launch *launch, plait_arena *arena)
+{
+    const maxtext_mesh mesh = maxtext_mesh_of(launch->problem, &launch->plan->degrees);
+    const int slices = maxtext_axes_product(&mesh.dcn);
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    text_append_printf(&out,
+                       "#!/bin/bash\n"
+                       "# run.sh - start one host; run the same on each host of %d slice%s of %d "
+                       "chips\n"
+                       "#\n"
+                       "#   gcloud compute tpus tpu-vm ssh NAME --worker=all --command=...    does "
+                       "so in one slice\n"
+                       "#\n"
+                       "# Arguments, KEY=VALUE each, are laid over the configuration.\n"
+                       "set -euo pipefail\n"
+                       "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n\n"
+                       "cd \"${MAXTEXT:?expected the folder of a checkout of MaxText}\"\n"
+                       "exec python3 -m maxtext.trainers.pre_train.train \"$here/config.yml\" "
+                       "\"$@\"\n",
+                       slices, slices > 1 ? "s" : "", maxtext_axes_product(&mesh.ici));
+    return text_builder_finish(&out, NULL);
+}
+
+static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
+                           plait_error *err)
+{
+    PLAIT_TRY(folder_add(out, "config.yml", config(launch, arena), false, err));
+    return folder_add(out, "run.sh", run_script(launch, arena), true, err);
+}
+
+const launch_target target_maxtext = {
+    .name = "maxtext",
+    .runtime = "maxtext",
+    .rules = PLAIT_RULES_MAXTEXT,
+    .render = render,
+    .import = maxtext_import,
+};

@@ -1,0 +1,79 @@
+/*
+ * maxtext.h - MaxText as a target: the YAML of a run, whose keys are those of its base.yml
+ *
+ * As in AI-Hypercomputer/maxtext e591f30 (2026-08-22): src/maxtext/configs/pyconfig.py lays a file over
+ * the one that its base_config names, and configs/types.py refuses keys that it does not know. Each axis
+ * of the mesh is a product: ici_* inside a slice, dcn_* between slices.
+ */
+#ifndef MAXTEXT_H
+#define MAXTEXT_H
+
+#include "target.h"
+#include "text.h"
+#include "yaml_read.h"
+
+/** The axes of the mesh that a plan has a say in; the others are 1. */
+#define MAXTEXT_AXES(X)                                                                            \
+    X(data) /* replicas of whole shards */                                                         \
+    X(fsdp)                                                                                        \
+    X(pipeline)                                                                                    \
+    X(context)                                                                                     \
+    X(tensor)                                                                                      \
+    X(expert)
+
+typedef struct maxtext_axes {
+#define X(axis) int axis;
+    MAXTEXT_AXES(X)
+#undef X
+} maxtext_axes;
+
+/** Both parts of each axis. */
+typedef struct maxtext_mesh {
+    maxtext_axes ici, dcn;
+} maxtext_mesh;
+
+/** The mesh of a plan that keeps the rules (src/plan/rules_maxtext.c). */
+maxtext_mesh maxtext_mesh_of(const plait_problem *problem, const plait_degrees *degrees);
+
+int maxtext_axes_product(const maxtext_axes *axes);
+
+/** Sequences of one device in one pass; MaxText takes a fraction. */
+double maxtext_batch_of_device(const plait_problem *problem, const plait_degrees *degrees);
+
+/** Append the architecture, key by key. */
+void maxtext_append_model(const plait_model *model, text_builder *out);
+
+/** Is a key one of base.yml? */
+bool maxtext_key_is_known(const char *key);
+
+/** Does it change what a step costs, though plait has no term for it? */
+bool maxtext_key_is_unpriced(const char *key);
+
+/** A number of a file, or what base.yml has; fails (RANGE) on another kind or outside the bounds. */
+PLAIT_MUST_CHECK plait_status maxtext_int(const yaml_file *yaml, const char *key, int least,
+                                          int most, int otherwise, int *out, plait_error *err);
+PLAIT_MUST_CHECK plait_status maxtext_number(const yaml_file *yaml, const char *key,
+                                             double otherwise, double *out, plait_error *err);
+const char *maxtext_word(const yaml_file *yaml, const char *key, const char *otherwise);
+bool maxtext_is_on(const yaml_file *yaml, const char *key);
+
+/** A number as YAML 1.1 has it, where one with an exponent has a point: 1.0e-05. Returns `out`. */
+const char *maxtext_real(double number, char out[TEXT_NUMBER_SIZE]);
+
+/**
+ * The model that a file builds.
+ *
+ * @param name  of it, which it keeps
+ * @param out   lives in `arena`; NULL where plait has no layers like those of its block
+ */
+PLAIT_MUST_CHECK plait_status maxtext_read_model(const yaml_file *yaml, const char *name,
+                                                 plait_arena *arena, const plait_model **out,
+                                                 plait_error *err);
+
+/** The way back: launch_target.import. */
+PLAIT_MUST_CHECK plait_status maxtext_import(const char *text, size_t length, const char *name,
+                                             const launch_call *call, plait_arena *arena,
+                                             plans_entry *out, const char **warning,
+                                             plait_error *err);
+
+#endif

@@ -1,0 +1,279 @@
+/* import.c - MindSpeed-LLM's arguments as a plan: Megatron-LM's, once its own are translated */
+#include "mindspeed.h"
+
+#include <string.h>
+
+#include "import_parts.h"
+
+/* ---- flags that are others' by another name ---- */
+
+typedef struct own_flag {
+    const char *name;
+    const char *meant; /* Megatron-LM's */
+    const char *value; /* NULL: its own */
+} own_flag;
+
+static const own_flag own[] = {
+    {"use_flash_attn", "attention_backend", "fused"},
+    {"use_fusion_attn_v2", "attention_backend", "fused"},
+    {"beta_fast", "yarn_beta_fast", NULL},
+    {"beta_slow", "yarn_beta_slow", NULL},
+    {"rope_scaling_beta_fast", "yarn_beta_fast", NULL},
+    {"rope_scaling_beta_slow", "yarn_beta_slow", NULL},
+    {"rope_scaling_mscale", "mscale", NULL},
+    {"rope_scaling_mscale_all_dim", "mscale_all_dim", NULL},
+    {"rope_scaling_original_max_position_embeddings", "yarn_original_max_position_embeddings",
+     NULL},
+    {"multi_head_latent_attention", "multi_latent_attention", "true"},
+    {"qk_rope_head_dim", "qk_pos_emb_head_dim", NULL},
+    {"qk_nope_head_dim", "qk_head_dim", NULL},
+    {"moe_intermediate_size", "moe_ffn_hidden_size", NULL},
+    {"n_group", "moe_router_num_groups", NULL},
+    {"topk_group", "moe_router_group_topk", NULL},
+    {"routed_scaling_factor", "moe_router_topk_scaling_factor", NULL},
+    {"shared_expert_gate", "moe_shared_expert_gate", "true"},
+    {NULL, NULL, NULL},
+};
+
+/* Read below, one by one. */
+static const char *const own_words[] = {"context_parallel_algo",
+                                        "ulysses_degree_in_cp",
+                                        "rope_scaling_type",
+                                        "first_k_dense_replace",
+                                        "num_layer_list",
+                                        "n_shared_experts",
+                                        NULL};
+
+static bool is_own(const char *name)
+{
+    for (const own_flag *row = own; row->name != NULL; row++)
+        if (strcmp(row->name, name) == 0)
+            return true;
+    return text_index(name, own_words) >= 0 || mindspeed_flag_is_idle(name) ||
+           mindspeed_flag_is_unpriced(name);
+}
+
+static plait_status add_meant(launch_flags *flags, plait_error *err)
+{
+    for (const own_flag *row = own; row->name != NULL; row++) {
+        const launch_flag *const flag = flags_find(flags, row->name);
+
+        if (flag != NULL && flags_last(flags, row->meant) == NULL)
+            PLAIT_TRY(flags_add(flags, row->meant, row->value != NULL ? row->value : flag->value[0],
+                                err));
+    }
+    return PLAIT_OK;
+}
+
+/* ---- words of its own ---- */
+
+static const char *value_of(const launch_flags *flags, const char *name)
+{
+    const launch_flag *const flag = flags_find(flags, name);
+
+    return flag != NULL ? flag->value[0] : NULL;
+}
+
+static int number_of(const launch_flags *flags, const char *name)
+{
+    const char *const value = value_of(flags, name);
+    int number = 0;
+
+    return value != NULL && text_parse_int(value, -1, 1 << 24, &number) ? number : 0;
+}
+
+/* Ranks of the all-to-all are given, those of the ring follow. */
+static plait_status add_hybrid_sizes(launch_flags *flags, plait_error *err)
+{
+    const int cp = number_of(flags, "context_parallel_size");
+    const int inner = number_of(flags, "ulysses_degree_in_cp");
+
+    if (cp < 2 || inner < 1 || cp % inner != 0)
+        return flags_fail(flags, "ulysses_degree_in_cp", err,
+                          "expected a divisor of --context-parallel-size, found \"%d\" of %d",
+                          inner, cp);
+    return flags_add(flags, "hierarchical_context_parallel_sizes",
+                     plait_arena_printf(flags->arena, "%d %d", inner, cp / inner), err);
+}
+
+static plait_status translate_context(launch_flags *flags, plait_error *err)
+{
+    static const char *const algorithms[] = {"megatron_cp_algo", "kvallgather_cp_algo",
+                                             "ulysses_cp_algo", "hybrid_cp_algo", NULL};
+    static const char *const meant[] = {"p2p", "all_gather", "a2a", "a2a+p2p"};
+    const char *const word = value_of(flags, "context_parallel_algo");
+
+    if (word == NULL)
+        return PLAIT_OK;
+    const int algorithm = text_index(word, algorithms);
+    if (algorithm < 0)
+        return flags_fail(flags, "context_parallel_algo", err,
+                          "expected megatron_cp_algo, kvallgather_cp_algo, ulysses_cp_algo or "
+                          "hybrid_cp_algo, found \"%.40s\"",
+                          word);
+    if (algorithm == 3 && number_of(flags, "context_parallel_size") != 1)
+        PLAIT_TRY(add_hybrid_sizes(flags, err));
+    return flags_add(flags, "cp_comm_type", meant[algorithm], err);
+}
+
+/* Latent attention has YaRN by its type, other attention by the positions' one. */
+static plait_status translate_positions(launch_flags *flags, text_builder *warnings,
+                                        plait_error *err)
+{
+    const char *const type = value_of(flags, "rope_scaling_type");
+    const char *const factor = value_of(flags, "rope_scaling_factor");
+    const bool latent = flags_last(flags, "multi_latent_attention") != NULL;
+
+    if (type == NULL)
+        return latent ? flags_add(flags, "rope_type", "rope", err) : PLAIT_OK;
+    if (strcmp(type, "llama3") == 0)
+        return flags_add(flags, "use_rope_scaling", "true", err);
+    if (strcmp(type, "yarn") != 0) {
+        text_append_printf(warnings, "%spositions scaled as %.20s are priced like any",
+                           warnings->length > 0 ? "\n" : "", type);
+        return PLAIT_OK;
+    }
+    if (factor != NULL)
+        PLAIT_TRY(flags_add(flags, "rotary_scaling_factor", factor, err));
+    return flags_add(flags, latent ? "rope_type" : "position_embedding_type", "yarn", err);
+}
+
+/* Layers from the first that is not dense on, and of them each `every`-th of the model. */
+static char *experts_pattern(int dense, int every, int layers, plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    for (int l = 0; l < layers; l++)
+        text_append_printf(&out, "%s%d", l == 0 ? "[" : ",", l >= dense && l % every == 0);
+    text_append_char(&out, ']');
+    return text_builder_finish(&out, NULL);
+}
+
+/* -1 of either leaves all layers to the experts. */
+static plait_status translate_experts(launch_flags *flags, plait_error *err)
+{
+    const int layers = number_of(flags, "num_layers");
+    const int dense = number_of(flags, "first_k_dense_replace");
+    const int every = number_of(flags, "moe_layer_freq");
+    const int shared = number_of(flags, "n_shared_experts");
+    const int width = number_of(flags, "moe_ffn_hidden_size");
+
+    if (shared > 0 && shared < 1 << 10 && width > 0 && width < 1 << 20)
+        PLAIT_TRY(flags_add(flags, "moe_shared_expert_intermediate_size",
+                            plait_arena_printf(flags->arena, "%d", shared * width), err));
+    if (every < 0)
+        PLAIT_TRY(flags_add(flags, "moe_layer_freq", "1", err));
+    if (dense == 0 || every == 0 || layers < 1 || layers > PLAIT_MAX_LAYERS)
+        return PLAIT_OK;
+    return flags_add(flags, "moe_layer_freq",
+                     experts_pattern(dense, every < 0 ? 1 : every, layers, flags->arena), err);
+}
+
+/* "17,20,22,21" is the layout Et*17|t*20|t*22|t*21L. */
+static plait_status translate_layers(launch_flags *flags, plait_error *err)
+{
+    const char *const list = value_of(flags, "num_layer_list");
+    text_builder layout;
+    char **count;
+
+    if (list == NULL)
+        return PLAIT_OK;
+    text_builder_init(&layout, flags->arena);
+    count = text_split(flags->arena, list, ',', NULL);
+    if (count == NULL)
+        return plait_fail_nomem(err);
+    text_append_char(&layout, 'E');
+    for (int s = 0; count[s] != NULL; s++) {
+        int layers;
+
+        if (!text_parse_int(count[s], 1, PLAIT_MAX_LAYERS, &layers))
+            return flags_fail(flags, "num_layer_list", err,
+                              "expected layers of each stage such as 17,20,22,21, found \"%.60s\"",
+                              list);
+        text_append_printf(&layout, "%st*%d", s > 0 ? "|" : "", layers);
+    }
+    text_append_char(&layout, 'L');
+    return flags_add(flags, "pipeline_model_parallel_layout", text_builder_finish(&layout, NULL),
+                     err);
+}
+
+/* ---- the whole ---- */
+
+/* Of parsed arguments a switch that is off says nothing. */
+static bool is_off(const launch_flag *flag)
+{
+    static const char *const words[] = {"false", "False", "None", "0", "", NULL};
+
+    return text_index(flag->value[0], words) >= 0;
+}
+
+static void warn_of_unpriced(const launch_flags *flags, text_builder *warnings)
+{
+    bool any = false;
+
+    for (int i = 0; i < flags->count; i++) {
+        const launch_flag *const flag = &flags->flag[i];
+
+        if (!mindspeed_flag_is_unpriced(flag->name) || flags_last(flags, flag->name) != flag ||
+            is_off(flag))
+            continue;
+        text_append_printf(warnings, "%s%s",
+                           any                    ? ", "
+                           : warnings->length > 0 ? "\nnot priced: "
+                                                  : "not priced: ",
+                           flag->name);
+        any = true;
+    }
+}
+
+/* MindSpeed-LLM makes none; a file in which nothing is understood stays one. */
+static plait_status add_masks(launch_flags *flags, plait_error *err)
+{
+    for (int i = 0; i < flags->count; i++)
+        if (megatron_flag_is_understood(flags->flag[i].name))
+            return flags_add(flags, "no_create_attention_mask_in_dataloader", "true", err);
+    return PLAIT_OK;
+}
+
+static void leave_out_own(launch_flags *flags)
+{
+    int kept = 0;
+
+    for (int i = 0; i < flags->count; i++)
+        if (!is_own(flags->flag[i].name))
+            flags->flag[kept++] = flags->flag[i];
+    flags->count = kept;
+}
+
+plait_status mindspeed_translate(launch_flags *flags, text_builder *warnings, plait_error *err)
+{
+    for (int i = 0; i < flags->count; i++)
+        if (is_own(flags->flag[i].name) && is_off(&flags->flag[i]))
+            flags->flag[i].name = "spec"; // any that no plan hangs on
+    PLAIT_TRY(add_meant(flags, err));
+    PLAIT_TRY(translate_context(flags, err));
+    PLAIT_TRY(translate_positions(flags, warnings, err));
+    PLAIT_TRY(translate_experts(flags, err));
+    PLAIT_TRY(translate_layers(flags, err));
+    warn_of_unpriced(flags, warnings);
+    leave_out_own(flags);
+    return add_masks(flags, err);
+}
+
+plait_status mindspeed_import(const char *text, size_t length, const char *name,
+                              const launch_call *call, plait_arena *arena, plans_entry *out,
+                              const char **warning, plait_error *err)
+{
+    launch_flags flags;
+    text_builder warnings;
+
+    text_builder_init(&warnings, arena);
+    PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
+    PLAIT_TRY(mindspeed_translate(&flags, &warnings, err));
+    PLAIT_TRY(megatron_import_flags(&flags, text, length, call, &warnings, out, err));
+    if (out->runtime == NULL || text_starts_with(out->runtime, "megatron"))
+        out->runtime = "mindspeed";
+    *warning = text_builder_finish(&warnings, NULL);
+    return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}

@@ -1,0 +1,40 @@
+/*
+ * mindspeed.h - MindSpeed-LLM as a target: Megatron-LM's arguments, and those of Ascend's kernels
+ *
+ * As in Ascend/MindSpeed-LLM c77308a (2026-08-21) with Ascend/MindSpeed 028de58 (2026-07-21):
+ * mindspeed_llm/features_manager and mindspeed/features_manager add their arguments to the parser of
+ * Megatron Core 0.12.1, which pretrain_gpt.py runs.
+ */
+#ifndef MINDSPEED_H
+#define MINDSPEED_H
+
+#include "megatron.h"
+
+/**
+ * What MindSpeed-LLM says in words of its own goes from Megatron-LM's arguments into `own`.
+ *
+ * @param args  loses what Core 0.12.1 does not parse or its Ascend kernels do not look at
+ */
+void mindspeed_words(const plait_problem *problem, const plait_plan *plan, megatron_args *args,
+                     launch_args *own);
+
+/**
+ * The way of mindspeed_words back: its flags leave `flags`, and those of Megatron-LM that mean the
+ * same join them.
+ *
+ * @param warnings  receives a line for what changes a price and plait has no term for
+ */
+PLAIT_MUST_CHECK plait_status mindspeed_translate(launch_flags *flags, text_builder *warnings,
+                                                  plait_error *err);
+
+/** The way back: launch_target.import. */
+PLAIT_MUST_CHECK plait_status mindspeed_import(const char *text, size_t length, const char *name,
+                                               const launch_call *call, plait_arena *arena,
+                                               plans_entry *out, const char **warning,
+                                               plait_error *err);
+
+/** Flags of both that no plan hangs on, and those that a price hangs on and plait has no term for. */
+bool mindspeed_flag_is_idle(const char *name);
+bool mindspeed_flag_is_unpriced(const char *name);
+
+#endif
