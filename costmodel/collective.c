@@ -24,6 +24,9 @@ static const double tree_ll_slower = 3.8;
 static const double ll128_share = 0.92;
 static const double tree_share = 0.92;
 
+/* Ranks of a collective up to which its links keep their rate. (C.308) */
+static const double ranks_at_full_rate = 16.0;
+
 /* An all-to-all posts a send to each far peer; half of one posting each is an estimate. (C.56) */
 static const double posting_share_a_peer = 0.5;
 
@@ -49,8 +52,9 @@ static double rails_of(plait_network network, int inside)
 
 /* The levels beyond the domain as one: the slowest sets the pace of the pipelined whole. */
 typedef struct outer_link {
-    double bytes_per_s; /* of an all-gather: algorithm bandwidth */
-    double ramp_bytes;  /* that a node's links need to fill, a hop */
+    double bytes_per_s;      /* of an all-gather in which a unit takes only what it lacks */
+    double link_bytes_per_s; /* into one unit */
+    double ramp_bytes;       /* that a node's links need to fill, a hop */
     double hop_s;
     double nodes;
 } outer_link;
@@ -64,20 +68,32 @@ static double hop_latency_s(const plait_route *route, plait_network network)
     return s;
 }
 
+/* C.308: a ring keeps the pace of its slowest link, and the slowest of more links is slower. */
+static double rate_share(plait_network network, int ranks)
+{
+    return network.nic_ranks > 0.0 && ranks > ranks_at_full_rate
+               ? pow(ranks_at_full_rate / ranks, network.nic_ranks)
+               : 1.0;
+}
+
 /* At level l, N units of g ranks each exchange their 1/g of the buffer through g NICs. (C.53) */
 static outer_link outer_of(const plait_route *route, plait_network network)
 {
     outer_link outer = {
+        .link_bytes_per_s = HUGE_VAL,
         .hop_s = hop_latency_s(route, network),
         .nodes = plait_route_nodes(route),
     };
+    const double share = rate_share(network, route->ranks);
     int units[PLAIT_MAX_LEVELS];
     double rate[PLAIT_MAX_LEVELS];
 
     for (int l = 1; l < route->levels; l++) {
         const int inside = route->joined[l - 1];
         units[l - 1] = route_units(route, l);
-        rate[l - 1] = rails_of(network, inside) * level_rate(route, network, l, units[l - 1]);
+        rate[l - 1] =
+            share * rails_of(network, inside) * level_rate(route, network, l, units[l - 1]);
+        outer.link_bytes_per_s = smaller(outer.link_bytes_per_s, rate[l - 1]);
         outer.ramp_bytes = larger(outer.ramp_bytes, route->cluster->level[l].ramp_bytes * inside);
     }
     outer.bytes_per_s = plait_tree_all_gather_bytes_per_s(units, rate, route->levels - 1);
@@ -91,6 +107,18 @@ static outer_link outer_of(const plait_route *route, plait_network network)
 static double wire_s(const outer_link *outer, double rounds, double bytes, double passes)
 {
     return rounds * (bytes + passes * outer->ramp_bytes) / outer->bytes_per_s;
+}
+
+/*
+ * Every chunk but one passes each link of a ring, also into a unit that had it: for two nodes that is
+ * twice what they lack. (C.309)
+ */
+static double ring_wire_s(const plait_route *route, const outer_link *outer, double rounds,
+                          double bytes, double passes)
+{
+    const double passed = bytes * (route->ranks - 1) / route->ranks;
+
+    return rounds * passed / outer->link_bytes_per_s + wire_s(outer, rounds, 0.0, passes);
 }
 
 /*
@@ -112,8 +140,9 @@ static double ring_s(const plait_route *route, const outer_link *outer, plait_co
     const double sent = plait_collective_sent_bytes(op, route->ranks, bytes);
 
     if (protocol == PLAIT_NCCL_LL)
-        return latency_s + larger(sent / cap, ll_slower * wire_s(outer, rounds, bytes, 0.0));
-    return latency_s + wire_s(outer, rounds, bytes, 1.0 + hops) /
+        return latency_s +
+               larger(sent / cap, ll_slower * ring_wire_s(route, outer, rounds, bytes, 0.0));
+    return latency_s + ring_wire_s(route, outer, rounds, bytes, 1.0 + hops) /
                            (protocol == PLAIT_NCCL_LL128 ? ll128_share : 1.0);
 }
 

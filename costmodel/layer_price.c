@@ -22,6 +22,7 @@ plait_kernel_context kernel_context_of(const plait_problem *problem, const layer
 plait_network network_of(const plait_problem *problem)
 {
     return (plait_network){.nic = problem->runtime->factor.nic,
+                           .nic_ranks = problem->runtime->factor.nic_ranks,
                            .rails = problem->runtime->factor.rails,
                            .hop_s = problem->runtime->factor.hop_s};
 }

@@ -223,14 +223,20 @@ static double bucketed_s(const plait_overlaps *overlap, const plait_route *route
     return buckets * plait_collective_s(route, network, op, bytes / buckets);
 }
 
+/* ZeRO-1 needs no more than its shard, but some software reduces all of it. (C.65) */
+plait_collective_op reduction_of(const plait_overlaps *overlap, const plait_degrees *d)
+{
+    return d->zero == 0 || (d->zero == 1 && overlap->reduce_whole) ? PLAIT_ALL_REDUCE
+                                                                   : PLAIT_REDUCE_SCATTER;
+}
+
 /* Among the ranks of one shard: everything under ZeRO-0, nothing of what is scattered before. (C.172) */
 static double shard_reduce_s(const plait_overlaps *overlap, const plait_degrees *d,
                              const plait_route *shard, plait_network network, double bytes)
 {
     if (plait_scatters_each(d))
         return 0.0;
-    return bucketed_s(overlap, shard, network,
-                      d->zero == 0 ? PLAIT_ALL_REDUCE : PLAIT_REDUCE_SCATTER, bytes);
+    return bucketed_s(overlap, shard, network, reduction_of(overlap, d), bytes);
 }
 
 static double reduce_in_shards_s(const plait_problem *problem, const plait_degrees *d,
@@ -368,11 +374,15 @@ static double overlapped_s(const plait_overlaps *overlap, double comm_s, double 
     return larger(overlap->dp_exposed * comm_s, comm_s - overlap->window * compute_s);
 }
 
-/* DistributedDataParallel has its own buckets under ZeRO-0, whatever the plan says. */
+/*
+ * DistributedDataParallel has its own buckets under ZeRO-0, whatever the plan says. Between stages they
+ * stand in front of the gradient that the stage before waits for. (C.67)
+ */
 plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *d)
 {
-    return d->zero == 0 && problem->runtime->overlap.ddp ? PLAIT_SYNC_BUCKETED
-                                                         : (plait_grad_sync)d->grad_sync;
+    if (d->zero > 0 || !problem->runtime->overlap.ddp)
+        return (plait_grad_sync)d->grad_sync;
+    return d->pp > 1 ? PLAIT_SYNC_BULK : PLAIT_SYNC_BUCKETED;
 }
 
 /*

@@ -111,6 +111,7 @@ sync_routes routes_of_stage(const plait_problem *problem, const sync_routes *rou
 stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *degrees,
                          const sync_routes *routes, const stage_load *load);
 /** How gradients are reduced: as the plan says, but where the software knows better. */
+plait_collective_op reduction_of(const plait_overlaps *overlap, const plait_degrees *degrees);
 plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *degrees);
 /** Of gathered parameters, what the next forward does not hide. (C.66) */
 double gather_left_s(const plait_overlaps *overlap, const stage_load *load, const stage_sync *sync);

@@ -284,6 +284,8 @@ static void put_lines(const plait_problem *problem, const plait_degrees *d,
     const double m = plait_degrees_microbatches(d, problem->job.gbs);
     const double gradient = state->gradient_reduce * lines->params;
     const double parameter = state->gather * lines->params;
+    const plait_collective_op reduction = reduction_of(&problem->runtime->overlap, d);
+    const bool whole = reduction == PLAIT_ALL_REDUCE;
 
     if (d->zero == 0) {
         put_line(step, buckets_line(problem, lines->reduce, PLAIT_ALL_REDUCE, lines, lines->shard,
@@ -293,8 +295,8 @@ static void put_lines(const plait_problem *problem, const plait_degrees *d,
     if (plait_scatters_each(d))
         put_scatters(d, state, lines, network, m, each);
     else
-        put_line(step, buckets_line(problem, lines->scatter, PLAIT_REDUCE_SCATTER, lines,
-                                    lines->shard, gradient));
+        put_line(step, buckets_line(problem, whole ? lines->reduce : lines->scatter, reduction,
+                                    lines, lines->shard, gradient));
     put_line(step, buckets_line(problem, lines->across, PLAIT_ALL_REDUCE, lines, lines->replicas,
                                 gradient / lines->shard->ranks));
     if (d->zero == 3)

@@ -122,9 +122,10 @@ plait_route plait_route_of(const plait_cluster *cluster, plait_group_shape group
 
 /** What software adds to a route: a factor on the network rate, time of a hop. */
 typedef struct plait_network {
-    double nic;   /* factor on the rate of levels beyond the first */
-    double rails; /* NICs of a node that one communicator drives at once; 0: all it has */
-    double hop_s; /* added to each hop between nodes */
+    double nic;       /* factor on the rate of levels beyond the first */
+    double nic_ranks; /* how fast it falls with a collective's ranks: an exponent; 0: not at all */
+    double rails;     /* NICs of a node that one communicator drives at once; 0: all it has */
+    double hop_s;     /* added to each hop between nodes */
 } plait_network;
 
 /** Scale-up domains that the group spans: ranks / joined[0], at least 1; may be no whole number. */

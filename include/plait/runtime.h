@@ -110,11 +110,12 @@ typedef struct plait_overlaps {
         grad_reduce; /* gradient buckets reduced during backward: for launch files; prices go by the
                        * plan's grad_sync */
     bool ddp;        /* those of ZeRO-0 are, by DistributedDataParallel */
-    bool param_gather;            /* ZeRO-1 all-gather during the next forward */
-    bool p2p;                     /* pipeline sends during compute */
-    bool p2p_scatter;             /* sends divided by tp even without sp (scatter-gather) */
-    bool moe_dedup;               /* expert dispatch sends a token once a node (DeepEP) */
-    double bucket_bytes;          /* of one gradient bucket, at least; 0: one for all */
+    bool reduce_whole;   /* ZeRO-1 reduces gradients to all ranks, though each steps its shard */
+    bool param_gather;   /* ZeRO-1 all-gather during the next forward */
+    bool p2p;            /* pipeline sends during compute */
+    bool p2p_scatter;    /* sends divided by tp even without sp (scatter-gather) */
+    bool moe_dedup;      /* expert dispatch sends a token once a node (DeepEP) */
+    double bucket_bytes; /* of one gradient bucket, at least; 0: one for all */
     double bucket_bytes_per_rank; /* buckets grow with the ranks that share them */
     double tp_exposed;            /* share of TP collectives left exposed */
     double dp_exposed;            /* share of gradient and parameter traffic never hidden */
@@ -135,6 +136,7 @@ typedef struct plait_factors {
     double host_expert_s; /* ... and of each of its experts on this rank */
     double host_backward; /* launches of a backward over those of its forward */
     double nic;           /* on the network rate */
+    double nic_ranks;     /* exponent by which that rate falls with a collective's ranks */
     double rails;         /* NICs of a node that one communicator drives at once; 0: all */
     double p2p_s;         /* fixed time of one pipeline send */
     double hop_s;         /* latency of one hop between nodes, on top of the cluster's */

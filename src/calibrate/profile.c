@@ -25,7 +25,7 @@ typedef struct profile_place {
 #define OVERLAP(member) offsetof(plait_runtime, overlap.member)
 
 /*
- * Priors are rounded medians of the profiles whose runs determine a number, but for rails, p2p_us and
+ * Priors are rounded medians of the profiles whose runs determine a number, but for rails, nic_ranks and
  * hop_us, which too few do: those are estimates. Bounds are judgement: no kernel of a training step is
  * much faster than its benchmark, no network faster than its wire, and the rest leaves room for the
  * worst software that has runs.
@@ -39,7 +39,7 @@ static const profile_place places[PROFILE_MAX_NUMBERS] = {
     {"overlap", "dp_exposed", OVERLAP(dp_exposed), 1.0, 0.02, 0.6, 2.0},
     {"factors", "nic", FACTOR(nic), 1.0, 0.08, 0.7, 1.05},
     {"factors", "rails", FACTOR(rails), 1.0, 1.0, 4.0, 16.0},
-    {"factors", "p2p_us", FACTOR(p2p_s), PLAIT_US, 5.0, 40.0, 300.0},
+    {"factors", "nic_ranks", FACTOR(nic_ranks), 1.0, 0.05, 0.3, 1.0},
     {"factors", "hop_us", FACTOR(hop_s), PLAIT_US, 0.5, 2.0, 1000.0},
 };
 

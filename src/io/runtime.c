@@ -30,6 +30,7 @@ static const field kernel_fields[] = {
 static const field overlap_fields[] = {
     {"grad_reduce", .is_bool = true, RUNTIME(overlap.grad_reduce)},
     {"ddp", .is_bool = true, RUNTIME(overlap.ddp)},
+    {"reduce_whole", .is_bool = true, RUNTIME(overlap.reduce_whole)},
     {"param_gather", .is_bool = true, RUNTIME(overlap.param_gather)},
     {"p2p", .is_bool = true, RUNTIME(overlap.p2p)},
     {"p2p_scatter", .is_bool = true, RUNTIME(overlap.p2p_scatter)},
@@ -52,6 +53,7 @@ static const field factor_fields[] = {
     {"host_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.host_s)},
     {"host_tp_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.host_tp_s)},
     {"nic", JSON_POSITIVE, .most = 10.0, RUNTIME(factor.nic)},
+    {"nic_ranks", JSON_NON_NEGATIVE, .most = 2.0, RUNTIME(factor.nic_ranks)},
     {"rails", JSON_NON_NEGATIVE, .most = 1024.0, RUNTIME(factor.rails)},
     {"host_experts", JSON_POSITIVE, .most = 100.0, RUNTIME(factor.host_experts)},
     {"host_moe_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.host_moe_s)},

@@ -516,6 +516,38 @@ static void test_ddp__hides_the_reduction_of_zero_0_alone(void **state)
                 zero1.step.dp_comm_s, 0.0);
 }
 
+/* Between stages its buckets stand in front of the gradient that the stage before waits for. (C.67) */
+static void test_ddp__is_in_bulk_between_stages(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    w.runtime.can.takes[PLAIT_KEY_GRAD_SYNC] = 7;
+    const plait_cost bulk = price(&w, "tp=4 sp=1 pp=4 zero=0 grad_sync=bulk");
+    w.runtime.overlap.ddp = true;
+    assert_near(price(&w, "tp=4 sp=1 pp=4 zero=0 grad_sync=shifted").step.dp_comm_s,
+                bulk.step.dp_comm_s, 0.0);
+}
+
+/* ZeRO-1 that reduces all gradients to all ranks: as long as ZeRO-0, and the gather. (C.65) */
+static void test_reduce_whole__is_an_all_reduce_under_zero_1(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    w.runtime.can.takes[PLAIT_KEY_GRAD_SYNC] = 7;
+    w.runtime.overlap.param_gather = false;
+    const double whole_s = price(&w, "tp=4 sp=1 zero=0 grad_sync=bulk").step.dp_comm_s;
+    const plait_cost shard = price(&w, "tp=4 sp=1 zero=1 grad_sync=bulk");
+    const double gather_s = volume_in(&shard, "DP parameter all-gather", "dp_comm")->exposed_s;
+    w.runtime.overlap.reduce_whole = true;
+    const plait_cost cost = price(&w, "tp=4 sp=1 zero=1 grad_sync=bulk");
+    assert_near_relative(cost.step.dp_comm_s, whole_s + gather_s, 1e-9);
+    assert_non_null(volume_in(&cost, "DP gradient all-reduce", "dp_comm"));
+}
+
 /* 30 bytes of Adam and four passes of a 4-byte gradient over the shard, three over the whole. */
 static void test_optimizer__passes_over_its_shard(void **state)
 {
@@ -600,6 +632,8 @@ int main(void)
         TEST(test_reduction__hides_behind_the_last_microbatch),
         TEST(test_bulk_reduction__is_waited_for),
         TEST(test_ddp__hides_the_reduction_of_zero_0_alone),
+        TEST(test_ddp__is_in_bulk_between_stages),
+        TEST(test_reduce_whole__is_an_all_reduce_under_zero_1),
         TEST(test_optimizer__passes_over_its_shard),
         TEST(test_money__by_hand),
         TEST(test_mfu__counts_what_causal_kernels_compute),
