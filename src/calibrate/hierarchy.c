@@ -34,6 +34,11 @@ double hierarchy_parent(const hierarchy *h, const hierarchy_member *member, int 
     return fmin(fmax(x, h->low[number]), h->high[number]);
 }
 
+double hierarchy_spread(const hierarchy *h, const hierarchy_member *member, int number)
+{
+    return sqrt(square(h->spread[number]) + square(member->doubt[number]));
+}
+
 // ---- one member ----------------------------------------------------------------------------
 
 /* Gauss and Jordan's method, in place: of a positive definite matrix, so that no pivot is 0. */
@@ -71,7 +76,7 @@ static void combine(const hierarchy *h, const hierarchy_member *m, posterior *ou
 {
     memset(out, 0, sizeof *out);
     for (int i = 0; i < N; i++) {
-        const double weight = 1.0 / square(h->spread[i]);
+        const double weight = 1.0 / square(hierarchy_spread(h, m, i));
 
         if (!m->has[i])
             continue;
@@ -135,7 +140,7 @@ static void settle_member(const hierarchy *h, hierarchy_member *m)
     if (!m->runs) {
         for (int k = 0; k < N; k++) {
             m->mean[k] = hierarchy_parent(h, m, k);
-            m->variance[k] = square(h->spread[k]);
+            m->variance[k] = square(hierarchy_spread(h, m, k));
         }
         return;
     }

@@ -4,7 +4,7 @@
  * Software of one family runs alike, and families less so. Each number of a member is normal about
  * that of its family, and that of a family about one of all software, in logarithms:
  *
- *     x_mk ~ N(parent_fk + shift_mk, spread_k^2),   parent_fk ~ N(grand_k, family_spread_k^2)
+ *     x_mk ~ N(parent_fk + shift_mk, spread_k^2 + doubt_mk^2),   parent_fk ~ N(grand_k, family_spread_k^2)
  *
  * What the runs of a member say is a parabola, slope and curvature of half the sum of its squares at
  * one point. Parents and spreads are those that make all parabolas together likely (empirical Bayes),
@@ -30,6 +30,7 @@ typedef struct hierarchy_member {
     bool has[HIERARCHY_NUMBERS];     /* else it has no such number */
     bool teaches[HIERARCHY_NUMBERS]; /* its parents learn from the number */
     double shift[HIERARCHY_NUMBERS]; /* what is known of it on top of the parent */
+    double doubt[HIERARCHY_NUMBERS]; /* a deviation of its own on top of the spread */
     double at[HIERARCHY_NUMBERS];    /* where the parabola was taken */
     double slope[HIERARCHY_NUMBERS];
     double curvature[HIERARCHY_NUMBERS][HIERARCHY_NUMBERS];
@@ -52,7 +53,8 @@ typedef struct hierarchy {
 /** Parents and spreads of all members, and these in their light. */
 void hierarchy_settle(hierarchy *h, hierarchy_member *member, int members);
 
-/** What is expected of a member's number, within its bounds. */
+/** What is expected of a member's number, within its bounds, and its deviation. */
 double hierarchy_parent(const hierarchy *h, const hierarchy_member *member, int number);
+double hierarchy_spread(const hierarchy *h, const hierarchy_member *member, int number);
 
 #endif

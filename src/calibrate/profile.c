@@ -9,8 +9,8 @@
 
 /* Repeats of one plan differ by some percent: residuals below this are noise. */
 static const double least_scale = 0.03;
-/* A difference inside a sweep counts as much as a residual: plans are chosen by it. */
-static const double sweep_weight = 1.0;
+/* Plans are chosen by the differences inside a sweep: one counts as four residuals. Chosen. */
+static const double sweep_weight = 4.0;
 
 /* What is fitted: a profile; its numbers overlay each run's own copy. */
 typedef struct profile_subject {
@@ -41,7 +41,7 @@ static void choose_numbers(const profile_set *set, const profile_member *m, prof
             .unit = at->unit,
             .low = at->low * at->unit,
             .high = at->high * at->unit,
-            .spread = set->families.spread[k],
+            .spread = profile_set_spread(set, m, k),
             .scales = true,
         };
     }

@@ -14,6 +14,8 @@
  * software that is only alike. Their residuals are robust as those of a profile's own fit.
  */
 static const double believed = 0.15, cauchy = 2.385, least_scale = 0.03;
+/* How far the rates of kernels that nobody measured may be off, in logarithms: chosen. */
+static const double guessed = 0.25;
 /* The step of a derivative, in logarithms. */
 static const double step = 1e-3;
 
@@ -181,6 +183,11 @@ profile_member *profile_set_find(const profile_set *set, const char *name)
     return NULL;
 }
 
+double profile_set_spread(const profile_set *set, const profile_member *member, int number)
+{
+    return hierarchy_spread(&set->families, &member->line, number);
+}
+
 double profile_set_parent(const profile_set *set, const profile_member *member, int number)
 {
     return exp(hierarchy_parent(&set->families, &member->line, number));
@@ -221,12 +228,13 @@ static plait_status add_member(profile_set *set, const char *name, size_t most, 
     for (int k = 0; k < PLACES; k++) {
         m.line.has[k] = place_used(&m.runtime, k);
         m.line.shift[k] = place_shift(&m.runtime, k);
-        m.line.teaches[k] = !places[k].kernels;
+        m.line.teaches[k] = true;
     }
     set->member[set->members++] = m;
     return PLAIT_OK;
 }
 
+/* Where the kernels of an accelerator are guesses, factors on them say as much of it as of software. */
 static void add_point(profile_member *m, const plait_run_price *price, plait_arena *scratch)
 {
     const profile_point added = {price->run, price->problem, price->degrees, price->unmodelled};
@@ -234,8 +242,13 @@ static void add_point(profile_member *m, const plait_run_price *price, plait_are
     if (isnan(profile_step_s(&m->runtime, &added, scratch)))
         return;
     m->point[m->points++] = added;
+    if (names_measured(price->run->accelerator))
+        return;
     for (int k = 0; k < PLACES; k++)
-        m->line.teaches[k] |= names_measured(price->run->accelerator);
+        if (places[k].kernels) {
+            m->line.teaches[k] = false;
+            m->line.doubt[k] = guessed;
+        }
 }
 
 static size_t runs_of(const plait_runs *runs, const char *name)

@@ -50,8 +50,9 @@ PLAIT_MUST_CHECK plait_status profile_set_forget(const profile_set *all, const c
 /** NULL: none. */
 profile_member *profile_set_find(const profile_set *set, const char *name);
 
-/** What the families expect of a member's number, in base units. */
+/** What the families expect of a member's number, in base units, and how far it may be off, in logarithms. */
 double profile_set_parent(const profile_set *set, const profile_member *member, int number);
+double profile_set_spread(const profile_set *set, const profile_member *member, int number);
 
 /** Whether a run counts: it is priced whole, and not of the source that is left out. */
 bool profile_set_knows(const profile_set *set, const profile_point *ran_as);
