@@ -214,7 +214,10 @@ static bool tell_sources(const profile_result *result, json_tree *tree, plait_ar
                                              : PLAIT_NUMBER_OF_FAMILY],
                 arena))
             return false;
-    return true;
+    return json_tree_set_text(by, "source",
+                              "plait calibrate: runs of this software, or what its family leads to "
+                              "expect where they tell nothing",
+                              arena);
 }
 
 plait_status profile_apply(const profile_result *result, json_tree *tree, plait_arena *arena,

@@ -1,6 +1,8 @@
 /* runtime.c - a runtime profile as JSON: what software can run, overlaps, keeps */
 #include "plait/runtime.h"
 
+#include <string.h>
+
 #include "plait/units.h"
 
 #include "fields.h"
@@ -249,17 +251,17 @@ const char *const plait_number_source_name[PLAIT_NUMBER_SOURCES + 1] = {"runs", 
 /* Who determined the numbers that are fitted: for the reader of the file, not for prices. */
 static plait_status check_sources(const json_cursor *at, plait_error *err)
 {
-    static const char *const numbers[] = {"gemm",       "memory",     "attention", "host_us",
-                                          "tp_exposed", "dp_exposed", "nic",       "rails",
-                                          "p2p_us",     "hop_us",     NULL};
+    static const char *const keys[] = {"gemm",       "memory",     "attention", "host_us",
+                                       "tp_exposed", "dp_exposed", "nic",       "rails",
+                                       "p2p_us",     "hop_us",     "source",    NULL};
     int source = PLAIT_NUMBER_OF_RUNS;
     json_cursor by;
 
     PLAIT_TRY(json_object_optional(at, "determined_by", &by, err));
     if (json_is_null(&by))
         return PLAIT_OK;
-    PLAIT_TRY(json_keys_among(&by, numbers, err));
-    for (const char *const *key = numbers; *key != NULL; key++)
+    PLAIT_TRY(json_keys_among(&by, keys, err));
+    for (const char *const *key = keys; strcmp(*key, "source") != 0; key++)
         PLAIT_TRY(json_word_optional(&by, *key, plait_number_source_name, &source, err));
     return PLAIT_OK;
 }
