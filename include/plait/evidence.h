@@ -3,8 +3,8 @@
  *
  * Each row is one measured run: what it ran, and measured over predicted step time. It was
  * predicted twice, by the runtime profile as it is shipped and by one that was fitted without any
- * run of the same source; software that no other source ran was predicted with the priors of any
- * software. The second figure is what a prediction is worth to somebody whose runs are not here.
+ * run of the same source; software that no other source ran was predicted with what its family
+ * leads to expect. The second figure is what a prediction is worth to somebody whose runs are not here.
  *
  * In order: plait_evidence_find, then plait_evidence_band and plait_evidence_memory_band for a
  * problem, which go into problem.band and problem.memory_band and from there into every price of it. `plait calibrate --evidence` writes the file.
@@ -84,11 +84,11 @@ plait_regime plait_regime_of(const plait_problem *problem);
 /**
  * The band that holds 80 % of measured steps, as factors on a predicted step.        (C.98)
  *
- * The 10 % and 90 % quantiles of the `left_out` rows whose profile was calibrated like this one's.
- * A row weighs 1 / sqrt(rows of its source and software), times 4 where the software is the same,
- * 4 for experts or none, 2 for the generation and 2 for the scale (a node, up to 256 GPUs, more).
- * The band holds 1, and is widened by 3 % for what repeats of one run differ by, and by 3 % for
- * each of the four that no row shares.
+ * The 10 % and 90 % quantiles of the `left_out` rows. A row weighs 1 / sqrt(rows of its source and
+ * software), times 4 where the software is the same, 4 for experts or none, 2 for the generation, 2
+ * for the scale (a node, up to 256 GPUs, more) and 4 where its profile was calibrated like this one's.
+ * The band holds 1, and is widened by 2 % for what repeats of one run differ by, and by 1 % for
+ * each of the five that no row shares.
  *
  * @param without  a source whose rows do not count, or NULL
  * @param out      all 0 where no row counts; `tie` is not set

@@ -174,9 +174,20 @@ typedef struct plait_residents {
     double fragmentation;    /* what it cannot do without over allocated */
 } plait_residents;
 
+/** Who says a number that is fitted: in files only. */
+typedef enum plait_number_source {
+    PLAIT_NUMBER_OF_RUNS,
+    PLAIT_NUMBER_OF_FAMILY,
+    PLAIT_NUMBER_SOURCES
+} plait_number_source;
+
+extern const char *const plait_number_source_name[PLAIT_NUMBER_SOURCES + 1];
+
 struct plait_runtime {
     const char *name;
     const char *source;
+    const char
+        *family; /* software that runs alike, of which it has what no run determines; "": none */
     bool calibrated;  /* its factors were fitted to measured runs */
     const char *held; /* why they are not fitted again; "": they are */
     plait_rules rules;

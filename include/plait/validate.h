@@ -145,9 +145,10 @@ typedef struct plait_error_group {
 typedef struct plait_left_out {
     const char *source;
     const char *runtime;
-    bool calibrated; /* by other sources; else by the priors of any software */
+    bool calibrated; /* by other sources; else by its family */
     plait_errors errors;
-    double inside; /* share in the band that the evidence of other sources gives */
+    double inside; /* share in the band that the evidence of other sources gives ... */
+    double width;  /* ... and the mean of how wide that is, over the prediction */
 } plait_left_out;
 
 typedef enum plait_run_key {

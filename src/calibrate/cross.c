@@ -25,13 +25,14 @@ static bool is_first(const plait_runs *runs, size_t row)
     return true;
 }
 
-static plait_status leave_out(const plait_runs *runs, const plait_run *first, plait_arena *arena,
+static plait_status leave_out(const profile_set *all, const plait_run *first, plait_arena *arena,
                               plait_evidence_row *row, size_t *count, plait_error *err)
 {
-    const profile_task task = {first->runtime, runs, first->source};
+    profile_set others;
     profile_result result;
 
-    PLAIT_TRY(profile_fit(&task, arena, &result, err));
+    PLAIT_TRY(profile_set_forget(all, first->source, arena, &others, err));
+    PLAIT_TRY(profile_fit(&others, first->runtime, arena, &result, err));
     for (size_t i = 0; i < result.left_outs; i++) {
         const profile_left_out *const left_out = &result.left_out[i];
         plait_regime regime = plait_regime_of(left_out->problem);
@@ -89,16 +90,18 @@ plait_status cross_predict(const plait_runs *runs, cross_progress *progress, pla
                            plait_evidence *out, plait_error *err)
 {
     plait_evidence_row *row = plait_arena_alloc(arena, runs->count + 1, sizeof *row);
+    profile_set all;
 
     if (row == NULL)
         return plait_fail_nomem(err);
     *out = (plait_evidence){.row = row};
+    PLAIT_TRY(profile_set_learn(runs, NULL, arena, &all, err));
     for (size_t i = 0; i < runs->count; i++) {
-        if (!is_first(runs, i))
+        if (!is_first(runs, i) || profile_set_find(&all, runs->run[i].runtime) == NULL)
             continue;
         if (progress != NULL)
             progress(runs->run[i].source, runs->run[i].runtime);
-        PLAIT_TRY(leave_out(runs, &runs->run[i], arena, row, &out->count, err));
+        PLAIT_TRY(leave_out(&all, &runs->run[i], arena, row, &out->count, err));
     }
     return compare_peaks(runs, arena, out, err);
 }

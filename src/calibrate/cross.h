@@ -1,9 +1,9 @@
 /*
  * cross.h - what a prediction is worth on runs that nothing was fitted to
  *
- * The runs of one source after the other are left out, the profiles of their software fitted to
- * what is left, and the runs left out are predicted. Software that no other source ran is
- * predicted with the priors of any software.
+ * The runs of one source after the other are left out, the parents of all families and the profiles
+ * of their software fitted to what is left, and the runs left out are predicted. Software that no
+ * other source ran is predicted with what its family leads to expect.
  */
 #ifndef CROSS_H
 #define CROSS_H

@@ -5,7 +5,7 @@
  * (of the logarithms, where ratios count). With r_i = log(predicted / measured) of point i, what is
  * least is
  *
- *     sum_i w_i v_i (r_i / s)^2 + sum_j ((z_j - prior_j) / PRIOR)^2
+ *     sum_i w_i v_i ((r_i / s)^2 + D ((r_i - mean of its sweep) / s)^2) + sum_j ((z_j - prior_j) / PRIOR)^2
  *
  * where s is 1.48 times the median |r|, and v = 1 / (1 + (r / 2.385 s)^2) is Cauchy's weight, found
  * in turns with z. (Holland and Welsch, "Robust regression using iteratively reweighted
@@ -45,6 +45,10 @@ typedef struct fit_state {
     const fit_point **train;
     double *weight; /* of the training points: their own, Cauchy's and 1 / s */
     double *residual;
+    int *sweep;   /* of each training point; -1: of none */
+    double *mean; /* of the residuals of each sweep, and the sum of their weights */
+    double *mean_weight;
+    int sweeps;
     int trains;
 } fit_state;
 
@@ -99,15 +103,61 @@ static void set_numbers(const fit_state *state, const double *z)
     }
 }
 
+/* How far a free number is from its prior, in widths of it. */
+static double from_prior(const fit_state *state, const double *z, int i)
+{
+    const int number = state->free[i];
+    const fit_number *const n = &state->problem->number[number];
+
+    return n->spread > 0.0 ? log(to_number(n, z[i]) / state->initial[number]) / n->spread
+                           : (z[i] - state->prior[number]) / PRIOR;
+}
+
+/* Distances from the mean of the sweep; residuals that belong to none have none. */
+static void fill_differences(const fit_state *state, const double *r, double *out)
+{
+    for (int s = 0; s < state->sweeps; s++)
+        state->mean[s] = state->mean_weight[s] = 0.0;
+    for (int i = 0; i < state->trains; i++) {
+        const double weight = state->weight[i] * state->weight[i];
+
+        if (state->sweep[i] < 0)
+            continue;
+        state->mean[state->sweep[i]] += weight * r[i];
+        state->mean_weight[state->sweep[i]] += weight;
+    }
+    for (int i = 0; i < state->trains; i++) {
+        const int s = state->sweep[i];
+
+        out[i] = s >= 0 && state->mean_weight[s] > 0.0
+                     ? r[i] - state->mean[s] / state->mean_weight[s]
+                     : 0.0;
+    }
+}
+
+static int residuals_of(const fit_state *state)
+{
+    return state->trains * (state->sweeps > 0 ? 2 : 1) + state->frees;
+}
+
 static void fill(const void *context, const double *z, double *residual)
 {
     const fit_state *state = context;
+    double *next = residual + state->trains;
 
     set_numbers(state, z);
     for (int i = 0; i < state->trains; i++)
-        residual[i] = state->weight[i] * log_error(state->problem, state->train[i]);
+        residual[i] = log_error(state->problem, state->train[i]);
+    if (state->sweeps > 0) {
+        fill_differences(state, residual, next);
+        for (int i = 0; i < state->trains; i++)
+            next[i] *= sqrt(state->problem->sweep_weight) * state->weight[i];
+        next += state->trains;
+    }
+    for (int i = 0; i < state->trains; i++)
+        residual[i] *= state->weight[i];
     for (int i = 0; i < state->frees; i++)
-        residual[state->trains + i] = (z[i] - state->prior[state->free[i]]) / PRIOR;
+        next[i] = from_prior(state, z, i);
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -135,21 +185,33 @@ static void reweigh(fit_state *state, double scale)
     }
 }
 
+/* Of one residual, Cauchy's. */
+static double robust(const fit_state *state, int i, double residual, double scale)
+{
+    const double r = residual / (CAUCHY * scale);
+
+    return state->train[i]->weight * CAUCHY * CAUCHY * log1p(r * r);
+}
+
 /* What weights are found for: Cauchy's cost at a given scale, with the prior. */
 static double robust_cost(fit_state *state, const double *z, double scale)
 {
-    const double c = CAUCHY * scale;
+    double *const r = state->residual, *const difference = state->residual + state->trains;
     double cost = 0.0;
 
     set_numbers(state, z);
-    for (int i = 0; i < state->trains; i++) {
-        const double r = log_error(state->problem, state->train[i]) / c;
-        cost += state->train[i]->weight * CAUCHY * CAUCHY * log1p(r * r);
+    for (int i = 0; i < state->trains; i++)
+        r[i] = log_error(state->problem, state->train[i]);
+    for (int i = 0; i < state->trains; i++)
+        cost += robust(state, i, r[i], scale);
+    if (state->sweeps > 0) {
+        reweigh(state, scale);
+        fill_differences(state, r, difference);
+        for (int i = 0; i < state->trains; i++)
+            cost += state->problem->sweep_weight * robust(state, i, difference[i], scale);
     }
-    for (int i = 0; i < state->frees; i++) {
-        const double off = (z[i] - state->prior[state->free[i]]) / PRIOR;
-        cost += off * off;
-    }
+    for (int i = 0; i < state->frees; i++)
+        cost += from_prior(state, z, i) * from_prior(state, z, i);
     return cost;
 }
 
@@ -159,7 +221,7 @@ static double robust_cost(fit_state *state, const double *z, double scale)
 static double settle(fit_state *state, double *z, double *variance)
 {
     const least_squares problem = {
-        .residuals = state->trains + state->frees,
+        .residuals = residuals_of(state),
         .numbers = state->frees,
         .fill = fill,
         .context = state,
@@ -211,18 +273,31 @@ static plait_status best_start(fit_state *state, double *z, plait_error *err)
 // ---- what the points do not determine ------------------------------------------------------
 
 /* A number is in doubt when the points narrow its prior by less than half of its variance. */
-#define IN_DOUBT (0.5 * PRIOR * PRIOR)
+#define IN_DOUBT 0.5
 /* ... and not determined when the rest explains the points as well without it. */
 #define AS_WELL 3.0
 
-static int most_doubtful(const fit_state *state, const double *variance, const bool *tried)
+/* The variance of a free number over that of its prior. */
+static double doubt(const fit_state *state, const double *z, const double *variance, int i)
 {
+    const fit_number *const n = &state->problem->number[state->free[i]];
+    const double u = 1.0 / (1.0 + exp(-z[i]));
+    const double slope = log(n->high / n->low) * u * (1.0 - u) / n->spread;
+
+    return variance[i] * (n->spread > 0.0 ? slope * slope : 1.0 / (PRIOR * PRIOR));
+}
+
+static int most_doubtful(const fit_state *state, const double *z, const double *variance,
+                         const bool *tried)
+{
+    double most = IN_DOUBT;
     int worst = -1;
 
     for (int i = 0; i < state->frees; i++)
-        if (!tried[state->free[i]] && variance[i] > IN_DOUBT &&
-            (worst < 0 || variance[i] > variance[worst]))
+        if (!tried[state->free[i]] && doubt(state, z, variance, i) > most) {
+            most = doubt(state, z, variance, i);
             worst = i;
+        }
     return worst;
 }
 
@@ -246,7 +321,7 @@ static plait_status drop_undetermined(fit_state *state, double *z, plait_error *
     double scale = settle(state, z, variance);
 
     for (int doubtful; scale >= 0.0 && state->frees > 1 &&
-                       (doubtful = most_doubtful(state, variance, tried)) >= 0;) {
+                       (doubtful = most_doubtful(state, z, variance, tried)) >= 0;) {
         const double cost = robust_cost(state, z, scale);
         fit_state without = *state;
         double other[FIT_MAX_NUMBERS];
@@ -268,23 +343,45 @@ static plait_status drop_undetermined(fit_state *state, double *z, plait_error *
 
 // ---- the whole -----------------------------------------------------------------------------
 
+/* Numbers the sweeps of the training points, where they count. */
+static void number_sweeps(fit_state *state)
+{
+    for (int i = 0; i < state->trains; i++) {
+        const char *const name = state->train[i]->sweep;
+
+        state->sweep[i] = -1;
+        if (!(state->problem->sweep_weight > 0.0) || name == NULL || name[0] == '\0')
+            continue;
+        for (int j = 0; j < i && state->sweep[i] < 0; j++)
+            if (state->sweep[j] >= 0 && strcmp(state->train[j]->sweep, name) == 0)
+                state->sweep[i] = state->sweep[j];
+        if (state->sweep[i] < 0)
+            state->sweep[i] = state->sweeps++;
+    }
+}
+
+static bool make_room(fit_state *state, size_t points, plait_arena *arena)
+{
+    state->train = plait_arena_alloc(arena, points, sizeof *state->train);
+    state->weight = plait_arena_alloc(arena, points, sizeof *state->weight);
+    state->residual = plait_arena_alloc(arena, 2 * points, sizeof *state->residual);
+    state->sweep = plait_arena_alloc(arena, points, sizeof *state->sweep);
+    state->mean = plait_arena_alloc(arena, points, sizeof *state->mean);
+    state->mean_weight = plait_arena_alloc(arena, points, sizeof *state->mean_weight);
+    return state->train != NULL && state->weight != NULL && state->residual != NULL &&
+           state->sweep != NULL && state->mean != NULL && state->mean_weight != NULL;
+}
+
 static plait_status begin(const fit_problem *problem, plait_arena *arena, fit_state *state,
                           plait_error *err)
 {
-    const size_t points = (size_t)problem->points;
-
-    *state = (fit_state){
-        .problem = problem,
-        .arena = arena,
-        .train = plait_arena_alloc(arena, points, sizeof *state->train),
-        .weight = plait_arena_alloc(arena, points, sizeof *state->weight),
-        .residual = plait_arena_alloc(arena, points, sizeof *state->residual),
-    };
-    if (state->train == NULL || state->weight == NULL || state->residual == NULL)
+    *state = (fit_state){.problem = problem, .arena = arena};
+    if (!make_room(state, (size_t)problem->points, arena))
         return plait_fail_nomem(err);
     for (int i = 0; i < problem->points; i++)
         if (!problem->point[i].held_out)
             state->train[state->trains++] = &problem->point[i];
+    number_sweeps(state);
     for (int i = 0; i < problem->numbers; i++) {
         state->initial[i] = *place(problem, i);
         state->prior[i] = from_number(&problem->number[i], state->initial[i]);

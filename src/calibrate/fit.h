@@ -10,8 +10,12 @@
  *
  * Residuals are logarithms of predicted over measured time, so 10 % counts alike at a microsecond
  * and at a second. A few wild points do not count: Cauchy's weights, from the median residual. Each
- * number stays inside its bounds and has a weak prior at the value that the subject held before. A
- * number that the points do not determine keeps exactly that value, and says so.
+ * number stays inside its bounds and has a prior at the value that the subject held before, a weak one
+ * unless it says how far its kind spreads. A number that the points do not determine keeps exactly
+ * that value, and says so.
+ *
+ * Points of one sweep may share what they are all off by: how far residuals lie from their sweep's
+ * mean then counts too, since the order of plans rests on it.
  */
 #ifndef FIT_H
 #define FIT_H
@@ -32,6 +36,7 @@ typedef struct fit_number {
     double unit;     /* in which three digits are kept */
     double low;      /* above 0 where `scales` */
     double high;     /* above low */
+    double spread;   /* of the prior, in logarithms; 0: a weak one */
     bool scales;     /* ratios count: a rate, a time; else differences: a share */
     bool preset;     /* begins at a guess, since without it the default is none at all */
     bool determined; /* out */
@@ -42,8 +47,9 @@ typedef struct fit_point {
     const void *what; /* what `predict_s` prices */
     double measured_s;
     double weight;
-    bool held_out; /* only judged */
-    bool large;    /* of the size that training has */
+    const char *sweep; /* NULL or "": it is of none */
+    bool held_out;     /* only judged */
+    bool large;        /* of the size that training has */
 } fit_point;
 
 /** Seconds of one point, with the numbers that the subject holds. */
@@ -56,7 +62,8 @@ typedef struct fit_problem {
     const fit_point *point;
     int points;
     fit_predict *predict_s;
-    double least_scale; /* residuals below it are noise; 0: a tenth of a percent */
+    double least_scale;  /* residuals below it are noise; 0: a tenth of a percent */
+    double sweep_weight; /* of a difference inside a sweep, over that of a residual */
 } fit_problem;
 
 /** Mean of |predicted / measured - 1|; negative where there is no such point. */

@@ -53,6 +53,14 @@ const char *names_accelerator(const char *measured)
     return NULL;
 }
 
+bool names_measured(const char *accelerator)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (text_equal(accelerator, known[i].accelerator))
+            return true;
+    return names_stand_in(accelerator, true) != NULL;
+}
+
 /*
  * Known faults. aiconfigurator's NCCL table of L40S comes from a box without peer-to-peer (1 to 2
  * GB/s at 8 GPUs). One shape of its expert tables, 16 experts of width 8192, is three times off on

@@ -12,6 +12,9 @@ const char *names_accelerator(const char *measured);
 /** Whether a known fault of the published tables makes a point useless. */
 bool names_distrusts(const point *p);
 
+/** Whether tables of measured kernels are known of an accelerator; else its rates are guesses. */
+bool names_measured(const char *accelerator);
+
 /**
  * The accelerator whose measurements stand in for those that `name` lacks; NULL: none.
  *

@@ -3,23 +3,15 @@
  *
  * Kernels and links have measurements of their own; what a piece of software adds to them (host
  * time, shares left exposed, factors on its kernels) shows only in whole steps. At most ten numbers
- * of a profile are fitted, each with the same prior for all software and bounds that physics sets.
+ * of a profile are fitted, within bounds that physics sets. A fit begins at what the profile's family
+ * leads to expect, and a number that its runs do not determine stays there.
  */
 #ifndef PROFILE_H
 #define PROFILE_H
 
 #include "fit.h"
 #include "json_tree.h"
-#include "plait/validate.h"
-
-enum { PROFILE_MAX_NUMBERS = 10 };
-
-/** What to fit to what. */
-typedef struct profile_task {
-    const char *name; /* of the profile; runs of other software are passed over */
-    const plait_runs *runs;
-    const char *without; /* a source whose runs are only predicted; NULL: none */
-} profile_task;
+#include "profile_set.h"
 
 /** A run that was not fitted to. */
 typedef struct profile_left_out {
@@ -32,23 +24,21 @@ typedef struct profile_left_out {
 typedef struct profile_result {
     plait_runtime runtime; /* with the fitted numbers */
     int numbers;
-    fit_number number[PROFILE_MAX_NUMBERS];
-    double was[PROFILE_MAX_NUMBERS]; /* before */
-    size_t runs; /* that were fitted to; without one the numbers are the priors */
+    fit_number number[PLACES];
+    double was[PLACES];    /* before */
+    double parent[PLACES]; /* what the family leads to expect */
+    size_t runs;           /* that were fitted to; without one the numbers are the parents */
     size_t left_outs;
     profile_left_out *left_out; /* [left_outs], in file order */
     fit_errors errors;
-    double before; /* mean of |predicted / measured - 1| */
+    double before; /* mean of |predicted / measured - 1|; NaN without a run */
     double after;
 } profile_result;
 
-/**
- * Fit a profile to the runs of its software that have a time to trust. *out lives in `arena`.
- *
- * Fails (RANGE) when no such run can be priced.
- */
-PLAIT_MUST_CHECK plait_status profile_fit(const profile_task *task, plait_arena *arena,
-                                          profile_result *out, plait_error *err);
+/** Fit a profile to the runs of its software that the set knows of. *out lives in `arena`. */
+PLAIT_MUST_CHECK plait_status profile_fit(const profile_set *set, const char *name,
+                                          plait_arena *arena, profile_result *out,
+                                          plait_error *err);
 
 /** The i-th number, as fitted. */
 double profile_number(const profile_result *result, int i);

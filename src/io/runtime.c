@@ -1,6 +1,8 @@
 /* runtime.c - a runtime profile as JSON: what software can run, overlaps, keeps */
 #include "plait/runtime.h"
 
+#include <string.h>
+
 #include "plait/units.h"
 
 #include "fields.h"
@@ -114,6 +116,7 @@ enum { as_norm_out = -1 };
 static const plait_runtime unsaid = {
     .source = "",
     .held = "",
+    .family = "",
     .overlap = {.tp_exposed = 1, .dp_exposed = 1, .ep_exposed = 1, .p2p_exposed = 1, .window = 0.8},
     .factor = {.gemm = 1,
                .memory = 1,
@@ -227,6 +230,7 @@ static plait_status read_identity(const json_cursor *at, plait_arena *arena, pla
 
     PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
     PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
+    PLAIT_TRY(json_string_optional(at, "family", arena, &out->family, err));
     PLAIT_TRY(json_bool_optional(at, "calibrated", &out->calibrated, err));
     PLAIT_TRY(json_string_optional(at, "held", arena, &out->held, err));
     PLAIT_TRY(json_word_optional(at, "rules", plait_rules_name, &rules, err));
@@ -244,12 +248,33 @@ static void follow_norm_out(double *keeps)
             keeps[also[i]] = keeps[PLAIT_TENSOR_norm_out];
 }
 
+const char *const plait_number_source_name[PLAIT_NUMBER_SOURCES + 1] = {"runs", "family", NULL};
+
+/* Who determined the numbers that are fitted: for the reader of the file, not for prices. */
+static plait_status check_sources(const json_cursor *at, plait_error *err)
+{
+    static const char *const keys[] = {"gemm",       "memory",     "attention", "host_us",
+                                       "tp_exposed", "dp_exposed", "nic",       "rails",
+                                       "p2p_us",     "hop_us",     "source",    NULL};
+    int source = PLAIT_NUMBER_OF_RUNS;
+    json_cursor by;
+
+    PLAIT_TRY(json_object_optional(at, "determined_by", &by, err));
+    if (json_is_null(&by))
+        return PLAIT_OK;
+    PLAIT_TRY(json_keys_among(&by, keys, err));
+    for (const char *const *key = keys; strcmp(*key, "source") != 0; key++)
+        PLAIT_TRY(json_word_optional(&by, *key, plait_number_source_name, &source, err));
+    return PLAIT_OK;
+}
+
 static plait_status read_runtime(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                  plait_error *err)
 {
     static const char *const keys[] = {
-        "name",    "source",  "calibrated",  "held",    "rules",     "can",   "defaults",
-        "kernels", "overlap", "state_bytes", "factors", "residents", "keeps", NULL,
+        "name",      "source",   "family",        "calibrated", "held",        "rules",
+        "can",       "defaults", "kernels",       "overlap",    "state_bytes", "factors",
+        "residents", "keeps",    "determined_by", NULL,
     };
     json_cursor can, defaults;
 
@@ -266,6 +291,7 @@ static plait_status read_runtime(const json_cursor *at, plait_arena *arena, plai
     PLAIT_TRY(fields_read_optional(at, "state_bytes", state_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "keeps", keep_fields, out, err));
     follow_norm_out(out->keep.keeps);
+    PLAIT_TRY(check_sources(at, err));
     return fields_read_optional(at, "residents", resident_fields, out, err);
 }
 

@@ -103,6 +103,7 @@ static void write_left_out(json_writer *json, const plait_validation *v)
         json_member_bool(json, "calibrated", left_out->calibrated);
         write_errors(json, &left_out->errors);
         json_member_number(json, "inside_band", left_out->inside);
+        json_member_number(json, "band_width", left_out->width);
         json_end_object(json);
     }
     json_end_array(json);

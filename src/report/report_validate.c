@@ -89,21 +89,23 @@ static void left_out_cells(table *rows, const plait_left_out *left_out)
 {
     errors_cells(rows, &left_out->errors);
     whole_cell(rows, left_out->inside);
+    whole_cell(rows, left_out->width);
 }
 
 static plait_status print_left_out(const plait_left_out *left_out, size_t count,
                                    const plait_left_out *total, FILE *out, plait_error *err)
 {
     static const table_column columns[] = {
-        {"source", TABLE_LEFT}, {"software", TABLE_LEFT}, {"constants of it", TABLE_LEFT},
-        {"rows", TABLE_RIGHT},  {"MAPE", TABLE_RIGHT},    {"median", TABLE_RIGHT},
-        {"90 %", TABLE_RIGHT},  {"bias", TABLE_RIGHT},    {"in 80 % band", TABLE_RIGHT}};
-    table *rows = table_new(columns, 9);
+        {"source", TABLE_LEFT},    {"software", TABLE_LEFT}, {"constants of it", TABLE_LEFT},
+        {"rows", TABLE_RIGHT},     {"MAPE", TABLE_RIGHT},    {"median", TABLE_RIGHT},
+        {"90 %", TABLE_RIGHT},     {"bias", TABLE_RIGHT},    {"in 80 % band", TABLE_RIGHT},
+        {"its width", TABLE_RIGHT}};
+    table *rows = table_new(columns, 10);
 
     for (size_t i = 0; i < count; i++) {
         table_cell(rows, "%s", left_out[i].source);
         table_cell(rows, "%s", left_out[i].runtime);
-        table_cell(rows, left_out[i].calibrated ? "other sources" : "priors");
+        table_cell(rows, left_out[i].calibrated ? "other sources" : "its family");
         left_out_cells(rows, &left_out[i]);
     }
     table_cell(rows, "all");

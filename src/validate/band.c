@@ -42,17 +42,18 @@ static int scale_of(int gpus)
     return gpus <= 8 ? 0 : gpus <= 256 ? 1 : 2;
 }
 
-enum { KEYS = 4 };
+enum { KEYS = 5 };
 
 /* What two runs of one plan differ by, and what a band is wider by for each key without evidence. */
-static const double repeats = 0.03, unknown = 0.03;
+static const double repeats = 0.02, unknown = 0.01;
 
 /* What a row shares with a regime, and how much the more it weighs for it. */
 static double likeness(const plait_regime *a, const plait_regime *b, bool shared[KEYS])
 {
-    static const double gain[KEYS] = {4.0, 4.0, 2.0, 2.0};
+    static const double gain[KEYS] = {4.0, 4.0, 2.0, 2.0, 4.0};
     const bool same[KEYS] = {strcmp(a->runtime, b->runtime) == 0, a->experts == b->experts,
-                             a->narrowest == b->narrowest, scale_of(a->gpus) == scale_of(b->gpus)};
+                             a->narrowest == b->narrowest, scale_of(a->gpus) == scale_of(b->gpus),
+                             a->calibrated == b->calibrated};
     double weight = 1.0;
 
     for (int k = 0; k < KEYS; k++) {
@@ -134,10 +135,9 @@ static size_t band_sample(const plait_evidence *evidence, const plait_regime *re
         for (size_t i = begin; i < end; i++) {
             const plait_evidence_row *const row = &evidence->row[i];
 
-            if (row->regime.calibrated == regime->calibrated)
-                sample[count++] =
-                    (weighted){log(row->left_out), likeness(&row->regime, regime, shared) /
-                                                       sqrt((double)(end - begin))};
+            sample[count++] =
+                (weighted){log(row->left_out),
+                           likeness(&row->regime, regime, shared) / sqrt((double)(end - begin))};
         }
     }
     return count;

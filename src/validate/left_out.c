@@ -13,6 +13,7 @@ typedef struct left_out_sum {
     double *error;
     double *scratch;
     size_t inside;
+    double width;
 } left_out_sum;
 
 static bool same_regime(const plait_regime *a, const plait_regime *b)
@@ -21,20 +22,22 @@ static bool same_regime(const plait_regime *a, const plait_regime *b)
            a->gpus == b->gpus && a->experts == b->experts && a->calibrated == b->calibrated;
 }
 
-/* Rows of a group that lie in their band; neighbours mostly share it. */
+/* Rows of a group that lie in their band, and how wide bands are; neighbours mostly share one. */
 static plait_status count_inside(const plait_evidence *evidence, size_t begin, size_t end,
-                                 plait_arena *arena, size_t *inside, plait_error *err)
+                                 plait_arena *arena, size_t *inside, double *width,
+                                 plait_error *err)
 {
     plait_band band = {0};
 
     *inside = 0;
-
+    *width = 0.0;
     for (size_t i = begin; i < end; i++) {
         const plait_evidence_row *const row = &evidence->row[i];
 
         if (i == begin || !same_regime(&row->regime, &row[-1].regime))
             PLAIT_TRY(plait_evidence_band(evidence, &row->regime, row->source, arena, &band, err));
         *inside += band.low <= row->left_out && row->left_out <= band.high;
+        *width += band.high - band.low;
     }
     return PLAIT_OK;
 }
@@ -46,8 +49,9 @@ static plait_status sum_group(left_out_sum *sum, size_t begin, size_t *next, pla
     const plait_evidence_row *const first = &evidence->row[begin];
     const size_t end = band_group_end(evidence, begin);
     size_t inside;
+    double width;
 
-    PLAIT_TRY(count_inside(evidence, begin, end, sum->arena, &inside, err));
+    PLAIT_TRY(count_inside(evidence, begin, end, sum->arena, &inside, &width, err));
     for (size_t i = begin; i < end; i++)
         sum->error[i] = 1.0 / evidence->row[i].left_out - 1.0;
     *out = (plait_left_out){
@@ -56,8 +60,10 @@ static plait_status sum_group(left_out_sum *sum, size_t begin, size_t *next, pla
         .calibrated = first->regime.calibrated,
         .errors = statistics_errors(&sum->error[begin], end - begin, sum->scratch),
         .inside = (double)inside / (double)(end - begin),
+        .width = width / (double)(end - begin),
     };
     sum->inside += inside;
+    sum->width += width;
     *next = end;
     return PLAIT_OK;
 }
@@ -84,6 +90,7 @@ plait_status plait_evidence_sum(const plait_evidence *evidence, plait_arena *are
     *total = (plait_left_out){
         .errors = statistics_errors(sum.error, evidence->count, sum.scratch),
         .inside = evidence->count > 0 ? (double)sum.inside / (double)evidence->count : (double)NAN,
+        .width = evidence->count > 0 ? sum.width / (double)evidence->count : (double)NAN,
     };
     return PLAIT_OK;
 }

@@ -40,6 +40,8 @@ static void measure(double noise)
     }
 }
 
+static double sweep_weight, spread;
+
 static fit_errors fit(line *subject, fit_number number[3], int numbers)
 {
     const fit_number all[] = {
@@ -56,6 +58,7 @@ static fit_errors fit(line *subject, fit_number number[3], int numbers)
          .unit = 1e9,
          .low = 1e9,
          .high = 450e9,
+         .spread = spread,
          .scales = true},
         {.key = "idle",
          .element = -1,
@@ -69,7 +72,8 @@ static fit_errors fit(line *subject, fit_number number[3], int numbers)
                                  .numbers = numbers,
                                  .point = point,
                                  .points = POINTS,
-                                 .predict_s = line_s};
+                                 .predict_s = line_s,
+                                 .sweep_weight = sweep_weight};
     fit_errors errors;
 
     for (int i = 0; i < numbers; i++)
@@ -157,6 +161,56 @@ static void test_fit__keeps_the_prior_of_a_rate_that_only_short_messages_show(vo
     assert_near_relative(subject.t0_s, 4e-6, 0.03);
 }
 
+/* 40 points that say 200 GB/s within 5 % against 100 GB/s, give or take a permille, and 10 %. */
+static double rate_with_spread(double of)
+{
+    line subject = {4e-6, 100e9, 0.0};
+    fit_number number[3];
+
+    measure(0.05);
+    spread = of;
+    (void)fit(&subject, number, 2);
+    spread = 0.0;
+    return subject.bytes_per_s;
+}
+
+static void test_fit__believes_a_prior_as_far_as_it_spreads(void **state)
+{
+    (void)state;
+    assert_near_relative(rate_with_spread(1e-3), 100e9, 0.02);
+    assert_near_relative(rate_with_spread(1.0), 200e9, 0.03);
+}
+
+/*
+ * 25 messages below 30 kB tell t0; fifteen around t0 times the rate, 800 kB, took a third longer, all
+ * alike. What they differ by still tells 200 GB/s; what they took tells less.
+ */
+static double rate_of_slow_sweep(double weight)
+{
+    line subject = {4e-6, 100e9, 0.0};
+    fit_number number[3];
+
+    measure(0.0);
+    for (int i = 0; i < POINTS; i++) {
+        const line truth = {4e-6, 200e9, 0.0};
+
+        bytes[i] = i < 25 ? 1e3 * (i + 1) : 1e5 * pow(100.0, (i - 25) / 14.0);
+        point[i].measured_s = line_s(&truth, &bytes[i]) * (i < 25 ? 1.0 : 4.0 / 3.0);
+        point[i].sweep = i < 25 ? "" : "slow";
+    }
+    sweep_weight = weight;
+    (void)fit(&subject, number, 2);
+    sweep_weight = 0.0;
+    return subject.bytes_per_s;
+}
+
+static void test_fit__looks_at_differences_inside_a_sweep(void **state)
+{
+    (void)state;
+    assert_true(rate_of_slow_sweep(0.0) < 145e9);
+    assert_near_relative(rate_of_slow_sweep(1000.0), 200e9, 0.1);
+}
+
 static void test_fit__stays_inside_the_bounds(void **state)
 {
     line subject = {20e-6, 50e9, 0.0};
@@ -238,6 +292,9 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(
             test_fit__keeps_the_prior_of_a_rate_that_only_short_messages_show, begin, end),
+        cmocka_unit_test_setup_teardown(test_fit__believes_a_prior_as_far_as_it_spreads, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_fit__looks_at_differences_inside_a_sweep, begin, end),
         cmocka_unit_test_setup_teardown(test_fit__stays_inside_the_bounds, begin, end),
         cmocka_unit_test_setup_teardown(test_fit__gives_the_same_bits_again, begin, end),
         cmocka_unit_test(test_fit__rounds_to_three_digits_of_the_unit),
