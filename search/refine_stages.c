@@ -22,6 +22,17 @@ enum { MOST_SOLVED = 1 << 12 };
 
 // ---- the list ------------------------------------------------------------------------------
 
+/* May a stage keep the optimizer's state on the device where others have it on the host? */
+static bool may_keep(const search_run *run)
+{
+    const plait_capabilities *can = &run->problem->runtime->can;
+
+    return can->offload_by == PLAIT_BY_STAGE &&
+           (can->takes[PLAIT_KEY_OFFLOAD] >> PLAIT_OFFLOAD_NONE & 1u) &&
+           limits_allow_text(run->options, PLAIT_KEY_OFFLOAD,
+                             plait_offload_name[PLAIT_OFFLOAD_NONE]);
+}
+
 /* Times without recomputation, bytes with all of it; what waits on the host is not on the device. */
 static plait_portions lean_portions(const search_run *run, search_worker *worker, plait_degrees d)
 {
@@ -37,6 +48,11 @@ static plait_portions lean_portions(const search_run *run, search_worker *worker
         const double least = offloads ? 0.0 : full.layer[k].saved_bytes;
         lean.layer[k].saved_bytes = fmin(lean.layer[k].saved_bytes, least);
         lean.rest[k] = lean.layer[k];
+    }
+    if (may_keep(run) && d.offload != PLAIT_OFFLOAD_NONE) {
+        d.offload = PLAIT_OFFLOAD_NONE;
+        d.offload_share = 0;
+        lean.after_s = fmin(lean.after_s, plait_degrees_portions(worker->table, &d).after_s);
     }
     return lean;
 }
@@ -204,6 +220,7 @@ static void attempt(const search_run *run, const space_recompute *choice, plait_
     at->degrees.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     at->degrees.offload_acts = 0;
     stages_begin(run->problem, choice->value, choice->count, table, &at->question);
+    at->question.may_keep = may_keep(run);
     at->proven = choice->count > 0; // else all are of those that only a whole plan has
     if (!at->proven || !stages_may_choose(&at->question, &at->degrees))
         return;

@@ -63,6 +63,10 @@ static plait_stage_frame frame_under(const stage_work *work, unsigned char set)
     plait_degrees own = *work->point->degrees;
 
     own.offload_acts = set;
+    if (work->point->kept) {
+        own.offload = PLAIT_OFFLOAD_NONE;
+        own.offload_share = 0;
+    }
     return plait_stage_frame_of(work->point->question->table, work->point->degrees, work->stage,
                                 work->chunk, &own, work->in_flight);
 }
@@ -292,7 +296,8 @@ plait_status stages_choose(const stages_point *point, int s, const plait_chunk *
 
     if (!group || !work.in_flight)
         return plait_fail_nomem(err);
-    *out = (stages_stage){.group = group, .need_bytes = HUGE_VAL, .proven = true};
+    *out =
+        (stages_stage){.group = group, .need_bytes = HUGE_VAL, .proven = true, .kept = point->kept};
     out->frame = frame_under(&work, point->degrees->offload_acts);
     list_groups(&work, &out->frame, group, &out->groups);
     return point->question->problem->runtime->can.recompute_by == PLAIT_BY_LAYER

@@ -65,8 +65,21 @@ plait_status stages_at(const stages_question *q, const plait_degrees *d, plait_a
             cost[k * q->choices + c] =
                 may ? plait_layer_cost_of(q->table, d, k, q->choice[c]) : never;
     }
-    *out = (stages_point){q, d, cost, sets_of(q, d)};
+    *out = (stages_point){q, d, cost, sets_of(q, d), false};
     return PLAIT_OK;
+}
+
+bool stages_may_keep(const stages_point *point)
+{
+    return point->question->may_keep && point->degrees->offload != PLAIT_OFFLOAD_NONE;
+}
+
+stages_point stages_kept(const stages_point *point)
+{
+    stages_point kept = *point;
+
+    kept.kept = true;
+    return kept;
 }
 
 // ---- all stages ----------------------------------------------------------------------------
@@ -84,8 +97,7 @@ static void note_short(const stages_point *point, const stages_stage *stage, sta
 }
 
 static plait_status choose_all(const stages_point *point, const plait_chunk *chunk,
-                               plait_arena *arena, stages_stage *stage, stages_result *out,
-                               plait_error *err)
+                               plait_arena *arena, stages_stage *stage, plait_error *err)
 {
     const plait_degrees *const d = point->degrees;
     plait_chunk *const own = plait_arena_alloc(arena, (size_t)d->vpp, sizeof *own);
@@ -96,10 +108,93 @@ static plait_status choose_all(const stages_point *point, const plait_chunk *chu
         for (int v = 0; v < d->vpp; v++)
             own[v] = chunk[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, s, v)];
         PLAIT_TRY(stages_choose(point, s, own, arena, &stage[s], err));
-        if (stage[s].count == NULL)
-            note_short(point, &stage[s], out);
-        out->peak_bytes = fmax(out->peak_bytes, stage[s].peak_bytes);
-        out->nodes += stage[s].nodes;
+    }
+    return PLAIT_OK;
+}
+
+/* The step of these stages, or what the shortest of them lacks. */
+static plait_status sum_up(const stages_point *point, plait_arena *arena, stages_result *out,
+                           plait_error *err)
+{
+    out->fits = true;
+    out->step_s = out->bound_s = HUGE_VAL;
+    for (int s = 0; s < out->stages; s++) {
+        const stages_stage *const stage = &out->stage[s];
+        if (stage->count == NULL)
+            note_short(point, stage, out);
+        out->peak_bytes = fmax(out->peak_bytes, stage->peak_bytes);
+        out->nodes += stage->nodes;
+    }
+    return out->fits ? stages_bound(point, arena, out, err) : PLAIT_OK;
+}
+
+// ---- who keeps the optimizer's state -------------------------------------------------------
+
+static double optimizer_s(const stages_point *point, const stages_stage *stage)
+{
+    return stage->count == NULL ? HUGE_VAL
+                                : plait_frame_tail(point->question->problem, point->degrees,
+                                                   &stage->frame, &stage->time)
+                                      .optimizer_s;
+}
+
+static double stage_round_s(const stages_stage *stage)
+{
+    return stage->count ? stage->time.forward_s + stage->time.backward_s : HUGE_VAL;
+}
+
+/* Each stage as fast as it can be with an optimizer that takes so long at most; false: one cannot. */
+static bool take_within(const stages_point *point, const stages_stage *host,
+                        const stages_stage *kept, double most_s, stages_stage *out)
+{
+    bool all = true;
+
+    for (int s = 0; s < point->degrees->pp; s++) {
+        const bool host_may = optimizer_s(point, &host[s]) <= most_s;
+        const bool kept_may = optimizer_s(point, &kept[s]) <= most_s;
+        const bool keeps =
+            kept_may && (!host_may || stage_round_s(&kept[s]) <= stage_round_s(&host[s]));
+
+        out[s] = keeps ? kept[s] : host[s];
+        all = all && (host_may || kept_may);
+    }
+    return all;
+}
+
+/*
+ * The longest optimizer is that of one stage: each in turn is the limit of all. (S.27) The best of these
+ * plans is the best of all, and the least of their bounds that of all.
+ */
+static plait_status choose_keepers(const stages_point *point, const plait_chunk *chunk,
+                                   const stages_stage *host, plait_arena *arena, stages_result *out,
+                                   plait_error *err)
+{
+    const size_t stages = (size_t)out->stages;
+    const stages_point with = stages_kept(point);
+    stages_stage *const kept = plait_arena_alloc(arena, stages, sizeof *kept);
+    stages_stage *const now = plait_arena_alloc(arena, stages, sizeof *now);
+    stages_stage *const best = plait_arena_alloc(arena, stages, sizeof *best);
+    double bound_s = out->fits ? out->bound_s : HUGE_VAL;
+
+    if (kept == NULL || now == NULL || best == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(choose_all(&with, chunk, arena, kept, err));
+    for (int i = 0; i < 2 * out->stages; i++) {
+        const stages_stage *const one = i % 2 ? &kept[i / 2] : &host[i / 2];
+        const double most_s = optimizer_s(point, one);
+        stages_result next = {.refines = true, .stages = out->stages, .stage = now};
+        if (most_s == HUGE_VAL || !take_within(point, host, kept, most_s, now))
+            continue;
+        PLAIT_TRY(sum_up(point, arena, &next, err));
+        bound_s = fmin(bound_s, next.bound_s);
+        if (out->fits && next.step_s >= out->step_s)
+            continue;
+        *out = next;
+        out->stage = memcpy(best, now, stages * sizeof *best);
+    }
+    if (out->fits) {
+        out->bound_s = fmin(bound_s, out->step_s);
+        out->gap = (out->step_s - out->bound_s) / out->step_s;
     }
     return PLAIT_OK;
 }
@@ -120,8 +215,11 @@ plait_status stages_refine(const stages_question *q, const plait_degrees *d,
     out->stages = d->pp;
     out->stage = stage;
     PLAIT_TRY(stages_at(q, d, arena, &point, err));
-    PLAIT_TRY(choose_all(&point, chunk, arena, stage, out, err));
-    return out->fits ? stages_bound(&point, arena, out, err) : PLAIT_OK;
+    PLAIT_TRY(choose_all(&point, chunk, arena, stage, err));
+    PLAIT_TRY(sum_up(&point, arena, out, err));
+    return stages_may_keep(&point) && out->fits
+               ? choose_keepers(&point, chunk, stage, arena, out, err)
+               : PLAIT_OK;
 }
 
 char *stages_why(const stages_question *q, const stages_result *result, char *text, size_t size)

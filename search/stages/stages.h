@@ -10,7 +10,8 @@
  *     over        the counts of layers of each kind with each choice, stage by stage     (S.23)
  *
  * as far as the runtime can (`recompute_by`, `offload_by` of its profile). A step grows with each f and
- * each b, so that stages alone decide: S.21 for each. In order: stages_begin once a thread, stages_refine for a
+ * each b, so that stages alone decide: S.21 for each. Whether the optimizer's state waits on the host they
+ * decide together, since a step waits for the slowest (S.27). In order: stages_begin once a thread, stages_refine for a
  * point, stages_plan for the plan of one worth having.
  *
  * Left out: DualPipe, whose ranks hold two stages, and what modules of further tokens recompute: that
@@ -29,7 +30,8 @@ typedef struct stages_question {
     int choices;
     const plait_choice *choice; /* [choices] that the runtime takes */
     double capacity_bytes;      /* at the problem's risk */
-    long nodes;                 /* limit of each branch and bound; 0: none */
+    bool may_keep; /* stages may keep on the device what others have on the host (S.27) */
+    long nodes;    /* limit of each branch and bound; 0: none */
 } stages_question;
 
 /** A point of the question, and what all of its stages share. */
@@ -38,6 +40,7 @@ typedef struct stages_point {
     const plait_degrees *degrees;
     const plait_layer_cost *cost; /* [kinds][choices]; infinite where the point may not have it */
     unsigned sets;                /* bits 1 << offload_acts that a stage may have */
+    bool kept;                    /* its optimizer is on the device, whatever its degrees say */
 } stages_point;
 
 /** Layers of a stage that are alike: of one kind, and as long in flight. */
@@ -56,6 +59,7 @@ typedef struct stages_stage {
     plait_chunk_time time; /* of a microbatch, ends and layers */
     double peak_bytes;
     unsigned char offload_acts;
+    bool kept;         /* its optimizer is on the device though the point's is on the host */
     const int *count;  /* [groups][choices]: layers of the group with the choice; NULL: none fits */
     double need_bytes; /* where none fits: the least peak that any choice gives it */
     long nodes;
@@ -91,6 +95,12 @@ bool stages_may_choose(const stages_question *question, const plait_degrees *deg
 PLAIT_MUST_CHECK plait_status stages_at(const stages_question *question,
                                         const plait_degrees *degrees, plait_arena *arena,
                                         stages_point *out, plait_error *err);
+
+/** Of a point whose optimizer waits on the host: the same with it on the device. */
+stages_point stages_kept(const stages_point *point);
+
+/** May stages of the point keep it there, one by one? */
+bool stages_may_keep(const stages_point *point);
 
 /**
  * The fastest choices of one stage that fit: what a search over layouts weighs. *out lives in `arena`.

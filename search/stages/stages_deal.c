@@ -32,7 +32,9 @@ typedef struct deal_work {
     int stages, layers, microbatches;
     int runs;            /* of layers, by how many there are of each kind */
     int *run;            /* [layers + 1][layers + 1]: which one layers [i, j) are */
-    stage_price *price;  /* [stages][runs]; negative: not known; infinite: does not fit */
+    stage_price *price;  /* [2][stages][runs]; negative: not known; infinite: does not fit */
+    stages_point kept;   /* the point with the optimizer on the device */
+    int homes;           /* of the optimizer that a stage may choose from: 1 or 2 */
     double fastest_s;    /* of all layers, the least that any choice takes: forward and backward */
     double best_s;       /* pipelines that take as long are of no use */
     deal_label **ways;   /* [layers + 1] of the stages so far */
@@ -78,11 +80,13 @@ static void number_runs(deal_work *w)
         }
 }
 
-/* A stage of layers [first, last), with the choices that suit it. */
-static plait_status price_stage(deal_work *w, int s, int first, int last, stage_price *out,
-                                plait_error *err)
+/* A stage of layers [first, last), with the choices that suit it; home 1: its optimizer on the device. */
+static plait_status price_at_home(deal_work *w, int s, int first, int last, int home,
+                                  stage_price *out, plait_error *err)
 {
-    stage_price *const known = &w->price[s * w->runs + w->run[first * (w->layers + 1) + last]];
+    const stages_point *const point = home ? &w->kept : w->point;
+    const int run = w->run[first * (w->layers + 1) + last];
+    stage_price *const known = &w->price[(home * w->stages + s) * w->runs + run];
 
     if (known->time.forward_s < 0.0) {
         const plait_model *const model = w->point->question->problem->model;
@@ -91,7 +95,7 @@ static plait_status price_stage(deal_work *w, int s, int first, int last, stage_
         const plait_arena_mark mark = plait_arena_save(w->arena);
         stages_stage stage;
 
-        PLAIT_TRY(stages_choose(w->point, s, &chunk, w->arena, &stage, err));
+        PLAIT_TRY(stages_choose(point, s, &chunk, w->arena, &stage, err));
         *known = (stage_price){.time = {HUGE_VAL, HUGE_VAL, HUGE_VAL}};
         if (stage.count != NULL)
             *known = (stage_price){stage.time,
@@ -102,6 +106,13 @@ static plait_status price_stage(deal_work *w, int s, int first, int last, stage_
     }
     *out = *known;
     return PLAIT_OK;
+}
+
+/* As the point has it: with most room, so that no other is faster. */
+static plait_status price_stage(deal_work *w, int s, int first, int last, stage_price *out,
+                                plait_error *err)
+{
+    return price_at_home(w, s, first, last, 0, out, err);
 }
 
 static double round_of(const stage_price *price)
@@ -209,6 +220,22 @@ static plait_status keep(deal_work *w, deal_label way, int dealt, plait_error *e
     return PLAIT_OK;
 }
 
+/* The next stage with n layers behind one way, its optimizer where `home` says. */
+static plait_status extend_by(deal_work *w, const deal_label *way, int dealt, int n, int home,
+                              plait_error *err)
+{
+    deal_label next = {way->way, n, way, NULL};
+    stage_price price;
+
+    PLAIT_TRY(price_at_home(w, way->way.chain.stages, dealt, dealt + n, home, &price, err));
+    if (w->microbatches * round_of(&price) >= w->best_s)
+        return PLAIT_OK;
+    add_stage(w, &price, &next.way);
+    return least_s(w, &next.way, dealt + n) < w->best_s * (1.0 - 1e-12)
+               ? keep(w, next, dealt + n, err)
+               : PLAIT_OK;
+}
+
 /* All ways to give the next stage its layers behind one way. */
 static plait_status extend(deal_work *w, const deal_label *way, int dealt, plait_error *err)
 {
@@ -216,15 +243,13 @@ static plait_status extend(deal_work *w, const deal_label *way, int dealt, plait
     const bool last = s == w->stages - 1;
 
     for (int n = last ? w->layers - dealt : 0; dealt + n <= w->layers; n++) {
-        deal_label next = {way->way, n, way, NULL};
         stage_price price;
 
         PLAIT_TRY(price_stage(w, s, dealt, dealt + n, &price, err));
         if (w->microbatches * round_of(&price) >= w->best_s)
             break; // more layers take longer
-        add_stage(w, &price, &next.way);
-        if (least_s(w, &next.way, dealt + n) < w->best_s * (1.0 - 1e-12))
-            PLAIT_TRY(keep(w, next, dealt + n, err));
+        for (int home = 0; home < w->homes; home++)
+            PLAIT_TRY(extend_by(w, way, dealt, n, home, err));
     }
     return PLAIT_OK;
 }
@@ -289,7 +314,7 @@ static plait_status begin(deal_work *w, plait_error *err)
     if (!w->run || !w->ways || !w->longer)
         return plait_fail_nomem(err);
     number_runs(w);
-    const size_t prices = (size_t)w->stages * (size_t)w->runs;
+    const size_t prices = (size_t)(2 * w->stages) * (size_t)w->runs;
     w->price = plait_arena_alloc(w->arena, prices, sizeof *w->price);
     if (w->price == NULL)
         return plait_fail_nomem(err);
@@ -311,6 +336,8 @@ plait_status stages_deal(const stages_point *point, plait_arena *arena, stages_d
         .stages = point->degrees->pp,
         .layers = problem->model->layers,
         .microbatches = plait_degrees_microbatches(point->degrees, problem->job.gbs),
+        .kept = stages_kept(point),
+        .homes = stages_may_keep(point) ? 2 : 1,
     };
     deal_label none = {.way = way_begin()};
 

@@ -62,6 +62,10 @@ static plait_status plan_stage(const stages_question *q, const stages_stage *fro
     memcpy(left, from->count, counts * sizeof *left);
     deal_choices(q, from, left, out, recompute);
     out->degrees.offload_acts = from->offload_acts;
+    if (from->kept) {
+        out->degrees.offload = PLAIT_OFFLOAD_NONE;
+        out->degrees.offload_share = 0;
+    }
     out->recompute = recompute;
     return PLAIT_OK;
 }

@@ -27,7 +27,7 @@ const place places[PLACES] = {
     {"overlap", "dp_exposed", OVERLAP(dp_exposed), 1.0, 0.02, 0.6, 2.0, 0.4, false},
     {"factors", "nic", FACTOR(nic), 1.0, 0.08, 0.7, 1.05, 0.4, false},
     {"factors", "rails", FACTOR(rails), 1.0, 1.0, 4.0, 16.0, 0.4, false},
-    {"factors", "nic_ranks", FACTOR(nic_ranks), 1.0, 0.05, 0.3, 1.0, 0.4, false},
+    {"factors", "nic_ranks", FACTOR(nic_ranks), 1.0, 0.01, 0.03, 1.0, 1.2, false},
     {"factors", "hop_us", FACTOR(hop_s), PLAIT_US, 0.5, 2.0, 1000.0, 1.0, false},
 };
 

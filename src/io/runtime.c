@@ -255,7 +255,7 @@ static plait_status check_sources(const json_cursor *at, plait_error *err)
 {
     static const char *const keys[] = {"gemm",       "memory",     "attention", "host_us",
                                        "tp_exposed", "dp_exposed", "nic",       "rails",
-                                       "p2p_us",     "hop_us",     "source",    NULL};
+                                       "nic_ranks",  "hop_us",     "source",    NULL};
     int source = PLAIT_NUMBER_OF_RUNS;
     json_cursor by;
 

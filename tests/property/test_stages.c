@@ -4,6 +4,7 @@
  * Random points of several models and schedules, in more and less memory. Each is refined; the plan
  * of that is priced like any other; and every choice that all stages could share is priced beside it.
  */
+#include <math.h>
 #include <string.h>
 
 #include "arenas_fixture.h"
@@ -234,10 +235,145 @@ static void test_stages__cost_what_they_say_and_no_less_can_be_had(void **state)
     assert_true(seen.fits > 50 && seen.misfits > 20 && seen.compared > 50 && seen.proven > 20);
 }
 
+// ---- who keeps the optimizer's state on the device -----------------------------------------
+
+typedef struct keepers {
+    int points, some; /* with an answer; where the best keep it in some stages alone */
+} keepers;
+
+/* Every stage with each home of its optimizer by itself. */
+static void choose_homes(world *w, const plait_degrees *d, const plait_chunk *chunk,
+                         stages_stage *stage[2])
+{
+    stages_point point[2];
+    plait_error err;
+
+    must(stages_at(&w->question, d, scratch, &point[0], &err), &err);
+    point[1] = stages_kept(&point[0]);
+    for (int home = 0; home < 2; home++) {
+        stage[home] = plait_arena_alloc(scratch, (size_t)d->pp, sizeof **stage);
+        assert_non_null(stage[home]);
+        for (int s = 0; s < d->pp; s++)
+            must(stages_choose(&point[home], s, &chunk[s], scratch, &stage[home][s], &err), &err);
+    }
+}
+
+/* Every way to keep the state in some of the stages, priced as a plan. */
+static double best_of_homes(world *w, const plait_degrees *d, const plait_chunk *chunk)
+{
+    stages_stage *stage[2], now[8];
+    double best_s = HUGE_VAL;
+
+    choose_homes(w, d, chunk, stage);
+    for (unsigned keep = 0; keep < 1u << d->pp; keep++) {
+        const stages_result result = {.refines = true, .stages = d->pp, .stage = now};
+        bool fits = true;
+        plait_plan plan;
+        plait_error err;
+
+        for (int s = 0; s < d->pp; s++) {
+            now[s] = stage[keep >> s & 1u][s];
+            fits = fits && now[s].count != NULL;
+        }
+        if (!fits)
+            continue;
+        must(stages_plan(&w->question, d, chunk, &result, scratch, &plan, &err), &err);
+        best_s = fmin(best_s, cost_of(w, &plan).step_s);
+    }
+    return best_s;
+}
+
+/* Fewer layers to the first stages, which hold most microbatches: there the state is what may go. */
+static void deal_unevenly(const world *w, plait_degrees *d, plait_chunk *chunk)
+{
+    int layers[8], left = w->model.layers;
+
+    for (int s = 0; s < d->pp - 1; s++) {
+        layers[s] = left / (d->pp - s) - random_below(4);
+        left -= layers[s];
+    }
+    layers[d->pp - 1] = left;
+    plait_chunks_deal(&w->model, layers, d->pp, chunk);
+    d->split.kind = PLAIT_SPLIT_LAYOUT;
+}
+
+/* Memory for all states on the host, but not for each of them on the device. */
+static double capacity_between(world *w, const plait_degrees *d, const plait_chunk *chunk)
+{
+    const int of = random_below(d->pp);
+    stages_stage *stage[2];
+    double least = 0.0;
+
+    w->question.capacity_bytes = 1e15;
+    choose_homes(w, d, chunk, stage);
+    for (int s = 0; s < d->pp; s++)
+        least = fmax(least, stage[0][s].peak_bytes);
+    return 1.0001 * 0.5 * (least + fmax(least, stage[1][of].peak_bytes));
+}
+
+static void try_homes(world *w, plait_degrees *d, keepers *seen)
+{
+    static plait_chunk chunk[PLAIT_MAX_LAYERS];
+    bool kept = false, left = false;
+    stages_result result;
+    plait_error err;
+
+    deal_unevenly(w, d, chunk);
+    if (w->question.choices == 1)
+        w->question.capacity_bytes = capacity_between(w, d, chunk);
+    must(stages_refine(&w->question, d, chunk, scratch, &result, &err), &err);
+    const double best_s = best_of_homes(w, d, chunk);
+    assert_int_equal(result.fits, best_s < HUGE_VAL);
+    if (!result.fits)
+        return;
+    hold_to_its_plan(w, d, chunk, &result);
+    assert_true(result.bound_s <= best_s * (1.0 + 1e-9));
+    if (result.gap == 0.0)
+        assert_near_relative(result.step_s, best_s, 1e-9);
+    for (int s = 0; s < d->pp; s++) {
+        kept = kept || result.stage[s].kept;
+        left = left || !result.stage[s].kept;
+    }
+    seen->points++;
+    seen->some += kept && left;
+}
+
+static void test_stages__keep_the_optimizers_state_where_the_step_is_shortest(void **state)
+{
+    keepers seen = {0};
+    world w;
+
+    (void)state;
+    load("llama-3.1-8b", "h100-80gb-sxm:4x8", 32, &w);
+    w.question.may_keep = true;
+    for (int n = 0; n < 4 * POINTS; n++) {
+        const plait_arena_mark mark = plait_arena_save(scratch);
+        const double capacity = w.question.capacity_bytes;
+        const int choices = w.question.choices;
+        plait_degrees d;
+
+        w.question.choices =
+            random_below(2) ? 1 : choices; // without recomputation first stages are full
+        w.question.capacity_bytes *= 0.01 * (10 + random_below(70));
+        if (random_point(&w, &d) && d.pp <= 4 && d.vpp == 1 && d.schedule == PLAIT_1F1B) {
+            d.offload = PLAIT_OFFLOAD_OPTIMIZER;
+            if (plait_degrees_check(&w.problem, &d, NULL, 0) != PLAIT_INVALID)
+                try_homes(&w, &d, &seen);
+        }
+        w.question.capacity_bytes = capacity;
+        w.question.choices = choices;
+        plait_arena_rewind(scratch, mark);
+    }
+    print_message("%d points fit, in %d some stages keep it and some do not\n", seen.points,
+                  seen.some);
+    assert_true(seen.points > 30 && seen.some > 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stages__cost_what_they_say_and_no_less_can_be_had),
+        cmocka_unit_test(test_stages__keep_the_optimizers_state_where_the_step_is_shortest),
     };
     return cmocka_run_group_tests(tests, make_arenas, free_arenas);
 }
