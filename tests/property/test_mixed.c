@@ -100,16 +100,21 @@ static void make_random(world *w)
     char cluster[200] = "", limits[300];
     const int groups = 2 + (roll(4) == 0);
 
-    for (int g = 0; g < groups; g++)
+    for (int g = 0; g < groups; g++) { // one after the other: the same with every compiler
+        const int a_node = 1 << roll(2);
+        const int nodes = 1 + roll(2);
+
         snprintf(cluster + strlen(cluster), sizeof cluster - strlen(cluster), "%s%s:%dx%d",
-                 g > 0 ? "+" : "", gpus[roll(5)], 1 + roll(2), 1 << roll(2));
+                 g > 0 ? "+" : "", gpus[roll(5)], nodes, a_node);
+    }
     if (roll(3) == 0)
         snprintf(cluster + strlen(cluster), sizeof cluster - strlen(cluster), ",nic=%d",
                  10 << roll(5));
     if (roll(3) == 0)
         snprintf(cluster + strlen(cluster), sizeof cluster - strlen(cluster), ",between=%d",
                  1 << roll(8));
-    snprintf(limits, sizeof limits, PLAIN ",zero=%d%s", roll(4), recompute[roll(4)]);
+    const char *const also = recompute[roll(4)];
+    snprintf(limits, sizeof limits, PLAIN ",zero=%d%s", roll(4), also);
     make(w, roll(4) == 0 ? "gemma-2-2b" : "llama-3.1-8b", cluster, limits);
     w->runtime.can.module_sets = 0;
     if (roll(2) == 0)
@@ -427,7 +432,7 @@ static void test_mixed__finds_the_best_of_all_plans(void **state)
         "group; %ld plans priced\n",
         QUESTIONS, feasible, mixed, unlike, plans);
     assert_true(mixed * 4 > feasible); // of the others one group alone has the best plan
-    assert_true(QUESTIONS < 300 || unlike > 5);
+    assert_true(QUESTIONS < 300 || unlike > 4);
 }
 
 static double best_of(const char *cluster, const char *limits)

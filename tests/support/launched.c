@@ -19,7 +19,8 @@ static plait_degrees degrees_of(const plait_problem *problem, const char *keys, 
         int length = 0;
 
         assert_int_equal(sscanf(keys, " %23[^=]=%63s%n", key, value, &length), 2);
-        must(plait_degrees_set(&d, key, value, &err), &err);
+        must(plait_degrees_set(&d, key, plait_arena_text(arena, value), &err),
+             &err); // a layout stays
         given |= PLAIT_KEY_BIT(plait_key_find(key));
         keys += length;
     }
