@@ -18,7 +18,10 @@
 #include "stages.h"
 #include "stages_deal.h"
 
-enum { MOST_SOLVED = 1 << 12 };
+enum {
+    MOST_SOLVED = 1 << 12,
+    MOST_NODES = 1 << 12 /* of the branch and bound of one stage */
+};
 
 // ---- the list ------------------------------------------------------------------------------
 
@@ -221,6 +224,7 @@ static void attempt(const search_run *run, const space_recompute *choice, plait_
     at->degrees.offload_acts = 0;
     stages_begin(run->problem, choice->value, choice->count, table, &at->question);
     at->question.may_keep = may_keep(run);
+    at->question.nodes = MOST_NODES;
     at->proven = choice->count > 0; // else all are of those that only a whole plan has
     if (!at->proven || !stages_may_choose(&at->question, &at->degrees))
         return;

@@ -324,9 +324,10 @@ typedef struct plan_choice {
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *choice,
                               plait_error *err)
 {
-    static const char *const keys[] = {
-        "plait",   "model",       "cluster", "job",      "search",  "plans",      "front", "tight",
-        "closest", "relaxations", "explain", "warnings", "refusal", "fewer_gpus", NULL};
+    static const char *const keys[] = {"plait",   "model",       "cluster",     "job",
+                                       "search",  "plans",       "front",       "tight",
+                                       "closest", "relaxations", "explain",     "warnings",
+                                       "refusal", "fewer_gpus",  "idle_groups", NULL};
     const plan_choice *const wanted = choice;
     plans_entry *const out = wanted->entry;
     json_cursor plans, plan;

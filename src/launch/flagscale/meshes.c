@@ -182,10 +182,10 @@ static plait_status refine(const launch_flags *own, const mesh_list *list, refin
 static plait_status give_stage(const refined_meshes *refined, const char *name, int s,
                                plans_entry *out, plans_stage *stage, plait_error *err)
 {
-    static const plait_key_set owns = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) |
-                                      PLAIT_KEY_BIT(PLAIT_KEY_EP) | PLAIT_KEY_BIT(PLAIT_KEY_DP) |
-                                      PLAIT_KEY_BIT(PLAIT_KEY_ETP) | PLAIT_KEY_BIT(PLAIT_KEY_MBS) |
-                                      PLAIT_KEY_BIT(PLAIT_KEY_SP);
+    static const plait_key_set owns =
+        PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) | PLAIT_KEY_BIT(PLAIT_KEY_EP) |
+        PLAIT_KEY_BIT(PLAIT_KEY_DP) | PLAIT_KEY_BIT(PLAIT_KEY_ETP) | PLAIT_KEY_BIT(PLAIT_KEY_MBS) |
+        PLAIT_KEY_BIT(PLAIT_KEY_SP) | PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP);
     const int64_t sequences = (int64_t)out->degrees.mbs * refined->own[0].dp;
 
     if (sequences % refined->own[s].dp != 0)
@@ -196,7 +196,7 @@ static plait_status give_stage(const refined_meshes *refined, const char *name, 
     stage->own = refined->own[s];
     stage->own.mbs = (int)(sequences / refined->own[s].dp);
     stage->own.shard_group = stage->own.dp * stage->own.cp;
-    stage->own.sp = out->degrees.sp && refined->own[s].tp > 1;
+    stage->own.sp = refined->sp && refined->own[s].tp > 1;
     stage->owns = owns;
     stage->group = refined->group[s];
     return PLAIT_OK;
@@ -290,5 +290,6 @@ plait_status flagscale_read_meshes(const launch_flags *own, launch_flags *flags,
     PLAIT_TRY(read_devices(own, &list, err));
     PLAIT_TRY(give_grid(own, &list, flags, err));
     PLAIT_TRY(give_layers(own, list.stages, flags, err));
+    out->sp = flags_last(flags, "sequence_parallel") != NULL;
     return are_alike(&list) ? PLAIT_OK : refine(own, &list, out, err);
 }

@@ -11,6 +11,7 @@ typedef struct refined_meshes {
     plait_degrees *own; /* [stages]: tp, cp, ep, dp and etp */
     int *group;         /* [stages]: device types in the order in which they are first named */
     int gpus;           /* of all meshes */
+    bool sp;            /* where tp > 1, which the first mesh may not have */
 } refined_meshes;
 
 /**

@@ -112,7 +112,7 @@ static plait_status read_attention(const yaml_file *yaml, int by, plait_attentio
     PLAIT_TRY(maxtext_int(yaml, "head_dim", 1, HEADS, 128, &width, err));
     if (heads % kv_heads != 0)
         return yaml_expected(yaml, yaml_find(yaml, "base_num_kv_heads"),
-                             "a divisor of base_num_query_heads", err);
+                             "a base_num_kv_heads (16) that divides base_num_query_heads", err);
     *out = (plait_attention){
         .heads = heads * by,
         .kv_heads = kv_heads * by,

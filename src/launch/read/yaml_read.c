@@ -341,6 +341,9 @@ plait_status yaml_expected(const yaml_file *file, const yaml_leaf *leaf, const c
 {
     char where[256];
 
+    if (leaf == NULL) // a default that does not go with what is said
+        return plait_fail(err, PLAIT_ERROR_RANGE, file->name, "expected %s, found nothing",
+                          expected);
     snprintf(where, sizeof where, "%.120s:%d: %.80s", file->name, leaf->line, leaf->key);
     return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected %s, found \"%.60s\"", expected,
                       leaf->values > 0 ? leaf->value[0] : "");
