@@ -1,9 +1,9 @@
 /*
- * sets.c - groups with a choice each whose bound is below the limit
+ * sets.c - groups with a run or two each whose bound is below the limit
  *
- * For each size a walk over the groups takes one choice of each, or none. What is taken and the quickest
- * choices of the groups to come bound the step, as if they were one pipeline of cut layers; a choice whose
- * bound by rate alone reaches the limit ends its list, since those behind it are slower still. (S.66)
+ * For each size a walk over the groups takes one option of each, or none. What is taken and the best of
+ * the groups to come bound the step, as if they were one pipeline of cut layers; an option that holds too
+ * little beside them ends its list, since those behind it hold less. (S.66, S.70)
  */
 #include <math.h>
 #include <stdlib.h>
@@ -99,20 +99,21 @@ static set_part with_rest(const set_walk *walk, set_part part, int g)
 }
 
 /*
- * Adds what group g may have at best: the most units a second, each in the least time. Where the others cannot hold
- * the model with half of its work, its stages are half full at least, and more of them that take longer
- * each would not end sooner (S.70); else as many stages as any of its options has.
+ * Adds what group g may have at best: the most units a second, each in the least time. Where it has
+ * one run, and the others cannot hold the model with half of its work, its stages are half full at least, and
+ * more of them that take longer each would not end sooner (S.70). Else as many stages as any of its options has.
  */
 static void add_best(const set_walk *walk, const set_part *most, double most_s, int g,
                      mixed_cut *cut)
 {
     const set_reach *reach = &walk->list[g].reach;
     const double beside = most->reach.units_per_s - 0.5 * reach->units_per_s;
+    const bool one_run = !walk->unlike || most->unlike;
+    const bool half_full = one_run && beside * most_s < walk->units;
 
     if (reach->units_per_s > 0.0)
-        mixed_cut_add(
-            cut, beside * most_s < walk->units ? reach->units_per_s * reach->unit_s : reach->stages,
-            reach->units_per_s, reach->unit_s);
+        mixed_cut_add(cut, half_full ? reach->units_per_s * reach->unit_s : reach->stages,
+                      reach->units_per_s, reach->unit_s);
 }
 
 /* The pipeline of the runs that are taken, and the best of the groups from g on. */
