@@ -102,6 +102,7 @@ static double op_s(const plait_accelerator *accelerator, const plait_gemm *gemm)
         .runtime = &neutral,
         .precision = gemm->precision,
         .attention = PLAIT_ATTENTION_FUSED,
+        .slowest = 1.0,
     };
     const plait_op op = {
         .kind = PLAIT_OP_GEMM,

@@ -19,6 +19,7 @@ typedef struct place {
     double low, prior, high; /* what physics allows, and what to expect of any software */
     double spread;           /* of software about what is expected, in logarithms */
     bool kernels;            /* it stands on the rates of an accelerator's kernels */
+    bool sourced; /* what to expect of it is measured apart: no parent learns from runs */
 } place;
 
 extern const place places[PLACES];

@@ -228,7 +228,7 @@ static plait_status add_member(profile_set *set, const char *name, size_t most, 
     for (int k = 0; k < PLACES; k++) {
         m.line.has[k] = place_used(&m.runtime, k);
         m.line.shift[k] = place_shift(&m.runtime, k);
-        m.line.teaches[k] = true;
+        m.line.teaches[k] = !places[k].sourced;
     }
     set->member[set->members++] = m;
     return PLAIT_OK;
