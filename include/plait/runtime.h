@@ -99,6 +99,7 @@ typedef struct plait_kernel_set {
     bool fused_accumulation; /* a product of a weight's gradient adds to the gradient's buffer */
     bool fused_experts;      /* both products, bias and activation of experts are one kernel */
     bool expert_streams;     /* a product for each expert, on several streams; else one for all */
+    bool recompute_stops;    /* full recomputation ends with the last tensor that backward needs */
     bool narrow_head;        /* the head's product runs in the job's precision */
     bool layer_graphs;       /* no launch time of what has a fixed shape: all but experts */
     bool cuda_graphs;        /* no launch time */
@@ -109,7 +110,9 @@ typedef struct plait_overlaps {
     bool
         grad_reduce; /* gradient buckets reduced during backward: for launch files; prices go by the
                        * plan's grad_sync */
-    bool ddp;        /* those of ZeRO-0 are, by DistributedDataParallel */
+    bool
+        tp_comm; /* the software fuses products with tensor-parallel traffic: launch files ask for it */
+    bool ddp;            /* those of ZeRO-0 are, by DistributedDataParallel */
     bool reduce_whole;   /* ZeRO-1 reduces gradients to all ranks, though each steps its shard */
     bool param_gather;   /* ZeRO-1 all-gather during the next forward */
     bool p2p;            /* pipeline sends during compute */

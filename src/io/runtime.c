@@ -22,6 +22,7 @@ static const field kernel_fields[] = {
     {"fused_accumulation", .is_bool = true, RUNTIME(kernels.fused_accumulation)},
     {"fused_experts", .is_bool = true, RUNTIME(kernels.fused_experts)},
     {"expert_streams", .is_bool = true, RUNTIME(kernels.expert_streams)},
+    {"recompute_stops", .is_bool = true, RUNTIME(kernels.recompute_stops)},
     {"narrow_head", .is_bool = true, RUNTIME(kernels.narrow_head)},
     {"layer_graphs", .is_bool = true, RUNTIME(kernels.layer_graphs)},
     {"cuda_graphs", .is_bool = true, RUNTIME(kernels.cuda_graphs)},
@@ -31,6 +32,7 @@ static const field kernel_fields[] = {
 /* Fits may leave a collective slower than alone, so shares may pass 1. */
 static const field overlap_fields[] = {
     {"grad_reduce", .is_bool = true, RUNTIME(overlap.grad_reduce)},
+    {"tp_comm", .is_bool = true, RUNTIME(overlap.tp_comm)},
     {"ddp", .is_bool = true, RUNTIME(overlap.ddp)},
     {"reduce_whole", .is_bool = true, RUNTIME(overlap.reduce_whole)},
     {"param_gather", .is_bool = true, RUNTIME(overlap.param_gather)},

@@ -21,7 +21,7 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
 {
     if (needs_one_connection(launch->problem, &launch->plan->degrees))
         text_append(out, "export CUDA_DEVICE_MAX_CONNECTIONS=1\n");
-    if (launch->problem->runtime->overlap.tp_exposed < 1.0 &&
+    if (launch->problem->runtime->overlap.tp_comm &&
         user_buffers_of(launch->problem, &launch->plan->degrees) == USER_BUFFERS_IPC)
         text_append(out, "export UB_SKIPMC=1\n");
     if (launch->plan->degrees.offload_acts > 0) // Transformer Engine's own offload stands aside

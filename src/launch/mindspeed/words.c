@@ -110,12 +110,11 @@ static void say_chunks(const plait_model *model, const plait_degrees *d, megatro
 
 /* ---- kernels ---- */
 
-/* MC2 is fitted into the share of tensor-parallel traffic that stays exposed. */
+/* MC2: what it hides is part of the fitted share of tensor-parallel traffic that stays exposed. */
 static bool fuses_products_with_traffic(const plait_problem *problem, const plait_degrees *d,
                                         const megatron_args *args)
 {
-    return problem->runtime->overlap.tp_exposed < 1.0 && d->tp > 1 && d->sp &&
-           args->num_experts == 0;
+    return problem->runtime->overlap.tp_comm && d->tp > 1 && d->sp && args->num_experts == 0;
 }
 
 static void say_kernels(const plait_problem *problem, const plait_degrees *d, megatron_args *args,
