@@ -211,7 +211,7 @@ static bool same_constants(const plait_accelerator *a, const plait_accelerator *
            a->sms == b->sms &&
            SAME_RUN(plait_accelerator, a, b, peak_flops_per_s, peak_flops_per_s) &&
            SAME_RUN(plait_accelerator, a, b, vector_flops_per_s, vector_flops_per_s) &&
-           SAME_RUN(plait_accelerator, a, b, memory_bytes, wgrad_ratio) && same_fits(a, b) &&
+           SAME_RUN(plait_accelerator, a, b, memory_bytes, speed_spread) && same_fits(a, b) &&
            SAME_RUN(plait_accelerator, a, b, memory_op_fraction, memory_op_t0_s) &&
            a->memory_op_measured == b->memory_op_measured &&
            SAME_RUN(plait_accelerator, a, b, p2p, p2p) && a->gpus_per_node == b->gpus_per_node &&

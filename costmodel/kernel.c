@@ -320,20 +320,33 @@ static double scan_s(const plait_kernel_context *context, const plait_op *op)
            (opaque ? context->runtime->factor.gemm : context->runtime->factor.memory);
 }
 
+/*
+ * All wait for the slowest: of n normal speeds it is sqrt(2 ln n) deviations off the mean, for large
+ * n. (C.310)
+ */
+double plait_slowest(const plait_accelerator *accelerator, const plait_job *job)
+{
+    const int gpus = job->group_gpus > 0 ? job->group_gpus : job->gpus;
+
+    return 1.0 + accelerator->speed_spread * sqrt(2.0 * log((double)(gpus > 1 ? gpus : 1)));
+}
+
 /* Seconds of one operator of a layer's description, all its repetitions; collectives have none here. */
 double plait_op_s(const plait_kernel_context *context, const plait_op *op)
 {
+    const double count = op->count * context->slowest;
+
     switch (op->kind) {
     case PLAIT_OP_GEMM:
     case PLAIT_OP_GROUPED_GEMM:
-        return op->count * product_s(context, op);
+        return count * product_s(context, op);
     case PLAIT_OP_ATTENTION:
-        return op->count * attention_op_s(context, op);
+        return count * attention_op_s(context, op);
     case PLAIT_OP_MEMORY:
-        return op->count * context->runtime->factor.memory *
+        return count * context->runtime->factor.memory *
                plait_memory_op_s(context->accelerator, op->bytes * memory_passes(context, op));
     case PLAIT_OP_SCAN:
-        return op->count * scan_s(context, op);
+        return count * scan_s(context, op);
     case PLAIT_OP_COLLECTIVE:
         break;
     }

@@ -11,11 +11,14 @@
 
 plait_kernel_context kernel_context_of(const plait_problem *problem, const layer_key *key)
 {
+    const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
+
     return (plait_kernel_context){
-        .accelerator = plait_cluster_accelerator(problem->cluster, 0),
+        .accelerator = gpu,
         .runtime = problem->runtime,
         .precision = problem->job.precision,
         .attention = (plait_attention_kernel)key->attention,
+        .slowest = plait_slowest(gpu, &problem->job),
     };
 }
 
@@ -322,6 +325,8 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     forward = layer_pass_of(&block, op_s);
     out->forward_gpu_s = sum_of(out->forward, LAYER_TERMS);
     out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
+    if (recompute_stops_early(problem->runtime, layer))
+        out->unread_s = out->part_s[PLAIT_PART_fc2];
     out->host_s = host_time(problem, layer, &row->key);
     out->busy_s = out->forward[LAYER_matmul] + out->forward[LAYER_attention] +
                   out->backward[LAYER_matmul] + out->backward[LAYER_attention];

@@ -82,6 +82,7 @@ typedef struct layer_price {
     double paired_s[PLAIT_EP_OVERLAPS]; /* that a pair of microbatches takes less than both */
     double forward_sent_s[2];           /* experts' dispatch and combine, hidden or not ... */
     double backward_sent_s[2];          /* ... of either pass */
+    double unread_s;                    /* of the forward, what `full` need not run again */
     double busy_s;                      /* forward and backward: products and attention ... */
     double moving_s;                    /* ... and memory-bound kernels */
     double host_s;                      /* launch time of the forward */
@@ -176,7 +177,10 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
 /** The same by term, forward and backward together. */
 void layer_terms_of(const plait_problem *problem, const layer_price *price,
                     const layer_gather *gather, plait_choice choice, double terms[LAYER_TERMS]);
-/** The share of a part that a recompute choice runs again: 0, 1/2 or 1. */
-double recomputed_share(plait_recompute recompute, plait_part part);
+/** The share of a layer's part that a recompute choice runs again: 0, 1/2 or 1. */
+double recomputed_share(const plait_problem *problem, const plait_layer *layer,
+                        plait_recompute recompute, plait_part part);
+/** Whether `full` leaves out the layer's last product, whose output backward does not read. (C.26) */
+bool recompute_stops_early(const plait_runtime *runtime, const plait_layer *layer);
 
 #endif

@@ -33,11 +33,21 @@ static double share_of(const plait_recompute_masks *masks, unsigned part)
     return masks->parts >> part & 1u ? 1.0 : masks->half_parts >> part & 1u ? 0.5 : 0.0;
 }
 
-double recomputed_share(plait_recompute recompute, plait_part part)
+/* A norm behind the second product reads its output; so do the weights of experts. */
+bool recompute_stops_early(const plait_runtime *runtime, const plait_layer *layer)
+{
+    return runtime->kernels.recompute_stops && layer != NULL && layer->ffn == PLAIT_FFN_MLP &&
+           layer->norms <= (layer->mixer != PLAIT_MIXER_NONE) + 1;
+}
+
+double recomputed_share(const plait_problem *problem, const plait_layer *layer,
+                        plait_recompute recompute, plait_part part)
 {
     const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
 
-    return recompute.kind == PLAIT_RECOMPUTE_FULL ? 1.0 : share_of(&masks, part);
+    if (recompute.kind != PLAIT_RECOMPUTE_FULL)
+        return share_of(&masks, part);
+    return part == PLAIT_PART_fc2 && recompute_stops_early(problem->runtime, layer) ? 0.0 : 1.0;
 }
 
 /*
@@ -58,7 +68,7 @@ static rerun rerun_of(const layer_price *price, plait_recompute recompute)
     if (recompute.kind == PLAIT_RECOMPUTE_NONE)
         return again;
     if (recompute.kind == PLAIT_RECOMPUTE_FULL)
-        return (rerun){price->forward_gpu_s, 1.0};
+        return (rerun){price->forward_gpu_s - price->unread_s, 1.0};
     for (unsigned p = 0; p < PLAIT_PARTS; p++) {
         const double share = share_of(&masks, p);
         again.seconds += share * price->part_s[p];

@@ -10,7 +10,9 @@ static double rerun_flops(const plait_problem *problem, const stage_part *part)
     if (!layer || part->choice.recompute.kind == PLAIT_RECOMPUTE_NONE)
         return 0.0;
     if (part->choice.recompute.kind == PLAIT_RECOMPUTE_FULL)
-        return plait_layer_flops_per_token(problem->model, layer, problem->job.seq, ~0u);
+        return plait_layer_flops_per_token(
+            problem->model, layer, problem->job.seq,
+            recompute_stops_early(problem->runtime, layer) ? ~(1u << PLAIT_PART_fc2) : ~0u);
     return plait_layer_flops_per_token(problem->model, layer, problem->job.seq, masks.parts) +
            0.5 * plait_layer_flops_per_token(problem->model, layer, problem->job.seq,
                                              masks.half_parts);

@@ -129,6 +129,7 @@ static void add_part(const plait_problem *problem, const layer_row *row, const s
 {
     const double times = part->count * microbatches;
     const layer_price *price = &row->price[part->row];
+    const plait_layer *layer = row_layer(problem->model, part->row);
     plait_block block;
 
     row_describe(problem, row, part->row, PLAIT_FORWARD, &block);
@@ -138,7 +139,8 @@ static void add_part(const plait_problem *problem, const layer_row *row, const s
             continue;
         add_collective(problem, row, op, price->forward[LAYER_attention], times, false, list);
         add_collective(problem, row, op, price->forward[LAYER_attention],
-                       times * recomputed_share(part->choice.recompute, op->part), true, list);
+                       times * recomputed_share(problem, layer, part->choice.recompute, op->part),
+                       true, list);
     }
     row_describe(problem, row, part->row, PLAIT_BACKWARD, &block);
     for (int i = 0; i < block.ops; i++)

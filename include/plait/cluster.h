@@ -159,6 +159,7 @@ typedef struct plait_accelerator {
     double usd_per_hour; /* 0: unknown */
     double sustained[2]; /* clock under load over burst: bf16, fp8 and below */
     double wgrad_ratio;  /* weight-gradient GEMM time over forward's */
+    double speed_spread; /* deviation of speed among parts of one kind (C.310) */
     plait_gemm_fit gemm[PLAIT_PRECISIONS];
     plait_attention_fit attention[PLAIT_ATTENTION_KERNELS]; /* from PLAIT_ATTENTION_FLASH on */
     plait_grouped_fit grouped[PLAIT_PRECISIONS];

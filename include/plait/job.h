@@ -22,6 +22,7 @@ typedef struct plait_job {
     int gbs; /* sequences of one step, over all GPUs */
     int gpus;
     plait_precision precision; /* of the matrix products; the rest is bf16 or fp32 */
+    int group_gpus;            /* taken of the group of nodes that these are stages on; 0: gpus */
 } plait_job;
 
 /** Factors on a predicted step between which a measured one lies; both 0: nothing is known. */

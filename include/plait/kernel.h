@@ -88,7 +88,11 @@ typedef struct plait_kernel_context {
     const plait_runtime *runtime;
     plait_precision precision;
     plait_attention_kernel attention;
+    double slowest; /* plait_slowest of the job; 1 of one accelerator alone */
 } plait_kernel_context;
+
+/** What the slowest accelerator of a job takes over their mean, at least 1. (C.310) */
+double plait_slowest(const plait_accelerator *accelerator, const plait_job *job);
 
 /**
  * Seconds of one operator of a block, collectives excepted (0).

@@ -98,8 +98,10 @@ static double *hidden_side(const node *n, plait_op *op)
 
 static double op_seconds(const layer_graph *g, const node *n, const plait_op *whole, int hidden)
 {
+    const plait_accelerator *gpu = plait_cluster_accelerator(g->problem->cluster, 0);
     const plait_kernel_context context = {
-        .accelerator = plait_cluster_accelerator(g->problem->cluster, 0),
+        .accelerator = gpu,
+        .slowest = plait_slowest(gpu, &g->problem->job),
         .runtime = g->problem->runtime,
         .precision = g->problem->job.precision,
         .attention = plait_attention_usual(g->problem),

@@ -202,7 +202,7 @@ static plait_status read_sheet(const json_cursor *at, const accelerator_family *
 static plait_status read_scalars(const json_cursor *at, plait_accelerator *out, plait_error *err)
 {
     json_cursor memory_op;
-    double ratio = out->wgrad_ratio;
+    double ratio = out->wgrad_ratio, spread = out->speed_spread;
 
     PLAIT_TRY(
         fields_read_optional(at, "power", power_fields, out, err)); // idle_w, over its default
@@ -211,6 +211,8 @@ static plait_status read_scalars(const json_cursor *at, plait_accelerator *out, 
     PLAIT_TRY(fields_read_optional(at, "p2p", p2p_fields, out, err));
     PLAIT_TRY(json_number_optional(at, "wgrad_ratio", JSON_POSITIVE, &ratio, err));
     out->wgrad_ratio = ratio;
+    PLAIT_TRY(json_number_optional(at, "speed_spread", JSON_FRACTION, &spread, err));
+    out->speed_spread = spread;
     PLAIT_TRY(json_object_optional(at, "memory_op", &memory_op, err));
     if (json_is_null(&memory_op))
         return PLAIT_OK;
@@ -222,10 +224,10 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
                               plait_error *err)
 {
     static const char *const keys[] = {
-        "name",  "vendor",    "family", "source",        "confidence", "peak_tflops", "memory",
-        "power", "price",     "node",   "compute_units", "scale_up",   "sustained",   "p2p",
-        "host",  "memory_op", "gemm",   "grouped_gemm",  "attention",  "collectives", "wgrad_ratio",
-        "lacks", NULL,
+        "name",      "vendor",      "family",      "source",    "confidence",    "peak_tflops",
+        "memory",    "power",       "price",       "node",      "compute_units", "scale_up",
+        "sustained", "p2p",         "host",        "memory_op", "gemm",          "grouped_gemm",
+        "attention", "collectives", "wgrad_ratio", "lacks",     "speed_spread",  NULL,
     };
     accelerator_family family;
     bool pcie = false;
@@ -355,6 +357,7 @@ void accelerator_write(json_writer *json, const plait_accelerator *accelerator)
     write_node(json, accelerator);
     write_block(json, "sustained", sustained_fields, accelerator);
     json_member_number(json, "wgrad_ratio", accelerator->wgrad_ratio);
+    json_member_number(json, "speed_spread", accelerator->speed_spread);
     write_block(json, "memory_op", memory_op_fields, accelerator);
     write_block(json, "p2p", p2p_fields, accelerator);
     write_block(json, "host", host_fields, accelerator);

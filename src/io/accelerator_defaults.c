@@ -125,6 +125,7 @@ void accelerator_default_scalars(const accelerator_family *family, bool pcie,
     out->sustained[0] = capped ? family->sustained[0] : 1.0;
     out->sustained[1] = capped ? family->sustained[1] : 1.0;
     out->wgrad_ratio = family->wgrad_ratio;
+    out->speed_spread = family->speed_spread;
     out->idle_w = idle_w(family, out->power_w);
     out->memory_op_fraction = family->memory_op_fraction;
     out->memory_op_t0_s = family->memory_op_t0_s;

@@ -44,6 +44,10 @@ static const field wgrad_fields[] = {
     {"ratio", JSON_POSITIVE, .most = 100.0, FAMILY(wgrad_ratio)},
     {.key = NULL},
 };
+static const field spread_fields[] = {
+    {"speed", JSON_FRACTION, FAMILY(speed_spread)},
+    {.key = NULL},
+};
 static const field memory_op_fields[] = {
     {"fraction", JSON_POSITIVE, .most = 1.5, FAMILY(memory_op_fraction)},
     {"t0_us", JSON_NON_NEGATIVE, .unit = PLAIT_US, FAMILY(memory_op_t0_s)},
@@ -95,7 +99,7 @@ static const struct family_block {
     {"peak", peak_fields},   {"sustained", sustained_fields}, {"power", power_fields},
     {"wgrad", wgrad_fields}, {"memory_op", memory_op_fields}, {"scale_up", scale_up_fields},
     {"p2p", p2p_fields},     {"attention", attention_fields}, {"collectives", collective_fields},
-    {"host", host_fields},
+    {"host", host_fields},   {"spread", spread_fields},
 };
 enum { BLOCKS = sizeof blocks / sizeof blocks[0] };
 

@@ -35,6 +35,7 @@ typedef struct accelerator_family {
     double sustained_from_w;
     double sustained[2]; /* bf16, fp8 and below, on boards of at least so many watts */
     double wgrad_ratio;
+    double speed_spread;
     double idle_share, idle_least_w, idle_most_w; /* of the board's limit, and its bounds */
     double memory_op_fraction, memory_op_t0_s;
     unsigned lacks; /* bits of plait_kernel */

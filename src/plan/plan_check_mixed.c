@@ -53,6 +53,7 @@ plait_problem plait_problem_of_group(const plait_problem *p, int g, const plait_
 
     *cluster = plait_cluster_of_group(p->cluster, g, gpus);
     of_group.cluster = cluster;
+    of_group.job.group_gpus = plait_cluster_taken(p->cluster, p->job.gpus, g);
     of_group.job.gpus = gpus;
     return of_group;
 }

@@ -40,7 +40,7 @@ static int64_t search_once(void *context)
     problem.model = &model;
     problem.cluster = &cluster;
     problem.runtime = &runtime;
-    problem.job = (plait_job){c->seq, c->gbs, cluster.gpus, PLAIT_BF16};
+    problem.job = (plait_job){.seq = c->seq, .gbs = c->gbs, .gpus = cluster.gpus};
     if (plait_search(&problem, &options, arena, &result, &err) != PLAIT_OK)
         fprintf(stderr, "bench: %s: %s\n", err.where, err.message);
     plait_arena_free(arena);

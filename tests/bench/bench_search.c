@@ -41,17 +41,25 @@ static int64_t search_once(void *context)
 int main(void)
 {
     static search_case cases[] = {
-        {"search llama-3.1-8b, 8 GPUs", "llama-3.1-8b", "dgx-h100", {8192, 64, 8, PLAIT_BF16}, 11},
-        {"search gpt3-175b, 4096 GPUs", "gpt3-175b", "dgx-a100", {2048, 1536, 4096, PLAIT_BF16}, 5},
+        {"search llama-3.1-8b, 8 GPUs",
+         "llama-3.1-8b",
+         "dgx-h100",
+         {.seq = 8192, .gbs = 64, .gpus = 8},
+         11},
+        {"search gpt3-175b, 4096 GPUs",
+         "gpt3-175b",
+         "dgx-a100",
+         {.seq = 2048, .gbs = 1536, .gpus = 4096},
+         5},
         {"search llama-3.1-405b, 131072 GPUs",
          "llama-3.1-405b",
          "dgx-h100",
-         {8192, 16384, 131072, PLAIT_BF16},
+         {.seq = 8192, .gbs = 16384, .gpus = 131072},
          5},
         {"search deepseek-v3, 2048 GPUs",
          "deepseek-v3",
          "h800",
-         {4096, 15360, 2048, PLAIT_BF16},
+         {.seq = 4096, .gbs = 15360, .gpus = 2048},
          1},
     };
 

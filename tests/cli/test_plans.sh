@@ -129,7 +129,7 @@ shards 16 "$scratch/all.json" --mbs 2
 shards 8 "$scratch/all.json" --tp 2
 
 # Several sorts of nodes: the file says which are idle, and stages of unlike tp come back from FlagScale.
-check gemma-2-2b h200-141gb-sxm:2x8+b200-180gb-sxm:2x8,nic=100 --seq 4096 --gbs 8 --runtime flagscale
+check gemma-2-2b h200-141gb-sxm:2x8+b200-180gb-sxm:2x8,nic=50 --seq 4096 --gbs 8 --runtime flagscale
 grep -q '"idle_groups"' "$scratch/plans.json" || complain "no group is idle"
 unlike=h200-141gb-sxm:1x4+l40s-48gb:2x4,nic=200
 "$plait" search mixtral-8x7b $unlike --seq 1024 --gbs 60 --runtime flagscale -o "$scratch/unlike.json" >/dev/null

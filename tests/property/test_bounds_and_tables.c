@@ -149,14 +149,15 @@ static double random_share(void)
 static void change_profile(plait_runtime *r)
 {
     bool *const flags[] = {
-        &r->overlap.grad_reduce,        &r->overlap.ddp,
-        &r->overlap.param_gather,       &r->overlap.p2p,
-        &r->overlap.p2p_scatter,        &r->overlap.moe_dedup,
-        &r->kernels.fused_norm,         &r->kernels.cuda_graphs,
-        &r->keep.logits_whole,          &r->kernels.fused_permute,
-        &r->kernels.fused_accumulation, &r->kernels.fused_experts,
-        &r->kernels.expert_streams,     &r->kernels.narrow_head,
-        &r->kernels.layer_graphs,       &r->keep.quantised_inputs,
+        &r->overlap.grad_reduce,   &r->overlap.ddp,
+        &r->overlap.tp_comm,       &r->overlap.param_gather,
+        &r->overlap.p2p,           &r->overlap.p2p_scatter,
+        &r->overlap.moe_dedup,     &r->kernels.fused_norm,
+        &r->kernels.cuda_graphs,   &r->keep.logits_whole,
+        &r->kernels.fused_permute, &r->kernels.fused_accumulation,
+        &r->kernels.fused_experts, &r->kernels.expert_streams,
+        &r->kernels.narrow_head,   &r->kernels.recompute_stops,
+        &r->kernels.layer_graphs,  &r->keep.quantised_inputs,
     };
     double *const shares[] = {
         &r->overlap.tp_exposed,  &r->overlap.dp_exposed, &r->overlap.ep_exposed,

@@ -356,7 +356,8 @@ static plait_kernel_context context_of(const plait_accelerator *gpu, const plait
     return (plait_kernel_context){.accelerator = gpu,
                                   .runtime = runtime,
                                   .precision = PLAIT_BF16,
-                                  .attention = PLAIT_ATTENTION_FLASH2};
+                                  .attention = PLAIT_ATTENTION_FLASH2,
+                                  .slowest = 1.0};
 }
 
 static plait_op product(double m)
@@ -446,6 +447,23 @@ static void test_operators__that_permute_tokens_pass_several_times(void **state)
     assert_near_relative(plait_op_s(&context, &op), plait_memory_op_s(&gpu, 3e6), 1e-12);
 }
 
+/* sqrt(2 ln 1024) is 3.7233, sqrt(2 ln 16) 2.3548; stages wait for all of their group. */
+static void test_the_slowest__of_many_is_slower(void **state)
+{
+    plait_accelerator gpu = simple();
+    plait_kernel_context context = context_of(&gpu, &neutral);
+    const plait_op op = product(4096.0);
+    const double alone_s = plait_op_s(&context, &op);
+
+    (void)state;
+    gpu.speed_spread = 0.025;
+    assert_near(plait_slowest(&gpu, &(plait_job){.gpus = 1}), 1.0, 0.0);
+    assert_near(plait_slowest(&gpu, &(plait_job){.gpus = 1024}), 1.0930823, 1e-6);
+    assert_near(plait_slowest(&gpu, &(plait_job){.gpus = 16, .group_gpus = 1024}), 1.0930823, 1e-6);
+    context.slowest = plait_slowest(&gpu, &(plait_job){.gpus = 16});
+    assert_near_relative(plait_op_s(&context, &op), 1.0588705 * alone_s, 1e-6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_operators__take_the_factors_of_the_software),
         cmocka_unit_test(test_operators__of_backward_attention_take_their_ratio),
         cmocka_unit_test(test_operators__that_permute_tokens_pass_several_times),
+        cmocka_unit_test(test_the_slowest__of_many_is_slower),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

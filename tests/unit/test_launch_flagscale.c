@@ -154,7 +154,7 @@ static void test_stages_on_two_sorts_of_nodes__name_their_device_types(void **st
     it_is.problem.model = &it_is.model;
     it_is.problem.cluster = &it_is.cluster;
     it_is.problem.runtime = &it_is.runtime;
-    it_is.problem.job = (plait_job){4096, 64, 16, PLAIT_BF16};
+    it_is.problem.job = (plait_job){.seq = 4096, .gbs = 64, .gpus = 16};
     plait_search_options_init(&options);
     must(plait_search(&it_is.problem, &options, arena, &result, &err), &err);
     const plait_plan *const plan = &result.plan[0].plan;

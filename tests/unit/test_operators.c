@@ -182,7 +182,9 @@ static void test_one_gpu_takes_the_kernels_of_the_layer(void **state)
                                    .runtime = &m->runtime};
         plait_block_describe(&m->model, &m->model.kind[result.kind], &shard,
                              (plait_pass){PLAIT_FORWARD, 1.0, 2048.0, 2048.0}, &block);
-        const plait_kernel_context context = {.accelerator = m->cluster.group[0].accelerator,
+        const plait_accelerator *gpu = m->cluster.group[0].accelerator;
+        const plait_kernel_context context = {.accelerator = gpu,
+                                              .slowest = plait_slowest(gpu, &m->problem.job),
                                               .runtime = &m->runtime,
                                               .attention = plait_attention_usual(&m->problem)};
         for (int op = 0; op < block.ops; op++)

@@ -41,7 +41,7 @@ static void make(world *w)
     w->problem.model = &w->model;
     w->problem.cluster = &w->cluster;
     w->problem.runtime = &w->runtime;
-    w->problem.job = (plait_job){4096, 64, w->cluster.gpus, PLAIT_BF16};
+    w->problem.job = (plait_job){.seq = 4096, .gbs = 64, .gpus = w->cluster.gpus};
 
     plait_degrees d = plait_degrees_init();
     d.pp = STAGES;

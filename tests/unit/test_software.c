@@ -89,6 +89,62 @@ static void test_tensors__are_quantised_once(void **state)
     assert_true(quantised(&block) == 0.0);
 }
 
+/* 16 tokens, 32 wide, and an MLP of 64. Eager PyTorch has one kernel of LayerNorm and of GELU. */
+static double layer_bytes(bool layer_norm, bool gated, plait_part part)
+{
+    const plait_runtime runtime = {.factor.memory = 1.0};
+    const plait_layer layer = {
+        .norms = 1, .ffn = PLAIT_FFN_MLP, .mlp = {.width = 64, .gated = gated}};
+    const plait_model model = {.hidden = 32, .kinds = 1, .layer_norm = layer_norm};
+    const plait_shard shard = {.tp = 1, .cp = 1, .ep = 1, .etp = 1, .runtime = &runtime};
+    plait_block block;
+
+    plait_block_describe(&model, &layer, &shard, (plait_pass){PLAIT_FORWARD, 1.0, 16.0, 16.0},
+                         &block);
+    return bytes_of(&block, part);
+}
+
+static void test_eager_passes__are_one_kernel_where_pytorch_has_one(void **state)
+{
+    (void)state;
+    assert_near_relative(layer_bytes(false, true, PLAIT_PART_norm), 24.0 * 16.0 * 32.0, 1e-12);
+    assert_near_relative(layer_bytes(true, true, PLAIT_PART_norm), 4.0 * 16.0 * 32.0, 1e-12);
+    assert_near_relative(layer_bytes(true, true, PLAIT_PART_act), 10.0 * 16.0 * 64.0, 1e-12);
+    assert_near_relative(layer_bytes(true, false, PLAIT_PART_act), 4.0 * 16.0 * 64.0, 1e-12);
+}
+
+// ---- recomputation -------------------------------------------------------------------------
+
+/* Backward reads the second product's input, but not its output, unless a norm is behind it. */
+static void test_full_recomputation__may_stop_before_the_last_product(void **state)
+{
+    world w;
+    plait_layer layer;
+    layer_row *row = plait_arena_alloc(arena, 1, sizeof *row);
+    const layer_key key = {.tp = 1, .cp = 1, .ep = 1, .etp = 1, .mbs = 1};
+    const plait_recompute full = {.kind = PLAIT_RECOMPUTE_FULL};
+
+    (void)state;
+    assert_non_null(row);
+    world_make(&w, "llama-3.1-8b", "fsdp", "h100-80gb-sxm:1x8",
+               (plait_job){.seq = 4096, .gbs = 64, .gpus = 8}, arena);
+    w.runtime.kernels.recompute_stops = false;
+    layer_row_fill(&w.problem, key, row);
+    assert_true(row->price[0].unread_s == 0.0);
+    w.runtime.kernels.recompute_stops = true;
+    layer_row_fill(&w.problem, key, row);
+    assert_true(row->price[0].part_s[PLAIT_PART_fc2] > 0.0);
+    assert_true(row->price[0].unread_s == row->price[0].part_s[PLAIT_PART_fc2]);
+    layer = w.model.kind[0];
+    assert_true(recomputed_share(&w.problem, &layer, full, PLAIT_PART_fc2) == 0.0);
+    assert_true(recomputed_share(&w.problem, &layer, full, PLAIT_PART_fc1) == 1.0);
+    layer.norms = 4;
+    assert_false(recompute_stops_early(&w.runtime, &layer));
+    layer.norms = 2;
+    layer.ffn = PLAIT_FFN_MOE;
+    assert_false(recompute_stops_early(&w.runtime, &layer));
+}
+
 // ---- gathers -------------------------------------------------------------------------------
 
 static double gathered(plait_precision precision, plait_pass_kind pass)
@@ -160,6 +216,9 @@ int main(void)
         cmocka_unit_test(test_biases_of_experts__are_passes_of_their_own),
         cmocka_unit_test(test_a_graph_of_the_step__copies_what_experts_keep),
         cmocka_unit_test(test_tensors__are_quantised_once),
+        cmocka_unit_test(test_eager_passes__are_one_kernel_where_pytorch_has_one),
+        cmocka_unit_test_setup_teardown(test_full_recomputation__may_stop_before_the_last_product,
+                                        begin, end),
         cmocka_unit_test(test_gathers__are_as_narrow_as_products),
         cmocka_unit_test_setup_teardown(test_launches__grow_with_the_experts_of_a_rank, begin, end),
     };
