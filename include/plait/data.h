@@ -80,7 +80,14 @@ PLAIT_MUST_CHECK plait_status plait_cluster_find(const char *text, plait_arena *
 PLAIT_MUST_CHECK plait_status plait_accelerator_find(const char *name, plait_arena *arena,
                                                      plait_accelerator *out, plait_error *err);
 
-/** Load a runtime profile by name or path; of a path, `file` of *out is the absolute one. */
+/**
+ * Load a runtime profile by name or path; of a path, `file` of *out is the absolute one.
+ *
+ * NAME@WHEN is the software as it was at a month, YY.MM, or in a release that the profile of NAME
+ * lists: the earliest variant that is of that month or a later one, else NAME itself.
+ *
+ * Fails (RANGE) on an unknown name, and on what is neither month nor release.
+ */
 PLAIT_MUST_CHECK plait_status plait_runtime_find(const char *name, plait_arena *arena,
                                                  plait_runtime *out, plait_error *err);
 

@@ -39,8 +39,8 @@ extern const char *const plait_narrowest_name[PLAIT_NARROWESTS + 1];
 
 /** What of a job says which evidence is about it. */
 typedef struct plait_regime {
-    const char *runtime;
-    plait_rules rules; /* of its profile: software of one family keeps alike */
+    const char *runtime; /* without a date */
+    plait_rules rules;   /* of its profile: software of one family keeps alike */
     plait_narrowest narrowest;
     int gpus;
     bool experts;

@@ -4,7 +4,8 @@
  * A runtime profile (clusters/runtimes/NAME.json) bounds the plan space and adds about ten
  * numbers to the hardware's: factors on kernels, host time a layer, exposed shares of
  * collectives. Rules that tie several degrees together are code (src/plan/rules_<runtime>.c);
- * the profile names which.
+ * the profile names which. A variant (clusters/runtimes/NAME@YY.MM.json) is the same software in
+ * releases up to a month, and says what was other then.
  *
  * In order: plait_runtime_load, then read the struct.
  */
@@ -186,8 +187,17 @@ typedef enum plait_number_source {
 
 extern const char *const plait_number_source_name[PLAIT_NUMBER_SOURCES + 1];
 
-struct plait_runtime {
+/** A release of the software. */
+typedef struct plait_release {
     const char *name;
+    int date; /* its month, 2509: September 2025 */
+} plait_release;
+
+struct plait_runtime {
+    const char *name;     /* as asked for: NAME, or NAME@WHEN of software as it was */
+    const char *software; /* NAME of NAME@WHEN; NULL: the name is it */
+    int date;             /* the month of WHEN; 0: none, the newest */
+    int until;            /* the last month that a variant is of; 0: it is none */
     const char *source;
     const char
         *family; /* software that runs alike, of which it has what no run determines; "": none */
@@ -201,8 +211,16 @@ struct plait_runtime {
     plait_factors factor;
     plait_state_bytes state;
     plait_residents keep;
+    size_t releases;
+    const plait_release *release; /* [releases] that have names of their own */
     const char *file; /* absolute, where plait_runtime_find was given a path; NULL: it has a name */
 };
+
+/** The software, whenever it is of. */
+static inline const char *plait_runtime_software(const plait_runtime *runtime)
+{
+    return runtime->software != NULL ? runtime->software : runtime->name;
+}
 
 /** Bytes of state a parameter under the number formats of a plan. (C.81) */
 plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degrees *degrees);
@@ -218,7 +236,7 @@ static inline const char *plait_runtime_handle(const plait_runtime *runtime)
     return runtime->file != NULL ? runtime->file : runtime->name;
 }
 
-/** Load a runtime profile. *out lives in `arena`. */
+/** Load a runtime profile; a variant finds what it is of by name. *out lives in `arena`. */
 PLAIT_MUST_CHECK plait_status plait_runtime_load(const char *path, plait_arena *arena,
                                                  plait_runtime *out, plait_error *err);
 

@@ -25,6 +25,24 @@ static bool is_first(const plait_runs *runs, size_t row)
     return true;
 }
 
+/* Runs of the releases of a variant are predicted by that. */
+static plait_status refine(const profile_set *others, const char *runtime, plait_arena *arena,
+                           profile_result *out, plait_error *err)
+{
+    const profile_member *const m = profile_set_find(others, runtime);
+
+    for (size_t v = 0; v < m->variants; v++) {
+        profile_result variant;
+        size_t next = 0;
+
+        PLAIT_TRY(profile_fit(others, runtime, m->variant[v], arena, &variant, err));
+        for (size_t i = 0; i < out->left_outs && next < variant.left_outs; i++)
+            if (out->left_out[i].run == variant.left_out[next].run)
+                out->left_out[i] = variant.left_out[next++];
+    }
+    return PLAIT_OK;
+}
+
 static plait_status leave_out(const profile_set *all, const plait_run *first, plait_arena *arena,
                               plait_evidence_row *row, size_t *count, plait_error *err)
 {
@@ -32,7 +50,8 @@ static plait_status leave_out(const profile_set *all, const plait_run *first, pl
     profile_result result;
 
     PLAIT_TRY(profile_set_forget(all, first->source, arena, &others, err));
-    PLAIT_TRY(profile_fit(&others, first->runtime, arena, &result, err));
+    PLAIT_TRY(profile_fit(&others, first->runtime, 0, arena, &result, err));
+    PLAIT_TRY(refine(&others, first->runtime, arena, &result, err));
     for (size_t i = 0; i < result.left_outs; i++) {
         const profile_left_out *const left_out = &result.left_out[i];
         plait_regime regime = plait_regime_of(left_out->problem);
@@ -95,7 +114,7 @@ plait_status cross_predict(const plait_runs *runs, cross_progress *progress, pla
     if (row == NULL)
         return plait_fail_nomem(err);
     *out = (plait_evidence){.row = row};
-    PLAIT_TRY(profile_set_learn(runs, NULL, arena, &all, err));
+    PLAIT_TRY(profile_set_learn(runs, NULL, 0, arena, &all, err));
     for (size_t i = 0; i < runs->count; i++) {
         if (!is_first(runs, i) || profile_set_find(&all, runs->run[i].runtime) == NULL)
             continue;

@@ -5,12 +5,20 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "runtime_variant.h"
 #include "text.h"
 
 /* Repeats of one plan differ by some percent: residuals below this are noise. */
 static const double least_scale = 0.03;
 /* Plans are chosen by the differences inside a sweep: one counts as four residuals. Chosen. */
 static const double sweep_weight = 4.0;
+
+/*
+ * Releases of one piece of software differ less than pieces of one family. The same plan moved by
+ * 3.5 % from NeMo 25.01 to 25.03, and as much from Megatron-Bridge v0.3.0 to v0.4.0: a fifth as far.
+ * Half as far fits to what single models are off by (clusters/README.md).
+ */
+static const double release_spread = 0.2;
 
 /* What is fitted: a profile; its numbers overlay each run's own copy. */
 typedef struct profile_subject {
@@ -25,15 +33,18 @@ static double step_s(const void *context, const void *what)
     return profile_step_s(&subject->runtime, what, subject->scratch);
 }
 
-static void choose_numbers(const profile_set *set, const profile_member *m, profile_result *out)
+/* `software` is what a variant is of; NULL: none. */
+static void choose_numbers(const profile_set *set, const profile_member *m,
+                           const plait_runtime *software, profile_result *out)
 {
     for (int k = 0; k < PLACES; k++) {
         const place *const at = &places[k];
 
         if (!m->line.has[k])
             continue;
-        out->was[out->numbers] = place_value(&m->runtime, k);
-        out->parent[out->numbers] = profile_set_parent(set, m, k);
+        out->was[out->numbers] = place_value(&out->runtime, k);
+        out->parent[out->numbers] =
+            software != NULL ? place_value(software, k) : profile_set_parent(set, m, k);
         out->number[out->numbers++] = (fit_number){
             .key = at->key,
             .element = -1,
@@ -41,7 +52,8 @@ static void choose_numbers(const profile_set *set, const profile_member *m, prof
             .unit = at->unit,
             .low = at->low * at->unit,
             .high = at->high * at->unit,
-            .spread = profile_set_spread(set, m, k),
+            .spread = software != NULL ? release_spread * set->families.spread[k]
+                                       : profile_set_spread(set, m, k),
             .scales = true,
         };
     }
@@ -72,6 +84,11 @@ static double mean_error(const profile_subject *subject, const fit_point *point,
     return runs > 0 ? sum / runs : (double)NAN;
 }
 
+static bool is_of(const profile_member *m, int variant, const profile_point *point)
+{
+    return variant == 0 || profile_variant_of(m, point) == variant;
+}
+
 /* Predictions of the runs that are left out, by the profile as it is now. */
 static void guess(const profile_subject *subject, const profile_set *set, const profile_member *m,
                   size_t member, profile_result *out)
@@ -81,7 +98,8 @@ static void guess(const profile_subject *subject, const profile_set *set, const 
         const profile_point *const point = &m->point[i];
         const double s = step_s(subject, point);
 
-        if (set->without == NULL || strcmp(point->run->source, set->without) != 0)
+        if (set->without == NULL || strcmp(point->run->source, set->without) != 0 ||
+            !is_of(m, out->variant, point))
             continue;
         profile_left_out *const left_out = &out->left_out[out->left_outs++];
         left_out->run = point->run;
@@ -98,7 +116,8 @@ static void list_points(const profile_set *set, const profile_member *m, fit_poi
                                .measured_s = m->point[i].run->step_s,
                                .weight = 1.0,
                                .sweep = m->point[i].run->sweep,
-                               .held_out = !profile_set_knows(set, &m->point[i])};
+                               .held_out = !profile_set_knows(set, &m->point[i]) ||
+                                           !is_of(m, out->variant, &m->point[i])};
         out->runs += !point[i].held_out;
     }
 }
@@ -124,8 +143,8 @@ static plait_status fit_numbers(profile_subject *subject, const fit_point *point
 }
 
 static plait_status fit_member(profile_subject *subject, const profile_set *set,
-                               const profile_member *m, plait_arena *arena, profile_result *out,
-                               plait_error *err)
+                               const profile_member *m, const plait_runtime *software,
+                               plait_arena *arena, profile_result *out, plait_error *err)
 {
     fit_point *point = plait_arena_alloc(arena, m->points + 1, sizeof *point);
 
@@ -133,7 +152,7 @@ static plait_status fit_member(profile_subject *subject, const profile_set *set,
     if (point == NULL || out->left_out == NULL)
         return plait_fail_nomem(err);
     list_points(set, m, point, out);
-    choose_numbers(set, m, out);
+    choose_numbers(set, m, software, out);
     out->before = mean_error(subject, point, m->points);
     guess(subject, set, m, offsetof(profile_left_out, shipped_s), out);
     PLAIT_TRY(fit_numbers(subject, point, m->points, arena, out, err));
@@ -143,19 +162,33 @@ static plait_status fit_member(profile_subject *subject, const profile_set *set,
     return PLAIT_OK;
 }
 
-plait_status profile_fit(const profile_set *set, const char *name, plait_arena *arena,
+static plait_status fit_one(const profile_set *set, const profile_member *m,
+                            const plait_runtime *was, const plait_runtime *software, int variant,
+                            plait_arena *arena, profile_result *out, plait_error *err)
+{
+    profile_subject subject = {.runtime = *was, .scratch = plait_arena_new()};
+
+    *out = (profile_result){.runtime = *was, .variant = variant};
+    if (subject.scratch == NULL)
+        return plait_fail_nomem(err);
+    const plait_status status = fit_member(&subject, set, m, software, arena, out, err);
+    plait_arena_free(subject.scratch);
+    return status;
+}
+
+plait_status profile_fit(const profile_set *set, const char *name, int variant, plait_arena *arena,
                          profile_result *out, plait_error *err)
 {
     const profile_member *const m = profile_set_find(set, name);
-    profile_subject subject = {.scratch = plait_arena_new()};
+    char month[RUNTIME_MONTH_SIZE];
+    plait_runtime software, was;
 
-    *out = (profile_result){.runs = 0};
-    if (subject.scratch == NULL)
-        return plait_fail_nomem(err);
-    subject.runtime = m->runtime;
-    const plait_status status = fit_member(&subject, set, m, arena, out, err);
-    plait_arena_free(subject.scratch);
-    return status;
+    PLAIT_TRY(fit_one(set, m, &m->runtime, NULL, 0, arena, out, err));
+    if (variant == 0)
+        return PLAIT_OK;
+    software = out->runtime;
+    PLAIT_TRY(runtime_find_dated(name, runtime_month(variant, month), arena, &was, err));
+    return fit_one(set, m, &was, &software, variant, arena, out, err);
 }
 
 double profile_number(const profile_result *result, int i)
@@ -171,9 +204,20 @@ double profile_number(const profile_result *result, int i)
 
 // ---- the file ------------------------------------------------------------------------------
 
-static const char *source_of(const profile_result *result, plait_arena *arena)
+/* What a number is that runs do not determine. */
+static void append_parents(text_builder *text, const profile_result *result)
 {
     const char *const family = result->runtime.family;
+
+    text_append(text, "; what no run determines (determined_by) is ");
+    if (family[0] != '\0')
+        text_append_printf(text, "of the family %s", family);
+    else
+        text_append(text, "of all software");
+}
+
+static const char *source_of(const profile_result *result, plait_arena *arena)
+{
     text_builder text;
 
     text_builder_init(&text, arena);
@@ -184,11 +228,7 @@ static const char *source_of(const profile_result *result, plait_arena *arena)
                            result->runs, 100.0 * result->after);
     else
         text_append(&text, "no trusted run of this software in tests/validation/runs.csv");
-    if (family[0] != '\0')
-        text_append_printf(&text, "; what no run determines (determined_by) is of the family %s",
-                           family);
-    else
-        text_append(&text, "; what no run determines (determined_by) is of all software");
+    append_parents(&text, result);
     text_append(&text, "; nic stands on top of the cluster's efficiency, hop_us of its latency; ");
     if (result->runtime.factor.host_expert_s > 0.0)
         text_append(&text, "host_experts, host_moe_us, host_expert_us: C.305; host_backward");
@@ -199,29 +239,30 @@ static const char *source_of(const profile_result *result, plait_arena *arena)
 }
 
 /* Who says each number. */
-static bool tell_sources(const profile_result *result, json_tree *tree, plait_arena *arena)
+static bool tell_sources(const profile_result *result, json_tree *tree, const char *source,
+                         plait_arena *arena)
 {
     json_tree *by = json_tree_enter(tree, "determined_by", TREE_OBJECT, arena);
 
     if (by == NULL)
         return false;
     by->first = NULL;
-    for (int i = 0; i < result->numbers; i++)
-        if (!json_tree_set_text(
-                by, result->number[i].key,
-                plait_number_source_name[result->runs > 0 && result->number[i].determined
-                                             ? PLAIT_NUMBER_OF_RUNS
-                                             : PLAIT_NUMBER_OF_FAMILY],
-                arena))
+    for (int i = 0; i < result->numbers; i++) {
+        const bool determined = result->runs > 0 && result->number[i].determined;
+
+        if (!determined && result->variant > 0)
+            continue;
+        if (!json_tree_set_text(by, result->number[i].key,
+                                plait_number_source_name[determined ? PLAIT_NUMBER_OF_RUNS
+                                                                    : PLAIT_NUMBER_OF_FAMILY],
+                                arena))
             return false;
-    return json_tree_set_text(by, "source",
-                              "plait calibrate: runs of this software, or what its family leads to "
-                              "expect where they tell nothing",
-                              arena);
+    }
+    return json_tree_set_text(by, "source", source, arena);
 }
 
-plait_status profile_apply(const profile_result *result, json_tree *tree, plait_arena *arena,
-                           plait_error *err)
+static plait_status apply_whole(const profile_result *result, json_tree *tree, plait_arena *arena,
+                                plait_error *err)
 {
     for (int k = 0; k < PLACES; k++) {
         json_tree *block = json_tree_member(tree, places[k].block);
@@ -237,7 +278,65 @@ plait_status profile_apply(const profile_result *result, json_tree *tree, plait_
     const char *source = source_of(result, arena);
     if (source == NULL ||
         (factors != NULL && !json_tree_set_text(factors, "source", source, arena)) ||
-        !tell_sources(result, tree, arena))
+        !tell_sources(result, tree,
+                      "plait calibrate: runs of this software, or what its family leads to "
+                      "expect where they tell nothing",
+                      arena))
         return plait_fail_nomem(err);
     return PLAIT_OK;
+}
+
+// ---- the file of a variant -----------------------------------------------------------------
+
+static const place *place_of(const char *key)
+{
+    const place *at = places;
+
+    while (strcmp(at->key, key) != 0)
+        at++;
+    return at;
+}
+
+/* A number that the runs of its releases do not determine is that of the software, and not in the file. */
+static bool set_number(const profile_result *result, int i, json_tree *tree, plait_arena *arena)
+{
+    const fit_number *const n = &result->number[i];
+    const char *const name = place_of(n->key)->block;
+    json_tree *block = json_tree_member(tree, name);
+
+    if (result->runs == 0 || !n->determined) {
+        if (block != NULL)
+            json_tree_remove(block, n->key);
+        return true;
+    }
+    block = json_tree_enter(tree, name, TREE_OBJECT, arena);
+    return block != NULL &&
+           json_tree_set_number(block, n->key,
+                                fit_rounded(profile_number(result, i) / n->unit, 1.0), arena);
+}
+
+static plait_status apply_variant(const profile_result *result, json_tree *tree, plait_arena *arena,
+                                  plait_error *err)
+{
+    const char *const software = plait_runtime_software(&result->runtime);
+    const char *const source =
+        plait_arena_printf(arena,
+                           "plait calibrate: fitted to the %zu trusted runs of these releases in "
+                           "tests/validation/runs.csv, mean error %.1f %%; what they do not "
+                           "determine is as %s has it",
+                           result->runs, 100.0 * result->after, software);
+
+    if (source == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < result->numbers; i++)
+        if (!set_number(result, i, tree, arena))
+            return plait_fail_nomem(err);
+    return tell_sources(result, tree, source, arena) ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+plait_status profile_apply(const profile_result *result, json_tree *tree, plait_arena *arena,
+                           plait_error *err)
+{
+    return result->variant > 0 ? apply_variant(result, tree, arena, err)
+                               : apply_whole(result, tree, arena, err);
 }

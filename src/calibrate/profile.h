@@ -5,6 +5,9 @@
  * time, shares left exposed, factors on its kernels) shows only in whole steps. At most ten numbers
  * of a profile are fitted, within bounds that physics sets. A fit begins at what the profile's family
  * leads to expect, and a number that its runs do not determine stays there.
+ *
+ * A variant is the same software in releases up to a month. Its numbers begin at those that all runs of
+ * the software are fitted to, and only the runs of its releases move them.
  */
 #ifndef PROFILE_H
 #define PROFILE_H
@@ -23,10 +26,11 @@ typedef struct profile_left_out {
 
 typedef struct profile_result {
     plait_runtime runtime; /* with the fitted numbers */
+    int variant;           /* the month of a variant; 0: it is none */
     int numbers;
     fit_number number[PLACES];
     double was[PLACES];    /* before */
-    double parent[PLACES]; /* what the family leads to expect */
+    double parent[PLACES]; /* what the family, or the software of a variant, leads to expect */
     size_t runs;           /* that were fitted to; without one the numbers are the parents */
     size_t left_outs;
     profile_left_out *left_out; /* [left_outs], in file order */
@@ -35,8 +39,12 @@ typedef struct profile_result {
     double after;
 } profile_result;
 
-/** Fit a profile to the runs of its software that the set knows of. *out lives in `arena`. */
-PLAIT_MUST_CHECK plait_status profile_fit(const profile_set *set, const char *name,
+/**
+ * Fit a profile to the runs of its software that the set knows of. *out lives in `arena`.
+ *
+ * @param variant  the month of a variant of it, that is fitted instead; 0: none
+ */
+PLAIT_MUST_CHECK plait_status profile_fit(const profile_set *set, const char *name, int variant,
                                           plait_arena *arena, profile_result *out,
                                           plait_error *err);
 

@@ -7,6 +7,7 @@
 
 #include "names.h"
 #include "plait/data.h"
+#include "runtime_variant.h"
 
 /*
  * A source that nothing was fitted to is off by about so much, which no number of its own rows
@@ -183,6 +184,11 @@ profile_member *profile_set_find(const profile_set *set, const char *name)
     return NULL;
 }
 
+int profile_variant_of(const profile_member *member, const profile_point *ran_as)
+{
+    return runtime_variant_at(member->variant, member->variants, ran_as->date);
+}
+
 double profile_set_spread(const profile_set *set, const profile_member *member, int number)
 {
     return hierarchy_spread(&set->families, &member->line, number);
@@ -215,6 +221,7 @@ static plait_status add_member(profile_set *set, const char *name, size_t most, 
     profile_member m = {.points = 0};
 
     PLAIT_TRY(plait_runtime_find(name, arena, &m.runtime, err));
+    PLAIT_TRY(runtime_variants(name, arena, &m.variant, &m.variants, err));
     m.point = plait_arena_alloc(arena, most, sizeof *m.point);
     m.residual = plait_arena_alloc(arena, most, sizeof *m.residual);
     m.slope = plait_arena_alloc(arena, most * PLACES, sizeof *m.slope);
@@ -237,7 +244,8 @@ static plait_status add_member(profile_set *set, const char *name, size_t most, 
 /* Where the kernels of an accelerator are guesses, factors on them say as much of it as of software. */
 static void add_point(profile_member *m, const plait_run_price *price, plait_arena *scratch)
 {
-    const profile_point added = {price->run, price->problem, price->degrees, price->unmodelled};
+    const profile_point added = {price->run, price->problem, price->degrees, price->unmodelled,
+                                 price->problem.runtime->date};
 
     if (isnan(profile_step_s(&m->runtime, &added, scratch)))
         return;
@@ -249,6 +257,20 @@ static void add_point(profile_member *m, const plait_run_price *price, plait_are
             m->line.teaches[k] = false;
             m->line.doubt[k] = guessed;
         }
+}
+
+/* A variant that has no file yet. */
+static void add_variant(profile_member *m, int variant)
+{
+    size_t i = m->variants;
+
+    for (size_t k = 0; k < m->variants; k++)
+        if (m->variant[k] == variant)
+            return;
+    for (; i > 0 && m->variant[i - 1] > variant; i--)
+        m->variant[i] = m->variant[i - 1];
+    m->variant[i] = variant;
+    m->variants++;
 }
 
 static size_t runs_of(const plait_runs *runs, const char *name)
@@ -309,8 +331,8 @@ static plait_status learn(profile_set *set, plait_arena *arena, plait_error *err
     return PLAIT_OK;
 }
 
-plait_status profile_set_learn(const plait_runs *runs, const char *name, plait_arena *arena,
-                               profile_set *out, plait_error *err)
+plait_status profile_set_learn(const plait_runs *runs, const char *name, int variant,
+                               plait_arena *arena, profile_set *out, plait_error *err)
 {
     plait_validation v;
 
@@ -319,6 +341,8 @@ plait_status profile_set_learn(const plait_runs *runs, const char *name, plait_a
         return plait_fail_nomem(err);
     if (name != NULL)
         PLAIT_TRY(add_member(out, name, runs_of(runs, name) + 1, arena, err));
+    if (variant > 0)
+        add_variant(&out->member[0], variant);
     PLAIT_TRY(plait_validate(runs, arena, &v, err));
     PLAIT_TRY(collect(out, &v, arena, err));
     begin(&out->families);

@@ -14,11 +14,14 @@ typedef struct profile_point {
     plait_problem problem;
     plait_degrees degrees;
     bool unmodelled; /* it did what has no price: it is predicted, but teaches nothing */
+    int date;        /* the month of its release; 0: not known */
 } profile_point;
 
 /** One piece of software, its runs, and what they are off by near the numbers of `line.at`. */
 typedef struct profile_member {
     plait_runtime runtime; /* as its file has it */
+    int *variant;          /* months, ascending, of its variants */
+    size_t variants;
     profile_point *point;
     size_t points;
     double *residual; /* [points] log(predicted / measured) */
@@ -36,10 +39,11 @@ typedef struct profile_set {
 /**
  * The software of all timed runs, and what they teach. *out lives in `arena`.
  *
- * @param name  of a profile that is asked for whether or not it has runs; NULL: none
+ * @param name     of a profile that is asked for whether or not it has runs; NULL: none
+ * @param variant  a month, of a variant of it whether or not that has a file; 0: none
  */
 PLAIT_MUST_CHECK plait_status profile_set_learn(const plait_runs *runs, const char *name,
-                                                plait_arena *arena, profile_set *out,
+                                                int variant, plait_arena *arena, profile_set *out,
                                                 plait_error *err);
 
 /** The same without the runs of one source, from what `all` has learned. *out lives in `arena`. */
@@ -47,8 +51,11 @@ PLAIT_MUST_CHECK plait_status profile_set_forget(const profile_set *all, const c
                                                  plait_arena *arena, profile_set *out,
                                                  plait_error *err);
 
-/** NULL: none. */
+/** The software of a name without a month; NULL: none. */
 profile_member *profile_set_find(const profile_set *set, const char *name);
+
+/** The month of the variant that a run is of; 0: of none. */
+int profile_variant_of(const profile_member *member, const profile_point *ran_as);
 
 /** What the families expect of a member's number, in base units, and how far it may be off, in logarithms. */
 double profile_set_parent(const profile_set *set, const profile_member *member, int number);

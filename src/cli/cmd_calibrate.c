@@ -34,7 +34,8 @@ static const opt options[] = {
                 "the cluster they ran on; of measured kernels and links, too"),
     OPT_HEADING("a piece of software"),
     OPT_OF_WORD(calibrate_values, runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),
-                "fit this runtime profile to measured steps, RUNS.csv"),
+                "fit this runtime profile, or NAME@YY.MM of releases up to a month, to measured "
+                "steps, RUNS.csv"),
     OPT_OF_TEXT(calibrate_values, evidence, "evidence", 0, "RUNS.csv",
                 "predict each source of these steps by profiles fitted without it"),
     OPT_HEADING("the answer"),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data_private.h"
+#include "runtime_variant.h"
 
 plait_status plait_model_find(const char *name, plait_arena *arena, plait_model *out,
                               const char **warning, plait_error *err)
@@ -38,8 +39,11 @@ static plait_status absolute_path(const char *path, plait_arena *arena, const ch
 plait_status plait_runtime_find(const char *name, plait_arena *arena, plait_runtime *out,
                                 plait_error *err)
 {
-    const char *path;
+    const char *path, *software, *when;
 
+    PLAIT_TRY(runtime_split(name, arena, &software, &when, err));
+    if (when != NULL)
+        return runtime_find_dated(software, when, arena, out, err);
     PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, name, arena, &path, err));
     PLAIT_TRY(plait_runtime_load(path, arena, out, err));
     return data_is_path(name) ? absolute_path(path, arena, &out->file, err) : PLAIT_OK;

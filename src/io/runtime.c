@@ -7,6 +7,7 @@
 
 #include "fields.h"
 #include "runtime_private.h"
+#include "runtime_variant.h"
 
 #define RUNTIME(member) FIELD_AT(plait_runtime, member)
 
@@ -270,19 +271,20 @@ static plait_status check_sources(const json_cursor *at, plait_error *err)
     return PLAIT_OK;
 }
 
-static plait_status read_runtime(const json_cursor *at, plait_arena *arena, plait_runtime *out,
-                                 plait_error *err)
+static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                               plait_error *err)
 {
     static const char *const keys[] = {
-        "name",      "source",   "family",        "calibrated", "held",        "rules",
-        "can",       "defaults", "kernels",       "overlap",    "state_bytes", "factors",
-        "residents", "keeps",    "determined_by", NULL,
+        "name",      "source",   "family",   "calibrated",    "held",        "rules",
+        "can",       "defaults", "kernels",  "overlap",       "state_bytes", "factors",
+        "residents", "keeps",    "releases", "determined_by", NULL,
     };
     json_cursor can, defaults;
 
     *out = unsaid;
     PLAIT_TRY(json_keys_among(at, keys, err));
     PLAIT_TRY(read_identity(at, arena, out, err));
+    PLAIT_TRY(runtime_read_releases(at, arena, out, err));
     PLAIT_TRY(json_object(at, "can", &can, err));
     PLAIT_TRY(runtime_read_capabilities(&can, &out->can, err));
     PLAIT_TRY(json_object(at, "defaults", &defaults, err));
@@ -297,10 +299,33 @@ static plait_status read_runtime(const json_cursor *at, plait_arena *arena, plai
     return fields_read_optional(at, "residents", resident_fields, out, err);
 }
 
+/* What it does not say is as the software of today has it. */
+static plait_status read_variant(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                                 plait_error *err)
+{
+    static const char *const keys[] = {"name",    "source",  "variant_of",    "held",
+                                       "overlap", "factors", "determined_by", NULL};
+
+    PLAIT_TRY(json_keys_among(at, keys, err));
+    PLAIT_TRY(runtime_read_base(at, arena, out, err));
+    PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
+    PLAIT_TRY(json_string_optional(at, "held", arena, &out->held, err));
+    PLAIT_TRY(fields_read_optional(at, "overlap", overlap_fields, out, err));
+    PLAIT_TRY(fields_read_optional(at, "factors", factor_fields, out, err));
+    return check_sources(at, err);
+}
+
+plait_status runtime_read(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                          plait_error *err)
+{
+    return json_has(at, "variant_of") ? read_variant(at, arena, out, err)
+                                      : read_whole(at, arena, out, err);
+}
+
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
                               plait_error *err)
 {
-    return read_runtime(root, arena, out, err);
+    return runtime_read(root, arena, out, err);
 }
 
 plait_status plait_runtime_load(const char *path, plait_arena *arena, plait_runtime *out,

@@ -10,4 +10,8 @@
 plait_status runtime_read_capabilities(const json_cursor *at, plait_capabilities *out,
                                        plait_error *err) PLAIT_MUST_CHECK;
 
+/** Reads a whole profile or a variant. */
+plait_status runtime_read(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                          plait_error *err) PLAIT_MUST_CHECK;
+
 #endif

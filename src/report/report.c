@@ -62,6 +62,16 @@ static void print_hardware(const plait_problem *problem, FILE *out)
     fputc(')', out);
 }
 
+/* Which profile a month has. */
+static void print_runtime(const plait_runtime *runtime, FILE *out)
+{
+    fprintf(out, "runtime %s", runtime->name);
+    if (runtime->until > 0)
+        fprintf(out, " (releases up to %02d.%02d)", runtime->until / 100, runtime->until % 100);
+    else if (runtime->date > 0)
+        fputs(" (the newest)", out);
+}
+
 void report_question(const plait_problem *problem, FILE *out)
 {
     const plait_job *const job = &problem->job;
@@ -70,9 +80,11 @@ void report_question(const plait_problem *problem, FILE *out)
     print_model(problem->model, out);
     fputs(" on ", out);
     print_hardware(problem, out);
-    fprintf(out, "\n%s tokens a step: %d sequence%s of %d; %s, runtime %s\n",
+    fprintf(out, "\n%s tokens a step: %d sequence%s of %d; %s, ",
             units_count(plait_job_tokens(job), tokens), job->gbs, job->gbs == 1 ? "" : "s",
-            job->seq, plait_precision_name[job->precision], problem->runtime->name);
+            job->seq, plait_precision_name[job->precision]);
+    print_runtime(problem->runtime, out);
+    fputc('\n', out);
 }
 
 /* ---- degrees ---- */

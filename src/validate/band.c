@@ -27,7 +27,7 @@ static plait_narrowest narrowest_of(const plait_accelerator *accelerator)
 plait_regime plait_regime_of(const plait_problem *problem)
 {
     return (plait_regime){
-        .runtime = problem->runtime->name,
+        .runtime = plait_runtime_software(problem->runtime),
         .rules = problem->runtime->rules,
         .narrowest = narrowest_of(plait_cluster_accelerator(problem->cluster, 0)),
         .gpus = problem->job.gpus,

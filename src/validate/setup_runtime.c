@@ -5,6 +5,30 @@
 
 /* ---- the profile ---- */
 
+/* A row may say of which release its software is. */
+static plait_status find_release(setup *at, const char *name, const plait_runtime **profile,
+                                 plait_error *err)
+{
+    char release[40];
+    const char *dated;
+    const plait_runtime *variant;
+    plait_status status;
+
+    if (setup_value(at->run, "release", release, sizeof release) == NULL)
+        return PLAIT_OK;
+    dated = plait_arena_printf(at->arena, "%s@%s", name, release);
+    if (dated == NULL)
+        return plait_fail_nomem(err);
+    status = library_runtime(at->shelf, dated, &variant, err);
+    if (status == PLAIT_ERROR_RANGE) {
+        setup_note(at, "no month is known of release %s: the newest", release);
+        return PLAIT_OK;
+    }
+    if (status == PLAIT_OK)
+        *profile = variant;
+    return status;
+}
+
 /* A runtime without a profile is taken for Megatron, as documented, but nothing is fitted to it. */
 static plait_status copy_profile(setup *at, plait_runtime *out, plait_error *err)
 {
@@ -14,8 +38,11 @@ static plait_status copy_profile(setup *at, plait_runtime *out, plait_error *err
 
     if (name[0] != '\0')
         status = library_runtime(at->shelf, name, &profile, err);
-    if (status == PLAIT_OK)
+    if (status == PLAIT_OK) {
+        PLAIT_TRY(find_release(at, name, &profile, err));
         *out = *profile;
+        out->name = name;
+    }
     if (status != PLAIT_ERROR_RANGE)
         return status;
     setup_note(at, "no profile for runtime \"%.40s\": megatron", name);

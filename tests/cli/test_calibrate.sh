@@ -57,6 +57,32 @@ says "--log"
 # The shipped profiles are what a fit to the measured runs writes.
 ends 0 --runtime fsdp tests/validation/runs.csv -o "$folder/runtime.json"
 cmp -s "$folder/runtime.json" clusters/runtimes/fsdp.json || complain "another profile"
+
+# A dated profile is fitted to the runs of its releases, half as fast again here, and has what they determine.
+export PLAIT_DATA=$folder/data
+mkdir -p "$PLAIT_DATA/clusters/runtimes"
+{
+    head -n 1 tests/validation/runs.csv
+    grep ',fsdp,' tests/validation/runs.csv
+    grep ',fsdp,' tests/validation/runs.csv | awk -F, -v OFS=, \
+        '$(NF - 4) > 0 {sub(/\r$/, ""); $1 = "old" $1; $(NF - 4) *= 1.5; $NF = $NF " release=20.01"; print}'
+} >"$folder/dated.csv"
+grep -q 'release=20.01$' "$folder/dated.csv" || complain "no runs of a release"
+variant=$PLAIT_DATA/clusters/runtimes/fsdp@20.03.json
+ends 0 --runtime fsdp@20.03 "$folder/dated.csv" -o "$variant"
+grep -q '"variant_of": "fsdp"' "$variant" || complain "a variant of nothing"
+grep -qE '"gemm": [0-9.]+' "$variant" || complain "no number in a variant whose runs are slow"
+grep -q '"rules"' "$variant" && complain "a variant with more than what differs"
+"$plait" validate "$folder/dated.csv" --json >"$folder/priced" || complain "a variant that does not load"
+cp "$variant" "$folder/once.json"
+ends 0 --runtime fsdp@20.03 "$folder/dated.csv" -o "$folder/twice.json"
+cmp -s "$folder/once.json" "$folder/twice.json" || complain "another fit changes a variant"
+ends 0 --evidence "$folder/dated.csv" -o "$folder/evidence.csv"
+unset PLAIT_DATA
+ends 2 --runtime fsdp@2020 "$folder/dated.csv" -o "$folder/none.json"
+says "fsdp@2020: expected a month such as 25.09 behind @"
+ends 2 --runtime no-such-runtime@25.09 "$folder/dated.csv" -o "$folder/none.json"
+says "no-such-runtime"
 ends 2 --runtime no-such-runtime tests/validation/runs.csv -o "$folder/none.json"
 says "no-such-runtime"
 

@@ -1,0 +1,47 @@
+/*
+ * runtime_variant.h - software as it was at a date: which profile NAME@YY.MM stands for
+ *
+ * A variant, clusters/runtimes/NAME@YY.MM.json, holds what a profile had other than NAME in releases
+ * up to that month. A date takes the earliest variant that is not before it, and NAME itself where
+ * there is none. A date is one number here, 2509 of "25.09"; 0 is none.
+ */
+#ifndef RUNTIME_VARIANT_H
+#define RUNTIME_VARIANT_H
+
+#include <stddef.h>
+
+#include "json.h"
+#include "plait/runtime.h"
+
+/** "25.09" -> 2509; 0 where it is no month. */
+int runtime_date(const char *text);
+
+enum { RUNTIME_MONTH_SIZE = 16 };
+
+/** 2509 -> "25.09". Returns `out`. */
+const char *runtime_month(int date, char out[RUNTIME_MONTH_SIZE]);
+
+/** "megatron@25.09" -> "megatron" and "25.09"; *when is NULL where the name has none, or is a path. */
+plait_status runtime_split(const char *name, plait_arena *arena, const char **software,
+                           const char **when, plait_error *err) PLAIT_MUST_CHECK;
+
+/** The dates of all variants, ascending; *dates lives in `arena` and has room for one more. */
+plait_status runtime_variants(const char *software, plait_arena *arena, int **dates, size_t *count,
+                              plait_error *err) PLAIT_MUST_CHECK;
+
+/** The date of the variant that holds at a date; 0: the software's own profile. */
+int runtime_variant_at(const int *dates, size_t count, int date);
+
+/** Loads NAME@WHEN: WHEN is a date, or a release that the profile of NAME lists. */
+plait_status runtime_find_dated(const char *software, const char *when, plait_arena *arena,
+                                plait_runtime *out, plait_error *err) PLAIT_MUST_CHECK;
+
+/** Reads "releases": the month of each. */
+plait_status runtime_read_releases(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                                   plait_error *err) PLAIT_MUST_CHECK;
+
+/** Reads whose variant the document is: the profile of that into *out, but for name and date. */
+plait_status runtime_read_base(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                               plait_error *err) PLAIT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,126 @@
+#!/bin/bash
+# test_runtime_dates.sh PLAIT - software as it was at a month: --runtime NAME@YY.MM
+set -u
+
+plait=$1
+wrong=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# megatron of May 2020 has slow products, that of 2021 slower ones; no shipped profile is as old.
+runtimes=$folder/data/clusters/runtimes
+mkdir -p "$runtimes"
+dated() { # dated MONTH REST
+    echo "{\"name\": \"megatron@$1\", \"variant_of\": \"megatron\"$2}" >"$runtimes/megatron@$1.json"
+}
+dated 20.05 ', "source": "a test", "factors": {"gemm": 2}'
+dated 21.01 ', "factors": {"gemm": 3}, "overlap": {"tp_exposed": 1.5}'
+export PLAIT_DATA=$folder/data
+
+complain() {
+    echo "$@"
+    wrong=1
+}
+
+question=(llama-3.1-8b dgx-h100 --gpus 8 --seq 4096 --gbs 32)
+asked() { # asked RUNTIME ARGUMENTS...: into out and err
+    local runtime=$1
+    shift
+    "$plait" eval "${question[@]}" --tp 2 --runtime "$runtime" "$@" >"$folder/out" 2>"$folder/err"
+}
+
+step_of() { # step_of RUNTIME: seconds
+    asked "$1" --json || complain "no price of $1: $(cat "$folder/err")"
+    grep -oE '"step_s": [0-9.e-]+' "$folder/out" | head -n 1 | cut -d' ' -f2
+}
+
+slower() { # slower A B: is a step of A longer?
+    awk -v a="$(step_of "$1")" -v b="$(step_of "$2")" 'BEGIN {exit !(a > b)}' ||
+        complain "expected $1 to be slower than $2"
+}
+
+same() { # same A B
+    [ "$(step_of "$1")" = "$(step_of "$2")" ] || complain "expected $1 to be as fast as $2"
+}
+
+# A month takes the earliest profile that is not before it; behind the last one it is the newest.
+same megatron@20.05 megatron@19.12
+same megatron@20.06 megatron@21.01
+slower megatron@20.05 megatron
+slower megatron@21.01 megatron@20.05
+same megatron@99.12 megatron
+same torchtitan@20.01 torchtitan
+asked megatron@19.12
+grep -qF 'runtime megatron@19.12 (releases up to 20.05)' "$folder/out" || complain "not named"
+asked megatron@99.12
+grep -qF 'runtime megatron@99.12 (the newest)' "$folder/out" || complain "not the newest"
+same megatron@v0.4.0 megatron@26.04
+
+# Files carry what was asked for, and are read again.
+"$plait" search "${question[@]}" --runtime megatron@20.06 -o "$folder/plans.json" >/dev/null ||
+    complain "no search"
+grep -qF '"runtime": "megatron@20.06"' "$folder/plans.json" || complain "another runtime in the file"
+"$plait" eval --plan "$folder/plans.json" --json >"$folder/out" || complain "not read back"
+[ "$(grep -m 1 '"step_s"' "$folder/out")" = "$(grep -m 1 '"step_s"' "$folder/plans.json")" ] ||
+    complain "another price when read back"
+"$plait" explain --plan "$folder/plans.json" >/dev/null || complain "no explanation"
+for target in megatron companion; do
+    "$plait" launch "$folder/plans.json" --target $target -o "$folder/$target" >/dev/null ||
+        complain "no launch files for $target"
+done
+"$plait" import --from megatron "$folder/megatron/args.txt" -o "$folder/again.json" >/dev/null 2>&1
+"$plait" import --from companion "$folder/companion/launch.json" -o "$folder/again.json" \
+    >/dev/null || complain "launch.json is not read"
+grep -qF '"runtime": "megatron@20.06"' "$folder/again.json" || complain "launch.json forgets it"
+"$plait" --complete eval 2>/dev/null | grep -q 'megatron@20.05' || complain "not completed"
+
+# A profile by its path is the same one.
+same "$runtimes/megatron@21.01.json" megatron@21.01
+
+# What is wrong is said once, with the place.
+refused() { # refused RUNTIME TEXT...
+    local runtime=$1 text
+    shift
+    asked "$runtime" && complain "$runtime was taken"
+    [ "$(wc -l <"$folder/err")" -eq 1 ] || complain "more than one line: $(cat "$folder/err")"
+    for text; do
+        grep -qF -- "$text" "$folder/err" || complain "expected $text, found $(cat "$folder/err")"
+    done
+}
+for month in 25.9 2025.09 25.13 25.00 25-09 v0.0 ''; do
+    refused "megatron@$month" "megatron@$month: expected a month such as 25.09" "found \"$month\""
+done
+refused torchtitan@v0.4.0 'expected a month such as 25.09 behind @'
+refused megatorn@25.09 'did you mean megatron'
+rm "$runtimes"/*
+dated 20.05 ', "rules": "generic"'
+refused megatron@20.05 "$runtimes/megatron@20.05.json:/rules"
+dated 20.05 ', "factors": {"gem": 2}'
+refused megatron@20.05 "$runtimes/megatron@20.05.json:/factors/gem"
+echo '{"name": "megatron@20.06", "variant_of": "megatron"}' >"$runtimes/megatron@20.05.json"
+refused megatron@20.05 'expected the name megatron@20.05, found megatron@20.06'
+echo '{"name": "megatron@20.05", "variant_of": "megatron@20.06"}' >"$runtimes/megatron@20.05.json"
+refused megatron@20.05 'megatron@20.05.json:/variant_of' 'without a date'
+echo '{"name": "gone@20.05", "variant_of": "gone"}' >"$runtimes/gone@20.05.json"
+refused gone@20.05 'gone'
+refused "$runtimes/gone@20.05.json" 'gone@20.05.json:/variant_of' 'expected the name of a runtime'
+rm "$runtimes"/*
+
+# A run of a release is priced by the profile of its month, one without by the newest.
+{
+    head -n 1 tests/validation/runs.csv
+    row=$(grep -m 1 '^megatron_bridge_docs:.*,llama3-70b,.*release=v0.4.0' tests/validation/runs.csv)
+    for release in release=99.12 release=20.03 release=v77 ''; do
+        echo "${row/release=v0.4.0/$release}"
+    done
+} >"$folder/runs.csv"
+dated 20.05 ', "factors": {"gemm": 2}'
+"$plait" validate "$folder/runs.csv" --json >"$folder/out" || complain "no validation"
+mapfile -t steps < <(grep -oE '"step_s": [0-9.e-]+' "$folder/out" | cut -d' ' -f2)
+[ "${steps[0]}" = "${steps[3]}" ] && [ "${steps[2]}" = "${steps[3]}" ] ||
+    complain "rows of the newest release differ: ${steps[*]}"
+awk -v a="${steps[1]}" -v b="${steps[3]}" 'BEGIN {exit !(a > 1.2 * b)}' ||
+    complain "a row of 20.03 is not priced so: ${steps[*]}"
+grep -qF 'no month is known of release v77' "$folder/out" || complain "no note on an unknown release"
+
+exit $wrong

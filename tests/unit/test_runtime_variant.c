@@ -1,0 +1,180 @@
+/* test_runtime_variant.c - software as it was at a month */
+#include <string.h>
+
+#include "arena_fixture.h"
+#include "assert_near.h"
+#include "must.h"
+#include "plait/data.h"
+#include "runtime_variant.h"
+
+/* ---- dates ---- */
+
+static void test_a_month__is_two_digits_of_each(void **state)
+{
+    static const char *const wrong[] = {"",       "25",    "25.9",  "25.00", "25.13",  "2025.09",
+                                        "25.091", "25-09", " 5.09", "25.0x", "v0.4.0", "25.09 "};
+
+    (void)state;
+    assert_int_equal(runtime_date("25.09"), 2509);
+    assert_int_equal(runtime_date("00.12"), 12);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(runtime_date(wrong[i]), 0);
+}
+
+static void test_a_month__takes_the_earliest_variant_that_is_not_before_it(void **state)
+{
+    static const int variant[] = {2503, 2602, 2604};
+
+    (void)state;
+    assert_int_equal(runtime_variant_at(variant, 3, 2412), 2503);
+    assert_int_equal(runtime_variant_at(variant, 3, 2503), 2503);
+    assert_int_equal(runtime_variant_at(variant, 3, 2504), 2602);
+    assert_int_equal(runtime_variant_at(variant, 3, 2604), 2604);
+    assert_int_equal(runtime_variant_at(variant, 3, 2605), 0);
+    assert_int_equal(runtime_variant_at(variant, 3, 0), 0); // none asked for: the newest
+    assert_int_equal(runtime_variant_at(NULL, 0, 2509), 0);
+}
+
+static void test_a_name__is_cut_at_its_month_but_a_path_is_not(void **state)
+{
+    const char *software, *when;
+    plait_error err;
+
+    (void)state;
+    must(runtime_split("megatron@25.09", arena, &software, &when, &err), &err);
+    assert_string_equal(software, "megatron");
+    assert_string_equal(when, "25.09");
+    must(runtime_split("megatron", arena, &software, &when, &err), &err);
+    assert_string_equal(software, "megatron");
+    assert_null(when);
+    must(runtime_split("some@where/megatron@25.09.json", arena, &software, &when, &err), &err);
+    assert_null(when);
+}
+
+/* ---- files ---- */
+
+static plait_status parse(const char *text, plait_runtime *r, plait_error *err)
+{
+    return plait_runtime_parse(text, strlen(text), "v.json", arena, r, err);
+}
+
+static void test_a_variant__is_its_software_but_for_what_it_says(void **state)
+{
+    plait_runtime now, then;
+    plait_error err;
+
+    (void)state;
+    must(plait_runtime_find("megatron", arena, &now, &err), &err);
+    must(parse("{\"name\": \"megatron@20.05\", \"variant_of\": \"megatron\", \"source\": \"old\", "
+               "\"factors\": {\"gemm\": 1.25}, \"overlap\": {\"dp_exposed\": 0.9}}",
+               &then, &err),
+         &err);
+    assert_string_equal(then.name, "megatron@20.05");
+    assert_string_equal(plait_runtime_software(&then), "megatron");
+    assert_string_equal(then.source, "old");
+    assert_int_equal(then.until, 2005);
+    assert_near(then.factor.gemm, 1.25, 0.0);
+    assert_near(then.overlap.dp_exposed, 0.9, 0.0);
+    assert_near(then.factor.memory, now.factor.memory, 0.0);
+    assert_near(then.overlap.tp_exposed, now.overlap.tp_exposed, 0.0);
+    assert_memory_equal(&then.can, &now.can, sizeof now.can);
+    assert_memory_equal(&then.keep, &now.keep, sizeof now.keep);
+    assert_true(then.rules == now.rules && then.calibrated == now.calibrated);
+}
+
+static void test_a_variant__is_refused_with_the_place(void **state)
+{
+    static const struct {
+        const char *text, *where, *message;
+    } bad[] = {
+        {"{\"name\": \"megatron@20.05\", \"variant_of\": \"megatorn\"}", "v.json:/variant_of",
+         "expected the name of a runtime, found \"megatorn\""},
+        {"{\"name\": \"megatron@20.05\", \"variant_of\": \"megatron@21.01\"}", "v.json:/variant_of",
+         "expected the name of a runtime without a date"},
+        {"{\"name\": \"x@20.05\", \"variant_of\": \"./x.json\"}", "v.json:/variant_of",
+         "expected the name of a runtime without a date"},
+        {"{\"name\": \"megatron@20.05\", \"variant_of\": 1}", "v.json:/variant_of", "expected "},
+        {"{\"name\": \"megatron\", \"variant_of\": \"megatron\"}", "v.json:/name",
+         "expected megatron@YY.MM, the last month that it is of, found \"megatron\""},
+        {"{\"name\": \"megatron@20.13\", \"variant_of\": \"megatron\"}", "v.json:/name",
+         "expected megatron@YY.MM"},
+        {"{\"name\": \"fsdp@20.05\", \"variant_of\": \"megatron\"}", "v.json:/name",
+         "expected megatron@YY.MM"},
+        {"{\"variant_of\": \"megatron\"}", "v.json", "expected "},
+        {"{\"name\": \"megatron@20.05\", \"variant_of\": \"megatron\", \"can\": {}}", "v.json:/can",
+         "expected "},
+        {"{\"name\": \"megatron@20.05\", \"variant_of\": \"megatron\", \"factors\": {\"nic\": 0}}",
+         "v.json:/factors/nic", "expected a positive number, found 0"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        plait_error err = {PLAIT_OK, "", ""};
+        plait_runtime r;
+
+        assert_int_not_equal(parse(bad[i].text, &r, &err), PLAIT_OK);
+        assert_string_equal(err.where, bad[i].where);
+        if (strncmp(err.message, bad[i].message, strlen(bad[i].message)) != 0)
+            fail_msg("%s: %s", err.where, err.message);
+    }
+}
+
+/* ---- releases ---- */
+
+#define WITH(releases)                                                                             \
+    "{\"name\": \"x\", \"releases\": " releases ", \"can\": {\"zero\": [0], \"cp_comm\": "         \
+    "[\"p2p\"], \"schedules\": [\"1f1b\"], \"recompute\": [\"none\"], \"attention\": "             \
+    "[\"fused\"], \"precision\": [\"bf16\"]}, \"defaults\": {\"zero\": 0, \"cp_comm\": \"p2p\", "  \
+    "\"attention\": \"fused\"}}"
+
+static void test_releases__have_a_month_each(void **state)
+{
+    plait_error err;
+    plait_runtime r;
+
+    (void)state;
+    must(parse(WITH("{\"v1\": \"24.12\", \"source\": \"here\", \"v2\": \"25.02\"}"), &r, &err),
+         &err);
+    assert_int_equal(r.releases, 2);
+    assert_string_equal(r.release[1].name, "v2");
+    assert_int_equal(r.release[1].date, 2502);
+    assert_int_equal(parse(WITH("{\"v1\": \"2024\"}"), &r, &err), PLAIT_ERROR_RANGE);
+    assert_string_equal(err.where, "v.json:/releases/v1");
+    assert_int_equal(parse(WITH("{\"v1\": \"24.12\", \"v1\": \"25.01\"}"), &r, &err),
+                     PLAIT_ERROR_SCHEMA);
+    assert_int_equal(parse(WITH("{\"v1\": 24.12}"), &r, &err), PLAIT_ERROR_SCHEMA);
+    assert_int_equal(parse(WITH("[\"24.12\"]"), &r, &err), PLAIT_ERROR_SCHEMA);
+}
+
+static void test_a_release__stands_for_its_month(void **state)
+{
+    plait_runtime by_name, by_month;
+    plait_error err;
+
+    (void)state;
+    must(plait_runtime_find("megatron@v0.4.2", arena, &by_name, &err), &err);
+    must(plait_runtime_find("megatron@26.04", arena, &by_month, &err), &err);
+    assert_string_equal(by_name.name, "megatron@v0.4.2");
+    assert_int_equal(by_name.date, 2604);
+    assert_int_equal(by_name.until, by_month.until);
+    assert_int_equal(plait_runtime_find("megatron@v0.0", arena, &by_name, &err), PLAIT_ERROR_RANGE);
+    assert_string_equal(err.where, "megatron@v0.0");
+    assert_int_equal(plait_runtime_find("fsdp@v0.4.2", arena, &by_name, &err), PLAIT_ERROR_RANGE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_month__is_two_digits_of_each),
+        TEST(test_a_month__takes_the_earliest_variant_that_is_not_before_it),
+        TEST(test_a_name__is_cut_at_its_month_but_a_path_is_not),
+        TEST(test_a_variant__is_its_software_but_for_what_it_says),
+        TEST(test_a_variant__is_refused_with_the_place),
+        TEST(test_releases__have_a_month_each),
+        TEST(test_a_release__stands_for_its_month),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
