@@ -10,6 +10,11 @@
 #include "fuse.h"
 #include "grow.h"
 
+static bool is_between(const plait_route *route)
+{
+    return route->levels > 1;
+}
+
 /* The list of a plan's lines on its way. */
 typedef struct volume_list {
     plait_volume *volume;
@@ -110,6 +115,7 @@ static plait_volume volume_of(const plait_problem *problem, const layer_row *row
         .op = op->collective,
         .axis = op->axis,
         .ranks = op_route(row, op)->ranks,
+        .between = is_between(op_route(row, op)),
         .count = times * op->count,
         .bytes = op->bytes,
         .seconds = times * time.seconds,
@@ -156,12 +162,14 @@ static void add_sends(const plait_problem *problem, const plait_degrees *d, cons
     const double sends = pipeline_sends(problem, d);
     const bool scatters = boundary && boundary->op == PLAIT_M2MS;
     const double send_s = boundary ? boundary->send_s : pipeline_send_s(problem, d, row);
+    const plait_route stages = plait_route_of(problem->cluster, plait_group_of(d, PLAIT_AXIS_PP));
 
     add_volume(list, (plait_volume){.what = scatters ? "PP scatter" : "PP send",
                                     .term = "pp_comm",
                                     .op = scatters ? PLAIT_M2MS : PLAIT_P2P,
                                     .axis = PLAIT_AXIS_PP,
                                     .ranks = scatters ? boundary->ranks : d->pp,
+                                    .between = is_between(&stages),
                                     .count = sends,
                                     .bytes = boundary ? boundary->bytes : row->p2p_bytes,
                                     .seconds = sends * send_s,
@@ -230,6 +238,7 @@ static plait_volume line_of(const char *what, plait_collective_op op, const repl
         .op = op,
         .axis = lines->axis,
         .ranks = route->ranks,
+        .between = is_between(route),
         .count = count,
         .bytes = bytes,
         .seconds = count * plait_collective_s(route, network, op, bytes),
@@ -321,6 +330,7 @@ static void put_tied(const plait_problem *problem, const plait_degrees *d,
                        .op = PLAIT_ALL_REDUCE,
                        .axis = PLAIT_AXIS_PP,
                        .ranks = routes->ends.ranks,
+                       .between = is_between(&routes->ends),
                        .count = 1.0,
                        .bytes = bytes,
                        .seconds = plait_collective_s(&routes->ends, routes->network,
@@ -379,6 +389,16 @@ static void hide_in_pairs(const plait_cost *cost, double paired_s, volume_list *
             list->volume[i].exposed_s *= term_s / (term_s + paired_s);
 }
 
+/* C.311: a GPU has one NIC for all its calls between domains. */
+static double network_s(const volume_list *list)
+{
+    double sum = 0.0;
+
+    for (int i = 0; i < list->count; i++)
+        sum += list->volume[i].between ? list->volume[i].seconds : 0.0;
+    return sum;
+}
+
 bool volumes_of(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
                 const stage_parts *parts, const stage_load *load, const step_sum *sum,
                 const fused_boundary *boundary, plait_arena *arena, plait_cost *cost)
@@ -399,5 +419,6 @@ bool volumes_of(const plait_problem *problem, const plait_degrees *d, const laye
     add_replicas(problem, d, load, sum, cost->step.gather_s, &list);
     cost->volumes = list.count;
     cost->volume = list.volume;
+    cost->network_s = network_s(&list);
     return !list.failed;
 }

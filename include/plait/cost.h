@@ -79,6 +79,7 @@ typedef struct plait_volume {
     plait_collective_op op;
     plait_axis axis;
     int ranks;
+    bool between;     /* scale-up domains: its calls are on the network */
     double count;     /* calls a step */
     double bytes;     /* buffer of one call */
     double seconds;   /* all calls, hidden or not, as slow as the term charges them */
@@ -112,6 +113,7 @@ typedef struct plait_cost {
     const plait_stage_cost *stage; /* [stages], in the arena */
     int volumes;
     const plait_volume *volume; /* [volumes], in the arena */
+    double network_s;           /* all calls between domains, one behind the other (C.311) */
     bool fuses;                 /* the plan's `fusion` is auto, and this the answer: */
     plait_fused fused[PLAIT_FUSION_RULES];
     double tokens_per_s_per_gpu;

@@ -111,9 +111,8 @@ typedef struct plait_overlaps {
     bool
         grad_reduce; /* gradient buckets reduced during backward: for launch files; prices go by the
                        * plan's grad_sync */
-    bool
-        tp_comm; /* the software fuses products with tensor-parallel traffic: launch files ask for it */
-    bool ddp;            /* those of ZeRO-0 are, by DistributedDataParallel */
+    bool tp_comm;    /* products hide tensor-parallel traffic: launch files ask for it */
+    bool ddp;        /* those of ZeRO-0 are, by DistributedDataParallel */
     bool reduce_whole;   /* ZeRO-1 reduces gradients to all ranks, though each steps its shard */
     bool param_gather;   /* ZeRO-1 all-gather during the next forward */
     bool p2p;            /* pipeline sends during compute */

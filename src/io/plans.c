@@ -37,6 +37,7 @@ static const char *const also[] = {"rank",
                                    "time",
                                    "memory",
                                    "communication",
+                                   "network_s",
                                    "fused"};
 
 static plait_status check_members(const json_cursor *plan, plait_error *err)

@@ -89,5 +89,6 @@ void plans_write_price(json_writer *json, const plait_cost *cost)
     for (int v = 0; v < cost->volumes; v++)
         plans_write_volume(json, &cost->volume[v]);
     json_end_array(json);
+    json_member_number(json, "network_s", cost->network_s);
     write_fused(json, cost);
 }

@@ -5,6 +5,19 @@
 
 /* ---- communication ---- */
 
+/* Calls that hide behind compute still meet each other on the network. */
+static void explain_network(const plait_cost *cost, FILE *out)
+{
+    char seconds[UNITS_SIZE], share[UNITS_SIZE];
+
+    if (cost->network_s <= 0.0)
+        return;
+    fprintf(out, "  the network: %s one behind the other, %s of the step (C.311)%s\n",
+            units_seconds(cost->network_s, seconds),
+            units_percent(cost->network_s / cost->step_s, share),
+            cost->network_s > cost->step_s ? ": more than it has, so calls delay each other" : "");
+}
+
 plait_status explain_communication(const plait_cost *cost, FILE *out, plait_error *err)
 {
     static const table_column columns[] = {
@@ -31,7 +44,9 @@ plait_status explain_communication(const plait_cost *cost, FILE *out, plait_erro
         table_cell(rows, "%s", units_percent(volume->exposed_s / cost->step_s, text));
         table_cell(rows, "%s", volume->term);
     }
-    return table_print(rows, 2, out, err);
+    PLAIT_TRY(table_print(rows, 2, out, err));
+    explain_network(cost, out);
+    return PLAIT_OK;
 }
 
 /* ---- fused communication ---- */

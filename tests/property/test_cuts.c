@@ -74,11 +74,11 @@ static bool draw(world *w, int gpus)
     d->split.kind = PLAIT_SPLIT_SPREAD;
     d->dp = plait_degrees_dp(gpus, d->tp, d->pp, d->cp);
     d->shard_group = d->dp * d->cp;
-    w->problem =
-        (plait_problem){.model = &w->model,
-                        .cluster = &w->cluster,
-                        .runtime = &w->runtime,
-                        .job = {512 << random_below(4), 16 << random_below(3), gpus, PLAIT_BF16}};
+    w->problem = (plait_problem){
+        .model = &w->model,
+        .cluster = &w->cluster,
+        .runtime = &w->runtime,
+        .job = {.seq = 512 << random_below(4), .gbs = 16 << random_below(3), .gpus = gpus}};
     return d->dp > 0 && d->pp <= w->model.layers && cuts_suit(&w->problem, d) &&
            plait_degrees_check(&w->problem, d, NULL, 0) != PLAIT_INVALID;
 }

@@ -42,7 +42,7 @@ static void load(const char *model, const char *cluster, int gpus, world *w)
     w->problem = (plait_problem){.model = &w->model,
                                  .cluster = &w->cluster,
                                  .runtime = &w->runtime,
-                                 .job = {4096, 8 * gpus, gpus, PLAIT_BF16}};
+                                 .job = {.seq = 4096, .gbs = 8 * gpus, .gpus = gpus}};
     plait_search_options_init(&w->options);
     plait_table *const table = plait_table_new(&w->problem, arena);
     assert_non_null(table);

@@ -60,8 +60,9 @@ static void draw(world *w)
     w->problem = (plait_problem){.model = &w->model,
                                  .cluster = &w->cluster,
                                  .runtime = &w->runtime,
-                                 .job = {4096, w->degrees.dp * (1 + random_below(8)),
-                                         w->degrees.dp * w->degrees.pp, PLAIT_BF16}};
+                                 .job = {.seq = 4096,
+                                         .gbs = w->degrees.dp * (1 + random_below(8)),
+                                         .gpus = w->degrees.dp * w->degrees.pp}};
     plait_search_options_init(&options);
     must(plait_search_limit(&options, "offload_acts=none", &err), &err);
     plait_table *const table = plait_table_new(&w->problem, scratch);

@@ -43,7 +43,7 @@ void launched_make(const launched_case *of, plait_arena *arena, launched_plan *o
         .model = &out->model,
         .cluster = &out->cluster,
         .runtime = &out->runtime,
-        .job = {of->seq, of->gbs, of->gpus, PLAIT_BF16},
+        .job = {.seq = of->seq, .gbs = of->gbs, .gpus = of->gpus},
     };
     degrees = degrees_of(&out->problem, of->keys, arena);
     if (plait_degrees_check(&out->problem, &degrees, why, sizeof why) != PLAIT_FITS)
