@@ -15,9 +15,10 @@
  * worst software that has runs. A memory factor of 0.75 is a pass at the full rate of the memory,
  * since C.33 has three quarters of it.
  *
- * Two numbers have a source of their own, so that they do not take up what other terms lack. A
+ * Three numbers have a source of their own, so that they do not take up what other terms lack. A
  * collective of tensor parallelism that nothing hides is exposed whole. NCCL's tests reach what a
- * cluster file says of its network, so `nic` stays near 1 but for what jobs do to each other.
+ * cluster file says of its network, so `nic` stays near 1 but for what jobs do to each other; how
+ * many NICs of a node one communicator drives, `rails`, is of the software's own way to call NCCL.
  *
  * Priors of all other numbers and their spreads count as little as a few pieces of software do; they were
  * chosen by what fits of single profiles came to.
