@@ -46,6 +46,15 @@ bool block_quantises_once(const plait_shard *shard)
     return shard->precision >= PLAIT_FP8 && shard->runtime->keep.quantised_inputs;
 }
 
+/* torchao gathers what has one scale a tensor narrow, too, but not rows with scales of their own. */
+bool block_gathers_narrow(const plait_shard *shard)
+{
+    const plait_kernel_set *kernels = &shard->runtime->kernels;
+
+    return block_quantises_once(shard) ||
+           (shard->precision == PLAIT_FP8 && !kernels->rowwise_scaling);
+}
+
 bool block_is_forward(const block_draft *draft)
 {
     const plait_pass_kind kind = draft->pass.kind;
@@ -133,18 +142,45 @@ static bool stays_inside(const block_draft *draft, const block_linear *linear,
 }
 
 /*
- * C.302. Of software that keeps inputs quantised: each tensor once, for both products that read it,
- * and where sp gathers it by the rank that has it.
+ * C.302: bytes that an element of the tokens is worth when it is made narrow, for both products that
+ * read it. A scale that is of the whole tensor, and its own, needs a look at all of it first.
+ */
+static double narrowing_bytes(const plait_shard *shard)
+{
+    const plait_kernel_set *kernels = &shard->runtime->kernels;
+    const double q = plait_quantised_bytes(shard->precision);
+    const bool looks = shard->precision == PLAIT_NVFP4 ||
+                       (shard->precision == PLAIT_FP8 && !kernels->delayed_scaling);
+    const double once = (looks ? HALF_BYTES : 0.0) + HALF_BYTES + 2.0 * q;
+
+    if (shard->precision == PLAIT_FP8 && kernels->rowwise_scaling)
+        return 3.0 * HALF_BYTES + 2.0 * q; // narrow and turned, then narrow again
+    return once;
+}
+
+/* Of weights that each microbatch reads twice, half of it before either product. (C.302) */
+static double narrowing_weight_bytes(const plait_shard *shard)
+{
+    return 0.5 * (narrowing_bytes(shard) + HALF_BYTES);
+}
+
+/*
+ * C.302. Each tensor once, for both products that read it, and where sp gathers it narrow by the rank
+ * that has it. Software that keeps narrow weights makes them once a step.
  */
 static double quantised_of(const block_draft *draft, const block_linear *linear, const plait_op *op)
 {
     const plait_shard *shard = draft->shard;
+    const bool gathered = shard->sp && is_gathered(linear, op->layout);
+    const double weights = op->batch * op->k * op->n;
+    double bytes;
 
-    if (!block_quantises_once(shard) || !op->matrix_precision ||
+    if (shard->precision < PLAIT_FP8 || !op->matrix_precision ||
         op->layout == PLAIT_BACKWARD_WEIGHT || stays_inside(draft, linear, op->layout))
         return 0.0;
-    return op->batch * op->m * op->k /
-           (shard->sp && is_gathered(linear, op->layout) ? shard->tp : 1);
+    bytes = narrowing_bytes(shard) * op->batch * op->m * op->k /
+            (gathered && block_gathers_narrow(shard) ? shard->tp : 1);
+    return block_quantises_once(shard) ? bytes : bytes + narrowing_weight_bytes(shard) * weights;
 }
 
 /* Bytes of a gradient's element that the product itself adds to. (C.301) */
@@ -329,7 +365,7 @@ static double gathered_bytes(const block_draft *draft, plait_part part)
     const plait_shard *shard = draft->shard;
     const double copies = block_is_forward(draft) || shard->precision == PLAIT_FP8 ? 1.0 : 2.0;
 
-    if (!block_quantises_once(shard) || part == PLAIT_PART_head || part == PLAIT_PART_embedding)
+    if (!block_gathers_narrow(shard) || part == PLAIT_PART_head || part == PLAIT_PART_embedding)
         return HALF_BYTES;
     return smaller(HALF_BYTES, copies * plait_quantised_bytes(shard->precision));
 }

@@ -115,6 +115,9 @@ void block_residual_add(block_draft *draft, block_stream skipped);
 /** Does the software quantise each input of a narrow product once, and keep it so? */
 bool block_quantises_once(const plait_shard *shard);
 
+/** Does what sequence parallelism gathers in front of narrow products travel in their format? (C.303) */
+bool block_gathers_narrow(const plait_shard *shard);
+
 bool block_is_forward(const block_draft *draft);
 bool block_is_backward_input(const block_draft *draft);
 

@@ -223,21 +223,18 @@ static double sustained_clock(const plait_accelerator *gpu, plait_precision prec
     return 1.0 + onset * (full - 1.0);
 }
 
-/* Bytes that a pass moves to make an element narrow, along rows and along columns. (C.302) */
-static double quantise_bytes(plait_precision precision)
-{
-    const double scan =
-        precision == PLAIT_NVFP4 ? half_bytes : 0.0; // its scale is the tensor's, too
-
-    return scan + half_bytes + 2.0 * plait_quantised_bytes(precision);
-}
-
 static double grouped_s(const plait_kernel_context *context, plait_gemm gemm)
 {
     return context->runtime->kernels.expert_streams
                ? plait_streamed_gemm_s(context->accelerator, gemm)
                : plait_grouped_gemm_s(context->accelerator, gemm);
 }
+
+/*
+ * A scale for each row and column is applied to the sums by a kernel of CUTLASS, at 90 to 100 % of the
+ * rate of cuBLAS with one scale a tensor (pytorch issue 147971). (C.302)
+ */
+static const double rowwise_slowdown = 1.0 / 0.95;
 
 /*
  * C.36: a product of a layer, by C.30, C.31 or C.300. Those that accumulate a weight's gradient take
@@ -256,7 +253,6 @@ static double product_s(const plait_kernel_context *context, const plait_op *op)
         .batch = op->batch,
         .precision = precision,
         .weight_gradient = op->layout == PLAIT_BACKWARD_WEIGHT,
-        .quantise = precision > PLAIT_FP16 && !context->runtime->keep.quantised_inputs,
         .accumulated = op->accumulated,
     };
     const plait_factors *factor = &context->runtime->factor;
@@ -265,9 +261,11 @@ static double product_s(const plait_kernel_context *context, const plait_op *op)
 
     if (gemm.weight_gradient)
         s *= gpu->wgrad_ratio;
+    if (precision == PLAIT_FP8 && context->runtime->kernels.rowwise_scaling)
+        s *= rowwise_slowdown;
     s *= factor->gemm / sustained_clock(gpu, precision, op->flops);
     if (op->quantised > 0.0)
-        s += factor->memory * plait_memory_op_s(gpu, op->quantised * quantise_bytes(precision));
+        s += factor->memory * plait_memory_op_s(gpu, op->quantised);
     return s;
 }
 
@@ -278,6 +276,8 @@ static double product_s(const plait_kernel_context *context, const plait_op *op)
 static double attention_op_s(const plait_kernel_context *context, const plait_op *op)
 {
     const bool backward = op->layout == PLAIT_BACKWARD;
+    const bool narrow = context->precision >= PLAIT_FP8 && context->runtime->kernels.fp8_attention;
+    const plait_attention_fit *fit = &context->accelerator->attention[context->attention];
     const double forward_flops = backward ? op->flops / PLAIT_ATTENTION_BACKWARD : op->flops;
     const double s = plait_attention_s(context->accelerator, context->attention,
                                        (plait_attention_work){
@@ -286,12 +286,11 @@ static double attention_op_s(const plait_kernel_context *context, const plait_op
                                            .query = op->query,
                                            .head_dim = op->head_dim,
                                            .ramp = op->ramp,
-                                           .flops = forward_flops,
+                                           .flops = forward_flops / (narrow ? fit->fp8_rate : 1.0),
                                            .bytes = op->bytes,
                                        });
 
-    return context->runtime->factor.attention * s *
-           (backward ? context->accelerator->attention[context->attention].backward_ratio : 1.0);
+    return context->runtime->factor.attention * s * (backward ? fit->backward_ratio : 1.0);
 }
 
 /* Expert permutation goes over its tokens several times (fit of the expert layer) where not fused. */

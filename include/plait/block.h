@@ -176,7 +176,7 @@ typedef struct plait_op {
     double m, n, k, batch;
     plait_pass_kind layout; /* FORWARD, BACKWARD_INPUT or BACKWARD_WEIGHT */
     bool matrix_precision;  /* runs in the job's precision; else bf16 */
-    double quantised;       /* elements of its input that a pass of their own makes narrow */
+    double quantised;       /* bytes that passes move to make its inputs narrow */
     double accumulated;     /* bytes of a gradient's element that it adds to; 0: writes a new one */
     /* attention: sequences x heads over [query, context], head width as priced; `ramp` is the
      * sequence length that one kernel call sees, for its start-up cost */

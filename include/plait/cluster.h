@@ -87,6 +87,7 @@ typedef struct plait_attention_fit {
     double s0;   /* tokens of sequence that the ramp costs */
     double q;    /* share of wave quantisation */
     double t0_s;
+    double fp8_rate;       /* how much faster with inputs in fp8; 1: no such kernel */
     double backward_ratio; /* backward time over forward time */
 } plait_attention_fit;
 

@@ -65,6 +65,7 @@ plait_attention_fit accelerator_default_attention(const accelerator_family *fami
         .s0 = family->attention.s0,
         .q = family->attention.q,
         .t0_s = family->attention.t0_s,
+        .fp8_rate = kernel == PLAIT_ATTENTION_FUSED ? family->attention.fp8_rate : 1.0,
         .backward_ratio = family->attention.backward_ratio,
     };
 }

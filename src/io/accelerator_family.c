@@ -79,6 +79,7 @@ static const field attention_fields[] = {
     {"s0", JSON_NON_NEGATIVE, FAMILY(attention.s0)},
     {"q", JSON_FRACTION, FAMILY(attention.q)},
     {"t0_us", JSON_NON_NEGATIVE, .unit = PLAIT_US, FAMILY(attention.t0_s)},
+    {"fp8_rate", JSON_POSITIVE, .most = 2.0, FAMILY(attention.fp8_rate)},
     {"backward_ratio", JSON_POSITIVE, .most = 20.0, FAMILY(attention.backward_ratio)},
     {.key = NULL},
 };

@@ -20,6 +20,7 @@ typedef struct accelerator_family {
     struct {
         double e128[PLAIT_ATTENTION_KERNELS]; /* from PLAIT_ATTENTION_FLASH on, head width 128 */
         double e64_over_e128;
+        double fp8_rate; /* of fused attention */
         double s0, q, t0_s, backward_ratio;
     } attention;
     struct {

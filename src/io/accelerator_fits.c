@@ -36,6 +36,7 @@ static const field attention_fields[] = {
     {"s0", .range = JSON_NON_NEGATIVE, ATTENTION(s0)},
     {"q", .range = JSON_FRACTION, ATTENTION(q)},
     {"t0_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, ATTENTION(t0_s)},
+    {"fp8_rate", .range = JSON_POSITIVE, .most = 2.0, ATTENTION(fp8_rate)},
     {"backward_ratio", .range = JSON_POSITIVE, .most = 20.0, ATTENTION(backward_ratio)},
     {.key = NULL},
 };

@@ -106,22 +106,36 @@ static void capture_graphs(const char *kind, plait_runtime *runtime)
     runtime->kernels.cuda_graphs = strcmp(kind, "full_iteration") == 0;
 }
 
+static void narrow_attention(plait_runtime *runtime)
+{
+    runtime->kernels.fp8_attention = true;
+}
+
 static const struct {
     const char *word;
     void (*apply)(plait_runtime *runtime);
 } switches[] = {
-    {"fused-norm", fuse_norm}, {"fused-loss", fuse_loss},           {"token-drop", drop_tokens},
-    {"muon", use_muon},        {"fused-grouped-mlp", fuse_experts}, {NULL, NULL},
+    {"fused-norm", fuse_norm},
+    {"fused-loss", fuse_loss},
+    {"token-drop", drop_tokens},
+    {"muon", use_muon},
+    {"fused-grouped-mlp", fuse_experts},
+    {"fp8-attention", narrow_attention},
+    {NULL, NULL},
 };
 
 /* What plait has no place for; the row is priced without it. */
 static void note_unmodelled(setup *at)
 {
-    static const char *const words[] = {"async-tp",        "deferred-embedding-wgrad",
-                                        "fine-tuning",     "document-mask",
-                                        "megatron-fsdp",   "fp8-attention",
-                                        "launch-blocking", "swap-attention",
-                                        "unfused-norm",    NULL};
+    static const char *const words[] = {"async-tp",
+                                        "deferred-embedding-wgrad",
+                                        "fine-tuning",
+                                        "document-mask",
+                                        "megatron-fsdp",
+                                        "launch-blocking",
+                                        "swap-attention",
+                                        "unfused-norm",
+                                        NULL};
 
     for (const char *const *word = words; *word != NULL; word++)
         if (setup_has_word(at->run, *word)) {
@@ -182,8 +196,27 @@ static void follow_bridge(const plait_run *run, plait_runtime *runtime)
         runtime->kernels.cuda_graphs && run->experts > 1 && strstr(run->model, "qwen") == NULL;
 }
 
+/*
+ * What scales fp8 where a run does not say: NeMo before Megatron-Bridge and Composer have Transformer
+ * Engine's delayed scaling, torchao's first recipe was a scale a tensor.
+ */
+static void scale_as_then(const plait_run *run, plait_runtime *runtime)
+{
+    char recipe[40];
+
+    if (setup_value(run, "fp8-recipe", recipe, sizeof recipe) != NULL) {
+        runtime->kernels.rowwise_scaling = strcmp(recipe, "rowwise") == 0;
+        runtime->kernels.delayed_scaling = strcmp(recipe, "delayed") == 0;
+        return;
+    }
+    runtime->kernels.rowwise_scaling = false;
+    if (text_starts_with(run->framework, "NeMo") || strstr(run->framework, "Composer") != NULL)
+        runtime->kernels.delayed_scaling = true;
+}
+
 static void adapt_to_framework(const plait_run *run, plait_runtime *runtime)
 {
+    scale_as_then(run, runtime);
     if (family_of_core(run) && text_starts_with(run->framework, "Megatron-LM"))
         unfuse_loss(runtime);
     if (text_starts_with(run->framework, "Megatron-Bridge"))

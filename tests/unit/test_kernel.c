@@ -435,6 +435,59 @@ static void test_operators__of_backward_attention_take_their_ratio(void **state)
     assert_near_relative(plait_op_s(&context, &op), 3.0 * forward, 1e-12);
 }
 
+/* Of 8-bit jobs alone, where software asks for it: at 1.5 times the rate, 2/3 of the work's time. */
+static void test_operators__of_attention_in_fp8_have_its_rate(void **state)
+{
+    plait_accelerator gpu = simple();
+    plait_runtime narrow = neutral;
+    plait_kernel_context wide = context_of(&gpu, &neutral), asked = context_of(&gpu, &narrow);
+    plait_op op = {.kind = PLAIT_OP_ATTENTION,
+                   .layout = PLAIT_FORWARD,
+                   .flops = 1.5e12,
+                   .sequences = 10.0,
+                   .heads = 20.0,
+                   .query = 1280.0,
+                   .head_dim = 128.0,
+                   .ramp = 1280.0,
+                   .count = 1.0};
+    const double before = plait_op_s(&wide, &op);
+
+    (void)state;
+    narrow.kernels.fp8_attention = true;
+    gpu.attention[asked.attention].fp8_rate = 1.5;
+    assert_near_relative(plait_op_s(&asked, &op), before, 1e-12);
+    wide.precision = asked.precision = PLAIT_FP8;
+    assert_near_relative(plait_op_s(&wide, &op), before, 1e-12);
+    const double after = plait_op_s(&asked, &op);
+    op.flops = 1e12;
+    assert_near_relative(after, plait_op_s(&wide, &op), 1e-12);
+    assert_true(after < before);
+}
+
+/* A product of rows with scales of their own takes 1/0.95 as long as one with a scale a tensor. */
+static void test_operators__with_a_scale_a_row_are_slower(void **state)
+{
+    plait_accelerator gpu = simple();
+    plait_runtime rows = neutral;
+    plait_kernel_context plain = context_of(&gpu, &neutral), rowwise = context_of(&gpu, &rows);
+    const plait_op op = {.kind = PLAIT_OP_GEMM,
+                         .layout = PLAIT_FORWARD,
+                         .matrix_precision = true,
+                         .m = 1280.0,
+                         .n = 1280.0,
+                         .k = 1000.0,
+                         .batch = 1.0,
+                         .count = 1.0};
+
+    (void)state;
+    rows.kernels.rowwise_scaling = true;
+    assert_near_relative(plait_op_s(&rowwise, &op), plait_op_s(&plain, &op), 1e-12);
+    gpu.peak_flops_per_s[PLAIT_FP8] = gpu.peak_flops_per_s[PLAIT_BF16];
+    gpu.gemm[PLAIT_FP8] = gpu.gemm[PLAIT_BF16];
+    plain.precision = rowwise.precision = PLAIT_FP8;
+    assert_near_relative(0.95 * plait_op_s(&rowwise, &op), plait_op_s(&plain, &op), 1e-12);
+}
+
 /* Tokens on their way to experts cross memory as often as was fitted: here three times. */
 static void test_operators__that_permute_tokens_pass_several_times(void **state)
 {
@@ -487,6 +540,8 @@ int main(void)
         cmocka_unit_test(test_operators__of_large_products_run_at_sustained_clocks),
         cmocka_unit_test(test_operators__take_the_factors_of_the_software),
         cmocka_unit_test(test_operators__of_backward_attention_take_their_ratio),
+        cmocka_unit_test(test_operators__of_attention_in_fp8_have_its_rate),
+        cmocka_unit_test(test_operators__with_a_scale_a_row_are_slower),
         cmocka_unit_test(test_operators__that_permute_tokens_pass_several_times),
         cmocka_unit_test(test_the_slowest__of_many_is_slower),
     };

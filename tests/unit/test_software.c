@@ -37,11 +37,11 @@ static double bytes_of(const plait_block *block, plait_part part)
 
 static double quantised(const plait_block *block)
 {
-    double elements = 0.0;
+    double bytes = 0.0;
 
     for (int i = 0; i < block->ops; i++)
-        elements += block->op[i].quantised;
-    return elements;
+        bytes += block->op[i].quantised;
+    return bytes;
 }
 
 /* 28 bytes of each of 32 x 32 elements there, 40 back; none where one kernel has both products. */
@@ -72,21 +72,45 @@ static void test_a_graph_of_the_step__copies_what_experts_keep(void **state)
     }
 }
 
-/* Inputs of 32 and 24, gradients of 32 and 48 wide; inside one kernel the 24 and the 48 stay. */
+/*
+ * Inputs of 32 and 24, gradients of 32 and 48 wide; inside one kernel the 24 and the 48 stay. A look
+ * for the maximum, 2 bytes read and two copies of 1 are 6 bytes of each element; no look with the
+ * maxima of steps before.
+ */
 static void test_tensors__are_quantised_once(void **state)
 {
     plait_runtime runtime = {.keep.quantised_inputs = true};
     plait_block block = experts(&runtime, PLAIT_FORWARD, PLAIT_FP8);
 
     (void)state;
-    assert_near_relative(quantised(&block), 32.0 * (32.0 + 24.0), 1e-12);
+    assert_near_relative(quantised(&block), 6.0 * 32.0 * (32.0 + 24.0), 1e-12);
     block = experts(&runtime, PLAIT_BACKWARD, PLAIT_FP8);
-    assert_near_relative(quantised(&block), 32.0 * (32.0 + 48.0), 1e-12);
+    assert_near_relative(quantised(&block), 6.0 * 32.0 * (32.0 + 48.0), 1e-12);
+    runtime.kernels.delayed_scaling = true;
+    block = experts(&runtime, PLAIT_BACKWARD, PLAIT_FP8);
+    assert_near_relative(quantised(&block), 4.0 * 32.0 * (32.0 + 48.0), 1e-12);
     runtime.kernels.fused_experts = true;
     block = experts(&runtime, PLAIT_BACKWARD, PLAIT_FP8);
-    assert_near_relative(quantised(&block), 32.0 * 32.0, 1e-12);
+    assert_near_relative(quantised(&block), 4.0 * 32.0 * 32.0, 1e-12);
     block = experts(&runtime, PLAIT_BACKWARD, PLAIT_BF16);
     assert_true(quantised(&block) == 0.0);
+}
+
+/*
+ * Where products make narrow what they read, weights of 2 experts, 32 by 48 and 24 by 32, too: 8 bytes
+ * of each in both passes, 10 with a scale a row, which tokens pay 8 for and not 6.
+ */
+static void test_weights__are_quantised_with_each_microbatch(void **state)
+{
+    plait_runtime runtime = {.kernels.rowwise_scaling = false};
+    const double weights = 2.0 * (32.0 * 48.0 + 24.0 * 32.0), tokens = 32.0 * (32.0 + 24.0);
+    plait_block block = experts(&runtime, PLAIT_FORWARD, PLAIT_FP8);
+
+    (void)state;
+    assert_near_relative(quantised(&block), 6.0 * tokens + 4.0 * weights, 1e-12);
+    runtime.kernels.rowwise_scaling = true;
+    block = experts(&runtime, PLAIT_FORWARD, PLAIT_FP8);
+    assert_near_relative(quantised(&block), 8.0 * tokens + 5.0 * weights, 1e-12);
 }
 
 /* 16 tokens, 32 wide, and an MLP of 64. Eager PyTorch has one kernel of LayerNorm and of GELU. */
@@ -147,9 +171,8 @@ static void test_full_recomputation__may_stop_before_the_last_product(void **sta
 
 // ---- gathers -------------------------------------------------------------------------------
 
-static double gathered(plait_precision precision, plait_pass_kind pass)
+static double gathered_by(plait_runtime runtime, plait_precision precision, plait_pass_kind pass)
 {
-    const plait_runtime runtime = {.keep.quantised_inputs = true};
     const plait_layer layer = {.norms = 1, .ffn = PLAIT_FFN_MLP, .mlp = {.width = 64}};
     const plait_model model = {.hidden = 32, .kinds = 1};
     const plait_shard shard = {.tp = 2,
@@ -168,6 +191,11 @@ static double gathered(plait_precision precision, plait_pass_kind pass)
     return 0.0;
 }
 
+static double gathered(plait_precision precision, plait_pass_kind pass)
+{
+    return gathered_by((plait_runtime){.keep.quantised_inputs = true}, precision, pass);
+}
+
 /* A byte with one scale a tensor; with scales of blocks one copy there, back two: no less than 16 bits. */
 static void test_gathers__are_as_narrow_as_products(void **state)
 {
@@ -177,6 +205,18 @@ static void test_gathers__are_as_narrow_as_products(void **state)
     assert_near_relative(gathered(PLAIT_FP8, PLAIT_BACKWARD), 1.0, 1e-12);
     assert_near_relative(gathered(PLAIT_MXFP8, PLAIT_FORWARD), 33.0 / 32.0, 1e-12);
     assert_near_relative(gathered(PLAIT_MXFP8, PLAIT_BACKWARD), 2.0, 1e-12);
+}
+
+/* Inputs that stay in 16 bits are gathered narrow where they have one scale, not with one a row. */
+static void test_gathers__of_rows_with_scales_are_wide(void **state)
+{
+    plait_runtime runtime = {.kernels.rowwise_scaling = true};
+
+    (void)state;
+    assert_near_relative(gathered_by(runtime, PLAIT_FP8, PLAIT_FORWARD), 2.0, 1e-12);
+    runtime.kernels.rowwise_scaling = false;
+    assert_near_relative(gathered_by(runtime, PLAIT_FP8, PLAIT_FORWARD), 1.0, 1e-12);
+    assert_near_relative(gathered_by(runtime, PLAIT_MXFP8, PLAIT_FORWARD), 2.0, 1e-12);
 }
 
 // ---- launches ------------------------------------------------------------------------------
@@ -216,10 +256,12 @@ int main(void)
         cmocka_unit_test(test_biases_of_experts__are_passes_of_their_own),
         cmocka_unit_test(test_a_graph_of_the_step__copies_what_experts_keep),
         cmocka_unit_test(test_tensors__are_quantised_once),
+        cmocka_unit_test(test_weights__are_quantised_with_each_microbatch),
         cmocka_unit_test(test_eager_passes__are_one_kernel_where_pytorch_has_one),
         cmocka_unit_test_setup_teardown(test_full_recomputation__may_stop_before_the_last_product,
                                         begin, end),
         cmocka_unit_test(test_gathers__are_as_narrow_as_products),
+        cmocka_unit_test(test_gathers__of_rows_with_scales_are_wide),
         cmocka_unit_test_setup_teardown(test_launches__grow_with_the_experts_of_a_rank, begin, end),
     };
 
