@@ -142,6 +142,11 @@ static void draw_fused(block_draft *draft, const block_core *core)
         .ramp =
             shard->cp > 1 && shard->cp_comm == PLAIT_CP_P2P ? query : draft->pass.context_tokens,
     };
+    if (shard->cp > 1 && shard->cp_comm == PLAIT_CP_P2P) { // a call for each block of keys
+        op.count = shard->cp;
+        op.flops /= shard->cp;
+        op.model_flops /= shard->cp;
+    }
     if (shard->cp > 1 && shard->cp_comm == PLAIT_CP_A2A) { // whole sequences, fewer heads
         op.heads = core->heads / shard->cp;
         op.query = draft->pass.query_tokens;
@@ -169,6 +174,7 @@ static void add_batched(block_draft *draft, double batch, double m, double n, do
                                    .flops = flops,
                                    .model_flops = flops,
                                    .bytes = HALF_BYTES * batch * (m * k + k * n + m * n),
+                                   .misaligned = block_misaligned(n, k),
                                    .count = passes});
 }
 

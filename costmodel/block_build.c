@@ -8,6 +8,7 @@
 #include "block_build.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "numbers.h"
@@ -193,6 +194,34 @@ static double accumulated_of(const block_draft *draft, const plait_op *op)
     return plait_state_format_bytes(shard->grad_reduce);
 }
 
+/* The largest power of two, at most 8, that divides it. */
+static int alignment_of(double elements)
+{
+    const int rest = (int)fmod(elements, 8.0);
+
+    return rest == 0 ? 8 : rest & -rest;
+}
+
+double block_misaligned(double a, double b)
+{
+    const int of_a = alignment_of(a), of_b = alignment_of(b);
+    const int least = of_a < of_b ? of_a : of_b;
+
+    return least == 8 ? 0.0 : least == 4 ? 0.5 : least == 2 ? 1.0 : 1.5;
+}
+
+/* Rows of all three products are inputs or outputs. Most software pads the vocabulary. */
+static double misaligned_of(const block_draft *draft, const block_linear *linear,
+                            const plait_op *op)
+{
+    const plait_shard *shard = draft->shard;
+    const bool padded = linear->part == PLAIT_PART_head && !shard->runtime->kernels.unpadded_vocab;
+
+    if (op->matrix_precision && shard->precision >= PLAIT_FP8)
+        return 0.0;
+    return block_misaligned(linear->k, padded ? linear->k : linear->n);
+}
+
 /*
  * One of the three products of a linear layer y = x W, with x [rows, k], W [k, n]:
  *
@@ -222,6 +251,7 @@ static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_
     op.model_flops = op.flops;
     op.bytes = HALF_BYTES * op.batch * (op.m * op.k + op.k * op.n + op.m * op.n);
     op.quantised = quantised_of(draft, linear, &op);
+    op.misaligned = misaligned_of(draft, linear, &op);
     op.accumulated = accumulated_of(draft, &op);
     block_op_add(draft, op);
 }

@@ -84,6 +84,9 @@ void block_place(block_draft *draft, plait_dim makes, double elements);
 /** What is at hand, and this beside it: the next operator reads both. */
 void block_join(block_draft *draft, block_stream other);
 
+/** C.312: share of time more of a product whose 16-bit operands have rows of so many elements. */
+double block_misaligned(double a, double b);
+
 /** Append one operator; a count of zero means one. */
 void block_op_add(block_draft *draft, plait_op op);
 void block_linear_add(block_draft *draft, block_linear linear);

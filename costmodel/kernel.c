@@ -263,6 +263,7 @@ static double product_s(const plait_kernel_context *context, const plait_op *op)
         s *= gpu->wgrad_ratio;
     if (precision == PLAIT_FP8 && context->runtime->kernels.rowwise_scaling)
         s *= rowwise_slowdown;
+    s *= 1.0 + op->misaligned;
     s *= factor->gemm / sustained_clock(gpu, precision, op->flops);
     if (op->quantised > 0.0)
         s += factor->memory * plait_memory_op_s(gpu, op->quantised);

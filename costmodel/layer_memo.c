@@ -15,7 +15,7 @@ enum { PRODUCTS = 8192, ROWS = 128 }; /* powers of two */
 
 /* All that the price of a product reads of its operator. */
 typedef struct product_key {
-    double m, n, k, batch, flops, quantised, accumulated;
+    double m, n, k, batch, flops, quantised, misaligned, accumulated;
     plait_op_kind kind;
     plait_pass_kind layout;
     int matrix_precision;
@@ -58,8 +58,17 @@ static uint64_t mixed(uint64_t hash, uint64_t word)
 
 static product_key product_key_of(const plait_op *op)
 {
-    return (product_key){op->m,         op->n,           op->k,    op->batch,  op->flops,
-                         op->quantised, op->accumulated, op->kind, op->layout, op->matrix_precision,
+    return (product_key){op->m,
+                         op->n,
+                         op->k,
+                         op->batch,
+                         op->flops,
+                         op->quantised,
+                         op->misaligned,
+                         op->accumulated,
+                         op->kind,
+                         op->layout,
+                         op->matrix_precision,
                          true};
 }
 

@@ -66,26 +66,31 @@ static int group_of(const plait_pipeline_load *load)
     return group > 0 ? group : load->ranks;
 }
 
-/* Ends of a run of ranks alike, and where the visits ahead pass a whole group: between them chains
- * change evenly. */
+/* The chain through one rank of a run of ranks alike. */
+static double chain_at_s(const plait_pipeline_load *load, const plait_rank_run *run, int first,
+                         chain_ends ends, int group, int at)
+{
+    ends.before_s += at * run->first.forward_s;
+    ends.after_s += at * run->first.backward_s;
+    ends.up_s -= (at + 1) * run->last.forward_s;
+    ends.down_s -= (at + 1) * run->last.backward_s;
+    return rank_chain_s(load, run, &ends, group, load->ranks - 1 - first - at);
+}
+
+/* Ends of the run, and where the visits ahead pass a whole group: between them chains change evenly. */
 static double run_chain_s(const plait_pipeline_load *load, const plait_rank_run *run, int first,
                           chain_ends ends, int group)
 {
+    const int final = run->ranks - 1;
     const int bend = load->ranks - 1 - (group - 1) / 2 - first;
-    const int turns[] = {0, run->ranks - 1, bend - 1, bend};
-    double s = 0.0;
+    double s = chain_at_s(load, run, first, ends, group, 0);
 
-    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
-        const int at = turns[i];
-        if (at < 0 || at >= run->ranks)
-            continue;
-        chain_ends here = ends;
-        here.before_s += at * run->first.forward_s;
-        here.after_s += at * run->first.backward_s;
-        here.up_s -= (at + 1) * run->last.forward_s;
-        here.down_s -= (at + 1) * run->last.backward_s;
-        s = larger(s, rank_chain_s(load, run, &here, group, load->ranks - 1 - first - at));
-    }
+    if (final > 0)
+        s = larger(s, chain_at_s(load, run, first, ends, group, final));
+    if (bend - 1 > 0 && bend - 1 < final)
+        s = larger(s, chain_at_s(load, run, first, ends, group, bend - 1));
+    if (bend > 0 && bend < final)
+        s = larger(s, chain_at_s(load, run, first, ends, group, bend));
     return s;
 }
 

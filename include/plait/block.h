@@ -177,6 +177,7 @@ typedef struct plait_op {
     plait_pass_kind layout; /* FORWARD, BACKWARD_INPUT or BACKWARD_WEIGHT */
     bool matrix_precision;  /* runs in the job's precision; else bf16 */
     double quantised;       /* bytes that passes move to make its inputs narrow */
+    double misaligned;      /* share of its time more, for rows that are no multiple of 16 bytes */
     double accumulated;     /* bytes of a gradient's element that it adds to; 0: writes a new one */
     /* attention: sequences x heads over [query, context], head width as priced; `ramp` is the
      * sequence length that one kernel call sees, for its start-up cost */

@@ -102,6 +102,7 @@ typedef struct plait_kernel_set {
     bool expert_streams;     /* a product for each expert, on several streams; else one for all */
     bool recompute_stops;    /* full recomputation ends with the last tensor that backward needs */
     bool narrow_head;        /* the head's product runs in the job's precision */
+    bool unpadded_vocab;     /* the head has the tokenizer's width; else one that kernels like */
     bool delayed_scaling;    /* fp8 scaled by the maxima of steps before; else by its own ... */
     bool rowwise_scaling;    /* ... a scale a row, made anew for either direction of a matrix */
     bool fp8_attention;      /* the core attention of 8- and 4-bit jobs runs in fp8 */

@@ -25,6 +25,7 @@ static const field kernel_fields[] = {
     {"expert_streams", .is_bool = true, RUNTIME(kernels.expert_streams)},
     {"recompute_stops", .is_bool = true, RUNTIME(kernels.recompute_stops)},
     {"narrow_head", .is_bool = true, RUNTIME(kernels.narrow_head)},
+    {"unpadded_vocab", .is_bool = true, RUNTIME(kernels.unpadded_vocab)},
     {"delayed_scaling", .is_bool = true, RUNTIME(kernels.delayed_scaling)},
     {"rowwise_scaling", .is_bool = true, RUNTIME(kernels.rowwise_scaling)},
     {"fp8_attention", .is_bool = true, RUNTIME(kernels.fp8_attention)},

@@ -170,6 +170,7 @@ static void change_profile(plait_runtime *r)
         &r->kernels.fp8_attention,
         &r->kernels.delayed_scaling,
         &r->kernels.rowwise_scaling,
+        &r->kernels.unpadded_vocab,
     };
     double *const shares[] = {
         &r->overlap.tp_exposed,  &r->overlap.dp_exposed, &r->overlap.ep_exposed,

@@ -169,6 +169,34 @@ static void test_full_recomputation__may_stop_before_the_last_product(void **sta
     assert_false(recompute_stops_early(&w.runtime, &layer));
 }
 
+// ---- rows of odd widths ----
+
+static double misaligned(bool unpadded, int hidden, int vocab)
+{
+    const plait_runtime runtime = {.kernels.unpadded_vocab = unpadded};
+    const plait_model model = {.hidden = hidden, .vocab = vocab, .kinds = 1};
+    const plait_shard shard = {.tp = 1, .cp = 1, .ep = 1, .etp = 1, .runtime = &runtime};
+    plait_block block;
+
+    plait_block_head(&model, &shard, (plait_pass){PLAIT_FORWARD, 1.0, 16.0, 16.0}, &block);
+    for (int i = 0; i < block.ops; i++)
+        if (block.op[i].kind == PLAIT_OP_GEMM)
+            return block.op[i].misaligned;
+    return -1.0;
+}
+
+/* 8 elements are 16 bytes: half as much again with 4, twice with 2, two and a half times with 1. */
+static void test_products__are_slower_on_rows_that_are_not_aligned(void **state)
+{
+    (void)state;
+    assert_near(misaligned(true, 32, 50304), 0.0, 0.0);
+    assert_near(misaligned(true, 32, 50300), 0.5, 0.0);
+    assert_near(misaligned(true, 32, 50258), 1.0, 0.0);
+    assert_near(misaligned(true, 32, 50257), 1.5, 0.0);
+    assert_near(misaligned(false, 32, 50257), 0.0, 0.0);
+    assert_near(misaligned(false, 36, 50257), 0.5, 0.0);
+}
+
 // ---- gathers -------------------------------------------------------------------------------
 
 static double gathered_by(plait_runtime runtime, plait_precision precision, plait_pass_kind pass)
@@ -260,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_eager_passes__are_one_kernel_where_pytorch_has_one),
         cmocka_unit_test_setup_teardown(test_full_recomputation__may_stop_before_the_last_product,
                                         begin, end),
+        cmocka_unit_test(test_products__are_slower_on_rows_that_are_not_aligned),
         cmocka_unit_test(test_gathers__are_as_narrow_as_products),
         cmocka_unit_test(test_gathers__of_rows_with_scales_are_wide),
         cmocka_unit_test_setup_teardown(test_launches__grow_with_the_experts_of_a_rank, begin, end),

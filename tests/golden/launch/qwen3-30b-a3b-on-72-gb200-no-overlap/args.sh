@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
 #
 # plan of qwen3-30b-a3b on 144 x gb200-nvl72: tp 1, cp 1, pp 1, vpp 1, dp 144, ep 8, etp 1, ZeRO-1
-# expected: 11.68 s a step (10.01 to 16.35), 57.8 of 176.5 GiB on the fullest GPU
+# expected: 11.68 s a step (10.03 to 16.43), 57.8 of 176.5 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
 #   data         random tokens: --mock-data, --tokenizer-type
