@@ -35,18 +35,29 @@ static void found_begin(const search_run *run, search_found *found, plait_arena 
 {
     *found =
         (search_found){.front = {.arena = arena}, .open = {.floor_s = HUGE_VAL, .arena = arena}};
-    found->failed = !arena || !top_make(&found->top, run->options->top, arena) ||
-                    !top_make(&found->tight_best, 1, arena);
+    if (arena)
+        found->variant =
+            plait_arena_alloc(arena, (size_t)run->options->top, sizeof *found->variant);
+    found->failed = !arena || !found->variant ||
+                    !top_make(&found->top, run->options->top, run->options->distinct, arena) ||
+                    !top_make(&found->tight_best, 1, 0, arena);
+}
+
+static variant_count variants_of_both(variant_count a, variant_count b)
+{
+    return (variant_count){a.plans + b.plans, fmax(a.worst, b.worst)};
 }
 
 /* Copies a task's finds to the caller's arena, in the order of tasks. */
-static bool merge(const search_found *part, search_found *merged)
+static bool merge(const search_run *run, const search_found *part, search_found *merged)
 {
     merged->points += part->points;
     merged->priced += part->priced;
     merged->fits += part->fits;
     merged->tight += part->tight;
     merged->simulated += part->simulated;
+    for (int i = 0; part->variant && i < run->options->top; i++)
+        merged->variant[i] = variants_of_both(part->variant[i], merged->variant[i]);
     for (int i = 0; i < part->top.count; i++)
         top_add(&merged->top, &part->top.plan[i]);
     for (int i = 0; i < part->tight_best.count; i++)
@@ -102,7 +113,7 @@ plait_status search_batches(const search_run *run, search_explore *explore, sear
         worker_end(&worker);
     }
     for (int64_t b = 0; b < batches; b++) {
-        failed = failed || !merge(&found[b], merged);
+        failed = failed || !merge(run, &found[b], merged);
         plait_arena_free(arenas[b]);
     }
     return failed ? plait_fail_nomem(err) : PLAIT_OK;

@@ -46,6 +46,7 @@ plait_status plait_degrees_complete(const plait_problem *problem, plait_key_set 
         return PLAIT_OK;
     plait_search_options_init(&options);
     options.top = 1;
+    options.distinct = 0;
     options.threads = 1;
     PLAIT_TRY(fix_all_but_free(given, degrees, &options, err));
     const plait_status status = plait_search(problem, &options, arena, &result, &none);

@@ -6,10 +6,11 @@
 
 // ---- the ranking ---------------------------------------------------------------------------
 
-bool top_make(plan_top *top, int room, plait_arena *arena)
+bool top_make(plan_top *top, int room, plait_key_set distinct, plait_arena *arena)
 {
-    *top =
-        (plan_top){.room = room, .plan = plait_arena_alloc(arena, (size_t)room, sizeof *top->plan)};
+    *top = (plan_top){.room = room,
+                      .distinct = distinct,
+                      .plan = plait_arena_alloc(arena, (size_t)room, sizeof *top->plan)};
     return top->plan != NULL;
 }
 
@@ -31,6 +32,24 @@ bool top_leads(const plan_point *plan, const plan_top *top)
     return top->count == 0 || ranks_before(plan, &top->plan[0]);
 }
 
+int top_alike(const plan_top *top, const plait_degrees *degrees)
+{
+    for (int i = 0; top->distinct != 0 && i < top->count; i++)
+        if (plait_degrees_alike(top->distinct, &top->plan[i].degrees, degrees))
+            return i;
+    return -1;
+}
+
+/* The place that becomes free behind the ones before it: of a plan alike, a new one, or the last. */
+static int freed_place(plan_top *top, int alike)
+{
+    if (alike >= 0)
+        return alike;
+    if (top->count < top->room)
+        top->count++;
+    return top->count - 1;
+}
+
 /* Insertion from behind: rankings are short, and most plans do not enter. */
 void top_add(plan_top *top, const plan_point *plan)
 {
@@ -38,9 +57,10 @@ void top_add(plan_top *top, const plan_point *plan)
 
     if (!top_wants(top, plan->objective, plan->index))
         return;
-    if (top->count < top->room)
-        top->count++;
-    for (at = top->count - 1; at > 0; at--) {
+    const int alike = top_alike(top, &plan->degrees);
+    if (alike >= 0 && !ranks_before(plan, &top->plan[alike]))
+        return;
+    for (at = freed_place(top, alike); at > 0; at--) {
         if (ranks_before(&top->plan[at - 1], plan))
             break;
         top->plan[at] = top->plan[at - 1];

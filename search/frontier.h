@@ -12,9 +12,10 @@ typedef struct plan_point {
     int64_t index;    /* in the space: the tie-break */
 } plan_point;
 
-/** The `room` best plans by (objective, index), best first. */
+/** The `room` best plans by (objective, index), best first; of those alike in `distinct` the best one. */
 typedef struct plan_top {
     int count, room;
+    plait_key_set distinct; /* 0: each plan stands for itself */
     plan_point *plan;
 } plan_top;
 
@@ -25,9 +26,11 @@ typedef struct plan_front {
     plait_arena *arena; /* where it grows */
 } plan_front;
 
-bool top_make(plan_top *top, int room, plait_arena *arena);
+bool top_make(plan_top *top, int room, plait_key_set distinct, plait_arena *arena);
 bool top_wants(const plan_top *top, double objective, int64_t index);
 void top_add(plan_top *top, const plan_point *plan);
+/** The place of the plan that stands for these degrees; -1: none does. */
+int top_alike(const plan_top *top, const plait_degrees *degrees);
 /** Does a plan stand before all of a ranking? */
 bool top_leads(const plan_point *plan, const plan_top *top);
 /** What a plan must undercut to enter; infinite while there is room. */

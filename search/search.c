@@ -108,6 +108,7 @@ static plait_status find_closest(const search_run *run, const plait_strategy *st
 
     options.objective = PLAIT_MINIMISE_MEMORY;
     options.top = 1;
+    options.distinct = 0;
     relaxed.options = &options;
     relaxed.capacity_bytes = HUGE_VAL;
     PLAIT_TRY(strategy->run(&relaxed, &found, err));
@@ -144,10 +145,40 @@ static plait_status lead(const search_run *run, const plait_ranked *best,
 
     if (!plans)
         return plait_fail_nomem(err);
+    int count = 1;
+
     plans[0] = *best;
-    for (int i = 0; i < result->plans && i + 1 < most; i++)
-        plans[i + 1] = result->plan[i];
-    result->plans += result->plans < most;
+    for (int i = 0; i < result->plans && count < most; i++)
+        if (run->options->distinct == 0 ||
+            !plait_degrees_alike(run->options->distinct, &best->plan.degrees,
+                                 &result->plan[i].plan.degrees))
+            plans[count++] = result->plan[i];
+    result->plans = count;
+    result->plan = plans;
+    return PLAIT_OK;
+}
+
+/* S.96: how many plans each of the ranking stands for. */
+static plait_status count_variants(search_run *run, const search_found *found,
+                                   plait_search_result *result, plait_error *err)
+{
+    plait_ranked *plans = plait_arena_alloc(run->arena, (size_t)result->plans + 1, sizeof *plans);
+    variant_count *variant;
+
+    if (run->options->distinct == 0 || result->plans == 0)
+        return PLAIT_OK;
+    if (!plans)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(search_count_variants(run, found, &variant, err));
+    for (int i = 0; i < result->plans; i++) {
+        const int at = top_alike(&found->top, &result->plan[i].plan.degrees);
+
+        plans[i] = result->plan[i];
+        if (at < 0 || variant[at].plans == 0)
+            continue;
+        plans[i].variants = variant[at].plans;
+        plans[i].variants_within = variant[at].worst / found->top.plan[at].objective - 1.0;
+    }
     result->plan = plans;
     return PLAIT_OK;
 }
@@ -249,6 +280,7 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
         return fail_empty(&space, err);
     if (result->plans == 0)
         PLAIT_TRY(find_closest(&run, strategy, result, err));
+    PLAIT_TRY(count_variants(&run, &found, result, err));
     result->elapsed_s = search_seconds() - start_s;
     return PLAIT_OK;
 }

@@ -26,6 +26,12 @@ typedef struct point_list {
 /** Adds a point; false when out of memory. */
 bool open_add(point_list *list, const open_point *point);
 
+/** Plans that are alike to one of the ranking, and the worst objective of them. */
+typedef struct variant_count {
+    int64_t plans;
+    double worst;
+} variant_count;
+
 /** What one task found. */
 typedef struct search_found {
     int64_t points;
@@ -37,9 +43,10 @@ typedef struct search_found {
     plan_front front;
     plan_top
         tight_best; /* of plans that may run out, the one best of all, if no known one that fits is better */
-    point_list open; /* points that a refinement has still to solve */
-    int64_t floors;  /* that it has asked for */
-    bool failed;     /* out of memory */
+    variant_count *variant; /* [options.top]: of each plan known, where variants are counted */
+    point_list open;        /* points that a refinement has still to solve */
+    int64_t floors;         /* that it has asked for */
+    bool failed;            /* out of memory */
 } search_found;
 
 typedef struct search_run {
@@ -51,6 +58,7 @@ typedef struct search_run {
     double tight_bytes;        /* those up to it are tight */
     const search_found *known; /* of the coarse pass: may be NULL */
     bool coarse;               /* this is the coarse pass */
+    bool counts;               /* this pass counts variants of what is known */
     int threads;
     int64_t batch_rows; /* of one task: follows from the space alone */
 } search_run;
@@ -89,6 +97,14 @@ bool search_refines(const plait_search_options *options);
  */
 PLAIT_MUST_CHECK plait_status search_batches(const search_run *run, search_explore *explore,
                                              search_found *merged, plait_error *err);
+
+/**
+ * Counts the variants of all plans of a ranking that stand for those alike.
+ *
+ * @param counted  [options.top], in run->arena
+ */
+PLAIT_MUST_CHECK plait_status search_count_variants(search_run *run, const search_found *found,
+                                                    variant_count **counted, plait_error *err);
 
 /** Solves the i-th of a block, on one thread of several. */
 typedef void search_solve(const search_run *run, search_worker *worker, int64_t i, void *context);

@@ -18,6 +18,7 @@
  * Complexity: one row of prices a set of layer degrees, one bound a pipeline and a group, one price
  * a point that is left.
  */
+#include <math.h>
 #include <string.h>
 
 #include "plait/schedule.h"
@@ -60,9 +61,22 @@ static set_use lesser(set_use a, set_use b)
     return a < b ? a : b;
 }
 
+/* A variant of the last of the ranking takes no more than this. (S.96) */
+static double variant_limit(const search_run *run)
+{
+    const plan_top *top = &run->known->top;
+
+    return (1.0 + PLAIT_VARIANTS_WITHIN) * top->plan[top->count - 1].objective;
+}
+
 /* A set that holds no plan that fits may hold the best tight one. (S.5) */
 static set_use use_of(const search_run *run, const search_found *found, plait_price bound)
 {
+    if (run->counts)
+        return bound.peak_bytes > run->capacity_bytes ||
+                       objective_of(run, bound) > variant_limit(run)
+                   ? SET_NOTHING
+                   : SET_ALL;
     if (!run->options->prune)
         return SET_ALL;
     if (bound.peak_bytes <= run->capacity_bytes)
@@ -90,6 +104,30 @@ static plan_place place_of(const search_run *run, const search_found *found, con
     };
 }
 
+/* S.96: one more variant of the plan that stands for it, unless that is what it is. */
+static void count_variant(const search_run *run, search_worker *worker, search_found *found,
+                          plan_point *plan)
+{
+    const plan_top *top = &run->known->top;
+    const int at = top_alike(top, &plan->degrees);
+
+    if (at < 0)
+        return;
+    const double most = (1.0 + PLAIT_VARIANTS_WITHIN) * top->plan[at].objective;
+    if (plan->index == top->plan[at].index || plan->objective > most)
+        return;
+    if (!plan->price.exact) {
+        if (plait_degrees_simulate(worker->table, &plan->degrees, worker->scratch, &plan->price,
+                                   NULL) != PLAIT_OK)
+            found->failed = true;
+        plan->objective = objective_of(run, plan->price);
+    }
+    if (plan->objective > most)
+        return;
+    found->variant[at].plans++;
+    found->variant[at].worst = fmax(found->variant[at].worst, plan->objective);
+}
+
 /*
  * Only what has a place by its lower bound is simulated, and then placed by what it takes. (S.4) The
  * coarse pass leaves that to its end.
@@ -100,6 +138,11 @@ static void consider(const search_run *run, search_worker *worker, search_found 
     if (price.peak_bytes > run->capacity_bytes && price.peak_bytes > run->tight_bytes)
         return;
     plan_point plan = {*degrees, price, objective_of(run, price), index};
+    if (run->counts) {
+        if (price.peak_bytes <= run->capacity_bytes)
+            count_variant(run, worker, found, &plan);
+        return;
+    }
     plan_place place = place_of(run, found, &plan);
     if (!price.exact && !run->coarse && (place.ranks || place.fronts || place.tight)) {
         found->simulated++;
@@ -315,8 +358,8 @@ static plait_status know_exactly(const search_run *run, plait_arena *scratch, se
     plait_table *table = plait_table_new(run->problem, run->arena);
 
     known->front = (plan_front){.arena = run->arena};
-    if (!table || !top_make(&known->top, run->options->top, run->arena) ||
-        !top_make(&known->tight_best, 1, run->arena))
+    if (!table || !top_make(&known->top, run->options->top, run->options->distinct, run->arena) ||
+        !top_make(&known->tight_best, 1, 0, run->arena))
         return plait_fail_nomem(err);
     for (int i = 0; i < bounded.top.count; i++) {
         PLAIT_TRY(make_exact(run, table, scratch, &bounded.top.plan[i], err));
@@ -358,6 +401,20 @@ static plait_status exhaustive_run(search_run *run, search_found *found, plait_e
     const plait_status status = search_batches(run, explore, found, err);
 
     run->known = NULL;
+    return status;
+}
+
+plait_status search_count_variants(search_run *run, const search_found *found,
+                                   variant_count **counted, plait_error *err)
+{
+    search_found pass;
+
+    run->known = found;
+    run->counts = true;
+    const plait_status status = search_batches(run, explore, &pass, err);
+    run->known = NULL;
+    run->counts = false;
+    *counted = pass.variant;
     return status;
 }
 

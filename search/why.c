@@ -80,6 +80,7 @@ plait_status plait_why_not(const plait_problem *problem, const plait_search_opti
     PLAIT_TRY(search_options_check(options, err));
     limited = *options;
     limited.top = 1;
+    limited.distinct = 0;
     PLAIT_TRY(plait_search_limit(&limited, limits, err));
     const plait_status status = plait_search(problem, &limited, arena, &other, &refusal);
     if (status == PLAIT_ERROR_RANGE) {

@@ -350,6 +350,33 @@ void plait_key_put(plait_degrees *degrees, plait_key_id key, int value);
 /** Have two points the same value of a key? */
 bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id key);
 
+/** A set of keys: bits 1 << plait_key_id. */
+typedef uint64_t plait_key_set;
+
+/**
+ * Would a person call two points one plan? Of the keys in `keys` all must be alike: numbers and words
+ * equal, ZeRO 3 or not, and recomputation nothing, parts of layers, or whole ones.
+ */
+bool plait_degrees_alike(plait_key_set keys, const plait_degrees *a, const plait_degrees *b);
+
+/** What plans may share whose predictions err alike: each a number, equal where it is shared. */
+enum {
+    PLAIT_TRAIT_TP,
+    PLAIT_TRAIT_PP,
+    PLAIT_TRAIT_VPP,
+    PLAIT_TRAIT_MBS,
+    PLAIT_TRAIT_ZERO3,     /* 0 or 1 */
+    PLAIT_TRAIT_RECOMPUTE, /* 0: none, 1: parts of layers, 2: whole layers */
+    PLAIT_TRAITS
+};
+
+extern const char *const plait_trait_name[PLAIT_TRAITS + 1];
+
+void plait_traits_of(const plait_degrees *degrees, int trait[PLAIT_TRAITS]);
+
+/** The keys that tell plans apart to a person: tp, pp, vpp, cp, ep, mbs, recompute, zero. */
+plait_key_set plait_telling_keys(void);
+
 /** Has a point the value that the software would give it? */
 bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *degrees,
                         plait_key_id key);
@@ -371,9 +398,6 @@ enum { PLAIT_VALUE_SIZE = 1024 };
 
 /** The text of one key, as plait_degrees_set takes it. Returns `text`. */
 char *plait_degrees_get(const plait_degrees *degrees, plait_key_id key, char *text, size_t size);
-
-/** A set of keys: bits 1 << plait_key_id. */
-typedef uint64_t plait_key_set;
 
 #define PLAIT_KEY_BIT(key) ((plait_key_set)1 << (key))
 

@@ -20,6 +20,7 @@
 #include <stddef.h>
 
 #include "plait/arena.h"
+#include "plait/degrees.h"
 #include "plait/error.h"
 #include "plait/job.h"
 #include "plait/runtime.h"
@@ -51,8 +52,9 @@ typedef struct plait_evidence_row {
     const char *source;
     const char *sweep; /* "" when it belongs to none */
     plait_regime regime;
-    double left_out; /* measured step over the one predicted without this source */
-    double shipped;  /* ... predicted by the profile that is shipped; of memory the same */
+    int trait[PLAIT_TRAITS]; /* of its plan; of memory all 0 */
+    double left_out;         /* measured step over the one predicted without this source */
+    double shipped;          /* ... predicted by the profile that is shipped; of memory the same */
 } plait_evidence_row;
 
 typedef struct plait_evidence {

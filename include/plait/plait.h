@@ -79,6 +79,7 @@
  *     operators.h                  how each operator of a layer is cut over a mesh, proven
  *     launch.h                     the files that start a plan
  *     validate.h evidence.h        predictions against measured runs, and bands from them
+ *     belief.h                     which plans to try, and what a measured one says of the others
  *     block.h, kernel.h            what a layer does, and seconds of one operator
  *     collective.h, schedule.h     seconds of a collective, and of a pipeline
  *     simulate.h                   a pipeline action by action
@@ -94,6 +95,7 @@
 #include "plait/data.h"
 #include "plait/degrees.h"
 #include "plait/error.h"
+#include "plait/belief.h"
 #include "plait/evidence.h"
 #include "plait/fuse.h"
 #include "plait/job.h"

@@ -45,6 +45,8 @@ typedef struct plait_search_options {
     int threads;   /* 0: as many as the machine has */
     bool prune;    /* off: price every point (for tests) */
     bool allow_numerics; /* search keys that change what a step computes, too */
+    plait_key_set
+        distinct; /* plans that are alike in these keys stand as one; 0: each for itself */
     int limits;
     plait_limit limit[PLAIT_MAX_LIMITS];
     void (*progress)(void *context, double share); /* called from one thread; may be NULL */
@@ -67,12 +69,18 @@ void plait_search_options_init_sized(plait_search_options *options, size_t size)
 PLAIT_MUST_CHECK plait_status plait_search_limit(plait_search_options *options, const char *text,
                                                  plait_error *err);
 
+/** Plans alike count as variants of their best one up to so much more of its objective. */
+#define PLAIT_VARIANTS_WITHIN 0.01
+
 /** A ranked plan, its price to the digit what plait_plan_cost says of it. */
 typedef struct plait_ranked {
     plait_plan plan;
     plait_price price;
     double objective; /* value it is ranked by */
     int64_t index;    /* in the space: the tie-break */
+    int64_t
+        variants; /* others that are alike, with an objective at most PLAIT_VARIANTS_WITHIN more */
+    double variants_within; /* share that the worst of them is more */
 } plait_ranked;
 
 /** What was looked for beyond uniform plans, and what it gained. */

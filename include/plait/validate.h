@@ -201,6 +201,23 @@ typedef struct plait_unpriced {
 
 enum { PLAIT_WORST_RUNS = 10 };
 
+enum { PLAIT_REPLAYS = 4 };
+
+/** After how many tries: 1, 2, 3, 5. */
+extern const int plait_replay_tries[PLAIT_REPLAYS];
+
+/**
+ * What is lost after so many tries on the plans of a sweep, as a share of its best measured step;
+ * means over the sweeps. (C.342)
+ */
+typedef struct plait_replay {
+    double random[PLAIT_REPLAYS];
+    double ranked[PLAIT_REPLAYS];   /* the first ones by prediction */
+    double tries[PLAIT_REPLAYS];    /* those that plait_belief_tries chooses at once ... */
+    double updated[PLAIT_REPLAYS];  /* ... and one by one, with what was measured */
+    double expected[PLAIT_REPLAYS]; /* what it expects to lose when it chooses at once */
+} plait_replay;
+
 typedef struct plait_validation {
     const plait_runs *runs;
     const plait_run_price *price; /* [runs->count], in file order */
@@ -217,6 +234,7 @@ typedef struct plait_validation {
     size_t sweeps;
     const plait_sweep_rank *sweep;
     plait_rank_summary spearman, kendall, regret, regret_beyond_noise;
+    plait_replay replay;
     size_t memories;
     const plait_error_group *memory; /* by source and scope */
     plait_errors memory_total;

@@ -325,6 +325,7 @@ plait_status plait_idle_groups(const plait_problem *problem, const plait_search_
 
     *count = 0;
     one.top = 1;
+    one.distinct = 0;
     if (plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
         return PLAIT_OK;
     for (int g = 0; g < problem->cluster->groups; g++) {

@@ -58,13 +58,14 @@ static plait_status leave_out(const profile_set *all, const plait_run *first, pl
 
         regime.runtime = first->runtime;
         regime.calibrated = result.runs > 0;
-        row[(*count)++] = (plait_evidence_row){
+        row[*count] = (plait_evidence_row){
             .source = left_out->run->source,
             .sweep = left_out->run->sweep,
             .regime = regime,
             .left_out = left_out->run->step_s / left_out->step_s,
             .shipped = left_out->run->step_s / left_out->shipped_s,
         };
+        plait_traits_of(left_out->degrees, row[(*count)++].trait);
     }
     return PLAIT_OK;
 }

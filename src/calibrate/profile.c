@@ -104,6 +104,7 @@ static void guess(const profile_subject *subject, const profile_set *set, const 
         profile_left_out *const left_out = &out->left_out[out->left_outs++];
         left_out->run = point->run;
         left_out->problem = &point->problem;
+        left_out->degrees = &point->degrees;
         memcpy((char *)left_out + member, &s, sizeof s);
     }
 }

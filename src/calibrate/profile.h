@@ -20,6 +20,7 @@
 typedef struct profile_left_out {
     const plait_run *run;
     const plait_problem *problem;
+    const plait_degrees *degrees;
     double shipped_s; /* predicted by the profile's file */
     double step_s;    /* predicted by this fit */
 } profile_left_out;

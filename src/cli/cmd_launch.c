@@ -1,11 +1,15 @@
 /* cmd_launch.c - plait launch: the files that start a plan */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "asked.h"
 #include "command.h"
 #include "folder.h"
+#include "plait/belief.h"
 #include "plait/launch.h"
+#include "plans.h"
 
 typedef struct launch_values {
     const char *target;
@@ -99,25 +103,17 @@ static void report(const plait_launch_folder *folder, plait_launch_target target
         puts("\nnext: sbatch submit.sbatch in that folder, or run.sh on every node");
 }
 
-static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
-                        bool *no, plait_error *err)
+static plait_status launch_one(const launch_values *flags, const char *path, plait_arena *arena,
+                               plait_error *err)
 {
     static const opt_operands nothing = {0};
-    const launch_values *const flags = values;
-    const asked_flags plan = {.plan = operands->text[0]};
+    const asked_flags plan = {.plan = path};
     asked *question = plait_arena_alloc(arena, 1, sizeof *question);
     plait_launch_folder *folder = plait_arena_alloc(arena, 1, sizeof *folder);
     plait_launch_target target;
 
-    (void)no;
     if (question == NULL || folder == NULL)
         return plait_fail_nomem(err);
-    if (operands->count == 0)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "FILE",
-                          "expected a file that `plait search -o` wrote, found nothing");
-    if (flags->output == NULL)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "-o",
-                          "expected a folder for the files, found nothing");
     PLAIT_TRY(folder_check(flags->output, flags->force, err));
     PLAIT_TRY(asked_resolve(&plan, &nothing, arena, question, err));
     PLAIT_TRY(choose_target(flags, question->problem.runtime, &target, err));
@@ -128,12 +124,68 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     return PLAIT_OK;
 }
 
+/* "plans.json:try" is each of the plans to try, in folders "rank-N" of the one that is asked for. */
+static const char *tried_file(const char *path, plait_arena *arena)
+{
+    static const char suffix[] = ":try";
+    const size_t length = strlen(path), ending = sizeof suffix - 1;
+
+    if (length <= ending || strcmp(path + length - ending, suffix) != 0)
+        return NULL;
+    return plait_arena_printf(arena, "%.*s", (int)(length - ending), path);
+}
+
+static plait_status launch_tried(const launch_values *flags, const char *file, plait_arena *arena,
+                                 plait_error *err)
+{
+    int rank[PLAIT_MAX_TRIES], count;
+
+    PLAIT_TRY(plans_tried(file, PLAIT_MAX_TRIES, rank, &count, arena, err));
+    PLAIT_TRY(folder_check(flags->output, flags->force, err));
+    if (mkdir(flags->output, 0777) != 0 && errno != EEXIST)
+        return plait_fail(err, PLAIT_ERROR_IO, flags->output, "expected to make it: %s",
+                          strerror(errno));
+    for (int i = 0; i < count; i++) {
+        launch_values one = *flags;
+        const char *const path = plait_arena_printf(arena, "%s:%d", file, rank[i]);
+
+        one.output = plait_arena_printf(arena, "%s/rank-%d", flags->output, rank[i]);
+        if (path == NULL || one.output == NULL)
+            return plait_fail_nomem(err);
+        PLAIT_TRY(launch_one(&one, path, arena, err));
+        if (i + 1 < count)
+            puts("");
+    }
+    return PLAIT_OK;
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    const launch_values *const flags = values;
+    const char *tried;
+
+    (void)no;
+    if (operands->count == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "FILE",
+                          "expected a file that `plait search -o` wrote, found nothing");
+    if (flags->output == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "-o",
+                          "expected a folder for the files, found nothing");
+    tried = tried_file(operands->text[0], arena);
+    return tried != NULL ? launch_tried(flags, tried, arena, err)
+                         : launch_one(flags, operands->text[0], arena, err);
+}
+
 const command command_launch = {
     .usage = {.command = "launch",
-              .synopsis = "FILE[:RANK] [--target NAME] [--container IMAGE] [--account NAME] -o DIR "
-                          "[--force]",
+              .synopsis =
+                  "FILE[:RANK|:try] [--target NAME] [--container IMAGE] [--account NAME] -o DIR "
+                  "[--force]",
               .summary = "Write the files that start a plan.",
-              .about = "FILE is what `plait search -o` wrote. The files appear all or not at all.",
+              .about =
+                  "FILE is what `plait search -o` wrote. The files appear all or not at all; with "
+                  ":try\nthere is a folder in DIR for each plan that `plait search --try` chose.",
               .max_operands = 1,
               .options = options},
     .values_size = sizeof(launch_values),

@@ -19,6 +19,9 @@ typedef struct search_values {
     const char *strategy;
     const char *objective;
     bool allow_numerics;
+    const char *distinct;
+    bool all;
+    int tries;
     int top;
     int threads;
     bool json;
@@ -49,7 +52,15 @@ static const opt options[] = {
     OPT_OF_FLAG(search_values, allow_numerics, "allow-numerics",
                 "also plans whose gradients, moments or parameters have fewer bits than the "
                 "runtime's recipe"),
-    OPT_OF_INT(search_values, top, "top", "N", 1, 1000, "plans to list; 10"),
+    OPT_OF_LIST(search_values, distinct, "distinct", "KEY,...",
+                "plans that are alike in these keys stand as one, the best of them; "
+                "tp,pp,vpp,cp,ep,mbs,recompute,zero, where recomputation is none, of parts or "
+                "whole, and ZeRO is 3 or not"),
+    OPT_OF_FLAG(search_values, all, "all", "each plan stands for itself"),
+    OPT_OF_INT(search_values, tries, "try", "N", 1, PLAIT_MAX_TRIES,
+               "which N plans to start for a few steps, so that the best of them loses least; "
+               "`plait launch FILE:try` writes a folder for each"),
+    OPT_OF_INT(search_values, top, "top", "N", 1, 1000, "plans to list; 10, with --try 30"),
     OPT_OF_INT(search_values, threads, "threads", "N", 1, 1024,
                "threads; as many as the machine has. The answer does not depend on them"),
     OPT_HEADING("the answer"),
@@ -126,6 +137,33 @@ static plait_status choose_objective(const char *name, const plait_problem *prob
     return PLAIT_OK;
 }
 
+/* A list of keys, and which plans stand as one by it. */
+static plait_status read_distinct(const search_values *flags, plait_key_set *out, plait_error *err)
+{
+    char list[256], *rest = list, *word;
+
+    *out = flags->all ? 0 : plait_telling_keys();
+    if (flags->distinct == NULL)
+        return PLAIT_OK;
+    if (flags->all)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--all", "expected no --distinct beside it");
+    if (strlen(flags->distinct) >= sizeof list)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--distinct", "expected keys, found too many");
+    memcpy(list, flags->distinct, strlen(flags->distinct) + 1);
+    *out = 0;
+    while ((word = strtok_r(rest, ",", &rest)) != NULL) {
+        const int key = plait_key_find(word);
+
+        if (key < 0)
+            return plait_fail(err, PLAIT_ERROR_RANGE, "--distinct",
+                              "expected keys of a plan, such as tp,pp,mbs, found \"%.40s\"", word);
+        *out |= PLAIT_KEY_BIT(key);
+    }
+    return *out != 0 ? PLAIT_OK
+                     : plait_fail(err, PLAIT_ERROR_RANGE, "--distinct",
+                                  "expected keys of a plan, such as tp,pp,mbs, found none");
+}
+
 /* Long work shows where it is, to whom it may concern: only on a terminal. */
 static void show_progress(void *context, double share)
 {
@@ -155,8 +193,9 @@ static plait_status read_options(const search_values *flags, const plait_problem
     PLAIT_TRY(add_limits(search, "--limit", flags->limit, err));
     PLAIT_TRY(choose_strategy(flags->strategy, search, err));
     PLAIT_TRY(choose_objective(flags->objective, problem, search, err));
+    PLAIT_TRY(read_distinct(flags, &search->distinct, err));
     search->allow_numerics = flags->allow_numerics;
-    search->top = flags->top > 0 ? flags->top : 10;
+    search->top = flags->top > 0 ? flags->top : flags->tries > 0 ? 30 : 10;
     search->threads = flags->threads;
     if (isatty(STDERR_FILENO))
         search->progress = show_progress;
@@ -173,8 +212,11 @@ static plait_status price_plans(const plait_problem *problem, const plait_search
 
     if (plan == NULL)
         return plait_fail_nomem(err);
-    for (int i = 0; i < result->plans; i++)
+    for (int i = 0; i < result->plans; i++) {
         PLAIT_TRY(report_price(problem, &result->plan[i].plan, i + 1, arena, &plan[i], err));
+        plan[i].variants = result->plan[i].variants;
+        plan[i].variants_within = result->plan[i].variants_within;
+    }
     for (int i = 1; i < result->plans; i++)
         plan[i].tied = plan[i].cost.step_s < problem->band.tie * plan[0].cost.step_s;
     found->plan = plan;
@@ -225,6 +267,34 @@ static plait_status look_for_fewer(const plait_problem *problem, const plait_sea
         return plait_fail_nomem(err);
     PLAIT_TRY(plait_fewer_gpus_find(problem, found->options, result, arena, fewer, err));
     found->fewer = fewer->gpus > 0 ? fewer : NULL;
+    return PLAIT_OK;
+}
+
+/* Which of the plans to start. A few more than asked for are looked at, to say what they would bring. */
+static plait_status look_for_tries(int count, const plait_problem *problem, plait_arena *arena,
+                                   report_found *found, plait_error *err)
+{
+    enum { AT_LEAST = 5 };
+    const int plans = found->result->plans;
+    const plait_degrees **degrees = plait_arena_alloc(arena, (size_t)plans + 1, sizeof(void *));
+    double *step_s = plait_arena_alloc(arena, (size_t)plans + 1, sizeof *step_s);
+    plait_tries *tries = plait_arena_alloc(arena, 1, sizeof *tries);
+    plait_error_parts parts;
+    plait_belief belief;
+
+    if (count == 0 || plans == 0)
+        return PLAIT_OK;
+    if (degrees == NULL || step_s == NULL || tries == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < plans; i++) {
+        degrees[i] = &found->plan[i].degrees;
+        step_s[i] = found->plan[i].cost.step_s;
+    }
+    PLAIT_TRY(problem_error_parts(problem, arena, &parts, err));
+    PLAIT_TRY(plait_belief_make(degrees, step_s, plans, &parts, arena, &belief, err));
+    PLAIT_TRY(plait_belief_tries(&belief, count > AT_LEAST ? count : AT_LEAST, arena, tries, err));
+    found->tries = tries;
+    found->tries_asked = count;
     return PLAIT_OK;
 }
 
@@ -308,6 +378,7 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
         PLAIT_TRY(look_closer(problem, result, arena, &found, err));
     PLAIT_TRY(look_at_idle(problem, result, arena, &found, err));
     PLAIT_TRY(look_for_fewer(problem, result, arena, &found, err));
+    PLAIT_TRY(look_for_tries(flags->tries, problem, arena, &found, err));
     clear_progress(search->progress_context);
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
     if (flags->json)

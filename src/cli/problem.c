@@ -265,6 +265,16 @@ static plait_status resolve_band(plait_arena *arena, plait_problem *out, plait_e
     return plait_evidence_tie(&evidence, &regime, arena, &out->band.tie, err);
 }
 
+plait_status problem_error_parts(const plait_problem *problem, plait_arena *arena,
+                                 plait_error_parts *out, plait_error *err)
+{
+    const plait_regime regime = plait_regime_of(problem);
+    plait_evidence evidence;
+
+    PLAIT_TRY(plait_evidence_find(arena, &evidence, err));
+    return plait_evidence_parts(&evidence, &regime, &problem->band, NULL, arena, out, err);
+}
+
 plait_status problem_resolve(const problem_flags *flags, const opt_operands *operands,
                              const plans_entry *file, plait_arena *arena, plait_problem *out,
                              plait_error *err)

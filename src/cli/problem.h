@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "opt.h"
+#include "plait/belief.h"
 #include "plait/data.h"
 #include "plait/runtime.h"
 #include "plans.h"
@@ -36,6 +37,10 @@ typedef struct problem_flags {
                     "deepspeed, nanotron, ...; megatron@25.09 of a month, YY.MM"),                 \
         OPT_OF_TEXT(values, member.risk, "risk", 0, "P",                                           \
                     "probability of running out of memory that a plan which fits may have; 0.05")
+
+/** How plans' predictions err together, by the evidence on jobs like this one. */
+PLAIT_MUST_CHECK plait_status problem_error_parts(const plait_problem *problem, plait_arena *arena,
+                                                  plait_error_parts *out, plait_error *err);
 
 /**
  * Resolve the question; warnings go to stderr.

@@ -320,8 +320,8 @@ const char *csv_table_text(const csv_table *table, size_t row, int column)
     return column < 0 ? "" : table->cell[row * table->columns + (size_t)column];
 }
 
-static plait_status fail_cell(const csv_table *table, size_t row, int column, plait_error *err,
-                              const char *expected)
+plait_status csv_table_fail(const csv_table *table, size_t row, int column, plait_error *err,
+                            const char *expected)
 {
     char where[256];
 
@@ -342,7 +342,7 @@ plait_status csv_table_number(const csv_table *table, size_t row, int column, do
         return PLAIT_OK;
     if (!text_parse_number(text, &number) || number < min || number > max) {
         snprintf(expected, sizeof expected, "a number from %g to %g", min, max);
-        return fail_cell(table, row, column, err, expected);
+        return csv_table_fail(table, row, column, err, expected);
     }
     *out = number;
     return PLAIT_OK;
@@ -357,7 +357,7 @@ plait_status csv_table_int(const csv_table *table, size_t row, int column, int m
     if (text[0] == '\0' || text_parse_int(text, min, max, out))
         return PLAIT_OK;
     snprintf(expected, sizeof expected, "an integer from %d to %d", min, max);
-    return fail_cell(table, row, column, err, expected);
+    return csv_table_fail(table, row, column, err, expected);
 }
 
 plait_status csv_table_word(const csv_table *table, size_t row, int column,
@@ -382,5 +382,5 @@ plait_status csv_table_word(const csv_table *table, size_t row, int column,
         snprintf(expected + used, sizeof expected - used, "%s%s", used > 0 ? ", " : "one of ",
                  words[i]);
     }
-    return fail_cell(table, row, column, err, nearest != NULL ? nearest : expected);
+    return csv_table_fail(table, row, column, err, nearest != NULL ? nearest : expected);
 }

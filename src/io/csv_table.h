@@ -51,6 +51,10 @@ plait_status csv_table_among(const csv_table *table, const char *const *known,
 /** A cell's text; "" when the table lacks the column (-1). */
 const char *csv_table_text(const csv_table *table, size_t row, int column);
 
+/** Refuses a cell: "file:LINE:COLUMN: expected ..., found ...". */
+plait_status csv_table_fail(const csv_table *table, size_t row, int column, plait_error *err,
+                            const char *expected) PLAIT_MUST_CHECK;
+
 /* A cell that is empty, or a column that the table lacks, leaves *out as it is. */
 
 /** A number from `min` to `max`. */

@@ -38,6 +38,7 @@ static const char *const also[] = {"rank",
                                    "memory",
                                    "communication",
                                    "network_s",
+                                   "variants",
                                    "fused"};
 
 static plait_status check_members(const json_cursor *plan, plait_error *err)
@@ -322,18 +323,20 @@ typedef struct plan_choice {
     plans_entry *entry;
 } plan_choice;
 
+/* Members of a document. */
+static const char *const root_keys[] = {
+    "plait",   "model",      "cluster",     "job",         "search",  "plans",
+    "front",   "tight",      "closest",     "relaxations", "explain", "warnings",
+    "refusal", "fewer_gpus", "idle_groups", "tries",       NULL};
+
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *choice,
                               plait_error *err)
 {
-    static const char *const keys[] = {"plait",   "model",       "cluster",     "job",
-                                       "search",  "plans",       "front",       "tight",
-                                       "closest", "relaxations", "explain",     "warnings",
-                                       "refusal", "fewer_gpus",  "idle_groups", NULL};
     const plan_choice *const wanted = choice;
     plans_entry *const out = wanted->entry;
     json_cursor plans, plan;
 
-    PLAIT_TRY(json_keys_among(root, keys, err));
+    PLAIT_TRY(json_keys_among(root, root_keys, err));
     PLAIT_TRY(json_array(root, "plans", &plans, err));
     PLAIT_TRY(find_plan(&plans, wanted->rank, &plan, err));
     PLAIT_TRY(rank_of(&plan, &out->rank, err));
@@ -379,4 +382,57 @@ plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, 
         return plait_fail_nomem(err);
     PLAIT_TRY(cut_rank(file, &rank, err));
     return json_load(file, read_root, arena, &(plan_choice){rank, out}, err);
+}
+
+/* ---- all of them ---- */
+
+typedef struct plan_list {
+    plans_entry *entry;
+    int count;
+} plan_list;
+
+static plait_status read_each(const json_cursor *root, const json_cursor *plans,
+                              const plans_entry *question, plait_arena *arena, plan_list *out,
+                              plait_error *err)
+{
+    json_cursor plan;
+
+    for (bool more = json_first(plans, &plan); more; more = json_next(&plan)) {
+        plans_entry *const entry = &out->entry[out->count++];
+
+        *entry = *question;
+        PLAIT_TRY(rank_of(&plan, &entry->rank, err));
+        entry->where = plait_arena_printf(arena, "%s:/plans/%zu", root->key, plan.index);
+        if (entry->where == NULL)
+            return plait_fail_nomem(err);
+        PLAIT_TRY(plans_read_plan(&plan, arena, entry, err));
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_all(const json_cursor *root, plait_arena *arena, void *list,
+                             plait_error *err)
+{
+    plan_list *const out = list;
+    plans_entry question = {.degrees = plait_degrees_init()};
+    json_cursor plans;
+
+    PLAIT_TRY(json_keys_among(root, root_keys, err));
+    PLAIT_TRY(json_array(root, "plans", &plans, err));
+    PLAIT_TRY(plans_read_question(root, arena, &question, err));
+    out->entry = plait_arena_alloc(arena, json_count(&plans) + 1, sizeof *out->entry);
+    if (out->entry == NULL)
+        return plait_fail_nomem(err);
+    return read_each(root, &plans, &question, arena, out, err);
+}
+
+plait_status plans_load_all(const char *path, plait_arena *arena, const plans_entry **out,
+                            int *count, plait_error *err)
+{
+    plan_list list = {NULL, 0};
+    const plait_status status = json_load(path, read_all, arena, &list, err);
+
+    *out = list.entry;
+    *count = list.count;
+    return status;
 }

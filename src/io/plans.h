@@ -66,6 +66,14 @@ plans_entry plans_unknown(const char *where);
 PLAIT_MUST_CHECK plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out,
                                          plait_error *err);
 
+/** Load every plan of a file, in its order: `count` of them in `arena`. */
+PLAIT_MUST_CHECK plait_status plans_load_all(const char *path, plait_arena *arena,
+                                             const plans_entry **out, int *count, plait_error *err);
+
+/** The ranks, at most so many, of the plans that `plait search --try` chose. */
+PLAIT_MUST_CHECK plait_status plans_tried(const char *path, int most, int rank[], int *count,
+                                          plait_arena *arena, plait_error *err);
+
 /** The same from text; `name` stands for the file in messages. Rank 0: the first plan. */
 PLAIT_MUST_CHECK plait_status plans_parse(const char *text, size_t length, const char *name,
                                           int rank, plait_arena *arena, plans_entry *out,

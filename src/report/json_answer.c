@@ -131,6 +131,20 @@ static void write_fewer(json_writer *json, const plait_problem *problem,
     json_end_object(json);
 }
 
+/* Plans to start, by rank, those that were asked for; what is expected to be lost behind each. */
+static void write_tries(json_writer *json, const report_found *found)
+{
+    json_write_key(json, "tries");
+    json_begin_array(json);
+    for (int i = 0; i < found->tries->count && i < found->tries_asked; i++) {
+        json_begin_object(json);
+        json_member_int64(json, "rank", found->tries->plan[i] + 1);
+        json_member_number(json, "expected_regret", found->tries->regret[i]);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 plait_status json_search(const plait_problem *problem, const report_found *found,
                          plait_arena *arena, const char **text, size_t *length, plait_error *err)
 {
@@ -141,6 +155,8 @@ plait_status json_search(const plait_problem *problem, const report_found *found
     plans_write_question(&json, problem);
     write_search(&json, found->result);
     write_plans(&json, problem, found->plan, found->result->plans);
+    if (found->tries != NULL)
+        write_tries(&json, found);
     write_front(&json, problem, found->result);
     write_idle(&json, found);
     if (found->result->has_tight) {

@@ -38,6 +38,18 @@ static void write_rank(json_writer *json, int rank)
         json_member_null(json, "rank");
 }
 
+/* Of a plan of a search that stands for others. */
+static void write_variants(json_writer *json, const report_plan *plan)
+{
+    if (plan->variants == 0)
+        return;
+    json_write_key(json, "variants");
+    json_begin_object(json);
+    json_member_int64(json, "count", plan->variants);
+    json_member_number(json, "within", plan->variants_within);
+    json_end_object(json);
+}
+
 void json_plan_write(json_writer *json, const plait_problem *problem, const report_plan *plan)
 {
     json_begin_object(json);
@@ -52,6 +64,7 @@ void json_plan_write(json_writer *json, const plait_problem *problem, const repo
         write_no_price(json);
     else
         plans_write_price(json, &plan->cost);
+    write_variants(json, plan);
     json_end_object(json);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "json_write.h"
+#include "plait/belief.h"
 #include "plait/cost.h"
 #include "plait/limits.h"
 #include "plait/search.h"
@@ -22,8 +23,10 @@ typedef struct report_plan {
     bool tied;     /* with the first plan of a search, by the evidence there is */
     char why[256]; /* when it does not fit: a sentence */
     plait_degrees degrees;
-    plait_plan plan; /* without stages when invalid */
-    plait_cost cost; /* all zero when invalid */
+    plait_plan plan;        /* without stages when invalid */
+    plait_cost cost;        /* all zero when invalid */
+    int64_t variants;       /* other plans that it stands for ... */
+    double variants_within; /* ... and the share that the slowest of them takes more */
 } report_plan;
 
 /** Check and price one plan. *out lives in `arena`; the stages of `plan` must live as long. */
@@ -49,7 +52,9 @@ typedef struct report_found {
     const plait_fewer_gpus *fewer; /* NULL: no smaller number is better */
     int idle_groups;
     const plait_idle_group
-        *idle;        /* [idle_groups]: groups of nodes that the best plan leaves idle */
+        *idle;                /* [idle_groups]: groups of nodes that the best plan leaves idle */
+    const plait_tries *tries; /* NULL: not asked; indices of plans */
+    int tries_asked;
     const char *next; /* the command to run next, or NULL */
 } report_found;
 

@@ -109,6 +109,18 @@ static void overhead_cell(const plait_problem *problem, const report_plan *plan,
              units_percent(term.value / plan->cost.step_s, share));
 }
 
+/* Plans that differ in small keys alone, and how much the slowest of them loses. */
+static void variants_cell(const plait_problem *problem, const report_plan *plan,
+                          char text[CELL_SIZE])
+{
+    (void)problem;
+    if (plan->variants == 0)
+        snprintf(text, CELL_SIZE, "-");
+    else
+        snprintf(text, CELL_SIZE, "%lld within %.1f %%", (long long)plan->variants,
+                 100.0 * plan->variants_within);
+}
+
 static const rank_column before[] = {{"rank", TABLE_RIGHT, -1, rank_cell}};
 
 static const rank_column behind[] = {
@@ -119,6 +131,7 @@ static const rank_column behind[] = {
     {"USD/step", TABLE_RIGHT, -1, cost_cell},
     {"energy", TABLE_RIGHT, -1, energy_cell},
     {"largest overhead", TABLE_LEFT, -1, overhead_cell},
+    {"variants", TABLE_LEFT, -1, variants_cell},
 };
 
 static const rank_column microbatches = {"microb.", TABLE_RIGHT, -1, microbatches_cell};
@@ -128,14 +141,37 @@ enum {
     RANK_COLUMNS = 1 + PLAIT_KEYS + 1 + BEHIND,
 };
 
-/* Money and energy are columns when they are what the search minimises. */
-static bool is_asked(const rank_column *column, plait_objective objective)
+static bool any_stands_for_others(const report_found *found)
+{
+    for (int i = 0; i < found->result->plans; i++)
+        if (found->plan[i].variants > 0)
+            return true;
+    return false;
+}
+
+/* Money and energy are columns when they are what the search minimises, variants where there are any. */
+static bool is_asked(const rank_column *column, const report_found *found)
 {
     if (column->cell == cost_cell)
-        return objective == PLAIT_MINIMISE_COST;
+        return found->options->objective == PLAIT_MINIMISE_COST;
     if (column->cell == energy_cell)
-        return objective == PLAIT_MINIMISE_ENERGY;
-    return true;
+        return found->options->objective == PLAIT_MINIMISE_ENERGY;
+    return column->cell != variants_cell || any_stands_for_others(found);
+}
+
+/* Has a column of a key the same text in every row, of several? */
+static bool says_one_thing(const plait_problem *problem, const report_found *found,
+                           plait_key_id key)
+{
+    char first[CELL_SIZE], other[CELL_SIZE];
+
+    key_cell(problem, &found->plan[0], key, first);
+    for (int i = 1; i < found->result->plans; i++) {
+        key_cell(problem, &found->plan[i], key, other);
+        if (strcmp(first, other) != 0)
+            return false;
+    }
+    return found->result->plans > 1;
 }
 
 /* Does the key say anything in any of the plans? */
@@ -157,16 +193,36 @@ static size_t choose_columns(const plait_problem *problem, const report_found *f
     for (int k = 0; k < PLAIT_KEYS; k++) {
         const plait_key *const row = &plait_keys[k];
 
-        if (is_heard(problem, found, (plait_key_id)k))
+        if (is_heard(problem, found, (plait_key_id)k) &&
+            !says_one_thing(problem, found, (plait_key_id)k))
             kept[count++] =
                 (rank_column){row->title, row->words == NULL ? TABLE_RIGHT : TABLE_LEFT, k, NULL};
         if (k == PLAIT_KEY_MBS)
             kept[count++] = microbatches;
     }
     for (int i = 0; i < BEHIND; i++)
-        if (is_asked(&behind[i], found->options->objective))
+        if (is_asked(&behind[i], found))
             kept[count++] = behind[i];
     return count;
+}
+
+/* What all plans have alike stands above their table: "all: sp, vpp 4, ZeRO 1". */
+static void print_alike(const plait_problem *problem, const report_found *found, FILE *out)
+{
+    const char *lead = "all plans: ";
+    char text[CELL_SIZE];
+
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id key = (plait_key_id)k;
+
+        if (!is_heard(problem, found, key) || !says_one_thing(problem, found, key))
+            continue;
+        key_cell(problem, &found->plan[0], key, text);
+        fprintf(out, "%s%s %s", lead, plait_keys[k].title, text);
+        lead = ", ";
+    }
+    if (lead[0] == ',')
+        fputc('\n', out);
 }
 
 static plait_status print_ranking(const plait_problem *problem, const report_found *found,
@@ -178,6 +234,7 @@ static plait_status print_ranking(const plait_problem *problem, const report_fou
     char text[CELL_SIZE];
     table *rows;
 
+    print_alike(problem, found, out);
     for (size_t c = 0; c < count; c++)
         titles[c] = (table_column){kept[c].title, kept[c].align};
     rows = table_new(titles, count);
@@ -435,6 +492,33 @@ static void print_next(const report_found *found, FILE *out)
         fprintf(out, "next: %s\n", found->next);
 }
 
+/* The plans to start, and what is lost by starting so many: those asked for, and 1, 2, 3, 5. */
+static plait_status print_tries(const plait_problem *problem, const report_found *found, FILE *out,
+                                plait_error *err)
+{
+    static const table_column titles[] = {{"try", TABLE_RIGHT},
+                                          {"rank", TABLE_RIGHT},
+                                          {"expected loss", TABLE_RIGHT},
+                                          {"plan", TABLE_LEFT}};
+    const plait_tries *const tries = found->tries;
+    table *rows = table_new(titles, 4);
+    char line[LINE_SIZE];
+
+    fprintf(out,
+            "\nplans to start for a few steps, one more each row, and what the best of them is "
+            "expected to lose against the best of these %d:\n",
+            found->result->plans);
+    for (int i = 0; i < tries->count; i++) {
+        if (i >= found->tries_asked && i + 1 != 2 && i + 1 != 3 && i + 1 != 5)
+            continue;
+        table_cell(rows, i < found->tries_asked ? "%d" : "(%d)", i + 1);
+        table_cell(rows, "%d", tries->plan[i] + 1);
+        table_cell(rows, "%.1f %%", 100.0 * tries->regret[i]);
+        table_cell(rows, "%s", report_line(problem, &found->plan[tries->plan[i]].degrees, line));
+    }
+    return table_print(rows, 0, out, err);
+}
+
 plait_status report_search(const plait_problem *problem, const report_found *found, FILE *out,
                            plait_error *err)
 {
@@ -457,6 +541,8 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
         print_band(problem, found, out);
         PLAIT_TRY(report_groups(problem, &found->plan[0], ", of the first plan", out, err));
         report_idle(problem, found, out);
+        if (found->tries != NULL)
+            PLAIT_TRY(print_tries(problem, found, out, err));
         PLAIT_TRY(print_front(problem, found->result, out, err));
     } else {
         PLAIT_TRY(print_nothing_fits(problem, found, out, err));

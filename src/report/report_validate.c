@@ -167,6 +167,35 @@ static plait_status print_ranks(const plait_validation *v, FILE *out, plait_erro
     return table_print(rows, 2, out, err);
 }
 
+static void replay_cells(table *rows, const char *name, const double regret[PLAIT_REPLAYS])
+{
+    table_cell(rows, "%s", name);
+    for (int r = 0; r < PLAIT_REPLAYS; r++)
+        share_cell(rows, regret[r]);
+}
+
+static plait_status print_replay(const plait_validation *v, FILE *out, plait_error *err)
+{
+    table_column columns[1 + PLAIT_REPLAYS] = {{"plans tried", TABLE_LEFT}};
+    char title[PLAIT_REPLAYS][8];
+    table *rows;
+
+    if (v->sweeps == 0)
+        return PLAIT_OK;
+    for (int r = 0; r < PLAIT_REPLAYS; r++) {
+        snprintf(title[r], sizeof title[r], "%d", plait_replay_tries[r]);
+        columns[1 + r] = (table_column){title[r], TABLE_RIGHT};
+    }
+    rows = table_new(columns, 1 + PLAIT_REPLAYS);
+    replay_cells(rows, "at random", v->replay.random);
+    replay_cells(rows, "the first as ranked", v->replay.ranked);
+    replay_cells(rows, "a set, as search --try", v->replay.tries);
+    replay_cells(rows, "  what it expects", v->replay.expected);
+    replay_cells(rows, "one by one, as next", v->replay.updated);
+    fprintf(out, "\nregret of the best of a few tries, mean of the same sweeps:\n");
+    return table_print(rows, 2, out, err);
+}
+
 enum { PLAN_TEXT = 160 };
 
 static size_t add_degree(char *text, size_t used, const char *name, int degree, int neutral)
@@ -382,6 +411,7 @@ plait_status report_validation(const plait_validation *v, plait_run_key by, FILE
     if (v->left_outs > 0)
         PLAIT_TRY(print_left_out(v->left_out, v->left_outs, &v->left_out_total, out, err));
     PLAIT_TRY(print_ranks(v, out, err));
+    PLAIT_TRY(print_replay(v, out, err));
     PLAIT_TRY(print_regrets(v, out, err));
     PLAIT_TRY(print_memory(v, out, err));
     PLAIT_TRY(print_confusions(v, out, err));

@@ -217,13 +217,12 @@ plait_status plait_evidence_memory_band(const plait_evidence *evidence, const pl
 
 /* ---- plans that cannot be told apart ---- */
 
-/* A profile that is fitted is judged as it is shipped; else, as any software is predicted. */
-static bool judges(const plait_evidence_row *row, const plait_regime *regime)
+bool band_judges(const plait_evidence_row *row, const plait_regime *regime)
 {
     return row->sweep[0] != '\0' && (regime->calibrated || !row->regime.calibrated);
 }
 
-static double error_of(const plait_evidence_row *row, const plait_regime *regime)
+double band_error_of(const plait_evidence_row *row, const plait_regime *regime)
 {
     return log(regime->calibrated ? row->shipped : row->left_out);
 }
@@ -249,9 +248,9 @@ static size_t sweep_rows(const plait_evidence *evidence, const plait_regime *reg
         const plait_evidence_row *const row = &evidence->row[i];
         bool shared[KEYS] = {false};
 
-        if (judges(row, regime))
+        if (band_judges(row, regime))
             out[count++] = (sweep_row){
-                row->sweep, {error_of(row, regime), likeness(&row->regime, regime, shared)}};
+                row->sweep, {band_error_of(row, regime), likeness(&row->regime, regime, shared)}};
     }
     qsort(out, count, sizeof *out, by_sweep_and_error);
     return count;

@@ -7,4 +7,13 @@
 /** Where the group that begins at a row ends. */
 size_t band_group_end(const plait_evidence *evidence, size_t begin);
 
+/**
+ * Does a row of a sweep say how plans of one job err here? A profile that is fitted is judged as it is
+ * shipped; else, as any software is predicted.
+ */
+bool band_judges(const plait_evidence_row *row, const plait_regime *regime);
+
+/** log(measured / predicted) of such a row. */
+double band_error_of(const plait_evidence_row *row, const plait_regime *regime);
+
 #endif

@@ -7,19 +7,20 @@
 
 const char *const plait_narrowest_name[PLAIT_NARROWESTS + 1] = {"fp16", "bf16", "fp8", "fp4", NULL};
 
-static const char *const titles[] = {"of",         "source",    "sweep",   "runtime",
-                                     "rules",      "narrowest", "gpus",    "experts",
-                                     "calibrated", "left_out",  "shipped", NULL};
+static const char *const titles[] = {
+    "of", "source", "sweep", "runtime", "rules", "narrowest", "gpus",     "experts", "calibrated",
+    "tp", "pp",     "vpp",   "mbs",     "zero3", "recompute", "left_out", "shipped", NULL};
 
 /* What a row is about. */
 static const char *const subjects[] = {"step", "memory", NULL};
 enum { OF_STEP, OF_MEMORY, SUBJECTS };
 
+/* Traits may be missing, as in evidence of older days: then all plans share them. */
 static plait_status check_columns(const csv_table *table, plait_error *err)
 {
     PLAIT_TRY(csv_table_among(table, titles, err));
     for (int i = 0; titles[i] != NULL; i++)
-        if (csv_table_column(table, titles[i]) < 0)
+        if (csv_table_column(table, titles[i]) < 0 && text_index(titles[i], plait_trait_name) < 0)
             return plait_fail(err, PLAIT_ERROR_SCHEMA, table->name,
                               "expected a column \"%s\", found none", titles[i]);
     return PLAIT_OK;
@@ -60,6 +61,8 @@ static plait_status read_row(const csv_table *table, size_t row, plait_evidence_
     PLAIT_TRY(int_of(table, row, "gpus", 1, 1 << 24, &out->regime.gpus, err));
     PLAIT_TRY(int_of(table, row, "experts", 0, 1, &experts, err));
     PLAIT_TRY(int_of(table, row, "calibrated", 0, 1, &calibrated, err));
+    for (int t = 0; t < PLAIT_TRAITS; t++)
+        PLAIT_TRY(int_of(table, row, plait_trait_name[t], 0, 1 << 24, &out->trait[t], err));
     PLAIT_TRY(ratio_of(table, row, "left_out", &out->left_out, err));
     PLAIT_TRY(ratio_of(table, row, "shipped", &out->shipped, err));
     out->regime.rules = (plait_rules)rules;
@@ -143,10 +146,12 @@ static void append_rows(text_builder *out, const char *of, const plait_evidence_
         append_cell(out, row[i].source);
         append_cell(out, row[i].sweep);
         append_cell(out, row[i].regime.runtime);
-        text_append_printf(out, "%s,%s,%d,%d,%d,%.4g,%.4g\n", plait_rules_name[row[i].regime.rules],
+        text_append_printf(out, "%s,%s,%d,%d,%d,", plait_rules_name[row[i].regime.rules],
                            plait_narrowest_name[row[i].regime.narrowest], row[i].regime.gpus,
-                           row[i].regime.experts, row[i].regime.calibrated, row[i].left_out,
-                           row[i].shipped);
+                           row[i].regime.experts, row[i].regime.calibrated);
+        for (int t = 0; t < PLAIT_TRAITS; t++)
+            text_append_printf(out, "%d,", row[i].trait[t]);
+        text_append_printf(out, "%.4g,%.4g\n", row[i].left_out, row[i].shipped);
     }
 }
 

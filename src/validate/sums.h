@@ -5,6 +5,7 @@
 #ifndef SUMS_H
 #define SUMS_H
 
+#include "plait/evidence.h"
 #include "plait/validate.h"
 
 /* ---- one row ---- */
@@ -27,6 +28,9 @@ plait_status sum_errors(plait_validation *v, plait_arena *arena, plait_error *er
 /** How sweeps are ranked, and what following that ranking costs. */
 plait_status sum_ranks(plait_validation *v, plait_arena *arena, plait_error *err) PLAIT_MUST_CHECK;
 
+/** What is lost on sweeps after a few tries; behind sum_ranks, which counts them. */
+plait_status sum_replay(plait_validation *v, const plait_evidence *evidence, plait_arena *arena,
+                        plait_error *err) PLAIT_MUST_CHECK;
 /** Running out of memory, predicted and real. */
 plait_status sum_confusions(plait_validation *v, plait_arena *arena,
                             plait_error *err) PLAIT_MUST_CHECK;

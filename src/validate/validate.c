@@ -19,14 +19,13 @@ static bool has_source(const plait_runs *runs, const char *source)
 }
 
 /* Of the sources that the runs are from. */
-static plait_status sum_left_out(plait_validation *v, plait_arena *arena, plait_error *err)
+static plait_status sum_left_out(plait_validation *v, const plait_evidence *evidence,
+                                 plait_arena *arena, plait_error *err)
 {
-    plait_evidence evidence;
     plait_left_out *group;
     size_t groups;
 
-    PLAIT_TRY(plait_evidence_find(arena, &evidence, err));
-    PLAIT_TRY(plait_evidence_sum(&evidence, arena, &group, &groups, &v->left_out_total, err));
+    PLAIT_TRY(plait_evidence_sum(evidence, arena, &group, &groups, &v->left_out_total, err));
     for (size_t g = 0; g < groups; g++)
         if (has_source(v->runs, group[g].source))
             group[v->left_outs++] = group[g];
@@ -109,11 +108,15 @@ static plait_status price_all(const plait_runs *runs, plait_arena *arena, plait_
 plait_status plait_validate(const plait_runs *runs, plait_arena *arena, plait_validation *out,
                             plait_error *err)
 {
+    plait_evidence evidence;
+
     *out = (plait_validation){.runs = runs};
+    PLAIT_TRY(plait_evidence_find(arena, &evidence, err));
     PLAIT_TRY(price_all(runs, arena, out, err));
     PLAIT_TRY(sum_errors(out, arena, err));
-    PLAIT_TRY(sum_left_out(out, arena, err));
+    PLAIT_TRY(sum_left_out(out, &evidence, arena, err));
     PLAIT_TRY(sum_ranks(out, arena, err));
+    PLAIT_TRY(sum_replay(out, &evidence, arena, err));
     PLAIT_TRY(sum_confusions(out, arena, err));
     find_worst(out);
     return list_unpriced(out, arena, err);

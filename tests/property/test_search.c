@@ -111,7 +111,7 @@ enum { STEP = 2 };
 enum { STEP = 1 };
 #endif
 
-enum { QUESTIONS = sizeof questions / sizeof *questions, TOP = 10 };
+enum { QUESTIONS = sizeof questions / sizeof *questions, TOP = 10, LONG = 1000 };
 
 static void load(const question *q, world *w)
 {
@@ -238,7 +238,7 @@ static void check_long_ranking(const question *q, const world *w)
     if (!(q->how & EVERY_PLAN))
         return;
     longer.problem.model = &w->model;
-    longer.options.top = 1000;
+    longer.options.top = LONG;
     const plait_search_result pruned = search(&longer, true, 1);
     const plait_search_result all = search(&longer, false, 1);
     assert_same_answer(&pruned, &all);
@@ -248,6 +248,75 @@ static void test_pruning__never_changes_a_long_ranking(void **state)
 {
     (void)state;
     on_questions(check_long_ranking);
+}
+
+/*
+ * Of a long ranking: where the i-th plan stands that nothing alike stands before, and how many alike
+ * lie within so much of it; -1 where the ranking does not reach.
+ */
+static int stands_at(const plait_search_result *all, plait_key_set keys, int i)
+{
+    for (int at = 0; at < all->plans; at++) {
+        bool first = true;
+        for (int before = 0; before < at && first; before++)
+            first = !plait_degrees_alike(keys, &all->plan[before].plan.degrees,
+                                         &all->plan[at].plan.degrees);
+        if (first && i-- == 0)
+            return at;
+    }
+    return -1;
+}
+
+static int64_t variants_of(const plait_search_result *all, plait_key_set keys, int at)
+{
+    const double most = all->plan[at].objective * (1.0 + PLAIT_VARIANTS_WITHIN);
+    int64_t count = 0;
+
+    if (all->plans == LONG && all->plan[LONG - 1].objective <= most * (1.0 + 1e-9))
+        return -1;
+    for (int i = at + 1; i < all->plans; i++)
+        count += all->plan[i].objective <= most &&
+                 plait_degrees_alike(keys, &all->plan[at].plan.degrees, &all->plan[i].plan.degrees);
+    return count;
+}
+
+static int64_t stood_for;
+
+static void check_alike(const question *q, const world *w)
+{
+    const plait_key_set keys = plait_telling_keys();
+    world changed = *w;
+
+    if (!(q->how & EVERY_PLAN))
+        return;
+    changed.options.top = LONG;
+    const plait_search_result all = search(&changed, false, 2);
+    changed.options.top = TOP;
+    changed.options.distinct = keys;
+    const plait_search_result distinct = search(&changed, true, 2);
+    const plait_search_result unpruned = search(&changed, false, 1);
+    assert_same_answer(&distinct, &unpruned);
+    for (int i = 0; i < distinct.plans; i++) {
+        const int at = stands_at(&all, keys, i);
+        assert_int_equal(distinct.plan[i].variants, unpruned.plan[i].variants);
+        assert_true(distinct.plan[i].variants_within <= PLAIT_VARIANTS_WITHIN);
+        if (at < 0)
+            continue;
+        assert_near_relative(distinct.plan[i].objective, all.plan[at].objective, 1e-12);
+        const int64_t variants = variants_of(&all, keys, at);
+        if (variants >= 0)
+            assert_int_equal(distinct.plan[i].variants, variants);
+        stood_for += distinct.plan[i].variants;
+    }
+}
+
+static void test_plans_alike__stand_as_one(void **state)
+{
+    (void)state;
+    stood_for = 0;
+    on_questions(check_alike);
+    print_message("%lld plans stood for\n", (long long)stood_for);
+    assert_true(stood_for > 0);
 }
 
 static void check_threads(const question *q, const world *w)
@@ -998,6 +1067,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pruning__never_changes_the_answer),
         cmocka_unit_test(test_pruning__never_changes_a_long_ranking),
+        cmocka_unit_test(test_plans_alike__stand_as_one),
         cmocka_unit_test(test_threads__do_not_change_the_answer),
         cmocka_unit_test(test_brute_force__finds_nothing_better),
         cmocka_unit_test(test_front__has_no_dominated_plan),

@@ -1,0 +1,257 @@
+/* cmd_next.c - plait next: what was measured re-ranks the plans that were not */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "asked.h"
+#include "command.h"
+#include "csv_table.h"
+#include "plait/belief.h"
+#include "report_next.h"
+#include "step_log.h"
+#include "text.h"
+
+typedef struct next_values {
+    bool json;
+} next_values;
+
+static const opt options[] = {
+    OPT_OF_FLAG(next_values, json, "json", "one JSON document on standard output"),
+    OPT_END,
+};
+
+/* ---- the plans ---- */
+
+static plait_status load_plans(const char *path, plait_arena *arena, next_answer *out,
+                               plait_error *err)
+{
+    static const opt_operands nothing = {0};
+    const plans_entry *entry;
+    int count;
+
+    PLAIT_TRY(plans_load_all(path, arena, &entry, &count, err));
+    if (count == 0 || count > PLAIT_MAX_BELIEF)
+        return plait_fail(err, PLAIT_ERROR_RANGE, path, "expected 1 to %d plans, found %d",
+                          PLAIT_MAX_BELIEF, count);
+    out->plan = plait_arena_alloc(arena, (size_t)count, sizeof *out->plan);
+    if (out->plan == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < count; i++) {
+        asked *one = plait_arena_alloc(arena, 1, sizeof *one);
+        const asked_flags flags = {.plan = plait_arena_printf(arena, "%s:%d", path, entry[i].rank)};
+
+        if (one == NULL || flags.plan == NULL)
+            return plait_fail_nomem(err);
+        PLAIT_TRY(asked_resolve(&flags, &nothing, arena, one, err));
+        if (one->plan.verdict == PLAIT_INVALID)
+            return plait_fail(err, PLAIT_ERROR_RANGE, entry[i].where,
+                              "expected a plan that can run, found: %s", one->plan.why);
+        out->problem = i == 0 ? one->problem : out->problem;
+        out->plan[i] = (next_plan){.rank = entry[i].rank,
+                                   .degrees = one->plan.degrees,
+                                   .predicted_s = one->plan.cost.step_s};
+    }
+    out->plans = count;
+    return PLAIT_OK;
+}
+
+static plait_status believe(plait_arena *arena, next_answer *out, plait_error *err)
+{
+    const size_t plans = (size_t)out->plans;
+    const plait_degrees **degrees = plait_arena_alloc(arena, plans, sizeof(void *));
+    double *step_s = plait_arena_alloc(arena, plans, sizeof *step_s);
+    plait_error_parts parts;
+
+    if (degrees == NULL || step_s == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < out->plans; i++) {
+        degrees[i] = &out->plan[i].degrees;
+        step_s[i] = out->plan[i].predicted_s;
+    }
+    PLAIT_TRY(problem_error_parts(&out->problem, arena, &parts, err));
+    return plait_belief_make(degrees, step_s, out->plans, &parts, arena, &out->belief, err);
+}
+
+/* ---- what was measured ---- */
+
+static void measure(next_answer *out, int plan, double step_s)
+{
+    plait_belief_measure(&out->belief, plan, step_s);
+    out->plan[plan].measured_s = step_s;
+    out->measured++;
+}
+
+static int plan_of_rank(const next_answer *answer, int rank)
+{
+    for (int i = 0; i < answer->plans; i++)
+        if (answer->plan[i].rank == rank)
+            return i;
+    return -1;
+}
+
+/* "run.log:3" is the log of plan 3. */
+static plait_status take_log(const char *operand, plait_arena *arena, next_answer *out,
+                             plait_error *err)
+{
+    char *const path = plait_arena_text(arena, operand);
+    char *const colon = path != NULL ? strrchr(path, ':') : NULL;
+    step_log log;
+    int rank = 0;
+
+    if (path == NULL)
+        return plait_fail_nomem(err);
+    if (colon == NULL || !text_parse_int(colon + 1, 1, 1 << 30, &rank))
+        return plait_fail(err, PLAIT_ERROR_RANGE, operand,
+                          "expected LOG:RANK, the rank of the plan that it is of, found no rank");
+    *colon = '\0';
+    const int plan = plan_of_rank(out, rank);
+    if (plan < 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, operand,
+                          "expected a rank of the file of plans, found %d", rank);
+    PLAIT_TRY(step_log_load(path, arena, &log, err));
+    if (log.step_s == 0.0)
+        log.step_s = (double)out->problem.job.seq * out->problem.job.gbs /
+                     (log.tokens_per_s * out->problem.job.gpus);
+    measure(out, plan, log.step_s);
+    return PLAIT_OK;
+}
+
+/* Has the plan the values of all cells of a row that are keys? */
+static plait_status row_is_of(const csv_table *table, size_t row, const next_plan *plan, bool *is,
+                              plait_error *err)
+{
+    *is = true;
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const int column = csv_table_column(table, plait_keys[k].name);
+        plait_degrees asked_for = plan->degrees;
+        plait_error inner;
+
+        if (column < 0 || csv_table_text(table, row, column)[0] == '\0')
+            continue;
+        if (plait_degrees_set(&asked_for, plait_keys[k].name, csv_table_text(table, row, column),
+                              &inner) != PLAIT_OK)
+            return csv_table_fail(table, row, column, err, "a value of this key");
+        *is = *is && plait_key_same(&asked_for, &plan->degrees, (plait_key_id)k);
+    }
+    return PLAIT_OK;
+}
+
+/* By its rank, or by the keys that the table has: the first plan, in order of rank, with them all. */
+static plait_status plan_of_row(const csv_table *table, size_t row, const next_answer *answer,
+                                int *out, plait_error *err)
+{
+    const int column = csv_table_column(table, "rank");
+    int rank = 0;
+
+    *out = -1;
+    if (column >= 0) {
+        PLAIT_TRY(csv_table_int(table, row, column, 1, 1 << 30, &rank, err));
+        *out = plan_of_rank(answer, rank);
+    }
+    for (int i = 0; column < 0 && *out < 0 && i < answer->plans; i++) {
+        bool is;
+        PLAIT_TRY(row_is_of(table, row, &answer->plan[i], &is, err));
+        *out = is ? i : -1;
+    }
+    return *out >= 0 ? PLAIT_OK
+                     : csv_table_fail(table, row, column >= 0 ? column : 0, err,
+                                      "one of the plans of the file");
+}
+
+static plait_status take_table(const char *path, plait_arena *arena, next_answer *out,
+                               plait_error *err)
+{
+    const char *known[PLAIT_KEYS + 3] = {"rank", "step_s"};
+    csv_table table;
+
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        known[2 + k] = plait_keys[k].name;
+    PLAIT_TRY(csv_table_read(path, arena, &table, err));
+    PLAIT_TRY(csv_table_among(&table, known, err));
+    const int column = csv_table_column(&table, "step_s");
+    if (column < 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
+                          "expected a column \"step_s\", seconds of a step, found none");
+    for (size_t row = 0; row < table.rows; row++) {
+        double step_s = (double)NAN;
+        int plan;
+
+        PLAIT_TRY(csv_table_number(&table, row, column, 1e-6, 1e6, &step_s, err));
+        if (isnan(step_s))
+            return csv_table_fail(&table, row, column, err, "seconds");
+        PLAIT_TRY(plan_of_row(&table, row, out, &plan, err));
+        measure(out, plan, step_s);
+    }
+    return PLAIT_OK;
+}
+
+static bool ends_in_csv(const char *path)
+{
+    const size_t length = strlen(path);
+
+    return length > 4 && strcmp(path + length - 4, ".csv") == 0;
+}
+
+/* ---- the answer ---- */
+
+/* Least first; among equals by rank. */
+static void order(const next_answer *answer, int *by)
+{
+    for (int i = 0; i < answer->plans; i++) {
+        int at = i;
+        for (; at > 0 && answer->plan[by[at - 1]].believed.step_s > answer->plan[i].believed.step_s;
+             at--)
+            by[at] = by[at - 1];
+        by[at] = i;
+    }
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    const next_values *const flags = values;
+    next_answer answer = {0};
+    const char *text;
+    size_t length;
+
+    (void)no;
+    if (operands->count < 2)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "PLANS.json LOG",
+                          "expected a file of plans and what was measured, found %s",
+                          operands->count == 0 ? "nothing" : "no measurement");
+    PLAIT_TRY(load_plans(operands->text[0], arena, &answer, err));
+    PLAIT_TRY(believe(arena, &answer, err));
+    for (int i = 1; i < operands->count; i++)
+        PLAIT_TRY(ends_in_csv(operands->text[i])
+                      ? take_table(operands->text[i], arena, &answer, err)
+                      : take_log(operands->text[i], arena, &answer, err));
+    if (answer.measured == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[1],
+                          "expected at least one measured step, found none");
+    answer.order = plait_arena_alloc(arena, (size_t)answer.plans, sizeof *answer.order);
+    if (answer.order == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < answer.plans; i++)
+        answer.plan[i].believed = plait_believed_of(&answer.belief, i);
+    order(&answer, answer.order);
+    PLAIT_TRY(plait_belief_tries(&answer.belief, 1, arena, &answer.tries, err));
+    if (!flags->json)
+        return report_next(&answer, stdout, err);
+    PLAIT_TRY(json_next_answer(&answer, arena, &text, &length, err));
+    return command_deliver(text, length, NULL, true, err);
+}
+
+const command command_next = {
+    .usage = {.command = "next",
+              .synopsis = "PLANS.json LOG...",
+              .summary = "Rank plans anew by what was measured, and say which to try next.",
+              .about = "PLANS.json is what `plait search -o` wrote. LOG is a CSV with a column "
+                       "step_s and either\nrank or keys of a plan (tp,pp,mbs,...), or LOG:RANK, "
+                       "what Megatron-LM, nanotron,\nDeepSpeed or torchtitan printed while it ran "
+                       "the plan of that rank.",
+              .max_operands = OPT_MAX_OPERANDS,
+              .options = options},
+    .values_size = sizeof(next_values),
+    .run = run,
+};

@@ -1,0 +1,33 @@
+/* report_next.h - what measured steps say of the plans that were not measured */
+#ifndef REPORT_NEXT_H
+#define REPORT_NEXT_H
+
+#include <stdio.h>
+
+#include "plait/belief.h"
+#include "plait/job.h"
+
+typedef struct next_plan {
+    int rank; /* of the file */
+    plait_degrees degrees;
+    double predicted_s;
+    double measured_s; /* 0: was not */
+    plait_believed believed;
+} next_plan;
+
+typedef struct next_answer {
+    plait_problem problem;
+    int plans;
+    next_plan *plan;
+    int *order; /* [plans], by what is believed */
+    int measured;
+    plait_belief belief;
+    plait_tries tries; /* of the next one */
+} next_answer;
+
+PLAIT_MUST_CHECK plait_status report_next(const next_answer *answer, FILE *out, plait_error *err);
+
+PLAIT_MUST_CHECK plait_status json_next_answer(const next_answer *answer, plait_arena *arena,
+                                               const char **text, size_t *length, plait_error *err);
+
+#endif

@@ -1,0 +1,261 @@
+/* belief.c - normal beliefs of steps, what a measurement does to them, and which plans to try */
+#include "plait/belief.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* What two runs of one plan differ by, as in the bands. */
+static const double repeats = 0.01;
+
+// ---- beliefs -------------------------------------------------------------------------------
+
+static double covariance_of(const int *a, const int *b, const plait_error_parts *parts)
+{
+    double sum = parts->common * parts->common;
+
+    for (int t = 0; t < PLAIT_TRAITS; t++)
+        if (a[t] == b[t])
+            sum += parts->trait[t] * parts->trait[t];
+    return sum;
+}
+
+plait_status plait_belief_make(const plait_degrees *const *degrees, const double *predicted_s,
+                               int plans, const plait_error_parts *parts, plait_arena *arena,
+                               plait_belief *out, plait_error *err)
+{
+    const size_t n = (size_t)plans;
+    int(*trait)[PLAIT_TRAITS] = plait_arena_alloc(arena, n + 1, sizeof *trait);
+
+    *out = (plait_belief){
+        .plans = plans,
+        .mean = plait_arena_alloc(arena, n + 1, sizeof *out->mean),
+        .covariance = plait_arena_alloc(arena, n * n + 1, sizeof *out->covariance),
+        .measured = plait_arena_alloc(arena, n + 1, sizeof *out->measured),
+    };
+    if (!trait || !out->mean || !out->covariance || !out->measured)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < plans; i++) {
+        plait_traits_of(degrees[i], trait[i]);
+        out->mean[i] = log(predicted_s[i]);
+        for (int j = 0; j <= i; j++)
+            out->covariance[i * plans + j] = out->covariance[j * plans + i] =
+                covariance_of(trait[i], trait[j], parts) + (i == j ? parts->own * parts->own : 0.0);
+    }
+    return PLAIT_OK;
+}
+
+/* C.341: the mean follows by the share of the covariance, which shrinks by what is now known. */
+void plait_belief_measure(plait_belief *b, int plan, double seconds)
+{
+    const int n = b->plans;
+    const double known = b->covariance[plan * n + plan] + repeats * repeats;
+    const double surprise = log(seconds) - b->mean[plan];
+    double share[PLAIT_MAX_BELIEF];
+
+    for (int i = 0; i < n; i++)
+        share[i] = b->covariance[i * n + plan] / known;
+    for (int i = 0; i < n; i++) {
+        b->mean[i] += share[i] * surprise;
+        for (int j = 0; j < n; j++)
+            b->covariance[i * n + j] -= share[i] * share[j] * known;
+    }
+    b->measured[plan] = true;
+}
+
+plait_believed plait_believed_of(const plait_belief *b, int plan)
+{
+    static const double quantile90 = 1.2815515655446004;
+    const double sigma = sqrt(fmax(0.0, b->covariance[plan * b->plans + plan]));
+    const double step_s = exp(b->mean[plan]);
+
+    return (plait_believed){step_s, step_s * exp(-quantile90 * sigma),
+                            step_s * exp(quantile90 * sigma)};
+}
+
+// ---- draws ---------------------------------------------------------------------------------
+
+enum { DRAWS = 4000 };
+
+/* L of covariance = L L'; what rounding leaves of a row that follows from others is nothing. */
+static void factorise(const plait_belief *b, double *l)
+{
+    const int n = b->plans;
+
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++) {
+            double rest = b->covariance[i * n + j];
+            for (int k = 0; k < j; k++)
+                rest -= l[i * n + k] * l[j * n + k];
+            if (i == j)
+                l[i * n + i] = rest > 1e-15 ? sqrt(rest) : 0.0;
+            else
+                l[i * n + j] = l[j * n + j] > 0.0 ? rest / l[j * n + j] : 0.0;
+        }
+}
+
+/* Steele, Lea and Flood's splitmix64. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static double uniform(uint64_t *state)
+{
+    return ((double)(next_random(state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Box and Muller. */
+static double normal(uint64_t *state)
+{
+    static const double circle = 6.283185307179586;
+    const double size = sqrt(-2.0 * log(uniform(state)));
+
+    return size * cos(circle * uniform(state));
+}
+
+/* Logarithms of all steps, draw by draw: [DRAWS x plans]. */
+static void draw_steps(const plait_belief *b, const double *l, double *z, double *out)
+{
+    const int n = b->plans;
+    uint64_t state = 1;
+
+    for (int d = 0; d < DRAWS; d++)
+        for (int i = 0; i < n; i++) {
+            double sum = b->mean[i];
+            z[i] = normal(&state);
+            for (int k = 0; k <= i; k++)
+                sum += l[i * n + k] * z[k];
+            out[(size_t)d * (size_t)n + (size_t)i] = sum;
+        }
+}
+
+// ---- tries ---------------------------------------------------------------------------------
+
+typedef struct trial {
+    const plait_belief *belief;
+    const double *step; /* [DRAWS x plans] */
+    double *best;       /* [DRAWS] of all */
+    double *tried;      /* [DRAWS] of those tried or measured; infinite before */
+} trial;
+
+static double step_at(const trial *t, int draw, int plan)
+{
+    return t->step[(size_t)draw * (size_t)t->belief->plans + (size_t)plan];
+}
+
+/* Mean share lost by the best of those tried and one more. */
+static double regret_with(const trial *t, int plan)
+{
+    double sum = 0.0;
+
+    for (int d = 0; d < DRAWS; d++)
+        sum += exp(fmin(t->tried[d], step_at(t, d, plan)) - t->best[d]) - 1.0;
+    return sum / DRAWS;
+}
+
+static void take(trial *t, int plan)
+{
+    for (int d = 0; d < DRAWS; d++)
+        t->tried[d] = fmin(t->tried[d], step_at(t, d, plan));
+}
+
+static bool is_taken(const plait_tries *out, const plait_belief *b, int plan)
+{
+    for (int i = 0; i < out->count; i++)
+        if (out->plan[i] == plan)
+            return true;
+    return b->measured[plan];
+}
+
+static bool take_best(trial *t, plait_tries *out)
+{
+    int best = -1;
+    double least = HUGE_VAL;
+
+    for (int i = 0; i < t->belief->plans; i++) {
+        const double regret = is_taken(out, t->belief, i) ? HUGE_VAL : regret_with(t, i);
+        if (regret < least) {
+            least = regret;
+            best = i;
+        }
+    }
+    if (best < 0)
+        return false;
+    take(t, best);
+    out->plan[out->count] = best;
+    out->regret[out->count++] = least;
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* What the best that is measured still loses: on average, and in all but one draw of twenty. */
+static void look_at_measured(const trial *t, double *loss, plait_tries *out)
+{
+    double sum = 0.0;
+
+    for (int d = 0; d < DRAWS; d++) {
+        loss[d] = 1.0 - exp(t->best[d] - t->tried[d]);
+        sum += exp(t->tried[d] - t->best[d]) - 1.0;
+    }
+    qsort(loss, DRAWS, sizeof *loss, by_number);
+    out->now = sum / DRAWS;
+    out->gain = loss[DRAWS * 95 / 100];
+}
+
+static bool any_measured(const plait_belief *b)
+{
+    for (int i = 0; i < b->plans; i++)
+        if (b->measured[i])
+            return true;
+    return false;
+}
+
+static void begin_trial(trial *t)
+{
+    const int n = t->belief->plans;
+
+    for (int d = 0; d < DRAWS; d++) {
+        t->best[d] = t->tried[d] = HUGE_VAL;
+        for (int i = 0; i < n; i++) {
+            t->best[d] = fmin(t->best[d], step_at(t, d, i));
+            if (t->belief->measured[i])
+                t->tried[d] = fmin(t->tried[d], step_at(t, d, i));
+        }
+    }
+}
+
+plait_status plait_belief_tries(const plait_belief *b, int most, plait_arena *scratch,
+                                plait_tries *out, plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(scratch);
+    const size_t n = (size_t)b->plans;
+    double *l = plait_arena_alloc(scratch, n * n + 1, sizeof *l);
+    double *z = plait_arena_alloc(scratch, n + DRAWS, sizeof *z);
+    double *step = plait_arena_alloc(scratch, n * DRAWS + 1, sizeof *step);
+    trial t = {b, step, plait_arena_alloc(scratch, DRAWS, sizeof *t.best),
+               plait_arena_alloc(scratch, DRAWS, sizeof *t.tried)};
+
+    *out = (plait_tries){.now = HUGE_VAL, .gain = 1.0};
+    if (!l || !z || !step || !t.best || !t.tried)
+        return plait_fail_nomem(err);
+    factorise(b, l);
+    draw_steps(b, l, z, step);
+    begin_trial(&t);
+    if (any_measured(b))
+        look_at_measured(&t, z, out);
+    while (out->count < most && take_best(&t, out))
+        ;
+    plait_arena_rewind(scratch, mark);
+    return PLAIT_OK;
+}

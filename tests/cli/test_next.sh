@@ -1,0 +1,63 @@
+#!/bin/bash
+# test_next.sh PLAIT - plans to try, their folders, and what measurements make of a ranking
+set -u
+
+plait=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+wrong=0
+
+complain() {
+    echo "$@"
+    wrong=$((wrong + 1))
+}
+
+refused() { # refused TEXT ARGUMENTS...: one line with TEXT, and status 2
+    local said status
+    said=$("$plait" next "${@:2}" 2>&1)
+    status=$?
+    [[ $status == 2 && $said == *"$1"* && $(wc -l <<<"$said") == 1 ]] ||
+        complain "next ${*:2}: status $status, '$said', expected '$1'"
+}
+
+"$plait" search llama-3.1-8b dgx-h100 --gpus 64 --seq 8192 --gbs 256 --try 3 -o plans.json >table ||
+    complain "search --try fails"
+[ "$(grep -c '^ *[123] .* % ' table)" -ge 3 ] || complain "three tries are not listed"
+"$plait" launch plans.json:try -o runs >said || complain "launch :try fails"
+[ "$(find runs -name run.sh | wc -l)" == 3 ] || complain "launch :try does not write three folders"
+"$plait" search llama-3.1-8b dgx-h100 --gpus 64 --seq 8192 --gbs 256 -o untried.json >table
+"$plait" launch untried.json:try -o none 2>said && complain "launch :try of a file without tries works"
+grep -q 'expected plans to try' said || complain "a file without tries says: $(cat said)"
+
+# The third of the ranking is far better than predicted: it leads, and its likes follow.
+printf 'rank,step_s\n1,3.6\n3,3.0\n' >measured.csv
+"$plait" next plans.json measured.csv >answer || complain "next fails"
+grep -qE '^ +1 +3 ' answer || complain "the best measured plan does not lead"
+OMP_NUM_THREADS=1 "$plait" next plans.json measured.csv | cmp - answer || complain "answers differ"
+"$plait" next plans.json measured.csv --json | python3 -c '
+import json, sys
+answer = json.load(sys.stdin)
+steps = [p["step_s"] for p in answer["plans"]]
+assert steps == sorted(steps) and answer["best"] == 3
+assert all(p["step_low_s"] <= p["step_s"] <= p["step_high_s"] for p in answer["plans"])
+' || complain "the JSON answer is wrong"
+for rank in $(seq 1 30); do echo "$rank,$rank"; done | cat <(echo rank,step_s) - >all.csv
+"$plait" next plans.json all.csv | grep -q 'keep plan 1$' || complain "all measured, and no end"
+printf 'iter time (s): 3.5\n' >run.log
+"$plait" next plans.json run.log:2 | grep -q '1 of 30 plans measured' || complain "a log is not read"
+
+refused 'found nothing'
+refused 'found no measurement' plans.json
+refused 'found no rank' plans.json run.log
+refused 'found 99' plans.json run.log:99
+refused 'found no step time' plans.json plans.json:1
+refused 'cannot open' plans.json nowhere.csv
+printf 'tp,step_s\n77,3\n' >bad.csv
+refused 'bad.csv:2:tp' plans.json bad.csv
+printf 'rank,step_s\n1,\n' >bad.csv
+refused 'bad.csv:2:step_s' plans.json bad.csv
+printf 'rank,steps\n1,2\n' >bad.csv
+refused 'step_s' plans.json bad.csv
+
+exit $((wrong > 0))
