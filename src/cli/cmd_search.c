@@ -194,6 +194,10 @@ static plait_status read_options(const search_values *flags, const plait_problem
     PLAIT_TRY(choose_strategy(flags->strategy, search, err));
     PLAIT_TRY(choose_objective(flags->objective, problem, search, err));
     PLAIT_TRY(read_distinct(flags, &search->distinct, err));
+    if (flags->tries > 0 && search->objective != PLAIT_MINIMISE_TIME)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--try",
+                          "expected --objective time beside it, since tries measure that, found %s",
+                          plait_objective_name[search->objective]);
     search->allow_numerics = flags->allow_numerics;
     search->top = flags->top > 0 ? flags->top : flags->tries > 0 ? 30 : 10;
     search->threads = flags->threads;

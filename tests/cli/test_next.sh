@@ -47,6 +47,9 @@ for rank in $(seq 1 30); do echo "$rank,$rank"; done | cat <(echo rank,step_s) -
 printf 'iter time (s): 3.5\n' >run.log
 "$plait" next plans.json run.log:2 | grep -q '1 of 30 plans measured' || complain "a log is not read"
 
+"$plait" search llama-3.1-8b dgx-h100 --gpus 8 --seq 8192 --gbs 8 --objective memory --try 2 2>said && complain "tries of memory"
+grep -q -- '--try: expected --objective time' said || complain "tries of memory: $(cat said)"
+
 refused 'found nothing'
 refused 'found no measurement' plans.json
 refused 'found no rank' plans.json run.log
