@@ -83,6 +83,7 @@
  *     block.h, kernel.h            what a layer does, and seconds of one operator
  *     collective.h, schedule.h     seconds of a collective, and of a pipeline
  *     simulate.h                   a pipeline action by action
+ *     goodput.h                    failures and checkpoints: from seconds of work to days
  */
 #ifndef PLAIT_PLAIT_H
 #define PLAIT_PLAIT_H
@@ -98,6 +99,7 @@
 #include "plait/belief.h"
 #include "plait/evidence.h"
 #include "plait/fuse.h"
+#include "plait/goodput.h"
 #include "plait/job.h"
 #include "plait/kernel.h"
 #include "plait/launch.h"

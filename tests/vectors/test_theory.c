@@ -5,7 +5,7 @@
  * that the source prints and where the two disagree. Here each formula is a call of the cost
  * model, never the formula again: the bytes of a layer are those of its block, the traffic of
  * ZeRO is what a priced plan lists, and so on. What does not concern a plan of training (quoted
- * measurements, plain arithmetic, serving, failures) is left out, and counted.
+ * measurements, plain arithmetic, serving) is left out, and counted.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 static const theory_formula *const lists[] = {
     theory_memory, theory_communication, theory_collectives, theory_schedules,
-    theory_models, theory_limits,        theory_topology,
+    theory_models, theory_limits,        theory_topology,    theory_reliability,
 };
 
 enum { LISTS = sizeof lists / sizeof *lists, MOST_FORMULAS = 128 };
@@ -45,10 +45,10 @@ static bool among(const char *name, const char *const *words)
     return false;
 }
 
-/* Serving and failures are other subjects. */
+/* Serving is another subject. */
 static bool concerns_plans(const char *group)
 {
-    static const char *const others[] = {"inference", "reliability", NULL};
+    static const char *const others[] = {"inference", NULL};
 
     return !among(group, others);
 }

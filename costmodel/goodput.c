@@ -1,0 +1,152 @@
+/*
+ * goodput.c - failures, checkpoints and restarts: the closed forms (C.320, C.321, C.322, C.323,
+ * C.324, C.325, C.326)
+ */
+#include "plait/goodput.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "plait/units.h"
+
+void plait_reliability_init(plait_reliability *fleet)
+{
+    *fleet = (plait_reliability){
+        // Between Llama 3's 3.79 (419 unexpected in 54 days on 2048 nodes, "The Llama 3 Herd of
+        // Models", 2024, Table 5) and Meta's RSC-1 6.5 and RSC-2 2.34 ("Revisiting Reliability in
+        // Large-Scale Machine Learning Research Clusters", HPCA 2025), each of 1000 node-days.
+        .interruptions_per_node_day = 4e-3,
+        .node_loss = 0.78,     // Llama 3: about 78 % of interruptions are of hardware
+        .repeat = 0.0,         // a 504-GPU B200 fleet saw 67 % (arXiv 2605.09370); no rule
+        .straggler = 1.0,      // the bands of steps come from measured runs, which have stragglers
+        .detect_s = 120.0,     // an estimate; MegaScale (NSDI 2024) detects within 10 minutes
+        .restart_s = 300.0,    // an estimate; Llama 3's >= 90 % allows 7 minutes with detection
+        .repair_s = PLAIT_DAY, // an assumption: nobody publishes it
+        .node_bytes_per_s = 2e9,      // 0.35 to 2.6 GB/s a node were seen (arXiv 2605.09370)
+        .most_bytes_per_s = 2e12,     // Llama 3's Tectonic, sustained
+        .snapshot_bytes_per_s = 50e9, // an assumption: eight GPUs share their host's memory
+        .spares = -1,
+    };
+}
+
+double plait_mtbf_hours(double days, double events)
+{
+    return days * 24.0 / events;
+}
+
+double plait_part_mtbf_years(double days, double events, double parts)
+{
+    return plait_mtbf_hours(days, events) * parts / (365.0 * 24.0);
+}
+
+double plait_young_interval_s(double blocked_s, double mtbf_s)
+{
+    return sqrt(2.0 * blocked_s * mtbf_s);
+}
+
+double plait_daly_interval_s(double blocked_s, double mtbf_s)
+{
+    const double ratio = sqrt(blocked_s / (2.0 * mtbf_s));
+
+    if (ratio >= 1.0)
+        return mtbf_s;
+    return plait_young_interval_s(blocked_s, mtbf_s) * (1.0 + ratio / 3.0 + ratio * ratio / 9.0) -
+           blocked_s;
+}
+
+double plait_waiting_share(double nodes_in_repair, int spares)
+{
+    double share = 1.0;
+
+    for (int k = 1; k <= spares + 1; k++)
+        share = nodes_in_repair * share / (k + nodes_in_repair * share);
+    return share;
+}
+
+int plait_spares_worth(double nodes_in_repair, int nodes)
+{
+    int spares = 0;
+
+    while (spares < PLAIT_MOST_SPARES && plait_waiting_share(nodes_in_repair, spares) -
+                                                 plait_waiting_share(nodes_in_repair, spares + 1) >
+                                             1.0 / (nodes + spares))
+        spares++;
+    return spares;
+}
+
+/* C.324: between two interruptions, seconds that the job waits for a node. */
+static void keep_spares(const plait_reliability *fleet, int nodes, plait_goodput *out)
+{
+    const double between_s = out->mtbf_s + out->detect_s;
+    const double in_repair = fleet->node_loss * fleet->repair_s / between_s; // 0: never fails
+
+    out->spares = fleet->spares < 0 ? plait_spares_worth(in_repair, nodes) : fleet->spares;
+    const double share = plait_waiting_share(in_repair, out->spares);
+    out->wait_s = share > 0.0 ? between_s * share / (1.0 - share) : 0.0;
+}
+
+/* C.325: what blocks, and how late a checkpoint is safe. */
+static void time_checkpoint(const plait_reliability *fleet, int nodes, double bytes,
+                            plait_goodput *out)
+{
+    out->write_s = bytes / fmin(fleet->node_bytes_per_s * nodes, fleet->most_bytes_per_s);
+    out->blocked_s = fleet->async ? bytes / (fleet->snapshot_bytes_per_s * nodes) : out->write_s;
+    out->lag_s = fleet->async ? out->write_s : 0.0;
+    out->interval_s = isinf(out->mtbf_s)
+                          ? (double)INFINITY
+                          : fmax(plait_daly_interval_s(out->blocked_s, out->mtbf_s), out->lag_s);
+    out->interval_s = fmax(out->interval_s, 1.0); // a checkpoint of no bytes: after each second
+}
+
+plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double checkpoint_bytes)
+{
+    const double rate_per_s = fleet->interruptions_per_node_day * nodes / PLAIT_DAY;
+    plait_goodput out = {
+        .mtbf_s = rate_per_s > 0.0 ? 1.0 / rate_per_s : (double)INFINITY,
+        .detect_s = fleet->detect_s,
+        .restart_s = fleet->restart_s / (1.0 - fleet->repeat),
+        .once_s = fleet->restart_s,
+        .repeat = fleet->repeat,
+        .repair_s = fleet->repair_s,
+        .node_loss = fleet->node_loss,
+        .straggler = fleet->straggler,
+    };
+
+    assert(nodes >= 1 && fleet->repeat < 1.0 && fleet->spares <= PLAIT_MOST_SPARES);
+    keep_spares(fleet, nodes, &out);
+    time_checkpoint(fleet, nodes, checkpoint_bytes, &out);
+    out.effective = 1.0 / plait_goodput_wall_s(&out, 1.0);
+    return out;
+}
+
+double plait_goodput_wall_s(const plait_goodput *g, double work_s)
+{
+    const double m = g->mtbf_s;
+
+    work_s *= g->straggler;
+    if (isinf(m))
+        return work_s;
+    return work_s / g->interval_s * (m + g->detect_s + g->wait_s) *
+           exp((g->restart_s + g->lag_s) / m) * expm1((g->interval_s + g->blocked_s) / m);
+}
+
+// ---- the band of the step ------------------------------------------------------------------
+
+static const double z_of_90 = 1.2815515655446004; // 80 % of normal numbers lie within +-
+
+double plait_step_factor(double low, double high, double z)
+{
+    if (!(low > 0.0) || !(high > 0.0))
+        return 1.0;
+    return pow(z < 0.0 ? 1.0 / low : high, z / z_of_90);
+}
+
+double plait_finish_probability(double wall_s, double deadline_s, double low, double high)
+{
+    const double slack = log(deadline_s / wall_s);
+    const double spread = slack < 0.0 ? -log(low) : log(high);
+
+    if (!(low > 0.0) || !(high > 0.0) || spread <= 0.0)
+        return slack >= 0.0 ? 1.0 : 0.0;
+    return 0.5 * erfc(-slack / spread * z_of_90 * sqrt(0.5));
+}

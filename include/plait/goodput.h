@@ -1,0 +1,119 @@
+/*
+ * goodput.h - from seconds of useful work to days on the calendar: failures, checkpoints, restarts.
+ *
+ * A job on many nodes is interrupted every few hours. It then loses what it did since its last
+ * checkpoint, and the time to notice and to start again. These are the closed forms of that, and one
+ * run of a simulation that draws each interruption, to check them and to give quantiles.
+ *
+ * In order: plait_reliability_init, set what is known of the fleet, plait_goodput_of for the means,
+ * plait_goodput_run for one drawn run, plait_finish_probability for a deadline.
+ *
+ * Left out: repairs that take a job to fewer nodes, wear, silent corruption that is noticed late.
+ */
+#ifndef PLAIT_GOODPUT_H
+#define PLAIT_GOODPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(default)
+
+enum { PLAIT_MOST_SPARES = 1024 };
+
+/** What is known of a fleet and of the software that restarts a job. */
+typedef struct plait_reliability {
+    double interruptions_per_node_day; /* of the job, by one of its nodes */
+    double node_loss;            /* share of interruptions that send a node to repair, 0 .. 1 */
+    double repeat;               /* share of restarts that fail again at once, 0 .. below 1 */
+    double straggler;            /* factor on a step, >= 1 */
+    double detect_s;             /* from a failure until it is noticed */
+    double restart_s;            /* from then until the job computes again, reading included */
+    double repair_s;             /* until a node that left is back */
+    double node_bytes_per_s;     /* of checkpoints, one node writes */
+    double most_bytes_per_s;     /* of checkpoints, the storage takes */
+    bool async;                  /* is a checkpoint written behind the next steps? */
+    double snapshot_bytes_per_s; /* one node, to host memory: blocks an asynchronous one */
+    int spares;                  /* nodes that wait; < 0: as many as pay for themselves */
+} plait_reliability;
+
+/** A settled fleet of H100 nodes and blocking checkpoints; each default names its source. */
+void plait_reliability_init(plait_reliability *fleet);
+
+/** Mean hours between events. (C.320) */
+double plait_mtbf_hours(double days, double events);
+
+/** Mean years between events that one of n parts causes. (C.320) */
+double plait_part_mtbf_years(double days, double events, double parts);
+
+/**
+ * Young's interval between checkpoints, seconds: sqrt(2 C M). (C.321)
+ *
+ * @param blocked_s  C, that training stands still for one checkpoint
+ * @param mtbf_s     M
+ */
+double plait_young_interval_s(double blocked_s, double mtbf_s);
+
+/** Daly's higher order of it, the best interval also where C is not small beside M. (C.322) */
+double plait_daly_interval_s(double blocked_s, double mtbf_s);
+
+/** Everything that follows for one job. */
+typedef struct plait_goodput {
+    double mtbf_s;     /* of the job, M; infinite when nothing ever fails */
+    double write_s;    /* a whole checkpoint */
+    double blocked_s;  /* C: of it, training stands still */
+    double lag_s;      /* from a snapshot until it can be read back */
+    double interval_s; /* tau, work between checkpoints; infinite when none is needed */
+    double detect_s;
+    double restart_s; /* until it computes again, repeats counted */
+    double wait_s;    /* for a node, mean of an interruption */
+    int spares;
+    double repair_s;
+    double node_loss;
+    double repeat;
+    double once_s;    /* restart_s of a single attempt */
+    double straggler; /* factor on a step */
+    double effective; /* share of time that is useful work, 0 .. 1, stragglers counted */
+} plait_goodput;
+
+/**
+ * The means of a job. (C.320, C.322, C.323, C.324, C.325)
+ *
+ * @param nodes             that compute
+ * @param checkpoint_bytes  weights and optimizer state of the whole model
+ */
+plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double checkpoint_bytes);
+
+/**
+ * Share of time that a job waits for a node: Erlang's B of s + 1. (C.324)
+ *
+ * @param nodes_in_repair  a, the mean if the job never waited
+ */
+double plait_waiting_share(double nodes_in_repair, int spares);
+
+/** The least number of spares to which another adds more cost than work. (C.324) */
+int plait_spares_worth(double nodes_in_repair, int nodes);
+
+/** Seconds on the calendar that so many seconds of steps take; infinite when it gets nowhere. (C.323) */
+double plait_goodput_wall_s(const plait_goodput *goodput, double work_s);
+
+/**
+ * The factor on a step at a normal deviate z: 80 % of runs lie between low and high. (C.326)
+ *
+ * @param low,high  factors as of plait_band; both 0: the step is certain
+ */
+double plait_step_factor(double low, double high, double z);
+
+/** Probability that a run of wall_s at its mean step ends by deadline_s, by the band. (C.326) */
+double plait_finish_probability(double wall_s, double deadline_s, double low, double high);
+
+/**
+ * Draw one run, event by event; seconds on the calendar, at most `most_s`. (C.327)
+ *
+ * @param run  which one: the same number gives the same run
+ */
+double plait_goodput_run(const plait_goodput *goodput, double work_s, double low, double high,
+                         double most_s, uint64_t run);
+
+#pragma GCC visibility pop
+
+#endif

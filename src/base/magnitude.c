@@ -1,0 +1,74 @@
+/* magnitude.c - numbers as people write them */
+#include "magnitude.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "text.h"
+
+typedef struct suffix {
+    const char *word;
+    double factor;
+} suffix;
+
+static const suffix magnitudes[] = {
+    {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}, {NULL, 1.0},
+};
+
+/* Longer words first: "ms" also ends in "s". */
+static const suffix durations[] = {
+    {"ms", 1e-3}, {"w", 7.0 * 86400.0}, {"d", 86400.0}, {"h", 3600.0},
+    {"m", 60.0},  {"s", 1.0},           {NULL, 1.0},
+};
+
+/* The number before the first suffix that ends the text; `bare`: it may have none. */
+static bool parse(const char *text, const suffix *list, bool bare, double *out)
+{
+    const size_t length = strlen(text);
+    char digits[64];
+
+    if (length == 0 || length >= sizeof digits)
+        return false;
+    for (; list->word != NULL; list++) {
+        const size_t cut = strlen(list->word);
+
+        if (length > cut && strcmp(text + length - cut, list->word) == 0) {
+            memcpy(digits, text, length - cut);
+            digits[length - cut] = '\0';
+            if (!text_parse_number(digits, out))
+                return false;
+            *out *= list->factor;
+            return isfinite(*out);
+        }
+    }
+    return bare && text_parse_number(text, out);
+}
+
+bool magnitude_parse(const char *text, double *out)
+{
+    return parse(text, magnitudes, true, out);
+}
+
+bool magnitude_parse_duration(const char *text, double *seconds)
+{
+    return parse(text, durations, false, seconds);
+}
+
+plait_status magnitude_positive(const char *where, const char *text, const char *what, double *out,
+                                plait_error *err)
+{
+    if (magnitude_parse(text, out) && *out > 0.0)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected %s above 0, found '%.40s'", what,
+                      text);
+}
+
+plait_status magnitude_duration(const char *where, const char *text, double *seconds,
+                                plait_error *err)
+{
+    if (magnitude_parse_duration(text, seconds) && *seconds > 0.0)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, where,
+                      "expected a time above 0 such as 60d or 36h, found '%.40s'", text);
+}

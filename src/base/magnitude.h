@@ -1,0 +1,23 @@
+/* magnitude.h - numbers as people write them: "15T" tokens, "5M" dollars, "60d" */
+#ifndef MAGNITUDE_H
+#define MAGNITUDE_H
+
+#include <stdbool.h>
+
+#include "plait/error.h"
+
+/** A number with an optional k, M, B, G or T, decimal: "15T" is 15e12, "1.5M" 1.5e6. */
+bool magnitude_parse(const char *text, double *out);
+
+/** Seconds of "60d", "36h", "90m", "45s", "20ms", "8w". */
+bool magnitude_parse_duration(const char *text, double *seconds);
+
+/** Above zero, or a refusal that says `expected WHAT, found ...`. */
+PLAIT_MUST_CHECK plait_status magnitude_positive(const char *where, const char *text,
+                                                 const char *what, double *out, plait_error *err);
+
+/** The same of a duration, in seconds. */
+PLAIT_MUST_CHECK plait_status magnitude_duration(const char *where, const char *text,
+                                                 double *seconds, plait_error *err);
+
+#endif
