@@ -83,6 +83,7 @@
  *     block.h, kernel.h            what a layer does, and seconds of one operator
  *     collective.h, schedule.h     seconds of a collective, and of a pipeline
  *     simulate.h                   a pipeline action by action
+ *     capacity.h                   how many GPUs a run takes: days, dollars, what binds
  *     goodput.h                    failures and checkpoints: from seconds of work to days
  */
 #ifndef PLAIT_PLAIT_H
@@ -90,6 +91,7 @@
 
 #include "plait/arena.h"
 #include "plait/block.h"
+#include "plait/capacity.h"
 #include "plait/cluster.h"
 #include "plait/collective.h"
 #include "plait/cost.h"

@@ -28,6 +28,7 @@ extern const command command_import;
 extern const command command_next;
 extern const command command_validate;
 extern const command command_calibrate;
+extern const command command_capacity;
 extern const command command_case;
 extern const command command_models;
 extern const command command_clusters;

@@ -1,0 +1,127 @@
+/*
+ * capacity.h - how many GPUs a training run takes: days, dollars, energy, and what binds.
+ *
+ * Each number of GPUs of each cluster is a plait_problem of its own. plait_capacity_find searches its
+ * best plan and follows it to the end of the run: steps, interruptions, days with their band, money.
+ * plait_capacity_judge compares them, plait_capacity_tornado asks what moves the answer.
+ *
+ * In order: plait_capacity_ask_init, a plait_capacity_find for each problem, plait_capacity_judge,
+ * plait_capacity_tornado.
+ *
+ * Left out: prices that fall with the length of a contract, storage and traffic, evaluation runs, the
+ * loss that another batch size costs.
+ */
+#ifndef PLAIT_CAPACITY_H
+#define PLAIT_CAPACITY_H
+
+#include "plait/goodput.h"
+#include "plait/search.h"
+
+#pragma GCC visibility push(default)
+
+typedef struct plait_capacity_ask {
+    double tokens;           /* of the whole run */
+    double deadline_s;       /* 0: none */
+    double budget_usd;       /* 0: none */
+    double usd_per_gpu_hour; /* 0: as the accelerator's file says */
+    double co2_g_per_kwh;    /* of the grid; NaN: nobody said */
+    double knee; /* where twice the GPUs gain less than this share of twice the tokens */
+    int runs;    /* to draw; 0: none */
+    plait_reliability fleet;
+    plait_search_options search;
+} plait_capacity_ask;
+
+/** No deadline, no budget, 1000 runs, the usual fleet, a knee of 0.8. */
+void plait_capacity_ask_init(plait_capacity_ask *ask);
+
+/** What stands in the way of one number of GPUs. */
+typedef enum plait_capacity_limit {
+    PLAIT_LIMIT_NOTHING,
+    PLAIT_LIMIT_PLAN,     /* no plan is legal */
+    PLAIT_LIMIT_MEMORY,   /* none fits */
+    PLAIT_LIMIT_DEADLINE, /* the mean is late */
+    PLAIT_LIMIT_BUDGET,
+    PLAIT_LIMIT_BOTH, /* late and too dear */
+    PLAIT_LIMITS
+} plait_capacity_limit;
+
+/** "-", "plan", "memory", "deadline", "budget", "deadline+budget". */
+extern const char *const plait_capacity_limit_name[PLAIT_LIMITS + 1];
+
+/** Days that drawn runs take; NaN when none were drawn. */
+typedef struct plait_capacity_drawn {
+    double mean_s;
+    double early_s;  /* one in ten is done by then */
+    double middle_s; /* every other */
+    double late_s;   /* nine in ten */
+    double finishes; /* share by the deadline; NaN without one */
+} plait_capacity_drawn;
+
+/** One number of GPUs. Seconds are on the calendar unless said otherwise. */
+typedef struct plait_capacity_row {
+    const plait_problem *problem;
+    plait_capacity_limit limit;
+    bool fits; /* the rest is zero where nothing does */
+    plait_plan plan;
+    plait_cost cost; /* of a step */
+    double steps;
+    double work_s; /* steps alone */
+    double checkpoint_bytes;
+    plait_goodput goodput;
+    double tokens_per_s; /* while it computes */
+    double wall_s;
+    double wall_low_s; /* of the band of the step: 80 % of runs lie there; NaN where it has none */
+    double wall_high_s;
+    double finishes; /* probability by the deadline; NaN without one */
+    plait_capacity_drawn drawn;
+    double usd;      /* NaN when no price is known */
+    double energy_j; /* NaN when no power is known */
+    double co2_kg;   /* NaN when one of the two is not */
+    // judged against the others
+    double scaling; /* tokens a GPU and day over those of the fewest GPUs of the cluster */
+    double gain;    /* tokens a day over those of the number before; NaN for the first */
+    bool knee;      /* the first that gains too little */
+    bool front;     /* none is both faster and cheaper */
+} plait_capacity_row;
+
+/** The best plan of one question, followed to its end. *row lives in `arena`. (C.328) */
+PLAIT_MUST_CHECK plait_status plait_capacity_find(const plait_capacity_ask *ask,
+                                                  const plait_problem *problem, plait_arena *arena,
+                                                  plait_capacity_row *row, plait_error *err);
+
+/** The same of a row that has its plan and its cost already. */
+PLAIT_MUST_CHECK plait_status plait_capacity_follow(const plait_capacity_ask *ask,
+                                                    plait_arena *arena, plait_capacity_row *row,
+                                                    plait_error *err);
+
+/** Dollars an hour of one GPU of a job, the mean over its nodes; NaN when one has no price. */
+double plait_capacity_usd_per_gpu_hour(const plait_capacity_ask *ask, const plait_problem *problem);
+
+/** Which of the rows answer; -1: none does. */
+typedef struct plait_capacity_verdict {
+    int smallest; /* fewest GPUs within deadline and budget */
+    int cheapest; /* fewest dollars within the deadline */
+    int fastest;
+} plait_capacity_verdict;
+
+/** Compare rows; those of one cluster are side by side, by rising numbers of GPUs. (C.329) */
+plait_capacity_verdict plait_capacity_judge(const plait_capacity_ask *ask, plait_capacity_row *row,
+                                            int rows);
+
+/** One input, a tenth less and a tenth more. */
+typedef struct plait_capacity_swing {
+    const char *what;
+    double wall_s[2]; /* infinite when nothing fits any more */
+    double usd[2];
+} plait_capacity_swing;
+
+enum { PLAIT_CAPACITY_SWINGS = 7 };
+
+/** What a tenth of each input moves, with the best plan searched anew; the widest first. */
+PLAIT_MUST_CHECK plait_status plait_capacity_tornado(
+    const plait_capacity_ask *ask, const plait_capacity_row *row, plait_arena *arena,
+    plait_capacity_swing swing[PLAIT_CAPACITY_SWINGS], plait_error *err);
+
+#pragma GCC visibility pop
+
+#endif

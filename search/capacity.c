@@ -1,0 +1,130 @@
+/* capacity.c - one number of GPUs, from its best plan to the end of the run (C.328) */
+#include "capacity.h"
+
+#include <math.h>
+
+#include "plait/runtime.h"
+#include "plait/units.h"
+
+const char *const plait_capacity_limit_name[PLAIT_LIMITS + 1] = {
+    "-", "plan", "memory", "deadline", "budget", "deadline+budget", NULL,
+};
+
+void plait_capacity_ask_init(plait_capacity_ask *ask)
+{
+    *ask = (plait_capacity_ask){.co2_g_per_kwh = (double)NAN, .knee = 0.8, .runs = 1000};
+    plait_reliability_init(&ask->fleet);
+    plait_search_options_init(&ask->search);
+}
+
+// ---- money and energy ----------------------------------------------------------------------
+
+double plait_capacity_usd_per_gpu_hour(const plait_capacity_ask *ask, const plait_problem *problem)
+{
+    const int gpus = problem->job.gpus;
+    double sum = 0.0;
+
+    if (ask->usd_per_gpu_hour > 0.0)
+        return ask->usd_per_gpu_hour;
+    for (int g = 0; g < plait_cluster_groups(problem->cluster, gpus); g++) {
+        const double usd = problem->cluster->group[g].accelerator->usd_per_hour;
+
+        if (usd <= 0.0)
+            return (double)NAN;
+        sum += usd * plait_cluster_taken(problem->cluster, gpus, g);
+    }
+    return sum / gpus;
+}
+
+static int nodes_of(const plait_problem *problem)
+{
+    const int a_node = problem->cluster->group[0].gpus_per_node;
+
+    return (problem->job.gpus + a_node - 1) / a_node;
+}
+
+/* Spares are paid for as long as the job runs; what is computed twice takes a step's power. */
+static void price_run(const plait_capacity_ask *ask, plait_capacity_row *row)
+{
+    const plait_job *const job = &row->problem->job;
+    const double spare_gpus =
+        (double)row->goodput.spares * row->problem->cluster->group[0].gpus_per_node;
+
+    row->usd = plait_capacity_usd_per_gpu_hour(ask, row->problem) * (job->gpus + spare_gpus) *
+               row->wall_s / PLAIT_HOUR;
+    row->energy_j = row->cost.energy_j * row->wall_s / row->cost.step_s;
+    row->co2_kg = row->energy_j / 3.6e6 * ask->co2_g_per_kwh / 1e3;
+}
+
+// ---- days ----------------------------------------------------------------------------------
+
+static void follow(const plait_capacity_ask *ask, plait_capacity_row *row)
+{
+    const plait_problem *const problem = row->problem;
+    const plait_band band = problem->band;
+    const plait_state_bytes state = plait_state_of(problem, &row->plan.degrees);
+
+    row->checkpoint_bytes =
+        plait_model_params(problem->model).total * (state.weight + state.optimizer);
+    row->steps = ceil(ask->tokens / plait_job_tokens(&problem->job));
+    row->work_s = row->steps * row->cost.step_s;
+    row->tokens_per_s = plait_job_tokens(&problem->job) / row->cost.step_s;
+    row->goodput = plait_goodput_of(&ask->fleet, nodes_of(problem), row->checkpoint_bytes);
+    row->wall_s = plait_goodput_wall_s(&row->goodput, row->work_s);
+    row->wall_low_s = row->wall_s * row->cost.step_low_s / row->cost.step_s;
+    row->wall_high_s = row->wall_s * row->cost.step_high_s / row->cost.step_s;
+    row->finishes = ask->deadline_s > 0.0 ? plait_finish_probability(row->wall_s, ask->deadline_s,
+                                                                     band.low, band.high)
+                                          : (double)NAN;
+    price_run(ask, row);
+}
+
+static plait_capacity_limit limit_of(const plait_capacity_ask *ask, const plait_capacity_row *row)
+{
+    const bool late = ask->deadline_s > 0.0 && !(row->wall_s <= ask->deadline_s);
+    const bool dear = ask->budget_usd > 0.0 && !(row->usd <= ask->budget_usd);
+
+    if (late && dear)
+        return PLAIT_LIMIT_BOTH;
+    return late ? PLAIT_LIMIT_DEADLINE : dear ? PLAIT_LIMIT_BUDGET : PLAIT_LIMIT_NOTHING;
+}
+
+plait_status plait_capacity_follow(const plait_capacity_ask *ask, plait_arena *arena,
+                                   plait_capacity_row *row, plait_error *err)
+{
+    follow(ask, row);
+    row->limit = limit_of(ask, row);
+    return capacity_draw(ask, row, arena, &row->drawn, err);
+}
+
+// ---- the plan ------------------------------------------------------------------------------
+
+/* No legal plan is an answer here, not a failure: other numbers of GPUs have one. */
+static plait_status search_best(const plait_capacity_ask *ask, plait_arena *arena,
+                                plait_capacity_row *row, plait_error *err)
+{
+    plait_search_options one = ask->search;
+    plait_search_result result = {0};
+    plait_error refusal = {PLAIT_OK, "", ""};
+
+    one.top = 1;
+    const plait_status status = plait_search(row->problem, &one, arena, &result, &refusal);
+    row->limit = status == PLAIT_OK ? PLAIT_LIMIT_MEMORY : PLAIT_LIMIT_PLAN;
+    if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE)
+        return plait_fail(err, status, refusal.where, "%s", refusal.message);
+    if (status != PLAIT_OK || result.plans == 0)
+        return PLAIT_OK;
+    row->fits = true;
+    row->plan = result.plan[0].plan;
+    return plait_plan_cost(row->problem, &row->plan, arena, &row->cost, err);
+}
+
+plait_status plait_capacity_find(const plait_capacity_ask *ask, const plait_problem *problem,
+                                 plait_arena *arena, plait_capacity_row *row, plait_error *err)
+{
+    *row = (plait_capacity_row){.problem = problem};
+    PLAIT_TRY(search_best(ask, arena, row, err));
+    if (!row->fits)
+        return PLAIT_OK;
+    return plait_capacity_follow(ask, arena, row, err);
+}

@@ -1,0 +1,376 @@
+/* cmd_capacity.c - plait capacity: how many GPUs a training run takes, its days and dollars */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "magnitude.h"
+#include "problem.h"
+#include "report_capacity.h"
+#include "text.h"
+
+typedef struct capacity_values {
+    int seq, gbs, max_gbs, threads;
+    const char *gpus, *precision, *runtime, *risk;
+    const char *tokens, *deadline, *budget, *price, *co2, *knee;
+    const char *failures, *node_loss, *repeat, *straggler;
+    const char *detect, *restart, *repair, *write_rate, *write_most;
+    const char *spares, *runs;
+    bool async;
+    const char *limit, *strategy;
+    bool json;
+    const char *output;
+} capacity_values;
+
+static const char *const strategy_name[] = {"auto", "exhaustive", "dp", "milp", NULL};
+
+#define OPT_OF_WHAT(field, name, value, help)                                                      \
+    OPT_OF_TEXT(capacity_values, field, name, 0, value, help)
+
+static const opt options[] = {
+    OPT_HEADING("the run"),
+    OPT_OF_WHAT(tokens, "tokens", "N", "tokens of the whole run: 15T"),
+    OPT_OF_INT(capacity_values, seq, "seq", "TOKENS", 1, 1 << 30, "tokens of one sequence"),
+    OPT_OF_INT(capacity_values, gbs, "gbs", "SEQUENCES", 1, 1 << 30,
+               "sequences of one step, over all GPUs"),
+    OPT_OF_INT(capacity_values, max_gbs, "max-gbs", "SEQUENCES", 1, 1 << 30,
+               "the batch grows with the GPUs up to this; without it, it stays"),
+    OPT_OF_WHAT(gpus, "gpus", "A..B", "A, 2A, 4A, ... up to B; or one number"),
+    OPT_OF_WORD(capacity_values, precision, "precision", "FORMAT", OPT_WORDS(plait_precision_name),
+                "bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4"),
+    OPT_OF_WORD(capacity_values, runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),
+                "the software that runs the plan: megatron (default), torchtitan, fsdp, ..."),
+    OPT_OF_WHAT(risk, "risk", "P", "probability of running out of memory that a plan may have"),
+    OPT_HEADING("what is wanted"),
+    OPT_OF_WHAT(deadline, "deadline", "TIME", "the run has to end by then: 60d"),
+    OPT_OF_WHAT(budget, "budget", "USD", "and cost no more: 5M"),
+    OPT_OF_WHAT(price, "price", "USD", "of a GPU hour; left out, that of the accelerator's file"),
+    OPT_OF_WHAT(co2, "co2", "G_PER_KWH", "grams of CO2 of a kWh"),
+    OPT_OF_WHAT(knee, "knee", "SHARE",
+                "the knee is where twice the GPUs gain less than this of twice the tokens; 0.8"),
+    OPT_HEADING("failures"),
+    OPT_OF_WHAT(failures, "failures", "RATE", "interruptions of a node a day; 0.004"),
+    OPT_OF_WHAT(node_loss, "node-loss", "SHARE", "of interruptions send a node to repair; 0.78"),
+    OPT_OF_WHAT(repeat, "repeat", "SHARE", "of restarts fail again at once; 0"),
+    OPT_OF_WHAT(straggler, "straggler", "FACTOR", "on the step, of slow nodes; 1"),
+    OPT_OF_WHAT(detect, "detect", "TIME", "until a failure is noticed; 120s"),
+    OPT_OF_WHAT(restart, "restart", "TIME", "until the job computes again; 300s"),
+    OPT_OF_WHAT(repair, "repair", "TIME", "until a node is back; 1d"),
+    OPT_OF_WHAT(write_rate, "write-rate", "BYTES", "of checkpoints, a node writes a second; 2G"),
+    OPT_OF_WHAT(write_most, "write-most", "BYTES", "and the storage takes a second; 2T"),
+    OPT_OF_FLAG(capacity_values, async, "async-checkpoint",
+                "checkpoints are written behind the next steps"),
+    OPT_OF_WHAT(spares, "spares", "NODES",
+                "nodes that wait, paid for; left out, as many as pay for themselves"),
+    OPT_OF_WHAT(runs, "runs", "N", "runs to draw, up to 1000000; 1000"),
+    OPT_HEADING("the search"),
+    OPT_OF_LIST(capacity_values, limit, "limit", "KEY=LOW..HIGH,...",
+                "only plans within these ranges: tp=..8,schedule=1f1b"),
+    OPT_OF_WORD(capacity_values, strategy, "strategy", "NAME", OPT_WORDS(strategy_name),
+                "as of search: auto (default), exhaustive, dp, milp"),
+    OPT_OF_INT(capacity_values, threads, "threads", "N", 1, 1024,
+               "threads; as many as the machine has. The answer does not depend on them"),
+    OPT_HEADING("the answer"),
+    OPT_OF_FLAG(capacity_values, json, "json", "one JSON document on standard output"),
+    OPT_OF_TEXT(capacity_values, output, "output", 'o', "FILE",
+                "also write the JSON document to FILE; - is --json"),
+    OPT_END,
+};
+
+/* ---- numbers ---- */
+
+/* A number from `least` to `most`; what is not given stays. */
+static plait_status read_number(const char *where, const char *text, double least, double most,
+                                double *out, plait_error *err)
+{
+    double found;
+
+    if (text == NULL)
+        return PLAIT_OK;
+    if (!magnitude_parse(text, &found) || found < least || found > most)
+        return plait_fail(err, PLAIT_ERROR_RANGE, where,
+                          "expected a number from %g to %g, found '%.40s'", least, most, text);
+    *out = found;
+    return PLAIT_OK;
+}
+
+/* The same, of whole numbers. */
+static plait_status read_count(const char *where, const char *text, int most, int *out,
+                               plait_error *err)
+{
+    double found = *out;
+
+    PLAIT_TRY(read_number(where, text, 0.0, most, &found, err));
+    if (found != floor(found))
+        return text == NULL ? PLAIT_OK
+                            : plait_fail(err, PLAIT_ERROR_RANGE, where,
+                                         "expected a whole number, found '%.40s'", text);
+    *out = (int)found;
+    return PLAIT_OK;
+}
+
+static plait_status read_time(const char *where, const char *text, double *out, plait_error *err)
+{
+    return text == NULL ? PLAIT_OK : magnitude_duration(where, text, out, err);
+}
+
+static plait_status read_fleet(const capacity_values *flags, plait_reliability *fleet,
+                               plait_error *err)
+{
+    PLAIT_TRY(read_number("--failures", flags->failures, 0.0, 1e3,
+                          &fleet->interruptions_per_node_day, err));
+    PLAIT_TRY(read_number("--node-loss", flags->node_loss, 0.0, 1.0, &fleet->node_loss, err));
+    PLAIT_TRY(read_number("--repeat", flags->repeat, 0.0, 0.99, &fleet->repeat, err));
+    PLAIT_TRY(read_number("--straggler", flags->straggler, 1.0, 100.0, &fleet->straggler, err));
+    PLAIT_TRY(read_time("--detect", flags->detect, &fleet->detect_s, err));
+    PLAIT_TRY(read_time("--restart", flags->restart, &fleet->restart_s, err));
+    PLAIT_TRY(read_time("--repair", flags->repair, &fleet->repair_s, err));
+    PLAIT_TRY(
+        read_number("--write-rate", flags->write_rate, 1e3, 1e15, &fleet->node_bytes_per_s, err));
+    PLAIT_TRY(
+        read_number("--write-most", flags->write_most, 1e3, 1e18, &fleet->most_bytes_per_s, err));
+    fleet->async = flags->async;
+    return read_count("--spares", flags->spares, PLAIT_MOST_SPARES, &fleet->spares, err);
+}
+
+static plait_status read_wishes(const capacity_values *flags, plait_capacity_ask *ask,
+                                plait_error *err)
+{
+    if (flags->tokens == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--tokens",
+                          "expected the tokens of the whole run such as 15T, found nothing");
+    PLAIT_TRY(read_number("--tokens", flags->tokens, 1.0, 1e18, &ask->tokens, err));
+    PLAIT_TRY(read_time("--deadline", flags->deadline, &ask->deadline_s, err));
+    if (flags->budget != NULL)
+        PLAIT_TRY(magnitude_positive("--budget", flags->budget, "dollars", &ask->budget_usd, err));
+    if (flags->price != NULL)
+        PLAIT_TRY(magnitude_positive("--price", flags->price, "dollars of a GPU hour",
+                                     &ask->usd_per_gpu_hour, err));
+    PLAIT_TRY(read_number("--co2", flags->co2, 0.0, 1e4, &ask->co2_g_per_kwh, err));
+    return read_number("--knee", flags->knee, 0.0, 1.0, &ask->knee, err);
+}
+
+static plait_status read_search(const capacity_values *flags, plait_search_options *search,
+                                plait_error *err)
+{
+    plait_error inner = {PLAIT_OK, "", ""};
+    int index = 0;
+
+    if (flags->limit != NULL && plait_search_limit(search, flags->limit, &inner) != PLAIT_OK)
+        return plait_fail(err, inner.status, "--limit", "%s: %s", inner.where, inner.message);
+    if (flags->strategy != NULL)
+        PLAIT_TRY(problem_word("--strategy", flags->strategy, strategy_name, &index, err));
+    search->strategy = strategy_name[index];
+    search->threads = flags->threads;
+    return PLAIT_OK;
+}
+
+/* ---- clusters and numbers of GPUs ---- */
+
+enum { MOST_CLUSTERS = 16, MOST_ROWS = 256 };
+
+/* "a,b:4x8,nic=200": a comma before KEY= belongs to the cluster before it. */
+static int split_clusters(char *text, const char *out[MOST_CLUSTERS])
+{
+    int count = 0;
+
+    out[count++] = text;
+    for (char *at = strchr(text, ','); at != NULL; at = strchr(at + 1, ',')) {
+        const size_t word = strcspn(at + 1, ",=");
+
+        if (at[1 + word] == '=')
+            continue;
+        if (count == MOST_CLUSTERS)
+            return MOST_CLUSTERS + 1;
+        *at = '\0';
+        out[count++] = at + 1;
+    }
+    return count;
+}
+
+static bool parse_count(const char *text, int *out)
+{
+    double number;
+
+    if (!magnitude_parse(text, &number) || !(number >= 1.0 && number <= 1 << 24) ||
+        number != floor(number))
+        return false;
+    *out = (int)number;
+    return true;
+}
+
+/* "1k..4k", or one number; 0 and 0: not given. */
+static plait_status read_gpus(const char *text, plait_arena *arena, int *from, int *to,
+                              plait_error *err)
+{
+    char *low, *high;
+
+    *from = *to = 0;
+    if (text == NULL)
+        return PLAIT_OK;
+    low = plait_arena_printf(arena, "%s", text);
+    if (low == NULL)
+        return plait_fail_nomem(err);
+    high = strstr(low, "..");
+    if (high != NULL) {
+        *high = '\0';
+        high += 2;
+    }
+    if (parse_count(low, from) && parse_count(high != NULL ? high : low, to) && *from <= *to)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
+                      "expected a number of GPUs or A..B with A up to B, found '%.40s'", text);
+}
+
+static plait_status check_money(const plait_capacity_ask *ask, const plait_problem *problem,
+                                plait_error *err)
+{
+    if (ask->budget_usd > 0.0 && isnan(plait_capacity_usd_per_gpu_hour(ask, problem)))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--budget",
+                          "expected a cluster with a price, or --price, since no price of %.60s is "
+                          "known, found a budget",
+                          problem->cluster->group[0].accelerator->name);
+    return PLAIT_OK;
+}
+
+/* Sequences of one step on so many GPUs: as asked, or growing with them. */
+static int batch_of(const capacity_values *flags, int gpus, int from)
+{
+    const double grown = floor((double)flags->gbs * gpus / (from > 0 ? from : gpus));
+
+    if (flags->max_gbs == 0)
+        return flags->gbs;
+    return (int)fmax(flags->gbs, fmin(grown, flags->max_gbs));
+}
+
+typedef struct capacity_sweep {
+    const capacity_values *flags;
+    const char *model;
+    const plait_capacity_ask *ask;
+    int from, to;
+    plait_problem problem[MOST_ROWS];
+    plait_capacity_row row[MOST_ROWS];
+    int rows;
+} capacity_sweep;
+
+static plait_status add_question(capacity_sweep *sweep, const char *cluster, int gpus,
+                                 plait_arena *arena, plait_error *err)
+{
+    const capacity_values *const flags = sweep->flags;
+    const problem_flags one = {
+        .seq = flags->seq,
+        .gbs = flags->gbs > 0 ? batch_of(flags, gpus, sweep->from) : 0,
+        .gpus = gpus,
+        .precision = flags->precision,
+        .runtime = flags->runtime,
+        .risk = flags->risk,
+    };
+    opt_operands operands = {.count = 2};
+
+    operands.text[0] = sweep->model;
+    operands.text[1] = cluster;
+    if (sweep->rows == MOST_ROWS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus", "expected at most %d numbers of GPUs",
+                          MOST_ROWS);
+    plait_problem *const problem = &sweep->problem[sweep->rows++];
+    PLAIT_TRY(problem_resolve(&one, &operands, NULL, arena, problem, err));
+    return check_money(sweep->ask, problem, err);
+}
+
+/* All questions are resolved before any is searched: what is wrong is said at once. */
+static plait_status list_questions(capacity_sweep *sweep, const char *text, plait_arena *arena,
+                                   plait_error *err)
+{
+    const char *cluster[MOST_CLUSTERS];
+    char *list = plait_arena_printf(arena, "%s", text);
+    int clusters;
+
+    if (list == NULL)
+        return plait_fail_nomem(err);
+    clusters = split_clusters(list, cluster);
+    if (clusters > MOST_CLUSTERS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "CLUSTER", "expected at most %d clusters",
+                          MOST_CLUSTERS);
+    for (int c = 0; c < clusters; c++)
+        for (int64_t gpus = sweep->from; gpus <= sweep->to; gpus = gpus > 0 ? 2 * gpus : 1)
+            PLAIT_TRY(add_question(sweep, cluster[c], (int)gpus, arena, err));
+    return PLAIT_OK;
+}
+
+/* ---- the answer ---- */
+
+static plait_status deliver(const capacity_values *flags, const report_capacity *report,
+                            plait_arena *arena, plait_error *err)
+{
+    const char *text;
+    size_t length;
+
+    if (flags->json || flags->output != NULL) {
+        PLAIT_TRY(json_capacity(report, arena, &text, &length, err));
+        PLAIT_TRY(command_deliver(text, length, flags->output, flags->json, err));
+    }
+    return flags->json ? PLAIT_OK : report_capacity_print(report, stdout, err);
+}
+
+static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, plait_arena *arena,
+                           bool *no, plait_error *err)
+{
+    plait_capacity_swing swing[PLAIT_CAPACITY_SWINGS];
+    report_capacity report = {.ask = sweep->ask, .rows = sweep->rows, .row = sweep->row};
+
+    for (int i = 0; i < sweep->rows; i++)
+        PLAIT_TRY(plait_capacity_find(sweep->ask, &sweep->problem[i], arena, &sweep->row[i], err));
+    report.verdict = plait_capacity_judge(sweep->ask, sweep->row, sweep->rows);
+    // With a deadline the smallest cluster is the answer, else the least money.
+    report.answer = sweep->ask->deadline_s > 0.0 || report.verdict.cheapest < 0 ||
+                            sweep->row[report.verdict.cheapest].limit != PLAIT_LIMIT_NOTHING
+                        ? report.verdict.smallest
+                        : report.verdict.cheapest;
+    *no = report.answer < 0;
+    if (!*no) {
+        PLAIT_TRY(
+            plait_capacity_tornado(sweep->ask, &sweep->row[report.answer], arena, swing, err));
+        report.swing = swing;
+    }
+    return deliver(flags, &report, arena, err);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    capacity_values flags = *(const capacity_values *)values;
+    plait_capacity_ask ask;
+    capacity_sweep *const sweep = plait_arena_alloc(arena, 1, sizeof *sweep);
+
+    if (sweep == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(command_output(&flags.output, &flags.json, err));
+    plait_capacity_ask_init(&ask);
+    PLAIT_TRY(read_wishes(&flags, &ask, err));
+    PLAIT_TRY(read_fleet(&flags, &ask.fleet, err));
+    PLAIT_TRY(read_search(&flags, &ask.search, err));
+    PLAIT_TRY(read_count("--runs", flags.runs, 1000000, &ask.runs, err));
+    *sweep = (capacity_sweep){.flags = &flags, .ask = &ask};
+    sweep->model = operands->count > 0 ? operands->text[0] : NULL;
+    PLAIT_TRY(read_gpus(flags.gpus, arena, &sweep->from, &sweep->to, err));
+    if (operands->count < 2)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->count < 1 ? "MODEL" : "CLUSTER",
+                          "expected a name, found nothing; see plait capacity --help");
+    PLAIT_TRY(list_questions(sweep, operands->text[1], arena, err));
+    return answer(&flags, sweep, arena, no, err);
+}
+
+const command command_capacity = {
+    .usage = {.command = "capacity",
+              .synopsis = "MODEL CLUSTER[,CLUSTER...] --tokens N --seq S --gbs B [--gpus A..B] "
+                          "[options]",
+              .summary = "How many GPUs a training run takes: days, dollars, what binds.",
+              .about = "The best plan of each number of GPUs, followed to the end of the run with\n"
+                       "its interruptions and checkpoints. Numbers take k, M, B or G, T; times ms, "
+                       "s, m,\nh, d, w. Exit status 1 when none meets the deadline and the budget.",
+              .max_operands = 2,
+              .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
+              .options = options},
+    .values_size = sizeof(capacity_values),
+    .run = run,
+};

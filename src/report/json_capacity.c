@@ -1,0 +1,168 @@
+/* json_capacity.c - the document of `plait capacity --json` */
+#include "json_plan.h"
+#include "report_capacity.h"
+
+#include <math.h>
+
+#include "plait/units.h"
+
+static void write_asked(json_writer *json, const report_capacity *report)
+{
+    const plait_capacity_ask *const ask = report->ask;
+    const plait_reliability *const fleet = &ask->fleet;
+
+    json_write_key(json, "asked");
+    json_begin_object(json);
+    json_member_number(json, "tokens", ask->tokens);
+    json_member_number(json, "deadline_s", ask->deadline_s > 0.0 ? ask->deadline_s : (double)NAN);
+    json_member_number(json, "budget_usd", ask->budget_usd > 0.0 ? ask->budget_usd : (double)NAN);
+    json_member_number(json, "co2_g_per_kwh", ask->co2_g_per_kwh);
+    json_member_number(json, "knee", ask->knee);
+    json_member_int64(json, "runs", ask->runs);
+    json_member_number(json, "interruptions_per_node_day", fleet->interruptions_per_node_day);
+    json_member_number(json, "node_loss", fleet->node_loss);
+    json_member_number(json, "repeat", fleet->repeat);
+    json_member_number(json, "straggler", fleet->straggler);
+    json_member_number(json, "detect_s", fleet->detect_s);
+    json_member_number(json, "restart_s", fleet->restart_s);
+    json_member_number(json, "repair_s", fleet->repair_s);
+    json_member_number(json, "node_bytes_per_s", fleet->node_bytes_per_s);
+    json_member_number(json, "most_bytes_per_s", fleet->most_bytes_per_s);
+    json_member_bool(json, "async", fleet->async);
+    json_end_object(json);
+}
+
+static void write_goodput(json_writer *json, const plait_capacity_row *row)
+{
+    const plait_goodput *const g = &row->goodput;
+
+    json_write_key(json, "goodput");
+    json_begin_object(json);
+    json_member_number(json, "effective", g->effective);
+    json_member_number(json, "mtbf_s", g->mtbf_s);
+    json_member_number(json, "checkpoint_bytes", row->checkpoint_bytes);
+    json_member_number(json, "write_s", g->write_s);
+    json_member_number(json, "blocked_s", g->blocked_s);
+    json_member_number(json, "interval_s", g->interval_s);
+    json_member_number(json, "wait_s", g->wait_s);
+    json_member_int64(json, "spare_nodes", g->spares);
+    json_end_object(json);
+}
+
+static void write_drawn(json_writer *json, const plait_capacity_drawn *drawn)
+{
+    json_write_key(json, "drawn");
+    json_begin_object(json);
+    json_member_number(json, "mean_days", drawn->mean_s / PLAIT_DAY);
+    json_member_number(json, "p10_days", drawn->early_s / PLAIT_DAY);
+    json_member_number(json, "p50_days", drawn->middle_s / PLAIT_DAY);
+    json_member_number(json, "p90_days", drawn->late_s / PLAIT_DAY);
+    json_member_number(json, "in_time", drawn->finishes);
+    json_end_object(json);
+}
+
+static void write_totals(json_writer *json, const plait_capacity_row *row)
+{
+    json_member_number(json, "step_s", row->cost.step_s);
+    json_member_number(json, "step_low_s", row->cost.step_low_s);
+    json_member_number(json, "step_high_s", row->cost.step_high_s);
+    json_member_number(json, "tokens_per_s", row->tokens_per_s);
+    json_member_number(json, "mfu", row->cost.mfu);
+    json_member_number(json, "memory_bytes", row->cost.memory.peak_bytes);
+    json_member_number(json, "steps", row->steps);
+    json_member_number(json, "days", row->wall_s / PLAIT_DAY);
+    json_member_number(json, "days_low", row->wall_low_s / PLAIT_DAY);
+    json_member_number(json, "days_high", row->wall_high_s / PLAIT_DAY);
+    json_member_number(json, "in_time", row->finishes);
+    json_member_number(json, "cost_usd", row->usd);
+    json_member_number(json, "energy_mwh", row->energy_j / 3.6e9);
+    json_member_number(json, "co2_t", row->co2_kg / 1e3);
+    json_member_number(json, "scaling", row->scaling);
+    json_member_number(json, "gain", row->gain);
+    json_member_bool(json, "knee", row->knee);
+    json_member_bool(json, "front", row->front);
+}
+
+static void write_plan(json_writer *json, const plait_capacity_row *row)
+{
+    char text[128];
+
+    json_write_key(json, "plan");
+    json_begin_object(json);
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id key = (plait_key_id)k;
+
+        if (plait_keys[key].words == NULL && plait_key_value(&row->plan.degrees, key) >= 0)
+            json_member_int64(json, plait_keys[key].name, plait_key_value(&row->plan.degrees, key));
+        else
+            json_member_string(json, plait_keys[key].name,
+                               plait_degrees_get(&row->plan.degrees, key, text, sizeof text));
+    }
+    json_end_object(json);
+}
+
+static void write_row(json_writer *json, const plait_capacity_row *row)
+{
+    json_begin_object(json);
+    json_member_string(json, "cluster", row->problem->cluster->name);
+    json_member_int64(json, "gpus", row->problem->job.gpus);
+    json_member_int64(json, "gbs", row->problem->job.gbs);
+    json_member_bool(json, "fits", row->fits);
+    json_member_string(json, "binds",
+                       row->limit == PLAIT_LIMIT_NOTHING ? NULL
+                                                         : plait_capacity_limit_name[row->limit]);
+    if (row->fits) {
+        write_totals(json, row);
+        write_goodput(json, row);
+        write_drawn(json, &row->drawn);
+        write_plan(json, row);
+    }
+    json_end_object(json);
+}
+
+static void write_swing(json_writer *json, const plait_capacity_swing *swing)
+{
+    json_begin_object(json);
+    json_member_string(json, "what", swing->what);
+    json_member_number(json, "days_less", swing->wall_s[0] / PLAIT_DAY);
+    json_member_number(json, "days_more", swing->wall_s[1] / PLAIT_DAY);
+    json_member_number(json, "usd_less", swing->usd[0]);
+    json_member_number(json, "usd_more", swing->usd[1]);
+    json_end_object(json);
+}
+
+static void write_place(json_writer *json, const char *key, int place)
+{
+    if (place >= 0)
+        json_member_int64(json, key, place);
+    else
+        json_member_null(json, key);
+}
+
+plait_status json_capacity(const report_capacity *report, plait_arena *arena, const char **text,
+                           size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    json_member_string(&json, "plait", PLAIT_VERSION);
+    json_member_string(&json, "model", report->row[0].problem->model->name);
+    write_asked(&json, report);
+    json_write_key(&json, "rows");
+    json_begin_array(&json);
+    for (int i = 0; i < report->rows; i++)
+        write_row(&json, &report->row[i]);
+    json_end_array(&json);
+    write_place(&json, "smallest", report->verdict.smallest);
+    write_place(&json, "cheapest", report->verdict.cheapest);
+    write_place(&json, "fastest", report->verdict.fastest);
+    write_place(&json, "answer", report->answer);
+    json_write_key(&json, "tornado");
+    json_begin_array(&json);
+    for (int i = 0; report->swing != NULL && i < PLAIT_CAPACITY_SWINGS; i++)
+        write_swing(&json, &report->swing[i]);
+    json_end_array(&json);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}

@@ -1,0 +1,326 @@
+/* report_capacity.c - a table of numbers of GPUs, the answer, the front, and what moves it */
+#include "report_capacity.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "plait/units.h"
+#include "report_private.h"
+#include "report_table.h"
+#include "units.h"
+
+static const char *days(double seconds, char text[UNITS_SIZE])
+{
+    if (isfinite(seconds))
+        snprintf(text, UNITS_SIZE, "%.1f d", seconds / PLAIT_DAY);
+    else
+        snprintf(text, UNITS_SIZE, isnan(seconds) ? "-" : "never");
+    return text;
+}
+
+static const char *dollars(double usd, char text[UNITS_SIZE])
+{
+    char count[UNITS_SIZE];
+
+    if (!isfinite(usd))
+        snprintf(text, UNITS_SIZE, "-");
+    else
+        snprintf(text, UNITS_SIZE, "%s USD", units_count(usd, count));
+    return text;
+}
+
+/* A factor between two numbers as a change: "+9.3 %". */
+static const char *change(double value, double from, char text[UNITS_SIZE])
+{
+    if (!isfinite(value / from))
+        snprintf(text, UNITS_SIZE, "-");
+    else
+        snprintf(text, UNITS_SIZE, "%+.1f %%", 100.0 * (value / from - 1.0));
+    return text;
+}
+
+static const char *whole(double value, char text[UNITS_SIZE])
+{
+    snprintf(text, UNITS_SIZE, isfinite(value) ? "%.0f" : "-", value);
+    return text;
+}
+
+// ---- the question --------------------------------------------------------------------------
+
+static void print_question(const report_capacity *report, FILE *out)
+{
+    const plait_capacity_ask *const ask = report->ask;
+    const plait_problem *const problem = report->row[0].problem;
+    const plait_reliability *const fleet = &ask->fleet;
+    char a[UNITS_SIZE], b[UNITS_SIZE];
+
+    fprintf(out, "%s, %s parameters: %s tokens in sequences of %d; %s, runtime %s\n",
+            problem->model->name, units_count(plait_model_params(problem->model).total, a),
+            units_count(ask->tokens, b), problem->job.seq,
+            plait_precision_name[problem->job.precision], problem->runtime->name);
+    fprintf(out,
+            "%.3g interruptions of 1000 node-days, %.0f s to notice and %.0f s to restart; "
+            "checkpoints %s at %s a node\n",
+            fleet->interruptions_per_node_day * 1e3, fleet->detect_s, fleet->restart_s,
+            fleet->async ? "behind the steps" : "block",
+            units_rate(fleet->node_bytes_per_s, "B/s", a));
+    if (ask->deadline_s > 0.0)
+        fprintf(out, "deadline %s%s", days(ask->deadline_s, a),
+                ask->budget_usd > 0.0 ? ", " : "\n");
+    if (ask->budget_usd > 0.0)
+        fprintf(out, "budget %s\n", dollars(ask->budget_usd, a));
+}
+
+// ---- the table -----------------------------------------------------------------------------
+
+static void band_cell(table *rows, const plait_capacity_row *r)
+{
+    if (isfinite(r->wall_low_s) && isfinite(r->wall_high_s))
+        table_cell(rows, "%.1f to %.1f", r->wall_low_s / PLAIT_DAY, r->wall_high_s / PLAIT_DAY);
+    else
+        table_cell(rows, "-");
+}
+
+static void fill_days(table *rows, const plait_capacity_row *r)
+{
+    char text[UNITS_SIZE];
+
+    table_cell(rows, "%s", units_percent(r->goodput.effective, text));
+    table_cell(rows, "%s", days(r->wall_s, text));
+    band_cell(rows, r);
+    table_cell(rows, "%s", isnan(r->finishes) ? "-" : units_percent(r->finishes, text));
+}
+
+static void fill_money(table *rows, const plait_capacity_row *r)
+{
+    char text[UNITS_SIZE];
+
+    table_cell(rows, "%s", isfinite(r->usd) ? units_count(r->usd, text) : "-");
+    table_cell(rows, "%s", whole(r->energy_j / 3.6e9, text));
+    table_cell(rows, "%s", whole(r->co2_kg / 1e3, text));
+    table_cell(rows, "%s", units_percent(r->scaling, text));
+    table_cell(rows, "%s%s", plait_capacity_limit_name[r->limit], r->knee ? " (knee)" : "");
+}
+
+static void fill_row(table *rows, const plait_capacity_row *r)
+{
+    char text[UNITS_SIZE];
+
+    table_cell(rows, "%s", r->problem->cluster->name);
+    table_cell(rows, "%d", r->problem->job.gpus);
+    table_cell(rows, "%d", r->problem->job.gbs);
+    if (!r->fits) {
+        for (int i = 0; i < 11; i++)
+            table_cell(rows, "-");
+        table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
+        return;
+    }
+    table_cell(rows, "%s", units_seconds(r->cost.step_s, text));
+    table_cell(rows, "%s", units_count(r->tokens_per_s, text));
+    table_cell(rows, "%s", units_percent(r->cost.mfu, text));
+    fill_days(rows, r);
+    fill_money(rows, r);
+}
+
+static plait_status print_rows(const report_capacity *report, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"cluster", TABLE_LEFT},  {"GPUs", TABLE_RIGHT},     {"batch", TABLE_RIGHT},
+        {"step", TABLE_RIGHT},    {"tokens/s", TABLE_RIGHT}, {"MFU", TABLE_RIGHT},
+        {"useful", TABLE_RIGHT},  {"days", TABLE_RIGHT},     {"80 % within", TABLE_RIGHT},
+        {"in time", TABLE_RIGHT}, {"USD", TABLE_RIGHT},      {"MWh", TABLE_RIGHT},
+        {"t CO2", TABLE_RIGHT},   {"scaling", TABLE_RIGHT},  {"binds", TABLE_LEFT},
+    };
+    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+
+    for (int i = 0; i < report->rows; i++)
+        fill_row(rows, &report->row[i]);
+    fputc('\n', out);
+    return table_print(rows, 0, out, err);
+}
+
+// ---- the answer ----------------------------------------------------------------------------
+
+static void print_choice(const report_capacity *report, const char *what, int i, FILE *out)
+{
+    char time[UNITS_SIZE], usd[UNITS_SIZE];
+
+    if (i < 0)
+        return;
+    const plait_capacity_row *const r = &report->row[i];
+    fprintf(out, "%s: %d GPUs of %s, %s, %s\n", what, r->problem->job.gpus,
+            r->problem->cluster->name, days(r->wall_s, time), dollars(r->usd, usd));
+}
+
+static void print_answers(const report_capacity *report, FILE *out)
+{
+    const plait_capacity_ask *const ask = report->ask;
+
+    fputc('\n', out);
+    if (report->verdict.smallest < 0)
+        fputs("no number of GPUs that was asked about answers\n", out);
+    print_choice(report,
+                 ask->deadline_s > 0.0 && ask->budget_usd > 0.0
+                     ? "smallest within deadline and budget"
+                 : ask->deadline_s > 0.0 ? "smallest in time"
+                 : ask->budget_usd > 0.0 ? "smallest within the budget"
+                                         : "smallest that fits",
+                 report->verdict.smallest, out);
+    print_choice(report, "cheapest", report->verdict.cheapest, out);
+    print_choice(report, "fastest", report->verdict.fastest, out);
+}
+
+/* How the run of the answer goes, as the closed forms say and as drawn. */
+static void print_run(const report_capacity *report, FILE *out)
+{
+    const plait_capacity_row *const r = &report->row[report->answer];
+    const plait_goodput *const g = &r->goodput;
+    char line[REPORT_LINE_SIZE], a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
+
+    fprintf(out, "\n%d GPUs of %s: %s\n", r->problem->job.gpus, r->problem->cluster->name,
+            report_line(r->problem, &r->plan.degrees, line));
+    fprintf(out,
+            "  an interruption every %s, %.0f in all; a checkpoint of %.2f TB every %s takes %s; "
+            "%d spare nodes\n",
+            units_seconds(g->mtbf_s, a), r->wall_s / g->mtbf_s, r->checkpoint_bytes / 1e12,
+            units_seconds(g->interval_s, b), units_seconds(g->write_s, c), g->spares);
+    if (!isnan(r->drawn.mean_s))
+        fprintf(out, "  %d drawn runs: 10 %% end by %s, half by %s, 90 %% by %s", report->ask->runs,
+                days(r->drawn.early_s, a), days(r->drawn.middle_s, b), days(r->drawn.late_s, c));
+    if (!isnan(r->drawn.finishes))
+        fprintf(out, "; %s in time", units_percent(r->drawn.finishes, a));
+    if (!isnan(r->drawn.mean_s))
+        fputc('\n', out);
+}
+
+static void print_front(const report_capacity *report, FILE *out)
+{
+    char time[UNITS_SIZE], usd[UNITS_SIZE];
+    const char *before = "\nfront of days and dollars: ";
+
+    for (int i = 0; i < report->rows; i++) {
+        const plait_capacity_row *const r = &report->row[i];
+
+        if (!r->front)
+            continue;
+        fprintf(out, "%s%d GPUs of %s (%s, %s)", before, r->problem->job.gpus,
+                r->problem->cluster->name, days(r->wall_s, time), dollars(r->usd, usd));
+        before = "; ";
+    }
+    if (before[0] == ';')
+        fputc('\n', out);
+}
+
+static plait_status print_tornado(const report_capacity *report, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"what", TABLE_LEFT},          {"days at -10 %", TABLE_RIGHT}, {"at +10 %", TABLE_RIGHT},
+        {"USD at -10 %", TABLE_RIGHT}, {"at +10 %", TABLE_RIGHT},
+    };
+    const plait_capacity_row *const r = &report->row[report->answer];
+    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    char text[UNITS_SIZE];
+
+    for (int i = 0; i < PLAIT_CAPACITY_SWINGS; i++) {
+        const plait_capacity_swing *const s = &report->swing[i];
+
+        table_cell(rows, "%s", s->what);
+        for (int side = 0; side < 2; side++)
+            table_cell(rows, "%s", change(s->wall_s[side], r->wall_s, text));
+        for (int side = 0; side < 2; side++)
+            table_cell(rows, "%s", change(s->usd[side], r->usd, text));
+    }
+    fprintf(out, "\na tenth less and more, %d GPUs of %s:\n", r->problem->job.gpus,
+            r->problem->cluster->name);
+    return table_print(rows, 2, out, err);
+}
+
+// ---- what would change it ------------------------------------------------------------------
+
+/* The row with the next fewer GPUs that would answer but for the deadline. */
+static const plait_capacity_row *next_smaller(const report_capacity *report)
+{
+    const int gpus = report->row[report->answer].problem->job.gpus;
+    const plait_capacity_row *best = NULL;
+
+    for (int i = 0; i < report->rows; i++) {
+        const plait_capacity_row *const r = &report->row[i];
+
+        if (r->limit == PLAIT_LIMIT_DEADLINE && isfinite(r->wall_s) &&
+            r->problem->job.gpus < gpus && (best == NULL || r->wall_s < best->wall_s))
+            best = r;
+    }
+    return best;
+}
+
+static void print_of_deadline(const report_capacity *report, FILE *out)
+{
+    const plait_capacity_row *const r = &report->row[report->answer];
+    const plait_capacity_row *const less = next_smaller(report);
+    const double slack = report->ask->deadline_s / r->wall_s - 1.0;
+    char text[UNITS_SIZE];
+
+    fprintf(out, "what would change the answer: steps %.1f %% slower", 100.0 * slack);
+    if (isfinite(r->cost.step_high_s))
+        fprintf(out, " (the band goes to %.1f %%)",
+                100.0 * (r->cost.step_high_s / r->cost.step_s - 1.0));
+    if (less != NULL)
+        fprintf(out, ", or a deadline of %s, which %d GPUs of %s meet", days(less->wall_s, text),
+                less->problem->job.gpus, less->problem->cluster->name);
+    fputc('\n', out);
+}
+
+/* Without an answer: what the closest would need. */
+static void print_of_nothing(const report_capacity *report, FILE *out)
+{
+    const int f = report->verdict.fastest, deadline = report->ask->deadline_s > 0.0;
+    char time[UNITS_SIZE], usd[UNITS_SIZE];
+
+    if (f < 0) {
+        fputs("what would change the answer: more GPUs, or memory: no plan fits\n", out);
+        return;
+    }
+    const plait_capacity_row *const r = &report->row[f];
+    fprintf(out, "what would change the answer: %s%s%s%s for %d GPUs of %s\n",
+            deadline ? "a deadline of " : "", deadline ? days(r->wall_s, time) : "",
+            deadline && report->ask->budget_usd > 0.0 ? " and " : "",
+            report->ask->budget_usd > 0.0 ? dollars(r->usd, usd) : "", r->problem->job.gpus,
+            r->problem->cluster->name);
+}
+
+static void print_of_money(const report_capacity *report, FILE *out)
+{
+    const plait_capacity_row *second = NULL;
+    const plait_capacity_row *const r = &report->row[report->answer];
+
+    for (int i = 0; i < report->rows; i++)
+        if (i != report->answer && report->row[i].fits && isfinite(report->row[i].usd) &&
+            report->row[i].limit == PLAIT_LIMIT_NOTHING &&
+            (second == NULL || report->row[i].usd < second->usd))
+            second = &report->row[i];
+    if (second != NULL && isfinite(r->usd))
+        fprintf(out,
+                "what would change the answer: a price or a step that differs by %.1f %% between "
+                "it and %d GPUs of %s\n",
+                100.0 * fabs(second->usd / r->usd - 1.0), second->problem->job.gpus,
+                second->problem->cluster->name);
+}
+
+plait_status report_capacity_print(const report_capacity *report, FILE *out, plait_error *err)
+{
+    print_question(report, out);
+    PLAIT_TRY(print_rows(report, out, err));
+    print_answers(report, out);
+    print_front(report, out);
+    if (report->answer < 0) {
+        print_of_nothing(report, out);
+        return PLAIT_OK;
+    }
+    print_run(report, out);
+    PLAIT_TRY(print_tornado(report, out, err));
+    if (report->ask->deadline_s > 0.0)
+        print_of_deadline(report, out);
+    else
+        print_of_money(report, out);
+    return PLAIT_OK;
+}
