@@ -7,7 +7,7 @@
 #include "plait/units.h"
 
 const char *const plait_capacity_limit_name[PLAIT_LIMITS + 1] = {
-    "-", "plan", "memory", "deadline", "budget", "deadline+budget", NULL,
+    "-", "plan", "memory", "failures", "deadline", "budget", "deadline+budget", NULL,
 };
 
 void plait_capacity_ask_init(plait_capacity_ask *ask)
@@ -58,6 +58,9 @@ static void price_run(const plait_capacity_ask *ask, plait_capacity_row *row)
 
 // ---- days ----------------------------------------------------------------------------------
 
+/* Below, a run is not worth its restarts: to say how many thousand years it takes helps nobody. */
+static const double least_effective = 1e-3;
+
 static void follow(const plait_capacity_ask *ask, plait_capacity_row *row)
 {
     const plait_problem *const problem = row->problem;
@@ -70,7 +73,9 @@ static void follow(const plait_capacity_ask *ask, plait_capacity_row *row)
     row->work_s = row->steps * row->cost.step_s;
     row->tokens_per_s = plait_job_tokens(&problem->job) / row->cost.step_s;
     row->goodput = plait_goodput_of(&ask->fleet, nodes_of(problem), row->checkpoint_bytes);
-    row->wall_s = plait_goodput_wall_s(&row->goodput, row->work_s);
+    row->wall_s = row->goodput.effective < least_effective
+                      ? (double)INFINITY
+                      : plait_goodput_wall_s(&row->goodput, row->work_s);
     row->wall_low_s = row->wall_s * row->cost.step_low_s / row->cost.step_s;
     row->wall_high_s = row->wall_s * row->cost.step_high_s / row->cost.step_s;
     row->finishes = ask->deadline_s > 0.0 ? plait_finish_probability(row->wall_s, ask->deadline_s,
@@ -84,6 +89,8 @@ static plait_capacity_limit limit_of(const plait_capacity_ask *ask, const plait_
     const bool late = ask->deadline_s > 0.0 && !(row->wall_s <= ask->deadline_s);
     const bool dear = ask->budget_usd > 0.0 && !(row->usd <= ask->budget_usd);
 
+    if (isinf(row->wall_s))
+        return PLAIT_LIMIT_FAILURES;
     if (late && dear)
         return PLAIT_LIMIT_BOTH;
     return late ? PLAIT_LIMIT_DEADLINE : dear ? PLAIT_LIMIT_BUDGET : PLAIT_LIMIT_NOTHING;

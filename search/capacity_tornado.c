@@ -68,13 +68,14 @@ static const struct {
     {"efficiency of matrix products", change_efficiency, true},
 };
 
-static void copy_question(const plait_capacity_ask *ask, const plait_problem *problem,
+static void copy_question(const plait_capacity_ask *ask, const plait_capacity_row *row,
                           changed_question *q)
 {
     q->ask = *ask;
     q->ask.runs = 0;
-    q->problem = *problem;
-    q->cluster = *problem->cluster;
+    q->ask.fleet.spares = row->goodput.spares; // as many as were bought
+    q->problem = *row->problem;
+    q->cluster = *row->problem->cluster;
     q->problem.cluster = &q->cluster;
     for (int g = 0; g < q->cluster.groups; g++) {
         q->gpu[g] = *q->cluster.group[g].accelerator;
@@ -91,7 +92,7 @@ static plait_status ask_changed(int input, double factor, const plait_capacity_a
 
     if (!q)
         return plait_fail_nomem(err);
-    copy_question(ask, row->problem, q);
+    copy_question(ask, row, q);
     inputs[input].change(q, factor);
     if (inputs[input].replan)
         return plait_capacity_find(&q->ask, &q->problem, arena, out, err);

@@ -39,13 +39,14 @@ typedef enum plait_capacity_limit {
     PLAIT_LIMIT_NOTHING,
     PLAIT_LIMIT_PLAN,     /* no plan is legal */
     PLAIT_LIMIT_MEMORY,   /* none fits */
+    PLAIT_LIMIT_FAILURES, /* less than a thousandth of the time is useful work: it never ends */
     PLAIT_LIMIT_DEADLINE, /* the mean is late */
     PLAIT_LIMIT_BUDGET,
     PLAIT_LIMIT_BOTH, /* late and too dear */
     PLAIT_LIMITS
 } plait_capacity_limit;
 
-/** "-", "plan", "memory", "deadline", "budget", "deadline+budget". */
+/** "-", "plan", "memory", "failures", "deadline", "budget", "deadline+budget". */
 extern const char *const plait_capacity_limit_name[PLAIT_LIMITS + 1];
 
 /** Days that drawn runs take; NaN when none were drawn. */

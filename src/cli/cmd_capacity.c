@@ -335,6 +335,15 @@ static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, 
     return deliver(flags, &report, arena, err);
 }
 
+static plait_status check_batch(const capacity_values *flags, plait_error *err)
+{
+    if (flags->max_gbs == 0 || flags->max_gbs >= flags->gbs)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, "--max-gbs",
+                      "expected at least the %d sequences of --gbs, found %d", flags->gbs,
+                      flags->max_gbs);
+}
+
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -347,6 +356,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
     plait_capacity_ask_init(&ask);
     PLAIT_TRY(read_wishes(&flags, &ask, err));
+    PLAIT_TRY(check_batch(&flags, err));
     PLAIT_TRY(read_fleet(&flags, &ask.fleet, err));
     PLAIT_TRY(read_search(&flags, &ask.search, err));
     PLAIT_TRY(read_count("--runs", flags.runs, 1000000, &ask.runs, err));

@@ -166,7 +166,8 @@ static void print_answers(const report_capacity *report, FILE *out)
                  : ask->budget_usd > 0.0 ? "smallest within the budget"
                                          : "smallest that fits",
                  report->verdict.smallest, out);
-    print_choice(report, "cheapest", report->verdict.cheapest, out);
+    print_choice(report, ask->deadline_s > 0.0 ? "cheapest in time" : "cheapest",
+                 report->verdict.cheapest, out);
     print_choice(report, "fastest", report->verdict.fastest, out);
 }
 
@@ -181,9 +182,10 @@ static void print_run(const report_capacity *report, FILE *out)
             report_line(r->problem, &r->plan.degrees, line));
     fprintf(out,
             "  an interruption every %s, %.0f in all; a checkpoint of %.2f TB every %s takes %s; "
-            "%d spare nodes\n",
+            "%d spare node%s\n",
             units_seconds(g->mtbf_s, a), r->wall_s / g->mtbf_s, r->checkpoint_bytes / 1e12,
-            units_seconds(g->interval_s, b), units_seconds(g->write_s, c), g->spares);
+            units_seconds(g->interval_s, b), units_seconds(g->write_s, c), g->spares,
+            g->spares == 1 ? "" : "s");
     if (!isnan(r->drawn.mean_s))
         fprintf(out, "  %d drawn runs: 10 %% end by %s, half by %s, 90 %% by %s", report->ask->runs,
                 days(r->drawn.early_s, a), days(r->drawn.middle_s, b), days(r->drawn.late_s, c));
@@ -277,7 +279,7 @@ static void print_of_nothing(const report_capacity *report, FILE *out)
     char time[UNITS_SIZE], usd[UNITS_SIZE];
 
     if (f < 0) {
-        fputs("what would change the answer: more GPUs, or memory: no plan fits\n", out);
+        fputs("what would change the answer: more GPUs, more memory or fewer failures\n", out);
         return;
     }
     const plait_capacity_row *const r = &report->row[f];

@@ -1,0 +1,71 @@
+/* test_magnitude.c - numbers as people write them */
+#include "assert_near.h"
+#include "magnitude.h"
+
+static void test_magnitude__takes_decimal_suffixes(void **state)
+{
+    double value = 0.0;
+
+    (void)state;
+    assert_true(magnitude_parse("15T", &value));
+    assert_near(value, 15e12, 0.0);
+    assert_true(magnitude_parse("1.5M", &value));
+    assert_near(value, 1.5e6, 0.0);
+    assert_true(magnitude_parse("8k", &value));
+    assert_near(value, 8e3, 0.0);
+    assert_true(magnitude_parse("70B", &value));
+    assert_near(value, 70e9, 0.0);
+    assert_true(magnitude_parse("12", &value));
+    assert_near(value, 12.0, 0.0);
+}
+
+static void test_magnitude__refuses_what_is_no_number(void **state)
+{
+    static const char *const wrong[] = {"", "T", "1TT", "1 T", "1e400", "nan", "inf", "0x10", "5d"};
+    double value = 7.0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(magnitude_parse(wrong[i], &value));
+    assert_near(value, 7.0, 0.0);
+}
+
+static void test_duration__needs_a_unit(void **state)
+{
+    double seconds = 0.0;
+
+    (void)state;
+    assert_true(magnitude_parse_duration("60d", &seconds));
+    assert_near(seconds, 60.0 * 86400.0, 0.0);
+    assert_true(magnitude_parse_duration("90m", &seconds));
+    assert_near(seconds, 5400.0, 0.0);
+    assert_true(magnitude_parse_duration("20ms", &seconds));
+    assert_near(seconds, 0.02, 1e-15);
+    assert_false(magnitude_parse_duration("60", &seconds));
+    assert_false(magnitude_parse_duration("d", &seconds));
+}
+
+static void test_positive__says_what_it_expected(void **state)
+{
+    plait_error err;
+    double value;
+
+    (void)state;
+    assert_int_equal(magnitude_positive("--budget", "-5M", "dollars", &value, &err),
+                     PLAIT_ERROR_RANGE);
+    assert_string_equal(err.where, "--budget");
+    assert_string_equal(err.message, "expected dollars above 0, found '-5M'");
+    assert_int_equal(magnitude_duration("--deadline", "0d", &value, &err), PLAIT_ERROR_RANGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_magnitude__takes_decimal_suffixes),
+        cmocka_unit_test(test_magnitude__refuses_what_is_no_number),
+        cmocka_unit_test(test_duration__needs_a_unit),
+        cmocka_unit_test(test_positive__says_what_it_expected),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
