@@ -176,16 +176,17 @@ static void print_run(const report_capacity *report, FILE *out)
 {
     const plait_capacity_row *const r = &report->row[report->answer];
     const plait_goodput *const g = &r->goodput;
-    char line[REPORT_LINE_SIZE], a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
+    char line[REPORT_LINE_SIZE], a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], d[UNITS_SIZE];
 
     fprintf(out, "\n%d GPUs of %s: %s\n", r->problem->job.gpus, r->problem->cluster->name,
             report_line(r->problem, &r->plan.degrees, line));
     fprintf(out,
             "  an interruption every %s, %.0f in all; a checkpoint of %.2f TB every %s takes %s; "
-            "%d spare node%s\n",
+            "%d spare node%s, %s of the time without a node\n",
             units_seconds(g->mtbf_s, a), r->wall_s / g->mtbf_s, r->checkpoint_bytes / 1e12,
             units_seconds(g->interval_s, b), units_seconds(g->write_s, c), g->spares,
-            g->spares == 1 ? "" : "s");
+            g->spares == 1 ? "" : "s",
+            units_percent(g->wait_s / (g->mtbf_s + g->detect_s + g->wait_s), d));
     if (!isnan(r->drawn.mean_s))
         fprintf(out, "  %d drawn runs: 10 %% end by %s, half by %s, 90 %% by %s", report->ask->runs,
                 days(r->drawn.early_s, a), days(r->drawn.middle_s, b), days(r->drawn.late_s, c));
