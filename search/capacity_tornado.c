@@ -38,6 +38,7 @@ static void change_network(changed_question *q, double factor)
 {
     for (int l = 1; l < q->cluster.levels; l++)
         q->cluster.level[l].link.bytes_per_s *= factor;
+    q->cluster.between.link.bytes_per_s *= factor;
 }
 
 static void change_memory(changed_question *q, double factor)

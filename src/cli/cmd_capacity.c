@@ -292,6 +292,10 @@ static plait_status list_questions(capacity_sweep *sweep, const char *text, plai
         return plait_fail(err, PLAIT_ERROR_RANGE, "CLUSTER", "expected at most %d clusters",
                           MOST_CLUSTERS);
     for (int c = 0; c < clusters; c++)
+        if (cluster[c][0] == '\0')
+            return plait_fail(err, PLAIT_ERROR_RANGE, "CLUSTER",
+                              "expected names with one comma between them, found '%.80s'", text);
+    for (int c = 0; c < clusters; c++)
         for (int64_t gpus = sweep->from; gpus <= sweep->to; gpus = gpus > 0 ? 2 * gpus : 1)
             PLAIT_TRY(add_question(sweep, cluster[c], (int)gpus, arena, err));
     return PLAIT_OK;

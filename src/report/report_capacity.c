@@ -34,6 +34,8 @@ static const char *change(double value, double from, char text[UNITS_SIZE])
 {
     if (!isfinite(value / from))
         snprintf(text, UNITS_SIZE, "-");
+    else if (fabs(value / from - 1.0) < 5e-4) // neither +0.0 nor -0.0
+        snprintf(text, UNITS_SIZE, "0.0 %%");
     else
         snprintf(text, UNITS_SIZE, "%+.1f %%", 100.0 * (value / from - 1.0));
     return text;
@@ -99,7 +101,7 @@ static void fill_money(table *rows, const plait_capacity_row *r)
     table_cell(rows, "%s", whole(r->energy_j / 3.6e9, text));
     table_cell(rows, "%s", whole(r->co2_kg / 1e3, text));
     table_cell(rows, "%s", units_percent(r->scaling, text));
-    table_cell(rows, "%s%s", plait_capacity_limit_name[r->limit], r->knee ? " (knee)" : "");
+    table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
 }
 
 static void fill_row(table *rows, const plait_capacity_row *r)
@@ -169,6 +171,21 @@ static void print_answers(const report_capacity *report, FILE *out)
     print_choice(report, ask->deadline_s > 0.0 ? "cheapest in time" : "cheapest",
                  report->verdict.cheapest, out);
     print_choice(report, "fastest", report->verdict.fastest, out);
+}
+
+/* Of each cluster that has one: from here on GPUs buy little. */
+static void print_knees(const report_capacity *report, FILE *out)
+{
+    const int rows = report->rows;
+    char gain[UNITS_SIZE], share[UNITS_SIZE];
+
+    for (int i = 0; i < rows; i++)
+        if (report->row[i].knee)
+            fprintf(
+                out,
+                "knee of %s: %d GPUs process %s more tokens a day, below %s for twice the GPUs\n",
+                report->row[i].problem->cluster->name, report->row[i].problem->job.gpus,
+                units_percent(report->row[i].gain, gain), units_percent(report->ask->knee, share));
 }
 
 /* How the run of the answer goes, as the closed forms say and as drawn. */
@@ -314,6 +331,7 @@ plait_status report_capacity_print(const report_capacity *report, FILE *out, pla
     print_question(report, out);
     PLAIT_TRY(print_rows(report, out, err));
     print_answers(report, out);
+    print_knees(report, out);
     print_front(report, out);
     if (report->answer < 0) {
         print_of_nothing(report, out);

@@ -33,6 +33,9 @@ refused '--max-gbs: expected at least the 256' --gpus 8 --max-gbs 128
 refused '--repeat: expected a number from 0 to 0.99' --gpus 8 --repeat 1
 refused '--spares: expected a whole number' --gpus 8 --spares 1.5
 
+"$plait" capacity llama-3.1-8b dgx-h100, --gpus 8 --tokens 1T --seq 4096 --gbs 256 2>&1 |
+    grep -q '^plait: CLUSTER: expected names with one comma' || complain "an empty cluster is taken"
+
 found=$("$plait" capacity llama-3.1-8b b300-288gb-sxm:1x8 --tokens 1T --seq 4096 --gbs 256 --budget 1M 2>&1)
 [[ $found == 'plait: --budget: expected a cluster with a price, or --price'* ]] ||
     complain "a budget without a price: $found"
