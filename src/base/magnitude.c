@@ -50,6 +50,26 @@ bool magnitude_parse(const char *text, double *out)
     return parse(text, magnitudes, true, out);
 }
 
+bool magnitude_parse_count(const char *text, int least, int most, int *out)
+{
+    const size_t length = strlen(text);
+    const char last = length > 1 ? text[length - 1] : '\0';
+    const int factor = last == 'k' || last == 'K' ? 1 << 10 : last == 'M' ? 1 << 20 : 1;
+    char digits[64];
+    int number;
+
+    if (factor == 1)
+        return text_parse_int(text, least, most, out);
+    if (length >= sizeof digits)
+        return false;
+    memcpy(digits, text, length - 1);
+    digits[length - 1] = '\0';
+    if (!text_parse_int(digits, 0, most / factor, &number) || number * factor < least)
+        return false;
+    *out = number * factor;
+    return true;
+}
+
 bool magnitude_parse_duration(const char *text, double *seconds)
 {
     return parse(text, durations, false, seconds);

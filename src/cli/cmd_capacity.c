@@ -188,21 +188,11 @@ static int split_clusters(char *text, const char *out[MOST_CLUSTERS])
     return count;
 }
 
-static bool parse_count(const char *text, int *out)
-{
-    double number;
-
-    if (!magnitude_parse(text, &number) || !(number >= 1.0 && number <= 1 << 24) ||
-        number != floor(number))
-        return false;
-    *out = (int)number;
-    return true;
-}
-
 /* "1k..4k", or one number; 0 and 0: not given. */
 static plait_status read_gpus(const char *text, plait_arena *arena, int *from, int *to,
                               plait_error *err)
 {
+    static const int most = 1 << 24;
     char *low, *high;
 
     *from = *to = 0;
@@ -216,7 +206,8 @@ static plait_status read_gpus(const char *text, plait_arena *arena, int *from, i
         *high = '\0';
         high += 2;
     }
-    if (parse_count(low, from) && parse_count(high != NULL ? high : low, to) && *from <= *to)
+    if (magnitude_parse_count(low, 1, most, from) &&
+        magnitude_parse_count(high != NULL ? high : low, 1, most, to) && *from <= *to)
         return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
                       "expected a number of GPUs or A..B with A up to B, found '%.40s'", text);
