@@ -18,4 +18,13 @@ enum { REPORT_LINE_SIZE = 288 };
 const char *report_line(const plait_problem *problem, const plait_degrees *degrees,
                         char line[REPORT_LINE_SIZE]);
 
+/** The plans of a search, one a row; what all have alike stands above. */
+PLAIT_MUST_CHECK plait_status report_ranking(const plait_problem *problem,
+                                             const report_found *found, FILE *out,
+                                             plait_error *err);
+
+/** The plans to start, and what is lost by starting so many: those asked for, and 1, 2, 3, 5. */
+PLAIT_MUST_CHECK plait_status report_tries(const plait_problem *problem, const report_found *found,
+                                           FILE *out, plait_error *err);
+
 #endif

@@ -173,7 +173,7 @@ static void test_numbers__in_other_forms_are_refused(void **state)
 {
     world *w = *state;
     static const char *const cases[] = {
-        "1e3", "1.0", "0x10", "1,000", "8k",         " 8",          "8 ",
+        "1e3", "1.0", "0x10", "1,000", "8q",         " 8",          "8 ",
         "--8", "+",   "-",    "ten",   "2147483648", "-2147483649", "99999999999999999999",
     };
 
