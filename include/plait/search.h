@@ -166,6 +166,27 @@ PLAIT_MUST_CHECK plait_status plait_degrees_complete(const plait_problem *proble
                                                      plait_key_set given, plait_degrees *degrees,
                                                      plait_arena *arena, plait_error *err);
 
+/** A plan near another one: what changes, and what is gained. */
+typedef struct plait_change {
+    plait_key_set changed; /* dp, which follows, is not among them */
+    int keys;              /* so many */
+    plait_ranked best;
+} plait_change;
+
+/**
+ * The fewest changes to a plan that are worth it: for one key and those that follow from it, and for
+ * every two, the best plan that keeps all others. (S.97)
+ *
+ * @param options  its limits stand beside; `top`, `strategy` and `distinct` do not count
+ * @param below    only plans with an objective below
+ * @param found    [most], fewest changed keys first, then the best
+ */
+PLAIT_MUST_CHECK plait_status plait_changes(const plait_problem *problem,
+                                            const plait_search_options *options,
+                                            const plait_degrees *from, double below, int most,
+                                            plait_arena *arena, plait_change *found, int *count,
+                                            plait_error *err);
+
 /** Why the search does not choose plans with these limits: best such plan against the winner. */
 typedef struct plait_why {
     plait_verdict verdict; /* of the best plan with the limits */

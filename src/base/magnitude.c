@@ -50,11 +50,11 @@ bool magnitude_parse(const char *text, double *out)
     return parse(text, magnitudes, true, out);
 }
 
-bool magnitude_parse_count(const char *text, int least, int most, int *out)
+bool magnitude_parse_count(const char *text, int kilo, int least, int most, int *out)
 {
     const size_t length = strlen(text);
     const char last = length > 1 ? text[length - 1] : '\0';
-    const int factor = last == 'k' || last == 'K' ? 1 << 10 : last == 'M' ? 1 << 20 : 1;
+    const int factor = last == 'k' || last == 'K' ? kilo : last == 'M' ? kilo * kilo : 1;
     char digits[64];
     int number;
 

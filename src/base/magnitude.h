@@ -9,8 +9,9 @@
 /** A number with an optional k, M, B, G or T, decimal: "15T" is 15e12, "1.5M" 1.5e6. */
 bool magnitude_parse(const char *text, double *out);
 
-/** A whole number with an optional k, K or M, binary: "8k" is 8192, "1M" 1048576. False beyond `most`. */
-bool magnitude_parse_count(const char *text, int least, int most, int *out);
+/** A whole number with an optional k, K or M, of `kilo` and its square: 1000, or 1024 of a sequence's
+ * tokens, whose "8k" is 8192. False beyond `most`. */
+bool magnitude_parse_count(const char *text, int kilo, int least, int most, int *out);
 
 /** Seconds of "60d", "36h", "90m", "45s", "20ms", "8w". */
 bool magnitude_parse_duration(const char *text, double *seconds);

@@ -30,7 +30,7 @@ static const char *const strategy_name[] = {"auto", "exhaustive", "dp", "milp", 
 static const opt options[] = {
     OPT_HEADING("the run"),
     OPT_OF_WHAT(tokens, "tokens", "N", "tokens of the whole run: 15T"),
-    OPT_OF_INT(capacity_values, seq, "seq", "TOKENS", 1, 1 << 30, "tokens of one sequence"),
+    OPT_OF_TOKENS(capacity_values, seq, "seq", "tokens of one sequence"),
     OPT_OF_INT(capacity_values, gbs, "gbs", "SEQUENCES", 1, 1 << 30,
                "sequences of one step, over all GPUs"),
     OPT_OF_INT(capacity_values, max_gbs, "max-gbs", "SEQUENCES", 1, 1 << 30,
@@ -206,8 +206,8 @@ static plait_status read_gpus(const char *text, plait_arena *arena, int *from, i
         *high = '\0';
         high += 2;
     }
-    if (magnitude_parse_count(low, 1, most, from) &&
-        magnitude_parse_count(high != NULL ? high : low, 1, most, to) && *from <= *to)
+    if (magnitude_parse_count(low, 1000, 1, most, from) &&
+        magnitude_parse_count(high != NULL ? high : low, 1000, 1, most, to) && *from <= *to)
         return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
                       "expected a number of GPUs or A..B with A up to B, found '%.40s'", text);

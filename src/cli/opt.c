@@ -33,7 +33,7 @@ static plait_status store_int(const opt *option, const char *text, int *out, pla
 {
     char expected[80], found[80];
 
-    if (magnitude_parse_count(text, option->min, option->max, out))
+    if (magnitude_parse_count(text, option->tokens ? 1024 : 1000, option->min, option->max, out))
         return PLAIT_OK;
     if (option->max == INT_MAX)
         snprintf(expected, sizeof expected, "an integer of at least %d", option->min);

@@ -6,7 +6,7 @@
  *     typedef struct models_values { int seq; bool json; } models_values;
  *
  *     static const opt options[] = {
- *         OPT_OF_INT(models_values, seq, "seq", "TOKENS", 1, INT_MAX, "tokens of one sequence"),
+ *         OPT_OF_TOKENS(models_values, seq, "seq", "tokens of one sequence"),
  *         OPT_OF_FLAG(models_values, json, "json", "one JSON document"),
  *         OPT_END,
  *     };
@@ -63,6 +63,7 @@ typedef struct opt {
     size_t offset;     /* of its field in the command's values */
     int min;
     int max;
+    bool tokens; /* of a sequence, whose k is 1024; else a thousand */
     opt_offer offer;
     const char *help;
 } opt;
@@ -80,6 +81,9 @@ typedef struct opt {
     OPT_ROW(OPT_FLAG, values, field, name, .help = help_)
 #define OPT_OF_INT(values, field, name, value_, min_, max_, help_)                                 \
     OPT_ROW(OPT_INT, values, field, name, .value = value_, .min = min_, .max = max_, .help = help_)
+#define OPT_OF_TOKENS(values, field, name, help_)                                                  \
+    OPT_ROW(OPT_INT, values, field, name, .value = "TOKENS", .min = 1, .max = 1 << 30,             \
+            .tokens = true, .help = help_)
 #define OPT_OF_TEXT(values, field, name, letter_, value_, help_)                                   \
     OPT_ROW(OPT_TEXT, values, field, name, .letter = letter_, .value = value_, .help = help_)
 #define OPT_OF_WORD(values, field, name, value_, offer_, help_)                                    \

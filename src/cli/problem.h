@@ -23,8 +23,7 @@ typedef struct problem_flags {
 
 /** Rows of an option table: `member` of `values` is the problem_flags. */
 #define PROBLEM_OPTIONS(values, member)                                                            \
-    OPT_HEADING("the job"),                                                                        \
-        OPT_OF_INT(values, member.seq, "seq", "TOKENS", 1, 1 << 30, "tokens of one sequence"),     \
+    OPT_HEADING("the job"), OPT_OF_TOKENS(values, member.seq, "seq", "tokens of one sequence"),    \
         OPT_OF_INT(values, member.gbs, "gbs", "SEQUENCES", 1, 1 << 30,                             \
                    "sequences of one step, over all GPUs"),                                        \
         OPT_OF_INT(values, member.gpus, "gpus", "N", 1, 1 << 24,                                   \

@@ -30,7 +30,7 @@ static void test_magnitude__refuses_what_is_no_number(void **state)
     assert_near(value, 7.0, 0.0);
 }
 
-static void test_counts__are_whole_and_binary(void **state)
+static void test_counts__are_whole(void **state)
 {
     static const char *const wrong[] = {"",   "k",  "8q",  "1.5k", "-1k",
                                         "3M", "4T", "8kk", "0k",   "0x8k"};
@@ -38,15 +38,17 @@ static void test_counts__are_whole_and_binary(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_false(magnitude_parse_count(wrong[i], 1, 2 << 20, &count));
+        assert_false(magnitude_parse_count(wrong[i], 1024, 1, 2 << 20, &count));
     assert_int_equal(count, 7);
-    assert_true(magnitude_parse_count("8k", 1, 2 << 20, &count));
+    assert_true(magnitude_parse_count("8k", 1024, 1, 2 << 20, &count));
     assert_int_equal(count, 8192);
-    assert_true(magnitude_parse_count("128K", 1, 2 << 20, &count));
+    assert_true(magnitude_parse_count("128K", 1024, 1, 2 << 20, &count));
     assert_int_equal(count, 131072);
-    assert_true(magnitude_parse_count("2M", 1, 2 << 20, &count));
+    assert_true(magnitude_parse_count("2M", 1024, 1, 2 << 20, &count));
     assert_int_equal(count, 2 << 20);
-    assert_true(magnitude_parse_count("12", 1, 2 << 20, &count));
+    assert_true(magnitude_parse_count("2k", 1000, 1, 2 << 20, &count));
+    assert_int_equal(count, 2000);
+    assert_true(magnitude_parse_count("12", 1024, 1, 2 << 20, &count));
     assert_int_equal(count, 12);
 }
 
@@ -83,7 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_magnitude__takes_decimal_suffixes),
         cmocka_unit_test(test_magnitude__refuses_what_is_no_number),
-        cmocka_unit_test(test_counts__are_whole_and_binary),
+        cmocka_unit_test(test_counts__are_whole),
         cmocka_unit_test(test_duration__needs_a_unit),
         cmocka_unit_test(test_positive__says_what_it_expected),
     };

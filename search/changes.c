@@ -1,0 +1,159 @@
+/*
+ * changes.c - the fewest changes to a plan that make it faster (S.97)
+ *
+ * A move frees one key and those that follow from it; all others keep their values. Every move, and
+ * every two of them, are a search of their own. Of what these find, fewer changed keys come first.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "plait/search.h"
+
+typedef struct plan_move {
+    plait_key_id key;
+    plait_key_set follow; /* what has to change with it, or may */
+} plan_move;
+
+#define BIT(key) PLAIT_KEY_BIT(PLAIT_KEY_##key)
+
+static const plan_move moves[] = {
+    {PLAIT_KEY_TP, BIT(SP) | BIT(ETP)},
+    {PLAIT_KEY_PP, BIT(VPP) | BIT(SCHEDULE) | BIT(SPLIT)},
+    {PLAIT_KEY_VPP, BIT(SCHEDULE) | BIT(SPLIT)},
+    {PLAIT_KEY_CP, BIT(CP_COMM)},
+    {PLAIT_KEY_EP, BIT(ETP) | BIT(DISPATCHER)},
+    {PLAIT_KEY_ZERO, BIT(RESHARD) | BIT(SCATTER)},
+    {PLAIT_KEY_MBS, 0},
+    {PLAIT_KEY_RECOMPUTE, 0},
+    {PLAIT_KEY_ATTENTION, 0},
+    {PLAIT_KEY_OFFLOAD_ACTS, 0},
+    {PLAIT_KEY_SCHEDULE, BIT(VPP) | BIT(SPLIT)},
+    {PLAIT_KEY_GRAD_SYNC, 0},
+    {PLAIT_KEY_DISPATCHER, BIT(EP_OVERLAP)},
+    {PLAIT_KEY_SHARD_GROUP, 0},
+    {PLAIT_KEY_SPLIT, 0},
+};
+
+enum { MOVES = sizeof moves / sizeof *moves };
+
+/* dp makes up the world, and a shard lies over all of it unless it is what is changed. */
+static const plait_key_set always_free = BIT(DP) | BIT(SHARD_GROUP);
+
+static bool matters(const plait_problem *problem, const plait_degrees *d, int key)
+{
+    return plait_keys[key].matters == NULL || plait_keys[key].matters(problem, d);
+}
+
+/* A layout is no value of the uniform space: what has one may have any split. */
+static bool can_keep(const plait_problem *problem, const plait_degrees *d, int key)
+{
+    return matters(problem, d, key) &&
+           !(key == PLAIT_KEY_SPLIT && d->split.kind == PLAIT_SPLIT_LAYOUT);
+}
+
+/* Limits that keep all keys but those in `open`. */
+static plait_status keep_others(const plait_problem *problem, const plait_degrees *d,
+                                plait_key_set open, plait_search_options *options, plait_error *err)
+{
+    char value[PLAIT_VALUE_SIZE], limit[PLAIT_VALUE_SIZE + 40];
+
+    for (int key = 0; key < PLAIT_KEYS; key++) {
+        if ((open & PLAIT_KEY_BIT(key)) || !can_keep(problem, d, key))
+            continue;
+        plait_degrees_get(d, (plait_key_id)key, value, sizeof value);
+        snprintf(limit, sizeof limit, "%s=%s", plait_keys[key].name, value);
+        PLAIT_TRY(plait_search_limit(options, limit, err));
+    }
+    return PLAIT_OK;
+}
+
+static plait_key_set changed_keys(const plait_problem *problem, const plait_degrees *from,
+                                  const plait_degrees *to)
+{
+    plait_key_set changed = 0;
+
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (key != PLAIT_KEY_DP && !plait_key_same(from, to, (plait_key_id)key) &&
+            (matters(problem, from, key) || matters(problem, to, key)))
+            changed |= PLAIT_KEY_BIT(key);
+    return changed;
+}
+
+static int keys_in(plait_key_set set)
+{
+    int count = 0;
+
+    for (; set != 0; set &= set - 1)
+        count++;
+    return count;
+}
+
+static bool comes_before(const plait_change *a, const plait_change *b)
+{
+    return a->keys != b->keys ? a->keys < b->keys : a->best.objective < b->best.objective;
+}
+
+/* One more in its place; a plan that another move found too is there once. */
+static void keep(const plait_change *change, int most, plait_change *found, int *count)
+{
+    int at = *count < most ? *count : most - 1;
+
+    for (int i = 0; i < *count; i++)
+        if (found[i].changed == change->changed &&
+            found[i].best.price.step_s == change->best.price.step_s)
+            return;
+    if (*count == most && !comes_before(change, &found[most - 1]))
+        return;
+    *count += *count < most;
+    for (; at > 0 && comes_before(change, &found[at - 1]); at--)
+        found[at] = found[at - 1];
+    found[at] = *change;
+}
+
+/* Limits that leave nothing are no failure: there is no such plan. */
+static plait_status try_moves(const plait_problem *problem, const plait_search_options *options,
+                              const plait_degrees *from, plait_key_set open, plait_arena *arena,
+                              plait_change *out, bool *any, plait_error *err)
+{
+    plait_search_options one = *options;
+    plait_search_result result;
+    plait_error inner;
+
+    *any = false;
+    one.top = 1;
+    one.distinct = 0;
+    one.strategy = "exhaustive";
+    one.progress = NULL;
+    PLAIT_TRY(keep_others(problem, from, open | always_free, &one, err));
+    const plait_status status = plait_search(problem, &one, arena, &result, &inner);
+    if (status == PLAIT_ERROR_RANGE)
+        return PLAIT_OK;
+    if (status != PLAIT_OK)
+        return plait_fail(err, status, inner.where, "%s", inner.message);
+    if (result.plans == 0)
+        return PLAIT_OK;
+    *out = (plait_change){.best = result.plan[0],
+                          .changed = changed_keys(problem, from, &result.plan[0].plan.degrees)};
+    out->keys = keys_in(out->changed);
+    *any = out->keys > 0;
+    return PLAIT_OK;
+}
+
+plait_status plait_changes(const plait_problem *problem, const plait_search_options *options,
+                           const plait_degrees *from, double below, int most, plait_arena *arena,
+                           plait_change *found, int *count, plait_error *err)
+{
+    *count = 0;
+    for (int a = 0; a < MOVES; a++)
+        for (int b = 0; b <= a; b++) {
+            const plait_key_set open = PLAIT_KEY_BIT(moves[a].key) | moves[a].follow |
+                                       PLAIT_KEY_BIT(moves[b].key) | moves[b].follow;
+            plait_change change;
+            bool any;
+
+            PLAIT_TRY(try_moves(problem, options, from, open, arena, &change, &any, err));
+            if (any && change.best.objective < below)
+                keep(&change, most, found, count);
+        }
+    return PLAIT_OK;
+}
