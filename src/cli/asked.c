@@ -168,16 +168,14 @@ static plait_status load(const char *path, plait_arena *arena, const plans_entry
     return plans_load(path, arena, entry, err);
 }
 
-plait_status asked_resolve(const asked_flags *flags, const opt_operands *operands,
-                           plait_arena *arena, asked *out, plait_error *err)
+plait_status asked_of(const asked_flags *flags, const opt_operands *operands,
+                      const plans_entry *file, plait_arena *arena, asked *out, plait_error *err)
 {
     plait_degrees degrees = plait_degrees_init();
     const bool changed = changes_plan(flags);
     int microbatches;
 
-    *out = (asked){0};
-    if (flags->plan != NULL)
-        PLAIT_TRY(load(flags->plan, arena, &out->file, err));
+    *out = (asked){.file = file};
     PLAIT_TRY(problem_resolve(&flags->problem, operands, out->file, arena, &out->problem, err));
     if (out->file != NULL) {
         degrees = out->file->degrees;
@@ -191,6 +189,16 @@ plait_status asked_resolve(const asked_flags *flags, const opt_operands *operand
     PLAIT_TRY(complete(out, degrees, changed, arena, err));
     check_microbatches(&out->problem, microbatches, &out->plan);
     return PLAIT_OK;
+}
+
+plait_status asked_resolve(const asked_flags *flags, const opt_operands *operands,
+                           plait_arena *arena, asked *out, plait_error *err)
+{
+    const plans_entry *file = NULL;
+
+    if (flags->plan != NULL)
+        PLAIT_TRY(load(flags->plan, arena, &file, err));
+    return asked_of(flags, operands, file, arena, out, err);
 }
 
 plait_status asked_versus(const char *path, const plait_problem *problem, plait_arena *arena,

@@ -39,6 +39,11 @@ bool asked_any(const asked_flags *flags);
 PLAIT_MUST_CHECK plait_status asked_resolve(const asked_flags *flags, const opt_operands *operands,
                                             plait_arena *arena, asked *out, plait_error *err);
 
+/** The same with the file that `flags->plan` would name already read; NULL: none. */
+PLAIT_MUST_CHECK plait_status asked_of(const asked_flags *flags, const opt_operands *operands,
+                                       const plans_entry *file, plait_arena *arena, asked *out,
+                                       plait_error *err);
+
 /** Another plan, out of a file; what that file leaves open is as in `problem`. */
 PLAIT_MUST_CHECK plait_status asked_versus(const char *path, const plait_problem *problem,
                                            plait_arena *arena, asked *out, plait_error *err);

@@ -3,13 +3,11 @@
 #include <string.h>
 
 #include "command.h"
-#include "file.h"
 #include "import.h"
+#include "imported.h"
 #include "plait/data.h"
 #include "plans_write.h"
-#include "problem.h"
 #include "shell_word.h"
-#include "text.h"
 
 typedef struct import_values {
     const char *from;
@@ -32,56 +30,11 @@ static const opt options[] = {
     OPT_END,
 };
 
-enum { IMPORT_MAX_BYTES = 64 << 20 };
-
-static plait_status choose_format(const char *name, plait_launch_target *out, plait_error *err)
-{
-    const char *const *const words = launch_import_names();
-    int index;
-
-    if (name == NULL)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--from",
-                          "expected the format of the file, such as %s, found nothing", words[0]);
-    PLAIT_TRY(problem_word("--from", name, words, &index, err));
-    *out = (plait_launch_target)text_index(words[index], plait_launch_target_name);
-    return PLAIT_OK;
-}
-
-/* MODEL and CLUSTER of the command line stand above what the file says. */
-static plait_status take_names(const import_values *flags, plait_arena *arena, plans_entry *entry,
-                               plait_error *err)
-{
-    plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
-    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
-
-    if (model == NULL || cluster == NULL)
-        return plait_fail_nomem(err);
-    if (flags->model != NULL) {
-        PLAIT_TRY(plait_model_find(flags->model, arena, model, NULL, err));
-        entry->model = model;
-    }
-    if (flags->cluster != NULL) {
-        PLAIT_TRY(plait_cluster_find(flags->cluster, arena, cluster, err));
-        entry->cluster = cluster;
-    }
-    return PLAIT_OK;
-}
-
-static void warn(const char *file, const char *sentences)
-{
-    while (*sentences != '\0') {
-        const size_t length = strcspn(sentences, "\n");
-
-        fprintf(stderr, "plait: warning: %s: %.*s\n", file, (int)length, sentences);
-        sentences += length + (sentences[length] == '\n');
-    }
-}
-
 /* What only the user can say, where no summary says so. */
 static void warn_of_missing(const char *file, const plans_entry *entry)
 {
     if (entry->gpus == 0)
-        warn(file, "the number of GPUs is not known, give it with --gpus");
+        imported_warn(file, "the number of GPUs is not known, give it with --gpus");
 }
 
 /* ---- what was read, for people ---- */
@@ -147,28 +100,17 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                         bool *no, plait_error *err)
 {
     const import_values *const flags = values;
-    const char *output = flags->output, *text, *warning;
+    const imported_flags file = {flags->from, flags->model, flags->cluster, flags->gpus};
+    const char *output = flags->output, *text;
     bool print = flags->output == NULL;
-    plait_launch_target target = PLAIT_LAUNCH_MEGATRON;
     plans_entry entry;
     size_t length;
-    const launch_call call = {operands->count > 0 ? operands->count - 1 : 0, operands->text + 1,
-                              flags->gpus};
 
     (void)no;
-    if (operands->count == 0)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "FILE",
-                          "expected a launch config, found nothing");
-    PLAIT_TRY(choose_format(flags->from, &target, err));
     PLAIT_TRY(command_output(&output, &print, err));
-    PLAIT_TRY(file_read_all(operands->text[0], IMPORT_MAX_BYTES, arena, &text, &length, err));
-    PLAIT_TRY(launch_import(target, text, length, operands->text[0], &call, arena, &entry, &warning,
-                            err));
-    entry.warnings = warning;
-    warn(operands->text[0], warning);
+    PLAIT_TRY(imported_read(&file, operands, arena, &entry, NULL, err));
     if (print)
         warn_of_missing(operands->text[0], &entry);
-    PLAIT_TRY(take_names(flags, arena, &entry, err));
     PLAIT_TRY(plans_write(&entry, arena, &text, &length, err));
     PLAIT_TRY(command_deliver(text, length, output, print, err));
     return print ? PLAIT_OK : print_summary(operands->text[0], output, &entry, arena, err);

@@ -25,6 +25,7 @@ extern const command command_explain;
 extern const command command_operators;
 extern const command command_launch;
 extern const command command_import;
+extern const command command_doctor;
 extern const command command_next;
 extern const command command_validate;
 extern const command command_calibrate;

@@ -74,6 +74,52 @@ static void test_relaxations__say_when_memory_runs_out(void **state)
     assert_true(failed > 10);
 }
 
+// ---- changes -------------------------------------------------------------------------------
+
+static int keys_apart(const plait_degrees *a, const plait_degrees *b, plait_key_set changed)
+{
+    int outside = 0;
+
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        outside += key != PLAIT_KEY_DP && !(changed & PLAIT_KEY_BIT(key)) &&
+                   !plait_key_same(a, b, (plait_key_id)key) && (plait_keys[key].matters == NULL);
+    return outside;
+}
+
+/* Fewest keys first, each better than asked for; no plan of one changed mbs is better than the one there. */
+static void test_changes__are_few_and_the_best_of_their_sort(void **state)
+{
+    enum { MOST = 64 };
+    plait_change *found;
+    plait_search_result best;
+    plait_degrees from;
+    plait_error err;
+    int count;
+    world w;
+
+    (void)state;
+    found = plait_arena_alloc(arena, MOST, sizeof *found);
+    assert_non_null(found);
+    load(&w, "llama-3.1-8b", 8, 8192, "tp=2,pp=1,cp=1,mbs=1,zero=1,recompute=none");
+    must(plait_search(&w.problem, &w.options, arena, &best, &err), &err);
+    assert_true(best.plans > 0);
+    from = best.plan[0].plan.degrees;
+    w.options.limits = 0;
+    must(plait_changes(&w.problem, &w.options, &from, best.plan[0].objective, MOST, arena, found,
+                       &count, &err),
+         &err);
+    assert_in_range(count, 1, MOST);
+    for (int i = 0; i < count; i++) {
+        assert_true(found[i].best.objective < best.plan[0].objective);
+        assert_true(found[i].keys >= 1);
+        assert_int_equal(keys_apart(&from, &found[i].best.plan.degrees, found[i].changed), 0);
+        if (i > 0)
+            assert_true(found[i].keys > found[i - 1].keys ||
+                        (found[i].keys == found[i - 1].keys &&
+                         found[i].best.objective >= found[i - 1].best.objective));
+    }
+}
+
 // ---- why not -------------------------------------------------------------------------------
 
 static void test_why_not__says_what_is_lost(void **state)
@@ -321,6 +367,8 @@ int main(void)
                                         free_arena),
         cmocka_unit_test_setup_teardown(test_relaxations__say_when_memory_runs_out, make_arena,
                                         free_arena),
+        cmocka_unit_test_setup_teardown(test_changes__are_few_and_the_best_of_their_sort,
+                                        make_arena, free_arena),
         cmocka_unit_test_setup_teardown(test_structs__of_another_version_are_refused, make_arena,
                                         free_arena),
         cmocka_unit_test_setup_teardown(

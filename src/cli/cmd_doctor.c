@@ -1,0 +1,177 @@
+/* cmd_doctor.c - plait doctor: what runs today, and the fewest changes that make it faster */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "asked.h"
+#include "command.h"
+#include "import.h"
+#include "imported.h"
+#include "report_doctor.h"
+#include "text.h"
+
+typedef struct doctor_values {
+    problem_flags problem; /* --gpus is the import's, too */
+    const char *from, *model, *cluster;
+    bool json;
+} doctor_values;
+
+static const opt options[] = {
+    OPT_OF_WORD(doctor_values, from, "from", "FORMAT", OPT_LISTED(launch_import_names), "{words}"),
+    OPT_OF_WORD(doctor_values, model, "model", "MODEL", OPT_NAMES(PLAIT_DATA_MODELS),
+                "the model, where the file does not say it or to say it better"),
+    OPT_OF_WORD(doctor_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
+                "what it runs on"),
+    PROBLEM_OPTIONS(doctor_values, problem),
+    OPT_HEADING("the answer"),
+    OPT_OF_FLAG(doctor_values, json, "json", "one JSON document on standard output"),
+    OPT_END,
+};
+
+/* What nobody said is asked for by the option that says it. */
+static plait_status check_known(const doctor_values *flags, const plans_entry *file,
+                                const char *name, plait_error *err)
+{
+    const struct {
+        const char *option, *what;
+        bool missing;
+    } facts[] = {{"--model", "a model", file->model == NULL},
+                 {"--cluster", "a cluster", file->cluster == NULL},
+                 {"--seq", "the tokens of a sequence", file->seq == 0 && flags->problem.seq == 0},
+                 {"--gbs", "the sequences of a step", file->gbs == 0 && flags->problem.gbs == 0}};
+
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (facts[i].missing)
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, facts[i].option,
+                              "expected %s, which %.120s does not say, found nothing",
+                              facts[i].what, name);
+    return PLAIT_OK;
+}
+
+/* ---- what to change ---- */
+
+/* Worth a restart: so much less, or a plan that fits in place of one that does not. */
+static const double worth = 0.01;
+
+static double to_undercut(const report_plan *now)
+{
+    return now->verdict <= PLAIT_TIGHT ? (1.0 - worth) * now->cost.step_s : HUGE_VAL;
+}
+
+static plait_status find_changes(doctor_answer *answer, const plait_search_options *space,
+                                 plait_arena *arena, plait_error *err)
+{
+    plait_change *change = plait_arena_alloc(arena, DOCTOR_CHANGES, sizeof *change);
+    plait_search_options best = *space;
+    plait_error inner;
+
+    if (change == NULL)
+        return plait_fail_nomem(err);
+    answer->change = change;
+    PLAIT_TRY(plait_changes(answer->problem, space, &answer->now->degrees, to_undercut(answer->now),
+                            DOCTOR_CHANGES, arena, change, &answer->changes, err));
+    best.top = 1;
+    best.strategy = "auto";
+    const plait_status status =
+        plait_search(answer->problem, &best, arena, &answer->search, &inner);
+    if (status == PLAIT_ERROR_RANGE) // no plan of all GPUs is legal
+        return PLAIT_OK;
+    return status == PLAIT_OK ? PLAIT_OK
+                              : plait_fail(err, status, inner.where, "%s", inner.message);
+}
+
+/* ---- what that means for the file ---- */
+
+static const char *first_file(const plait_launch_folder *folder)
+{
+    return folder->files > 0 ? folder->file[0].text : "";
+}
+
+/* The arguments of a plan, as plait launch would write them; "" where the target has no words for it. */
+static plait_status arguments_of(const doctor_answer *answer, plait_launch_target target,
+                                 const report_plan *plan, plait_arena *arena, const char **out,
+                                 plait_error *err)
+{
+    plait_launch_folder *folder = plait_arena_alloc(arena, 1, sizeof *folder);
+    plait_launch launch;
+    plait_error inner;
+
+    *out = "";
+    if (folder == NULL)
+        return plait_fail_nomem(err);
+    plait_launch_init(&launch);
+    launch.problem = answer->problem;
+    launch.plan = &plan->plan;
+    launch.cost = &plan->cost;
+    if (plan->verdict <= PLAIT_TIGHT &&
+        plait_launch_render(&launch, target, arena, folder, &inner) == PLAIT_OK)
+        *out = first_file(folder);
+    return PLAIT_OK;
+}
+
+static plait_status write_arguments(doctor_answer *answer, plait_launch_target target,
+                                    plait_arena *arena, plait_error *err)
+{
+    PLAIT_TRY(arguments_of(answer, target, answer->now, arena, &answer->now_text, err));
+    for (int i = 0; i < answer->changes; i++) {
+        report_plan *plan = plait_arena_alloc(arena, 1, sizeof *plan);
+
+        if (plan == NULL)
+            return plait_fail_nomem(err);
+        PLAIT_TRY(report_price(answer->problem, &answer->change[i].best.plan, 0, arena, plan, err));
+        answer->plan[i] = plan;
+        PLAIT_TRY(arguments_of(answer, target, plan, arena, &answer->text[i], err));
+    }
+    return PLAIT_OK;
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    static const opt_operands nothing = {0};
+    const doctor_values *const flags = values;
+    const imported_flags file = {flags->from, flags->model, flags->cluster, flags->problem.gpus};
+    doctor_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
+    asked *today = plait_arena_alloc(arena, 1, sizeof *today);
+    plait_launch_target target;
+    plait_search_options space;
+    asked_flags question = {.problem = flags->problem};
+    plans_entry entry;
+    const char *text;
+    size_t length;
+
+    if (answer == NULL || today == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(imported_read(&file, operands, arena, &entry, &target, err));
+    PLAIT_TRY(check_known(flags, &entry, operands->text[0], err));
+    if (entry.gpus == 0)
+        entry.gpus = flags->problem.gpus;
+    question.problem.gpus = 0; // of the file by now: it changes no plan
+    PLAIT_TRY(asked_of(&question, &nothing, &entry, arena, today, err));
+    *answer =
+        (doctor_answer){.file = operands->text[0], .problem = &today->problem, .now = &today->plan};
+    plait_search_options_init(&space);
+    if (today->plan.verdict != PLAIT_INVALID) {
+        PLAIT_TRY(find_changes(answer, &space, arena, err));
+        PLAIT_TRY(write_arguments(answer, target, arena, err));
+    }
+    *no = today->plan.verdict > PLAIT_TIGHT;
+    if (!flags->json)
+        return report_doctor(answer, stdout, err);
+    PLAIT_TRY(json_doctor(answer, arena, &text, &length, err));
+    return command_deliver(text, length, NULL, true, err);
+}
+
+const command command_doctor = {
+    .usage = {.command = "doctor",
+              .synopsis = "--from FORMAT FILE [ARGUMENT...] --cluster CLUSTER [options]",
+              .summary = "Price what runs today, and find the fewest changes that make it faster.",
+              .about =
+                  "FILE is what `plait import` takes. Changes are of one key of the plan, or of "
+                  "two, with what\nfollows from them. Exit status 1 when the plan of today "
+                  "does not fit.",
+              .max_operands = OPT_MAX_OPERANDS,
+              .options = options},
+    .values_size = sizeof(doctor_values),
+    .run = run,
+};

@@ -1,0 +1,80 @@
+/* imported.c - a runtime's own launch config that commands are given: what import and doctor read */
+#include "imported.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "file.h"
+#include "import.h"
+#include "plait/data.h"
+#include "problem.h"
+#include "text.h"
+
+enum { IMPORT_MAX_BYTES = 64 << 20 };
+
+static plait_status choose_format(const char *name, plait_launch_target *out, plait_error *err)
+{
+    const char *const *const words = launch_import_names();
+    int index;
+
+    if (name == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--from",
+                          "expected the format of the file, such as %s, found nothing", words[0]);
+    PLAIT_TRY(problem_word("--from", name, words, &index, err));
+    *out = (plait_launch_target)text_index(words[index], plait_launch_target_name);
+    return PLAIT_OK;
+}
+
+/* MODEL and CLUSTER of the command line stand above what the file says. */
+static plait_status take_names(const imported_flags *flags, plait_arena *arena, plans_entry *entry,
+                               plait_error *err)
+{
+    plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
+    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
+
+    if (model == NULL || cluster == NULL)
+        return plait_fail_nomem(err);
+    if (flags->model != NULL) {
+        PLAIT_TRY(plait_model_find(flags->model, arena, model, NULL, err));
+        entry->model = model;
+    }
+    if (flags->cluster != NULL) {
+        PLAIT_TRY(plait_cluster_find(flags->cluster, arena, cluster, err));
+        entry->cluster = cluster;
+    }
+    return PLAIT_OK;
+}
+
+void imported_warn(const char *file, const char *sentences)
+{
+    while (*sentences != '\0') {
+        const size_t length = strcspn(sentences, "\n");
+
+        fprintf(stderr, "plait: warning: %s: %.*s\n", file, (int)length, sentences);
+        sentences += length + (sentences[length] == '\n');
+    }
+}
+
+plait_status imported_read(const imported_flags *flags, const opt_operands *operands,
+                           plait_arena *arena, plans_entry *out, plait_launch_target *format,
+                           plait_error *err)
+{
+    const launch_call call = {operands->count > 0 ? operands->count - 1 : 0, operands->text + 1,
+                              flags->gpus};
+    plait_launch_target target = PLAIT_LAUNCH_MEGATRON;
+    const char *text, *warning;
+    size_t length;
+
+    if (operands->count == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "FILE",
+                          "expected a launch config, found nothing");
+    PLAIT_TRY(choose_format(flags->from, &target, err));
+    PLAIT_TRY(file_read_all(operands->text[0], IMPORT_MAX_BYTES, arena, &text, &length, err));
+    PLAIT_TRY(
+        launch_import(target, text, length, operands->text[0], &call, arena, out, &warning, err));
+    out->warnings = warning;
+    imported_warn(operands->text[0], warning);
+    if (format != NULL)
+        *format = target;
+    return take_names(flags, arena, out, err);
+}

@@ -1,0 +1,30 @@
+/* imported.h - a runtime's own launch config, as import and doctor are given it */
+#ifndef IMPORTED_H
+#define IMPORTED_H
+
+#include "opt.h"
+#include "plait/launch.h"
+#include "plans.h"
+
+/** What the command line says beside the file; NULL and 0 where it says nothing. */
+typedef struct imported_flags {
+    const char *from;
+    const char *model;
+    const char *cluster;
+    int gpus;
+} imported_flags;
+
+/**
+ * Read FILE [ARGUMENT...]. What plait cannot price is warned of on stderr.
+ *
+ * @param format  receives what it was read as; may be NULL
+ */
+PLAIT_MUST_CHECK plait_status imported_read(const imported_flags *flags,
+                                            const opt_operands *operands, plait_arena *arena,
+                                            plans_entry *out, plait_launch_target *format,
+                                            plait_error *err);
+
+/** Sentences about a file, one a line. */
+void imported_warn(const char *file, const char *sentences);
+
+#endif

@@ -1,0 +1,181 @@
+/* report_doctor.c - what runs today, what to change, and what that gains */
+#include "report_doctor.h"
+
+#include <string.h>
+
+#include "json_plan.h"
+#include "json_write.h"
+#include "plans_write.h"
+#include "report_private.h"
+#include "units.h"
+
+/* ---- lines of a launch config ---- */
+
+typedef struct config_line {
+    const char *text;
+    size_t length;
+} config_line;
+
+static bool next_line(const char **at, config_line *out)
+{
+    if (**at == '\0')
+        return false;
+    *out = (config_line){*at, strcspn(*at, "\n")};
+    *at += out->length + ((*at)[out->length] == '\n');
+    return true;
+}
+
+static bool has_line(const char *text, const config_line *line)
+{
+    config_line other;
+
+    while (next_line(&text, &other))
+        if (other.length == line->length && memcmp(other.text, line->text, line->length) == 0)
+            return true;
+    return false;
+}
+
+/* Lines that one config has and the other has not, but for comments. */
+static void print_lines(const char *mark, const char *text, const char *other, FILE *out)
+{
+    config_line line;
+
+    while (next_line(&text, &line))
+        if (line.length > 0 && line.text[0] != '#' && !has_line(other, &line))
+            fprintf(out, "      %s %.*s\n", mark, (int)line.length, line.text);
+}
+
+/* ---- changes ---- */
+
+static void print_keys(const doctor_answer *answer, const plait_change *change, FILE *out)
+{
+    const plait_degrees *const to = &change->best.plan.degrees;
+    const char *lead = "";
+    char was[PLAIT_VALUE_SIZE], is[PLAIT_VALUE_SIZE];
+
+    for (int key = 0; key < PLAIT_KEYS; key++) {
+        if (!(change->changed & PLAIT_KEY_BIT(key)))
+            continue;
+        plait_degrees_get(&answer->now->degrees, (plait_key_id)key, was, sizeof was);
+        plait_degrees_get(to, (plait_key_id)key, is, sizeof is);
+        fprintf(out, "%s%s %s -> %s", lead, plait_keys[key].name, was, is);
+        lead = ", ";
+    }
+    fputc('\n', out);
+}
+
+static double gain_of(const doctor_answer *answer, double step_s)
+{
+    return 1.0 - step_s / answer->now->cost.step_s;
+}
+
+/* A tilde as in a ranking: the evidence cannot tell the two apart. */
+static bool is_tied(const doctor_answer *answer, double step_s)
+{
+    return answer->now->cost.step_s < answer->problem->band.tie * step_s;
+}
+
+static void print_change(const doctor_answer *answer, int i, FILE *out)
+{
+    const plait_change *const change = &answer->change[i];
+    const double step_s = change->best.price.step_s;
+    char step[UNITS_SIZE], memory[UNITS_SIZE];
+
+    fprintf(out, "%2d%s  step %s, %.1f %% less, %s: ", i + 1, is_tied(answer, step_s) ? "~" : " ",
+            units_seconds(step_s, step), 100.0 * gain_of(answer, step_s),
+            units_gib(change->best.price.peak_bytes, memory));
+    print_keys(answer, change, out);
+    if (answer->now_text[0] == '\0' || answer->text[i][0] == '\0')
+        return;
+    print_lines("-", answer->now_text, answer->text[i], out);
+    print_lines("+", answer->text[i], answer->now_text, out);
+}
+
+static void print_today(const doctor_answer *answer, FILE *out)
+{
+    const report_plan *const now = answer->now;
+    char step[UNITS_SIZE], mfu[UNITS_SIZE], memory[UNITS_SIZE], line[REPORT_LINE_SIZE];
+
+    fprintf(out, "\n%s: %s\n", answer->file, report_line(answer->problem, &now->degrees, line));
+    if (now->verdict == PLAIT_INVALID) {
+        fprintf(out, "cannot run: %s\n", now->why);
+        return;
+    }
+    fprintf(out, "step %s, MFU %s, %s of each GPU%s%s\n", units_seconds(now->cost.step_s, step),
+            units_percent(now->cost.mfu, mfu), units_gib(now->cost.memory.peak_bytes, memory),
+            now->verdict == PLAIT_FITS ? "" : "; ", now->verdict == PLAIT_FITS ? "" : now->why);
+}
+
+static void print_best(const doctor_answer *answer, FILE *out)
+{
+    char step[UNITS_SIZE], line[REPORT_LINE_SIZE];
+
+    if (answer->search.plans == 0) {
+        fprintf(out, "\nno plan fits\n");
+        return;
+    }
+    const plait_ranked *const best = &answer->search.plan[0];
+    fprintf(out, "\nthe best of all plans: step %s, %.1f %% less: %s\n",
+            units_seconds(best->price.step_s, step), 100.0 * gain_of(answer, best->price.step_s),
+            report_line(answer->problem, &best->plan.degrees, line));
+}
+
+plait_status report_doctor(const doctor_answer *answer, FILE *out, plait_error *err)
+{
+    (void)err;
+    report_question(answer->problem, out);
+    print_today(answer, out);
+    if (answer->now->verdict == PLAIT_INVALID)
+        return PLAIT_OK;
+    if (answer->changes == 0)
+        fprintf(out, "\nno change of one key or two makes the step 1 %% shorter\n");
+    else
+        fprintf(out, "\nthe fewest changes that make it faster:\n");
+    for (int i = 0; i < answer->changes; i++)
+        print_change(answer, i, out);
+    if (answer->changes > 0 && answer->problem->band.tie > 0.0)
+        fprintf(out, "~ within %.1f %%: measured runs cannot tell it from today's\n",
+                100.0 * (answer->problem->band.tie - 1.0));
+    print_best(answer, out);
+    return PLAIT_OK;
+}
+
+/* ---- JSON ---- */
+
+static void write_change(json_writer *json, const doctor_answer *answer, int i)
+{
+    json_begin_object(json);
+    json_write_key(json, "changed");
+    json_begin_array(json);
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (answer->change[i].changed & PLAIT_KEY_BIT(key))
+            json_write_string(json, plait_keys[key].name);
+    json_end_array(json);
+    json_member_number(json, "gain", gain_of(answer, answer->change[i].best.price.step_s));
+    json_write_key(json, "plan");
+    json_plan_write(json, answer->problem, answer->plan[i]);
+    json_end_object(json);
+}
+
+plait_status json_doctor(const doctor_answer *answer, plait_arena *arena, const char **text,
+                         size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    plans_write_question(&json, answer->problem);
+    json_write_key(&json, "today");
+    json_plan_write(&json, answer->problem, answer->now);
+    json_write_key(&json, "changes");
+    json_begin_array(&json);
+    for (int i = 0; i < answer->changes; i++)
+        write_change(&json, answer, i);
+    json_end_array(&json);
+    if (answer->search.plans > 0) {
+        json_write_key(&json, "best");
+        json_point_write(&json, answer->problem, &answer->search.plan[0], 0);
+    }
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}

@@ -1,0 +1,27 @@
+/* report_doctor.h - a plan that runs today, and the fewest changes that make it faster */
+#ifndef REPORT_DOCTOR_H
+#define REPORT_DOCTOR_H
+
+#include "report.h"
+
+enum { DOCTOR_CHANGES = 5 };
+
+typedef struct doctor_answer {
+    const char *file; /* that the plan was read from */
+    const plait_problem *problem;
+    const report_plan *now;
+    const char *now_text; /* its launch config as plait writes it; "": it has no words for it */
+    int changes;
+    const plait_change *change;              /* [changes], fewest changed keys first */
+    const report_plan *plan[DOCTOR_CHANGES]; /* of each, priced in full */
+    const char *text[DOCTOR_CHANGES];        /* of each, as now_text */
+    plait_search_result search;              /* for the best plan of all; may have none */
+} doctor_answer;
+
+PLAIT_MUST_CHECK plait_status report_doctor(const doctor_answer *answer, FILE *out,
+                                            plait_error *err);
+
+PLAIT_MUST_CHECK plait_status json_doctor(const doctor_answer *answer, plait_arena *arena,
+                                          const char **text, size_t *length, plait_error *err);
+
+#endif

@@ -1,0 +1,61 @@
+#!/bin/bash
+# test_doctor.sh PLAIT - what runs today, and the fewest changes that make it faster
+set -u
+
+plait=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+wrong=0
+
+complain() {
+    echo "$@"
+    wrong=$((wrong + 1))
+}
+
+refused() { # refused TEXT ARGUMENTS...: one line with TEXT, and status 2
+    local said status
+    said=$("$plait" doctor "${@:2}" 2>&1)
+    status=$?
+    [[ $status == 2 && $said == *"$1"* && $(wc -l <<<"$said") == 1 ]] ||
+        complain "doctor ${*:2}: status $status, '$said', expected '$1'"
+}
+
+ask=(--from megatron today/args.sh --model llama-3.1-70b --cluster dgx-h100 --gpus 64)
+"$plait" search llama-3.1-70b dgx-h100 --gpus 64 --seq 8k --gbs 128 \
+    --fix tp=8,pp=4,mbs=1,vpp=1 --top 1 -o today.json >said || complain "search fails"
+"$plait" launch today.json -o today >said || complain "launch fails"
+
+# The first change is interleaving alone, with the one argument that makes it.
+"$plait" doctor "${ask[@]}" >answer || complain "doctor fails"
+grep -qE '^ 1.*vpp 1 -> [0-9]+, schedule 1f1b -> interleaved$' answer || complain "not vpp first"
+grep -qE '^ +\+ --num-virtual-stages-per-pipeline-rank [0-9]+$' answer || complain "no argument"
+grep -q '^the best of all plans: step ' answer || complain "no best plan"
+OMP_NUM_THREADS=1 "$plait" doctor "${ask[@]}" | cmp - answer || complain "answers differ"
+"$plait" doctor "${ask[@]}" --json | python3 -c '
+import json, sys
+answer = json.load(sys.stdin)
+today = answer["today"]["step_s"]
+assert 1 <= len(answer["changes"]) <= 5
+for change in answer["changes"]:
+    step = change["plan"]["step_s"]
+    assert abs(1 - step / today - change["gain"]) < 1e-6 and change["gain"] >= 0.01
+    assert change["plan"]["verdict"] == "fits" and step >= answer["best"]["step_s"] * (1 - 1e-9)
+' || complain "the JSON answer is wrong"
+
+# The best plan of all has nothing left to change.
+"$plait" search llama-3.1-8b dgx-h100 --gpus 8 --seq 8k --gbs 64 --strategy exhaustive --top 1 \
+    -o best.json >said
+"$plait" launch best.json -o best >said || complain "launch of the best plan fails"
+"$plait" doctor --from megatron best/args.sh --model llama-3.1-8b --cluster dgx-h100 --gpus 8 \
+    >answer || complain "doctor of the best plan fails"
+grep -q 'no change of one key or two' answer || complain "the best plan is changed"
+
+refused 'FILE: expected a launch config'
+refused '--from: expected the format' today/args.sh
+refused '--cluster: expected a cluster' --from megatron today/args.sh --model llama-3.1-70b
+refused 'cannot open' --from megatron nowhere.sh --cluster dgx-h100
+printf 'NUM_LAYERS=2\n' >empty.sh
+"$plait" doctor --from megatron empty.sh --cluster dgx-h100 >said 2>&1 && complain "an empty script has a plan"
+
+exit $((wrong > 0))
