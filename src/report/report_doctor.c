@@ -1,6 +1,7 @@
 /* report_doctor.c - what runs today, what to change, and what that gains */
 #include "report_doctor.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "json_plan.h"
@@ -69,6 +70,15 @@ static double gain_of(const doctor_answer *answer, double step_s)
     return 1.0 - step_s / answer->now->cost.step_s;
 }
 
+/* "3.0 % less", or "0.6 % more" of what is faster but does not fit. */
+static const char *gain_text(const doctor_answer *answer, double step_s, char text[UNITS_SIZE])
+{
+    const double gain = gain_of(answer, step_s);
+
+    snprintf(text, UNITS_SIZE, "%.1f %% %s", 100.0 * fabs(gain), gain < 0.0 ? "more" : "less");
+    return text;
+}
+
 /* A tilde as in a ranking: the evidence cannot tell the two apart. */
 static bool is_tied(const doctor_answer *answer, double step_s)
 {
@@ -79,10 +89,10 @@ static void print_change(const doctor_answer *answer, int i, FILE *out)
 {
     const plait_change *const change = &answer->change[i];
     const double step_s = change->best.price.step_s;
-    char step[UNITS_SIZE], memory[UNITS_SIZE];
+    char step[UNITS_SIZE], memory[UNITS_SIZE], gain[UNITS_SIZE];
 
-    fprintf(out, "%2d%s  step %s, %.1f %% less, %s: ", i + 1, is_tied(answer, step_s) ? "~" : " ",
-            units_seconds(step_s, step), 100.0 * gain_of(answer, step_s),
+    fprintf(out, "%2d%s  step %s, %s, %s: ", i + 1, is_tied(answer, step_s) ? "~" : " ",
+            units_seconds(step_s, step), gain_text(answer, step_s, gain),
             units_gib(change->best.price.peak_bytes, memory));
     print_keys(answer, change, out);
     if (answer->now_text[0] == '\0' || answer->text[i][0] == '\0')
@@ -108,15 +118,15 @@ static void print_today(const doctor_answer *answer, FILE *out)
 
 static void print_best(const doctor_answer *answer, FILE *out)
 {
-    char step[UNITS_SIZE], line[REPORT_LINE_SIZE];
+    char step[UNITS_SIZE], gain[UNITS_SIZE], line[REPORT_LINE_SIZE];
 
     if (answer->search.plans == 0) {
         fprintf(out, "\nno plan fits\n");
         return;
     }
     const plait_ranked *const best = &answer->search.plan[0];
-    fprintf(out, "\nthe best of all plans: step %s, %.1f %% less: %s\n",
-            units_seconds(best->price.step_s, step), 100.0 * gain_of(answer, best->price.step_s),
+    fprintf(out, "\nthe best of all plans: step %s, %s: %s\n",
+            units_seconds(best->price.step_s, step), gain_text(answer, best->price.step_s, gain),
             report_line(answer->problem, &best->plan.degrees, line));
 }
 
@@ -128,9 +138,11 @@ plait_status report_doctor(const doctor_answer *answer, FILE *out, plait_error *
     if (answer->now->verdict == PLAIT_INVALID)
         return PLAIT_OK;
     if (answer->changes == 0)
-        fprintf(out, "\nno change of one key or two makes the step 1 %% shorter\n");
+        fprintf(out, "\nno change of one key or two makes %s\n",
+                answer->now->verdict <= PLAIT_TIGHT ? "the step 1 % shorter" : "it fit");
     else
-        fprintf(out, "\nthe fewest changes that make it faster:\n");
+        fprintf(out, "\nthe fewest changes that make it %s:\n",
+                answer->now->verdict <= PLAIT_TIGHT ? "faster" : "fit");
     for (int i = 0; i < answer->changes; i++)
         print_change(answer, i, out);
     if (answer->changes > 0 && answer->problem->band.tie > 0.0)
