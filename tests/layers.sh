@@ -26,7 +26,8 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     src/launch/*) # a target, which knows no other target
         echo src/base src/plan src/io src/launch src/launch/read src/launch/write
         ;;
-    src/cli) echo src/base src/plan src/io src/report src/launch src/validate src/calibrate ;;
+    src/page) echo src/base src/plan src/io src/report ;;
+    src/cli) echo src/base src/plan src/io src/report src/page src/launch src/validate src/calibrate ;;
     esac
 }
 

@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "magnitude.h"
+#include "page_capacity.h"
 #include "problem.h"
 #include "report_capacity.h"
 #include "text.h"
@@ -73,7 +74,7 @@ static const opt options[] = {
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(capacity_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(capacity_values, output, "output", 'o', "FILE",
-                "also write the JSON document to FILE; - is --json"),
+                "also write a page, FILE.html, .md or .csv, or the JSON document; - is --json"),
     OPT_END,
 };
 
@@ -294,12 +295,34 @@ static plait_status list_questions(capacity_sweep *sweep, const char *text, plai
 
 /* ---- the answer ---- */
 
+/* Anything but a page's name gets the JSON document. */
+static bool asks_for_page(const char *output)
+{
+    return output != NULL && page_form_of(output) < PAGE_JSON;
+}
+
+static plait_status deliver_page(const capacity_values *flags, const report_capacity *report,
+                                 const char *line, plait_arena *arena, plait_error *err)
+{
+    page *made;
+
+    PLAIT_TRY(page_of_capacity(report, line, arena, &made, err));
+    return command_page_write(made, flags->output, err);
+}
+
 static plait_status deliver(const capacity_values *flags, const report_capacity *report,
-                            plait_arena *arena, plait_error *err)
+                            const char *line, plait_arena *arena, plait_error *err)
 {
     const char *text;
     size_t length;
 
+    if (asks_for_page(flags->output)) {
+        capacity_values rest = *flags;
+
+        PLAIT_TRY(deliver_page(flags, report, line, arena, err));
+        rest.output = NULL;
+        return deliver(&rest, report, line, arena, err);
+    }
     if (flags->json || flags->output != NULL) {
         PLAIT_TRY(json_capacity(report, arena, &text, &length, err));
         PLAIT_TRY(command_deliver(text, length, flags->output, flags->json, err));
@@ -307,8 +330,8 @@ static plait_status deliver(const capacity_values *flags, const report_capacity 
     return flags->json ? PLAIT_OK : report_capacity_print(report, stdout, err);
 }
 
-static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, plait_arena *arena,
-                           bool *no, plait_error *err)
+static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, const char *line,
+                           plait_arena *arena, bool *no, plait_error *err)
 {
     plait_capacity_swing swing[PLAIT_CAPACITY_SWINGS];
     report_capacity report = {.ask = sweep->ask, .rows = sweep->rows, .row = sweep->row};
@@ -327,7 +350,7 @@ static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, 
             plait_capacity_tornado(sweep->ask, &sweep->row[report.answer], arena, swing, err));
         report.swing = swing;
     }
-    return deliver(flags, &report, arena, err);
+    return deliver(flags, &report, line, arena, err);
 }
 
 static plait_status check_batch(const capacity_values *flags, plait_error *err)
@@ -362,7 +385,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->count < 1 ? "MODEL" : "CLUSTER",
                           "expected a name, found nothing; see plait capacity --help");
     PLAIT_TRY(list_questions(sweep, operands->text[1], arena, err));
-    return answer(&flags, sweep, arena, no, err);
+    return answer(&flags, sweep, operands->line, arena, no, err);
 }
 
 const command command_capacity = {

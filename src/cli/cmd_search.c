@@ -374,7 +374,7 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
                            const plait_problem *problem, const plait_search_options *search,
                            const plait_search_result *result, plait_arena *arena, plait_error *err)
 {
-    report_found found = {.options = search, .result = result};
+    report_found found = {.options = search, .result = result, .command = operands->line};
 
     PLAIT_TRY(price_plans(problem, result, arena, &found, err));
     warn_of_numerics(problem, result);
@@ -398,7 +398,7 @@ static plait_status answer_refusal(const search_values *flags, const opt_operand
 {
     static const plait_search_result nothing = {0};
     const char *const why = strstr(refusal->message, "found none: ");
-    report_found found = {.options = search, .result = &nothing};
+    report_found found = {.options = search, .result = &nothing, .command = operands->line};
     problem_flags smaller = flags->problem;
 
     PLAIT_TRY(look_for_fewer(problem, NULL, arena, &found, err));

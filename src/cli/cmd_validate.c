@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "file.h"
+#include "page_accuracy.h"
 #include "plait/validate.h"
 #include "problem.h"
 #include "report_validate.h"
@@ -11,6 +12,7 @@ typedef struct validate_values {
     bool json;
     const char *by;
     const char *plot;
+    const char *output;
 } validate_values;
 
 static const opt options[] = {
@@ -20,6 +22,8 @@ static const opt options[] = {
                 "errors of the step time by source (default), sweep, accelerator or layers"),
     OPT_OF_TEXT(validate_values, plot, "plot", 0, "FILE",
                 "also draw measured against predicted step times, an SVG file"),
+    OPT_OF_TEXT(validate_values, output, "output", 'o', "FILE",
+                "also write a page: FILE.html, or .md, .csv, .json of its tables"),
     OPT_END,
 };
 
@@ -43,6 +47,15 @@ static plait_status draw(const plait_validation *validation, const char *path, p
     return file_write_atomically(path, text, length, err);
 }
 
+static plait_status make_page(const plait_validation *validation, const char *line,
+                              const char *path, plait_arena *arena, plait_error *err)
+{
+    page *made;
+
+    PLAIT_TRY(page_of_accuracy(validation, line, arena, &made, err));
+    return command_page_write(made, path, err);
+}
+
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -61,10 +74,14 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(problem_word("--by", flags->by, plait_run_key_name, &by, err));
     if (flags->plot != NULL)
         PLAIT_TRY(file_check_writable(flags->plot, err));
+    if (flags->output != NULL)
+        PLAIT_TRY(command_page_check(flags->output, err));
     PLAIT_TRY(plait_runs_load(operands->text[0], arena, &runs, err));
     PLAIT_TRY(plait_validate(&runs, arena, validation, err));
     if (flags->plot != NULL)
         PLAIT_TRY(draw(validation, flags->plot, arena, err));
+    if (flags->output != NULL)
+        PLAIT_TRY(make_page(validation, operands->line, flags->output, arena, err));
     if (flags->json)
         return print_json(validation, arena, err);
     return report_validation(validation, (plait_run_key)by, stdout, err);

@@ -2,7 +2,38 @@
 #include "command.h"
 
 #include "file.h"
+#include "shell_word.h"
 #include "text.h"
+
+/* How many words of a command line an option that changes no answer takes: 0 of any other. */
+static int words_aside(const char *word)
+{
+    if (text_equal(word, "--json") || text_starts_with(word, "--threads=") ||
+        text_starts_with(word, "--output=") || (text_starts_with(word, "-o") && word[2] != '\0'))
+        return 1;
+    return text_equal(word, "--threads") || text_equal(word, "--output") || text_equal(word, "-o")
+               ? 2
+               : 0;
+}
+
+const char *command_text(int argc, const char *const *argv, plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    text_append(&out, "plait");
+    for (int i = 0; i < argc; i++) {
+        const int aside = words_aside(argv[i]);
+
+        if (aside > 0) {
+            i += aside - 1;
+            continue;
+        }
+        text_append_char(&out, ' ');
+        shell_append_word(&out, argv[i]);
+    }
+    return text_builder_finish(&out, NULL);
+}
 
 plait_status command_output(const char **path, bool *json, plait_error *err)
 {
@@ -14,6 +45,24 @@ plait_status command_output(const char **path, bool *json, plait_error *err)
         return PLAIT_OK;
     }
     return file_check_writable(*path, err);
+}
+
+plait_status command_page_check(const char *path, plait_error *err)
+{
+    if (page_form_of(path) == PAGE_FORMS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--output",
+                          "expected a file that ends in .html, .md, .csv or .json, found \"%.80s\"",
+                          path);
+    return file_check_writable(path, err);
+}
+
+plait_status command_page_write(page *made, const char *path, plait_error *err)
+{
+    const char *text;
+    size_t length;
+
+    PLAIT_TRY(page_write(made, page_form_of(path), &text, &length, err));
+    return file_write_atomically(path, text, length, err);
 }
 
 plait_status command_deliver(const char *text, size_t length, const char *path, bool print,

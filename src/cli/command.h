@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "opt.h"
+#include "page.h"
 
 /**
  * One verb.
@@ -31,14 +32,29 @@ extern const command command_validate;
 extern const command command_calibrate;
 extern const command command_capacity;
 extern const command command_case;
+extern const command command_report;
 extern const command command_models;
 extern const command command_clusters;
+
+/**
+ * "plait search llama-3.1-8b p5 --seq 8k ...": what was asked, without --threads, --json and -o.
+ *
+ * @param argv  as of main, from the verb on
+ * @return      in `arena`; NULL when out of memory
+ */
+const char *command_text(int argc, const char *const *argv, plait_arena *arena);
 
 /**
  * Settle where -o sends the document, before the work: "-" is --json, and what cannot be written
  * is refused.
  */
 PLAIT_MUST_CHECK plait_status command_output(const char **path, bool *json, plait_error *err);
+
+/** Refuse, before the work, a file that is no .html, .md, .csv or .json, or cannot be written. */
+PLAIT_MUST_CHECK plait_status command_page_check(const char *path, plait_error *err);
+
+/** Write a page in the form that the file's name asks for, and say so on standard error. */
+PLAIT_MUST_CHECK plait_status command_page_write(page *made, const char *path, plait_error *err);
 
 /**
  * Hand a JSON document to where it belongs.

@@ -18,7 +18,7 @@ enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAULT = 3 };
 static const command *const commands[] = {
     &command_search,   &command_eval,     &command_explain,   &command_operators, &command_launch,
     &command_import,   &command_validate, &command_calibrate, &command_case,      &command_models,
-    &command_clusters, &command_next,     &command_capacity,  &command_doctor,
+    &command_clusters, &command_next,     &command_capacity,  &command_doctor,    &command_report,
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -113,6 +113,9 @@ static plait_status run(const command *verb, int argc, const char **argv, plait_
         opt_help(&verb->usage, stdout);
         return PLAIT_OK;
     }
+    operands.line = command_text(argc, argv, arena);
+    if (operands.line == NULL)
+        return plait_fail_nomem(err);
     return verb->run(values, &operands, arena, no, err);
 }
 

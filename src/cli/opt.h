@@ -122,7 +122,8 @@ typedef struct opt_usage {
 typedef struct opt_operands {
     int count;
     const char *text[OPT_MAX_OPERANDS];
-    bool help; /* --help was asked for; the rest may be missing */
+    const char *line; /* the command as a shell reads it, but for what changes no answer */
+    bool help;        /* --help was asked for; the rest may be missing */
 } opt_operands;
 
 /**

@@ -327,7 +327,7 @@ typedef struct plan_choice {
 static const char *const root_keys[] = {
     "plait",   "model",      "cluster",     "job",         "search",  "plans",
     "front",   "tight",      "closest",     "relaxations", "explain", "warnings",
-    "refusal", "fewer_gpus", "idle_groups", "tries",       NULL};
+    "refusal", "fewer_gpus", "idle_groups", "tries",       "command", NULL};
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *choice,
                               plait_error *err)
@@ -387,6 +387,7 @@ plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, 
 /* ---- all of them ---- */
 
 typedef struct plan_list {
+    const char *key; /* of the array */
     plans_entry *entry;
     int count;
 } plan_list;
@@ -402,7 +403,7 @@ static plait_status read_each(const json_cursor *root, const json_cursor *plans,
 
         *entry = *question;
         PLAIT_TRY(rank_of(&plan, &entry->rank, err));
-        entry->where = plait_arena_printf(arena, "%s:/plans/%zu", root->key, plan.index);
+        entry->where = plait_arena_printf(arena, "%s:/%s/%zu", root->key, out->key, plan.index);
         if (entry->where == NULL)
             return plait_fail_nomem(err);
         PLAIT_TRY(plans_read_plan(&plan, arena, entry, err));
@@ -418,7 +419,9 @@ static plait_status read_all(const json_cursor *root, plait_arena *arena, void *
     json_cursor plans;
 
     PLAIT_TRY(json_keys_among(root, root_keys, err));
-    PLAIT_TRY(json_array(root, "plans", &plans, err));
+    if (!json_has(root, out->key))
+        return PLAIT_OK;
+    PLAIT_TRY(json_array(root, out->key, &plans, err));
     PLAIT_TRY(plans_read_question(root, arena, &question, err));
     out->entry = plait_arena_alloc(arena, json_count(&plans) + 1, sizeof *out->entry);
     if (out->entry == NULL)
@@ -426,13 +429,38 @@ static plait_status read_all(const json_cursor *root, plait_arena *arena, void *
     return read_each(root, &plans, &question, arena, out, err);
 }
 
-plait_status plans_load_all(const char *path, plait_arena *arena, const plans_entry **out,
-                            int *count, plait_error *err)
+static plait_status load_list(const char *path, const char *key, plait_arena *arena,
+                              const plans_entry **out, int *count, plait_error *err)
 {
-    plan_list list = {NULL, 0};
+    plan_list list = {.key = key};
     const plait_status status = json_load(path, read_all, arena, &list, err);
 
     *out = list.entry;
     *count = list.count;
     return status;
+}
+
+plait_status plans_load_all(const char *path, plait_arena *arena, const plans_entry **out,
+                            int *count, plait_error *err)
+{
+    return load_list(path, "plans", arena, out, count, err);
+}
+
+plait_status plans_load_front(const char *path, plait_arena *arena, const plans_entry **out,
+                              int *count, plait_error *err)
+{
+    return load_list(path, "front", arena, out, count, err);
+}
+
+static plait_status read_command(const json_cursor *root, plait_arena *arena, void *command,
+                                 plait_error *err)
+{
+    return json_has(root, "command") ? json_string(root, "command", arena, command, err) : PLAIT_OK;
+}
+
+plait_status plans_load_command(const char *path, plait_arena *arena, const char **command,
+                                plait_error *err)
+{
+    *command = NULL;
+    return json_load(path, read_command, arena, command, err);
 }

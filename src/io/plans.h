@@ -70,6 +70,15 @@ PLAIT_MUST_CHECK plait_status plans_load(const char *path, plait_arena *arena, p
 PLAIT_MUST_CHECK plait_status plans_load_all(const char *path, plait_arena *arena,
                                              const plans_entry **out, int *count, plait_error *err);
 
+/** The same of its front of time and memory; a file without one has none. */
+PLAIT_MUST_CHECK plait_status plans_load_front(const char *path, plait_arena *arena,
+                                               const plans_entry **out, int *count,
+                                               plait_error *err);
+
+/** The command that wrote it; NULL: the file does not say. */
+PLAIT_MUST_CHECK plait_status plans_load_command(const char *path, plait_arena *arena,
+                                                 const char **command, plait_error *err);
+
 /** The ranks, at most so many, of the plans that `plait search --try` chose. */
 PLAIT_MUST_CHECK plait_status plans_tried(const char *path, int most, int rank[], int *count,
                                           plait_arena *arena, plait_error *err);

@@ -153,6 +153,8 @@ plait_status json_search(const plait_problem *problem, const report_found *found
     json_writer_init(&json, arena);
     json_begin_object(&json);
     plans_write_question(&json, problem);
+    if (found->command != NULL)
+        json_member_string(&json, "command", found->command);
     write_search(&json, found->result);
     write_plans(&json, problem, found->plan, found->result->plans);
     if (found->tries != NULL)

@@ -55,7 +55,8 @@ typedef struct report_found {
         *idle;                /* [idle_groups]: groups of nodes that the best plan leaves idle */
     const plait_tries *tries; /* NULL: not asked; indices of plans */
     int tries_asked;
-    const char *next; /* the command to run next, or NULL */
+    const char *command; /* that asked; NULL: not known */
+    const char *next;    /* the command to run next, or NULL */
 } report_found;
 
 PLAIT_MUST_CHECK plait_status report_search(const plait_problem *problem, const report_found *found,

@@ -49,7 +49,7 @@ static const char *whole(double value, char text[UNITS_SIZE])
 
 // ---- the question --------------------------------------------------------------------------
 
-static void print_question(const report_capacity *report, FILE *out)
+void report_capacity_question(const report_capacity *report, FILE *out)
 {
     const plait_capacity_ask *const ask = report->ask;
     const plait_problem *const problem = report->row[0].problem;
@@ -158,7 +158,6 @@ static void print_answers(const report_capacity *report, FILE *out)
 {
     const plait_capacity_ask *const ask = report->ask;
 
-    fputc('\n', out);
     if (report->verdict.smallest < 0)
         fputs("no number of GPUs that was asked about answers\n", out);
     print_choice(report,
@@ -326,22 +325,31 @@ static void print_of_money(const report_capacity *report, FILE *out)
                 second->problem->cluster->name);
 }
 
-plait_status report_capacity_print(const report_capacity *report, FILE *out, plait_error *err)
+static void print_change(const report_capacity *report, FILE *out)
 {
-    print_question(report, out);
-    PLAIT_TRY(print_rows(report, out, err));
-    print_answers(report, out);
-    print_knees(report, out);
-    print_front(report, out);
-    if (report->answer < 0) {
+    if (report->answer < 0)
         print_of_nothing(report, out);
-        return PLAIT_OK;
-    }
-    print_run(report, out);
-    PLAIT_TRY(print_tornado(report, out, err));
-    if (report->ask->deadline_s > 0.0)
+    else if (report->ask->deadline_s > 0.0)
         print_of_deadline(report, out);
     else
         print_of_money(report, out);
-    return PLAIT_OK;
+}
+
+void report_capacity_answer(const report_capacity *report, FILE *out)
+{
+    print_answers(report, out);
+    print_knees(report, out);
+    print_front(report, out);
+    if (report->answer >= 0)
+        print_run(report, out);
+    print_change(report, out);
+}
+
+plait_status report_capacity_print(const report_capacity *report, FILE *out, plait_error *err)
+{
+    report_capacity_question(report, out);
+    PLAIT_TRY(print_rows(report, out, err));
+    fputc('\n', out);
+    report_capacity_answer(report, out);
+    return report->answer < 0 ? PLAIT_OK : print_tornado(report, out, err);
 }

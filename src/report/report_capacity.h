@@ -16,6 +16,10 @@ typedef struct report_capacity {
     const plait_capacity_swing *swing; /* [PLAIT_CAPACITY_SWINGS] of it; NULL without one */
 } report_capacity;
 
+/** Parts of that: a few lines each. */
+void report_capacity_question(const report_capacity *report, FILE *out);
+void report_capacity_answer(const report_capacity *report, FILE *out);
+
 /** A table of all rows, the answer, the front, what moves it. */
 PLAIT_MUST_CHECK plait_status report_capacity_print(const report_capacity *report, FILE *out,
                                                     plait_error *err);

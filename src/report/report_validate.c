@@ -196,18 +196,15 @@ static plait_status print_replay(const plait_validation *v, FILE *out, plait_err
     return table_print(rows, 2, out, err);
 }
 
-enum { PLAN_TEXT = 160 };
-
 static size_t add_degree(char *text, size_t used, const char *name, int degree, int neutral)
 {
     if (degree == neutral)
         return used;
-    return used + (size_t)snprintf(text + used, PLAN_TEXT - used, "%s%s %d", used > 0 ? " " : "",
-                                   name, degree);
+    return used + (size_t)snprintf(text + used, REPORT_TERMS_SIZE - used, "%s%s %d",
+                                   used > 0 ? " " : "", name, degree);
 }
 
-/* What tells the plans of a sweep apart. */
-static const char *plan_text(const plait_run_price *price, char text[PLAN_TEXT])
+const char *report_run_plan(const plait_run_price *price, char text[REPORT_TERMS_SIZE])
 {
     const plait_degrees *const d = &price->degrees;
     char recompute[96];
@@ -221,7 +218,7 @@ static const char *plan_text(const plait_run_price *price, char text[PLAN_TEXT])
     used = add_degree(text, used, "dp", d->dp, 0);
     used = add_degree(text, used, "mbs", d->mbs, 0);
     used = add_degree(text, used, "zero", d->zero, -1);
-    snprintf(text + used, PLAN_TEXT - used, ", %.30s, %s",
+    snprintf(text + used, REPORT_TERMS_SIZE - used, ", %.30s, %s",
              plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
              plait_attention_kernel_name[price->degrees.attention]);
     return text;
@@ -233,7 +230,7 @@ static plait_status print_regrets(const plait_validation *v, FILE *out, plait_er
         {"sweep", TABLE_LEFT},     {"plans", TABLE_RIGHT},          {"regret", TABLE_RIGHT},
         {"Spearman", TABLE_RIGHT}, {"we would choose", TABLE_LEFT}, {"best measured", TABLE_LEFT}};
     table *rows = table_new(columns, 6);
-    char text[PLAN_TEXT];
+    char text[REPORT_TERMS_SIZE];
     size_t shown = 0;
 
     for (size_t s = 0; s < v->sweeps; s++) {
@@ -246,8 +243,8 @@ static plait_status print_regrets(const plait_validation *v, FILE *out, plait_er
         table_cell(rows, "%zu", sweep->plans);
         share_cell(rows, sweep->regret);
         number_cell(rows, sweep->spearman);
-        table_cell(rows, "%s", plan_text(&v->price[sweep->chosen], text));
-        table_cell(rows, "%s", plan_text(&v->price[sweep->best], text));
+        table_cell(rows, "%s", report_run_plan(&v->price[sweep->chosen], text));
+        table_cell(rows, "%s", report_run_plan(&v->price[sweep->best], text));
     }
     if (shown > 0)
         fprintf(out, "\n%zu sweep%s with a regret above 5 %%:\n", shown, shown == 1 ? "" : "s");
@@ -332,10 +329,9 @@ static plait_status print_confusions(const plait_validation *v, FILE *out, plait
 
 /* ---- single rows ---- */
 
-enum { TERMS_TEXT = 200, TERMS_SHOWN = 5 };
+enum { TERMS_SHOWN = 5 };
 
-/* The largest terms of a step: "matmul 61 %, bubble 8 %". */
-static const char *terms_text(const plait_cost *cost, char text[TERMS_TEXT])
+const char *report_run_terms(const plait_cost *cost, char text[REPORT_TERMS_SIZE])
 {
     report_term term[PLAIT_STEP_TERM_COUNT];
     size_t used = 0;
@@ -350,9 +346,9 @@ static const char *terms_text(const plait_cost *cost, char text[TERMS_TEXT])
                 largest = t;
         if (term[largest].value < 0.005 * cost->step_s)
             break;
-        used +=
-            (size_t)snprintf(text + used, TERMS_TEXT - used, "%s%s %.0f %%", shown > 0 ? ", " : "",
-                             term[largest].name, 100.0 * term[largest].value / cost->step_s);
+        used += (size_t)snprintf(text + used, REPORT_TERMS_SIZE - used, "%s%s %.0f %%",
+                                 shown > 0 ? ", " : "", term[largest].name,
+                                 100.0 * term[largest].value / cost->step_s);
         term[largest].value = 0.0;
     }
     return text;
@@ -364,7 +360,8 @@ static plait_status print_worst(const plait_validation *v, FILE *out, plait_erro
         {"row", TABLE_LEFT},    {"measured", TABLE_RIGHT}, {"predicted", TABLE_RIGHT},
         {"error", TABLE_RIGHT}, {"plan", TABLE_LEFT},      {"predicted as", TABLE_LEFT}};
     table *rows;
-    char measured[UNITS_SIZE], predicted[UNITS_SIZE], terms[TERMS_TEXT], plan[PLAN_TEXT];
+    char measured[UNITS_SIZE], predicted[UNITS_SIZE], terms[REPORT_TERMS_SIZE],
+        plan[REPORT_TERMS_SIZE];
 
     if (v->worst_count == 0)
         return PLAIT_OK;
@@ -377,8 +374,8 @@ static plait_status print_worst(const plait_validation *v, FILE *out, plait_erro
         table_cell(rows, "%s", units_seconds(run->step_s, measured));
         table_cell(rows, "%s", units_seconds(price->cost.step_s, predicted));
         signed_cell(rows, price->cost.step_s / run->step_s - 1.0);
-        table_cell(rows, "%s", plan_text(price, plan));
-        table_cell(rows, "%s", terms_text(&price->cost, terms));
+        table_cell(rows, "%s", report_run_plan(price, plan));
+        table_cell(rows, "%s", report_run_terms(&price->cost, terms));
     }
     fputs("\nworst rows:\n", out);
     return table_print(rows, 2, out, err);

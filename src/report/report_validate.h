@@ -13,6 +13,13 @@
 PLAIT_MUST_CHECK plait_status report_validation(const plait_validation *validation,
                                                 plait_run_key by, FILE *out, plait_error *err);
 
+/** What tells the plans of a sweep apart: "tp 2 pp 4 dp 8 mbs 1 zero 1, none, flash2". Returns `text`. */
+enum { REPORT_TERMS_SIZE = 200 };
+const char *report_run_plan(const plait_run_price *price, char text[REPORT_TERMS_SIZE]);
+
+/** The largest terms of a step: "matmul 61 %, bubble 8 %". Returns `text`. */
+const char *report_run_terms(const plait_cost *cost, char text[REPORT_TERMS_SIZE]);
+
 /** Errors of each source as predicted without it. */
 PLAIT_MUST_CHECK plait_status report_left_out(const plait_evidence *evidence, FILE *out,
                                               plait_arena *arena, plait_error *err);

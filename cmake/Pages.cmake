@@ -1,0 +1,30 @@
+# What pages are made of, inside the program: the HTML around them, their style, their scripts. The
+# script that draws charts is bundled by npm; without npm, or with PLAIT_CHARTS off, it is empty and
+# pages have their tables alone.
+option(PLAIT_CHARTS "Bundle Vega-Lite by npm, for the charts of pages" ON)
+
+set(web "${CMAKE_SOURCE_DIR}/src/page/web")
+set(pages "${CMAKE_BINARY_DIR}/pages")
+find_program(NPM npm)
+
+if(PLAIT_CHARTS AND NPM)
+    add_custom_command(OUTPUT "${pages}/charts.js"
+        COMMAND sh "${web}/bundle.sh" "${web}" "${pages}/charts.js"
+        DEPENDS "${web}/bundle.sh" "${web}/charts.js" "${web}/package.json" "${web}/package-lock.json"
+        COMMENT "Bundling the charts of pages" VERBATIM)
+else()
+    if(PLAIT_CHARTS)
+        message(WARNING "npm was not found: pages will have tables and no charts")
+    endif()
+    file(WRITE "${pages}/charts.js" "")
+endif()
+
+set(parts template=${web}/page.html style=${web}/page.css script=${web}/page.js
+    charts=${pages}/charts.js)
+set(PLAIT_PAGE_PARTS "${pages}/page_parts.c")
+add_custom_command(OUTPUT "${PLAIT_PAGE_PARTS}"
+    COMMAND ${CMAKE_COMMAND} "-DOUT=${PLAIT_PAGE_PARTS}" "-DPARTS=${parts}"
+        -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+    DEPENDS "${web}/page.html" "${web}/page.css" "${web}/page.js" "${pages}/charts.js"
+        "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+    COMMENT "Embedding what pages are made of" VERBATIM)

@@ -1,0 +1,223 @@
+/* page.c - filling a page, block by block and cell by cell */
+#include "page_private.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "grow.h"
+#include "units.h"
+
+enum { TEXT_SIZE = 4096 };
+
+page_form page_form_of(const char *path)
+{
+    static const char *const ending[PAGE_FORMS] = {".html", ".md", ".csv", ".json"};
+    int form = 0;
+
+    while (form < PAGE_FORMS && !text_ends_with(path, ending[form]))
+        form++;
+    return (page_form)form;
+}
+
+/* A copy in the page's arena; a page that has no memory for it has failed. */
+static const char *keep(page *of, const char *fmt, va_list args)
+{
+    char text[TEXT_SIZE];
+    const char *kept;
+
+    vsnprintf(text, sizeof text, fmt, args);
+    kept = plait_arena_text(of->arena, text);
+    of->failed = of->failed || kept == NULL;
+    return kept;
+}
+
+page *page_new(plait_arena *arena, const char *title, ...)
+{
+    page *of = plait_arena_alloc(arena, 1, sizeof *of);
+    va_list args;
+
+    if (of == NULL)
+        return NULL;
+    of->arena = arena;
+    va_start(args, title);
+    of->title = keep(of, title, args);
+    va_end(args);
+    return of;
+}
+
+static void add_block(page *of, page_block block)
+{
+    page_block *grown;
+
+    if (of == NULL || of->failed)
+        return;
+    grown = grow_by_one(of->arena, of->block, of->blocks, &of->capacity, sizeof *grown);
+    of->failed = grown == NULL;
+    if (of->failed)
+        return;
+    of->block = grown;
+    of->block[of->blocks++] = block;
+}
+
+void page_section(page *of, const char *id, const char *heading)
+{
+    add_block(of, (page_block){.kind = BLOCK_SECTION, .id = id, .text = heading});
+}
+
+void page_text(page *of, const char *fmt, ...)
+{
+    va_list args;
+
+    if (of == NULL)
+        return;
+    va_start(args, fmt);
+    add_block(of, (page_block){.kind = BLOCK_TEXT, .text = keep(of, fmt, args)});
+    va_end(args);
+}
+
+FILE *page_begin_printed(page *of)
+{
+    return of == NULL ? NULL : open_memstream(&of->printed, &of->printed_length);
+}
+
+void page_end_printed(page *of, FILE *stream)
+{
+    if (of == NULL)
+        return;
+    of->failed = of->failed || stream == NULL || fclose(stream) != 0;
+    if (stream == NULL)
+        return;
+    while (of->printed_length > 0 && of->printed[of->printed_length - 1] == '\n')
+        of->printed[--of->printed_length] = '\0';
+    if (!of->failed && of->printed_length > 0)
+        page_text(of, "%s", of->printed);
+    free(of->printed);
+}
+
+void page_command(page *of, const char *command)
+{
+    add_block(of, (page_block){.kind = BLOCK_COMMAND, .text = command});
+}
+
+void page_drawing(page *of, const char *caption, const char *svg)
+{
+    add_block(of, (page_block){.kind = BLOCK_DRAWING, .text = caption, .svg = svg});
+}
+
+/* ---- tables ---- */
+
+page_table *page_table_add(page *of, const char *id, const char *caption,
+                           const page_column *columns, int count, const char *chart)
+{
+    page_table *table;
+
+    if (of == NULL || of->failed)
+        return NULL;
+    table = plait_arena_alloc(of->arena, 1, sizeof *table);
+    of->failed = table == NULL;
+    if (of->failed)
+        return NULL;
+    *table = (page_table){.of = of,
+                          .id = id,
+                          .caption = caption,
+                          .chart = chart,
+                          .column = columns,
+                          .columns = count};
+    add_block(of, (page_block){.kind = BLOCK_TABLE, .table = table});
+    return table;
+}
+
+void page_chart_add(page *of, const page_table *rows, const char *chart, const char *caption)
+{
+    if (rows != NULL)
+        add_block(
+            of, (page_block){.kind = BLOCK_CHART, .text = caption, .chart = chart, .table = rows});
+}
+
+int page_table_rows(const page_table *table)
+{
+    return table->cells / table->columns;
+}
+
+static void add_cell(page_table *rows, double number, const char *fmt, va_list args)
+{
+    page_cell *grown;
+
+    if (rows == NULL || rows->of->failed)
+        return;
+    grown = grow_by_one(rows->of->arena, rows->cell, rows->cells, &rows->capacity, sizeof *grown);
+    rows->of->failed = grown == NULL;
+    if (rows->of->failed)
+        return;
+    rows->cell = grown;
+    rows->cell[rows->cells++] = (page_cell){keep(rows->of, fmt, args), number};
+}
+
+void page_word(page_table *rows, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    add_cell(rows, (double)NAN, fmt, args);
+    va_end(args);
+}
+
+void page_number(page_table *rows, double value, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    add_cell(rows, isfinite(value) ? value : (double)NAN, isnan(value) ? "-" : fmt, args);
+    va_end(args);
+}
+
+void page_count(page_table *rows, double count)
+{
+    page_number(rows, count, "%.0f", count);
+}
+
+void page_seconds(page_table *rows, double seconds)
+{
+    char text[UNITS_SIZE];
+
+    page_number(rows, seconds, "%s", units_seconds(seconds, text));
+}
+
+void page_gib(page_table *rows, double bytes)
+{
+    char text[UNITS_SIZE];
+
+    page_number(rows, bytes, "%s", units_gib(bytes, text));
+}
+
+void page_percent(page_table *rows, double share)
+{
+    char text[UNITS_SIZE];
+
+    page_number(rows, share, "%s", units_percent(share, text));
+}
+
+void page_signed_percent(page_table *rows, double share)
+{
+    page_number(rows, share, "%+.1f %%", 100.0 * share);
+}
+
+/* ---- the document ---- */
+
+plait_status page_write(page *of, page_form form, const char **text, size_t *length,
+                        plait_error *err)
+{
+    static void (*const write[PAGE_FORMS])(const page *of, text_builder *out) = {
+        [PAGE_HTML] = page_as_html, [PAGE_MARKDOWN] = page_as_markdown, [PAGE_CSV] = page_as_csv};
+    text_builder out;
+
+    if (of == NULL || of->failed)
+        return plait_fail_nomem(err);
+    if (form == PAGE_JSON)
+        return page_as_json(of, text, length, err);
+    text_builder_init(&out, of->arena);
+    write[form](of, &out);
+    *text = text_builder_finish(&out, length);
+    return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}

@@ -1,0 +1,85 @@
+/* page.h - a document of texts and tables that leaves as a web page, Markdown, CSV or JSON
+ *
+ *     page *about = page_new(arena, "llama-3.1-70b on 64 GPUs of dgx-h100");
+ *     page_table *plans;
+ *
+ *     page_section(about, "plans", "Plans");
+ *     plans = page_table_add(about, "ranking", "The best plans", columns, 3, NULL);
+ *     page_count(plans, 1);
+ *     page_seconds(plans, 9.87);
+ *     ...
+ *     PLAIT_TRY(page_write(about, PAGE_HTML, &text, &length, err));
+ *
+ * Cells are filled from left to right and from line to line; each has the number that machines sort
+ * and draw by, and the text that people read. Nothing fails before page_write. A table may name a
+ * chart of src/page/web/charts.js, which is drawn above it from its columns.
+ */
+#ifndef PAGE_H
+#define PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "plait/arena.h"
+#include "plait/error.h"
+
+typedef struct page page;
+typedef struct page_table page_table;
+
+typedef struct page_column {
+    const char *key;   /* of the data: "step_s" */
+    const char *title; /* NULL: for machines and charts, people do not see it */
+    bool number;       /* to the right */
+} page_column;
+
+typedef enum page_form { PAGE_HTML, PAGE_MARKDOWN, PAGE_CSV, PAGE_JSON, PAGE_FORMS } page_form;
+
+/** The form that a file's name asks for: .html, .md, .csv, .json; PAGE_FORMS: none of them. */
+page_form page_form_of(const char *path);
+
+/** An empty page in `arena`, or NULL when out of memory, which the other functions take as well. */
+page *page_new(plait_arena *arena, const char *title, ...) PLAIT_PRINTF(2, 3);
+
+/** Begins a section; `id` is its anchor. */
+void page_section(page *of, const char *id, const char *heading);
+
+/** A paragraph; its line breaks stay. */
+void page_text(page *of, const char *fmt, ...) PLAIT_PRINTF(2, 3);
+
+/** What is printed between the two becomes a paragraph. NULL: out of memory, print nothing. */
+FILE *page_begin_printed(page *of);
+void page_end_printed(page *of, FILE *stream);
+
+/** A command line. */
+void page_command(page *of, const char *command);
+
+/** An SVG document of ours, for web pages alone; it must live as long as the page. */
+void page_drawing(page *of, const char *caption, const char *svg);
+
+/**
+ * A table; the first of a page is the one that CSV has.
+ *
+ * @param columns  must live as long as the page
+ * @param chart    its name in charts.js; NULL: none
+ */
+page_table *page_table_add(page *of, const char *id, const char *caption,
+                           const page_column *columns, int count, const char *chart);
+
+/** Another chart of a table that is on the page already: its data are told once. */
+void page_chart_add(page *of, const page_table *rows, const char *chart, const char *caption);
+
+/* The next cell of a table. What is not a number is "-" to people and null to machines. */
+void page_word(page_table *rows, const char *fmt, ...) PLAIT_PRINTF(2, 3);
+void page_number(page_table *rows, double value, const char *fmt, ...) PLAIT_PRINTF(3, 4);
+void page_count(page_table *rows, double count);
+void page_seconds(page_table *rows, double seconds);
+void page_gib(page_table *rows, double bytes);
+void page_percent(page_table *rows, double share);
+void page_signed_percent(page_table *rows, double share);
+
+/** The document. *text lives in the page's arena. */
+PLAIT_MUST_CHECK plait_status page_write(page *of, page_form form, const char **text,
+                                         size_t *length, plait_error *err);
+
+#endif

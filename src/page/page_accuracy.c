@@ -1,0 +1,323 @@
+/* page_accuracy.c - the page of plait validate: errors, bands, ranking, memory, the worst rows */
+#include "page_accuracy.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "report_validate.h"
+#include "units.h"
+
+/* ---- step time ---- */
+
+static void add_errors(page_table *rows, const plait_errors *errors)
+{
+    page_count(rows, (double)errors->rows);
+    page_percent(rows, errors->mape);
+    page_percent(rows, errors->median);
+    page_percent(rows, errors->p90);
+    page_signed_percent(rows, errors->bias);
+}
+
+static void add_groups(page_table *rows, const plait_validation *v, plait_run_key by)
+{
+    for (size_t g = 0; g < v->groups[by]; g++) {
+        page_word(rows, "%s", v->group[by][g].name);
+        add_errors(rows, &v->group[by][g].errors);
+        page_percent(rows, v->group[by][g].inside);
+    }
+}
+
+static void add_times(page *out, const plait_validation *v)
+{
+    static const page_column columns[] = {
+        {"source", "source", false}, {"rows", "rows", true}, {"mape", "mean error", true},
+        {"median", "median", true},  {"p90", "90 %", true},  {"bias", "bias", true},
+        {"inside", "in band", true},
+    };
+    page_table *rows =
+        page_table_add(out, "sources", "Error of the step time by source", columns, 7, "sources");
+
+    add_groups(rows, v, PLAIT_BY_SOURCE);
+    page_word(rows, "all");
+    add_errors(rows, &v->total);
+    page_percent(rows, v->inside);
+    rows = page_table_add(out, "layers", "By layers and precision", columns, 7, NULL);
+    add_groups(rows, v, PLAIT_BY_LAYERS);
+    rows = page_table_add(out, "accelerators", "By accelerator", columns, 7, NULL);
+    add_groups(rows, v, PLAIT_BY_ACCELERATOR);
+}
+
+static void add_left_out(page_table *rows, const plait_left_out *left_out, const char *source)
+{
+    page_word(rows, "%s", source);
+    page_word(rows, "%s", left_out->runtime != NULL ? left_out->runtime : "-");
+    add_errors(rows, &left_out->errors);
+    page_percent(rows, left_out->inside);
+    page_percent(rows, left_out->width);
+}
+
+static void add_left_outs(page *out, const plait_validation *v)
+{
+    static const page_column columns[] = {
+        {"source", "source", false},  {"runtime", "software", false},
+        {"rows", "rows", true},       {"mape", "mean error", true},
+        {"median", "median", true},   {"p90", "90 %", true},
+        {"bias", "bias", true},       {"inside", "in 80 % band", true},
+        {"width", "its width", true},
+    };
+    page_table *rows;
+
+    if (v->left_outs == 0)
+        return;
+    page_section(out, "unseen", "Sources that nothing was fitted to");
+    page_text(out, "Each source by profiles and bands that know nothing of it: the error to expect "
+                   "on a cluster that has not been measured.");
+    rows = page_table_add(out, "left-out", "Error of the step time without the source", columns, 9,
+                          "sources");
+    for (size_t i = 0; i < v->left_outs; i++)
+        add_left_out(rows, &v->left_out[i], v->left_out[i].source);
+    add_left_out(rows, &v->left_out_total, "all");
+}
+
+/* ---- every row ---- */
+
+static const page_column run_columns[] = {
+    {"id", "run", false},
+    {"source", "source", false},
+    {"sweep", "sweep", false},
+    {"accelerator", "accelerator", false},
+    {"measured_s", "measured", true},
+    {"predicted_s", "predicted", true},
+    {"error", "error", true},
+    {"low_s", "from", true},
+    {"high_s", "to", true},
+};
+enum { RUN_COLUMNS = sizeof run_columns / sizeof *run_columns };
+
+static void add_run(page_table *rows, const plait_run_price *price)
+{
+    const plait_run *const run = price->run;
+
+    page_word(rows, "%s", run->id);
+    page_word(rows, "%s", run->source);
+    page_word(rows, "%s", run->sweep);
+    page_word(rows, "%s", run->accelerator);
+    page_seconds(rows, run->step_s);
+    page_seconds(rows, price->cost.step_s);
+    page_signed_percent(rows, price->cost.step_s / run->step_s - 1.0);
+    page_seconds(rows, price->cost.step_low_s);
+    page_seconds(rows, price->cost.step_high_s);
+}
+
+static void add_runs(page *out, const plait_validation *v)
+{
+    page_table *rows;
+
+    page_section(out, "runs", "Measured and predicted");
+    rows = page_table_add(out, "all-runs", "Step time of every timed run", run_columns, RUN_COLUMNS,
+                          "accuracy");
+    for (size_t i = 0; i < v->runs->count; i++)
+        if (v->price[i].priced && plait_run_timed(v->price[i].run))
+            add_run(rows, &v->price[i]);
+}
+
+static void add_worst(page *out, const plait_validation *v)
+{
+    static const page_column columns[] = {
+        {"id", "run", false},
+        {"measured_s", "measured", true},
+        {"predicted_s", "predicted", true},
+        {"error", "error", true},
+        {"plan", "plan", false},
+        {"terms", "predicted as", false},
+    };
+    page_table *rows;
+    char text[REPORT_TERMS_SIZE];
+
+    page_section(out, "worst", "The worst rows");
+    rows =
+        page_table_add(out, "worst-runs", "Rows whose step time is furthest off", columns, 6, NULL);
+    for (size_t i = 0; i < v->worst_count; i++) {
+        const plait_run_price *const price = &v->price[v->worst[i]];
+
+        page_word(rows, "%s", price->run->id);
+        page_seconds(rows, price->run->step_s);
+        page_seconds(rows, price->cost.step_s);
+        page_signed_percent(rows, price->cost.step_s / price->run->step_s - 1.0);
+        page_word(rows, "%s", report_run_plan(price, text));
+        page_word(rows, "%s", report_run_terms(&price->cost, text));
+    }
+}
+
+/* ---- ranking ---- */
+
+static void add_number(page_table *rows, double number)
+{
+    page_number(rows, number, "%.3f", number);
+}
+
+static void add_sweeps(page *out, const plait_validation *v)
+{
+    static const page_column columns[] = {
+        {"sweep", "sweep", false},
+        {"plans", "plans", true},
+        {"spearman", "Spearman", true},
+        {"kendall", "Kendall", true},
+        {"regret", "regret", true},
+        {"beyond_noise", "beyond noise", true},
+        {"chosen", "we would choose", false},
+        {"best", "best measured", false},
+    };
+    char text[REPORT_TERMS_SIZE];
+    page_table *rows =
+        page_table_add(out, "sweeps", "How the plans of each sweep are ranked", columns, 8, NULL);
+
+    for (size_t s = 0; s < v->sweeps; s++) {
+        const plait_sweep_rank *const sweep = &v->sweep[s];
+
+        page_word(rows, "%s", sweep->name);
+        page_count(rows, (double)sweep->plans);
+        add_number(rows, sweep->spearman);
+        add_number(rows, sweep->kendall);
+        page_percent(rows, sweep->regret);
+        page_percent(rows, sweep->regret_beyond_noise);
+        page_word(rows, "%s", report_run_plan(&v->price[sweep->chosen], text));
+        page_word(rows, "%s", report_run_plan(&v->price[sweep->best], text));
+    }
+}
+
+static void add_replay_rows(page_table *rows, const char *how, const double regret[PLAIT_REPLAYS])
+{
+    for (int r = 0; r < PLAIT_REPLAYS; r++) {
+        page_word(rows, "%s", how);
+        page_count(rows, plait_replay_tries[r]);
+        page_percent(rows, regret[r]);
+    }
+}
+
+static void add_ranking(page *out, const plait_validation *v)
+{
+    static const page_column columns[] = {
+        {"how", "chosen", false}, {"tries", "tries", true}, {"regret", "regret", true}};
+    page_table *rows;
+
+    if (v->sweeps == 0)
+        return;
+    page_section(out, "ranking", "Which plan is fastest");
+    page_text(out,
+              "%zu sweeps of at least %d timed plans: Spearman %.3f, the plan that is predicted "
+              "fastest takes %.1f %% more than the best measured one (means).",
+              v->sweeps, PLAIT_SWEEP_LEAST, v->spearman.mean, 100.0 * v->regret.mean);
+    add_sweeps(out, v);
+    rows = page_table_add(out, "replay", "Regret of the best of a few tries, mean of the sweeps",
+                          columns, 3, "replay");
+    add_replay_rows(rows, "at random", v->replay.random);
+    add_replay_rows(rows, "the first as ranked", v->replay.ranked);
+    add_replay_rows(rows, "a set, as search --try", v->replay.tries);
+    add_replay_rows(rows, "one by one, as next", v->replay.updated);
+}
+
+/* ---- memory ---- */
+
+static void add_confusion(page_table *rows, const plait_confusion *c, const char *source)
+{
+    const double ran = (double)(c->true_negatives + c->false_positives);
+    const double failed = (double)(c->true_positives + c->false_negatives);
+
+    page_word(rows, "%s", source);
+    page_count(rows, ran);
+    page_percent(rows, (double)c->false_positives / ran);
+    page_percent(rows, (double)c->tight / ran);
+    page_count(rows, failed);
+    page_percent(rows, (double)c->true_positives / failed);
+    page_percent(rows, c->balanced_accuracy);
+}
+
+static void add_verdicts(page *out, const plait_validation *v)
+{
+    static const page_column columns[] = {
+        {"source", "source", false},        {"ran", "ran", true},
+        {"called_oom", "called oom", true}, {"tight", "called tight", true},
+        {"failed", "failed", true},         {"foreseen", "foreseen", true},
+        {"balanced", "balanced", true},
+    };
+    page_table *rows;
+
+    if (v->confusions == 0)
+        return;
+    rows =
+        page_table_add(out, "verdicts", "Running out of memory, foreseen or not", columns, 7, NULL);
+    for (size_t g = 0; g < v->confusions; g++)
+        add_confusion(rows, &v->confusion[g], v->confusion[g].source);
+    add_confusion(rows, &v->confusion_total, "all");
+}
+
+static void add_memory(page *out, const plait_validation *v)
+{
+    static const page_column columns[] = {
+        {"source", "source", false},  {"scope", "measured as", false}, {"rows", "rows", true},
+        {"mape", "mean error", true}, {"median", "median", true},      {"p90", "90 %", true},
+        {"bias", "bias", true},
+    };
+    page_table *rows;
+
+    page_section(out, "memory", "Memory");
+    rows = page_table_add(out, "peaks", "Error of the peak", columns, 7, NULL);
+    for (size_t g = 0; g < v->memories; g++) {
+        page_word(rows, "%s", v->memory[g].name);
+        page_word(rows, "%s", v->memory[g].scope);
+        add_errors(rows, &v->memory[g].errors);
+    }
+    page_word(rows, "all");
+    page_word(rows, "%s", "");
+    add_errors(rows, &v->memory_total);
+    add_verdicts(out, v);
+}
+
+// ---- the page ------------------------------------------------------------------------------
+
+static void add_unpriced(page *out, const plait_validation *v)
+{
+    static const page_column columns[] = {
+        {"rows", "rows", true}, {"first", "the first", false}, {"why", "why", false}};
+    page_table *rows;
+
+    if (v->reasons == 0)
+        return;
+    page_section(out, "unpriced", "Rows without a price");
+    rows = page_table_add(out, "reasons", "Why rows have no price", columns, 3, NULL);
+    for (size_t i = 0; i < v->reasons; i++) {
+        page_count(rows, (double)v->unpriced[i].rows);
+        page_word(rows, "%s", v->unpriced[i].first);
+        page_word(rows, "%s", v->unpriced[i].why);
+    }
+}
+
+plait_status page_of_accuracy(const plait_validation *v, const char *command, plait_arena *arena,
+                              page **out, plait_error *err)
+{
+    page *made = page_new(arena, "Measured against predicted: %s", v->runs->name);
+
+    *out = made;
+    if (made == NULL)
+        return plait_fail_nomem(err);
+    page_text(
+        made,
+        "%zu rows, %zu priced; %zu timed rows of trust high or medium, %zu priced.\nTheir step "
+        "times are %.1f %% off in the mean, %.1f %% in the median, %+.1f %% one way.",
+        v->runs->count, v->priced, v->timed, v->timed_priced, 100.0 * v->total.mape,
+        100.0 * v->total.median, 100.0 * v->total.bias);
+    page_section(made, "times", "Step time");
+    add_times(made, v);
+    add_runs(made, v);
+    add_left_outs(made, v);
+    add_ranking(made, v);
+    add_memory(made, v);
+    add_worst(made, v);
+    add_unpriced(made, v);
+    if (command != NULL) {
+        page_section(made, "about", "The command");
+        page_command(made, command);
+    }
+    return PLAIT_OK;
+}

@@ -1,0 +1,306 @@
+/* page_plans.c - the page of a file of plans, from the question to what would be faster */
+#include "page_plans.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "report_private.h"
+#include "timeline.h"
+#include "units.h"
+
+/* ---- the answer ---- */
+
+static void add_best(page *out, const page_plans *of)
+{
+    const report_plan *const best = &of->plan[0];
+    const plait_cost *const cost = &best->cost;
+    char line[REPORT_LINE_SIZE], a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], d[UNITS_SIZE];
+
+    page_text(out, "Plan %d: %s.", best->rank, report_line(of->problem, &best->degrees, line));
+    page_text(out,
+              "A step takes %s; %.0f tokens/s a GPU, MFU %s. The fullest GPU holds %s, and plans "
+              "may use %s.",
+              units_seconds(cost->step_s, a), cost->tokens_per_s_per_gpu,
+              units_percent(cost->mfu, b), units_gib(cost->memory.peak_bytes, c),
+              units_gib(cost->memory.capacity_bytes, d));
+    if (isfinite(cost->step_low_s))
+        page_text(out, "80 %% of measured runs like it lie between %s and %s.",
+                  units_seconds(cost->step_low_s, a), units_seconds(cost->step_high_s, b));
+    if (best->verdict != PLAIT_FITS)
+        page_text(out, "It does not fit: %s", best->why);
+}
+
+/* ---- the ranking ---- */
+
+static bool differs(const page_plans *of, plait_key_id key)
+{
+    for (int i = 1; i < of->plans; i++)
+        if (!plait_key_same(&of->plan[0].degrees, &of->plan[i].degrees, key))
+            return true;
+    return false;
+}
+
+/* Of several plans what differs; of one what tells plans apart. */
+static bool is_shown(const page_plans *of, plait_key_id key)
+{
+    return of->plans > 1 ? differs(of, key)
+                         : key == PLAIT_KEY_DP || (plait_telling_keys() & PLAIT_KEY_BIT(key)) != 0;
+}
+
+/* What all plans have alike, as far as it says anything. */
+static void add_alike(page *out, const page_plans *of)
+{
+    const plait_degrees *const first = &of->plan[0].degrees;
+    const char *lead = "All plans: ";
+    char word[PLAIT_VALUE_SIZE];
+    FILE *stream = page_begin_printed(out);
+
+    for (int k = 0; k < PLAIT_KEYS && stream != NULL; k++) {
+        const plait_key_id key = (plait_key_id)k;
+
+        if (is_shown(of, key) || !plait_key_speaks(of->problem, first, key))
+            continue;
+        fprintf(stream, "%s%s %s", lead, plait_keys[k].title,
+                plait_degrees_get(first, key, word, sizeof word));
+        lead = ", ";
+    }
+    page_end_printed(out, stream);
+}
+
+static const page_column price_columns[] = {
+    {"step_s", "step", true},    {"step_low_s", "from", true},
+    {"step_high_s", "to", true}, {"tokens_per_s_per_gpu", "tokens/s/GPU", true},
+    {"mfu", "MFU", true},        {"memory_bytes", "memory", true},
+    {"risk", "risk", true},      {"verdict", "verdict", false},
+};
+enum { PRICE_COLUMNS = sizeof price_columns / sizeof *price_columns };
+
+static void add_price_cells(page_table *rows, const report_plan *plan)
+{
+    const plait_cost *const cost = &plan->cost;
+
+    page_seconds(rows, cost->step_s);
+    page_seconds(rows, cost->step_low_s);
+    page_seconds(rows, cost->step_high_s);
+    page_number(rows, cost->tokens_per_s_per_gpu, "%.0f", cost->tokens_per_s_per_gpu);
+    page_percent(rows, cost->mfu);
+    page_gib(rows, cost->memory.peak_bytes);
+    page_percent(rows, cost->risk);
+    page_word(rows, "%s", plait_verdict_name[plan->verdict]);
+}
+
+static void add_key_cell(page_table *rows, const report_plan *plan, plait_key_id key)
+{
+    char word[PLAIT_VALUE_SIZE];
+
+    if (plait_keys[key].words == NULL)
+        page_count(rows, plait_key_value(&plan->degrees, key));
+    else
+        page_word(rows, "%s", plait_degrees_get(&plan->degrees, key, word, sizeof word));
+}
+
+static plait_status add_ranking(page *out, const page_plans *of, plait_arena *arena,
+                                plait_error *err)
+{
+    page_column *columns =
+        plait_arena_alloc(arena, 2 + PLAIT_KEYS + PRICE_COLUMNS, sizeof *columns);
+    plait_key_id shown[PLAIT_KEYS];
+    int keys = 0, count = 0;
+
+    if (columns == NULL)
+        return plait_fail_nomem(err);
+    columns[count++] = (page_column){"rank", "plan", true};
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        if (is_shown(of, (plait_key_id)k)) {
+            shown[keys++] = (plait_key_id)k;
+            columns[count++] =
+                (page_column){plait_keys[k].name, plait_keys[k].title, plait_keys[k].words == NULL};
+        }
+    for (int c = 0; c < PRICE_COLUMNS; c++)
+        columns[count++] = price_columns[c];
+    page_table *rows =
+        page_table_add(out, "ranking", "Plans, the fastest first", columns, count, NULL);
+    for (int i = 0; i < of->plans; i++) {
+        page_count(rows, of->plan[i].rank);
+        for (int k = 0; k < keys; k++)
+            add_key_cell(rows, &of->plan[i], shown[k]);
+        add_price_cells(rows, &of->plan[i]);
+    }
+    return PLAIT_OK;
+}
+
+static void add_terms(page *out, const page_plans *of)
+{
+    static const page_column columns[] = {
+        {"rank", "plan", true},         {"term", "term", false}, {"seconds", "time", true},
+        {"share", "of the step", true}, {"order", NULL, true},
+    };
+    enum { PLANS_DRAWN = 10 };
+    page_table *rows =
+        page_table_add(out, "terms", "Where the step of each plan goes", columns, 5, "terms");
+
+    for (int i = 0; i < of->plans && i < PLANS_DRAWN; i++) {
+        report_term term[PLAIT_STEP_TERM_COUNT];
+
+        report_step_term_list(&of->plan[i].cost.step, term);
+        for (int t = 0; t < PLAIT_STEP_TERM_COUNT; t++) {
+            if (!(term[t].value > 0.0))
+                continue;
+            page_count(rows, of->plan[i].rank);
+            page_word(rows, "%s", term[t].name);
+            page_seconds(rows, term[t].value);
+            page_percent(rows, term[t].value / of->plan[i].cost.step_s);
+            page_count(rows, t);
+        }
+    }
+}
+
+static void add_front(page *out, const page_plans *of)
+{
+    static const page_column columns[] = {
+        {"step_s", "step", true}, {"memory_bytes", "memory", true}, {"plan", "plan", false}};
+    page_table *rows;
+    char line[REPORT_LINE_SIZE];
+
+    if (of->front == 0)
+        return;
+    page_section(out, "front", "Time against memory");
+    page_text(out, "No plan of the search is both faster and leaner than one of these.");
+    rows = page_table_add(out, "pareto", "The front of time and memory", columns, 3, "front");
+    for (int i = 0; i < of->front; i++) {
+        page_seconds(rows, of->front_plan[i].cost.step_s);
+        page_gib(rows, of->front_plan[i].cost.memory.peak_bytes);
+        page_word(rows, "%s", report_line(of->problem, &of->front_plan[i].degrees, line));
+    }
+}
+
+/* ---- what is around the plan ---- */
+
+static plait_status add_timeline(page *out, const page_plans *of, plait_arena *arena,
+                                 plait_error *err)
+{
+    const char *svg;
+    size_t length;
+
+    if (of->timeline == NULL && of->no_timeline == NULL)
+        return PLAIT_OK;
+    page_section(out, "timeline", "Timeline of a step");
+    if (of->timeline == NULL) {
+        page_text(out, "It is not drawn: %s.", of->no_timeline);
+        return PLAIT_OK;
+    }
+    const int microbatches = plait_degrees_microbatches(&of->plan[0].degrees, of->problem->job.gbs);
+    if (microbatches > of->microbatches)
+        page_text(out,
+                  "A step of %d microbatches in place of %d: it begins and ends as the whole one.",
+                  of->microbatches, microbatches);
+    PLAIT_TRY(timeline_svg(of->timeline, arena, &svg, &length, err));
+    page_drawing(out, "The actions of each stage in a step, and what they wait for", svg);
+    return PLAIT_OK;
+}
+
+static void add_others(page *out, const page_plans *of)
+{
+    static const page_column columns[] = {
+        {"asked", "with", false},  {"verdict", "verdict", false},
+        {"step_s", "step", true},  {"memory_bytes", "memory", true},
+        {"why", "why not", false}, {"plan", "the best such plan", false},
+    };
+    page_table *rows;
+    char line[REPORT_LINE_SIZE];
+
+    if (of->others == 0)
+        return;
+    page_section(out, "why-not", "Why not another");
+    rows = page_table_add(out, "others", "The best plan with another value of one key", columns, 6,
+                          NULL);
+    for (int i = 0; i < of->others; i++) {
+        const report_plan *const plan = of->other[i].plan;
+
+        page_word(rows, "%s", of->other[i].asked);
+        page_word(rows, "%s", plait_verdict_name[plan != NULL ? plan->verdict : PLAIT_INVALID]);
+        page_seconds(rows, plan != NULL ? plan->cost.step_s : (double)NAN);
+        page_gib(rows, plan != NULL ? plan->cost.memory.peak_bytes : (double)NAN);
+        page_word(rows, "%s", of->other[i].why);
+        page_word(rows, "%s", plan != NULL ? report_line(of->problem, &plan->degrees, line) : "-");
+    }
+}
+
+static void add_sensitivities(page *out, const page_plans *of)
+{
+    static const page_column columns[] = {
+        {"resource", "10 % more", false}, {"step_s", "step", true}, {"gain", "saved", true}};
+    page_table *rows;
+
+    if (of->sensitivities == 0)
+        return;
+    page_section(out, "sensitivity", "What more of a resource buys");
+    rows = page_table_add(out, "resources", "Step time that 10 % more of each resource saves",
+                          columns, 3, "sensitivity");
+    for (int i = 0; i < of->sensitivities; i++) {
+        page_word(rows, "%s", of->sensitivity[i].resource);
+        page_seconds(rows, of->sensitivity[i].step_s);
+        page_percent(rows, of->sensitivity[i].gain);
+    }
+}
+
+static void add_question(page *out, const page_plans *of)
+{
+    FILE *stream = page_begin_printed(out);
+
+    if (stream != NULL)
+        report_question(of->problem, stream);
+    page_end_printed(out, stream);
+}
+
+static void add_own_choices(page *out, const page_plans *of)
+{
+    FILE *stream = page_begin_printed(out);
+
+    if (stream != NULL)
+        report_choices(&of->plan[0].plan, stream);
+    page_end_printed(out, stream);
+}
+
+static void add_grounds(page *out, const page_plans *of)
+{
+    FILE *stream;
+
+    page_section(out, "about", "What this rests on");
+    stream = page_begin_printed(out);
+    if (stream != NULL)
+        report_confidence(of->problem, &of->plan[0].degrees, stream);
+    page_end_printed(out, stream);
+    page_text(out, "Equations are numbered as in plait's costmodel/README.md.");
+    if (of->command != NULL)
+        page_command(out, of->command);
+}
+
+plait_status page_of_plans(const page_plans *of, plait_arena *arena, page **out, plait_error *err)
+{
+    const plait_problem *const problem = of->problem;
+    page *made = page_new(arena, "%s on %d GPU%s of %s", problem->model->name, problem->job.gpus,
+                          problem->job.gpus == 1 ? "" : "s", problem->cluster->name);
+
+    *out = made;
+    if (made == NULL)
+        return plait_fail_nomem(err);
+    add_question(made, of);
+    add_best(made, of);
+    if (of->plan[0].verdict != PLAIT_INVALID)
+        add_own_choices(made, of);
+    page_section(made, "plans", "Plans");
+    add_alike(made, of);
+    PLAIT_TRY(add_ranking(made, of, arena, err));
+    add_terms(made, of);
+    add_front(made, of);
+    if (of->plan[0].verdict != PLAIT_INVALID) {
+        page_plan_price(made, of);
+        PLAIT_TRY(page_plan_ranks(made, of, arena, err));
+        PLAIT_TRY(add_timeline(made, of, arena, err));
+    }
+    add_others(made, of);
+    add_sensitivities(made, of);
+    add_grounds(made, of);
+    return PLAIT_OK;
+}

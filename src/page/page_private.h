@@ -1,0 +1,65 @@
+/* page_private.h - what a page is made of, for those who write it down */
+#ifndef PAGE_PRIVATE_H
+#define PAGE_PRIVATE_H
+
+#include "page.h"
+#include "text.h"
+
+typedef struct page_cell {
+    const char *text;
+    double number; /* of a column of numbers; NaN: none */
+} page_cell;
+
+struct page_table {
+    page *of;
+    const char *id, *caption, *chart;
+    const page_column *column;
+    int columns;
+    int cells; /* filled: row by row */
+    int capacity;
+    page_cell *cell;
+};
+
+typedef enum page_block_kind {
+    BLOCK_SECTION,
+    BLOCK_TEXT,
+    BLOCK_COMMAND,
+    BLOCK_DRAWING,
+    BLOCK_TABLE,
+    BLOCK_CHART
+} page_block_kind;
+
+/* One thing below the other. */
+typedef struct page_block {
+    page_block_kind kind;
+    const char *id;    /* of a section */
+    const char *text;  /* a heading, a paragraph, a command, a caption */
+    const char *svg;   /* of a drawing */
+    const char *chart; /* its name */
+    const page_table *table;
+} page_block;
+
+struct page {
+    plait_arena *arena;
+    const char *title;
+    page_block *block;
+    int blocks;
+    int capacity;
+    char *printed; /* between page_begin_printed and page_end_printed */
+    size_t printed_length;
+    bool failed; /* out of memory */
+};
+
+/* Forms of a page: each writes the whole document. */
+void page_as_html(const page *of, text_builder *out);
+void page_as_markdown(const page *of, text_builder *out);
+void page_as_csv(const page *of, text_builder *out);
+
+/** The data of all tables: {"title", "tables": {ID: {"caption", "columns", "rows"}}}. */
+PLAIT_MUST_CHECK plait_status page_as_json(const page *of, const char **text, size_t *length,
+                                           plait_error *err);
+
+/** Rows that are whole. */
+int page_table_rows(const page_table *table);
+
+#endif

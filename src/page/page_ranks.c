@@ -1,0 +1,220 @@
+/* page_ranks.c - where the ranks of a plan lie, and what they send each other in a step
+ *
+ * Traffic is counted as rings carry it: in a collective of n ranks each sends the share (n-1)/n of
+ * its buffer (an all-reduce twice that) to the next one, an all-to-all sends 1/n to each other one.
+ * The software's own algorithms spread it otherwise, over the same groups.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "page_plans.h"
+#include "units.h"
+
+enum { MOST_CELLS = 64, MOST_PLACED = 512 };
+
+/* ---- groups ---- */
+
+/* The group of a line of communication, as far as its number of ranks tells it. */
+static plait_group_shape shape_of(const plait_degrees *d, const plait_volume *volume)
+{
+    plait_group_shape whole =
+        volume->axis == PLAIT_AXIS_DP ? plait_group_replicas(d) : plait_group_of(d, volume->axis);
+
+    if (volume->ranks < whole.ranks && whole.ranks % volume->ranks == 0)
+        return volume->between ? plait_group_outer(whole, whole.ranks / volume->ranks)
+                               : plait_group_inner(whole, volume->ranks);
+    return whole;
+}
+
+/* Which member of its group a rank is. */
+static int member_of(const plait_group_shape *group, int rank)
+{
+    int member = 0;
+
+    for (int r = group->runs - 1; r >= 0; r--)
+        member = member * group->run[r].size + rank / group->run[r].stride % group->run[r].size;
+    return member;
+}
+
+/* The rank that is so many members further, around the end. */
+static int rank_after(const plait_group_shape *group, int rank, int further)
+{
+    int member = (member_of(group, rank) + further) % group->ranks;
+
+    for (int r = 0; r < group->runs; r++) {
+        const int size = group->run[r].size, stride = group->run[r].stride;
+
+        rank += (member % size - rank / stride % size) * stride;
+        member /= size;
+    }
+    return rank;
+}
+
+/* ---- traffic ---- */
+
+/* Bytes from each cell to each: a cell is a rank, a node, or nodes side by side. */
+typedef struct traffic {
+    int cells, ranks_each;
+    double *bytes;       /* [cells][cells] */
+    unsigned char *axes; /* [cells][cells], a bit a group's axis */
+} traffic;
+
+static void add_bytes(traffic *t, int from, int to, plait_axis axis, double bytes)
+{
+    const int at = from / t->ranks_each * t->cells + to / t->ranks_each;
+
+    t->bytes[at] += bytes;
+    t->axes[at] = (unsigned char)(t->axes[at] | 1 << axis);
+}
+
+/* Stages send to the next and back; of interleaved ones the last to the first, too. */
+static void add_sends(traffic *t, const plait_degrees *d, const plait_group_shape *group, int rank,
+                      const plait_volume *volume)
+{
+    const int next = rank_after(group, rank, 1);
+    const double bytes = volume->count * volume->bytes / 2.0;
+
+    if (member_of(group, rank) == group->ranks - 1 && d->vpp == 1)
+        return;
+    add_bytes(t, rank, next, volume->axis, bytes);
+    add_bytes(t, next, rank, volume->axis, bytes);
+}
+
+static void add_volume(traffic *t, const plait_degrees *d, int gpus, const plait_volume *volume)
+{
+    const plait_group_shape group = shape_of(d, volume);
+    const double n = group.ranks;
+    const double share = volume->op == PLAIT_P2P          ? 1.0
+                         : volume->op == PLAIT_ALL_REDUCE ? 2.0 * (n - 1.0) / n
+                                                          : (n - 1.0) / n;
+    const double buffers = volume->count * volume->bytes;
+
+    if (group.ranks < 2)
+        return;
+    for (int rank = 0; rank < gpus; rank++) {
+        if (volume->op == PLAIT_ALL_TO_ALL)
+            for (int other = 1; other < group.ranks; other++)
+                add_bytes(t, rank, rank_after(&group, rank, other), volume->axis, buffers / n);
+        else if (volume->axis == PLAIT_AXIS_PP)
+            add_sends(t, d, &group, rank, volume);
+        else
+            add_bytes(t, rank, rank_after(&group, rank, 1), volume->axis, share * buffers);
+    }
+}
+
+/* Ranks as long as they can be told apart in a drawing, else nodes, else some nodes together. */
+static int ranks_of_cell(int gpus, int gpus_per_node)
+{
+    int nodes = 1;
+
+    if (gpus <= MOST_CELLS)
+        return 1;
+    while (gpus / (gpus_per_node * nodes) > MOST_CELLS)
+        nodes *= 2;
+    return gpus_per_node * nodes;
+}
+
+static const char *axes_text(int axes, char text[UNITS_SIZE])
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int a = 0; a < PLAIT_GROUPS; a++)
+        if ((axes >> a & 1) != 0)
+            used += (size_t)snprintf(text + used, UNITS_SIZE - used, "%s%s", used > 0 ? "+" : "",
+                                     plait_axis_name[a]);
+    return text;
+}
+
+static void add_traffic_table(page *out, const traffic *t, const char *of)
+{
+    static const page_column columns[] = {{"from", "from", true},
+                                          {"to", "to", true},
+                                          {"bytes", "bytes", true},
+                                          {"axes", "groups", false},
+                                          {"of", NULL, false}};
+    page_table *rows = page_table_add(out, "traffic", "Bytes sent in a step, as rings carry them",
+                                      columns, 5, "traffic");
+    char text[UNITS_SIZE];
+
+    for (int i = 0; i < t->cells * t->cells; i++) {
+        if (t->bytes[i] == 0.0)
+            continue;
+        page_count(rows, i / t->cells);
+        page_count(rows, i % t->cells);
+        page_number(rows, t->bytes[i], "%s", units_bytes(t->bytes[i], text));
+        page_word(rows, "%s", axes_text(t->axes[i], text));
+        page_word(rows, "%s", of);
+    }
+}
+
+static plait_status add_traffic(page *out, const page_plans *of, int gpus_per_node,
+                                plait_arena *arena, plait_error *err)
+{
+    const report_plan *const plan = &of->plan[0];
+    const int gpus = of->problem->job.gpus;
+    const int each = ranks_of_cell(gpus, gpus_per_node);
+    traffic t = {.ranks_each = each, .cells = (gpus + each - 1) / each};
+    const size_t pairs = (size_t)t.cells * (size_t)t.cells;
+    char nodes[32];
+
+    t.bytes = plait_arena_alloc(arena, pairs, sizeof *t.bytes);
+    t.axes = plait_arena_alloc(arena, pairs, sizeof *t.axes);
+    if (t.bytes == NULL || t.axes == NULL)
+        return plait_fail_nomem(err);
+    for (int v = 0; v < plan->cost.volumes; v++)
+        add_volume(&t, &plan->degrees, gpus, &plan->cost.volume[v]);
+    snprintf(nodes, sizeof nodes, "%d nodes each", each / gpus_per_node);
+    add_traffic_table(out, &t, each == 1 ? "rank" : each == gpus_per_node ? "node" : nodes);
+    return PLAIT_OK;
+}
+
+/* ---- placement ---- */
+
+static int place(const plait_degrees *d, plait_axis axis, int rank)
+{
+    const plait_group_shape group = plait_group_of(d, axis);
+
+    return member_of(&group, rank);
+}
+
+static void add_placement(page *out, const page_plans *of, int gpus_per_node)
+{
+    static const page_column columns[] = {
+        {"rank", "rank", true},   {"node", "node", true}, {"gpu", "GPU", true},
+        {"stage", "stage", true}, {"dp", "dp", true},     {"cp", "cp", true},
+        {"tp", "tp", true},
+    };
+    const plait_degrees *const d = &of->plan[0].degrees;
+    const int gpus = of->problem->job.gpus;
+    page_table *rows;
+
+    page_section(out, "ranks", "Ranks on nodes");
+    if (gpus > MOST_PLACED)
+        page_text(out, "The first %d of %d ranks; the others follow in the same order.",
+                  MOST_PLACED, gpus);
+    rows = page_table_add(out, "placement", "Where each rank lies", columns, 7, "placement");
+    for (int rank = 0; rank < gpus && rank < MOST_PLACED; rank++) {
+        page_count(rows, rank);
+        page_count(rows, rank / gpus_per_node);
+        page_count(rows, rank % gpus_per_node);
+        page_count(rows, place(d, PLAIT_AXIS_PP, rank));
+        page_count(rows, place(d, PLAIT_AXIS_DP, rank));
+        page_count(rows, place(d, PLAIT_AXIS_CP, rank));
+        page_count(rows, place(d, PLAIT_AXIS_TP, rank));
+    }
+}
+
+plait_status page_plan_ranks(page *out, const page_plans *of, plait_arena *arena, plait_error *err)
+{
+    const int gpus_per_node = of->problem->cluster->group[0].gpus_per_node;
+
+    if (plait_plan_mixed(of->problem, &of->plan[0].plan)) {
+        page_text(out, "Stages differ in their degrees: who sends to whom is not drawn.");
+        return PLAIT_OK;
+    }
+    PLAIT_TRY(add_traffic(out, of, gpus_per_node, arena, err));
+    add_placement(out, of, gpus_per_node);
+    return PLAIT_OK;
+}

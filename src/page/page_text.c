@@ -1,0 +1,200 @@
+/* page_text.c - a page as Markdown, as CSV of its first table, as JSON of all of them */
+#include <math.h>
+#include <string.h>
+
+#include "json_write.h"
+#include "page_private.h"
+
+/* ---- Markdown ---- */
+
+/* What would end a cell or begin something else is told apart by a backslash. */
+static void add_plain(text_builder *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (strchr("\\|*_`<[", *text) != NULL)
+            text_append_char(out, '\\');
+        text_append_char(out, *text == '\n' ? ' ' : *text);
+    }
+}
+
+static void add_paragraph(text_builder *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '\n') {
+            text_append(out, "  \n");
+            continue;
+        }
+        add_plain(out, (const char[2]){*text, '\0'});
+    }
+    text_append(out, "\n\n");
+}
+
+static void add_line(text_builder *out, const page_table *table, const page_cell *cell)
+{
+    text_append(out, "|");
+    for (int c = 0; c < table->columns; c++) {
+        if (table->column[c].title == NULL)
+            continue;
+        text_append(out, " ");
+        add_plain(out, cell != NULL ? cell[c].text : table->column[c].title);
+        text_append(out, " |");
+    }
+    text_append(out, "\n");
+}
+
+static void add_table(text_builder *out, const page_table *table)
+{
+    add_plain(out, table->caption);
+    text_append(out, ":\n\n");
+    add_line(out, table, NULL);
+    text_append(out, "|");
+    for (int c = 0; c < table->columns; c++)
+        if (table->column[c].title != NULL)
+            text_append(out, table->column[c].number ? " ---: |" : " --- |");
+    text_append(out, "\n");
+    for (int r = 0; r < page_table_rows(table); r++)
+        add_line(out, table, &table->cell[r * table->columns]);
+    text_append(out, "\n");
+}
+
+static void add_block(text_builder *out, const page_block *block)
+{
+    switch (block->kind) {
+    case BLOCK_SECTION:
+        text_append_printf(out, "## %s\n\n", block->text);
+        break;
+    case BLOCK_TEXT:
+        add_paragraph(out, block->text);
+        break;
+    case BLOCK_COMMAND:
+        text_append_printf(out, "    %s\n\n", block->text);
+        break;
+    case BLOCK_TABLE:
+        add_table(out, block->table);
+        break;
+    case BLOCK_DRAWING:
+    case BLOCK_CHART:
+        break;
+    }
+}
+
+void page_as_markdown(const page *of, text_builder *out)
+{
+    text_append(out, "# ");
+    add_plain(out, of->title);
+    text_append(out, "\n\n");
+    for (int b = 0; b < of->blocks; b++)
+        add_block(out, &of->block[b]);
+}
+
+/* ---- CSV ---- */
+
+static void add_quoted(text_builder *out, const char *text)
+{
+    if (strpbrk(text, ",\"\n\r") == NULL) {
+        text_append(out, text);
+        return;
+    }
+    text_append_char(out, '"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            text_append_char(out, '"');
+        text_append_char(out, *text);
+    }
+    text_append_char(out, '"');
+}
+
+static void add_value(text_builder *out, const page_column *column, const page_cell *cell)
+{
+    if (!column->number)
+        add_quoted(out, cell->text);
+    else if (!isnan(cell->number))
+        text_append_number(out, cell->number);
+}
+
+static const page_table *first_table(const page *of)
+{
+    for (int b = 0; b < of->blocks; b++)
+        if (of->block[b].kind == BLOCK_TABLE)
+            return of->block[b].table;
+    return NULL;
+}
+
+void page_as_csv(const page *of, text_builder *out)
+{
+    const page_table *const table = first_table(of);
+
+    if (table == NULL)
+        return;
+    for (int c = 0; c < table->columns; c++)
+        text_append_printf(out, "%s%s", c > 0 ? "," : "", table->column[c].key);
+    text_append_char(out, '\n');
+    for (int i = 0; i < page_table_rows(table) * table->columns; i++) {
+        const int c = i % table->columns;
+
+        add_value(out, &table->column[c], &table->cell[i]);
+        text_append_char(out, c + 1 < table->columns ? ',' : '\n');
+    }
+}
+
+/* ---- JSON ---- */
+
+static void write_columns(json_writer *json, const page_table *table)
+{
+    json_write_key(json, "columns");
+    json_begin_array(json);
+    for (int c = 0; c < table->columns; c++) {
+        json_begin_object(json);
+        json_member_string(json, "key", table->column[c].key);
+        json_member_string(json, "title", table->column[c].title);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void write_rows(json_writer *json, const page_table *table)
+{
+    json_write_key(json, "rows");
+    json_begin_array(json);
+    for (int r = 0; r < page_table_rows(table); r++) {
+        json_begin_row(json);
+        for (int c = 0; c < table->columns; c++) {
+            const page_cell *const cell = &table->cell[r * table->columns + c];
+
+            if (table->column[c].number)
+                json_write_number(json, cell->number); // NaN becomes null
+            else
+                json_write_string(json, cell->text);
+        }
+        json_end_array(json);
+    }
+    json_end_array(json);
+}
+
+static void write_table(json_writer *json, const page_table *table)
+{
+    json_write_key(json, table->id);
+    json_begin_object(json);
+    json_member_string(json, "caption", table->caption);
+    write_columns(json, table);
+    write_rows(json, table);
+    json_end_object(json);
+}
+
+plait_status page_as_json(const page *of, const char **text, size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, of->arena);
+    json_begin_object(&json);
+    json_member_string(&json, "plait", PLAIT_VERSION);
+    json_member_string(&json, "title", of->title);
+    json_write_key(&json, "tables");
+    json_begin_object(&json);
+    for (int b = 0; b < of->blocks; b++)
+        if (of->block[b].kind == BLOCK_TABLE)
+            write_table(&json, of->block[b].table);
+    json_end_object(&json);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}

@@ -1,0 +1,294 @@
+/*! Charts are drawn by Vega and Vega-Lite, Copyright (c) 2013-2025 University of Washington
+ * Interactive Data Lab and the Vega project, BSD-3-Clause, which use D3, Copyright 2010-2023 Mike
+ * Bostock, ISC; their texts: https://github.com/vega/vega/blob/main/LICENSE,
+ * https://github.com/vega/vega-lite/blob/main/LICENSE, https://github.com/d3/d3/blob/main/LICENSE */
+/* charts.js - a chart above each table that has one
+ *
+ * A figure names its chart, the chart names the columns that it draws. All colours of text and lines
+ * are the page's, so that light, dark and paper need no second drawing. Nothing is fetched and
+ * nothing evaluated: expressions run in Vega's interpreter.
+ */
+import * as vega from "vega";
+import {expressionInterpreter} from "vega-interpreter";
+import {compile} from "vega-lite";
+
+const DAY = 86400, GIB = 2 ** 30;
+
+// ---- parts of charts
+
+const quantity = (field, title, more) => ({field, type: "quantitative", title, ...more});
+const named = (field, title, more) => ({field, type: "nominal", title, ...more});
+const ordered = (field, title, more) => ({field, type: "ordinal", title, ...more});
+const tip = (field, title, format) =>
+    format ? {field, title, type: "quantitative", format} : {field, title, type: "nominal"};
+const calculate = (as, expression) => ({calculate: expression, as});
+const atZero = {scale: {zero: true}};
+const within = {scale: {zero: false, padding: 8}};
+const gpus = quantity("gpus", "GPUs", {scale: {type: "log", base: 2, nice: false, padding: 12},
+                                       axis: {format: "d", tickCount: 8}});
+const rule = (value, colour) => ({
+    data: {values: [{at: value}]},
+    mark: {type: "rule", strokeDash: [5, 4], color: colour || "currentColor", opacity: 0.8},
+    encoding: {y: quantity("at")},
+});
+
+/* A line a cluster over the number of GPUs. */
+function overGpus(y, tips, more) {
+    return {
+        layer: [
+            ...(more || []),
+            {
+                mark: {type: "line", point: {size: 60, filled: true}},
+                encoding: {x: gpus, y, color: named("cluster", "cluster"),
+                           tooltip: [tip("cluster", "cluster"), tip("gpus", "GPUs", "d"), ...tips]},
+            },
+        ],
+    };
+}
+
+// ---- the charts, each from the rows of its table
+
+const charts = {
+    /* Terms of the step of each plan, one upon the other. */
+    terms: () => ({
+        mark: {type: "bar"},
+        height: {step: 24},
+        encoding: {
+            y: ordered("rank", "plan"),
+            x: quantity("seconds", "seconds of a step"),
+            color: named("term", "term", {sort: null, scale: {scheme: "tableau20"}}),
+            order: {field: "order", type: "quantitative"},
+            tooltip: [tip("rank", "plan"), tip("term", "term"), tip("seconds", "seconds", ".4~g"),
+                      tip("share", "of the step", ".1%")],
+        },
+    }),
+
+    front: () => ({
+        transform: [calculate("gib", "datum.memory_bytes / " + GIB)],
+        layer: [
+            {mark: {type: "line", interpolate: "step-after", opacity: 0.5},
+             encoding: {x: quantity("step_s", "step, s", within), y: quantity("gib", "memory of the fullest GPU, GiB", within),
+                        order: {field: "step_s", type: "quantitative"}}},
+            {mark: {type: "point", filled: true, size: 70, opacity: 1},
+             encoding: {x: quantity("step_s", "step, s", within), y: quantity("gib", "memory of the fullest GPU, GiB", within),
+                        tooltip: [tip("plan", "plan"), tip("step_s", "step, s", ".4~g"), tip("gib", "GiB", ".1f")]}},
+        ],
+    }),
+
+    stages: (rows) => ({
+        transform: [calculate("gib", "datum.memory_bytes / " + GIB),
+                    calculate("room", "datum.capacity_bytes / " + GIB)],
+        layer: [
+            {mark: {type: "bar"},
+             encoding: {x: ordered("stage", "stage", {axis: {labelAngle: 0}}), y: quantity("gib", "GiB at the peak", atZero),
+                        color: {value: "#4c78a8"},
+                        tooltip: [tip("stage", "stage"), tip("layers", "layers"), tip("gib", "GiB", ".1f"),
+                                  tip("recompute", "recompute")]}},
+            {mark: {type: "tick", thickness: 2, color: "#e45756"},
+             encoding: {x: ordered("stage"), y: quantity("room"), tooltip: [tip("room", "plans may use, GiB", ".1f")]}},
+        ],
+        width: Math.min(720, Math.max(160, 40 * rows.length)),
+    }),
+
+    parts: () => ({
+        transform: [calculate("gib", "datum.bytes / " + GIB)],
+        mark: {type: "bar"},
+        height: {step: 24},
+        encoding: {y: named("part", null, {sort: null}), x: quantity("gib", "GiB of the fullest GPU"),
+                   color: {value: "#4c78a8"},
+                   tooltip: [tip("part", "part"), tip("gib", "GiB", ".2f"), tip("what", "what")]},
+    }),
+
+    traffic: (rows) => ({
+        mark: {type: "rect"},
+        width: 420,
+        height: 420,
+        encoding: {
+            x: ordered("to", "to " + (rows[0] || {}).of, {axis: {labelAngle: 0, labelOverlap: true}}),
+            y: ordered("from", "from " + (rows[0] || {}).of, {axis: {labelOverlap: true}}),
+            color: quantity("bytes", "bytes a step", {scale: {type: "log", scheme: "viridis"}, legend: {format: ".2~s"}}),
+            tooltip: [tip("from", "from"), tip("to", "to"), tip("bytes", "bytes a step", ".3~s"), tip("axes", "groups")],
+        },
+    }),
+
+    placement: (rows) => ({
+        mark: {type: "rect", stroke: "#00000055"},
+        width: 420,
+        height: {step: Math.max(8, Math.min(24, 480 / (1 + new Set(rows.map((row) => row.node)).size)))},
+        encoding: {
+            x: ordered("gpu", "GPU of the node", {axis: {labelAngle: 0}}),
+            y: ordered("node", "node", {axis: {labelOverlap: true}}),
+            color: ordered("stage", "stage", {scale: {scheme: "viridis"}}),
+            tooltip: [tip("rank", "rank"), tip("node", "node"), tip("stage", "stage"), tip("dp", "dp"),
+                      tip("cp", "cp"), tip("tp", "tp")],
+        },
+    }),
+
+    sensitivity: () => ({
+        mark: {type: "bar"},
+        height: {step: 24},
+        encoding: {y: named("resource", null, {sort: "-x"}), x: quantity("gain", "step time saved by 10 % more", {axis: {format: ".1%"}}),
+                   color: {value: "#4c78a8"}, tooltip: [tip("resource", "resource"), tip("gain", "saved", ".2%")]},
+    }),
+
+    /* Days with their band, and the deadline. */
+    days: (rows) => ({
+        transform: [calculate("days", "datum.wall_s / " + DAY), calculate("low", "datum.wall_low_s / " + DAY),
+                    calculate("high", "datum.wall_high_s / " + DAY)],
+        ...overGpus(quantity("days", "days", {scale: {type: "log"}}), [tip("days", "days", ".1f"), tip("low", "from", ".1f"), tip("high", "to", ".1f")], [
+            {mark: {type: "area", opacity: 0.2},
+             encoding: {x: gpus, y: quantity("low", "days", {scale: {type: "log"}}), y2: {field: "high"}, color: named("cluster", "cluster")}},
+            ...(rows.length > 0 && rows[0].deadline_s ? [rule(rows[0].deadline_s / DAY, "#e45756")] : []),
+        ]),
+    }),
+
+    cost: (rows) => overGpus(quantity("usd", "US dollars", {...atZero, axis: {format: "~s"}}), [tip("usd", "USD", ".3~s")],
+                             rows.length > 0 && rows[0].budget_usd ? [rule(rows[0].budget_usd, "#e45756")] : []),
+
+    pareto: () => ({
+        transform: [calculate("days", "datum.wall_s / " + DAY)],
+        mark: {type: "point", filled: true, size: 90, opacity: 1},
+        encoding: {
+            x: quantity("usd", "US dollars", {...within, axis: {format: "~s"}}),
+            y: quantity("days", "days", {scale: {type: "log", padding: 12}}),
+            color: named("cluster", "cluster"),
+            shape: named("front", "on the front"),
+            tooltip: [tip("cluster", "cluster"), tip("gpus", "GPUs", "d"), tip("days", "days", ".1f"),
+                      tip("usd", "USD", ".3~s"), tip("front", "on the front")],
+        },
+    }),
+
+    goodput: () => overGpus(quantity("effective", "share of the time that is useful work", {...within, axis: {format: ".0%"}}),
+                            [tip("effective", "useful", ".1%")]),
+
+    scaling: () => overGpus(quantity("scaling", "tokens a GPU, of those of the fewest GPUs", {...atZero, axis: {format: ".0%"}}),
+                            [tip("scaling", "of the fewest", ".1%"), tip("tokens_per_s", "tokens/s", ".3~s")]),
+
+    tornado: () => ({
+        transform: [{fold: ["days_less", "days_more"], as: ["side", "change"]},
+                    calculate("tenth", "datum.side == 'days_less' ? 'a tenth less' : 'a tenth more'"),
+                    {filter: "isValid(datum.change)"}],
+        mark: {type: "bar"},
+        height: {step: 24},
+        encoding: {y: named("what", null, {sort: null}), x: quantity("change", "change of the days", {stack: false, axis: {format: "+.0%"}}),
+                   color: named("tenth", "input"),
+                   tooltip: [tip("what", "input"), tip("tenth", "by"), tip("change", "days", "+.1%")]},
+    }),
+
+    /* Measured against predicted, and the line on which they are the same. */
+    accuracy: (rows) => {
+        const at = rows.flatMap((row) => [row.measured_s, row.predicted_s]);
+        const ends = [Math.min(...at), Math.max(...at)];
+        const log = {scale: {type: "log", nice: false, padding: 8}, axis: {format: "~g", tickCount: 8}};
+        return {
+            width: 520,
+            height: 420,
+            layer: [
+                {data: {values: ends.map((end) => ({x: end, y: end}))}, mark: {type: "line", opacity: 0.6, color: "currentColor"},
+                 encoding: {x: quantity("x", "measured step, s", log), y: quantity("y", "predicted step, s", log)}},
+                {mark: {type: "point", filled: true, size: 26, opacity: 0.75},
+                 encoding: {x: quantity("measured_s", "measured step, s", log), y: quantity("predicted_s", "predicted step, s", log),
+                            color: named("source", "source", {scale: {scheme: "tableau20"}, legend: {columns: 2, symbolLimit: 60}}),
+                            tooltip: [tip("id", "run"), tip("source", "source"), tip("measured_s", "measured, s", ".3~g"),
+                                      tip("predicted_s", "predicted, s", ".3~g"), tip("error", "error", "+.1%")]}},
+            ],
+        };
+    },
+
+    sources: () => ({
+        transform: [{filter: "datum.source != 'all'"}],
+        mark: {type: "bar"},
+        height: {step: 18},
+        encoding: {y: named("source", null, {sort: "x"}), x: quantity("mape", "mean error of the step time", {axis: {format: ".0%"}}),
+                   color: {value: "#4c78a8"},
+                   tooltip: [tip("source", "source"), tip("rows", "rows", "d"), tip("mape", "mean error", ".1%"),
+                             tip("median", "median", ".1%"), tip("bias", "bias", "+.1%")]},
+    }),
+
+    replay: () => ({
+        mark: {type: "line", point: {filled: true, size: 60}},
+        encoding: {x: quantity("tries", "plans tried", {axis: {values: [1, 2, 3, 5], format: "d"}}),
+                   y: quantity("regret", "regret", {scale: {type: "symlog", constant: 0.01}, axis: {format: ".1%", values: [0, 0.01, 0.03, 0.1, 0.3, 1]}}),
+                   color: named("how", "chosen", {sort: null}),
+                   tooltip: [tip("how", "chosen"), tip("tries", "tries", "d"), tip("regret", "regret", ".2%")]},
+    }),
+};
+
+// ---- drawing
+
+const config = {
+    background: null,
+    font: "system-ui, sans-serif",
+    axis: {labelColor: "currentColor", titleColor: "currentColor", domainColor: "currentColor",
+           tickColor: "currentColor", gridColor: "currentColor", gridOpacity: 0.15, titleFontWeight: "normal"},
+    legend: {labelColor: "currentColor", titleColor: "currentColor", titleFontWeight: "normal", labelLimit: 240,
+             symbolBaseFillColor: "currentColor", symbolBaseStrokeColor: "currentColor"},
+    view: {stroke: null},
+    range: {category: ["#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#9d755d", "#bab0ac"]},
+};
+
+const nothing = {load: () => Promise.reject(new Error("pages fetch nothing")),
+                 sanitize: () => Promise.reject(new Error("pages link nothing"))};
+
+/* A box beside the pointer. Texts only: what a file of plans says is never markup. */
+function tipHandler() {
+    const box = document.createElement("div");
+    box.id = "tip";
+    box.hidden = true;
+    document.body.append(box);
+    return (handler, event, item, value) => {
+        box.hidden = value === null || value === undefined || value === "";
+        if (box.hidden)
+            return;
+        box.textContent = typeof value === "object"
+            ? Object.entries(value).map(([key, text]) => key + ": " + text).join("\n") : String(value);
+        box.style.left = Math.min(event.clientX + 12, innerWidth - box.offsetWidth - 8) + "px";
+        box.style.top = Math.min(event.clientY + 12, innerHeight - box.offsetHeight - 8) + "px";
+    };
+}
+
+function rowsOf(table) {
+    return table.rows.map((cells) => Object.fromEntries(table.columns.map((column, c) => [column.key, cells[c]])));
+}
+
+async function draw(figure, table, showTip) {
+    const rows = rowsOf(table);
+    const spec = {
+        $schema: "https://vega.github.io/schema/vega-lite/v6.json",
+        width: 640,
+        height: 280,
+        data: {values: rows},
+        config,
+        ...charts[figure.dataset.chart](rows),
+    };
+    const plot = figure.querySelector(".plot");
+    const view = new vega.View(vega.parse(compile(spec).spec, null, {ast: true}), {
+        expr: expressionInterpreter,
+        loader: nothing,
+        renderer: "svg",
+        container: plot,
+        hover: true,
+        tooltip: showTip,
+        logLevel: vega.Error,
+        description: figure.querySelector("figcaption").textContent,
+    });
+    await view.runAsync();
+    plot.hidden = false;
+    const details = figure.querySelector("details");
+    if (details)
+        details.open = false;
+}
+
+async function drawAll() {
+    const data = JSON.parse(document.getElementById("data").textContent);
+    const showTip = tipHandler();
+
+    for (const figure of document.querySelectorAll("figure[data-chart]")) {
+        const table = data.tables[figure.dataset.table];
+        if (table && table.rows.length > 0)
+            await draw(figure, table, showTip);
+    }
+    document.documentElement.dataset.charts = "drawn";
+}
+
+drawAll();

@@ -1,0 +1,101 @@
+/* page.js - tables that sort, filter and download; without it they are there all the same */
+"use strict";
+
+(function () {
+    const data = JSON.parse(document.getElementById("data").textContent);
+
+    function make(tag, properties, ...inside) {
+        const made = Object.assign(document.createElement(tag), properties);
+        made.append(...inside);
+        return made;
+    }
+
+    // ---- CSV: the numbers behind the texts, in base units
+
+    function quoted(value) {
+        const text = value === null ? "" : String(value);
+        return /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+    }
+
+    function csvOf(table) {
+        const lines = [table.columns.map((column) => column.key), ...table.rows];
+        return lines.map((cells) => cells.map(quoted).join(",")).join("\n") + "\n";
+    }
+
+    function download(name, table) {
+        const url = URL.createObjectURL(new Blob([csvOf(table)], {type: "text/csv"}));
+        make("a", {href: url, download: name + ".csv"}).click();
+        setTimeout(() => URL.revokeObjectURL(url), 1000);
+    }
+
+    // ---- order
+
+    function compared(a, b) {
+        if (a === null || b === null)
+            return (a === null) - (b === null); // what is not known comes last
+        return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+    }
+
+    // Rows of the document are those of the data; each remembers which it is.
+    function sortBy(element, table, column) {
+        const heads = element.tHead.rows[0].cells;
+        const body = element.tBodies[0];
+        const down = heads[column].getAttribute("aria-sort") === "ascending";
+        const value = (row) => table.rows[row.dataset.row][column];
+        const rows = [...body.rows].sort((a, b) =>
+            value(a) === null || value(b) === null || !down ? compared(value(a), value(b))
+                                                            : compared(value(b), value(a)));
+
+        for (const head of heads)
+            head.removeAttribute("aria-sort");
+        heads[column].setAttribute("aria-sort", down ? "descending" : "ascending");
+        body.append(...rows);
+    }
+
+    function makeSortable(element, table) {
+        [...element.tHead.rows[0].cells].forEach((head, column) => {
+            const button = make("button", {type: "button"}, ...head.childNodes);
+            button.addEventListener("click", () => sortBy(element, table, column));
+            head.append(button);
+        });
+        [...element.tBodies[0].rows].forEach((row, index) => (row.dataset.row = index));
+    }
+
+    // ---- filter: rows that hold all words
+
+    function filter(element, words, said) {
+        let shown = 0;
+        for (const row of element.tBodies[0].rows) {
+            const text = row.textContent.toLowerCase();
+            row.hidden = !words.every((word) => text.includes(word));
+            shown += row.hidden ? 0 : 1;
+        }
+        said.textContent = words.length > 0 ? shown + " of " + element.tBodies[0].rows.length + " rows" : "";
+    }
+
+    const FILTERED_FROM = 6; // rows; fewer are read at a glance
+
+    function addTools(element, table, id) {
+        const tools = make("div", {className: "tools"});
+        const save = make("button", {type: "button"}, "Download CSV");
+
+        if (table.rows.length >= FILTERED_FROM) {
+            const said = make("span", {});
+            const input = make("input", {type: "search"});
+            said.setAttribute("role", "status");
+            input.addEventListener("input", () =>
+                filter(element, input.value.toLowerCase().split(/\s+/).filter(Boolean), said));
+            tools.append(make("label", {}, "Filter ", input), said);
+        }
+        save.setAttribute("aria-label", "Download CSV: " + table.caption);
+        save.addEventListener("click", () => download(id, table));
+        tools.append(save);
+        element.closest(".scroll").before(tools);
+    }
+
+    for (const [id, table] of Object.entries(data.tables)) {
+        const element = document.getElementById(id);
+        makeSortable(element, table);
+        addTools(element, table, id);
+    }
+})();
