@@ -2,8 +2,7 @@
 //
 //     node browse.mjs NODE_MODULES CHROMIUM PICTURES|- PAGE.html...
 //
-// Each line that fails says what was expected; the last one counts. PICTURES is a folder for one
-// picture a page, light and dark.
+// Each line that fails says what was expected; the last one counts. PICTURES is a folder for pictures.
 import {createRequire} from "node:module";
 import {mkdtempSync, readdirSync, readFileSync, rmSync} from "node:fs";
 import {tmpdir} from "node:os";
@@ -126,14 +125,15 @@ async function isAccessible(tab, file, scheme) {
           found.violations.map((v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 160), v.nodes[0].failureSummary]));
 }
 
+/* The first screens of the pages that the README shows. */
 async function picture(tab, file) {
-    if (pictures === "-")
+    const scheme = {"search.html": "light", "capacity.html": "dark"}[basename(file)];
+    if (pictures === "-" || !scheme)
         return;
-    for (const scheme of ["light", "dark"]) {
-        await tab.emulateMediaFeatures([{name: "prefers-color-scheme", value: scheme}]);
-        await tab.evaluate(() => scrollTo(0, 0));
-        await tab.screenshot({path: join(pictures, `${basename(file, ".html")}-${scheme}.png`), fullPage: true});
-    }
+    await tab.emulateMediaFeatures([{name: "prefers-color-scheme", value: scheme}]);
+    await tab.evaluate(() => scrollTo(0, 0));
+    await tab.screenshot({path: join(pictures, basename(file, ".html") + ".png"),
+                          clip: {x: 0, y: 0, width: 1200, height: 1700}});
 }
 
 async function printsWell(tab, file) {

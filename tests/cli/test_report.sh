@@ -1,0 +1,110 @@
+#!/bin/bash
+# test_report.sh PLAIT - pages as documents: forms, the same numbers in each, refusals
+set -u
+
+plait=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cp docs/accuracy.html "$scratch/shipped.html"
+cp tests/validation/runs.csv "$scratch"
+cd "$scratch" || exit 1
+wrong=0
+
+complain() {
+    echo "$@"
+    wrong=$((wrong + 1))
+}
+
+refused() { # refused TEXT ARGUMENTS...: one line with TEXT, and status 2
+    local said status
+    said=$("$plait" "${@:2}" 2>&1)
+    status=$?
+    [[ $status == 2 && $said == *"$1"* && $(wc -l <<<"$said") == 1 ]] ||
+        complain "${*:2}: status $status, '$said', expected '$1'"
+}
+
+"$plait" search llama-3.1-8b dgx-h100 --gpus 16 --seq 8k --gbs 64 --threads 2 -o plans.json >/dev/null || complain "search fails"
+for form in html md csv json; do
+    "$plait" report plans.json -o "page.$form" || complain "no .$form"
+    "$plait" report plans.json --threads 1 -o "again.$form" && cmp "page.$form" "again.$form" ||
+        complain ".$form has other bytes the second time"
+done
+grep -q '"command": "plait search llama-3.1-8b dgx-h100 --gpus 16 --seq 8k --gbs 64"' plans.json ||
+    complain "the command is told as $(grep '"command"' plans.json)"
+
+# The page says what the file of plans says, in every form.
+python3 - <<'END_PYTHON' || complain "the forms differ"
+import csv, json, re, sys
+
+plans = json.load(open("plans.json"))
+page = json.load(open("page.json"))
+html = open("page.html").read()
+slot = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S).group(1))
+assert slot == page, "the slot of the HTML is not the JSON"
+
+def column(table, key):
+    at = [c["key"] for c in page["tables"][table]["columns"]].index(key)
+    return [row[at] for row in page["tables"][table]["rows"]]
+
+steps = [plan["step_s"] for plan in plans["plans"]]
+assert column("ranking", "step_s") == steps, "steps"
+rows = list(csv.DictReader(open("page.csv")))
+assert [float(row["step_s"]) for row in rows] == steps, "steps of the CSV"
+front = [point["step_s"] for point in plans["front"]]
+assert column("pareto", "step_s") == front, "front"
+first = plans["plans"][0]
+terms = sum(s for r, s in zip(column("terms", "rank"), column("terms", "seconds")) if r == 1)
+assert abs(terms / first["step_s"] - 1) < 1e-12, "terms do not sum to the step"
+assert abs(sum(column("memory", "bytes")) / first["memory"]["peak_bytes"] - 1) < 1e-12, "memory"
+# What rings carry: every rank of one stage sends as much as every other.
+sent = {}
+for source, amount in zip(column("traffic", "from"), column("traffic", "bytes")):
+    sent[source] = sent.get(source, 0) + amount
+assert len(sent) == 16 and max(sent.values()) < 1.001 * min(sent.values()), sent
+assert sorted(column("placement", "rank")) == list(range(16)), "placement"
+stage = [c for c in column("placement", "stage")]
+assert max(stage) == first["pp"] - 1, "stages"
+why = dict(zip(column("others", "asked"), column("others", "step_s")))
+assert why and all(s is None or s >= 0.999 * first["step_s"] for s in why.values()), why
+lines = [line for line in open("page.md") if re.match(r"\| \d+ \|", line)]
+assert len(lines) >= len(steps), "rows of the Markdown"
+END_PYTHON
+
+# Without a pipeline, of one plan, of one that does not fit.
+"$plait" eval llama-3.1-8b dgx-h100 --gpus 8 --seq 4k --gbs 16 --tp 2 --json >one.json
+"$plait" report one.json -o one.html || complain "no page of eval's plan"
+"$plait" eval llama-3.1-405b dgx-h100 --gpus 64 --seq 8k --gbs 64 --tp 8 --pp 2 --json >none.json
+"$plait" report none.json -o none.md || complain "no page of a plan that does not fit"
+grep -q 'does not fit' none.md || complain "a plan that does not fit is not told as such"
+"$plait" search llama-3.1-70b dgx-h100 --gpus 8 --seq 8k --gbs 8 -o nothing.json >/dev/null
+refused 'expected a plan' report nothing.json -o nothing.html
+
+# A capacity, and what was measured.
+"$plait" capacity llama-3.1-8b dgx-h100 --gpus 32..128 --tokens 1T --seq 8k --gbs 256 --deadline 20d \
+    --strategy exhaustive --json >capacity.json || complain "capacity fails"
+"$plait" capacity llama-3.1-8b dgx-h100 --gpus 32..128 --tokens 1T --seq 8k --gbs 256 --deadline 20d \
+    --strategy exhaustive -o capacity.csv >/dev/null || complain "capacity -o .csv fails"
+"$plait" capacity llama-3.1-8b dgx-h100 --gpus 32..128 --tokens 1T --seq 8k --gbs 256 --deadline 20d \
+    --strategy exhaustive -o capacity.html >/dev/null || complain "capacity -o .html fails"
+python3 - <<'END_PYTHON' || complain "the page of a capacity says something else"
+import csv, json
+answer, rows = json.load(open("capacity.json")), list(csv.DictReader(open("capacity.csv")))
+assert [int(row["gpus"]) for row in rows] == [row["gpus"] for row in answer["rows"]]
+for row, told in zip(answer["rows"], rows):
+    assert abs(float(told["wall_s"]) / 86400 / row["days"] - 1) < 1e-9, (row, told)
+END_PYTHON
+"$plait" validate runs.csv -o accuracy.html >/dev/null || complain "validate -o fails"
+slot() { sed -n '/<script type="application\/json" id="data">/,/<\/script>/p' "$1" | grep -v '"title": "Measured'; }
+cmp <(slot accuracy.html) <(slot shipped.html) ||
+    complain "docs/accuracy.html is not of this program: ./dev validate writes it"
+
+refused 'expected a file that ends in .html' report plans.json -o page.pdf
+refused 'expected a file such as report.html' report plans.json
+refused 'expected a file of plans' report -o page.html
+refused 'missing.json' report missing.json -o page.html
+refused 'no/such/folder' report plans.json -o no/such/folder/page.html
+refused 'expected a file that ends in .html' validate runs.csv -o accuracy.pdf
+printf '{"plans": [' >torn.json
+refused 'torn.json' report torn.json -o page.html
+
+exit $((wrong > 0))

@@ -1,0 +1,44 @@
+#!/bin/bash
+# run.sh PLAIT NODE_MODULES [PICTURES] - pages of searches, a capacity and an accuracy in Chromium
+#
+# With PICTURES, a folder, two of them are drawn for the README: tests/pages/run.sh \
+#     build/release/plait build/release/pages/charts.js.npm/node_modules docs/pages
+# Status 77, skipped, where there is no Chromium or npm could not bundle the charts.
+set -u
+
+plait=$(realpath "$1") modules=$2 pictures=${3:--}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) &&
+    command -v node >/dev/null && [ -d "$modules/puppeteer-core" ] || {
+    echo "no Chromium, node or puppeteer-core: pages are not looked at"
+    exit 77
+}
+fail() {
+    echo "$@"
+    exit 1
+}
+
+# Names that would be markup where somebody forgot to escape them.
+python3 - models/llama-3.1-8b.json "$scratch/odd.json" <<'END_PYTHON' || fail "no model"
+import json, sys
+model = json.load(open(sys.argv[1]))
+model["name"] = "</script><script>console.error('in')</script><b>\"&"
+json.dump(model, open(sys.argv[2], "w"))
+END_PYTHON
+
+cd "$scratch" || exit 1
+"$plait" search llama-3.1-70b dgx-h100 --gpus 64 --seq 8k --gbs 128 -o dense.json >said &&
+    "$plait" report dense.json -o search.html || fail "no page of a search"
+"$plait" search deepseek-v2-lite dgx-h100 --gpus 128 --seq 4k --gbs 512 --fix pp=1 -o experts.json >said &&
+    "$plait" report experts.json -o experts.html || fail "no page of experts"
+"$plait" search odd.json dgx-h100 --gpus 16 --seq 4k --gbs 64 -o odd-plans.json >said &&
+    "$plait" report odd-plans.json -o odd.html || fail "no page of an odd name"
+"$plait" capacity llama-3.1-70b dgx-h100,dgx-b200 --gpus 128..2048 --tokens 2T --seq 8k --gbs 512 \
+    --max-gbs 2048 --deadline 60d --price 2.5 --strategy exhaustive -o capacity.html >said ||
+    fail "no page of a capacity"
+cd "$OLDPWD" || exit 1
+"$plait" validate tests/validation/runs.csv -o "$scratch/accuracy.html" >"$scratch/said" ||
+    fail "no page of an accuracy"
+node tests/pages/browse.mjs "$modules" "$chromium" "$pictures" \
+    "$scratch"/{search,experts,odd,capacity,accuracy}.html
