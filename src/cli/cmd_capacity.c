@@ -7,6 +7,7 @@
 #include "magnitude.h"
 #include "page_capacity.h"
 #include "problem.h"
+#include "progress.h"
 #include "report_capacity.h"
 #include "text.h"
 
@@ -331,13 +332,15 @@ static plait_status deliver(const capacity_values *flags, const report_capacity 
 }
 
 static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, const char *line,
-                           plait_arena *arena, bool *no, plait_error *err)
+                           progress *shown, plait_arena *arena, bool *no, plait_error *err)
 {
     plait_capacity_swing swing[PLAIT_CAPACITY_SWINGS];
     report_capacity report = {.ask = sweep->ask, .rows = sweep->rows, .row = sweep->row};
 
-    for (int i = 0; i < sweep->rows; i++)
+    for (int i = 0; i < sweep->rows; i++) {
         PLAIT_TRY(plait_capacity_find(sweep->ask, &sweep->problem[i], arena, &sweep->row[i], err));
+        progress_next(shown);
+    }
     report.verdict = plait_capacity_judge(sweep->ask, sweep->row, sweep->rows);
     // With a deadline the smallest cluster is the answer, else the least money.
     report.answer = sweep->ask->deadline_s > 0.0 || report.verdict.cheapest < 0 ||
@@ -350,6 +353,7 @@ static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, 
             plait_capacity_tornado(sweep->ask, &sweep->row[report.answer], arena, swing, err));
         report.swing = swing;
     }
+    progress_clear(shown);
     return deliver(flags, &report, line, arena, err);
 }
 
@@ -385,7 +389,9 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->count < 1 ? "MODEL" : "CLUSTER",
                           "expected a name, found nothing; see plait capacity --help");
     PLAIT_TRY(list_questions(sweep, operands->text[1], arena, err));
-    return answer(&flags, sweep, operands->line, arena, no, err);
+    progress shown = progress_of(sweep->rows + 1, "searching");
+    progress_attach(&shown, &ask.search);
+    return answer(&flags, sweep, operands->line, &shown, arena, no, err);
 }
 
 const command command_capacity = {

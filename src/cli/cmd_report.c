@@ -6,6 +6,7 @@
 #include "command.h"
 #include "file.h"
 #include "page_plans.h"
+#include "progress.h"
 #include "text.h"
 #include "units.h"
 
@@ -34,6 +35,7 @@ typedef struct reporting {
     plait_error no_timeline;
     page_other other[MOST_OTHERS];
     page_plans page;
+    progress shown;
 } reporting;
 
 /* ---- the plans ---- */
@@ -173,8 +175,10 @@ static plait_status ask_other(reporting *r, plait_key_id key, const char *value,
     plait_search_options_init(&search);
     search.top = 1;
     search.threads = r->flags->threads;
+    progress_attach(&r->shown, &search);
     PLAIT_TRY(plait_search_limit(&search, other->asked, err));
     r->page.others++;
+    progress_next(&r->shown);
     status = plait_search(&r->problem, &search, r->arena, &found, &inner);
     if (status == PLAIT_OK)
         return tell_other(r, &found, other, err);
@@ -257,6 +261,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (r == NULL)
         return plait_fail_nomem(err);
     *r = (reporting){.flags = values, .arena = arena};
+    r->shown = progress_of(MOST_OTHERS, "searching");
     if (operands->count == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "PLANS.json",
                           "expected a file of plans, as `plait search -o FILE` writes it, found "
@@ -267,8 +272,12 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(command_page_check(r->flags->output, err));
     PLAIT_TRY(load(operands->text[0], r, err));
     PLAIT_TRY(look_around(r, err));
+    progress_clear(&r->shown);
     PLAIT_TRY(page_of_plans(&r->page, arena, &made, err));
-    return command_page_write(made, r->flags->output, err);
+    PLAIT_TRY(command_page_write(made, r->flags->output, err));
+    printf("%s: %d plan%s, %d on the front\n", r->flags->output, r->page.plans,
+           r->page.plans == 1 ? "" : "s", r->page.front);
+    return PLAIT_OK;
 }
 
 const command command_report = {

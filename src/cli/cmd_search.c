@@ -1,12 +1,12 @@
 /* cmd_search.c - plait search: the best plans of a job */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "asked.h"
 #include "choices.h"
 #include "command.h"
 #include "json_plan.h"
+#include "progress.h"
 #include "shell_word.h"
 #include "text.h"
 
@@ -164,28 +164,8 @@ static plait_status read_distinct(const search_values *flags, plait_key_set *out
                                   "expected keys of a plan, such as tp,pp,mbs, found none");
 }
 
-/* Long work shows where it is, to whom it may concern: only on a terminal. */
-static void show_progress(void *context, double share)
-{
-    int *const shown = context;
-    const int percent = (int)(100.0 * share);
-
-    if (percent == *shown)
-        return;
-    *shown = percent;
-    fprintf(stderr, "\rsearching %3d %%", percent);
-    fflush(stderr);
-}
-
-static void clear_progress(int *shown)
-{
-    if (*shown >= 0)
-        fputs("\r                \r", stderr);
-    *shown = -1;
-}
-
 static plait_status read_options(const search_values *flags, const plait_problem *problem,
-                                 int *shown, plait_search_options *search, plait_error *err)
+                                 progress *shown, plait_search_options *search, plait_error *err)
 {
     plait_search_options_init(search);
     PLAIT_TRY(limit_attention(flags->attention, search, err));
@@ -201,9 +181,7 @@ static plait_status read_options(const search_values *flags, const plait_problem
     search->allow_numerics = flags->allow_numerics;
     search->top = flags->top > 0 ? flags->top : flags->tries > 0 ? 30 : 10;
     search->threads = flags->threads;
-    if (isatty(STDERR_FILENO))
-        search->progress = show_progress;
-    search->progress_context = shown;
+    progress_attach(shown, search);
     return PLAIT_OK;
 }
 
@@ -383,7 +361,7 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     PLAIT_TRY(look_at_idle(problem, result, arena, &found, err));
     PLAIT_TRY(look_for_fewer(problem, result, arena, &found, err));
     PLAIT_TRY(look_for_tries(flags->tries, problem, arena, &found, err));
-    clear_progress(search->progress_context);
+    progress_clear(search->progress_context);
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
     if (flags->json)
         return PLAIT_OK;
@@ -444,7 +422,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_search_result result;
     plait_error refusal = {PLAIT_OK, "", ""};
     plait_status status;
-    int shown = -1;
+    progress shown = progress_of(1, "searching");
 
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
     PLAIT_TRY(load_question(flags.plan, arena, &file, err));
@@ -452,7 +430,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(read_options(&flags, &problem, &shown, &search, err));
     warn_of_model(&problem);
     status = plait_search(&problem, &search, arena, &result, &refusal);
-    clear_progress(&shown);
+    progress_clear(&shown);
     *no = status != PLAIT_OK || result.plans == 0;
     if (status == PLAIT_ERROR_RANGE && text_equal(refusal.where, "search"))
         return answer_refusal(&flags, operands, &problem, &search, &refusal, arena, err);

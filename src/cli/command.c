@@ -8,8 +8,9 @@
 /* How many words of a command line an option that changes no answer takes: 0 of any other. */
 static int words_aside(const char *word)
 {
-    if (text_equal(word, "--json") || text_starts_with(word, "--threads=") ||
-        text_starts_with(word, "--output=") || (text_starts_with(word, "-o") && word[2] != '\0'))
+    if (text_equal(word, "--json") || text_equal(word, "--wide") ||
+        text_starts_with(word, "--threads=") || text_starts_with(word, "--output=") ||
+        (text_starts_with(word, "-o") && word[2] != '\0'))
         return 1;
     return text_equal(word, "--threads") || text_equal(word, "--output") || text_equal(word, "-o")
                ? 2

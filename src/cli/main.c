@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "report_table.h"
 #include "text.h"
 
 enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAULT = 3 };
@@ -113,6 +114,7 @@ static plait_status run(const command *verb, int argc, const char **argv, plait_
         opt_help(&verb->usage, stdout);
         return PLAIT_OK;
     }
+    table_keep_whole(operands.wide);
     operands.line = command_text(argc, argv, arena);
     if (operands.line == NULL)
         return plait_fail_nomem(err);

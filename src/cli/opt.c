@@ -94,7 +94,7 @@ static plait_status fail_unknown(const opt_usage *usage, const char *found, plai
                                  plait_error *err)
 {
     const size_t count = (size_t)count_options(usage->options);
-    const char **names = plait_arena_alloc(arena, count + 2, sizeof *names);
+    const char **names = plait_arena_alloc(arena, count + 3, sizeof *names);
     char *word = plait_arena_text(arena, found + strspn(found, "-"));
     const char *nearest;
     size_t known = 0;
@@ -104,6 +104,7 @@ static plait_status fail_unknown(const opt_usage *usage, const char *found, plai
     for (size_t i = 0; i < count; i++)
         if (usage->options[i].kind != OPT_GROUP)
             names[known++] = usage->options[i].name;
+    names[known++] = "wide";
     names[known] = "help";
     text_cut(word, '=');
     nearest = text_nearest(word, names);
@@ -154,10 +155,10 @@ static plait_status fail_parse(const opt_usage *usage, poptContext context, int 
 
 /* ---- parsing ---- */
 
-/* popt's table: entry i returns i + 1, the last one is --help. */
+/* popt's table: entry i returns i + 1, the last ones are --help and --wide. */
 static struct poptOption *popt_table(const opt *options, int count, plait_arena *arena)
 {
-    struct poptOption *table = plait_arena_alloc(arena, (size_t)count + 2, sizeof *table);
+    struct poptOption *table = plait_arena_alloc(arena, (size_t)count + 3, sizeof *table);
     int used = 0;
 
     if (table == NULL)
@@ -172,8 +173,10 @@ static struct poptOption *popt_table(const opt *options, int count, plait_arena 
             .val = i + 1,
         };
     }
-    table[used] = (struct poptOption){
+    table[used++] = (struct poptOption){
         .longName = "help", .shortName = 'h', .argInfo = POPT_ARG_NONE, .val = count + 1};
+    table[used] =
+        (struct poptOption){.longName = "wide", .argInfo = POPT_ARG_NONE, .val = count + 2};
     return table;
 }
 
@@ -197,7 +200,7 @@ static plait_status read_operands(const opt_usage *usage, poptContext context, p
 static plait_status read_options(const opt_usage *usage, poptContext context, plait_arena *arena,
                                  void *values, opt_operands *operands, plait_error *err)
 {
-    const int help = count_options(usage->options) + 1;
+    const int help = count_options(usage->options) + 1, wide = help + 1;
     int code;
 
     while ((code = poptGetNextOpt(context)) > 0) {
@@ -206,6 +209,8 @@ static plait_status read_options(const opt_usage *usage, poptContext context, pl
 
         if (code == help)
             operands->help = true;
+        else if (code == wide)
+            operands->wide = true;
         else if (text == NULL && usage->options[code - 1].kind != OPT_FLAG)
             status = plait_fail_nomem(err); // popt had no memory for a copy of the value
         else

@@ -123,6 +123,7 @@ typedef struct opt_operands {
     int count;
     const char *text[OPT_MAX_OPERANDS];
     const char *line; /* the command as a shell reads it, but for what changes no answer */
+    bool wide;        /* tables with all columns, however narrow the terminal */
     bool help;        /* --help was asked for; the rest may be missing */
 } opt_operands;
 

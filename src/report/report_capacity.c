@@ -133,8 +133,12 @@ static plait_status print_rows(const report_capacity *report, FILE *out, plait_e
         {"in time", TABLE_RIGHT}, {"USD", TABLE_RIGHT},      {"MWh", TABLE_RIGHT},
         {"t CO2", TABLE_RIGHT},   {"scaling", TABLE_RIGHT},  {"binds", TABLE_LEFT},
     };
-    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    static const int spare[] = {0, 0, 2, 2, 3, 3, 1, 0, 1, 1, 0, 2, 2, 3, 0};
+    const size_t count = sizeof columns / sizeof *columns;
+    table *rows = table_new(columns, count);
 
+    for (size_t c = 0; c < count; c++)
+        table_spare(rows, c, spare[c]);
     for (int i = 0; i < report->rows; i++)
         fill_row(rows, &report->row[i]);
     fputc('\n', out);

@@ -200,6 +200,19 @@ static size_t choose_columns(const plait_problem *problem, const report_found *f
     return count;
 }
 
+/* Where there is no room: small keys go first, then what follows from the step, then other keys. */
+static int spare_of(const rank_column *column)
+{
+    if (column->key >= 0)
+        return column->key == PLAIT_KEY_DP ||
+                       (plait_telling_keys() & PLAIT_KEY_BIT(column->key)) != 0
+                   ? 0
+                   : 2;
+    return column->cell == step_cell || column->cell == memory_cell || column->cell == rank_cell
+               ? -1
+               : 1;
+}
+
 /* What all plans have alike stands above their table: "all: sp, vpp 4, ZeRO 1". */
 static void print_alike(const plait_problem *problem, const report_found *found, FILE *out)
 {
@@ -232,6 +245,8 @@ plait_status report_ranking(const plait_problem *problem, const report_found *fo
     for (size_t c = 0; c < count; c++)
         titles[c] = (table_column){kept[c].title, kept[c].align};
     rows = table_new(titles, count);
+    for (size_t c = 0; c < count; c++)
+        table_spare(rows, c, spare_of(&kept[c]));
     for (int i = 0; i < found->result->plans; i++)
         for (size_t c = 0; c < count; c++) {
             if (kept[c].key >= 0)

@@ -14,6 +14,7 @@
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -34,7 +35,19 @@ table *table_new(const table_column *columns, size_t count);
 /** Fills the next cell; a text above 255 bytes is cut. */
 void table_cell(table *rows, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 
-/** Prints the table, each line behind `indent` blanks, and frees it. An empty one is nothing. */
+/**
+ * How soon a column goes where a terminal is too narrow: the largest first, of equals the last; all
+ * are 0 unless said otherwise, and the first column stays.
+ */
+void table_spare(table *rows, size_t column, int spare);
+
+/** Whatever the terminal, all columns: what --wide asks for, of all tables to come. */
+void table_keep_whole(bool whole);
+
+/**
+ * Prints the table, each line behind `indent` blanks, and frees it. An empty one is nothing. On a
+ * terminal that is too narrow, columns are left out, and a line below says which.
+ */
 plait_status table_print(table *rows, int indent, FILE *out, plait_error *err) PLAIT_MUST_CHECK;
 
 /** Frees a table that is not printed. */
