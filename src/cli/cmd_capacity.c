@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capacity_flags.h"
 #include "command.h"
 #include "magnitude.h"
 #include "page_capacity.h"
@@ -14,11 +15,7 @@
 typedef struct capacity_values {
     int seq, gbs, max_gbs, threads;
     const char *gpus, *precision, *runtime, *risk;
-    const char *tokens, *deadline, *budget, *price, *co2, *knee;
-    const char *failures, *node_loss, *repeat, *straggler;
-    const char *detect, *restart, *repair, *write_rate, *write_most;
-    const char *spares, *runs;
-    bool async;
+    capacity_flags run;
     const char *limit, *strategy;
     bool json;
     const char *output;
@@ -31,7 +28,7 @@ static const char *const strategy_name[] = {"auto", "exhaustive", "dp", "milp", 
 
 static const opt options[] = {
     OPT_HEADING("the run"),
-    OPT_OF_WHAT(tokens, "tokens", "N", "tokens of the whole run: 15T"),
+    OPT_OF_TEXT(capacity_values, run.tokens, "tokens", 0, "N", "tokens of the whole run: 15T"),
     OPT_OF_TOKENS(capacity_values, seq, "seq", "tokens of one sequence"),
     OPT_OF_INT(capacity_values, gbs, "gbs", "SEQUENCES", 1, 1 << 30,
                "sequences of one step, over all GPUs"),
@@ -43,28 +40,7 @@ static const opt options[] = {
     OPT_OF_WORD(capacity_values, runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),
                 "the software that runs the plan: megatron (default), torchtitan, fsdp, ..."),
     OPT_OF_WHAT(risk, "risk", "P", "probability of running out of memory that a plan may have"),
-    OPT_HEADING("what is wanted"),
-    OPT_OF_WHAT(deadline, "deadline", "TIME", "the run has to end by then: 60d"),
-    OPT_OF_WHAT(budget, "budget", "USD", "and cost no more: 5M"),
-    OPT_OF_WHAT(price, "price", "USD", "of a GPU hour; left out, that of the accelerator's file"),
-    OPT_OF_WHAT(co2, "co2", "G_PER_KWH", "grams of CO2 of a kWh"),
-    OPT_OF_WHAT(knee, "knee", "SHARE",
-                "the knee is where twice the GPUs gain less than this of twice the tokens; 0.8"),
-    OPT_HEADING("failures"),
-    OPT_OF_WHAT(failures, "failures", "RATE", "interruptions of a node a day; 0.004"),
-    OPT_OF_WHAT(node_loss, "node-loss", "SHARE", "of interruptions send a node to repair; 0.78"),
-    OPT_OF_WHAT(repeat, "repeat", "SHARE", "of restarts fail again at once; 0"),
-    OPT_OF_WHAT(straggler, "straggler", "FACTOR", "on the step, of slow nodes; 1"),
-    OPT_OF_WHAT(detect, "detect", "TIME", "until a failure is noticed; 120s"),
-    OPT_OF_WHAT(restart, "restart", "TIME", "until the job computes again; 300s"),
-    OPT_OF_WHAT(repair, "repair", "TIME", "until a node is back; 1d"),
-    OPT_OF_WHAT(write_rate, "write-rate", "BYTES", "of checkpoints, a node writes a second; 2G"),
-    OPT_OF_WHAT(write_most, "write-most", "BYTES", "and the storage takes a second; 2T"),
-    OPT_OF_FLAG(capacity_values, async, "async-checkpoint",
-                "checkpoints are written behind the next steps"),
-    OPT_OF_WHAT(spares, "spares", "NODES",
-                "nodes that wait, paid for; left out, as many as pay for themselves"),
-    OPT_OF_WHAT(runs, "runs", "N", "runs to draw, up to 1000000; 1000"),
+    CAPACITY_OPTIONS(capacity_values, run),
     OPT_HEADING("the search"),
     OPT_OF_LIST(capacity_values, limit, "limit", "KEY=LOW..HIGH,...",
                 "only plans within these ranges: tp=..8,schedule=1f1b"),
@@ -78,79 +54,6 @@ static const opt options[] = {
                 "also write a page, FILE.html, .md or .csv, or the JSON document; - is --json"),
     OPT_END,
 };
-
-/* ---- numbers ---- */
-
-/* A number from `least` to `most`; what is not given stays. */
-static plait_status read_number(const char *where, const char *text, double least, double most,
-                                double *out, plait_error *err)
-{
-    double found;
-
-    if (text == NULL)
-        return PLAIT_OK;
-    if (!magnitude_parse(text, &found) || found < least || found > most)
-        return plait_fail(err, PLAIT_ERROR_RANGE, where,
-                          "expected a number from %g to %g, found '%.40s'", least, most, text);
-    *out = found;
-    return PLAIT_OK;
-}
-
-/* The same, of whole numbers. */
-static plait_status read_count(const char *where, const char *text, int most, int *out,
-                               plait_error *err)
-{
-    double found = *out;
-
-    PLAIT_TRY(read_number(where, text, 0.0, most, &found, err));
-    if (found != floor(found))
-        return text == NULL ? PLAIT_OK
-                            : plait_fail(err, PLAIT_ERROR_RANGE, where,
-                                         "expected a whole number, found '%.40s'", text);
-    *out = (int)found;
-    return PLAIT_OK;
-}
-
-static plait_status read_time(const char *where, const char *text, double *out, plait_error *err)
-{
-    return text == NULL ? PLAIT_OK : magnitude_duration(where, text, out, err);
-}
-
-static plait_status read_fleet(const capacity_values *flags, plait_reliability *fleet,
-                               plait_error *err)
-{
-    PLAIT_TRY(read_number("--failures", flags->failures, 0.0, 1e3,
-                          &fleet->interruptions_per_node_day, err));
-    PLAIT_TRY(read_number("--node-loss", flags->node_loss, 0.0, 1.0, &fleet->node_loss, err));
-    PLAIT_TRY(read_number("--repeat", flags->repeat, 0.0, 0.99, &fleet->repeat, err));
-    PLAIT_TRY(read_number("--straggler", flags->straggler, 1.0, 100.0, &fleet->straggler, err));
-    PLAIT_TRY(read_time("--detect", flags->detect, &fleet->detect_s, err));
-    PLAIT_TRY(read_time("--restart", flags->restart, &fleet->restart_s, err));
-    PLAIT_TRY(read_time("--repair", flags->repair, &fleet->repair_s, err));
-    PLAIT_TRY(
-        read_number("--write-rate", flags->write_rate, 1e3, 1e15, &fleet->node_bytes_per_s, err));
-    PLAIT_TRY(
-        read_number("--write-most", flags->write_most, 1e3, 1e18, &fleet->most_bytes_per_s, err));
-    fleet->async = flags->async;
-    return read_count("--spares", flags->spares, PLAIT_MOST_SPARES, &fleet->spares, err);
-}
-
-static plait_status read_wishes(const capacity_values *flags, plait_capacity_ask *ask,
-                                plait_error *err)
-{
-    if (flags->tokens == NULL)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--tokens",
-                          "expected the tokens of the whole run such as 15T, found nothing");
-    PLAIT_TRY(read_number("--tokens", flags->tokens, 1.0, 1e18, &ask->tokens, err));
-    PLAIT_TRY(read_time("--deadline", flags->deadline, &ask->deadline_s, err));
-    if (flags->budget != NULL)
-        PLAIT_TRY(magnitude_positive("--budget", flags->budget, "dollars", &ask->budget_usd, err));
-    if (flags->price != NULL)
-        PLAIT_TRY(magnitude_positive("--price", flags->price, "dollars of a GPU hour",
-                                     &ask->usd_per_gpu_hour, err));
-    PLAIT_TRY(read_number("--co2", flags->co2, 0.0, 1e4, &ask->co2_g_per_kwh, err));
-    return read_number("--knee", flags->knee, 0.0, 1.0, &ask->knee, err);
-}
 
 static plait_status read_search(const capacity_values *flags, plait_search_options *search,
                                 plait_error *err)
@@ -215,17 +118,6 @@ static plait_status read_gpus(const char *text, plait_arena *arena, int *from, i
                       "expected a number of GPUs or A..B with A up to B, found '%.40s'", text);
 }
 
-static plait_status check_money(const plait_capacity_ask *ask, const plait_problem *problem,
-                                plait_error *err)
-{
-    if (ask->budget_usd > 0.0 && isnan(plait_capacity_usd_per_gpu_hour(ask, problem)))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--budget",
-                          "expected a cluster with a price, or --price, since no price of %.60s is "
-                          "known, found a budget",
-                          problem->cluster->group[0].accelerator->name);
-    return PLAIT_OK;
-}
-
 /* Sequences of one step on so many GPUs: as asked, or growing with them. */
 static int batch_of(const capacity_values *flags, int gpus, int from)
 {
@@ -267,7 +159,7 @@ static plait_status add_question(capacity_sweep *sweep, const char *cluster, int
                           MOST_ROWS);
     plait_problem *const problem = &sweep->problem[sweep->rows++];
     PLAIT_TRY(problem_resolve(&one, &operands, NULL, arena, problem, err));
-    return check_money(sweep->ask, problem, err);
+    return capacity_check_money(sweep->ask, problem, err);
 }
 
 /* All questions are resolved before any is searched: what is wrong is said at once. */
@@ -377,11 +269,9 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail_nomem(err);
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
     plait_capacity_ask_init(&ask);
-    PLAIT_TRY(read_wishes(&flags, &ask, err));
+    PLAIT_TRY(capacity_flags_read(&flags.run, &ask, err));
     PLAIT_TRY(check_batch(&flags, err));
-    PLAIT_TRY(read_fleet(&flags, &ask.fleet, err));
     PLAIT_TRY(read_search(&flags, &ask.search, err));
-    PLAIT_TRY(read_count("--runs", flags.runs, 1000000, &ask.runs, err));
     *sweep = (capacity_sweep){.flags = &flags, .ask = &ask};
     sweep->model = operands->count > 0 ? operands->text[0] : NULL;
     PLAIT_TRY(read_gpus(flags.gpus, arena, &sweep->from, &sweep->to, err));

@@ -1,0 +1,96 @@
+/* capacity_flags.c - deadline, budget, prices and failures of a run, as the command line says them */
+#include "capacity_flags.h"
+
+#include <math.h>
+
+#include "magnitude.h"
+
+/* A number from `least` to `most`; what is not given stays. */
+static plait_status read_number(const char *where, const char *text, double least, double most,
+                                double *out, plait_error *err)
+{
+    double found;
+
+    if (text == NULL)
+        return PLAIT_OK;
+    if (!magnitude_parse(text, &found) || found < least || found > most)
+        return plait_fail(err, PLAIT_ERROR_RANGE, where,
+                          "expected a number from %g to %g, found '%.40s'", least, most, text);
+    *out = found;
+    return PLAIT_OK;
+}
+
+/* The same, of whole numbers. */
+static plait_status read_count(const char *where, const char *text, int most, int *out,
+                               plait_error *err)
+{
+    double found = *out;
+
+    PLAIT_TRY(read_number(where, text, 0.0, most, &found, err));
+    if (found != floor(found))
+        return text == NULL ? PLAIT_OK
+                            : plait_fail(err, PLAIT_ERROR_RANGE, where,
+                                         "expected a whole number, found '%.40s'", text);
+    *out = (int)found;
+    return PLAIT_OK;
+}
+
+static plait_status read_time(const char *where, const char *text, double *out, plait_error *err)
+{
+    return text == NULL ? PLAIT_OK : magnitude_duration(where, text, out, err);
+}
+
+static plait_status read_fleet(const capacity_flags *flags, plait_reliability *fleet,
+                               plait_error *err)
+{
+    PLAIT_TRY(read_number("--failures", flags->failures, 0.0, 1e3,
+                          &fleet->interruptions_per_node_day, err));
+    PLAIT_TRY(read_number("--node-loss", flags->node_loss, 0.0, 1.0, &fleet->node_loss, err));
+    PLAIT_TRY(read_number("--repeat", flags->repeat, 0.0, 0.99, &fleet->repeat, err));
+    PLAIT_TRY(read_number("--straggler", flags->straggler, 1.0, 100.0, &fleet->straggler, err));
+    PLAIT_TRY(read_time("--detect", flags->detect, &fleet->detect_s, err));
+    PLAIT_TRY(read_time("--restart", flags->restart, &fleet->restart_s, err));
+    PLAIT_TRY(read_time("--repair", flags->repair, &fleet->repair_s, err));
+    PLAIT_TRY(
+        read_number("--write-rate", flags->write_rate, 1e3, 1e15, &fleet->node_bytes_per_s, err));
+    PLAIT_TRY(
+        read_number("--write-most", flags->write_most, 1e3, 1e18, &fleet->most_bytes_per_s, err));
+    fleet->async = flags->async;
+    return read_count("--spares", flags->spares, PLAIT_MOST_SPARES, &fleet->spares, err);
+}
+
+static plait_status read_wishes(const capacity_flags *flags, plait_capacity_ask *ask,
+                                plait_error *err)
+{
+    if (flags->tokens == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--tokens",
+                          "expected the tokens of the whole run such as 15T, found nothing");
+    PLAIT_TRY(read_number("--tokens", flags->tokens, 1.0, 1e18, &ask->tokens, err));
+    PLAIT_TRY(read_time("--deadline", flags->deadline, &ask->deadline_s, err));
+    if (flags->budget != NULL)
+        PLAIT_TRY(magnitude_positive("--budget", flags->budget, "dollars", &ask->budget_usd, err));
+    if (flags->price != NULL)
+        PLAIT_TRY(magnitude_positive("--price", flags->price, "dollars of a GPU hour",
+                                     &ask->usd_per_gpu_hour, err));
+    PLAIT_TRY(read_number("--co2", flags->co2, 0.0, 1e4, &ask->co2_g_per_kwh, err));
+    return read_number("--knee", flags->knee, 0.0, 1.0, &ask->knee, err);
+}
+
+plait_status capacity_flags_read(const capacity_flags *flags, plait_capacity_ask *ask,
+                                 plait_error *err)
+{
+    PLAIT_TRY(read_wishes(flags, ask, err));
+    PLAIT_TRY(read_fleet(flags, &ask->fleet, err));
+    return read_count("--runs", flags->runs, 1000000, &ask->runs, err);
+}
+
+plait_status capacity_check_money(const plait_capacity_ask *ask, const plait_problem *problem,
+                                  plait_error *err)
+{
+    if (ask->budget_usd > 0.0 && isnan(plait_capacity_usd_per_gpu_hour(ask, problem)))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--budget",
+                          "expected a cluster with a price, or --price, since no price of %.60s is "
+                          "known, found a budget",
+                          problem->cluster->group[0].accelerator->name);
+    return PLAIT_OK;
+}
