@@ -26,6 +26,7 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     src/launch/*) # a target, which knows no other target
         echo src/base src/plan src/io src/launch src/launch/read src/launch/write
         ;;
+    src/mpi) echo src/cli ;;
     src/page) echo src/base src/plan src/io src/report ;;
     src/cli) echo src/base src/plan src/io src/report src/page src/launch src/validate src/calibrate ;;
     esac
@@ -39,6 +40,7 @@ home_of() { # sets `home`, a pattern of the files that may include a library; an
     csv.h) home='src/io/csv_table.c' ;;
     libsmartcols*) home='src/report/*' ;;
     popt.h) home='src/cli/*' ;;
+    mpi.h) home='src/mpi/plait_mpi.c' ;;
     gsl/* | lmmin.h | cminpack.h | levmar.h) home='src/calibrate/*' ;;
     *) home='*' ;;
     esac

@@ -33,6 +33,8 @@ extern const command command_calibrate;
 extern const command command_capacity;
 extern const command command_case;
 extern const command command_report;
+extern const command command_sweep;
+extern const command command_merge;
 extern const command command_models;
 extern const command command_clusters;
 

@@ -96,7 +96,7 @@ typedef struct opt {
         .kind = OPT_LAST                                                                           \
     }
 
-enum { OPT_MAX_OPERANDS = 64, OPT_MAX_OPTIONS = 96 };
+enum { OPT_MAX_OPERANDS = 1024, OPT_MAX_OPTIONS = 96 };
 
 /** A table of options with a row for each key where OPT_KEYS stood. */
 typedef struct opt_table {

@@ -43,8 +43,8 @@ static plait_status fail_missing(const char *where, const char *expected, plait_
     return plait_fail(err, PLAIT_ERROR_SCHEMA, where, "expected %s, found nothing", expected);
 }
 
-static plait_status resolve_model(const char *name, const plans_entry *file, plait_arena *arena,
-                                  plait_problem *out, plait_error *err)
+static plait_status resolve_model(const char *name, const plans_entry *file, bool quiet,
+                                  plait_arena *arena, plait_problem *out, plait_error *err)
 {
     const char *warning = NULL;
     plait_model *model;
@@ -59,7 +59,7 @@ static plait_status resolve_model(const char *name, const plans_entry *file, pla
     if (model == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(plait_model_find(name, arena, model, &warning, err));
-    if (warning != NULL && warning[0] != '\0')
+    if (warning != NULL && warning[0] != '\0' && !quiet)
         fprintf(stderr, "plait: warning: %s: %s\n", name, warning);
     out->model = model;
     return PLAIT_OK;
@@ -280,14 +280,15 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
                              plait_error *err)
 {
     plait_problem_init(out);
-    PLAIT_TRY(resolve_model(operands->text[0], file, arena, out, err));
+    PLAIT_TRY(resolve_model(operands->text[0], file, flags->quiet, arena, out, err));
     PLAIT_TRY(resolve_cluster(operands->text[1], flags, file, arena, out, err));
     PLAIT_TRY(resolve_sizes(flags, file, &out->job, err));
     PLAIT_TRY(resolve_runtime(flags, file, arena, out, err));
     PLAIT_TRY(resolve_precision(flags, file, out, err));
     PLAIT_TRY(check_hardware(out, err));
     PLAIT_TRY(resolve_risk(flags, file, out, err));
-    warn(out);
+    if (!flags->quiet)
+        warn(out);
     return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err); // no such run was measured
 }
 

@@ -19,6 +19,7 @@ typedef struct problem_flags {
     const char *precision;
     const char *runtime;
     const char *risk;
+    bool quiet; /* no warnings */
 } problem_flags;
 
 /** Rows of an option table: `member` of `values` is the problem_flags. */

@@ -77,6 +77,13 @@ void json_begin_row(json_writer *json)
         json->row = json->depth;
 }
 
+void json_begin_object_row(json_writer *json)
+{
+    begin_nested(json, '{');
+    if (json->row == 0)
+        json->row = json->depth;
+}
+
 static void append_escaped(text_builder *out, char c)
 {
     switch (c) {

@@ -41,6 +41,9 @@ void json_end_array(json_writer *json);
 /** Begins an array that stays on one line, with all that is inside it; json_end_array ends it. */
 void json_begin_row(json_writer *json);
 
+/** The same of an object; json_end_object ends it. */
+void json_begin_object_row(json_writer *json);
+
 void json_write_key(json_writer *json, const char *key);
 
 /** UTF-8 passes; quotes, backslashes and control characters are escaped. NULL becomes null. */

@@ -83,20 +83,19 @@ static void write_totals(json_writer *json, const plait_capacity_row *row)
     json_member_bool(json, "front", row->front);
 }
 
-static void write_plan(json_writer *json, const plait_capacity_row *row)
+void json_degrees_write(json_writer *json, const plait_degrees *degrees)
 {
-    char text[128];
+    char text[PLAIT_VALUE_SIZE];
 
-    json_write_key(json, "plan");
     json_begin_object(json);
     for (int k = 0; k < PLAIT_KEYS; k++) {
         const plait_key_id key = (plait_key_id)k;
 
-        if (plait_keys[key].words == NULL && plait_key_value(&row->plan.degrees, key) >= 0)
-            json_member_int64(json, plait_keys[key].name, plait_key_value(&row->plan.degrees, key));
+        if (plait_keys[key].words == NULL && plait_key_value(degrees, key) >= 0)
+            json_member_int64(json, plait_keys[key].name, plait_key_value(degrees, key));
         else
             json_member_string(json, plait_keys[key].name,
-                               plait_degrees_get(&row->plan.degrees, key, text, sizeof text));
+                               plait_degrees_get(degrees, key, text, sizeof text));
     }
     json_end_object(json);
 }
@@ -115,7 +114,8 @@ static void write_row(json_writer *json, const plait_capacity_row *row)
         write_totals(json, row);
         write_goodput(json, row);
         write_drawn(json, &row->drawn);
-        write_plan(json, row);
+        json_write_key(json, "plan");
+        json_degrees_write(json, &row->plan.degrees);
     }
     json_end_object(json);
 }

@@ -13,6 +13,9 @@
 /** One plan with everything that is known of it. */
 void json_plan_write(json_writer *json, const plait_problem *problem, const report_plan *plan);
 
+/** An object of all keys of a plan. */
+void json_degrees_write(json_writer *json, const plait_degrees *degrees);
+
 /** The member "stages" of a plan. */
 void json_stages_write(json_writer *json, const plait_problem *problem, const report_plan *plan);
 

@@ -1,0 +1,271 @@
+/* cmd_merge.c - plait merge: parts of a sweep, as one process would have written it */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "file.h"
+#include "grow.h"
+#include "text.h"
+
+typedef struct merge_values {
+    const char *output;
+} merge_values;
+
+static const opt options[] = {
+    OPT_OF_TEXT(merge_values, output, "output", 'o', "FILE",
+                "all lines in order; - is standard output, as without it"),
+    OPT_END,
+};
+
+/* Where a line is. */
+typedef struct merge_line {
+    int64_t index;
+    long offset;
+    size_t length;
+    int part;
+} merge_line;
+
+typedef struct merging {
+    plait_arena *arena;
+    const opt_operands *parts;
+    FILE *in[OPT_MAX_OPERANDS];
+    char digest[17];
+    int64_t of;
+    merge_line *line;
+    int lines, capacity;
+} merging;
+
+static plait_status fail_part(const merging *m, int part, plait_error *err)
+{
+    return plait_fail(err, PLAIT_ERROR_IO, m->parts->text[part], "expected to read it, found: %s",
+                      strerror(errno));
+}
+
+/* ---- reading ---- */
+
+/* {"sweep": "0123456789abcdef", "index": 12, "of": 100, ... } */
+static bool read_head(const char *text, char digest[17], int64_t *index, int64_t *of)
+{
+    long long i, n;
+    int end = 0;
+
+    if (sscanf(text, "{\"sweep\": \"%16[0-9a-f]\", \"index\": %lld, \"of\": %lld, %n", digest, &i,
+               &n, &end) != 3 ||
+        end == 0 || i < 0 || i >= n)
+        return false;
+    *index = i;
+    *of = n;
+    return true;
+}
+
+static plait_status add_line(merging *m, int part, int number, const char *text, size_t length,
+                             long offset, plait_error *err)
+{
+    merge_line one = {.offset = offset, .length = length, .part = part};
+    char digest[17], where[sizeof err->where];
+    int64_t of;
+
+    snprintf(where, sizeof where, "%.200s:%d", m->parts->text[part], number);
+    if (text[length - 1] != '\n')
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, where,
+                          "expected a whole line, found one that was cut off: run its shard again, "
+                          "it goes on there");
+    if (!read_head(text, digest, &one.index, &of))
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, where,
+                          "expected a line of `plait sweep`, found something else");
+    if (m->lines == 0) {
+        memcpy(m->digest, digest, sizeof digest);
+        m->of = of;
+    }
+    if (memcmp(m->digest, digest, sizeof digest) != 0 || m->of != of)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, where, "expected sweep %s, found sweep %s",
+                          m->digest, digest);
+    m->line = grow_by_one(m->arena, m->line, m->lines, &m->capacity, sizeof *m->line);
+    if (m->line == NULL)
+        return plait_fail_nomem(err);
+    m->line[m->lines++] = one;
+    return PLAIT_OK;
+}
+
+static plait_status read_part(merging *m, int part, plait_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    long offset = 0;
+    ssize_t length;
+    plait_status status = PLAIT_OK;
+
+    m->in[part] = fopen(m->parts->text[part], "r");
+    if (m->in[part] == NULL)
+        return fail_part(m, part, err);
+    for (int number = 1; status == PLAIT_OK && (length = getline(&text, &size, m->in[part])) > 0;
+         number++) {
+        status = add_line(m, part, number, text, (size_t)length, offset, err);
+        offset += length;
+    }
+    if (status == PLAIT_OK && ferror(m->in[part]))
+        status = fail_part(m, part, err);
+    free(text);
+    return status;
+}
+
+/* ---- order ---- */
+
+static int by_index(const void *a, const void *b)
+{
+    const merge_line *const one = a, *const other = b;
+
+    if (one->index != other->index)
+        return one->index < other->index ? -1 : 1;
+    return one->part - other->part;
+}
+
+/* The bytes of a line, to be freed; NULL: they could not be read. */
+static char *load_line(const merging *m, const merge_line *line)
+{
+    char *const text = malloc(line->length + 1);
+
+    if (text == NULL)
+        return NULL;
+    if (fseek(m->in[line->part], line->offset, SEEK_SET) != 0 ||
+        fread(text, 1, line->length, m->in[line->part]) != line->length) {
+        free(text);
+        return NULL;
+    }
+    text[line->length] = '\0';
+    return text;
+}
+
+static bool same_bytes(const merging *m, const merge_line *a, const merge_line *b)
+{
+    char *const one = load_line(m, a), *const other = load_line(m, b);
+    const bool same = one != NULL && other != NULL && strcmp(one, other) == 0;
+
+    free(one);
+    free(other);
+    return same;
+}
+
+/* A line that several parts have is one, when it is the same in all. */
+static plait_status drop_doubles(merging *m, plait_error *err)
+{
+    int kept = 0;
+
+    for (int i = 0; i < m->lines; i++) {
+        if (kept > 0 && m->line[kept - 1].index == m->line[i].index) {
+            if (!same_bytes(m, &m->line[kept - 1], &m->line[i]))
+                return plait_fail(err, PLAIT_ERROR_SCHEMA, m->parts->text[m->line[i].part],
+                                  "expected the line of scenario %lld as in %.80s, found another",
+                                  (long long)m->line[i].index,
+                                  m->parts->text[m->line[kept - 1].part]);
+            continue;
+        }
+        m->line[kept++] = m->line[i];
+    }
+    m->lines = kept;
+    return PLAIT_OK;
+}
+
+/* "12, 15 to 20, ...": what no part has. */
+static void tell_missing(const merging *m)
+{
+    enum { TOLD = 8 };
+    int64_t next = 0;
+    int told = 0;
+
+    printf("%lld of %lld scenarios are missing: ", (long long)(m->of - m->lines), (long long)m->of);
+    for (int i = 0; i <= m->lines && told <= TOLD; i++) {
+        const int64_t index = i < m->lines ? m->line[i].index : m->of;
+
+        if (index > next && told++ < TOLD) {
+            printf("%s%lld", told > 1 ? ", " : "", (long long)next);
+            if (index > next + 1)
+                printf(" to %lld", (long long)index - 1);
+        }
+        next = index + 1;
+    }
+    printf("%s\nnext: run the shards that lack them again, with the same -o\n",
+           told > TOLD ? ", ..." : "");
+}
+
+/* ---- writing ---- */
+
+static plait_status write_lines(const merging *m, const char *path, plait_error *err)
+{
+    text_builder out;
+    size_t length;
+
+    text_builder_init(&out, m->arena);
+    for (int i = 0; i < m->lines; i++) {
+        char *const text = load_line(m, &m->line[i]);
+
+        if (text == NULL)
+            return fail_part(m, m->line[i].part, err);
+        if (path == NULL)
+            fwrite(text, 1, m->line[i].length, stdout);
+        else
+            text_append_bytes(&out, text, m->line[i].length);
+        free(text);
+    }
+    if (path == NULL)
+        return PLAIT_OK;
+    const char *const text = text_builder_finish(&out, &length);
+    return text == NULL ? plait_fail_nomem(err) : file_write_atomically(path, text, length, err);
+}
+
+static plait_status merge(merging *m, const char *path, bool *no, plait_error *err)
+{
+    for (int part = 0; part < m->parts->count; part++)
+        PLAIT_TRY(read_part(m, part, err));
+    if (m->lines == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, m->parts->text[0],
+                          "expected lines of `plait sweep`, found none");
+    qsort(m->line, (size_t)m->lines, sizeof *m->line, by_index);
+    PLAIT_TRY(drop_doubles(m, err));
+    *no = m->lines < m->of;
+    if (*no) {
+        tell_missing(m);
+        return PLAIT_OK;
+    }
+    return write_lines(m, path, err);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    const merge_values *const flags = values;
+    const char *path = flags->output;
+    merging *m = plait_arena_alloc(arena, 1, sizeof *m);
+    plait_status status;
+
+    if (m == NULL)
+        return plait_fail_nomem(err);
+    if (operands->count == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "PART.jsonl",
+                          "expected files that `plait sweep` wrote, found none");
+    if (path != NULL && text_equal(path, "-"))
+        path = NULL;
+    if (path != NULL)
+        PLAIT_TRY(file_check_writable(path, err));
+    *m = (merging){.arena = arena, .parts = operands};
+    status = merge(m, path, no, err);
+    for (int part = 0; part < operands->count; part++)
+        if (m->in[part] != NULL)
+            fclose(m->in[part]);
+    return status;
+}
+
+const command command_merge = {
+    .usage = {.command = "merge",
+              .synopsis = "PART.jsonl... -o ALL.jsonl",
+              .summary = "Put the parts of a sweep together, as one process would have written it.",
+              .about =
+                  "Exit status 1 when scenarios are missing, which are then listed, and nothing "
+                  "is written.",
+              .max_operands = OPT_MAX_OPERANDS,
+              .options = options},
+    .values_size = sizeof(merge_values),
+    .run = run,
+};

@@ -1,0 +1,111 @@
+/* cmd_sweep.c - plait sweep: thousands of questions, a line of JSON each */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "file.h"
+#include "shell_word.h"
+#include "sweep_run.h"
+#include "text.h"
+
+typedef struct sweep_values {
+    const char *shard, *output, *sbatch;
+    int threads, shards;
+} sweep_values;
+
+static const opt options[] = {
+    OPT_OF_TEXT(sweep_values, shard, "shard", 0, "K/N", "every N-th scenario, from the K-th on"),
+    OPT_OF_TEXT(sweep_values, output, "output", 'o', "FILE",
+                "a line of JSON a scenario; a run that was cut off goes on there; - is standard "
+                "output, as without it"),
+    OPT_OF_INT(sweep_values, threads, "threads", "N", 1, 1024,
+               "threads; as many as the machine has. The answer does not depend on them"),
+    OPT_OF_TEXT(sweep_values, sbatch, "sbatch", 0, "FILE",
+                "write a script for Slurm instead: an array of --shards jobs, and how to merge"),
+    OPT_OF_INT(sweep_values, shards, "shards", "N", 1, 100000, "jobs of the array; 16"),
+    OPT_END,
+};
+
+/* Each job of the array is a shard; what was cut off goes on when it is submitted again. */
+static plait_status write_script(const sweep_values *flags, const char *scenarios,
+                                 plait_arena *arena, plait_error *err)
+{
+    const int shards = flags->shards > 0 ? flags->shards : 16;
+    const char *const file = shell_quoted(scenarios, arena);
+    const char *const script = shell_quoted(flags->sbatch, arena);
+    sweep checked;
+    text_builder out;
+    size_t length;
+
+    PLAIT_TRY(sweep_load(scenarios, arena, &checked, err));
+    if (file == NULL || script == NULL)
+        return plait_fail_nomem(err);
+    text_builder_init(&out, arena);
+    text_append_printf(&out,
+                       "#!/bin/bash\n"
+                       "# %lld scenarios in %d jobs: sbatch %s\n"
+                       "# Then: plait merge part-*.jsonl -o all.jsonl\n"
+                       "#SBATCH --job-name=plait-sweep\n"
+                       "#SBATCH --array=1-%d\n"
+                       "#SBATCH --nodes=1\n"
+                       "#SBATCH --ntasks=1\n"
+                       "#SBATCH --cpus-per-task=8\n"
+                       "#SBATCH --time=04:00:00\n"
+                       "#SBATCH --requeue\n"
+                       "set -euo pipefail\n\n"
+                       "plait sweep %s \\\n"
+                       "    --shard \"$SLURM_ARRAY_TASK_ID/%d\" \\\n"
+                       "    --threads \"${SLURM_CPUS_PER_TASK:-8}\" \\\n"
+                       "    -o \"part-$(printf %%0%dd \"$SLURM_ARRAY_TASK_ID\").jsonl\"\n",
+                       (long long)checked.count, shards, script, shards, file, shards,
+                       snprintf(NULL, 0, "%d", shards));
+    const char *const text = text_builder_finish(&out, &length);
+    return text == NULL ? plait_fail_nomem(err)
+                        : file_write_atomically(flags->sbatch, text, length, err);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    const sweep_values *const flags = values;
+    sweep_work work = {.shard = 1, .shards = 1, .threads = flags->threads};
+    sweep_told told;
+
+    (void)no;
+    if (operands->count == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "SCENARIOS.json",
+                          "expected a file of scenarios, found nothing");
+    if (flags->sbatch != NULL)
+        return write_script(flags, operands->text[0], arena, err);
+    if (flags->shard != NULL)
+        PLAIT_TRY(sweep_shard_parse(flags->shard, &work.shard, &work.shards, err));
+    work.scenarios = operands->text[0];
+    work.output = flags->output != NULL && !text_equal(flags->output, "-") ? flags->output : NULL;
+    work.progress = isatty(STDERR_FILENO) && work.output != NULL;
+    PLAIT_TRY(sweep_run(&work, arena, &told, err));
+    if (told.kept > 0)
+        fprintf(stderr, "plait: %s: %lld of %lld lines were there already\n", work.output,
+                (long long)told.kept, (long long)told.lines);
+    if (told.errors > 0)
+        fprintf(stderr,
+                "plait: %s: %lld scenario%s of %lld could not be asked; their lines say why\n",
+                work.scenarios, (long long)told.errors, told.errors == 1 ? "" : "s",
+                (long long)told.lines);
+    return PLAIT_OK;
+}
+
+const command command_sweep = {
+    .usage = {.command = "sweep",
+              .synopsis = "SCENARIOS.json [--shard K/N] [-o PART.jsonl]",
+              .summary = "Answer thousands of questions from one file, a line of JSON each.",
+              .about =
+                  "The file: {\"defaults\": {...}, \"scenarios\": [{\"model\": ..., \"cluster\": "
+                  "..., \"gpus\": [64, 128],\n...}]}, keys as flags of search and capacity; "
+                  "lists stand for each of their values.\nDocumented in docs/formats.md. "
+                  "`plait merge` puts the parts together.",
+              .max_operands = 1,
+              .options = options},
+    .values_size = sizeof(sweep_values),
+    .run = run,
+};

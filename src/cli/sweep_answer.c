@@ -1,0 +1,348 @@
+/* sweep_answer.c - scenarios to lines: one search for all that ask for the same plan
+ *
+ * A scenario is read as a command line is: each key a flag, by the same table, with the same words for
+ * what is wrong. Scenarios that differ only in what follows from the plan (tokens, price, deadline,
+ * failures) share a search, the first of them in the list does it.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capacity_flags.h"
+#include "data_private.h"
+#include "json_plan.h"
+#include "plait/units.h"
+#include "problem.h"
+#include "sweep.h"
+#include "text.h"
+
+typedef struct scenario_values {
+    problem_flags problem;
+    capacity_flags run;
+    const char *fix, *limit, *strategy;
+} scenario_values;
+
+static const opt options[] = {
+    PROBLEM_OPTIONS(scenario_values, problem),
+    OPT_OF_TEXT(scenario_values, run.tokens, "tokens", 0, "N", "tokens of the whole run"),
+    CAPACITY_OPTIONS(scenario_values, run),
+    OPT_OF_LIST(scenario_values, fix, "fix", "KEY=VALUE,...", "only plans with these values"),
+    OPT_OF_LIST(scenario_values, limit, "limit", "KEY=LOW..HIGH,...", "only plans within these"),
+    OPT_OF_TEXT(scenario_values, strategy, "strategy", 0, "NAME", "exhaustive (default), ..."),
+    OPT_END,
+};
+static const opt_usage usage = {
+    .command = "sweep", .synopsis = "a model and a cluster", .max_operands = 2, .options = options};
+
+/* One scenario on its way. */
+typedef struct scenario {
+    int64_t index;
+    const sweep_entry *entry;
+    plait_arena *arena;
+    scenario_values values;
+    opt_operands operands;
+    plait_problem problem;
+    plait_capacity_ask ask;
+    plait_capacity_row row;
+    const char *why;               /* nothing fits */
+    const struct scenario *leader; /* who searches; itself, or an earlier one */
+    plait_error err;
+    const char *line;
+} scenario;
+
+/* ---- reading ---- */
+
+/* A path is relative to the file of scenarios. */
+static const char *place_operand(const sweep *of, const char *name, plait_arena *arena)
+{
+    return data_is_path(name) && name[0] != '/'
+               ? plait_arena_printf(arena, "%s%s", of->folder, name)
+               : name;
+}
+
+static plait_status spell_out(const sweep *of, scenario *s, const char **argv, int *argc)
+{
+    const char *operand[2] = {NULL, NULL};
+
+    argv[(*argc)++] = usage.command;
+    for (int a = 0; a < s->entry->axes; a++) {
+        const char *const key = s->entry->axis[a].key, *value = sweep_value(s->entry, a, s->index);
+        const bool model = text_equal(key, "model"), cluster = text_equal(key, "cluster");
+
+        if (model || cluster)
+            value = operand[cluster] = place_operand(of, value, s->arena);
+        else if (text_equal(value, "true"))
+            value = argv[(*argc)++] = plait_arena_printf(s->arena, "--%s", key);
+        else if (!text_equal(value, "false"))
+            value = argv[(*argc)++] = plait_arena_printf(s->arena, "--%s=%s", key, value);
+        if (value == NULL)
+            return plait_fail_nomem(&s->err);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (operand[i] == NULL)
+            return plait_fail(&s->err, PLAIT_ERROR_SCHEMA, i == 0 ? "model" : "cluster",
+                              "expected a name, found nothing");
+        argv[(*argc)++] = operand[i];
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_flags(const sweep *of, scenario *s)
+{
+    const char **argv = plait_arena_alloc(s->arena, (size_t)s->entry->axes + 4, sizeof *argv);
+    int argc = 0;
+
+    if (argv == NULL)
+        return plait_fail_nomem(&s->err);
+    PLAIT_TRY(spell_out(of, s, argv, &argc));
+    PLAIT_TRY(opt_parse(&usage, argc, argv, s->arena, &s->values, &s->operands, &s->err));
+    if (s->operands.help || s->operands.wide)
+        return plait_fail(&s->err, PLAIT_ERROR_SCHEMA, s->operands.help ? "help" : "wide",
+                          "expected a key of a question");
+    s->values.problem.quiet = true;
+    plait_capacity_ask_init(&s->ask);
+    s->ask.runs = 0; // unless they are asked for
+    return s->values.run.tokens != NULL ? capacity_flags_read(&s->values.run, &s->ask, &s->err)
+                                        : PLAIT_OK;
+}
+
+/* What a plan follows from. */
+static bool same_question(const scenario *a, const scenario *b)
+{
+    const problem_flags *const p = &a->values.problem, *const q = &b->values.problem;
+    const char *const one[] = {
+        a->operands.text[0], a->operands.text[1], p->precision,      p->runtime, p->risk,
+        a->values.fix,       a->values.limit,     a->values.strategy};
+    const char *const other[] = {
+        b->operands.text[0], b->operands.text[1], q->precision,      q->runtime, q->risk,
+        b->values.fix,       b->values.limit,     b->values.strategy};
+
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+        if ((one[i] == NULL) != (other[i] == NULL) ||
+            (one[i] != NULL && strcmp(one[i], other[i]) != 0))
+            return false;
+    return p->seq == q->seq && p->gbs == q->gbs && p->gpus == q->gpus;
+}
+
+static void find_leader(scenario *s, const scenario *first)
+{
+    s->leader = s;
+    for (const scenario *before = first; before < s; before++)
+        if (before->leader == before && before->err.status == PLAIT_OK &&
+            same_question(before, s)) {
+            s->leader = before;
+            return;
+        }
+}
+
+/* ---- searching ---- */
+
+static plait_status read_search(scenario *s, plait_search_options *search)
+{
+    static const char *const strategy[] = {"auto", "exhaustive", "dp", "milp", NULL};
+    int index = 1;
+
+    plait_search_options_init(search);
+    search->top = 1;
+    search->threads = 1;
+    if (s->values.fix != NULL)
+        PLAIT_TRY(plait_search_limit(search, s->values.fix, &s->err));
+    if (s->values.limit != NULL)
+        PLAIT_TRY(plait_search_limit(search, s->values.limit, &s->err));
+    if (s->values.strategy != NULL)
+        PLAIT_TRY(problem_word("strategy", s->values.strategy, strategy, &index, &s->err));
+    search->strategy = strategy[index];
+    return PLAIT_OK;
+}
+
+/* That nothing is legal, or nothing fits, is an answer. */
+static plait_status find_plan(scenario *s)
+{
+    plait_search_options search;
+    plait_search_result found = {0};
+    plait_error refusal = {PLAIT_OK, "", ""};
+    plait_status status;
+
+    PLAIT_TRY(
+        problem_resolve(&s->values.problem, &s->operands, NULL, s->arena, &s->problem, &s->err));
+    PLAIT_TRY(read_search(s, &search));
+    s->row = (plait_capacity_row){.problem = &s->problem, .limit = PLAIT_LIMIT_MEMORY};
+    status = plait_search(&s->problem, &search, s->arena, &found, &refusal);
+    if (status == PLAIT_ERROR_RANGE) {
+        s->row.limit = PLAIT_LIMIT_PLAN;
+        s->why = plait_arena_text(s->arena, refusal.message);
+    } else if (status == PLAIT_OK && found.plans == 0) {
+        s->why = found.has_closest
+                     ? plait_arena_printf(s->arena, "no plan fits: the leanest needs %.1f GiB",
+                                          found.closest.price.peak_bytes / PLAIT_GIB)
+                     : "no plan fits";
+    } else if (status == PLAIT_OK) {
+        s->row.fits = true;
+        s->row.plan = found.plan[0].plan;
+        return plait_plan_cost(&s->problem, &s->row.plan, s->arena, &s->row.cost, &s->err);
+    } else {
+        return plait_fail(&s->err, status, refusal.where, "%s", refusal.message);
+    }
+    return s->why != NULL ? PLAIT_OK : plait_fail_nomem(&s->err);
+}
+
+/* ---- the line ---- */
+
+static void write_words(json_writer *json, const scenario *s)
+{
+    json_write_key(json, "scenario");
+    json_begin_object(json);
+    for (int a = 0; a < s->entry->axes; a++)
+        json_member_string(json, s->entry->axis[a].key, sweep_value(s->entry, a, s->index));
+    json_end_object(json);
+}
+
+static void write_step(json_writer *json, const plait_cost *cost)
+{
+    json_member_number(json, "step_s", cost->step_s);
+    json_member_number(json, "step_low_s", cost->step_low_s);
+    json_member_number(json, "step_high_s", cost->step_high_s);
+    json_member_number(json, "tokens_per_s_per_gpu", cost->tokens_per_s_per_gpu);
+    json_member_number(json, "mfu", cost->mfu);
+    json_member_number(json, "memory_bytes", cost->memory.peak_bytes);
+    json_member_number(json, "risk", cost->risk);
+    json_member_number(json, "step_usd", cost->cost_usd);
+    json_member_number(json, "step_j", cost->energy_j);
+}
+
+static void write_run(json_writer *json, const plait_capacity_row *row)
+{
+    json_member_string(json, "binds",
+                       row->limit == PLAIT_LIMIT_NOTHING ? NULL
+                                                         : plait_capacity_limit_name[row->limit]);
+    json_member_number(json, "days", row->wall_s / PLAIT_DAY);
+    json_member_number(json, "days_low", row->wall_low_s / PLAIT_DAY);
+    json_member_number(json, "days_high", row->wall_high_s / PLAIT_DAY);
+    json_member_number(json, "in_time", row->finishes);
+    json_member_number(json, "effective", row->goodput.effective);
+    json_member_number(json, "cost_usd", row->usd);
+    json_member_number(json, "energy_mwh", row->energy_j / 3.6e9);
+    json_member_number(json, "co2_t", row->co2_kg / 1e3);
+}
+
+static void write_answer(json_writer *json, const scenario *s)
+{
+    json_member_string(json, "verdict",
+                       plait_verdict_name[s->row.fits                          ? PLAIT_FITS
+                                          : s->row.limit == PLAIT_LIMIT_MEMORY ? PLAIT_OUT_OF_MEMORY
+                                                                               : PLAIT_INVALID]);
+    if (!s->row.fits) {
+        json_member_string(json, "why", s->why);
+        return;
+    }
+    json_write_key(json, "plan");
+    json_degrees_write(json, &s->row.plan.degrees);
+    write_step(json, &s->row.cost);
+    if (s->values.run.tokens != NULL)
+        write_run(json, &s->row);
+}
+
+static plait_status write_line(const sweep *of, scenario *s)
+{
+    json_writer json;
+    char digest[24];
+
+    json_writer_init(&json, s->arena);
+    snprintf(digest, sizeof digest, "%016llx", (unsigned long long)of->digest);
+    json_begin_object_row(&json);
+    json_member_string(&json, "sweep", digest);
+    json_member_int64(&json, "index", s->index);
+    json_member_int64(&json, "of", of->count);
+    write_words(&json, s);
+    if (s->err.status != PLAIT_OK)
+        json_member_string(&json, "error",
+                           plait_arena_printf(s->arena, "%s: %s", s->err.where, s->err.message));
+    else
+        write_answer(&json, s);
+    json_end_object(&json);
+    return json_writer_finish(&json, &s->line, NULL, &s->err);
+}
+
+/* ---- all of them ---- */
+
+/* What follows from the leader's plan. */
+static plait_status follow(scenario *s)
+{
+    const scenario *const leader = s->leader;
+
+    if (leader->err.status != PLAIT_OK && leader != s)
+        s->err = leader->err;
+    PLAIT_TRY(s->err.status);
+    if (leader != s) {
+        s->row = leader->row;
+        s->why = leader->why;
+    }
+    if (s->values.run.tokens == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(capacity_check_money(&s->ask, leader->row.problem, &s->err));
+    s->ask.search.threads = 1; // of the runs that are drawn
+    return s->row.fits ? plait_capacity_follow(&s->ask, s->arena, &s->row, &s->err) : PLAIT_OK;
+}
+
+static plait_status open_scenario(const sweep *of, int64_t index, scenario *s)
+{
+    *s = (scenario){.index = index, .entry = sweep_entry_of(of, index), .leader = s};
+    s->arena = plait_arena_new();
+    return s->arena == NULL ? plait_fail_nomem(&s->err) : read_flags(of, s);
+}
+
+static void answer_all(const sweep *of, scenario *s, int count, int threads)
+{
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (int i = 0; i < count; i++)
+        if (s[i].err.status == PLAIT_OK && s[i].leader == &s[i])
+            (void)!find_plan(&s[i]);
+            // A leader's own run comes after all have looked at its plan's search: they read its row alone.
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (int i = 0; i < count; i++)
+        if (s[i].leader != &s[i])
+            (void)!follow(&s[i]);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (int i = 0; i < count; i++) {
+        if (s[i].leader == &s[i])
+            (void)!follow(&s[i]);
+        if (s[i].arena != NULL && s[i].err.status != PLAIT_ERROR_NOMEM)
+            (void)!write_line(of, &s[i]);
+    }
+}
+
+/* What the caller keeps; the rest goes with the scenario. */
+static plait_status keep(const scenario *s, plait_arena *arena, const char **line,
+                         const char **wrong, plait_error *err)
+{
+    if (s->err.status == PLAIT_ERROR_NOMEM || s->line == NULL)
+        return plait_fail_nomem(err);
+    *line = plait_arena_text(arena, s->line);
+    *wrong = s->err.status == PLAIT_OK
+                 ? ""
+                 : plait_arena_printf(arena, "%s: %s", s->err.where, s->err.message);
+    return *line != NULL && *wrong != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+plait_status sweep_answer(const sweep *of, const int64_t *index, int count, int threads,
+                          plait_arena *arena, const char **line, const char **wrong,
+                          plait_error *err)
+{
+    scenario *s = plait_arena_alloc(arena, (size_t)count, sizeof *s);
+    plait_status status = PLAIT_OK;
+
+    if (s == NULL)
+        return plait_fail_nomem(err);
+    if (threads <= 0)
+        threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    for (int i = 0; i < count; i++)
+        if (open_scenario(of, index[i], &s[i]) == PLAIT_OK)
+            find_leader(&s[i], s);
+    answer_all(of, s, count, threads > 0 ? threads : 1);
+    for (int i = 0; i < count; i++) {
+        if (status == PLAIT_OK)
+            status = keep(&s[i], arena, &line[i], &wrong[i], err);
+        plait_arena_free(s[i].arena);
+    }
+    return status;
+}

@@ -1,0 +1,242 @@
+/* sweep_load.c - a file of scenarios: {"name", "defaults": {...}, "scenarios": [{...}, ...]} */
+#include <stdio.h>
+#include <string.h>
+
+#include "json.h"
+#include "sweep.h"
+#include "text.h"
+
+/* ---- values as a command line has them ---- */
+
+static plait_status read_value(const json_cursor *at, plait_arena *arena, const char **out,
+                               plait_error *err)
+{
+    char text[TEXT_NUMBER_SIZE];
+    bool set;
+    double number;
+
+    if (json_is_string(at))
+        return json_as_string(at, arena, out, err);
+    if (json_is_number(at)) {
+        PLAIT_TRY(json_as_number(at, JSON_ANY, &number, err));
+        *out = plait_arena_text(arena, text_number(number, text));
+        return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    }
+    if (json_as_bool(at, &set, NULL) != PLAIT_OK)
+        return json_fail(at, PLAIT_ERROR_SCHEMA, err,
+                         "expected a text, a number, true, false, or a list of them");
+    *out = set ? "true" : "false";
+    return PLAIT_OK;
+}
+
+static plait_status read_values(const json_cursor *at, plait_arena *arena, sweep_axis *out,
+                                plait_error *err)
+{
+    const bool list = json_is_array(at);
+    const size_t count = list ? json_count(at) : 1;
+    const char **value = plait_arena_alloc(arena, count, sizeof *value);
+    json_cursor element;
+
+    if (value == NULL)
+        return plait_fail_nomem(err);
+    out->value = value;
+    if (!list) {
+        out->values = 1;
+        return read_value(at, arena, value, err);
+    }
+    if (count == 0)
+        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at least one value, found none");
+    for (bool more = json_first(at, &element); more; more = json_next(&element))
+        PLAIT_TRY(read_value(&element, arena, &value[out->values++], err));
+    return PLAIT_OK;
+}
+
+/* "max_gbs" is --max-gbs. */
+static const char *flag_of(const char *key, plait_arena *arena)
+{
+    char *flag = plait_arena_text(arena, key);
+
+    for (char *at = flag; at != NULL && *at != '\0'; at++)
+        if (*at == '_')
+            *at = '-';
+    return flag;
+}
+
+/* ---- entries ---- */
+
+static plait_status read_axes(const json_cursor *object, plait_arena *arena, sweep_entry *out,
+                              plait_error *err)
+{
+    sweep_axis *const axis = plait_arena_alloc(arena, json_count(object), sizeof *axis);
+    json_cursor member;
+
+    if (axis == NULL)
+        return plait_fail_nomem(err);
+    out->axis = axis;
+    for (bool more = json_first(object, &member); more; more = json_next(&member)) {
+        sweep_axis *const one = &axis[out->axes++];
+
+        one->key = flag_of(member.key, arena);
+        if (one->key == NULL)
+            return plait_fail_nomem(err);
+        for (int before = 0; before + 1 < out->axes; before++)
+            if (text_equal(axis[before].key, one->key))
+                return json_fail(&member, PLAIT_ERROR_SCHEMA, err, "expected this key once");
+        PLAIT_TRY(read_values(&member, arena, one, err));
+    }
+    return PLAIT_OK;
+}
+
+static bool has_axis(const sweep_entry *entry, const char *key)
+{
+    for (int a = 0; a < entry->axes; a++)
+        if (text_equal(entry->axis[a].key, key))
+            return true;
+    return false;
+}
+
+/* What an entry does not say is as the defaults say, and varies slowest. */
+static plait_status join(const sweep_entry *defaults, const sweep_entry *own, plait_arena *arena,
+                         sweep_entry *out, plait_error *err)
+{
+    sweep_axis *axis = plait_arena_alloc(arena, (size_t)(defaults->axes + own->axes), sizeof *axis);
+
+    if (axis == NULL)
+        return plait_fail_nomem(err);
+    *out = (sweep_entry){.axis = axis};
+    for (int a = 0; a < defaults->axes; a++)
+        if (!has_axis(own, defaults->axis[a].key))
+            axis[out->axes++] = defaults->axis[a];
+    for (int a = 0; a < own->axes; a++)
+        axis[out->axes++] = own->axis[a];
+    return PLAIT_OK;
+}
+
+static plait_status count_entry(const json_cursor *at, sweep *sum, sweep_entry *entry,
+                                plait_error *err)
+{
+    entry->first = sum->count;
+    entry->count = 1;
+    for (int a = 0; a < entry->axes; a++) {
+        entry->count *= entry->axis[a].values;
+        if (sum->count + entry->count > SWEEP_MOST)
+            return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at most %d scenarios in all",
+                             SWEEP_MOST);
+    }
+    sum->count += entry->count;
+    return PLAIT_OK;
+}
+
+static plait_status read_entries(const json_cursor *list, const sweep_entry *defaults,
+                                 plait_arena *arena, sweep *out, plait_error *err)
+{
+    sweep_entry *entry = plait_arena_alloc(arena, json_count(list), sizeof *entry);
+    json_cursor one;
+
+    if (entry == NULL)
+        return plait_fail_nomem(err);
+    out->entry = entry;
+    for (bool more = json_first(list, &one); more; more = json_next(&one)) {
+        sweep_entry own = {0};
+
+        PLAIT_TRY(json_as_object(&one, err));
+        PLAIT_TRY(read_axes(&one, arena, &own, err));
+        PLAIT_TRY(join(defaults, &own, arena, &entry[out->entries], err));
+        PLAIT_TRY(count_entry(&one, out, &entry[out->entries++], err));
+    }
+    return out->count > 0 ? PLAIT_OK
+                          : json_fail(list, PLAIT_ERROR_RANGE, err,
+                                      "expected at least one scenario, found none");
+}
+
+static plait_status read_root(const json_cursor *root, plait_arena *arena, void *sum,
+                              plait_error *err)
+{
+    static const char *const keys[] = {"name", "defaults", "scenarios", NULL};
+    sweep_entry defaults = {0};
+    json_cursor object, list;
+    const char *name;
+
+    PLAIT_TRY(json_keys_among(root, keys, err));
+    PLAIT_TRY(json_string_optional(root, "name", arena, &name, err));
+    PLAIT_TRY(json_object_optional(root, "defaults", &object, err));
+    if (!json_is_null(&object))
+        PLAIT_TRY(read_axes(&object, arena, &defaults, err));
+    PLAIT_TRY(json_array(root, "scenarios", &list, err));
+    return read_entries(&list, &defaults, arena, sum, err);
+}
+
+/* ---- the whole ---- */
+
+/* FNV-1a over a text and its end. */
+static uint64_t digest_text(uint64_t digest, const char *text)
+{
+    do {
+        digest = (digest ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    } while (*text++ != '\0');
+    return digest;
+}
+
+static uint64_t digest_of(const sweep *of)
+{
+    uint64_t digest = UINT64_C(14695981039346656037);
+
+    for (int e = 0; e < of->entries; e++)
+        for (int a = 0; a < of->entry[e].axes; a++) {
+            const sweep_axis *const axis = &of->entry[e].axis[a];
+
+            digest = digest_text(digest, axis->key);
+            for (int v = 0; v < axis->values; v++)
+                digest = digest_text(digest, axis->value[v]);
+            digest = digest_text(digest, "");
+        }
+    return digest_text(digest, PLAIT_VERSION);
+}
+
+static const char *folder_of(const char *path, plait_arena *arena)
+{
+    const char *const slash = strrchr(path, '/');
+
+    return slash == NULL ? "" : plait_arena_printf(arena, "%.*s", (int)(slash - path + 1), path);
+}
+
+plait_status sweep_load(const char *path, plait_arena *arena, sweep *out, plait_error *err)
+{
+    *out = (sweep){.name = plait_arena_text(arena, path), .folder = folder_of(path, arena)};
+    if (out->name == NULL || out->folder == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(json_load(path, read_root, arena, out, err));
+    out->digest = digest_of(out);
+    return PLAIT_OK;
+}
+
+const sweep_entry *sweep_entry_of(const sweep *of, int64_t scenario)
+{
+    int low = 0, high = of->entries - 1; // the last entry whose first is not above
+
+    while (low < high) {
+        const int middle = (low + high + 1) / 2;
+
+        if (of->entry[middle].first <= scenario)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return &of->entry[low];
+}
+
+const char *sweep_value(const sweep_entry *entry, int axis, int64_t scenario)
+{
+    int64_t rest = scenario - entry->first;
+
+    for (int a = entry->axes - 1; a > axis; a--)
+        rest /= entry->axis[a].values;
+    return entry->axis[axis].value[rest % entry->axis[axis].values];
+}
+
+const char *sweep_prefix(const sweep *of, int64_t scenario, char text[SWEEP_PREFIX])
+{
+    snprintf(text, SWEEP_PREFIX, "{\"sweep\": \"%016llx\", \"index\": %lld, \"of\": %lld, ",
+             (unsigned long long)of->digest, (long long)scenario, (long long)of->count);
+    return text;
+}

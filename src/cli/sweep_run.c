@@ -1,0 +1,226 @@
+/* sweep_run.c - block by block: answered, brought together, written */
+#include "sweep_run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "text.h"
+
+enum { BLOCK = 256 }; /* scenarios that one process answers at a time */
+
+typedef struct running {
+    const sweep_work *work;
+    plait_arena *arena;
+    sweep sweep;
+    int64_t lines, done; /* of the shard */
+    FILE *out;           /* of the first rank */
+    sweep_told *told;
+} running;
+
+plait_status sweep_shard_parse(const char *text, int *shard, int *shards, plait_error *err)
+{
+    enum { MOST = 1000000 };
+    const char *const slash = strchr(text, '/');
+    char first[16];
+
+    if (slash != NULL && (size_t)(slash - text) < sizeof first) {
+        snprintf(first, sizeof first, "%.*s", (int)(slash - text), text);
+        if (text_parse_int(slash + 1, 1, MOST, shards) && text_parse_int(first, 1, *shards, shard))
+            return PLAIT_OK;
+    }
+    return plait_fail(err, PLAIT_ERROR_RANGE, "--shard",
+                      "expected K/N with K from 1 to N, found \"%.40s\"", text);
+}
+
+/* Line i of the shard is of this scenario. */
+static int64_t scenario_of(const running *r, int64_t line)
+{
+    return r->work->shard - 1 + line * r->work->shards;
+}
+
+static bool writes(const running *r)
+{
+    return r->work->team == NULL || r->work->team->rank == 0;
+}
+
+/* ---- what is there already ---- */
+
+static plait_status fail_file(const char *path, const char *expected, plait_error *err)
+{
+    return plait_fail(err, PLAIT_ERROR_IO, path, "expected %s, found: %s", expected,
+                      strerror(errno));
+}
+
+/* Whole lines of this shard, from its first on; *end is where they end. */
+static plait_status count_lines(running *r, FILE *in, long *end, plait_error *err)
+{
+    char prefix[SWEEP_PREFIX], *line = NULL;
+    size_t size = 0;
+    ssize_t length;
+    plait_status status = PLAIT_OK;
+
+    *end = 0;
+    while (status == PLAIT_OK && (length = getline(&line, &size, in)) > 0) {
+        if (line[length - 1] != '\n') // it was being written when the run ended
+            break;
+        if (r->done == r->lines ||
+            !text_starts_with(line, sweep_prefix(&r->sweep, scenario_of(r, r->done), prefix)))
+            status = plait_fail(err, PLAIT_ERROR_SCHEMA, r->work->output,
+                                "expected lines of this sweep and shard, found another in line "
+                                "%lld; -o another file, or remove it",
+                                (long long)r->done + 1);
+        r->done++;
+        *end += length;
+    }
+    free(line);
+    return status;
+}
+
+static plait_status open_output(running *r, plait_error *err)
+{
+    const char *const path = r->work->output;
+    plait_status status;
+    long end;
+
+    r->out = stdout;
+    if (path == NULL)
+        return PLAIT_OK;
+    r->out = fopen(path, "a+");
+    if (r->out == NULL)
+        return fail_file(path, "to write the lines there", err);
+    rewind(r->out);
+    status = count_lines(r, r->out, &end, err);
+    if (status == PLAIT_OK && lseek(fileno(r->out), 0, SEEK_CUR) != -1 && // a pipe has no length
+        (ftruncate(fileno(r->out), end) != 0 || fseek(r->out, 0, SEEK_END) != 0))
+        status = fail_file(path, "to go on behind the last whole line", err);
+    r->told->kept = r->done;
+    return status;
+}
+
+/* ---- a block ---- */
+
+/* Of the scenarios of a block every ranks-th is ours; the lines come back in their order. */
+static plait_status answer_mine(const running *r, int64_t from, int count, plait_arena *arena,
+                                const char **text, int64_t *errors, plait_error *err)
+{
+    const sweep_team *const team = r->work->team;
+    const int rank = team != NULL ? team->rank : 0, ranks = team != NULL ? team->ranks : 1;
+    int64_t mine[BLOCK] = {0};
+    const char *line[BLOCK], *wrong[BLOCK];
+    text_builder out;
+    int own = 0;
+
+    for (int i = rank; i < count; i += ranks)
+        mine[own++] = scenario_of(r, from + i);
+    PLAIT_TRY(sweep_answer(&r->sweep, mine, own, r->work->threads, arena, line, wrong, err));
+    text_builder_init(&out, arena);
+    for (int i = 0; i < own; i++) {
+        text_append(&out, line[i]);
+        if (wrong[i][0] == '\0')
+            continue;
+        fprintf(stderr, "plait: %s: scenario %lld: %s\n", r->sweep.name, (long long)mine[i],
+                wrong[i]);
+        ++*errors;
+    }
+    *text = text_builder_finish(&out, NULL);
+    return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+/* The next line of each rank in turn. */
+static void write_block(const running *r, const char **texts, int ranks, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const char **const text = &texts[i % ranks];
+        const size_t length = strcspn(*text, "\n") + 1;
+
+        fwrite(*text, 1, length, r->out);
+        *text += length;
+    }
+}
+
+static plait_status run_block(running *r, int64_t from, int count, plait_arena *arena,
+                              plait_error *err)
+{
+    const sweep_team *const team = r->work->team;
+    const int ranks = team != NULL ? team->ranks : 1;
+    const char **texts = plait_arena_alloc(arena, (size_t)ranks, sizeof *texts), *mine;
+
+    if (texts == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(answer_mine(r, from, count, arena, &mine, &r->told->errors, err));
+    if (team != NULL)
+        PLAIT_TRY(team->gather(team->context, mine, arena, texts, err));
+    else
+        texts[0] = mine;
+    if (!writes(r))
+        return PLAIT_OK;
+    write_block(r, texts, ranks, count);
+    return fflush(r->out) == 0 ? PLAIT_OK
+                               : fail_file(r->work->output != NULL ? r->work->output : "stdout",
+                                           "to write the lines", err);
+}
+
+static void show(const running *r)
+{
+    if (r->work->progress && writes(r))
+        fprintf(stderr, "\r%lld of %lld scenarios%s", (long long)r->done, (long long)r->lines,
+                r->done == r->lines ? "\n" : "");
+}
+
+static plait_status run_blocks(running *r, plait_error *err)
+{
+    const int ranks = r->work->team != NULL ? r->work->team->ranks : 1;
+
+    while (r->done < r->lines) {
+        const int64_t left = r->lines - r->done, block = (int64_t)BLOCK * ranks;
+        const int count = (int)(left < block ? left : block);
+        const plait_arena_mark mark = plait_arena_save(r->arena);
+
+        PLAIT_TRY(run_block(r, r->done, count, r->arena, err));
+        plait_arena_rewind(r->arena, mark);
+        r->done += count;
+        show(r);
+    }
+    return PLAIT_OK;
+}
+
+/* ---- the whole ---- */
+
+/* All ranks begin where the first one's file ends. */
+static plait_status begin(running *r, plait_error *err)
+{
+    const sweep_team *const team = r->work->team;
+    plait_status status = PLAIT_OK;
+
+    if (writes(r))
+        status = open_output(r, err);
+    if (team == NULL)
+        return status;
+    int64_t done = status == PLAIT_OK ? r->done : -1;
+    PLAIT_TRY(team->tell(team->context, &done, err));
+    r->done = done;
+    return status != PLAIT_OK || done >= 0
+               ? status
+               : plait_fail(err, PLAIT_ERROR_IO, r->work->output, "the first rank cannot write");
+}
+
+plait_status sweep_run(const sweep_work *work, plait_arena *arena, sweep_told *out,
+                       plait_error *err)
+{
+    running r = {.work = work, .arena = arena, .told = out};
+    plait_status status;
+
+    *out = (sweep_told){0};
+    PLAIT_TRY(sweep_load(work->scenarios, arena, &r.sweep, err));
+    r.lines = (r.sweep.count - work->shard + work->shards) / work->shards;
+    out->lines = r.lines;
+    status = begin(&r, err);
+    if (status == PLAIT_OK)
+        status = run_blocks(&r, err);
+    if (r.out != NULL && r.out != stdout && fclose(r.out) != 0 && status == PLAIT_OK)
+        status = fail_file(work->output, "to write the lines", err);
+    return status;
+}
