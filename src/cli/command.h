@@ -35,6 +35,7 @@ extern const command command_case;
 extern const command command_report;
 extern const command command_sweep;
 extern const command command_merge;
+extern const command command_diff;
 extern const command command_models;
 extern const command command_clusters;
 

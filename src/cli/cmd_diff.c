@@ -1,0 +1,321 @@
+/* cmd_diff.c - plait diff: what changed between two files of one kind, told apart by content */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cluster_write.h"
+#include "command.h"
+#include "data_private.h"
+#include "model_write.h"
+#include "plait/data.h"
+#include "plans.h"
+#include "report_diff.h"
+#include "text.h"
+
+typedef struct diff_values {
+    bool json, exit_code;
+} diff_values;
+
+static const opt options[] = {
+    OPT_OF_FLAG(diff_values, json, "json", "one JSON document on standard output"),
+    OPT_OF_FLAG(diff_values, exit_code, "exit-code", "exit status 1 when they differ"),
+    OPT_END,
+};
+
+/* ---- kinds ---- */
+
+typedef enum diff_kind {
+    DIFF_PLANS,
+    DIFF_CAPACITY,
+    DIFF_ACCURACY,
+    DIFF_ACCELERATOR,
+    DIFF_RUNTIME,
+    DIFF_CLUSTER,
+    DIFF_MODEL,
+    DIFF_KINDS
+} diff_kind;
+
+/* By members that no other kind has together; what has none of these is a model or nothing. */
+static const struct {
+    const char *name;
+    const char *keys[2];
+} kinds[DIFF_KINDS] = {
+    [DIFF_PLANS] = {"plans", {"plans", "job"}},
+    [DIFF_CAPACITY] = {"capacity", {"asked", "rows"}},
+    [DIFF_ACCURACY] = {"accuracy", {"summary", "rows"}},
+    [DIFF_ACCELERATOR] = {"accelerator", {"peak_tflops", "memory"}},
+    [DIFF_RUNTIME] = {"runtime", {"can", "overlap"}},
+    [DIFF_CLUSTER] = {"cluster", {"levels", "gpus_per_node"}},
+    [DIFF_MODEL] = {"model", {NULL, NULL}},
+};
+
+static diff_kind kind_of(const json_cursor *root)
+{
+    int kind = 0;
+
+    while (kind < DIFF_MODEL &&
+           !(json_has(root, kinds[kind].keys[0]) && json_has(root, kinds[kind].keys[1])))
+        kind++;
+    return (diff_kind)kind;
+}
+
+/* ---- one side ---- */
+
+typedef struct side {
+    const char *name; /* as typed */
+    const char *path;
+    diff_kind kind;
+    json_document doc;
+    bool loaded;
+    double params, active;
+    plans_entry *entry;
+    int entries;
+    double *step_s; /* [entries] */
+} side;
+
+/* A name of a model, a cluster, an accelerator or a runtime; anything else is a path. */
+static plait_status find(const char *name, plait_arena *arena, side *out, plait_error *err)
+{
+    static const plait_data_kind where[] = {PLAIT_DATA_MODELS, PLAIT_DATA_CLUSTERS,
+                                            PLAIT_DATA_ACCELERATORS, PLAIT_DATA_RUNTIMES};
+    plait_error inner;
+
+    out->name = out->path = name;
+    for (size_t i = 0; !data_is_path(name) && i < sizeof where / sizeof *where; i++)
+        if (plait_data_find(where[i], name, arena, &out->path, &inner) == PLAIT_OK)
+            return PLAIT_OK;
+        else if (inner.status == PLAIT_ERROR_NOMEM)
+            return plait_fail_nomem(err);
+    return PLAIT_OK;
+}
+
+/* In place of what was read: every default spelled out, so that only meanings are compared. */
+static plait_status read_again(side *s, json_writer *json, plait_arena *arena, plait_error *err)
+{
+    const char *text;
+    size_t length;
+
+    PLAIT_TRY(json_writer_finish(json, &text, &length, err));
+    json_document_free(&s->doc);
+    s->loaded = false;
+    PLAIT_TRY(json_document_parse(text, length, s->path, arena, &s->doc, err));
+    s->loaded = true;
+    return PLAIT_OK;
+}
+
+static plait_status spell_model(side *s, plait_arena *arena, plait_error *err)
+{
+    plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
+    const char *warning;
+    json_writer json;
+
+    if (model == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_model_load(s->path, arena, model, &warning, err));
+    s->params = plait_model_params(model).total;
+    s->active = plait_model_params(model).active;
+    json_writer_init(&json, arena);
+    model_write(&json, model);
+    return read_again(s, &json, arena, err);
+}
+
+static plait_status spell_cluster(side *s, plait_arena *arena, plait_error *err)
+{
+    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
+    json_writer json;
+
+    if (cluster == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_cluster_load(s->path, arena, cluster, err));
+    json_writer_init(&json, arena);
+    cluster_write(&json, cluster);
+    return read_again(s, &json, arena, err);
+}
+
+static plait_status spell_accelerator(side *s, plait_arena *arena, plait_error *err)
+{
+    plait_accelerator *accelerator = plait_arena_alloc(arena, 1, sizeof *accelerator);
+    json_writer json;
+
+    if (accelerator == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_accelerator_load(s->path, arena, accelerator, err));
+    json_writer_init(&json, arena);
+    accelerator_write(&json, accelerator);
+    return read_again(s, &json, arena, err);
+}
+
+/* What follows from the other degrees is not kept in an entry. */
+static void fill_dp(plans_entry *entry, int count)
+{
+    for (int i = 0; i < count; i++) {
+        plait_degrees *const d = &entry[i].degrees;
+        const int dp = plait_degrees_dp(entry[i].gpus, d->tp, d->pp, d->cp);
+
+        d->dp = dp > 0 ? dp : d->dp;
+    }
+}
+
+static plait_status read_steps(side *s, plait_arena *arena, plait_error *err)
+{
+    const json_cursor root = json_document_root(&s->doc);
+    const plans_entry *entry;
+    json_cursor plans, plan;
+    int i = 0;
+
+    PLAIT_TRY(plans_load_all(s->path, arena, &entry, &s->entries, err));
+    s->entry = plait_arena_alloc(arena, (size_t)s->entries + 1, sizeof *s->entry);
+    if (s->entry == NULL)
+        return plait_fail_nomem(err);
+    if (s->entries > 0)
+        memcpy(s->entry, entry, (size_t)s->entries * sizeof *entry);
+    fill_dp(s->entry, s->entries);
+    s->step_s = plait_arena_alloc(arena, (size_t)s->entries + 1, sizeof *s->step_s);
+    if (s->step_s == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(json_array(&root, "plans", &plans, err));
+    for (bool more = json_first(&plans, &plan); more && i < s->entries; more = json_next(&plan)) {
+        s->step_s[i] = (double)NAN;
+        PLAIT_TRY(json_number_optional(&plan, "step_s", JSON_ANY, &s->step_s[i++], err));
+    }
+    return PLAIT_OK;
+}
+
+static plait_status load(const char *name, plait_arena *arena, side *out, plait_error *err)
+{
+    PLAIT_TRY(find(name, arena, out, err));
+    PLAIT_TRY(json_document_read(out->path, arena, &out->doc, err));
+    out->loaded = true;
+    const json_cursor root = json_document_root(&out->doc);
+
+    PLAIT_TRY(json_as_object(&root, err));
+    out->kind = kind_of(&root);
+    switch (out->kind) {
+    case DIFF_PLANS:
+        return read_steps(out, arena, err);
+    case DIFF_MODEL:
+        return spell_model(out, arena, err);
+    case DIFF_CLUSTER:
+        return spell_cluster(out, arena, err);
+    case DIFF_ACCELERATOR:
+        return spell_accelerator(out, arena, err);
+    default:
+        return PLAIT_OK;
+    }
+}
+
+/* ---- the rankings, side by side ---- */
+
+static bool same_plan(const plait_degrees *a, const plait_degrees *b)
+{
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        if (!plait_key_same(a, b, (plait_key_id)k))
+            return false;
+    return true;
+}
+
+static int index_of(const side *in, const plait_degrees *degrees)
+{
+    for (int i = 0; i < in->entries; i++)
+        if (same_plan(&in->entry[i].degrees, degrees))
+            return i;
+    return -1;
+}
+
+/* Those of the second in its order, then what only the first has. */
+static plait_status match_plans(const side pair[2], plait_arena *arena, report_diff *out,
+                                plait_error *err)
+{
+    const side *const a = &pair[0], *const b = &pair[1];
+    diff_plan *plan =
+        plait_arena_alloc(arena, (size_t)a->entries + (size_t)b->entries, sizeof *plan);
+
+    if (plan == NULL)
+        return plait_fail_nomem(err);
+    out->plan = plan;
+    for (int i = 0; i < b->entries; i++) {
+        const int j = index_of(a, &b->entry[i].degrees);
+
+        plan[out->plans++] =
+            (diff_plan){.degrees = b->entry[i].degrees,
+                        .rank = {j >= 0 ? a->entry[j].rank : 0, b->entry[i].rank},
+                        .step_s = {j >= 0 ? a->step_s[j] : (double)NAN, b->step_s[i]}};
+    }
+    for (int j = 0; j < a->entries; j++)
+        if (index_of(b, &a->entry[j].degrees) < 0)
+            plan[out->plans++] = (diff_plan){.degrees = a->entry[j].degrees,
+                                             .rank = {a->entry[j].rank, 0},
+                                             .step_s = {a->step_s[j], (double)NAN}};
+    return PLAIT_OK;
+}
+
+/* ---- the answer ---- */
+
+static plait_status compare(const side pair[2], plait_arena *arena, report_diff *out,
+                            plait_error *err)
+{
+    static const char *const names[] = {"=id",     "=name",    "=what",     "source",
+                                        "runtime", "software", "mem_scope", "cluster",
+                                        "gpus",    "sweep",    NULL};
+    const json_cursor a = json_document_root(&pair[0].doc), b = json_document_root(&pair[1].doc);
+
+    if (pair[0].kind != pair[1].kind)
+        return plait_fail(err, PLAIT_ERROR_RANGE, pair[1].name, "expected %s as %.80s, found %s",
+                          kinds[pair[0].kind].name, pair[0].name, kinds[pair[1].kind].name);
+    for (int i = 0; i < 2; i++) {
+        out->name[i] = pair[i].name;
+        out->params[i] = pair[i].params;
+        out->active[i] = pair[i].active;
+    }
+    out->kind = kinds[pair[0].kind].name;
+    PLAIT_TRY(json_diff(&a, &b, names, arena, &out->changes, err));
+    return out->changes.count > 0 ? match_plans(pair, arena, out, err) : PLAIT_OK;
+}
+
+static plait_status answer(const diff_values *flags, const opt_operands *operands, side pair[2],
+                           plait_arena *arena, bool *no, plait_error *err)
+{
+    report_diff diff = {0};
+    const char *text;
+    size_t length;
+
+    for (int i = 0; i < 2; i++)
+        PLAIT_TRY(load(operands->text[i], arena, &pair[i], err));
+    PLAIT_TRY(compare(pair, arena, &diff, err));
+    *no = flags->exit_code && diff.changes.count > 0;
+    if (!flags->json)
+        return report_diff_print(&diff, stdout, err);
+    PLAIT_TRY(json_diff_document(&diff, arena, &text, &length, err));
+    return command_deliver(text, length, NULL, true, err);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    side pair[2] = {{.loaded = false}, {.loaded = false}};
+    plait_status status;
+
+    if (operands->count < 2)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->count == 0 ? "A" : "B",
+                          "expected two files or names to compare, found %s",
+                          operands->count == 0 ? "nothing" : "one");
+    status = answer(values, operands, pair, arena, no, err);
+    for (int i = 0; i < 2; i++)
+        if (pair[i].loaded)
+            json_document_free(&pair[i].doc);
+    return status;
+}
+
+const command command_diff = {
+    .usage = {.command = "diff",
+              .synopsis = "A B",
+              .summary = "What changed between two answers, models, clusters or accuracies.",
+              .about =
+                  "Files that search, eval, capacity --json or validate --json wrote, or files and "
+                  "names of\nmodels, clusters, accelerators and runtimes: both of one kind.",
+              .max_operands = 2,
+              .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_MODELS)},
+              .options = options},
+    .values_size = sizeof(diff_values),
+    .run = run,
+};

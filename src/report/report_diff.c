@@ -1,0 +1,323 @@
+/* report_diff.c - what changed, first what people ask for */
+#include "report_diff.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "json_plan.h"
+#include "report_table.h"
+#include "text.h"
+#include "units.h"
+
+enum { MOST_SHOWN = 40, CELL = 40 };
+
+/* ---- which values come first ---- */
+
+/* Of each kind, where the values are that a first look is for; the others follow if there is room. */
+static const struct {
+    const char *kind;
+    const char *first[6];
+    const char *never[4]; /* too many, and in a table of their own or in --json */
+} views[] = {
+    {"plans", {"/job/", "/plans/0/", "/search/", NULL}, {"/plans/", "/front/", "/command", NULL}},
+    {"capacity", {"/asked/", "/rows/", NULL}, {NULL}},
+    {"accuracy",
+     {"/summary/step_time/", "/summary/ranking/", "/summary/out_of_memory/", "/summary/memory/",
+      "/summary/", NULL},
+     {"/rows/", "/summary/worst/", NULL}},
+};
+
+static bool begins_with_any(const char *at, const char *const *starts)
+{
+    for (; *starts != NULL; starts++)
+        if (text_starts_with(at, *starts))
+            return true;
+    return false;
+}
+
+/* A first plan's parts that are lists are for --json. */
+static bool is_list_of_plan(const char *at)
+{
+    static const char *const lists[] = {"/plans/0/stages", "/plans/0/communication",
+                                        "/plans/0/order", NULL};
+
+    return begins_with_any(at, lists);
+}
+
+/* 0: a first look's; 1: after those; 2: not shown. */
+static int place_of(const char *kind, const char *at)
+{
+    if (text_ends_with(at, "/source"))
+        return 2;
+    for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
+        if (!text_equal(views[v].kind, kind))
+            continue;
+        if (is_list_of_plan(at))
+            return 2;
+        if (begins_with_any(at, views[v].first))
+            return 0;
+        return begins_with_any(at, views[v].never) ? 2 : 1;
+    }
+    return 0;
+}
+
+/* ---- values ---- */
+
+/* Of answers: what a model calls width is none. */
+static bool is_share(const char *at)
+{
+    static const char *const shares[] = {
+        "mfu",     "hfu",         "risk",  "mape",      "median",  "p90",    "bias",
+        "mean",    "inside_band", "width", "effective", "in_time", "regret", "balanced_accuracy",
+        "scaling", NULL};
+    const char *const name = strrchr(at, '/');
+
+    return name != NULL && text_index(name + 1, shares) >= 0 && !text_starts_with(at, "/kinds/");
+}
+
+/* A number in the unit that its key ends in. */
+static const char *value_text(const char *at, const char *text, double number, char out[CELL])
+{
+    char unit[UNITS_SIZE];
+
+    if (text == NULL)
+        snprintf(out, CELL, "-");
+    else if (isnan(number))
+        snprintf(out, CELL, "%.*s", CELL - 1, text);
+    else if (text_ends_with(at, "_s") && !text_ends_with(at, "per_s"))
+        snprintf(out, CELL, "%s", units_seconds(number, unit));
+    else if (text_ends_with(at, "_bytes"))
+        snprintf(out, CELL, "%s", units_gib(number, unit));
+    else if (is_share(at))
+        snprintf(out, CELL, "%.2f %%", 100.0 * number);
+    else
+        snprintf(out, CELL, "%.6g", number);
+    return out;
+}
+
+static void change_cell(table *rows, const char *at, double from, double to)
+{
+    if (isnan(from) || isnan(to))
+        table_cell(rows, "%s", "");
+    else if (is_share(at))
+        table_cell(rows, "%+.2f points", 100.0 * (to - from));
+    else if (from == 0.0)
+        table_cell(rows, "-");
+    else
+        table_cell(rows, "%+.1f %%", 100.0 * (to / from - 1.0));
+}
+
+static void add_change(table *rows, const json_change *change)
+{
+    char a[CELL], b[CELL];
+
+    table_cell(rows, "%s", change->at);
+    table_cell(rows, "%s", value_text(change->at, change->a, change->from, a));
+    table_cell(rows, "%s", value_text(change->at, change->b, change->to, b));
+    change_cell(rows, change->at, change->from, change->to);
+}
+
+static plait_status print_changes(const report_diff *diff, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {{"where", TABLE_LEFT},
+                                           {"before", TABLE_RIGHT},
+                                           {"after", TABLE_RIGHT},
+                                           {"change", TABLE_RIGHT}};
+    table *rows = table_new(columns, 4);
+    int shown = 0;
+
+    for (int place = 0; place < 2; place++)
+        for (int c = 0; c < diff->changes.count && shown < MOST_SHOWN; c++)
+            if (place_of(diff->kind, diff->changes.change[c].at) == place) {
+                add_change(rows, &diff->changes.change[c]);
+                shown++;
+            }
+    PLAIT_TRY(table_print(rows, 0, out, err));
+    if (shown < diff->changes.count)
+        fprintf(out, "%d more change%s; --json lists all\n", diff->changes.count - shown,
+                diff->changes.count - shown == 1 ? "" : "s");
+    return PLAIT_OK;
+}
+
+/* ---- the rows of an accuracy ---- */
+
+/* Runs whose prediction moved most. */
+static plait_status print_moved_runs(const report_diff *diff, FILE *out, plait_error *err)
+{
+    enum { MOST_RUNS = 10 };
+    static const table_column columns[] = {{"run", TABLE_LEFT},
+                                           {"predicted before", TABLE_RIGHT},
+                                           {"after", TABLE_RIGHT},
+                                           {"change", TABLE_RIGHT}};
+    const json_change *most[MOST_RUNS];
+    int count = 0;
+
+    for (int c = 0; c < diff->changes.count; c++) {
+        const json_change *const one = &diff->changes.change[c];
+        int at;
+
+        if (!text_starts_with(one->at, "/rows/") || !text_ends_with(one->at, "/step_s") ||
+            !(one->from > 0.0) || !(one->to > 0.0))
+            continue;
+        for (at = count < MOST_RUNS ? count++ : MOST_RUNS; at > 0; at--) {
+            if (fabs(log(most[at - 1]->to / most[at - 1]->from)) >= fabs(log(one->to / one->from)))
+                break;
+            if (at < MOST_RUNS)
+                most[at] = most[at - 1];
+        }
+        if (at < MOST_RUNS)
+            most[at] = one;
+    }
+    if (count == 0)
+        return PLAIT_OK;
+    table *rows = table_new(columns, 4);
+    for (int i = 0; i < count; i++)
+        add_change(rows, most[i]);
+    fputs("\nrows whose step time moved most:\n", out);
+    return table_print(rows, 2, out, err);
+}
+
+/* ---- the ranking of plans ---- */
+
+/* "tp 2, pp 8, ...": the keys that people tell plans apart by, where they say something. */
+static const char *plan_text(const plait_degrees *d, char text[256])
+{
+    char word[PLAIT_VALUE_SIZE];
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int k = 0; k < PLAIT_KEYS && used < 200; k++) {
+        if ((plait_telling_keys() & PLAIT_KEY_BIT(k)) == 0 && k != PLAIT_KEY_DP)
+            continue;
+        used += (size_t)snprintf(text + used, 256 - used, "%s%s %.40s", used > 0 ? ", " : "",
+                                 plait_keys[k].title,
+                                 plait_degrees_get(d, (plait_key_id)k, word, sizeof word));
+    }
+    return text;
+}
+
+static void rank_cell(table *rows, int rank)
+{
+    if (rank > 0)
+        table_cell(rows, "%d", rank);
+    else
+        table_cell(rows, "-");
+}
+
+static void step_cell(table *rows, double step_s)
+{
+    char text[UNITS_SIZE];
+
+    table_cell(rows, "%s", units_seconds(step_s, text));
+}
+
+static plait_status print_ranking(const report_diff *diff, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {{"before", TABLE_RIGHT},
+                                           {"after", TABLE_RIGHT},
+                                           {"step before", TABLE_RIGHT},
+                                           {"step after", TABLE_RIGHT},
+                                           {"plan", TABLE_LEFT}};
+    table *rows;
+    char text[256];
+
+    if (diff->plans == 0)
+        return PLAIT_OK;
+    rows = table_new(columns, 5);
+    for (int i = 0; i < diff->plans && i < MOST_SHOWN; i++) {
+        const diff_plan *const plan = &diff->plan[i];
+
+        rank_cell(rows, plan->rank[0]);
+        rank_cell(rows, plan->rank[1]);
+        step_cell(rows, plan->step_s[0]);
+        step_cell(rows, plan->step_s[1]);
+        table_cell(rows, "%s", plan_text(&plan->degrees, text));
+    }
+    fputs("\nthe ranking, plans that are alike in every key side by side:\n", out);
+    return table_print(rows, 2, out, err);
+}
+
+/* ---- the whole ---- */
+
+static void print_model(const report_diff *diff, FILE *out)
+{
+    char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], d[UNITS_SIZE];
+
+    if (diff->params[0] > 0.0)
+        fprintf(out, "parameters %s, a token uses %s; then %s, a token uses %s\n\n",
+                units_count(diff->params[0], a), units_count(diff->active[0], b),
+                units_count(diff->params[1], c), units_count(diff->active[1], d));
+}
+
+plait_status report_diff_print(const report_diff *diff, FILE *out, plait_error *err)
+{
+    fprintf(out, "%s, from %s to %s: ", diff->kind, diff->name[0], diff->name[1]);
+    if (diff->changes.count == 0) {
+        fputs("no difference\n", out);
+        return PLAIT_OK;
+    }
+    fprintf(out, "%d change%s\n\n", diff->changes.count, diff->changes.count == 1 ? "" : "s");
+    print_model(diff, out);
+    PLAIT_TRY(print_changes(diff, out, err));
+    PLAIT_TRY(print_moved_runs(diff, out, err));
+    return print_ranking(diff, out, err);
+}
+
+/* ---- JSON ---- */
+
+static void write_change(json_writer *json, const json_change *change)
+{
+    json_begin_object(json);
+    json_member_string(json, "at", change->at);
+    if (isnan(change->from)) {
+        json_member_string(json, "a", change->a);
+        json_member_string(json, "b", change->b);
+    } else {
+        json_member_number(json, "a", change->from);
+        json_member_number(json, "b", change->to);
+    }
+    json_end_object(json);
+}
+
+static void write_plan(json_writer *json, const diff_plan *plan)
+{
+    static const char *const rank[] = {"rank_a", "rank_b"}, *const step[] = {"step_a_s",
+                                                                             "step_b_s"};
+
+    json_begin_object(json);
+    for (int side = 0; side < 2; side++) {
+        if (plan->rank[side] > 0)
+            json_member_int64(json, rank[side], plan->rank[side]);
+        else
+            json_member_null(json, rank[side]);
+        json_member_number(json, step[side], plan->step_s[side]);
+    }
+    json_write_key(json, "plan");
+    json_degrees_write(json, &plan->degrees);
+    json_end_object(json);
+}
+
+plait_status json_diff_document(const report_diff *diff, plait_arena *arena, const char **text,
+                                size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    json_member_string(&json, "plait", PLAIT_VERSION);
+    json_member_string(&json, "kind", diff->kind);
+    json_member_string(&json, "a", diff->name[0]);
+    json_member_string(&json, "b", diff->name[1]);
+    json_write_key(&json, "changes");
+    json_begin_array(&json);
+    for (int c = 0; c < diff->changes.count; c++)
+        write_change(&json, &diff->changes.change[c]);
+    json_end_array(&json);
+    json_write_key(&json, "ranking");
+    json_begin_array(&json);
+    for (int i = 0; i < diff->plans; i++)
+        write_plan(&json, &diff->plan[i]);
+    json_end_array(&json);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}
