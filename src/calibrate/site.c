@@ -17,12 +17,6 @@ typedef struct site_subject {
     plait_arena *scratch;
 } site_subject;
 
-/* One run as it was, but for its cluster. */
-typedef struct site_point {
-    plait_problem problem;
-    plait_degrees degrees;
-} site_point;
-
 // ---- factors on a cluster ------------------------------------------------------------------
 
 /* No kernel passes the peak, no link its wire. */
@@ -70,7 +64,7 @@ static plait_cluster *scaled(const site_subject *subject, plait_arena *arena)
 static double step_s(const void *context, const void *what)
 {
     const site_subject *subject = context;
-    const site_point *point = what;
+    const site_step *point = what;
     const plait_arena_mark mark = plait_arena_save(subject->scratch);
     plait_cluster *cluster = scaled(subject, subject->scratch);
     plait_problem problem = point->problem;
@@ -88,8 +82,9 @@ static double step_s(const void *context, const void *what)
     return s;
 }
 
-static plait_status set_up(const site_subject *subject, const plait_run *run, plait_arena *arena,
-                           site_point *out, const char **why, plait_error *err)
+/* A run as a step of the cluster, or why it is none. */
+static plait_status read_run(const plait_cluster *cluster, const plait_run *run, plait_arena *arena,
+                             site_step *out, const char **why, plait_error *err)
 {
     plait_run_price price;
 
@@ -98,52 +93,46 @@ static plait_status set_up(const site_subject *subject, const plait_run *run, pl
         *why = price.note;
         return PLAIT_OK;
     }
-    if (strcmp(run->accelerator, subject->cluster->group[0].accelerator->name) != 0) {
-        *why = plait_arena_printf(arena, "ran on %.60s, the cluster has %.60s", run->accelerator,
-                                  subject->cluster->group[0].accelerator->name);
-        return *why != NULL ? PLAIT_OK : plait_fail_nomem(err);
-    }
-    *out = (site_point){price.problem, price.degrees};
-    *why = isnan(step_s(subject, out)) ? "the cluster cannot run it" : NULL;
-    return PLAIT_OK;
+    *out = (site_step){run->id, price.problem, price.degrees, run->step_s};
+    if (strcmp(run->accelerator, cluster->group[0].accelerator->name) == 0)
+        return PLAIT_OK;
+    *why = plait_arena_printf(arena, "ran on %.60s, the cluster has %.60s", run->accelerator,
+                              cluster->group[0].accelerator->name);
+    return *why != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
 // ---- the whole -----------------------------------------------------------------------------
 
-/* One run each: what is fitted, and what is reported. */
+/* What is fitted, and what is reported. */
 typedef struct site_table {
-    site_point *point;
     fit_point *fit;
     site_run *run;
 } site_table;
 
-static plait_status collect(const site_subject *subject, const plait_runs *runs, plait_arena *arena,
-                            site_table *table, site_result *out, plait_error *err)
+/* Steps that have a price there. */
+static plait_status collect(const site_subject *subject, const site_step *step, size_t steps,
+                            plait_arena *arena, site_table *table, site_result *out,
+                            plait_error *err)
 {
-    *table = (site_table){plait_arena_alloc(arena, runs->count, sizeof *table->point),
-                          plait_arena_alloc(arena, runs->count, sizeof *table->fit),
-                          plait_arena_alloc(arena, runs->count, sizeof *table->run)};
-    if (table->point == NULL || table->fit == NULL || table->run == NULL)
+    *table = (site_table){plait_arena_alloc(arena, steps, sizeof *table->fit),
+                          plait_arena_alloc(arena, steps, sizeof *table->run)};
+    if (table->fit == NULL || table->run == NULL)
         return plait_fail_nomem(err);
-    for (size_t i = 0; i < runs->count; i++) {
-        const plait_run *run = &runs->run[i];
-        site_point *point = &table->point[out->runs];
-        const char *why = NULL;
+    for (size_t i = 0; i < steps; i++) {
+        const double before_s = step_s(subject, &step[i]);
 
-        if (run->outcome != PLAIT_RUN_OK || !(run->step_s > 0.0))
-            continue;
-        PLAIT_TRY(set_up(subject, run, arena, point, &why, err));
-        if (why != NULL) {
-            out->skipped = out->skipped != NULL ? out->skipped : why;
+        if (isnan(before_s)) {
+            out->skipped = "the cluster cannot run it";
             continue;
         }
         table->fit[out->runs] =
-            (fit_point){.what = point, .measured_s = run->step_s, .weight = 1.0};
-        table->run[out->runs++] = (site_run){.run = run, .before_s = step_s(subject, point)};
+            (fit_point){.what = &step[i], .measured_s = step[i].measured_s, .weight = 1.0};
+        table->run[out->runs++] = (site_run){
+            .name = step[i].name, .measured_s = step[i].measured_s, .before_s = before_s};
     }
     if (out->runs > 0)
         return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, runs->name,
+    return plait_fail(err, PLAIT_ERROR_RANGE, subject->cluster->name,
                       "expected a timed run of this cluster, found none%s%s",
                       out->skipped != NULL ? ": " : "", out->skipped != NULL ? out->skipped : "");
 }
@@ -183,8 +172,8 @@ static plait_status fit_factors(site_subject *subject, const site_table *table, 
     return PLAIT_OK;
 }
 
-plait_status site_scale(const plait_cluster *cluster, const plait_runs *runs, plait_arena *arena,
-                        site_result *out, plait_error *err)
+plait_status site_scale_steps(const plait_cluster *cluster, const site_step *step, size_t steps,
+                              plait_arena *arena, site_result *out, plait_error *err)
 {
     plait_arena *const scratch = plait_arena_new();
     site_subject subject = {1.0, 1.0, cluster, scratch};
@@ -194,19 +183,47 @@ plait_status site_scale(const plait_cluster *cluster, const plait_runs *runs, pl
     *out = (site_result){.compute = 1.0, .network = 1.0};
     if (scratch == NULL)
         return plait_fail_nomem(err);
-    status = collect(&subject, runs, arena, &table, out, err);
+    status = collect(&subject, step, steps, arena, &table, out, err);
     if (status == PLAIT_OK)
         status = fit_factors(&subject, &table, out, arena, err);
     for (size_t i = 0; status == PLAIT_OK && i < out->runs; i++) {
         site_run *const run = &table.run[i];
 
-        run->after_s = step_s(&subject, &table.point[i]);
-        out->before += fabs(run->before_s / run->run->step_s - 1.0) / (double)out->runs;
-        out->after += fabs(run->after_s / run->run->step_s - 1.0) / (double)out->runs;
+        run->after_s = step_s(&subject, table.fit[i].what);
+        out->before += fabs(run->before_s / run->measured_s - 1.0) / (double)out->runs;
+        out->after += fabs(run->after_s / run->measured_s - 1.0) / (double)out->runs;
     }
     plait_arena_free(scratch);
     PLAIT_TRY(status);
     out->run = table.run;
     out->cluster = scaled(&subject, arena);
     return out->cluster != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+plait_status site_scale(const plait_cluster *cluster, const plait_runs *runs, plait_arena *arena,
+                        site_result *out, plait_error *err)
+{
+    site_step *step = plait_arena_alloc(arena, runs->count, sizeof *step);
+    const char *skipped = NULL;
+    size_t steps = 0;
+
+    if (step == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < runs->count; i++) {
+        const plait_run *const run = &runs->run[i];
+        const char *why = NULL;
+
+        if (run->outcome != PLAIT_RUN_OK || !(run->step_s > 0.0))
+            continue;
+        PLAIT_TRY(read_run(cluster, run, arena, &step[steps], &why, err));
+        steps += why == NULL;
+        skipped = skipped != NULL ? skipped : why;
+    }
+    if (steps == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, runs->name,
+                          "expected a timed run of this cluster, found none%s%s",
+                          skipped != NULL ? ": " : "", skipped != NULL ? skipped : "");
+    PLAIT_TRY(site_scale_steps(cluster, step, steps, arena, out, err));
+    out->skipped = skipped != NULL ? skipped : out->skipped;
+    return PLAIT_OK;
 }

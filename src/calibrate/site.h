@@ -13,9 +13,18 @@
 
 #include "fit.h"
 
+/** What is to be priced on the cluster, and what it took. */
+typedef struct site_step {
+    const char *name;
+    plait_problem problem;
+    plait_degrees degrees;
+    double measured_s;
+} site_step;
+
 /** One measured step, and what it is predicted to take before and after. */
 typedef struct site_run {
-    const plait_run *run;
+    const char *name;
+    double measured_s;
     double before_s;
     double after_s;
 } site_run;
@@ -42,5 +51,10 @@ typedef struct site_result {
  */
 PLAIT_MUST_CHECK plait_status site_scale(const plait_cluster *cluster, const plait_runs *runs,
                                          plait_arena *arena, site_result *out, plait_error *err);
+
+/** The same of steps that are known as plans. Fails (RANGE) when none can be priced. */
+PLAIT_MUST_CHECK plait_status site_scale_steps(const plait_cluster *cluster, const site_step *step,
+                                               size_t steps, plait_arena *arena, site_result *out,
+                                               plait_error *err);
 
 #endif

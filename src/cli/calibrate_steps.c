@@ -15,7 +15,7 @@ static void factor_line(FILE *out, const char *what, double factor, bool determi
     fprintf(out, "%s x %.3g%s\n", what, factor, determined ? "" : ", not determined");
 }
 
-static plait_status print_site(const site_result *result, FILE *out, plait_error *err)
+plait_status calibrate_print_site(const site_result *result, FILE *out, plait_error *err)
 {
     static const table_column columns[] = {{"run", TABLE_LEFT},     {"measured", TABLE_RIGHT},
                                            {"before", TABLE_RIGHT}, {"error", TABLE_RIGHT},
@@ -26,12 +26,12 @@ static plait_status print_site(const site_result *result, FILE *out, plait_error
     for (size_t i = 0; i < result->runs; i++) {
         const site_run *r = &result->run[i];
 
-        table_cell(rows, "%s", r->run->id);
-        table_cell(rows, "%s", units_seconds(r->run->step_s, text));
+        table_cell(rows, "%s", r->name);
+        table_cell(rows, "%s", units_seconds(r->measured_s, text));
         table_cell(rows, "%s", units_seconds(r->before_s, text));
-        table_cell(rows, "%+.1f %%", 100.0 * (r->before_s / r->run->step_s - 1.0));
+        table_cell(rows, "%+.1f %%", 100.0 * (r->before_s / r->measured_s - 1.0));
         table_cell(rows, "%s", units_seconds(r->after_s, text));
-        table_cell(rows, "%+.1f %%", 100.0 * (r->after_s / r->run->step_s - 1.0));
+        table_cell(rows, "%+.1f %%", 100.0 * (r->after_s / r->measured_s - 1.0));
     }
     PLAIT_TRY(table_print(rows, 0, out, err));
     fprintf(out, "\n");
@@ -45,16 +45,15 @@ static plait_status print_site(const site_result *result, FILE *out, plait_error
 }
 
 /* The cluster says in its source what was done to it. */
-static plait_status write_site(const site_result *result, plait_arena *arena, const char **text,
-                               size_t *length, plait_error *err)
+plait_status calibrate_write_site(const site_result *result, plait_arena *arena, const char **text,
+                                  size_t *length, plait_error *err)
 {
     plait_cluster cluster = *result->cluster;
     json_writer json;
 
     cluster.source = plait_arena_printf(
-        arena, "%s%splait calibrate --log, %zu runs: compute x %.3g, network x %.3g",
-        cluster.source, cluster.source[0] != '\0' ? "; " : "", result->runs, result->compute,
-        result->network);
+        arena, "%s%sscaled by %zu measured runs: compute x %.3g, network x %.3g", cluster.source,
+        cluster.source[0] != '\0' ? "; " : "", result->runs, result->compute, result->network);
     if (cluster.source == NULL)
         return plait_fail_nomem(err);
     json_writer_init(&json, arena);
@@ -81,7 +80,7 @@ plait_status calibrate_steps(const char *log, const char *cluster_name,
     PLAIT_TRY(plait_cluster_find(cluster_name, arena, &cluster, err));
     PLAIT_TRY(plait_runs_load(log, arena, &runs, err));
     PLAIT_TRY(site_scale(&cluster, &runs, arena, &result, err));
-    PLAIT_TRY(print_site(&result, sink->print ? stderr : stdout, err));
-    PLAIT_TRY(write_site(&result, arena, &text, &length, err));
+    PLAIT_TRY(calibrate_print_site(&result, sink->print ? stderr : stdout, err));
+    PLAIT_TRY(calibrate_write_site(&result, arena, &text, &length, err));
     return command_deliver(text, length, sink->path, sink->print, err);
 }

@@ -2,10 +2,22 @@
 #ifndef CALIBRATE_STEPS_H
 #define CALIBRATE_STEPS_H
 
+#include <stdio.h>
+
 #include "calibrate_sink.h"
 #include "opt.h"
 #include "plait/arena.h"
 #include "plait/error.h"
+#include "site.h"
+
+/** What the fit of a site found, and the steps before and after. */
+PLAIT_MUST_CHECK plait_status calibrate_print_site(const site_result *result, FILE *out,
+                                                   plait_error *err);
+
+/** The scaled cluster as a file, which says in its source what was done. *text lives in `arena`. */
+PLAIT_MUST_CHECK plait_status calibrate_write_site(const site_result *result, plait_arena *arena,
+                                                   const char **text, size_t *length,
+                                                   plait_error *err);
 
 /**
  * Scale the cluster to the steps of a file, print what changed, and write the cluster.

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "asked.h"
+#include "calibrate_steps.h"
 #include "command.h"
 #include "csv_table.h"
+#include "file.h"
 #include "plait/belief.h"
 #include "report_next.h"
 #include "step_log.h"
@@ -14,10 +16,14 @@
 
 typedef struct next_values {
     bool json;
+    const char *output;
 } next_values;
 
 static const opt options[] = {
     OPT_OF_FLAG(next_values, json, "json", "one JSON document on standard output"),
+    OPT_OF_TEXT(next_values, output, "output", 'o', "CLUSTER.json",
+                "keep what was learnt of the site: its cluster, scaled to the measured steps, for "
+                "later questions"),
     OPT_END,
 };
 
@@ -50,7 +56,8 @@ static plait_status load_plans(const char *path, plait_arena *arena, next_answer
         out->problem = i == 0 ? one->problem : out->problem;
         out->plan[i] = (next_plan){.rank = entry[i].rank,
                                    .degrees = one->plan.degrees,
-                                   .predicted_s = one->plan.cost.step_s};
+                                   .predicted_s = one->plan.cost.step_s,
+                                   .memory = one->plan.cost.memory};
     }
     out->plans = count;
     return PLAIT_OK;
@@ -114,6 +121,8 @@ static plait_status take_log(const char *operand, plait_arena *arena, next_answe
         log.step_s = (double)out->problem.job.seq * out->problem.job.gbs /
                      (log.tokens_per_s * out->problem.job.gpus);
     measure(out, plan, log.step_s);
+    out->plan[plan].peak_bytes = log.peak_bytes;
+    out->plan[plan].reserved = log.reserved;
     return PLAIT_OK;
 }
 
@@ -193,6 +202,40 @@ static bool ends_in_csv(const char *path)
     return length > 4 && strcmp(path + length - 4, ".csv") == 0;
 }
 
+/* ---- what is kept ---- */
+
+/* The cluster as `calibrate --log` would scale it to these plans. */
+static plait_status keep_site(const next_answer *answer, const char *path, bool quiet,
+                              plait_arena *arena, plait_error *err)
+{
+    site_step *step = plait_arena_alloc(arena, (size_t)answer->measured, sizeof *step);
+    site_result result;
+    const char *text;
+    size_t length, steps = 0;
+
+    if (step == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < answer->plans; i++) {
+        const next_plan *const plan = &answer->plan[i];
+
+        if (!(plan->measured_s > 0.0))
+            continue;
+        step[steps] = (site_step){.name = plait_arena_printf(arena, "plan %d", plan->rank),
+                                  .problem = answer->problem,
+                                  .degrees = plan->degrees,
+                                  .measured_s = plan->measured_s};
+        if (step[steps++].name == NULL)
+            return plait_fail_nomem(err);
+    }
+    PLAIT_TRY(site_scale_steps(answer->problem.cluster, step, steps, arena, &result, err));
+    PLAIT_TRY(calibrate_write_site(&result, arena, &text, &length, err));
+    PLAIT_TRY(command_deliver(text, length, path, false, err));
+    if (quiet)
+        return PLAIT_OK;
+    fprintf(stdout, "\n%s, for later questions:\n", path);
+    return calibrate_print_site(&result, stdout, err);
+}
+
 /* ---- the answer ---- */
 
 /* Least first; among equals by rank. */
@@ -220,6 +263,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "PLANS.json LOG",
                           "expected a file of plans and what was measured, found %s",
                           operands->count == 0 ? "nothing" : "no measurement");
+    if (flags->output != NULL)
+        PLAIT_TRY(file_check_writable(flags->output, err));
     PLAIT_TRY(load_plans(operands->text[0], arena, &answer, err));
     PLAIT_TRY(believe(arena, &answer, err));
     for (int i = 1; i < operands->count; i++)
@@ -236,10 +281,14 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         answer.plan[i].believed = plait_believed_of(&answer.belief, i);
     order(&answer, answer.order);
     PLAIT_TRY(plait_belief_tries(&answer.belief, 1, arena, &answer.tries, err));
-    if (!flags->json)
-        return report_next(&answer, stdout, err);
-    PLAIT_TRY(json_next_answer(&answer, arena, &text, &length, err));
-    return command_deliver(text, length, NULL, true, err);
+    if (flags->json) {
+        PLAIT_TRY(json_next_answer(&answer, arena, &text, &length, err));
+        PLAIT_TRY(command_deliver(text, length, NULL, true, err));
+    } else {
+        PLAIT_TRY(report_next(&answer, stdout, err));
+    }
+    return flags->output == NULL ? PLAIT_OK
+                                 : keep_site(&answer, flags->output, flags->json, arena, err);
 }
 
 const command command_next = {

@@ -23,6 +23,18 @@ static const step_format formats[] = {
     {"torchtitan", "tps:", 1.0, true},
 };
 
+/* The same of a peak of memory, in bytes. */
+static const struct {
+    step_format format;
+    bool reserved;
+} peaks[] = {
+    {{"Megatron-LM", "max allocated:", 1 << 20, false}, false},
+    {{"DeepSpeed", "Max_MA", 1 << 30, false}, false},
+    {{"torchtitan", "memory:", 1 << 30, false}, true},
+};
+
+enum { PEAKS = sizeof peaks / sizeof *peaks };
+
 enum { FORMATS = sizeof formats / sizeof *formats, DIGITS = 40 };
 
 /* "1,234.5", "1.23K": commas between digits, and a letter that scales; NaN: no number. */
@@ -92,6 +104,18 @@ static int collect(const char *text, size_t length, const step_format *format, d
     return count;
 }
 
+/* Of ranks that print in turn, and of steps, the largest. */
+static void find_peak(const char *text, size_t length, double *value, step_log *out)
+{
+    for (int p = 0; p < PEAKS && out->peak_bytes == 0.0; p++) {
+        const int count = collect(text, length, &peaks[p].format, value);
+
+        out->reserved = peaks[p].reserved;
+        for (int i = 0; i < count; i++)
+            out->peak_bytes = fmax(out->peak_bytes, value[i]);
+    }
+}
+
 static size_t lines_of(const char *text, size_t length)
 {
     size_t lines = 1;
@@ -117,6 +141,7 @@ plait_status step_log_parse(const char *text, size_t length, const char *name, p
         const double middle = median_of_later(value, count, &out->steps);
         out->step_s = formats[f].is_rate ? 0.0 : middle;
         out->tokens_per_s = formats[f].is_rate ? middle : 0.0;
+        find_peak(text, length, value, out);
         return PLAIT_OK;
     }
     return plait_fail(err, PLAIT_ERROR_SCHEMA, name,

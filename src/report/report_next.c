@@ -37,6 +37,32 @@ static plait_status print_plans(const next_answer *answer, FILE *out, plait_erro
     return table_print(rows, 0, out, err);
 }
 
+/* What is predicted of the kind that was measured. */
+static double predicted_peak(const next_plan *plan)
+{
+    return plan->reserved ? plan->memory.reserved_bytes : plan->memory.allocated_bytes;
+}
+
+/* Measured peaks beside what was predicted, and whether that was enough. */
+static void print_peaks(const next_answer *answer, FILE *out)
+{
+    char found[UNITS_SIZE], expected[UNITS_SIZE];
+
+    for (int i = 0; i < answer->plans; i++) {
+        const next_plan *const plan = &answer->plan[i];
+        const double predicted = predicted_peak(plan);
+
+        if (!(plan->peak_bytes > 0.0))
+            continue;
+        fprintf(out, "plan %d %s %s, predicted %s", plan->rank,
+                plan->reserved ? "reserved" : "allocated", units_gib(plan->peak_bytes, found),
+                units_gib(predicted, expected));
+        if (plan->peak_bytes > predicted * plan->memory.high_bytes / plan->memory.peak_bytes)
+            fputs(": above its band, so leave other plans as much more room", out);
+        fputc('\n', out);
+    }
+}
+
 /* How far the measured plans are from their predictions, together. */
 static double site_of(const next_answer *answer)
 {
@@ -95,6 +121,7 @@ plait_status report_next(const next_answer *answer, FILE *out, plait_error *err)
     report_question(&answer->problem, out);
     fputc('\n', out);
     PLAIT_TRY(print_plans(answer, out, err));
+    print_peaks(answer, out);
     print_advice(answer, out);
     return PLAIT_OK;
 }
@@ -111,6 +138,11 @@ static void write_plan(json_writer *json, const next_answer *answer, const next_
         json_member_number(json, "measured_s", plan->measured_s);
     else
         json_member_null(json, "measured_s");
+    if (plan->peak_bytes > 0.0) {
+        json_member_string(json, "memory_scope", plan->reserved ? "reserved" : "allocated");
+        json_member_number(json, "memory_bytes", predicted_peak(plan));
+        json_member_number(json, "measured_memory_bytes", plan->peak_bytes);
+    }
     json_member_number(json, "step_s", plan->believed.step_s);
     json_member_number(json, "step_low_s", plan->believed.low_s);
     json_member_number(json, "step_high_s", plan->believed.high_s);

@@ -5,13 +5,16 @@
 #include <stdio.h>
 
 #include "plait/belief.h"
-#include "plait/job.h"
+#include "plait/cost.h"
 
 typedef struct next_plan {
     int rank; /* of the file */
     plait_degrees degrees;
     double predicted_s;
     double measured_s; /* 0: was not */
+    plait_memory memory;
+    double peak_bytes; /* measured, of the kind that `reserved` says; 0: was not */
+    bool reserved;
     plait_believed believed;
 } next_plan;
 

@@ -63,4 +63,28 @@ refused 'bad.csv:2:step_s' plans.json bad.csv
 printf 'rank,steps\n1,2\n' >bad.csv
 refused 'step_s' plans.json bad.csv
 
+# What was learnt is kept as a cluster: a site on which all is slower makes a cluster that is.
+printf 'rank,step_s\n1,4.4\n2,4.5\n3,4.6\n' >slow.csv
+"$plait" next plans.json slow.csv -o site.json >said || complain "next -o fails"
+grep -q '^site.json, for later questions:$' said || complain "next -o does not say what it wrote"
+before=$("$plait" eval --plan plans.json:1 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["plans"][0]["step_s"])')
+"$plait" eval llama-3.1-8b site.json --gpus 64 --seq 8192 --gbs 256 --plan plans.json:1 --json >after.json ||
+    complain "the kept cluster cannot be used"
+python3 -c "
+import json
+after = json.load(open('after.json'))['plans'][0]['step_s']
+assert after > 1.1 * $before, (after, $before)
+" || complain "a slow site is kept as a fast cluster"
+"$plait" next plans.json slow.csv -o again.json --json >/dev/null && cmp site.json again.json ||
+    complain "--json keeps something else"
+"$plait" calibrate --log /dev/null --cluster site.json -o x.json 2>/dev/null && complain "no runs are runs"
+
+# Peaks of memory out of the logs, beside what was predicted of their kind.
+printf ' iteration 3/10 | elapsed time per iteration (ms): 3612.5 |\n[Rank 0] (after 2 iterations) memory (MB) | allocated: 30000.1 | max allocated: 79000.5 | reserved: 71000.0 | max reserved: 72000.0\n' >megatron.log
+printf 'step: 10  loss:  7.0  grad_norm:  1.0  memory: 40.63GiB(42.77%%)  tps: 7,190  tflops: 400\n' >titan.log
+"$plait" next plans.json megatron.log:1 titan.log:2 >said || complain "logs with memory fail"
+grep -qE '^plan 1 allocated 77\.1 GiB, predicted [0-9.]+ GiB: above its band' said || complain "Megatron's peak: $(grep '^plan' said)"
+grep -qE '^plan 2 reserved 40\.6 GiB, predicted [0-9.]+ GiB$' said || complain "torchtitan's peak: $(grep '^plan' said)"
+refused 'no/such' plans.json slow.csv -o no/such/site.json
+
 exit $((wrong > 0))
