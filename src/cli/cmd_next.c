@@ -121,8 +121,37 @@ static plait_status take_log(const char *operand, plait_arena *arena, next_answe
         log.step_s = (double)out->problem.job.seq * out->problem.job.gbs /
                      (log.tokens_per_s * out->problem.job.gpus);
     measure(out, plan, log.step_s);
-    out->plan[plan].peak_bytes = log.peak_bytes;
-    out->plan[plan].reserved = log.reserved;
+    if (log.peak_bytes > out->plan[plan].peak_bytes) {
+        out->plan[plan].peak_bytes = log.peak_bytes;
+        out->plan[plan].reserved = log.reserved;
+    }
+    return PLAIT_OK;
+}
+
+/* A log that says nothing is told, and the others count; where none does, it is why. */
+static plait_status take_any_log(const char *operand, plait_arena *arena, next_answer *out,
+                                 plait_error *lost, plait_error *err)
+{
+    plait_error inner = {PLAIT_OK, "", ""};
+    const plait_status status = take_log(operand, arena, out, &inner);
+
+    if (status != PLAIT_OK && status != PLAIT_ERROR_SCHEMA && status != PLAIT_ERROR_IO)
+        return plait_fail(err, status, inner.where, "%s", inner.message);
+    if (status == PLAIT_OK)
+        return PLAIT_OK;
+    if (lost->status != PLAIT_OK)
+        fprintf(stderr, "plait: %s: %s\n", lost->where, lost->message);
+    *lost = inner;
+    return PLAIT_OK;
+}
+
+static plait_status tell_lost(const plait_error *lost, int measured, plait_error *err)
+{
+    if (lost->status == PLAIT_OK)
+        return PLAIT_OK;
+    if (measured == 0)
+        return plait_fail(err, lost->status, lost->where, "%s", lost->message);
+    fprintf(stderr, "plait: %s: %s\n", lost->where, lost->message);
     return PLAIT_OK;
 }
 
@@ -255,6 +284,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 {
     const next_values *const flags = values;
     next_answer answer = {0};
+    plait_error lost = {PLAIT_OK, "", ""};
     const char *text;
     size_t length;
 
@@ -270,7 +300,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     for (int i = 1; i < operands->count; i++)
         PLAIT_TRY(ends_in_csv(operands->text[i])
                       ? take_table(operands->text[i], arena, &answer, err)
-                      : take_log(operands->text[i], arena, &answer, err));
+                      : take_any_log(operands->text[i], arena, &answer, &lost, err));
+    PLAIT_TRY(tell_lost(&lost, answer.measured, err));
     if (answer.measured == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[1],
                           "expected at least one measured step, found none");

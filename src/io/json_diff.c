@@ -9,7 +9,7 @@
 #include "grow.h"
 #include "text.h"
 
-enum { MOST_ELEMENTS = 20000 }; /* of one array or object: they are matched in pairs */
+enum { MOST_ELEMENTS = 8000 }; /* of one array or object: they are matched in pairs */
 
 typedef struct differ {
     const char *const *names;

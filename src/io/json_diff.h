@@ -27,7 +27,7 @@ typedef struct json_changes {
  *
  * @param names  keys that an element may call itself by, NULL-terminated: "=id" by that alone, the others
  *               by all of them that it has
- * @return       RANGE where an array or object has more than 20,000 elements
+ * @return       RANGE where an array or object has more than 8,000 elements
  */
 PLAIT_MUST_CHECK plait_status json_diff(const json_cursor *a, const json_cursor *b,
                                         const char *const *names, plait_arena *arena,

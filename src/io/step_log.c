@@ -23,12 +23,13 @@ static const step_format formats[] = {
     {"torchtitan", "tps:", 1.0, true},
 };
 
-/* The same of a peak of memory, in bytes. */
+/* The same of a peak of memory, in bytes: in lines of the same software. */
 static const struct {
     step_format format;
     bool reserved;
 } peaks[] = {
     {{"Megatron-LM", "max allocated:", 1 << 20, false}, false},
+    {{"nanotron", "Peak allocated", 1 << 20, false}, false},
     {{"DeepSpeed", "Max_MA", 1 << 30, false}, false},
     {{"torchtitan", "memory:", 1 << 30, false}, true},
 };
@@ -56,6 +57,8 @@ static double number_of(const char *text, const char *end)
     const double value = strtod(digits, &rest);
     if (used == 0 || *rest != '\0' || !(value > 0.0))
         return (double)NAN;
+    if (text + 1 < end && text[1] == 'i') // "41234.5MiB": its format knows the unit
+        return value;
     return value * (text < end && *text == 'K' ? 1e3 : text < end && *text == 'M' ? 1e6 : 1.0);
 }
 
@@ -107,7 +110,9 @@ static int collect(const char *text, size_t length, const step_format *format, d
 /* Of ranks that print in turn, and of steps, the largest. */
 static void find_peak(const char *text, size_t length, double *value, step_log *out)
 {
-    for (int p = 0; p < PEAKS && out->peak_bytes == 0.0; p++) {
+    for (int p = 0; p < PEAKS; p++) {
+        if (strcmp(peaks[p].format.software, out->software) != 0)
+            continue;
         const int count = collect(text, length, &peaks[p].format, value);
 
         out->reserved = peaks[p].reserved;

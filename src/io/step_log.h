@@ -4,7 +4,7 @@
  * Known are the lines of Megatron-LM ("elapsed time per iteration (ms): 1234.5"), nanotron
  * ("elapsed_time_per_iteration_ms: 1.23K"), torchtitan ("tps: 7,190" of one GPU) and DeepSpeed's
  * pipeline ("iter time (s): 1.234"). And of their peaks of memory: Megatron-LM's "max allocated: 41234.5"
- * (MiB), torchtitan's "memory: 40.63GiB" (reserved) and DeepSpeed's "Max_MA 40.63 GB" (GiB, allocated).
+ * (MiB), nanotron's "Peak allocated 41234.50MiB", torchtitan's "memory: 40.63GiB" (reserved) and DeepSpeed's "Max_MA 40.63 GB" (GiB, allocated).
  */
 #ifndef STEP_LOG_H
 #define STEP_LOG_H

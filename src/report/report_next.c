@@ -58,7 +58,10 @@ static void print_peaks(const next_answer *answer, FILE *out)
                 plan->reserved ? "reserved" : "allocated", units_gib(plan->peak_bytes, found),
                 units_gib(predicted, expected));
         if (plan->peak_bytes > predicted * plan->memory.high_bytes / plan->memory.peak_bytes)
-            fputs(": above its band, so leave other plans as much more room", out);
+            fputs(plan->peak_bytes > plan->memory.capacity_bytes
+                      ? ": above its band and what plans may use, so leave others as much more room"
+                      : ": above its band, so leave other plans as much more room",
+                  out);
         fputc('\n', out);
     }
 }

@@ -82,8 +82,15 @@ refused 'torn.json' a.json torn.json
 printf '[1, 2]' >list.json
 refused 'list.json' a.json list.json
 python3 -c 'print("{\"summary\": {}, \"rows\": [" + ",".join("%d" % i for i in range(30000)) + "]}")' >long.json
-refused 'expected at most 20000 elements' before.json long.json
+refused 'expected at most 8000 elements' before.json long.json
 python3 -c 'print("{\"summary\": " + "[" * 900 + "]" * 900 + ", \"rows\": []}")' >deep.json
+python3 -c '
+import json
+for name in ("many", "more"):
+    json.dump({"summary": {}, "rows": [{"id": "%s%d" % ("x" * 40, i), "step_s": len(name)} for i in range(8000)]},
+              open(name + ".json", "w"))
+'
+"$plait" diff many.json more.json >said && grep -q ': no difference\|change' said || complain "thousands of named rows"
 refused 'levels of nesting' deep.json before.json
 
 exit $((wrong > 0))

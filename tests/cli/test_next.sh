@@ -85,6 +85,13 @@ printf 'step: 10  loss:  7.0  grad_norm:  1.0  memory: 40.63GiB(42.77%%)  tps: 7
 "$plait" next plans.json megatron.log:1 titan.log:2 >said || complain "logs with memory fail"
 grep -qE '^plan 1 allocated 77\.1 GiB, predicted [0-9.]+ GiB: above its band' said || complain "Megatron's peak: $(grep '^plan' said)"
 grep -qE '^plan 2 reserved 40\.6 GiB, predicted [0-9.]+ GiB$' said || complain "torchtitan's peak: $(grep '^plan' said)"
+# One log of an unknown format loses nothing of the others.
+printf 'hello\n' >odd.log
+"$plait" next plans.json megatron.log:1 odd.log:2 titan.log:2 >with 2>said || complain "an odd log stops all"
+[[ $(wc -l <said) == 1 && $(cat said) == *odd.log*'found no step time'* ]] || complain "an odd log says: $(cat said)"
+"$plait" next plans.json megatron.log:1 titan.log:2 | cmp - with || complain "an odd log changes the answer"
+printf 'elapsed_time_per_iteration_ms: 1.23K\nMemory usage: 1.0MiB. Peak allocated 40960.00MiB. Peak reserved: 50000.00MiB\nmemory: 512\n' >nano.log
+"$plait" next plans.json nano.log:3 | grep -q '^plan 3 allocated 40\.0 GiB' || complain "nanotron's peak"
 refused 'no/such' plans.json slow.csv -o no/such/site.json
 
 exit $((wrong > 0))
