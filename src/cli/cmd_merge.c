@@ -247,6 +247,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                           "expected files that `plait sweep` wrote, found none");
     if (path != NULL && text_equal(path, "-"))
         path = NULL;
+    for (int part = 0; part < operands->count; part++)
+        PLAIT_TRY(command_apart(operands->text[part], path, err));
     if (path != NULL)
         PLAIT_TRY(file_check_writable(path, err));
     *m = (merging){.arena = arena, .parts = operands};

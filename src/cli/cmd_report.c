@@ -71,7 +71,8 @@ static plait_status load(const char *path, reporting *r, plait_error *err)
     r->page.front = count;
     PLAIT_TRY(plans_load_all(path, r->arena, &entry, &count, err));
     if (count == 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, path, "expected a plan, found none");
+        return plait_fail(err, PLAIT_ERROR_RANGE, path,
+                          "expected a plan that fits, found none: the search says what lacks");
     PLAIT_TRY(price_all(entry, count, r, &r->page.plan, err));
     r->page.plans = count;
     r->page.problem = &r->problem;
@@ -269,6 +270,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (r->flags->output == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--output",
                           "expected a file such as report.html, found nothing");
+    PLAIT_TRY(command_apart(operands->text[0], r->flags->output, err));
     PLAIT_TRY(command_page_check(r->flags->output, err));
     PLAIT_TRY(load(operands->text[0], r, err));
     PLAIT_TRY(look_around(r, err));

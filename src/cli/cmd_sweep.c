@@ -76,6 +76,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (operands->count == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "SCENARIOS.json",
                           "expected a file of scenarios, found nothing");
+    PLAIT_TRY(command_apart(operands->text[0], flags->output, err));
+    PLAIT_TRY(command_apart(operands->text[0], flags->sbatch, err));
     if (flags->sbatch != NULL)
         return write_script(flags, operands->text[0], arena, err);
     if (flags->shard != NULL)

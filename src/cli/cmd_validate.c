@@ -74,6 +74,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(problem_word("--by", flags->by, plait_run_key_name, &by, err));
     if (flags->plot != NULL)
         PLAIT_TRY(file_check_writable(flags->plot, err));
+    PLAIT_TRY(command_apart(operands->text[0], flags->output, err));
     if (flags->output != NULL)
         PLAIT_TRY(command_page_check(flags->output, err));
     PLAIT_TRY(plait_runs_load(operands->text[0], arena, &runs, err));

@@ -1,6 +1,8 @@
 /* command.c - what commands share */
 #include "command.h"
 
+#include <sys/stat.h>
+
 #include "file.h"
 #include "shell_word.h"
 #include "text.h"
@@ -46,6 +48,17 @@ plait_status command_output(const char **path, bool *json, plait_error *err)
         return PLAIT_OK;
     }
     return file_check_writable(*path, err);
+}
+
+plait_status command_apart(const char *input, const char *output, plait_error *err)
+{
+    struct stat in, out;
+
+    if (output == NULL || stat(input, &in) != 0 || stat(output, &out) != 0 ||
+        !S_ISREG(out.st_mode) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, "--output",
+                      "expected another file than %.120s, which is read", input);
 }
 
 plait_status command_page_check(const char *path, plait_error *err)

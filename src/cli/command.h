@@ -53,6 +53,10 @@ const char *command_text(int argc, const char *const *argv, plait_arena *arena);
  */
 PLAIT_MUST_CHECK plait_status command_output(const char **path, bool *json, plait_error *err);
 
+/** Refuse to write over the file that is read. NULL: none is written. */
+PLAIT_MUST_CHECK plait_status command_apart(const char *input, const char *output,
+                                            plait_error *err);
+
 /** Refuse, before the work, a file that is no .html, .md, .csv or .json, or cannot be written. */
 PLAIT_MUST_CHECK plait_status command_page_check(const char *path, plait_error *err);
 

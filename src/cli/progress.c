@@ -14,7 +14,7 @@ static void show(void *context, double share)
     progress *const of = context;
     const int percent = (int)(100.0 * (of->done + share) / of->parts);
 
-    if (percent == of->shown || percent > 100)
+    if (percent <= of->shown || percent > 100) // a part may be several searches
         return;
     of->shown = percent;
     fprintf(stderr, "\r%s %3d %%", of->what, percent);

@@ -17,7 +17,8 @@
 
 /** One key of an entry, with the values that it takes in turn, each as a command line has it. */
 typedef struct sweep_axis {
-    const char *key; /* as a flag: "max-gbs"; "model" and "cluster" are operands */
+    const char *name; /* as in the file: "async_checkpoint" */
+    const char *key;  /* as a flag: "async-checkpoint"; "model" and "cluster" are operands */
     int values;
     const char *const *value; /* "true": the switch is set, "false": it is not */
 } sweep_axis;

@@ -60,6 +60,24 @@ static const char *place_operand(const sweep *of, const char *name, plait_arena 
                : name;
 }
 
+/* A key is the name of a flag, or the nearest one is said. */
+static plait_status check_key(const sweep_axis *axis, plait_error *err)
+{
+    enum { MOST = 64 };
+    const char *known[MOST + 3] = {"model", "cluster"}, *nearest;
+    int count = 2;
+
+    for (const opt *row = options; row->kind != OPT_LAST && count < MOST; row++)
+        if (row->kind != OPT_GROUP)
+            known[count++] = row->name;
+    if (text_index(axis->key, known) >= 0)
+        return PLAIT_OK;
+    nearest = text_nearest(axis->key, known);
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, axis->name, "expected %s%s%s, found this key",
+                      nearest != NULL ? "\"" : "a key that docs/formats.md lists",
+                      nearest != NULL ? nearest : "", nearest != NULL ? "\"" : "");
+}
+
 static plait_status spell_out(const sweep *of, scenario *s, const char **argv, int *argc)
 {
     const char *operand[2] = {NULL, NULL};
@@ -69,6 +87,7 @@ static plait_status spell_out(const sweep *of, scenario *s, const char **argv, i
         const char *const key = s->entry->axis[a].key, *value = sweep_value(s->entry, a, s->index);
         const bool model = text_equal(key, "model"), cluster = text_equal(key, "cluster");
 
+        PLAIT_TRY(check_key(&s->entry->axis[a], &s->err));
         if (model || cluster)
             value = operand[cluster] = place_operand(of, value, s->arena);
         else if (text_equal(value, "true"))
@@ -87,6 +106,24 @@ static plait_status spell_out(const sweep *of, scenario *s, const char **argv, i
     return PLAIT_OK;
 }
 
+/* What only a whole run has, without the tokens of one. */
+static plait_status check_run(const scenario *s, plait_error *err)
+{
+    const capacity_flags *const run = &s->values.run;
+    const char *const given[] = {run->deadline,   run->budget,    run->price,  run->co2,
+                                 run->failures,   run->node_loss, run->repeat, run->straggler,
+                                 run->detect,     run->restart,   run->repair, run->write_rate,
+                                 run->write_most, run->spares,    run->runs,   run->knee};
+
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (given[i] != NULL)
+            return plait_fail(
+                err, PLAIT_ERROR_SCHEMA, "tokens",
+                "expected the tokens of the run beside what else is said of it, found "
+                "nothing");
+    return PLAIT_OK;
+}
+
 static plait_status read_flags(const sweep *of, scenario *s)
 {
     const char **argv = plait_arena_alloc(s->arena, (size_t)s->entry->axes + 4, sizeof *argv);
@@ -96,14 +133,11 @@ static plait_status read_flags(const sweep *of, scenario *s)
         return plait_fail_nomem(&s->err);
     PLAIT_TRY(spell_out(of, s, argv, &argc));
     PLAIT_TRY(opt_parse(&usage, argc, argv, s->arena, &s->values, &s->operands, &s->err));
-    if (s->operands.help || s->operands.wide)
-        return plait_fail(&s->err, PLAIT_ERROR_SCHEMA, s->operands.help ? "help" : "wide",
-                          "expected a key of a question");
     s->values.problem.quiet = true;
     plait_capacity_ask_init(&s->ask);
     s->ask.runs = 0; // unless they are asked for
     return s->values.run.tokens != NULL ? capacity_flags_read(&s->values.run, &s->ask, &s->err)
-                                        : PLAIT_OK;
+                                        : check_run(s, &s->err);
 }
 
 /* What a plan follows from. */
@@ -193,7 +227,7 @@ static void write_words(json_writer *json, const scenario *s)
     json_write_key(json, "scenario");
     json_begin_object(json);
     for (int a = 0; a < s->entry->axes; a++)
-        json_member_string(json, s->entry->axis[a].key, sweep_value(s->entry, a, s->index));
+        json_member_string(json, s->entry->axis[a].name, sweep_value(s->entry, a, s->index));
     json_end_object(json);
 }
 

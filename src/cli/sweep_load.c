@@ -76,8 +76,9 @@ static plait_status read_axes(const json_cursor *object, plait_arena *arena, swe
     for (bool more = json_first(object, &member); more; more = json_next(&member)) {
         sweep_axis *const one = &axis[out->axes++];
 
+        one->name = plait_arena_text(arena, member.key);
         one->key = flag_of(member.key, arena);
-        if (one->key == NULL)
+        if (one->name == NULL || one->key == NULL)
             return plait_fail_nomem(err);
         for (int before = 0; before + 1 < out->axes; before++)
             if (text_equal(axis[before].key, one->key))

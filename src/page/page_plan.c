@@ -60,13 +60,33 @@ static void layers_text(const plait_stage *stage, char *text, size_t size)
                                  stage->chunk[c].last - stage->chunk[c].first);
 }
 
-static void add_stages(page *out, const report_plan *plan)
+/* What plans may use of a GPU of a stage's nodes, at the problem's risk. */
+static double stage_capacity_bytes(const plait_problem *problem, const plait_stage *stage)
+{
+    plait_problem alone = *problem;
+    plait_cluster nodes;
+
+    if (problem->cluster->groups == 1)
+        return plait_capacity_bytes(problem, problem->risk);
+    nodes = plait_cluster_of_group(problem->cluster, stage->group, 1);
+    alone.cluster = &nodes;
+    return plait_capacity_bytes(&alone, problem->risk);
+}
+
+static void add_stages(page *out, const plait_problem *problem, const report_plan *plan)
 {
     static const page_column columns[] = {
-        {"stage", "stage", true},         {"layers", "layers", false},
-        {"forward_s", "forward", true},   {"backward_s", "backward", true},
-        {"memory_bytes", "memory", true}, {"capacity_bytes", "may use", true},
-        {"in_flight", "in flight", true}, {"recompute", "recompute", false},
+        {"stage", "stage", true},
+        {"accelerator", "GPU", false},
+        {"tp", "tp", true},
+        {"dp", "dp", true},
+        {"layers", "layers", false},
+        {"forward_s", "forward", true},
+        {"backward_s", "backward", true},
+        {"memory_bytes", "memory", true},
+        {"capacity_bytes", "may use", true},
+        {"in_flight", "in flight", true},
+        {"recompute", "recompute", false},
     };
     const plait_cost *const cost = &plan->cost;
     page_table *rows = page_table_add(
@@ -79,11 +99,14 @@ static void add_stages(page *out, const report_plan *plan)
 
         layers_text(stage, layers, sizeof layers);
         page_count(rows, s);
+        page_word(rows, "%s", problem->cluster->group[stage->group].accelerator->name);
+        page_count(rows, stage->degrees.tp);
+        page_count(rows, stage->degrees.dp);
         page_word(rows, "%s", layers);
         page_seconds(rows, cost->stage[s].forward_s);
         page_seconds(rows, cost->stage[s].backward_s);
         page_gib(rows, cost->stage[s].memory_bytes);
-        page_gib(rows, cost->memory.capacity_bytes);
+        page_gib(rows, stage_capacity_bytes(problem, stage));
         page_number(rows, cost->stage[s].in_flight, "%.3g", cost->stage[s].in_flight);
         page_word(rows, "%s",
                   stage_chooses(&plan->plan, stage)
@@ -128,7 +151,7 @@ void page_plan_price(page *out, const page_plans *of)
     add_step(out, &plan->cost);
     page_section(out, "room", "Memory");
     add_memory(out, &plan->cost);
-    add_stages(out, plan);
+    add_stages(out, of->problem, plan);
     page_section(out, "volumes", "Communication");
     add_communication(out, &plan->cost);
 }

@@ -17,6 +17,10 @@ static void add_best(page *out, const page_plans *of)
     char line[REPORT_LINE_SIZE], a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], d[UNITS_SIZE];
 
     page_text(out, "Plan %d: %s.", best->rank, report_line(of->problem, &best->degrees, line));
+    if (best->verdict == PLAIT_INVALID) {
+        page_text(out, "It cannot run: %s", best->why);
+        return;
+    }
     page_text(out,
               "A step takes %s; %.0f tokens/s a GPU, MFU %s. The fullest GPU holds %s, and plans "
               "may use %s.",
@@ -75,17 +79,23 @@ static const page_column price_columns[] = {
 };
 enum { PRICE_COLUMNS = sizeof price_columns / sizeof *price_columns };
 
+/* What cannot run has no numbers. */
+static double known(const report_plan *plan, double value)
+{
+    return plan->verdict == PLAIT_INVALID ? (double)NAN : value;
+}
+
 static void add_price_cells(page_table *rows, const report_plan *plan)
 {
     const plait_cost *const cost = &plan->cost;
 
-    page_seconds(rows, cost->step_s);
-    page_seconds(rows, cost->step_low_s);
-    page_seconds(rows, cost->step_high_s);
-    page_number(rows, cost->tokens_per_s_per_gpu, "%.0f", cost->tokens_per_s_per_gpu);
-    page_percent(rows, cost->mfu);
-    page_gib(rows, cost->memory.peak_bytes);
-    page_percent(rows, cost->risk);
+    page_seconds(rows, known(plan, cost->step_s));
+    page_seconds(rows, known(plan, cost->step_low_s));
+    page_seconds(rows, known(plan, cost->step_high_s));
+    page_number(rows, known(plan, cost->tokens_per_s_per_gpu), "%.0f", cost->tokens_per_s_per_gpu);
+    page_percent(rows, known(plan, cost->mfu));
+    page_gib(rows, known(plan, cost->memory.peak_bytes));
+    page_percent(rows, known(plan, cost->risk));
     page_word(rows, "%s", plait_verdict_name[plan->verdict]);
 }
 

@@ -15,16 +15,28 @@ enum { MOST_CELLS = 64, MOST_PLACED = 512 };
 
 /* ---- groups ---- */
 
-/* The group of a line of communication, as far as its number of ranks tells it. */
+/*
+ * Do those talk that are alike in different inner groups? Replicas of a shard reduce its gradients, the
+ * rings of a2a+p2p join what exchanges heads, and values in few bits go on between nodes.
+ */
+static bool is_outer(const plait_volume *volume)
+{
+    if (volume->axis == PLAIT_AXIS_CP)
+        return volume->op == PLAIT_P2P;
+    return volume->op == PLAIT_ALL_REDUCE || (volume->op == PLAIT_ALL_TO_ALL && volume->between);
+}
+
+/* The group of a line of communication: its axis, or the inner or outer part of it. */
 static plait_group_shape shape_of(const plait_degrees *d, const plait_volume *volume)
 {
-    plait_group_shape whole =
+    const plait_group_shape whole =
         volume->axis == PLAIT_AXIS_DP ? plait_group_replicas(d) : plait_group_of(d, volume->axis);
 
-    if (volume->ranks < whole.ranks && whole.ranks % volume->ranks == 0)
-        return volume->between ? plait_group_outer(whole, whole.ranks / volume->ranks)
-                               : plait_group_inner(whole, volume->ranks);
-    return whole;
+    if (volume->axis == PLAIT_AXIS_PP || volume->ranks >= whole.ranks ||
+        whole.ranks % volume->ranks != 0)
+        return whole;
+    return is_outer(volume) ? plait_group_outer(whole, whole.ranks / volume->ranks)
+                            : plait_group_inner(whole, volume->ranks);
 }
 
 /* Which member of its group a rank is. */
@@ -68,21 +80,40 @@ static void add_bytes(traffic *t, int from, int to, plait_axis axis, double byte
     t->axes[at] = (unsigned char)(t->axes[at] | 1 << axis);
 }
 
-/* Stages send to the next and back; of interleaved ones the last to the first, too. */
+/* Each chunk's activations go to the next one, where that is on another rank, and gradients back. */
 static void add_sends(traffic *t, const plait_degrees *d, const plait_group_shape *group, int rank,
-                      const plait_volume *volume)
+                      double bytes)
 {
-    const int next = rank_after(group, rank, 1);
-    const double bytes = volume->count * volume->bytes / 2.0;
+    const int here = member_of(group, rank), pp = group->ranks;
 
-    if (member_of(group, rank) == group->ranks - 1 && d->vpp == 1)
-        return;
-    add_bytes(t, rank, next, volume->axis, bytes);
-    add_bytes(t, next, rank, volume->axis, bytes);
+    for (int chunk = 0; chunk + 1 < pp * d->vpp; chunk++) {
+        const int from = plait_schedule_rank(d->schedule, pp, chunk);
+        const int to = plait_schedule_rank(d->schedule, pp, chunk + 1);
+
+        if (from != here || to == from)
+            continue;
+        const int other = rank_after(group, rank, (to - from + pp) % pp);
+        add_bytes(t, rank, other, PLAIT_AXIS_PP, bytes);
+        add_bytes(t, other, rank, PLAIT_AXIS_PP, bytes);
+    }
 }
 
-static void add_volume(traffic *t, const plait_degrees *d, int gpus, const plait_volume *volume)
+/* Gradients of an embedding that both ends have. */
+static void add_tied(traffic *t, const plait_group_shape *group, int rank, double bytes)
 {
+    if (member_of(group, rank) != 0)
+        return;
+    const int last = rank_after(group, rank, group->ranks - 1);
+
+    add_bytes(t, rank, last, PLAIT_AXIS_PP, bytes);
+    add_bytes(t, last, rank, PLAIT_AXIS_PP, bytes);
+}
+
+static void add_volume(traffic *t, const plait_problem *problem, const plait_degrees *d,
+                       const plait_volume *volume)
+{
+    const int gpus = problem->job.gpus;
+    const double sends = plait_degrees_microbatches(d, problem->job.gbs) * volume->bytes;
     const plait_group_shape group = shape_of(d, volume);
     const double n = group.ranks;
     const double share = volume->op == PLAIT_P2P          ? 1.0
@@ -96,8 +127,10 @@ static void add_volume(traffic *t, const plait_degrees *d, int gpus, const plait
         if (volume->op == PLAIT_ALL_TO_ALL)
             for (int other = 1; other < group.ranks; other++)
                 add_bytes(t, rank, rank_after(&group, rank, other), volume->axis, buffers / n);
+        else if (volume->axis == PLAIT_AXIS_PP && volume->op == PLAIT_ALL_REDUCE)
+            add_tied(t, &group, rank, buffers);
         else if (volume->axis == PLAIT_AXIS_PP)
-            add_sends(t, d, &group, rank, volume);
+            add_sends(t, d, &group, rank, sends);
         else
             add_bytes(t, rank, rank_after(&group, rank, 1), volume->axis, share * buffers);
     }
@@ -134,8 +167,10 @@ static void add_traffic_table(page *out, const traffic *t, const char *of)
                                           {"bytes", "bytes", true},
                                           {"axes", "groups", false},
                                           {"of", NULL, false}};
-    page_table *rows = page_table_add(out, "traffic", "Bytes sent in a step, as rings carry them",
-                                      columns, 5, "traffic");
+    page_table *rows =
+        page_table_add(out, "traffic",
+                       "Bytes sent in a step, as rings carry what a GPU of the slowest stage sends",
+                       columns, 5, "traffic");
     char text[UNITS_SIZE];
 
     for (int i = 0; i < t->cells * t->cells; i++) {
@@ -164,7 +199,7 @@ static plait_status add_traffic(page *out, const page_plans *of, int gpus_per_no
     if (t.bytes == NULL || t.axes == NULL)
         return plait_fail_nomem(err);
     for (int v = 0; v < plan->cost.volumes; v++)
-        add_volume(&t, &plan->degrees, gpus, &plan->cost.volume[v]);
+        add_volume(&t, of->problem, &plan->degrees, &plan->cost.volume[v]);
     snprintf(nodes, sizeof nodes, "%d nodes each", each / gpus_per_node);
     add_traffic_table(out, &t, each == 1 ? "rank" : each == gpus_per_node ? "node" : nodes);
     return PLAIT_OK;

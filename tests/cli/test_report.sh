@@ -70,6 +70,27 @@ lines = [line for line in open("page.md") if re.match(r"\| \d+ \|", line)]
 assert len(lines) >= len(steps), "rows of the Markdown"
 END_PYTHON
 
+# Rings of ranks, against Megatron's order of ranks: shards inside, their replicas across, stages.
+traffic() { # traffic EXPRESSION FLAGS...: of pairs {(from, to): bytes}
+    "$plait" eval llama-3.1-8b dgx-h100 --seq 2k --mbs 1 --json "${@:2}" >ring.json
+    "$plait" report ring.json -o ring-page.json >/dev/null
+    python3 -c "
+import json
+rows = json.load(open('ring-page.json'))['tables']['traffic']['rows']
+pairs = {(int(a), int(b)): bytes for a, b, bytes, *_ in rows}
+assert $1, sorted(pairs)[:24]
+" || complain "traffic of ${*:2}"
+}
+traffic '{(i, (i + 1) % 4) for i in range(4)} <= set(pairs) and (0, 4) in pairs and (0, 8) not in pairs' \
+    --gpus 8 --gbs 64 --runtime fsdp --zero 3 --shard-group 4 --tp 1 --pp 1
+traffic 'all((i, i + 1) in pairs for i in range(15)) and (0, 4) not in pairs' \
+    --gpus 64 --gbs 64 --runtime torchtitan --zero 3 --shard-group 16 --tp 1 --pp 1
+traffic '(0, 4) in pairs and (4, 0) in pairs and (0, 1) in pairs' \
+    --gpus 16 --gbs 64 --cp 8 --cp-comm a2a+p2p --tp 1 --pp 1
+traffic 'abs(pairs[(0, 2)] / pairs[(6, 0)] - 2) < 1e-9 and (0, 4) not in pairs' \
+    --gpus 8 --gbs 16 --tp 1 --pp 4 --vpp 2
+traffic '(6, 0) not in pairs and (0, 2) in pairs' --gpus 8 --gbs 32 --tp 1 --pp 4 --schedule zb-v --vpp 2 --runtime torchtitan
+
 # Without a pipeline, of one plan, of one that does not fit.
 "$plait" eval llama-3.1-8b dgx-h100 --gpus 8 --seq 4k --gbs 16 --tp 2 --json >one.json
 "$plait" report one.json -o one.html || complain "no page of eval's plan"
@@ -77,6 +98,14 @@ END_PYTHON
 "$plait" report none.json -o none.md || complain "no page of a plan that does not fit"
 grep -q 'does not fit' none.md || complain "a plan that does not fit is not told as such"
 "$plait" search llama-3.1-70b dgx-h100 --gpus 8 --seq 8k --gbs 8 -o nothing.json >/dev/null
+"$plait" eval mixtral-8x7b dgx-h100 --gpus 64 --seq 4k --gbs 64 --tp 3 --json >odd.json
+"$plait" report odd.json -o odd.csv && "$plait" report odd.json -o odd.md || complain "no page of a plan that cannot run"
+grep -q 'It cannot run: ' odd.md || complain "a plan that cannot run is told as $(sed -n 5,8p odd.md)"
+grep -q ',,,,,,,invalid$' odd.csv || complain "a plan that cannot run has numbers: $(tail -1 odd.csv)"
+cp plans.json kept.json
+refused 'which is read' report kept.json -o kept.json
+cmp plans.json kept.json || complain "what is read is written over"
+refused 'which is read' validate runs.csv -o runs.csv
 refused 'expected a plan' report nothing.json -o nothing.html
 
 # A capacity, and what was measured.

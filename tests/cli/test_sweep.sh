@@ -50,7 +50,7 @@ assert first[0]["step_s"] == first[16]["step_s"], "a copy of the model"
 assert first[0]["cost_usd"] * 1.75 - first[2]["cost_usd"] < 1e-6 * first[2]["cost_usd"]
 assert abs(first[4]["days"] / first[0]["days"] - 2) < 1e-3, "twice the tokens"
 assert first[0]["binds"] == "deadline" and first[1]["binds"] is None
-assert "nonesuch" in lines[32]["error"] and "--seq" in lines[33]["error"], lines[33]
+assert "nonesuch" in lines[32]["error"] and "formats.md" in lines[33]["error"], lines[33]
 assert lines[34]["verdict"] == "out_of_memory" and "leanest" in lines[34]["why"]
 assert "error" in lines[37] and "gpus" in lines[37]["error"]
 END_PYTHON
@@ -131,5 +131,16 @@ refused 'expected a line of `plait sweep`' merge s.json
 refused 'cut off' merge <(head -c 500 part1.jsonl)
 refused 'found another' merge part1.jsonl <(sed 's/"step_s": [0-9]/"step_s": 77/' part1.jsonl)
 refused 'No such file' merge nowhere.jsonl
+# Somebody else's file stays as it is, and what is read is not written over.
+printf 'notes without an end' >notes
+refused 'expected lines of this sweep' sweep s.json -o notes
+[ "$(cat notes)" == 'notes without an end' ] || complain "notes are gone"
+refused 'which is read' sweep s.json --sbatch s.json
+refused 'which is read' sweep s.json -o s.json
+refused 'which is read' merge part1.jsonl part2.jsonl part3.jsonl part4.jsonl part5.jsonl -o part3.jsonl
+timeout 20 "$plait" sweep s.json -o /dev/full >said 2>&1
+[[ $? == [23] ]] || complain "a full device: $(cat said)"
+printf '{"scenarios": [{"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "seq": 4096, "gbs": 8, "deadline": "3d"}]}' >run.json
+"$plait" sweep run.json 2>/dev/null | grep -q '"error": "tokens: expected' || complain "a deadline without tokens"
 
 exit $((wrong > 0))
