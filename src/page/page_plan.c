@@ -90,7 +90,7 @@ static void add_stages(page *out, const plait_problem *problem, const report_pla
     };
     const plait_cost *const cost = &plan->cost;
     page_table *rows = page_table_add(
-        out, "stages", "Memory of each pipeline stage; the mark is what plans may use", columns, 8,
+        out, "stages", "Memory of each pipeline stage; the mark is what plans may use", columns, 11,
         "stages");
 
     for (int s = 0; s < cost->stages && s < plan->plan.stages; s++) {
