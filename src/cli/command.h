@@ -60,7 +60,7 @@ PLAIT_MUST_CHECK plait_status command_apart(const char *input, const char *outpu
 /** Refuse, before the work, a file that is no .html, .md, .csv or .json, or cannot be written. */
 PLAIT_MUST_CHECK plait_status command_page_check(const char *path, plait_error *err);
 
-/** Write a page in the form that the file's name asks for, and say so on standard error. */
+/** Write a page in the form that the file's name asks for. */
 PLAIT_MUST_CHECK plait_status command_page_write(page *made, const char *path, plait_error *err);
 
 /**
