@@ -15,7 +15,7 @@ typedef struct sweep_values {
 } sweep_values;
 
 static const opt options[] = {
-    OPT_OF_TEXT(sweep_values, shard, "shard", 0, "K/N", "every N-th scenario, from the K-th on"),
+    OPT_OF_TEXT(sweep_values, shard, "shard", 0, "K/N", "the K-th of N parts of the scenarios"),
     OPT_OF_TEXT(sweep_values, output, "output", 'o', "FILE",
                 "a line of JSON a scenario; a run that was cut off goes on there; - is standard "
                 "output, as without it"),

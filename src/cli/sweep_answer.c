@@ -60,6 +60,14 @@ static const char *place_operand(const sweep *of, const char *name, plait_arena 
                : name;
 }
 
+static bool is_switch(const char *key)
+{
+    for (const opt *row = options; row->kind != OPT_LAST; row++)
+        if (row->kind == OPT_FLAG && text_equal(row->name, key))
+            return true;
+    return false;
+}
+
 /* A key is the name of a flag, or the nearest one is said. */
 static plait_status check_key(const sweep_axis *axis, plait_error *err)
 {
@@ -90,9 +98,9 @@ static plait_status spell_out(const sweep *of, scenario *s, const char **argv, i
         PLAIT_TRY(check_key(&s->entry->axis[a], &s->err));
         if (model || cluster)
             value = operand[cluster] = place_operand(of, value, s->arena);
-        else if (text_equal(value, "true"))
+        else if (is_switch(key) && text_equal(value, "true"))
             value = argv[(*argc)++] = plait_arena_printf(s->arena, "--%s", key);
-        else if (!text_equal(value, "false"))
+        else if (!is_switch(key) || !text_equal(value, "false"))
             value = argv[(*argc)++] = plait_arena_printf(s->arena, "--%s=%s", key, value);
         if (value == NULL)
             return plait_fail_nomem(&s->err);

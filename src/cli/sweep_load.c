@@ -178,20 +178,29 @@ static uint64_t digest_text(uint64_t digest, const char *text)
     return digest;
 }
 
+static uint64_t digest_count(uint64_t digest, int count)
+{
+    char text[TEXT_NUMBER_SIZE];
+
+    return digest_text(digest, text_number(count, text));
+}
+
+/* How many there are of each comes first: no two sweeps are the same text. */
 static uint64_t digest_of(const sweep *of)
 {
-    uint64_t digest = UINT64_C(14695981039346656037);
+    uint64_t digest = digest_text(UINT64_C(14695981039346656037), PLAIT_VERSION);
 
-    for (int e = 0; e < of->entries; e++)
+    for (int e = 0; e < of->entries; e++) {
+        digest = digest_count(digest, of->entry[e].axes);
         for (int a = 0; a < of->entry[e].axes; a++) {
             const sweep_axis *const axis = &of->entry[e].axis[a];
 
-            digest = digest_text(digest, axis->key);
+            digest = digest_count(digest_text(digest, axis->key), axis->values);
             for (int v = 0; v < axis->values; v++)
                 digest = digest_text(digest, axis->value[v]);
-            digest = digest_text(digest, "");
         }
-    return digest_text(digest, PLAIT_VERSION);
+    }
+    return digest;
 }
 
 static const char *folder_of(const char *path, plait_arena *arena)

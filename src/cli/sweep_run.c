@@ -39,10 +39,16 @@ plait_status sweep_shard_parse(const char *text, int *shard, int *shards, plait_
                       "expected K/N with K from 1 to N, found \"%.40s\"", text);
 }
 
+/* Where part `part` of so many begins: neighbours, which share searches, stay together. */
+static int64_t part_of(int64_t count, int64_t part, int64_t parts)
+{
+    return count * part / parts;
+}
+
 /* Line i of the shard is of this scenario. */
 static int64_t scenario_of(const running *r, int64_t line)
 {
-    return r->work->shard - 1 + line * r->work->shards;
+    return part_of(r->sweep.count, r->work->shard - 1, r->work->shards) + line;
 }
 
 static bool writes(const running *r)
@@ -132,7 +138,7 @@ static plait_status open_output(running *r, plait_error *err)
 
 /* ---- a block ---- */
 
-/* Of the scenarios of a block every ranks-th is ours; the lines come back in their order. */
+/* Of the scenarios of a block a part is ours; the lines come back in their order. */
 static plait_status answer_mine(const running *r, int64_t from, int count, plait_arena *arena,
                                 const char **text, int64_t *errors, plait_error *err)
 {
@@ -143,7 +149,7 @@ static plait_status answer_mine(const running *r, int64_t from, int count, plait
     text_builder out;
     int own = 0;
 
-    for (int i = rank; i < count; i += ranks)
+    for (int64_t i = part_of(count, rank, ranks); i < part_of(count, rank + 1, ranks); i++)
         mine[own++] = scenario_of(r, from + i);
     PLAIT_TRY(sweep_answer(&r->sweep, mine, own, r->work->threads, arena, line, wrong, err));
     text_builder_init(&out, arena);
@@ -158,18 +164,6 @@ static plait_status answer_mine(const running *r, int64_t from, int count, plait
     }
     *text = text_builder_finish(&out, NULL);
     return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
-/* The next line of each rank in turn. */
-static void write_block(const running *r, const char **texts, int ranks, int count)
-{
-    for (int i = 0; i < count; i++) {
-        const char **const text = &texts[i % ranks];
-        const size_t length = strcspn(*text, "\n") + 1;
-
-        fwrite(*text, 1, length, r->out);
-        *text += length;
-    }
 }
 
 static plait_status run_block(running *r, int64_t from, int count, plait_arena *arena,
@@ -188,10 +182,12 @@ static plait_status run_block(running *r, int64_t from, int count, plait_arena *
         texts[0] = mine;
     if (!writes(r))
         return PLAIT_OK;
-    write_block(r, texts, ranks, count);
-    return fflush(r->out) == 0 ? PLAIT_OK
-                               : fail_file(r->work->output != NULL ? r->work->output : "stdout",
-                                           "to write the lines", err);
+    for (int rank = 0; rank < ranks; rank++)
+        fputs(texts[rank], r->out);
+    return fflush(r->out) == 0 && !ferror(r->out)
+               ? PLAIT_OK
+               : fail_file(r->work->output != NULL ? r->work->output : "stdout",
+                           "to write the lines", err);
 }
 
 static void show(const running *r)
@@ -246,7 +242,8 @@ plait_status sweep_run(const sweep_work *work, plait_arena *arena, sweep_told *o
 
     *out = (sweep_told){0};
     PLAIT_TRY(sweep_load(work->scenarios, arena, &r.sweep, err));
-    r.lines = (r.sweep.count - work->shard + work->shards) / work->shards;
+    r.lines = part_of(r.sweep.count, work->shard, work->shards) -
+              part_of(r.sweep.count, work->shard - 1, work->shards);
     out->lines = r.lines;
     status = begin(&r, err);
     if (status == PLAIT_OK)

@@ -3,7 +3,7 @@
  *     mpirun -n 64 plait-mpi sweep SCENARIOS.json -o ALL.jsonl
  *
  * The first rank writes, in order, the bytes that `plait sweep` writes alone; a run that was cut off goes
- * on. Each rank takes every n-th scenario of a block. A rank that fails ends the job with one line.
+ * on. Each rank takes a part of each block. A rank that fails ends the job with one line.
  */
 #include <mpi.h>
 #include <stdbool.h>

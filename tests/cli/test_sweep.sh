@@ -74,7 +74,7 @@ for k in 1 2 3 4 5; do "$plait" sweep s.json --shard $k/5 -o "part$k.jsonl" 2>/d
     complain "merge fails"
 cmp merged.jsonl all.jsonl || complain "merged parts have other bytes"
 "$plait" merge part1.jsonl part3.jsonl part4.jsonl part5.jsonl -o less.jsonl >said
-[[ $? == 1 && ! -e less.jsonl && $(cat said) == *"8 of 39 scenarios are missing: 1, 6, 11"* ]] ||
+[[ $? == 1 && ! -e less.jsonl && $(cat said) == *"8 of 39 scenarios are missing: 7 to 14"* ]] ||
     complain "a missing part: $(cat said)"
 
 # Killed at some moment, torn at some byte: the same bytes in the end.
@@ -83,12 +83,26 @@ for byte in 0 1 400 5000 20011 "$(($(wc -c <all.jsonl) - 1))"; do
     "$plait" sweep s.json -o torn.jsonl 2>/dev/null && cmp torn.jsonl all.jsonl ||
         complain "torn at byte $byte it does not become whole"
 done
-for moment in 0.02 0.1 0.3; do
+# Blocks that are written one by one: each moment finds another number of lines.
+printf '{"scenarios": [{"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "seq": 4096, "gbs": 8,
+  "fix": "pp=1", "tokens": "1T", "price": [%s]}]}' "$(seq -s, 1 4000)" >long.json
+"$plait" sweep long.json -o long.jsonl || complain "a long sweep fails"
+some=0
+for tenths in 1 2 3 4 5 6 7 8; do
     rm -f killed.jsonl
-    timeout -s KILL "$moment" "$plait" sweep s.json -o killed.jsonl 2>/dev/null
-    "$plait" sweep s.json -o killed.jsonl 2>/dev/null && cmp killed.jsonl all.jsonl ||
-        complain "killed after $moment s it does not become whole"
+    "$plait" sweep long.json -o killed.jsonl &
+    # Wait for so much of it, then kill.
+    for _ in $(seq 400); do
+        [[ -e killed.jsonl && $(wc -l <killed.jsonl) -ge $((tenths * 400)) ]] && break
+        sleep 0.005
+    done
+    { kill -9 $! && wait $!; } 2>/dev/null
+    found=$(wc -l <killed.jsonl)
+    [[ $found -gt 0 && $found -lt 4000 ]] && some=$((some + 1))
+    "$plait" sweep long.json -o killed.jsonl 2>/dev/null && cmp killed.jsonl long.jsonl ||
+        complain "killed after $found lines it does not become whole"
 done
+[ $some -gt 0 ] || complain "no run was killed in between"
 
 # The jobs of the array, one by one.
 "$plait" sweep s.json --sbatch array.sbatch --shards 3 || complain "no script"
@@ -131,6 +145,11 @@ refused 'expected a line of `plait sweep`' merge s.json
 refused 'cut off' merge <(head -c 500 part1.jsonl)
 refused 'found another' merge part1.jsonl <(sed 's/"step_s": [0-9]/"step_s": 77/' part1.jsonl)
 refused 'No such file' merge nowhere.jsonl
+# What two sweeps have alike in their words tells them apart by how they are dealt.
+printf '{"scenarios": [{"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "seq": "4k", "gbs": 64}, {"model": "llama-3.1-8b", "cluster": "dgx-h100"}]}' >one.json
+printf '{"scenarios": [{"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "seq": "4k"}, {"gbs": 64, "model": "llama-3.1-8b", "cluster": "dgx-h100"}]}' >two.json
+digest() { "$plait" sweep "$1" 2>/dev/null | head -1 | cut -d'"' -f4; }
+[ "$(digest one.json)" != "$(digest two.json)" ] || complain "two sweeps have one digest"
 # Somebody else's file stays as it is, and what is read is not written over.
 printf 'notes without an end' >notes
 refused 'expected lines of this sweep' sweep s.json -o notes
