@@ -7,6 +7,14 @@
 #include "block_build.h"
 #include "numbers.h"
 
+/* Keys that the first `queries` of a causal sequence see together, at most `reach` each. */
+static double pairs(double queries, double reach)
+{
+    const double ramp = smaller(queries, reach);
+
+    return ramp * (ramp + 1.0) / 2.0 + (queries - ramp) * ramp;
+}
+
 /*
  * C.13: of s keys a query sees, on average over the sequence,
  *
@@ -14,9 +22,13 @@
  *     causal           (s + 1) / 2, as query i sees i keys
  *     causal, window   the first w queries see 1 .. w keys, the others w each
  *     causal, chunk    (chunk + 1) / 2: each chunk is a sequence of its own
+ *
+ * Of q queries behind others whose keys are cached, those of all s less those of the first s - q.
  */
-double block_mean_keys(double context, double window, double chunk, bool causal)
+double block_mean_keys(const plait_pass *pass, double window, double chunk, bool causal)
 {
+    const double context = pass->context_tokens;
+    const double before = context - pass->query_tokens;
     const double reach =
         smaller(context, smaller(window > 0.0 ? window : context, chunk > 0.0 ? chunk : context));
 
@@ -24,7 +36,8 @@ double block_mean_keys(double context, double window, double chunk, bool causal)
         return reach;
     if (chunk > 0.0 && chunk < context && (window <= 0.0 || chunk <= window))
         return (chunk + 1.0) / 2.0;
-    return (reach * (reach + 1.0) / 2.0 + (context - reach) * reach) / context;
+    return before > 0.0 ? (pairs(context, reach) - pairs(before, reach)) / pass->query_tokens
+                        : pairs(context, reach) / context;
 }
 
 // ---- context parallelism (C.16) ------------------------------------------------------------
@@ -102,6 +115,15 @@ static void exchange(block_draft *draft, const block_core *core)
 
 // ---- kernels -------------------------------------------------------------------------------
 
+/* What is cached of the keys that any query sees, in the cache's format, bytes. (C.350) */
+static double cached_bytes(const block_draft *draft, const block_core *core)
+{
+    const double seen = core->keys + (draft->pass.query_tokens - 1.0) / 2.0;
+    const double element = draft->shard->cache_bytes > 0.0 ? draft->shard->cache_bytes : HALF_BYTES;
+
+    return draft->pass.sequences * seen * core->cached * element;
+}
+
 /*
  * C.14: one kernel; the scores never reach memory.
  *
@@ -133,7 +155,10 @@ static void draw_fused(block_draft *draft, const block_core *core)
         .model_flops =
             (backward ? 2.0 : 1.0) * per_key *
             smaller(core->causal ? 2.0 * core->keys : core->keys, draft->pass.context_tokens),
-        .bytes = HALF_BYTES * width * (draft->tokens * core->heads + kv_tokens * core->kv_heads),
+        .bytes =
+            block_is_serving(draft)
+                ? HALF_BYTES * width * draft->tokens * core->heads + cached_bytes(draft, core)
+                : HALF_BYTES * width * (draft->tokens * core->heads + kv_tokens * core->kv_heads),
         .sequences = draft->pass.sequences,
         .heads = core->heads,
         .query = query,
@@ -265,20 +290,24 @@ void block_attention(block_draft *draft)
                          rotary_traffic(draft));
         block_keep(draft, PLAIT_TENSOR_rotary, tokens * (q_width + kv_width));
     }
+    draft->out->cache.width = kv_width + key_width;
+    draft->out->cache.reach = a->window > 0 ? a->window : a->chunk;
     if (a->qk_norm)
         draft->out->weights.dense += 2.0 * a->head_dim;
     if (a->sinks)
         draft->out->weights.dense += heads;
-    block_core_add(draft, (block_core){
-                              .heads = heads,
-                              .kv_heads = kv_heads,
-                              .qk_dim = a->head_dim,
-                              .v_dim = a->head_dim,
-                              .kv_width = 2.0 * kv_width,
-                              .keys = block_mean_keys(context, a->window, a->chunk, !a->full_mask),
-                              .causal = !a->full_mask && !is_limited(a->window, context) &&
-                                        !is_limited(a->chunk, context),
-                          });
+    block_core_add(draft,
+                   (block_core){
+                       .heads = heads,
+                       .kv_heads = kv_heads,
+                       .qk_dim = a->head_dim,
+                       .v_dim = a->head_dim,
+                       .kv_width = 2.0 * kv_width,
+                       .cached = kv_width + key_width,
+                       .keys = block_mean_keys(&draft->pass, a->window, a->chunk, !a->full_mask),
+                       .causal = !a->full_mask && !is_limited(a->window, context) &&
+                                 !is_limited(a->chunk, context),
+                   });
     if (a->gate)
         block_memory_add(draft, PLAIT_PART_core_attn, tokens * q_width,
                          block_traffic_of(BLOCK_PASS_OUTPUT_GATE, true));
@@ -352,6 +381,12 @@ static void draw_key_value(block_draft *draft, const plait_mla *a, double heads)
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * (width + heads * a->rope_dim));
 }
 
+/* The indexer's keys are cached in fp8, with a scale of four bytes each (DeepSeek-V3.2's own kernels). */
+static double index_key_bytes(const plait_mla *a)
+{
+    return a->index_topk > 0 ? a->index_dim + 4.0 : 0.0;
+}
+
 /*
  * Scores every pair with a few narrow heads, then attention sees the best keys only. The scores are
  * written once in 16 bits and read once; the norm of its key has weight and bias.
@@ -362,7 +397,10 @@ static void draw_indexer(block_draft *draft, const plait_mla *a, block_stream la
     const double tokens = draft->tokens;
     const double hidden = draft->model->hidden;
     const double width = (double)a->index_heads * a->index_dim;
-    const double keys = block_mean_keys(draft->pass.context_tokens, 0.0, 0.0, true);
+    const double keys = block_mean_keys(&draft->pass, 0.0, 0.0, true);
+    const bool serving = block_is_serving(draft);
+    const double key_bytes =
+        serving ? draft->pass.sequences * draft->pass.context_tokens * index_key_bytes(a) : 0.0;
 
     draft->at = latent;
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_indexer,
@@ -383,7 +421,23 @@ static void draw_indexer(block_draft *draft, const plait_mla *a, block_stream la
     block_join(draft, key);
     block_join(draft, queries);
     block_scan_add(draft, PLAIT_PART_indexer, 2.0 * tokens * keys * width,
-                   2.0 * HALF_BYTES * tokens * keys, tokens * keys);
+                   2.0 * HALF_BYTES * tokens * keys + key_bytes, tokens * keys);
+}
+
+/*
+ * C.351: decoding, the up-projections of keys and values are multiplied into the queries and the output
+ * (the same work a token), and all heads attend to the latent itself, which every tensor rank has whole.
+ */
+static block_core absorbed_core(const plait_mla *a, double heads, double keys)
+{
+    const double latent = a->kv_rank + a->rope_dim;
+
+    return (block_core){.heads = heads,
+                        .kv_heads = 1.0,
+                        .qk_dim = latent,
+                        .v_dim = a->kv_rank,
+                        .cached = latent,
+                        .keys = keys};
 }
 
 /*
@@ -395,8 +449,7 @@ void block_mla(block_draft *draft)
     const plait_mla *a = &draft->layer->mla;
     const double heads = block_share(a->heads, draft->shard->tp);
     const double qk_dim = a->nope_dim + a->rope_dim;
-    const double context = draft->pass.context_tokens;
-    double keys = block_mean_keys(context, 0.0, 0.0, true);
+    double keys = block_mean_keys(&draft->pass, 0.0, 0.0, true);
 
     const block_stream input = draft->at;
     const block_stream latent = draw_query(draft, a, heads);
@@ -413,13 +466,19 @@ void block_mla(block_draft *draft)
     block_memory_add(draft, PLAIT_PART_rotary, draft->tokens * 2.0 * heads * qk_dim,
                      rotary_traffic(draft));
     block_keep(draft, PLAIT_TENSOR_rotary, draft->tokens * 2.0 * heads * qk_dim);
-    block_core_add(draft, (block_core){.heads = heads,
-                                       .kv_heads = heads,
-                                       .qk_dim = qk_dim,
-                                       .v_dim = a->v_dim,
-                                       .kv_width = heads * (qk_dim + a->v_dim),
-                                       .keys = keys,
-                                       .causal = a->index_topk == 0});
+    draft->out->cache =
+        (plait_cache){.width = a->kv_rank + a->rope_dim, .index = index_key_bytes(a)};
+    if (draft->pass.kind == PLAIT_DECODE)
+        block_core_add(draft, absorbed_core(a, heads, keys));
+    else
+        block_core_add(draft, (block_core){.heads = heads,
+                                           .kv_heads = heads,
+                                           .cached = a->kv_rank + a->rope_dim,
+                                           .qk_dim = qk_dim,
+                                           .v_dim = a->v_dim,
+                                           .kv_width = heads * (qk_dim + a->v_dim),
+                                           .keys = keys,
+                                           .causal = a->index_topk == 0});
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out,
                                            .rows = draft->tokens,
                                            .n = draft->model->hidden,

@@ -21,6 +21,7 @@ block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
     out->ops = 0;
     out->saved_gathered = 0.0;
     out->weights = (plait_weights){0};
+    out->cache = (plait_cache){0};
     memset(out->saved, 0, sizeof out->saved);
     return (block_draft){
         .model = model,
@@ -61,6 +62,11 @@ bool block_is_forward(const block_draft *draft)
     const plait_pass_kind kind = draft->pass.kind;
 
     return kind == PLAIT_FORWARD || kind == PLAIT_PREFILL || kind == PLAIT_DECODE;
+}
+
+bool block_is_serving(const block_draft *draft)
+{
+    return draft->pass.kind == PLAIT_PREFILL || draft->pass.kind == PLAIT_DECODE;
 }
 
 bool block_is_backward_input(const block_draft *draft)
@@ -234,16 +240,18 @@ static double misaligned_of(const block_draft *draft, const block_linear *linear
 static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_kind layout)
 {
     const bool grouped = linear->experts > 0.0;
+    const double reached = linear->reached > 0.0 ? linear->reached : linear->experts;
+    const double rows = grouped ? linear->rows * linear->experts / reached : linear->rows;
     plait_op op = {
         .kind = grouped ? PLAIT_OP_GROUPED_GEMM : PLAIT_OP_GEMM,
         .part = linear->part,
         .layout = layout,
         .matrix_precision = is_narrow(draft, linear->part),
-        .batch = grouped ? linear->experts : 1.0,
-        .m = layout == PLAIT_BACKWARD_WEIGHT ? linear->k : linear->rows,
+        .batch = grouped ? reached : 1.0,
+        .m = layout == PLAIT_BACKWARD_WEIGHT ? linear->k : rows,
         .n = layout == PLAIT_BACKWARD_INPUT ? linear->k : linear->n,
         .k = layout == PLAIT_BACKWARD_INPUT    ? linear->n
-             : layout == PLAIT_BACKWARD_WEIGHT ? linear->rows
+             : layout == PLAIT_BACKWARD_WEIGHT ? rows
                                                : linear->k,
     };
 

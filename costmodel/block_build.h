@@ -70,6 +70,7 @@ typedef struct block_linear {
     plait_part part;
     double rows, n, k;
     double experts;  /* > 0: grouped, `rows` of each expert */
+    double reached;  /* experts that any row goes to, which share the rows; 0: all */
     plait_dim makes; /* n's */
     bool bias;
     bool counted_elsewhere; /* the weight is another's (tied head) */
@@ -122,10 +123,12 @@ bool block_quantises_once(const plait_shard *shard);
 bool block_gathers_narrow(const plait_shard *shard);
 
 bool block_is_forward(const block_draft *draft);
+/** A pass of serving: queries at the end of a context whose keys and values are kept. */
+bool block_is_serving(const block_draft *draft);
 bool block_is_backward_input(const block_draft *draft);
 
-/** Mean number of keys a query attends to. (C.13) */
-double block_mean_keys(double context, double window, double chunk, bool causal);
+/** Mean number of keys that the queries of a pass attend to. (C.13) */
+double block_mean_keys(const plait_pass *pass, double window, double chunk, bool causal);
 
 /** The core attention, by kernel, with its context-parallel exchange. */
 typedef struct block_core {
@@ -133,6 +136,7 @@ typedef struct block_core {
     double kv_heads; /* on this rank */
     double qk_dim, v_dim;
     double kv_width; /* elements a token that context parallelism exchanges */
+    double cached;   /* elements a token that serving reads of the cache */
     double keys;     /* mean keys of a query */
     bool causal;
 } block_core;

@@ -17,6 +17,14 @@ static void exchange_states(block_draft *draft, double width)
                                            .count = 2.0});
 }
 
+/* Serving keeps a recurrence's state in fp32 (vLLM and SGLang), and each pass reads and writes it. (C.350) */
+static const double state_bytes = 4.0;
+
+static double state_traffic(const block_draft *draft)
+{
+    return block_is_serving(draft) ? 2.0 * draft->pass.sequences * draft->out->cache.state : 0.0;
+}
+
 /*
  * C.21, the gated delta rule, a chunk of C tokens at a time. For each token and value head:
  *
@@ -48,8 +56,11 @@ void block_delta_net(block_draft *draft)
                      block_traffic_of(BLOCK_PASS_CONVOLUTION, true));
     draft->out->weights.dense += mixed * d->conv + 2.0 * value_heads + d->value_dim;
     exchange_states(draft, mixed);
+    draft->out->cache.state =
+        state_bytes * (value_heads * d->key_dim * d->value_dim) + HALF_BYTES * mixed * d->conv;
     block_scan_add(draft, PLAIT_PART_core_attn, tokens * value_heads * flops_a_head,
-                   HALF_BYTES * tokens * (mixed + value_width), tokens * value_width);
+                   HALF_BYTES * tokens * (mixed + value_width) + state_traffic(draft),
+                   tokens * value_width);
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * (2.0 * mixed + value_width));
     block_keep(draft, PLAIT_TENSOR_scan,
                tokens / delta_chunk * value_heads * d->key_dim * d->value_dim);
@@ -100,8 +111,10 @@ void block_mamba(block_draft *draft)
     block_join(draft, channels);
     draft->out->weights.dense += inner * (s->conv + 1.0 + s->state + 1.0);
     exchange_states(draft, inner);
+    draft->out->cache.state = inner * (state_bytes * s->state + HALF_BYTES * s->conv);
     block_scan_add(draft, PLAIT_PART_core_attn, 9.0 * tokens * inner * s->state,
-                   HALF_BYTES * tokens * (4.0 * inner + parameters), tokens * inner);
+                   HALF_BYTES * tokens * (4.0 * inner + parameters) + state_traffic(draft),
+                   tokens * inner);
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * (3.0 * inner + parameters));
     block_keep(draft, PLAIT_TENSOR_scan, tokens * inner);
     block_keep(draft, PLAIT_TENSOR_core_out, tokens * inner);

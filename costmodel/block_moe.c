@@ -105,7 +105,7 @@ static plait_op exchange_of(const block_draft *draft, plait_part part)
 
 static void exchange(block_draft *draft, plait_part part)
 {
-    if (!sends_nothing(draft, draft->shard->ep))
+    if (!block_is_serving(draft) && !sends_nothing(draft, draft->shard->ep))
         block_collective_add(draft, exchange_of(draft, part));
 }
 
@@ -129,7 +129,7 @@ plait_op plait_block_exchange(const plait_model *model, const plait_layer *layer
 /* Ranks that share an expert (etp) gather its rows before it and scatter its sums behind. */
 static void gather_expert_tp(block_draft *draft, plait_part part, double rows, bool into)
 {
-    if (sends_nothing(draft, draft->shard->etp))
+    if (block_is_serving(draft) || sends_nothing(draft, draft->shard->etp))
         return;
     const bool gathers = into == block_is_forward(draft);
     block_collective_add(draft,
@@ -157,6 +157,55 @@ static void stash(block_draft *draft, double routed, double fc1_out, double act_
     draft->placed = false;
 }
 
+/* Ranks with tokens of their own among those that share the experts: attention-parallel data ranks. */
+static double attention_ranks(const plait_shard *shard)
+{
+    return (double)shard->ep * shard->etp / shard->tp;
+}
+
+/*
+ * C.352: experts of this rank that any of the n tokens of all ranks goes to, when each token takes k of E
+ * at random: E/ep (1 - (1 - k/E)^n).
+ */
+static double experts_reached(const block_draft *draft, const plait_moe *moe)
+{
+    const double n = draft->tokens * attention_ranks(draft->shard);
+    const double missed = pow(1.0 - (double)moe->topk / moe->experts, n);
+
+    return larger(block_share(moe->experts, draft->shard->ep) * (1.0 - missed), 1e-9);
+}
+
+/*
+ * C.353: serving. Ranks that all have the same tokens compute their share of the experts on them and sum:
+ * one all-reduce. Ranks with tokens of their own gather them all and scatter the sums, or send copies.
+ */
+static void exchange_serving(block_draft *draft, plait_part part)
+{
+    const plait_shard *shard = draft->shard;
+    const double ranks = (double)shard->ep * shard->etp;
+
+    if (ranks <= 1.0)
+        return;
+    if (attention_ranks(shard) > 1.0) {
+        block_collective_add(
+            draft,
+            (plait_op){
+                .part = part,
+                .collective = part == PLAIT_PART_dispatch ? PLAIT_ALL_GATHER : PLAIT_REDUCE_SCATTER,
+                .axis = PLAIT_AXIS_EP,
+                .overlap = PLAIT_OVERLAP_EP,
+                .bytes = HALF_BYTES * attention_ranks(shard) * draft->tokens * draft->model->hidden,
+                .dispatcher = PLAIT_DISPATCH_ALLGATHER});
+    } else if (part == PLAIT_PART_combine) {
+        block_collective_add(
+            draft, (plait_op){.part = part,
+                              .collective = PLAIT_ALL_REDUCE,
+                              .axis = PLAIT_AXIS_TP,
+                              .overlap = PLAIT_OVERLAP_TP,
+                              .bytes = HALF_BYTES * draft->tokens * draft->model->hidden});
+    }
+}
+
 /*
  * Grouped products over `rows` of all experts of the rank together, dealt evenly; how uneven routing
  * really is comes on top (imbalance_of). Passes of experts are fused everywhere, but for their bias.
@@ -169,6 +218,7 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
     const double fc1_width = width * (moe->gated ? 2.0 : 1.0);
     const double hidden = draft->model->hidden;
     const double rows_each = rows / experts;
+    const double reached = block_is_serving(draft) ? experts_reached(draft, moe) : 0.0;
     const plait_kernel_set *kernels = &shard->runtime->kernels;
     const block_traffic inside = {0.0, 0.0};
 
@@ -177,6 +227,7 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
                                            .n = fc1_width,
                                            .k = hidden,
                                            .experts = experts,
+                                           .reached = reached,
                                            .makes = PLAIT_DIM_FFN,
                                            .bias = moe->bias});
     block_memory_add(
@@ -189,6 +240,7 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
                                            .n = hidden,
                                            .k = width,
                                            .experts = experts,
+                                           .reached = reached,
                                            .makes = PLAIT_DIM_HIDDEN,
                                            .bias = moe->bias});
     if (moe->bias)
@@ -226,7 +278,8 @@ static void draw_shared(block_draft *draft, const plait_moe *moe)
 {
     block_tp_enter(draft, PLAIT_PART_shared);
     block_mlp(draft, (plait_mlp){.width = moe->shared_width, .gated = moe->gated}, true);
-    block_tp_leave(draft, PLAIT_PART_shared);
+    if (!block_is_serving(draft) || attention_ranks(draft->shard) > 1.0)
+        block_tp_leave(draft, PLAIT_PART_shared); // else the experts' sum is reduced with it
     if (moe->shared_gate)
         draft->out->weights.dense += draft->model->hidden;
 }
@@ -257,11 +310,15 @@ void block_moe(block_draft *draft)
     block_join(draft, routed);
     block_memory_add(draft, PLAIT_PART_dispatch, rows * draft->model->hidden, permute);
     exchange(draft, PLAIT_PART_dispatch);
+    if (block_is_serving(draft))
+        exchange_serving(draft, PLAIT_PART_dispatch);
     gather_expert_tp(draft, PLAIT_PART_dispatch, shared_rows, true);
     draw_experts(draft, moe, rows);
     count_routed(draft, moe);
     gather_expert_tp(draft, PLAIT_PART_combine, shared_rows, false);
     exchange(draft, PLAIT_PART_combine);
+    if (block_is_serving(draft))
+        exchange_serving(draft, PLAIT_PART_combine);
     block_place(draft, PLAIT_DIM_HIDDEN, draft->tokens * draft->model->hidden);
     draft->placed = true;
     block_memory_add(draft, PLAIT_PART_combine, rows * draft->model->hidden, permute);

@@ -53,6 +53,19 @@ static void reduce_loss(block_draft *draft)
                                            .count = 3.0});
 }
 
+/* Serving samples from the whole vocabulary's logits. (C.354) */
+static void gather_logits(block_draft *draft, double vocab)
+{
+    if (draft->shard->tp == 1)
+        return;
+    block_collective_add(
+        draft, (plait_op){.part = PLAIT_PART_loss,
+                          .collective = PLAIT_ALL_GATHER,
+                          .axis = PLAIT_AXIS_TP,
+                          .overlap = PLAIT_OVERLAP_NONE,
+                          .bytes = HALF_BYTES * draft->tokens * vocab * draft->shard->tp});
+}
+
 /*
  * C.23: the last norm, V / tp columns of logits, and the cross-entropy over them, whose gradient
  * takes their place when it is fused. A tied head has no weight of its own, but may have a bias.
@@ -76,5 +89,8 @@ void plait_block_head(const plait_model *model, const plait_shard *shard, plait_
         out->weights.dense += vocab;
     block_memory_add(&draft, PLAIT_PART_loss, draft.tokens * vocab,
                      block_traffic_of(BLOCK_PASS_LOSS, shard->runtime->kernels.fused_loss));
-    reduce_loss(&draft);
+    if (block_is_serving(&draft))
+        gather_logits(&draft, vocab);
+    else
+        reduce_loss(&draft);
 }

@@ -104,7 +104,9 @@ static double gemm_compute_s(const plait_accelerator *gpu, const plait_gemm_fit 
  */
 static double gemm_memory_s(const plait_accelerator *gpu, double eb, const plait_gemm *g)
 {
-    const double inputs = element_bytes(g->precision) * (g->m * g->k + g->k * g->n);
+    const double element = element_bytes(g->precision);
+    const double weight = g->weight_bytes > 0.0 ? g->weight_bytes : element;
+    const double inputs = element * g->m * g->k + weight * g->k * g->n;
     const double output = g->accumulated > 0.0 ? 2.0 * g->accumulated : half_bytes;
 
     return g->batch * (inputs + output * g->m * g->n) / (gpu->hbm_bytes_per_s * eb);
@@ -254,6 +256,7 @@ static double product_s(const plait_kernel_context *context, const plait_op *op)
         .precision = precision,
         .weight_gradient = op->layout == PLAIT_BACKWARD_WEIGHT,
         .accumulated = op->accumulated,
+        .weight_bytes = op->matrix_precision ? context->weight_bytes : 0.0,
     };
     const plait_factors *factor = &context->runtime->factor;
     double s =

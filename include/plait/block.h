@@ -214,8 +214,17 @@ typedef struct plait_shard {
     plait_attention_kernel attention;
     plait_precision precision;    /* of the products */
     unsigned char grad_reduce;    /* plait_state_format: of gradients that products add to */
+    double cache_bytes;           /* an element of the cache that serving keeps; 0: 2 */
     const plait_runtime *runtime; /* kernel switches */
 } plait_shard;
+
+/** What serving keeps of a sequence for one layer, on one rank. (C.350) */
+typedef struct plait_cache {
+    double width; /* elements a token ... */
+    double reach; /* ... of so many tokens at most; 0: of all */
+    double index; /* bytes a token more, of a sparse attention's indexer */
+    double state; /* bytes a sequence, however long: of linear attention and scans */
+} plait_cache;
 
 enum { PLAIT_MAX_OPS = 96 };
 
@@ -225,6 +234,7 @@ typedef struct plait_block {
     double saved[PLAIT_TENSORS]; /* elements kept for backward on this rank, one microbatch */
     double saved_gathered;       /* of norm_out, what keeping it gathered adds under sp */
     plait_weights weights;
+    plait_cache cache;
 } plait_block;
 
 /**

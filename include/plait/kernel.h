@@ -23,6 +23,8 @@ typedef struct plait_gemm {
     bool weight_gradient; /* accumulates in fp32: plait_op_s takes wgrad_ratio for it */
     bool quantise;        /* of single products: the input is quantised by a pass of its own */
     double accumulated;   /* bytes an element of the output that it adds to; 0: writes 16 bits */
+    double
+        weight_bytes; /* an element of [k, n], where stored narrower than multiplied; 0: as it is */
 } plait_gemm;
 
 /**
@@ -88,7 +90,8 @@ typedef struct plait_kernel_context {
     const plait_runtime *runtime;
     plait_precision precision;
     plait_attention_kernel attention;
-    double slowest; /* plait_slowest of the job; 1 of one accelerator alone */
+    double slowest;      /* plait_slowest of the job; 1 of one accelerator alone */
+    double weight_bytes; /* of plait_gemm, of the products in `precision` */
 } plait_kernel_context;
 
 /** What the slowest accelerator of a job takes over their mean, at least 1. (C.310) */

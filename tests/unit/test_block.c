@@ -520,6 +520,124 @@ static void test_experts__exchange_tokens_there_and_back(void **state)
             assert_near_relative(forward.op[i].bytes, 2.0 * x.b * x.s / 4.0 * 3.0 * x.h, 1e-12);
 }
 
+// ---- serving -------------------------------------------------------------------------------
+
+static plait_block pass_of(const shape *x, plait_pass_kind kind, double queries, double context)
+{
+    plait_block block;
+
+    plait_block_describe(&x->model, &x->layer, &x->shard,
+                         (plait_pass){kind, x->b, queries, context}, &block);
+    return block;
+}
+
+/* 8 heads over 2 of keys, 64 wide, on two ranks, 1000 cached tokens of 3 sequences in fp8. */
+static void test_decode__reads_the_cache_once(void **state)
+{
+    shape x = tensor_shape(2, false);
+
+    (void)state;
+    x.b = 3.0;
+    x.layer.attention = (plait_attention){.heads = 8, .kv_heads = 2, .head_dim = 64};
+    x.shard.attention = PLAIT_ATTENTION_FUSED;
+    x.shard.cache_bytes = 1.0;
+    plait_block block = pass_of(&x, PLAIT_DECODE, 1.0, 1000.0);
+    assert_near_relative(attention_of(&block)->bytes,
+                         2.0 * 2.0 * 64.0 * 3.0 * 4.0 + 3.0 * 1000.0 * 2.0 * 64.0, 1e-12);
+    assert_near(block.cache.width, 2.0 * 64.0, 0.0);
+    x.layer.attention.window = 100;
+    block = pass_of(&x, PLAIT_DECODE, 1.0, 1000.0);
+    assert_near_relative(attention_of(&block)->bytes,
+                         2.0 * 2.0 * 64.0 * 3.0 * 4.0 + 3.0 * 100.0 * 2.0 * 64.0, 1e-12);
+    assert_near(block.cache.reach, 100.0, 0.0);
+}
+
+/* Heads of 128 + 64 over a latent of 512: every rank reads 576 elements a token, whole. */
+static void test_decode__of_latent_attention_reads_the_latent(void **state)
+{
+    shape x = tensor_shape(4, false);
+
+    (void)state;
+    x.layer.mixer = PLAIT_MIXER_MLA;
+    x.layer.mla = (plait_mla){
+        .heads = 16, .q_rank = 256, .kv_rank = 512, .nope_dim = 128, .rope_dim = 64, .v_dim = 128};
+    x.shard.attention = PLAIT_ATTENTION_FUSED;
+    const plait_block block = pass_of(&x, PLAIT_DECODE, 1.0, 4096.0);
+    const plait_op *attention = attention_of(&block);
+    assert_near_relative(attention->bytes,
+                         2.0 * (576.0 + 512.0) * x.b * 4.0 + 2.0 * x.b * 4096.0 * 576.0, 1e-12);
+    assert_near_relative(attention->flops, 2.0 * x.b * 4.0 * (576.0 + 512.0) * 4096.0, 1e-12);
+}
+
+/* A prefill in chunks does the work of attention that a whole one does. */
+static void test_prefill__in_chunks_is_a_whole_one(void **state)
+{
+    (void)state;
+    for (int window = 0; window <= 700; window += 350) {
+        shape x = tensor_shape(2, false);
+        double flops = 0.0;
+        x.layer.attention.window = window;
+        x.shard.attention = PLAIT_ATTENTION_FUSED;
+        for (int chunk = 0; chunk < 8; chunk++) {
+            const plait_block part = pass_of(&x, PLAIT_PREFILL, 256.0, 256.0 * (chunk + 1));
+            flops += attention_of(&part)->flops;
+        }
+        const plait_block whole = pass_of(&x, PLAIT_PREFILL, 2048.0, 2048.0);
+        assert_near_relative(flops, attention_of(&whole)->flops, 1e-12);
+    }
+}
+
+/* 16 experts, 3 of them a token, none chosen twice by one token; many tokens reach all. */
+static void test_decode__reads_the_experts_that_tokens_reach(void **state)
+{
+    shape x = moe_shape(1, 1, 1);
+
+    (void)state;
+    x.b = 1.0;
+    plait_block block = pass_of(&x, PLAIT_DECODE, 1.0, 100.0);
+    assert_near_relative(op_of(&block, PLAIT_PART_expert_fc1)->batch, 3.0, 1e-12);
+    assert_near_relative(op_of(&block, PLAIT_PART_expert_fc1)->m, 1.0, 1e-12);
+    x.b = 2.0;
+    block = pass_of(&x, PLAIT_DECODE, 1.0, 100.0);
+    assert_near_relative(op_of(&block, PLAIT_PART_expert_fc1)->batch,
+                         16.0 * (1.0 - 13.0 / 16.0 * 13.0 / 16.0), 1e-12);
+    x.b = 1000.0;
+    block = pass_of(&x, PLAIT_DECODE, 1.0, 100.0);
+    assert_near_relative(op_of(&block, PLAIT_PART_expert_fc1)->batch, 16.0, 1e-9);
+}
+
+/* Ranks of the same tokens sum once; ranks of their own tokens gather and scatter. */
+static void test_experts__are_exchanged_by_whose_tokens_they_get(void **state)
+{
+    const shape own = moe_shape(1, 8, 1);
+    shape same = moe_shape(4, 4, 1);
+
+    (void)state;
+    same.shard.sp = false;
+    const plait_block summed = pass_of(&same, PLAIT_DECODE, 1.0, 100.0);
+    const plait_block sent = pass_of(&own, PLAIT_DECODE, 1.0, 100.0);
+    assert_near(collectives(&summed, PLAIT_AXIS_TP, PLAIT_ALL_REDUCE), 2.0, 0.0);
+    assert_near(collectives(&summed, PLAIT_AXIS_EP, PLAIT_ALL_TO_ALL), 0.0, 0.0);
+    assert_near(collectives(&sent, PLAIT_AXIS_EP, PLAIT_ALL_GATHER), 1.0, 0.0);
+    assert_near(collectives(&sent, PLAIT_AXIS_EP, PLAIT_REDUCE_SCATTER), 1.0, 0.0);
+}
+
+/* 4 value heads of 32 x 64 in fp32 and 4 inputs of the convolution, however long the context. */
+static void test_decode__of_linear_attention_keeps_a_state(void **state)
+{
+    shape x = tensor_shape(1, false);
+
+    (void)state;
+    x.layer.mixer = PLAIT_MIXER_DELTA_NET;
+    x.layer.delta_net = (plait_delta_net){
+        .key_heads = 2, .value_heads = 4, .key_dim = 32, .value_dim = 64, .conv = 4};
+    const plait_block brief = pass_of(&x, PLAIT_DECODE, 1.0, 10.0);
+    const plait_block late = pass_of(&x, PLAIT_DECODE, 1.0, 10000.0);
+    assert_near(brief.cache.state, 4.0 * 4 * 32 * 64 + 2.0 * (2 * 2 * 32 + 4 * 64) * 4, 1e-9);
+    assert_near(flops_of(&brief), flops_of(&late), 0.0);
+    assert_near(brief.cache.width, 0.0, 0.0);
+}
+
 // ---- weights -------------------------------------------------------------------------------
 
 /* Norms and the biases of row-parallel products (2 x 2h + h + h) are whole on every rank. */
@@ -600,6 +718,12 @@ int main(void)
         cmocka_unit_test(test_context_ranks__exchange_keys_and_values),
         cmocka_unit_test(test_routed_tokens__are_conserved),
         cmocka_unit_test(test_experts__exchange_tokens_there_and_back),
+        cmocka_unit_test(test_decode__reads_the_cache_once),
+        cmocka_unit_test(test_decode__of_latent_attention_reads_the_latent),
+        cmocka_unit_test(test_prefill__in_chunks_is_a_whole_one),
+        cmocka_unit_test(test_decode__reads_the_experts_that_tokens_reach),
+        cmocka_unit_test(test_experts__are_exchanged_by_whose_tokens_they_get),
+        cmocka_unit_test(test_decode__of_linear_attention_keeps_a_state),
         cmocka_unit_test(test_weights__of_tensor_ranks_add_up),
         cmocka_unit_test(test_weights__of_experts_add_up),
         cmocka_unit_test(test_vocabulary__is_cut_by_rows_rounded_up),
