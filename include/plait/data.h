@@ -3,7 +3,7 @@
  *
  * A name stands for NAME.json in the folder of its kind, looked for in this order: under
  * $PLAIT_DATA, in the source tree of a build tree, under the installed share/plait. The folders
- * are models, clusters, clusters/accelerators, clusters/families, clusters/runtimes and models/cases
+ * are models, clusters, clusters/accelerators, clusters/families, clusters/runtimes, clusters/engines and models/cases
  * in each of them. A text with a '/' in it, or one that ends in ".json", is a path and is taken as it is.
  *
  * In order: plait_model_find, plait_cluster_find, plait_runtime_find for what a user typed;
@@ -31,6 +31,7 @@ typedef enum plait_data_kind {
     PLAIT_DATA_RUNTIMES,
     PLAIT_DATA_FAMILIES,
     PLAIT_DATA_CASES,
+    PLAIT_DATA_ENGINES,
     PLAIT_DATA_KINDS
 } plait_data_kind;
 

@@ -31,6 +31,7 @@ static const struct data_kind {
     [PLAIT_DATA_RUNTIMES] = {"clusters/runtimes", "the name of a runtime", NULL},
     [PLAIT_DATA_FAMILIES] = {"clusters/families", "the name of a family", NULL},
     [PLAIT_DATA_CASES] = {"models/cases", "the name of a case or a path", "plait case"},
+    [PLAIT_DATA_ENGINES] = {"clusters/engines", "the name of an engine's profile", NULL},
 };
 
 enum { ROOTS = 3 };

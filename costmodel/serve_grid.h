@@ -1,0 +1,28 @@
+/* serve_grid.h - the points of step tables: 1, 2, 3, 4, 6, 8, 12, ... */
+#ifndef SERVE_GRID_H
+#define SERVE_GRID_H
+
+#include "plait/block.h"
+#include "plait/serve.h"
+
+/** Point i: 2^e at 2e - 1, 3/2 of it at 2e. */
+double serve_grid_point(int i);
+
+/** Value at x of a line through the points; as at the ends beyond them, in proportion above the last. */
+double serve_grid_at(const double *values, int points, double x);
+
+/** Is this part stored in the weights' format? */
+bool serve_is_narrow(const plait_model *model, plait_weight_format weights, plait_part part);
+
+/** Bytes of a cached element. */
+double serve_kv_bytes(plait_kv_format format);
+
+/** How products of weights run on an accelerator: its own format, else 16 bits of narrow weights. */
+typedef struct serve_format {
+    plait_precision precision;
+    double bytes; /* an element of the weights */
+} serve_format;
+
+serve_format serve_format_of(const plait_accelerator *gpu, plait_weight_format weights);
+
+#endif

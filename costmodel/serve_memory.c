@@ -1,0 +1,99 @@
+/* serve_memory.c - weights and caches on one GPU of a worker (C.363) */
+#include "numbers.h"
+#include "plait/block.h"
+#include "plait/runtime.h"
+#include "serve_grid.h"
+
+/* Parameters of one GPU, all stages together, by whether they are in the weights' format. */
+typedef struct held {
+    double narrow, wide;
+} held;
+
+static const plait_runtime unpadded = {.kernels = {.unpadded_vocab = true}};
+
+static plait_block describe(const plait_serving *serving, const plait_shard *shard,
+                            const plait_layer *layer, double context)
+{
+    plait_block block;
+
+    plait_block_describe(serving->model, layer, shard,
+                         (plait_pass){PLAIT_DECODE, 1.0, 1.0, context}, &block);
+    return block;
+}
+
+/* A layer without its feed-forward half tells how much of it is attention. */
+static held layer_weights(const plait_serving *serving, const plait_shard *shard,
+                          const plait_layer *layer)
+{
+    const plait_block whole = describe(serving, shard, layer, 1.0);
+    plait_layer half = *layer;
+    half.ffn = PLAIT_FFN_NONE;
+    const double attention = describe(serving, shard, &half, 1.0).weights.dense;
+    const double rest = whole.weights.dense - attention + whole.weights.expert;
+
+    if (serve_is_narrow(serving->model, serving->weights, PLAIT_PART_qkv))
+        return (held){attention + rest, 0.0};
+    return (held){rest, attention};
+}
+
+static double vocabulary(const plait_serving *serving, const plait_shard *shard)
+{
+    const plait_pass pass = {PLAIT_DECODE, 1.0, 1.0, 1.0};
+    plait_block embedding, head;
+
+    plait_block_embedding(serving->model, shard, pass, &embedding);
+    plait_block_head(serving->model, shard, pass, &head);
+    return embedding.weights.dense + head.weights.dense;
+}
+
+static plait_shard shard_of(const plait_serving *serving)
+{
+    const plait_worker w = serving->worker;
+
+    return (plait_shard){.tp = w.tp,
+                         .cp = 1,
+                         .ep = w.ep,
+                         .etp = w.tp * w.dp_attention / w.ep,
+                         .attention = PLAIT_ATTENTION_FUSED,
+                         .runtime = &unpadded};
+}
+
+/* What one layer caches: of every token where it sees all, else at most its reach. */
+static void add_cache(const plait_serving *serving, const plait_cache *cache, double mean,
+                      plait_serve_memory *out)
+{
+    const double token = cache->width * serve_kv_bytes(serving->kv) + cache->index;
+
+    if (cache->reach > 0.0)
+        out->sequence += token * smaller(cache->reach, mean);
+    else
+        out->token += token;
+    out->sequence += cache->state;
+}
+
+plait_serve_memory plait_serve_memory_of(const plait_serving *serving, const plait_engine *engine,
+                                         double mean)
+{
+    const plait_model *model = serving->model;
+    const plait_accelerator *gpu = serving->cluster->group[0].accelerator;
+    const plait_shard shard = shard_of(serving);
+    const double stages = serving->worker.pp;
+    const double bytes = serve_format_of(gpu, serving->weights).bytes;
+    plait_serve_memory out = {0};
+
+    for (int l = 0; l < model->layers; l++) {
+        const plait_layer *layer = &model->kind[model->layer_kind[l]];
+        const held weights = layer_weights(serving, &shard, layer);
+        const plait_block block = describe(serving, &shard, layer, larger(mean, 1.0));
+        out.weights += bytes * weights.narrow + 2.0 * weights.wide;
+        add_cache(serving, &block.cache, mean, &out);
+    }
+    out.weights = (out.weights + 2.0 * vocabulary(serving, &shard)) / stages;
+    out.token /= stages;
+    out.sequence /= stages;
+    const double left =
+        gpu->memory_bytes * engine->memory_fraction - out.weights - engine->graph_bytes;
+    const double a_sequence = out.token * mean + out.sequence;
+    out.capacity = left > 0.0 && a_sequence > 0.0 ? left / a_sequence * mean : 0.0;
+    return out;
+}

@@ -1,0 +1,395 @@
+/* serve_queue.c - from steps to what a load sees: closed forms of batching and waiting */
+#include <math.h>
+
+#include "numbers.h"
+#include "plait/serve.h"
+
+enum { ROUNDS = 40 }; // of the fixed points below, each halfway to the last
+
+/* What one worker does for one request, by how many run beside it on an attention rank. */
+typedef struct turn {
+    double step_s;   /* of decoding alone */
+    double share_s;  /* that a prompt adds to steps of others */
+    double prompt_s; /* one prompt by itself, all its chunks */
+    double yield;    /* tokens of a sequence and step */
+} turn;
+
+// ---- one request ---------------------------------------------------------------------------
+
+/* C.370: tokens that a step of speculation yields: 1 + a + a^2 + ..., the drafted ones being accepted in a row. */
+static double yield_of(const plait_load *load)
+{
+    double sum = 1.0, chance = 1.0;
+
+    for (int i = 0; i < load->draft; i++) {
+        chance *= load->accept;
+        sum += chance;
+    }
+    return sum;
+}
+
+static double mean_context(const plait_load *load)
+{
+    return load->input + load->output / 2.0;
+}
+
+/*
+ * A step of decoding, with its drafts: each drafted token runs the share of the layers that drafts it, and
+ * the vocabulary, over all sequences. (C.370)
+ */
+static double decode_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
+                       double sequences, double parts[PLAIT_STEP_PARTS])
+{
+    double sum = plait_step_s(pool->table, engine,
+                              (plait_step){.sequences = sequences,
+                                           .context = mean_context(load),
+                                           .verified = 1.0 + load->draft},
+                              parts);
+
+    if (load->draft > 0) {
+        double draft[PLAIT_STEP_PARTS];
+        const double whole = plait_step_s(
+            pool->table, engine,
+            (plait_step){.sequences = sequences, .context = mean_context(load), .verified = 1.0},
+            draft);
+        const double layers = whole - draft[PLAIT_STEP_head] - engine->step_s;
+        sum += load->draft * (load->draft_layers * layers + draft[PLAIT_STEP_head]);
+    }
+    return sum;
+}
+
+/* Tokens of a prompt that one step takes, on an attention rank. */
+static double chunk_of(const plait_pool *pool, const plait_load *load, double sequences)
+{
+    const double fresh = larger(load->input - load->cached, 1.0);
+    const double budget = pool->chunk_tokens > 0.0 ? pool->chunk_tokens - sequences : fresh;
+
+    return smaller(fresh, larger(budget, 1.0));
+}
+
+/*
+ * C.371: a prompt in n chunks of q tokens. By itself each is a step; beside the steps of b decoding
+ * sequences it adds what its tokens take, and saves their launches and weights.
+ */
+static turn turn_of(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
+                    double sequences)
+{
+    const double stages = pool->table->worker.pp;
+    const double fresh = larger(load->input - load->cached, 1.0);
+    const double chunk = chunk_of(pool, load, sequences);
+    const double chunks = ceil(fresh / chunk - 1e-9);
+    const double mean = fresh / chunks;
+    turn t = {.step_s = decode_s(pool, engine, load, sequences, NULL), .yield = yield_of(load)};
+
+    for (double i = 0.0; i < chunks; i += 1.0) {
+        const double before = load->cached + i * mean;
+        const plait_step mixed = {.sequences = sequences,
+                                  .context = mean_context(load),
+                                  .verified = 1.0 + load->draft,
+                                  .prompt = mean,
+                                  .before = before};
+        const plait_step alone = {.prompt = mean * stages, .before = before};
+        t.share_s += sequences > 0.0 ? plait_step_s(pool->table, engine, mixed, NULL) -
+                                           plait_step_s(pool->table, engine,
+                                                        (plait_step){.sequences = sequences,
+                                                                     .context = mean_context(load),
+                                                                     .verified = 1.0 + load->draft},
+                                                        NULL)
+                                     : 0.0;
+        t.prompt_s += plait_step_s(pool->table, engine, alone, NULL);
+    }
+    if (sequences <= 0.0)
+        t.share_s = t.prompt_s;
+    return t;
+}
+
+/* Of attention ranks that step together, one's prompt makes the others wait. (C.372) */
+static double waiting_ranks(const plait_pool *pool, const plait_engine *engine)
+{
+    return 1.0 + (pool->table->worker.dp_attention - 1.0) * engine->together;
+}
+
+/* Sequences that an attention rank can run: the engine's cap, and what fits in its cache. */
+static double most_sequences(const plait_pool *pool, const plait_load *load)
+{
+    const double ranks = pool->table->worker.dp_attention;
+    double most = HUGE_VAL;
+
+    if (pool->max_sequences > 0.0)
+        most = pool->max_sequences / ranks;
+    if (pool->kv_tokens > 0.0)
+        most = smaller(most, pool->kv_tokens / (load->input + load->output));
+    return most;
+}
+
+// ---- aggregated ----------------------------------------------------------------------------
+
+static double tpot_of(const plait_load *load, turn t, double sequences, double ranks)
+{
+    return (t.step_s + sequences * t.yield / load->output * ranks * t.share_s) / t.yield;
+}
+
+static plait_service service_of(const plait_load *load, turn t, double ttft_s, double tpot_s)
+{
+    return (plait_service){
+        .stable = true,
+        .ttft_s = ttft_s,
+        .tpot_s = tpot_s,
+        .e2e_s = ttft_s + (load->output - 1.0) * tpot_s,
+        .step_s = t.step_s,
+        .prompt_s = t.prompt_s,
+    };
+}
+
+/*
+ * C.373: a closed loop of c users of one attention rank. b of them decode (Little), the others have prompts:
+ *
+ *     TPOT = (t(b) + b y/out d p) / y,   TTFT = first + t(b)/2 + own + queue (c - 1) d p / 2
+ *     b = c (out - 1) TPOT / (TTFT + (out - 1) TPOT)
+ */
+static plait_service closed(const plait_deployment *d, const plait_load *load)
+{
+    const plait_pool *pool = &d->pool[0];
+    const plait_engine *engine = d->engine;
+    const double ranks = (double)d->replicas * pool->workers * pool->table->worker.dp_attention;
+    const double users = load->concurrency / ranks;
+    const double most = most_sequences(pool, load);
+    const double running = smaller(users, most);
+    const double waiting = waiting_ranks(pool, engine);
+    double sequences = running;
+    plait_service s = {0};
+
+    if (most < 1.0)
+        return s;
+    for (int i = 0; i < ROUNDS; i++) {
+        const turn t = turn_of(pool, engine, load, larger(sequences, 1.0));
+        const double tpot = tpot_of(load, t, sequences, waiting);
+        const double queue = engine->queue * larger(running - 1.0, 0.0) * waiting * t.share_s / 2.0;
+        const double ttft = engine->first_s + t.step_s / 2.0 + t.prompt_s + queue;
+        const double decoding = (load->output - 1.0) * tpot;
+        s = service_of(load, t, ttft, tpot);
+        s.queue_s = queue;
+        sequences += 0.5 * (running * decoding / (ttft + decoding) - sequences);
+    }
+    s.batch = sequences * pool->table->worker.dp_attention;
+    if (users > most) { // those beyond it wait for a place
+        const double wait = (users - most) / most * s.e2e_s;
+        s.queue_s += wait;
+        s.ttft_s += wait;
+        s.e2e_s += wait;
+        s.binds = PLAIT_SERVE_BINDS_CAPACITY;
+    }
+    s.requests_per_s = engine->busy * load->concurrency / s.e2e_s;
+    return s;
+}
+
+/*
+ * C.374: Poisson arrivals of x a second and rank. Prompts take the share x d p of the time, the steps
+ * the rest; a prompt waits for those before it as in M/D/1.
+ */
+static plait_service arriving(const plait_deployment *d, const plait_load *load)
+{
+    const plait_pool *pool = &d->pool[0];
+    const plait_engine *engine = d->engine;
+    const double ranks = (double)d->replicas * pool->workers * pool->table->worker.dp_attention;
+    const double x = load->rate / ranks;
+    const double waiting = waiting_ranks(pool, engine);
+    const double most = most_sequences(pool, load);
+    double sequences = 1.0;
+    plait_service s = {0};
+
+    for (int i = 0; i < 2 * ROUNDS; i++) {
+        const turn t = turn_of(pool, engine, load, larger(sequences, 1.0));
+        const double busy = x * waiting * t.share_s;
+        if (busy >= 1.0)
+            return (plait_service){.utilisation = busy};
+        const double tpot = t.step_s / t.yield / (1.0 - busy);
+        const double own = smaller(x * t.prompt_s, 1.0 - 1e-6);
+        const double queue = own / (2.0 * (1.0 - own)) * t.prompt_s;
+        s = service_of(load, t, engine->first_s + t.step_s / 2.0 + t.prompt_s + queue, tpot);
+        s.queue_s = queue;
+        s.utilisation = busy;
+        sequences += 0.5 * (x * load->output * tpot - sequences);
+        if (sequences > 4.0 * most)
+            return (plait_service){.utilisation = 1.0, .binds = PLAIT_SERVE_BINDS_CAPACITY};
+    }
+    if (sequences > most)
+        return (plait_service){.utilisation = 1.0, .binds = PLAIT_SERVE_BINDS_CAPACITY};
+    s.batch = sequences * pool->table->worker.dp_attention;
+    s.requests_per_s = load->rate;
+    return s;
+}
+
+/*
+ * C.375: one batch started together, by a call and not through a server: its prompts fill steps, then all decode. What the cache cannot hold
+ * runs in further waves.
+ */
+static plait_service together(const plait_deployment *d, const plait_load *load)
+{
+    const plait_pool *pool = &d->pool[0];
+    const plait_engine *engine = d->engine;
+    const double ranks = (double)d->replicas * pool->workers * pool->table->worker.dp_attention;
+    const double most = floor(most_sequences(pool, load));
+    const double all = ceil(load->concurrency / ranks - 1e-9);
+    const double batch = smaller(all, most);
+    plait_service s = {0};
+
+    if (most < 1.0)
+        return s;
+    const double waves = all / batch;
+    const turn t = turn_of(pool, engine, load, batch);
+    const double tokens = batch * larger(load->input - load->cached, 1.0);
+    const double chunk = pool->chunk_tokens > 0.0 ? pool->chunk_tokens : tokens;
+    const double steps = ceil(tokens / chunk - 1e-9);
+    double prompts =
+        plait_step_s(pool->table, engine, (plait_step){.prompt = tokens / steps}, NULL) * steps;
+    const plait_step one = {.prompt = larger(load->input - load->cached, 1.0),
+                            .before = load->cached};
+    double parts[PLAIT_STEP_PARTS], whole[PLAIT_STEP_PARTS];
+    plait_step_s(pool->table, engine, one, parts);
+    plait_step_s(pool->table, engine, (plait_step){.prompt = tokens / steps}, whole);
+    prompts +=
+        batch * parts[PLAIT_STEP_prompt_attention] - steps * whole[PLAIT_STEP_prompt_attention];
+    s = service_of(load, t, prompts, t.step_s / t.yield);
+    s.e2e_s *= waves;
+    s.batch = batch * pool->table->worker.dp_attention;
+    s.requests_per_s = load->concurrency / s.e2e_s;
+    if (waves > 1.0)
+        s.binds = PLAIT_SERVE_BINDS_CAPACITY;
+    return s;
+}
+
+/* C.376: all requests are there: as many run as can, and prompts take their share of each step. */
+static plait_service queued(const plait_deployment *d, const plait_load *load)
+{
+    const plait_pool *pool = &d->pool[0];
+    const plait_engine *engine = d->engine;
+    const double ranks = (double)d->replicas * pool->workers * pool->table->worker.dp_attention;
+    const double cap = load->concurrency > 0.0 ? load->concurrency / ranks : HUGE_VAL;
+    const double batch = smaller(smaller(most_sequences(pool, load), 65536.0), cap);
+    plait_service s = {0};
+
+    if (batch < 1.0)
+        return s;
+    const turn t = turn_of(pool, engine, load, batch);
+    const double tpot = tpot_of(load, t, batch, waiting_ranks(pool, engine));
+    s = service_of(load, t, engine->first_s + t.step_s / 2.0 + t.prompt_s, tpot);
+    s.batch = batch * pool->table->worker.dp_attention;
+    s.requests_per_s = engine->busy * batch * ranks / (load->output * tpot);
+    return s;
+}
+
+// ---- disaggregated -------------------------------------------------------------------------
+
+/*
+ * C.377: prompts on workers of their own, then their caches travel. A closed network: x = C / E2E, the
+ * prefill pool is one queue of deterministic turns, decoding is bound by its batch.
+ */
+static plait_service apart(const plait_deployment *d, const plait_load *load)
+{
+    const plait_pool *prefill = &d->pool[0], *decode = &d->pool[1];
+    const plait_engine *engine = d->engine;
+    const double replicas = d->replicas;
+    const double lanes = replicas * prefill->workers * prefill->table->worker.dp_attention;
+    const double ranks = replicas * decode->workers * decode->table->worker.dp_attention;
+    const double most = most_sequences(decode, load);
+    const double senders = prefill->table->worker.tp * prefill->table->worker.pp;
+    const double travel_s =
+        d->transfer.bytes_per_s > 0.0
+            ? d->transfer.latency_s + load->input * d->cache_token_bytes / d->transfer.bytes_per_s
+            : 0.0;
+    const turn p = turn_of(prefill, engine, load, 0.0);
+    const double waiting = waiting_ranks(prefill, engine);
+    const double capacity = lanes / (p.prompt_s * waiting); // prompts a second
+    double x = smaller(load->kind == PLAIT_LOAD_CLOSED ? capacity / 2.0 : load->rate, capacity);
+    plait_service s = {0};
+
+    (void)senders;
+    if (most < 1.0 || (load->kind != PLAIT_LOAD_CLOSED && load->rate >= capacity))
+        return (plait_service){.utilisation = load->rate / capacity};
+    double sequences = 1.0;
+    for (int i = 0; i < 3 * ROUNDS; i++) {
+        const turn t = turn_of(decode, engine, load, larger(sequences, 1.0));
+        const double tpot = t.step_s / t.yield;
+        const double rho = smaller(x / capacity, 1.0);
+        const double others =
+            load->kind == PLAIT_LOAD_CLOSED ? larger(load->concurrency - 1.0, 0.0) : HUGE_VAL;
+        const double queue = smaller(rho / (2.0 * larger(1.0 - rho, 1e-3)),
+                                     others / lanes * engine->queue + rho / 2.0) *
+                             p.prompt_s * waiting;
+        s = service_of(load, t, engine->first_s + p.prompt_s + queue + travel_s + t.step_s, tpot);
+        s.queue_s = queue;
+        s.prompt_s = p.prompt_s;
+        s.utilisation = rho;
+        const double wanted = load->kind == PLAIT_LOAD_CLOSED
+                                  ? smaller(load->concurrency / s.e2e_s, capacity)
+                                  : load->rate;
+        x += 0.3 * (wanted - x);
+        sequences += 0.3 * (smaller(x * (load->output - 1.0) * tpot / ranks, most) - sequences);
+    }
+    if (load->kind == PLAIT_LOAD_CLOSED) { // who does not decode waits for a prompt
+        const double decoding = (load->output - 1.0) * s.tpot_s;
+        const double cycle = larger(load->concurrency / x, s.e2e_s);
+        s.queue_s += cycle - s.e2e_s;
+        s.ttft_s = cycle - decoding;
+        s.e2e_s = cycle;
+    }
+    s.batch = sequences * decode->table->worker.dp_attention;
+    s.requests_per_s =
+        load->kind == PLAIT_LOAD_CLOSED ? engine->busy * load->concurrency / s.e2e_s : load->rate;
+    return s;
+}
+
+// ---- any -----------------------------------------------------------------------------------
+
+/* The largest of what a step spends, and of what prompts add to it. */
+static plait_serve_bind binding(const plait_service *s, bool disaggregated)
+{
+    static const plait_serve_bind of[PLAIT_STEP_PARTS] = {
+        [PLAIT_STEP_linear] = PLAIT_SERVE_BINDS_WEIGHTS,
+        [PLAIT_STEP_experts] = PLAIT_SERVE_BINDS_WEIGHTS,
+        [PLAIT_STEP_decode_attention] = PLAIT_SERVE_BINDS_KV_READS,
+        [PLAIT_STEP_prompt_attention] = PLAIT_SERVE_BINDS_COMPUTE,
+        [PLAIT_STEP_reduce] = PLAIT_SERVE_BINDS_ALL_REDUCE,
+        [PLAIT_STEP_exchange] = PLAIT_SERVE_BINDS_EXCHANGE,
+        [PLAIT_STEP_stages] = PLAIT_SERVE_BINDS_ALL_REDUCE,
+        [PLAIT_STEP_head] = PLAIT_SERVE_BINDS_WEIGHTS,
+        [PLAIT_STEP_launch] = PLAIT_SERVE_BINDS_LAUNCH,
+    };
+    double sum[PLAIT_SERVE_BINDS] = {0};
+    int most = 0;
+
+    for (int p = 0; p < PLAIT_STEP_PARTS; p++)
+        sum[of[p]] += s->parts[p];
+    if (!disaggregated)
+        sum[PLAIT_SERVE_BINDS_PREFILL] = larger(s->tpot_s - s->step_s, 0.0);
+    for (int b = 1; b < PLAIT_SERVE_BINDS; b++)
+        if (sum[b] > sum[most])
+            most = b;
+    return (plait_serve_bind)most;
+}
+
+plait_service plait_serve(const plait_deployment *deployment, plait_load load)
+{
+    plait_service s;
+
+    if (deployment->disaggregated)
+        s = apart(deployment, &load);
+    else if (load.kind == PLAIT_LOAD_CLOSED)
+        s = closed(deployment, &load);
+    else if (load.kind == PLAIT_LOAD_RATE)
+        s = arriving(deployment, &load);
+    else if (load.kind == PLAIT_LOAD_STATIC)
+        s = together(deployment, &load);
+    else
+        s = queued(deployment, &load);
+    if (!s.stable)
+        return s;
+    const plait_pool *decode = &deployment->pool[deployment->disaggregated];
+    decode_s(decode, deployment->engine, &load, s.batch / decode->table->worker.dp_attention,
+             s.parts);
+    if (s.binds != PLAIT_SERVE_BINDS_CAPACITY)
+        s.binds = binding(&s, deployment->disaggregated);
+    s.output_tokens_per_s = s.requests_per_s * load.output;
+    return s;
+}

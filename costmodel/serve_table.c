@@ -1,0 +1,339 @@
+/* serve_table.c - what passes of one worker take on the hardware alone, by tokens and by context (C.360) */
+#include <math.h>
+#include <string.h>
+
+#include "numbers.h"
+#include "plait/block.h"
+#include "plait/collective.h"
+#include "plait/kernel.h"
+#include "plait/runtime.h"
+#include "serve_grid.h"
+
+// ---- kernels without an engine -------------------------------------------------------------
+
+/* Everything fused, inputs quantised by the kernel in front: what all three engines compile to. */
+static const plait_runtime bare = {
+    .kernels = {.fused_norm = true,
+                .fused_activation = true,
+                .fused_rotary = true,
+                .fused_residual = true,
+                .fused_loss = true,
+                .fused_permute = true,
+                .unpadded_vocab = true,
+                .delayed_scaling = true,
+                .cuda_graphs = true},
+    .factor = {.gemm = 1.0, .memory = 1.0, .attention = 1.0, .nic = 1.0},
+    .keep = {.quantised_inputs = true},
+};
+
+/* Under CUDA graphs kernels follow each other closely; what they wait is the engine's (C.362). */
+static plait_accelerator without_launches(const plait_accelerator *gpu)
+{
+    plait_accelerator bare_gpu = *gpu;
+
+    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
+        bare_gpu.gemm[p].t0_s = 0.0;
+        bare_gpu.grouped[p].t0_s = 0.0;
+    }
+    for (int k = 0; k < PLAIT_ATTENTION_KERNELS; k++)
+        bare_gpu.attention[k].t0_s = 0.0;
+    bare_gpu.memory_op_t0_s = 0.0;
+    return bare_gpu;
+}
+
+static bool has(const plait_accelerator *gpu, plait_precision precision)
+{
+    return gpu->peak_flops_per_s[precision] > 0.0 &&
+           !(gpu->lacks >> (PLAIT_KERNEL_PRECISION + precision) & 1u);
+}
+
+static plait_attention_kernel kernel_of(const plait_accelerator *gpu)
+{
+    static const plait_attention_kernel best[] = {PLAIT_ATTENTION_FLASH3, PLAIT_ATTENTION_FUSED,
+                                                  PLAIT_ATTENTION_FLASH2, PLAIT_ATTENTION_FLASH};
+
+    for (size_t i = 0; i < sizeof best / sizeof *best; i++)
+        if (!(gpu->lacks >> (PLAIT_KERNEL_ATTENTION + best[i]) & 1u))
+            return best[i];
+    return PLAIT_ATTENTION_FLASH;
+}
+
+serve_format serve_format_of(const plait_accelerator *gpu, plait_weight_format weights)
+{
+    static const struct {
+        plait_precision native[2]; /* of products, the better one first */
+        double bytes;              /* an element, with its scales */
+    } formats[PLAIT_WEIGHT_FORMATS] = {
+        [PLAIT_WEIGHT_BF16] = {{PLAIT_BF16, PLAIT_FP16}, 2.0},
+        [PLAIT_WEIGHT_FP8] = {{PLAIT_FP8, PLAIT_FP8}, 1.0},
+        [PLAIT_WEIGHT_FP8_BLOCK] = {{PLAIT_FP8_BLOCK, PLAIT_FP8}, 1.0},
+        [PLAIT_WEIGHT_NVFP4] = {{PLAIT_NVFP4, PLAIT_NVFP4}, 0.5 + 1.0 / 16.0},
+        [PLAIT_WEIGHT_MXFP4] = {{PLAIT_MXFP8, PLAIT_MXFP8}, 0.5 + 1.0 / 32.0},
+        [PLAIT_WEIGHT_INT4] = {{PLAIT_BF16, PLAIT_FP16}, 0.5 + 2.0 / 128.0},
+    };
+    const plait_precision plain = has(gpu, PLAIT_BF16) ? PLAIT_BF16 : PLAIT_FP16;
+
+    for (int i = 0; i < 2; i++)
+        if (has(gpu, formats[weights].native[i]))
+            return (serve_format){formats[weights].native[i], formats[weights].bytes};
+    return (serve_format){plain, formats[weights].bytes};
+}
+
+/*
+ * Checkpoints in four bits leave attention of models with experts in 16 (gpt-oss, DeepSeek-R1-FP4), and
+ * the router and the vocabulary are never narrow.
+ */
+bool serve_is_narrow(const plait_model *model, plait_weight_format weights, plait_part part)
+{
+    const bool four_bits = weights >= PLAIT_WEIGHT_NVFP4;
+    bool experts = false;
+
+    for (int k = 0; k < model->kinds; k++)
+        experts = experts || model->kind[k].ffn == PLAIT_FFN_MOE;
+    if (!four_bits || !experts)
+        return true;
+    return part == PLAIT_PART_fc1 || part == PLAIT_PART_fc2 || part == PLAIT_PART_shared ||
+           part == PLAIT_PART_expert_fc1 || part == PLAIT_PART_expert_fc2;
+}
+
+/* What operators of one worker are priced with. */
+typedef struct bench {
+    const plait_serving *serving;
+    plait_accelerator gpu;
+    plait_shard shard;
+    plait_kernel_context narrow, wide;
+    plait_route tensor, experts, stage;
+} bench;
+
+static plait_route route_over(const plait_cluster *cluster, int ranks, int stride)
+{
+    plait_group_shape group = {.ranks = ranks, .runs = 1};
+
+    group.run[0].size = ranks;
+    group.run[0].stride = stride;
+    return plait_route_of(cluster, group);
+}
+
+static void bench_fill(const plait_serving *serving, bench *b)
+{
+    const plait_worker w = serving->worker;
+    const plait_accelerator *gpu = serving->cluster->group[0].accelerator;
+    const serve_format format = serve_format_of(gpu, serving->weights);
+
+    *b = (bench){.serving = serving, .gpu = without_launches(gpu)};
+    b->shard = (plait_shard){
+        .tp = w.tp,
+        .cp = 1,
+        .ep = w.ep,
+        .etp = w.tp * w.dp_attention / w.ep,
+        .attention = kernel_of(gpu),
+        .precision = format.precision,
+        .cache_bytes = serve_kv_bytes(serving->kv),
+        .runtime = &bare,
+    };
+    b->wide = (plait_kernel_context){
+        .accelerator = &b->gpu,
+        .runtime = &bare,
+        .precision = PLAIT_BF16,
+        .attention = b->shard.attention,
+        .slowest = 1.0,
+    };
+    b->narrow = b->wide;
+    b->narrow.precision = format.precision;
+    b->narrow.weight_bytes = format.bytes;
+    b->tensor = route_over(serving->cluster, w.tp, 1);
+    b->experts = route_over(serving->cluster, w.tp * w.dp_attention, 1);
+    b->stage = route_over(serving->cluster, w.pp, w.tp * w.dp_attention);
+}
+
+// ---- one layer -----------------------------------------------------------------------------
+
+/* What one description adds to a table, seconds; attention apart, by what reads the cache. */
+typedef struct layer_sum {
+    double linear_s, experts_s, exchange_s, reduce_s, cached_s;
+    int reduces;
+} layer_sum;
+
+/* All-gather and reduce-scatter, or copies sent by all-to-all: the cheaper. (C.353) */
+static double exchange_s(const bench *b, const plait_layer *layer, const plait_op *op,
+                         double tokens)
+{
+    static const plait_network network = {.nic = 1.0};
+    const plait_worker w = b->serving->worker;
+    const double copies = 2.0 * tokens / w.tp * layer->moe.topk * b->serving->model->hidden;
+
+    return smaller(plait_collective_s(&b->experts, network, op->collective, op->bytes),
+                   plait_expert_all_to_all_s(&b->experts, network, copies, layer->moe.topk, 0.0));
+}
+
+/*
+ * C.361: attention of a new token reads its cache at HBM's rate, of which an engine has its share; where many heads
+ * share one latent, the matrix units bound it: at the 0.7 of their rate that decode kernels of such models reach.
+ */
+static double decode_attention_s(const bench *b, const plait_op *op)
+{
+    static const double matrix_share = 0.7;
+    const double peak = b->gpu.peak_flops_per_s[b->gpu.fp16_only ? PLAIT_FP16 : PLAIT_BF16];
+
+    return op->count *
+           larger(op->bytes / b->gpu.hbm_bytes_per_s, op->flops / (matrix_share * peak));
+}
+
+static layer_sum sum_of(const bench *b, const plait_layer *layer, plait_pass pass,
+                        const plait_block *block)
+{
+    static const plait_network network = {.nic = 1.0};
+    const double tokens = pass.sequences * pass.query_tokens;
+    layer_sum sum = {0};
+
+    for (int i = 0; i < block->ops; i++) {
+        const plait_op *op = &block->op[i];
+        const bool narrow = serve_is_narrow(b->serving->model, b->serving->weights, op->part);
+        const double s = plait_op_s(narrow ? &b->narrow : &b->wide, op);
+        if (op->kind == PLAIT_OP_COLLECTIVE && op->axis == PLAIT_AXIS_EP)
+            sum.exchange_s += op->count * exchange_s(b, layer, op, tokens);
+        else if (op->kind == PLAIT_OP_COLLECTIVE) {
+            sum.reduce_s +=
+                op->count * plait_collective_s(&b->tensor, network, op->collective, op->bytes);
+            sum.reduces += op->collective == PLAIT_ALL_REDUCE;
+        } else if (op->kind == PLAIT_OP_ATTENTION && pass.kind == PLAIT_DECODE)
+            sum.cached_s += decode_attention_s(b, op);
+        else if (op->kind == PLAIT_OP_ATTENTION || op->kind == PLAIT_OP_SCAN)
+            sum.cached_s += s;
+        else if (op->kind == PLAIT_OP_GROUPED_GEMM)
+            sum.experts_s += s;
+        else
+            sum.linear_s += s;
+    }
+    return sum;
+}
+
+static layer_sum layer_of(const bench *b, const plait_layer *layer, plait_pass pass)
+{
+    plait_block block;
+
+    plait_block_describe(b->serving->model, layer, &b->shard, pass, &block);
+    return sum_of(b, layer, pass, &block);
+}
+
+// ---- the table -----------------------------------------------------------------------------
+
+static void add_tokens(const bench *b, const plait_layer *layer, double count,
+                       plait_step_table *out)
+{
+    static const double some_context = 1024.0; // which these operators do not see
+
+    for (int i = 0; i < PLAIT_STEP_POINTS; i++) {
+        const layer_sum sum =
+            layer_of(b, layer, (plait_pass){PLAIT_DECODE, serve_grid_point(i), 1.0, some_context});
+        out->linear_s[i] += count * sum.linear_s;
+        out->experts_s[i] += count * sum.experts_s;
+        out->exchange_s[i] += count * sum.exchange_s;
+        out->reduce_s[i] += count * sum.reduce_s;
+        if (i == 0)
+            out->all_reduces += count * sum.reduces;
+    }
+}
+
+static void add_contexts(const bench *b, const plait_layer *layer, double count,
+                         plait_step_table *out)
+{
+    for (int i = 0; i < PLAIT_STEP_CONTEXTS; i++) {
+        const double context = serve_grid_point(i);
+        out->decode_s[i] +=
+            count * layer_of(b, layer, (plait_pass){PLAIT_DECODE, 1.0, 1.0, context}).cached_s;
+        out->prompt_s[i] +=
+            count * layer_of(b, layer, (plait_pass){PLAIT_PREFILL, 1.0, context, context}).cached_s;
+    }
+}
+
+static void add_ends(const bench *b, plait_step_table *out)
+{
+    static const plait_network network = {.nic = 1.0};
+    const plait_worker w = out->worker;
+    plait_block head, embedding;
+
+    for (int i = 0; i < PLAIT_STEP_POINTS; i++) {
+        const double tokens = serve_grid_point(i);
+        const plait_pass pass = {PLAIT_DECODE, tokens, 1.0, 1.0};
+        plait_block_head(b->serving->model, &b->shard, pass, &head);
+        plait_block_embedding(b->serving->model, &b->shard, pass, &embedding);
+        const layer_sum last = sum_of(b, NULL, pass, &head);
+        const layer_sum first = sum_of(b, NULL, pass, &embedding);
+        out->head_s[i] = last.linear_s + last.reduce_s;
+        out->linear_s[i] += first.linear_s;
+        out->reduce_s[i] += first.reduce_s;
+        if (i == 0)
+            out->all_reduces += first.reduces;
+        if (w.pp > 1)
+            out->stages_s[i] =
+                (w.pp - 1) *
+                plait_p2p_s(&b->stage, network, 2.0 * tokens * b->serving->model->hidden / w.tp);
+    }
+}
+
+static bool divides(int heads, int tp)
+{
+    return heads % tp == 0 || tp % heads == 0;
+}
+
+static const char *misfit(const plait_serving *serving)
+{
+    const plait_model *model = serving->model;
+    const plait_worker w = serving->worker;
+    bool experts = false;
+
+    if (model->patch_dim > 0)
+        return "the model has no decoder";
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        if (layer->opaque)
+            return "a layer is known only by its costs";
+        if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.full_mask)
+            return "the model has no decoder";
+        if (layer->mixer == PLAIT_MIXER_ATTENTION &&
+            (layer->attention.heads % w.tp != 0 || !divides(layer->attention.kv_heads, w.tp)))
+            return "tp does not divide the attention heads";
+        if (layer->mixer == PLAIT_MIXER_MLA && layer->mla.heads % w.tp != 0)
+            return "tp does not divide the attention heads";
+        if (layer->ffn == PLAIT_FFN_MOE) {
+            experts = true;
+            if (layer->moe.experts % w.ep != 0)
+                return "ep does not divide the experts";
+        }
+    }
+    if (!experts && w.ep > 1)
+        return "the model has no experts for ep";
+    if (w.tp * w.dp_attention % w.ep != 0)
+        return "ep does not divide tp x dp_attention";
+    if (w.pp > model->layers)
+        return "there are more stages than layers";
+    return NULL;
+}
+
+const char *plait_step_table_fill(const plait_serving *serving, plait_step_table *out)
+{
+    const plait_model *model = serving->model;
+    const plait_accelerator *gpu = serving->cluster->group[0].accelerator;
+    const char *reason = misfit(serving);
+    bench b;
+
+    *out = (plait_step_table){.worker = serving->worker, .layers = model->layers};
+    if (reason != NULL)
+        return reason;
+    bench_fill(serving, &b);
+    for (int k = 0; k < model->kinds; k++) {
+        int count = 0;
+        for (int l = 0; l < model->layers; l++)
+            count += model->layer_kind[l] == k;
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            out->moe_layers += count;
+        add_tokens(&b, &model->kind[k], count, out);
+        add_contexts(&b, &model->kind[k], count, out);
+    }
+    add_ends(&b, out);
+    out->reduce_bytes = 2.0 * model->hidden;
+    if (b.tensor.levels <= 1)
+        out->bus_bytes_per_s = gpu->collective[PLAIT_ALL_REDUCE].bytes_per_s[2];
+    return NULL;
+}

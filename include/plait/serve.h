@@ -1,0 +1,313 @@
+/*
+ * serve.h - what serving a model takes: seconds of an engine's step, and what users see of it.
+ *
+ * A worker is tp x pp x dp_attention GPUs that run one copy of the model; a deployment is workers of one role
+ * (aggregated), or prefill workers that hand their caches to decode workers (disaggregated), so many
+ * replicas of it. A step table (plait_step_table_fill) holds what passes of one worker take on the
+ * hardware, apart from the engine; plait_step_s adds the engine's own numbers; plait_serve makes
+ * of steps what a load sees: time to first token (TTFT), time per output token (TPOT), tokens/s.
+ *
+ * Times are seconds, sizes bytes, loads of the whole deployment unless a comment says otherwise.
+ *
+ * Left out: images and audio, adapters, beams, guided decoding.
+ */
+#ifndef PLAIT_SERVE_H
+#define PLAIT_SERVE_H
+
+#include <stdbool.h>
+
+#include "plait/arena.h"
+#include "plait/cluster.h"
+#include "plait/error.h"
+#include "plait/model.h"
+
+#pragma GCC visibility push(default)
+
+/* ---- what runs --------------------------------------------------------------------------- */
+
+/** Formats of weights. Four-bit ones of a model with experts are those of the experts alone. */
+#define PLAIT_WEIGHT_LIST(X)                                                                       \
+    X(BF16, "bf16")                                                                                \
+    X(FP8, "fp8")             /* one scale a tensor or a token */                                  \
+    X(FP8_BLOCK, "fp8_block") /* one a block of 128 */                                             \
+    X(NVFP4, "nvfp4")                                                                              \
+    X(MXFP4, "mxfp4")                                                                              \
+    X(INT4, "int4")
+
+typedef enum plait_weight_format {
+#define X(constant, word) PLAIT_WEIGHT_##constant,
+    PLAIT_WEIGHT_LIST(X)
+#undef X
+        PLAIT_WEIGHT_FORMATS
+} plait_weight_format;
+
+extern const char *const plait_weight_name[PLAIT_WEIGHT_FORMATS + 1];
+
+/** Formats of the cache of keys and values. */
+typedef enum plait_kv_format { PLAIT_KV_BF16, PLAIT_KV_FP8, PLAIT_KV_FORMATS } plait_kv_format;
+
+extern const char *const plait_kv_name[PLAIT_KV_FORMATS + 1];
+
+/** Engines; an unknown one is priced as the mean of what is known of its accelerator. */
+typedef enum plait_engine_kind {
+    PLAIT_ENGINE_VLLM,
+    PLAIT_ENGINE_SGLANG,
+    PLAIT_ENGINE_TRTLLM,
+    PLAIT_ENGINES
+} plait_engine_kind;
+
+extern const char *const plait_engine_name[PLAIT_ENGINES + 1];
+
+/** How one worker is cut: tp pp dp_attention GPUs, experts also by tp dp_attention / ep. */
+typedef struct plait_worker {
+    int tp; /* tensor ranks of attention */
+    int pp;
+    int dp_attention; /* ranks with sequences of their own */
+    int ep;           /* expert ranks; 1 for dense models */
+} plait_worker;
+
+int plait_worker_gpus(plait_worker worker);
+
+/** Numbers of one generation of an engine's software: field, key, unit, least and most. (C.362) */
+#define PLAIT_ENGINE_NUMBERS(X)                                                                    \
+    X(linear, "linear", 1.0, 0.3, 4.0)               /* products' time over the kernels' */        \
+    X(compute, "compute", 1.0, 0.3, 4.0)             /* the same of passes over many tokens */     \
+    X(attention, "attention", 1.0, 0.1, 1.2)         /* decode attention's share of HBM's rate */  \
+    X(experts, "experts", 1.0, 0.3, 6.0)             /* grouped products' time over kernels' */    \
+    X(reduce_s, "reduce_us", 1e-6, 1.0, 100.0)       /* all-reduce of nothing by two ranks */      \
+    X(layer_s, "layer_us", 1e-6, 0.0, 500.0)         /* more a step and layer */                   \
+    X(moe_layer_s, "moe_layer_us", 1e-6, 0.0, 500.0) /* more of a layer with experts */            \
+    X(step_s, "step_us", 1e-6, 0.0, 50000.0)         /* more a step */                             \
+    X(first_s, "first_ms", 1e-3, 0.0, 1000.0)        /* a request's way to its first step */       \
+    X(queue, "queue", 1.0, 0.0, 2.0)       /* share of the others' prompts that one waits for */   \
+    X(together, "together", 1.0, 0.0, 1.0) /* of attention ranks: 0 prompts at once, 1 in turns */ \
+    X(busy, "busy", 1.0, 0.5, 1.0)         /* share of a closed loop in which requests run */
+
+enum {
+#define X(field, word, unit, least, most) PLAIT_ENGINE_##field,
+    PLAIT_ENGINE_NUMBERS(X)
+#undef X
+        PLAIT_ENGINE_NUMBER_COUNT
+};
+
+/** What errors are counted of, and bands given. */
+typedef enum plait_serve_figure {
+    PLAIT_SERVE_TTFT,
+    PLAIT_SERVE_TPOT,
+    PLAIT_SERVE_RATE, /* output tokens/s */
+    PLAIT_SERVE_FIGURES
+} plait_serve_figure;
+
+typedef struct plait_engine {
+    const char *name; /* of the profile */
+    const char *source;
+    plait_engine_kind kind;
+    int until;          /* the last month, 2506: June 2025, that it is of; 0: the newest */
+    const char *vendor; /* of the accelerators that it is of; "": any other */
+#define X(field, word, unit, least, most) double field;
+    PLAIT_ENGINE_NUMBERS(X)
+#undef X
+    bool determined[PLAIT_ENGINE_NUMBER_COUNT]; /* by runs; else assumed */
+    int rows;                                   /* of these */
+    double band[PLAIT_SERVE_FIGURES][2]; /* measured over predicted, of 80 % of unseen rows */
+    double chunk_tokens;                 /* default budget of a step ... */
+    double max_sequences;                /* ... and cap of running sequences of a worker */
+    double memory_fraction;              /* of the accelerator's that it takes */
+    double graph_bytes;                  /* beside weights and cache, one GPU */
+    double block_tokens;                 /* of the cache */
+} plait_engine;
+
+/** Load one profile of clusters/engines. *out lives in `arena`. */
+PLAIT_MUST_CHECK plait_status plait_engine_load(const char *path, plait_arena *arena,
+                                                plait_engine *out, plait_error *err);
+
+/**
+ * All profiles of an engine, sorted by name.
+ *
+ * @param profiles  out: [count], in `arena`
+ */
+PLAIT_MUST_CHECK plait_status plait_engine_list(plait_arena *arena, plait_engine **profiles,
+                                                size_t *count, plait_error *err);
+
+/**
+ * The profile of an engine's software as it was at a month on a vendor's accelerators.
+ *
+ * @param month  2506: June 2025; 0: the newest
+ * @return NULL: there is none of this engine
+ */
+const plait_engine *plait_engine_of(const plait_engine *profiles, size_t count,
+                                    plait_engine_kind kind, const char *vendor, int month);
+
+/* ---- a step ------------------------------------------------------------------------------ */
+
+enum { PLAIT_STEP_POINTS = 34, PLAIT_STEP_CONTEXTS = 42 };
+
+/**
+ * What passes of one worker take, by tokens of one attention rank and by context, on the hardware
+ * alone: kernels without their launches, collectives apart. Of all stages one after the other. (C.360)
+ */
+typedef struct plait_step_table {
+    plait_worker worker;
+    int layers, moe_layers;
+    double linear_s[PLAIT_STEP_POINTS];   /* single products and passes over memory, by tokens */
+    double experts_s[PLAIT_STEP_POINTS];  /* grouped products */
+    double exchange_s[PLAIT_STEP_POINTS]; /* tokens to and from experts of other attention ranks */
+    double reduce_s[PLAIT_STEP_POINTS];   /* all-reduces as NCCL makes them */
+    double stages_s[PLAIT_STEP_POINTS];   /* sends between stages */
+    double head_s[PLAIT_STEP_POINTS];     /* vocabulary layer and sampling, by sequences */
+    double decode_s[PLAIT_STEP_CONTEXTS]; /* attention of one new token, by context */
+    double prompt_s[PLAIT_STEP_CONTEXTS]; /* attention of a whole prompt of so many tokens */
+    double all_reduces;                   /* of a step */
+    double reduce_bytes;                  /* of one all-reduce, a token */
+    double bus_bytes_per_s;               /* inside the domain; 0: they leave it */
+} plait_step_table;
+
+/** What is asked of one worker's kernels. */
+typedef struct plait_serving {
+    const plait_model *model;
+    const plait_cluster *cluster;
+    plait_worker worker;
+    plait_weight_format weights;
+    plait_kv_format kv;
+} plait_serving;
+
+/**
+ * Fill the table. Costs some milliseconds; nothing else here costs more than some microseconds.
+ *
+ * @return a reason why this cannot run (heads that tp does not divide, a format that the
+ *         accelerator has no kernels for, ...), in static storage; NULL: filled
+ */
+const char *plait_step_table_fill(const plait_serving *serving, plait_step_table *out);
+
+/** Work of one step on each attention rank. */
+typedef struct plait_step {
+    double sequences; /* that decode, on one attention rank */
+    double context;   /* mean keys of each, tokens */
+    double verified;  /* tokens of each: 1 without speculation */
+    double prompt;    /* tokens of prompts, on one attention rank */
+    double before;    /* of their context cached already */
+} plait_step;
+
+/** Parts of a step, seconds. */
+#define PLAIT_STEP_PART_LIST(X)                                                                    \
+    X(linear, "weights and products")                                                              \
+    X(experts, "experts")                                                                          \
+    X(decode_attention, "attention of decoding")                                                   \
+    X(prompt_attention, "attention of prompts")                                                    \
+    X(reduce, "all-reduces")                                                                       \
+    X(exchange, "exchanges of experts")                                                            \
+    X(stages, "sends between stages")                                                              \
+    X(head, "vocabulary and sampling")                                                             \
+    X(launch, "launches and host")
+
+typedef enum plait_step_part {
+#define X(name, what) PLAIT_STEP_##name,
+    PLAIT_STEP_PART_LIST(X)
+#undef X
+        PLAIT_STEP_PARTS
+} plait_step_part;
+
+extern const char *const plait_step_part_name[PLAIT_STEP_PARTS + 1];
+
+/**
+ * Seconds of one step.
+ *
+ * @param parts  receives what each part takes; may be NULL
+ */
+double plait_step_s(const plait_step_table *table, const plait_engine *engine, plait_step step,
+                    double parts[PLAIT_STEP_PARTS]);
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+/** Memory of one GPU of a worker, bytes. (C.363) */
+typedef struct plait_serve_memory {
+    double weights;
+    double token;    /* of one token of one sequence, all layers without a window */
+    double sequence; /* whatever its length: states, and windows that are full */
+    double capacity; /* tokens that one attention rank can hold, of sequences of `mean` tokens */
+} plait_serve_memory;
+
+/** @param mean  tokens of a sequence when it is longest */
+plait_serve_memory plait_serve_memory_of(const plait_serving *serving, const plait_engine *engine,
+                                         double mean);
+
+/* ---- service ----------------------------------------------------------------------------- */
+
+typedef enum plait_load_kind {
+    PLAIT_LOAD_CLOSED,  /* so many users, each with one request at a time */
+    PLAIT_LOAD_RATE,    /* Poisson arrivals */
+    PLAIT_LOAD_STATIC,  /* one batch started together */
+    PLAIT_LOAD_OFFLINE, /* all requests are there from the start */
+} plait_load_kind;
+
+typedef struct plait_load {
+    plait_load_kind kind;
+    double input, output; /* mean tokens */
+    double cached;        /* of the input, in a prefix cache */
+    double concurrency;   /* CLOSED and STATIC (its batch), of the deployment */
+    double rate;          /* RATE: requests/s, of the deployment */
+    double accept;        /* of each drafted token; 0: no speculation */
+    int draft;            /* tokens drafted a step */
+    double draft_layers;  /* share of the model's layers that one drafted token runs */
+} plait_load;
+
+/** One role of a deployment: aggregated, prefill or decode. */
+typedef struct plait_pool {
+    const plait_step_table *table;
+    int workers;          /* of one replica */
+    double chunk_tokens;  /* of a step, on an attention rank; 0: no bound */
+    double max_sequences; /* running on a worker; 0: no bound */
+    double kv_tokens;     /* that one attention rank can hold; 0: no bound */
+} plait_pool;
+
+typedef struct plait_deployment {
+    const plait_engine *engine;
+    int replicas;
+    bool disaggregated;
+    plait_pool pool[2];       /* aggregated: one; else prefill, decode */
+    plait_link transfer;      /* of caches, of one GPU of a prefill worker */
+    double cache_token_bytes; /* of a token, on one GPU */
+} plait_deployment;
+
+/** What bounds a deployment. */
+#define PLAIT_SERVE_BIND_LIST(X)                                                                   \
+    X(WEIGHTS, "weights")                                                                          \
+    X(KV_READS, "kv reads")                                                                        \
+    X(ALL_REDUCE, "all-reduce latency")                                                            \
+    X(LAUNCH, "launch")                                                                            \
+    X(COMPUTE, "compute")                                                                          \
+    X(EXCHANGE, "expert exchange")                                                                 \
+    X(PREFILL, "prefill interference")                                                             \
+    X(CAPACITY, "kv capacity")
+
+typedef enum plait_serve_bind {
+#define X(constant, word) PLAIT_SERVE_BINDS_##constant,
+    PLAIT_SERVE_BIND_LIST(X)
+#undef X
+        PLAIT_SERVE_BINDS
+} plait_serve_bind;
+
+extern const char *const plait_serve_bind_name[PLAIT_SERVE_BINDS + 1];
+
+typedef struct plait_service {
+    bool stable;   /* false: more comes than leaves, or no sequence fits; the rest is not filled */
+    double ttft_s; /* mean */
+    double tpot_s; /* mean, without the first token */
+    double e2e_s;
+    double output_tokens_per_s; /* of the deployment */
+    double requests_per_s;
+    double batch;                   /* running on a decode (or aggregated) worker */
+    double utilisation;             /* of the prefill pool, or of steps by prompts */
+    double step_s;                  /* of decoding alone */
+    double prompt_s;                /* one prompt by itself */
+    double queue_s;                 /* of the TTFT */
+    double parts[PLAIT_STEP_PARTS]; /* of step_s */
+    plait_serve_bind binds;
+} plait_service;
+
+/** Closed forms of what a load sees. (C.370 to C.376) */
+plait_service plait_serve(const plait_deployment *deployment, plait_load load);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,240 @@
+/* engine_fit.c - the numbers of a serving engine's profile from measured runs (C.378) */
+#include "engine_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct number {
+    size_t offset;
+    double unit, least, most;
+} number;
+
+static const number numbers[PLAIT_ENGINE_NUMBER_COUNT] = {
+#define X(field, word, unit, least, most) {offsetof(plait_engine, field), unit, least, most},
+    PLAIT_ENGINE_NUMBERS(X)
+#undef X
+};
+
+static double *value_of(plait_engine *engine, int n)
+{
+    return (double *)(void *)((char *)engine + numbers[n].offset);
+}
+
+/* Runs of one profile, and which of them are held out. */
+typedef struct sample {
+    const plait_serve_run **run;
+    size_t count;
+    const char *held; /* a source or group; NULL: none */
+    bool by_group;
+} sample;
+
+static const char *fold_of(const sample *s, const plait_serve_run *run)
+{
+    return s->by_group ? run->group : run->source;
+}
+
+// ---- what is fitted ------------------------------------------------------------------------
+
+/*
+ * The size of an error: of a figure predicted `ratio` times as large as measured. A row counts for 1 at
+ * most, however far off it is: what is another thing altogether does not bend the rest.
+ */
+static double penalty(double ratio)
+{
+    const double e = fabs(log(ratio));
+
+    return e < 1.0 ? e : 1.0;
+}
+
+/* Figures that say the same count once: tokens/s only where no time is measured. */
+static double row_loss(const plait_serve_run *run, const plait_engine *engine)
+{
+    static const double weight[PLAIT_SERVE_MEASURES] = {
+        [PLAIT_SERVE_TTFT] = 0.5,
+        [PLAIT_SERVE_TPOT] = 1.0,
+        [PLAIT_SERVE_RATE] = 0.5,
+        [PLAIT_SERVE_E2E] = 1.0,
+    };
+    const plait_service s = plait_serve_run_price(run, engine);
+    double sum = 0.0;
+
+    for (int f = 0; f < PLAIT_SERVE_MEASURES; f++)
+        if (run->measured[f] > 0.0)
+            sum += weight[f] *
+                   (s.stable ? penalty(plait_service_figure(&s, f) / run->measured[f]) : 1.0);
+    return sum;
+}
+
+/* A pull towards the start, which only matters where runs say nothing. */
+static double loss_of(const sample *s, const plait_engine *engine, const plait_engine *start)
+{
+    static const double pull = 0.01;
+    plait_engine x = *engine, from = *start;
+    double sum = 0.0;
+    size_t rows = 0;
+
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->held != NULL && strcmp(fold_of(s, s->run[i]), s->held) == 0)
+            continue;
+        sum += row_loss(s->run[i], engine);
+        rows++;
+    }
+    sum /= rows > 0 ? (double)rows : 1.0;
+    for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++) {
+        const double small = 0.02 * numbers[n].most * numbers[n].unit;
+        sum += pull / PLAIT_ENGINE_NUMBER_COUNT *
+               fabs(log((*value_of(&x, n) + small) / (*value_of(&from, n) + small)));
+    }
+    return sum;
+}
+
+/* Moves one number as long as that helps, in steps that shrink. */
+static double improve(const sample *s, plait_engine *engine, const plait_engine *start, int n,
+                      double step, double loss)
+{
+    double *value = value_of(engine, n);
+    const double low = numbers[n].least * numbers[n].unit;
+    const double high = numbers[n].most * numbers[n].unit;
+
+    for (int sign = 0; sign < 2; sign++)
+        for (int i = 0; i < 8; i++) {
+            const double before = *value;
+            const double floor_step = 0.01 * step * high;
+            const double next =
+                sign ? before / (1.0 + step) - floor_step : before * (1.0 + step) + floor_step;
+            *value = fmin(fmax(next, low), high);
+            const double now = loss_of(s, engine, start);
+            if (!(now < loss - 1e-9)) {
+                *value = before;
+                break;
+            }
+            loss = now;
+        }
+    return loss;
+}
+
+static plait_engine fit_sample(const sample *s, const plait_engine *start, bool thorough)
+{
+    static const double steps[] = {0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.02, 0.02};
+    plait_engine x = *start;
+    double loss = loss_of(s, &x, start);
+
+    for (size_t i = thorough ? 0 : 2; i < sizeof steps / sizeof *steps; i++)
+        for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++)
+            loss = improve(s, &x, start, n, steps[i], loss);
+    return x;
+}
+
+/* A number that may be a quarter more or less at no loss is not determined. */
+static void find_determined(const sample *s, plait_engine *x)
+{
+    static const double quarter = 1.25, least_loss = 1e-3;
+    const double loss = loss_of(s, x, x);
+
+    for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++) {
+        plait_engine up = *x, down = *x;
+        const double tenth = 0.01 * numbers[n].most * numbers[n].unit;
+        *value_of(&up, n) = *value_of(x, n) * quarter + tenth;
+        *value_of(&down, n) = fmax(*value_of(x, n) / quarter - tenth, 0.0);
+        x->determined[n] = loss_of(s, &up, &up) > loss + least_loss ||
+                           loss_of(s, &down, &down) > loss + least_loss;
+    }
+}
+
+// ---- bands ---------------------------------------------------------------------------------
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The fold of a row is new: no row before it is of it. */
+static bool is_first(const sample *s, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (strcmp(fold_of(s, s->run[j]), fold_of(s, s->run[i])) == 0)
+            return false;
+    return true;
+}
+
+/* Measured over predicted of each figure of rows that a fit without them prices. */
+static void add_ratios(const sample *s, const plait_engine *without, double *ratio[],
+                       size_t count[PLAIT_SERVE_FIGURES])
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (strcmp(fold_of(s, s->run[i]), s->held) != 0)
+            continue;
+        const plait_service v = plait_serve_run_price(s->run[i], without);
+        for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
+            if (v.stable && s->run[i]->measured[f] > 0.0)
+                ratio[f][count[f]++] = s->run[i]->measured[f] / plait_service_figure(&v, f);
+    }
+}
+
+static plait_status fit_bands(sample *s, const plait_engine *profile, plait_arena *arena,
+                              plait_engine *out, plait_error *err)
+{
+    static const double each_side = 0.1;
+    double *ratio[PLAIT_SERVE_FIGURES];
+    size_t count[PLAIT_SERVE_FIGURES] = {0};
+
+    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
+        ratio[f] = plait_arena_alloc(arena, s->count, sizeof(double));
+        if (ratio[f] == NULL)
+            return plait_fail_nomem(err);
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        if (!is_first(s, i))
+            continue;
+        s->held = fold_of(s, s->run[i]);
+        const plait_engine without = fit_sample(s, profile, true);
+        add_ratios(s, &without, ratio, count);
+    }
+    s->held = NULL;
+    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
+        if (count[f] == 0)
+            continue;
+        qsort(ratio[f], count[f], sizeof(double), ascending);
+        out->band[f][0] = fmin(ratio[f][(size_t)(each_side * (double)(count[f] - 1))], 1.0);
+        out->band[f][1] = fmax(ratio[f][(size_t)((1.0 - each_side) * (double)(count[f] - 1))], 1.0);
+    }
+    return PLAIT_OK;
+}
+
+// ---- one profile ---------------------------------------------------------------------------
+
+static bool is_of(const plait_serve_runs *runs, const plait_serve_run *run,
+                  const plait_engine *profile)
+{
+    if (run->low || run->note[0] != '\0' || run->ways > 1)
+        return false;
+    return plait_engine_of(runs->engine, runs->engines, run->kind, run->vendor, run->month) ==
+           profile;
+}
+
+plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profile,
+                        plait_arena *arena, plait_engine *out, plait_error *err)
+{
+    sample s = {.run = plait_arena_alloc(arena, runs->count, sizeof *s.run)};
+    int sources = 0;
+
+    *out = *profile;
+    out->rows = 0;
+    if (s.run == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < runs->count; i++)
+        if (is_of(runs, &runs->run[i], profile))
+            s.run[s.count++] = &runs->run[i];
+    if (s.count == 0)
+        return PLAIT_OK;
+    for (size_t i = 0; i < s.count; i++)
+        sources += is_first(&s, i);
+    s.by_group = sources < 2;
+    *out = fit_sample(&s, profile, true);
+    out->rows = (int)s.count;
+    find_determined(&s, out);
+    return fit_bands(&s, profile, arena, out, err);
+}

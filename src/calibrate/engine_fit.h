@@ -1,0 +1,21 @@
+/* engine_fit.h - the numbers of a serving engine's profile from measured runs */
+#ifndef ENGINE_FIT_H
+#define ENGINE_FIT_H
+
+#include "plait/serve_runs.h"
+
+/**
+ * Fits the numbers of one profile to the runs that it is of, and its bands to what it says of runs that it
+ * was not fitted to: those of each source in turn, or, of one source alone, those of each model and accelerator.
+ *
+ * @param profile  its numbers are where the search starts, and draw those that no run determines
+ * @param out      filled; rows 0 where no run is of the profile
+ */
+plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profile,
+                        plait_arena *arena, plait_engine *out, plait_error *err) PLAIT_MUST_CHECK;
+
+/** A profile's file. */
+plait_status engine_write(const plait_engine *engine, plait_arena *arena, const char **text,
+                          size_t *length, plait_error *err) PLAIT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,166 @@
+/* serve_errors.c - predictions of serving beside measurements: prices, errors, choices */
+#include <math.h>
+#include <string.h>
+
+#include "plait/serve_runs.h"
+#include "statistics.h"
+
+/* ---- one run ---- */
+
+double plait_service_figure(const plait_service *s, int figure)
+{
+    const double figures[PLAIT_SERVE_MEASURES] = {
+        [PLAIT_SERVE_TTFT] = s->ttft_s,
+        [PLAIT_SERVE_TPOT] = s->tpot_s,
+        [PLAIT_SERVE_RATE] = s->output_tokens_per_s,
+        [PLAIT_SERVE_E2E] = s->e2e_s,
+    };
+
+    return figures[figure];
+}
+
+/* An engine's own budgets, where the run does not say; what fits in the cache, all but its last block. */
+static void equip(plait_pool *pool, const plait_serve_run *run, const plait_engine *engine,
+                  const plait_serve_memory *memory)
+{
+    const double ranks = pool->table->worker.dp_attention;
+    const double mean = run->load.input + run->load.output;
+    const double all = memory->capacity / mean * (memory->token * mean + memory->sequence);
+    const double left =
+        (all + memory->weights) * engine->memory_fraction - memory->weights - engine->graph_bytes;
+    const double a_token = memory->token + memory->sequence / mean;
+
+    pool->chunk_tokens = run->chunk_tokens > 0.0 ? run->chunk_tokens : engine->chunk_tokens;
+    if (engine->kind == PLAIT_ENGINE_SGLANG)
+        pool->chunk_tokens /= ranks;
+    pool->max_sequences = engine->max_sequences * ranks;
+    pool->kv_tokens =
+        left > 0.0 ? left / a_token * mean / (mean + engine->block_tokens / 2.0) : 1.0;
+}
+
+static plait_service price_way(const plait_serve_run *run, int way, const plait_engine *engine,
+                               plait_load load)
+{
+    plait_deployment d = run->way[way];
+
+    d.engine = engine;
+    equip(&d.pool[0], run, engine, &run->memory[way][0]);
+    if (d.disaggregated)
+        equip(&d.pool[1], run, engine, &run->memory[way][1]);
+    return plait_serve(&d, load);
+}
+
+/* More than leaves comes: so many requests are in flight as the run allows, or all that there are. */
+static plait_load saturated(plait_load load)
+{
+    static const double unbounded = 1e6;
+
+    load.kind = load.concurrency > 0.0 && load.concurrency < unbounded ? PLAIT_LOAD_CLOSED
+                                                                       : PLAIT_LOAD_OFFLINE;
+    if (load.kind == PLAIT_LOAD_OFFLINE)
+        load.concurrency = 0.0;
+    return load;
+}
+
+plait_service plait_serve_run_price(const plait_serve_run *run, const plait_engine *engine)
+{
+    plait_load queued = run->load;
+    int best = 0;
+    double most = -1.0;
+
+    queued.kind = PLAIT_LOAD_OFFLINE;
+    queued.concurrency = 0.0;
+    for (int w = 0; w < run->ways && run->ways > 1;
+         w++) { // of ways not published, the one that does most
+        const plait_service s = price_way(run, w, engine, queued);
+        if (s.stable && s.output_tokens_per_s > most) {
+            most = s.output_tokens_per_s;
+            best = w;
+        }
+    }
+    const plait_service s = price_way(run, best, engine, run->load);
+    return s.stable || run->load.kind != PLAIT_LOAD_RATE
+               ? s
+               : price_way(run, best, engine, saturated(run->load));
+}
+
+/* ---- all of them ---- */
+
+typedef struct sums {
+    double *error, *ratio;
+    size_t count;
+    int within, covered;
+} sums;
+
+static void add(sums *s, double predicted, double measured, const double *band)
+{
+    const double ratio = predicted / measured;
+
+    s->ratio[s->count] = ratio - 1.0;
+    s->error[s->count] = fabs(ratio - 1.0);
+    s->within += fabs(ratio - 1.0) <= 0.2;
+    if (band != NULL)
+        s->covered += measured >= predicted * band[0] && measured <= predicted * band[1];
+    s->count++;
+}
+
+static plait_serve_errors errors_of(sums *s)
+{
+    if (s->count == 0)
+        return (plait_serve_errors){0};
+    return (plait_serve_errors){
+        .rows = (int)s->count,
+        .mean = statistics_mean(s->error, s->count),
+        .median = statistics_quantile(s->error, s->count, 0.5),
+        .bias = statistics_quantile(s->ratio, s->count, 0.5),
+        .within = (double)s->within / (double)s->count,
+        .covered = (double)s->covered / (double)s->count,
+    };
+}
+
+static void sum_errors(const plait_serve_validation *v, int mode, int figure, sums *s)
+{
+    s->count = 0;
+    s->within = s->covered = 0;
+    for (size_t i = 0; i < v->runs->count; i++) {
+        const plait_serve_run *run = &v->runs->run[i];
+        if ((int)run->mode != mode || run->low || run->note[0] != '\0' || !v->service[i].stable ||
+            !(run->measured[figure] > 0.0))
+            continue;
+        add(s, plait_service_figure(&v->service[i], figure), run->measured[figure],
+            figure < PLAIT_SERVE_FIGURES ? v->engine[i]->band[figure] : NULL);
+    }
+}
+
+plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *arena,
+                                  plait_serve_validation *out, plait_error *err)
+{
+    sums s = {.error = plait_arena_alloc(arena, runs->count, sizeof(double)),
+              .ratio = plait_arena_alloc(arena, runs->count, sizeof(double))};
+
+    *out = (plait_serve_validation){
+        .runs = runs,
+        .service = plait_arena_alloc(arena, runs->count, sizeof *out->service),
+        .engine = plait_arena_alloc(arena, runs->count, sizeof *out->engine)};
+    if (s.error == NULL || s.ratio == NULL || out->service == NULL || out->engine == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < runs->count; i++) {
+        plait_serve_run *run = &runs->run[i];
+        if (run->note[0] == '\0') {
+            out->engine[i] =
+                plait_engine_of(runs->engine, runs->engines, run->kind, run->vendor, run->month);
+            out->service[i] = plait_serve_run_price(run, out->engine[i]);
+            if (!out->service[i].stable)
+                run->note = "does not fit, or more comes than leaves";
+        }
+        out->low += run->low;
+        out->refused += !run->low && run->note[0] != '\0';
+        out->priced += !run->low && run->note[0] == '\0';
+    }
+    for (int m = 0; m < PLAIT_SERVE_MODES; m++)
+        for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
+            sum_errors(out, m, f, &s);
+            out->errors[m][f] = errors_of(&s);
+        }
+    return PLAIT_OK;
+}

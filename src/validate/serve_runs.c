@@ -1,0 +1,459 @@
+/* serve_runs.c - measured runs of serving from a table, each with the step tables that price it */
+#include "plait/serve_runs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "csv_table.h"
+#include "plait/data.h"
+#include "plait/units.h"
+
+const char *const plait_serve_mode_word[] = {"agg",    "disagg",  "static", "offline",
+                                             "server", "prefill", "decode", NULL};
+
+/* ---- the columns ---- */
+
+#define COLUMNS(X)                                                                                 \
+    X(id)                                                                                          \
+    X(source)                                                                                      \
+    X(group)                                                                                       \
+    X(model) X(accelerator) X(gpus) X(gpus_per_node) X(engine) X(mode) X(tp) X(pp) X(ep)           \
+        X(dp_attn) X(replicas) X(prefill_workers) X(prefill_tp) X(prefill_pp) X(prefill_ep)        \
+            X(prefill_dp_attn) X(decode_workers) X(decode_tp) X(decode_pp) X(decode_ep)            \
+                X(decode_dp_attn) X(weight_dtype) X(kv_dtype) X(input_len) X(output_len)           \
+                    X(prefix_cached) X(load) X(concurrency) X(request_rate) X(chunk_tokens)        \
+                        X(spec) X(ttft_mean_ms) X(ttft_any_ms) X(ttft_median_ms) X(tpot_mean_ms)   \
+                            X(tpot_any_ms) X(tpot_median_ms) X(e2e_mean_ms) X(e2e_median_ms)       \
+                                X(out_tok_s) X(out_tok_s_gpu) X(date) X(trust)
+
+typedef enum column {
+#define X(name) AT_##name,
+    COLUMNS(X)
+#undef X
+        COLUMN_COUNT
+} column;
+
+/* ---- what rows share ---- */
+
+typedef struct known_model {
+    const char *name;
+    const plait_model *model; /* NULL: not shipped */
+} known_model;
+
+typedef struct known_cluster {
+    const char *accelerator;
+    int gpus_per_node, gpus;
+    const plait_cluster *cluster;
+} known_cluster;
+
+typedef struct known_table {
+    plait_serving serving;
+    const char *reason;
+    plait_step_table table;
+} known_table;
+
+enum { MOST_MODELS = 512, MOST_CLUSTERS = 2048, MOST_TABLES = 16384 };
+
+typedef struct reader {
+    csv_table table;
+    int at[COLUMN_COUNT];
+    plait_arena *arena;
+    size_t models, clusters, tables;
+    known_model model[MOST_MODELS];
+    known_cluster cluster[MOST_CLUSTERS];
+    known_table *known[MOST_TABLES];
+} reader;
+
+static const char *text(const reader *r, size_t row, column c)
+{
+    return csv_table_text(&r->table, row, r->at[c]);
+}
+
+static plait_status number(const reader *r, size_t row, column c, double most, double *out,
+                           plait_error *err)
+{
+    return csv_table_number(&r->table, row, r->at[c], 0.0, most, out, err);
+}
+
+static plait_status whole(const reader *r, size_t row, column c, int *out, plait_error *err)
+{
+    return csv_table_int(&r->table, row, r->at[c], 1, 1 << 20, out, err);
+}
+
+static const plait_model *model_of(reader *r, const char *name)
+{
+    plait_error unknown;
+    const char *warning;
+
+    for (size_t i = 0; i < r->models; i++)
+        if (strcmp(r->model[i].name, name) == 0)
+            return r->model[i].model;
+    plait_model *model = plait_arena_alloc(r->arena, 1, sizeof *model);
+    if (model == NULL || r->models == MOST_MODELS)
+        return NULL;
+    if (plait_model_find(name, r->arena, model, &warning, &unknown) != PLAIT_OK)
+        model = NULL;
+    r->model[r->models++] = (known_model){name, model};
+    return model;
+}
+
+/* A cluster of whole nodes around the GPUs of a worker. */
+static const plait_cluster *cluster_of(reader *r, const char *accelerator, int gpus_per_node,
+                                       int gpus)
+{
+    plait_error unknown;
+
+    if (gpus > gpus_per_node)
+        gpus = (gpus + gpus_per_node - 1) / gpus_per_node * gpus_per_node;
+    for (size_t i = 0; i < r->clusters; i++) {
+        const known_cluster *k = &r->cluster[i];
+        if (strcmp(k->accelerator, accelerator) == 0 && k->gpus_per_node == gpus_per_node &&
+            k->gpus == gpus)
+            return k->cluster;
+    }
+    plait_cluster *cluster = plait_arena_alloc(r->arena, 1, sizeof *cluster);
+    if (cluster == NULL || r->clusters == MOST_CLUSTERS)
+        return NULL;
+    if (plait_cluster_find(accelerator, r->arena, cluster, &unknown) != PLAIT_OK ||
+        plait_cluster_take(cluster, gpus, &unknown) != PLAIT_OK)
+        cluster = NULL;
+    r->cluster[r->clusters++] = (known_cluster){accelerator, gpus_per_node, gpus, cluster};
+    return cluster;
+}
+
+static bool same_serving(const plait_serving *a, const plait_serving *b)
+{
+    return a->model == b->model && a->cluster == b->cluster && a->weights == b->weights &&
+           a->kv == b->kv && memcmp(&a->worker, &b->worker, sizeof a->worker) == 0;
+}
+
+static const known_table *table_of(reader *r, const plait_serving *serving)
+{
+    for (size_t i = 0; i < r->tables; i++)
+        if (same_serving(&r->known[i]->serving, serving))
+            return r->known[i];
+    known_table *k = plait_arena_alloc(r->arena, 1, sizeof *k);
+    if (k == NULL || r->tables == MOST_TABLES)
+        return NULL;
+    k->serving = *serving;
+    k->reason = plait_step_table_fill(serving, &k->table);
+    r->known[r->tables++] = k;
+    return k;
+}
+
+/* ---- one row ---- */
+
+static plait_status read_measured(const reader *r, size_t row, plait_serve_run *run,
+                                  plait_error *err)
+{
+    static const struct {
+        int figure;
+        column from;
+    } columns[] = {{PLAIT_SERVE_TTFT, AT_ttft_median_ms}, {PLAIT_SERVE_TTFT, AT_ttft_any_ms},
+                   {PLAIT_SERVE_TTFT, AT_ttft_mean_ms},   {PLAIT_SERVE_TPOT, AT_tpot_median_ms},
+                   {PLAIT_SERVE_TPOT, AT_tpot_any_ms},    {PLAIT_SERVE_TPOT, AT_tpot_mean_ms},
+                   {PLAIT_SERVE_E2E, AT_e2e_median_ms},   {PLAIT_SERVE_E2E, AT_e2e_mean_ms}};
+    double rate = (double)NAN, rate_gpu = (double)NAN;
+
+    for (int f = 0; f < PLAIT_SERVE_MEASURES; f++)
+        run->measured[f] = (double)NAN;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) { // the last that is given counts
+        double ms = (double)NAN;
+        PLAIT_TRY(number(r, row, columns[i].from, 1e12, &ms, err));
+        if (ms > 0.0)
+            run->measured[columns[i].figure] = ms * PLAIT_MS;
+    }
+    PLAIT_TRY(number(r, row, AT_out_tok_s, 1e12, &rate, err));
+    PLAIT_TRY(number(r, row, AT_out_tok_s_gpu, 1e12, &rate_gpu, err));
+    if (!(rate > 0.0))
+        rate = rate_gpu * run->gpus;
+    if (rate > 0.0)
+        run->measured[PLAIT_SERVE_RATE] = rate;
+    return PLAIT_OK;
+}
+
+/* "2025-10", "20251015T0930": the month as 2510; 0: none. */
+static int month_of(const char *date)
+{
+    int digits = 0, value = 0;
+
+    for (; *date != '\0' && digits < 6; date++)
+        if (*date >= '0' && *date <= '9') {
+            value = value * 10 + (*date - '0');
+            digits++;
+        }
+    return digits == 6 ? value - 200000 : 0;
+}
+
+static plait_engine_kind kind_of(const char *engine, const char *vendor)
+{
+    if (strcmp(engine, "sglang") == 0)
+        return PLAIT_ENGINE_SGLANG;
+    if (strcmp(engine, "vllm") == 0)
+        return PLAIT_ENGINE_VLLM;
+    if (strncmp(engine, "t", 1) == 0)
+        return PLAIT_ENGINE_TRTLLM;
+    return strcmp(vendor, "NVIDIA") == 0 ? PLAIT_ENGINE_TRTLLM : PLAIT_ENGINE_VLLM;
+}
+
+static int weights_of(const char *word)
+{
+    for (int f = 0; plait_weight_name[f] != NULL; f++)
+        if (strcmp(plait_weight_name[f], word) == 0)
+            return f;
+    return PLAIT_WEIGHT_BF16;
+}
+
+/* ModelOpt's narrow checkpoints, which TensorRT-LLM runs, say that the cache is in fp8. */
+static plait_kv_format kv_of(const char *word, plait_engine_kind kind, int weights)
+{
+    if (strncmp(word, "fp8", 3) == 0)
+        return PLAIT_KV_FP8;
+    return word[0] == '\0' && kind == PLAIT_ENGINE_TRTLLM && weights != PLAIT_WEIGHT_BF16
+               ? PLAIT_KV_FP8
+               : PLAIT_KV_BF16;
+}
+
+static plait_status read_worker(const reader *r, size_t row, const column at[4], plait_worker *out,
+                                plait_error *err)
+{
+    *out = (plait_worker){1, 1, 1, 1};
+    PLAIT_TRY(whole(r, row, at[0], &out->tp, err));
+    PLAIT_TRY(whole(r, row, at[1], &out->pp, err));
+    PLAIT_TRY(whole(r, row, at[2], &out->ep, err));
+    return whole(r, row, at[3], &out->dp_attention, err);
+}
+
+static bool has_experts(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            return true;
+    return false;
+}
+
+/* Attention ranks of a model without experts share nothing: replicas. */
+static void settle(const plait_model *model, plait_worker *worker, int *count)
+{
+    if (has_experts(model))
+        return;
+    *count *= worker->dp_attention;
+    worker->dp_attention = 1;
+    worker->ep = 1;
+}
+
+/* One pool; its GPUs in *gpus. */
+static plait_status add_pool(reader *r, size_t row, plait_serve_run *run, plait_serving serving,
+                             int gpus_per_node, int pool, int workers, plait_error *err)
+{
+    plait_deployment *d = &run->way[run->ways];
+
+    (void)row;
+    settle(serving.model, &serving.worker, &workers);
+    serving.cluster =
+        cluster_of(r, run->accelerator, gpus_per_node, plait_worker_gpus(serving.worker));
+    if (serving.cluster == NULL) {
+        run->note = "the accelerator is not known, or no node has so many";
+        return PLAIT_OK;
+    }
+    const known_table *k = table_of(r, &serving);
+    if (k == NULL)
+        return plait_fail_nomem(err);
+    if (k->reason != NULL) {
+        run->note = k->reason;
+        return PLAIT_OK;
+    }
+    static const plait_engine all_memory = {.memory_fraction = 1.0};
+    d->pool[pool] = (plait_pool){.table = &k->table, .workers = workers};
+    run->memory[run->ways][pool] =
+        plait_serve_memory_of(&serving, &all_memory, run->load.input + run->load.output);
+    return PLAIT_OK;
+}
+
+/* What carries caches between workers: the slower of the NIC and, inside a domain, nothing. */
+static plait_link transfer_of(const plait_cluster *cluster)
+{
+    const plait_level *level = &cluster->level[cluster->levels > 1 ? 1 : 0];
+
+    return (plait_link){level->link.latency_s + 1e-3,
+                        level->link.bytes_per_s *
+                            (level->efficiency > 0.0 ? level->efficiency : 1.0)};
+}
+
+static plait_status read_apart(reader *r, size_t row, plait_serve_run *run, plait_serving serving,
+                               int gpus_per_node, plait_error *err)
+{
+    static const column workers[2] = {AT_prefill_workers, AT_decode_workers};
+    static const column degrees[2][4] = {
+        {AT_prefill_tp, AT_prefill_pp, AT_prefill_ep, AT_prefill_dp_attn},
+        {AT_decode_tp, AT_decode_pp, AT_decode_ep, AT_decode_dp_attn}};
+
+    for (int p = 0; p < 2 && run->note[0] == '\0'; p++) {
+        int count = 1;
+        PLAIT_TRY(whole(r, row, workers[p], &count, err));
+        PLAIT_TRY(read_worker(r, row, degrees[p], &serving.worker, err));
+        PLAIT_TRY(add_pool(r, row, run, serving, gpus_per_node, p, count, err));
+    }
+    plait_deployment *d = &run->way[0];
+    d->disaggregated = true;
+    d->replicas = 1;
+    if (run->note[0] == '\0') {
+        const plait_cluster *c = cluster_of(r, run->accelerator, gpus_per_node, gpus_per_node);
+        d->transfer = c != NULL ? transfer_of(c) : (plait_link){0.0, 0.0};
+        d->cache_token_bytes = run->memory[0][0].token;
+        run->ways = 1;
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_one(reader *r, size_t row, plait_serve_run *run, plait_serving serving,
+                             int gpus_per_node, plait_error *err)
+{
+    static const column degrees[4] = {AT_tp, AT_pp, AT_ep, AT_dp_attn};
+    int replicas = 1;
+
+    PLAIT_TRY(whole(r, row, AT_replicas, &replicas, err));
+    PLAIT_TRY(read_worker(r, row, degrees, &serving.worker, err));
+    PLAIT_TRY(add_pool(r, row, run, serving, gpus_per_node, 0, 1, err));
+    run->way[0].replicas = replicas;
+    run->ways = run->note[0] == '\0';
+    return PLAIT_OK;
+}
+
+enum { MOST_WAYS = 32 };
+
+/* Degrees are not published: all workers inside a node, of tensor ranks or of attention ranks. */
+static plait_status read_any(reader *r, size_t row, plait_serve_run *run, plait_serving serving,
+                             int gpus_per_node, plait_error *err)
+{
+    const bool experts = has_experts(serving.model);
+    const int gpus = (int)run->gpus;
+
+    for (int size = 1; size <= gpus_per_node && size <= gpus; size *= 2)
+        for (int dp = 1; dp <= size; dp *= size > 1 ? size : 2)
+            for (int ep = 1; ep <= size && run->ways<MOST_WAYS; ep *= size> 1 ? size : 2) {
+                if (gpus % size != 0 || (!experts && (dp > 1 || ep > 1)))
+                    continue;
+                serving.worker = (plait_worker){size / dp, 1, dp, ep};
+                run->note = "";
+                PLAIT_TRY(add_pool(r, row, run, serving, gpus_per_node, 0, 1, err));
+                run->way[run->ways].replicas = gpus / size;
+                if (run->note[0] == '\0')
+                    run->ways++;
+            }
+    if (run->ways > 0)
+        run->note = "";
+    return PLAIT_OK;
+}
+
+static plait_status read_load(const reader *r, size_t row, plait_serve_run *run, plait_error *err)
+{
+    static const plait_load_kind kinds[PLAIT_SERVE_MODES] = {PLAIT_LOAD_CLOSED, PLAIT_LOAD_CLOSED,
+                                                             PLAIT_LOAD_STATIC, PLAIT_LOAD_OFFLINE,
+                                                             PLAIT_LOAD_RATE};
+    const char *spec = text(r, row, AT_spec);
+
+    run->load.kind = kinds[run->mode];
+    PLAIT_TRY(number(r, row, AT_input_len, 1e12, &run->load.input, err));
+    PLAIT_TRY(number(r, row, AT_output_len, 1e12, &run->load.output, err));
+    PLAIT_TRY(number(r, row, AT_prefix_cached, 1e12, &run->load.cached, err));
+    PLAIT_TRY(number(r, row, AT_concurrency, 1e12, &run->load.concurrency, err));
+    PLAIT_TRY(number(r, row, AT_request_rate, 1e12, &run->load.rate, err));
+    if (run->load.kind == PLAIT_LOAD_CLOSED && run->load.rate > 0.0)
+        run->load.kind = PLAIT_LOAD_RATE;
+    if (run->load.kind == PLAIT_LOAD_RATE && run->load.rate <= 0.0)
+        run->load.kind = PLAIT_LOAD_OFFLINE;
+    if (strcmp(spec, "mtp") == 0 || strcmp(spec, "eagle") == 0) {
+        run->load.draft = 2;
+        run->load.accept = 0.6;
+        run->load.draft_layers = 0.02;
+    }
+    if (run->load.input < 1.0 || run->load.output < 1.0)
+        run->note = "no tokens";
+    if (run->mode >= PLAIT_SERVE_PREFILL)
+        run->note = "one phase by itself";
+    return PLAIT_OK;
+}
+
+static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_error *err)
+{
+    int mode = 0, gpus = 1, gpus_per_node = 8;
+    plait_accelerator *gpu = plait_arena_alloc(r->arena, 1, sizeof *gpu);
+    plait_error unknown;
+
+    if (gpu == NULL)
+        return plait_fail_nomem(err);
+    *run = (plait_serve_run){.id = text(r, row, AT_id),
+                             .source = text(r, row, AT_source),
+                             .group = text(r, row, AT_group),
+                             .model = text(r, row, AT_model),
+                             .accelerator = text(r, row, AT_accelerator),
+                             .vendor = "",
+                             .note = "",
+                             .month = month_of(text(r, row, AT_date)),
+                             .low = strcmp(text(r, row, AT_trust), "low") == 0};
+    PLAIT_TRY(csv_table_word(&r->table, row, r->at[AT_mode], plait_serve_mode_word, &mode, err));
+    run->mode = (plait_serve_mode)mode;
+    PLAIT_TRY(whole(r, row, AT_gpus, &gpus, err));
+    PLAIT_TRY(whole(r, row, AT_gpus_per_node, &gpus_per_node, err));
+    run->gpus = gpus;
+    PLAIT_TRY(number(r, row, AT_chunk_tokens, 1e12, &run->chunk_tokens, err));
+    PLAIT_TRY(read_load(r, row, run, err));
+    PLAIT_TRY(read_measured(r, row, run, err));
+    const plait_cluster *node = cluster_of(r, run->accelerator, gpus_per_node, 1);
+    const plait_model *model = model_of(r, run->model);
+    if (run->note[0] == '\0' && model == NULL)
+        run->note = "the model is not known";
+    if (run->note[0] == '\0' && node == NULL)
+        run->note = "the accelerator is not known";
+    if (run->note[0] != '\0')
+        return PLAIT_OK;
+    (void)unknown;
+    run->vendor = node->group[0].accelerator->vendor;
+    run->kind = kind_of(text(r, row, AT_engine), run->vendor);
+    const int weights = weights_of(text(r, row, AT_weight_dtype));
+    const plait_serving serving = {
+        .model = model,
+        .weights = (plait_weight_format)weights,
+        .kv = kv_of(text(r, row, AT_kv_dtype), run->kind, weights),
+    };
+    const bool published = text(r, row, AT_tp)[0] != '\0' || run->mode == PLAIT_SERVE_DISAGGREGATED;
+    const size_t ways = published ? 1 : MOST_WAYS;
+    run->way = plait_arena_alloc(r->arena, ways, sizeof *run->way);
+    run->memory = plait_arena_alloc(r->arena, ways, sizeof *run->memory);
+    if (run->way == NULL || run->memory == NULL)
+        return plait_fail_nomem(err);
+    if (run->mode == PLAIT_SERVE_DISAGGREGATED)
+        return read_apart(r, row, run, serving, gpus_per_node, err);
+    return published ? read_one(r, row, run, serving, gpus_per_node, err)
+                     : read_any(r, row, run, serving, gpus_per_node, err);
+}
+
+plait_status plait_serve_runs_load(const char *path, plait_arena *arena, plait_serve_runs *out,
+                                   plait_error *err)
+{
+    static const char *const titles[] = {
+#define X(name) #name,
+        COLUMNS(X)
+#undef X
+    };
+    reader *r = plait_arena_alloc(arena, 1, sizeof *r);
+
+    if (r == NULL)
+        return plait_fail_nomem(err);
+    r->arena = arena;
+    PLAIT_TRY(csv_table_read(path, arena, &r->table, err));
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        r->at[c] = csv_table_column(&r->table, titles[c]);
+    if (r->at[AT_mode] < 0 || r->at[AT_model] < 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
+                          "expected columns model and mode, found a table without them");
+    *out = (plait_serve_runs){.name = path, .count = r->table.rows};
+    out->run = plait_arena_alloc(arena, out->count, sizeof *out->run);
+    if (out->run == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < out->count; i++)
+        PLAIT_TRY(read_run(r, i, &out->run[i], err));
+    return plait_engine_list(arena, &out->engine, &out->engines, err);
+}
