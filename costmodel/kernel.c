@@ -144,21 +144,25 @@ static const double grouped_join = 4.0, attention_join = 4.0;
 /*
  * C.31, the product of all experts of a rank in one kernel: tiles of 16 to 256 rows and 128 columns
  * over each expert, of which the cheapest counts. A tile of fewer than 128 rows loses the share rs
- * of its rate each time it halves. t0 is that of a whole layer, which has two such products.
+ * of its rate each time it halves: it loads as many weights for half the work, so of weights stored in
+ * fewer bytes it loses as much less. t0 is that of a whole layer, which has two such products.
  */
 double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 {
     static const double columns = 128.0;
     const plait_grouped_fit *fit = &gpu->grouped[g.precision];
     const double sm_rate = gpu->peak_flops_per_s[g.precision] / gpu->sms * fit->emax;
+    const double element = element_bytes(g.precision);
+    const double loads = g.weight_bytes > 0.0 ? g.weight_bytes / element : 1.0;
     double compute_s = HUGE_VAL;
     double rate = fit->rs * fit->rs * fit->rs; // of 16 rows: three halvings below 128
 
     for (double rows = 16.0; rows <= 256.0; rows *= 2.0) {
         const double tiles = g.batch * ceil(g.m / rows) * ceil(g.n / columns);
         const double w = larger(tiles / gpu->sms, 1.0);
+        const double slower = 1.0 + loads * (1.0 / rate - 1.0);
         compute_s =
-            smaller(compute_s, w * 2.0 * rows * columns * (g.k + fit->k0) / (sm_rate * rate));
+            smaller(compute_s, w * 2.0 * rows * columns * (g.k + fit->k0) * slower / sm_rate);
         rate = smaller(1.0, rate / fit->rs);
     }
     return fit->t0_s / 2.0 + join(compute_s, gemm_memory_s(gpu, fit->eb, &g), grouped_join);

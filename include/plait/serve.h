@@ -103,6 +103,7 @@ typedef struct plait_engine {
     const char *source;
     plait_engine_kind kind;
     int until;          /* the last month, 2506: June 2025, that it is of; 0: the newest */
+    int before;         /* the first version, 113: 1.13, that it is not of; 0: none */
     const char *vendor; /* of the accelerators that it is of; "": any other */
 #define X(field, word, unit, least, most) double field;
     PLAIT_ENGINE_NUMBERS(X)
@@ -132,11 +133,13 @@ PLAIT_MUST_CHECK plait_status plait_engine_list(plait_arena *arena, plait_engine
 /**
  * The profile of an engine's software as it was at a month on a vendor's accelerators.
  *
- * @param month  2506: June 2025; 0: the newest
+ * @param month    2506: June 2025; 0: not known
+ * @param version  of the software, counts where no month does: 12 is 0.12, 103 is 1.3; 0: the newest
  * @return NULL: there is none of this engine
  */
 const plait_engine *plait_engine_of(const plait_engine *profiles, size_t count,
-                                    plait_engine_kind kind, const char *vendor, int month);
+                                    plait_engine_kind kind, const char *vendor, int month,
+                                    int version);
 
 /* ---- a step ------------------------------------------------------------------------------ */
 

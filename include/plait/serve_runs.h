@@ -35,6 +35,7 @@ typedef struct plait_serve_run {
     plait_engine_kind kind;
     const char *vendor; /* of the accelerator */
     int month;          /* of the run, 2506: June 2025; 0: not said */
+    int version;        /* of the engine, 103: 1.3; 0: not said */
     bool low;           /* trust: not scored */
     const char *note;   /* why it has no price; "": it has one */
     double gpus;

@@ -24,6 +24,7 @@ static double *value_of(plait_engine *engine, int n)
 /* Runs of one profile, and which of them are held out. */
 typedef struct sample {
     const plait_serve_run **run;
+    double *weight; /* [count]: rows of one source, model and accelerator count by their root */
     size_t count;
     const char *held; /* a source or group; NULL: none */
     bool by_group;
@@ -71,16 +72,15 @@ static double loss_of(const sample *s, const plait_engine *engine, const plait_e
 {
     static const double pull = 0.01;
     plait_engine x = *engine, from = *start;
-    double sum = 0.0;
-    size_t rows = 0;
+    double sum = 0.0, rows = 0.0;
 
     for (size_t i = 0; i < s->count; i++) {
         if (s->held != NULL && strcmp(fold_of(s, s->run[i]), s->held) == 0)
             continue;
-        sum += row_loss(s->run[i], engine);
-        rows++;
+        sum += s->weight[i] * row_loss(s->run[i], engine);
+        rows += s->weight[i];
     }
-    sum /= rows > 0 ? (double)rows : 1.0;
+    sum /= rows > 0.0 ? rows : 1.0;
     for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++) {
         const double small = 0.02 * numbers[n].most * numbers[n].unit;
         sum += pull / PLAIT_ENGINE_NUMBER_COUNT *
@@ -211,8 +211,18 @@ static bool is_of(const plait_serve_runs *runs, const plait_serve_run *run,
 {
     if (run->low || run->note[0] != '\0' || run->ways > 1)
         return false;
-    return plait_engine_of(runs->engine, runs->engines, run->kind, run->vendor, run->month) ==
-           profile;
+    return plait_engine_of(runs->engine, runs->engines, run->kind, run->vendor, run->month,
+                           run->version) == profile;
+}
+
+static void weigh(sample *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        double rows = 0.0;
+        for (size_t j = 0; j < s->count; j++)
+            rows += strcmp(s->run[i]->group, s->run[j]->group) == 0;
+        s->weight[i] = 1.0 / sqrt(rows);
+    }
 }
 
 plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profile,
@@ -223,13 +233,15 @@ plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profil
 
     *out = *profile;
     out->rows = 0;
-    if (s.run == NULL)
+    s.weight = plait_arena_alloc(arena, runs->count, sizeof *s.weight);
+    if (s.run == NULL || s.weight == NULL)
         return plait_fail_nomem(err);
     for (size_t i = 0; i < runs->count; i++)
         if (is_of(runs, &runs->run[i], profile))
             s.run[s.count++] = &runs->run[i];
     if (s.count == 0)
         return PLAIT_OK;
+    weigh(&s);
     for (size_t i = 0; i < s.count; i++)
         sources += is_first(&s, i);
     s.by_group = sources < 2;

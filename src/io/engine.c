@@ -62,9 +62,9 @@ static plait_status read_determined(const json_cursor *at, plait_engine *out, pl
 static plait_status read_engine(const json_cursor *at, plait_arena *arena, void *result,
                                 plait_error *err)
 {
-    static const char *const keys[] = {"name",   "source",   "engine",  "until",
-                                       "vendor", "defaults", "numbers", "determined",
-                                       "rows",   "band",     NULL};
+    static const char *const keys[] = {"name",       "source", "engine",   "until",
+                                       "before",     "vendor", "defaults", "numbers",
+                                       "determined", "rows",   "band",     NULL};
     plait_engine *out = result;
     int kind = 0;
     json_cursor block;
@@ -78,6 +78,7 @@ static plait_status read_engine(const json_cursor *at, plait_arena *arena, void 
     PLAIT_TRY(json_word(at, "engine", plait_engine_name, &kind, err));
     out->kind = (plait_engine_kind)kind;
     PLAIT_TRY(json_int_optional(at, "until", 2001, 9912, &out->until, err));
+    PLAIT_TRY(json_int_optional(at, "before", 1, 9999, &out->before, err));
     PLAIT_TRY(json_string_optional(at, "vendor", arena, &out->vendor, err));
     PLAIT_TRY(json_int_optional(at, "rows", 0, 1000000, &out->rows, err));
     PLAIT_TRY(json_object(at, "defaults", &block, err));
@@ -119,8 +120,16 @@ static bool is_closer(const plait_engine *a, const plait_engine *b)
     return a->until != 0 && (b->until == 0 || a->until < b->until);
 }
 
+static bool is_as_old(const plait_engine *p, int month, int version)
+{
+    if (month != 0)
+        return month <= p->until;
+    return version != 0 && p->before != 0 && version < p->before;
+}
+
 const plait_engine *plait_engine_of(const plait_engine *profiles, size_t count,
-                                    plait_engine_kind kind, const char *vendor, int month)
+                                    plait_engine_kind kind, const char *vendor, int month,
+                                    int version)
 {
     const plait_engine *found = NULL;
     bool own = false; // a profile of this very vendor goes before those of any
@@ -129,7 +138,7 @@ const plait_engine *plait_engine_of(const plait_engine *profiles, size_t count,
         const plait_engine *p = &profiles[i];
         const bool same = p->vendor[0] != '\0' && strcmp(p->vendor, vendor) == 0;
         const bool usable = p->kind == kind && (p->vendor[0] == '\0' || same) &&
-                            (p->until == 0 || (month != 0 && month <= p->until));
+                            (p->until == 0 || is_as_old(p, month, version));
         if (!usable || (own && !same))
             continue;
         if ((same && !own) || is_closer(p, found)) {

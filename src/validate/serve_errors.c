@@ -147,8 +147,8 @@ plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *are
     for (size_t i = 0; i < runs->count; i++) {
         plait_serve_run *run = &runs->run[i];
         if (run->note[0] == '\0') {
-            out->engine[i] =
-                plait_engine_of(runs->engine, runs->engines, run->kind, run->vendor, run->month);
+            out->engine[i] = plait_engine_of(runs->engine, runs->engines, run->kind, run->vendor,
+                                             run->month, run->version);
             out->service[i] = plait_serve_run_price(run, out->engine[i]);
             if (!out->service[i].stable)
                 run->note = "does not fit, or more comes than leaves";

@@ -18,7 +18,8 @@ const char *const plait_serve_mode_word[] = {"agg",    "disagg",  "static", "off
     X(id)                                                                                          \
     X(source)                                                                                      \
     X(group)                                                                                       \
-    X(model) X(accelerator) X(gpus) X(gpus_per_node) X(engine) X(mode) X(tp) X(pp) X(ep)           \
+    X(model)                                                                                       \
+    X(accelerator) X(gpus) X(gpus_per_node) X(engine) X(engine_version) X(mode) X(tp) X(pp) X(ep)  \
         X(dp_attn) X(replicas) X(prefill_workers) X(prefill_tp) X(prefill_pp) X(prefill_ep)        \
             X(prefill_dp_attn) X(decode_workers) X(decode_tp) X(decode_pp) X(decode_ep)            \
                 X(decode_dp_attn) X(weight_dtype) X(kv_dtype) X(input_len) X(output_len)           \
@@ -184,6 +185,18 @@ static int month_of(const char *date)
             digits++;
         }
     return digits == 6 ? value - 200000 : 0;
+}
+
+/* "0.12.0", "1.3rc5": 12, 103; 0: no number. */
+static int version_of(const char *text)
+{
+    char *end;
+    const long major = strtol(text, &end, 10);
+
+    if (end == text || *end != '.' || major < 0 || major > 90)
+        return 0;
+    const long minor = strtol(end + 1, NULL, 10);
+    return minor >= 0 && minor < 100 ? (int)(100 * major + minor) : 0;
 }
 
 static plait_engine_kind kind_of(const char *engine, const char *vendor)
@@ -391,6 +404,7 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
                              .accelerator = text(r, row, AT_accelerator),
                              .vendor = "",
                              .note = "",
+                             .version = version_of(text(r, row, AT_engine_version)),
                              .month = month_of(text(r, row, AT_date)),
                              .low = strcmp(text(r, row, AT_trust), "low") == 0};
     PLAIT_TRY(csv_table_word(&r->table, row, r->at[AT_mode], plait_serve_mode_word, &mode, err));
