@@ -81,7 +81,7 @@ int plait_worker_gpus(plait_worker worker);
     X(first_s, "first_ms", 1e-3, 0.0, 1000.0)        /* a request's way to its first step */       \
     X(queue, "queue", 1.0, 0.0, 2.0)       /* share of the others' prompts that one waits for */   \
     X(together, "together", 1.0, 0.0, 1.0) /* of attention ranks: 0 prompts at once, 1 in turns */ \
-    X(busy, "busy", 1.0, 0.5, 1.0)         /* share of a closed loop in which requests run */
+    X(handover, "handover", 1.0, 0.005, 1.0) /* share of the links' rate that caches travel at */
 
 enum {
 #define X(field, word, unit, least, most) PLAIT_ENGINE_##field,

@@ -19,8 +19,9 @@ const char *const plait_serve_mode_word[] = {"agg",    "disagg",  "static", "off
     X(source)                                                                                      \
     X(group)                                                                                       \
     X(model)                                                                                       \
-    X(accelerator) X(gpus) X(gpus_per_node) X(engine) X(engine_version) X(mode) X(tp) X(pp) X(ep)  \
-        X(dp_attn) X(replicas) X(prefill_workers) X(prefill_tp) X(prefill_pp) X(prefill_ep)        \
+    X(accelerator)                                                                                 \
+    X(gpus) X(gpus_per_node) X(engine) X(engine_version) X(mode) X(tp) X(pp) X(ep) X(dp_attn)      \
+        X(replicas) X(prefill_workers) X(prefill_tp) X(prefill_pp) X(prefill_ep)                   \
             X(prefill_dp_attn) X(decode_workers) X(decode_tp) X(decode_pp) X(decode_ep)            \
                 X(decode_dp_attn) X(weight_dtype) X(kv_dtype) X(input_len) X(output_len)           \
                     X(prefix_cached) X(load) X(concurrency) X(request_rate) X(chunk_tokens)        \
@@ -210,8 +211,13 @@ static plait_engine_kind kind_of(const char *engine, const char *vendor)
     return strcmp(vendor, "NVIDIA") == 0 ? PLAIT_ENGINE_TRTLLM : PLAIT_ENGINE_VLLM;
 }
 
-static int weights_of(const char *word)
+/* Where it is not published: the narrowest that the accelerator multiplies in. */
+static int weights_of(const char *word, const plait_accelerator *gpu)
 {
+    if (word[0] == '\0' && gpu->peak_flops_per_s[PLAIT_NVFP4] > 0.0)
+        return PLAIT_WEIGHT_NVFP4;
+    if (word[0] == '\0' && gpu->peak_flops_per_s[PLAIT_FP8] > 0.0)
+        return PLAIT_WEIGHT_FP8;
     for (int f = 0; plait_weight_name[f] != NULL; f++)
         if (strcmp(plait_weight_name[f], word) == 0)
             return f;
@@ -426,7 +432,7 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     (void)unknown;
     run->vendor = node->group[0].accelerator->vendor;
     run->kind = kind_of(text(r, row, AT_engine), run->vendor);
-    const int weights = weights_of(text(r, row, AT_weight_dtype));
+    const int weights = weights_of(text(r, row, AT_weight_dtype), node->group[0].accelerator);
     const plait_serving serving = {
         .model = model,
         .weights = (plait_weight_format)weights,
