@@ -71,29 +71,59 @@ static void add_cache(const plait_serving *serving, const plait_cache *cache, do
     out->sequence += cache->state;
 }
 
-plait_serve_memory plait_serve_memory_of(const plait_serving *serving, const plait_engine *engine,
-                                         double mean)
+plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double mean)
 {
     const plait_model *model = serving->model;
     const plait_accelerator *gpu = serving->cluster->group[0].accelerator;
     const plait_shard shard = shard_of(serving);
     const double stages = serving->worker.pp;
     const double bytes = serve_format_of(gpu, serving->weights).bytes;
-    plait_serve_memory out = {0};
+    plait_serve_memory out = {.all = gpu->memory_bytes, .mean = larger(mean, 1.0)};
 
     for (int l = 0; l < model->layers; l++) {
         const plait_layer *layer = &model->kind[model->layer_kind[l]];
         const held weights = layer_weights(serving, &shard, layer);
-        const plait_block block = describe(serving, &shard, layer, larger(mean, 1.0));
+        const plait_block block = describe(serving, &shard, layer, out.mean);
         out.weights += bytes * weights.narrow + 2.0 * weights.wide;
-        add_cache(serving, &block.cache, mean, &out);
+        add_cache(serving, &block.cache, out.mean, &out);
     }
     out.weights = (out.weights + 2.0 * vocabulary(serving, &shard)) / stages;
     out.token /= stages;
     out.sequence /= stages;
-    const double left =
-        gpu->memory_bytes * engine->memory_fraction - out.weights - engine->graph_bytes;
-    const double a_sequence = out.token * mean + out.sequence;
-    out.capacity = left > 0.0 && a_sequence > 0.0 ? left / a_sequence * mean : 0.0;
     return out;
+}
+
+/* Of a sequence's last block half is empty on average. */
+double plait_serve_kv_tokens(const plait_serve_memory *memory, const plait_engine *engine)
+{
+    const double left =
+        memory->all * engine->memory_fraction - memory->weights - engine->graph_bytes;
+    const double a_token = memory->token + memory->sequence / memory->mean;
+    const double waste = memory->mean / (memory->mean + engine->block_tokens / 2.0);
+
+    return left > 0.0 ? left / larger(a_token, 1.0) * waste : 0.0;
+}
+
+plait_pool plait_pool_of(const plait_step_table *table, const plait_engine *engine,
+                         const plait_serve_memory *memory, int workers, double chunk_tokens)
+{
+    const double ranks = table->worker.dp_attention;
+    const double chunk = chunk_tokens > 0.0 ? chunk_tokens : engine->chunk_tokens;
+
+    return (plait_pool){
+        .table = table,
+        .workers = workers,
+        .chunk_tokens = engine->kind == PLAIT_ENGINE_SGLANG ? chunk / ranks : chunk,
+        .max_sequences = engine->max_sequences * ranks,
+        .kv_tokens = larger(plait_serve_kv_tokens(memory, engine), 1.0),
+    };
+}
+
+plait_link plait_serve_transfer(const plait_cluster *cluster)
+{
+    static const double handshake_s = 1e-3; // an assumption; the rate is fitted (C.378)
+    const plait_level *level = &cluster->level[cluster->levels > 1 ? 1 : 0];
+    const double efficiency = level->efficiency > 0.0 ? level->efficiency : 1.0;
+
+    return (plait_link){level->link.latency_s + handshake_s, level->link.bytes_per_s * efficiency};
 }

@@ -224,15 +224,18 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
 
 /** Memory of one GPU of a worker, bytes. (C.363) */
 typedef struct plait_serve_memory {
+    double all; /* of the accelerator */
     double weights;
     double token;    /* of one token of one sequence, all layers without a window */
     double sequence; /* whatever its length: states, and windows that are full */
-    double capacity; /* tokens that one attention rank can hold, of sequences of `mean` tokens */
+    double mean;     /* tokens of the sequences that `sequence` is of, when they are longest */
 } plait_serve_memory;
 
 /** @param mean  tokens of a sequence when it is longest */
-plait_serve_memory plait_serve_memory_of(const plait_serving *serving, const plait_engine *engine,
-                                         double mean);
+plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double mean);
+
+/** Tokens that one attention rank can hold under an engine; 0: the weights do not fit. */
+double plait_serve_kv_tokens(const plait_serve_memory *memory, const plait_engine *engine);
 
 /* ---- service ----------------------------------------------------------------------------- */
 
@@ -271,6 +274,17 @@ typedef struct plait_deployment {
     plait_link transfer;      /* of caches, of one GPU of a prefill worker */
     double cache_token_bytes; /* of a token, on one GPU */
 } plait_deployment;
+
+/**
+ * A pool of workers under an engine.
+ *
+ * @param chunk_tokens  of a step on a worker; 0: the engine's
+ */
+plait_pool plait_pool_of(const plait_step_table *table, const plait_engine *engine,
+                         const plait_serve_memory *memory, int workers, double chunk_tokens);
+
+/** What carries the caches of one GPU between workers: the links that leave a scale-up domain. */
+plait_link plait_serve_transfer(const plait_cluster *cluster);
 
 /** What bounds a deployment. */
 #define PLAIT_SERVE_BIND_LIST(X)                                                                   \

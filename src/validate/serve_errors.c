@@ -19,34 +19,15 @@ double plait_service_figure(const plait_service *s, int figure)
     return figures[figure];
 }
 
-/* An engine's own budgets, where the run does not say; what fits in the cache, all but its last block. */
-static void equip(plait_pool *pool, const plait_serve_run *run, const plait_engine *engine,
-                  const plait_serve_memory *memory)
-{
-    const double ranks = pool->table->worker.dp_attention;
-    const double mean = run->load.input + run->load.output;
-    const double all = memory->capacity / mean * (memory->token * mean + memory->sequence);
-    const double left =
-        (all + memory->weights) * engine->memory_fraction - memory->weights - engine->graph_bytes;
-    const double a_token = memory->token + memory->sequence / mean;
-
-    pool->chunk_tokens = run->chunk_tokens > 0.0 ? run->chunk_tokens : engine->chunk_tokens;
-    if (engine->kind == PLAIT_ENGINE_SGLANG)
-        pool->chunk_tokens /= ranks;
-    pool->max_sequences = engine->max_sequences * ranks;
-    pool->kv_tokens =
-        left > 0.0 ? left / a_token * mean / (mean + engine->block_tokens / 2.0) : 1.0;
-}
-
 static plait_service price_way(const plait_serve_run *run, int way, const plait_engine *engine,
                                plait_load load)
 {
     plait_deployment d = run->way[way];
 
     d.engine = engine;
-    equip(&d.pool[0], run, engine, &run->memory[way][0]);
-    if (d.disaggregated)
-        equip(&d.pool[1], run, engine, &run->memory[way][1]);
+    for (int p = 0; p <= d.disaggregated; p++)
+        d.pool[p] = plait_pool_of(d.pool[p].table, engine, &run->memory[way][p], d.pool[p].workers,
+                                  run->chunk_tokens);
     return plait_serve(&d, load);
 }
 

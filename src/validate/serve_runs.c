@@ -20,14 +20,15 @@ const char *const plait_serve_mode_word[] = {"agg",    "disagg",  "static", "off
     X(group)                                                                                       \
     X(model)                                                                                       \
     X(accelerator)                                                                                 \
-    X(gpus) X(gpus_per_node) X(engine) X(engine_version) X(mode) X(tp) X(pp) X(ep) X(dp_attn)      \
-        X(replicas) X(prefill_workers) X(prefill_tp) X(prefill_pp) X(prefill_ep)                   \
-            X(prefill_dp_attn) X(decode_workers) X(decode_tp) X(decode_pp) X(decode_ep)            \
-                X(decode_dp_attn) X(weight_dtype) X(kv_dtype) X(input_len) X(output_len)           \
-                    X(prefix_cached) X(load) X(concurrency) X(request_rate) X(chunk_tokens)        \
-                        X(spec) X(ttft_mean_ms) X(ttft_any_ms) X(ttft_median_ms) X(tpot_mean_ms)   \
-                            X(tpot_any_ms) X(tpot_median_ms) X(e2e_mean_ms) X(e2e_median_ms)       \
-                                X(out_tok_s) X(out_tok_s_gpu) X(date) X(trust)
+    X(gpus)                                                                                        \
+    X(gpus_per_node) X(engine) X(engine_version) X(mode) X(tp) X(pp) X(ep) X(dp_attn) X(replicas)  \
+        X(prefill_workers) X(prefill_tp) X(prefill_pp) X(prefill_ep) X(prefill_dp_attn)            \
+            X(decode_workers) X(decode_tp) X(decode_pp) X(decode_ep) X(decode_dp_attn)             \
+                X(weight_dtype) X(kv_dtype) X(input_len) X(output_len) X(prefix_cached) X(load)    \
+                    X(concurrency) X(request_rate) X(chunk_tokens) X(spec) X(ttft_mean_ms)         \
+                        X(ttft_any_ms) X(ttft_median_ms) X(tpot_mean_ms) X(tpot_any_ms)            \
+                            X(tpot_median_ms) X(e2e_mean_ms) X(e2e_median_ms) X(out_tok_s)         \
+                                X(out_tok_s_gpu) X(date) X(trust)
 
 typedef enum column {
 #define X(name) AT_##name,
@@ -283,21 +284,10 @@ static plait_status add_pool(reader *r, size_t row, plait_serve_run *run, plait_
         run->note = k->reason;
         return PLAIT_OK;
     }
-    static const plait_engine all_memory = {.memory_fraction = 1.0};
     d->pool[pool] = (plait_pool){.table = &k->table, .workers = workers};
     run->memory[run->ways][pool] =
-        plait_serve_memory_of(&serving, &all_memory, run->load.input + run->load.output);
+        plait_serve_memory_of(&serving, run->load.input + run->load.output);
     return PLAIT_OK;
-}
-
-/* What carries caches between workers: the slower of the NIC and, inside a domain, nothing. */
-static plait_link transfer_of(const plait_cluster *cluster)
-{
-    const plait_level *level = &cluster->level[cluster->levels > 1 ? 1 : 0];
-
-    return (plait_link){level->link.latency_s + 1e-3,
-                        level->link.bytes_per_s *
-                            (level->efficiency > 0.0 ? level->efficiency : 1.0)};
 }
 
 static plait_status read_apart(reader *r, size_t row, plait_serve_run *run, plait_serving serving,
@@ -319,7 +309,7 @@ static plait_status read_apart(reader *r, size_t row, plait_serve_run *run, plai
     d->replicas = 1;
     if (run->note[0] == '\0') {
         const plait_cluster *c = cluster_of(r, run->accelerator, gpus_per_node, gpus_per_node);
-        d->transfer = c != NULL ? transfer_of(c) : (plait_link){0.0, 0.0};
+        d->transfer = c != NULL ? plait_serve_transfer(c) : (plait_link){0.0, 0.0};
         d->cache_token_bytes = run->memory[0][0].token;
         run->ways = 1;
     }
