@@ -79,6 +79,17 @@ serve_format serve_format_of(const plait_accelerator *gpu, plait_weight_format w
     return (serve_format){plain, formats[weights].bytes};
 }
 
+unsigned plait_serve_native_weights(const plait_accelerator *gpu)
+{
+    unsigned mask = 1u << PLAIT_WEIGHT_BF16;
+
+    if (has(gpu, PLAIT_FP8))
+        mask |= 1u << PLAIT_WEIGHT_FP8;
+    if (has(gpu, PLAIT_NVFP4))
+        mask |= 1u << PLAIT_WEIGHT_NVFP4;
+    return mask;
+}
+
 /*
  * Checkpoints in four bits leave attention of models with experts in 16 (gpt-oss, DeepSeek-R1-FP4), and
  * the router and the vocabulary are never narrow.

@@ -15,7 +15,7 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     search/cuts) echo src/base src/plan search/stages ;;
     search/stages) echo src/base src/plan search/milp ;;
     search/mixed) echo src/base src/plan search ;;
-    search/layout | search/operators) echo src/base src/plan ;;
+    search/layout | search/operators | search/serving) echo src/base src/plan ;;
     search/milp) echo src/base ;;
     src/report | src/launch | src/validate | src/calibrate) echo src/base src/plan src/io ;;
     src/launch/write) echo src/base src/plan src/io src/launch ;;

@@ -58,6 +58,9 @@ typedef enum plait_engine_kind {
 
 extern const char *const plait_engine_name[PLAIT_ENGINES + 1];
 
+/** Formats that an accelerator multiplies in itself: bits 1 << plait_weight_format. */
+unsigned plait_serve_native_weights(const plait_accelerator *gpu);
+
 /** How one worker is cut: tp pp dp_attention GPUs, experts also by tp dp_attention / ep. */
 typedef struct plait_worker {
     int tp; /* tensor ranks of attention */

@@ -31,6 +31,7 @@ extern const command command_next;
 extern const command command_validate;
 extern const command command_calibrate;
 extern const command command_capacity;
+extern const command command_serve;
 extern const command command_case;
 extern const command command_report;
 extern const command command_sweep;

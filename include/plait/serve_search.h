@@ -1,0 +1,95 @@
+/*
+ * serve_search.h - which deployment serves a load at the least cost.
+ *
+ * plait_serve_search looks at every engine, format of weights and of the cache, worker (tp, pp,
+ * dp_attention, ep), chunk, and at one pool or two; plait_serve_evaluate prices one of them. What is
+ * ranked meets the bounds on TTFT and TPOT and fits; of each way to cut a worker the fewest replicas that do.
+ */
+#ifndef PLAIT_SERVE_SEARCH_H
+#define PLAIT_SERVE_SEARCH_H
+
+#include "plait/serve.h"
+
+#pragma GCC visibility push(default)
+
+enum { PLAIT_SERVE_MAX_PLANS = 32, PLAIT_SERVE_MAX_FRONT = 64, PLAIT_SERVE_ROLES = 2 };
+
+typedef struct plait_serve_question {
+    const plait_model *model;
+    const plait_cluster *cluster;
+    int gpus; /* at most */
+    int engines;
+    const plait_engine *engine[PLAIT_ENGINES];
+    unsigned weights; /* formats that may be: bits 1 << plait_weight_format */
+    unsigned kv;
+    plait_load
+        load; /* CLOSED with concurrency, RATE, or CLOSED with 0: the best concurrency of one replica */
+    double ttft_s; /* bound on the mean; 0: none */
+    double tpot_s;
+    bool only_aggregated, only_disaggregated;
+    plait_worker only; /* degrees that any worker must have; 0: any */
+} plait_serve_question;
+
+/** One deployment: how each role is cut, and what it comes to. */
+typedef struct plait_serve_plan {
+    const plait_engine *engine;
+    bool disaggregated;
+    int replicas;                 /* of one worker, or of a set of prefill and decode workers */
+    int count[PLAIT_SERVE_ROLES]; /* workers of a replica: aggregated, or prefill and decode */
+    plait_worker worker[PLAIT_SERVE_ROLES];
+    plait_weight_format weights;
+    plait_kv_format kv;
+    double chunk_tokens;                 /* of a step on a worker */
+    double batch_cap;                    /* running sequences of a decode (or aggregated) worker */
+    double kv_tokens[PLAIT_SERVE_ROLES]; /* of one attention rank */
+    int gpus;
+    double concurrency; /* that the service is of */
+    plait_service service;
+    double ttft_p99_s;
+    double tokens_per_s_gpu;
+    double usd_per_mtok;   /* of output; NaN: no price is known */
+    double joules_per_tok; /* NaN: no power is known */
+} plait_serve_plan;
+
+/** Why so many of the deployments that were looked at are not among the answers. */
+typedef enum plait_serve_reject {
+    PLAIT_SERVE_REJECT_CUT,    /* degrees that do not divide the model */
+    PLAIT_SERVE_REJECT_MEMORY, /* weights, or one sequence, do not fit */
+    PLAIT_SERVE_REJECT_LOAD,   /* more comes than leaves, on all GPUs */
+    PLAIT_SERVE_REJECT_TTFT,
+    PLAIT_SERVE_REJECT_TPOT,
+    PLAIT_SERVE_REJECTS
+} plait_serve_reject;
+
+extern const char *const plait_serve_reject_name[PLAIT_SERVE_REJECTS + 1];
+
+typedef struct plait_serve_answer {
+    int plans; /* that meet all bounds, the cheapest first */
+    plait_serve_plan plan[PLAIT_SERVE_MAX_PLANS];
+    int front; /* of tokens/s/GPU against TPOT, the lowest TPOT first; within the bound on TTFT */
+    plait_serve_plan at_front[PLAIT_SERVE_MAX_FRONT];
+    long workers; /* ways to cut and to run a worker */
+    long looked;  /* deployments priced */
+    long rejected[PLAIT_SERVE_REJECTS];
+    /* where none meets the bounds: the one that lacks least, and the bounds that would let it in */
+    bool has_nearest;
+    plait_serve_plan nearest;
+    double needs_ttft_s, needs_tpot_s;
+} plait_serve_answer;
+
+/** Fails (RANGE) where the question asks for nothing that can be: no engine, no GPU, no format. */
+PLAIT_MUST_CHECK plait_status plait_serve_search(const plait_serve_question *question,
+                                                 plait_arena *arena, plait_serve_answer *out,
+                                                 plait_error *err);
+
+/**
+ * Price one deployment: what `plan` says of engine, workers, counts, formats and chunk.
+ *
+ * @return a reason why it cannot run; NULL: the rest of *plan is filled
+ */
+const char *plait_serve_evaluate(const plait_serve_question *question, plait_arena *arena,
+                                 plait_serve_plan *plan);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,464 @@
+/* serve_search.c - the cheapest deployment that meets the bounds, by looking at all of them */
+#include <math.h>
+#include <string.h>
+
+#include "numbers.h"
+#include "plait/units.h"
+#include "serve_space.h"
+
+const char *const plait_serve_reject_name[] = {
+    "degrees do not divide the model",
+    "weights or one sequence do not fit",
+    "more comes than leaves",
+    "first token too late",
+    "tokens too slow",
+    NULL,
+};
+
+/* Budgets of a step that are tried beside the engine's own. (S.98) */
+static const double chunks[] = {2048.0, 8192.0, 16384.0};
+
+enum { CHUNKS = sizeof chunks / sizeof *chunks };
+
+typedef struct search {
+    const plait_serve_question *q;
+    plait_arena *arena;
+    const serve_candidate *candidate;
+    int candidates;
+    plait_serve_answer *out;
+    double lack; /* of the nearest: how many times too slow */
+} search;
+
+// ---- one deployment ------------------------------------------------------------------------
+
+/* C.95 and C.96: the GPUs' price, and their power while kernels wait for memory. */
+static void fill_money(const plait_serve_question *q, plait_serve_plan *plan)
+{
+    static const double moving_share = 0.7; // of the power range, as in C.96
+    const plait_accelerator *gpu = q->cluster->group[0].accelerator;
+    const double rate = plan->service.output_tokens_per_s;
+    const double host_w = q->cluster->node_overhead_w / q->cluster->group[0].gpus_per_node;
+    const double power_w =
+        q->cluster->pue * (gpu->idle_w + moving_share * (gpu->power_w - gpu->idle_w) + host_w);
+
+    plan->tokens_per_s_gpu = rate / plan->gpus;
+    plan->usd_per_mtok = gpu->usd_per_hour > 0.0
+                             ? plan->gpus * gpu->usd_per_hour / PLAIT_HOUR / rate * 1e6
+                             : (double)NAN;
+    plan->joules_per_tok = gpu->power_w > 0.0 ? plan->gpus * power_w / rate : (double)NAN;
+}
+
+/* The wait's tail falls as e^(-t/m), m the mean of those that wait at all. (C.379) */
+static double ttft_p99(const plait_service *s, plait_load_kind kind)
+{
+    static const double beyond = 0.01;
+    const double share = smaller(larger(s->utilisation, beyond), 1.0);
+
+    if (kind != PLAIT_LOAD_RATE)
+        return s->ttft_s + 3.0 * s->queue_s;
+    return s->ttft_s - s->queue_s + log(share / beyond) * s->queue_s / share;
+}
+
+static plait_deployment deployment_of(const plait_serve_question *q, const plait_serve_plan *plan,
+                                      const serve_candidate *role[PLAIT_SERVE_ROLES])
+{
+    plait_deployment d = {
+        .engine = plan->engine, .replicas = plan->replicas, .disaggregated = plan->disaggregated};
+
+    for (int r = 0; r <= plan->disaggregated; r++)
+        d.pool[r] = plait_pool_of(&role[r]->table, plan->engine, &role[r]->memory, plan->count[r],
+                                  plan->chunk_tokens);
+    if (plan->disaggregated) {
+        d.transfer = plait_serve_transfer(q->cluster);
+        d.cache_token_bytes = role[0]->memory.token;
+    }
+    return d;
+}
+
+/* Prices the plan under a load; false: it is not stable. */
+static bool price(const plait_serve_question *q, plait_load load, plait_serve_plan *plan,
+                  const serve_candidate *role[PLAIT_SERVE_ROLES])
+{
+    const plait_deployment d = deployment_of(q, plan, role);
+    const int last = plan->disaggregated;
+
+    plan->gpus = 0;
+    for (int r = 0; r <= last; r++) {
+        plan->worker[r] = role[r]->serving.worker;
+        plan->kv_tokens[r] = d.pool[r].kv_tokens;
+        plan->gpus += plan->replicas * plan->count[r] * plait_worker_gpus(plan->worker[r]);
+    }
+    plan->weights = role[0]->serving.weights;
+    plan->kv = role[0]->serving.kv;
+    plan->concurrency = load.concurrency;
+    plan->service = plait_serve(&d, load);
+    if (!plan->service.stable)
+        return false;
+    plan->batch_cap = smaller(d.pool[last].max_sequences,
+                              floor(d.pool[last].kv_tokens / (load.input + load.output)) *
+                                  plan->worker[last].dp_attention);
+    plan->ttft_p99_s = ttft_p99(&plan->service, load.kind);
+    if (load.kind == PLAIT_LOAD_RATE)
+        plan->concurrency = load.rate * plan->service.e2e_s;
+    fill_money(q, plan);
+    return true;
+}
+
+static bool meets(const plait_serve_question *q, const plait_service *s)
+{
+    return s->stable && (q->ttft_s <= 0.0 || s->ttft_s <= q->ttft_s) &&
+           (q->tpot_s <= 0.0 || s->tpot_s <= q->tpot_s);
+}
+
+// ---- what is kept --------------------------------------------------------------------------
+
+/* Cheaper: fewer GPU seconds a token, then faster; ties by what comes first in the space. */
+static bool is_cheaper(const plait_serve_plan *a, const plait_serve_plan *b)
+{
+    if (a->tokens_per_s_gpu != b->tokens_per_s_gpu)
+        return a->tokens_per_s_gpu > b->tokens_per_s_gpu;
+    return a->service.e2e_s < b->service.e2e_s;
+}
+
+static void keep(plait_serve_answer *out, const plait_serve_plan *plan)
+{
+    int at = out->plans < PLAIT_SERVE_MAX_PLANS ? out->plans++ : PLAIT_SERVE_MAX_PLANS - 1;
+
+    if (at == PLAIT_SERVE_MAX_PLANS - 1 && out->plans == PLAIT_SERVE_MAX_PLANS &&
+        out->plan[at].gpus > 0 && !is_cheaper(plan, &out->plan[at]))
+        return;
+    for (; at > 0 && is_cheaper(plan, &out->plan[at - 1]); at--)
+        out->plan[at] = out->plan[at - 1];
+    out->plan[at] = *plan;
+}
+
+/* How many times the bounds a plan needs; it is nearest that needs least. */
+static void consider_nearest(search *s, const plait_serve_plan *plan)
+{
+    const plait_serve_question *q = s->q;
+    const double ttft = q->ttft_s > 0.0 ? plan->service.ttft_s / q->ttft_s : 0.0;
+    const double tpot = q->tpot_s > 0.0 ? plan->service.tpot_s / q->tpot_s : 0.0;
+    const double lack = larger(ttft, tpot);
+
+    if (s->out->has_nearest && lack >= s->lack)
+        return;
+    s->lack = lack;
+    s->out->has_nearest = true;
+    s->out->nearest = *plan;
+    s->out->needs_ttft_s = plan->service.ttft_s;
+    s->out->needs_tpot_s = plan->service.tpot_s;
+}
+
+static void reject(search *s, const plait_serve_plan *plan)
+{
+    const plait_serve_question *q = s->q;
+    plait_serve_reject why = PLAIT_SERVE_REJECT_LOAD;
+
+    if (plan->service.stable) {
+        why = q->tpot_s > 0.0 && plan->service.tpot_s > q->tpot_s ? PLAIT_SERVE_REJECT_TPOT
+                                                                  : PLAIT_SERVE_REJECT_TTFT;
+        consider_nearest(s, plan);
+    }
+    s->out->rejected[why]++;
+}
+
+// ---- one pool ------------------------------------------------------------------------------
+
+/*
+ * S.99: more replicas make the load of each lighter, so TTFT and TPOT fall: the fewest that meet the bounds are
+ * found by halving.
+ */
+static void settle_replicas(search *s, plait_serve_plan *plan,
+                            const serve_candidate *role[PLAIT_SERVE_ROLES], int each)
+{
+    int low = 1, high = s->q->gpus / each;
+
+    plan->replicas = high;
+    s->out->looked++;
+    price(s->q, s->q->load, plan, role);
+    if (!meets(s->q, &plan->service)) {
+        reject(s, plan);
+        return;
+    }
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        plan->replicas = middle;
+        price(s->q, s->q->load, plan, role);
+        s->out->looked++;
+        if (meets(s->q, &plan->service))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    plan->replicas = high;
+    price(s->q, s->q->load, plan, role);
+    keep(s->out, plan);
+}
+
+/* Without a load: one replica, and as many users as the bounds let in. */
+static void settle_users(search *s, plait_serve_plan *plan,
+                         const serve_candidate *role[PLAIT_SERVE_ROLES])
+{
+    plait_load load = s->q->load;
+    plait_serve_plan best = {0};
+
+    plan->replicas = 1;
+    for (double users = 1.0; users <= 8192.0; users = ceil(users * 1.25)) {
+        load.concurrency = users;
+        s->out->looked++;
+        if (!price(s->q, load, plan, role) || !meets(s->q, &plan->service) ||
+            plan->service.binds == PLAIT_SERVE_BINDS_CAPACITY) {
+            if (users == 1.0)
+                reject(s, plan);
+            break;
+        }
+        if (best.gpus == 0 || is_cheaper(plan, &best))
+            best = *plan;
+    }
+    if (best.gpus > 0)
+        keep(s->out, &best);
+}
+
+static bool fits(const plait_engine *engine, const serve_candidate *c, const plait_load *load)
+{
+    return plait_serve_kv_tokens(&c->memory, engine) >= load->input + load->output;
+}
+
+static void look_aggregated(search *s, const plait_engine *engine, const serve_candidate *c)
+{
+    const serve_candidate *role[PLAIT_SERVE_ROLES] = {c, NULL};
+    const int each = plait_worker_gpus(c->serving.worker);
+
+    if (!fits(engine, c, &s->q->load)) {
+        s->out->rejected[PLAIT_SERVE_REJECT_MEMORY]++;
+        return;
+    }
+    for (int k = 0; k < CHUNKS; k++) {
+        plait_serve_plan plan = {.engine = engine, .count = {1, 0}, .chunk_tokens = chunks[k]};
+        if (s->q->load.kind == PLAIT_LOAD_CLOSED && s->q->load.concurrency <= 0.0)
+            settle_users(s, &plan, role);
+        else
+            settle_replicas(s, &plan, role, each);
+    }
+}
+
+// ---- two pools -----------------------------------------------------------------------------
+
+/* The fewest decode workers beside so many prefill workers; false: none. */
+static bool settle_decode(search *s, plait_serve_plan *plan,
+                          const serve_candidate *role[PLAIT_SERVE_ROLES], int most)
+{
+    int low = 1, high = most;
+
+    plan->count[1] = most;
+    s->out->looked++;
+    price(s->q, s->q->load, plan, role);
+    if (!meets(s->q, &plan->service))
+        return false;
+    while (low < high) {
+        plan->count[1] = low + (high - low) / 2;
+        price(s->q, s->q->load, plan, role);
+        s->out->looked++;
+        if (meets(s->q, &plan->service))
+            high = plan->count[1];
+        else
+            low = plan->count[1] + 1;
+    }
+    plan->count[1] = high;
+    price(s->q, s->q->load, plan, role);
+    return true;
+}
+
+/*
+ * S.100: of each pair of workers, so many that prefill and the fewest that then decode. What decodes decides TPOT
+ * almost alone, so more prefill workers than the first that meet the bounds can only cost more, where the rate is given.
+ */
+static void look_pair(search *s, const plait_engine *engine, const serve_candidate *prefill,
+                      const serve_candidate *decode)
+{
+    const serve_candidate *role[PLAIT_SERVE_ROLES] = {prefill, decode};
+    const int p = plait_worker_gpus(prefill->serving.worker);
+    const int d = plait_worker_gpus(decode->serving.worker);
+    plait_serve_plan plan = {.engine = engine,
+                             .disaggregated = true,
+                             .replicas = 1,
+                             .chunk_tokens = engine->chunk_tokens};
+    bool any = false;
+
+    for (int n = 1; n * p + d <= s->q->gpus; n++) {
+        plan.count[0] = n;
+        if (any && s->out->plans > 0 && (n * p + d) > s->out->plan[0].gpus * 2)
+            break;
+        if (!settle_decode(s, &plan, role, (s->q->gpus - n * p) / d)) {
+            if (plan.service.stable && s->q->tpot_s > 0.0 && plan.service.tpot_s > s->q->tpot_s)
+                break;
+            continue;
+        }
+        keep(s->out, &plan);
+        any = true;
+        if (s->q->load.kind == PLAIT_LOAD_RATE)
+            break;
+    }
+    if (!any)
+        reject(s, &plan);
+}
+
+/* Prefill is tried where the prompts of one worker meet the bound on TTFT at all. */
+static bool may_prefill(const plait_serve_question *q, const plait_engine *engine,
+                        const serve_candidate *c)
+{
+    const double fresh = q->load.input - q->load.cached;
+
+    return q->ttft_s <= 0.0 || plait_step_s(&c->table, engine,
+                                            (plait_step){.prompt = fresh * c->serving.worker.pp,
+                                                         .before = q->load.cached},
+                                            NULL) <= q->ttft_s;
+}
+
+static bool may_decode(const plait_serve_question *q, const plait_engine *engine,
+                       const serve_candidate *c)
+{
+    const double most_yield = 1.0 + q->load.draft;
+
+    return q->tpot_s <= 0.0 ||
+           plait_step_s(&c->table, engine,
+                        (plait_step){.sequences = 1.0, .context = q->load.input, .verified = 1.0},
+                        NULL) /
+                   most_yield <=
+               q->tpot_s;
+}
+
+static bool same_formats(const serve_candidate *a, const serve_candidate *b)
+{
+    return a->serving.weights == b->serving.weights && a->serving.kv == b->serving.kv;
+}
+
+static void look_disaggregated(search *s, const plait_engine *engine)
+{
+    const plait_serve_question *q = s->q;
+
+    if (q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0)
+        return;
+    for (int i = 0; i < s->candidates; i++) {
+        const serve_candidate *prefill = &s->candidate[i];
+        if (!fits(engine, prefill, &q->load) || !may_prefill(q, engine, prefill))
+            continue;
+        for (int j = 0; j < s->candidates; j++) {
+            const serve_candidate *decode = &s->candidate[j];
+            if (same_formats(prefill, decode) && fits(engine, decode, &q->load) &&
+                may_decode(q, engine, decode))
+                look_pair(s, engine, prefill, decode);
+        }
+    }
+}
+
+// ---- the front -----------------------------------------------------------------------------
+
+static void add_front(plait_serve_answer *out, const plait_serve_plan *plan)
+{
+    int at = 0, kept = 0;
+
+    for (int i = 0; i < out->front; i++) // is any as fast and as cheap?
+        if (out->at_front[i].service.tpot_s <= plan->service.tpot_s &&
+            out->at_front[i].tokens_per_s_gpu >= plan->tokens_per_s_gpu)
+            return;
+    for (int i = 0; i < out->front; i++) // those that it beats leave
+        if (out->at_front[i].service.tpot_s < plan->service.tpot_s ||
+            out->at_front[i].tokens_per_s_gpu > plan->tokens_per_s_gpu)
+            out->at_front[kept++] = out->at_front[i];
+    out->front = kept;
+    if (out->front == PLAIT_SERVE_MAX_FRONT)
+        return;
+    while (at < out->front && out->at_front[at].service.tpot_s < plan->service.tpot_s)
+        at++;
+    memmove(&out->at_front[at + 1], &out->at_front[at],
+            (size_t)(out->front - at) * sizeof *out->at_front);
+    out->at_front[at] = *plan;
+    out->front++;
+}
+
+/* One worker under 1, 2, 4, ... users: what TPOT buys. */
+static void look_front(search *s, const plait_engine *engine, const serve_candidate *c)
+{
+    const serve_candidate *role[PLAIT_SERVE_ROLES] = {c, NULL};
+    plait_load load = s->q->load;
+
+    load.kind = PLAIT_LOAD_CLOSED;
+    for (double users = 1.0; users <= 4096.0; users *= 2.0) {
+        plait_serve_plan plan = {
+            .engine = engine, .replicas = 1, .count = {1, 0}, .chunk_tokens = engine->chunk_tokens};
+        load.concurrency = users;
+        s->out->looked++;
+        if (!price(s->q, load, &plan, role) || plan.service.binds == PLAIT_SERVE_BINDS_CAPACITY)
+            break;
+        if (s->q->ttft_s > 0.0 && plan.service.ttft_s > s->q->ttft_s)
+            break;
+        add_front(s->out, &plan);
+    }
+}
+
+// ---- all -----------------------------------------------------------------------------------
+
+static plait_status check(const plait_serve_question *q, plait_error *err)
+{
+    if (q->engines < 1)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--engine",
+                          "expected an engine with a profile, found none");
+    if (q->gpus < 1)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus", "expected a GPU, found none");
+    if (q->load.input < 1.0 || q->load.output < 1.0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--output",
+                          "expected a token of input and one of output, found fewer");
+    if (q->weights == 0 || q->kv == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--weights",
+                          "expected a format that the accelerator has, found none");
+    return PLAIT_OK;
+}
+
+plait_status plait_serve_search(const plait_serve_question *q, plait_arena *arena,
+                                plait_serve_answer *out, plait_error *err)
+{
+    serve_candidate *candidates;
+    search s = {.q = q, .arena = arena, .out = out};
+    long cut, large;
+
+    *out = (plait_serve_answer){0};
+    PLAIT_TRY(check(q, err));
+    PLAIT_TRY(serve_space_fill(q, arena, &candidates, &s.candidates, &cut, &large, err));
+    s.candidate = candidates;
+    out->workers = s.candidates;
+    out->rejected[PLAIT_SERVE_REJECT_CUT] = cut;
+    out->rejected[PLAIT_SERVE_REJECT_MEMORY] = large;
+    for (int e = 0; e < q->engines; e++) {
+        for (int c = 0; c < s.candidates; c++) {
+            if (!q->only_disaggregated)
+                look_aggregated(&s, q->engine[e], &candidates[c]);
+            if (fits(q->engine[e], &candidates[c], &q->load))
+                look_front(&s, q->engine[e], &candidates[c]);
+        }
+        if (!q->only_aggregated)
+            look_disaggregated(&s, q->engine[e]);
+    }
+    return PLAIT_OK;
+}
+
+const char *plait_serve_evaluate(const plait_serve_question *q, plait_arena *arena,
+                                 plait_serve_plan *plan)
+{
+    const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
+
+    for (int r = 0; r <= plan->disaggregated; r++) {
+        const plait_serving serving = {q->model, q->cluster, plan->worker[r], plan->weights,
+                                       plan->kv};
+        serve_candidate *c = plait_arena_alloc(arena, 1, sizeof *c);
+        if (c == NULL)
+            return "out of memory";
+        serve_candidate_fill(&serving, &q->load, c);
+        if (c->reason != NULL)
+            return c->reason;
+        if (!fits(plan->engine, c, &q->load))
+            return "the weights and one sequence do not fit the memory";
+        role[r] = c;
+    }
+    return price(q, q->load, plan, role) ? NULL : "more comes than leaves";
+}

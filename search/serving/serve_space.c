@@ -1,0 +1,119 @@
+/* serve_space.c - which workers there are (S.98) */
+#include "serve_space.h"
+
+#include <string.h>
+
+#include "plait/block.h"
+
+static bool has_experts(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            return true;
+    return false;
+}
+
+void serve_candidate_fill(const plait_serving *serving, const plait_load *load,
+                          serve_candidate *out)
+{
+    out->serving = *serving;
+    out->reason = plait_step_table_fill(serving, &out->table);
+    if (out->reason == NULL)
+        out->memory = plait_serve_memory_of(serving, load->input + load->output);
+}
+
+/* Of all expert ranks, none, and between them a scale-up domain's share: what engines can say. */
+static bool is_usual(plait_worker w)
+{
+    const int ranks = w.tp * w.dp_attention;
+
+    return w.ep == 1 || w.ep == ranks || (w.dp_attention == 1 && w.ep <= ranks);
+}
+
+/* The next worker of at most so many GPUs, in a fixed order. */
+static bool next_worker(plait_worker *w, bool experts, int gpus)
+{
+    do {
+        if (experts && w->ep * 2 <= w->tp * w->dp_attention)
+            w->ep *= 2;
+        else if (experts && w->dp_attention * 2 * w->tp * w->pp <= gpus)
+            *w = (plait_worker){w->tp, w->pp, w->dp_attention * 2, 1};
+        else if (w->pp * 2 * w->tp <= gpus && w->pp < 8)
+            *w = (plait_worker){w->tp, w->pp * 2, 1, 1};
+        else if (w->tp * 2 <= gpus)
+            *w = (plait_worker){w->tp * 2, 1, 1, 1};
+        else
+            return false;
+    } while (!is_usual(*w));
+    return true;
+}
+
+static bool is_any(int asked, int degree)
+{
+    return asked == 0 || asked == degree;
+}
+
+/* Tensor ranks stay inside two domains: beyond, latency is all that they add. */
+static bool is_sane(const plait_serve_question *q, plait_worker w)
+{
+    const int domain = q->cluster->level[0].gpus;
+
+    return w.tp <= 2 * (domain > 0 ? domain : 8) && w.tp * w.dp_attention <= q->gpus &&
+           is_any(q->only.tp, w.tp) && is_any(q->only.pp, w.pp) && is_any(q->only.ep, w.ep) &&
+           is_any(q->only.dp_attention, w.dp_attention);
+}
+
+static long count_workers(const plait_serve_question *q, bool experts)
+{
+    plait_worker w = {1, 1, 1, 1};
+    long count = 0;
+
+    do
+        count += is_sane(q, w);
+    while (next_worker(&w, experts, q->gpus));
+    return count * (PLAIT_WEIGHT_FORMATS * PLAIT_KV_FORMATS);
+}
+
+static void add(const plait_serve_question *q, plait_worker w, serve_candidate *list, int *count,
+                long *cut, long *large)
+{
+    plait_serving serving = {.model = q->model, .cluster = q->cluster, .worker = w};
+
+    for (int f = 0; f < PLAIT_WEIGHT_FORMATS; f++)
+        for (int kv = 0; kv < PLAIT_KV_FORMATS; kv++) {
+            if (!(q->weights >> f & 1u) || !(q->kv >> kv & 1u))
+                continue;
+            serve_candidate *c = &list[*count];
+            serving.weights = (plait_weight_format)f;
+            serving.kv = (plait_kv_format)kv;
+            c->memory = plait_serve_memory_of(&serving, q->load.input + q->load.output);
+            if (c->memory.weights >= c->memory.all) {
+                (*large)++;
+                continue;
+            }
+            serve_candidate_fill(&serving, &q->load, c);
+            if (c->reason != NULL)
+                (*cut)++;
+            else
+                (*count)++;
+        }
+}
+
+plait_status serve_space_fill(const plait_serve_question *q, plait_arena *arena,
+                              serve_candidate **out, int *count, long *cut, long *large,
+                              plait_error *err)
+{
+    const bool experts = has_experts(q->model);
+    plait_worker w = {1, 1, 1, 1};
+
+    *count = 0;
+    *cut = *large = 0;
+    *out = plait_arena_alloc(arena, (size_t)count_workers(q, experts) + 1, sizeof **out);
+    if (*out == NULL)
+        return plait_fail_nomem(err);
+    do
+        if (is_sane(q, w))
+            add(q, w, *out, count, cut, large);
+    while (next_worker(&w, experts, q->gpus));
+    return PLAIT_OK;
+}

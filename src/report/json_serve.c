@@ -1,0 +1,142 @@
+/* json_serve.c - the document of `plait serve --json` */
+#include <math.h>
+
+#include "json_write.h"
+#include "report_serve.h"
+
+static const char *role_of(const plait_serve_plan *plan, int role)
+{
+    return !plan->disaggregated ? "aggregated" : role == 0 ? "prefill" : "decode";
+}
+
+static void write_workers(json_writer *json, const plait_serve_plan *p)
+{
+    json_write_key(json, "workers");
+    json_begin_object(json);
+    for (int r = 0; r <= p->disaggregated; r++) {
+        json_write_key(json, role_of(p, r));
+        json_begin_object(json);
+        json_member_int64(json, "count", p->count[r]);
+        json_member_int64(json, "tp", p->worker[r].tp);
+        json_member_int64(json, "pp", p->worker[r].pp);
+        json_member_int64(json, "ep", p->worker[r].ep);
+        json_member_int64(json, "dp_attention", p->worker[r].dp_attention);
+        json_member_number(json, "batch", p->batch_cap);
+        json_member_number(json, "chunk_tokens", p->chunk_tokens);
+        json_member_number(json, "kv_tokens", floor(p->kv_tokens[r]));
+        json_end_object(json);
+    }
+    json_end_object(json);
+}
+
+static void write_plan(json_writer *json, const plait_serve_plan *p, int rank)
+{
+    const plait_service *s = &p->service;
+    const plait_engine *e = p->engine;
+
+    json_begin_object(json);
+    json_member_int64(json, "rank", rank);
+    json_member_string(json, "engine", plait_engine_name[e->kind]);
+    json_member_string(json, "profile", e->name);
+    json_member_string(json, "mode", p->disaggregated ? "disaggregated" : "aggregated");
+    json_member_int64(json, "replicas", p->replicas);
+    json_member_int64(json, "gpus", p->gpus);
+    write_workers(json, p);
+    json_member_string(json, "weights", plait_weight_name[p->weights]);
+    json_member_string(json, "kv", plait_kv_name[p->kv]);
+    json_member_number(json, "concurrency", p->concurrency);
+    json_member_number(json, "running", s->batch);
+    json_member_number(json, "ttft_ms", s->ttft_s * 1e3);
+    json_member_number(json, "ttft_low_ms", s->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][0]);
+    json_member_number(json, "ttft_high_ms", s->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][1]);
+    json_member_number(json, "ttft_p99_ms", p->ttft_p99_s * 1e3);
+    json_member_number(json, "tpot_ms", s->tpot_s * 1e3);
+    json_member_number(json, "tpot_low_ms", s->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][0]);
+    json_member_number(json, "tpot_high_ms", s->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][1]);
+    json_member_number(json, "e2e_ms", s->e2e_s * 1e3);
+    json_member_number(json, "out_tok_s", s->output_tokens_per_s);
+    json_member_number(json, "out_tok_s_gpu", p->tokens_per_s_gpu);
+    json_member_number(json, "usd_per_mtok", p->usd_per_mtok);
+    json_member_number(json, "joules_per_tok", p->joules_per_tok);
+    json_member_string(json, "binds", plait_serve_bind_name[s->binds]);
+    json_write_key(json, "step_ms");
+    json_begin_object(json);
+    for (int i = 0; i < PLAIT_STEP_PARTS; i++)
+        json_member_number(json, plait_step_part_name[i], s->parts[i] * 1e3);
+    json_end_object(json);
+    json_end_object(json);
+}
+
+static void write_job(json_writer *json, const plait_serve_question *q)
+{
+    json_write_key(json, "job");
+    json_begin_object(json);
+    json_member_number(json, "input", q->load.input);
+    json_member_number(json, "output", q->load.output);
+    json_member_number(json, "prefix_cached", q->load.cached);
+    if (q->load.kind == PLAIT_LOAD_RATE)
+        json_member_number(json, "rate", q->load.rate);
+    else if (q->load.concurrency > 0.0)
+        json_member_number(json, "concurrency", q->load.concurrency);
+    json_member_number(json, "ttft_ms", q->ttft_s > 0.0 ? q->ttft_s * 1e3 : (double)NAN);
+    json_member_number(json, "tpot_ms", q->tpot_s > 0.0 ? q->tpot_s * 1e3 : (double)NAN);
+    json_member_int64(json, "gpus", q->gpus);
+    if (q->load.draft > 0) {
+        json_write_key(json, "speculate");
+        json_begin_object(json);
+        json_member_int64(json, "tokens", q->load.draft);
+        json_member_number(json, "accept", q->load.accept);
+        json_end_object(json);
+    }
+    json_end_object(json);
+}
+
+static void write_search(json_writer *json, const plait_serve_answer *answer)
+{
+    json_write_key(json, "search");
+    json_begin_object(json);
+    json_member_bool(json, "exact", true);
+    json_member_int64(json, "workers", answer->workers);
+    json_member_int64(json, "priced", answer->looked);
+    json_write_key(json, "rejected");
+    json_begin_object(json);
+    for (int r = 0; r < PLAIT_SERVE_REJECTS; r++)
+        json_member_int64(json, plait_serve_reject_name[r], answer->rejected[r]);
+    json_end_object(json);
+    json_end_object(json);
+}
+
+plait_status json_serve(const report_serve *report, plait_arena *arena, const char **text,
+                        size_t *length, plait_error *err)
+{
+    const plait_serve_question *q = report->question;
+    const plait_serve_answer *answer = report->answer;
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    json_member_string(&json, "plait", PLAIT_VERSION);
+    json_member_string(&json, "model", q->model->name);
+    json_member_string(&json, "cluster", q->cluster->name);
+    write_job(&json, q);
+    if (answer != NULL)
+        write_search(&json, answer);
+    json_write_key(&json, "plans");
+    json_begin_array(&json);
+    if (answer == NULL)
+        write_plan(&json, report->plan, 1);
+    for (int i = 0; answer != NULL && i < answer->plans; i++)
+        write_plan(&json, &answer->plan[i], i + 1);
+    json_end_array(&json);
+    json_write_key(&json, "front");
+    json_begin_array(&json);
+    for (int i = 0; answer != NULL && i < answer->front; i++)
+        write_plan(&json, &answer->at_front[i], i + 1);
+    json_end_array(&json);
+    if (answer != NULL && answer->plans == 0 && answer->has_nearest) {
+        json_write_key(&json, "nearest");
+        write_plan(&json, &answer->nearest, 0);
+    }
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}

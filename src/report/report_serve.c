@@ -1,0 +1,311 @@
+/* report_serve.c - deployments for people: the ranking, every term of one, the front */
+#include "report_serve.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report_table.h"
+#include "units.h"
+
+static const char *ms(double seconds, char text[UNITS_SIZE])
+{
+    snprintf(text, UNITS_SIZE, seconds < 0.1 ? "%.1f ms" : "%.0f ms", seconds * 1e3);
+    return text;
+}
+
+static const char *mode_of(const plait_serve_plan *plan)
+{
+    return plan->disaggregated ? "disaggregated" : "aggregated";
+}
+
+void report_serve_workers(const plait_serve_plan *plan, int role, char text[64])
+{
+    const plait_worker w = plan->worker[role];
+    size_t at = 0;
+
+    if (plan->count[role] > 1)
+        at += (size_t)snprintf(text, 64, "%d x ", plan->count[role]);
+    at += (size_t)snprintf(text + at, 64 - at, "tp %d", w.tp);
+    if (w.pp > 1)
+        at += (size_t)snprintf(text + at, 64 - at, " pp %d", w.pp);
+    if (w.dp_attention > 1)
+        at += (size_t)snprintf(text + at, 64 - at, " dp %d", w.dp_attention);
+    if (w.ep > 1)
+        snprintf(text + at, 64 - at, " ep %d", w.ep);
+}
+
+/* ---- the question ---- */
+
+static void print_question(const report_serve *report, FILE *out)
+{
+    const plait_serve_question *q = report->question;
+    char a[UNITS_SIZE];
+
+    fprintf(out, "%s on up to %d x %s: %.0f tokens in%s, %.0f out", q->model->name, q->gpus,
+            q->cluster->group[0].accelerator->name, q->load.input,
+            q->load.cached > 0.0 ? " (prefix cached in part)" : "", q->load.output);
+    if (q->load.kind == PLAIT_LOAD_RATE)
+        fprintf(out, ", %.4g requests/s at random", q->load.rate);
+    else if (q->load.concurrency > 0.0)
+        fprintf(out, ", %.0f requests in flight", q->load.concurrency);
+    else
+        fprintf(out, ", as many requests as the bounds let in");
+    if (q->load.draft > 0)
+        fprintf(out, "; %d drafted tokens, %.0f %% accepted", q->load.draft,
+                100.0 * q->load.accept);
+    fprintf(out, "\n");
+    if (q->ttft_s > 0.0)
+        fprintf(out, "  first token within %s", ms(q->ttft_s, a));
+    if (q->tpot_s > 0.0)
+        fprintf(out, "%s each further one within %s", q->ttft_s > 0.0 ? "," : " ",
+                ms(q->tpot_s, a));
+    fprintf(out, q->ttft_s > 0.0 || q->tpot_s > 0.0 ? "\n\n" : "\n");
+}
+
+/* ---- the ranking ---- */
+
+static plait_status print_plans(const plait_serve_plan *plan, int count, FILE *out,
+                                plait_error *err)
+{
+    static const table_column columns[] = {
+        {"#", TABLE_RIGHT},        {"engine", TABLE_LEFT},  {"workers", TABLE_LEFT},
+        {"replicas", TABLE_RIGHT}, {"GPUs", TABLE_RIGHT},   {"weights", TABLE_LEFT},
+        {"kv", TABLE_LEFT},        {"chunk", TABLE_RIGHT},  {"running", TABLE_RIGHT},
+        {"TTFT", TABLE_RIGHT},     {"p99", TABLE_RIGHT},    {"TPOT", TABLE_RIGHT},
+        {"tok/s", TABLE_RIGHT},    {"/GPU", TABLE_RIGHT},   {"USD/Mtok", TABLE_RIGHT},
+        {"J/tok", TABLE_RIGHT},    {"bound by", TABLE_LEFT}};
+    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    static const int spare[] = {0, 0, 0, 0, 0, 0, 1, 4, 6, 0, 5, 0, 0, 0, 2, 7, 3};
+    char a[UNITS_SIZE], prefill[64], decode[64];
+
+    for (size_t c = 0; c < sizeof spare / sizeof *spare; c++)
+        table_spare(rows, c, spare[c]);
+    for (int i = 0; i < count; i++) {
+        const plait_serve_plan *p = &plan[i];
+        report_serve_workers(p, 0, prefill);
+        table_cell(rows, "%d", i + 1);
+        table_cell(rows, "%s", plait_engine_name[p->engine->kind]);
+        if (p->disaggregated) {
+            report_serve_workers(p, 1, decode);
+            table_cell(rows, "%s : %s", prefill, decode);
+        } else
+            table_cell(rows, "%s", prefill);
+        table_cell(rows, "%d", p->replicas);
+        table_cell(rows, "%d", p->gpus);
+        table_cell(rows, "%s", plait_weight_name[p->weights]);
+        table_cell(rows, "%s", plait_kv_name[p->kv]);
+        table_cell(rows, "%.0f", p->chunk_tokens);
+        table_cell(rows, "%.0f", p->service.batch);
+        table_cell(rows, "%s", ms(p->service.ttft_s, a));
+        table_cell(rows, "%s", ms(p->ttft_p99_s, a));
+        table_cell(rows, "%s", ms(p->service.tpot_s, a));
+        table_cell(rows, "%s", units_count(p->service.output_tokens_per_s, a));
+        table_cell(rows, "%.0f", p->tokens_per_s_gpu);
+        table_cell(rows, isfinite(p->usd_per_mtok) ? "%.2f" : "-", p->usd_per_mtok);
+        table_cell(rows, isfinite(p->joules_per_tok) ? "%.2f" : "-", p->joules_per_tok);
+        table_cell(rows, "%s", plait_serve_bind_name[p->service.binds]);
+    }
+    return table_print(rows, 2, out, err);
+}
+
+/* ---- one deployment ---- */
+
+static void print_band(const char *what, double value, const double band[2], FILE *out)
+{
+    char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
+
+    fprintf(out, "  %-24s %10s   80 %% of runs between %s and %s\n", what, ms(value, a),
+            ms(value * band[0], b), ms(value * band[1], c));
+}
+
+static void print_plan(const report_serve *report, const plait_serve_plan *p, FILE *out)
+{
+    const plait_engine *e = p->engine;
+    const plait_service *s = &p->service;
+    char a[UNITS_SIZE], b[UNITS_SIZE], workers[64];
+
+    fprintf(out, "%s, %s, %d replica%s on %d GPUs, weights %s, cache %s\n", e->name, mode_of(p),
+            p->replicas, p->replicas == 1 ? "" : "s", p->gpus, plait_weight_name[p->weights],
+            plait_kv_name[p->kv]);
+    for (int r = 0; r <= p->disaggregated; r++) {
+        report_serve_workers(p, r, workers);
+        fprintf(out, "  %-24s %s; room for %s tokens of cache on each attention rank\n",
+                !p->disaggregated ? "workers"
+                : r               ? "decode"
+                                  : "prefill",
+                workers, units_count(p->kv_tokens[r], a));
+    }
+    print_band("time to first token", s->ttft_s, e->band[PLAIT_SERVE_TTFT], out);
+    fprintf(out, "  %-24s %10s   of %s by itself, %s waiting\n", "  99 of 100 within",
+            ms(p->ttft_p99_s, a), ms(s->prompt_s, b), ms(s->queue_s, workers));
+    print_band("time per output token", s->tpot_s, e->band[PLAIT_SERVE_TPOT], out);
+    fprintf(out, "  %-24s %10s\n", "end to end", ms(s->e2e_s, a));
+    fprintf(out, "  %-24s %10s   80 %% of runs between %s and %s\n", "output tokens/s",
+            units_count(s->output_tokens_per_s, a),
+            units_count(s->output_tokens_per_s * e->band[PLAIT_SERVE_RATE][0], b),
+            units_count(s->output_tokens_per_s * e->band[PLAIT_SERVE_RATE][1], workers));
+    fprintf(out, "  %-24s %10.1f   %.1f a user\n", "  a GPU", p->tokens_per_s_gpu, 1.0 / s->tpot_s);
+    if (isfinite(p->usd_per_mtok))
+        fprintf(out, "  %-24s %10.2f\n", "USD/million tokens", p->usd_per_mtok);
+    if (isfinite(p->joules_per_tok))
+        fprintf(out, "  %-24s %10.2f\n", "joules a token", p->joules_per_tok);
+    fprintf(out, "  %-24s %10.0f   of at most %.0f on a worker; %s binds\n", "running requests",
+            s->batch, p->batch_cap, plait_serve_bind_name[s->binds]);
+    (void)report;
+}
+
+static plait_status print_parts(const plait_serve_plan *p, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"a decoding step", TABLE_LEFT}, {"time", TABLE_RIGHT}, {"share", TABLE_RIGHT}};
+    table *rows = table_new(columns, 3);
+    double sum = 0.0;
+    char a[UNITS_SIZE];
+
+    for (int i = 0; i < PLAIT_STEP_PARTS; i++)
+        sum += p->service.parts[i];
+    for (int i = 0; i < PLAIT_STEP_PARTS; i++) {
+        if (p->service.parts[i] <= 0.0)
+            continue;
+        table_cell(rows, "%s", plait_step_part_name[i]);
+        table_cell(rows, "%s", units_seconds(p->service.parts[i], a));
+        table_cell(rows, "%.1f %%", 100.0 * p->service.parts[i] / sum);
+    }
+    table_cell(rows, "all");
+    table_cell(rows, "%s", units_seconds(sum, a));
+    table_cell(rows, "100.0 %%");
+    fprintf(out, "\n");
+    return table_print(rows, 2, out, err);
+}
+
+static void print_engine(const plait_engine *e, FILE *out)
+{
+    static const char *const word[] = {
+#define X(field, key, unit, least, most) key,
+        PLAIT_ENGINE_NUMBERS(X)
+#undef X
+    };
+    int assumed = 0;
+
+    fprintf(out, "\n  %s: %d measured runs", e->name, e->rows);
+    for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++)
+        if (!e->determined[n])
+            fprintf(out, "%s%s", assumed++ ? ", " : "; not determined by them: ", word[n]);
+    fprintf(out, "\n");
+}
+
+/* ---- the front, and what to do ---- */
+
+static plait_status print_front(const plait_serve_answer *answer, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {{"TPOT", TABLE_RIGHT},   {"tok/s/GPU", TABLE_RIGHT},
+                                           {"TTFT", TABLE_RIGHT},   {"in flight", TABLE_RIGHT},
+                                           {"engine", TABLE_LEFT},  {"worker", TABLE_LEFT},
+                                           {"weights", TABLE_LEFT}, {"bound by", TABLE_LEFT}};
+    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    char a[UNITS_SIZE], workers[64];
+
+    if (answer->front > 0)
+        fprintf(out, "\nWhat a faster token costs, one worker by itself\n");
+    for (int i = 0; i < answer->front; i++) {
+        const plait_serve_plan *p = &answer->at_front[i];
+        report_serve_workers(p, 0, workers);
+        table_cell(rows, "%s", ms(p->service.tpot_s, a));
+        table_cell(rows, "%.0f", p->tokens_per_s_gpu);
+        table_cell(rows, "%s", ms(p->service.ttft_s, a));
+        table_cell(rows, "%.0f", p->concurrency);
+        table_cell(rows, "%s", plait_engine_name[p->engine->kind]);
+        table_cell(rows, "%s", workers);
+        table_cell(rows, "%s", plait_weight_name[p->weights]);
+        table_cell(rows, "%s", plait_serve_bind_name[p->service.binds]);
+    }
+    return table_print(rows, 2, out, err);
+}
+
+static void print_counts(const plait_serve_answer *answer, FILE *out)
+{
+    fprintf(out, "\nAll %ld workers that can be were looked at, %ld deployments priced.",
+            answer->workers, answer->looked);
+    for (int r = 0; r < PLAIT_SERVE_REJECTS; r++)
+        if (answer->rejected[r] > 0)
+            fprintf(out, "%s %ld %s", r ? ";" : " Left out:", answer->rejected[r],
+                    plait_serve_reject_name[r]);
+    fprintf(out, "\n");
+}
+
+/* The smallest change: the bounds that let the nearest in. */
+static void print_nearest(const report_serve *report, FILE *out)
+{
+    const plait_serve_question *q = report->question;
+    const plait_serve_answer *answer = report->answer;
+    char a[UNITS_SIZE], workers[64];
+
+    fprintf(out, "No deployment on %d GPUs meets the bounds.\n", q->gpus);
+    if (!answer->has_nearest) {
+        fprintf(out, "  None carries the load at all: take more GPUs, fewer requests, or narrower "
+                     "weights.\n");
+        return;
+    }
+    report_serve_workers(&answer->nearest, answer->nearest.disaggregated, workers);
+    fprintf(out, "  Nearest: %s, %s, %s, on %d GPUs.", answer->nearest.engine->name,
+            mode_of(&answer->nearest), workers, answer->nearest.gpus);
+    if (q->ttft_s > 0.0 && answer->needs_ttft_s > q->ttft_s)
+        fprintf(out, " It needs --ttft %.0fms.", ceil(answer->needs_ttft_s * 1e3));
+    if (q->tpot_s > 0.0 && answer->needs_tpot_s > q->tpot_s)
+        fprintf(out, " It needs --tpot %.1fms.", ceil(answer->needs_tpot_s * 1e4) / 10.0);
+    fprintf(out, "\n  (%s is what it has.)\n", ms(answer->nearest.service.tpot_s, a));
+}
+
+plait_status report_serve_print(const report_serve *report, FILE *out, plait_error *err)
+{
+    const plait_serve_answer *answer = report->answer;
+    const plait_serve_plan *best = answer == NULL      ? report->plan
+                                   : answer->plans > 0 ? &answer->plan[0]
+                                                       : NULL;
+
+    print_question(report, out);
+    if (best == NULL) {
+        print_nearest(report, out);
+    } else {
+        print_plan(report, best, out);
+        if (report->explain || answer == NULL) {
+            PLAIT_TRY(print_parts(best, out, err));
+            print_engine(best->engine, out);
+        }
+    }
+    if (answer == NULL)
+        return PLAIT_OK;
+    if (answer->plans > 0) {
+        fprintf(out, "\n");
+        PLAIT_TRY(print_plans(answer->plan, answer->plans < 10 ? answer->plans : 10, out, err));
+    }
+    PLAIT_TRY(print_front(answer, out, err));
+    print_counts(answer, out);
+    return PLAIT_OK;
+}
+
+plait_status report_serve_why_not(const report_serve *report, const char *what,
+                                  const plait_serve_answer *other, FILE *out, plait_error *err)
+{
+    const plait_serve_answer *answer = report->answer;
+
+    print_question(report, out);
+    if (other->plans == 0) {
+        fprintf(out, "%s: no deployment of it meets the bounds.\n", what);
+        if (other->has_nearest)
+            fprintf(out, "  The nearest has a first token in %.0f ms and %.1f ms a token.\n",
+                    other->needs_ttft_s * 1e3, other->needs_tpot_s * 1e3);
+        print_counts(other, out);
+        return PLAIT_OK;
+    }
+    if (answer->plans == 0 || other->plan[0].tokens_per_s_gpu >= answer->plan[0].tokens_per_s_gpu) {
+        fprintf(out, "%s: it is the best there is.\n", what);
+        return print_plans(other->plan, 1, out, err);
+    }
+    fprintf(
+        out, "%s: its best gives %.1f %% fewer tokens/s a GPU than the best of all; %s binds it.\n",
+        what, 100.0 * (1.0 - other->plan[0].tokens_per_s_gpu / answer->plan[0].tokens_per_s_gpu),
+        plait_serve_bind_name[other->plan[0].service.binds]);
+    const plait_serve_plan both[2] = {answer->plan[0], other->plan[0]};
+    return print_plans(both, 2, out, err);
+}

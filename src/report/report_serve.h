@@ -1,0 +1,32 @@
+/* report_serve.h - which deployment serves a load, for people and for machines */
+#ifndef REPORT_SERVE_H
+#define REPORT_SERVE_H
+
+#include <stdio.h>
+
+#include "plait/serve_search.h"
+
+typedef struct report_serve {
+    const plait_serve_question *question;
+    const plait_serve_answer *answer; /* of a search; NULL: one deployment, `plan` */
+    const plait_serve_plan *plan;
+    bool explain; /* every term of the first plan */
+} report_serve;
+
+/** The question, the ranking or the deployment, its terms, the front, what to do next. */
+PLAIT_MUST_CHECK plait_status report_serve_print(const report_serve *report, FILE *out,
+                                                 plait_error *err);
+
+/** "tp 8", "2 x tp 4 dp 2 ep 8": the workers of one role. */
+void report_serve_workers(const plait_serve_plan *plan, int role, char text[64]);
+
+/** What the best deployment of some sort lacks against the best of all. */
+PLAIT_MUST_CHECK plait_status report_serve_why_not(const report_serve *best, const char *what,
+                                                   const plait_serve_answer *other, FILE *out,
+                                                   plait_error *err);
+
+/** The document of `plait serve --json`. *text lives in `arena`. */
+PLAIT_MUST_CHECK plait_status json_serve(const report_serve *report, plait_arena *arena,
+                                         const char **text, size_t *length, plait_error *err);
+
+#endif
