@@ -353,11 +353,15 @@ static bool activations_known(const plait_model *model)
 static bool router_known(const plait_model *model)
 {
     const plait_router *router = &model->numerics.router;
+    const bool sigmoid = router->score == PLAIT_ROUTER_SIGMOID;
 
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].ffn == PLAIT_FFN_MOE && model->kind[k].moe.topk > 1 &&
-            router->score == PLAIT_ROUTER_SIGMOID && !router->normalised)
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        if (layer->ffn == PLAIT_FFN_MOE && layer->moe.topk > 1 && sigmoid && !router->normalised)
             return false;
+        if (layer->ffn == PLAIT_FFN_MOE && router->correction_bias && !sigmoid)
+            return false;
+    }
     return true;
 }
 
@@ -398,7 +402,10 @@ static const model_rule model_rules[] = {
      positions_known},
     {"MM7", "the activation is GELU, squared ReLU, SwiGLU or its clamped form, in all layers",
      activations_known},
-    {"MM8", "sigmoid weights of several experts are normalised", router_known},
+    {"MM8",
+     "sigmoid weights of several experts are normalised, and a bias for their choice goes with "
+     "sigmoid scores",
+     router_known},
     {"MM9",
      "layers with experts have one shape, layers without too, and MTP is like the last layer",
      experts_are_alike},

@@ -45,6 +45,7 @@ rm -rf ends back.json
 eval_plan large.json llama-3.1-70b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --tp 2
 eval_plan bidirectional.json llama-3.1-8b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --pp 4 --runtime deepseek --schedule dualpipe
 eval_plan gemma.json gemma-2-2b h100-80gb-sxm:1x8 --seq 4096 --gbs 64
+eval_plan ernie.json ernie-4.5-21b-a3b-pt h100-80gb-sxm:8x8 --seq 4096 --gbs 64 --ep 64
 sed 's/"layers": \[{"kind": "dense", "count": 32}\]/X/; s/"count": 32/"count": 40/' fits.json >other.json
 
 # ---- refusals ----
@@ -56,6 +57,7 @@ refused 2 'expected a plan that fits, found: stage 0 of 1 needs' launch large.js
 refused 2 'expected "megatron", found "megatrom"' launch fits.json --target megatrom -o d
 refused 2 'the stages hold 32 layers, llama-3.1-8b has 40' launch other.json -o d
 refused 2 'rule MM2' launch gemma.json -o d
+refused 2 'rule MM8' launch ernie.json -o d
 refused 2 'has no schedule dualpipe; the nearest plan that megatron runs has' \
     launch bidirectional.json --target megatron -o d
 refused 2 'expected a rank' launch fits.json:7 -o d

@@ -273,12 +273,12 @@ static int survivors(model_fixture *test, const char *folder)
 
 static void test_models__have_numerics_that_survive(void **state)
 {
-    assert_true(survivors(*state, "models") >= 60);
+    assert_true(survivors(*state, "models") >= 89);
 }
 
 static void test_samples__have_numerics_that_survive(void **state)
 {
-    assert_int_equal(survivors(*state, "tests/data/hf_configs"), 28);
+    assert_int_equal(survivors(*state, "tests/data/hf_configs"), 34);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
