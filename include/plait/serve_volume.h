@@ -106,13 +106,13 @@ PLAIT_MUST_CHECK plait_status plait_serve_volume_of(const plait_model *model,
  * @param cached_bytes    c, of one sequence
  * @param params          P that a token uses; 0: reading is what takes longer
  * @param weight_bytes    w, of all weights
- * @param bytes_per_s     W, of the memory of all GPUs together
- * @param flops_per_s     C, of all GPUs together
+ * @param bytes_per_s     W, of the memory of all GPUs that work at the same time
+ * @param flops_per_s     C, of the same GPUs; not read where params is 0
  */
 double plait_serve_decode_s(double batch, double cached_bytes, double params, double weight_bytes,
                             double bytes_per_s, double flops_per_s);
 
-/** Seconds of a prefill without communication: 2 P S / C. C: of all GPUs together, as reached. (C.357) */
+/** Seconds of a prefill without communication: 2 P S / C. C: as reached, of all GPUs that work at the same time. (C.357) */
 double plait_serve_prefill_s(double params, double tokens, double flops_per_s);
 
 /**
