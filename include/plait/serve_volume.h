@@ -47,9 +47,9 @@ typedef enum plait_serve_call {
 
 /** Whose bytes are counted. (C.356) */
 typedef enum plait_serve_counting {
-    PLAIT_SERVE_PUBLISHED, /* the study's formulas: collectives by one GPU, sends and all-gathers by all stages */
-    PLAIT_SERVE_ONE_GPU,  /* what one GPU that takes part sends */
-    PLAIT_SERVE_ALL_GPUS, /* what all GPUs send together */
+    PLAIT_SERVE_PUBLISHED, /* the study's formulas, which mix the next two */
+    PLAIT_SERVE_ONE_GPU,   /* what one GPU that takes part sends */
+    PLAIT_SERVE_ALL_GPUS,  /* what all GPUs send together */
     PLAIT_SERVE_COUNTINGS
 } plait_serve_counting;
 
@@ -112,7 +112,10 @@ PLAIT_MUST_CHECK plait_status plait_serve_volume_of(const plait_model *model,
 double plait_serve_decode_s(double batch, double cached_bytes, double params, double weight_bytes,
                             double bytes_per_s, double flops_per_s);
 
-/** Seconds of a prefill without communication: 2 P S / C. C: as reached, of all GPUs that work at the same time. (C.357) */
+/**
+ * Seconds of a prefill without communication: 2 P S / C. C: as reached, of all GPUs that work at
+ * the same time. (C.357)
+ */
 double plait_serve_prefill_s(double params, double tokens, double flops_per_s);
 
 /**
