@@ -11,6 +11,7 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     src/base) ;;
     src/plan | src/io) echo src/base ;;
     costmodel) echo src/base src/plan ;;
+    costmodel/serving) echo src/base ;;
     search) echo src/base src/plan search/cuts search/layout search/mixed search/stages ;;
     search/cuts) echo src/base src/plan search/stages ;;
     search/stages) echo src/base src/plan search/milp ;;
@@ -89,7 +90,7 @@ check_file() { # check_file ROOM FILE
 }
 
 checked=0
-for room in src/* src/launch/*/ costmodel search search/*/; do
+for room in src/* src/launch/*/ costmodel costmodel/*/ search search/*/; do
     room=${room%/}
     for file in "$room"/*.[ch]; do
         [ -e "$file" ] || continue

@@ -114,6 +114,7 @@
 #include "plait/stage.h"
 #include "plait/simulate.h"
 #include "plait/search.h"
+#include "plait/serve_volume.h"
 #include "plait/units.h"
 #include "plait/validate.h"
 

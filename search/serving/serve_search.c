@@ -120,12 +120,26 @@ static bool is_cheaper(const plait_serve_plan *a, const plait_serve_plan *b)
     return a->service.e2e_s < b->service.e2e_s;
 }
 
+/* The same but for chunk, cache and replicas. */
+static bool is_variant(const plait_serve_plan *a, const plait_serve_plan *b)
+{
+    return a->engine == b->engine && a->disaggregated == b->disaggregated &&
+           a->weights == b->weights && memcmp(a->worker, b->worker, sizeof a->worker) == 0;
+}
+
+/* In order, the best of each sort alone; of a full list the last goes. */
 static void keep(plait_serve_answer *out, const plait_serve_plan *plan)
 {
-    int at = out->plans < PLAIT_SERVE_MAX_PLANS ? out->plans++ : PLAIT_SERVE_MAX_PLANS - 1;
+    int at = 0;
 
-    if (at == PLAIT_SERVE_MAX_PLANS - 1 && out->plans == PLAIT_SERVE_MAX_PLANS &&
-        out->plan[at].gpus > 0 && !is_cheaper(plan, &out->plan[at]))
+    while (at < out->plans && !is_variant(plan, &out->plan[at]))
+        at++;
+    if (at == out->plans) {
+        if (out->plans < PLAIT_SERVE_MAX_PLANS)
+            out->plans++;
+        else if (!is_cheaper(plan, &out->plan[--at]))
+            return;
+    } else if (!is_cheaper(plan, &out->plan[at]))
         return;
     for (; at > 0 && is_cheaper(plan, &out->plan[at - 1]); at--)
         out->plan[at] = out->plan[at - 1];

@@ -224,12 +224,15 @@ static plait_status print_front(const plait_serve_answer *answer, FILE *out, pla
 
 static void print_counts(const plait_serve_answer *answer, FILE *out)
 {
-    fprintf(out, "\nAll %ld workers that can be were looked at, %ld deployments priced.",
+    const char *before = "Left out:";
+
+    fprintf(out, "\nAll %ld workers that can be were looked at, %ld deployments priced. ",
             answer->workers, answer->looked);
     for (int r = 0; r < PLAIT_SERVE_REJECTS; r++)
-        if (answer->rejected[r] > 0)
-            fprintf(out, "%s %ld %s", r ? ";" : " Left out:", answer->rejected[r],
-                    plait_serve_reject_name[r]);
+        if (answer->rejected[r] > 0) {
+            fprintf(out, "%s %ld %s", before, answer->rejected[r], plait_serve_reject_name[r]);
+            before = ";";
+        }
     fprintf(out, "\n");
 }
 

@@ -113,6 +113,88 @@ static void sum_errors(const plait_serve_validation *v, int mode, int figure, su
     }
 }
 
+/* ---- choices ---- */
+
+static bool is_choice(const plait_serve_validation *v, size_t i)
+{
+    const plait_serve_run *run = &v->runs->run[i];
+
+    return run->mode == PLAIT_SERVE_AGGREGATED && !run->low && run->note[0] == '\0' &&
+           run->load.kind == PLAIT_LOAD_CLOSED && run->measured[PLAIT_SERVE_TPOT] > 0.0 &&
+           run->measured[PLAIT_SERVE_TTFT] > 0.0;
+}
+
+/* Of one source, model, accelerator, engine and load but for the users: they differ in how they ran. */
+static bool is_same_choice(const plait_serve_run *a, const plait_serve_run *b)
+{
+    return strcmp(a->group, b->group) == 0 && a->kind == b->kind && a->month == b->month &&
+           a->load.input == b->load.input && a->load.output == b->load.output;
+}
+
+/* Output tokens/s of one GPU: measured in a closed loop by C.373 from TTFT and TPOT. */
+static double rate_of(const plait_serve_run *run, double ttft_s, double tpot_s)
+{
+    return run->load.concurrency * run->load.output / (ttft_s + (run->load.output - 1.0) * tpot_s) /
+           run->gpus;
+}
+
+/* One group under one bound: what the pick measured of the best; NaN: none can be picked. */
+static double pick_share(const plait_serve_validation *v, size_t first, double bound, bool *over)
+{
+    double best = 0.0, picked = 0.0, most = 0.0;
+
+    *over = false;
+    for (size_t i = first; i < v->runs->count; i++) {
+        const plait_serve_run *run = &v->runs->run[i];
+        if (!is_choice(v, i) || !is_same_choice(run, &v->runs->run[first]))
+            continue;
+        const double *m = run->measured;
+        const plait_service *s = &v->service[i];
+        const double measured = rate_of(run, m[PLAIT_SERVE_TTFT], m[PLAIT_SERVE_TPOT]);
+        const double predicted = rate_of(run, s->ttft_s, s->tpot_s);
+        if (m[PLAIT_SERVE_TPOT] <= bound && measured > best)
+            best = measured;
+        if (s->tpot_s <= bound && predicted > most) {
+            most = predicted;
+            picked = measured;
+            *over = m[PLAIT_SERVE_TPOT] > 1.1 * bound; // a tenth is what two runs may differ by
+        }
+    }
+    return best > 0.0 && most > 0.0 ? fmin(picked / best, 1.0) : (double)NAN;
+}
+
+static void sum_choices(plait_serve_validation *v)
+{
+    static const double bounds_s[] = {10e-3, 15e-3, 20e-3, 30e-3, 50e-3, 100e-3};
+    double sum = 0.0, over_sum = 0.0;
+
+    for (size_t i = 0; i < v->runs->count; i++) {
+        bool first = is_choice(v, i);
+        size_t same = 0;
+        for (size_t j = 0; first && j < v->runs->count; j++) {
+            if (!is_choice(v, j) || !is_same_choice(&v->runs->run[j], &v->runs->run[i]))
+                continue;
+            first = j >= i;
+            same++;
+        }
+        if (!first || same < 4)
+            continue;
+        for (size_t b = 0; b < sizeof bounds_s / sizeof *bounds_s; b++) {
+            bool over;
+            const double share = pick_share(v, i, bounds_s[b], &over);
+            if (isnan(share))
+                continue;
+            v->choices++;
+            sum += share;
+            over_sum += over;
+        }
+    }
+    if (v->choices > 0) {
+        v->choice_share = sum / v->choices;
+        v->choice_over = over_sum / v->choices;
+    }
+}
+
 plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *arena,
                                   plait_serve_validation *out, plait_error *err)
 {
@@ -143,5 +225,6 @@ plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *are
             sum_errors(out, m, f, &s);
             out->errors[m][f] = errors_of(&s);
         }
+    sum_choices(out);
     return PLAIT_OK;
 }

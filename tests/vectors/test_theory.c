@@ -4,8 +4,8 @@
  * theory_vectors.json holds formulas of lectures, papers and books with their inputs, the number
  * that the source prints and where the two disagree. Here each formula is a call of the cost
  * model, never the formula again: the bytes of a layer are those of its block, the traffic of
- * ZeRO is what a priced plan lists, and so on. What does not concern a plan of training (quoted
- * measurements, plain arithmetic, serving) is left out, and counted.
+ * ZeRO is what a priced plan lists, and so on. What needs no cost model (quoted measurements, plain
+ * arithmetic) is left out, and counted.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "theory.h"
 
 static const theory_formula *const lists[] = {
-    theory_memory, theory_communication, theory_collectives, theory_schedules,
-    theory_models, theory_limits,        theory_topology,    theory_reliability,
+    theory_memory, theory_communication, theory_collectives, theory_schedules, theory_models,
+    theory_limits, theory_topology,      theory_reliability, theory_serving,
 };
 
 enum { LISTS = sizeof lists / sizeof *lists, MOST_FORMULAS = 128 };
@@ -43,14 +43,6 @@ static bool among(const char *name, const char *const *words)
         if (strcmp(*words, name) == 0)
             return true;
     return false;
-}
-
-/* Serving is another subject. */
-static bool concerns_plans(const char *group)
-{
-    static const char *const others[] = {"inference", NULL};
-
-    return !among(group, others);
 }
 
 static bool is_arithmetic(const char *formula)
@@ -103,25 +95,21 @@ static bool check(const json_cursor *vector, int formula)
 /* What became of the vectors. */
 typedef struct tally {
     int all, checked, wrong;
-    int quoted, arithmetic, elsewhere;
+    int quoted, arithmetic;
     int of_formula[MOST_FORMULAS];
 } tally;
 
 static void take(const json_cursor *vector, tally *t)
 {
-    const char *group = "";
     const char *formula = NULL;
 
     t->all++;
-    assert_int_equal(json_string(vector, "group", theory_arena, &group, NULL), PLAIT_OK);
     assert_int_equal(json_string_optional(vector, "formula", theory_arena, &formula, NULL),
                      PLAIT_OK);
     if (!formula) {
         t->quoted++;
     } else if (is_arithmetic(formula)) {
         t->arithmetic++;
-    } else if (!concerns_plans(group)) {
-        t->elsewhere++;
     } else {
         const int f = formula_of(formula);
         if (f < 0)
@@ -149,9 +137,8 @@ static void test_vectors__are_what_the_cost_model_computes(void **state)
         take(&vector, &t);
     json_document_free(&document);
 
-    print_message("%d vectors: %d checked; left out: %d quoted, %d plain arithmetic, %d of other "
-                  "subjects\n",
-                  t.all, t.checked, t.quoted, t.arithmetic, t.elsewhere);
+    print_message("%d vectors: %d checked; left out: %d quoted, %d plain arithmetic\n", t.all,
+                  t.checked, t.quoted, t.arithmetic);
     for (int f = 0; formula_at(f); f++)
         if (t.of_formula[f] == 0)
             fail_msg("no vector of %s", formula_at(f)->name);

@@ -16,7 +16,8 @@ typedef struct theory_formula {
 
 // each file's own
 extern const theory_formula theory_memory[], theory_communication[], theory_collectives[],
-    theory_schedules[], theory_models[], theory_limits[], theory_topology[], theory_reliability[];
+    theory_schedules[], theory_models[], theory_limits[], theory_topology[], theory_reliability[],
+    theory_serving[];
 
 /** Of the vectors that are looked at. */
 extern plait_arena *theory_arena;

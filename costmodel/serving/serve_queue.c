@@ -191,7 +191,7 @@ static plait_service closed(const plait_deployment *d, const plait_load *load)
 
 /*
  * C.374: Poisson arrivals of x a second and rank. Prompts take the share x d p of the time, the steps
- * the rest; a prompt waits for those before it as in M/D/1.
+ * the rest. A prompt holds up the next for what it adds to steps and for its share of their budget: M/D/1.
  */
 static plait_service arriving(const plait_deployment *d, const plait_load *load)
 {
@@ -201,25 +201,26 @@ static plait_service arriving(const plait_deployment *d, const plait_load *load)
     const double x = load->rate / ranks;
     const double waiting = waiting_ranks(pool, engine);
     const double most = most_sequences(pool, load);
-    double sequences = 1.0;
+    const double fresh = larger(load->input - load->cached, 1.0);
+    double sequences = 1.0, wanted = 1.0;
     plait_service s = {0};
 
     for (int i = 0; i < 2 * ROUNDS; i++) {
         const turn t = turn_of(pool, engine, load, larger(sequences, 1.0));
         const double busy = x * waiting * t.share_s;
-        if (busy >= 1.0)
-            return (plait_service){.utilisation = busy};
+        const double budget = pool->chunk_tokens > 0.0 ? pool->chunk_tokens : fresh;
+        const double held = waiting * t.share_s + t.step_s * fresh / budget;
+        if (busy >= 1.0 || x * held >= 1.0)
+            return (plait_service){.utilisation = larger(busy, x * held)};
         const double tpot = t.step_s / t.yield / (1.0 - busy);
-        const double own = smaller(x * t.prompt_s, 1.0 - 1e-6);
-        const double queue = own / (2.0 * (1.0 - own)) * t.prompt_s;
+        const double queue = x * held / (2.0 * (1.0 - x * held)) * held;
         s = service_of(load, t, engine->first_s + t.step_s / 2.0 + t.prompt_s + queue, tpot);
         s.queue_s = queue;
-        s.utilisation = busy;
-        sequences += 0.5 * (x * load->output * tpot - sequences);
-        if (sequences > 4.0 * most)
-            return (plait_service){.utilisation = 1.0, .binds = PLAIT_SERVE_BINDS_CAPACITY};
+        s.utilisation = x * held;
+        wanted = x * load->output * tpot;
+        sequences += 0.5 * (smaller(wanted, 4.0 * most) - sequences);
     }
-    if (sequences > most)
+    if (wanted > most)
         return (plait_service){.utilisation = 1.0, .binds = PLAIT_SERVE_BINDS_CAPACITY};
     s.batch = sequences * pool->table->worker.dp_attention;
     s.requests_per_s = load->rate;
@@ -360,7 +361,7 @@ static plait_service apart(const plait_deployment *d, const plait_load *load)
     const double most = most_sequences(decode, load);
     const intake in = intake_of(d, load);
     double x = is_closed ? in.capacity / 2.0 : load->rate;
-    double sequences = 1.0;
+    double sequences = 1.0, wanted = 0.0;
     plait_service s = {0};
 
     if (most < 1.0 || (!is_closed && load->rate >= in.capacity))
@@ -377,10 +378,16 @@ static plait_service apart(const plait_deployment *d, const plait_load *load)
         s.utilisation = rho;
         if (is_closed)
             x += 0.3 * (smaller(load->concurrency / s.e2e_s, in.capacity) - x);
-        sequences += 0.3 * (smaller(x * (load->output - 1.0) * tpot / ranks, most) - sequences);
+        wanted = x * (load->output - 1.0) * tpot / ranks;
+        sequences += 0.3 * (smaller(wanted, most) - sequences);
     }
-    if (is_closed) { // who does not decode waits for a prompt
-        const double cycle = larger(load->concurrency / in.capacity, s.e2e_s);
+    if (!is_closed && wanted > most)
+        return (plait_service){.utilisation = 1.0, .binds = PLAIT_SERVE_BINDS_CAPACITY};
+    if (is_closed) { // who does not decode waits for a prompt, or for room
+        const double decoded = most * ranks / larger((load->output - 1.0) * s.tpot_s, 1e-9);
+        const double cycle = larger(load->concurrency / smaller(in.capacity, decoded), s.e2e_s);
+        if (wanted > most)
+            s.binds = PLAIT_SERVE_BINDS_CAPACITY;
         s.queue_s += cycle - s.e2e_s;
         s.ttft_s += cycle - s.e2e_s;
         s.e2e_s = cycle;

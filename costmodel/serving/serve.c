@@ -101,9 +101,11 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
                     double parts[PLAIT_STEP_PARTS])
 {
     const double stages = table->worker.pp;
-    const double decoded = step.sequences * larger(step.verified, 1.0) / stages;
+    // of fewer sequences than stages some stages are idle, and one sequence is in the others
+    const double sequences = larger(step.sequences / stages, smaller(step.sequences, 1.0));
+    const double decoded = sequences * larger(step.verified, 1.0);
     const double tokens = decoded + step.prompt / stages;
-    const double rows = step.sequences / stages + (step.prompt > 0.0 ? 1.0 : 0.0);
+    const double rows = sequences + (step.prompt > 0.0 ? 1.0 : 0.0);
     const double factor = product_factor(engine, tokens);
     double part[PLAIT_STEP_PARTS];
     double sum = 0.0;
@@ -112,8 +114,8 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
     part[PLAIT_STEP_experts] =
         engine->experts * serve_grid_at(table->experts_s, PLAIT_STEP_POINTS, tokens);
     part[PLAIT_STEP_decode_attention] =
-        step.sequences / stages *
-        serve_grid_at(table->decode_s, PLAIT_STEP_CONTEXTS, step.context) / engine->attention;
+        sequences * serve_grid_at(table->decode_s, PLAIT_STEP_CONTEXTS, step.context) /
+        engine->attention;
     part[PLAIT_STEP_prompt_attention] =
         engine->compute *
         (prompt_s(table, step.before + step.prompt) - prompt_s(table, step.before)) / stages;

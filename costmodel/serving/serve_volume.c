@@ -1,0 +1,216 @@
+/*
+ * serve_volume.c - what the ranks of one request send each other, by kind of call and way of counting
+ *
+ *     stage 0: [embedding all-reduce] (mixer, all-reduce, ffn, all-reduce) x layers -> send
+ *     stage s: all-gather -> layers -> send      last stage: all-gather -> layers -> gather
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "numbers.h"
+#include "plait/serve_volume.h"
+
+const char *const plait_serve_call_what[] = {
+#define X(name, what) what,
+    PLAIT_SERVE_CALL_LIST(X)
+#undef X
+        NULL};
+const char *const plait_serve_phase_name[] = {"prefill", "decode", NULL};
+const char *const plait_serve_counting_name[] = {"published", "one GPU", "all GPUs", NULL};
+
+static plait_status range_check(const char *where, int value, plait_error *err)
+{
+    if (value < 1)
+        return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected at least 1, found %d", value);
+    return PLAIT_OK;
+}
+
+static plait_status request_check(const plait_model *model, const plait_serve_request *request,
+                                  plait_error *err)
+{
+    PLAIT_TRY(range_check("sequences", request->sequences, err));
+    PLAIT_TRY(range_check("prompt_tokens", request->prompt_tokens, err));
+    PLAIT_TRY(range_check("output_tokens", request->output_tokens, err));
+    PLAIT_TRY(range_check("tp", request->tp, err));
+    PLAIT_TRY(range_check("pp", request->pp, err));
+    if (!(request->element_bytes > 0.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "element_bytes",
+                          "expected a positive number, found %g", request->element_bytes);
+    if (model->hidden % request->tp != 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "tp", "%d does not divide the hidden width %d",
+                          request->tp, model->hidden);
+    if (request->pp > model->layers)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "pp", "%d stages of %d layers", request->pp,
+                          model->layers);
+    return PLAIT_OK;
+}
+
+/* All-reduces of the first `layers` layers in one pass. */
+static int64_t reductions(const plait_model *model, int layers)
+{
+    int64_t count = 0;
+
+    for (int i = 0; i < layers; i++) {
+        const plait_layer *layer = &model->kind[model->layer_kind[i]];
+        count +=
+            layer->opaque ? 2 : (layer->mixer != PLAIT_MIXER_NONE) + (layer->ffn != PLAIT_FFN_NONE);
+    }
+    return count;
+}
+
+static plait_serve_line line_of(int64_t count, int64_t all_count, int64_t rows, int64_t columns,
+                                double element_bytes)
+{
+    return (plait_serve_line){.count = count,
+                              .all_count = all_count,
+                              .rows = rows,
+                              .columns = columns,
+                              .message_bytes = (double)rows * (double)columns * element_bytes};
+}
+
+/* Bytes of a line's calls, where one GPU sends `sent` of a message and `senders` GPUs do. (C.356) */
+static void count_bytes(plait_serve_line *line, double sent, double one_count, double senders,
+                        double published)
+{
+    line->bytes[PLAIT_SERVE_PUBLISHED] = published;
+    line->bytes[PLAIT_SERVE_ONE_GPU] = one_count * sent * line->message_bytes;
+    line->bytes[PLAIT_SERVE_ALL_GPUS] =
+        (double)line->all_count * senders * sent * line->message_bytes;
+}
+
+/* A ring's all-reduce of whole hidden states; the study leaves a pipeline's embedding out. */
+static plait_serve_line reduce_line(const plait_model *model, const plait_serve_request *r,
+                                    int64_t rows, int64_t count, int64_t all_count, bool published)
+{
+    const double t = r->tp, sent = 2.0 * (t - 1.0) / t;
+    plait_serve_line line = line_of(count, all_count, rows, model->hidden, r->element_bytes);
+    const double bytes = (double)count * sent * line.message_bytes;
+
+    count_bytes(&line, sent, (double)count, t, published ? bytes : 0.0);
+    return line;
+}
+
+/* Two tensors cross each of p - 1 boundaries, each rank's h/t columns in a send of its own. */
+static plait_serve_line send_line(const plait_model *model, const plait_serve_request *r,
+                                  int64_t rows, int64_t passes)
+{
+    const int64_t count = 2 * (int64_t)(r->pp - 1) * passes;
+    plait_serve_line line = line_of(count, count, rows, model->hidden / r->tp, r->element_bytes);
+
+    count_bytes(&line, 1.0, 2.0 * (double)passes, r->tp, (double)count * line.message_bytes);
+    return line;
+}
+
+static plait_serve_line all_gather_line(const plait_model *model, const plait_serve_request *r,
+                                        int64_t rows, int64_t passes)
+{
+    const int64_t count = 2 * (int64_t)(r->pp - 1) * passes;
+    const double t = r->tp, sent = (t - 1.0) / t;
+    plait_serve_line line = line_of(count, count, rows, model->hidden, r->element_bytes);
+
+    count_bytes(&line, sent, 2.0 * (double)passes, t, (double)count * sent * line.message_bytes);
+    return line;
+}
+
+/* The last token of each sequence: all but the rank that samples send their share of its logits. */
+static plait_serve_line gather_line(const plait_model *model, const plait_serve_request *r,
+                                    int64_t passes)
+{
+    const int64_t columns = ((int64_t)model->vocab + r->tp - 1) / r->tp;
+    plait_serve_line line = line_of(passes, passes, r->sequences, columns, r->element_bytes);
+
+    count_bytes(&line, 1.0, (double)passes, r->tp - 1.0, (double)passes * line.message_bytes);
+    return line;
+}
+
+static void phase_lines(const plait_model *model, const plait_serve_request *r, int64_t rows,
+                        int64_t passes, plait_serve_line line[PLAIT_SERVE_CALLS])
+{
+    const int first = (model->layers + r->pp - 1) / r->pp;
+
+    if (passes == 0)
+        return;
+    if (r->tp > 1) {
+        line[PLAIT_SERVE_embedding] = reduce_line(model, r, rows, passes, passes, r->pp == 1);
+        line[PLAIT_SERVE_all_reduce] =
+            reduce_line(model, r, rows, passes * reductions(model, first),
+                        passes * reductions(model, model->layers), true);
+        line[PLAIT_SERVE_gather] = gather_line(model, r, passes);
+    }
+    if (r->pp > 1)
+        line[PLAIT_SERVE_send] = send_line(model, r, rows, passes);
+    if (r->tp > 1 && r->pp > 1)
+        line[PLAIT_SERVE_all_gather] = all_gather_line(model, r, rows, passes);
+}
+
+plait_status plait_serve_volume_of(const plait_model *model, plait_serve_request request,
+                                   plait_serve_volume *out, plait_error *err)
+{
+    const int64_t sequences = request.sequences;
+
+    memset(out, 0, sizeof *out);
+    PLAIT_TRY(request_check(model, &request, err));
+    phase_lines(model, &request, sequences * request.prompt_tokens, 1,
+                out->line[PLAIT_SERVE_PREFILL]);
+    phase_lines(model, &request, sequences, request.output_tokens - 1,
+                out->line[PLAIT_SERVE_DECODE]);
+    for (int phase = 0; phase < PLAIT_SERVE_PHASES; phase++)
+        for (int call = 0; call < PLAIT_SERVE_CALLS; call++)
+            for (int counting = 0; counting < PLAIT_SERVE_COUNTINGS; counting++)
+                out->bytes[counting] += out->line[phase][call].bytes[counting];
+    return PLAIT_OK;
+}
+
+// ---- seconds, room and rates -----------------------------------------------------------------
+
+double plait_serve_decode_s(double batch, double cached_bytes, double params, double weight_bytes,
+                            double bytes_per_s, double flops_per_s)
+{
+    assert(bytes_per_s > 0.0 && (params == 0.0 || flops_per_s > 0.0));
+    const double multiply_s = params > 0.0 ? 2.0 * batch * params / flops_per_s : 0.0;
+
+    return batch * cached_bytes / bytes_per_s + larger(multiply_s, weight_bytes / bytes_per_s);
+}
+
+double plait_serve_prefill_s(double params, double tokens, double flops_per_s)
+{
+    assert(flops_per_s > 0.0);
+    return 2.0 * params * tokens / flops_per_s;
+}
+
+double plait_serve_exchange_s(double tokens, double copies, double hidden, double out_bytes,
+                              double back_bytes, double bytes_per_s)
+{
+    assert(bytes_per_s > 0.0);
+    return tokens * copies * hidden * (out_bytes + back_bytes) / bytes_per_s;
+}
+
+double plait_serve_cached_bytes(double bytes_per_token, double tokens, double sequences)
+{
+    return bytes_per_token * tokens * sequences;
+}
+
+double plait_serve_most_sequences(double memory_bytes, double weight_bytes, double cached_bytes)
+{
+    assert(cached_bytes > 0.0);
+    return larger(memory_bytes - weight_bytes, 0.0) / cached_bytes;
+}
+
+double plait_serve_evicted_tokens(double sequences, double prompt_tokens, double output_tokens)
+{
+    assert(output_tokens > 0.0);
+    return sequences * (prompt_tokens + output_tokens) / output_tokens;
+}
+
+double plait_serve_tokens_per_s(double sequences, double step_s)
+{
+    assert(step_s > 0.0);
+    return sequences / step_s;
+}
+
+double plait_serve_prefill_servers(double prefill_s, double sequences, double step_s,
+                                   double output_tokens)
+{
+    assert(step_s > 0.0 && output_tokens > 0.0);
+    return prefill_s * sequences / (step_s * output_tokens);
+}

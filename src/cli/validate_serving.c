@@ -1,0 +1,24 @@
+/* validate_serving.c - plait validate --serving: measured runs of serving against predictions */
+#include "validate_serving.h"
+
+#include <stdio.h>
+
+#include "command.h"
+#include "report_serve_runs.h"
+
+plait_status validate_serving(const char *path, bool json, plait_arena *arena, plait_error *err)
+{
+    plait_serve_validation *validation = plait_arena_alloc(arena, 1, sizeof *validation);
+    plait_serve_runs runs;
+    const char *text;
+    size_t length;
+
+    if (validation == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_serve_runs_load(path, arena, &runs, err));
+    PLAIT_TRY(plait_serve_validate(&runs, arena, validation, err));
+    if (!json)
+        return report_serve_validation(validation, stdout, err);
+    PLAIT_TRY(json_serve_validation(validation, arena, &text, &length, err));
+    return command_deliver(text, length, NULL, true, err);
+}

@@ -1,0 +1,11 @@
+/* validate_serving.h - plait validate --serving: measured runs of serving against predictions */
+#ifndef VALIDATE_SERVING_H
+#define VALIDATE_SERVING_H
+
+#include "plait/serve_runs.h"
+
+/** Price the runs of a file and print errors, or with `json` the document. */
+PLAIT_MUST_CHECK plait_status validate_serving(const char *path, bool json, plait_arena *arena,
+                                               plait_error *err);
+
+#endif

@@ -1,0 +1,18 @@
+/* report_serve_runs.h - measured runs of serving beside predictions, for people and for machines */
+#ifndef REPORT_SERVE_RUNS_H
+#define REPORT_SERVE_RUNS_H
+
+#include <stdio.h>
+
+#include "plait/serve_runs.h"
+
+/** Errors of each figure by mode, choices, and why rows have no price. */
+PLAIT_MUST_CHECK plait_status report_serve_validation(const plait_serve_validation *validation,
+                                                      FILE *out, plait_error *err);
+
+/** The document of `plait validate --serving --json`. *text lives in `arena`. */
+PLAIT_MUST_CHECK plait_status json_serve_validation(const plait_serve_validation *validation,
+                                                    plait_arena *arena, const char **text,
+                                                    size_t *length, plait_error *err);
+
+#endif
