@@ -67,10 +67,30 @@ static double row_loss(const plait_serve_run *run, const plait_engine *engine)
     return sum;
 }
 
-/* A pull towards the start, which only matters where runs say nothing. */
+/* Where every fit starts, and what draws numbers that runs do not determine. */
+static plait_engine start_of(const plait_engine *profile)
+{
+    plait_engine start = *profile;
+
+    start.linear = 1.0;
+    start.compute = 1.0;
+    start.attention = 0.8;
+    start.experts = 1.0;
+    start.reduce_s = 9e-6;
+    start.layer_s = 10e-6;
+    start.moe_layer_s = 20e-6;
+    start.step_s = 1e-3;
+    start.first_s = 60e-3;
+    start.queue = 0.2;
+    start.together = 0.5;
+    start.handover = 0.2;
+    return start;
+}
+
+/* A pull towards the start, which only matters where runs are few or say nothing. */
 static double loss_of(const sample *s, const plait_engine *engine, const plait_engine *start)
 {
-    static const double pull = 0.01;
+    const double pull = 0.01 + 1.0 / (double)s->count;
     plait_engine x = *engine, from = *start;
     double sum = 0.0, rows = 0.0;
 
@@ -114,13 +134,13 @@ static double improve(const sample *s, plait_engine *engine, const plait_engine 
     return loss;
 }
 
-static plait_engine fit_sample(const sample *s, const plait_engine *start, bool thorough)
+static plait_engine fit_sample(const sample *s, const plait_engine *start)
 {
     static const double steps[] = {0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.02, 0.02};
     plait_engine x = *start;
     double loss = loss_of(s, &x, start);
 
-    for (size_t i = thorough ? 0 : 2; i < sizeof steps / sizeof *steps; i++)
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++)
             loss = improve(s, &x, start, n, steps[i], loss);
     return x;
@@ -174,7 +194,7 @@ static void add_ratios(const sample *s, const plait_engine *without, double *rat
     }
 }
 
-static plait_status fit_bands(sample *s, const plait_engine *profile, plait_arena *arena,
+static plait_status fit_bands(sample *s, const plait_engine *start, plait_arena *arena,
                               plait_engine *out, plait_error *err)
 {
     static const double each_side = 0.1;
@@ -190,7 +210,7 @@ static plait_status fit_bands(sample *s, const plait_engine *profile, plait_aren
         if (!is_first(s, i))
             continue;
         s->held = fold_of(s, s->run[i]);
-        const plait_engine without = fit_sample(s, profile, true);
+        const plait_engine without = fit_sample(s, start);
         add_ratios(s, &without, ratio, count);
     }
     s->held = NULL;
@@ -229,6 +249,7 @@ plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profil
                         plait_arena *arena, plait_engine *out, plait_error *err)
 {
     sample s = {.run = plait_arena_alloc(arena, runs->count, sizeof *s.run)};
+    const plait_engine start = start_of(profile);
     int sources = 0;
 
     *out = *profile;
@@ -245,8 +266,8 @@ plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profil
     for (size_t i = 0; i < s.count; i++)
         sources += is_first(&s, i);
     s.by_group = sources < 2;
-    *out = fit_sample(&s, profile, true);
+    *out = fit_sample(&s, &start);
     out->rows = (int)s.count;
     find_determined(&s, out);
-    return fit_bands(&s, profile, arena, out, err);
+    return fit_bands(&s, &start, arena, out, err);
 }

@@ -8,7 +8,7 @@
  * Fits the numbers of one profile to the runs that it is of, and its bands to what it says of runs that it
  * was not fitted to: those of each source in turn, or, of one source alone, those of each model and accelerator.
  *
- * @param profile  its numbers are where the search starts, and draw those that no run determines
+ * @param profile  its numbers are not read: a fit starts from the same ones whatever the file says
  * @param out      filled; rows 0 where no run is of the profile
  */
 plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profile,

@@ -1,4 +1,5 @@
 /* cmd_calibrate.c - plait calibrate: constants of an accelerator or a cluster from measurements */
+#include "calibrate_engine.h"
 #include "calibrate_evidence.h"
 #include "calibrate_kernels.h"
 #include "calibrate_kit.h"
@@ -13,6 +14,7 @@ typedef struct calibrate_values {
     const char *cluster;
     const char *runtime;
     const char *evidence;
+    const char *engine;
     const char *kit;
     const char *site;
     const char *output;
@@ -38,6 +40,8 @@ static const opt options[] = {
                 "steps, RUNS.csv"),
     OPT_OF_TEXT(calibrate_values, evidence, "evidence", 0, "RUNS.csv",
                 "predict each source of these steps by profiles fitted without it"),
+    OPT_OF_WORD(calibrate_values, engine, "engine", "NAME", OPT_NAMES(PLAIT_DATA_ENGINES),
+                "fit this profile of a serving engine to measured runs of serving, RUNS.csv"),
     OPT_HEADING("the answer"),
     OPT_OF_TEXT(calibrate_values, output, "output", 'o', "FILE",
                 "write what was fitted to FILE; - is standard output"),
@@ -49,11 +53,12 @@ static const opt options[] = {
 /* What is done: one thing at a time. */
 static plait_status check_task(const calibrate_values *flags, plait_error *err)
 {
-    const char *const task[] = {flags->runtime, flags->evidence, flags->log, flags->kit};
-    static const char *const name[] = {"--runtime", "--evidence", "--log", "--kit"};
+    const char *const task[] = {flags->runtime, flags->evidence, flags->log, flags->kit,
+                                flags->engine};
+    static const char *const name[] = {"--runtime", "--evidence", "--log", "--kit", "--engine"};
     int first = -1;
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         if (task[i] == NULL)
             continue;
         if (first >= 0)
@@ -107,6 +112,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(command_output(&sink.path, &sink.print, err));
     if (flags->runtime != NULL)
         return calibrate_runtime(flags->runtime, operands, &sink, arena, err);
+    if (flags->engine != NULL)
+        return calibrate_engine(flags->engine, operands, &sink, arena, no, err);
     if (flags->evidence != NULL)
         return calibrate_evidence(flags->evidence, operands, &sink, arena, err);
     if (flags->log != NULL)
@@ -121,7 +128,8 @@ const command command_calibrate = {
                   "KERNELS.csv... [--accelerator NAME] -o accelerator.json "
                   "[--site cluster.json [--cluster CLUSTER]] | "
                   "--log RUNS.csv --cluster CLUSTER -o cluster.json | "
-                  "--runtime NAME RUNS.csv -o runtime.json | --evidence RUNS.csv -o evidence.csv",
+                  "--runtime NAME RUNS.csv -o runtime.json | --evidence RUNS.csv -o evidence.csv | "
+                  "--engine NAME RUNS.csv -o engine.json",
               .summary = "Fit the constants of an accelerator, or of a cluster, to measurements.",
               .about = "Tables are told apart by their header, nccl-tests output by its content; "
                        "clusters/measurements/README.md\ndescribes them. Exit status 1 when there "

@@ -1,0 +1,99 @@
+/* engine_write.c - a profile of a serving engine as its file */
+#include <stdio.h>
+
+#include "engine_fit.h"
+#include "json_write.h"
+#include "plait/units.h"
+
+/* Three digits: what a fit to runs that differ by some percent can say. */
+static void write_rounded(json_writer *json, const char *key, double number)
+{
+    char text[32];
+    double rounded = number;
+
+    snprintf(text, sizeof text, "%.3g", number);
+    sscanf(text, "%lf", &rounded);
+    json_member_number(json, key, rounded);
+}
+
+static void write_defaults(json_writer *json, const plait_engine *e)
+{
+    json_write_key(json, "defaults");
+    json_begin_object(json);
+    json_member_number(json, "chunk_tokens", e->chunk_tokens);
+    json_member_number(json, "max_sequences", e->max_sequences);
+    json_member_number(json, "memory_fraction", e->memory_fraction);
+    json_member_number(json, "graph_gb", e->graph_bytes / PLAIT_GB);
+    json_member_number(json, "block_tokens", e->block_tokens);
+    json_end_object(json);
+}
+
+static void write_numbers(json_writer *json, const plait_engine *e)
+{
+    json_write_key(json, "numbers");
+    json_begin_object(json);
+#define X(field, word, unit, least, most) write_rounded(json, word, e->field / (unit));
+    PLAIT_ENGINE_NUMBERS(X)
+#undef X
+    json_end_object(json);
+}
+
+static void write_determined(json_writer *json, const plait_engine *e)
+{
+    int n = 0;
+
+    json_write_key(json, "determined");
+    json_begin_row(json);
+#define X(field, word, unit, least, most)                                                          \
+    if (e->determined[n++])                                                                        \
+        json_write_string(json, word);
+    PLAIT_ENGINE_NUMBERS(X)
+#undef X
+    json_end_array(json);
+}
+
+static void write_band(json_writer *json, const plait_engine *e)
+{
+    static const char *const keys[PLAIT_SERVE_FIGURES] = {"ttft", "tpot", "out_tok_s"};
+    char text[32];
+
+    json_write_key(json, "band");
+    json_begin_object(json);
+    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
+        json_write_key(json, keys[f]);
+        json_begin_row(json);
+        for (int side = 0; side < 2; side++) {
+            double rounded = e->band[f][side];
+            snprintf(text, sizeof text, "%.3g", rounded);
+            sscanf(text, "%lf", &rounded);
+            json_write_number(json, rounded);
+        }
+        json_end_array(json);
+    }
+    json_end_object(json);
+}
+
+plait_status engine_write(const plait_engine *e, plait_arena *arena, const char **text,
+                          size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    json_member_string(&json, "name", e->name);
+    json_member_string(&json, "source", e->source);
+    json_member_string(&json, "engine", plait_engine_name[e->kind]);
+    if (e->until != 0)
+        json_member_int64(&json, "until", e->until);
+    if (e->before != 0)
+        json_member_int64(&json, "before", e->before);
+    if (e->vendor[0] != '\0')
+        json_member_string(&json, "vendor", e->vendor);
+    write_defaults(&json, e);
+    write_numbers(&json, e);
+    write_determined(&json, e);
+    json_member_int64(&json, "rows", e->rows);
+    write_band(&json, e);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}
