@@ -219,9 +219,13 @@ static plait_status read_workers(const char *where, const char *text, int *count
         for (int k = 0; k < 4; k++)
             if (strlen(keys[k]) == length && strncmp(keys[k], key, length) == 0)
                 found = k;
-        const long value = key[length] == '=' ? strtol(key + length + 1, &end, 10) : 0;
-        if (found < 0 || value < 1 || value > 1 << 16)
+        if (found < 0 || key[length] != '=')
             break;
+        const long value = strtol(key + length + 1, &end, 10);
+        if (value < 1 || value > 1 << 16) {
+            *count = 0;
+            break;
+        }
         *degree[found] = (int)value;
     }
     if (*count < 1 || *end != '\0')

@@ -1,0 +1,103 @@
+/* test_serve_search.c - the search for deployments against an enumeration of all of them */
+#include <math.h>
+#include <string.h>
+
+#include "assert_near.h"
+#include "plait/data.h"
+#include "plait/serve_search.h"
+
+static uint64_t random_state = 11;
+
+/* 0 .. below - 1 (splitmix64) */
+static int random_below(int below)
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (int)((z ^ (z >> 31)) % (uint64_t)below);
+}
+
+static bool meets(const plait_serve_question *q, const plait_service *s)
+{
+    return s->stable && (q->ttft_s <= 0.0 || s->ttft_s <= q->ttft_s) &&
+           (q->tpot_s <= 0.0 || s->tpot_s <= q->tpot_s);
+}
+
+/* Tokens/s of one GPU of the best aggregated deployment, every replica count tried. */
+static double best_of_all(const plait_serve_question *q, plait_arena *arena)
+{
+    static const double chunks[] = {2048.0, 8192.0, 16384.0};
+    double best = 0.0;
+
+    for (int tp = 1; tp <= q->gpus; tp *= 2)
+        for (int pp = 1; tp * pp <= q->gpus && pp <= 8; pp *= 2)
+            for (int chunk = 0; chunk < 3; chunk++)
+                for (int kv = 0; kv < 2; kv++)
+                    for (int n = 1; n * tp * pp <= q->gpus; n++) {
+                        const plait_arena_mark mark = plait_arena_save(arena);
+                        plait_serve_plan plan = {.engine = q->engine[0],
+                                                 .replicas = n,
+                                                 .count = {1, 0},
+                                                 .worker = {{tp, pp, 1, 1}},
+                                                 .weights = PLAIT_WEIGHT_FP8,
+                                                 .kv = (plait_kv_format)kv,
+                                                 .chunk_tokens = chunks[chunk]};
+                        if (plait_serve_evaluate(q, arena, &plan) == NULL &&
+                            meets(q, &plan.service) && plan.tokens_per_s_gpu > best)
+                            best = plan.tokens_per_s_gpu;
+                        plait_arena_rewind(arena, mark);
+                    }
+    return best;
+}
+
+static void test_search__finds_the_best_of_all(void **state)
+{
+    plait_arena *arena = plait_arena_new();
+    plait_model model;
+    plait_cluster cluster;
+    plait_engine *profiles;
+    size_t count;
+    plait_error err;
+    const char *warning;
+    plait_serve_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
+
+    (void)state;
+    assert_int_equal(plait_model_find("llama-3.1-8b", arena, &model, &warning, &err), PLAIT_OK);
+    assert_int_equal(plait_cluster_find("h100-80gb-sxm:1x8", arena, &cluster, &err), PLAIT_OK);
+    assert_int_equal(plait_cluster_take(&cluster, 8, &err), PLAIT_OK);
+    assert_int_equal(plait_engine_list(arena, &profiles, &count, &err), PLAIT_OK);
+    for (int i = 0; i < 12; i++) {
+        const plait_arena_mark mark = plait_arena_save(arena);
+        plait_serve_question q = {
+            .model = &model,
+            .cluster = &cluster,
+            .gpus = 8,
+            .engines = 1,
+            .engine = {plait_engine_of(profiles, count, (plait_engine_kind)random_below(3),
+                                       "NVIDIA", 0, 0)},
+            .weights = 1u << PLAIT_WEIGHT_FP8,
+            .kv = 3,
+            .only_aggregated = true,
+            .load = {.input = 64 << random_below(8), .output = 64 << random_below(5)},
+            .ttft_s = 0.05 * (1 << random_below(6)),
+            .tpot_s = 0.005 * (1 << random_below(4)),
+        };
+        q.load.kind = i % 2 ? PLAIT_LOAD_RATE : PLAIT_LOAD_CLOSED;
+        q.load.rate = i % 2 ? 0.5 * (1 << random_below(8)) : 0.0;
+        q.load.concurrency = i % 2 ? 0.0 : 1 << random_below(9);
+        assert_int_equal(plait_serve_search(&q, arena, answer, &err), PLAIT_OK);
+        const double best = best_of_all(&q, arena);
+        assert_near_relative(answer->plans > 0 ? answer->plan[0].tokens_per_s_gpu : 0.0, best,
+                             1e-9);
+        plait_arena_rewind(arena, mark);
+    }
+    plait_arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_search__finds_the_best_of_all)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,313 @@
+/* test_serve.c - steps of a worker and what a load sees, against counting and laws of queues */
+#include <math.h>
+#include <string.h>
+
+#include "assert_near.h"
+#include "plait/data.h"
+#include "plait/serve.h"
+
+typedef struct fixture {
+    plait_arena *arena;
+    plait_model llama, moe, mla;
+    plait_cluster cluster;
+    plait_engine *profile;
+    size_t profiles;
+} fixture;
+
+static fixture fix;
+
+static int load_all(void **state)
+{
+    plait_error err;
+    const char *warning;
+
+    (void)state;
+    fix.arena = plait_arena_new();
+    if (plait_model_find("llama-3.1-8b", fix.arena, &fix.llama, &warning, &err) != PLAIT_OK ||
+        plait_model_find("qwen3-30b-a3b", fix.arena, &fix.moe, &warning, &err) != PLAIT_OK ||
+        plait_model_find("deepseek-v3", fix.arena, &fix.mla, &warning, &err) != PLAIT_OK ||
+        plait_cluster_find("h100-80gb-sxm:4x8", fix.arena, &fix.cluster, &err) != PLAIT_OK ||
+        plait_engine_list(fix.arena, &fix.profile, &fix.profiles, &err) != PLAIT_OK)
+        fail_msg("%s: %s", err.where, err.message);
+    return 0;
+}
+
+static int free_all(void **state)
+{
+    (void)state;
+    plait_arena_free(fix.arena);
+    return 0;
+}
+
+/* An engine that adds nothing to the hardware. */
+static const plait_engine bare = {.name = "bare",
+                                  .linear = 1.0,
+                                  .compute = 1.0,
+                                  .attention = 1.0,
+                                  .experts = 1.0,
+                                  .reduce_s = 9e-6,
+                                  .queue = 0.2,
+                                  .handover = 1.0,
+                                  .chunk_tokens = 8192.0,
+                                  .max_sequences = 1024.0,
+                                  .memory_fraction = 0.9,
+                                  .block_tokens = 16.0};
+
+static plait_serving serving_of(const plait_model *model, plait_worker worker)
+{
+    return (plait_serving){model, &fix.cluster, worker, PLAIT_WEIGHT_BF16, PLAIT_KV_BF16};
+}
+
+static plait_step_table table_of(const plait_model *model, plait_worker worker)
+{
+    const plait_serving serving = serving_of(model, worker);
+    plait_step_table table;
+
+    assert_null(plait_step_table_fill(&serving, &table));
+    return table;
+}
+
+// ---- steps ---------------------------------------------------------------------------------
+
+/* 16 GB of weights at 3.35 TB/s, at some share of that rate that no kernel passes. */
+static void test_step__reads_all_weights(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_step one = {.sequences = 1.0, .context = 1.0, .verified = 1.0};
+    const double s = plait_step_s(&table, &bare, one, NULL);
+    const double least = 2.0 * (plait_model_params(&fix.llama).total - 128256.0 * 4096.0) /
+                         fix.cluster.group[0].accelerator->hbm_bytes_per_s;
+
+    (void)state;
+    assert_true(s > least);
+    assert_true(s < 1.5 * least);
+}
+
+static void test_step__is_the_sum_of_its_parts(void **state)
+{
+    const plait_step_table table = table_of(&fix.moe, (plait_worker){2, 1, 2, 4});
+    const plait_step step = {
+        .sequences = 17.0, .context = 3000.0, .verified = 1.0, .prompt = 700.0, .before = 100.0};
+    double parts[PLAIT_STEP_PARTS];
+    const double s = plait_step_s(&table, &fix.profile[0], step, parts);
+    double sum = 0.0;
+
+    (void)state;
+    for (int p = 0; p < PLAIT_STEP_PARTS; p++)
+        sum += parts[p];
+    assert_near_relative(sum, s, 1e-12);
+    assert_true(parts[PLAIT_STEP_exchange] > 0.0);
+}
+
+/* More sequences, longer contexts, longer prompts: never faster. */
+static void test_step__grows_with_its_work(void **state)
+{
+    const plait_step_table table = table_of(&fix.mla, (plait_worker){8, 1, 1, 8});
+    double before = 0.0;
+
+    (void)state;
+    for (double n = 1.0; n < 20000.0; n *= 1.3) {
+        const double s = plait_step_s(
+            &table, &bare, (plait_step){.sequences = n, .context = 500.0, .verified = 1.0}, NULL);
+        assert_true(s >= before * (1.0 - 1e-3));
+        before = s;
+    }
+    before = 0.0;
+    for (double c = 1.0; c < 1e6; c *= 1.3) {
+        const double s = plait_step_s(
+            &table, &bare, (plait_step){.sequences = 8.0, .context = c, .verified = 1.0}, NULL);
+        assert_true(s >= before);
+        before = s;
+    }
+}
+
+/* A prompt in two halves attends as a whole one does. */
+static void test_prompt__in_chunks_attends_as_a_whole_one(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    double whole[PLAIT_STEP_PARTS], first[PLAIT_STEP_PARTS], second[PLAIT_STEP_PARTS];
+
+    (void)state;
+    plait_step_s(&table, &bare, (plait_step){.prompt = 8192.0}, whole);
+    plait_step_s(&table, &bare, (plait_step){.prompt = 4096.0}, first);
+    plait_step_s(&table, &bare, (plait_step){.prompt = 4096.0, .before = 4096.0}, second);
+    const double halves = first[PLAIT_STEP_prompt_attention] + second[PLAIT_STEP_prompt_attention];
+    assert_near_relative(halves, whole[PLAIT_STEP_prompt_attention], 0.01);
+}
+
+// ---- what cannot be ------------------------------------------------------------------------
+
+static void test_table__refuses_what_does_not_divide(void **state)
+{
+    plait_step_table table;
+    plait_serving odd = serving_of(&fix.llama, (plait_worker){3, 1, 1, 1});
+    plait_serving expertless = serving_of(&fix.llama, (plait_worker){2, 1, 1, 2});
+    plait_serving deep = serving_of(&fix.llama, (plait_worker){1, 64, 1, 1});
+
+    (void)state;
+    assert_non_null(plait_step_table_fill(&odd, &table));
+    assert_non_null(plait_step_table_fill(&expertless, &table));
+    assert_non_null(plait_step_table_fill(&deep, &table));
+}
+
+// ---- memory --------------------------------------------------------------------------------
+
+/* 32 layers of 8 heads of keys and values, 128 wide: 131,072 bytes a token; a latent is whole on all ranks. */
+static void test_memory__counts_the_cache(void **state)
+{
+    const plait_serving one = serving_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_serving four = serving_of(&fix.llama, (plait_worker){4, 1, 1, 1});
+    const plait_serving latent = serving_of(&fix.mla, (plait_worker){8, 1, 1, 8});
+
+    (void)state;
+    assert_near(plait_serve_memory_of(&one, 1000.0).token, 2.0 * 2.0 * 32 * 8 * 128, 1e-9);
+    assert_near(plait_serve_memory_of(&four, 1000.0).token, 2.0 * 2.0 * 32 * 2 * 128, 1e-9);
+    assert_near(plait_serve_memory_of(&latent, 1000.0).token, 2.0 * 61 * 576, 1e-9);
+    assert_near_relative(plait_serve_memory_of(&one, 1000.0).weights,
+                         2.0 * plait_model_params(&fix.llama).total, 1e-6);
+}
+
+// ---- loads ---------------------------------------------------------------------------------
+
+static plait_deployment one_worker(const plait_step_table *table, const plait_model *model)
+{
+    const plait_serving serving = serving_of(model, table->worker);
+    const plait_serve_memory memory = plait_serve_memory_of(&serving, 3000.0);
+
+    return (plait_deployment){
+        .engine = &bare, .replicas = 1, .pool = {plait_pool_of(table, &bare, &memory, 1, 0.0)}};
+}
+
+/* Little's law: what is in flight is the rate times how long each stays, but for the users between two. */
+static void test_closed_loop__obeys_littles_law(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_deployment d = one_worker(&table, &fix.llama);
+
+    (void)state;
+    for (double users = 1.0; users <= 64.0; users *= 2.0) {
+        const plait_load load = {
+            .kind = PLAIT_LOAD_CLOSED, .input = 1000.0, .output = 200.0, .concurrency = users};
+        const plait_service s = plait_serve(&d, load);
+        assert_true(s.stable);
+        assert_near_relative(s.requests_per_s * s.e2e_s, 0.95 * users, 1e-9);
+        assert_near_relative(s.e2e_s, s.ttft_s + 199.0 * s.tpot_s, 1e-9);
+        assert_near_relative(s.batch, users * 199.0 * s.tpot_s / s.e2e_s, 1e-3);
+    }
+}
+
+/* More arrive: both times grow, until none is served. */
+static void test_arrivals__slow_down_until_too_many_come(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_deployment d = one_worker(&table, &fix.llama);
+    double ttft = 0.0, tpot = 0.0;
+    bool served = true;
+
+    (void)state;
+    for (double rate = 0.1; rate < 1000.0; rate *= 1.5) {
+        const plait_service s = plait_serve(
+            &d,
+            (plait_load){.kind = PLAIT_LOAD_RATE, .input = 1000.0, .output = 200.0, .rate = rate});
+        assert_true(served || !s.stable);
+        served = s.stable;
+        if (!served)
+            continue;
+        assert_true(s.ttft_s >= ttft && s.tpot_s >= tpot);
+        assert_near_relative(s.output_tokens_per_s, rate * 200.0, 1e-12);
+        ttft = s.ttft_s;
+        tpot = s.tpot_s;
+    }
+    assert_false(served);
+}
+
+/* Of s drafted tokens, each accepted with probability a: 1 + a + a^2 tokens a step. */
+static void test_speculation__yields_what_is_accepted_in_a_row(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_deployment d = one_worker(&table, &fix.llama);
+    plait_load load = {
+        .kind = PLAIT_LOAD_STATIC, .input = 100.0, .output = 1000.0, .concurrency = 1.0};
+
+    (void)state;
+    load.draft = 2;
+    load.accept = 0.5;
+    const plait_service s = plait_serve(&d, load);
+    assert_near_relative(s.step_s / s.tpot_s, 1.75, 1e-9);
+}
+
+/* What does not fit runs later: twice the batch that fits takes twice as long. */
+static void test_batch__runs_in_waves_where_the_cache_is_full(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    plait_deployment d = one_worker(&table, &fix.llama);
+    plait_load load = {
+        .kind = PLAIT_LOAD_STATIC, .input = 1000.0, .output = 1000.0, .concurrency = 64.0};
+
+    (void)state;
+    d.pool[0].kv_tokens = 64 * 2000.0;
+    const plait_service fits = plait_serve(&d, load);
+    load.concurrency = 128.0;
+    const plait_service waits = plait_serve(&d, load);
+    assert_near_relative(waits.e2e_s, 2.0 * fits.e2e_s, 1e-9);
+    assert_int_equal(waits.binds, PLAIT_SERVE_BINDS_CAPACITY);
+}
+
+/* Prefill apart: prompts do not slow tokens down, and prefill bounds the rate. */
+static void test_prefill_apart__leaves_decoding_alone(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    plait_deployment d = one_worker(&table, &fix.llama);
+    const plait_load load = {
+        .kind = PLAIT_LOAD_RATE, .input = 4000.0, .output = 200.0, .rate = 2.0};
+    const plait_service mixed = plait_serve(&d, load);
+    d.pool[1] = d.pool[0];
+    d.disaggregated = true;
+    const plait_service apart = plait_serve(&d, load);
+    plait_load flood = load;
+
+    (void)state;
+    flood.rate = 1.01 / apart.prompt_s * 8192.0 / 4000.0;
+    assert_true(mixed.stable && apart.stable);
+    assert_true(apart.tpot_s < mixed.tpot_s);
+    assert_false(plait_serve(&d, flood).stable);
+}
+
+/* Newest without a date, else the profile that was current; a vendor's own before any. */
+static void test_profiles__are_found_by_month_and_version(void **state)
+{
+    const plait_engine *p = fix.profile;
+    const size_t n = fix.profiles;
+
+    (void)state;
+    assert_string_equal(plait_engine_of(p, n, PLAIT_ENGINE_VLLM, "NVIDIA", 0, 0)->name, "vllm");
+    assert_string_equal(plait_engine_of(p, n, PLAIT_ENGINE_VLLM, "NVIDIA", 2311, 0)->name,
+                        "vllm-2023");
+    assert_string_equal(plait_engine_of(p, n, PLAIT_ENGINE_VLLM, "NVIDIA", 2410, 0)->name,
+                        "vllm-2024");
+    assert_string_equal(plait_engine_of(p, n, PLAIT_ENGINE_VLLM, "NVIDIA", 0, 12)->name,
+                        "vllm-2025");
+    assert_string_equal(plait_engine_of(p, n, PLAIT_ENGINE_VLLM, "AMD", 0, 0)->name, "vllm-amd");
+    assert_string_equal(plait_engine_of(p, n, PLAIT_ENGINE_TRTLLM, "NVIDIA", 0, 100)->name,
+                        "trtllm-2025");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_step__reads_all_weights),
+        cmocka_unit_test(test_step__is_the_sum_of_its_parts),
+        cmocka_unit_test(test_step__grows_with_its_work),
+        cmocka_unit_test(test_prompt__in_chunks_attends_as_a_whole_one),
+        cmocka_unit_test(test_table__refuses_what_does_not_divide),
+        cmocka_unit_test(test_memory__counts_the_cache),
+        cmocka_unit_test(test_closed_loop__obeys_littles_law),
+        cmocka_unit_test(test_arrivals__slow_down_until_too_many_come),
+        cmocka_unit_test(test_speculation__yields_what_is_accepted_in_a_row),
+        cmocka_unit_test(test_batch__runs_in_waves_where_the_cache_is_full),
+        cmocka_unit_test(test_prefill_apart__leaves_decoding_alone),
+        cmocka_unit_test(test_profiles__are_found_by_month_and_version),
+    };
+
+    return cmocka_run_group_tests(tests, load_all, free_all);
+}
