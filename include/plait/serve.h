@@ -328,6 +328,45 @@ typedef struct plait_service {
 /** Closed forms of what a load sees. (C.370 to C.376) */
 plait_service plait_serve(const plait_deployment *deployment, plait_load load);
 
+/* ---- simulated service ------------------------------------------------------------------- */
+
+/** How a simulation draws. */
+typedef struct plait_serve_draws {
+    unsigned long long seed;
+    int requests;  /* until so many have finished */
+    double spread; /* lengths are uniform within mean (1 - spread) and mean (1 + spread); 0 .. 1 */
+    double burst;  /* arrivals come so many at once; 0 and 1: each by itself */
+    bool (*stop)(void *context, double done); /* asked now and then, 0 .. 1 done; NULL: never */
+    void *stop_context;
+} plait_serve_draws;
+
+/** What requests saw: means, middles, 99 of 100. */
+typedef struct plait_serve_seen {
+    double mean_s, p50_s, p99_s;
+} plait_serve_seen;
+
+typedef struct plait_serve_drawn {
+    int requests; /* that finished */
+    bool stopped;
+    bool
+        full; /* the last arrivals waited longer than the run had lasted before: more comes than leaves */
+    double steps;
+    double seconds; /* simulated */
+    plait_serve_seen ttft, tpot, e2e;
+    double output_tokens_per_s;
+} plait_serve_drawn;
+
+/**
+ * Every step of every worker of a deployment under a load: requests go to the worker with the fewest, prompts
+ * are taken in order within each step's budget, a request starts when its whole length has room. (C.364)
+ *
+ * Same seed, same result. Some million steps a second.
+ */
+PLAIT_MUST_CHECK plait_status plait_serve_simulate(const plait_deployment *deployment,
+                                                   plait_load load, plait_serve_draws draws,
+                                                   plait_arena *arena, plait_serve_drawn *out,
+                                                   plait_error *err);
+
 #pragma GCC visibility pop
 
 #endif

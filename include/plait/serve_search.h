@@ -90,6 +90,12 @@ PLAIT_MUST_CHECK plait_status plait_serve_search(const plait_serve_question *que
 const char *plait_serve_evaluate(const plait_serve_question *question, plait_arena *arena,
                                  plait_serve_plan *plan);
 
+/** Every step of a plan of an answer under the question's load. As plait_serve_simulate. */
+PLAIT_MUST_CHECK plait_status plait_serve_plan_simulate(const plait_serve_question *question,
+                                                        const plait_serve_plan *plan,
+                                                        plait_serve_draws draws, plait_arena *arena,
+                                                        plait_serve_drawn *out, plait_error *err);
+
 #pragma GCC visibility pop
 
 #endif

@@ -456,11 +456,10 @@ plait_status plait_serve_search(const plait_serve_question *q, plait_arena *aren
     return PLAIT_OK;
 }
 
-const char *plait_serve_evaluate(const plait_serve_question *q, plait_arena *arena,
-                                 plait_serve_plan *plan)
+/* What a plan's roles are priced by; a reason why not, or NULL. */
+static const char *find_roles(const plait_serve_question *q, const plait_serve_plan *plan,
+                              plait_arena *arena, const serve_candidate *role[PLAIT_SERVE_ROLES])
 {
-    const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
-
     for (int r = 0; r <= plan->disaggregated; r++) {
         const plait_serving serving = {q->model, q->cluster, plan->worker[r], plan->weights,
                                        plan->kv};
@@ -474,5 +473,33 @@ const char *plait_serve_evaluate(const plait_serve_question *q, plait_arena *are
             return "the weights and one sequence do not fit the memory";
         role[r] = c;
     }
+    return NULL;
+}
+
+const char *plait_serve_evaluate(const plait_serve_question *q, plait_arena *arena,
+                                 plait_serve_plan *plan)
+{
+    const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
+    const char *reason = find_roles(q, plan, arena, role);
+
+    if (reason != NULL)
+        return reason;
     return price(q, q->load, plan, role) ? NULL : "more comes than leaves";
+}
+
+plait_status plait_serve_plan_simulate(const plait_serve_question *q, const plait_serve_plan *plan,
+                                       plait_serve_draws draws, plait_arena *arena,
+                                       plait_serve_drawn *out, plait_error *err)
+{
+    const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
+    const char *reason = find_roles(q, plan, arena, role);
+    plait_load load = q->load;
+
+    if (reason != NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "simulation",
+                          "expected a deployment that runs: %s", reason);
+    if (load.kind == PLAIT_LOAD_CLOSED)
+        load.concurrency = plan->concurrency;
+    const plait_deployment d = deployment_of(q, plan, role);
+    return plait_serve_simulate(&d, load, draws, arena, out, err);
 }

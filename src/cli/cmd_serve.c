@@ -1,7 +1,9 @@
 /* cmd_serve.c - plait serve: which deployment serves a load within its bounds, at the least cost */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "magnitude.h"
@@ -14,6 +16,8 @@ typedef struct serve_values {
     const char *rate, *ttft, *tpot, *gpus, *engine, *weights, *kv, *speculate;
     int tp, pp, ep, dp_attention, replicas, chunk;
     const char *prefill, *decode, *why_not;
+    int requests, seed, burst;
+    const char *spread;
     bool eval, explain, json;
     const char *file;
 } serve_values;
@@ -52,6 +56,12 @@ static const opt options[] = {
     DEGREE(chunk, "chunk", "tokens of a step on a worker; the engine's default"),
     TEXT(prefill, "prefill", "N:KEY=D,...", "prefill workers apart: 2:tp=4,ep=4"),
     TEXT(decode, "decode", "N:KEY=D,...", "and their decode workers: 1:dp_attention=8,ep=8"),
+    OPT_HEADING("the simulation of the best"),
+    OPT_OF_INT(serve_values, requests, "requests", "N", 1, 1 << 24,
+               "requests of it; 2000, or ten for each in flight"),
+    OPT_OF_INT(serve_values, seed, "seed", "N", 0, 1 << 30, "of its draws; 1"),
+    TEXT(spread, "spread", "S", "lengths are uniform, up to a share S below and above their means"),
+    OPT_OF_INT(serve_values, burst, "burst", "N", 1, 1 << 20, "requests arrive N at once"),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(serve_values, explain, "explain", "every part of a step of the best"),
     TEXT(why_not, "why-not", "WHAT", "what the best of WHAT lacks: disagg, vllm, fp8, tp=8, ..."),
@@ -327,6 +337,56 @@ static plait_status why_not(const char *what, const report_serve *report, plait_
     return report_serve_why_not(report, what, other, stdout, err);
 }
 
+/* ---- the simulation ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+/* On a terminal says how far it is; Ctrl-C ends the run with what is known. */
+static bool stop(void *context, double done)
+{
+    int *shown = context;
+    const int percent = (int)(100.0 * done);
+
+    if (percent > *shown && isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\rsimulating: %d %%", percent);
+        *shown = percent;
+    }
+    return interrupted;
+}
+
+static plait_status simulate(const serve_values *flags, const plait_serve_question *q,
+                             const plait_serve_plan *plan, plait_arena *arena,
+                             plait_serve_drawn *out, plait_error *err)
+{
+    static const double least = 2000.0, each = 10.0;
+    int shown = 4; // what is soon over needs no line
+    plait_serve_draws draws = {.seed = flags->seed > 0 ? (unsigned long long)flags->seed : 1,
+                               .requests = flags->requests,
+                               .burst = flags->burst,
+                               .stop = stop,
+                               .stop_context = &shown};
+
+    if (draws.requests == 0)
+        draws.requests = (int)(each * plan->concurrency > least ? each * plan->concurrency : least);
+    if (flags->spread != NULL && (!magnitude_parse(flags->spread, &draws.spread) ||
+                                  !(draws.spread >= 0.0) || draws.spread > 1.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--spread", "expected 0 to 1, found '%.40s'",
+                          flags->spread);
+    struct sigaction action = {.sa_handler = interrupt}, before;
+    sigaction(SIGINT, &action, &before);
+    const plait_status status = plait_serve_plan_simulate(q, plan, draws, arena, out, err);
+    sigaction(SIGINT, &before, NULL);
+    if (shown > 4)
+        fprintf(stderr, "\r                    \r");
+    return status;
+}
+
 /* ---- all ---- */
 
 static plait_status deliver(const serve_values *flags, const report_serve *report,
@@ -349,6 +409,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_serve_question question = {0};
     plait_serve_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
     plait_serve_plan plan = {0};
+    plait_serve_drawn drawn = {0};
     report_serve report = {.question = &question, .explain = flags.explain};
 
     if (answer == NULL)
@@ -357,6 +418,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(read_question(&flags, operands, arena, &question, err));
     if (flags.eval) {
         PLAIT_TRY(evaluate(&flags, &question, &report, &plan, arena, err));
+        PLAIT_TRY(simulate(&flags, &question, &plan, arena, &drawn, err));
+        report.drawn = &drawn;
         return deliver(&flags, &report, arena, err);
     }
     PLAIT_TRY(plait_serve_search(&question, arena, answer, err));
@@ -364,6 +427,10 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     *no = answer->plans == 0;
     if (flags.why_not != NULL)
         return why_not(flags.why_not, &report, arena, err);
+    if (!*no) {
+        PLAIT_TRY(simulate(&flags, &question, &answer->plan[0], arena, &drawn, err));
+        report.drawn = &drawn;
+    }
     return deliver(&flags, &report, arena, err);
 }
 

@@ -91,6 +91,31 @@ static void write_job(json_writer *json, const plait_serve_question *q)
     json_end_object(json);
 }
 
+static void write_seen(json_writer *json, const char *key, const plait_serve_seen *seen)
+{
+    json_write_key(json, key);
+    json_begin_object(json);
+    json_member_number(json, "mean", seen->mean_s * 1e3);
+    json_member_number(json, "p50", seen->p50_s * 1e3);
+    json_member_number(json, "p99", seen->p99_s * 1e3);
+    json_end_object(json);
+}
+
+static void write_drawn(json_writer *json, const plait_serve_drawn *d)
+{
+    json_write_key(json, "simulated");
+    json_begin_object(json);
+    json_member_int64(json, "rank", 1);
+    json_member_int64(json, "requests", d->requests);
+    json_member_bool(json, "stopped", d->stopped);
+    json_member_bool(json, "saturated", d->full);
+    write_seen(json, "ttft_ms", &d->ttft);
+    write_seen(json, "tpot_ms", &d->tpot);
+    write_seen(json, "e2e_ms", &d->e2e);
+    json_member_number(json, "out_tok_s", d->output_tokens_per_s);
+    json_end_object(json);
+}
+
 static void write_search(json_writer *json, const plait_serve_answer *answer)
 {
     json_write_key(json, "search");
@@ -128,6 +153,8 @@ plait_status json_serve(const report_serve *report, plait_arena *arena, const ch
     for (int i = 0; answer != NULL && i < answer->plans; i++)
         write_plan(&json, &answer->plan[i], i + 1);
     json_end_array(&json);
+    if (report->drawn != NULL && report->drawn->requests > 0)
+        write_drawn(&json, report->drawn);
     json_write_key(&json, "front");
     json_begin_array(&json);
     for (int i = 0; answer != NULL && i < answer->front; i++)

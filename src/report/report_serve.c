@@ -154,6 +154,29 @@ static void print_plan(const report_serve *report, const plait_serve_plan *p, FI
     (void)report;
 }
 
+static void print_seen(const char *what, const plait_serve_seen *seen, FILE *out)
+{
+    char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
+
+    fprintf(out, "  %-24s %10s   half within %s, 99 of 100 within %s\n", what, ms(seen->mean_s, a),
+            ms(seen->p50_s, b), ms(seen->p99_s, c));
+}
+
+static void print_drawn(const plait_serve_drawn *d, FILE *out)
+{
+    char a[UNITS_SIZE];
+
+    if (d->requests == 0)
+        return;
+    fprintf(out, "\n  simulated, %d requests%s%s\n", d->requests, d->stopped ? ", stopped" : "",
+            d->full ? "; the queue only grew: more comes than leaves" : "");
+    print_seen("time to first token", &d->ttft, out);
+    print_seen("time per output token", &d->tpot, out);
+    print_seen("end to end", &d->e2e, out);
+    fprintf(out, "  %-24s %10s   from the first arrival to the last token\n", "output tokens/s",
+            units_count(d->output_tokens_per_s, a));
+}
+
 static plait_status print_parts(const plait_serve_plan *p, FILE *out, plait_error *err)
 {
     static const table_column columns[] = {
@@ -271,6 +294,8 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
         print_nearest(report, out);
     } else {
         print_plan(report, best, out);
+        if (report->drawn != NULL)
+            print_drawn(report->drawn, out);
         if (report->explain || answer == NULL) {
             PLAIT_TRY(print_parts(best, out, err));
             print_engine(best->engine, out);

@@ -10,7 +10,8 @@ typedef struct report_serve {
     const plait_serve_question *question;
     const plait_serve_answer *answer; /* of a search; NULL: one deployment, `plan` */
     const plait_serve_plan *plan;
-    bool explain; /* every term of the first plan */
+    bool explain;                   /* every term of the first plan */
+    const plait_serve_drawn *drawn; /* a simulation of it; NULL: none */
 } report_serve;
 
 /** The question, the ranking or the deployment, its terms, the front, what to do next. */

@@ -273,6 +273,82 @@ static void test_prefill_apart__leaves_decoding_alone(void **state)
     assert_false(plait_serve(&d, flood).stable);
 }
 
+// ---- the simulation judges the closed forms ------------------------------------------------
+
+static plait_serve_drawn drawn_of(const plait_deployment *d, plait_load load,
+                                  plait_serve_draws draws)
+{
+    plait_serve_drawn out;
+    plait_error err;
+
+    assert_int_equal(plait_serve_simulate(d, load, draws, fix.arena, &out, &err), PLAIT_OK);
+    return out;
+}
+
+/* Lengths differ, as users of one length stay in step and prefill together. */
+static void test_simulation__takes_as_long_as_the_closed_forms_say(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_deployment d = one_worker(&table, &fix.llama);
+
+    (void)state;
+    for (int users = 1; users <= 64; users *= 4) {
+        const plait_load load = {
+            .kind = PLAIT_LOAD_CLOSED, .input = 1000.0, .output = 200.0, .concurrency = users};
+        const plait_service s = plait_serve(&d, load);
+        const plait_serve_drawn x = drawn_of(
+            &d, load, (plait_serve_draws){.seed = 1, .requests = 40 * users, .spread = 0.5});
+        assert_int_equal(x.requests, 40 * users);
+        assert_near_relative(x.tpot.mean_s, s.tpot_s, 0.08);
+        assert_near_relative(x.output_tokens_per_s, s.output_tokens_per_s / 0.95, 0.08);
+    }
+    for (double rate = 1.0; rate <= 8.0; rate *= 2.0) {
+        const plait_load load = {
+            .kind = PLAIT_LOAD_RATE, .input = 1000.0, .output = 200.0, .rate = rate};
+        const plait_service s = plait_serve(&d, load);
+        const plait_serve_drawn x =
+            drawn_of(&d, load, (plait_serve_draws){.seed = 1, .requests = 2000});
+        assert_near_relative(x.tpot.mean_s, s.tpot_s, 0.05);
+        assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.2);
+        assert_true(x.ttft.p99_s >= x.ttft.p50_s && !x.full);
+    }
+}
+
+/* Both pools, attention ranks, caps and little room: all that is asked for comes out, alike for one seed. */
+static void test_simulation__loses_no_request(void **state)
+{
+    const plait_step_table table = table_of(&fix.moe, (plait_worker){1, 1, 4, 4});
+    plait_deployment d = one_worker(&table, &fix.moe);
+    const plait_load load = {.kind = PLAIT_LOAD_RATE, .input = 700.0, .output = 90.0, .rate = 50.0};
+    const plait_serve_draws draws = {.seed = 5, .requests = 500, .spread = 1.0, .burst = 20.0};
+
+    (void)state;
+    d.pool[0].kv_tokens = 3000.0;
+    for (int apart = 0; apart < 2; apart++) {
+        d.disaggregated = apart;
+        d.pool[1] = d.pool[0];
+        d.pool[1].workers = 2;
+        const plait_serve_drawn once = drawn_of(&d, load, draws);
+        const plait_serve_drawn again = drawn_of(&d, load, draws);
+        assert_int_equal(once.requests, 500);
+        assert_memory_equal(&once, &again, sizeof once);
+        assert_true(once.ttft.mean_s > 0.0 && once.tpot.mean_s > 0.0);
+    }
+}
+
+/* Twice what a worker can do: the queue only grows. */
+static void test_simulation__says_when_more_comes_than_leaves(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_deployment d = one_worker(&table, &fix.llama);
+    const plait_load load = {
+        .kind = PLAIT_LOAD_RATE, .input = 4000.0, .output = 20.0, .rate = 100.0};
+
+    (void)state;
+    assert_false(plait_serve(&d, load).stable);
+    assert_true(drawn_of(&d, load, (plait_serve_draws){.seed = 1, .requests = 3000}).full);
+}
+
 /* Newest without a date, else the profile that was current; a vendor's own before any. */
 static void test_profiles__are_found_by_month_and_version(void **state)
 {
@@ -306,6 +382,9 @@ int main(void)
         cmocka_unit_test(test_speculation__yields_what_is_accepted_in_a_row),
         cmocka_unit_test(test_batch__runs_in_waves_where_the_cache_is_full),
         cmocka_unit_test(test_prefill_apart__leaves_decoding_alone),
+        cmocka_unit_test(test_simulation__takes_as_long_as_the_closed_forms_say),
+        cmocka_unit_test(test_simulation__loses_no_request),
+        cmocka_unit_test(test_simulation__says_when_more_comes_than_leaves),
         cmocka_unit_test(test_profiles__are_found_by_month_and_version),
     };
 
