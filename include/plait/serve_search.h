@@ -96,6 +96,31 @@ PLAIT_MUST_CHECK plait_status plait_serve_plan_simulate(const plait_serve_questi
                                                         plait_serve_draws draws, plait_arena *arena,
                                                         plait_serve_drawn *out, plait_error *err);
 
+enum { PLAIT_SERVE_CURVE = 16 };
+
+/** A deployment under one rate of requests that arrive at random. */
+typedef struct plait_serve_point {
+    double load; /* share of what it sustains, 0.05 .. 1 */
+    double rate; /* requests/s */
+    double ttft_s, ttft_p99_s, tpot_s;
+    double running; /* on a decode (or aggregated) worker */
+    double output_tokens_per_s;
+} plait_serve_point;
+
+typedef struct plait_serve_curve {
+    double rate; /* requests/s that it sustains: more come than leave beyond */
+    plait_serve_point point[PLAIT_SERVE_CURVE];
+} plait_serve_curve;
+
+/**
+ * What a deployment's requests see as the load rises, by the closed forms. (S.106)
+ *
+ * @return a reason why it cannot run; NULL: *out is filled
+ */
+const char *plait_serve_load_curve(const plait_serve_question *question,
+                                   const plait_serve_plan *plan, plait_arena *arena,
+                                   plait_serve_curve *out);
+
 #pragma GCC visibility pop
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "numbers.h"
 #include "plait/units.h"
-#include "serve_space.h"
+#include "serve_price.h"
 
 const char *const plait_serve_reject_name[] = {
     "degrees do not divide the model",
@@ -502,4 +502,25 @@ plait_status plait_serve_plan_simulate(const plait_serve_question *q, const plai
         load.concurrency = plan->concurrency;
     const plait_deployment d = deployment_of(q, plan, role);
     return plait_serve_simulate(&d, load, draws, arena, out, err);
+}
+
+// ---- for other loads -----------------------------------------------------------------------
+
+const char *serve_roles(const plait_serve_question *q, const plait_serve_plan *plan,
+                        plait_arena *arena, const serve_candidate *role[PLAIT_SERVE_ROLES])
+{
+    return find_roles(q, plan, arena, role);
+}
+
+bool serve_price(const plait_serve_question *q, plait_load load, plait_serve_plan *plan,
+                 const serve_candidate *const role[PLAIT_SERVE_ROLES])
+{
+    const serve_candidate *both[PLAIT_SERVE_ROLES] = {role[0], role[1]};
+
+    return price(q, load, plan, both);
+}
+
+bool serve_meets(const plait_serve_question *q, const plait_service *service)
+{
+    return meets(q, service);
 }

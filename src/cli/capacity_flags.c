@@ -59,6 +59,15 @@ static plait_status read_fleet(const capacity_flags *flags, plait_reliability *f
     return read_count("--spares", flags->spares, PLAIT_MOST_SPARES, &fleet->spares, err);
 }
 
+static plait_status read_price(const capacity_flags *flags, double *usd_per_gpu_hour,
+                               plait_error *err)
+{
+    return flags->price == NULL
+               ? PLAIT_OK
+               : magnitude_positive("--price", flags->price, "dollars of a GPU hour",
+                                    usd_per_gpu_hour, err);
+}
+
 static plait_status read_wishes(const capacity_flags *flags, plait_capacity_ask *ask,
                                 plait_error *err)
 {
@@ -69,9 +78,7 @@ static plait_status read_wishes(const capacity_flags *flags, plait_capacity_ask 
     PLAIT_TRY(read_time("--deadline", flags->deadline, &ask->deadline_s, err));
     if (flags->budget != NULL)
         PLAIT_TRY(magnitude_positive("--budget", flags->budget, "dollars", &ask->budget_usd, err));
-    if (flags->price != NULL)
-        PLAIT_TRY(magnitude_positive("--price", flags->price, "dollars of a GPU hour",
-                                     &ask->usd_per_gpu_hour, err));
+    PLAIT_TRY(read_price(flags, &ask->usd_per_gpu_hour, err));
     PLAIT_TRY(read_number("--co2", flags->co2, 0.0, 1e4, &ask->co2_g_per_kwh, err));
     return read_number("--knee", flags->knee, 0.0, 1.0, &ask->knee, err);
 }
@@ -82,6 +89,13 @@ plait_status capacity_flags_read(const capacity_flags *flags, plait_capacity_ask
     PLAIT_TRY(read_wishes(flags, ask, err));
     PLAIT_TRY(read_fleet(flags, &ask->fleet, err));
     return read_count("--runs", flags->runs, 1000000, &ask->runs, err);
+}
+
+plait_status capacity_flags_read_fleet(const capacity_flags *flags, plait_reliability *failures,
+                                       double *usd_per_gpu_hour, plait_error *err)
+{
+    PLAIT_TRY(read_price(flags, usd_per_gpu_hour, err));
+    return read_fleet(flags, failures, err);
 }
 
 plait_status capacity_check_money(const plait_capacity_ask *ask, const plait_problem *problem,

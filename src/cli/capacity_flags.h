@@ -57,6 +57,11 @@ typedef struct capacity_flags {
 PLAIT_MUST_CHECK plait_status capacity_flags_read(const capacity_flags *flags,
                                                   plait_capacity_ask *ask, plait_error *err);
 
+/** Price and failures alone, of what is no run. */
+PLAIT_MUST_CHECK plait_status capacity_flags_read_fleet(const capacity_flags *flags,
+                                                        plait_reliability *failures,
+                                                        double *usd_per_gpu_hour, plait_error *err);
+
 /** A budget needs a price. */
 PLAIT_MUST_CHECK plait_status capacity_check_money(const plait_capacity_ask *ask,
                                                    const plait_problem *problem, plait_error *err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "capacity_flags.h"
+#include "capacity_serve.h"
 #include "command.h"
 #include "magnitude.h"
 #include "page_capacity.h"
@@ -17,6 +18,7 @@ typedef struct capacity_values {
     const char *gpus, *precision, *runtime, *risk;
     capacity_flags run;
     const char *limit, *strategy;
+    capacity_serve serve;
     bool json;
     const char *output;
 } capacity_values;
@@ -48,6 +50,7 @@ static const opt options[] = {
                 "as of search: auto (default), exhaustive, dp, milp"),
     OPT_OF_INT(capacity_values, threads, "threads", "N", 1, 1024,
                "threads; as many as the machine has. The answer does not depend on them"),
+    CAPACITY_SERVE_OPTIONS(capacity_values, serve),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(capacity_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(capacity_values, output, "output", 'o', "FILE",
@@ -258,6 +261,55 @@ static plait_status check_batch(const capacity_values *flags, plait_error *err)
                       flags->max_gbs);
 }
 
+/* ---- a fleet that serves ---- */
+
+/* What says nothing of serving is refused beside --serve. */
+static plait_status check_serving(const capacity_values *flags, plait_error *err)
+{
+    const capacity_flags *const run = &flags->run;
+    const struct {
+        const char *name;
+        bool given;
+    } training[] = {
+        {"--tokens", run->tokens != NULL},
+        {"--seq", flags->seq > 0},
+        {"--gbs", flags->gbs > 0},
+        {"--max-gbs", flags->max_gbs > 0},
+        {"--precision", flags->precision != NULL},
+        {"--runtime", flags->runtime != NULL},
+        {"--risk", flags->risk != NULL},
+        {"--deadline", run->deadline != NULL},
+        {"--budget", run->budget != NULL},
+        {"--co2", run->co2 != NULL},
+        {"--knee", run->knee != NULL},
+        {"--straggler", run->straggler != NULL},
+        {"--write-rate", run->write_rate != NULL},
+        {"--write-most", run->write_most != NULL},
+        {"--async-checkpoint", run->async},
+        {"--runs", run->runs != NULL},
+        {"--limit", flags->limit != NULL},
+        {"--strategy", flags->strategy != NULL},
+    };
+
+    for (size_t i = 0; i < sizeof training / sizeof *training; i++)
+        if (training[i].given)
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, training[i].name,
+                "expected an option of serving beside --serve, found one of training");
+    return PLAIT_OK;
+}
+
+static plait_status serve_fleet(capacity_values *flags, const opt_operands *operands,
+                                plait_arena *arena, bool *no, plait_error *err)
+{
+    PLAIT_TRY(check_serving(flags, err));
+    flags->serve.load.gpus = flags->gpus;
+    return capacity_serve_run(&flags->serve, &flags->run, operands,
+                              (capacity_serve_output){flags->output, flags->json}, arena, no, err);
+}
+
+/* ---- all ---- */
+
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -268,6 +320,9 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (sweep == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
+    if (flags.serve.serve)
+        return serve_fleet(&flags, operands, arena, no, err);
+    PLAIT_TRY(capacity_serve_refuse(&flags.serve, err));
     plait_capacity_ask_init(&ask);
     PLAIT_TRY(capacity_flags_read(&flags.run, &ask, err));
     PLAIT_TRY(check_batch(&flags, err));
@@ -288,10 +343,13 @@ const command command_capacity = {
     .usage = {.command = "capacity",
               .synopsis = "MODEL CLUSTER[,CLUSTER...] --tokens N --seq S --gbs B [--gpus A..B] "
                           "[options]",
-              .summary = "How many GPUs a training run takes: days, dollars, what binds.",
-              .about = "The best plan of each number of GPUs, followed to the end of the run with\n"
-                       "its interruptions and checkpoints. Numbers take k, M, B or G, T; times ms, "
-                       "s, m,\nh, d, w. Exit status 1 when none meets the deadline and the budget.",
+              .summary = "How many GPUs a training run or a serving fleet takes, and dollars.",
+              .about =
+                  "The best plan of each number of GPUs, followed to the end of the run with\n"
+                  "its interruptions and checkpoints. Numbers take k, M, B or G, T; times ms, "
+                  "s, m,\nh, d, w. Exit status 1 when none meets the deadline and the budget.\n"
+                  "With --serve: the fleet that serves the requests of a day, hour by hour,\n"
+                  "with spares. Exit status 1 when none meets the bounds.",
               .max_operands = 2,
               .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
               .options = options},

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "file.h"
 #include "page_plans.h"
+#include "page_serve.h"
 #include "progress.h"
 #include "text.h"
 #include "units.h"
@@ -252,6 +253,22 @@ static plait_status look_around(reporting *r, plait_error *err)
 
 /* ---- the page ---- */
 
+static plait_status report_serving(const char *path, const char *output, plait_arena *arena,
+                                   plait_error *err)
+{
+    page_serve *const of = plait_arena_alloc(arena, 1, sizeof *of);
+    page *made;
+
+    if (of == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(page_serve_read(path, arena, of, err));
+    PLAIT_TRY(page_of_serve(of, arena, &made, err));
+    PLAIT_TRY(command_page_write(made, output, err));
+    printf("%s: %d deployment%s, %d on the front\n", output, of->plans, of->plans == 1 ? "" : "s",
+           of->front);
+    return PLAIT_OK;
+}
+
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -272,6 +289,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                           "expected a file such as report.html, found nothing");
     PLAIT_TRY(command_apart(operands->text[0], r->flags->output, err));
     PLAIT_TRY(command_page_check(r->flags->output, err));
+    if (page_serve_is(operands->text[0], arena))
+        return report_serving(operands->text[0], r->flags->output, arena, err);
     PLAIT_TRY(load(operands->text[0], r, err));
     PLAIT_TRY(look_around(r, err));
     progress_clear(&r->shown);
@@ -285,10 +304,12 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 const command command_report = {
     .usage = {.command = "report",
               .synopsis = "PLANS.json -o FILE.html",
-              .summary = "Make a page of a search: charts, tables, timeline, why not another.",
+              .summary =
+                  "Make a page of a search or a deployment: charts, tables, why not another.",
               .about =
-                  "PLANS.json is what `plait search -o` or `plait eval --json` wrote. The page "
-                  "needs no network and\nno other file; .md, .csv and .json have its tables.",
+                  "PLANS.json is what `plait search -o`, `plait eval --json` or `plait serve -o` "
+                  "wrote. The page needs\nno network and no other file; .md, .csv and .json have "
+                  "its tables.",
               .max_operands = 1,
               .options = options},
     .values_size = sizeof(report_values),

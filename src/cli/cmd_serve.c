@@ -7,14 +7,14 @@
 
 #include "command.h"
 #include "magnitude.h"
+#include "plait/data.h"
 #include "plait/serve_search.h"
-#include "problem.h"
 #include "report_serve.h"
+#include "serve_flags.h"
 
 typedef struct serve_values {
-    int input, output, cached, concurrency;
-    const char *rate, *ttft, *tpot, *gpus, *engine, *weights, *kv, *speculate;
-    int tp, pp, ep, dp_attention, replicas, chunk;
+    serve_flags asked;
+    int replicas, chunk;
     const char *prefill, *decode, *why_not;
     int requests, seed, burst;
     const char *spread;
@@ -26,32 +26,16 @@ typedef struct serve_values {
 #define DEGREE(field, name, help) OPT_OF_INT(serve_values, field, name, "N", 1, 1 << 16, help)
 
 static const opt options[] = {
-    OPT_HEADING("the load"),
-    OPT_OF_TOKENS(serve_values, input, "input", "tokens of a prompt, the mean"),
-    OPT_OF_TOKENS(serve_values, output, "output", "tokens of an answer, the mean"),
-    TEXT(rate, "rate", "R", "requests a second, arriving at random"),
-    OPT_OF_INT(serve_values, concurrency, "concurrency", "C", 1, 1 << 24,
+    SERVE_LOAD_OPTIONS(serve_values, asked),
+    OPT_OF_INT(serve_values, asked.concurrency, "concurrency", "C", 1, 1 << 24,
                "requests in flight, always; without it or --rate, as many as the bounds let in"),
-    OPT_OF_TOKENS(serve_values, cached, "prefix-cached", "of the prompt, tokens already cached"),
-    TEXT(ttft, "ttft", "TIME", "bound on the mean time to the first token: 500ms"),
-    TEXT(tpot, "tpot", "TIME", "bound on the mean time per further token: 50ms"),
+    SERVE_BOUND_OPTIONS(serve_values, asked),
     OPT_HEADING("what may be used"),
-    TEXT(gpus, "gpus", "..N", "at most N GPUs; may be left out where the cluster has a size"),
-    OPT_OF_WORD(serve_values, engine, "engine", "NAME", OPT_WORDS(plait_engine_name),
-                "vllm, sglang or trtllm; all of them without it"),
-    OPT_OF_WORD(
-        serve_values, weights, "weights", "FORMAT", OPT_WORDS(plait_weight_name),
-        "bf16, fp8, fp8_block, nvfp4, mxfp4, int4; those that the accelerator multiplies in"),
-    OPT_OF_WORD(serve_values, kv, "kv", "FORMAT", OPT_WORDS(plait_kv_name),
-                "of the cache: bf16 or fp8; both without it"),
-    TEXT(speculate, "speculate", "mtp:N,accept=A",
-         "N drafted tokens a step, each accepted with probability A"),
+    TEXT(asked.gpus, "gpus", "..N", "at most N GPUs; may be left out where the cluster has a size"),
+    SERVE_USED_OPTIONS(serve_values, asked),
     OPT_HEADING("one deployment"),
     OPT_OF_FLAG(serve_values, eval, "eval", "price the one that the flags below say"),
-    DEGREE(tp, "tp", "tensor ranks of attention; without --eval, of every worker"),
-    DEGREE(pp, "pp", "stages"),
-    DEGREE(ep, "ep", "expert ranks"),
-    DEGREE(dp_attention, "dp-attention", "attention ranks with requests of their own"),
+    SERVE_DEGREE_OPTIONS(serve_values, asked),
     DEGREE(replicas, "replicas", "copies of the deployment; 1"),
     DEGREE(chunk, "chunk", "tokens of a step on a worker; the engine's default"),
     TEXT(prefill, "prefill", "N:KEY=D,...", "prefill workers apart: 2:tp=4,ep=4"),
@@ -69,145 +53,6 @@ static const opt options[] = {
     OPT_OF_TEXT(serve_values, file, "output-file", 'o', "FILE", "also write the JSON document"),
     OPT_END,
 };
-
-/* ---- the load and its bounds ---- */
-
-static plait_status read_duration(const char *where, const char *text, double *out,
-                                  plait_error *err)
-{
-    return text == NULL ? PLAIT_OK : magnitude_duration(where, text, out, err);
-}
-
-/* "mtp:2,accept=0.6"; how many layers a draft runs is the method's. */
-static plait_status read_speculation(const char *text, const plait_model *model, plait_load *load,
-                                     plait_error *err)
-{
-    char method[16] = "";
-    int read = 0;
-
-    if (text == NULL)
-        return PLAIT_OK;
-    if (sscanf(text, "%15[a-z0-9]:%d,accept=%lf%n", method, &load->draft, &load->accept, &read) !=
-            3 ||
-        text[read] != '\0' || load->draft < 1 || load->draft > 16 || !(load->accept > 0.0) ||
-        load->accept > 1.0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--speculate",
-                          "expected METHOD:N,accept=A with N from 1 to 16 and A above 0 up to 1, "
-                          "found '%.40s'",
-                          text);
-    load->draft_layers = 1.0 / model->layers;
-    return PLAIT_OK;
-}
-
-static plait_status read_load(const serve_values *flags, const plait_model *model,
-                              plait_serve_question *q, plait_error *err)
-{
-    if (flags->input == 0 || flags->output == 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, flags->input == 0 ? "--input" : "--output",
-                          "expected a number of tokens, found nothing");
-    if (flags->cached >= flags->input)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--prefix-cached",
-                          "expected fewer than the %d tokens of --input, found %d", flags->input,
-                          flags->cached);
-    if (flags->rate != NULL && flags->concurrency > 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--rate",
-                          "expected --rate or --concurrency, found both");
-    q->load = (plait_load){.kind = flags->rate != NULL ? PLAIT_LOAD_RATE : PLAIT_LOAD_CLOSED,
-                           .input = flags->input,
-                           .output = flags->output,
-                           .cached = flags->cached,
-                           .concurrency = flags->concurrency};
-    if (flags->rate != NULL)
-        PLAIT_TRY(
-            magnitude_positive("--rate", flags->rate, "requests a second", &q->load.rate, err));
-    PLAIT_TRY(read_duration("--ttft", flags->ttft, &q->ttft_s, err));
-    PLAIT_TRY(read_duration("--tpot", flags->tpot, &q->tpot_s, err));
-    return read_speculation(flags->speculate, model, &q->load, err);
-}
-
-/* ---- what may be used ---- */
-
-/* "..64" or "64"; without it all that the cluster has. */
-static plait_status take_gpus(const char *text, plait_cluster *cluster, int *out, plait_error *err)
-{
-    static const int most = 1 << 16;
-
-    *out = cluster->gpus;
-    if (text != NULL && !magnitude_parse_count(text[0] == '.' && text[1] == '.' ? text + 2 : text,
-                                               1000, 1, most, out))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
-                          "expected ..N, N from 1 to %d, found '%.40s'", most, text);
-    if (*out < 1)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
-                          "expected ..N, as the cluster has no size of its own, found nothing");
-    if (cluster->group[0].gpus_per_node > 0 && *out > cluster->group[0].gpus_per_node)
-        *out -= *out % cluster->group[0].gpus_per_node;
-    return plait_cluster_take(cluster, *out, err);
-}
-
-static plait_status read_engines(const char *name, plait_serve_question *q, plait_arena *arena,
-                                 plait_error *err)
-{
-    plait_engine *profiles;
-    size_t count;
-    int only = -1;
-
-    if (name != NULL)
-        PLAIT_TRY(problem_word("--engine", name, plait_engine_name, &only, err));
-    PLAIT_TRY(plait_engine_list(arena, &profiles, &count, err));
-    q->engines = 0;
-    for (int k = 0; k < PLAIT_ENGINES; k++) {
-        const plait_engine *found = plait_engine_of(profiles, count, (plait_engine_kind)k,
-                                                    q->cluster->group[0].accelerator->vendor, 0, 0);
-        if (found != NULL && (only < 0 || only == k))
-            q->engine[q->engines++] = found;
-    }
-    return PLAIT_OK;
-}
-
-static plait_status read_formats(const serve_values *flags, plait_serve_question *q,
-                                 plait_error *err)
-{
-    int word = 0;
-
-    q->weights = plait_serve_native_weights(q->cluster->group[0].accelerator);
-    q->kv = (1u << PLAIT_KV_FORMATS) - 1;
-    if (flags->weights != NULL) {
-        PLAIT_TRY(problem_word("--weights", flags->weights, plait_weight_name, &word, err));
-        q->weights = 1u << word;
-    }
-    if (flags->kv != NULL) {
-        PLAIT_TRY(problem_word("--kv", flags->kv, plait_kv_name, &word, err));
-        q->kv = 1u << word;
-    }
-    return PLAIT_OK;
-}
-
-static plait_status read_question(const serve_values *flags, const opt_operands *operands,
-                                  plait_arena *arena, plait_serve_question *q, plait_error *err)
-{
-    plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
-    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
-    const char *warning;
-
-    if (model == NULL || cluster == NULL)
-        return plait_fail_nomem(err);
-    if (operands->count < 2)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->count < 1 ? "MODEL" : "CLUSTER",
-                          "expected a name, found nothing; see plait serve --help");
-    PLAIT_TRY(plait_model_find(operands->text[0], arena, model, &warning, err));
-    PLAIT_TRY(plait_cluster_find(operands->text[1], arena, cluster, err));
-    PLAIT_TRY(take_gpus(flags->gpus, cluster, &q->gpus, err));
-    if (model->patch_dim > 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[0],
-                          "expected a model with a decoder, found an encoder");
-    q->model = model;
-    q->cluster = cluster;
-    q->only = (plait_worker){flags->tp, flags->pp, flags->dp_attention, flags->ep};
-    PLAIT_TRY(read_engines(flags->engine, q, arena, err));
-    PLAIT_TRY(read_formats(flags, q, err));
-    return read_load(flags, model, q, err);
-}
 
 /* ---- one deployment ---- */
 
@@ -261,9 +106,10 @@ static plait_status evaluate(const serve_values *flags, plait_serve_question *q,
     plan->engine = q->engine[0];
     plan->replicas = flags->replicas > 0 ? flags->replicas : 1;
     plan->count[0] = 1;
-    plan->worker[0] = (plait_worker){flags->tp > 0 ? flags->tp : 1, flags->pp > 0 ? flags->pp : 1,
-                                     flags->dp_attention > 0 ? flags->dp_attention : 1,
-                                     flags->ep > 0 ? flags->ep : 1};
+    plan->worker[0] = (plait_worker){flags->asked.tp > 0 ? flags->asked.tp : 1,
+                                     flags->asked.pp > 0 ? flags->asked.pp : 1,
+                                     flags->asked.dp_attention > 0 ? flags->asked.dp_attention : 1,
+                                     flags->asked.ep > 0 ? flags->asked.ep : 1};
     plan->weights = (plait_weight_format)lowest_bit(q->weights);
     plan->kv = (plait_kv_format)lowest_bit(q->kv);
     plan->chunk_tokens = flags->chunk > 0 ? flags->chunk : q->engine[0]->chunk_tokens;
@@ -392,11 +238,18 @@ static plait_status simulate(const serve_values *flags, const plait_serve_questi
 static plait_status deliver(const serve_values *flags, const report_serve *report,
                             plait_arena *arena, plait_error *err)
 {
+    report_serve whole = *report;
+    const plait_serve_plan *best = report->plan;
+    plait_serve_curve curve;
     const char *text;
     size_t length;
 
+    if (report->answer != NULL)
+        best = report->answer->plans > 0 ? &report->answer->plan[0] : NULL;
     if (flags->json || flags->file != NULL) {
-        PLAIT_TRY(json_serve(report, arena, &text, &length, err));
+        if (best != NULL && plait_serve_load_curve(report->question, best, arena, &curve) == NULL)
+            whole.curve = &curve;
+        PLAIT_TRY(json_serve(&whole, arena, &text, &length, err));
         PLAIT_TRY(command_deliver(text, length, flags->file, flags->json, err));
     }
     return flags->json ? PLAIT_OK : report_serve_print(report, stdout, err);
@@ -415,7 +268,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (answer == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(command_output(&flags.file, &flags.json, err));
-    PLAIT_TRY(read_question(&flags, operands, arena, &question, err));
+    PLAIT_TRY(serve_flags_question(&flags.asked, operands, arena, &question, err));
     if (flags.eval) {
         PLAIT_TRY(evaluate(&flags, &question, &report, &plan, arena, err));
         PLAIT_TRY(simulate(&flags, &question, &plan, arena, &drawn, err));

@@ -155,6 +155,8 @@ plait_status json_serve(const report_serve *report, plait_arena *arena, const ch
     json_end_array(&json);
     if (report->drawn != NULL && report->drawn->requests > 0)
         write_drawn(&json, report->drawn);
+    if (report->curve != NULL)
+        json_serve_curve(&json, report->curve);
     json_write_key(&json, "front");
     json_begin_array(&json);
     for (int i = 0; answer != NULL && i < answer->front; i++)

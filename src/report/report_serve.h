@@ -12,6 +12,7 @@ typedef struct report_serve {
     const plait_serve_plan *plan;
     bool explain;                   /* every term of the first plan */
     const plait_serve_drawn *drawn; /* a simulation of it; NULL: none */
+    const plait_serve_curve *curve; /* of it; NULL: none */
 } report_serve;
 
 /** The question, the ranking or the deployment, its terms, the front, what to do next. */
@@ -25,6 +26,11 @@ void report_serve_workers(const plait_serve_plan *plan, int role, char text[64])
 PLAIT_MUST_CHECK plait_status report_serve_why_not(const report_serve *best, const char *what,
                                                    const plait_serve_answer *other, FILE *out,
                                                    plait_error *err);
+
+struct json_writer;
+
+/** Its member "load_curve". */
+void json_serve_curve(struct json_writer *json, const plait_serve_curve *curve);
 
 /** The document of `plait serve --json`. *text lives in `arena`. */
 PLAIT_MUST_CHECK plait_status json_serve(const report_serve *report, plait_arena *arena,

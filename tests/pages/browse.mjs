@@ -127,7 +127,7 @@ async function isAccessible(tab, file, scheme) {
 
 /* The first screens of the pages that the README shows. */
 async function picture(tab, file) {
-    const scheme = {"search.html": "light", "capacity.html": "dark"}[basename(file)];
+    const scheme = {"search.html": "light", "capacity.html": "dark", "serve.html": "light", "fleet.html": "dark"}[basename(file)];
     if (pictures === "-" || !scheme)
         return;
     await tab.emulateMediaFeatures([{name: "prefers-color-scheme", value: scheme}]);

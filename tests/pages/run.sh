@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh PLAIT NODE_MODULES [PICTURES] - pages of searches, a capacity and an accuracy in Chromium
+# run.sh PLAIT NODE_MODULES [PICTURES] - pages of searches, capacities, an accuracy and a deployment in Chromium
 #
 # With PICTURES, a folder, two of them are drawn for the README: tests/pages/run.sh \
 #     build/release/plait build/release/pages/charts.js.npm/node_modules docs/pages
@@ -37,8 +37,13 @@ cd "$scratch" || exit 1
 "$plait" capacity llama-3.1-70b dgx-h100,dgx-b200 --gpus 128..2048 --tokens 2T --seq 8k --gbs 512 \
     --max-gbs 2048 --deadline 60d --price 2.5 --strategy exhaustive -o capacity.html >said ||
     fail "no page of a capacity"
+"$plait" serve llama-3.1-70b dgx-h100 --gpus ..32 --input 2k --output 256 --rate 10 --ttft 500ms --tpot 50ms \
+    --requests 200 -o serve.json >said && "$plait" report serve.json -o serve.html || fail "no page of a deployment"
+"$plait" capacity --serve llama-3.1-70b dgx-h100 --input 2k --output 256 --ttft 500ms --tpot 50ms \
+    --rates 6,5,4,4,4,5,8,14,24,38,50,56,54,52,55,58,60,57,50,42,34,26,16,10 -o fleet.html >said ||
+    fail "no page of a fleet"
 cd "$OLDPWD" || exit 1
 "$plait" validate tests/validation/runs.csv -o "$scratch/accuracy.html" >"$scratch/said" ||
     fail "no page of an accuracy"
 node tests/pages/browse.mjs "$modules" "$chromium" "$pictures" \
-    "$scratch"/{search,experts,odd,capacity,accuracy}.html
+    "$scratch"/{search,experts,odd,capacity,accuracy,serve,fleet}.html

@@ -46,6 +46,31 @@ function overGpus(y, tips, more) {
     };
 }
 
+/* The bound of all rows, where there is one: a line across. */
+const bound = (rows, field, side) => rows.length > 0 && rows[0][field] ? [{
+    data: {values: [{at: rows[0][field] * 1000}]},
+    mark: {type: "rule", strokeDash: [5, 4], color: "#e45756", opacity: 0.8},
+    encoding: {[side]: quantity("at")},
+}] : [];
+
+/* Times of a deployment over the rate of requests, and their bound. */
+function overRate(rows, fields, boundField, title, names) {
+    const x = quantity("rate", "requests/s", atZero);
+    const y = quantity("ms", title, {scale: {type: "log", padding: 12}, axis: {format: "~g"}});
+    return {
+        transform: [{fold: fields, as: ["field", "seconds"]}, calculate("ms", "datum.seconds * 1000"),
+                    calculate("figure", fields.length > 1 ? `datum.field == '${fields[0]}' ? '${names[fields[0]]}' : '${names[fields[1]]}'`
+                                                          : `'${names[fields[0]]}'`)],
+        layer: [
+            ...bound(rows, boundField, "y"),
+            {mark: {type: "line", point: {filled: true, size: 60}},
+             encoding: {x, y, color: named("figure", null, {sort: null}),
+                        tooltip: [tip("figure", "requests"), tip("rate", "requests/s", ".4~g"), tip("load", "of what it takes", ".0%"),
+                                  tip("ms", "ms", ".4~g"), tip("running", "running", ".4~g"), tip("out_tok_s", "tokens/s", ".3~s")]}},
+        ],
+    };
+}
+
 // ---- the charts, each from the rows of its table
 
 const charts = {
@@ -173,6 +198,71 @@ const charts = {
         encoding: {y: named("what", null, {sort: null}), x: quantity("change", "change of the days", {stack: false, axis: {format: "+.0%"}}),
                    color: named("tenth", "input"),
                    tooltip: [tip("what", "input"), tip("tenth", "by"), tip("change", "days", "+.1%")]},
+    }),
+
+    /* Parts of a decoding step of each deployment, one upon the other. */
+    steps: () => ({
+        mark: {type: "bar"},
+        height: {step: 24},
+        transform: [calculate("ms", "datum.seconds * 1000")],
+        encoding: {
+            y: ordered("rank", "deployment"),
+            x: quantity("ms", "ms of a decoding step"),
+            color: named("term", "part", {sort: null, scale: {scheme: "tableau20"}}),
+            order: {field: "order", type: "quantitative"},
+            tooltip: [tip("rank", "deployment"), tip("term", "part"), tip("ms", "ms", ".4~g"),
+                      tip("share", "of the step", ".1%")],
+        },
+    }),
+
+    serve_front: (rows) => {
+        const x = quantity("ms", "time per token, ms", {scale: {type: "log", nice: false, padding: 8}, axis: {format: "~g"}});
+        const y = quantity("out_tok_s_gpu", "output tokens/s a GPU", atZero);
+        return {
+            transform: [calculate("ms", "datum.tpot_s * 1000")],
+            layer: [
+                {mark: {type: "line", interpolate: "step-after", opacity: 0.5},
+                 encoding: {x, y, order: {field: "ms", type: "quantitative"}}},
+                ...bound(rows, "tpot_bound_s", "x"),
+                {mark: {type: "point", filled: true, size: 70, opacity: 1},
+                 encoding: {x, y, color: named("engine", "engine"),
+                            tooltip: [tip("engine", "engine"), tip("workers", "worker"), tip("weights", "weights"),
+                                      tip("ms", "TPOT, ms", ".3~g"), tip("out_tok_s_gpu", "tokens/s a GPU", ".4~g"),
+                                      tip("concurrency", "in flight", "d"), tip("binds", "bound by")]}},
+            ],
+        };
+    },
+
+    serve_ttft: (rows) => overRate(rows, ["ttft_s", "ttft_p99_s"], "ttft_bound_s", "time to the first token, ms",
+                                   {ttft_s: "mean", ttft_p99_s: "99 of 100 within"}),
+
+    serve_tpot: (rows) => overRate(rows, ["tpot_s"], "tpot_bound_s", "time per further token, ms", {tpot_s: "mean"}),
+
+    /* Nodes of each hour, spares on top. */
+    fleet_nodes: () => ({
+        transform: [{fold: ["nodes", "spare_nodes"], as: ["part", "count"]},
+                    calculate("kind", "datum.part == 'nodes' ? 'needed' : 'spare'")],
+        mark: {type: "bar"},
+        encoding: {
+            x: ordered("hour", "hour", {axis: {labelAngle: 0}}),
+            y: quantity("count", "nodes", atZero),
+            color: named("kind", null, {sort: ["needed", "spare"]}),
+            order: {field: "part", type: "nominal"},
+            tooltip: [tip("hour", "hour", "d"), tip("rate", "requests/s", ".4~g"), tip("kind", "nodes that are"),
+                      tip("count", "nodes", "d"), tip("workers", "workers")],
+        },
+    }),
+
+    fleet_used: () => ({
+        transform: [{fold: ["used_reserved", "used_elastic"], as: ["mode", "used"]},
+                    calculate("paid", "datum.mode == 'used_reserved' ? 'reserved' : 'elastic'")],
+        mark: {type: "line", point: {filled: true, size: 50}},
+        encoding: {
+            x: ordered("hour", "hour", {axis: {labelAngle: 0}}),
+            y: quantity("used", "of what the nodes take", {...atZero, axis: {format: ".0%"}}),
+            color: named("paid", "nodes"),
+            tooltip: [tip("hour", "hour", "d"), tip("paid", "nodes"), tip("used", "used", ".0%")],
+        },
     }),
 
     /* Measured against predicted, and the line on which they are the same. */

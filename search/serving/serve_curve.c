@@ -1,0 +1,70 @@
+/* serve_curve.c - a deployment from an idle hour to more than it can take (S.105, S.106) */
+#include "serve_price.h"
+
+static plait_load at_rate(plait_load load, double rate)
+{
+    load.kind = PLAIT_LOAD_RATE;
+    load.rate = rate;
+    load.concurrency = 0.0;
+    return load;
+}
+
+static bool takes(const plait_serve_question *q, const plait_serve_plan *plan,
+                  const serve_candidate *const role[PLAIT_SERVE_ROLES], double rate, bool within)
+{
+    plait_serve_plan tried = *plan;
+
+    return serve_price(q, at_rate(q->load, rate), &tried, role) &&
+           (!within || serve_meets(q, &tried.service));
+}
+
+/* S.105: doubled until too much, then halved; to a thousandth of a thousandth. */
+double serve_most_rate(const plait_serve_question *q, const plait_serve_plan *plan,
+                       const serve_candidate *const role[PLAIT_SERVE_ROLES], bool within)
+{
+    static const double least = 1e-3, most = 1e9, close = 1e-6;
+    double low = 0.0, high = least;
+
+    while (high < most && takes(q, plan, role, high, within)) {
+        low = high;
+        high *= 2.0;
+    }
+    while (low > 0.0 && high - low > close * high) {
+        const double middle = 0.5 * (low + high);
+
+        if (takes(q, plan, role, middle, within))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const char *plait_serve_load_curve(const plait_serve_question *q, const plait_serve_plan *plan,
+                                   plait_arena *arena, plait_serve_curve *out)
+{
+    static const double first = 0.05;
+    const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
+    const char *reason = serve_roles(q, plan, arena, role);
+    plait_serve_plan tried = *plan;
+
+    if (reason != NULL)
+        return reason;
+    *out = (plait_serve_curve){.rate = serve_most_rate(q, plan, role, false)};
+    if (out->rate <= 0.0)
+        return "it sustains no load";
+    for (int i = 0; i < PLAIT_SERVE_CURVE; i++) {
+        plait_serve_point *const p = &out->point[i];
+
+        p->load = first + (1.0 - first) * i / (PLAIT_SERVE_CURVE - 1);
+        p->rate = p->load * out->rate;
+        if (!serve_price(q, at_rate(q->load, p->rate), &tried, role))
+            return "more comes than leaves";
+        p->ttft_s = tried.service.ttft_s;
+        p->ttft_p99_s = tried.ttft_p99_s;
+        p->tpot_s = tried.service.tpot_s;
+        p->running = tried.service.batch;
+        p->output_tokens_per_s = tried.service.output_tokens_per_s;
+    }
+    return NULL;
+}

@@ -1,0 +1,158 @@
+/* serve_fleet.c - the cheapest fleet for the requests of a day (S.101) */
+#include <math.h>
+
+#include "serve_fleet.h"
+
+/* GPUs of one search, unless the model needs more; and how often its load may be divided by four. */
+enum { SEARCH_GPUS = 64, MOST_DIVIDED = 4096 };
+
+void plait_fleet_ask_init(plait_fleet_ask *ask)
+{
+    *ask = (plait_fleet_ask){.available = 0.999, .mode = PLAIT_FLEET_RESERVED};
+    plait_reliability_init(&ask->failures);
+}
+
+static double highest(const plait_fleet_ask *ask)
+{
+    double rate = 0.0;
+
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
+        rate = fmax(rate, ask->rate[h]);
+    return rate;
+}
+
+// ---- what the search gives -----------------------------------------------------------------
+
+typedef struct part {
+    plait_serve_question q; /* of part of the GPUs and of the load */
+    plait_cluster cluster;
+    plait_serve_answer answer;
+} part;
+
+static plait_status ask_part(part *p, double rate, int divided, plait_arena *arena,
+                             plait_error *err)
+{
+    p->q.load.rate = rate / divided;
+    return plait_serve_search(&p->q, arena, &p->answer, err);
+}
+
+static plait_status take_part(part *p, const plait_serve_question *q, int gpus, plait_error *err)
+{
+    p->q = *q;
+    p->cluster = *q->cluster;
+    p->q.cluster = &p->cluster;
+    p->q.gpus = gpus;
+    p->q.load.kind = PLAIT_LOAD_RATE;
+    return plait_cluster_take(&p->cluster, gpus, err);
+}
+
+/*
+ * S.101: the whole load on few GPUs; where it is too much, its least part, to see that any can be met at all, and then
+ * larger ones.
+ */
+static plait_status search_parts(const plait_serve_question *q, double rate, plait_arena *arena,
+                                 part *p, int *divided, plait_error *err)
+{
+    const int node = q->cluster->group[0].gpus_per_node;
+    int gpus = SEARCH_GPUS - SEARCH_GPUS % node;
+
+    for (gpus = gpus > node ? gpus : node;; gpus *= 2) {
+        gpus = gpus < q->gpus ? gpus : q->gpus;
+        PLAIT_TRY(take_part(p, q, gpus, err));
+        for (*divided = 1; *divided <= MOST_DIVIDED; *divided *= 4) {
+            PLAIT_TRY(ask_part(p, rate, *divided, arena, err));
+            if (p->answer.plans > 0 || gpus == q->gpus)
+                return PLAIT_OK;
+            if (*divided > 1)
+                continue;
+            PLAIT_TRY(ask_part(p, rate, MOST_DIVIDED, arena, err));
+            if (p->answer.plans == 0)
+                break;
+        }
+        if (p->answer.has_nearest) // the bounds stand in its way, not its size
+            return PLAIT_OK;
+    }
+}
+
+// ---- the fleets ----------------------------------------------------------------------------
+
+typedef struct ranking {
+    const plait_serve_question *q;
+    const plait_fleet_ask *ask;
+    const part *part;
+    plait_arena *arena;
+    plait_fleet_answer *out;
+    fleet_kind kind[PLAIT_FLEET_BEST];
+} ranking;
+
+static bool is_cheaper(plait_fleet_mode mode, const plait_fleet_totals *a,
+                       const plait_fleet_totals *b)
+{
+    const plait_fleet_mode other =
+        mode == PLAIT_FLEET_RESERVED ? PLAIT_FLEET_ELASTIC : PLAIT_FLEET_RESERVED;
+
+    if (a->node_hours[mode] != b->node_hours[mode])
+        return a->node_hours[mode] < b->node_hours[mode];
+    return a->node_hours[other] < b->node_hours[other];
+}
+
+static void keep(ranking *r, const fleet_kind *kind, const plait_fleet *fleet)
+{
+    plait_fleet_answer *const out = r->out;
+    int at = out->fleets;
+
+    if (fleet->totals.gpus > r->q->gpus) {
+        if (out->needs_gpus == 0 || fleet->totals.gpus < out->needs_gpus)
+            out->needs_gpus = fleet->totals.gpus;
+        return;
+    }
+    while (at > 0 && is_cheaper(r->ask->mode, &fleet->totals, &out->fleet[at - 1].totals))
+        at--;
+    if (at == PLAIT_FLEET_BEST)
+        return;
+    out->fleets += out->fleets < PLAIT_FLEET_BEST;
+    for (int i = out->fleets - 1; i > at; i--) {
+        out->fleet[i] = out->fleet[i - 1];
+        r->kind[i] = r->kind[i - 1];
+    }
+    out->fleet[at] = *fleet;
+    r->kind[at] = *kind;
+}
+
+static void consider(ranking *r, const plait_serve_plan *plan)
+{
+    static const int beyond = 4; // what spares put above the limit is told
+    fleet_kind kind = {.q = &r->part->q,
+                       .ask = r->ask,
+                       .plan = *plan,
+                       .gpus_per_node = r->out->gpus_per_node,
+                       .most_gpus = beyond * r->q->gpus};
+    plait_fleet fleet;
+
+    if (serve_roles(kind.q, plan, r->arena, kind.role) == NULL && fleet_day(&kind, &fleet))
+        keep(r, &kind, &fleet);
+}
+
+plait_status plait_fleet_find(const plait_serve_question *q, const plait_fleet_ask *ask,
+                              plait_arena *arena, plait_fleet_answer *out, plait_error *err)
+{
+    part *const p = plait_arena_alloc(arena, 1, sizeof *p);
+    ranking r = {.q = q, .ask = ask, .part = p, .arena = arena, .out = out};
+    const double rate = highest(ask);
+    const int node = q->cluster->group[0].gpus_per_node;
+
+    *out = (plait_fleet_answer){.gpus_per_node = node < q->gpus ? node : q->gpus};
+    if (p == NULL)
+        return plait_fail_nomem(err);
+    if (!(rate > 0.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--rates",
+                          "expected an hour with requests, found none");
+    PLAIT_TRY(search_parts(q, rate, arena, p, &out->divided, err));
+    out->search = &p->answer;
+    out->considered = p->answer.plans;
+    for (int i = 0; i < p->answer.plans; i++)
+        consider(&r, &p->answer.plan[i]);
+    for (int i = 0; i < out->fleets; i++)
+        fleet_tell(&r.kind[i], &out->fleet[i]);
+    return PLAIT_OK;
+}

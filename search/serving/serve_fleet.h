@@ -1,0 +1,37 @@
+/* serve_fleet.h - one deployment through the hours of a day */
+#ifndef SERVE_FLEET_H
+#define SERVE_FLEET_H
+
+#include "plait/serve_fleet.h"
+#include "serve_price.h"
+
+/** A deployment whose workers are counted. */
+typedef struct fleet_kind {
+    const plait_serve_question *q;
+    const plait_fleet_ask *ask;
+    plait_serve_plan plan;
+    const serve_candidate *role[PLAIT_SERVE_ROLES];
+    int gpus_per_node;
+    int most_gpus;
+} fleet_kind;
+
+/** What of a worker lies on nodes, and how often it is up. */
+plait_fleet_unit fleet_unit_of(const plait_reliability *failures, int worker_gpus,
+                               int gpus_per_node);
+
+/**
+ * Spare units of each role beside those that are needed, so that the fewest nodes are up often enough; or the
+ * best use of so many spare nodes as the fleet has.
+ *
+ * @return the share of the time that enough of all roles are up; NaN: no number of spares is enough
+ */
+double fleet_spares(const plait_fleet_ask *ask, const plait_fleet_unit *unit, const int *needed,
+                    int roles, int *spare);
+
+/** Hours, nodes, and totals but for what they use and its band; false: no number of workers is enough. */
+bool fleet_day(const fleet_kind *kind, plait_fleet *out);
+
+/** The rest of a fleet that is told: how much of it is used, energy, its band. */
+void fleet_tell(const fleet_kind *kind, plait_fleet *fleet);
+
+#endif

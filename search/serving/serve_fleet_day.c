@@ -1,0 +1,278 @@
+/* serve_fleet_day.c - workers, nodes and dollars of each hour of a day (S.104) */
+#include <math.h>
+
+#include "numbers.h"
+#include "plait/units.h"
+#include "serve_fleet.h"
+
+const char *const plait_fleet_lack_name[] = {
+#define X(constant, word) word,
+    PLAIT_FLEET_LACK_LIST(X)
+#undef X
+        NULL};
+
+double plait_fleet_month_hours(void)
+{
+    return 365.0 * 24.0 / 12.0;
+}
+
+static int roles_of(const fleet_kind *kind)
+{
+    return kind->plan.disaggregated ? 2 : 1;
+}
+
+static int gpus_of(const fleet_kind *kind, int role)
+{
+    return plait_worker_gpus(kind->plan.worker[role]);
+}
+
+// ---- workers of an hour --------------------------------------------------------------------
+
+static plait_serve_plan with_workers(const fleet_kind *kind, const int count[PLAIT_SERVE_ROLES])
+{
+    plait_serve_plan plan = kind->plan;
+
+    plan.replicas = plan.disaggregated ? 1 : count[0];
+    plan.count[0] = plan.disaggregated ? count[0] : 1;
+    plan.count[1] = plan.disaggregated ? count[1] : 0;
+    return plan;
+}
+
+/* Prices so many workers under a rate; false: they are too few. */
+static bool enough(const fleet_kind *kind, double rate, const int count[PLAIT_SERVE_ROLES],
+                   plait_serve_plan *plan)
+{
+    plait_load load = kind->q->load;
+
+    load.kind = PLAIT_LOAD_RATE;
+    load.rate = rate;
+    *plan = with_workers(kind, count);
+    return serve_price(kind->q, load, plan, kind->role) && serve_meets(kind->q, &plan->service);
+}
+
+/* The fewest workers of one role, the other as it is: doubled, then halved. */
+static bool settle_role(const fleet_kind *kind, double rate, int count[PLAIT_SERVE_ROLES], int role)
+{
+    const int most = kind->most_gpus / gpus_of(kind, role);
+    plait_serve_plan plan;
+    int low = 1, high = 1;
+
+    for (count[role] = high; most < 1 || !enough(kind, rate, count, &plan); count[role] = high) {
+        if (high >= most)
+            return false;
+        low = high + 1;
+        high = 2 * high < most ? 2 * high : most;
+    }
+    while (low < high) {
+        count[role] = low + (high - low) / 2;
+        if (enough(kind, rate, count, &plan))
+            high = count[role];
+        else
+            low = count[role] + 1;
+    }
+    count[role] = high;
+    return true;
+}
+
+/* As S.99, or S.100: prefill workers beside as many decode workers as may be, then these. */
+static bool settle(const fleet_kind *kind, double rate, int count[PLAIT_SERVE_ROLES])
+{
+    count[0] = count[1] = 0;
+    if (rate <= 0.0)
+        return true;
+    if (!kind->plan.disaggregated)
+        return settle_role(kind, rate, count, 0);
+    count[1] = kind->most_gpus / gpus_of(kind, 1);
+    return count[1] > 0 && settle_role(kind, rate, count, 0) && settle_role(kind, rate, count, 1);
+}
+
+/* What a worker less misses: of two roles one that decodes, where there are several. */
+static plait_fleet_lack lack_of(const fleet_kind *kind, double rate,
+                                const int count[PLAIT_SERVE_ROLES])
+{
+    const int role = kind->plan.disaggregated && count[1] > 1 ? 1 : 0;
+    int fewer[PLAIT_SERVE_ROLES] = {count[0], count[1]};
+    plait_serve_plan plan;
+
+    if (--fewer[role] < 1 || enough(kind, rate, fewer, &plan))
+        return PLAIT_FLEET_LACKS_NOTHING;
+    if (!plan.service.stable)
+        return PLAIT_FLEET_LACKS_LOAD;
+    return kind->q->ttft_s > 0.0 && plan.service.ttft_s > kind->q->ttft_s ? PLAIT_FLEET_LACKS_TTFT
+                                                                          : PLAIT_FLEET_LACKS_TPOT;
+}
+
+// ---- nodes of an hour ----------------------------------------------------------------------
+
+typedef struct hour_units {
+    int needed[PLAIT_SERVE_ROLES], spare[PLAIT_SERVE_ROLES];
+} hour_units;
+
+static bool place(const fleet_kind *kind, const plait_fleet *fleet, plait_fleet_hour *hour,
+                  hour_units *units)
+{
+    const int roles = roles_of(kind);
+
+    hour->nodes = hour->spare_nodes = 0;
+    for (int r = 0; r < roles; r++) {
+        const int each = fleet->unit[r].workers;
+        units->needed[r] = (hour->workers[r] + each - 1) / each;
+    }
+    hour->available = fleet_spares(kind->ask, fleet->unit, units->needed, roles, units->spare);
+    for (int r = 0; r < roles; r++) {
+        hour->nodes += units->needed[r] * fleet->unit[r].nodes;
+        hour->spare_nodes += units->spare[r] * fleet->unit[r].nodes;
+    }
+    return !isnan(hour->available);
+}
+
+static int nodes_of(const plait_fleet_hour *hour)
+{
+    return hour->nodes + hour->spare_nodes;
+}
+
+/* More nodes, of equal ones more requests. */
+static bool is_busier(const plait_fleet_hour *a, const plait_fleet_hour *b)
+{
+    return nodes_of(a) != nodes_of(b) ? nodes_of(a) > nodes_of(b) : a->rate > b->rate;
+}
+
+/* All nodes of each hour, for rates that are a factor of the asked ones. */
+static bool fill_hours(const fleet_kind *kind, double factor, plait_fleet *out)
+{
+    hour_units units;
+
+    out->busiest = 0;
+    for (int r = 0; r < roles_of(kind); r++)
+        out->unit[r] = fleet_unit_of(&kind->ask->failures, gpus_of(kind, r), kind->gpus_per_node);
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
+        plait_fleet_hour *const hour = &out->hour[h];
+
+        hour->rate = factor * kind->ask->rate[h];
+        if (!settle(kind, hour->rate, hour->workers) || !place(kind, out, hour, &units))
+            return false;
+        if (is_busier(hour, &out->hour[out->busiest]))
+            out->busiest = h;
+    }
+    return true;
+}
+
+// ---- a day ---------------------------------------------------------------------------------
+
+static double price_of(const fleet_kind *kind)
+{
+    const double listed = kind->q->cluster->group[0].accelerator->usd_per_hour;
+
+    if (kind->ask->usd_per_gpu_hour > 0.0)
+        return kind->ask->usd_per_gpu_hour;
+    return listed > 0.0 ? listed : (double)NAN;
+}
+
+/* S.104: what an hour needs, and what starts for it before it begins. */
+static void fill_totals(const fleet_kind *kind, const plait_fleet *fleet, plait_fleet_totals *out)
+{
+    const double early = kind->ask->failures.restart_s / PLAIT_HOUR;
+    const double days = plait_fleet_month_hours() / PLAIT_FLEET_HOURS;
+    double hours = 0.0;
+
+    out->nodes = nodes_of(&fleet->hour[fleet->busiest]);
+    out->gpus = out->nodes * kind->gpus_per_node;
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
+        const int now = nodes_of(&fleet->hour[h]);
+        const int before = nodes_of(&fleet->hour[(h + PLAIT_FLEET_HOURS - 1) % PLAIT_FLEET_HOURS]);
+        hours += now + (now > before ? early * (now - before) : 0.0);
+    }
+    out->node_hours[PLAIT_FLEET_RESERVED] = (double)out->nodes * PLAIT_FLEET_HOURS;
+    out->node_hours[PLAIT_FLEET_ELASTIC] = smaller(hours, out->node_hours[PLAIT_FLEET_RESERVED]);
+    for (int m = 0; m < PLAIT_FLEET_MODES; m++)
+        out->usd[m] = out->node_hours[m] * kind->gpus_per_node * price_of(kind) * days;
+}
+
+bool fleet_day(const fleet_kind *kind, plait_fleet *out)
+{
+    *out = (plait_fleet){.plan = kind->plan};
+    if (!fill_hours(kind, 1.0, out))
+        return false;
+    fill_totals(kind, out, &out->totals);
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
+        out->tokens_per_day += kind->ask->rate[h] * PLAIT_HOUR * kind->q->load.output;
+    for (int m = 0; m < PLAIT_FLEET_MODES; m++)
+        out->usd_per_mtok[m] = out->totals.usd[m] * PLAIT_FLEET_HOURS / plait_fleet_month_hours() /
+                               out->tokens_per_day * 1e6;
+    return enough(kind, out->hour[out->busiest].rate, out->hour[out->busiest].workers, &out->plan);
+}
+
+// ---- what is told of the best --------------------------------------------------------------
+
+/* Requests/s within the bounds of all workers that the nodes of an hour have, spares too. */
+static double sustained(const fleet_kind *kind, const plait_fleet *fleet, plait_fleet_hour hour)
+{
+    int count[PLAIT_SERVE_ROLES] = {0, 0};
+    hour_units units;
+
+    place(kind, fleet, &hour, &units);
+    for (int r = 0; r < roles_of(kind); r++)
+        count[r] = (units.needed[r] + units.spare[r]) * fleet->unit[r].workers;
+    const plait_serve_plan plan = with_workers(kind, count);
+    return serve_most_rate(kind->q, &plan, kind->role, true);
+}
+
+static void tell_hour(const fleet_kind *kind, const plait_fleet *fleet, plait_fleet_hour *hour)
+{
+    plait_serve_plan plan;
+
+    hour->ttft_s = hour->ttft_p99_s = hour->tpot_s = (double)NAN;
+    hour->used[PLAIT_FLEET_RESERVED] = hour->rate / fleet->sustained;
+    if (hour->rate <= 0.0)
+        return;
+    hour->lack = lack_of(kind, hour->rate, hour->workers);
+    hour->used[PLAIT_FLEET_ELASTIC] = hour->rate / sustained(kind, fleet, *hour);
+    enough(kind, hour->rate, hour->workers, &plan);
+    hour->ttft_s = plan.service.ttft_s;
+    hour->ttft_p99_s = plan.ttft_p99_s;
+    hour->tpot_s = plan.service.tpot_s;
+}
+
+/* C.96: GPUs of workers that serve take what the plan's do, all others wait. */
+static void tell_energy(const fleet_kind *kind, plait_fleet *fleet)
+{
+    const plait_cluster *const cluster = kind->q->cluster;
+    const plait_serve_plan *const plan = &fleet->plan;
+    const double busy_w = plan->joules_per_tok * plan->service.output_tokens_per_s / plan->gpus;
+    const double idle_w = cluster->pue * (cluster->group[0].accelerator->idle_w +
+                                          cluster->node_overhead_w / kind->gpus_per_node);
+    const double kwh_month = plait_fleet_month_hours() / PLAIT_FLEET_HOURS / 1e3;
+    double busy = 0.0; // GPU hours of a day
+
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
+        for (int r = 0; r < roles_of(kind); r++)
+            busy += fleet->hour[h].workers[r] * gpus_of(kind, r);
+    for (int m = 0; m < PLAIT_FLEET_MODES; m++) {
+        const double all = fleet->totals.node_hours[m] * kind->gpus_per_node;
+        fleet->kwh[m] = (busy * busy_w + larger(all - busy, 0.0) * idle_w) * kwh_month;
+    }
+}
+
+/* S.104: an engine that gives a share of what is predicted is one that is asked for as much more. */
+static void tell_band(const fleet_kind *kind, plait_fleet *fleet)
+{
+    const double *const band = kind->plan.engine->band[PLAIT_SERVE_RATE];
+
+    for (int side = 0; side < 2; side++) {
+        plait_fleet other = {.plan = kind->plan};
+        const double share = band[1 - side];
+
+        fleet->band[side] = (plait_fleet_totals){.usd = {(double)NAN, (double)NAN}};
+        if (share > 0.0 && fill_hours(kind, 1.0 / share, &other))
+            fill_totals(kind, &other, &fleet->band[side]);
+    }
+}
+
+void fleet_tell(const fleet_kind *kind, plait_fleet *fleet)
+{
+    fleet->sustained = sustained(kind, fleet, fleet->hour[fleet->busiest]);
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
+        tell_hour(kind, fleet, &fleet->hour[h]);
+    tell_energy(kind, fleet);
+    tell_band(kind, fleet);
+}

@@ -1,0 +1,22 @@
+/* serve_price.h - one deployment under any load, for what looks at many loads */
+#ifndef SERVE_PRICE_H
+#define SERVE_PRICE_H
+
+#include "serve_space.h"
+
+/** What a plan's roles are priced by, in `arena`. Returns a reason why it cannot run, or NULL. */
+const char *serve_roles(const plait_serve_question *q, const plait_serve_plan *plan,
+                        plait_arena *arena, const serve_candidate *role[PLAIT_SERVE_ROLES]);
+
+/** Prices the plan under a load; false: more comes than leaves. */
+bool serve_price(const plait_serve_question *q, plait_load load, plait_serve_plan *plan,
+                 const serve_candidate *const role[PLAIT_SERVE_ROLES]);
+
+/** Is it stable, and within the bounds of the question? */
+bool serve_meets(const plait_serve_question *q, const plait_service *service);
+
+/** Requests/s that a plan takes at most: stable, or also within the bounds. (S.105) */
+double serve_most_rate(const plait_serve_question *q, const plait_serve_plan *plan,
+                       const serve_candidate *const role[PLAIT_SERVE_ROLES], bool within);
+
+#endif

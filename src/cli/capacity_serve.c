@@ -1,0 +1,197 @@
+/* capacity_serve.c - the load of a day, and the fleet that serves it */
+#include "capacity_serve.h"
+
+#include <string.h>
+
+#include "command.h"
+#include "csv_table.h"
+#include "magnitude.h"
+#include "page_fleet.h"
+#include "report_fleet.h"
+
+/* The most GPUs of a fleet, where nothing says how many there are. */
+static const char most_gpus[] = "65536";
+
+/* ---- the load ---- */
+
+static const double most_rate = 1e9; // requests/s
+
+/* "1,2,5,...": one number an hour. */
+static plait_status read_list(const char *text, plait_arena *arena, double rate[PLAIT_FLEET_HOURS],
+                              plait_error *err)
+{
+    char *list = plait_arena_printf(arena, "%s", text);
+    int count = 0;
+
+    if (list == NULL)
+        return plait_fail_nomem(err);
+    for (char *at = list, *next; at != NULL; at = next, count++) {
+        double found;
+
+        next = strchr(at, ',');
+        if (next != NULL)
+            *next++ = '\0';
+        if (!magnitude_parse(at, &found) || found < 0.0 || found > most_rate)
+            return plait_fail(err, PLAIT_ERROR_RANGE, "--rates",
+                              "expected requests a second from 0 to %g of hour %d, found '%.40s'",
+                              most_rate, count, at);
+        if (count < PLAIT_FLEET_HOURS)
+            rate[count] = found;
+    }
+    if (count != PLAIT_FLEET_HOURS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--rates",
+                          "expected a file, or %d numbers with commas between them, found %d",
+                          PLAIT_FLEET_HOURS, count);
+    return PLAIT_OK;
+}
+
+static plait_status read_row(const csv_table *table, size_t row, double rate[PLAIT_FLEET_HOURS],
+                             bool seen[PLAIT_FLEET_HOURS], plait_error *err)
+{
+    const int hours = csv_table_column(table, "hour"), rates = csv_table_column(table, "rate");
+    int hour = -1;
+
+    if (csv_table_text(table, row, hours)[0] == '\0')
+        return csv_table_fail(table, row, hours, err, "an hour from 0 to 23");
+    if (csv_table_text(table, row, rates)[0] == '\0')
+        return csv_table_fail(table, row, rates, err, "requests a second");
+    PLAIT_TRY(csv_table_int(table, row, hours, 0, PLAIT_FLEET_HOURS - 1, &hour, err));
+    if (seen[hour])
+        return csv_table_fail(table, row, hours, err, "each hour once");
+    seen[hour] = true;
+    return csv_table_number(table, row, rates, 0.0, most_rate, &rate[hour], err);
+}
+
+static plait_status read_file(const char *path, plait_arena *arena, double rate[PLAIT_FLEET_HOURS],
+                              plait_error *err)
+{
+    static const char *const known[] = {"hour", "rate", NULL};
+    bool seen[PLAIT_FLEET_HOURS] = {false};
+    csv_table table;
+
+    PLAIT_TRY(csv_table_read(path, arena, &table, err));
+    PLAIT_TRY(csv_table_among(&table, known, err));
+    for (int c = 0; known[c] != NULL; c++)
+        if (csv_table_column(&table, known[c]) < 0)
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
+                              "expected the columns hour and rate, found no %s", known[c]);
+    for (size_t row = 0; row < table.rows; row++)
+        PLAIT_TRY(read_row(&table, row, rate, seen, err));
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
+        if (!seen[h])
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
+                              "expected the hours 0 to %d, found no hour %d", PLAIT_FLEET_HOURS - 1,
+                              h);
+    return PLAIT_OK;
+}
+
+static plait_status read_rates(const capacity_serve *flags, plait_arena *arena,
+                               double rate[PLAIT_FLEET_HOURS], plait_error *err)
+{
+    double flat = 0.0;
+
+    if ((flags->rates == NULL) == (flags->load.rate == NULL))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--rates",
+                          "expected --rates or --rate, the requests a second, found %s",
+                          flags->rates == NULL ? "neither" : "both");
+    if (flags->rates != NULL)
+        return flags->rates[strspn(flags->rates, "0123456789.,+-ekKMGB ")] == '\0'
+                   ? read_list(flags->rates, arena, rate, err)
+                   : read_file(flags->rates, arena, rate, err);
+    PLAIT_TRY(magnitude_positive("--rate", flags->load.rate, "requests a second", &flat, err));
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
+        rate[h] = flat;
+    return PLAIT_OK;
+}
+
+/* ---- the question ---- */
+
+static plait_status read_ask(const capacity_serve *flags, const capacity_flags *run,
+                             plait_arena *arena, plait_fleet_ask *ask, plait_error *err)
+{
+    plait_fleet_ask_init(ask);
+    PLAIT_TRY(read_rates(flags, arena, ask->rate, err));
+    PLAIT_TRY(capacity_flags_read_fleet(run, &ask->failures, &ask->usd_per_gpu_hour, err));
+    if (flags->availability != NULL && (!magnitude_parse(flags->availability, &ask->available) ||
+                                        ask->available < 0.0 || ask->available >= 1.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--availability",
+                          "expected a share from 0 to below 1, found '%.40s'", flags->availability);
+    if (flags->elastic)
+        ask->mode = PLAIT_FLEET_ELASTIC;
+    return PLAIT_OK;
+}
+
+plait_status capacity_serve_refuse(const capacity_serve *flags, plait_error *err)
+{
+    const serve_flags *const load = &flags->load;
+    const struct {
+        const char *name;
+        bool given;
+    } serving[] = {
+        {"--rates", flags->rates != NULL},
+        {"--availability", flags->availability != NULL},
+        {"--elastic", flags->elastic},
+        {"--input", load->input > 0},
+        {"--output", load->output > 0},
+        {"--rate", load->rate != NULL},
+        {"--prefix-cached", load->cached > 0},
+        {"--ttft", load->ttft != NULL},
+        {"--tpot", load->tpot != NULL},
+        {"--engine", load->engine != NULL},
+        {"--weights", load->weights != NULL},
+        {"--kv", load->kv != NULL},
+        {"--speculate", load->speculate != NULL},
+        {"--tp", load->tp > 0},
+        {"--pp", load->pp > 0},
+        {"--ep", load->ep > 0},
+        {"--dp-attention", load->dp_attention > 0},
+    };
+
+    for (size_t i = 0; i < sizeof serving / sizeof *serving; i++)
+        if (serving[i].given)
+            return plait_fail(err, PLAIT_ERROR_RANGE, serving[i].name,
+                              "expected --serve beside it, found a run of training");
+    return PLAIT_OK;
+}
+
+/* ---- the answer ---- */
+
+static plait_status deliver(const report_fleet *report, capacity_serve_output output,
+                            const char *line, plait_arena *arena, plait_error *err)
+{
+    const bool paged = output.file != NULL && page_form_of(output.file) < PAGE_JSON;
+    const char *text;
+    size_t length;
+    page *made;
+
+    if (paged) {
+        PLAIT_TRY(page_of_fleet(report, line, arena, &made, err));
+        PLAIT_TRY(command_page_write(made, output.file, err));
+    }
+    if (output.json || (output.file != NULL && !paged)) {
+        PLAIT_TRY(json_fleet(report, arena, &text, &length, err));
+        PLAIT_TRY(command_deliver(text, length, paged ? NULL : output.file, output.json, err));
+    }
+    return output.json ? PLAIT_OK : report_fleet_print(report, stdout, err);
+}
+
+plait_status capacity_serve_run(const capacity_serve *flags, const capacity_flags *run,
+                                const opt_operands *operands, capacity_serve_output output,
+                                plait_arena *arena, bool *no, plait_error *err)
+{
+    plait_serve_question *const question = plait_arena_alloc(arena, 1, sizeof *question);
+    plait_fleet_answer *const answer = plait_arena_alloc(arena, 1, sizeof *answer);
+    plait_fleet_ask ask;
+    serve_flags load = flags->load;
+    const report_fleet report = {.question = question, .ask = &ask, .answer = answer};
+
+    if (question == NULL || answer == NULL)
+        return plait_fail_nomem(err);
+    *question = (plait_serve_question){0};
+    PLAIT_TRY(read_ask(flags, run, arena, &ask, err));
+    load.gpus_else = most_gpus;
+    PLAIT_TRY(serve_flags_question(&load, operands, arena, question, err));
+    PLAIT_TRY(plait_fleet_find(question, &ask, arena, answer, err));
+    *no = answer->fleets == 0;
+    return deliver(&report, output, operands->line, arena, err);
+}

@@ -1,0 +1,45 @@
+/* capacity_serve.h - plait capacity --serve: the fleet that serves the requests of a day */
+#ifndef CAPACITY_SERVE_H
+#define CAPACITY_SERVE_H
+
+#include "capacity_flags.h"
+#include "serve_flags.h"
+
+/** As given; NULL and 0: not. */
+typedef struct capacity_serve {
+    bool serve, elastic;
+    const char *rates, *availability;
+    serve_flags load;
+} capacity_serve;
+
+/** Rows of an option table: `member` of `values` is the capacity_serve. */
+#define CAPACITY_SERVE_OPTIONS(values, member)                                                     \
+    OPT_HEADING("a serving fleet"),                                                                \
+        OPT_OF_FLAG(values, member.serve, "serve",                                                 \
+                    "size a fleet that serves; --gpus, --price and failures count for it too"),    \
+        OPT_OF_TEXT(values, member.rates, "rates", 0, "FILE.csv|R,R,...",                          \
+                    "requests a second by hour: a file with hour,rate, or 24 numbers"),            \
+        OPT_OF_TEXT(values, member.availability, "availability", 0, "SHARE",                       \
+                    "of the time that enough workers are up; 0.999"),                              \
+        OPT_OF_FLAG(values, member.elastic, "elastic",                                             \
+                    "the cheapest when nodes are paid by the hour, not around the clock"),         \
+        SERVE_LOAD_OPTIONS(values, member.load), SERVE_BOUND_OPTIONS(values, member.load),         \
+        OPT_HEADING("what may serve"), SERVE_USED_OPTIONS(values, member.load),                    \
+        SERVE_DEGREE_OPTIONS(values, member.load)
+
+typedef struct capacity_serve_output {
+    const char *file; /* NULL: none */
+    bool json;
+} capacity_serve_output;
+
+/** Without --serve, none of the other options. */
+PLAIT_MUST_CHECK plait_status capacity_serve_refuse(const capacity_serve *flags, plait_error *err);
+
+/** The answer of --serve, printed and written. */
+PLAIT_MUST_CHECK plait_status capacity_serve_run(const capacity_serve *flags,
+                                                 const capacity_flags *run,
+                                                 const opt_operands *operands,
+                                                 capacity_serve_output output, plait_arena *arena,
+                                                 bool *no, plait_error *err);
+
+#endif

@@ -1,0 +1,148 @@
+/* serve_flags.c - a load of requests and what may serve it, as the command line says them */
+#include "serve_flags.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "magnitude.h"
+#include "problem.h"
+
+/* ---- the load and its bounds ---- */
+
+static plait_status read_duration(const char *where, const char *text, double *out,
+                                  plait_error *err)
+{
+    return text == NULL ? PLAIT_OK : magnitude_duration(where, text, out, err);
+}
+
+/* "mtp:2,accept=0.6"; how many layers a draft runs is the method's. */
+static plait_status read_speculation(const char *text, const plait_model *model, plait_load *load,
+                                     plait_error *err)
+{
+    char method[16] = "";
+    int read = 0;
+
+    if (text == NULL)
+        return PLAIT_OK;
+    if (sscanf(text, "%15[a-z0-9]:%d,accept=%lf%n", method, &load->draft, &load->accept, &read) !=
+            3 ||
+        text[read] != '\0' || load->draft < 1 || load->draft > 16 || !(load->accept > 0.0) ||
+        load->accept > 1.0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--speculate",
+                          "expected METHOD:N,accept=A with N from 1 to 16 and A above 0 up to 1, "
+                          "found '%.40s'",
+                          text);
+    load->draft_layers = 1.0 / model->layers;
+    return PLAIT_OK;
+}
+
+static plait_status read_load(const serve_flags *flags, const plait_model *model,
+                              plait_serve_question *q, plait_error *err)
+{
+    if (flags->input == 0 || flags->output == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, flags->input == 0 ? "--input" : "--output",
+                          "expected a number of tokens, found nothing");
+    if (flags->cached >= flags->input)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--prefix-cached",
+                          "expected fewer than the %d tokens of --input, found %d", flags->input,
+                          flags->cached);
+    if (flags->rate != NULL && flags->concurrency > 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--rate",
+                          "expected --rate or --concurrency, found both");
+    q->load = (plait_load){.kind = flags->rate != NULL ? PLAIT_LOAD_RATE : PLAIT_LOAD_CLOSED,
+                           .input = flags->input,
+                           .output = flags->output,
+                           .cached = flags->cached,
+                           .concurrency = flags->concurrency};
+    if (flags->rate != NULL)
+        PLAIT_TRY(
+            magnitude_positive("--rate", flags->rate, "requests a second", &q->load.rate, err));
+    PLAIT_TRY(read_duration("--ttft", flags->ttft, &q->ttft_s, err));
+    PLAIT_TRY(read_duration("--tpot", flags->tpot, &q->tpot_s, err));
+    return read_speculation(flags->speculate, model, &q->load, err);
+}
+
+/* ---- what may be used ---- */
+
+/* "..64" or "64"; without it all that the cluster has. */
+static plait_status take_gpus(const char *text, plait_cluster *cluster, int *out, plait_error *err)
+{
+    static const int most = 1 << 16;
+
+    *out = cluster->gpus;
+    if (text != NULL && !magnitude_parse_count(text[0] == '.' && text[1] == '.' ? text + 2 : text,
+                                               1000, 1, most, out))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
+                          "expected ..N, N from 1 to %d, found '%.40s'", most, text);
+    if (*out < 1)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
+                          "expected ..N, as the cluster has no size of its own, found nothing");
+    if (cluster->group[0].gpus_per_node > 0 && *out > cluster->group[0].gpus_per_node)
+        *out -= *out % cluster->group[0].gpus_per_node;
+    return plait_cluster_take(cluster, *out, err);
+}
+
+static plait_status read_engines(const char *name, plait_serve_question *q, plait_arena *arena,
+                                 plait_error *err)
+{
+    plait_engine *profiles;
+    size_t count;
+    int only = -1;
+
+    if (name != NULL)
+        PLAIT_TRY(problem_word("--engine", name, plait_engine_name, &only, err));
+    PLAIT_TRY(plait_engine_list(arena, &profiles, &count, err));
+    q->engines = 0;
+    for (int k = 0; k < PLAIT_ENGINES; k++) {
+        const plait_engine *found = plait_engine_of(profiles, count, (plait_engine_kind)k,
+                                                    q->cluster->group[0].accelerator->vendor, 0, 0);
+        if (found != NULL && (only < 0 || only == k))
+            q->engine[q->engines++] = found;
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_formats(const serve_flags *flags, plait_serve_question *q,
+                                 plait_error *err)
+{
+    int word = 0;
+
+    q->weights = plait_serve_native_weights(q->cluster->group[0].accelerator);
+    q->kv = (1u << PLAIT_KV_FORMATS) - 1;
+    if (flags->weights != NULL) {
+        PLAIT_TRY(problem_word("--weights", flags->weights, plait_weight_name, &word, err));
+        q->weights = 1u << word;
+    }
+    if (flags->kv != NULL) {
+        PLAIT_TRY(problem_word("--kv", flags->kv, plait_kv_name, &word, err));
+        q->kv = 1u << word;
+    }
+    return PLAIT_OK;
+}
+
+plait_status serve_flags_question(const serve_flags *flags, const opt_operands *operands,
+                                  plait_arena *arena, plait_serve_question *q, plait_error *err)
+{
+    plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
+    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
+    const char *warning;
+
+    if (model == NULL || cluster == NULL)
+        return plait_fail_nomem(err);
+    if (operands->count < 2)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->count < 1 ? "MODEL" : "CLUSTER",
+                          "expected a name, found nothing; see --help");
+    PLAIT_TRY(plait_model_find(operands->text[0], arena, model, &warning, err));
+    PLAIT_TRY(plait_cluster_find(operands->text[1], arena, cluster, err));
+    PLAIT_TRY(take_gpus(flags->gpus != NULL || cluster->gpus > 0 ? flags->gpus : flags->gpus_else,
+                        cluster, &q->gpus, err));
+    if (model->patch_dim > 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[0],
+                          "expected a model with a decoder, found an encoder");
+    q->model = model;
+    q->cluster = cluster;
+    q->only = (plait_worker){flags->tp, flags->pp, flags->dp_attention, flags->ep};
+    PLAIT_TRY(read_engines(flags->engine, q, arena, err));
+    PLAIT_TRY(read_formats(flags, q, err));
+    return read_load(flags, model, q, err);
+}

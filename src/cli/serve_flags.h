@@ -1,0 +1,56 @@
+/* serve_flags.h - what the command line says of a load of requests, for serve and for a fleet */
+#ifndef SERVE_FLAGS_H
+#define SERVE_FLAGS_H
+
+#include "opt.h"
+#include "plait/serve_search.h"
+
+/** As given; NULL and 0: not. */
+typedef struct serve_flags {
+    int input, output, cached, concurrency;
+    const char *rate, *ttft, *tpot, *gpus, *engine, *weights, *kv, *speculate;
+    int tp, pp, ep, dp_attention;
+    const char *gpus_else; /* where neither --gpus nor the cluster says how many; NULL: they must */
+} serve_flags;
+
+#define SERVE_TEXT(values, member, field, name, value, help)                                       \
+    OPT_OF_TEXT(values, member.field, name, 0, value, help)
+#define SERVE_DEGREE(values, member, field, name, help)                                            \
+    OPT_OF_INT(values, member.field, name, "N", 1, 1 << 16, help)
+
+/* Rows of an option table: `member` of `values` is the serve_flags. */
+#define SERVE_LOAD_OPTIONS(values, member)                                                         \
+    OPT_HEADING("the load"),                                                                       \
+        OPT_OF_TOKENS(values, member.input, "input", "tokens of a prompt, the mean"),              \
+        OPT_OF_TOKENS(values, member.output, "output", "tokens of an answer, the mean"),           \
+        SERVE_TEXT(values, member, rate, "rate", "R", "requests a second, arriving at random")
+#define SERVE_BOUND_OPTIONS(values, member)                                                        \
+    OPT_OF_TOKENS(values, member.cached, "prefix-cached", "of the prompt, tokens already cached"), \
+        SERVE_TEXT(values, member, ttft, "ttft", "TIME",                                           \
+                   "bound on the mean time to the first token: 500ms"),                            \
+        SERVE_TEXT(values, member, tpot, "tpot", "TIME",                                           \
+                   "bound on the mean time per further token: 50ms")
+#define SERVE_USED_OPTIONS(values, member)                                                         \
+    OPT_OF_WORD(values, member.engine, "engine", "NAME", OPT_WORDS(plait_engine_name),             \
+                "vllm, sglang or trtllm; all of them without it"),                                 \
+        OPT_OF_WORD(                                                                               \
+            values, member.weights, "weights", "FORMAT", OPT_WORDS(plait_weight_name),             \
+            "bf16, fp8, fp8_block, nvfp4, mxfp4, int4; those that the accelerator multiplies in"), \
+        OPT_OF_WORD(values, member.kv, "kv", "FORMAT", OPT_WORDS(plait_kv_name),                   \
+                    "of the cache: bf16 or fp8; both without it"),                                 \
+        SERVE_TEXT(values, member, speculate, "speculate", "mtp:N,accept=A",                       \
+                   "N drafted tokens a step, each accepted with probability A")
+#define SERVE_DEGREE_OPTIONS(values, member)                                                       \
+    SERVE_DEGREE(values, member, tp, "tp",                                                         \
+                 "tensor ranks of attention; without --eval, of every worker"),                    \
+        SERVE_DEGREE(values, member, pp, "pp", "stages"),                                          \
+        SERVE_DEGREE(values, member, ep, "ep", "expert ranks"),                                    \
+        SERVE_DEGREE(values, member, dp_attention, "dp-attention",                                 \
+                     "attention ranks with requests of their own")
+
+/** Model, cluster, load, bounds and what may be used: all that a search asks for. */
+PLAIT_MUST_CHECK plait_status serve_flags_question(const serve_flags *flags,
+                                                   const opt_operands *operands, plait_arena *arena,
+                                                   plait_serve_question *q, plait_error *err);
+
+#endif

@@ -1,0 +1,124 @@
+/* page_fleet.c - the page of plait capacity --serve: its hours, what they use, the runners-up */
+#include "page_fleet.h"
+
+#include <math.h>
+
+#include "units.h"
+
+static void add_said(page *out, const report_fleet *report,
+                     void (*say)(const report_fleet *report, FILE *stream))
+{
+    FILE *stream = page_begin_printed(out);
+
+    if (stream != NULL)
+        say(report, stream);
+    page_end_printed(out, stream);
+}
+
+static const page_column hour_columns[] = {
+    {"hour", "hour", true},
+    {"rate", "requests/s", true},
+    {"workers", "workers", false},
+    {"nodes", "nodes", true},
+    {"spare_nodes", "spare", true},
+    {"ttft_s", "TTFT", true},
+    {"ttft_p99_s", "p99", true},
+    {"tpot_s", "TPOT", true},
+    {"used_reserved", "reserved used", true},
+    {"used_elastic", "elastic used", true},
+    {"available", "enough are up", true},
+};
+enum { HOUR_COLUMNS = sizeof hour_columns / sizeof *hour_columns };
+
+static const page_table *add_hours(page *out, const plait_fleet *fleet)
+{
+    page_table *rows = page_table_add(out, "hours", "Nodes that each hour needs", hour_columns,
+                                      HOUR_COLUMNS, NULL);
+    char counts[48];
+
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
+        const plait_fleet_hour *const hour = &fleet->hour[h];
+
+        page_count(rows, h);
+        page_number(rows, hour->rate, "%.4g", hour->rate);
+        report_fleet_counts(fleet, hour, counts);
+        page_word(rows, "%s", counts);
+        page_count(rows, hour->nodes);
+        page_count(rows, hour->spare_nodes);
+        page_seconds(rows, hour->ttft_s);
+        page_seconds(rows, hour->ttft_p99_s);
+        page_seconds(rows, hour->tpot_s);
+        for (int m = 0; m < PLAIT_FLEET_MODES; m++)
+            page_percent(rows, hour->used[m]);
+        page_number(rows, hour->available, "%.4f %%", 100.0 * hour->available);
+    }
+    return rows;
+}
+
+static void add_fleets(page *out, const report_fleet *report)
+{
+    static const page_column columns[] = {
+        {"rank", "fleet", true},
+        {"engine", "engine", false},
+        {"deployment", "workers", false},
+        {"counts", "at most", false},
+        {"weights", "weights", false},
+        {"kv", "kv", false},
+        {"nodes", "nodes", true},
+        {"spare_nodes", "spare", true},
+        {"usd_reserved", "USD reserved", true},
+        {"usd_elastic", "USD elastic", true},
+        {"lacks", "against the first", false},
+    };
+    page_table *rows = page_table_add(out, "fleets", "The cheapest fleets, dollars of a month",
+                                      columns, sizeof columns / sizeof *columns, NULL);
+    char text[160];
+
+    for (int i = 0; i < report->answer->fleets; i++) {
+        const plait_fleet *const fleet = &report->answer->fleet[i];
+        const plait_fleet_hour *const hour = &fleet->hour[fleet->busiest];
+
+        page_count(rows, i + 1);
+        page_word(rows, "%s", plait_engine_name[fleet->plan.engine->kind]);
+        report_fleet_workers(fleet, text);
+        page_word(rows, "%s", text);
+        report_fleet_counts(fleet, hour, text);
+        page_word(rows, "%s", text);
+        page_word(rows, "%s", plait_weight_name[fleet->plan.weights]);
+        page_word(rows, "%s", plait_kv_name[fleet->plan.kv]);
+        page_count(rows, fleet->totals.nodes);
+        page_count(rows, hour->spare_nodes);
+        for (int m = 0; m < PLAIT_FLEET_MODES; m++)
+            page_number(rows, fleet->totals.usd[m], "%s", units_count(fleet->totals.usd[m], text));
+        report_fleet_lacks(report, i, text);
+        page_word(rows, "%s", i == 0 ? "-" : text);
+    }
+}
+
+plait_status page_of_fleet(const report_fleet *report, const char *command, plait_arena *arena,
+                           page **out, plait_error *err)
+{
+    page *made = page_new(arena, "%s on %s: a serving fleet", report->question->model->name,
+                          report->question->cluster->name);
+
+    *out = made;
+    if (made == NULL)
+        return plait_fail_nomem(err);
+    add_said(made, report, report_fleet_question);
+    page_section(made, "answer", "The answer");
+    add_said(made, report, report_fleet_answer);
+    if (report->answer->fleets > 0) {
+        page_section(made, "day", "A day");
+        const page_table *hours = add_hours(made, &report->answer->fleet[0]);
+        page_chart_add(made, hours, "fleet_nodes", "Nodes of each hour, needed and spare");
+        page_chart_add(made, hours, "fleet_used",
+                       "Share of what the nodes take within the bounds that each hour uses");
+        page_section(made, "deployments", "Fleets");
+        add_fleets(made, report);
+    }
+    if (command != NULL) {
+        page_section(made, "about", "The command");
+        page_command(made, command);
+    }
+    return PLAIT_OK;
+}

@@ -1,0 +1,238 @@
+/* page_serve.c - the page of plait serve: deployments, what a faster token costs, a rising load */
+#include "page_serve.h"
+
+#include <math.h>
+
+#include "units.h"
+
+static void add_question(page *out, const page_serve *of)
+{
+    char a[UNITS_SIZE];
+    FILE *stream = page_begin_printed(out);
+
+    if (stream != NULL) {
+        fprintf(stream, "%s on %s, up to %.0f GPUs: %.0f tokens in, %.0f out", of->model,
+                of->cluster, of->gpus, of->input, of->output);
+        if (isfinite(of->rate))
+            fprintf(stream, ", %.4g requests/s at random", of->rate);
+        else if (isfinite(of->concurrency))
+            fprintf(stream, ", %.0f requests in flight", of->concurrency);
+        if (isfinite(of->ttft_s))
+            fprintf(stream, "; first token within %s", units_seconds(of->ttft_s, a));
+        if (isfinite(of->tpot_s))
+            fprintf(stream, "; each further one within %s", units_seconds(of->tpot_s, a));
+        fprintf(stream, ".");
+    }
+    page_end_printed(out, stream);
+}
+
+static void add_best(page *out, const page_serve *of)
+{
+    const page_serve_plan *const p = &of->plan[0];
+    char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
+
+    page_text(out, "%s, %s, %.0f replica%s on %.0f GPUs: %s, weights %s, cache %s; %s binds.",
+              p->profile, p->mode, p->replicas, p->replicas > 1.0 ? "s" : "", p->gpus, p->workers,
+              p->weights, p->kv, p->binds);
+    page_text(out, "First token in %s, 80 %% of runs between %s and %s.",
+              units_seconds(p->ttft_s, a), units_seconds(p->ttft_low_s, b),
+              units_seconds(p->ttft_high_s, c));
+    page_text(out, "Each further token in %s, 80 %% of runs between %s and %s.",
+              units_seconds(p->tpot_s, a), units_seconds(p->tpot_low_s, b),
+              units_seconds(p->tpot_high_s, c));
+    page_text(out, "%s output tokens/s, %.0f a GPU.", units_count(p->tokens_per_s, a),
+              p->tokens_per_s_gpu);
+}
+
+static void add_seen(page_table *rows, const char *what, const page_serve_seen *seen)
+{
+    page_word(rows, "%s", what);
+    page_seconds(rows, seen->mean_s);
+    page_seconds(rows, seen->p50_s);
+    page_seconds(rows, seen->p99_s);
+}
+
+static void add_simulated(page *out, const page_serve *of)
+{
+    static const page_column columns[] = {{"what", "simulated", false},
+                                          {"mean_s", "mean", true},
+                                          {"p50_s", "half within", true},
+                                          {"p99_s", "99 of 100 within", true}};
+
+    if (!isfinite(of->requests))
+        return;
+    page_text(out, "The first deployment step by step, %.0f requests:", of->requests);
+    page_table *rows = page_table_add(out, "simulated", "What its requests see", columns, 4, NULL);
+    add_seen(rows, "time to first token", &of->ttft);
+    add_seen(rows, "time per output token", &of->tpot);
+    add_seen(rows, "end to end", &of->e2e);
+}
+
+// ---- deployments ---------------------------------------------------------------------------
+
+static const page_column plan_columns[] = {
+    {"rank", "deployment", true},      {"engine", "engine", false},
+    {"mode", "mode", false},           {"workers", "workers", false},
+    {"replicas", "replicas", true},    {"gpus", "GPUs", true},
+    {"weights", "weights", false},     {"kv", "kv", false},
+    {"running", "running", true},      {"ttft_s", "TTFT", true},
+    {"ttft_p99_s", "p99", true},       {"tpot_s", "TPOT", true},
+    {"e2e_s", "end to end", true},     {"out_tok_s", "tokens/s", true},
+    {"out_tok_s_gpu", "a GPU", true},  {"usd_per_mtok", "USD/Mtok", true},
+    {"joules_per_tok", "J/tok", true}, {"binds", "bound by", false},
+};
+enum { PLAN_COLUMNS = sizeof plan_columns / sizeof *plan_columns };
+
+static void add_plan(page_table *rows, const page_serve_plan *p)
+{
+    char text[UNITS_SIZE];
+
+    page_count(rows, p->rank);
+    page_word(rows, "%s", p->engine);
+    page_word(rows, "%s", p->mode);
+    page_word(rows, "%s", p->workers);
+    page_count(rows, p->replicas);
+    page_count(rows, p->gpus);
+    page_word(rows, "%s", p->weights);
+    page_word(rows, "%s", p->kv);
+    page_number(rows, p->running, "%.0f", p->running);
+    page_seconds(rows, p->ttft_s);
+    page_seconds(rows, p->ttft_p99_s);
+    page_seconds(rows, p->tpot_s);
+    page_seconds(rows, p->e2e_s);
+    page_number(rows, p->tokens_per_s, "%s", units_count(p->tokens_per_s, text));
+    page_number(rows, p->tokens_per_s_gpu, "%.0f", p->tokens_per_s_gpu);
+    page_number(rows, p->usd_per_mtok, "%.2f", p->usd_per_mtok);
+    page_number(rows, p->joules_per_tok, "%.2f", p->joules_per_tok);
+    page_word(rows, "%s", p->binds);
+}
+
+static void add_plans(page *out, const page_serve *of)
+{
+    page_section(out, "plans", "Deployments");
+    page_table *rows = page_table_add(out, "plans", "Deployments, the most tokens/s a GPU first",
+                                      plan_columns, PLAN_COLUMNS, NULL);
+    for (int i = 0; i < of->plans; i++)
+        add_plan(rows, &of->plan[i]);
+}
+
+static double step_of(const page_serve_plan *p)
+{
+    double sum = 0.0;
+
+    for (int i = 0; i < p->parts; i++)
+        sum += p->part[i].seconds;
+    return sum;
+}
+
+static void add_steps(page *out, const page_serve *of)
+{
+    static const page_column columns[] = {
+        {"rank", "deployment", true},   {"term", "part", false}, {"seconds", "time", true},
+        {"share", "of the step", true}, {"order", NULL, true},
+    };
+    enum { PLANS_DRAWN = 10 };
+    page_table *rows = page_table_add(out, "terms", "Where a decoding step of each deployment goes",
+                                      columns, 5, "steps");
+
+    for (int i = 0; i < of->plans && i < PLANS_DRAWN; i++) {
+        const page_serve_plan *const p = &of->plan[i];
+        const double step_s = step_of(p);
+
+        for (int t = 0; t < p->parts; t++) {
+            if (!(p->part[t].seconds > 0.0))
+                continue;
+            page_count(rows, p->rank);
+            page_word(rows, "%s", p->part[t].name);
+            page_seconds(rows, p->part[t].seconds);
+            page_percent(rows, p->part[t].seconds / step_s);
+            page_count(rows, t);
+        }
+    }
+}
+
+// ---- the front and the load ----------------------------------------------------------------
+
+static void add_front(page *out, const page_serve *of)
+{
+    static const page_column columns[] = {
+        {"tpot_s", "TPOT", true},      {"out_tok_s_gpu", "tokens/s a GPU", true},
+        {"ttft_s", "TTFT", true},      {"concurrency", "in flight", true},
+        {"engine", "engine", false},   {"workers", "worker", false},
+        {"weights", "weights", false}, {"binds", "bound by", false},
+        {"tpot_bound_s", NULL, true},
+    };
+
+    if (of->front == 0)
+        return;
+    page_section(out, "front", "What a faster token costs");
+    page_text(out, "One worker by itself; none beats these both in TPOT and in tokens/s a GPU.");
+    page_table *rows = page_table_add(out, "front", "Tokens/s a GPU against the time per token",
+                                      columns, 9, "serve_front");
+    for (int i = 0; i < of->front; i++) {
+        const page_serve_plan *const p = &of->at_front[i];
+
+        page_seconds(rows, p->tpot_s);
+        page_number(rows, p->tokens_per_s_gpu, "%.0f", p->tokens_per_s_gpu);
+        page_seconds(rows, p->ttft_s);
+        page_number(rows, p->concurrency, "%.0f", p->concurrency);
+        page_word(rows, "%s", p->engine);
+        page_word(rows, "%s", p->workers);
+        page_word(rows, "%s", p->weights);
+        page_word(rows, "%s", p->binds);
+        page_seconds(rows, of->tpot_s);
+    }
+}
+
+static void add_load(page *out, const page_serve *of)
+{
+    static const page_column columns[] = {
+        {"load", "of what it takes", true}, {"rate", "requests/s", true},
+        {"ttft_s", "TTFT", true},           {"ttft_p99_s", "p99", true},
+        {"tpot_s", "TPOT", true},           {"running", "running", true},
+        {"out_tok_s", "tokens/s", true},    {"ttft_bound_s", NULL, true},
+        {"tpot_bound_s", NULL, true},
+    };
+    char text[UNITS_SIZE];
+
+    if (of->points == 0)
+        return;
+    page_section(out, "load", "A rising load");
+    page_text(out, "The first deployment, as it is, up to the rate beyond which more comes than "
+                   "leaves; by the closed forms.");
+    page_table *rows = page_table_add(out, "load", "Time to the first token against the load",
+                                      columns, 9, "serve_ttft");
+    for (int i = 0; i < of->points; i++) {
+        const page_serve_point *const p = &of->point[i];
+
+        page_percent(rows, p->load);
+        page_number(rows, p->rate, "%.4g", p->rate);
+        page_seconds(rows, p->ttft_s);
+        page_seconds(rows, p->ttft_p99_s);
+        page_seconds(rows, p->tpot_s);
+        page_number(rows, p->running, "%.0f", p->running);
+        page_number(rows, p->tokens_per_s, "%s", units_count(p->tokens_per_s, text));
+        page_seconds(rows, of->ttft_s);
+        page_seconds(rows, of->tpot_s);
+    }
+    page_chart_add(out, rows, "serve_tpot", "Time per further token against the load");
+}
+
+plait_status page_of_serve(const page_serve *of, plait_arena *arena, page **out, plait_error *err)
+{
+    page *made = page_new(arena, "%s on %s: serving", of->model, of->cluster);
+
+    *out = made;
+    if (made == NULL)
+        return plait_fail_nomem(err);
+    add_question(made, of);
+    add_best(made, of);
+    add_simulated(made, of);
+    add_plans(made, of);
+    add_steps(made, of);
+    add_front(made, of);
+    add_load(made, of);
+    page_section(made, "about", "What this rests on");
+    page_text(made, "Equations are numbered as in plait's costmodel/README.md, C.350 to C.379.");
+    return PLAIT_OK;
+}
