@@ -108,7 +108,7 @@ typedef struct plait_serve_point {
 } plait_serve_point;
 
 typedef struct plait_serve_curve {
-    double rate; /* requests/s that it sustains: more come than leave beyond */
+    double rate; /* requests/s that it sustains: 99 % of where more come than leave */
     plait_serve_point point[PLAIT_SERVE_CURVE];
 } plait_serve_curve;
 

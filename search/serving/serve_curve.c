@@ -43,14 +43,14 @@ double serve_most_rate(const plait_serve_question *q, const plait_serve_plan *pl
 const char *plait_serve_load_curve(const plait_serve_question *q, const plait_serve_plan *plan,
                                    plait_arena *arena, plait_serve_curve *out)
 {
-    static const double first = 0.05;
+    static const double first = 0.05, below = 0.99;
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
     const char *reason = serve_roles(q, plan, arena, role);
     plait_serve_plan tried = *plan;
 
     if (reason != NULL)
         return reason;
-    *out = (plait_serve_curve){.rate = serve_most_rate(q, plan, role, false)};
+    *out = (plait_serve_curve){.rate = below * serve_most_rate(q, plan, role, false)};
     if (out->rate <= 0.0)
         return "it sustains no load";
     for (int i = 0; i < PLAIT_SERVE_CURVE; i++) {

@@ -9,6 +9,7 @@
 typedef struct capacity_serve {
     bool serve, elastic;
     const char *rates, *availability;
+    const char *output; /* tokens of an answer; without --serve a file */
     serve_flags load;
 } capacity_serve;
 
@@ -23,7 +24,10 @@ typedef struct capacity_serve {
                     "of the time that enough workers are up; 0.999"),                              \
         OPT_OF_FLAG(values, member.elastic, "elastic",                                             \
                     "the cheapest when nodes are paid by the hour, not around the clock"),         \
-        SERVE_LOAD_OPTIONS(values, member.load), SERVE_BOUND_OPTIONS(values, member.load),         \
+        OPT_HEADING("its load"), SERVE_INPUT_OPTION(values, member.load),                          \
+        OPT_OF_TEXT(values, member.output, "output", 0, "TOKENS",                                  \
+                    SERVE_OUTPUT_HELP "; without --serve as -o"),                                  \
+        SERVE_RATE_OPTION(values, member.load), SERVE_BOUND_OPTIONS(values, member.load),          \
         OPT_HEADING("what may serve"), SERVE_USED_OPTIONS(values, member.load),                    \
         SERVE_DEGREE_OPTIONS(values, member.load)
 

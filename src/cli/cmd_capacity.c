@@ -53,7 +53,7 @@ static const opt options[] = {
     CAPACITY_SERVE_OPTIONS(capacity_values, serve),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(capacity_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_TEXT(capacity_values, output, "output", 'o', "FILE",
+    OPT_OF_TEXT(capacity_values, output, "output-file", 'o', "FILE",
                 "also write a page, FILE.html, .md or .csv, or the JSON document; - is --json"),
     OPT_END,
 };
@@ -319,6 +319,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
     if (sweep == NULL)
         return plait_fail_nomem(err);
+    if (flags.output == NULL && !flags.serve.serve)
+        flags.output = flags.serve.output;
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
     if (flags.serve.serve)
         return serve_fleet(&flags, operands, arena, no, err);

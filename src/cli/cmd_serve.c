@@ -26,7 +26,10 @@ typedef struct serve_values {
 #define DEGREE(field, name, help) OPT_OF_INT(serve_values, field, name, "N", 1, 1 << 16, help)
 
 static const opt options[] = {
-    SERVE_LOAD_OPTIONS(serve_values, asked),
+    OPT_HEADING("the load"),
+    SERVE_INPUT_OPTION(serve_values, asked),
+    OPT_OF_TOKENS(serve_values, asked.output, "output", SERVE_OUTPUT_HELP),
+    SERVE_RATE_OPTION(serve_values, asked),
     OPT_OF_INT(serve_values, asked.concurrency, "concurrency", "C", 1, 1 << 24,
                "requests in flight, always; without it or --rate, as many as the bounds let in"),
     SERVE_BOUND_OPTIONS(serve_values, asked),

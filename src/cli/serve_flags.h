@@ -19,11 +19,11 @@ typedef struct serve_flags {
     OPT_OF_INT(values, member.field, name, "N", 1, 1 << 16, help)
 
 /* Rows of an option table: `member` of `values` is the serve_flags. */
-#define SERVE_LOAD_OPTIONS(values, member)                                                         \
-    OPT_HEADING("the load"),                                                                       \
-        OPT_OF_TOKENS(values, member.input, "input", "tokens of a prompt, the mean"),              \
-        OPT_OF_TOKENS(values, member.output, "output", "tokens of an answer, the mean"),           \
-        SERVE_TEXT(values, member, rate, "rate", "R", "requests a second, arriving at random")
+#define SERVE_INPUT_OPTION(values, member)                                                         \
+    OPT_OF_TOKENS(values, member.input, "input", "tokens of a prompt, the mean")
+#define SERVE_OUTPUT_HELP "tokens of an answer, the mean"
+#define SERVE_RATE_OPTION(values, member)                                                          \
+    SERVE_TEXT(values, member, rate, "rate", "R", "requests a second, arriving at random")
 #define SERVE_BOUND_OPTIONS(values, member)                                                        \
     OPT_OF_TOKENS(values, member.cached, "prefix-cached", "of the prompt, tokens already cached"), \
         SERVE_TEXT(values, member, ttft, "ttft", "TIME",                                           \

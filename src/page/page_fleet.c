@@ -55,6 +55,23 @@ static const page_table *add_hours(page *out, const plait_fleet *fleet)
     return rows;
 }
 
+static void add_totals(page *out, const report_fleet *report)
+{
+    static const page_column columns[] = {{"what", "of the first", false},
+                                          {"reserved", "reserved", true},
+                                          {"elastic", "elastic", true}};
+    report_fleet_total total[REPORT_FLEET_TOTALS];
+    page_table *rows = page_table_add(out, "totals", "What it comes to", columns, 3, NULL);
+    char text[UNITS_SIZE];
+
+    report_fleet_totals(report, total);
+    for (int i = 0; i < REPORT_FLEET_TOTALS; i++) {
+        page_word(rows, "%s", total[i].what);
+        for (int m = 0; m < PLAIT_FLEET_MODES; m++)
+            page_number(rows, total[i].value[m], "%s", units_count(total[i].value[m], text));
+    }
+}
+
 static void add_fleets(page *out, const report_fleet *report)
 {
     static const page_column columns[] = {
@@ -108,6 +125,7 @@ plait_status page_of_fleet(const report_fleet *report, const char *command, plai
     page_section(made, "answer", "The answer");
     add_said(made, report, report_fleet_answer);
     if (report->answer->fleets > 0) {
+        add_totals(made, report);
         page_section(made, "day", "A day");
         const page_table *hours = add_hours(made, &report->answer->fleet[0]);
         page_chart_add(made, hours, "fleet_nodes", "Nodes of each hour, needed and spare");

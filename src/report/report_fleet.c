@@ -19,14 +19,15 @@ static const char *ms(double seconds, char text[UNITS_SIZE])
     return text;
 }
 
-static const char *number(double value, const char *fmt, char text[UNITS_SIZE])
+/* Small ones with cents, large ones with a prefix. */
+static const char *number(double value, char text[UNITS_SIZE])
 {
     if (!isfinite(value))
         snprintf(text, UNITS_SIZE, "-");
-    else if (strcmp(fmt, "k") == 0)
+    else if (value >= 1e4)
         units_count(value, text);
     else
-        snprintf(text, UNITS_SIZE, strcmp(fmt, ".2") == 0 ? "%.2f" : "%.0f", value);
+        snprintf(text, UNITS_SIZE, value < 10.0 ? "%.2f" : "%.0f", value);
     return text;
 }
 
@@ -154,15 +155,6 @@ static void print_band_of_nodes(const plait_fleet *fleet, FILE *out)
                 low->nodes, high->nodes);
 }
 
-static void print_pair(const char *what, const double value[PLAIT_FLEET_MODES], const char *fmt,
-                       FILE *out)
-{
-    char a[UNITS_SIZE], b[UNITS_SIZE];
-
-    fprintf(out, "  %-26s %10s %10s\n", what, number(value[PLAIT_FLEET_RESERVED], fmt, a),
-            number(value[PLAIT_FLEET_ELASTIC], fmt, b));
-}
-
 static void mean_used(const report_fleet *report, double used[PLAIT_FLEET_MODES])
 {
     const plait_fleet *const fleet = &report->answer->fleet[0];
@@ -177,21 +169,45 @@ static void mean_used(const report_fleet *report, double used[PLAIT_FLEET_MODES]
     used[PLAIT_FLEET_ELASTIC] = 100.0 * requests / room;
 }
 
-static void print_money(const report_fleet *report, FILE *out)
+void report_fleet_totals(const report_fleet *report, report_fleet_total out[REPORT_FLEET_TOTALS])
 {
     const plait_fleet *const fleet = &report->answer->fleet[0];
     double used[PLAIT_FLEET_MODES];
-    char a[UNITS_SIZE];
+    const struct {
+        const char *what, *key;
+        const double *value;
+    } totals[REPORT_FLEET_TOTALS] = {
+        {"node hours a day", "node_hours", fleet->totals.node_hours},
+        {"USD a month", "usd_month", fleet->totals.usd},
+        {"USD/million tokens", "usd_per_mtok", fleet->usd_per_mtok},
+        {"kWh a month", "kwh_month", fleet->kwh},
+        {"used, % of its capacity", "used_percent", used},
+    };
 
     mean_used(report, used);
-    fprintf(out, "  %-26s %10s %10s\n", "", "reserved", "elastic");
-    print_pair("node hours a day", fleet->totals.node_hours, "", out);
-    print_pair("USD a month", fleet->totals.usd, "k", out);
-    print_pair("USD/million tokens", fleet->usd_per_mtok, ".2", out);
-    print_pair("kWh a month", fleet->kwh, "k", out);
-    print_pair("used, % of its capacity", used, "", out);
-    fprintf(out, "  %s output tokens a day; all nodes take %.4g requests/s within the bounds\n",
-            units_count(fleet->tokens_per_day, a), fleet->sustained);
+    for (int i = 0; i < REPORT_FLEET_TOTALS; i++) {
+        out[i] = (report_fleet_total){.what = totals[i].what, .key = totals[i].key};
+        for (int m = 0; m < PLAIT_FLEET_MODES; m++)
+            out[i].value[m] = totals[i].value[m];
+    }
+}
+
+static plait_status print_totals(const report_fleet *report, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"", TABLE_LEFT}, {"reserved", TABLE_RIGHT}, {"elastic", TABLE_RIGHT}};
+    report_fleet_total total[REPORT_FLEET_TOTALS];
+    table *rows = table_new(columns, 3);
+    char text[UNITS_SIZE];
+
+    report_fleet_totals(report, total);
+    for (int i = 0; i < REPORT_FLEET_TOTALS; i++) {
+        table_cell(rows, "%s", total[i].what);
+        for (int m = 0; m < PLAIT_FLEET_MODES; m++)
+            table_cell(rows, "%s", number(total[i].value[m], text));
+    }
+    fprintf(out, "\n");
+    return table_print(rows, 2, out, err);
 }
 
 /* Without a fleet: what the search, or the spares, would need. */
@@ -226,7 +242,7 @@ static void print_nothing(const report_fleet *report, FILE *out)
 void report_fleet_answer(const report_fleet *report, FILE *out)
 {
     const plait_fleet *const fleet = &report->answer->fleet[0];
-    char workers[160];
+    char workers[160], a[UNITS_SIZE];
 
     if (report->answer->fleets == 0) {
         print_nothing(report, out);
@@ -242,8 +258,8 @@ void report_fleet_answer(const report_fleet *report, FILE *out)
             hour->spare_nodes, 100.0 * hour->available);
     print_busiest(fleet, out);
     print_band_of_nodes(fleet, out);
-    fprintf(out, "\n");
-    print_money(report, out);
+    fprintf(out, "  %s output tokens a day; all nodes take %.4g requests/s within the bounds\n",
+            units_count(fleet->tokens_per_day, a), fleet->sustained);
 }
 
 // ---- tables --------------------------------------------------------------------------------
@@ -309,7 +325,7 @@ static plait_status print_fleets(const report_fleet *report, FILE *out, plait_er
         table_cell(rows, "%d", fleet->totals.nodes);
         table_cell(rows, "%d", hour->spare_nodes);
         for (int m = 0; m < PLAIT_FLEET_MODES; m++)
-            table_cell(rows, "%s", number(fleet->totals.usd[m], "k", text));
+            table_cell(rows, "%s", number(fleet->totals.usd[m], text));
         report_fleet_lacks(report, i, text);
         table_cell(rows, "%s", i == 0 ? "-" : text);
     }
@@ -326,6 +342,7 @@ plait_status report_fleet_print(const report_fleet *report, FILE *out, plait_err
     report_fleet_answer(report, out);
     if (answer->fleets == 0)
         return PLAIT_OK;
+    PLAIT_TRY(print_totals(report, out, err));
     PLAIT_TRY(print_hours(report, out, err));
     PLAIT_TRY(print_fleets(report, out, err));
     fprintf(out, "\nThe cheapest %s of %d deployments that one search gives",

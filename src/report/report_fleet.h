@@ -16,6 +16,16 @@ typedef struct report_fleet {
 void report_fleet_question(const report_fleet *report, FILE *out);
 void report_fleet_answer(const report_fleet *report, FILE *out);
 
+/** A figure of both ways to pay: what it is, and its key. */
+typedef struct report_fleet_total {
+    const char *what, *key;
+    double value[PLAIT_FLEET_MODES];
+} report_fleet_total;
+
+enum { REPORT_FLEET_TOTALS = 5 };
+
+void report_fleet_totals(const report_fleet *report, report_fleet_total out[REPORT_FLEET_TOTALS]);
+
 /** "tp 8", "tp 4 : dp 8 ep 8": workers without their number. */
 void report_fleet_workers(const plait_fleet *fleet, char text[160]);
 

@@ -241,13 +241,14 @@ const charts = {
     /* Nodes of each hour, spares on top. */
     fleet_nodes: () => ({
         transform: [{fold: ["nodes", "spare_nodes"], as: ["part", "count"]},
-                    calculate("kind", "datum.part == 'nodes' ? 'needed' : 'spare'")],
+                    calculate("kind", "datum.part == 'nodes' ? 'needed' : 'spare'"),
+                    calculate("order", "datum.part == 'nodes' ? 0 : 1")],
         mark: {type: "bar"},
         encoding: {
             x: ordered("hour", "hour", {axis: {labelAngle: 0}}),
-            y: quantity("count", "nodes", atZero),
+            y: quantity("count", "nodes", {...atZero, axis: {format: "d", tickMinStep: 1}}),
             color: named("kind", null, {sort: ["needed", "spare"]}),
-            order: {field: "part", type: "nominal"},
+            order: {field: "order", type: "quantitative"},
             tooltip: [tip("hour", "hour", "d"), tip("rate", "requests/s", ".4~g"), tip("kind", "nodes that are"),
                       tip("count", "nodes", "d"), tip("workers", "workers")],
         },
