@@ -96,6 +96,7 @@ typedef struct plait_fleet_answer {
     int divided;    /* the search was for this part of the busiest hour's requests */
     plait_fleet fleet[PLAIT_FLEET_BEST];
     int needs_gpus; /* without a fleet: of the smallest that is above the limit; 0: none is */
+    bool unsteady;  /* some carry the load, but no number of spares is enough */
     const plait_serve_answer *search;
 } plait_fleet_answer;
 

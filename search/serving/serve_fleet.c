@@ -129,8 +129,12 @@ static void consider(ranking *r, const plait_serve_plan *plan)
                        .most_gpus = beyond * r->q->gpus};
     plait_fleet fleet;
 
-    if (serve_roles(kind.q, plan, r->arena, kind.role) == NULL && fleet_day(&kind, &fleet))
+    if (serve_roles(kind.q, plan, r->arena, kind.role) != NULL)
+        return;
+    if (fleet_day(&kind, &fleet))
         keep(r, &kind, &fleet);
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
+        r->out->unsteady |= isnan(fleet.hour[h].available);
 }
 
 plait_status plait_fleet_find(const plait_serve_question *q, const plait_fleet_ask *ask,

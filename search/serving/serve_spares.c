@@ -43,7 +43,7 @@ double plait_fleet_up(int units, int needed, double available)
 
 int plait_fleet_spares(int needed, double available, double share)
 {
-    for (int spare = 0; spare <= PLAIT_MOST_SPARES; spare++)
+    for (int spare = 0; available > 0.0 && spare <= PLAIT_MOST_SPARES; spare++)
         if (plait_fleet_up(needed + spare, needed, available) >= share)
             return spare;
     return -1;

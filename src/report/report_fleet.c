@@ -135,7 +135,9 @@ static void print_busiest(const plait_fleet *fleet, FILE *out)
 
     report_fleet_counts(fleet, hour, counts);
     fprintf(out, "  hour %d binds, %.4g requests/s: %s %s", fleet->busiest, hour->rate, counts,
-            fleet->plan.disaggregated ? "prefill and decode workers" : "replicas");
+            fleet->plan.disaggregated ? "prefill and decode workers"
+            : hour->workers[0] == 1   ? "replica"
+                                      : "replicas");
     if (hour->lack != PLAIT_FLEET_LACKS_NOTHING)
         fprintf(out, "; one less: %s",
                 hour->lack == PLAIT_FLEET_LACKS_LOAD   ? "more comes than leaves"
@@ -220,8 +222,13 @@ static void print_nothing(const report_fleet *report, FILE *out)
     if (answer->needs_gpus > 0) {
         fprintf(out, "No fleet of up to %d GPUs: with its spares the smallest needs --gpus ..%d.\n",
                 report->question->gpus, answer->needs_gpus);
+    } else if (answer->unsteady) {
+        fprintf(out,
+                "No fleet: nodes fail too often for any number of spares to have enough up %.6g %% "
+                "of the time.\n",
+                100.0 * report->ask->available);
     } else if (answer->considered > 0) {
-        fprintf(out, "No fleet: no number of spares is enough, or no number of workers.\n");
+        fprintf(out, "No fleet of up to %d GPUs carries the load.\n", report->question->gpus);
     } else if (search->has_nearest) {
         fprintf(out, "No fleet meets the bounds. The nearest deployment, on %d GPUs, needs ",
                 search->nearest.gpus);
