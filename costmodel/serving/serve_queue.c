@@ -501,6 +501,43 @@ static plait_service apart(const plait_deployment *d, const plait_load *load)
     return *s;
 }
 
+plait_role_limit plait_serve_prefill_limit(const plait_pool *pool, const plait_engine *engine,
+                                           const plait_load *load)
+{
+    const plait_deployment one = {.engine = engine, .replicas = 1, .pool = {*pool}};
+    const intake in = intake_of(&one, load);
+
+    return (plait_role_limit){in.capacity / pool->workers, engine->first_s + in.prompt_s};
+}
+
+double plait_serve_decode_tpot(const plait_pool *pool, const plait_engine *engine,
+                               const plait_load *load, double sequences)
+{
+    return decode_s(pool, engine, load, larger(sequences, 1.0), NULL) / yield_of(load);
+}
+
+/* Requests/s are sequences over time; between two counts, those of the larger in the time of the smaller. */
+plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_engine *engine,
+                                          const plait_load *load, double tpot_s)
+{
+    static const double finer = 1.1;
+    const double most = smaller(most_sequences(pool, load), endless);
+    const double yield = yield_of(load);
+    const double tokens = larger(load->output - 1.0, 1e-9);
+    const double first = decode_s(pool, engine, load, 1.0, NULL);
+    plait_role_limit limit = {.least_s = first + tokens * first / yield};
+
+    for (double b = 1.0; b <= most; b *= finer) {
+        const double tpot = plait_serve_decode_tpot(pool, engine, load, b);
+        if (tpot_s > 0.0 && tpot > tpot_s)
+            break;
+        limit.requests_per_s =
+            larger(limit.requests_per_s, smaller(b * finer, most) / (tokens * tpot));
+    }
+    limit.requests_per_s *= pool->table->worker.dp_attention;
+    return limit;
+}
+
 // ---- any -----------------------------------------------------------------------------------
 
 /* The largest of what a step spends, and of what prompts add to it. */

@@ -325,8 +325,25 @@ typedef struct plait_service {
     plait_serve_bind binds;
 } plait_service;
 
-/** Closed forms of what a load sees. (C.370 to C.376) */
+/** Closed forms of what a load sees. (C.370 to C.377) */
 plait_service plait_serve(const plait_deployment *deployment, plait_load load);
+
+/** What one worker of a role does at most, whatever stands beside it. */
+typedef struct plait_role_limit {
+    double requests_per_s; /* 0: it cannot meet the bound */
+    double least_s; /* prefill: of TTFT, without a wait; decode: of the rest, with one sequence */
+} plait_role_limit;
+
+plait_role_limit plait_serve_prefill_limit(const plait_pool *pool, const plait_engine *engine,
+                                           const plait_load *load);
+
+/** TPOT of so many sequences on each attention rank where no prompts disturb. */
+double plait_serve_decode_tpot(const plait_pool *pool, const plait_engine *engine,
+                               const plait_load *load, double sequences);
+
+/** @param tpot_s  bound; 0: none. The rate may be 1.1 times too high, never too low. */
+plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_engine *engine,
+                                          const plait_load *load, double tpot_s);
 
 /* ---- simulated service ------------------------------------------------------------------- */
 

@@ -58,6 +58,7 @@ typedef enum plait_serve_reject {
     PLAIT_SERVE_REJECT_LOAD,   /* more comes than leaves, on all GPUs */
     PLAIT_SERVE_REJECT_TTFT,
     PLAIT_SERVE_REJECT_TPOT,
+    PLAIT_SERVE_REJECT_BOUND, /* pairs of workers that cost more at their best than those kept */
     PLAIT_SERVE_REJECTS
 } plait_serve_reject;
 
