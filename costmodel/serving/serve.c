@@ -84,6 +84,16 @@ static double prompt_s(const plait_step_table *table, double tokens)
            ((1.0 - share) * table->prompt_s[at.low] / a + share * table->prompt_s[at.low + 1] / b);
 }
 
+static double prompts_s(const plait_step_table *table, plait_step step)
+{
+    const double prompts = larger(step.prompts, 1.0);
+
+    if (step.prompt <= 0.0)
+        return 0.0;
+    return prompts *
+           (prompt_s(table, step.before + step.prompt / prompts) - prompt_s(table, step.before));
+}
+
 /*
  * C.362: all-reduces of few bytes are the engines' own kernels inside a domain, whose latency grows by 0.15 with each
  * rank beyond the second (9 to 12 us for two, measured on four engines' kernels); large ones are NCCL's.
@@ -110,6 +120,19 @@ static double product_factor(const plait_engine *engine, double tokens)
     return engine->linear + (engine->compute - engine->linear) * tokens / (tokens + half_way);
 }
 
+/*
+ * What the last stage's vocabulary and the host's turn add to a round of m batches in flight: all wait for the slowest
+ * stage, a batch for what is in front of it. (C.362)
+ */
+static double uneven_s(const plait_step_table *table, plait_step step, double layers_s,
+                       double end_s)
+{
+    const double stages = table->worker.pp;
+    const double batches = smaller(stages, step.sequences + (step.prompt > 0.0 ? 1.0 : 0.0));
+
+    return larger(batches * (layers_s / stages + end_s) - (layers_s + end_s), 0.0);
+}
+
 double plait_step_s(const plait_step_table *table, const plait_engine *engine, plait_step step,
                     double parts[PLAIT_STEP_PARTS])
 {
@@ -129,22 +152,22 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
     part[PLAIT_STEP_decode_attention] =
         sequences * serve_grid_at(table->decode_s, PLAIT_STEP_CONTEXTS, step.context) /
         engine->attention;
-    part[PLAIT_STEP_prompt_attention] =
-        step.prompt > 0.0
-            ? engine->compute *
-                  (prompt_s(table, step.before + step.prompt) - prompt_s(table, step.before)) /
-                  stages
-            : 0.0;
+    part[PLAIT_STEP_prompt_attention] = engine->compute * prompts_s(table, step) / stages;
     part[PLAIT_STEP_reduce] = reduce_s(table, engine, tokens, at);
     part[PLAIT_STEP_exchange] = serve_grid_value(table->exchange_s, at);
     part[PLAIT_STEP_stages] = serve_grid_value(table->stages_s, at);
     part[PLAIT_STEP_head] = factor * serve_grid_at(table->head_s, PLAIT_STEP_POINTS, rows);
     part[PLAIT_STEP_launch] =
         engine->step_s + table->layers * engine->layer_s + table->moe_layers * engine->moe_layer_s;
-    for (int p = 0; p < PLAIT_STEP_PARTS; p++) {
+    for (int p = 0; p < PLAIT_STEP_PARTS; p++)
         sum += part[p];
-        if (parts != NULL)
-            parts[p] = part[p];
+    if (table->worker.pp > 1) {
+        const double end_s = part[PLAIT_STEP_head] + engine->step_s;
+        const double wait_s = uneven_s(table, step, sum - end_s, end_s);
+        part[PLAIT_STEP_stages] += wait_s;
+        sum += wait_s;
     }
+    if (parts != NULL)
+        memcpy(parts, part, sizeof part);
     return sum;
 }

@@ -64,39 +64,46 @@ static double decode_s(const plait_pool *pool, const plait_engine *engine, const
     return sum;
 }
 
+/* Budget of a round of all stages, each with a batch of its own. */
+static double round_tokens(const plait_pool *pool, double fresh)
+{
+    return pool->chunk_tokens > 0.0 ? pool->chunk_tokens * pool->table->worker.pp : fresh;
+}
+
 /* Tokens of a prompt that one step takes, on an attention rank. */
 static double chunk_of(const plait_pool *pool, const plait_load *load, double sequences)
 {
     const double fresh = larger(load->input - load->cached, 1.0);
-    const double budget = pool->chunk_tokens > 0.0 ? pool->chunk_tokens - sequences : fresh;
+    const double decoded = sequences / pool->table->worker.pp;
+    const double budget = pool->chunk_tokens > 0.0 ? pool->chunk_tokens - decoded : fresh;
 
     return smaller(fresh, larger(budget, 1.0));
 }
 
 /*
- * C.371: the steps of a prompt in equal chunks, beside what decodes in each; alone it is in one stage at a time. Its
- * attention is that of the whole, however it is cut.
+ * C.371: the steps of a prompt in equal chunks, beside what decodes in each, of all stages. Its attention is that of
+ * the whole, however it is cut.
  */
 static double prompt_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                        plait_step beside, double chunks)
 {
     const double fresh = larger(load->input - load->cached, 1.0);
-    const double at_once = beside.sequences > 0.0 ? 1.0 : pool->table->worker.pp;
+    const double stages = pool->table->worker.pp;
     plait_step whole = beside;
     double parts[PLAIT_STEP_PARTS], all[PLAIT_STEP_PARTS];
 
-    beside.prompt = fresh / chunks * at_once;
+    beside.prompt = fresh / chunks * stages;
     whole.prompt = fresh;
     whole.before = load->cached;
     const double step = plait_step_s(pool->table, engine, beside, parts);
     plait_step_s(pool->table, engine, whole, all);
     return chunks * (step - parts[PLAIT_STEP_prompt_attention]) +
-           at_once * all[PLAIT_STEP_prompt_attention];
+           stages * all[PLAIT_STEP_prompt_attention];
 }
 
 /*
  * C.371: a prompt in n chunks of q tokens. By itself each is a step; beside the steps of b decoding
- * sequences it adds what its tokens take, and saves their launches and weights.
+ * sequences it adds what its tokens take, and saves their launches and weights; of a round of stages each has it once.
  */
 static turn turn_of(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                     double sequences)
@@ -111,8 +118,9 @@ static turn turn_of(const plait_pool *pool, const plait_engine *engine, const pl
     t.prompt_s = prompt_s(pool, engine, load, (plait_step){0}, chunks);
     t.share_s = t.prompt_s;
     if (sequences > 0.0)
-        t.share_s = prompt_s(pool, engine, load, steps, chunks) -
-                    chunks * plait_step_s(pool->table, engine, steps, NULL);
+        t.share_s = (prompt_s(pool, engine, load, steps, chunks) -
+                     chunks * plait_step_s(pool->table, engine, steps, NULL)) /
+                    pool->table->worker.pp;
     return t;
 }
 
@@ -268,7 +276,7 @@ static double arriving_gap(void *context, double sequences)
     const plait_engine *engine = at->d->engine;
     const double x = at->share;
     const double fresh = larger(at->load->input - at->load->cached, 1.0);
-    const double budget = pool->chunk_tokens > 0.0 ? pool->chunk_tokens : fresh;
+    const double budget = round_tokens(pool, fresh);
     const turn t = turn_of(pool, engine, at->load, larger(sequences, 1.0));
     const double busy = x * at->waiting * t.share_s;
     const double held = at->waiting * t.share_s + t.step_s * fresh / budget;

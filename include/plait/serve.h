@@ -191,7 +191,8 @@ typedef struct plait_step {
     double context;   /* mean keys of each, tokens */
     double verified;  /* tokens of each: 1 without speculation */
     double prompt;    /* tokens of prompts, on one attention rank */
-    double before;    /* of their context cached already */
+    double prompts;   /* that have equal shares of these; 0: one */
+    double before;    /* of the context of each cached already */
 } plait_step;
 
 /** Parts of a step, seconds. */
@@ -202,7 +203,7 @@ typedef struct plait_step {
     X(prompt_attention, "attention of prompts")                                                    \
     X(reduce, "all-reduces")                                                                       \
     X(exchange, "exchanges of experts")                                                            \
-    X(stages, "sends between stages")                                                              \
+    X(stages, "sends and waits of stages")                                                              \
     X(head, "vocabulary and sampling")                                                             \
     X(launch, "launches and host")
 
