@@ -245,24 +245,41 @@ static void weigh(sample *s)
     }
 }
 
+static bool is_of_kind(const plait_serve_runs *runs, const plait_serve_run *run,
+                       const plait_engine *profile)
+{
+    (void)runs;
+    return !run->low && run->note[0] == '\0' && run->ways == 1 && run->kind == profile->kind;
+}
+
+static plait_status take_sample(const plait_serve_runs *runs, const plait_engine *profile,
+                                bool (*takes)(const plait_serve_runs *, const plait_serve_run *,
+                                              const plait_engine *),
+                                plait_arena *arena, sample *s, plait_error *err)
+{
+    *s = (sample){.run = plait_arena_alloc(arena, runs->count + 1, sizeof *s->run),
+                  .weight = plait_arena_alloc(arena, runs->count + 1, sizeof *s->weight)};
+    if (s->run == NULL || s->weight == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < runs->count; i++)
+        if (takes(runs, &runs->run[i], profile))
+            s->run[s->count++] = &runs->run[i];
+    weigh(s);
+    return PLAIT_OK;
+}
+
 plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profile,
                         plait_arena *arena, plait_engine *out, plait_error *err)
 {
-    sample s = {.run = plait_arena_alloc(arena, runs->count, sizeof *s.run)};
+    sample s;
     const plait_engine start = start_of(profile);
     int sources = 0;
 
     *out = *profile;
     out->rows = 0;
-    s.weight = plait_arena_alloc(arena, runs->count, sizeof *s.weight);
-    if (s.run == NULL || s.weight == NULL)
-        return plait_fail_nomem(err);
-    for (size_t i = 0; i < runs->count; i++)
-        if (is_of(runs, &runs->run[i], profile))
-            s.run[s.count++] = &runs->run[i];
+    PLAIT_TRY(take_sample(runs, profile, is_of, arena, &s, err));
     if (s.count == 0)
         return PLAIT_OK;
-    weigh(&s);
     for (size_t i = 0; i < s.count; i++)
         sources += is_first(&s, i);
     s.by_group = sources < 2;
@@ -270,4 +287,57 @@ plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profil
     out->rows = (int)s.count;
     find_determined(&s, out);
     return fit_bands(&s, &start, arena, out, err);
+}
+
+// ---- without the source --------------------------------------------------------------------
+
+static bool is_all_held(const sample *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (strcmp(fold_of(s, s->run[i]), s->held) != 0)
+            return false;
+    return true;
+}
+
+/* The profile as other sources make it; where it has none, the engine as other sources of any generation do. */
+static plait_status fit_without(const plait_serve_runs *runs, const sample *s,
+                                const plait_engine *profile, plait_arena *arena, plait_engine *out,
+                                plait_error *err)
+{
+    const plait_engine start = start_of(profile);
+    sample kind;
+
+    if (!is_all_held(s)) {
+        *out = fit_sample(s, &start);
+        return PLAIT_OK;
+    }
+    PLAIT_TRY(take_sample(runs, profile, is_of_kind, arena, &kind, err));
+    kind.held = s->held;
+    *out = is_all_held(&kind) ? start : fit_sample(&kind, &start);
+    return PLAIT_OK;
+}
+
+plait_status engine_fit_unseen(plait_serve_runs *runs, plait_arena *arena, plait_error *err)
+{
+    sample s;
+
+    runs->given = plait_arena_alloc(arena, runs->count + 1, sizeof *runs->given);
+    if (runs->given == NULL)
+        return plait_fail_nomem(err);
+    for (size_t e = 0; e < runs->engines; e++) {
+        PLAIT_TRY(take_sample(runs, &runs->engine[e], is_of, arena, &s, err));
+        for (size_t i = 0; i < s.count; i++) {
+            if (!is_first(&s, i))
+                continue;
+            plait_engine *without = plait_arena_alloc(arena, 1, sizeof *without);
+            if (without == NULL)
+                return plait_fail_nomem(err);
+            s.held = fold_of(&s, s.run[i]);
+            PLAIT_TRY(fit_without(runs, &s, &runs->engine[e], arena, without, err));
+            for (size_t j = i; j < s.count; j++)
+                if (strcmp(fold_of(&s, s.run[j]), s.held) == 0)
+                    runs->given[s.run[j] - runs->run] = without;
+        }
+    }
+    return PLAIT_OK;
 }
