@@ -61,6 +61,9 @@ extern const char *const plait_engine_name[PLAIT_ENGINES + 1];
 /** Formats that an accelerator multiplies in itself: bits 1 << plait_weight_format. */
 unsigned plait_serve_native_weights(const plait_accelerator *gpu);
 
+/** These, and the one that a model's weights are published in: in place of its kin, or beside them. */
+unsigned plait_serve_usual_weights(const plait_accelerator *gpu, const plait_model *model);
+
 /** How one worker is cut: tp pp dp_attention GPUs, experts also by tp dp_attention / ep. */
 typedef struct plait_worker {
     int tp; /* tensor ranks of attention */
@@ -203,7 +206,7 @@ typedef struct plait_step {
     X(prompt_attention, "attention of prompts")                                                    \
     X(reduce, "all-reduces")                                                                       \
     X(exchange, "exchanges of experts")                                                            \
-    X(stages, "sends and waits of stages")                                                              \
+    X(stages, "sends and waits of stages")                                                         \
     X(head, "vocabulary and sampling")                                                             \
     X(launch, "launches and host")
 

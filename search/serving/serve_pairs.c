@@ -41,7 +41,7 @@ static void fill_roles(pairs *all)
 
     for (int c = 0; c < look->candidates; c++) {
         const serve_candidate *of = &look->candidate[c];
-        if (!serve_fits(all->engine, of, &q->load))
+        if (serve_breaks_rule(q, all->engine, of) || !serve_fits(all->engine, of, &q->load))
             continue;
         const plait_pool pool = plait_pool_of(&of->table, all->engine, &of->memory, 1, 0.0);
         const int gpus = plait_worker_gpus(of->serving.worker);

@@ -19,6 +19,9 @@ bool serve_price(const plait_serve_question *q, plait_load load, plait_serve_pla
 
 bool serve_meets(const plait_serve_question *q, const plait_service *service);
 
+bool serve_breaks_rule(const plait_serve_question *q, const plait_engine *engine,
+                       const serve_candidate *candidate);
+
 /** Room for one sequence. */
 bool serve_fits(const plait_engine *engine, const serve_candidate *candidate,
                 const plait_load *load);

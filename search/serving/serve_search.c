@@ -8,6 +8,7 @@
 
 const char *const plait_serve_reject_name[] = {
     "degrees do not divide the model",
+    "workers that an engine does not start",
     "weights or one sequence do not fit",
     "more comes than leaves",
     "first token too late",
@@ -238,6 +239,12 @@ double serve_settle_users(serve_look *s, plait_serve_plan *plan,
     return best.tokens_per_s_gpu;
 }
 
+bool serve_breaks_rule(const plait_serve_question *q, const plait_engine *engine,
+                       const serve_candidate *c)
+{
+    return plait_serve_rule_broken(engine->kind, q->model, &q->load, c->serving.worker) != NULL;
+}
+
 bool serve_fits(const plait_engine *engine, const serve_candidate *c, const plait_load *load)
 {
     return plait_serve_kv_tokens(&c->memory, engine) >= load->input + load->output;
@@ -341,6 +348,10 @@ plait_status plait_serve_search(const plait_serve_question *q, plait_arena *aren
     out->rejected[PLAIT_SERVE_REJECT_MEMORY] = large;
     for (int e = 0; e < q->engines; e++) {
         for (int c = 0; c < s.candidates; c++) {
+            if (serve_breaks_rule(q, q->engine[e], &candidates[c])) {
+                out->rejected[PLAIT_SERVE_REJECT_RULE]++;
+                continue;
+            }
             if (!q->only_disaggregated)
                 look_aggregated(&s, q->engine[e], &candidates[c]);
             if (serve_fits(q->engine[e], &candidates[c], &q->load))

@@ -41,7 +41,8 @@ static const opt options[] = {
                 "vllm, sglang or trtllm; all of them without it"),
     OPT_OF_WORD(
         serve_values, weights, "weights", "FORMAT", OPT_WORDS(plait_weight_name),
-        "bf16, fp8, fp8_block, nvfp4, mxfp4, int4; those that the accelerator multiplies in"),
+        "bf16, fp8, fp8_block, nvfp4, mxfp4, int4; those that the accelerator multiplies in, "
+        "and that of the model"),
     OPT_OF_WORD(serve_values, kv, "kv", "FORMAT", OPT_WORDS(plait_kv_name),
                 "of the cache: bf16 or fp8; both without it"),
     TEXT(speculate, "speculate", "mtp:N,accept=A",
@@ -170,7 +171,7 @@ static plait_status read_formats(const serve_values *flags, plait_serve_question
 {
     int word = 0;
 
-    q->weights = plait_serve_native_weights(q->cluster->group[0].accelerator);
+    q->weights = plait_serve_usual_weights(q->cluster->group[0].accelerator, q->model);
     q->kv = (1u << PLAIT_KV_FORMATS) - 1;
     if (flags->weights != NULL) {
         PLAIT_TRY(problem_word("--weights", flags->weights, plait_weight_name, &word, err));
@@ -416,6 +417,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail_nomem(err);
     PLAIT_TRY(command_output(&flags.file, &flags.json, err));
     PLAIT_TRY(read_question(&flags, operands, arena, &question, err));
+    report.model_file = operands->text[0];
+    report.cluster_file = operands->text[1];
     if (flags.eval) {
         PLAIT_TRY(evaluate(&flags, &question, &report, &plan, arena, err));
         PLAIT_TRY(simulate(&flags, &question, &plan, arena, &drawn, err));
