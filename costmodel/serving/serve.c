@@ -1,5 +1,7 @@
 /* serve.c - seconds of an engine's step: its table, and what the engine's software adds (C.362) */
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "numbers.h"
 #include "plait/serve.h"
@@ -29,28 +31,43 @@ double serve_kv_bytes(plait_kv_format format)
 
 double serve_grid_point(int i)
 {
+    const double octave = (double)(UINT64_C(1) << (i + 1) / 2);
+
     if (i == 0)
         return 1.0;
-    return i % 2 == 1 ? ldexp(1.0, (i + 1) / 2) : ldexp(1.5, i / 2);
+    return i % 2 == 1 ? octave : 1.5 * octave;
+}
+
+serve_grid_spot serve_grid_find(int points, double x)
+{
+    const double last = serve_grid_point(points - 1);
+    uint64_t bits;
+
+    if (!(x > 1.0))
+        return (serve_grid_spot){.scale = 1.0};
+    if (x >= last)
+        return (serve_grid_spot){.low = points - 2, .share = 1.0, .scale = x / last};
+    memcpy(&bits, &x, sizeof bits); // x = mantissa 2^exponent, 1 <= mantissa < 2 (IEEE 754)
+    const int exponent = (int)(bits >> 52) - 1023;
+    bits = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1023) << 52;
+    double mantissa;
+    memcpy(&mantissa, &bits, sizeof mantissa);
+    if (exponent == 0) // between one and two there is no point
+        return (serve_grid_spot){.share = x - 1.0, .scale = 1.0};
+    const bool upper = mantissa >= 1.5;
+    return (serve_grid_spot){.low = 2 * exponent - 1 + upper,
+                             .share = 2.0 * (mantissa - (upper ? 1.5 : 1.0)),
+                             .scale = 1.0};
+}
+
+double serve_grid_value(const double *values, serve_grid_spot at)
+{
+    return at.scale * (values[at.low] + at.share * (values[at.low + 1] - values[at.low]));
 }
 
 double serve_grid_at(const double *values, int points, double x)
 {
-    const double last = serve_grid_point(points - 1);
-    int exponent;
-
-    if (x <= 1.0)
-        return values[0];
-    if (x >= last)
-        return values[points - 1] * x / last;
-    const double mantissa = 2.0 * frexp(x, &exponent); // x = mantissa 2^(exponent - 1), 1 .. 2
-    const int octave = 2 * (exponent - 1) - 1;
-    if (octave < 0) // between one and two there is no point
-        return values[0] + (x - 1.0) * (values[1] - values[0]);
-    const bool upper = mantissa >= 1.5;
-    const double share = upper ? (mantissa - 1.5) * 2.0 : (mantissa - 1.0) * 2.0;
-    const double *v = &values[octave + upper];
-    return v[0] + share * (v[1] - v[0]);
+    return serve_grid_value(values, serve_grid_find(points, x));
 }
 
 // ---- a step --------------------------------------------------------------------------------
@@ -58,28 +75,34 @@ double serve_grid_at(const double *values, int points, double x)
 /* Attention of a prompt's first `tokens`: between points its time over tokens is a line. */
 static double prompt_s(const plait_step_table *table, double tokens)
 {
-    if (tokens <= 0.0)
-        return 0.0;
     if (tokens <= 1.0)
-        return table->prompt_s[0] * tokens;
-    int low = 0;
-    while (low + 2 < PLAIT_STEP_CONTEXTS && serve_grid_point(low + 1) <= tokens)
-        low++;
-    const double a = serve_grid_point(low);
-    const double b = serve_grid_point(low + 1);
+        return tokens > 0.0 ? table->prompt_s[0] * tokens : 0.0;
+    const serve_grid_spot at = serve_grid_find(PLAIT_STEP_CONTEXTS, tokens);
+    const double a = serve_grid_point(at.low), b = serve_grid_point(at.low + 1);
     const double share = (tokens - a) / (b - a);
     return tokens *
-           ((1.0 - share) * table->prompt_s[low] / a + share * table->prompt_s[low + 1] / b);
+           ((1.0 - share) * table->prompt_s[at.low] / a + share * table->prompt_s[at.low + 1] / b);
+}
+
+static double prompts_s(const plait_step_table *table, plait_step step)
+{
+    const double prompts = larger(step.prompts, 1.0);
+
+    if (step.prompt <= 0.0)
+        return 0.0;
+    return prompts *
+           (prompt_s(table, step.before + step.prompt / prompts) - prompt_s(table, step.before));
 }
 
 /*
  * C.362: all-reduces of few bytes are the engines' own kernels inside a domain, whose latency grows by 0.15 with each
  * rank beyond the second (9 to 12 us for two, measured on four engines' kernels); large ones are NCCL's.
  */
-static double reduce_s(const plait_step_table *table, const plait_engine *engine, double tokens)
+static double reduce_s(const plait_step_table *table, const plait_engine *engine, double tokens,
+                       serve_grid_spot at)
 {
     static const double more_a_rank = 0.15;
-    const double nccl = serve_grid_at(table->reduce_s, PLAIT_STEP_POINTS, tokens);
+    const double nccl = serve_grid_value(table->reduce_s, at);
     const double t = table->worker.tp;
 
     if (t <= 1.0 || table->bus_bytes_per_s <= 0.0)
@@ -97,6 +120,19 @@ static double product_factor(const plait_engine *engine, double tokens)
     return engine->linear + (engine->compute - engine->linear) * tokens / (tokens + half_way);
 }
 
+/*
+ * What the last stage's vocabulary and the host's turn add to a round of m batches in flight: all wait for the slowest
+ * stage, a batch for what is in front of it. (C.362)
+ */
+static double uneven_s(const plait_step_table *table, plait_step step, double layers_s,
+                       double end_s)
+{
+    const double stages = table->worker.pp;
+    const double batches = smaller(stages, step.sequences + (step.prompt > 0.0 ? 1.0 : 0.0));
+
+    return larger(batches * (layers_s / stages + end_s) - (layers_s + end_s), 0.0);
+}
+
 double plait_step_s(const plait_step_table *table, const plait_engine *engine, plait_step step,
                     double parts[PLAIT_STEP_PARTS])
 {
@@ -107,28 +143,31 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
     const double tokens = decoded + step.prompt / stages;
     const double rows = sequences + (step.prompt > 0.0 ? 1.0 : 0.0);
     const double factor = product_factor(engine, tokens);
+    const serve_grid_spot at = serve_grid_find(PLAIT_STEP_POINTS, tokens);
     double part[PLAIT_STEP_PARTS];
     double sum = 0.0;
 
-    part[PLAIT_STEP_linear] = factor * serve_grid_at(table->linear_s, PLAIT_STEP_POINTS, tokens);
-    part[PLAIT_STEP_experts] =
-        engine->experts * serve_grid_at(table->experts_s, PLAIT_STEP_POINTS, tokens);
+    part[PLAIT_STEP_linear] = factor * serve_grid_value(table->linear_s, at);
+    part[PLAIT_STEP_experts] = engine->experts * serve_grid_value(table->experts_s, at);
     part[PLAIT_STEP_decode_attention] =
         sequences * serve_grid_at(table->decode_s, PLAIT_STEP_CONTEXTS, step.context) /
         engine->attention;
-    part[PLAIT_STEP_prompt_attention] =
-        engine->compute *
-        (prompt_s(table, step.before + step.prompt) - prompt_s(table, step.before)) / stages;
-    part[PLAIT_STEP_reduce] = reduce_s(table, engine, tokens);
-    part[PLAIT_STEP_exchange] = serve_grid_at(table->exchange_s, PLAIT_STEP_POINTS, tokens);
-    part[PLAIT_STEP_stages] = serve_grid_at(table->stages_s, PLAIT_STEP_POINTS, tokens);
+    part[PLAIT_STEP_prompt_attention] = engine->compute * prompts_s(table, step) / stages;
+    part[PLAIT_STEP_reduce] = reduce_s(table, engine, tokens, at);
+    part[PLAIT_STEP_exchange] = serve_grid_value(table->exchange_s, at);
+    part[PLAIT_STEP_stages] = serve_grid_value(table->stages_s, at);
     part[PLAIT_STEP_head] = factor * serve_grid_at(table->head_s, PLAIT_STEP_POINTS, rows);
     part[PLAIT_STEP_launch] =
         engine->step_s + table->layers * engine->layer_s + table->moe_layers * engine->moe_layer_s;
-    for (int p = 0; p < PLAIT_STEP_PARTS; p++) {
+    for (int p = 0; p < PLAIT_STEP_PARTS; p++)
         sum += part[p];
-        if (parts != NULL)
-            parts[p] = part[p];
+    if (table->worker.pp > 1) {
+        const double end_s = part[PLAIT_STEP_head] + engine->step_s;
+        const double wait_s = uneven_s(table, step, sum - end_s, end_s);
+        part[PLAIT_STEP_stages] += wait_s;
+        sum += wait_s;
     }
+    if (parts != NULL)
+        memcpy(parts, part, sizeof part);
     return sum;
 }

@@ -8,6 +8,16 @@
 /** Point i: 2^e at 2e - 1, 3/2 of it at 2e. */
 double serve_grid_point(int i);
 
+/** Where between two points something is. */
+typedef struct serve_grid_spot {
+    int low;
+    double share; /* of the way to the next point */
+    double scale; /* 1; above the last point in proportion */
+} serve_grid_spot;
+
+serve_grid_spot serve_grid_find(int points, double x);
+double serve_grid_value(const double *values, serve_grid_spot at);
+
 /** Value at x of a line through the points; as at the ends beyond them, in proportion above the last. */
 double serve_grid_at(const double *values, int points, double x);
 

@@ -4,7 +4,7 @@
 #include "numbers.h"
 #include "plait/serve.h"
 
-enum { ROUNDS = 40 }; // of the fixed points below, each halfway to the last
+enum { ROUNDS = 60 }; // of the fixed points below, at most; five or six are usual
 
 /*
  * Of a closed loop's users so many have a request in flight: the rest are between two, or the run begins
@@ -64,48 +64,63 @@ static double decode_s(const plait_pool *pool, const plait_engine *engine, const
     return sum;
 }
 
+/* Budget of a round of all stages, each with a batch of its own. */
+static double round_tokens(const plait_pool *pool, double fresh)
+{
+    return pool->chunk_tokens > 0.0 ? pool->chunk_tokens * pool->table->worker.pp : fresh;
+}
+
 /* Tokens of a prompt that one step takes, on an attention rank. */
 static double chunk_of(const plait_pool *pool, const plait_load *load, double sequences)
 {
     const double fresh = larger(load->input - load->cached, 1.0);
-    const double budget = pool->chunk_tokens > 0.0 ? pool->chunk_tokens - sequences : fresh;
+    const double decoded = sequences / pool->table->worker.pp;
+    const double budget = pool->chunk_tokens > 0.0 ? pool->chunk_tokens - decoded : fresh;
 
     return smaller(fresh, larger(budget, 1.0));
 }
 
 /*
+ * C.371: the steps of a prompt in equal chunks, beside what decodes in each, of all stages. Its attention is that of
+ * the whole, however it is cut.
+ */
+static double prompt_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
+                       plait_step beside, double chunks)
+{
+    const double fresh = larger(load->input - load->cached, 1.0);
+    const double stages = pool->table->worker.pp;
+    plait_step whole = beside;
+    double parts[PLAIT_STEP_PARTS], all[PLAIT_STEP_PARTS];
+
+    beside.prompt = fresh / chunks * stages;
+    whole.prompt = fresh;
+    whole.before = load->cached;
+    const double step = plait_step_s(pool->table, engine, beside, parts);
+    plait_step_s(pool->table, engine, whole, all);
+    return chunks * (step - parts[PLAIT_STEP_prompt_attention]) +
+           stages * all[PLAIT_STEP_prompt_attention];
+}
+
+/*
  * C.371: a prompt in n chunks of q tokens. By itself each is a step; beside the steps of b decoding
- * sequences it adds what its tokens take, and saves their launches and weights.
+ * sequences it adds what its tokens take, and saves their launches and weights; of a round of stages each has it once.
  */
 static turn turn_of(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                     double sequences)
 {
-    const double stages = pool->table->worker.pp;
     const double fresh = larger(load->input - load->cached, 1.0);
     const double chunk = chunk_of(pool, load, sequences);
     const double chunks = ceil(fresh / chunk - 1e-9);
-    const double mean = fresh / chunks;
+    const plait_step steps = {
+        .sequences = sequences, .context = mean_context(load), .verified = 1.0 + load->draft};
     turn t = {.step_s = decode_s(pool, engine, load, sequences, NULL), .yield = yield_of(load)};
 
-    for (double i = 0.0; i < chunks; i += 1.0) {
-        const double before = load->cached + i * mean;
-        const plait_step mixed = {.sequences = sequences,
-                                  .context = mean_context(load),
-                                  .verified = 1.0 + load->draft,
-                                  .prompt = mean,
-                                  .before = before};
-        const plait_step alone = {.prompt = mean * stages, .before = before};
-        t.share_s += sequences > 0.0 ? plait_step_s(pool->table, engine, mixed, NULL) -
-                                           plait_step_s(pool->table, engine,
-                                                        (plait_step){.sequences = sequences,
-                                                                     .context = mean_context(load),
-                                                                     .verified = 1.0 + load->draft},
-                                                        NULL)
-                                     : 0.0;
-        t.prompt_s += plait_step_s(pool->table, engine, alone, NULL);
-    }
-    if (sequences <= 0.0)
-        t.share_s = t.prompt_s;
+    t.prompt_s = prompt_s(pool, engine, load, (plait_step){0}, chunks);
+    t.share_s = t.prompt_s;
+    if (sequences > 0.0)
+        t.share_s = (prompt_s(pool, engine, load, steps, chunks) -
+                     chunks * plait_step_s(pool->table, engine, steps, NULL)) /
+                    pool->table->worker.pp;
     return t;
 }
 
@@ -128,6 +143,52 @@ static double most_sequences(const plait_pool *pool, const plait_load *load)
     return most;
 }
 
+// ---- a balance -----------------------------------------------------------------------------
+
+static const double tight = 1e-9;      // of a fixed point, relative
+static const double loose = 1e-6;      // beyond it a point is none
+static const double endless = 65536.0; // sequences of a rank, where nothing caps them
+
+/*
+ * The least x of 0 .. most where gap(x) falls to 0, or most where it never does; *context is as the last call leaves it,
+ * at that x. Secants from below, which stay below a convex gap's zero, then between the two sides (Illinois).
+ */
+static double settle(double (*gap)(void *context, double x), void *context, double most)
+{
+    double a = 0.0, at_a = gap(context, a);
+    double b = smaller(at_a, most), at_b = gap(context, b);
+    int i = 0;
+
+    for (; i < ROUNDS && at_b > 0.0 && b - a > tight * b; i++) {
+        double next = 0.5 * (a + b); // an endless gap: too far
+        if (!isinf(at_b)) {
+            if (b >= most)
+                return b;
+            next = smaller(b + (at_a > at_b ? larger(at_b * (b - a) / (at_a - at_b), at_b) : at_b),
+                           most);
+            a = b;
+            at_a = at_b;
+        }
+        b = next;
+        at_b = gap(context, b);
+    }
+    for (; i < ROUNDS && at_b < 0.0 && b - a > tight * b; i++) {
+        const double x = b - at_b * (b - a) / (at_b - at_a);
+        const double at_x = gap(context, x);
+        if (at_x > 0.0) {
+            a = x;
+            at_a = at_x;
+            at_b *= 0.5;
+        } else {
+            b = x;
+            at_b = at_x;
+            at_a *= 0.5;
+        }
+    }
+    gap(context, b);
+    return b;
+}
+
 // ---- aggregated ----------------------------------------------------------------------------
 
 static double tpot_of(const plait_load *load, turn t, double sequences, double ranks)
@@ -147,6 +208,33 @@ static plait_service service_of(const plait_load *load, turn t, double ttft_s, d
     };
 }
 
+/* A load on one attention rank of a pool, and its service where so many sequences run. */
+typedef struct balance {
+    const plait_deployment *d;
+    const plait_load *load;
+    double share;   /* of the load: users, or requests/s, of an attention rank */
+    double running; /* CLOSED: of these users in flight at once */
+    double waiting;
+    plait_service s;
+} balance;
+
+/* C.373: how many more would decode than do, in a closed loop. */
+static double closed_gap(void *context, double sequences)
+{
+    balance *at = context;
+    const plait_engine *engine = at->d->engine;
+    const turn t = turn_of(&at->d->pool[0], engine, at->load, larger(sequences, 1.0));
+    const double tpot = tpot_of(at->load, t, sequences, at->waiting);
+    const double queue =
+        engine->queue * larger(at->running - 1.0, 0.0) * at->waiting * t.share_s / 2.0;
+    const double ttft = engine->first_s + t.step_s / 2.0 + t.prompt_s + queue;
+    const double decoding = (at->load->output - 1.0) * tpot;
+
+    at->s = service_of(at->load, t, ttft, tpot);
+    at->s.queue_s = queue;
+    return at->running * decoding / (ttft + decoding) - sequences;
+}
+
 /*
  * C.373: a closed loop of c users of one attention rank. b of them decode (Little), the others have prompts:
  *
@@ -156,37 +244,53 @@ static plait_service service_of(const plait_load *load, turn t, double ttft_s, d
 static plait_service closed(const plait_deployment *d, const plait_load *load)
 {
     const plait_pool *pool = &d->pool[0];
-    const plait_engine *engine = d->engine;
     const double ranks = (double)d->replicas * pool->workers * pool->table->worker.dp_attention;
     const double users = load->concurrency / ranks;
     const double most = most_sequences(pool, load);
-    const double running = smaller(users, most);
-    const double waiting = waiting_ranks(pool, engine);
-    double sequences = running;
-    plait_service s = {0};
+    balance at = {.d = d,
+                  .load = load,
+                  .share = users,
+                  .running = smaller(users, most),
+                  .waiting = waiting_ranks(pool, d->engine)};
+    plait_service *s = &at.s;
 
     if (most < 1.0)
-        return s;
-    for (int i = 0; i < ROUNDS; i++) {
-        const turn t = turn_of(pool, engine, load, larger(sequences, 1.0));
-        const double tpot = tpot_of(load, t, sequences, waiting);
-        const double queue = engine->queue * larger(running - 1.0, 0.0) * waiting * t.share_s / 2.0;
-        const double ttft = engine->first_s + t.step_s / 2.0 + t.prompt_s + queue;
-        const double decoding = (load->output - 1.0) * tpot;
-        s = service_of(load, t, ttft, tpot);
-        s.queue_s = queue;
-        sequences += 0.5 * (running * decoding / (ttft + decoding) - sequences);
-    }
-    s.batch = sequences * pool->table->worker.dp_attention;
+        return *s;
+    s->batch = settle(closed_gap, &at, at.running) * pool->table->worker.dp_attention;
     if (users > most) { // those beyond it wait for a place
-        const double wait = (users - most) / most * s.e2e_s;
-        s.queue_s += wait;
-        s.ttft_s += wait;
-        s.e2e_s += wait;
-        s.binds = PLAIT_SERVE_BINDS_CAPACITY;
+        const double wait = (users - most) / most * s->e2e_s;
+        s->queue_s += wait;
+        s->ttft_s += wait;
+        s->e2e_s += wait;
+        s->binds = PLAIT_SERVE_BINDS_CAPACITY;
     }
-    s.requests_per_s = busy_share * load->concurrency / s.e2e_s;
-    return s;
+    s->requests_per_s = busy_share * load->concurrency / s->e2e_s;
+    return *s;
+}
+
+/* C.374: how many more run than so many, if so many do; without end where more comes than leaves. */
+static double arriving_gap(void *context, double sequences)
+{
+    balance *at = context;
+    const plait_pool *pool = &at->d->pool[0];
+    const plait_engine *engine = at->d->engine;
+    const double x = at->share;
+    const double fresh = larger(at->load->input - at->load->cached, 1.0);
+    const double budget = round_tokens(pool, fresh);
+    const turn t = turn_of(pool, engine, at->load, larger(sequences, 1.0));
+    const double busy = x * at->waiting * t.share_s;
+    const double held = at->waiting * t.share_s + t.step_s * fresh / budget;
+
+    if (busy >= 1.0 || x * held >= 1.0) {
+        at->s = (plait_service){.utilisation = larger(busy, x * held)};
+        return HUGE_VAL;
+    }
+    const double tpot = t.step_s / t.yield / (1.0 - busy);
+    const double queue = x * held / (2.0 * (1.0 - x * held)) * held;
+    at->s = service_of(at->load, t, engine->first_s + t.step_s / 2.0 + t.prompt_s + queue, tpot);
+    at->s.queue_s = queue;
+    at->s.utilisation = x * held;
+    return x * at->load->output * tpot - sequences;
 }
 
 /*
@@ -196,35 +300,22 @@ static plait_service closed(const plait_deployment *d, const plait_load *load)
 static plait_service arriving(const plait_deployment *d, const plait_load *load)
 {
     const plait_pool *pool = &d->pool[0];
-    const plait_engine *engine = d->engine;
     const double ranks = (double)d->replicas * pool->workers * pool->table->worker.dp_attention;
-    const double x = load->rate / ranks;
-    const double waiting = waiting_ranks(pool, engine);
-    const double most = most_sequences(pool, load);
-    const double fresh = larger(load->input - load->cached, 1.0);
-    double sequences = 1.0, wanted = 1.0;
-    plait_service s = {0};
+    const double most = smaller(most_sequences(pool, load), endless);
+    balance at = {.d = d,
+                  .load = load,
+                  .share = load->rate / ranks,
+                  .waiting = waiting_ranks(pool, d->engine)};
+    plait_service *s = &at.s;
 
-    for (int i = 0; i < 2 * ROUNDS; i++) {
-        const turn t = turn_of(pool, engine, load, larger(sequences, 1.0));
-        const double busy = x * waiting * t.share_s;
-        const double budget = pool->chunk_tokens > 0.0 ? pool->chunk_tokens : fresh;
-        const double held = waiting * t.share_s + t.step_s * fresh / budget;
-        if (busy >= 1.0 || x * held >= 1.0)
-            return (plait_service){.utilisation = larger(busy, x * held)};
-        const double tpot = t.step_s / t.yield / (1.0 - busy);
-        const double queue = x * held / (2.0 * (1.0 - x * held)) * held;
-        s = service_of(load, t, engine->first_s + t.step_s / 2.0 + t.prompt_s + queue, tpot);
-        s.queue_s = queue;
-        s.utilisation = x * held;
-        wanted = x * load->output * tpot;
-        sequences += 0.5 * (smaller(wanted, 4.0 * most) - sequences);
-    }
-    if (wanted > most)
+    const double sequences = settle(arriving_gap, &at, most);
+    if (!s->stable)
+        return *s;
+    if (at.share * load->output * s->tpot_s > sequences * (1.0 + loose))
         return (plait_service){.utilisation = 1.0, .binds = PLAIT_SERVE_BINDS_CAPACITY};
-    s.batch = sequences * pool->table->worker.dp_attention;
-    s.requests_per_s = load->rate;
-    return s;
+    s->batch = sequences * pool->table->worker.dp_attention;
+    s->requests_per_s = load->rate;
+    return *s;
 }
 
 /*
@@ -293,21 +384,13 @@ static plait_service queued(const plait_deployment *d, const plait_load *load)
  * budget goes. (C.371)
  */
 static double crowded_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
-                        double prompt_s)
+                        double alone_s)
 {
     const double fresh = larger(load->input - load->cached, 1.0);
-    const double prompts = pool->chunk_tokens / fresh;
-    const double stages = pool->table->worker.pp;
-    double all[PLAIT_STEP_PARTS], one[PLAIT_STEP_PARTS];
 
-    if (prompts <= 1.0)
-        return prompt_s;
-    const double step =
-        plait_step_s(pool->table, engine,
-                     (plait_step){.prompt = pool->chunk_tokens * stages, .before = 0.0}, all);
-    plait_step_s(pool->table, engine,
-                 (plait_step){.prompt = fresh * stages, .before = load->cached}, one);
-    return (step - all[PLAIT_STEP_prompt_attention]) / prompts + one[PLAIT_STEP_prompt_attention];
+    if (pool->chunk_tokens <= fresh)
+        return alone_s;
+    return prompt_s(pool, engine, load, (plait_step){0}, fresh / pool->chunk_tokens);
 }
 
 /* The pool of prompts: what one takes by itself and among many, and how many a second it can do. */
@@ -318,10 +401,10 @@ typedef struct intake {
 static intake intake_of(const plait_deployment *d, const plait_load *load)
 {
     const plait_pool *pool = &d->pool[0];
-    const double prompt_s = turn_of(pool, d->engine, load, 0.0).prompt_s;
-    intake in = {.prompt_s = prompt_s,
+    const double alone_s = turn_of(pool, d->engine, load, 0.0).prompt_s;
+    intake in = {.prompt_s = alone_s,
                  .crowded_s =
-                     crowded_s(pool, d->engine, load, prompt_s) * waiting_ranks(pool, d->engine),
+                     crowded_s(pool, d->engine, load, alone_s) * waiting_ranks(pool, d->engine),
                  .lanes = (double)d->replicas * pool->workers * pool->table->worker.dp_attention};
 
     in.capacity = in.lanes / in.crowded_s;
@@ -348,6 +431,46 @@ static double intake_wait_s(const intake *in, const plait_engine *engine, const 
     return (smaller(arrivals, others) + engine->queue * others / 2.0) * in->crowded_s;
 }
 
+/* A load on two pools, and its service where so many sequences decode on each attention rank. */
+typedef struct pair_balance {
+    const plait_deployment *d;
+    const plait_load *load;
+    intake in;
+    double ranks; /* attention ranks that decode */
+    double yield;
+    double travel_s;
+    plait_service s;
+} pair_balance;
+
+/*
+ * C.377: of arrivals, how many more decode than so many; of a closed loop, how many users are left when
+ * so many decode, those with a prompt being as many as its rate implies.
+ */
+static double apart_gap(void *context, double sequences)
+{
+    pair_balance *at = context;
+    const plait_load *load = at->load;
+    const plait_engine *engine = at->d->engine;
+    const turn t = {.step_s = decode_s(&at->d->pool[1], engine, load, larger(sequences, 1.0), NULL),
+                    .prompt_s = at->in.prompt_s,
+                    .yield = at->yield};
+    const double tpot = t.step_s / t.yield;
+    const double decoding = (load->output - 1.0) * tpot;
+    const bool is_closed = load->kind == PLAIT_LOAD_CLOSED;
+    const double decoded = decoding > 0.0 ? sequences * at->ranks / decoding : at->in.capacity;
+    const double x = is_closed ? smaller(decoded, at->in.capacity) : load->rate;
+    const double wait = intake_wait_s(&at->in, engine, load, smaller(x / at->in.capacity, 1.0));
+
+    at->s = service_of(load, t, engine->first_s + at->in.prompt_s + wait + at->travel_s + t.step_s,
+                       tpot);
+    at->s.queue_s = wait;
+    at->s.utilisation = smaller(x / at->in.capacity, 1.0);
+    if (!is_closed)
+        return x * decoding / at->ranks - sequences;
+    return smaller(load->concurrency - decoded * at->s.e2e_s,
+                   (at->in.capacity - decoded) * at->s.e2e_s);
+}
+
 /*
  * C.377: prompts on workers of their own, then their caches travel. A closed network: x = C / E2E, the
  * prefill pool is one queue of deterministic turns, decoding is bound by its batch.
@@ -355,46 +478,72 @@ static double intake_wait_s(const intake *in, const plait_engine *engine, const 
 static plait_service apart(const plait_deployment *d, const plait_load *load)
 {
     const plait_pool *decode = &d->pool[1];
-    const plait_engine *engine = d->engine;
-    const double ranks = (double)d->replicas * decode->workers * decode->table->worker.dp_attention;
     const bool is_closed = load->kind == PLAIT_LOAD_CLOSED;
-    const double most = most_sequences(decode, load);
-    const intake in = intake_of(d, load);
-    double x = is_closed ? in.capacity / 2.0 : load->rate;
-    double sequences = 1.0, wanted = 0.0;
-    plait_service s = {0};
+    const double most = smaller(most_sequences(decode, load), endless);
+    pair_balance at = {.d = d,
+                       .load = load,
+                       .in = intake_of(d, load),
+                       .ranks = (double)d->replicas * decode->workers *
+                                decode->table->worker.dp_attention,
+                       .yield = yield_of(load),
+                       .travel_s = travel_s(d, load)};
+    plait_service *s = &at.s;
 
-    if (most < 1.0 || (!is_closed && load->rate >= in.capacity))
-        return (plait_service){.utilisation = load->rate / in.capacity};
-    for (int i = 0; i < 3 * ROUNDS; i++) {
-        const turn t = turn_of(decode, engine, load, larger(sequences, 1.0));
-        const double tpot = t.step_s / t.yield;
-        const double rho = smaller(x / in.capacity, 1.0);
-        const double wait = intake_wait_s(&in, engine, load, rho);
-        s = service_of(load, t, engine->first_s + in.prompt_s + wait + travel_s(d, load) + t.step_s,
-                       tpot);
-        s.queue_s = wait;
-        s.prompt_s = in.prompt_s;
-        s.utilisation = rho;
-        if (is_closed)
-            x += 0.3 * (smaller(load->concurrency / s.e2e_s, in.capacity) - x);
-        wanted = x * (load->output - 1.0) * tpot / ranks;
-        sequences += 0.3 * (smaller(wanted, most) - sequences);
-    }
-    if (!is_closed && wanted > most)
+    if (most < 1.0 || (!is_closed && load->rate >= at.in.capacity))
+        return (plait_service){.utilisation = load->rate / at.in.capacity};
+    const double sequences = settle(apart_gap, &at, most);
+    const double decoding = (load->output - 1.0) * s->tpot_s;
+    if (!is_closed && load->rate * decoding / at.ranks > sequences * (1.0 + loose))
         return (plait_service){.utilisation = 1.0, .binds = PLAIT_SERVE_BINDS_CAPACITY};
     if (is_closed) { // who does not decode waits for a prompt, or for room
-        const double decoded = most * ranks / larger((load->output - 1.0) * s.tpot_s, 1e-9);
-        const double cycle = larger(load->concurrency / smaller(in.capacity, decoded), s.e2e_s);
-        if (wanted > most)
-            s.binds = PLAIT_SERVE_BINDS_CAPACITY;
-        s.queue_s += cycle - s.e2e_s;
-        s.ttft_s += cycle - s.e2e_s;
-        s.e2e_s = cycle;
+        const double decoded = most * at.ranks / larger(decoding, 1e-9);
+        const double cycle = larger(load->concurrency / smaller(at.in.capacity, decoded), s->e2e_s);
+        if (sequences >= most)
+            s->binds = PLAIT_SERVE_BINDS_CAPACITY;
+        s->queue_s += cycle - s->e2e_s;
+        s->ttft_s += cycle - s->e2e_s;
+        s->e2e_s = cycle;
     }
-    s.batch = sequences * decode->table->worker.dp_attention;
-    s.requests_per_s = is_closed ? busy_share * load->concurrency / s.e2e_s : load->rate;
-    return s;
+    s->batch = sequences * decode->table->worker.dp_attention;
+    s->requests_per_s = is_closed ? busy_share * load->concurrency / s->e2e_s : load->rate;
+    return *s;
+}
+
+plait_role_limit plait_serve_prefill_limit(const plait_pool *pool, const plait_engine *engine,
+                                           const plait_load *load)
+{
+    const plait_deployment one = {.engine = engine, .replicas = 1, .pool = {*pool}};
+    const intake in = intake_of(&one, load);
+
+    return (plait_role_limit){in.capacity / pool->workers, engine->first_s + in.prompt_s};
+}
+
+double plait_serve_decode_tpot(const plait_pool *pool, const plait_engine *engine,
+                               const plait_load *load, double sequences)
+{
+    return decode_s(pool, engine, load, larger(sequences, 1.0), NULL) / yield_of(load);
+}
+
+/* Requests/s are sequences over time; between two counts, those of the larger in the time of the smaller. */
+plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_engine *engine,
+                                          const plait_load *load, double tpot_s)
+{
+    static const double finer = 1.1;
+    const double most = smaller(most_sequences(pool, load), endless);
+    const double yield = yield_of(load);
+    const double tokens = larger(load->output - 1.0, 1e-9);
+    const double first = decode_s(pool, engine, load, 1.0, NULL);
+    plait_role_limit limit = {.least_s = first + tokens * first / yield};
+
+    for (double b = 1.0; b <= most; b *= finer) {
+        const double tpot = plait_serve_decode_tpot(pool, engine, load, b);
+        if (tpot_s > 0.0 && tpot > tpot_s)
+            break;
+        limit.requests_per_s =
+            larger(limit.requests_per_s, smaller(b * finer, most) / (tokens * tpot));
+    }
+    limit.requests_per_s *= pool->table->worker.dp_attention;
+    return limit;
 }
 
 // ---- any -----------------------------------------------------------------------------------

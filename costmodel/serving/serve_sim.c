@@ -39,8 +39,8 @@ typedef struct worker {
     int load; /* requests that it has */
     double step;
     bool busy;
-    bool prefills, decodes;  /* what this worker does for requests */
-    double *prompt, *before; /* [count] of the step under way */
+    bool prefills, decodes;            /* what this worker does for requests */
+    double *prompt, *prompts, *before; /* [count] of the step under way; before: of all prompts */
 } worker;
 
 typedef enum event_kind { ARRIVES, ARRIVES_DECODE, STEP_ENDS } event_kind;
@@ -261,9 +261,11 @@ static double room_of(const sim *s, const request *q)
 static void take_prompts(sim *s, worker *w, int at)
 {
     rank *r = &w->ranks[at];
-    double budget = w->pool->chunk_tokens > 0.0 ? w->pool->chunk_tokens - r->decoding : 1e18;
+    const double round =
+        w->pool->chunk_tokens * w->pool->table->worker.pp; // each stage has a batch
+    double budget = round > 0.0 ? round - r->decoding : 1e18;
 
-    w->prompt[at] = w->before[at] = 0.0;
+    w->prompt[at] = w->prompts[at] = w->before[at] = 0.0;
     if (!w->prefills)
         return;
     for (int q = r->head; q != NONE && budget >= 1.0; q = s->requests[q].next) {
@@ -274,7 +276,8 @@ static void take_prompts(sim *s, worker *w, int at)
             break;
         const double left = one->input - cached - done;
         const double taken = smaller(left, budget);
-        w->before[at] = w->prompt[at] > 0.0 ? w->before[at] : cached + done;
+        w->before[at] += cached + done;
+        w->prompts[at] += 1.0;
         w->prompt[at] += taken;
         budget -= taken;
         if (taken < left)
@@ -298,6 +301,28 @@ static void join(sim *s, worker *w, rank *r)
     }
 }
 
+/* A round of all stages: prompts fill the batches of one after the other. */
+static double round_s(const sim *s, const worker *w, plait_step step)
+{
+    const double stages = w->pool->table->worker.pp;
+    const double budget = w->pool->chunk_tokens > 0.0 ? w->pool->chunk_tokens : step.prompt;
+    double left = step.prompt, sum = 0.0, batches = stages;
+    plait_step batch = step;
+
+    if (stages <= 1.0 || step.sequences < 1.0 || step.prompt <= 0.0)
+        return plait_step_s(w->pool->table, s->d->engine, step, NULL);
+    for (; left > 0.0 && batches > 1.0; batches -= 1.0) {
+        batch.prompt = smaller(left, budget) * stages;
+        batch.prompts = larger(step.prompts * batch.prompt / step.prompt, 1.0);
+        sum += plait_step_s(w->pool->table, s->d->engine, batch, NULL);
+        left -= smaller(left, budget);
+    }
+    batch.prompt = left * stages;
+    batch.prompts = larger(step.prompts * batch.prompt / step.prompt, 1.0);
+    sum += batches * plait_step_s(w->pool->table, s->d->engine, batch, NULL);
+    return sum / stages;
+}
+
 /* All ranks meet in every layer: the step is that of the fullest. */
 static void start_step(sim *s, worker *w)
 {
@@ -311,7 +336,8 @@ static void start_step(sim *s, worker *w)
         step.sequences = larger(step.sequences, w->ranks[r].decoding);
         if (w->prompt[r] > step.prompt) {
             step.prompt = w->prompt[r];
-            step.before = w->before[r];
+            step.prompts = w->prompts[r];
+            step.before = w->before[r] / w->prompts[r];
         }
         contexts += w->ranks[r].contexts;
         decoding += w->ranks[r].decoding;
@@ -321,8 +347,7 @@ static void start_step(sim *s, worker *w)
         return;
     step.context = decoding > 0.0 ? contexts / decoding : 1.0;
     s->steps += 1.0;
-    push_event(s, s->now + plait_step_s(w->pool->table, s->d->engine, step, NULL), STEP_ENDS,
-               (int)(w - s->workers));
+    push_event(s, s->now + round_s(s, w, step), STEP_ENDS, (int)(w - s->workers));
 }
 
 static void complete(sim *s, worker *w, rank *r, int q)
@@ -420,8 +445,9 @@ static bool fill_workers(sim *s)
                       .decodes = decodes || !d->disaggregated,
                       .ranks = plait_arena_alloc(s->arena, ranks, sizeof *w->ranks),
                       .prompt = plait_arena_alloc(s->arena, ranks, sizeof *w->prompt),
+                      .prompts = plait_arena_alloc(s->arena, ranks, sizeof *w->prompts),
                       .before = plait_arena_alloc(s->arena, ranks, sizeof *w->before)};
-        if (w->ranks == NULL || w->prompt == NULL || w->before == NULL)
+        if (w->ranks == NULL || w->prompt == NULL || w->prompts == NULL || w->before == NULL)
             return false;
         for (size_t r = 0; r < ranks; r++)
             w->ranks[r] =

@@ -90,6 +90,22 @@ unsigned plait_serve_native_weights(const plait_accelerator *gpu)
     return mask;
 }
 
+unsigned plait_serve_usual_weights(const plait_accelerator *gpu, const plait_model *model)
+{
+    unsigned mask = plait_serve_native_weights(gpu);
+
+    for (int f = 0; model->weights != NULL && f < PLAIT_WEIGHT_FORMATS; f++) {
+        if (strcmp(plait_weight_name[f], model->weights) != 0)
+            continue;
+        const bool eight_bits = f == PLAIT_WEIGHT_FP8 || f == PLAIT_WEIGHT_FP8_BLOCK;
+        if (!eight_bits)
+            mask |= 1u << f;
+        else if (mask >> PLAIT_WEIGHT_FP8 & 1u)
+            mask = (mask & ~(1u << PLAIT_WEIGHT_FP8)) | 1u << f;
+    }
+    return mask;
+}
+
 /*
  * Checkpoints in four bits leave attention of models with experts in 16 (gpt-oss, DeepSeek-R1-FP4), and
  * the router and the vocabulary are never narrow.

@@ -260,6 +260,7 @@ typedef struct plait_model {
     int mtp_layers;        /* multi-token-prediction modules behind the last layer */
     int mtp_kind;          /* their kind */
     int max_seq;           /* published context length; 0: unknown */
+    const char *weights; /* as they are published, a word of plait_weight_name; NULL: in 16 bits */
     plait_numerics numerics;
     plait_training training;
 } plait_model;

@@ -61,6 +61,9 @@ extern const char *const plait_engine_name[PLAIT_ENGINES + 1];
 /** Formats that an accelerator multiplies in itself: bits 1 << plait_weight_format. */
 unsigned plait_serve_native_weights(const plait_accelerator *gpu);
 
+/** These, and the one that a model's weights are published in: in place of its kin, or beside them. */
+unsigned plait_serve_usual_weights(const plait_accelerator *gpu, const plait_model *model);
+
 /** How one worker is cut: tp pp dp_attention GPUs, experts also by tp dp_attention / ep. */
 typedef struct plait_worker {
     int tp; /* tensor ranks of attention */
@@ -191,7 +194,8 @@ typedef struct plait_step {
     double context;   /* mean keys of each, tokens */
     double verified;  /* tokens of each: 1 without speculation */
     double prompt;    /* tokens of prompts, on one attention rank */
-    double before;    /* of their context cached already */
+    double prompts;   /* that have equal shares of these; 0: one */
+    double before;    /* of the context of each cached already */
 } plait_step;
 
 /** Parts of a step, seconds. */
@@ -202,7 +206,7 @@ typedef struct plait_step {
     X(prompt_attention, "attention of prompts")                                                    \
     X(reduce, "all-reduces")                                                                       \
     X(exchange, "exchanges of experts")                                                            \
-    X(stages, "sends between stages")                                                              \
+    X(stages, "sends and waits of stages")                                                         \
     X(head, "vocabulary and sampling")                                                             \
     X(launch, "launches and host")
 
@@ -325,8 +329,25 @@ typedef struct plait_service {
     plait_serve_bind binds;
 } plait_service;
 
-/** Closed forms of what a load sees. (C.370 to C.376) */
+/** Closed forms of what a load sees. (C.370 to C.377) */
 plait_service plait_serve(const plait_deployment *deployment, plait_load load);
+
+/** What one worker of a role does at most, whatever stands beside it. */
+typedef struct plait_role_limit {
+    double requests_per_s; /* 0: it cannot meet the bound */
+    double least_s; /* prefill: of TTFT, without a wait; decode: of the rest, with one sequence */
+} plait_role_limit;
+
+plait_role_limit plait_serve_prefill_limit(const plait_pool *pool, const plait_engine *engine,
+                                           const plait_load *load);
+
+/** TPOT of so many sequences on each attention rank where no prompts disturb. */
+double plait_serve_decode_tpot(const plait_pool *pool, const plait_engine *engine,
+                               const plait_load *load, double sequences);
+
+/** @param tpot_s  bound; 0: none. The rate may be 1.1 times too high, never too low. */
+plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_engine *engine,
+                                          const plait_load *load, double tpot_s);
 
 /* ---- simulated service ------------------------------------------------------------------- */
 

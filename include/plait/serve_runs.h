@@ -54,6 +54,8 @@ typedef struct plait_serve_runs {
     plait_serve_run *run;
     size_t engines;
     plait_engine *engine; /* all profiles */
+    const plait_engine *
+        *given; /* [count] that price each run; NULL, or of one: the profile that is of it */
 } plait_serve_runs;
 
 PLAIT_MUST_CHECK plait_status plait_serve_runs_load(const char *path, plait_arena *arena,

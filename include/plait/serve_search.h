@@ -54,10 +54,12 @@ typedef struct plait_serve_plan {
 /** Why so many of the deployments that were looked at are not among the answers. */
 typedef enum plait_serve_reject {
     PLAIT_SERVE_REJECT_CUT,    /* degrees that do not divide the model */
+    PLAIT_SERVE_REJECT_RULE,   /* workers that the engine does not start */
     PLAIT_SERVE_REJECT_MEMORY, /* weights, or one sequence, do not fit */
     PLAIT_SERVE_REJECT_LOAD,   /* more comes than leaves, on all GPUs */
     PLAIT_SERVE_REJECT_TTFT,
     PLAIT_SERVE_REJECT_TPOT,
+    PLAIT_SERVE_REJECT_BOUND, /* pairs of workers that cost more at their best than those kept */
     PLAIT_SERVE_REJECTS
 } plait_serve_reject;
 
@@ -76,6 +78,13 @@ typedef struct plait_serve_answer {
     plait_serve_plan nearest;
     double needs_ttft_s, needs_tpot_s;
 } plait_serve_answer;
+
+/**
+ * Why an engine would not start such workers; NULL: it would. What a search answers breaks no rule; measured runs are
+ * priced whatever the rules say.
+ */
+const char *plait_serve_rule_broken(plait_engine_kind kind, const plait_model *model,
+                                    const plait_load *load, plait_worker worker);
 
 /** Fails (RANGE) where the question asks for nothing that can be: no engine, no GPU, no format. */
 PLAIT_MUST_CHECK plait_status plait_serve_search(const plait_serve_question *question,

@@ -4,14 +4,16 @@
 
 #include "numbers.h"
 #include "plait/units.h"
-#include "serve_price.h"
+#include "serve_private.h"
 
 const char *const plait_serve_reject_name[] = {
     "degrees do not divide the model",
+    "workers that an engine does not start",
     "weights or one sequence do not fit",
     "more comes than leaves",
     "first token too late",
     "tokens too slow",
+    "pairs dearer at their best",
     NULL,
 };
 
@@ -19,15 +21,6 @@ const char *const plait_serve_reject_name[] = {
 static const double chunks[] = {2048.0, 8192.0, 16384.0};
 
 enum { CHUNKS = sizeof chunks / sizeof *chunks };
-
-typedef struct search {
-    const plait_serve_question *q;
-    plait_arena *arena;
-    const serve_candidate *candidate;
-    int candidates;
-    plait_serve_answer *out;
-    double lack; /* of the nearest: how many times too slow */
-} search;
 
 // ---- one deployment ------------------------------------------------------------------------
 
@@ -60,7 +53,7 @@ static double ttft_p99(const plait_service *s, plait_load_kind kind)
 }
 
 static plait_deployment deployment_of(const plait_serve_question *q, const plait_serve_plan *plan,
-                                      const serve_candidate *role[PLAIT_SERVE_ROLES])
+                                      const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
     plait_deployment d = {
         .engine = plan->engine, .replicas = plan->replicas, .disaggregated = plan->disaggregated};
@@ -76,8 +69,8 @@ static plait_deployment deployment_of(const plait_serve_question *q, const plait
 }
 
 /* Prices the plan under a load; false: it is not stable. */
-static bool price(const plait_serve_question *q, plait_load load, plait_serve_plan *plan,
-                  const serve_candidate *role[PLAIT_SERVE_ROLES])
+bool serve_price(const plait_serve_question *q, plait_load load, plait_serve_plan *plan,
+                 const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
     const plait_deployment d = deployment_of(q, plan, role);
     const int last = plan->disaggregated;
@@ -104,7 +97,7 @@ static bool price(const plait_serve_question *q, plait_load load, plait_serve_pl
     return true;
 }
 
-static bool meets(const plait_serve_question *q, const plait_service *s)
+bool serve_meets(const plait_serve_question *q, const plait_service *s)
 {
     return s->stable && (q->ttft_s <= 0.0 || s->ttft_s <= q->ttft_s) &&
            (q->tpot_s <= 0.0 || s->tpot_s <= q->tpot_s);
@@ -113,7 +106,7 @@ static bool meets(const plait_serve_question *q, const plait_service *s)
 // ---- what is kept --------------------------------------------------------------------------
 
 /* Cheaper: fewer GPU seconds a token, then faster; ties by what comes first in the space. */
-static bool is_cheaper(const plait_serve_plan *a, const plait_serve_plan *b)
+bool serve_is_cheaper(const plait_serve_plan *a, const plait_serve_plan *b)
 {
     if (a->tokens_per_s_gpu != b->tokens_per_s_gpu)
         return a->tokens_per_s_gpu > b->tokens_per_s_gpu;
@@ -127,8 +120,7 @@ static bool is_variant(const plait_serve_plan *a, const plait_serve_plan *b)
            a->weights == b->weights && memcmp(a->worker, b->worker, sizeof a->worker) == 0;
 }
 
-/* In order, the best of each sort alone; of a full list the last goes. */
-static void keep(plait_serve_answer *out, const plait_serve_plan *plan)
+void serve_keep(plait_serve_answer *out, const plait_serve_plan *plan)
 {
     int at = 0;
 
@@ -137,17 +129,17 @@ static void keep(plait_serve_answer *out, const plait_serve_plan *plan)
     if (at == out->plans) {
         if (out->plans < PLAIT_SERVE_MAX_PLANS)
             out->plans++;
-        else if (!is_cheaper(plan, &out->plan[--at]))
+        else if (!serve_is_cheaper(plan, &out->plan[--at]))
             return;
-    } else if (!is_cheaper(plan, &out->plan[at]))
+    } else if (!serve_is_cheaper(plan, &out->plan[at]))
         return;
-    for (; at > 0 && is_cheaper(plan, &out->plan[at - 1]); at--)
+    for (; at > 0 && serve_is_cheaper(plan, &out->plan[at - 1]); at--)
         out->plan[at] = out->plan[at - 1];
     out->plan[at] = *plan;
 }
 
 /* How many times the bounds a plan needs; it is nearest that needs least. */
-static void consider_nearest(search *s, const plait_serve_plan *plan)
+static void consider_nearest(serve_look *s, const plait_serve_plan *plan)
 {
     const plait_serve_question *q = s->q;
     const double ttft = q->ttft_s > 0.0 ? plan->service.ttft_s / q->ttft_s : 0.0;
@@ -163,7 +155,7 @@ static void consider_nearest(search *s, const plait_serve_plan *plan)
     s->out->needs_tpot_s = plan->service.tpot_s;
 }
 
-static void reject(search *s, const plait_serve_plan *plan)
+void serve_reject(serve_look *s, const plait_serve_plan *plan)
 {
     const plait_serve_question *q = s->q;
     plait_serve_reject why = PLAIT_SERVE_REJECT_LOAD;
@@ -182,193 +174,103 @@ static void reject(search *s, const plait_serve_plan *plan)
  * S.99: more replicas make the load of each lighter, so TTFT and TPOT fall: the fewest that meet the bounds are
  * found by halving.
  */
-static void settle_replicas(search *s, plait_serve_plan *plan,
+static void settle_replicas(serve_look *s, plait_serve_plan *plan,
                             const serve_candidate *role[PLAIT_SERVE_ROLES], int each)
 {
     int low = 1, high = s->q->gpus / each;
 
     plan->replicas = high;
     s->out->looked++;
-    price(s->q, s->q->load, plan, role);
-    if (!meets(s->q, &plan->service)) {
-        reject(s, plan);
+    serve_price(s->q, s->q->load, plan, role);
+    if (!serve_meets(s->q, &plan->service)) {
+        serve_reject(s, plan);
         return;
     }
     while (low < high) {
         const int middle = low + (high - low) / 2;
         plan->replicas = middle;
-        price(s->q, s->q->load, plan, role);
+        serve_price(s->q, s->q->load, plan, role);
         s->out->looked++;
-        if (meets(s->q, &plan->service))
+        if (serve_meets(s->q, &plan->service))
             high = middle;
         else
             low = middle + 1;
     }
     plan->replicas = high;
-    price(s->q, s->q->load, plan, role);
-    keep(s->out, plan);
+    serve_price(s->q, s->q->load, plan, role);
+    serve_keep(s->out, plan);
 }
 
-/* Without a load: one replica, and as many users as the bounds let in. */
-static void settle_users(search *s, plait_serve_plan *plan,
-                         const serve_candidate *role[PLAIT_SERVE_ROLES])
+/* 1, 2, 3, 4, 5, 7, 9, 12, ...: each a quarter more than the last. */
+static int fill_users(double *users)
 {
+    int count = 0;
+
+    for (double c = 1.0; c <= 8192.0; c = ceil(c * 1.25))
+        users[count++] = c;
+    return count;
+}
+
+/* More users make TTFT and TPOT longer and tokens/s more: the most that the bounds let in are found by halving. */
+double serve_settle_users(serve_look *s, plait_serve_plan *plan,
+                          const serve_candidate *const role[PLAIT_SERVE_ROLES])
+{
+    double users[64];
     plait_load load = s->q->load;
     plait_serve_plan best = {0};
+    int low = 0, high = fill_users(users);
 
     plan->replicas = 1;
-    for (double users = 1.0; users <= 8192.0; users = ceil(users * 1.25)) {
-        load.concurrency = users;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        load.concurrency = users[middle];
         s->out->looked++;
-        if (!price(s->q, load, plan, role) || !meets(s->q, &plan->service) ||
-            plan->service.binds == PLAIT_SERVE_BINDS_CAPACITY) {
-            if (users == 1.0)
-                reject(s, plan);
-            break;
-        }
-        if (best.gpus == 0 || is_cheaper(plan, &best))
+        if (serve_price(s->q, load, plan, role) && serve_meets(s->q, &plan->service) &&
+            plan->service.binds != PLAIT_SERVE_BINDS_CAPACITY) {
             best = *plan;
+            low = middle + 1;
+        } else
+            high = middle;
     }
     if (best.gpus > 0)
-        keep(s->out, &best);
+        serve_keep(s->out, &best);
+    else
+        serve_reject(s, plan);
+    return best.tokens_per_s_gpu;
 }
 
-static bool fits(const plait_engine *engine, const serve_candidate *c, const plait_load *load)
+bool serve_breaks_rule(const plait_serve_question *q, const plait_engine *engine,
+                       const serve_candidate *c)
+{
+    return plait_serve_rule_broken(engine->kind, q->model, &q->load, c->serving.worker) != NULL;
+}
+
+bool serve_fits(const plait_engine *engine, const serve_candidate *c, const plait_load *load)
 {
     return plait_serve_kv_tokens(&c->memory, engine) >= load->input + load->output;
 }
 
-static void look_aggregated(search *s, const plait_engine *engine, const serve_candidate *c)
+static void look_aggregated(serve_look *s, const plait_engine *engine, const serve_candidate *c)
 {
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {c, NULL};
     const int each = plait_worker_gpus(c->serving.worker);
 
-    if (!fits(engine, c, &s->q->load)) {
+    if (!serve_fits(engine, c, &s->q->load)) {
         s->out->rejected[PLAIT_SERVE_REJECT_MEMORY]++;
         return;
     }
     for (int k = 0; k < CHUNKS; k++) {
         plait_serve_plan plan = {.engine = engine, .count = {1, 0}, .chunk_tokens = chunks[k]};
         if (s->q->load.kind == PLAIT_LOAD_CLOSED && s->q->load.concurrency <= 0.0)
-            settle_users(s, &plan, role);
+            serve_settle_users(s, &plan, role);
         else
             settle_replicas(s, &plan, role, each);
     }
 }
 
-// ---- two pools -----------------------------------------------------------------------------
-
-/* The fewest decode workers beside so many prefill workers; false: none. */
-static bool settle_decode(search *s, plait_serve_plan *plan,
-                          const serve_candidate *role[PLAIT_SERVE_ROLES], int most)
-{
-    int low = 1, high = most;
-
-    plan->count[1] = most;
-    s->out->looked++;
-    price(s->q, s->q->load, plan, role);
-    if (!meets(s->q, &plan->service))
-        return false;
-    while (low < high) {
-        plan->count[1] = low + (high - low) / 2;
-        price(s->q, s->q->load, plan, role);
-        s->out->looked++;
-        if (meets(s->q, &plan->service))
-            high = plan->count[1];
-        else
-            low = plan->count[1] + 1;
-    }
-    plan->count[1] = high;
-    price(s->q, s->q->load, plan, role);
-    return true;
-}
-
-/*
- * S.100: of each pair of workers, so many that prefill and the fewest that then decode. What decodes decides TPOT
- * almost alone, so more prefill workers than the first that meet the bounds can only cost more, where the rate is given.
- */
-static void look_pair(search *s, const plait_engine *engine, const serve_candidate *prefill,
-                      const serve_candidate *decode)
-{
-    const serve_candidate *role[PLAIT_SERVE_ROLES] = {prefill, decode};
-    const int p = plait_worker_gpus(prefill->serving.worker);
-    const int d = plait_worker_gpus(decode->serving.worker);
-    plait_serve_plan plan = {.engine = engine,
-                             .disaggregated = true,
-                             .replicas = 1,
-                             .chunk_tokens = engine->chunk_tokens};
-    bool any = false;
-
-    for (int n = 1; n * p + d <= s->q->gpus; n++) {
-        plan.count[0] = n;
-        if (any && s->out->plans > 0 && (n * p + d) > s->out->plan[0].gpus * 2)
-            break;
-        if (!settle_decode(s, &plan, role, (s->q->gpus - n * p) / d)) {
-            if (plan.service.stable && s->q->tpot_s > 0.0 && plan.service.tpot_s > s->q->tpot_s)
-                break;
-            continue;
-        }
-        keep(s->out, &plan);
-        any = true;
-        if (s->q->load.kind == PLAIT_LOAD_RATE)
-            break;
-    }
-    if (!any)
-        reject(s, &plan);
-}
-
-/* Prefill is tried where the prompts of one worker meet the bound on TTFT at all. */
-static bool may_prefill(const plait_serve_question *q, const plait_engine *engine,
-                        const serve_candidate *c)
-{
-    const double fresh = q->load.input - q->load.cached;
-
-    return q->ttft_s <= 0.0 || plait_step_s(&c->table, engine,
-                                            (plait_step){.prompt = fresh * c->serving.worker.pp,
-                                                         .before = q->load.cached},
-                                            NULL) <= q->ttft_s;
-}
-
-static bool may_decode(const plait_serve_question *q, const plait_engine *engine,
-                       const serve_candidate *c)
-{
-    const double most_yield = 1.0 + q->load.draft;
-
-    return q->tpot_s <= 0.0 ||
-           plait_step_s(&c->table, engine,
-                        (plait_step){.sequences = 1.0, .context = q->load.input, .verified = 1.0},
-                        NULL) /
-                   most_yield <=
-               q->tpot_s;
-}
-
-static bool same_formats(const serve_candidate *a, const serve_candidate *b)
-{
-    return a->serving.weights == b->serving.weights && a->serving.kv == b->serving.kv;
-}
-
-static void look_disaggregated(search *s, const plait_engine *engine)
-{
-    const plait_serve_question *q = s->q;
-
-    if (q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0)
-        return;
-    for (int i = 0; i < s->candidates; i++) {
-        const serve_candidate *prefill = &s->candidate[i];
-        if (!fits(engine, prefill, &q->load) || !may_prefill(q, engine, prefill))
-            continue;
-        for (int j = 0; j < s->candidates; j++) {
-            const serve_candidate *decode = &s->candidate[j];
-            if (same_formats(prefill, decode) && fits(engine, decode, &q->load) &&
-                may_decode(q, engine, decode))
-                look_pair(s, engine, prefill, decode);
-        }
-    }
-}
-
 // ---- the front -----------------------------------------------------------------------------
 
-static void add_front(plait_serve_answer *out, const plait_serve_plan *plan)
+void serve_add_front(plait_serve_answer *out, const plait_serve_plan *plan)
 {
     int at = 0, kept = 0;
 
@@ -392,7 +294,7 @@ static void add_front(plait_serve_answer *out, const plait_serve_plan *plan)
 }
 
 /* One worker under 1, 2, 4, ... users: what TPOT buys. */
-static void look_front(search *s, const plait_engine *engine, const serve_candidate *c)
+static void look_front(serve_look *s, const plait_engine *engine, const serve_candidate *c)
 {
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {c, NULL};
     plait_load load = s->q->load;
@@ -403,11 +305,12 @@ static void look_front(search *s, const plait_engine *engine, const serve_candid
             .engine = engine, .replicas = 1, .count = {1, 0}, .chunk_tokens = engine->chunk_tokens};
         load.concurrency = users;
         s->out->looked++;
-        if (!price(s->q, load, &plan, role) || plan.service.binds == PLAIT_SERVE_BINDS_CAPACITY)
+        if (!serve_price(s->q, load, &plan, role) ||
+            plan.service.binds == PLAIT_SERVE_BINDS_CAPACITY)
             break;
         if (s->q->ttft_s > 0.0 && plan.service.ttft_s > s->q->ttft_s)
             break;
-        add_front(s->out, &plan);
+        serve_add_front(s->out, &plan);
     }
 }
 
@@ -433,7 +336,7 @@ plait_status plait_serve_search(const plait_serve_question *q, plait_arena *aren
                                 plait_serve_answer *out, plait_error *err)
 {
     serve_candidate *candidates;
-    search s = {.q = q, .arena = arena, .out = out};
+    serve_look s = {.q = q, .arena = arena, .out = out};
     long cut, large;
 
     *out = (plait_serve_answer){0};
@@ -445,20 +348,23 @@ plait_status plait_serve_search(const plait_serve_question *q, plait_arena *aren
     out->rejected[PLAIT_SERVE_REJECT_MEMORY] = large;
     for (int e = 0; e < q->engines; e++) {
         for (int c = 0; c < s.candidates; c++) {
+            if (serve_breaks_rule(q, q->engine[e], &candidates[c])) {
+                out->rejected[PLAIT_SERVE_REJECT_RULE]++;
+                continue;
+            }
             if (!q->only_disaggregated)
                 look_aggregated(&s, q->engine[e], &candidates[c]);
-            if (fits(q->engine[e], &candidates[c], &q->load))
+            if (serve_fits(q->engine[e], &candidates[c], &q->load))
                 look_front(&s, q->engine[e], &candidates[c]);
         }
         if (!q->only_aggregated)
-            look_disaggregated(&s, q->engine[e]);
+            PLAIT_TRY(serve_look_pairs(&s, q->engine[e], err));
     }
     return PLAIT_OK;
 }
 
-/* What a plan's roles are priced by; a reason why not, or NULL. */
-static const char *find_roles(const plait_serve_question *q, const plait_serve_plan *plan,
-                              plait_arena *arena, const serve_candidate *role[PLAIT_SERVE_ROLES])
+const char *serve_roles(const plait_serve_question *q, const plait_serve_plan *plan,
+                        plait_arena *arena, const serve_candidate *role[PLAIT_SERVE_ROLES])
 {
     for (int r = 0; r <= plan->disaggregated; r++) {
         const plait_serving serving = {q->model, q->cluster, plan->worker[r], plan->weights,
@@ -469,7 +375,7 @@ static const char *find_roles(const plait_serve_question *q, const plait_serve_p
         serve_candidate_fill(&serving, &q->load, c);
         if (c->reason != NULL)
             return c->reason;
-        if (!fits(plan->engine, c, &q->load))
+        if (!serve_fits(plan->engine, c, &q->load))
             return "the weights and one sequence do not fit the memory";
         role[r] = c;
     }
@@ -480,11 +386,11 @@ const char *plait_serve_evaluate(const plait_serve_question *q, plait_arena *are
                                  plait_serve_plan *plan)
 {
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
-    const char *reason = find_roles(q, plan, arena, role);
+    const char *reason = serve_roles(q, plan, arena, role);
 
     if (reason != NULL)
         return reason;
-    return price(q, q->load, plan, role) ? NULL : "more comes than leaves";
+    return serve_price(q, q->load, plan, role) ? NULL : "more comes than leaves";
 }
 
 plait_status plait_serve_plan_simulate(const plait_serve_question *q, const plait_serve_plan *plan,
@@ -492,7 +398,7 @@ plait_status plait_serve_plan_simulate(const plait_serve_question *q, const plai
                                        plait_serve_drawn *out, plait_error *err)
 {
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
-    const char *reason = find_roles(q, plan, arena, role);
+    const char *reason = serve_roles(q, plan, arena, role);
     plait_load load = q->load;
 
     if (reason != NULL)
@@ -505,22 +411,3 @@ plait_status plait_serve_plan_simulate(const plait_serve_question *q, const plai
 }
 
 // ---- for other loads -----------------------------------------------------------------------
-
-const char *serve_roles(const plait_serve_question *q, const plait_serve_plan *plan,
-                        plait_arena *arena, const serve_candidate *role[PLAIT_SERVE_ROLES])
-{
-    return find_roles(q, plan, arena, role);
-}
-
-bool serve_price(const plait_serve_question *q, plait_load load, plait_serve_plan *plan,
-                 const serve_candidate *const role[PLAIT_SERVE_ROLES])
-{
-    const serve_candidate *both[PLAIT_SERVE_ROLES] = {role[0], role[1]};
-
-    return price(q, load, plan, both);
-}
-
-bool serve_meets(const plait_serve_question *q, const plait_service *service)
-{
-    return meets(q, service);
-}

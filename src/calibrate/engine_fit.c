@@ -87,15 +87,27 @@ static plait_engine start_of(const plait_engine *profile)
     return start;
 }
 
-/* A pull towards the start, which only matters where runs are few or say nothing. */
+static bool is_held(const sample *s, const plait_serve_run *run)
+{
+    return s->held != NULL && strcmp(fold_of(s, run), s->held) == 0;
+}
+
+/*
+ * How strongly a number is drawn to the start: those of kernels, which generations of an engine share, more than those
+ * of its scheduler. **Chosen** for the least errors of runs of other sources.
+ */
+static double pull_of(const sample *s, int n)
+{
+    return (n < PLAIT_ENGINE_first_s ? 0.1 : 0.01) + 1.0 / (double)s->count;
+}
+
 static double loss_of(const sample *s, const plait_engine *engine, const plait_engine *start)
 {
-    const double pull = 0.01 + 1.0 / (double)s->count;
     plait_engine x = *engine, from = *start;
     double sum = 0.0, rows = 0.0;
 
     for (size_t i = 0; i < s->count; i++) {
-        if (s->held != NULL && strcmp(fold_of(s, s->run[i]), s->held) == 0)
+        if (is_held(s, s->run[i]))
             continue;
         sum += s->weight[i] * row_loss(s->run[i], engine);
         rows += s->weight[i];
@@ -103,7 +115,7 @@ static double loss_of(const sample *s, const plait_engine *engine, const plait_e
     sum /= rows > 0.0 ? rows : 1.0;
     for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++) {
         const double small = 0.02 * numbers[n].most * numbers[n].unit;
-        sum += pull / PLAIT_ENGINE_NUMBER_COUNT *
+        sum += pull_of(s, n) / PLAIT_ENGINE_NUMBER_COUNT *
                fabs(log((*value_of(&x, n) + small) / (*value_of(&from, n) + small)));
     }
     return sum;
@@ -144,6 +156,31 @@ static plait_engine fit_sample(const sample *s, const plait_engine *start)
         for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++)
             loss = improve(s, &x, start, n, steps[i], loss);
     return x;
+}
+
+static bool is_all_held(const sample *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (!is_held(s, s->run[i]))
+            return false;
+    return true;
+}
+
+/*
+ * C.378: the engine as runs of all its generations make it, drawn to the same start for all; then one generation, drawn to
+ * the engine. What has no runs is the engine, or the start.
+ */
+static plait_engine fit_from(const sample *all, sample *s, const char *held,
+                             const plait_engine *profile)
+{
+    sample engine = *all;
+    plait_engine x = start_of(profile);
+
+    engine.held = s->held = held;
+    engine.by_group = s->by_group;
+    if (!is_all_held(&engine))
+        x = fit_sample(&engine, &x);
+    return is_all_held(s) ? x : fit_sample(s, &x);
 }
 
 /* A number that may be a quarter more or less at no loss is not determined. */
@@ -194,8 +231,8 @@ static void add_ratios(const sample *s, const plait_engine *without, double *rat
     }
 }
 
-static plait_status fit_bands(sample *s, const plait_engine *start, plait_arena *arena,
-                              plait_engine *out, plait_error *err)
+static plait_status fit_bands(const sample *all, sample *s, const plait_engine *profile,
+                              plait_arena *arena, plait_engine *out, plait_error *err)
 {
     static const double each_side = 0.1;
     double *ratio[PLAIT_SERVE_FIGURES];
@@ -209,8 +246,7 @@ static plait_status fit_bands(sample *s, const plait_engine *start, plait_arena 
     for (size_t i = 0; i < s->count; i++) {
         if (!is_first(s, i))
             continue;
-        s->held = fold_of(s, s->run[i]);
-        const plait_engine without = fit_sample(s, start);
+        const plait_engine without = fit_from(all, s, fold_of(s, s->run[i]), profile);
         add_ratios(s, &without, ratio, count);
     }
     s->held = NULL;
@@ -245,29 +281,73 @@ static void weigh(sample *s)
     }
 }
 
+static bool is_of_kind(const plait_serve_runs *runs, const plait_serve_run *run,
+                       const plait_engine *profile)
+{
+    (void)runs;
+    return !run->low && run->note[0] == '\0' && run->ways == 1 && run->kind == profile->kind;
+}
+
+static plait_status take_sample(const plait_serve_runs *runs, const plait_engine *profile,
+                                bool (*takes)(const plait_serve_runs *, const plait_serve_run *,
+                                              const plait_engine *),
+                                plait_arena *arena, sample *s, plait_error *err)
+{
+    *s = (sample){.run = plait_arena_alloc(arena, runs->count + 1, sizeof *s->run),
+                  .weight = plait_arena_alloc(arena, runs->count + 1, sizeof *s->weight)};
+    if (s->run == NULL || s->weight == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < runs->count; i++)
+        if (takes(runs, &runs->run[i], profile))
+            s->run[s->count++] = &runs->run[i];
+    weigh(s);
+    return PLAIT_OK;
+}
+
 plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profile,
                         plait_arena *arena, plait_engine *out, plait_error *err)
 {
-    sample s = {.run = plait_arena_alloc(arena, runs->count, sizeof *s.run)};
-    const plait_engine start = start_of(profile);
+    sample s, all;
     int sources = 0;
 
     *out = *profile;
     out->rows = 0;
-    s.weight = plait_arena_alloc(arena, runs->count, sizeof *s.weight);
-    if (s.run == NULL || s.weight == NULL)
-        return plait_fail_nomem(err);
-    for (size_t i = 0; i < runs->count; i++)
-        if (is_of(runs, &runs->run[i], profile))
-            s.run[s.count++] = &runs->run[i];
+    PLAIT_TRY(take_sample(runs, profile, is_of, arena, &s, err));
+    PLAIT_TRY(take_sample(runs, profile, is_of_kind, arena, &all, err));
     if (s.count == 0)
         return PLAIT_OK;
-    weigh(&s);
     for (size_t i = 0; i < s.count; i++)
         sources += is_first(&s, i);
     s.by_group = sources < 2;
-    *out = fit_sample(&s, &start);
+    *out = fit_from(&all, &s, NULL, profile);
     out->rows = (int)s.count;
     find_determined(&s, out);
-    return fit_bands(&s, &start, arena, out, err);
+    return fit_bands(&all, &s, profile, arena, out, err);
+}
+
+// ---- without the source --------------------------------------------------------------------
+
+plait_status engine_fit_unseen(plait_serve_runs *runs, plait_arena *arena, plait_error *err)
+{
+    sample s, all;
+
+    runs->given = plait_arena_alloc(arena, runs->count + 1, sizeof *runs->given);
+    if (runs->given == NULL)
+        return plait_fail_nomem(err);
+    for (size_t e = 0; e < runs->engines; e++) {
+        PLAIT_TRY(take_sample(runs, &runs->engine[e], is_of, arena, &s, err));
+        PLAIT_TRY(take_sample(runs, &runs->engine[e], is_of_kind, arena, &all, err));
+        for (size_t i = 0; i < s.count; i++) {
+            if (!is_first(&s, i))
+                continue;
+            plait_engine *without = plait_arena_alloc(arena, 1, sizeof *without);
+            if (without == NULL)
+                return plait_fail_nomem(err);
+            *without = fit_from(&all, &s, fold_of(&s, s.run[i]), &runs->engine[e]);
+            for (size_t j = i; j < s.count; j++)
+                if (strcmp(fold_of(&s, s.run[j]), s.held) == 0)
+                    runs->given[s.run[j] - runs->run] = without;
+        }
+    }
+    return PLAIT_OK;
 }

@@ -14,6 +14,10 @@
 plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profile,
                         plait_arena *arena, plait_engine *out, plait_error *err) PLAIT_MUST_CHECK;
 
+/** Gives each run the profile that runs of other sources make: runs->given. */
+plait_status engine_fit_unseen(plait_serve_runs *runs, plait_arena *arena,
+                               plait_error *err) PLAIT_MUST_CHECK;
+
 /** A profile's file. */
 plait_status engine_write(const plait_engine *engine, plait_arena *arena, const char **text,
                           size_t *length, plait_error *err) PLAIT_MUST_CHECK;

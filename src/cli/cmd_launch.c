@@ -9,24 +9,31 @@
 #include "folder.h"
 #include "plait/belief.h"
 #include "plait/launch.h"
+#include "launch_serving.h"
 #include "plans.h"
+#include "serve_answer.h"
 
 typedef struct launch_values {
     const char *target;
     const char *output;
     const char *container;
     const char *account;
+    const char *as, *model;
     bool force;
 } launch_values;
 
 static const opt options[] = {
     OPT_OF_WORD(launch_values, target, "target", "NAME", OPT_WORDS(plait_launch_target_name),
-                "{words}; the one of the plan's runtime"),
+                "{words}; the one of the plan's runtime. Of serving: vllm, sglang, trtllm, dynamo"),
     OPT_OF_TEXT(launch_values, output, "output", 'o', "DIR", "folder for the files, new or empty"),
     OPT_OF_TEXT(launch_values, container, "container", 0, "IMAGE",
                 "image that jobs of SLURM and Kubernetes run in; a placeholder"),
     OPT_OF_TEXT(launch_values, account, "account", 0, "NAME",
                 "account that SLURM charges; a placeholder"),
+    OPT_OF_WORD(launch_values, as, "as", "FORM", OPT_WORDS(plait_serve_form_name),
+                "of serving: script, systemd or kubernetes; script"),
+    OPT_OF_TEXT(launch_values, model, "model", 0, "PATH",
+                "of serving: the checkpoint, a folder or a name on the Hub"),
     OPT_OF_FLAG(launch_values, force, "force", "write into a folder that has files"),
     OPT_END,
 };
@@ -172,6 +179,15 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags->output == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "-o",
                           "expected a folder for the files, found nothing");
+    if (serve_answer_is(operands->text[0]))
+        return launch_serving(operands->text[0],
+                              &(launch_serving_flags){flags->target, flags->output,
+                                                      flags->container, flags->as, flags->model,
+                                                      flags->force},
+                              arena, err);
+    if (flags->as != NULL || flags->model != NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->as != NULL ? "--as" : "--model",
+                          "expected an answer of `plait serve --json` beside it, found a plan");
     tried = tried_file(operands->text[0], arena);
     return tried != NULL ? launch_tried(flags, tried, arena, err)
                          : launch_one(flags, operands->text[0], arena, err);
@@ -184,7 +200,8 @@ const command command_launch = {
                   "[--force]",
               .summary = "Write the files that start a plan.",
               .about =
-                  "FILE is what `plait search -o` wrote. The files appear all or not at all; with "
+                  "FILE is what `plait search -o` or `plait serve -o` wrote. The files appear all "
+                  "or not at all; with "
                   ":try\nthere is a folder in DIR for each plan that `plait search --try` chose.",
               .max_operands = 1,
               .options = options},

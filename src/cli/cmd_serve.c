@@ -272,6 +272,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail_nomem(err);
     PLAIT_TRY(command_output(&flags.file, &flags.json, err));
     PLAIT_TRY(serve_flags_question(&flags.asked, operands, arena, &question, err));
+    report.model_file = operands->text[0];
+    report.cluster_file = operands->text[1];
     if (flags.eval) {
         PLAIT_TRY(evaluate(&flags, &question, &report, &plan, arena, err));
         PLAIT_TRY(simulate(&flags, &question, &plan, arena, &drawn, err));

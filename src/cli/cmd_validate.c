@@ -10,7 +10,7 @@
 #include "validate_serving.h"
 
 typedef struct validate_values {
-    bool json, serving;
+    bool json, serving, unseen;
     const char *by;
     const char *plot;
     const char *output;
@@ -20,6 +20,8 @@ static const opt options[] = {
     OPT_HEADING("options"),
     OPT_OF_FLAG(validate_values, json, "json", "one JSON document on standard output"),
     OPT_OF_FLAG(validate_values, serving, "serving", "the runs are of serving"),
+    OPT_OF_FLAG(validate_values, unseen, "unseen",
+                "with --serving: engines are fitted without the source of each run"),
     OPT_OF_WORD(validate_values, by, "by", "KEY", OPT_WORDS(plait_run_key_name),
                 "errors of the step time by source (default), sweep, accelerator or layers"),
     OPT_OF_TEXT(validate_values, plot, "plot", 0, "FILE",
@@ -72,8 +74,10 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (operands->count == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
                           "expected a file of measured runs, found nothing");
+    if (flags->unseen && !flags->serving)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--unseen", "expected --serving beside it");
     if (flags->serving)
-        return validate_serving(operands->text[0], flags->json, arena, err);
+        return validate_serving(operands->text[0], flags->unseen, flags->json, arena, err);
     if (flags->by != NULL)
         PLAIT_TRY(problem_word("--by", flags->by, plait_run_key_name, &by, err));
     if (flags->plot != NULL)

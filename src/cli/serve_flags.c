@@ -107,7 +107,7 @@ static plait_status read_formats(const serve_flags *flags, plait_serve_question 
 {
     int word = 0;
 
-    q->weights = plait_serve_native_weights(q->cluster->group[0].accelerator);
+    q->weights = plait_serve_usual_weights(q->cluster->group[0].accelerator, q->model);
     q->kv = (1u << PLAIT_KV_FORMATS) - 1;
     if (flags->weights != NULL) {
         PLAIT_TRY(problem_word("--weights", flags->weights, plait_weight_name, &word, err));

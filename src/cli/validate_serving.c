@@ -4,9 +4,11 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "engine_fit.h"
 #include "report_serve_runs.h"
 
-plait_status validate_serving(const char *path, bool json, plait_arena *arena, plait_error *err)
+plait_status validate_serving(const char *path, bool unseen, bool json, plait_arena *arena,
+                              plait_error *err)
 {
     plait_serve_validation *validation = plait_arena_alloc(arena, 1, sizeof *validation);
     plait_serve_runs runs;
@@ -16,6 +18,8 @@ plait_status validate_serving(const char *path, bool json, plait_arena *arena, p
     if (validation == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(plait_serve_runs_load(path, arena, &runs, err));
+    if (unseen)
+        PLAIT_TRY(engine_fit_unseen(&runs, arena, err));
     PLAIT_TRY(plait_serve_validate(&runs, arena, validation, err));
     if (!json)
         return report_serve_validation(validation, stdout, err);

@@ -4,8 +4,12 @@
 
 #include "plait/serve_runs.h"
 
-/** Price the runs of a file and print errors, or with `json` the document. */
-PLAIT_MUST_CHECK plait_status validate_serving(const char *path, bool json, plait_arena *arena,
-                                               plait_error *err);
+/**
+ * Price the runs of a file and print errors, or with `json` the document.
+ *
+ * @param unseen  each by engines fitted to the file without its source
+ */
+PLAIT_MUST_CHECK plait_status validate_serving(const char *path, bool unseen, bool json,
+                                               plait_arena *arena, plait_error *err);
 
 #endif

@@ -5,6 +5,7 @@
  * fixes without a key, is in model_hf_class.c.
  */
 #include "model_hf.h"
+#include "plait/serve.h"
 
 #include <string.h>
 
@@ -130,6 +131,34 @@ static plait_status check_embedding_width(const hf_config *hf, plait_error *err)
     return PLAIT_OK;
 }
 
+/* quantization_config, as transformers writes it; NULL: none, or one that no engine here has. */
+static const char *weights_of(const hf_config *hf)
+{
+    static const struct {
+        const char *method;
+        plait_weight_format format;
+    } methods[] = {{"mxfp4", PLAIT_WEIGHT_MXFP4},
+                   {"fp8", PLAIT_WEIGHT_FP8},
+                   {"awq", PLAIT_WEIGHT_INT4},
+                   {"gptq", PLAIT_WEIGHT_INT4}};
+    const char *method = NULL;
+    json_cursor at;
+    plait_error ignored;
+
+    if (json_object_optional(hf->root, "quantization_config", &at, &ignored) != PLAIT_OK ||
+        json_is_null(&at) ||
+        json_string_optional(&at, "quant_method", hf->arena, &method, &ignored) != PLAIT_OK ||
+        method == NULL)
+        return NULL;
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
+        if (strcmp(methods[m].method, method) == 0)
+            return plait_weight_name[methods[m].format == PLAIT_WEIGHT_FP8 &&
+                                             json_has(&at, "weight_block_size")
+                                         ? PLAIT_WEIGHT_FP8_BLOCK
+                                         : methods[m].format];
+    return NULL;
+}
+
 static plait_status read_sizes(const hf_config *hf, plait_error *err)
 {
     static const char *const hidden[] = {"hidden_size", "n_embd", "d_model", "n_embed", NULL};
@@ -144,6 +173,7 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
     PLAIT_TRY(hf_int(hf, layers, 1, PLAIT_MAX_LAYERS, &model->layers, err));
     PLAIT_TRY(hf_int(hf, vocab, 1, MODEL_MAX_VOCAB, &model->vocab, err));
     PLAIT_TRY(hf_int_optional(hf, max_seq, 1, MODEL_MAX_SEQ, &model->max_seq, err));
+    model->weights = weights_of(hf);
     PLAIT_TRY(read_tied(hf, &model->tied, err));
     PLAIT_TRY(read_dropout(hf, &model->dropout, err));
     PLAIT_TRY(check_embedding_width(hf, err));

@@ -11,6 +11,8 @@
 #include "model_training.h"
 #include "model_plait.h"
 
+#include "plait/serve.h"
+
 /* What the parts of a file need to know of the whole. */
 typedef struct model_file {
     plait_arena *arena;
@@ -271,6 +273,16 @@ static plait_status check_published(const json_cursor *root, plait_error *err)
     return PLAIT_OK;
 }
 
+static plait_status read_weights(const json_cursor *root, plait_model *model, plait_error *err)
+{
+    int format = -1;
+
+    PLAIT_TRY(json_word_optional(root, "weights", plait_weight_name, &format, err));
+    if (format > PLAIT_WEIGHT_BF16)
+        model->weights = plait_weight_name[format];
+    return PLAIT_OK;
+}
+
 static plait_status read_whole(const json_cursor *root, plait_arena *arena, plait_model *model,
                                plait_error *err)
 {
@@ -284,6 +296,7 @@ static plait_status read_whole(const json_cursor *root, plait_arena *arena, plai
     PLAIT_TRY(json_int(root, "hidden", 1, MODEL_MAX_HIDDEN, &model->hidden, err));
     PLAIT_TRY(json_int(root, "vocab", 1, MODEL_MAX_VOCAB, &model->vocab, err));
     PLAIT_TRY(json_int_optional(root, "max_seq", 0, MODEL_MAX_SEQ, &model->max_seq, err));
+    PLAIT_TRY(read_weights(root, model, err));
     PLAIT_TRY(json_word(root, "norm", norms, &norm, err));
     PLAIT_TRY(json_bool_optional(root, "tied", &model->tied, err));
     PLAIT_TRY(json_bool_optional(root, "head_bias", &model->head_bias, err));
@@ -342,6 +355,7 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
                                        "hidden",
                                        "vocab",
                                        "max_seq",
+                                       "weights",
                                        "norm",
                                        "tied",
                                        "head_bias",

@@ -247,6 +247,8 @@ void model_write(json_writer *json, const plait_model *model)
     json_member_int64(json, "hidden", model->hidden);
     json_member_int64(json, "vocab", model->vocab);
     json_member_int64(json, "max_seq", model->max_seq);
+    if (model->weights != NULL)
+        json_member_string(json, "weights", model->weights);
     json_member_string(json, "norm", model->layer_norm ? "layer" : "rms");
     json_member_bool(json, "tied", model->tied);
     json_member_bool(json, "head_bias", model->head_bias);

@@ -143,6 +143,8 @@ plait_status json_serve(const report_serve *report, plait_arena *arena, const ch
     json_member_string(&json, "plait", PLAIT_VERSION);
     json_member_string(&json, "model", q->model->name);
     json_member_string(&json, "cluster", q->cluster->name);
+    json_member_string(&json, "model_file", report->model_file);
+    json_member_string(&json, "cluster_file", report->cluster_file);
     write_job(&json, q);
     if (answer != NULL)
         write_search(&json, answer);

@@ -124,9 +124,9 @@ static void print_plan(const report_serve *report, const plait_serve_plan *p, FI
     const plait_service *s = &p->service;
     char a[UNITS_SIZE], b[UNITS_SIZE], workers[64];
 
-    fprintf(out, "%s, %s, %d replica%s on %d GPUs, weights %s, cache %s\n", e->name, mode_of(p),
-            p->replicas, p->replicas == 1 ? "" : "s", p->gpus, plait_weight_name[p->weights],
-            plait_kv_name[p->kv]);
+    fprintf(out, "%s, %s, %d replica%s on %d GPU%s, weights %s, cache %s\n", e->name, mode_of(p),
+            p->replicas, p->replicas == 1 ? "" : "s", p->gpus, p->gpus == 1 ? "" : "s",
+            plait_weight_name[p->weights], plait_kv_name[p->kv]);
     for (int r = 0; r <= p->disaggregated; r++) {
         report_serve_workers(p, r, workers);
         fprintf(out, "  %-24s %s; room for %s tokens of cache on each attention rank\n",

@@ -11,6 +11,8 @@ typedef struct report_serve {
     const plait_serve_answer *answer; /* of a search; NULL: one deployment, `plan` */
     const plait_serve_plan *plan;
     bool explain;                   /* every term of the first plan */
+    const char *model_file;         /* as it was asked for */
+    const char *cluster_file;
     const plait_serve_drawn *drawn; /* a simulation of it; NULL: none */
     const plait_serve_curve *curve; /* of it; NULL: none */
 } report_serve;

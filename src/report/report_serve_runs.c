@@ -82,6 +82,8 @@ plait_status report_serve_validation(const plait_serve_validation *v, FILE *out,
 {
     fprintf(out, "%s: %d runs priced, %d refused, %d not trusted\n\n", v->runs->name, v->priced,
             v->refused, v->low);
+    if (v->runs->given != NULL)
+        fprintf(out, "each by its engine as runs of other sources make it\n\n");
     PLAIT_TRY(print_errors(v, out, err));
     if (v->choices > 0)
         fprintf(

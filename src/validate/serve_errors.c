@@ -195,6 +195,16 @@ static void sum_choices(plait_serve_validation *v)
     }
 }
 
+static const plait_engine *engine_of(const plait_serve_runs *runs, size_t i)
+{
+    const plait_serve_run *run = &runs->run[i];
+
+    if (runs->given != NULL && runs->given[i] != NULL)
+        return runs->given[i];
+    return plait_engine_of(runs->engine, runs->engines, run->kind, run->vendor, run->month,
+                           run->version);
+}
+
 plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *arena,
                                   plait_serve_validation *out, plait_error *err)
 {
@@ -210,8 +220,7 @@ plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *are
     for (size_t i = 0; i < runs->count; i++) {
         plait_serve_run *run = &runs->run[i];
         if (run->note[0] == '\0') {
-            out->engine[i] = plait_engine_of(runs->engine, runs->engines, run->kind, run->vendor,
-                                             run->month, run->version);
+            out->engine[i] = engine_of(runs, i);
             out->service[i] = plait_serve_run_price(run, out->engine[i]);
             if (!out->service[i].stable)
                 run->note = "does not fit, or more comes than leaves";

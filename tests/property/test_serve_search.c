@@ -95,9 +95,85 @@ static void test_search__finds_the_best_of_all(void **state)
     plait_arena_free(arena);
 }
 
+/* The same of all pairs of workers with a degree each, every count of both. */
+static double best_of_pairs(const plait_serve_question *q, plait_arena *arena)
+{
+    double best = 0.0;
+
+    for (int way = 0; way < 4 * 4 * 2; way++) {
+        const int tp[2] = {1 << way % 4, 1 << way / 4 % 4};
+        for (int n = 1; n * tp[0] + tp[1] <= q->gpus; n++)
+            for (int m = 1; n * tp[0] + m * tp[1] <= q->gpus; m++) {
+                const plait_arena_mark mark = plait_arena_save(arena);
+                plait_serve_plan plan = {.engine = q->engine[0],
+                                         .disaggregated = true,
+                                         .replicas = 1,
+                                         .count = {n, m},
+                                         .worker = {{tp[0], 1, 1, 1}, {tp[1], 1, 1, 1}},
+                                         .weights = PLAIT_WEIGHT_FP8,
+                                         .kv = (plait_kv_format)(way / 16),
+                                         .chunk_tokens = q->engine[0]->chunk_tokens};
+                if (plait_serve_evaluate(q, arena, &plan) == NULL && meets(q, &plan.service) &&
+                    plan.tokens_per_s_gpu > best)
+                    best = plan.tokens_per_s_gpu;
+                plait_arena_rewind(arena, mark);
+            }
+    }
+    return best;
+}
+
+static void test_search__finds_the_best_of_all_pairs(void **state)
+{
+    plait_arena *arena = plait_arena_new();
+    plait_model model;
+    plait_cluster cluster;
+    plait_engine *profiles;
+    size_t count;
+    plait_error err;
+    const char *warning;
+    int found = 0;
+    plait_serve_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
+
+    (void)state;
+    assert_int_equal(plait_model_find("llama-3.1-8b", arena, &model, &warning, &err), PLAIT_OK);
+    assert_int_equal(plait_cluster_find("h100-80gb-sxm:1x8", arena, &cluster, &err), PLAIT_OK);
+    assert_int_equal(plait_cluster_take(&cluster, 8, &err), PLAIT_OK);
+    assert_int_equal(plait_engine_list(arena, &profiles, &count, &err), PLAIT_OK);
+    for (int i = 0; i < 24; i++) {
+        const plait_arena_mark mark = plait_arena_save(arena);
+        plait_serve_question q = {
+            .model = &model,
+            .cluster = &cluster,
+            .gpus = 8,
+            .engines = 1,
+            .engine = {plait_engine_of(profiles, count, (plait_engine_kind)random_below(3),
+                                       "NVIDIA", 0, 0)},
+            .weights = 1u << PLAIT_WEIGHT_FP8,
+            .kv = 3,
+            .only_disaggregated = true,
+            .only = {.pp = 1},
+            .load = {.input = 64 << random_below(8), .output = 64 << random_below(5)},
+            .ttft_s = 0.1 * (1 << random_below(6)),
+            .tpot_s = 0.005 * (1 << random_below(4)),
+        };
+        q.load.kind = i % 2 ? PLAIT_LOAD_RATE : PLAIT_LOAD_CLOSED;
+        q.load.rate = i % 2 ? 0.5 * (1 << random_below(8)) : 0.0;
+        q.load.concurrency = i % 2 ? 0.0 : 1 << random_below(9);
+        assert_int_equal(plait_serve_search(&q, arena, answer, &err), PLAIT_OK);
+        const double best = best_of_pairs(&q, arena);
+        found += best > 0.0;
+        assert_near_relative(answer->plans > 0 ? answer->plan[0].tokens_per_s_gpu : 0.0, best,
+                             1e-9);
+        plait_arena_rewind(arena, mark);
+    }
+    assert_true(found > 8);
+    plait_arena_free(arena);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_search__finds_the_best_of_all)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_search__finds_the_best_of_all),
+                                       cmocka_unit_test(test_search__finds_the_best_of_all_pairs)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

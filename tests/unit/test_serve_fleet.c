@@ -205,7 +205,7 @@ static void test_elastic__pays_what_starts_early(void **state)
     plait_fleet_ask ask = flat(20.0);
 
     (void)state;
-    ask.rate[12] = 200.0;
+    ask.rate[12] = 800.0;
     const plait_fleet *const fleet = find(ask);
     const int low = fleet->hour[0].nodes + fleet->hour[0].spare_nodes;
     const int high = fleet->hour[12].nodes + fleet->hour[12].spare_nodes;

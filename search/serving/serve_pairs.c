@@ -1,0 +1,278 @@
+/* serve_pairs.c - prefill and decode workers apart: all pairs, and so many of each (S.100) */
+#include <math.h>
+#include <stdlib.h>
+
+#include "numbers.h"
+#include "serve_private.h"
+
+/* A candidate in one role under an engine. */
+typedef struct role {
+    const serve_candidate *of;
+    int gpus;
+    plait_role_limit limit; /* of one worker */
+} role;
+
+typedef struct pairs {
+    serve_look *look;
+    const plait_engine *engine;
+    role *prefill, *decode;
+    int prefills, decodes;
+    double needed; /* requests/s that the bounds ask for at least; 0: not known */
+} pairs;
+
+// ---- roles ---------------------------------------------------------------------------------
+
+static int by_rate_a_gpu(const void *a, const void *b)
+{
+    const role *x = a, *y = b;
+    const double s = x->limit.requests_per_s / x->gpus;
+    const double t = y->limit.requests_per_s / y->gpus;
+
+    if (s != t)
+        return s > t ? -1 : 1;
+    return (x->of > y->of) - (x->of < y->of);
+}
+
+/* Those that can meet the bounds at all, the most requests/s of a GPU first. */
+static void fill_roles(pairs *all)
+{
+    const serve_look *look = all->look;
+    const plait_serve_question *q = look->q;
+
+    for (int c = 0; c < look->candidates; c++) {
+        const serve_candidate *of = &look->candidate[c];
+        if (serve_breaks_rule(q, all->engine, of) || !serve_fits(all->engine, of, &q->load))
+            continue;
+        const plait_pool pool = plait_pool_of(&of->table, all->engine, &of->memory, 1, 0.0);
+        const int gpus = plait_worker_gpus(of->serving.worker);
+        const role p = {of, gpus, plait_serve_prefill_limit(&pool, all->engine, &q->load)};
+        const role d = {of, gpus,
+                        plait_serve_decode_limit(&pool, all->engine, &q->load, q->tpot_s)};
+        if (q->ttft_s <= 0.0 || p.limit.least_s <= q->ttft_s)
+            all->prefill[all->prefills++] = p;
+        if (d.limit.requests_per_s > 0.0)
+            all->decode[all->decodes++] = d;
+    }
+    qsort(all->prefill, (size_t)all->prefills, sizeof *all->prefill, by_rate_a_gpu);
+    qsort(all->decode, (size_t)all->decodes, sizeof *all->decode, by_rate_a_gpu);
+}
+
+static bool same_formats(const role *a, const role *b)
+{
+    return a->of->serving.weights == b->of->serving.weights &&
+           a->of->serving.kv == b->of->serving.kv;
+}
+
+static bool is_open(const plait_serve_question *q)
+{
+    return q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0;
+}
+
+// ---- one pair ------------------------------------------------------------------------------
+
+/* Tokens/s of a GPU that a plan must have to be kept. */
+static double least_kept(const plait_serve_answer *out)
+{
+    return out->plans < PLAIT_SERVE_MAX_PLANS ? 0.0 : out->plan[out->plans - 1].tokens_per_s_gpu;
+}
+
+/* Requests/s of a pair, however many of each. */
+static double most_requests(const plait_serve_question *q, const role *p, const role *d)
+{
+    if (q->load.kind == PLAIT_LOAD_RATE)
+        return q->load.rate;
+    if (is_open(q))
+        return HUGE_VAL;
+    return q->load.concurrency / (p->limit.least_s + d->limit.least_s);
+}
+
+/* Tokens/s of a GPU of a pair whose counts match, at most. */
+static double best_of(const plait_serve_question *q, const role *p, const role *d)
+{
+    return q->load.output / (p->gpus / p->limit.requests_per_s + d->gpus / d->limit.requests_per_s);
+}
+
+static int at_least(double needed, const role *r)
+{
+    return (int)smaller(larger(ceil(needed / r->limit.requests_per_s * (1.0 - 1e-9)), 1.0), 1e6);
+}
+
+/* Prices so many of each; the tokens/s of a GPU, 0 where a bound is missed. */
+static double look_counts(pairs *all, plait_serve_plan *plan,
+                          const serve_candidate *by[PLAIT_SERVE_ROLES])
+{
+    serve_look *look = all->look;
+
+    if (is_open(look->q))
+        return serve_settle_users(look, plan, by);
+    look->out->looked++;
+    serve_price(look->q, look->q->load, plan, by);
+    if (!serve_meets(look->q, &plan->service))
+        return 0.0;
+    serve_keep(look->out, plan);
+    return plan->tokens_per_s_gpu;
+}
+
+static bool have_factor(int a, int b)
+{
+    while (b > 0) {
+        const int rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a > 1;
+}
+
+/*
+ * S.100: all counts that can hold the load and beat what is kept. Of arrivals, more decode workers only help, so where
+ * all that there is room for miss a bound, fewer do. Without a load twice a replica is two.
+ */
+static void look_pair(pairs *all, const role *p, const role *d)
+{
+    serve_look *look = all->look;
+    const plait_serve_question *q = look->q;
+    const serve_candidate *by[PLAIT_SERVE_ROLES] = {p->of, d->of};
+    const double most = most_requests(q, p, d);
+    const int m0 = at_least(all->needed, d);
+    plait_serve_plan plan = {.engine = all->engine,
+                             .disaggregated = true,
+                             .replicas = 1,
+                             .chunk_tokens = all->engine->chunk_tokens};
+    double best = 0.0;
+    int n = at_least(all->needed, p);
+
+    if ((double)n * p->gpus + (double)m0 * d->gpus > q->gpus) {
+        look->out->rejected[PLAIT_SERVE_REJECT_LOAD]++;
+        return;
+    }
+    for (; n * p->gpus + m0 * d->gpus <= q->gpus; n++) {
+        const int last = (q->gpus - n * p->gpus) / d->gpus;
+        plan.count[0] = n;
+        for (int m = m0; m <= last; m++) {
+            const int gpus = n * p->gpus + m * d->gpus;
+            const double requests =
+                smaller(most, smaller(n * p->limit.requests_per_s, m * d->limit.requests_per_s));
+            if (is_open(q) && have_factor(n, m))
+                continue;
+            if (q->load.output * requests / gpus < larger(best, least_kept(look->out)))
+                continue;
+            if (m == m0 && m < last && q->load.kind == PLAIT_LOAD_RATE) {
+                plan.count[1] = last;
+                look->out->looked++;
+                serve_price(q, q->load, &plan, by);
+                if (!serve_meets(q, &plan.service))
+                    break;
+            }
+            plan.count[1] = m;
+            best = larger(best, look_counts(all, &plan, by));
+        }
+    }
+    if (best <= 0.0)
+        serve_reject(look, &plan);
+}
+
+// ---- all pairs -----------------------------------------------------------------------------
+
+/* What a rate, or users whose requests end in time, make at least. */
+static double needed_requests(const plait_serve_question *q)
+{
+    if (q->load.kind == PLAIT_LOAD_RATE)
+        return q->load.rate;
+    if (is_open(q) || q->ttft_s <= 0.0 || q->tpot_s <= 0.0)
+        return 0.0;
+    return q->load.concurrency / (q->ttft_s + (q->load.output - 1.0) * q->tpot_s);
+}
+
+static void look_all(pairs *all)
+{
+    serve_look *look = all->look;
+
+    for (int j = 0; j < all->decodes; j++)
+        for (int i = 0; i < all->prefills; i++) {
+            const role *p = &all->prefill[i], *d = &all->decode[j];
+            if (!same_formats(p, d))
+                continue;
+            if (best_of(look->q, p, d) < least_kept(look->out)) {
+                look->out->rejected[PLAIT_SERVE_REJECT_BOUND] += all->prefills - i;
+                break;
+            }
+            look_pair(all, p, d);
+        }
+}
+
+// ---- the front -----------------------------------------------------------------------------
+
+/* Counts of a pair whose rates match best, where each decode worker makes so many requests/s; false: no room. */
+static bool match(const plait_serve_question *q, const role *p, const role *d, double requests,
+                  plait_serve_plan *plan)
+{
+    static const double busy = 0.8; // of prefill workers, that prompts seldom wait
+    double least = HUGE_VAL;
+
+    for (int m = 1; m * d->gpus < q->gpus; m++) {
+        const double n = larger(ceil(m * requests / (busy * p->limit.requests_per_s)), 1.0);
+        const double gpus = n * p->gpus + m * d->gpus;
+        if (gpus > q->gpus)
+            break;
+        if (gpus / m < least * (1.0 - 1e-9)) {
+            least = gpus / m;
+            plan->count[0] = (int)n;
+            plan->count[1] = m;
+        }
+    }
+    return !isinf(least);
+}
+
+/* 1, 2, 4, ... sequences on each attention rank, and as many prompts beside them as that takes. */
+static void look_front(pairs *all, const role *d)
+{
+    serve_look *look = all->look;
+    const plait_serve_question *q = look->q;
+    const plait_pool pool = plait_pool_of(&d->of->table, all->engine, &d->of->memory, 1, 0.0);
+    const double ranks = d->of->serving.worker.dp_attention;
+    const role *p = all->prefill;
+
+    while (p < all->prefill + all->prefills && !same_formats(p, d))
+        p++;
+    if (p == all->prefill + all->prefills)
+        return;
+    const serve_candidate *by[PLAIT_SERVE_ROLES] = {p->of, d->of};
+    for (double b = 1.0; b <= 4096.0; b *= 2.0) {
+        plait_serve_plan plan = {.engine = all->engine,
+                                 .disaggregated = true,
+                                 .replicas = 1,
+                                 .chunk_tokens = all->engine->chunk_tokens};
+        plait_load load = q->load;
+        const double e2e =
+            p->limit.least_s +
+            (load.output - 1.0) * plait_serve_decode_tpot(&pool, all->engine, &load, b);
+        if (!match(q, p, d, b * ranks / e2e, &plan))
+            continue;
+        load.kind = PLAIT_LOAD_CLOSED;
+        load.concurrency = larger(floor(plan.count[1] * b * ranks), 1.0);
+        look->out->looked++;
+        if (!serve_price(q, load, &plan, by) || plan.service.binds == PLAIT_SERVE_BINDS_CAPACITY)
+            break;
+        if (q->ttft_s <= 0.0 || plan.service.ttft_s <= q->ttft_s)
+            serve_add_front(look->out, &plan);
+    }
+}
+
+// ---- entry ---------------------------------------------------------------------------------
+
+plait_status serve_look_pairs(serve_look *look, const plait_engine *engine, plait_error *err)
+{
+    pairs all = {.look = look, .engine = engine, .needed = needed_requests(look->q)};
+    const plait_arena_mark mark = plait_arena_save(look->arena);
+
+    all.prefill = plait_arena_alloc(look->arena, (size_t)look->candidates + 1, sizeof(role));
+    all.decode = plait_arena_alloc(look->arena, (size_t)look->candidates + 1, sizeof(role));
+    if (all.prefill == NULL || all.decode == NULL)
+        return plait_fail_nomem(err);
+    fill_roles(&all);
+    look_all(&all);
+    for (int j = 0; j < all.decodes; j++)
+        look_front(&all, &all.decode[j]);
+    plait_arena_rewind(look->arena, mark);
+    return PLAIT_OK;
+}

@@ -1,0 +1,47 @@
+/* serve_private.h - what the two halves of the search for deployments share */
+#ifndef SERVE_PRIVATE_H
+#define SERVE_PRIVATE_H
+
+#include "serve_price.h"
+
+typedef struct serve_look {
+    const plait_serve_question *q;
+    plait_arena *arena;
+    const serve_candidate *candidate;
+    int candidates;
+    plait_serve_answer *out;
+    double lack; /* of the nearest: how many times too slow */
+} serve_look;
+
+bool serve_breaks_rule(const plait_serve_question *q, const plait_engine *engine,
+                       const serve_candidate *candidate);
+
+/** Room for one sequence. */
+bool serve_fits(const plait_engine *engine, const serve_candidate *candidate,
+                const plait_load *load);
+
+/** Cheaper: fewer GPU seconds a token, then faster; ties by what comes first in the space. */
+bool serve_is_cheaper(const plait_serve_plan *a, const plait_serve_plan *b);
+
+/** Keeps the best of each sort, in order; of a full list the last goes. */
+void serve_keep(plait_serve_answer *out, const plait_serve_plan *plan);
+
+/** Counts a priced plan that misses a bound, and keeps the nearest. */
+void serve_reject(serve_look *look, const plait_serve_plan *plan);
+
+/**
+ * Without a load: as many users as the bounds let in.
+ *
+ * @return tokens/s of a GPU then; 0: not one
+ */
+double serve_settle_users(serve_look *look, plait_serve_plan *plan,
+                          const serve_candidate *const role[PLAIT_SERVE_ROLES]);
+
+/** Keeps a plan on the front unless another is as fast and as cheap. */
+void serve_add_front(plait_serve_answer *out, const plait_serve_plan *plan);
+
+/** Prefill and decode workers apart. (S.100) */
+plait_status serve_look_pairs(serve_look *look, const plait_engine *engine,
+                              plait_error *err) PLAIT_MUST_CHECK;
+
+#endif

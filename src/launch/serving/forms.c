@@ -1,0 +1,290 @@
+/* forms.c - a role's command as a script, a unit of systemd, manifests of Kubernetes and Dynamo */
+#include <stdlib.h>
+#include <string.h>
+
+#include "serving.h"
+#include "target.h"
+
+static const char *command_of(const serving_role *role, const serving_engine *engine, bool line)
+{
+    launch_args args;
+
+    args_init(&args, role->arena);
+    engine->args(role, &args);
+    return line ? args_line(&args) : args_shell(&args);
+}
+
+/* The text with each line so far to the right, for a block in YAML. */
+static void append_block(text_builder *out, const char *text, int indent)
+{
+    while (text != NULL && *text != '\0') {
+        const size_t length = strcspn(text, "\n");
+        if (length > 0) {
+            text_append_repeated(out, ' ', (size_t)indent);
+            text_append_bytes(out, text, length);
+        }
+        text_append_char(out, '\n');
+        text += length + (text[length] == '\n');
+    }
+}
+
+static const char *prelude(const serving_role *role, const serving_engine *engine)
+{
+    return role->nodes > 1 && engine->prelude != NULL ? engine->prelude : "";
+}
+
+// ---- scripts -------------------------------------------------------------------------------
+
+/* Workers that share a node have GPUs of their own. */
+static void append_devices(const serving_role *role, text_builder *out)
+{
+    const int all = role->launch->cluster->group[0].gpus_per_node;
+    const int own = role->gpus_per_node;
+
+    if (role->nodes > 1 || all <= 0 || own >= all)
+        return;
+    text_append_printf(out,
+                       "first=$((worker %% %d * %d)) # of the GPUs of its node\n"
+                       "CUDA_VISIBLE_DEVICES=$(seq -s, \"$first\" $((first + %d)))\n"
+                       "export CUDA_VISIBLE_DEVICES\n",
+                       all / own, own, own - 1);
+}
+
+static const char *script_of(const serving_role *role, const serving_engine *engine)
+{
+    const char *what = plait_arena_printf(
+        role->arena, "%s.sh - starts worker $1, 0 to %d%s", role->name, role->workers - 1,
+        role->nodes > 1 ? "; on each of its nodes, with NODE_RANK and HEAD" : "");
+    const char *args = command_of(role, engine, false);
+    const char *head = what != NULL ? serving_head(role, what) : NULL;
+    text_builder out;
+
+    if (head == NULL || args == NULL)
+        return NULL;
+    text_builder_init(&out, role->arena);
+    text_append_printf(
+        &out,
+        "#!/usr/bin/env bash\n%sset -euo pipefail\n"
+        "%sworker=${1:-0}\nPORT=$((%d + worker))\n",
+        head,
+        engine->config != NULL ? "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n" : "",
+        role->port);
+    append_devices(role, &out);
+    text_append_printf(&out, "%sargs=(", prelude(role, engine));
+    text_append(&out, args);
+    text_append_printf(&out, ")\nexec %s \"${MODEL:-%s}\" \"${args[@]}\"\n", engine->program,
+                       role->launch->checkpoint);
+    return text_builder_finish(&out, NULL);
+}
+
+plait_status serving_script(const serving_role *role, const serving_engine *engine,
+                            plait_launch_folder *out, plait_error *err)
+{
+    const char *name = plait_arena_printf(role->arena, "%s.sh", role->name);
+
+    if (name == NULL)
+        return plait_fail_nomem(err);
+    return folder_add(out, name, script_of(role, engine), true, err);
+}
+
+plait_status serving_systemd(const serving_role *role, const serving_engine *engine,
+                             plait_launch_folder *out, plait_error *err)
+{
+    const char *name = plait_arena_printf(role->arena, "%s@.service", role->name);
+    const char *head = serving_head(
+        role, plait_arena_printf(role->arena,
+                                 "%s@.service - systemctl start %s@0 ... %s@%d; the folder of the "
+                                 "scripts is yours to edit",
+                                 role->name, role->name, role->name, role->workers - 1));
+
+    if (name == NULL || head == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(serving_script(role, engine, out, err));
+    return folder_add(out, name,
+                      plait_arena_printf(role->arena,
+                                         "%s[Unit]\nDescription=%s of %s, worker %%i\n"
+                                         "After=network-online.target\n"
+                                         "Wants=network-online.target\n\n"
+                                         "[Service]\nExecStart=/bin/bash /opt/serving/%s.sh %%i\n"
+                                         "Restart=on-failure\nRestartSec=10\n"
+                                         "LimitMEMLOCK=infinity\n\n"
+                                         "[Install]\nWantedBy=multi-user.target\n",
+                                         head, role->name, role->launch->model->name, role->name),
+                      false, err);
+}
+
+// ---- Kubernetes ----------------------------------------------------------------------------
+
+static const char *image_of(const serving_role *role, const char *usual)
+{
+    return role->launch->container != NULL ? role->launch->container : usual;
+}
+
+static void append_container(const serving_role *role, const serving_engine *engine,
+                             const char *args, int indent, text_builder *out)
+{
+    const char *text = plait_arena_printf(role->arena,
+                                          "containers:\n"
+                                          "  - name: %s\n"
+                                          "    image: %s\n"
+                                          "    env:\n"
+                                          "      - {name: PORT, value: \"%d\"}\n"
+                                          "      - {name: here, value: /config}\n"
+                                          "    command: [bash, -c]\n"
+                                          "    args:\n"
+                                          "      - |\n",
+                                          role->name, image_of(role, engine->image), role->port);
+
+    append_block(out, text, indent);
+    if (role->nodes > 1)
+        append_block(out, "export NODE_RANK=$LWS_WORKER_INDEX HEAD=$LWS_LEADER_ADDRESS\n",
+                     indent + 8);
+    append_block(out, prelude(role, engine), indent + 8);
+    append_block(out,
+                 plait_arena_printf(role->arena, "exec %s %s %s\n", engine->program,
+                                    role->launch->checkpoint, args),
+                 indent + 8);
+    append_block(out,
+                 plait_arena_printf(
+                     role->arena,
+                     "    resources: {limits: {nvidia.com/gpu: \"%d\"}}\n"
+                     "    volumeMounts: [{name: shm, mountPath: /dev/shm}%s]\n"
+                     "volumes:\n"
+                     "  - {name: shm, emptyDir: {medium: Memory}}\n%s",
+                     role->gpus_per_node,
+                     engine->config != NULL ? ", {name: config, mountPath: /config}" : "",
+                     engine->config != NULL
+                         ? plait_arena_printf(
+                               role->arena, "  - {name: config, configMap: {name: %s-%s}}\n",
+                               serving_plain_name(role->launch->model, role->arena), role->name)
+                         : ""),
+                 indent);
+}
+
+static void append_config_map(const serving_role *role, const serving_engine *engine,
+                              text_builder *out)
+{
+    if (engine->config == NULL)
+        return;
+    text_append_printf(out,
+                       "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s-%s\ndata:\n"
+                       "  %s.yaml: |\n",
+                       serving_plain_name(role->launch->model, role->arena), role->name,
+                       role->name);
+    append_block(out, engine->config(role), 4);
+    text_append(out, "---\n");
+}
+
+static const char *manifest_of(const serving_role *role, const serving_engine *engine)
+{
+    const char *model = serving_plain_name(role->launch->model, role->arena);
+    const char *args = command_of(role, engine, true);
+    const char *head =
+        serving_head(role, plait_arena_printf(role->arena, "%s.yaml - kubectl apply -f %s.yaml",
+                                              role->name, role->name));
+    text_builder out;
+
+    if (model == NULL || args == NULL || head == NULL)
+        return NULL;
+    text_builder_init(&out, role->arena);
+    text_append(&out, head);
+    append_config_map(role, engine, &out);
+    if (role->nodes > 1)
+        text_append_printf(&out,
+                           "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\n"
+                           "metadata:\n  name: %s-%s\nspec:\n  replicas: %d\n"
+                           "  leaderWorkerTemplate:\n    size: %d\n    workerTemplate:\n"
+                           "      spec:\n",
+                           model, role->name, role->workers, role->nodes);
+    else
+        text_append_printf(&out,
+                           "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: %s-%s\n"
+                           "spec:\n  replicas: %d\n  selector:\n    matchLabels: {app: %s-%s}\n"
+                           "  template:\n    metadata:\n      labels: {app: %s-%s}\n    spec:\n",
+                           model, role->name, role->workers, model, role->name, model, role->name);
+    append_container(role, engine, args, role->nodes > 1 ? 8 : 6, &out);
+    text_append_printf(&out,
+                       "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: %s-%s\nspec:\n"
+                       "  selector: {%s: %s-%s}\n  ports: [{port: %d}]\n",
+                       model, role->name,
+                       role->nodes > 1 ? "leaderworkerset.sigs.k8s.io/name" : "app", model,
+                       role->name, role->port);
+    return text_builder_finish(&out, NULL);
+}
+
+plait_status serving_kubernetes(const serving_role *role, const serving_engine *engine,
+                                plait_launch_folder *out, plait_error *err)
+{
+    const char *name = plait_arena_printf(role->arena, "%s.yaml", role->name);
+
+    if (name == NULL)
+        return plait_fail_nomem(err);
+    return folder_add(out, name, manifest_of(role, engine), false, err);
+}
+
+// ---- Dynamo --------------------------------------------------------------------------------
+
+static void append_service(const serving_role *role, const serving_engine *engine,
+                           text_builder *out)
+{
+    serving_role alone = *role; // Dynamo joins the nodes of a worker by itself
+    launch_args args;
+
+    alone.nodes = 1;
+    args_init(&args, role->arena);
+    engine->dynamo_args(&alone, &args);
+    const char *line = args_line(&args);
+    text_append_printf(
+        out, "    %c%sWorker:\n      componentType: worker\n%s      replicas: %d\n",
+        role->name[0] - 'a' + 'A', role->name + 1,
+        role->launch->plan->disaggregated
+            ? plait_arena_printf(role->arena, "      subComponentType: %s\n", role->name)
+            : "",
+        role->workers);
+    if (role->nodes > 1)
+        text_append_printf(out, "      multinode: {nodeCount: %d}\n", role->nodes);
+    text_append_printf(
+        out,
+        "      resources: {limits: {gpu: \"%d\"}}\n"
+        "      extraPodSpec:\n%s        mainContainer:\n          image: %s\n"
+        "%s          command: [bash, -c]\n          args:\n            - |\n",
+        role->gpus_per_node,
+        engine->config != NULL
+            ? plait_arena_printf(role->arena,
+                                 "        volumes: [{name: config, configMap: {name: %s-%s}}]\n",
+                                 serving_plain_name(role->launch->model, role->arena), role->name)
+            : "",
+        image_of(role, engine->dynamo_image),
+        engine->config != NULL ? "          volumeMounts: [{name: config, mountPath: /config}]\n"
+                               : "");
+    append_block(out,
+                 plait_arena_printf(role->arena, "exec %s %s %s\n", engine->dynamo_program,
+                                    role->launch->checkpoint, line != NULL ? line : ""),
+                 14);
+    if (line == NULL)
+        out->failed = true;
+}
+
+plait_status serving_dynamo(const serving_role *role, int roles, const serving_engine *engine,
+                            plait_launch_folder *out, plait_error *err)
+{
+    const char *model = serving_plain_name(role->launch->model, role->arena);
+    const char *head = serving_head(role, "deployment.yaml - kubectl apply -f deployment.yaml");
+    text_builder text;
+
+    if (model == NULL || head == NULL)
+        return plait_fail_nomem(err);
+    text_builder_init(&text, role->arena);
+    text_append(&text, head);
+    for (int r = 0; r < roles; r++)
+        append_config_map(&role[r], engine, &text);
+    text_append_printf(&text,
+                       "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata:\n"
+                       "  name: %s\nspec:\n  backendFramework: %s\n  services:\n    Frontend:\n"
+                       "      componentType: frontend\n      replicas: 1\n      extraPodSpec:\n"
+                       "        mainContainer:\n          image: %s\n",
+                       model, engine->dynamo, image_of(role, engine->dynamo_image));
+    for (int r = 0; r < roles; r++)
+        append_service(&role[r], engine, &text);
+    return folder_add(out, "deployment.yaml", text_builder_finish(&text, NULL), false, err);
+}

@@ -1,0 +1,108 @@
+/* sglang.c - a worker as arguments of sglang.launch_server */
+#include "serving.h"
+
+/* --tp-size counts all GPUs of a stage; with attention ranks these are inside it. */
+static int ranks_of(const serving_role *role)
+{
+    return role->worker.tp * role->worker.dp_attention;
+}
+
+static void add_degrees(const serving_role *role, launch_args *out)
+{
+    const plait_worker w = role->worker;
+
+    args_group(out, "degrees");
+    args_int(out, "--tp-size", ranks_of(role));
+    if (w.pp > 1)
+        args_int(out, "--pp-size", w.pp);
+    if (w.dp_attention > 1) {
+        args_int(out, "--dp-size", w.dp_attention);
+        args_switch(out, "--enable-dp-attention");
+    }
+    if (w.ep > 1)
+        args_int(out, "--ep-size", w.ep);
+    if (role->nodes > 1) {
+        args_int(out, "--nnodes", role->nodes);
+        args_words(out, "--node-rank", "\"${NODE_RANK:?0 on the first node of this worker}\"");
+        args_words(out, "--dist-init-addr", "\"${HEAD:?the first node of this worker}:20000\"");
+    }
+}
+
+static void add_limits(const serving_role *role, launch_args *out)
+{
+    static const int most_graphs = 512;
+    const plait_serve_plan *plan = role->launch->plan;
+    const int batch = serving_batch(role);
+
+    args_group(out, "batch, chunk, cache");
+    args_int(out, "--max-running-requests", batch * role->worker.dp_attention);
+    args_int(out, "--cuda-graph-max-bs", batch < most_graphs ? batch : most_graphs);
+    args_int(out, "--chunked-prefill-size", (int)plan->chunk_tokens);
+    args_int(out, "--context-length", serving_context(role));
+    args_number(out, "--mem-fraction-static", plan->engine->memory_fraction);
+    args_text(out, "--kv-cache-dtype", plan->kv == PLAIT_KV_FP8 ? "fp8_e4m3" : "auto");
+}
+
+static void add_weights(const serving_role *role, launch_args *out)
+{
+    const plait_weight_format format = role->launch->plan->weights;
+    const int drafted = role->launch->load.draft;
+
+    if (format == PLAIT_WEIGHT_BF16)
+        args_text(out, "--dtype", "bfloat16");
+    if (format == PLAIT_WEIGHT_FP8 || format == PLAIT_WEIGHT_FP8_BLOCK)
+        args_text(out, "--quantization", "fp8");
+    if (drafted == 0)
+        return;
+    args_group(out, "drafts by the model's own layers");
+    args_text(out, "--speculative-algorithm", "EAGLE");
+    args_int(out, "--speculative-num-steps", drafted);
+    args_int(out, "--speculative-eagle-topk", 1);
+    args_int(out, "--speculative-num-draft-tokens", drafted + 1);
+}
+
+static void add_all(const serving_role *role, launch_args *out)
+{
+    add_degrees(role, out);
+    add_limits(role, out);
+    add_weights(role, out);
+    if (role->launch->plan->disaggregated)
+        args_text(out, "--disaggregation-mode", role->name);
+}
+
+static void add_served(const serving_role *role, launch_args *out)
+{
+    add_all(role, out);
+    if (role->launch->plan->disaggregated && role->index == 0)
+        args_words(out, "--disaggregation-bootstrap-port", "\"$((PORT + 500))\"");
+    args_text(out, "--host", "0.0.0.0");
+    args_words(out, "--port", "\"$PORT\"");
+}
+
+static const char *router(const serving_role role[2], plait_arena *arena)
+{
+    return plait_arena_printf(
+        arena,
+        "prefill=() decode=()\n"
+        "for ((i = 0; i < %d; i++)); do\n"
+        "    port=$((%d + i))\n"
+        "    prefill+=(--prefill \"http://${PREFILL_HOST:-localhost}:$port\" \"$((port + 500))\")\n"
+        "done\n"
+        "for ((i = 0; i < %d; i++)); do\n"
+        "    decode+=(--decode \"http://${DECODE_HOST:-localhost}:$((%d + i))\")\n"
+        "done\n"
+        "exec python3 -m sglang_router.launch_router --pd-disaggregation \\\n"
+        "    \"${prefill[@]}\" \"${decode[@]}\" --host 0.0.0.0 --port \"${PORT:-30000}\"\n",
+        role[0].workers, role[0].port, role[1].workers, role[1].port);
+}
+
+const serving_engine serving_sglang = {
+    .program = "python3 -m sglang.launch_server --model-path",
+    .dynamo = "sglang",
+    .dynamo_program = "python3 -m dynamo.sglang --model-path",
+    .image = "lmsysorg/sglang:latest",
+    .dynamo_image = "nvcr.io/nvidia/ai-dynamo/sglang-runtime:latest",
+    .args = add_served,
+    .dynamo_args = add_all,
+    .router = router,
+};

@@ -1,0 +1,103 @@
+#!/bin/bash
+# test_launch_serve.sh PLAIT - deployments as files: scripts that a shell reads, every number of the answer in them
+set -u
+
+plait=$(realpath "$1")
+wrong=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+complain() {
+    echo "$@"
+    wrong=1
+}
+
+launch() { # launch STATUS ARGUMENTS...
+    local expected=$1 status
+    shift
+    rm -rf "$folder/o"
+    "$plait" launch "$@" -o "$folder/o" >"$folder/out" 2>"$folder/err"
+    status=$?
+    [ $status -eq "$expected" ] ||
+        complain "launch $*: status $status, expected $expected: $(cat "$folder/err")"
+}
+
+has() { # has FILE TEXT
+    grep -qF -- "$2" "$folder/o/$1" || complain "$1: expected $2 in: $(cat "$folder/o/$1")"
+}
+
+answer() { # answer ARGUMENTS...: $folder/s.json
+    "$plait" serve "$@" -o "$folder/s.json" >/dev/null 2>"$folder/err" ||
+        complain "serve $*: $(cat "$folder/err")"
+}
+
+says() {
+    grep -qF -- "$1" "$folder/err" || complain "expected to read: $1, found: $(cat "$folder/err")"
+    [ "$(wc -l <"$folder/err")" -eq 1 ] || complain "more than one line: $(cat "$folder/err")"
+}
+
+# ---- one pool, in each engine's words ----
+
+answer deepseek-v3 dgx-h200 --gpus 8 --eval --engine sglang --tp 2 --dp-attention 4 --ep 8 \
+    --weights fp8_block --kv fp8 --input 2048 --output 256 --concurrency 64 --chunk 8192
+launch 0 "$folder/s.json"
+has server.sh "--tp-size 8"
+has server.sh "--dp-size 4"
+has server.sh "--enable-dp-attention"
+has server.sh "--ep-size 8"
+has server.sh "--chunked-prefill-size 8192"
+has server.sh "--kv-cache-dtype fp8_e4m3"
+has server.sh "deepseek-ai/DeepSeek-V3"
+bash -n "$folder/o/server.sh" || complain "server.sh is no script"
+launch 0 "$folder/s.json" --target vllm
+has server.sh "--tensor-parallel-size 2"
+has server.sh "--data-parallel-size 4"
+has server.sh "--enable-expert-parallel"
+says "the answer is of sglang"
+launch 2 "$folder/s.json" --target trtllm
+says "attention ranks are all ranks of a worker or none"
+launch 0 "$folder/s.json" --as systemd --model /models/mine
+has server@.service "ExecStart=/bin/bash /opt/serving/server.sh %i"
+has server.sh "/models/mine"
+launch 0 "$folder/s.json" --as kubernetes
+has server.yaml 'nvidia.com/gpu: "8"'
+launch 2 "$folder/s.json:2"
+says "expected a plan of rank 2, found 1 plans"
+launch 2 "$folder/s.json" --model 'a b'
+says "expected a folder or a name"
+
+answer deepseek-v3 dgx-h200 --gpus 8 --eval --engine trtllm --dp-attention 8 --ep 8 \
+    --weights fp8_block --input 2048 --output 256 --concurrency 64 --speculate mtp:1,accept=0.8
+launch 0 "$folder/s.json"
+has server.yaml "tensor_parallel_size: 8"
+has server.yaml "enable_attention_dp: true"
+has server.yaml "moe_expert_parallel_size: 8"
+has server.yaml "num_nextn_predict_layers: 1"
+has server.sh "server.yaml"
+
+# ---- two pools, several nodes ----
+
+answer llama-3.1-405b dgx-h100 --gpus 32 --eval --engine vllm --prefill 1:tp=8 --decode 1:tp=8,pp=2 \
+    --weights fp8 --input 2048 --output 256 --rate 1
+launch 0 "$folder/s.json"
+[ "$(cd "$folder/o" && echo *)" = "decode.sh prefill.sh router.sh" ] || complain "$(ls "$folder/o")"
+has decode.sh "--pipeline-parallel-size 2"
+has decode.sh "ray start --head"
+has prefill.sh "NixlConnector"
+launch 0 "$folder/s.json" --target dynamo
+has deployment.yaml "subComponentType: prefill"
+has deployment.yaml "multinode: {nodeCount: 2}"
+
+# ---- what is refused ----
+
+launch 2 "$folder/s.json" --target megatron
+says "expected one of"
+answer llama-3.1-8b dgx-h100 --gpus 8 --eval --engine vllm --input 128 --output 16 --concurrency 4 \
+    --speculate mtp:1,accept=0.8
+launch 2 "$folder/s.json"
+says "expected a model with layers that draft (MTP)"
+sed 's/"tp": 1/"tp": -1/' "$folder/s.json" >"$folder/t.json"
+launch 2 "$folder/t.json"
+says "/plans/0/workers/aggregated/tp: expected"
+
+exit $wrong
