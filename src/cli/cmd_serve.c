@@ -10,12 +10,13 @@
 #include "plait/data.h"
 #include "plait/serve_search.h"
 #include "report_serve.h"
+#include "serve_answer.h"
 #include "serve_flags.h"
 
 typedef struct serve_values {
     serve_flags asked;
     int replicas, chunk;
-    const char *prefill, *decode, *why_not;
+    const char *prefill, *decode, *why_not, *versus;
     int requests, seed, burst;
     const char *spread;
     bool eval, explain, json;
@@ -52,6 +53,8 @@ static const opt options[] = {
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(serve_values, explain, "explain", "every part of a step of the best"),
     TEXT(why_not, "why-not", "WHAT", "what the best of WHAT lacks: disagg, vllm, fp8, tp=8, ..."),
+    TEXT(versus, "versus", "FILE[:RANK]",
+         "the best beside a deployment of a document of --json, under this load"),
     OPT_OF_FLAG(serve_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(serve_values, file, "output-file", 'o', "FILE", "also write the JSON document"),
     OPT_END,
@@ -186,6 +189,26 @@ static plait_status why_not(const char *what, const report_serve *report, plait_
     return report_serve_why_not(report, what, other, stdout, err);
 }
 
+/* ---- another ---- */
+
+/* The deployment of a document, priced under this question. */
+static plait_status read_versus(const char *file, const plait_serve_question *q,
+                                report_serve *report, plait_arena *arena, plait_error *err)
+{
+    serve_answer *that = plait_arena_alloc(arena, 1, sizeof *that);
+
+    if (that == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(serve_answer_load(file, arena, that, err));
+    const char *reason = plait_serve_evaluate(q, arena, &that->plan);
+    if (reason != NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, file,
+                          "expected a deployment that runs under this load: %s", reason);
+    report->versus = &that->plan;
+    report->versus_name = file;
+    return PLAIT_OK;
+}
+
 /* ---- the simulation ---- */
 
 static volatile sig_atomic_t interrupted;
@@ -274,6 +297,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(serve_flags_question(&flags.asked, operands, arena, &question, err));
     report.model_file = operands->text[0];
     report.cluster_file = operands->text[1];
+    if (flags.versus != NULL)
+        PLAIT_TRY(read_versus(flags.versus, &question, &report, arena, err));
     if (flags.eval) {
         PLAIT_TRY(evaluate(&flags, &question, &report, &plan, arena, err));
         PLAIT_TRY(simulate(&flags, &question, &plan, arena, &drawn, err));

@@ -34,6 +34,17 @@ void report_serve_workers(const plait_serve_plan *plan, int role, char text[64])
         snprintf(text + at, 64 - at, " ep %d", w.ep);
 }
 
+void report_serve_pools(const plait_serve_plan *plan, char text[160])
+{
+    char prefill[64], decode[64];
+
+    report_serve_workers(plan, 0, prefill);
+    if (plan->disaggregated)
+        report_serve_workers(plan, 1, decode);
+    snprintf(text, 160, "%s%s%s", prefill, plan->disaggregated ? " : " : "",
+             plan->disaggregated ? decode : "");
+}
+
 /* ---- the question ---- */
 
 static void print_question(const report_serve *report, FILE *out)
@@ -76,20 +87,16 @@ static plait_status print_plans(const plait_serve_plan *plan, int count, FILE *o
         {"J/tok", TABLE_RIGHT},    {"bound by", TABLE_LEFT}};
     table *rows = table_new(columns, sizeof columns / sizeof *columns);
     static const int spare[] = {0, 0, 0, 0, 0, 0, 1, 4, 6, 0, 5, 0, 0, 0, 2, 7, 3};
-    char a[UNITS_SIZE], prefill[64], decode[64];
+    char a[UNITS_SIZE], workers[160];
 
     for (size_t c = 0; c < sizeof spare / sizeof *spare; c++)
         table_spare(rows, c, spare[c]);
     for (int i = 0; i < count; i++) {
         const plait_serve_plan *p = &plan[i];
-        report_serve_workers(p, 0, prefill);
+        report_serve_pools(p, workers);
         table_cell(rows, "%d", i + 1);
         table_cell(rows, "%s", plait_engine_name[p->engine->kind]);
-        if (p->disaggregated) {
-            report_serve_workers(p, 1, decode);
-            table_cell(rows, "%s : %s", prefill, decode);
-        } else
-            table_cell(rows, "%s", prefill);
+        table_cell(rows, "%s", workers);
         table_cell(rows, "%d", p->replicas);
         table_cell(rows, "%d", p->gpus);
         table_cell(rows, "%s", plait_weight_name[p->weights]);
@@ -223,16 +230,16 @@ static plait_status print_front(const plait_serve_answer *answer, FILE *out, pla
 {
     static const table_column columns[] = {{"TPOT", TABLE_RIGHT},   {"tok/s/GPU", TABLE_RIGHT},
                                            {"TTFT", TABLE_RIGHT},   {"in flight", TABLE_RIGHT},
-                                           {"engine", TABLE_LEFT},  {"worker", TABLE_LEFT},
+                                           {"engine", TABLE_LEFT},  {"workers", TABLE_LEFT},
                                            {"weights", TABLE_LEFT}, {"bound by", TABLE_LEFT}};
     table *rows = table_new(columns, sizeof columns / sizeof *columns);
-    char a[UNITS_SIZE], workers[64];
+    char a[UNITS_SIZE], workers[160];
 
     if (answer->front > 0)
-        fprintf(out, "\nWhat a faster token costs, one worker by itself\n");
+        fprintf(out, "\nWhat a faster token costs\n");
     for (int i = 0; i < answer->front; i++) {
         const plait_serve_plan *p = &answer->at_front[i];
-        report_serve_workers(p, 0, workers);
+        report_serve_pools(p, workers);
         table_cell(rows, "%s", ms(p->service.tpot_s, a));
         table_cell(rows, "%.0f", p->tokens_per_s_gpu);
         table_cell(rows, "%s", ms(p->service.ttft_s, a));
@@ -298,9 +305,13 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
             print_drawn(report->drawn, out);
         if (report->explain || answer == NULL) {
             PLAIT_TRY(print_parts(best, out, err));
+            if (report->explain)
+                PLAIT_TRY(report_serve_volume(report, best, out, err));
             print_engine(best->engine, out);
         }
     }
+    if (best != NULL && report->versus != NULL)
+        return report_serve_versus(report, best, report->versus_name, report->versus, out, err);
     if (answer == NULL)
         return PLAIT_OK;
     if (answer->plans > 0) {

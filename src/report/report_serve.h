@@ -11,7 +11,9 @@ typedef struct report_serve {
     const plait_serve_answer *answer; /* of a search; NULL: one deployment, `plan` */
     const plait_serve_plan *plan;
     bool explain;                   /* every term of the first plan */
-    const char *model_file;         /* as it was asked for */
+    const plait_serve_plan *versus; /* another under the same question; NULL: none */
+    const char *versus_name;
+    const char *model_file; /* as it was asked for */
     const char *cluster_file;
     const plait_serve_drawn *drawn; /* a simulation of it; NULL: none */
     const plait_serve_curve *curve; /* of it; NULL: none */
@@ -23,6 +25,20 @@ PLAIT_MUST_CHECK plait_status report_serve_print(const report_serve *report, FIL
 
 /** "tp 8", "2 x tp 4 dp 2 ep 8": the workers of one role. */
 void report_serve_workers(const plait_serve_plan *plan, int role, char text[64]);
+
+/** "tp 8", or of two pools "3 x tp 2 : tp 8". */
+void report_serve_pools(const plait_serve_plan *plan, char text[160]);
+
+/** Collectives and sends of one request on the workers that decode; nothing of a single GPU. */
+PLAIT_MUST_CHECK plait_status report_serve_volume(const report_serve *report,
+                                                  const plait_serve_plan *plan, FILE *out,
+                                                  plait_error *err);
+
+/** Two deployments of one question, figure by figure. `name` is what the other is of. */
+PLAIT_MUST_CHECK plait_status report_serve_versus(const report_serve *report,
+                                                  const plait_serve_plan *best, const char *name,
+                                                  const plait_serve_plan *other, FILE *out,
+                                                  plait_error *err);
 
 /** What the best deployment of some sort lacks against the best of all. */
 PLAIT_MUST_CHECK plait_status report_serve_why_not(const report_serve *best, const char *what,

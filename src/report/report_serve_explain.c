@@ -1,0 +1,125 @@
+/* report_serve_explain.c - what ranks of a deployment send, and two deployments side by side */
+#include <math.h>
+
+#include "plait/serve_volume.h"
+#include "report_serve.h"
+#include "report_table.h"
+#include "units.h"
+
+/* ---- what ranks send ---- */
+
+static void add_line(table *rows, const plait_serve_line *line, int phase, int call)
+{
+    char a[UNITS_SIZE];
+
+    table_cell(rows, "%s", plait_serve_phase_name[phase]);
+    table_cell(rows, "%s", plait_serve_call_what[call]);
+    table_cell(rows, "%lld", (long long)line->count);
+    table_cell(rows, "%lld", (long long)line->all_count);
+    table_cell(rows, "%lld x %lld", (long long)line->rows, (long long)line->columns);
+    table_cell(rows, "%s", units_bytes(line->message_bytes, a));
+    for (int c = 0; c < PLAIT_SERVE_COUNTINGS; c++)
+        table_cell(rows, "%s", units_bytes(line->bytes[c], a));
+}
+
+plait_status report_serve_volume(const report_serve *report, const plait_serve_plan *plan,
+                                 FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"pass", TABLE_LEFT},          {"call", TABLE_LEFT},        {"of a stage", TABLE_RIGHT},
+        {"of all", TABLE_RIGHT},       {"shape", TABLE_RIGHT},      {"message", TABLE_RIGHT},
+        {"as published", TABLE_RIGHT}, {"of one GPU", TABLE_RIGHT}, {"of all GPUs", TABLE_RIGHT}};
+    const plait_load *load = &report->question->load;
+    const plait_worker w = plan->worker[plan->disaggregated];
+    plait_serve_volume volume;
+    char a[UNITS_SIZE];
+
+    if (w.tp * w.pp == 1)
+        return PLAIT_OK;
+    PLAIT_TRY(plait_serve_volume_of(report->question->model,
+                                    (plait_serve_request){.sequences = 1,
+                                                          .prompt_tokens = (int)load->input,
+                                                          .output_tokens = (int)load->output,
+                                                          .tp = w.tp,
+                                                          .pp = w.pp,
+                                                          .element_bytes = 2.0},
+                                    &volume, err));
+    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    for (int p = 0; p < PLAIT_SERVE_PHASES; p++)
+        for (int c = 0; c < PLAIT_SERVE_CALLS; c++)
+            if (volume.line[p][c].count > 0)
+                add_line(rows, &volume.line[p][c], p, c);
+    table_cell(rows, "both");
+    for (int c = 0; c < 5; c++)
+        table_cell(rows, "%s", "");
+    for (int c = 0; c < PLAIT_SERVE_COUNTINGS; c++)
+        table_cell(rows, "%s", units_bytes(volume.bytes[c], a));
+    fprintf(out, "\nWhat tp %d pp %d send to answer one request (C.355, C.356)\n", w.tp, w.pp);
+    return table_print(rows, 2, out, err);
+}
+
+/* ---- two of them ---- */
+
+static void add_pair(table *rows, const char *what, double a, double b, const char *format)
+{
+    table_cell(rows, "%s", what);
+    table_cell(rows, format, a);
+    table_cell(rows, format, b);
+    if (a > 0.0 && b > 0.0)
+        table_cell(rows, "%+.1f %%", 100.0 * (b / a - 1.0));
+    else
+        table_cell(rows, "%s", "-");
+}
+
+static void add_figures(table *rows, const plait_serve_plan *a, const plait_serve_plan *b)
+{
+    add_pair(rows, "GPUs", a->gpus, b->gpus, "%.0f");
+    add_pair(rows, "time to first token, ms", a->service.ttft_s * 1e3, b->service.ttft_s * 1e3,
+             "%.1f");
+    add_pair(rows, "of it waiting, ms", a->service.queue_s * 1e3, b->service.queue_s * 1e3, "%.1f");
+    add_pair(rows, "time per output token, ms", a->service.tpot_s * 1e3, b->service.tpot_s * 1e3,
+             "%.1f");
+    add_pair(rows, "end to end, ms", a->service.e2e_s * 1e3, b->service.e2e_s * 1e3, "%.0f");
+    add_pair(rows, "output tokens/s", a->service.output_tokens_per_s,
+             b->service.output_tokens_per_s, "%.0f");
+    add_pair(rows, "a GPU", a->tokens_per_s_gpu, b->tokens_per_s_gpu, "%.1f");
+    if (!isnan(a->usd_per_mtok) && !isnan(b->usd_per_mtok))
+        add_pair(rows, "USD/million tokens", a->usd_per_mtok, b->usd_per_mtok, "%.2f");
+    if (!isnan(a->joules_per_tok) && !isnan(b->joules_per_tok))
+        add_pair(rows, "joules a token", a->joules_per_tok, b->joules_per_tok, "%.2f");
+    add_pair(rows, "running on a worker", a->service.batch, b->service.batch, "%.0f");
+}
+
+plait_status report_serve_versus(const report_serve *report, const plait_serve_plan *best,
+                                 const char *name, const plait_serve_plan *other, FILE *out,
+                                 plait_error *err)
+{
+    static const table_column columns[] = {{"", TABLE_LEFT},
+                                           {"this", TABLE_RIGHT},
+                                           {"that", TABLE_RIGHT},
+                                           {"that - this", TABLE_RIGHT}};
+    table *rows = table_new(columns, 4);
+    char a[160], b[160], what[64];
+
+    (void)report;
+    report_serve_pools(best, a);
+    report_serve_pools(other, b);
+    fprintf(out,
+            "\nthis: %s, %s, %d x, weights %s, cache %s\nthat: %s, %s, %d x, weights %s, cache %s "
+            "(%s)\n\n",
+            plait_engine_name[best->engine->kind], a, best->replicas,
+            plait_weight_name[best->weights], plait_kv_name[best->kv],
+            plait_engine_name[other->engine->kind], b, other->replicas,
+            plait_weight_name[other->weights], plait_kv_name[other->kv], name);
+    add_figures(rows, best, other);
+    for (int p = 0; p < PLAIT_STEP_PARTS; p++)
+        if (best->service.parts[p] > 0.0 || other->service.parts[p] > 0.0) {
+            snprintf(what, sizeof what, "a step's %s, ms", plait_step_part_name[p]);
+            add_pair(rows, what, best->service.parts[p] * 1e3, other->service.parts[p] * 1e3,
+                     "%.2f");
+        }
+    PLAIT_TRY(table_print(rows, 2, out, err));
+    fprintf(out, "\n%s binds this, %s that\n", plait_serve_bind_name[best->service.binds],
+            plait_serve_bind_name[other->service.binds]);
+    return PLAIT_OK;
+}
