@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "import.h"
+#include "import_serving.h"
 #include "imported.h"
 #include "plait/data.h"
 #include "plans_write.h"
@@ -18,7 +19,8 @@ typedef struct import_values {
 } import_values;
 
 static const opt options[] = {
-    OPT_OF_WORD(import_values, from, "from", "FORMAT", OPT_LISTED(launch_import_names), "{words}"),
+    OPT_OF_WORD(import_values, from, "from", "FORMAT", OPT_LISTED(launch_import_names),
+                "{words}; of serving: vllm, sglang"),
     OPT_OF_WORD(import_values, model, "model", "MODEL", OPT_NAMES(PLAIT_DATA_MODELS),
                 "the model, where the file does not say it or to say it better"),
     OPT_OF_WORD(import_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
@@ -107,6 +109,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     size_t length;
 
     (void)no;
+    if (import_is_serving(flags->from))
+        return import_serving(flags->from, operands, flags->model, flags->cluster, arena, err);
     PLAIT_TRY(command_output(&output, &print, err));
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, NULL, err));
     if (print)

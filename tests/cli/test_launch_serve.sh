@@ -88,6 +88,27 @@ launch 0 "$folder/s.json" --target dynamo
 has deployment.yaml "subComponentType: prefill"
 has deployment.yaml "multinode: {nodeCount: 2}"
 
+# ---- and back ----
+
+imports() { # imports ENGINE TEXT: what the written script says
+    "$plait" import --from "$1" "$folder/o/server.sh" >"$folder/out" 2>"$folder/err" ||
+        complain "import: $(cat "$folder/err")"
+    grep -qF -- "$2" "$folder/out" || complain "expected $2 in: $(cat "$folder/out")"
+    [ ! -s "$folder/err" ] || complain "import warns: $(cat "$folder/err")"
+}
+
+answer deepseek-v3 dgx-h200 --gpus 8 --eval --engine sglang --tp 2 --dp-attention 4 --ep 8 \
+    --weights fp8_block --kv fp8 --input 2048 --output 256 --concurrency 64 --chunk 8192
+launch 0 "$folder/s.json"
+imports sglang "deepseek-v3 CLUSTER --eval --engine sglang --gpus 8 --tp 2 --dp-attention 4 --ep 8 --chunk 8192 --weights fp8 --kv fp8"
+launch 0 "$folder/s.json" --target vllm
+imports vllm "--eval --engine vllm --gpus 8 --tp 2 --dp-attention 4 --ep 8 --chunk 8192 --weights fp8 --kv fp8"
+echo 'vllm serve org/M -tp 4 -dp 2 --enable-expert-parallel --port 80' >"$folder/o/server.sh"
+imports vllm "plait serve m CLUSTER --eval --engine vllm --gpus 8 --tp 4 --dp-attention 2 --ep 8"
+echo 'vllm serve org/M -tp 4 --frobnicate --max-num-seqs 0' >"$folder/o/server.sh"
+"$plait" import --from vllm "$folder/o/server.sh" >/dev/null 2>"$folder/err" && complain "0 sequences"
+says "expected an integer from 1 to"
+
 # ---- what is refused ----
 
 launch 2 "$folder/s.json" --target megatron

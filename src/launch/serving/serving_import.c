@@ -1,0 +1,300 @@
+/* serving_import.c - the command line of a serving engine as a worker */
+#include "serving_import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "flags.h"
+#include "text.h"
+
+const char *const serving_import_name[] = {"vllm", "sglang", NULL};
+
+/* A flag by what it is, "" where no price hangs on it. */
+typedef struct known_flag {
+    const char *name;
+    const char *what;
+} known_flag;
+
+static const known_flag vllm_flags[] = {
+    {"tensor_parallel_size", "tp"},
+    {"tp", "tp"},
+    {"pipeline_parallel_size", "pp"},
+    {"pp", "pp"},
+    {"data_parallel_size", "dp"},
+    {"dp", "dp"},
+    {"enable_expert_parallel", "experts"},
+    {"max_num_seqs", "batch"},
+    {"max_num_batched_tokens", "chunk"},
+    {"max_model_len", "context"},
+    {"kv_cache_dtype", "kv"},
+    {"quantization", "weights"},
+    {"q", "weights"},
+    {"dtype", "dtype"},
+    {"model", "model"},
+    {"speculative_config", "drafts"},
+    {"gpu_memory_utilization", ""},
+    {"enable_chunked_prefill", ""},
+    {"enable_prefix_caching", ""},
+    {"no_enable_prefix_caching", ""},
+    {"kv_transfer_config", ""},
+    {"distributed_executor_backend", ""},
+    {"data_parallel_backend", ""},
+    {"data_parallel_size_local", ""},
+    {"data_parallel_address", ""},
+    {"served_model_name", ""},
+    {"trust_remote_code", ""},
+    {"host", ""},
+    {"port", ""},
+    {"api_key", ""},
+    {"seed", ""},
+    {"tokenizer", ""},
+    {"block_size", ""},
+    {"disable_log_requests", ""},
+    {"disable_log_stats", ""},
+    {"enable_auto_tool_choice", ""},
+    {"tool_call_parser", ""},
+    {"reasoning_parser", ""},
+    {NULL, NULL},
+};
+
+static const known_flag sglang_flags[] = {
+    {"tp_size", "tp"},
+    {"tp", "tp"},
+    {"tensor_parallel_size", "tp"},
+    {"pp_size", "pp"},
+    {"pipeline_parallel_size", "pp"},
+    {"dp_size", "dp"},
+    {"dp", "dp"},
+    {"data_parallel_size", "dp"},
+    {"enable_dp_attention", "attention"},
+    {"ep_size", "ep"},
+    {"ep", "ep"},
+    {"expert_parallel_size", "ep"},
+    {"moe_a2a_backend", "a2a"},
+    {"max_running_requests", "batch"},
+    {"chunked_prefill_size", "chunk"},
+    {"context_length", "context"},
+    {"kv_cache_dtype", "kv"},
+    {"quantization", "weights"},
+    {"dtype", "dtype"},
+    {"model_path", "model"},
+    {"model", "model"},
+    {"speculative_num_steps", "drafts"},
+    {"speculative_algorithm", ""},
+    {"speculative_eagle_topk", ""},
+    {"speculative_num_draft_tokens", ""},
+    {"mem_fraction_static", ""},
+    {"cuda_graph_max_bs", ""},
+    {"disaggregation_mode", ""},
+    {"disaggregation_bootstrap_port", ""},
+    {"nnodes", ""},
+    {"node_rank", ""},
+    {"dist_init_addr", ""},
+    {"trust_remote_code", ""},
+    {"host", ""},
+    {"port", ""},
+    {"served_model_name", ""},
+    {"attention_backend", ""},
+    {"disable_radix_cache", ""},
+    {"page_size", ""},
+    {NULL, NULL},
+};
+
+typedef struct reading {
+    const launch_flags *flags;
+    const known_flag *known;
+    int tp, dp, ep;
+    bool experts, attention, all_to_all;
+    serving_import *out;
+} reading;
+
+// ---- values --------------------------------------------------------------------------------
+
+static plait_status read_count(const reading *r, const launch_flag *flag, int *out,
+                               plait_error *err)
+{
+    static const long most = 1L << 24;
+    char *end;
+
+    if (flag->values < 1 || !shell_word_known(flag->value[0]))
+        return flags_fail(r->flags, flag->name, err,
+                          "expected a number, found what only a run of the script says");
+    const long value = strtol(flag->value[0], &end, 10);
+    if (*end != '\0' || value < 1 || value > most)
+        return flags_fail(r->flags, flag->name, err,
+                          "expected an integer from 1 to %ld, found \"%.40s\"", most,
+                          flag->value[0]);
+    *out = (int)value;
+    return PLAIT_OK;
+}
+
+static const char *word_of(const launch_flag *flag)
+{
+    return flag->values > 0 && shell_word_known(flag->value[0]) ? flag->value[0] : "";
+}
+
+/* Words of --quantization that say a format; others leave it to the checkpoint. */
+static int format_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        plait_weight_format format;
+    } words[] = {{"fp8", PLAIT_WEIGHT_FP8},         {"w8a8_fp8", PLAIT_WEIGHT_FP8},
+                 {"modelopt", PLAIT_WEIGHT_FP8},    {"modelopt_fp4", PLAIT_WEIGHT_NVFP4},
+                 {"nvfp4", PLAIT_WEIGHT_NVFP4},     {"mxfp4", PLAIT_WEIGHT_MXFP4},
+                 {"awq", PLAIT_WEIGHT_INT4},        {"gptq", PLAIT_WEIGHT_INT4},
+                 {"awq_marlin", PLAIT_WEIGHT_INT4}, {"gptq_marlin", PLAIT_WEIGHT_INT4}};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].word, word) == 0)
+            return (int)words[i].format;
+    return -1;
+}
+
+/* '{"method":"mtp","num_speculative_tokens":2}', or a number of steps. */
+static int drafts_of(const char *word)
+{
+    static const char key[] = "\"num_speculative_tokens\":";
+    const char *at = strstr(word, key);
+    const long value = strtol(at != NULL ? at + strlen(key) : word, NULL, 10);
+
+    return value >= 1 && value <= 16 ? (int)value : 0;
+}
+
+// ---- flags ---------------------------------------------------------------------------------
+
+static const known_flag *find(const known_flag *known, const char *name)
+{
+    while (known->name != NULL && strcmp(known->name, name) != 0)
+        known++;
+    return known->name != NULL ? known : NULL;
+}
+
+static plait_status read_flag(reading *r, const launch_flag *flag, const char *what,
+                              plait_error *err)
+{
+    const struct {
+        const char *what;
+        int *out;
+    } counts[] = {{"tp", &r->tp},
+                  {"pp", &r->out->worker.pp},
+                  {"dp", &r->dp},
+                  {"ep", &r->ep},
+                  {"batch", &r->out->batch},
+                  {"chunk", &r->out->chunk},
+                  {"context", &r->out->context}};
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (strcmp(what, counts[i].what) == 0)
+            return read_count(r, flag, counts[i].out, err);
+    if (strcmp(what, "experts") == 0)
+        r->experts = true;
+    else if (strcmp(what, "attention") == 0)
+        r->attention = true;
+    else if (strcmp(what, "a2a") == 0)
+        r->all_to_all = strcmp(word_of(flag), "none") != 0;
+    else if (strcmp(what, "kv") == 0)
+        r->out->kv = strncmp(word_of(flag), "fp8", 3) == 0 ? PLAIT_KV_FP8
+                     : strcmp(word_of(flag), "auto") == 0  ? -1
+                                                           : PLAIT_KV_BF16;
+    else if (strcmp(what, "weights") == 0)
+        r->out->weights = format_of(word_of(flag));
+    else if (strcmp(what, "dtype") == 0 && r->out->weights < 0)
+        r->out->weights = strcmp(word_of(flag), "auto") != 0 ? PLAIT_WEIGHT_BF16 : -1;
+    else if (strcmp(what, "drafts") == 0)
+        r->out->drafted = drafts_of(word_of(flag));
+    else if (strcmp(what, "model") == 0)
+        r->out->checkpoint = word_of(flag);
+    return PLAIT_OK;
+}
+
+/* `vllm serve MODEL ...`: the word behind "serve". */
+static const char *served_model(const shell_words *script)
+{
+    for (int c = 0; c < script->commands; c++) {
+        const shell_command *command = &script->command[c];
+        for (int w = command->first; w + 2 < command->first + command->count; w++)
+            if (strcmp(script->word[w], "vllm") == 0 && strcmp(script->word[w + 1], "serve") == 0 &&
+                !flags_is_flag(script->word[w + 2]) && shell_word_known(script->word[w + 2]))
+                return script->word[w + 2];
+    }
+    return NULL;
+}
+
+/* vLLM's -tp 4: one dash before several letters, which shells' readers of options pass by. */
+static plait_status add_short_flags(launch_flags *flags, plait_error *err)
+{
+    static const char *const names[] = {"tp", "pp", "dp", "q", NULL};
+    const shell_words *script = &flags->script;
+
+    for (int c = 0; c < script->commands; c++) {
+        const shell_command *command = &script->command[c];
+        for (int w = command->first; w + 1 < command->first + command->count; w++) {
+            const int n = script->word[w][0] == '-' ? text_index(script->word[w] + 1, names) : -1;
+            if (n >= 0)
+                PLAIT_TRY(flags_add(flags, names[n], script->word[w + 1], err));
+        }
+    }
+    return PLAIT_OK;
+}
+
+// ---- what they mean ------------------------------------------------------------------------
+
+static plait_status settle_sglang(const reading *r, serving_import *out, plait_error *err)
+{
+    const int ranks = r->attention ? r->dp : 1;
+
+    if (r->tp % ranks != 0)
+        return flags_fail(r->flags, "dp_size", err,
+                          "expected a divisor of --tp-size %d with --enable-dp-attention, found %d",
+                          r->tp, ranks);
+    out->worker.dp_attention = ranks;
+    out->worker.tp = r->tp / ranks;
+    out->replicas = r->attention ? 1 : r->dp;
+    out->worker.ep = r->all_to_all ? r->tp : r->ep;
+    return PLAIT_OK;
+}
+
+static void settle_vllm(const reading *r, serving_import *out)
+{
+    out->worker.tp = r->tp;
+    out->worker.dp_attention = r->dp;
+    out->worker.ep = r->experts ? r->tp * r->dp : 1;
+}
+
+plait_status serving_import_read(plait_engine_kind kind, const char *text, size_t length,
+                                 const char *name, const launch_call *call, plait_arena *arena,
+                                 serving_import *out, const char **warning, plait_error *err)
+{
+    launch_flags flags;
+    text_builder unread;
+    reading r = {.flags = &flags,
+                 .known = kind == PLAIT_ENGINE_SGLANG ? sglang_flags : vllm_flags,
+                 .tp = 1,
+                 .dp = 1,
+                 .ep = 1,
+                 .out = out};
+
+    *out = (serving_import){
+        .kind = kind, .worker = {1, 1, 1, 1}, .replicas = 1, .weights = -1, .kv = -1};
+    PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
+    PLAIT_TRY(add_short_flags(&flags, err));
+    out->checkpoint = served_model(&flags.script);
+    text_builder_init(&unread, arena);
+    for (int f = 0; f < flags.count; f++) {
+        const known_flag *known = find(r.known, flags.flag[f].name);
+        if (known != NULL)
+            PLAIT_TRY(read_flag(&r, &flags.flag[f], known->what, err));
+        else
+            text_append_printf(&unread, "%s--%.40s", unread.length > 0 ? ", " : "",
+                               flags.flag[f].name);
+    }
+    if (kind == PLAIT_ENGINE_SGLANG)
+        PLAIT_TRY(settle_sglang(&r, out, err));
+    else
+        settle_vllm(&r, out);
+    const bool any = unread.length > 0;
+    const char *const list = text_builder_finish(&unread, NULL);
+    *warning = !any ? "" : plait_arena_printf(arena, "not read: %s", list != NULL ? list : "");
+    return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
