@@ -5,6 +5,8 @@
 #include "numbers.h"
 #include "serve_private.h"
 
+enum { MOST_WORKERS = 64 }; // of a role, but for a rate: what more would be is further replicas
+
 /* A candidate in one role under an engine. */
 typedef struct role {
     const serve_candidate *of;
@@ -123,52 +125,124 @@ static bool have_factor(int a, int b)
     return a > 1;
 }
 
+static double bar_of(const serve_look *look, double best)
+{
+    return larger(best, least_kept(look->out));
+}
+
+/* Whether so many of each meet the bounds under arrivals; more of either only help. */
+static bool holds(pairs *all, plait_serve_plan *plan, const serve_candidate *by[PLAIT_SERVE_ROLES],
+                  int n, int m)
+{
+    serve_look *look = all->look;
+
+    plan->count[0] = n;
+    plan->count[1] = m;
+    look->out->looked++;
+    serve_price(look->q, look->q->load, plan, by);
+    return serve_meets(look->q, &plan->service);
+}
+
+/* The fewest of low .. high that hold beside so many of the other role; high holds. */
+static int fewest(pairs *all, plait_serve_plan *plan, const serve_candidate *by[PLAIT_SERVE_ROLES],
+                  int which, int other, int low, int high)
+{
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (holds(all, plan, by, which == 0 ? middle : other, which == 0 ? other : middle))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return high;
+}
+
 /*
- * S.100: all counts that can hold the load and beat what is kept. Of arrivals, more decode workers only help, so where
- * all that there is room for miss a bound, fewer do. Without a load twice a replica is two.
+ * S.100, of arrivals: for each number of prefill workers, from the fewest that hold beside all GPUs of decode workers,
+ * the fewest decode workers, as long as their GPUs are not more than those of the best.
  */
-static void look_pair(pairs *all, const role *p, const role *d)
+static void look_rate(pairs *all, const role *p, const role *d, int n, int m0)
 {
     serve_look *look = all->look;
     const plait_serve_question *q = look->q;
     const serve_candidate *by[PLAIT_SERVE_ROLES] = {p->of, d->of};
-    const double most = most_requests(q, p, d);
-    const int m0 = at_least(all->needed, d);
+    const double tokens = q->load.output * q->load.rate;
+    const int all_n = q->gpus / p->gpus, all_m = q->gpus / d->gpus;
     plait_serve_plan plan = {.engine = all->engine,
                              .disaggregated = true,
                              .replicas = 1,
                              .chunk_tokens = all->engine->chunk_tokens};
     double best = 0.0;
-    int n = at_least(all->needed, p);
 
-    if ((double)n * p->gpus + (double)m0 * d->gpus > q->gpus) {
-        look->out->rejected[PLAIT_SERVE_REJECT_LOAD]++;
+    if (!holds(all, &plan, by, all_n, all_m)) {
+        serve_reject(look, &plan);
         return;
     }
-    for (; n * p->gpus + m0 * d->gpus <= q->gpus; n++) {
+    n = fewest(all, &plan, by, 0, all_m, n, all_n);
+    m0 = fewest(all, &plan, by, 1, all_n, m0, all_m);
+    for (; (double)n * p->gpus + (double)m0 * d->gpus <= q->gpus; n++) {
+        const double bar = bar_of(look, best);
+        const double most_gpus =
+            bar > 0.0 ? smaller(tokens / bar * (1.0 + 1e-12), q->gpus) : q->gpus;
+        const int last = (int)floor((most_gpus - n * p->gpus) / d->gpus);
+        if (last < m0)
+            break;
+        if (!holds(all, &plan, by, n, last))
+            continue;
+        plan.count[1] = fewest(all, &plan, by, 1, n, m0, last);
+        plan.count[0] = n;
+        best = larger(best, look_counts(all, &plan, by));
+    }
+    if (best <= 0.0)
+        serve_reject(look, &plan);
+}
+
+/*
+ * S.100, of users: all counts up to MOST_WORKERS of a role that can beat what is kept. Without a load twice a replica
+ * is two.
+ */
+static void look_users(pairs *all, const role *p, const role *d, int n, int m0)
+{
+    serve_look *look = all->look;
+    const plait_serve_question *q = look->q;
+    const serve_candidate *by[PLAIT_SERVE_ROLES] = {p->of, d->of};
+    const double most = most_requests(q, p, d);
+    plait_serve_plan plan = {.engine = all->engine,
+                             .disaggregated = true,
+                             .replicas = 1,
+                             .chunk_tokens = all->engine->chunk_tokens};
+    double best = 0.0;
+
+    for (; n <= MOST_WORKERS && n * p->gpus + m0 * d->gpus <= q->gpus; n++) {
         const int last = (q->gpus - n * p->gpus) / d->gpus;
         plan.count[0] = n;
-        for (int m = m0; m <= last; m++) {
+        for (int m = m0; m <= last && m <= MOST_WORKERS; m++) {
             const int gpus = n * p->gpus + m * d->gpus;
             const double requests =
                 smaller(most, smaller(n * p->limit.requests_per_s, m * d->limit.requests_per_s));
             if (is_open(q) && have_factor(n, m))
                 continue;
-            if (q->load.output * requests / gpus < larger(best, least_kept(look->out)))
+            if (q->load.output * requests / gpus < bar_of(look, best))
                 continue;
-            if (m == m0 && m < last && q->load.kind == PLAIT_LOAD_RATE) {
-                plan.count[1] = last;
-                look->out->looked++;
-                serve_price(q, q->load, &plan, by);
-                if (!serve_meets(q, &plan.service))
-                    break;
-            }
             plan.count[1] = m;
             best = larger(best, look_counts(all, &plan, by));
         }
     }
     if (best <= 0.0)
         serve_reject(look, &plan);
+}
+
+static void look_pair(pairs *all, const role *p, const role *d)
+{
+    const plait_serve_question *q = all->look->q;
+    const int n = at_least(all->needed, p), m = at_least(all->needed, d);
+
+    if ((double)n * p->gpus + (double)m * d->gpus > q->gpus)
+        all->look->out->rejected[PLAIT_SERVE_REJECT_LOAD]++;
+    else if (q->load.kind == PLAIT_LOAD_RATE)
+        look_rate(all, p, d, n, m);
+    else
+        look_users(all, p, d, n, m);
 }
 
 // ---- all pairs -----------------------------------------------------------------------------
@@ -209,7 +283,7 @@ static bool match(const plait_serve_question *q, const role *p, const role *d, d
     static const double busy = 0.8; // of prefill workers, that prompts seldom wait
     double least = HUGE_VAL;
 
-    for (int m = 1; m * d->gpus < q->gpus; m++) {
+    for (int m = 1; m <= MOST_WORKERS && m * d->gpus < q->gpus; m++) {
         const double n = larger(ceil(m * requests / (busy * p->limit.requests_per_s)), 1.0);
         const double gpus = n * p->gpus + m * d->gpus;
         if (gpus > q->gpus)
