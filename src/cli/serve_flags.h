@@ -35,8 +35,8 @@ typedef struct serve_flags {
                 "vllm, sglang or trtllm; all of them without it"),                                 \
         OPT_OF_WORD(                                                                               \
             values, member.weights, "weights", "FORMAT", OPT_WORDS(plait_weight_name),             \
-            "bf16, fp8, fp8_block, nvfp4, mxfp4, int4; those that the accelerator multiplies in, "  \
-        "and that of the model"), \
+            "bf16, fp8, fp8_block, nvfp4, mxfp4, int4; those that the accelerator multiplies in, " \
+            "and that of the model"),                                                              \
         OPT_OF_WORD(values, member.kv, "kv", "FORMAT", OPT_WORDS(plait_kv_name),                   \
                     "of the cache: bf16 or fp8; both without it"),                                 \
         SERVE_TEXT(values, member, speculate, "speculate", "mtp:N,accept=A",                       \

@@ -21,7 +21,8 @@ const char *const plait_serve_mode_word[] = {"agg",    "disagg",  "static", "off
     X(model)                                                                                       \
     X(accelerator)                                                                                 \
     X(gpus)                                                                                        \
-    X(gpus_per_node) X(engine) X(engine_version) X(mode) X(tp) X(pp) X(ep) X(dp_attn) X(replicas)  \
+    X(gpus_per_node)                                                                               \
+    X(engine) X(engine_version) X(mode) X(tp) X(pp) X(ep) X(dp_attn) X(replicas)                   \
         X(prefill_workers) X(prefill_tp) X(prefill_pp) X(prefill_ep) X(prefill_dp_attn)            \
             X(decode_workers) X(decode_tp) X(decode_pp) X(decode_ep) X(decode_dp_attn)             \
                 X(weight_dtype) X(kv_dtype) X(input_len) X(output_len) X(prefix_cached) X(load)    \
