@@ -105,6 +105,15 @@ static int lowest_bit(unsigned mask)
     return bit;
 }
 
+/* As the model is published where that may be; else the widest that may. */
+static int usual_weights(const plait_serve_question *q)
+{
+    for (int f = 0; q->model->weights != NULL && f < PLAIT_WEIGHT_FORMATS; f++)
+        if ((q->weights >> f & 1u) && strcmp(plait_weight_name[f], q->model->weights) == 0)
+            return f;
+    return lowest_bit(q->weights);
+}
+
 static plait_status evaluate(const serve_values *flags, plait_serve_question *q,
                              report_serve *report, plait_serve_plan *plan, plait_arena *arena,
                              plait_error *err)
@@ -116,7 +125,7 @@ static plait_status evaluate(const serve_values *flags, plait_serve_question *q,
                                      flags->asked.pp > 0 ? flags->asked.pp : 1,
                                      flags->asked.dp_attention > 0 ? flags->asked.dp_attention : 1,
                                      flags->asked.ep > 0 ? flags->asked.ep : 1};
-    plan->weights = (plait_weight_format)lowest_bit(q->weights);
+    plan->weights = (plait_weight_format)usual_weights(q);
     plan->kv = (plait_kv_format)lowest_bit(q->kv);
     plan->chunk_tokens = flags->chunk > 0 ? flags->chunk : q->engine[0]->chunk_tokens;
     plan->disaggregated = flags->prefill != NULL || flags->decode != NULL;
