@@ -113,6 +113,24 @@ plait_status serving_systemd(const serving_role *role, const serving_engine *eng
                       false, err);
 }
 
+const char *serving_router(const serving_role role[2], const char *program, const char *behind,
+                           plait_arena *arena)
+{
+    return plait_arena_printf(
+        arena,
+        "prefill=() decode=()\n"
+        "for ((i = 0; i < %d; i++)); do\n"
+        "    port=$((%d + i))\n"
+        "    prefill+=(--prefill \"http://${PREFILL_HOST:-localhost}:$port\"%s)\n"
+        "done\n"
+        "for ((i = 0; i < %d; i++)); do\n"
+        "    decode+=(--decode \"http://${DECODE_HOST:-localhost}:$((%d + i))\")\n"
+        "done\n"
+        "exec %s \\\n"
+        "    \"${prefill[@]}\" \"${decode[@]}\" --host 0.0.0.0 --port \"${PORT:-30000}\"\n",
+        role[0].workers, role[0].port, behind, role[1].workers, role[1].port, program);
+}
+
 // ---- Kubernetes ----------------------------------------------------------------------------
 
 static const char *image_of(const serving_role *role, const char *usual)

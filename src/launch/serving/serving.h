@@ -57,6 +57,10 @@ plait_status serving_kubernetes(const serving_role *role, const serving_engine *
 plait_status serving_dynamo(const serving_role *role, int roles, const serving_engine *engine,
                             plait_launch_folder *out, plait_error *err) PLAIT_MUST_CHECK;
 
+/** Shell lines that start a router which takes --prefill URL and --decode URL; `behind` stands behind the former. */
+const char *serving_router(const serving_role role[2], const char *program, const char *behind,
+                           plait_arena *arena);
+
 /** A model's name in small letters, digits and hyphens. */
 const char *serving_plain_name(const plait_model *model, plait_arena *arena);
 

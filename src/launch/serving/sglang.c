@@ -81,19 +81,8 @@ static void add_served(const serving_role *role, launch_args *out)
 
 static const char *router(const serving_role role[2], plait_arena *arena)
 {
-    return plait_arena_printf(
-        arena,
-        "prefill=() decode=()\n"
-        "for ((i = 0; i < %d; i++)); do\n"
-        "    port=$((%d + i))\n"
-        "    prefill+=(--prefill \"http://${PREFILL_HOST:-localhost}:$port\" \"$((port + 500))\")\n"
-        "done\n"
-        "for ((i = 0; i < %d; i++)); do\n"
-        "    decode+=(--decode \"http://${DECODE_HOST:-localhost}:$((%d + i))\")\n"
-        "done\n"
-        "exec python3 -m sglang_router.launch_router --pd-disaggregation \\\n"
-        "    \"${prefill[@]}\" \"${decode[@]}\" --host 0.0.0.0 --port \"${PORT:-30000}\"\n",
-        role[0].workers, role[0].port, role[1].workers, role[1].port);
+    return serving_router(role, "python3 -m sglang_router.launch_router --pd-disaggregation",
+                          " \"$((port + 500))\"", arena);
 }
 
 const serving_engine serving_sglang = {

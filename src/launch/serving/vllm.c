@@ -76,18 +76,7 @@ static void add_dynamo(const serving_role *role, launch_args *out)
 
 static const char *router(const serving_role role[2], plait_arena *arena)
 {
-    return plait_arena_printf(
-        arena,
-        "prefill=() decode=()\n"
-        "for ((i = 0; i < %d; i++)); do\n"
-        "    prefill+=(--prefill \"http://${PREFILL_HOST:-localhost}:$((%d + i))\")\n"
-        "done\n"
-        "for ((i = 0; i < %d; i++)); do\n"
-        "    decode+=(--decode \"http://${DECODE_HOST:-localhost}:$((%d + i))\")\n"
-        "done\n"
-        "exec vllm-router --vllm-pd-disaggregation \"${prefill[@]}\" \"${decode[@]}\" \\\n"
-        "    --host 0.0.0.0 --port \"${PORT:-30000}\"\n",
-        role[0].workers, role[0].port, role[1].workers, role[1].port);
+    return serving_router(role, "vllm-router --vllm-pd-disaggregation", "", arena);
 }
 
 const serving_engine serving_vllm = {
