@@ -22,14 +22,46 @@ const char *const plait_serve_mode_word[] = {"agg",    "disagg",  "static", "off
     X(accelerator)                                                                                 \
     X(gpus)                                                                                        \
     X(gpus_per_node)                                                                               \
-    X(engine) X(engine_version) X(mode) X(tp) X(pp) X(ep) X(dp_attn) X(replicas)                   \
-        X(prefill_workers) X(prefill_tp) X(prefill_pp) X(prefill_ep) X(prefill_dp_attn)            \
-            X(decode_workers) X(decode_tp) X(decode_pp) X(decode_ep) X(decode_dp_attn)             \
-                X(weight_dtype) X(kv_dtype) X(input_len) X(output_len) X(prefix_cached) X(load)    \
-                    X(concurrency) X(request_rate) X(chunk_tokens) X(spec) X(ttft_mean_ms)         \
-                        X(ttft_any_ms) X(ttft_median_ms) X(tpot_mean_ms) X(tpot_any_ms)            \
-                            X(tpot_median_ms) X(e2e_mean_ms) X(e2e_median_ms) X(out_tok_s)         \
-                                X(out_tok_s_gpu) X(date) X(trust)
+    X(engine)                                                                                      \
+    X(engine_version)                                                                              \
+    X(mode)                                                                                        \
+    X(tp)                                                                                          \
+    X(pp)                                                                                          \
+    X(ep)                                                                                          \
+    X(dp_attn)                                                                                     \
+    X(replicas)                                                                                    \
+    X(prefill_workers)                                                                             \
+    X(prefill_tp)                                                                                  \
+    X(prefill_pp)                                                                                  \
+    X(prefill_ep)                                                                                  \
+    X(prefill_dp_attn)                                                                             \
+    X(decode_workers)                                                                              \
+    X(decode_tp)                                                                                   \
+    X(decode_pp)                                                                                   \
+    X(decode_ep)                                                                                   \
+    X(decode_dp_attn)                                                                              \
+    X(weight_dtype)                                                                                \
+    X(kv_dtype)                                                                                    \
+    X(input_len)                                                                                   \
+    X(output_len)                                                                                  \
+    X(prefix_cached)                                                                               \
+    X(load)                                                                                        \
+    X(concurrency)                                                                                 \
+    X(request_rate)                                                                                \
+    X(chunk_tokens)                                                                                \
+    X(spec)                                                                                        \
+    X(ttft_mean_ms)                                                                                \
+    X(ttft_any_ms)                                                                                 \
+    X(ttft_median_ms)                                                                              \
+    X(tpot_mean_ms)                                                                                \
+    X(tpot_any_ms)                                                                                 \
+    X(tpot_median_ms)                                                                              \
+    X(e2e_mean_ms)                                                                                 \
+    X(e2e_median_ms)                                                                               \
+    X(out_tok_s)                                                                                   \
+    X(out_tok_s_gpu)                                                                               \
+    X(date)                                                                                        \
+    X(trust)
 
 typedef enum column {
 #define X(name) AT_##name,
