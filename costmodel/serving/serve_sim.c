@@ -13,7 +13,8 @@ enum { NONE = -1 };
 typedef struct request {
     double arrived, first, last;
     double input, output;
-    int next; /* in the queue of its rank */
+    double made; /* of the output, when its cache was given up: prompt again */
+    int next;    /* in the queue of its rank */
 } request;
 
 /* Sequences that decode on one attention rank, by the step of the worker that is their last. */
@@ -25,7 +26,7 @@ typedef struct finish {
 typedef struct rank {
     int head, tail;  /* prompts that wait, in order */
     double done;     /* tokens of the first one that earlier steps took */
-    double room;     /* tokens of cache that are free */
+    double room;     /* tokens of cache that nobody holds or has been promised */
     double contexts; /* sum over those that decode */
     int running;     /* decoding, or prefilled in part */
     finish *heap;
@@ -60,10 +61,12 @@ typedef struct sim {
     uint64_t state;
     double now;
     double yield, travel_s;
+    bool
+        preempts; /* caches grow as they fill, and the newest gives way; else its whole length is promised */
     worker *workers;
     int worker_count, prefill_workers;
     request *requests;
-    int issued, finished;
+    int issued, finished, preempted;
     event *events;
     int event_count, event_room;
     long order;
@@ -163,22 +166,24 @@ static void push_finish(sim *s, rank *r, finish f)
     r->heap[at] = f;
 }
 
-static finish pop_finish(rank *r)
+/* The one at a place of the heap; 0: that which ends first. */
+static finish take_finish(rank *r, int at)
 {
-    const finish top = r->heap[0];
+    const finish taken = r->heap[at];
     const finish last = r->heap[--r->decoding];
-    int at = 0;
 
-    for (int child = 1; child < r->decoding; child = 2 * at + 1) {
+    for (; at > 0 && last.step < r->heap[(at - 1) / 2].step; at = (at - 1) / 2)
+        r->heap[at] = r->heap[(at - 1) / 2];
+    for (int child = 2 * at + 1; child < r->decoding; child = 2 * at + 1) {
         child += child + 1 < r->decoding && r->heap[child + 1].step < r->heap[child].step;
         if (r->heap[child].step >= last.step)
             break;
         r->heap[at] = r->heap[child];
         at = child;
     }
-    if (r->decoding > 0)
+    if (at < r->decoding)
         r->heap[at] = last;
-    return top;
+    return taken;
 }
 
 // ---- requests ------------------------------------------------------------------------------
@@ -251,10 +256,21 @@ static void enqueue(sim *s, worker *w, int q)
 
 // ---- steps ---------------------------------------------------------------------------------
 
+/* Tokens of cache that a request has to find when it starts. */
 static double room_of(const sim *s, const request *q)
 {
-    (void)s;
-    return q->input + q->output;
+    return q->input + (s->preempts ? q->made : q->output);
+}
+
+/* Tokens of it to be computed before it decodes. */
+static double fresh_of(const sim *s, const request *q)
+{
+    return q->input + q->made - smaller(s->load.cached, q->input - 1.0);
+}
+
+static double cap_of(const worker *w)
+{
+    return w->pool->max_sequences > 0.0 ? w->pool->max_sequences / w->count : 1e18;
 }
 
 /* Prompts of one rank that the step under way takes: in order, within the budget, where there is room. */
@@ -264,6 +280,7 @@ static void take_prompts(sim *s, worker *w, int at)
     const double round =
         w->pool->chunk_tokens * w->pool->table->worker.pp; // each stage has a batch
     double budget = round > 0.0 ? round - r->decoding : 1e18;
+    double room = r->room;
 
     w->prompt[at] = w->prompts[at] = w->before[at] = 0.0;
     if (!w->prefills)
@@ -271,11 +288,13 @@ static void take_prompts(sim *s, worker *w, int at)
     for (int q = r->head; q != NONE && budget >= 1.0; q = s->requests[q].next) {
         const request *one = &s->requests[q];
         const double done = q == r->head ? r->done : 0.0;
-        const double cached = smaller(s->load.cached, one->input - 1.0);
-        if (done == 0.0 && r->decoding > 0 && room_of(s, one) > r->room)
+        const double cached = one->input + one->made - fresh_of(s, one);
+        const double others = r->decoding + w->prompts[at];
+        if (done == 0.0 && others > 0.0 && (room_of(s, one) > room || others + 1.0 > cap_of(w)))
             break;
-        const double left = one->input - cached - done;
+        const double left = fresh_of(s, one) - done;
         const double taken = smaller(left, budget);
+        room -= room_of(s, one);
         w->before[at] += cached + done;
         w->prompts[at] += 1.0;
         w->prompt[at] += taken;
@@ -291,8 +310,7 @@ static void join(sim *s, worker *w, rank *r)
     while (r->head != NONE) {
         const int q = r->head;
         request *one = &s->requests[q];
-        const double cap = w->pool->max_sequences > 0.0 ? w->pool->max_sequences / w->count : 1e18;
-        if (r->decoding > 0 && (room_of(s, one) > r->room || r->decoding + 1.0 > cap))
+        if (r->decoding > 0 && (room_of(s, one) > r->room || r->decoding + 1.0 > cap_of(w)))
             return;
         r->head = one->next;
         r->room -= room_of(s, one);
@@ -367,6 +385,12 @@ static void begin_output(sim *s, worker *w, rank *r, int q)
 {
     request *one = &s->requests[q];
 
+    if (one->made > 0.0) { // the user has the first ones
+        r->room -= room_of(s, one);
+        r->contexts += one->input + one->made;
+        push_finish(s, r, (finish){w->step + ceil((one->output - one->made) / s->yield), q});
+        return;
+    }
     one->first = s->now;
     if (!w->decodes) {
         r->running--;
@@ -394,7 +418,7 @@ static void end_prompts(sim *s, worker *w, int at)
     while (left > 0.0 && r->head != NONE) {
         const int q = r->head;
         const request *one = &s->requests[q];
-        const double fresh = one->input - smaller(s->load.cached, one->input - 1.0);
+        const double fresh = fresh_of(s, one);
         const double taken = smaller(left, fresh - r->done);
         left -= taken;
         r->done += taken;
@@ -406,6 +430,38 @@ static void end_prompts(sim *s, worker *w, int at)
     }
 }
 
+/* The cache is full: the last one that came starts again, with its output so far as prompt. */
+static void preempt_newest(sim *s, const worker *w, rank *r)
+{
+    int newest = 0;
+
+    for (int i = 1; i < r->decoding; i++)
+        if (r->heap[i].request > r->heap[newest].request)
+            newest = i;
+    const finish f = take_finish(r, newest);
+    request *q = &s->requests[f.request];
+    const double made = q->output - (f.step - w->step) * s->yield;
+    q->made = smaller(larger(made, 1.0), q->output - 1.0);
+    r->contexts = larger(r->contexts - q->input - q->made, r->decoding);
+    q->next = r->head;
+    if (r->head == NONE)
+        r->tail = f.request;
+    r->head = f.request;
+    s->preempted++;
+}
+
+/* Caches have grown by the tokens of a step. */
+static void make_room(sim *s, const worker *w, rank *r)
+{
+    const double all = w->pool->kv_tokens > 0.0 ? w->pool->kv_tokens : 1e18;
+
+    if (r->decoding > 0 && r->contexts + r->done > all)
+        r->done = 0.0; // a prompt under way came last
+    while (r->decoding > 1 && r->contexts > all)
+        preempt_newest(s, w, r);
+    r->room = all - r->contexts;
+}
+
 static void end_step(sim *s, worker *w)
 {
     w->step += 1.0;
@@ -413,13 +469,15 @@ static void end_step(sim *s, worker *w)
         rank *r = &w->ranks[i];
         r->contexts += r->decoding * s->yield;
         while (r->decoding > 0 && r->heap[0].step <= w->step) {
-            const int q = pop_finish(r).request;
+            const int q = take_finish(r, 0).request;
             r->room += room_of(s, &s->requests[q]);
             r->contexts -= s->requests[q].input + s->requests[q].output;
             complete(s, w, r, q);
         }
         r->contexts = r->decoding > 0 ? larger(r->contexts, r->decoding) : 0.0;
         end_prompts(s, w, i);
+        if (s->preempts)
+            make_room(s, w, r);
     }
     start_step(s, w);
 }
@@ -528,6 +586,7 @@ static plait_status sum_up(const sim *s, plait_serve_drawn *out, plait_error *er
         tokens += q->output;
     }
     out->requests = count;
+    out->preempted = s->preempted;
     out->steps = s->steps;
     out->seconds = s->now;
     out->full = s->load.kind == PLAIT_LOAD_RATE && late > s->now / 2.0;
@@ -549,6 +608,7 @@ plait_status plait_serve_simulate(const plait_deployment *deployment, plait_load
     s.requests = plait_arena_alloc(arena, (size_t)draws.requests + 1, sizeof *s.requests);
     if (s.requests == NULL || !fill_workers(&s))
         return plait_fail_nomem(err);
+    s.preempts = deployment->engine->kind != PLAIT_ENGINE_TRTLLM && !deployment->disaggregated;
     s.yield = 1.0;
     for (int i = 0; i < load.draft; i++)
         s.yield += chance *= load.accept;

@@ -367,7 +367,8 @@ typedef struct plait_serve_seen {
 } plait_serve_seen;
 
 typedef struct plait_serve_drawn {
-    int requests; /* that finished */
+    int requests;  /* that finished */
+    int preempted; /* how often one gave up its cache and started again */
     bool stopped;
     bool
         full; /* the last arrivals waited longer than the run had lasted before: more comes than leaves */
@@ -379,7 +380,9 @@ typedef struct plait_serve_drawn {
 
 /**
  * Every step of every worker of a deployment under a load: requests go to the worker with the fewest, prompts
- * are taken in order within each step's budget, a request starts when its whole length has room. (C.364)
+ * are taken in order within each step's budget. vLLM and SGLang start a request when its prompt has room,
+ * and when the cache is full the newest starts again; TensorRT-LLM, and workers that only decode, start it
+ * when its whole length has room. (C.364)
  *
  * Same seed, same result. Some million steps a second.
  */

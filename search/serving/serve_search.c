@@ -406,7 +406,8 @@ plait_status plait_serve_plan_simulate(const plait_serve_question *q, const plai
                           "expected a deployment that runs: %s", reason);
     if (load.kind == PLAIT_LOAD_CLOSED)
         load.concurrency = plan->concurrency;
-    const plait_deployment d = deployment_of(q, plan, role);
+    plait_deployment d = deployment_of(q, plan, role);
+    d.pool[plan->disaggregated].max_sequences = larger(plan->batch_cap, 1.0);
     return plait_serve_simulate(&d, load, draws, arena, out, err);
 }
 

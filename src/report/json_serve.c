@@ -107,6 +107,7 @@ static void write_drawn(json_writer *json, const plait_serve_drawn *d)
     json_begin_object(json);
     json_member_int64(json, "rank", 1);
     json_member_int64(json, "requests", d->requests);
+    json_member_int64(json, "preempted", d->preempted);
     json_member_bool(json, "stopped", d->stopped);
     json_member_bool(json, "saturated", d->full);
     write_seen(json, "ttft_ms", &d->ttft);

@@ -177,6 +177,9 @@ static void print_drawn(const plait_serve_drawn *d, FILE *out)
         return;
     fprintf(out, "\n  simulated, %d requests%s%s\n", d->requests, d->stopped ? ", stopped" : "",
             d->full ? "; the queue only grew: more comes than leaves" : "");
+    if (d->preempted > 0)
+        fprintf(out, "  %-24s %10d   times a full cache sent a request back to start again\n",
+                "preempted", d->preempted);
     print_seen("time to first token", &d->ttft, out);
     print_seen("time per output token", &d->tpot, out);
     print_seen("end to end", &d->e2e, out);

@@ -336,6 +336,37 @@ static void test_simulation__loses_no_request(void **state)
     }
 }
 
+/* A cache that holds a quarter of what its sequences grow to: vLLM starts them and sends some back,
+ * TensorRT-LLM keeps them waiting; both finish all, and with room for all neither sends any back. */
+static void test_simulation__preempts_where_an_engine_does(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    plait_deployment d = one_worker(&table, &fix.llama);
+    const plait_load load = {
+        .kind = PLAIT_LOAD_CLOSED, .input = 200.0, .output = 1000.0, .concurrency = 40.0};
+    const plait_serve_draws draws = {.seed = 3, .requests = 200, .spread = 0.5};
+    plait_engine waiting = *d.engine;
+
+    (void)state;
+    waiting.kind = PLAIT_ENGINE_TRTLLM;
+    for (int tight = 0; tight < 2; tight++) {
+        d.pool[0].kv_tokens = tight ? 12000.0 : 1e6;
+        const plait_serve_drawn x = drawn_of(&d, load, draws);
+        plait_deployment other = d;
+        other.engine = &waiting;
+        const plait_serve_drawn y = drawn_of(&other, load, draws);
+        assert_int_equal(x.requests, 200);
+        assert_int_equal(y.requests, 200);
+        assert_int_equal(y.preempted, 0);
+        assert_true((x.preempted > 0) == tight);
+        // Who starts at once waits less for a first token, and pays later.
+        if (tight)
+            assert_true(x.ttft.mean_s < y.ttft.mean_s && x.tpot.mean_s > y.tpot.mean_s);
+        else
+            assert_near_relative(x.e2e.mean_s, y.e2e.mean_s, 1e-12);
+    }
+}
+
 /* Twice what a worker can do: the queue only grows. */
 static void test_simulation__says_when_more_comes_than_leaves(void **state)
 {
@@ -384,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_prefill_apart__leaves_decoding_alone),
         cmocka_unit_test(test_simulation__takes_as_long_as_the_closed_forms_say),
         cmocka_unit_test(test_simulation__loses_no_request),
+        cmocka_unit_test(test_simulation__preempts_where_an_engine_does),
         cmocka_unit_test(test_simulation__says_when_more_comes_than_leaves),
         cmocka_unit_test(test_profiles__are_found_by_month_and_version),
     };
