@@ -50,7 +50,23 @@ static bool enough(const fleet_kind *kind, double rate, const int count[PLAIT_SE
     return serve_price(kind->q, load, plan, kind->role) && serve_meets(kind->q, &plan->service);
 }
 
-/* The fewest workers of one role, the other as it is: doubled, then halved. */
+/* The fewest workers of one role, the other as it is, where so many are enough. */
+static int fewest_between(const fleet_kind *kind, double rate, int count[PLAIT_SERVE_ROLES],
+                          int role, int low, int high)
+{
+    plait_serve_plan plan;
+
+    while (low < high) {
+        count[role] = low + (high - low) / 2;
+        if (enough(kind, rate, count, &plan))
+            high = count[role];
+        else
+            low = count[role] + 1;
+    }
+    return high;
+}
+
+/* The same without knowing what is enough: doubled, then halved. */
 static bool settle_role(const fleet_kind *kind, double rate, int count[PLAIT_SERVE_ROLES], int role)
 {
     const int most = kind->most_gpus / gpus_of(kind, role);
@@ -63,27 +79,91 @@ static bool settle_role(const fleet_kind *kind, double rate, int count[PLAIT_SER
         low = high + 1;
         high = 2 * high < most ? 2 * high : most;
     }
-    while (low < high) {
-        count[role] = low + (high - low) / 2;
-        if (enough(kind, rate, count, &plan))
-            high = count[role];
-        else
-            low = count[role] + 1;
-    }
-    count[role] = high;
+    count[role] = fewest_between(kind, rate, count, role, low, high);
     return true;
 }
 
-/* As S.99, or S.100: prefill workers beside as many decode workers as may be, then these. */
-static bool settle(const fleet_kind *kind, double rate, int count[PLAIT_SERVE_ROLES])
+/* Prefill workers and the fewest decode workers beside them. */
+typedef struct pair {
+    int count[PLAIT_SERVE_ROLES];
+} pair;
+
+typedef struct staircase {
+    const fleet_kind *kind;
+    const plait_fleet_unit *unit;
+    double rate;
+    pair best;
+    double nodes; /* of it */
+} staircase;
+
+/* Of equal nodes fewer GPUs. */
+static double nodes_with(const staircase *s, int prefill, int decode)
+{
+    const int count[] = {prefill, decode};
+    double nodes = 0.0, gpus = 0.0;
+
+    for (int r = 0; r < 2; r++) {
+        const int each = s->unit[r].workers;
+        nodes += (double)((count[r] + each - 1) / each) * s->unit[r].nodes;
+        gpus += (double)count[r] * gpus_of(s->kind, r);
+    }
+    return nodes + gpus * 1e-9;
+}
+
+static void take_pair(staircase *s, pair p)
+{
+    const double nodes = nodes_with(s, p.count[0], p.count[1]);
+
+    if (nodes < s->nodes) {
+        s->best = p;
+        s->nodes = nodes;
+    }
+}
+
+/* Between two pairs more prefill workers never need more that decode: none there beats the corner. (S.101) */
+static void look_between(staircase *s, pair few, pair many)
+{
+    pair middle = {{few.count[0] + (many.count[0] - few.count[0]) / 2, 0}};
+
+    if (middle.count[0] == few.count[0] || few.count[1] == many.count[1] ||
+        nodes_with(s, few.count[0] + 1, many.count[1]) >= s->nodes)
+        return;
+    middle.count[1] =
+        fewest_between(s->kind, s->rate, middle.count, 1, many.count[1], few.count[1]);
+    take_pair(s, middle);
+    look_between(s, few, middle);
+    look_between(s, middle, many);
+}
+
+/* The pair on fewest nodes, from the fewest prefill workers to the fewest that decode. */
+static bool settle_pair(const fleet_kind *kind, const plait_fleet_unit *unit, double rate,
+                        int count[PLAIT_SERVE_ROLES])
+{
+    const int most[] = {kind->most_gpus / gpus_of(kind, 0), kind->most_gpus / gpus_of(kind, 1)};
+    staircase s = {.kind = kind, .unit = unit, .rate = rate, .nodes = HUGE_VAL};
+    pair few = {{0, most[1]}}, many = {{most[0], 0}};
+
+    if (most[0] < 1 || most[1] < 1 || !settle_role(kind, rate, few.count, 0) ||
+        !settle_role(kind, rate, few.count, 1) || !settle_role(kind, rate, many.count, 1) ||
+        !settle_role(kind, rate, many.count, 0))
+        return false;
+    take_pair(&s, few);
+    take_pair(&s, many);
+    look_between(&s, few, many);
+    count[0] = s.best.count[0];
+    count[1] = s.best.count[1];
+    return true;
+}
+
+/* As S.99 and S.101. */
+static bool settle(const fleet_kind *kind, const plait_fleet_unit *unit, double rate,
+                   int count[PLAIT_SERVE_ROLES])
 {
     count[0] = count[1] = 0;
     if (rate <= 0.0)
         return true;
-    if (!kind->plan.disaggregated)
-        return settle_role(kind, rate, count, 0);
-    count[1] = kind->most_gpus / gpus_of(kind, 1);
-    return count[1] > 0 && settle_role(kind, rate, count, 0) && settle_role(kind, rate, count, 1);
+    return kind->plan.disaggregated ? settle_pair(kind, unit, rate, count)
+                                    : settle_role(kind, rate, count, 0);
 }
 
 /* What a worker less misses: of two roles one that decodes, where there are several. */
@@ -107,6 +187,15 @@ static plait_fleet_lack lack_of(const fleet_kind *kind, double rate,
 typedef struct hour_units {
     int needed[PLAIT_SERVE_ROLES], spare[PLAIT_SERVE_ROLES];
 } hour_units;
+
+/* An earlier hour with as many requests; NULL: none. */
+static const plait_fleet_hour *same_hour(const plait_fleet *fleet, int before, double rate)
+{
+    for (int h = 0; h < before; h++)
+        if (fleet->hour[h].rate == rate)
+            return &fleet->hour[h];
+    return NULL;
+}
 
 static bool place(const fleet_kind *kind, const plait_fleet *fleet, plait_fleet_hour *hour,
                   hour_units *units)
@@ -148,8 +237,15 @@ static bool fill_hours(const fleet_kind *kind, double factor, plait_fleet *out)
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
         plait_fleet_hour *const hour = &out->hour[h];
 
-        hour->rate = factor * kind->ask->rate[h];
-        if (!settle(kind, hour->rate, hour->workers) || !place(kind, out, hour, &units))
+        const double rate = factor * kind->ask->rate[h];
+        const plait_fleet_hour *const same = same_hour(out, h, rate);
+
+        if (same != NULL) {
+            *hour = *same;
+            continue;
+        }
+        hour->rate = rate;
+        if (!settle(kind, out->unit, rate, hour->workers) || !place(kind, out, hour, &units))
             return false;
         if (is_busier(hour, &out->hour[out->busiest]))
             out->busiest = h;

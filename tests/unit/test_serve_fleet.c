@@ -164,6 +164,58 @@ static void test_hours__have_the_fewest_workers(void **state)
         }
 }
 
+/* Nodes of so many workers of each role, and a little for each GPU. */
+static double room_of(const plait_fleet *fleet, int prefills, int decodes)
+{
+    const int count[] = {prefills, decodes};
+    double room = 0.0;
+
+    for (int r = 0; r < 2; r++) {
+        const int each = fleet->unit[r].workers;
+        room += (double)((count[r] + each - 1) / each) * fleet->unit[r].nodes;
+        room += 1e-6 * count[r] * plait_worker_gpus(fleet->plan.worker[r]);
+    }
+    return room;
+}
+
+/* Of prefill and decode workers apart, every pair that takes less room is too little. */
+static void test_pairs__take_the_least_room_of_all(void **state)
+{
+    const plait_serve_question few = fix.q;
+    plait_cluster cluster;
+    plait_error err;
+    int pairs = 0, smaller = 0;
+
+    (void)state;
+    assert_int_equal(plait_cluster_find("h100-80gb-sxm:512x8", fix.arena, &cluster, &err),
+                     PLAIT_OK);
+    assert_int_equal(plait_cluster_take(&cluster, 4096, &err), PLAIT_OK);
+    fix.q.cluster = &cluster;
+    fix.q.gpus = 4096;
+    for (double rate = 200.0; rate < 20000.0; rate *= 1.7) {
+        find(flat(rate));
+        for (int f = 0; f < fix.answer->fleets; f++) {
+            const plait_fleet *const fleet = &fix.answer->fleet[f];
+            const int *const found = fleet->hour[0].workers;
+
+            if (!fleet->plan.disaggregated)
+                continue;
+            const double room = room_of(fleet, found[0], found[1]);
+            pairs++;
+            assert_true(enough(fleet, rate, found[0], found[1]));
+            for (int n = 1; room_of(fleet, n, 1) < room; n++) {
+                int m = 1;
+                while (room_of(fleet, n, m + 1) < room)
+                    m++;
+                smaller++;
+                assert_false(enough(fleet, rate, n, m));
+            }
+        }
+    }
+    assert_true(pairs > 0 && smaller > 10);
+    fix.q = few;
+}
+
 static void test_hours__are_up_as_all_states_say(void **state)
 {
     const plait_fleet *const fleet = find(flat(60.0));
@@ -268,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_spares__are_the_fewest_that_suffice),
         cmocka_unit_test(test_spares__of_what_is_never_up_are_none),
         cmocka_unit_test(test_hours__have_the_fewest_workers),
+        cmocka_unit_test(test_pairs__take_the_least_room_of_all),
         cmocka_unit_test(test_hours__are_up_as_all_states_say),
         cmocka_unit_test(test_day__is_paid_by_node_hours),
         cmocka_unit_test(test_elastic__pays_what_starts_early),
