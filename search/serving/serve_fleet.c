@@ -3,8 +3,8 @@
 
 #include "serve_fleet.h"
 
-/* GPUs of one search, unless the model needs more; and how often its load may be divided by four. */
-enum { SEARCH_GPUS = 64, MOST_DIVIDED = 4096 };
+/* GPUs of one search, unless the model needs more; and into how many parts its load may be divided by fours. */
+enum { SEARCH_GPUS = 64, MOST_DIVIDED = 1 << 28 };
 
 void plait_fleet_ask_init(plait_fleet_ask *ask)
 {
@@ -46,6 +46,17 @@ static plait_status take_part(part *p, const plait_serve_question *q, int gpus, 
     return plait_cluster_take(&p->cluster, gpus, err);
 }
 
+/* Parts of which one hardly loads a worker. */
+static int least_part(double rate)
+{
+    static const double light = 0.25; // requests/s
+    int divided = 1;
+
+    while (divided < MOST_DIVIDED && rate / divided > light)
+        divided *= 4;
+    return divided;
+}
+
 /*
  * S.101: the whole load on few GPUs; where it is too much, its least part, to see that any can be met at all, and then
  * larger ones.
@@ -54,22 +65,26 @@ static plait_status search_parts(const plait_serve_question *q, double rate, pla
                                  part *p, int *divided, plait_error *err)
 {
     const int node = q->cluster->group[0].gpus_per_node;
+    const int most = least_part(rate);
     int gpus = SEARCH_GPUS - SEARCH_GPUS % node;
 
     for (gpus = gpus > node ? gpus : node;; gpus *= 2) {
         gpus = gpus < q->gpus ? gpus : q->gpus;
         PLAIT_TRY(take_part(p, q, gpus, err));
-        for (*divided = 1; *divided <= MOST_DIVIDED; *divided *= 4) {
+        for (*divided = 1; *divided <= most; *divided *= 4) {
             PLAIT_TRY(ask_part(p, rate, *divided, arena, err));
             if (p->answer.plans > 0 || gpus == q->gpus)
                 return PLAIT_OK;
             if (*divided > 1)
                 continue;
-            PLAIT_TRY(ask_part(p, rate, MOST_DIVIDED, arena, err));
+            *divided = most;
+            PLAIT_TRY(ask_part(p, rate, most, arena, err));
             if (p->answer.plans == 0)
                 break;
+            *divided = 1;
         }
-        if (p->answer.has_nearest) // the bounds stand in its way, not its size
+        // The bounds stand in its way, not its size?
+        if (p->answer.has_nearest && !serve_meets(q, &p->answer.nearest.service))
             return PLAIT_OK;
     }
 }

@@ -18,7 +18,7 @@ static const suffix magnitudes[] = {
 
 /* Longer words first: "ms" also ends in "s". */
 static const suffix durations[] = {
-    {"ms", 1e-3}, {"w", 7.0 * 86400.0}, {"d", 86400.0}, {"h", 3600.0},
+    {"us", 1e-6}, {"ms", 1e-3}, {"w", 7.0 * 86400.0}, {"d", 86400.0}, {"h", 3600.0},
     {"m", 60.0},  {"s", 1.0},           {NULL, 1.0},
 };
 
@@ -90,5 +90,5 @@ plait_status magnitude_duration(const char *where, const char *text, double *sec
     if (magnitude_parse_duration(text, seconds) && *seconds > 0.0)
         return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_RANGE, where,
-                      "expected a time above 0 such as 60d or 36h, found '%.40s'", text);
+                      "expected a time above 0 such as 60d or 500ms, found '%.40s'", text);
 }

@@ -13,7 +13,7 @@ bool magnitude_parse(const char *text, double *out);
  * tokens, whose "8k" is 8192. False beyond `most`. */
 bool magnitude_parse_count(const char *text, int kilo, int least, int most, int *out);
 
-/** Seconds of "60d", "36h", "90m", "45s", "20ms", "8w". */
+/** Seconds of "60d", "36h", "90m", "45s", "20ms", "5us", "8w". */
 bool magnitude_parse_duration(const char *text, double *seconds);
 
 /** Above zero, or a refusal that says `expected WHAT, found ...`. */

@@ -10,15 +10,6 @@
 #include "report_table.h"
 #include "units.h"
 
-static const char *ms(double seconds, char text[UNITS_SIZE])
-{
-    if (!isfinite(seconds))
-        snprintf(text, UNITS_SIZE, "-");
-    else
-        snprintf(text, UNITS_SIZE, seconds < 0.1 ? "%.1f ms" : "%.0f ms", seconds * 1e3);
-    return text;
-}
-
 /* Small ones with cents, large ones with a prefix. */
 static const char *number(double value, char text[UNITS_SIZE])
 {
@@ -101,10 +92,10 @@ void report_fleet_question(const report_fleet *report, FILE *out)
     else
         fprintf(out, "%.4g requests/s all day\n", high);
     if (q->ttft_s > 0.0)
-        fprintf(out, "  first token within %s", ms(q->ttft_s, a));
+        fprintf(out, "  first token within %s", units_latency(q->ttft_s, a));
     if (q->tpot_s > 0.0)
         fprintf(out, "%s each further one within %s", q->ttft_s > 0.0 ? "," : " ",
-                ms(q->tpot_s, a));
+                units_latency(q->tpot_s, a));
     fprintf(out, q->ttft_s > 0.0 || q->tpot_s > 0.0 ? ";" : " ");
     if (f->spares >= 0)
         fprintf(out, " %d spare node%s\n", f->spares, plural(f->spares));
@@ -123,8 +114,9 @@ static void print_band(const char *what, double value, const double band[2], FIL
 {
     char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
 
-    fprintf(out, "    %-24s %10s   80 %% of runs between %s and %s\n", what, ms(value, a),
-            ms(value * band[0], b), ms(value * band[1], c));
+    fprintf(out, "    %-24s %10s   80 %% of runs between %s and %s\n", what,
+            units_latency(value, a), units_latency(value * band[0], b),
+            units_latency(value * band[1], c));
 }
 
 static void print_busiest(const plait_fleet *fleet, FILE *out)
@@ -237,7 +229,8 @@ static void print_nothing(const report_fleet *report, FILE *out)
                     report->question->tpot_s > 0.0 ? " and " : "");
         if (report->question->tpot_s > 0.0)
             fprintf(out, "--tpot %.1fms", ceil(search->needs_tpot_s * 1e4) / 10.0);
-        fprintf(out, ".\n  (%s a token is what it has.)\n", ms(search->nearest.service.tpot_s, a));
+        fprintf(out, ".\n  (%s a token is what it has.)\n",
+                units_latency(search->nearest.service.tpot_s, a));
     } else {
         fprintf(out,
                 "No deployment on up to %d GPUs carries the load: take more GPUs, fewer "
@@ -294,9 +287,9 @@ static plait_status print_hours(const report_fleet *report, FILE *out, plait_err
         table_cell(rows, "%s", text);
         table_cell(rows, "%d", hour->nodes);
         table_cell(rows, "%d", hour->spare_nodes);
-        table_cell(rows, "%s", ms(hour->ttft_s, text));
-        table_cell(rows, "%s", ms(hour->ttft_p99_s, text));
-        table_cell(rows, "%s", ms(hour->tpot_s, text));
+        table_cell(rows, "%s", units_latency(hour->ttft_s, text));
+        table_cell(rows, "%s", units_latency(hour->ttft_p99_s, text));
+        table_cell(rows, "%s", units_latency(hour->tpot_s, text));
         for (int m = 0; m < PLAIT_FLEET_MODES; m++)
             table_cell(rows, "%.0f %%", 100.0 * hour->used[m]);
     }

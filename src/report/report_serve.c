@@ -7,12 +7,6 @@
 #include "report_table.h"
 #include "units.h"
 
-static const char *ms(double seconds, char text[UNITS_SIZE])
-{
-    snprintf(text, UNITS_SIZE, seconds < 0.1 ? "%.1f ms" : "%.0f ms", seconds * 1e3);
-    return text;
-}
-
 static const char *mode_of(const plait_serve_plan *plan)
 {
     return plan->disaggregated ? "disaggregated" : "aggregated";
@@ -66,10 +60,10 @@ static void print_question(const report_serve *report, FILE *out)
                 100.0 * q->load.accept);
     fprintf(out, "\n");
     if (q->ttft_s > 0.0)
-        fprintf(out, "  first token within %s", ms(q->ttft_s, a));
+        fprintf(out, "  first token within %s", units_latency(q->ttft_s, a));
     if (q->tpot_s > 0.0)
         fprintf(out, "%s each further one within %s", q->ttft_s > 0.0 ? "," : " ",
-                ms(q->tpot_s, a));
+                units_latency(q->tpot_s, a));
     fprintf(out, q->ttft_s > 0.0 || q->tpot_s > 0.0 ? "\n\n" : "\n");
 }
 
@@ -103,9 +97,9 @@ static plait_status print_plans(const plait_serve_plan *plan, int count, FILE *o
         table_cell(rows, "%s", plait_kv_name[p->kv]);
         table_cell(rows, "%.0f", p->chunk_tokens);
         table_cell(rows, "%.0f", p->service.batch);
-        table_cell(rows, "%s", ms(p->service.ttft_s, a));
-        table_cell(rows, "%s", ms(p->ttft_p99_s, a));
-        table_cell(rows, "%s", ms(p->service.tpot_s, a));
+        table_cell(rows, "%s", units_latency(p->service.ttft_s, a));
+        table_cell(rows, "%s", units_latency(p->ttft_p99_s, a));
+        table_cell(rows, "%s", units_latency(p->service.tpot_s, a));
         table_cell(rows, "%s", units_count(p->service.output_tokens_per_s, a));
         table_cell(rows, "%.0f", p->tokens_per_s_gpu);
         table_cell(rows, isfinite(p->usd_per_mtok) ? "%.2f" : "-", p->usd_per_mtok);
@@ -121,8 +115,8 @@ static void print_band(const char *what, double value, const double band[2], FIL
 {
     char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
 
-    fprintf(out, "  %-24s %10s   80 %% of runs between %s and %s\n", what, ms(value, a),
-            ms(value * band[0], b), ms(value * band[1], c));
+    fprintf(out, "  %-24s %10s   80 %% of runs between %s and %s\n", what, units_latency(value, a),
+            units_latency(value * band[0], b), units_latency(value * band[1], c));
 }
 
 static void print_plan(const report_serve *report, const plait_serve_plan *p, FILE *out)
@@ -144,9 +138,10 @@ static void print_plan(const report_serve *report, const plait_serve_plan *p, FI
     }
     print_band("time to first token", s->ttft_s, e->band[PLAIT_SERVE_TTFT], out);
     fprintf(out, "  %-24s %10s   of %s by itself, %s waiting\n", "  99 of 100 within",
-            ms(p->ttft_p99_s, a), ms(s->prompt_s, b), ms(s->queue_s, workers));
+            units_latency(p->ttft_p99_s, a), units_latency(s->prompt_s, b),
+            units_latency(s->queue_s, workers));
     print_band("time per output token", s->tpot_s, e->band[PLAIT_SERVE_TPOT], out);
-    fprintf(out, "  %-24s %10s\n", "end to end", ms(s->e2e_s, a));
+    fprintf(out, "  %-24s %10s\n", "end to end", units_latency(s->e2e_s, a));
     fprintf(out, "  %-24s %10s   80 %% of runs between %s and %s\n", "output tokens/s",
             units_count(s->output_tokens_per_s, a),
             units_count(s->output_tokens_per_s * e->band[PLAIT_SERVE_RATE][0], b),
@@ -165,8 +160,9 @@ static void print_seen(const char *what, const plait_serve_seen *seen, FILE *out
 {
     char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
 
-    fprintf(out, "  %-24s %10s   half within %s, 99 of 100 within %s\n", what, ms(seen->mean_s, a),
-            ms(seen->p50_s, b), ms(seen->p99_s, c));
+    fprintf(out, "  %-24s %10s   half within %s, 99 of 100 within %s\n", what,
+            units_latency(seen->mean_s, a), units_latency(seen->p50_s, b),
+            units_latency(seen->p99_s, c));
 }
 
 static void print_drawn(const plait_serve_drawn *d, FILE *out)
@@ -243,9 +239,9 @@ static plait_status print_front(const plait_serve_answer *answer, FILE *out, pla
     for (int i = 0; i < answer->front; i++) {
         const plait_serve_plan *p = &answer->at_front[i];
         report_serve_pools(p, workers);
-        table_cell(rows, "%s", ms(p->service.tpot_s, a));
+        table_cell(rows, "%s", units_latency(p->service.tpot_s, a));
         table_cell(rows, "%.0f", p->tokens_per_s_gpu);
-        table_cell(rows, "%s", ms(p->service.ttft_s, a));
+        table_cell(rows, "%s", units_latency(p->service.ttft_s, a));
         table_cell(rows, "%.0f", p->concurrency);
         table_cell(rows, "%s", plait_engine_name[p->engine->kind]);
         table_cell(rows, "%s", workers);
@@ -289,7 +285,7 @@ static void print_nearest(const report_serve *report, FILE *out)
         fprintf(out, " It needs --ttft %.0fms.", ceil(answer->needs_ttft_s * 1e3));
     if (q->tpot_s > 0.0 && answer->needs_tpot_s > q->tpot_s)
         fprintf(out, " It needs --tpot %.1fms.", ceil(answer->needs_tpot_s * 1e4) / 10.0);
-    fprintf(out, "\n  (%s is what it has.)\n", ms(answer->nearest.service.tpot_s, a));
+    fprintf(out, "\n  (%s is what it has.)\n", units_latency(answer->nearest.service.tpot_s, a));
 }
 
 plait_status report_serve_print(const report_serve *report, FILE *out, plait_error *err)

@@ -86,6 +86,17 @@ char *units_seconds(double seconds, char text[UNITS_SIZE])
     return on_ladder(ladder, 4, seconds, "", text);
 }
 
+char *units_latency(double seconds, char text[UNITS_SIZE])
+{
+    if (!isfinite(seconds))
+        return not_a_number(text);
+    if (seconds >= 10.0)
+        snprintf(text, UNITS_SIZE, "%.1f s", seconds);
+    else
+        snprintf(text, UNITS_SIZE, seconds < 0.1 ? "%.1f ms" : "%.0f ms", seconds * 1e3);
+    return text;
+}
+
 char *units_count(double count, char text[UNITS_SIZE])
 {
     static const units_step ladder[] = {{"", 1.0}, {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"T", 1e12}};

@@ -23,6 +23,9 @@ char *units_bytes(double bytes, char text[UNITS_SIZE]);
 /** Three digits: "4.00 us", "81.2 ms", "9.87 s", "1.50 h". */
 char *units_seconds(double seconds, char text[UNITS_SIZE]);
 
+/** What a request waits, in one unit so that columns compare, up to 10 s: "37.0 ms", "915 ms", "37.6 s". */
+char *units_latency(double seconds, char text[UNITS_SIZE]);
+
 /** Three digits: "512", "16.4 k", "8.39 M", "70.6 B", "1.04 T". */
 char *units_count(double count, char text[UNITS_SIZE]);
 
