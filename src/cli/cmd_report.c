@@ -5,6 +5,7 @@
 #include "asked.h"
 #include "command.h"
 #include "file.h"
+#include "json.h"
 #include "page_plans.h"
 #include "page_serve.h"
 #include "progress.h"
@@ -269,6 +270,28 @@ static plait_status report_serving(const char *path, const char *output, plait_a
     return PLAIT_OK;
 }
 
+/* What plait capacity wrote has no page of its own here: the command writes it from what it found. */
+static plait_status look_for_capacity(const json_cursor *root, plait_arena *arena, void *to,
+                                      plait_error *err)
+{
+    (void)arena;
+    (void)err;
+    *(bool *)to = json_has(root, "fleets") || json_has(root, "tornado");
+    return PLAIT_OK;
+}
+
+static plait_status refuse_capacity(const char *path, plait_arena *arena, plait_error *err)
+{
+    plait_error ignored = {PLAIT_OK, "", ""};
+    bool is = false;
+
+    if (json_load(path, look_for_capacity, arena, &is, &ignored) != PLAIT_OK || !is)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
+                      "expected a file of plans or deployments, found one of plait capacity, which "
+                      "writes its page itself: plait capacity ... -o FILE.html");
+}
+
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -291,6 +314,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(command_page_check(r->flags->output, err));
     if (page_serve_is(operands->text[0], arena))
         return report_serving(operands->text[0], r->flags->output, arena, err);
+    PLAIT_TRY(refuse_capacity(operands->text[0], arena, err));
     PLAIT_TRY(load(operands->text[0], r, err));
     PLAIT_TRY(look_around(r, err));
     progress_clear(&r->shown);

@@ -23,6 +23,10 @@ refused() { # refused TEXT ARGUMENTS...: one line with TEXT, and status 2
         complain "${*:2}: status $status, '$said', expected '$1'"
 }
 
+"$plait" capacity llama-3.1-8b dgx-h100 --serve --input 1024 --output 128 --rate 5 --json >fleet.json
+refused 'found one of plait capacity, which writes its page itself' report fleet.json -o fleet.html
+[ ! -e fleet.html ] || complain "a page of nothing"
+
 "$plait" search llama-3.1-8b dgx-h100 --gpus 16 --seq 8k --gbs 64 --threads 2 -o plans.json >/dev/null || complain "search fails"
 for form in html md csv json; do
     "$plait" report plans.json -o "page.$form" || complain "no .$form"

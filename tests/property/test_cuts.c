@@ -13,16 +13,9 @@
 #include "plait/data.h"
 #include "plait/schedule.h"
 #include "random_below.h"
+#include "sanitized.h"
 
-#if !defined(__has_feature)
-#define __has_feature(what) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer) ||                             \
-    defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { QUESTIONS = 40 };
-#else
-enum { QUESTIONS = 600 };
-#endif
+enum { QUESTIONS = SANITIZED ? 40 : 600 };
 
 enum { MOST_LAYERS = 5, CUTS = 3, CHOICES = 2 };
 

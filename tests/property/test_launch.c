@@ -17,6 +17,7 @@
 #include "plait/launch.h"
 #include "plait/search.h"
 #include "read_back.h"
+#include "sanitized.h"
 #include "text.h"
 
 enum { DRAWS_EACH = 8, TOP = 3 };
@@ -506,9 +507,10 @@ static int check_draw(const launch_subject *subject, plait_arena *arena)
 
 static void check_subject(const launch_subject *subject)
 {
+    const int wanted = SANITIZED ? subject->wanted / 6 : subject->wanted;
     int draws = 0, with_plans = 0, launches = 0;
 
-    while (with_plans < subject->wanted && draws < DRAWS_EACH * subject->wanted) {
+    while (with_plans < wanted && draws < DRAWS_EACH * wanted) {
         plait_arena *const arena = plait_arena_new();
         assert_non_null(arena);
         const int plans = check_draw(subject, arena);
@@ -519,7 +521,7 @@ static void check_subject(const launch_subject *subject)
     }
     print_message("%s: %d questions, %d with plans, %d launches\n",
                   plait_launch_target_name[subject->target], draws, with_plans, launches);
-    assert_true(with_plans >= subject->wanted);
+    assert_true(with_plans >= wanted);
 }
 
 static void test_launches__of_what_a_search_finds_break_no_rule(void **state)
@@ -528,7 +530,7 @@ static void test_launches__of_what_a_search_finds_break_no_rule(void **state)
     assert_true(models >= 20);
     check_subject(&(launch_subject){
         .target = PLAIT_LAUNCH_MEGATRON, .file = "args.sh", .wanted = 300, .limits = draw_limits});
-    for (int w = 0; w < EXPECTED; w++)
+    for (int w = 0; w < EXPECTED && !SANITIZED; w++)
         if (!seen[w])
             fail_msg("no launch has %s", expected[w]);
 }

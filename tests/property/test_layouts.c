@@ -13,16 +13,9 @@
 #include "deal.h"
 #include "must.h"
 #include "plait/data.h"
+#include "sanitized.h"
 
-#if !defined(__has_feature)
-#define __has_feature(what) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) ||                               \
-    __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-enum { INSTANCES = 100 };
-#else
-enum { INSTANCES = 2100 };
-#endif
+enum { INSTANCES = SANITIZED ? 100 : 2100 };
 
 static plait_arena *arena;
 

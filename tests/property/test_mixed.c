@@ -17,20 +17,13 @@
 #include "plait/data.h"
 #include "plait/schedule.h"
 #include "plait/search.h"
+#include "sanitized.h"
 #include "text.h"
 
 static plait_arena *arena;
 static plait_error err;
 
-#if !defined(__has_feature)
-#define __has_feature(what) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer) ||                             \
-    defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { QUESTIONS = 30 };
-#else
-enum { QUESTIONS = 320 };
-#endif
+enum { QUESTIONS = SANITIZED ? 30 : 320 };
 
 enum { MOST_STAGES = 6 };
 

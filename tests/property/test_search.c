@@ -17,6 +17,7 @@
 #include "plait/plan.h"
 #include "plait/search.h"
 #include "plan_check.h"
+#include "sanitized.h"
 #include "split.h"
 #include "text.h"
 #include "world.h"
@@ -100,16 +101,7 @@ static const question questions[] = {
 };
 
 /* Sanitizers are ten times as slow, and take fewer of them. */
-#if !defined(__has_feature)
-#define __has_feature(what) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-enum { STEP = 5 };
-#elif defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { STEP = 2 };
-#else
-enum { STEP = 1 };
-#endif
+enum { STEP = SANITIZED ? 6 : 1 };
 
 enum { QUESTIONS = sizeof questions / sizeof *questions, TOP = 10, LONG = 1000 };
 
