@@ -1,8 +1,8 @@
 #!/bin/bash
 # run_launch.sh PLAIT CASE.args - compares a launch folder with what was last reviewed
 #
-#   CASE.args    the plan, as `plait eval` takes it, and `launch TARGET` as the last two words where
-#                the target is not the one of the runtime
+#   CASE.args    the plan, as `plait eval` takes it, or `serve` and a deployment; behind it `launch`
+#                and options of it, such as --target NAME, where the usual will not do
 #   CASE/        the files
 #
 # What can be read back must be the same plan. UPDATE_GOLDEN=1 rewrites the folder for review.
@@ -15,12 +15,14 @@ trap 'rm -rf "$scratch"' EXIT
 
 mapfile -t words < <(xargs -r -n 1 printf '%s\n' <"$case.args")
 target=()
-if [ "${words[-2]}" = launch ]; then
-    target=(--target "${words[-1]}")
-    words=("${words[@]:0:${#words[@]}-2}")
-fi
+for ((i = 0; i < ${#words[@]}; i++)); do
+    [ "${words[i]}" != launch ] || break
+done
+target=("${words[@]:i+1}")
+words=("${words[@]:0:i}")
+[ "${words[0]}" = serve ] || words=(eval "${words[@]}")
 
-"$plait" eval "${words[@]}" -o "$scratch/plans.json" >/dev/null || exit 1
+"$plait" "${words[@]}" -o "$scratch/plans.json" >/dev/null || exit 1
 "$plait" launch "$scratch/plans.json" "${target[@]}" -o "$scratch/made" >/dev/null || exit 1
 
 if [ "${UPDATE_GOLDEN:-0}" = 1 ]; then
@@ -45,7 +47,15 @@ read_back() { # read_back FORMAT FILE WORDS...: as the same plan
     diff <(choices "$scratch/plans.json") <(choices "$scratch/back.json")
 }
 
-case "${target[*]}:$(ls "$scratch/made")" in
+serving() { # what a serving engine is started by: scripts that bash reads
+    local script
+    for script in "$scratch"/made/*.sh; do
+        [ ! -e "$script" ] || bash -n "$script" || return 1
+    done
+}
+
+case "${words[0]} ${target[*]}:$(ls "$scratch/made")" in
+serve*) serving || status=1 ;;
 *megatron-bridge*) ;;
 *launch.json*) read_back companion launch.json || status=1 ;;
 *recipe.py*) read_back torchtitan args.sh || status=1 ;;
