@@ -109,6 +109,69 @@ echo 'vllm serve org/M -tp 4 --frobnicate --max-num-seqs 0' >"$folder/o/server.s
 "$plait" import --from vllm "$folder/o/server.sh" >/dev/null 2>"$folder/err" && complain "0 sequences"
 says "expected an integer from 1 to"
 
+# ---- what searches find, in every engine's words: written whole, or refused in a line ----
+
+mkdir "$folder/yaml"
+reads() { # reads: every file of $folder/o, by who will read it; YAML later, at once
+    local file
+    for file in "$folder"/o/*; do
+        case $file in
+        *.sh) bash -n "$file" || complain "$file is no script" ;;
+        *.y*ml) cp "$file" "$folder/yaml/$written-${file##*/}" ;;
+        esac
+    done
+}
+
+degrees_of() { # degrees_of: of the plans of $folder/s.json with one pool, as import would say them
+    python3 - "$folder/s.json" <<'END_PYTHON'
+import json, sys
+for plan in json.load(open(sys.argv[1]))["plans"]:
+    w = plan["workers"].get("aggregated", {})
+    print("".join(f" --{k.replace('_', '-')} {w[k]}" for k in ("tp", "pp", "dp_attention", "ep") if w.get(k, 1) > 1))
+END_PYTHON
+}
+
+written=0 refused=0 same=0
+while read -r model cluster load; do
+    # shellcheck disable=SC2086
+    answer "$model" $cluster $load
+    mapfile -t degrees < <(degrees_of)
+    for rank in 1 2 3 4 5 6; do
+        for target in vllm sglang trtllm dynamo; do
+            rm -rf "$folder/o"
+            "$plait" launch "$folder/s.json:$rank" --target $target -o "$folder/o" \
+                >"$folder/out" 2>"$folder/err"
+            case $? in
+            0) written=$((written + 1)) && reads ;;
+            2) refused=$((refused + 1)) && [ "$(wc -l <"$folder/err")" -eq 1 ] && [ ! -e "$folder/o" ] ||
+                complain "$model $rank $target: $(cat "$folder/err")" && continue ;;
+            *) complain "launch of $model $rank to $target: $(cat "$folder/err")" && continue ;;
+            esac
+            [ -e "$folder/o/server.sh" ] && [[ $target == vllm || $target == sglang ]] || continue
+            "$plait" import --from $target "$folder/o/server.sh" >"$folder/out" 2>"$folder/err" ||
+                complain "import of $model $rank $target: $(cat "$folder/err")"
+            for word in tp pp dp-attention ep; do
+                [ "$(grep -oE -- "--$word [0-9]+" "$folder/out")" = "$(grep -oE -- "--$word [0-9]+" <<<"${degrees[rank - 1]}")" ] ||
+                    complain "$model $rank $target comes back as $(cat "$folder/out"), was ${degrees[rank - 1]}"
+            done
+            same=$((same + 1))
+        done
+    done
+done <<'END'
+llama-3.1-8b dgx-h100 --gpus ..8 --input 1024 --output 256 --rate 12
+llama-3.1-70b dgx-a100 --gpus ..16 --input 2048 --output 256 --concurrency 32
+llama-3.1-405b dgx-h100 --gpus ..32 --input 1024 --output 512 --rate 1
+deepseek-v3 dgx-h200 --gpus ..32 --input 4096 --output 1024 --tpot 40ms
+gpt-oss-120b b200-180gb-sxm:2x8 --gpus ..16 --input 1024 --output 1024 --rate 8
+qwen3-30b-a3b h100-80gb-sxm:1x8 --gpus ..4 --input 8192 --output 256 --rate 2
+qwen3-235b-a22b dgx-h200 --gpus ..16 --input 2048 --output 512 --tpot 30ms
+mixtral-8x7b mi300x --gpus ..8 --input 1024 --output 128 --concurrency 16
+END
+python3 -c 'import sys, yaml
+for file in sys.argv[1:]: list(yaml.load_all(open(file), yaml.CSafeLoader))' "$folder"/yaml/* || complain "no YAML"
+[ $written -ge 100 ] && [ $same -ge 40 ] || complain "$written written, $same came back: too few"
+echo "$written launches written, $refused refused, $same came back"
+
 # ---- what is refused ----
 
 launch 2 "$folder/s.json" --target megatron
