@@ -5,6 +5,7 @@
 
 #include "plait/runtime.h"
 #include "plait/units.h"
+#include "question.h"
 
 const char *const plait_capacity_limit_name[PLAIT_LIMITS + 1] = {
     "-", "plan", "memory", "failures", "deadline", "budget", "deadline+budget", NULL,
@@ -115,7 +116,8 @@ static plait_status search_best(const plait_capacity_ask *ask, plait_arena *aren
     plait_error refusal = {PLAIT_OK, "", ""};
 
     one.top = 1;
-    const plait_status status = plait_search(row->problem, &one, arena, &result, &refusal);
+    const plait_status status =
+        question_search(row->problem, &one, false, arena, &result, &refusal);
     row->limit = status == PLAIT_OK ? PLAIT_LIMIT_MEMORY : PLAIT_LIMIT_PLAN;
     if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE)
         return plait_fail(err, status, refusal.where, "%s", refusal.message);

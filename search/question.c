@@ -12,7 +12,7 @@ plait_status question_ask(const plait_problem *problem, const plait_search_optio
     one.top = 1;
     one.distinct = 0;
     one.progress = NULL;
-    const plait_status status = plait_search(problem, &one, arena, &result, &refusal);
+    const plait_status status = question_search(problem, &one, false, arena, &result, &refusal);
     *fits = status == PLAIT_OK && result.plans > 0;
     if (*fits)
         *out = result.plan[0];

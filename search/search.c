@@ -13,6 +13,7 @@
 #include "answer.h"
 #include "mixed.h"
 #include "problem_check.h"
+#include "question.h"
 #include "text.h"
 
 void plait_search_options_init_sized(plait_search_options *options, size_t size)
@@ -231,8 +232,9 @@ static plait_status fail_empty(const plan_space *space, plait_error *err)
                       "expected at least one legal plan, found none: %s", why);
 }
 
-plait_status plait_search(const plait_problem *problem, const plait_search_options *options,
-                          plait_arena *arena, plait_search_result *result, plait_error *err)
+plait_status question_search(const plait_problem *problem, const plait_search_options *options,
+                             bool closest, plait_arena *arena, plait_search_result *result,
+                             plait_error *err)
 {
     const double start_s = search_seconds();
     plan_space space;
@@ -278,9 +280,15 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
     PLAIT_TRY(refine(&run, &found, result, err));
     if (found.points == 0 && result->plans == 0)
         return fail_empty(&space, err);
-    if (result->plans == 0)
+    if (result->plans == 0 && closest)
         PLAIT_TRY(find_closest(&run, strategy, result, err));
     PLAIT_TRY(count_variants(&run, &found, result, err));
     result->elapsed_s = search_seconds() - start_s;
     return PLAIT_OK;
+}
+
+plait_status plait_search(const plait_problem *problem, const plait_search_options *options,
+                          plait_arena *arena, plait_search_result *result, plait_error *err)
+{
+    return question_search(problem, options, true, arena, result, err);
 }

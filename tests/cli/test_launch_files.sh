@@ -29,6 +29,10 @@ for file in */*; do
     *.py) check "$file" /usr/bin/python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' ;;
     *.toml) check "$file" /usr/bin/python3 -c 'import tomllib, sys; tomllib.load(open(sys.argv[1], "rb"))' ;;
     *.json) check "$file" /usr/bin/python3 -c 'import json, sys; json.load(open(sys.argv[1]))' ;;
+    *.service) check "$file" python3 -c "import configparser, sys
+unit = configparser.RawConfigParser(strict=False)
+unit.read(sys.argv[1])
+assert unit.has_option('Service', 'ExecStart') and unit.has_section('Unit')" ;;
     *.csv) ;;
     *) complain "$file: no check for such a file" ;;
     esac
