@@ -1,5 +1,5 @@
 /*
- * plait.h - plan how to split the training of a large model over a cluster
+ * plait.h - plan how to split the training and serving of a large model over a cluster
  *
  * plait answers: with this model, this cluster and this batch, which data, tensor, pipeline,
  * context and expert parallelism, which ZeRO stage, microbatch, recomputation and schedule give the
@@ -85,6 +85,12 @@
  *     simulate.h                   a pipeline action by action
  *     capacity.h                   how many GPUs a run takes: days, dollars, what binds
  *     goodput.h                    failures and checkpoints: from seconds of work to days
+ *     serve.h                      a step of a serving engine, and what users see of it
+ *     serve_search.h               which deployment serves a load at the least cost
+ *     serve_fleet.h                how many GPUs serve the requests of a day
+ *     serve_launch.h               the files that start a deployment
+ *     serve_volume.h               what ranks send each other to answer one request
+ *     serve_runs.h                 predictions against measured runs of serving
  */
 #ifndef PLAIT_PLAIT_H
 #define PLAIT_PLAIT_H
@@ -114,6 +120,11 @@
 #include "plait/stage.h"
 #include "plait/simulate.h"
 #include "plait/search.h"
+#include "plait/serve.h"
+#include "plait/serve_fleet.h"
+#include "plait/serve_launch.h"
+#include "plait/serve_runs.h"
+#include "plait/serve_search.h"
 #include "plait/serve_volume.h"
 #include "plait/units.h"
 #include "plait/validate.h"

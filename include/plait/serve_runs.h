@@ -14,18 +14,18 @@
 #pragma GCC visibility push(default)
 
 typedef enum plait_serve_mode {
-    PLAIT_SERVE_AGGREGATED,
-    PLAIT_SERVE_DISAGGREGATED,
-    PLAIT_SERVE_STATIC,
-    PLAIT_SERVE_OFFLINE,
-    PLAIT_SERVE_ARRIVING,
-    PLAIT_SERVE_PREFILL, /* one phase by itself: not priced */
-    PLAIT_SERVE_DECODE,
-    PLAIT_SERVE_MODES
+    PLAIT_SERVE_RUN_AGGREGATED,
+    PLAIT_SERVE_RUN_DISAGGREGATED,
+    PLAIT_SERVE_RUN_STATIC,
+    PLAIT_SERVE_RUN_OFFLINE,
+    PLAIT_SERVE_RUN_ARRIVING,
+    PLAIT_SERVE_RUN_PREFILL, /* one phase by itself: not priced */
+    PLAIT_SERVE_RUN_DECODE,
+    PLAIT_SERVE_RUN_MODES
 } plait_serve_mode;
 
 /** As the file says it: agg, disagg, static, offline, server, prefill, decode. */
-extern const char *const plait_serve_mode_word[PLAIT_SERVE_MODES + 1];
+extern const char *const plait_serve_mode_word[PLAIT_SERVE_RUN_MODES + 1];
 
 enum { PLAIT_SERVE_E2E = PLAIT_SERVE_FIGURES, PLAIT_SERVE_MEASURES };
 
@@ -81,7 +81,7 @@ typedef struct plait_serve_validation {
     plait_service *service; /* [runs->count] */
     const plait_engine **engine;
     int priced, refused, low;
-    plait_serve_errors errors[PLAIT_SERVE_MODES][PLAIT_SERVE_MEASURES];
+    plait_serve_errors errors[PLAIT_SERVE_RUN_MODES][PLAIT_SERVE_MEASURES];
     /* of groups of runs that differ in how they ran: the fastest under a bound on TPOT, as predicted */
     int choices;
     double choice_share; /* of the best measured throughput, mean */

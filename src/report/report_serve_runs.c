@@ -36,7 +36,7 @@ static plait_status print_errors(const plait_serve_validation *v, FILE *out, pla
         {"within 20 %", TABLE_RIGHT},  {"in the band", TABLE_RIGHT}};
     table *rows = table_new(columns, sizeof columns / sizeof *columns);
 
-    for (int m = 0; m < PLAIT_SERVE_MODES; m++)
+    for (int m = 0; m < PLAIT_SERVE_RUN_MODES; m++)
         for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
             const plait_serve_errors *e = &v->errors[m][f];
             if (e->rows == 0)
@@ -132,7 +132,7 @@ static void write_run(json_writer *json, const plait_serve_validation *v, size_t
 
 static void write_errors(json_writer *json, const plait_serve_validation *v)
 {
-    for (int m = 0; m < PLAIT_SERVE_MODES; m++)
+    for (int m = 0; m < PLAIT_SERVE_RUN_MODES; m++)
         for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
             const plait_serve_errors *e = &v->errors[m][f];
             if (e->rows == 0)

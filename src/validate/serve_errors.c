@@ -119,7 +119,7 @@ static bool is_choice(const plait_serve_validation *v, size_t i)
 {
     const plait_serve_run *run = &v->runs->run[i];
 
-    return run->mode == PLAIT_SERVE_AGGREGATED && !run->low && run->note[0] == '\0' &&
+    return run->mode == PLAIT_SERVE_RUN_AGGREGATED && !run->low && run->note[0] == '\0' &&
            run->load.kind == PLAIT_LOAD_CLOSED && run->measured[PLAIT_SERVE_TPOT] > 0.0 &&
            run->measured[PLAIT_SERVE_TTFT] > 0.0;
 }
@@ -229,7 +229,7 @@ plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *are
         out->refused += !run->low && run->note[0] != '\0';
         out->priced += !run->low && run->note[0] == '\0';
     }
-    for (int m = 0; m < PLAIT_SERVE_MODES; m++)
+    for (int m = 0; m < PLAIT_SERVE_RUN_MODES; m++)
         for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
             sum_errors(out, m, f, &s);
             out->errors[m][f] = errors_of(&s);

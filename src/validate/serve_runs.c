@@ -391,9 +391,9 @@ static plait_status read_any(reader *r, size_t row, plait_serve_run *run, plait_
 
 static plait_status read_load(const reader *r, size_t row, plait_serve_run *run, plait_error *err)
 {
-    static const plait_load_kind kinds[PLAIT_SERVE_MODES] = {PLAIT_LOAD_CLOSED, PLAIT_LOAD_CLOSED,
-                                                             PLAIT_LOAD_STATIC, PLAIT_LOAD_OFFLINE,
-                                                             PLAIT_LOAD_RATE};
+    static const plait_load_kind kinds[PLAIT_SERVE_RUN_MODES] = {
+        PLAIT_LOAD_CLOSED, PLAIT_LOAD_CLOSED, PLAIT_LOAD_STATIC, PLAIT_LOAD_OFFLINE,
+        PLAIT_LOAD_RATE};
     const char *spec = text(r, row, AT_spec);
 
     run->load.kind = kinds[run->mode];
@@ -413,7 +413,7 @@ static plait_status read_load(const reader *r, size_t row, plait_serve_run *run,
     }
     if (run->load.input < 1.0 || run->load.output < 1.0)
         run->note = "no tokens";
-    if (run->mode >= PLAIT_SERVE_PREFILL)
+    if (run->mode >= PLAIT_SERVE_RUN_PREFILL)
         run->note = "one phase by itself";
     return PLAIT_OK;
 }
@@ -461,13 +461,14 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
         .weights = (plait_weight_format)weights,
         .kv = kv_of(text(r, row, AT_kv_dtype), run->kind, weights),
     };
-    const bool published = text(r, row, AT_tp)[0] != '\0' || run->mode == PLAIT_SERVE_DISAGGREGATED;
+    const bool published =
+        text(r, row, AT_tp)[0] != '\0' || run->mode == PLAIT_SERVE_RUN_DISAGGREGATED;
     const size_t ways = published ? 1 : MOST_WAYS;
     run->way = plait_arena_alloc(r->arena, ways, sizeof *run->way);
     run->memory = plait_arena_alloc(r->arena, ways, sizeof *run->memory);
     if (run->way == NULL || run->memory == NULL)
         return plait_fail_nomem(err);
-    if (run->mode == PLAIT_SERVE_DISAGGREGATED)
+    if (run->mode == PLAIT_SERVE_RUN_DISAGGREGATED)
         return read_apart(r, row, run, serving, gpus_per_node, err);
     return published ? read_one(r, row, run, serving, gpus_per_node, err)
                      : read_any(r, row, run, serving, gpus_per_node, err);

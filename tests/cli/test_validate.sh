@@ -57,11 +57,12 @@ unpriced=$(spoilt 's/,a100-80gb-sxm,/,abacus,/')
 "$plait" validate "$unpriced" >"$scratch/out" || complain "status $? of rows without a price"
 grep -q '^  *3 .*abacus' "$scratch/out" || complain "the reason is missing"
 
+head -n 300 "$runs" >"$scratch/some.csv"
 for key in source sweep accelerator; do
-    "$plait" validate "$runs" --by $key | grep -q "^  $key  *rows  *MAPE" || complain "--by $key"
+    "$plait" validate "$scratch/some.csv" --by $key | grep -q "^  $key  *rows  *MAPE" || complain "--by $key"
 done
 
-"$plait" validate "$runs" --plot "$scratch/runs.svg" >/dev/null || complain "status $? of --plot"
+"$plait" validate "$scratch/some.csv" --plot "$scratch/runs.svg" >/dev/null || complain "status $? of --plot"
 [ "$(head -c 5 "$scratch/runs.svg")" = '<svg ' ] || complain "not an SVG file"
 [ "$(tail -n 1 "$scratch/runs.svg")" = '</svg>' ] || complain "half an SVG file"
 exit $wrong
