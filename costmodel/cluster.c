@@ -25,6 +25,8 @@ const char *const plait_precision_name[PLAIT_PRECISIONS + 1] = {PRECISION_WORDS(
 
 const char *const plait_attention_kernel_name[PLAIT_ATTENTION_KERNELS + 1] = {ATTENTION_WORDS(0)};
 
+const char *const plait_kv_name[PLAIT_KV_FORMATS + 1] = {"bf16", "fp8"};
+
 const char *const plait_kernel_name[PLAIT_KERNELS + 1] = {
     ATTENTION_WORDS(PLAIT_KERNEL_ATTENTION), PRECISION_WORDS(PLAIT_KERNEL_PRECISION),
     [PLAIT_KERNEL_WIDE] = "fused_wide",      [PLAIT_KERNEL_GROUPED_GEMM] = "grouped_gemm",

@@ -208,6 +208,16 @@ double plait_attention_s(const plait_accelerator *gpu, plait_attention_kernel ke
     return fit->t0_s + join(compute_s, memory_s, attention_join);
 }
 
+/* C.361: split keys are joined by a second kernel, whose launch is in t0. */
+double plait_decode_attention_s(const plait_accelerator *gpu, plait_kv_format format,
+                                plait_decode_work work)
+{
+    const plait_decode_fit *fit = &gpu->decode[format];
+    const double full_s = work.bytes / (gpu->hbm_bytes_per_s * fit->eb);
+
+    return fit->t0_s + full_s * (1.0 + fit->few / (work.sequences * work.kv_heads));
+}
+
 /* C.33: a pass over memory, at the share of the HBM rate that elementwise kernels reach. */
 double plait_memory_op_s(const plait_accelerator *gpu, double bytes)
 {

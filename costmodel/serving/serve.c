@@ -14,7 +14,6 @@ const char *const plait_serve_bind_name[] = {PLAIT_SERVE_BIND_LIST(X) NULL};
 #define X(name, what) what,
 const char *const plait_step_part_name[] = {PLAIT_STEP_PART_LIST(X) NULL};
 #undef X
-const char *const plait_kv_name[] = {"bf16", "fp8", NULL};
 const char *const plait_engine_name[] = {"vllm", "sglang", "trtllm", NULL};
 
 int plait_worker_gpus(plait_worker worker)
@@ -112,12 +111,36 @@ static double reduce_s(const plait_step_table *table, const plait_engine *engine
     return smaller(nccl, table->all_reduces * (latency + wire));
 }
 
-/* Between the factor of few tokens and that of many: half way at so many. */
-static double product_factor(const plait_engine *engine, double tokens)
+/* From a factor of few tokens to that of many: half way at so many. */
+static double factor_at(const plait_engine *engine, double few, double tokens, double half_way)
 {
-    static const double half_way = 400.0;
+    return few + (engine->compute - few) * tokens / (tokens + half_way);
+}
 
-    return engine->linear + (engine->compute - engine->linear) * tokens / (tokens + half_way);
+/*
+ * Weights that are stored in four bits and multiplied in 16 are widened inside the kernel: 1.6 times as long, on H100 and H200
+ * with gpt-oss. (C.362)
+ */
+static double expert_factor(const plait_step_table *table, const plait_engine *engine,
+                            double tokens)
+{
+    static const double half_way = 2000.0, widening = 1.6;
+    const double few = table->four_bits ? engine->experts_4bit : engine->experts;
+
+    return (table->widened ? widening : 1.0) * factor_at(engine, few, tokens, half_way);
+}
+
+/* What a step of decoding reads of caches. */
+static double decode_attention_s(const plait_step_table *table, const plait_engine *engine,
+                                 double sequences, double context)
+{
+    if (sequences <= 0.0)
+        return 0.0;
+    const serve_grid_spot at = serve_grid_find(PLAIT_STEP_CONTEXTS, context);
+
+    return (sequences * serve_grid_value(table->decode_s, at) +
+            serve_grid_value(table->few_s, at)) /
+           engine->attention;
 }
 
 /*
@@ -142,16 +165,16 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
     const double decoded = sequences * larger(step.verified, 1.0);
     const double tokens = decoded + step.prompt / stages;
     const double rows = sequences + (step.prompt > 0.0 ? 1.0 : 0.0);
-    const double factor = product_factor(engine, tokens);
+    static const double half_way = 400.0;
+    const double factor = factor_at(engine, engine->linear, tokens, half_way);
     const serve_grid_spot at = serve_grid_find(PLAIT_STEP_POINTS, tokens);
     double part[PLAIT_STEP_PARTS];
     double sum = 0.0;
 
     part[PLAIT_STEP_linear] = factor * serve_grid_value(table->linear_s, at);
-    part[PLAIT_STEP_experts] = engine->experts * serve_grid_value(table->experts_s, at);
-    part[PLAIT_STEP_decode_attention] =
-        sequences * serve_grid_at(table->decode_s, PLAIT_STEP_CONTEXTS, step.context) /
-        engine->attention;
+    part[PLAIT_STEP_experts] =
+        expert_factor(table, engine, tokens) * serve_grid_value(table->experts_s, at);
+    part[PLAIT_STEP_decode_attention] = decode_attention_s(table, engine, sequences, step.context);
     part[PLAIT_STEP_prompt_attention] = engine->compute * prompts_s(table, step) / stages;
     part[PLAIT_STEP_reduce] = reduce_s(table, engine, tokens, at);
     part[PLAIT_STEP_exchange] = serve_grid_value(table->exchange_s, at);
@@ -161,6 +184,11 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
         engine->step_s + table->layers * engine->layer_s + table->moe_layers * engine->moe_layer_s;
     for (int p = 0; p < PLAIT_STEP_PARTS; p++)
         sum += part[p];
+    if (step.prompt > 0.0) { // no CUDA graph has such a step: the host launches each kernel
+        const double launches_s = table->kernels * engine->launch_s;
+        part[PLAIT_STEP_launch] += larger(launches_s - sum, 0.0);
+        sum = larger(sum, launches_s);
+    }
     if (table->worker.pp > 1) {
         const double end_s = part[PLAIT_STEP_head] + engine->step_s;
         const double wait_s = uneven_s(table, step, sum - end_s, end_s);

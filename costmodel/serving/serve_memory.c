@@ -93,11 +93,18 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
     return out;
 }
 
+/* vLLM and SGLang take a share of the memory for all that they hold, TensorRT-LLM one of what weights leave. */
+static double cache_bytes(const plait_serve_memory *memory, const plait_engine *engine)
+{
+    if (engine->kind == PLAIT_ENGINE_TRTLLM)
+        return engine->memory_fraction * (memory->all - memory->weights - engine->graph_bytes);
+    return engine->memory_fraction * memory->all - memory->weights - engine->graph_bytes;
+}
+
 /* Of a sequence's last block half is empty on average. */
 double plait_serve_kv_tokens(const plait_serve_memory *memory, const plait_engine *engine)
 {
-    const double left =
-        memory->all * engine->memory_fraction - memory->weights - engine->graph_bytes;
+    const double left = cache_bytes(memory, engine);
     const double a_token = memory->token + memory->sequence / memory->mean;
     const double waste = memory->mean / (memory->mean + engine->block_tokens / 2.0);
 
@@ -116,6 +123,8 @@ plait_pool plait_pool_of(const plait_step_table *table, const plait_engine *engi
         .chunk_tokens = engine->kind == PLAIT_ENGINE_SGLANG ? chunk / ranks : chunk,
         .max_sequences = engine->max_sequences * ranks,
         .kv_tokens = larger(plait_serve_kv_tokens(memory, engine), 1.0),
+        .poll_steps = engine->poll_steps,
+        .gather_steps = engine->gather_steps,
     };
 }
 

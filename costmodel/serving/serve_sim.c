@@ -26,6 +26,7 @@ typedef struct finish {
 typedef struct rank {
     int head, tail;  /* prompts that wait, in order */
     double done;     /* tokens of the first one that earlier steps took */
+    double waited;   /* steps since a prompt came to gather others; NONE: none has */
     double room;     /* tokens of cache that nobody holds or has been promised */
     double contexts; /* sum over those that decode */
     int running;     /* decoding, or prefilled in part */
@@ -89,7 +90,7 @@ static double draw(sim *s)
 
 static double draw_length(sim *s, double mean)
 {
-    const double length = mean * (1.0 + s->draws.spread * (2.0 * draw(s) - 1.0));
+    const double length = mean * (1.0 + s->load.spread * (2.0 * draw(s) - 1.0));
 
     return larger(floor(length + 0.5), 1.0);
 }
@@ -273,17 +274,60 @@ static double cap_of(const worker *w)
     return w->pool->max_sequences > 0.0 ? w->pool->max_sequences / w->count : 1e18;
 }
 
+static double round_of(const worker *w)
+{
+    const double chunk = w->pool->chunk_tokens;
+
+    return chunk > 0.0 ? chunk * w->pool->table->worker.pp : 1e18; // each stage has a batch
+}
+
+static double waiting_tokens(const sim *s, const rank *r)
+{
+    double sum = -r->done;
+
+    for (int q = r->head; q != NONE; q = s->requests[q].next)
+        sum += fresh_of(s, &s->requests[q]);
+    return sum;
+}
+
+/* Whether a rank's prompts wait for others: until they fill a step, or the first has waited its time. */
+static bool gathers(const sim *s, const worker *w, rank *r)
+{
+    r->waited = r->waited == NONE ? 0.0 : r->waited + 1.0;
+    return r->waited < w->pool->gather_steps && waiting_tokens(s, r) < round_of(w) - r->decoding;
+}
+
+/*
+ * Whether all prompts of a worker wait while it decodes: for the next look at what has arrived, or for others. Where one
+ * rank's start, those of all do; a prompt under way goes on. (C.380)
+ */
+static bool is_held_back(const sim *s, const worker *w)
+{
+    const bool looks = w->pool->poll_steps <= 1.0 || fmod(w->step, w->pool->poll_steps) < 1.0;
+    bool decodes = false, starts = false;
+
+    for (int i = 0; i < w->count; i++) {
+        rank *r = &w->ranks[i];
+        decodes = decodes || r->decoding > 0;
+        if (r->head != NONE)
+            starts = starts || r->done > 0.0 || (looks && !gathers(s, w, r));
+    }
+    if (decodes && !starts)
+        return true;
+    for (int i = 0; i < w->count; i++)
+        w->ranks[i].waited = NONE;
+    return false;
+}
+
 /* Prompts of one rank that the step under way takes: in order, within the budget, where there is room. */
-static void take_prompts(sim *s, worker *w, int at)
+static void take_prompts(sim *s, worker *w, int at, bool held_back)
 {
     rank *r = &w->ranks[at];
-    const double round =
-        w->pool->chunk_tokens * w->pool->table->worker.pp; // each stage has a batch
-    double budget = round > 0.0 ? round - r->decoding : 1e18;
+    double budget = round_of(w) - r->decoding;
     double room = r->room;
 
     w->prompt[at] = w->prompts[at] = w->before[at] = 0.0;
-    if (!w->prefills)
+    if (!w->prefills || held_back)
         return;
     for (int q = r->head; q != NONE && budget >= 1.0; q = s->requests[q].next) {
         const request *one = &s->requests[q];
@@ -345,12 +389,13 @@ static double round_s(const sim *s, const worker *w, plait_step step)
 static void start_step(sim *s, worker *w)
 {
     plait_step step = {.verified = 1.0 + s->load.draft};
+    const bool held_back = is_held_back(s, w);
     double contexts = 0.0, decoding = 0.0;
 
     for (int r = 0; r < w->count; r++) {
         if (!w->prefills)
             join(s, w, &w->ranks[r]);
-        take_prompts(s, w, r);
+        take_prompts(s, w, r, held_back);
         step.sequences = larger(step.sequences, w->ranks[r].decoding);
         if (w->prompt[r] > step.prompt) {
             step.prompt = w->prompt[r];
@@ -508,8 +553,9 @@ static bool fill_workers(sim *s)
         if (w->ranks == NULL || w->prompt == NULL || w->prompts == NULL || w->before == NULL)
             return false;
         for (size_t r = 0; r < ranks; r++)
-            w->ranks[r] =
-                (rank){.head = NONE, .room = pool->kv_tokens > 0.0 ? pool->kv_tokens : 1e18};
+            w->ranks[r] = (rank){.head = NONE,
+                                 .waited = NONE,
+                                 .room = pool->kv_tokens > 0.0 ? pool->kv_tokens : 1e18};
     }
     return s->workers != NULL;
 }
@@ -578,14 +624,16 @@ static plait_status sum_up(const sim *s, plait_serve_drawn *out, plait_error *er
         const request *q = &s->requests[i];
         if (q->last <= 0.0)
             continue;
+        tokens += q->output;
+        if (i < s->draws.unseen && s->issued > s->draws.unseen)
+            continue;
         ttft[count] = q->first - q->arrived;
         late = larger(late, ttft[count]);
         e2e[count++] = q->last - q->arrived;
         if (q->output > 1.0)
             tpot[several++] = (q->last - q->first) / (q->output - 1.0);
-        tokens += q->output;
     }
-    out->requests = count;
+    out->requests = s->finished;
     out->preempted = s->preempted;
     out->steps = s->steps;
     out->seconds = s->now;

@@ -194,16 +194,28 @@ static double exchange_s(const bench *b, const plait_layer *layer, const plait_o
 }
 
 /*
- * C.361: attention of a new token reads its cache at HBM's rate, of which an engine has its share; where many heads
- * share one latent, the matrix units bound it: at the 0.7 of their rate that decode kernels of such models reach.
+ * C.361: attention of a new token reads its cache at a share of HBM's rate; where many heads share one latent, the
+ * matrix units bound it: at the 0.7 of their rate that decode kernels of such models reach.
  */
 static double decode_attention_s(const bench *b, const plait_op *op)
 {
     static const double matrix_share = 0.7;
     const double peak = b->gpu.peak_flops_per_s[b->gpu.fp16_only ? PLAIT_FP16 : PLAIT_BF16];
+    const double rate = b->gpu.hbm_bytes_per_s * b->gpu.decode[b->serving->kv].eb;
 
-    return op->count *
-           larger(op->bytes / b->gpu.hbm_bytes_per_s, op->flops / (matrix_share * peak));
+    return op->count * larger(op->bytes / rate, op->flops / (matrix_share * peak));
+}
+
+/* What a call has beyond that, however few its sequences: a start, and SMs that few heads of keys leave idle. (C.361) */
+static double few_attention_s(const bench *b, const plait_layer *layer, double cached_s)
+{
+    const plait_decode_fit *fit = &b->gpu.decode[b->serving->kv];
+    const bool latent = layer->mixer == PLAIT_MIXER_MLA;
+
+    if (layer->mixer != PLAIT_MIXER_ATTENTION && !latent)
+        return 0.0;
+    const double heads = latent ? 1.0 : (double)layer->attention.kv_heads / b->serving->worker.tp;
+    return fit->t0_s + cached_s * fit->few / larger(heads, 1.0);
 }
 
 static layer_sum sum_of(const bench *b, const plait_layer *layer, plait_pass pass,
@@ -267,11 +279,25 @@ static void add_contexts(const bench *b, const plait_layer *layer, double count,
 {
     for (int i = 0; i < PLAIT_STEP_CONTEXTS; i++) {
         const double context = serve_grid_point(i);
-        out->decode_s[i] +=
-            count * layer_of(b, layer, (plait_pass){PLAIT_DECODE, 1.0, 1.0, context}).cached_s;
+        const double cached_s =
+            layer_of(b, layer, (plait_pass){PLAIT_DECODE, 1.0, 1.0, context}).cached_s;
+        out->decode_s[i] += count * cached_s;
+        out->few_s[i] += count * few_attention_s(b, layer, cached_s);
         out->prompt_s[i] +=
             count * layer_of(b, layer, (plait_pass){PLAIT_PREFILL, 1.0, context, context}).cached_s;
     }
+}
+
+static void add_kernels(const bench *b, const plait_layer *layer, double count,
+                        plait_step_table *out)
+{
+    static const double some_tokens = 512.0; // how many there are does not depend on it
+    plait_block block;
+
+    plait_block_describe(b->serving->model, layer, &b->shard,
+                         (plait_pass){PLAIT_PREFILL, 1.0, some_tokens, some_tokens}, &block);
+    for (int i = 0; i < block.ops; i++)
+        out->kernels += count * block.op[i].count;
 }
 
 static void add_ends(const bench *b, plait_step_table *out)
@@ -349,6 +375,8 @@ const char *plait_step_table_fill(const plait_serving *serving, plait_step_table
     if (reason != NULL)
         return reason;
     bench_fill(serving, &b);
+    out->four_bits = serving->weights >= PLAIT_WEIGHT_NVFP4;
+    out->widened = out->four_bits && b.narrow.precision <= PLAIT_FP16;
     for (int k = 0; k < model->kinds; k++) {
         int count = 0;
         for (int l = 0; l < model->layers; l++)
@@ -357,6 +385,7 @@ const char *plait_step_table_fill(const plait_serving *serving, plait_step_table
             out->moe_layers += count;
         add_tokens(&b, &model->kind[k], count, out);
         add_contexts(&b, &model->kind[k], count, out);
+        add_kernels(&b, &model->kind[k], count, out);
     }
     add_ends(&b, out);
     out->reduce_bytes = 2.0 * model->hidden;

@@ -91,6 +91,19 @@ typedef struct plait_attention_fit {
     double backward_ratio; /* backward time over forward time */
 } plait_attention_fit;
 
+/** Formats of the cache of keys and values. */
+typedef enum plait_kv_format { PLAIT_KV_BF16, PLAIT_KV_FP8, PLAIT_KV_FORMATS } plait_kv_format;
+
+extern const char *const plait_kv_name[PLAIT_KV_FORMATS + 1];
+
+/** Constants of attention that decodes, by the format of the cache that it reads (C.361). */
+typedef struct plait_decode_fit {
+    bool measured;
+    double eb;   /* fraction of the HBM rate */
+    double few;  /* sequences times heads of keys that fill half of it */
+    double t0_s; /* fixed time of one call */
+} plait_decode_fit;
+
 /** Constants of the grouped GEMM of experts (C.31). */
 typedef struct plait_grouped_fit {
     bool measured;
@@ -163,6 +176,7 @@ typedef struct plait_accelerator {
     double speed_spread; /* deviation of speed among parts of one kind (C.310) */
     plait_gemm_fit gemm[PLAIT_PRECISIONS];
     plait_attention_fit attention[PLAIT_ATTENTION_KERNELS]; /* from PLAIT_ATTENTION_FLASH on */
+    plait_decode_fit decode[PLAIT_KV_FORMATS];
     plait_grouped_fit grouped[PLAIT_PRECISIONS];
     double memory_op_fraction; /* of the HBM rate, elementwise kernels */
     double memory_op_t0_s;

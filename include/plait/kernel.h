@@ -81,6 +81,23 @@ typedef struct plait_attention_work {
 double plait_attention_s(const plait_accelerator *accelerator, plait_attention_kernel kernel,
                          plait_attention_work work);
 
+/** Work of attention that decodes: new tokens over the cached keys of each sequence. */
+typedef struct plait_decode_work {
+    double sequences, kv_heads; /* of one rank; a latent is one head */
+    double bytes;               /* read, of all sequences */
+} plait_decode_work;
+
+/**
+ * Time of attention that decodes.
+ *
+ *     T = t0 + bytes/(HBM eb) (1 + few/(sequences kv_heads))                           (C.361)
+ *
+ * Source: form and constants fitted on ai-dynamo/aiconfigurator's decode tables (Apache-2.0). Few
+ * sequences of few heads leave SMs idle, however their keys are divided.
+ */
+double plait_decode_attention_s(const plait_accelerator *accelerator, plait_kv_format format,
+                                plait_decode_work work);
+
 /** Time of a pass over `bytes` of HBM traffic: t0 + bytes / (HBM f). (C.33) */
 double plait_memory_op_s(const plait_accelerator *accelerator, double bytes);
 

@@ -43,11 +43,6 @@ typedef enum plait_weight_format {
 
 extern const char *const plait_weight_name[PLAIT_WEIGHT_FORMATS + 1];
 
-/** Formats of the cache of keys and values. */
-typedef enum plait_kv_format { PLAIT_KV_BF16, PLAIT_KV_FP8, PLAIT_KV_FORMATS } plait_kv_format;
-
-extern const char *const plait_kv_name[PLAIT_KV_FORMATS + 1];
-
 /** Engines; an unknown one is priced as the mean of what is known of its accelerator. */
 typedef enum plait_engine_kind {
     PLAIT_ENGINE_VLLM,
@@ -80,13 +75,13 @@ int plait_worker_gpus(plait_worker worker);
     X(compute, "compute", 1.0, 0.3, 4.0)             /* the same of passes over many tokens */     \
     X(attention, "attention", 1.0, 0.1, 1.2)         /* decode attention's share of HBM's rate */  \
     X(experts, "experts", 1.0, 0.3, 6.0)             /* grouped products' time over kernels' */    \
+    X(experts_4bit, "experts_4bit", 1.0, 0.3, 6.0)   /* the same of weights in four bits */        \
     X(reduce_s, "reduce_us", 1e-6, 1.0, 100.0)       /* all-reduce of nothing by two ranks */      \
     X(layer_s, "layer_us", 1e-6, 0.0, 500.0)         /* more a step and layer */                   \
     X(moe_layer_s, "moe_layer_us", 1e-6, 0.0, 500.0) /* more of a layer with experts */            \
     X(step_s, "step_us", 1e-6, 0.0, 50000.0)         /* more a step */                             \
+    X(launch_s, "launch_us", 1e-6, 0.0, 1000.0)      /* a kernel that no CUDA graph holds */       \
     X(first_s, "first_ms", 1e-3, 0.0, 1000.0)        /* a request's way to its first step */       \
-    X(queue, "queue", 1.0, 0.0, 2.0)       /* share of the others' prompts that one waits for */   \
-    X(together, "together", 1.0, 0.0, 1.0) /* of attention ranks: 0 prompts at once, 1 in turns */ \
     X(handover, "handover", 1.0, 0.005, 1.0) /* share of the links' rate that caches travel at */
 
 enum {
@@ -122,6 +117,8 @@ typedef struct plait_engine {
     double memory_fraction;              /* of the accelerator's that it takes */
     double graph_bytes;                  /* beside weights and cache, one GPU */
     double block_tokens;                 /* of the cache */
+    double poll_steps;                   /* from one look at what has arrived to the next */
+    double gather_steps;                 /* that a prompt waits for others, at most; 0: none */
 } plait_engine;
 
 /** Load one profile of clusters/engines. *out lives in `arena`. */
@@ -165,7 +162,11 @@ typedef struct plait_step_table {
     double stages_s[PLAIT_STEP_POINTS];   /* sends between stages */
     double head_s[PLAIT_STEP_POINTS];     /* vocabulary layer and sampling, by sequences */
     double decode_s[PLAIT_STEP_CONTEXTS]; /* attention of one new token, by context */
+    double few_s[PLAIT_STEP_CONTEXTS];    /* and what a step has more, however few they are */
     double prompt_s[PLAIT_STEP_CONTEXTS]; /* attention of a whole prompt of so many tokens */
+    double kernels;                       /* of a step */
+    bool four_bits;                       /* of experts' weights, */
+    bool widened;                         /* which the accelerator multiplies in 16 */
     double all_reduces;                   /* of a step */
     double reduce_bytes;                  /* of one all-reduce, a token */
     double bus_bytes_per_s;               /* inside the domain; 0: they leave it */
@@ -257,7 +258,9 @@ typedef struct plait_load {
     plait_load_kind kind;
     double input, output; /* mean tokens */
     double cached;        /* of the input, in a prefix cache */
+    double spread;        /* lengths are uniform within mean (1 - spread) and mean (1 + spread) */
     double concurrency;   /* CLOSED and STATIC (its batch), of the deployment */
+    double rounds;        /* CLOSED: requests of each user, all of whom start at once; 0: endless */
     double rate;          /* RATE: requests/s, of the deployment */
     double accept;        /* of each drafted token; 0: no speculation */
     int draft;            /* tokens drafted a step */
@@ -267,10 +270,11 @@ typedef struct plait_load {
 /** One role of a deployment: aggregated, prefill or decode. */
 typedef struct plait_pool {
     const plait_step_table *table;
-    int workers;          /* of one replica */
-    double chunk_tokens;  /* of a step, on an attention rank; 0: no bound */
-    double max_sequences; /* running on a worker; 0: no bound */
-    double kv_tokens;     /* that one attention rank can hold; 0: no bound */
+    int workers;                     /* of one replica */
+    double chunk_tokens;             /* of a step, on an attention rank; 0: no bound */
+    double max_sequences;            /* running on a worker; 0: no bound */
+    double kv_tokens;                /* that one attention rank can hold; 0: no bound */
+    double poll_steps, gather_steps; /* as the engine's; 0: at once */
 } plait_pool;
 
 typedef struct plait_deployment {
@@ -354,9 +358,9 @@ plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_en
 /** How a simulation draws. */
 typedef struct plait_serve_draws {
     unsigned long long seed;
-    int requests;  /* until so many have finished */
-    double spread; /* lengths are uniform within mean (1 - spread) and mean (1 + spread); 0 .. 1 */
-    double burst;  /* arrivals come so many at once; 0 and 1: each by itself */
+    int requests; /* until so many have finished */
+    int unseen;   /* of these, the first so many that arrive are not counted */
+    double burst; /* arrivals come so many at once; 0 and 1: each by itself */
     bool (*stop)(void *context, double done); /* asked now and then, 0 .. 1 done; NULL: never */
     void *stop_context;
 } plait_serve_draws;

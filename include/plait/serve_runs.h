@@ -42,9 +42,10 @@ typedef struct plait_serve_run {
     plait_load load;
     /* how it ran; where degrees are not published, every way that it may have (the best is priced) */
     int ways;
-    plait_deployment *way;                 /* [ways], without an engine */
-    plait_serve_memory (*memory)[2];       /* [ways], of each pool under the whole memory */
-    double chunk_tokens;                   /* 0: the engine's */
+    plait_deployment *way;           /* [ways], without an engine */
+    plait_serve_memory (*memory)[2]; /* [ways], of each pool under the whole memory */
+    double chunk_tokens;             /* 0: the engine's; so the two below */
+    double poll_steps, gather_steps;
     double measured[PLAIT_SERVE_MEASURES]; /* s, s, tokens/s, s; NaN: not measured */
 } plait_serve_run;
 

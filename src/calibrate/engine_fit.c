@@ -52,7 +52,7 @@ static double penalty(double ratio)
 static double row_loss(const plait_serve_run *run, const plait_engine *engine)
 {
     static const double weight[PLAIT_SERVE_MEASURES] = {
-        [PLAIT_SERVE_TTFT] = 0.5,
+        [PLAIT_SERVE_TTFT] = 0.8,
         [PLAIT_SERVE_TPOT] = 1.0,
         [PLAIT_SERVE_RATE] = 0.5,
         [PLAIT_SERVE_E2E] = 1.0,
@@ -74,15 +74,15 @@ static plait_engine start_of(const plait_engine *profile)
 
     start.linear = 1.0;
     start.compute = 1.0;
-    start.attention = 0.8;
-    start.experts = 1.0;
+    start.attention = 1.0;
+    start.experts = 1.3;
+    start.experts_4bit = 0.9;
     start.reduce_s = 9e-6;
-    start.layer_s = 10e-6;
+    start.layer_s = 5e-6;
     start.moe_layer_s = 20e-6;
     start.step_s = 1e-3;
-    start.first_s = 60e-3;
-    start.queue = 0.2;
-    start.together = 0.5;
+    start.launch_s = 30e-6;
+    start.first_s = 30e-3;
     start.handover = 0.2;
     return start;
 }
@@ -93,12 +93,16 @@ static bool is_held(const sample *s, const plait_serve_run *run)
 }
 
 /*
- * How strongly a number is drawn to the start: those of kernels, which generations of an engine share, more than those
- * of its scheduler. **Chosen** for the least errors of runs of other sources.
+ * How strongly a number is drawn to the start: those of experts' kernels, of which a generation's runs see a model or
+ * two, more than those of other kernels, and these more than those of its scheduler. **Chosen** for the least errors
+ * of runs of other sources.
  */
 static double pull_of(const sample *s, int n)
 {
-    return (n < PLAIT_ENGINE_first_s ? 0.1 : 0.01) + 1.0 / (double)s->count;
+    const bool experts = n == PLAIT_ENGINE_experts || n == PLAIT_ENGINE_experts_4bit;
+    const double pull = experts ? 0.4 : n < PLAIT_ENGINE_launch_s ? 0.1 : 0.01;
+
+    return pull + 1.0 / (double)s->count;
 }
 
 static double loss_of(const sample *s, const plait_engine *engine, const plait_engine *start)

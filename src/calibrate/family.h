@@ -55,6 +55,7 @@ extern const family family_weight_gradient;
 extern const family family_grouped;
 extern const family family_attention;
 extern const family family_backward;
+extern const family family_decode;
 extern const family family_collective;
 extern const family family_p2p;
 

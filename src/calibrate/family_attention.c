@@ -1,4 +1,4 @@
-/* family_attention.c - fused attention: the forward kernel, and how much longer backward takes */
+/* family_attention.c - fused attention: forward, how much longer backward takes, and decoding */
 #include <math.h>
 
 #include "family.h"
@@ -117,4 +117,66 @@ const family family_backward = {
     .predict_s = backward_predict_s,
     .large = backward_large,
     .stacks = attention_stacks,
+};
+
+/* ---- decoding (C.361) ---- */
+
+static bool decode_takes(const plait_accelerator *accelerator, const point *p, int block)
+{
+    (void)accelerator;
+    return p->kind == POINT_DECODE && p->block == block;
+}
+
+#define DECODE_AT(member)                                                                          \
+    offsetof(family_subject, accelerator.decode) + (size_t)block * sizeof(plait_decode_fit) +      \
+        offsetof(plait_decode_fit, member)
+
+static int decode_numbers(family_subject *subject, int block, fit_number out[FIT_MAX_NUMBERS])
+{
+    const plait_accelerator *gpu = &subject->accelerator;
+
+    out[0] = range_number("attention_decode", "eb", DECODE_AT(eb), gpu);
+    out[1] = range_number("attention_decode", "few", DECODE_AT(few), gpu);
+    out[2] = range_number("attention_decode", "t0_us", DECODE_AT(t0_s), gpu);
+    return 3;
+}
+
+static double decode_predict_s(const void *subject, const void *what)
+{
+    const family_subject *s = subject;
+    const point *p = what;
+
+    return plait_decode_attention_s(&s->accelerator, (plait_kv_format)p->block, p->decode);
+}
+
+/* TensorRT-LLM's times on Hopper scatter twice as far as vLLM's. */
+static const char *const *decode_stacks(int block)
+{
+    static const char *const stacks[] = {"vllm", "trtllm", "sglang", NULL};
+
+    (void)block;
+    return stacks;
+}
+
+/* What takes longer to read than to start. */
+static bool decode_large(const plait_accelerator *accelerator, const point *p)
+{
+    return p->decode.bytes > 20e-6 * accelerator->hbm_bytes_per_s;
+}
+
+const family family_decode = {
+    .section = "attention_decode",
+    .block_name = plait_kv_name,
+    .first = 0,
+    .last = PLAIT_KV_FORMATS,
+    .kernels = true,
+    .alone = true,
+    .measure = "decode kernels",
+    .least = 20,
+    .large_weight = 2.0,
+    .takes = decode_takes,
+    .numbers = decode_numbers,
+    .predict_s = decode_predict_s,
+    .large = decode_large,
+    .stacks = decode_stacks,
 };

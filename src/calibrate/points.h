@@ -19,6 +19,7 @@ typedef enum point_kind {
     POINT_GROUPED,   /* one grouped product */
     POINT_EXPERTS,   /* a whole expert layer: permute, two grouped products, activation, permute */
     POINT_ATTENTION,
+    POINT_DECODE,
     POINT_BACKWARD, /* of attention, beside its forward time */
     POINT_MEMORY,
     POINT_COLLECTIVE,
@@ -39,9 +40,10 @@ typedef struct point {
     const char *source;   /* "" where the table has none */
     double s;
     double beside_s; /* of a burst, of the forward pass */
-    int block;       /* plait_precision, plait_attention_kernel, plait_collective_op */
+    int block; /* plait_precision, plait_attention_kernel, plait_kv_format, plait_collective_op */
     plait_gemm gemm;
     plait_attention_work attention;
+    plait_decode_work decode;
     point_experts experts;
     int ranks;
     int nodes; /* that the ranks are on */

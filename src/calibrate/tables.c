@@ -268,6 +268,29 @@ static plait_status read_attention(const table_row *at, point_list *list, plait_
     return p.attention.head_dim <= 256.0 ? points_add(list, &p, err) : PLAIT_OK;
 }
 
+/* Heads that share one of keys beyond this: TensorRT-LLM has no kernel, and takes thirty times as long. */
+static const double most_sharing_heads = 32.0;
+
+static plait_status read_decode(const table_row *at, point_list *list, plait_error *err)
+{
+    const int format = text_index(text_of(at, "kv_dtype"), plait_kv_name);
+    point p = {.kind = POINT_DECODE, .block = format};
+    double keys, heads, width;
+
+    if (format < 0)
+        return PLAIT_OK;
+    PLAIT_TRY(name_of(at, &p, err));
+    PLAIT_TRY(count_of(at, "batch", &p.decode.sequences, err));
+    PLAIT_TRY(count_of(at, "ctx_len", &keys, err));
+    PLAIT_TRY(count_of(at, "heads", &heads, err));
+    PLAIT_TRY(count_of(at, "kv_heads", &p.decode.kv_heads, err));
+    PLAIT_TRY(count_of(at, "head_dim", &width, err));
+    PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
+    p.decode.bytes = (format == PLAIT_KV_FP8 ? 2.0 : 4.0) * p.decode.sequences * keys *
+                     p.decode.kv_heads * width;
+    return heads <= most_sharing_heads * p.decode.kv_heads ? points_add(list, &p, err) : PLAIT_OK;
+}
+
 /* Whether two rows differ only in the pass and in what was measured. */
 static bool same_case(const csv_table *table, size_t a, size_t b)
 {
@@ -377,7 +400,7 @@ static const struct table_kind {
     {{"tokens", "hidden", "inter", "topk", "experts", "ep", "time_us"}, read_experts},
     {{"pass", "batch", "seq", "time_us"}, read_backward},
     {{"batch", "seq", "heads", "kv_heads", "head_dim", "time_us"}, read_attention},
-    {{"batch", "ctx_len", "time_us"}, NULL}, // decoding
+    {{"kv_dtype", "batch", "ctx_len", "heads", "kv_heads", "head_dim", "time_us"}, read_decode},
     {{"op", "approx_bytes", "time_us"}, read_memory},
     {{"collective", "ranks", "bytes", "time_us"}, read_collective},
     {{"dispatch_us", "combine_us"}, NULL},    // expert exchange

@@ -48,7 +48,8 @@ static const opt options[] = {
     OPT_OF_INT(serve_values, requests, "requests", "N", 1, 1 << 24,
                "requests of it; 2000, or ten for each in flight"),
     OPT_OF_INT(serve_values, seed, "seed", "N", 0, 1 << 30, "of its draws; 1"),
-    TEXT(spread, "spread", "S", "lengths are uniform, up to a share S below and above their means"),
+    TEXT(spread, "spread", "S",
+         "lengths are uniform, up to a share S below and above their means; 0.2"),
     OPT_OF_INT(serve_values, burst, "burst", "N", 1, 1 << 20, "requests arrive N at once"),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(serve_values, explain, "explain", "every part of a step of the best"),
@@ -255,10 +256,8 @@ static plait_status simulate(const serve_values *flags, const plait_serve_questi
 
     if (draws.requests == 0)
         draws.requests = (int)(each * plan->concurrency > least ? each * plan->concurrency : least);
-    if (flags->spread != NULL && (!magnitude_parse(flags->spread, &draws.spread) ||
-                                  !(draws.spread >= 0.0) || draws.spread > 1.0))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--spread", "expected 0 to 1, found '%.40s'",
-                          flags->spread);
+    if (q->load.kind == PLAIT_LOAD_CLOSED) // the closed forms know no start either
+        draws.unseen = (int)plan->concurrency;
     struct sigaction action = {.sa_handler = interrupt}, before;
     sigaction(SIGINT, &action, &before);
     const plait_status status = plait_serve_plan_simulate(q, plan, draws, arena, out, err);
@@ -269,6 +268,16 @@ static plait_status simulate(const serve_values *flags, const plait_serve_questi
 }
 
 /* ---- all ---- */
+
+static plait_status read_spread(const char *text, double *out, plait_error *err)
+{
+    static const double usual = 0.2;
+
+    *out = usual;
+    if (text == NULL || (magnitude_parse(text, out) && *out >= 0.0 && *out <= 1.0))
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, "--spread", "expected 0 to 1, found '%.40s'", text);
+}
 
 static plait_status deliver(const serve_values *flags, const report_serve *report,
                             plait_arena *arena, plait_error *err)
@@ -304,6 +313,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail_nomem(err);
     PLAIT_TRY(command_output(&flags.file, &flags.json, err));
     PLAIT_TRY(serve_flags_question(&flags.asked, operands, arena, &question, err));
+    PLAIT_TRY(read_spread(flags.spread, &question.load.spread, err));
     report.model_file = operands->text[0];
     report.cluster_file = operands->text[1];
     if (flags.versus != NULL)

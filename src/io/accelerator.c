@@ -224,10 +224,11 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
                               plait_error *err)
 {
     static const char *const keys[] = {
-        "name",      "vendor",      "family",      "source",    "confidence",    "peak_tflops",
-        "memory",    "power",       "price",       "node",      "compute_units", "scale_up",
-        "sustained", "p2p",         "host",        "memory_op", "gemm",          "grouped_gemm",
-        "attention", "collectives", "wgrad_ratio", "lacks",     "speed_spread",  NULL,
+        "name",          "vendor",      "family",       "source",       "confidence",
+        "peak_tflops",   "memory",      "power",        "price",        "node",
+        "compute_units", "scale_up",    "sustained",    "p2p",          "host",
+        "memory_op",     "gemm",        "grouped_gemm", "attention",    "attention_decode",
+        "collectives",   "wgrad_ratio", "lacks",        "speed_spread", NULL,
     };
     accelerator_family family;
     bool pcie = false;

@@ -170,6 +170,17 @@ static plait_status read_products(const json_cursor *at, const family_file *file
     return PLAIT_OK;
 }
 
+static plait_status read_decode(const json_cursor *at, const family_file *file, plait_error *err)
+{
+    json_cursor section;
+
+    PLAIT_TRY(accelerator_decodes(at, &section, err));
+    for (int f = 0; f < PLAIT_KV_FORMATS && !json_is_null(&section); f++)
+        PLAIT_TRY(read_block(&section, plait_kv_name[f], accelerator_decode_fields, file,
+                             &file->family->decode[f], err));
+    return PLAIT_OK;
+}
+
 /* ---- what must be there ---- */
 
 static plait_status check_block(const json_cursor *at, const char *key, const field *fields,
@@ -190,6 +201,7 @@ static plait_status check_whole(const json_cursor *at, const accelerator_family 
 {
     const json_cursor gemm = {.parent = at, .key = "gemm"};
     const json_cursor grouped = {.parent = at, .key = "grouped_gemm"};
+    const json_cursor decode = {.parent = at, .key = "attention_decode"};
     plait_grouped_fit expert = family->grouped[PLAIT_BF16];
 
     expert.emax = family->gemm[PLAIT_BF16].emax;
@@ -197,6 +209,9 @@ static plait_status check_whole(const json_cursor *at, const accelerator_family 
                           &family->gemm[PLAIT_BF16], err));
     PLAIT_TRY(check_block(&grouped, plait_precision_name[PLAIT_BF16], accelerator_grouped_fields,
                           &expert, err));
+    for (int f = 0; f < PLAIT_KV_FORMATS; f++)
+        PLAIT_TRY(check_block(&decode, plait_kv_name[f], accelerator_decode_fields,
+                              &family->decode[f], err));
     for (int b = 0; b < BLOCKS; b++)
         PLAIT_TRY(check_block(at, blocks[b].key, blocks[b].fields, family, err));
     return PLAIT_OK;
@@ -206,10 +221,12 @@ static plait_status check_whole(const json_cursor *at, const accelerator_family 
 
 static plait_status check_keys(const json_cursor *root, plait_error *err)
 {
-    const char *keys[BLOCKS + 6] = {"name", "source", "gemm", "grouped_gemm", "lacks"};
+    enum { OTHERS = 6 };
+    const char *keys[BLOCKS + OTHERS + 1] = {"name",         "source",           "gemm",
+                                             "grouped_gemm", "attention_decode", "lacks"};
 
     for (int b = 0; b < BLOCKS; b++)
-        keys[5 + b] = blocks[b].key;
+        keys[OTHERS + b] = blocks[b].key;
     return json_keys_among(root, keys, err);
 }
 
@@ -224,6 +241,7 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     for (int b = 0; b < BLOCKS; b++)
         PLAIT_TRY(read_block(root, blocks[b].key, blocks[b].fields, file, family, err));
     PLAIT_TRY(read_products(root, file, err));
+    PLAIT_TRY(read_decode(root, file, err));
     PLAIT_TRY(accelerator_read_lacks(root, &family->lacks, err));
     // Of another family only the block that is asked for matters.
     return file->shared != NULL && file->behind == 0 ? check_whole(root, family, err) : PLAIT_OK;
@@ -248,6 +266,8 @@ static plait_status load_common(plait_arena *arena, accelerator_family *out, pla
         fields_blank(accelerator_gemm_fields, &out->gemm[p]);
         fields_blank(accelerator_grouped_fields, &out->grouped[p]);
     }
+    for (int f = 0; f < PLAIT_KV_FORMATS; f++)
+        fields_blank(accelerator_decode_fields, &out->decode[f]);
     return load(common, &file, err);
 }
 

@@ -23,6 +23,7 @@ typedef struct accelerator_family {
         double fp8_rate; /* of fused attention */
         double s0, q, t0_s, backward_ratio;
     } attention;
+    plait_decode_fit decode[PLAIT_KV_FORMATS]; /* never measured */
     struct {
         double a_s[3], b_s[3];    /* b_s of an all-reduce */
         double single_pass_share; /* of b_s, where data passes once */

@@ -41,6 +41,14 @@ static const field attention_fields[] = {
     {.key = NULL},
 };
 
+#define DECODE(member) FIELD_AT(plait_decode_fit, member)
+const field accelerator_decode_fields[] = {
+    {"eb", .range = JSON_POSITIVE, .most = 1.5, DECODE(eb)},
+    {"few", .range = JSON_NON_NEGATIVE, .most = 1e6, DECODE(few)},
+    {"t0_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, DECODE(t0_s)},
+    {.key = NULL},
+};
+
 static const char *const head_widths[] = {"64", "128", "192", "256"};
 
 #define COLLECTIVE(member) FIELD_AT(plait_collective_fit, member)
@@ -86,6 +94,11 @@ plait_status accelerator_products(const json_cursor *at, const char *key, json_c
                                   plait_error *err)
 {
     return section_of(at, key, plait_precision_name, 0, PLAIT_PRECISIONS, section, err);
+}
+
+plait_status accelerator_decodes(const json_cursor *at, json_cursor *section, plait_error *err)
+{
+    return section_of(at, "attention_decode", plait_kv_name, 0, PLAIT_KV_FORMATS, section, err);
 }
 
 /*
@@ -201,6 +214,22 @@ static plait_status read_attention(const json_cursor *at, const accelerator_fami
     return PLAIT_OK;
 }
 
+static plait_status read_decode(const json_cursor *at, const accelerator_family *family,
+                                plait_accelerator *out, plait_error *err)
+{
+    json_cursor section;
+
+    PLAIT_TRY(accelerator_decodes(at, &section, err));
+    for (int f = 0; f < PLAIT_KV_FORMATS; f++) {
+        plait_decode_fit *fit = &out->decode[f];
+
+        *fit = family->decode[f];
+        PLAIT_TRY(read_fit(&section, plait_kv_name[f], accelerator_decode_fields, fit,
+                           &fit->measured, err));
+    }
+    return PLAIT_OK;
+}
+
 /* ---- collectives ---- */
 
 static plait_status read_collectives(const json_cursor *at, const accelerator_family *family,
@@ -226,6 +255,7 @@ plait_status accelerator_read_fits(const json_cursor *at, const accelerator_fami
     PLAIT_TRY(read_gemm(at, family, out, err));
     PLAIT_TRY(read_grouped(at, family, out, err));
     PLAIT_TRY(read_attention(at, family, out, err));
+    PLAIT_TRY(read_decode(at, family, out, err));
     return read_collectives(at, family, pcie, out, err);
 }
 
@@ -279,6 +309,12 @@ void accelerator_write_fits(json_writer *json, const plait_accelerator *accelera
         json_write_key(json, plait_attention_kernel_name[k]);
         write_attention(json, &accelerator->attention[k]);
     }
+    json_end_object(json);
+    json_write_key(json, "attention_decode");
+    json_begin_object(json);
+    for (int f = 0; f < PLAIT_KV_FORMATS; f++)
+        write_fit(json, plait_kv_name[f], accelerator_decode_fields, &accelerator->decode[f],
+                  accelerator->decode[f].measured);
     json_end_object(json);
     json_write_key(json, "collectives");
     json_begin_object(json);

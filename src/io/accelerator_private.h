@@ -34,12 +34,17 @@ void accelerator_default_scalars(const accelerator_family *family, bool pcie,
 /* The numbers of a fit, as accelerators and families have them. */
 extern const field accelerator_gemm_fields[];
 extern const field accelerator_grouped_fields[];
+extern const field accelerator_decode_fields[];
 
 /** The section "gemm" or "grouped_gemm", whose keys are precisions; null when it is missing. */
 plait_status accelerator_products(const json_cursor *at, const char *key, json_cursor *section,
                                   plait_error *err) PLAIT_MUST_CHECK;
 
-/** Reads "gemm", "attention", "grouped_gemm", "collectives" over the family's defaults. */
+/** The section "attention_decode", whose keys are formats of the cache; null when it is missing. */
+plait_status accelerator_decodes(const json_cursor *at, json_cursor *section,
+                                 plait_error *err) PLAIT_MUST_CHECK;
+
+/** Reads "gemm", "attention", "attention_decode", "grouped_gemm", "collectives" over the family's defaults. */
 plait_status accelerator_read_fits(const json_cursor *at, const accelerator_family *family,
                                    bool pcie, plait_accelerator *out,
                                    plait_error *err) PLAIT_MUST_CHECK;

@@ -28,6 +28,8 @@ static const field default_fields[] = {
     {"graph_gb", JSON_NON_NEGATIVE, .unit = PLAIT_GB, .required = true,
      FIELD_AT(plait_engine, graph_bytes)},
     {"block_tokens", JSON_POSITIVE, .required = true, FIELD_AT(plait_engine, block_tokens)},
+    {"poll_steps", JSON_NON_NEGATIVE, .most = 1e6, FIELD_AT(plait_engine, poll_steps)},
+    {"gather_steps", JSON_NON_NEGATIVE, .most = 1e6, FIELD_AT(plait_engine, gather_steps)},
     {.key = NULL},
 };
 

@@ -25,9 +25,13 @@ static plait_service price_way(const plait_serve_run *run, int way, const plait_
     plait_deployment d = run->way[way];
 
     d.engine = engine;
-    for (int p = 0; p <= d.disaggregated; p++)
-        d.pool[p] = plait_pool_of(d.pool[p].table, engine, &run->memory[way][p], d.pool[p].workers,
-                                  run->chunk_tokens);
+    for (int p = 0; p <= d.disaggregated; p++) {
+        plait_pool *pool = &d.pool[p];
+        *pool = plait_pool_of(pool->table, engine, &run->memory[way][p], pool->workers,
+                              run->chunk_tokens);
+        pool->poll_steps = run->poll_steps > 0.0 ? run->poll_steps : pool->poll_steps;
+        pool->gather_steps = run->gather_steps > 0.0 ? run->gather_steps : pool->gather_steps;
+    }
     return plait_serve(&d, load);
 }
 

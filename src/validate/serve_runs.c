@@ -48,8 +48,13 @@ const char *const plait_serve_mode_word[] = {"agg",    "disagg",  "static", "off
     X(load)                                                                                        \
     X(concurrency)                                                                                 \
     X(request_rate)                                                                                \
+    X(num_requests)                                                                                \
+    X(length_spread)                                                                               \
     X(chunk_tokens)                                                                                \
+    X(poll_steps)                                                                                  \
+    X(gather_steps)                                                                                \
     X(spec)                                                                                        \
+    X(draft_tokens)                                                                                \
     X(ttft_mean_ms)                                                                                \
     X(ttft_any_ms)                                                                                 \
     X(ttft_median_ms)                                                                              \
@@ -389,29 +394,53 @@ static plait_status read_any(reader *r, size_t row, plait_serve_run *run, plait_
     return PLAIT_OK;
 }
 
+/* A closed loop whose requests are not counted makes ten for each user, as most benchmarks do. */
+static plait_status read_rounds(const reader *r, size_t row, plait_load *load, plait_error *err)
+{
+    static const double usual = 10.0;
+    double requests = 0.0;
+
+    PLAIT_TRY(number(r, row, AT_num_requests, 1e12, &requests, err));
+    load->rounds = usual;
+    if (requests > 0.0 && load->concurrency > 0.0)
+        load->rounds = fmax(requests / load->concurrency, 1.0);
+    return PLAIT_OK;
+}
+
+/* Speculation, where a run has it: of so many tokens as its source says, else of two. */
+static plait_status read_drafts(const reader *r, size_t row, plait_load *load, plait_error *err)
+{
+    const char *spec = text(r, row, AT_spec);
+
+    if (strcmp(spec, "mtp") != 0 && strcmp(spec, "eagle") != 0)
+        return PLAIT_OK;
+    load->draft = 2;
+    load->accept = 0.6;
+    load->draft_layers = 0.02;
+    return csv_table_int(&r->table, row, r->at[AT_draft_tokens], 1, 16, &load->draft, err);
+}
+
 static plait_status read_load(const reader *r, size_t row, plait_serve_run *run, plait_error *err)
 {
     static const plait_load_kind kinds[PLAIT_SERVE_RUN_MODES] = {
         PLAIT_LOAD_CLOSED, PLAIT_LOAD_CLOSED, PLAIT_LOAD_STATIC, PLAIT_LOAD_OFFLINE,
         PLAIT_LOAD_RATE};
-    const char *spec = text(r, row, AT_spec);
+    plait_load *load = &run->load;
 
-    run->load.kind = kinds[run->mode];
-    PLAIT_TRY(number(r, row, AT_input_len, 1e12, &run->load.input, err));
-    PLAIT_TRY(number(r, row, AT_output_len, 1e12, &run->load.output, err));
-    PLAIT_TRY(number(r, row, AT_prefix_cached, 1e12, &run->load.cached, err));
-    PLAIT_TRY(number(r, row, AT_concurrency, 1e12, &run->load.concurrency, err));
-    PLAIT_TRY(number(r, row, AT_request_rate, 1e12, &run->load.rate, err));
-    if (run->load.kind == PLAIT_LOAD_CLOSED && run->load.rate > 0.0)
-        run->load.kind = PLAIT_LOAD_RATE;
-    if (run->load.kind == PLAIT_LOAD_RATE && run->load.rate <= 0.0)
-        run->load.kind = PLAIT_LOAD_OFFLINE;
-    if (strcmp(spec, "mtp") == 0 || strcmp(spec, "eagle") == 0) {
-        run->load.draft = 2;
-        run->load.accept = 0.6;
-        run->load.draft_layers = 0.02;
-    }
-    if (run->load.input < 1.0 || run->load.output < 1.0)
+    load->kind = kinds[run->mode];
+    PLAIT_TRY(number(r, row, AT_input_len, 1e12, &load->input, err));
+    PLAIT_TRY(number(r, row, AT_output_len, 1e12, &load->output, err));
+    PLAIT_TRY(number(r, row, AT_length_spread, 1.0, &load->spread, err));
+    PLAIT_TRY(number(r, row, AT_prefix_cached, 1e12, &load->cached, err));
+    PLAIT_TRY(number(r, row, AT_concurrency, 1e12, &load->concurrency, err));
+    PLAIT_TRY(number(r, row, AT_request_rate, 1e12, &load->rate, err));
+    PLAIT_TRY(read_rounds(r, row, load, err));
+    PLAIT_TRY(read_drafts(r, row, load, err));
+    if (load->kind == PLAIT_LOAD_CLOSED && load->rate > 0.0)
+        load->kind = PLAIT_LOAD_RATE;
+    if (load->kind == PLAIT_LOAD_RATE && load->rate <= 0.0)
+        load->kind = PLAIT_LOAD_OFFLINE;
+    if (load->input < 1.0 || load->output < 1.0)
         run->note = "no tokens";
     if (run->mode >= PLAIT_SERVE_RUN_PREFILL)
         run->note = "one phase by itself";
@@ -442,6 +471,8 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     PLAIT_TRY(whole(r, row, AT_gpus_per_node, &gpus_per_node, err));
     run->gpus = gpus;
     PLAIT_TRY(number(r, row, AT_chunk_tokens, 1e12, &run->chunk_tokens, err));
+    PLAIT_TRY(number(r, row, AT_poll_steps, 1e6, &run->poll_steps, err));
+    PLAIT_TRY(number(r, row, AT_gather_steps, 1e6, &run->gather_steps, err));
     PLAIT_TRY(read_load(r, row, run, err));
     PLAIT_TRY(read_measured(r, row, run, err));
     const plait_cluster *node = cluster_of(r, run->accelerator, gpus_per_node, 1);

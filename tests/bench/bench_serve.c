@@ -76,14 +76,17 @@ static int64_t simulate(void *context)
 {
     served *s = context;
     const plait_arena_mark mark = plait_arena_save(s->arena);
-    const plait_load load = {
-        .kind = PLAIT_LOAD_CLOSED, .input = 2048.0, .output = 256.0, .concurrency = 32.0};
+    const plait_load load = {.kind = PLAIT_LOAD_CLOSED,
+                             .input = 2048.0,
+                             .output = 256.0,
+                             .spread = 0.2,
+                             .concurrency = 32.0};
     plait_serve_drawn out = {0};
     plait_error err;
 
     if (plait_serve_simulate(&s->deployment, load,
-                             (plait_serve_draws){.seed = 1, .requests = 20000, .spread = 0.2},
-                             s->arena, &out, &err) != PLAIT_OK)
+                             (plait_serve_draws){.seed = 1, .requests = 20000}, s->arena, &out,
+                             &err) != PLAIT_OK)
         return 0;
     plait_arena_rewind(s->arena, mark);
     return (int64_t)out.steps;

@@ -79,8 +79,9 @@ static void check_sources(const json_cursor *at, const char *file, bool holds_bl
     json_cursor block;
 
     for (bool more = json_first(at, &block); more; more = json_next(&block)) {
-        const bool products =
-            strcmp(block.key, "gemm") == 0 || strcmp(block.key, "grouped_gemm") == 0;
+        const bool products = strcmp(block.key, "gemm") == 0 ||
+                              strcmp(block.key, "grouped_gemm") == 0 ||
+                              strcmp(block.key, "attention_decode") == 0;
 
         if (!json_is_object(&block))
             continue;

@@ -275,6 +275,17 @@ static void test_attention__by_hand(void **state)
                 1e-6 + pow(17.0, 0.25) * 1e-3, 1e-12);
 }
 
+/* Attention that decodes: 8 sequences of 2 heads, 1 GB at 0.8 of 4 TB/s is 312.5 us, a quarter more of 16 x 1/4. */
+static void test_decode_attention__by_hand(void **state)
+{
+    plait_accelerator gpu = {.hbm_bytes_per_s = 4e12};
+    const plait_decode_work work = {.sequences = 8.0, .kv_heads = 2.0, .bytes = 1e9};
+
+    (void)state;
+    gpu.decode[PLAIT_KV_FP8] = (plait_decode_fit){.eb = 0.8, .few = 4.0, .t0_s = 10e-6};
+    assert_near(plait_decode_attention_s(&gpu, PLAIT_KV_FP8, work), 10e-6 + 1.25 * 312.5e-6, 1e-12);
+}
+
 /* e is 0.25 at 64, 0.5 at 128 and 192, 0.75 at 256: 0.375 at 96, 0.625 at 224. */
 static void test_attention__interpolates_between_head_widths(void **state)
 {
@@ -533,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_streams__have_one_product_behind_the_other),
         cmocka_unit_test(test_grouped_gemm__slows_down_for_few_rows),
         cmocka_unit_test(test_attention__by_hand),
+        cmocka_unit_test(test_decode_attention__by_hand),
         cmocka_unit_test(test_attention__interpolates_between_head_widths),
         cmocka_unit_test(test_attention__starts_up_slowly_on_short_sequences),
         cmocka_unit_test(test_attention__needs_work_for_every_sm),

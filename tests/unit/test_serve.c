@@ -45,8 +45,8 @@ static const plait_engine bare = {.name = "bare",
                                   .compute = 1.0,
                                   .attention = 1.0,
                                   .experts = 1.0,
+                                  .experts_4bit = 1.0,
                                   .reduce_s = 9e-6,
-                                  .queue = 0.2,
                                   .handover = 1.0,
                                   .chunk_tokens = 8192.0,
                                   .max_sequences = 1024.0,
@@ -135,6 +135,65 @@ static void test_prompt__in_chunks_attends_as_a_whole_one(void **state)
     assert_near_relative(halves, whole[PLAIT_STEP_prompt_attention], 0.01);
 }
 
+/* Attention of decoding: a start in each of 32 layers, then so much more for each sequence. */
+static void test_step__starts_attention_in_each_layer(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_decode_fit *fit = &fix.cluster.group[0].accelerator->decode[PLAIT_KV_BF16];
+    double one[PLAIT_STEP_PARTS], many[PLAIT_STEP_PARTS];
+
+    (void)state;
+    plait_step_s(&table, &bare, (plait_step){.sequences = 1.0, .context = 1.0, .verified = 1.0},
+                 one);
+    plait_step_s(&table, &bare,
+                 (plait_step){.sequences = 256.0, .context = 4096.0, .verified = 1.0}, many);
+    assert_near_relative(one[PLAIT_STEP_decode_attention], 32.0 * fit->t0_s, 0.01);
+    assert_near_relative(many[PLAIT_STEP_decode_attention],
+                         256.0 * 4096.0 * 131072.0 /
+                             (fix.cluster.group[0].accelerator->hbm_bytes_per_s * fit->eb),
+                         0.02);
+}
+
+/* The host launches each kernel of a step that has prompts: no short prompt is over before. */
+static void test_prompt__waits_for_its_launches(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    plait_engine slow = bare;
+
+    (void)state;
+    slow.launch_s = 100e-6;
+    const double prompt_s = plait_step_s(&table, &slow, (plait_step){.prompt = 16.0}, NULL);
+    const plait_step decode = {.sequences = 4.0, .context = 100.0, .verified = 1.0};
+    assert_true(table.kernels >= 32.0 * 6.0);
+    assert_near_relative(prompt_s, 100e-6 * table.kernels, 1e-12);
+    assert_near_relative(plait_step_s(&table, &slow, decode, NULL),
+                         plait_step_s(&table, &bare, decode, NULL), 1e-12);
+    assert_near_relative(plait_step_s(&table, &slow, (plait_step){.prompt = 8192.0}, NULL),
+                         plait_step_s(&table, &bare, (plait_step){.prompt = 8192.0}, NULL), 1e-12);
+}
+
+/* Four bits on an accelerator that multiplies 16: an engine's own factor, and the widening. */
+static void test_experts__in_four_bits_have_a_factor_of_their_own(void **state)
+{
+    plait_serving narrow = serving_of(&fix.moe, (plait_worker){1, 1, 1, 1});
+    plait_step_table table;
+    plait_engine slow = bare;
+    double parts[PLAIT_STEP_PARTS], slower[PLAIT_STEP_PARTS];
+    const plait_step one = {.sequences = 1.0, .context = 100.0, .verified = 1.0};
+
+    (void)state;
+    narrow.weights = PLAIT_WEIGHT_MXFP4;
+    assert_null(plait_step_table_fill(&narrow, &table));
+    assert_true(table.four_bits && table.widened);
+    slow.experts = 5.0;
+    plait_step_s(&table, &bare, one, parts);
+    plait_step_s(&table, &slow, one, slower);
+    assert_near(slower[PLAIT_STEP_experts], parts[PLAIT_STEP_experts], 0.0);
+    slow.experts_4bit = 2.0;
+    plait_step_s(&table, &slow, one, slower);
+    assert_near_relative(slower[PLAIT_STEP_experts], 2.0 * parts[PLAIT_STEP_experts], 1e-3);
+}
+
 // ---- what cannot be ------------------------------------------------------------------------
 
 static void test_table__refuses_what_does_not_divide(void **state)
@@ -165,6 +224,25 @@ static void test_memory__counts_the_cache(void **state)
     assert_near(plait_serve_memory_of(&latent, 1000.0).token, 2.0 * 61 * 576, 1e-9);
     assert_near_relative(plait_serve_memory_of(&one, 1000.0).weights,
                          2.0 * plait_model_params(&fix.llama).total, 1e-6);
+}
+
+/* 79.1 GiB, 16 GB of weights: vLLM's share is of all, TensorRT-LLM's of what the weights leave. */
+static void test_memory__is_shared_out_as_each_engine_does(void **state)
+{
+    const plait_serving one = serving_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    plait_serve_memory memory =
+        plait_serve_memory_of(&one, 1e9); // so long that no block is part full
+    plait_engine other = bare;
+
+    (void)state;
+    other.kind = PLAIT_ENGINE_TRTLLM;
+    assert_near_relative(plait_serve_kv_tokens(&memory, &bare),
+                         (0.9 * memory.all - memory.weights) / memory.token, 1e-6);
+    assert_near_relative(plait_serve_kv_tokens(&memory, &other),
+                         0.9 * (memory.all - memory.weights) / memory.token, 1e-6);
+    memory.weights = 0.95 * memory.all;
+    assert_near(plait_serve_kv_tokens(&memory, &bare), 0.0, 0.0);
+    assert_true(plait_serve_kv_tokens(&memory, &other) > 0.0);
 }
 
 // ---- loads ---------------------------------------------------------------------------------
@@ -285,21 +363,32 @@ static plait_serve_drawn drawn_of(const plait_deployment *d, plait_load load,
     return out;
 }
 
-/* Lengths differ, as users of one length stay in step and prefill together. */
+/*
+ * A steady loop, whose start is not counted. Lengths differ, as users of one length stay in step, and requests are on
+ * their way for a while, as else each would come when a step has just begun.
+ */
 static void test_simulation__takes_as_long_as_the_closed_forms_say(void **state)
 {
     const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
-    const plait_deployment d = one_worker(&table, &fix.llama);
+    plait_deployment d = one_worker(&table, &fix.llama);
+    plait_engine remote = bare;
 
     (void)state;
+    remote.first_s = 17e-3;
+    d.engine = &remote;
     for (int users = 1; users <= 64; users *= 4) {
-        const plait_load load = {
-            .kind = PLAIT_LOAD_CLOSED, .input = 1000.0, .output = 200.0, .concurrency = users};
+        const plait_load load = {.kind = PLAIT_LOAD_CLOSED,
+                                 .input = 1000.0,
+                                 .output = 400.0,
+                                 .spread = 0.5,
+                                 .concurrency = users};
         const plait_service s = plait_serve(&d, load);
-        const plait_serve_drawn x = drawn_of(
-            &d, load, (plait_serve_draws){.seed = 1, .requests = 40 * users, .spread = 0.5});
-        assert_int_equal(x.requests, 40 * users);
+        const plait_serve_drawn x =
+            drawn_of(&d, load,
+                     (plait_serve_draws){.seed = 1, .requests = 100 * users, .unseen = 20 * users});
+        assert_int_equal(x.requests, 100 * users);
         assert_near_relative(x.tpot.mean_s, s.tpot_s, 0.08);
+        assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.15);
         assert_near_relative(x.output_tokens_per_s, s.output_tokens_per_s / 0.95, 0.08);
     }
     for (double rate = 1.0; rate <= 8.0; rate *= 2.0) {
@@ -314,13 +403,84 @@ static void test_simulation__takes_as_long_as_the_closed_forms_say(void **state)
     }
 }
 
+/* A benchmark: all users start at once, and make ten requests each. Half of the first ones' wait is in the mean. */
+static void test_start__is_one_of_its_rounds(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_deployment d = one_worker(&table, &fix.llama);
+
+    (void)state;
+    for (int users = 4; users <= 64; users *= 4) {
+        const plait_load load = {.kind = PLAIT_LOAD_CLOSED,
+                                 .input = 2000.0,
+                                 .output = 800.0,
+                                 .spread = 0.3,
+                                 .concurrency = users,
+                                 .rounds = 10.0};
+        plait_load endless = load;
+        endless.rounds = 0.0;
+        const plait_service s = plait_serve(&d, load);
+        const plait_serve_drawn x =
+            drawn_of(&d, load, (plait_serve_draws){.seed = 2, .requests = 10 * users});
+        assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.15);
+        assert_true(plait_serve(&d, endless).ttft_s < s.ttft_s);
+    }
+}
+
+/* Answers of one length of an engine that runs prompts first: each round is like the start. */
+static void test_start__repeats_where_users_stay_in_step(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    plait_deployment d = one_worker(&table, &fix.llama);
+    plait_engine prompts_first = bare;
+    plait_load load = {.kind = PLAIT_LOAD_CLOSED,
+                       .input = 2000.0,
+                       .output = 200.0,
+                       .concurrency = 32.0,
+                       .rounds = 10.0};
+
+    (void)state;
+    prompts_first.kind = PLAIT_ENGINE_SGLANG;
+    d.engine = &prompts_first;
+    const plait_service in_step = plait_serve(&d, load);
+    load.spread = 1.0;
+    const plait_service apart = plait_serve(&d, load);
+    d.engine = &bare;
+    assert_near_relative(plait_serve(&d, load).ttft_s, apart.ttft_s, 1e-12);
+    assert_true(in_step.ttft_s > 3.0 * apart.ttft_s);
+}
+
+/* Who looks every 20 steps leaves a prompt waiting for half of that; who gathers for 20, for all of it where few come. */
+static void test_prompts__wait_to_be_looked_at(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_deployment d = one_worker(&table, &fix.llama);
+    const plait_load load = {
+        .kind = PLAIT_LOAD_RATE, .input = 500.0, .output = 400.0, .spread = 0.5, .rate = 2.0};
+    const plait_serve_draws draws = {.seed = 4, .requests = 2000};
+    const plait_service at_once = plait_serve(&d, load);
+
+    (void)state;
+    for (int gathers = 0; gathers < 2; gathers++) {
+        plait_deployment other = d;
+        other.pool[0].poll_steps = gathers ? 0.0 : 20.0;
+        other.pool[0].gather_steps = gathers ? 20.0 : 0.0;
+        const plait_service s = plait_serve(&other, load);
+        const plait_serve_drawn x = drawn_of(&other, load, draws);
+        const double steps = (s.ttft_s - at_once.ttft_s) / at_once.step_s;
+        assert_near(steps, gathers ? 19.0 : 9.5, gathers ? 2.0 : 0.5);
+        assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.2);
+    }
+}
+
 /* Both pools, attention ranks, caps and little room: all that is asked for comes out, alike for one seed. */
 static void test_simulation__loses_no_request(void **state)
 {
     const plait_step_table table = table_of(&fix.moe, (plait_worker){1, 1, 4, 4});
     plait_deployment d = one_worker(&table, &fix.moe);
-    const plait_load load = {.kind = PLAIT_LOAD_RATE, .input = 700.0, .output = 90.0, .rate = 50.0};
-    const plait_serve_draws draws = {.seed = 5, .requests = 500, .spread = 1.0, .burst = 20.0};
+    const plait_load load = {
+        .kind = PLAIT_LOAD_RATE, .input = 700.0, .output = 90.0, .spread = 1.0, .rate = 50.0};
+    const plait_serve_draws draws = {.seed = 5, .requests = 500, .burst = 20.0};
 
     (void)state;
     d.pool[0].kv_tokens = 3000.0;
@@ -342,9 +502,12 @@ static void test_simulation__preempts_where_an_engine_does(void **state)
 {
     const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
     plait_deployment d = one_worker(&table, &fix.llama);
-    const plait_load load = {
-        .kind = PLAIT_LOAD_CLOSED, .input = 200.0, .output = 1000.0, .concurrency = 40.0};
-    const plait_serve_draws draws = {.seed = 3, .requests = 200, .spread = 0.5};
+    const plait_load load = {.kind = PLAIT_LOAD_CLOSED,
+                             .input = 200.0,
+                             .output = 1000.0,
+                             .spread = 0.5,
+                             .concurrency = 40.0};
+    const plait_serve_draws draws = {.seed = 3, .requests = 200};
     plait_engine waiting = *d.engine;
 
     (void)state;
@@ -406,14 +569,21 @@ int main(void)
         cmocka_unit_test(test_step__is_the_sum_of_its_parts),
         cmocka_unit_test(test_step__grows_with_its_work),
         cmocka_unit_test(test_prompt__in_chunks_attends_as_a_whole_one),
+        cmocka_unit_test(test_step__starts_attention_in_each_layer),
+        cmocka_unit_test(test_prompt__waits_for_its_launches),
+        cmocka_unit_test(test_experts__in_four_bits_have_a_factor_of_their_own),
         cmocka_unit_test(test_table__refuses_what_does_not_divide),
         cmocka_unit_test(test_memory__counts_the_cache),
+        cmocka_unit_test(test_memory__is_shared_out_as_each_engine_does),
         cmocka_unit_test(test_closed_loop__obeys_littles_law),
         cmocka_unit_test(test_arrivals__slow_down_until_too_many_come),
         cmocka_unit_test(test_speculation__yields_what_is_accepted_in_a_row),
         cmocka_unit_test(test_batch__runs_in_waves_where_the_cache_is_full),
         cmocka_unit_test(test_prefill_apart__leaves_decoding_alone),
         cmocka_unit_test(test_simulation__takes_as_long_as_the_closed_forms_say),
+        cmocka_unit_test(test_start__is_one_of_its_rounds),
+        cmocka_unit_test(test_start__repeats_where_users_stay_in_step),
+        cmocka_unit_test(test_prompts__wait_to_be_looked_at),
         cmocka_unit_test(test_simulation__loses_no_request),
         cmocka_unit_test(test_simulation__preempts_where_an_engine_does),
         cmocka_unit_test(test_simulation__says_when_more_comes_than_leaves),
