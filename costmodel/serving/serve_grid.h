@@ -21,6 +21,9 @@ double serve_grid_value(const double *values, serve_grid_spot at);
 /** Value at x of a line through the points; as at the ends beyond them, in proportion above the last. */
 double serve_grid_at(const double *values, int points, double x);
 
+/** How many layers are of a kind. */
+int serve_layers_of(const plait_model *model, int kind);
+
 /** Is this part stored in the weights' format? */
 bool serve_is_narrow(const plait_model *model, plait_weight_format weights, plait_part part);
 

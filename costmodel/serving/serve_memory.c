@@ -58,17 +58,17 @@ static plait_shard shard_of(const plait_serving *serving)
                          .runtime = &unpadded};
 }
 
-/* What one layer caches: of every token where it sees all, else at most its reach. */
-static void add_cache(const plait_serving *serving, const plait_cache *cache, double mean,
+/* What so many layers cache: of every token where they see all, else at most their reach. */
+static void add_cache(const plait_serving *serving, const plait_cache *cache, double layers,
                       plait_serve_memory *out)
 {
     const double token = cache->width * serve_kv_bytes(serving->kv) + cache->index;
 
     if (cache->reach > 0.0)
-        out->sequence += token * smaller(cache->reach, mean);
+        out->sequence += layers * token * smaller(cache->reach, out->mean);
     else
-        out->token += token;
-    out->sequence += cache->state;
+        out->token += layers * token;
+    out->sequence += layers * cache->state;
 }
 
 plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double mean)
@@ -80,12 +80,12 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
     const double bytes = serve_format_of(gpu, serving->weights).bytes;
     plait_serve_memory out = {.all = gpu->memory_bytes, .mean = larger(mean, 1.0)};
 
-    for (int l = 0; l < model->layers; l++) {
-        const plait_layer *layer = &model->kind[model->layer_kind[l]];
-        const held weights = layer_weights(serving, &shard, layer);
-        const plait_block block = describe(serving, &shard, layer, out.mean);
-        out.weights += bytes * weights.narrow + 2.0 * weights.wide;
-        add_cache(serving, &block.cache, out.mean, &out);
+    for (int k = 0; k < model->kinds; k++) {
+        const double layers = serve_layers_of(model, k);
+        const held weights = layer_weights(serving, &shard, &model->kind[k]);
+        const plait_block block = describe(serving, &shard, &model->kind[k], out.mean);
+        out.weights += layers * (bytes * weights.narrow + 2.0 * weights.wide);
+        add_cache(serving, &block.cache, layers, &out);
     }
     out.weights = (out.weights + 2.0 * vocabulary(serving, &shard)) / stages;
     out.token /= stages;

@@ -58,6 +58,15 @@ static plait_attention_kernel kernel_of(const plait_accelerator *gpu)
     return PLAIT_ATTENTION_FLASH;
 }
 
+int serve_layers_of(const plait_model *model, int kind)
+{
+    int count = 0;
+
+    for (int l = 0; l < model->layers; l++)
+        count += model->layer_kind[l] == kind;
+    return count;
+}
+
 serve_format serve_format_of(const plait_accelerator *gpu, plait_weight_format weights)
 {
     static const struct {
@@ -177,7 +186,7 @@ static void bench_fill(const plait_serving *serving, bench *b)
 
 /* What one description adds to a table, seconds; attention apart, by what reads the cache. */
 typedef struct layer_sum {
-    double linear_s, experts_s, exchange_s, reduce_s, cached_s;
+    double linear_s, experts_s, exchange_s, reduce_s;
     int reduces;
 } layer_sum;
 
@@ -218,6 +227,18 @@ static double few_attention_s(const bench *b, const plait_layer *layer, double c
     return fit->t0_s + cached_s * fit->few / larger(heads, 1.0);
 }
 
+static bool reads_cache(const plait_op *op)
+{
+    return op->kind == PLAIT_OP_ATTENTION || op->kind == PLAIT_OP_SCAN;
+}
+
+static double kernel_s(const bench *b, const plait_op *op)
+{
+    const bool narrow = serve_is_narrow(b->serving->model, b->serving->weights, op->part);
+
+    return plait_op_s(narrow ? &b->narrow : &b->wide, op);
+}
+
 static layer_sum sum_of(const bench *b, const plait_layer *layer, plait_pass pass,
                         const plait_block *block)
 {
@@ -227,32 +248,37 @@ static layer_sum sum_of(const bench *b, const plait_layer *layer, plait_pass pas
 
     for (int i = 0; i < block->ops; i++) {
         const plait_op *op = &block->op[i];
-        const bool narrow = serve_is_narrow(b->serving->model, b->serving->weights, op->part);
-        const double s = plait_op_s(narrow ? &b->narrow : &b->wide, op);
+        if (reads_cache(op))
+            continue;
         if (op->kind == PLAIT_OP_COLLECTIVE && op->axis == PLAIT_AXIS_EP)
             sum.exchange_s += op->count * exchange_s(b, layer, op, tokens);
         else if (op->kind == PLAIT_OP_COLLECTIVE) {
             sum.reduce_s +=
                 op->count * plait_collective_s(&b->tensor, network, op->collective, op->bytes);
             sum.reduces += op->collective == PLAIT_ALL_REDUCE;
-        } else if (op->kind == PLAIT_OP_ATTENTION && pass.kind == PLAIT_DECODE)
-            sum.cached_s += decode_attention_s(b, op);
-        else if (op->kind == PLAIT_OP_ATTENTION || op->kind == PLAIT_OP_SCAN)
-            sum.cached_s += s;
-        else if (op->kind == PLAIT_OP_GROUPED_GEMM)
-            sum.experts_s += s;
+        } else if (op->kind == PLAIT_OP_GROUPED_GEMM)
+            sum.experts_s += kernel_s(b, op);
         else
-            sum.linear_s += s;
+            sum.linear_s += kernel_s(b, op);
     }
     return sum;
 }
 
-static layer_sum layer_of(const bench *b, const plait_layer *layer, plait_pass pass)
+/* What reads the cache in a layer, seconds. */
+static double cached_s(const bench *b, const plait_layer *layer, plait_pass pass)
 {
     plait_block block;
+    double sum = 0.0;
 
     plait_block_describe(b->serving->model, layer, &b->shard, pass, &block);
-    return sum_of(b, layer, pass, &block);
+    for (int i = 0; i < block.ops; i++) {
+        const plait_op *op = &block.op[i];
+        if (reads_cache(op))
+            sum += op->kind == PLAIT_OP_ATTENTION && pass.kind == PLAIT_DECODE
+                       ? decode_attention_s(b, op)
+                       : kernel_s(b, op);
+    }
+    return sum;
 }
 
 // ---- the table -----------------------------------------------------------------------------
@@ -263,8 +289,10 @@ static void add_tokens(const bench *b, const plait_layer *layer, double count,
     static const double some_context = 1024.0; // which these operators do not see
 
     for (int i = 0; i < PLAIT_STEP_POINTS; i++) {
-        const layer_sum sum =
-            layer_of(b, layer, (plait_pass){PLAIT_DECODE, serve_grid_point(i), 1.0, some_context});
+        const plait_pass pass = {PLAIT_DECODE, serve_grid_point(i), 1.0, some_context};
+        plait_block block;
+        plait_block_describe(b->serving->model, layer, &b->shard, pass, &block);
+        const layer_sum sum = sum_of(b, layer, pass, &block);
         out->linear_s[i] += count * sum.linear_s;
         out->experts_s[i] += count * sum.experts_s;
         out->exchange_s[i] += count * sum.exchange_s;
@@ -279,12 +307,11 @@ static void add_contexts(const bench *b, const plait_layer *layer, double count,
 {
     for (int i = 0; i < PLAIT_STEP_CONTEXTS; i++) {
         const double context = serve_grid_point(i);
-        const double cached_s =
-            layer_of(b, layer, (plait_pass){PLAIT_DECODE, 1.0, 1.0, context}).cached_s;
-        out->decode_s[i] += count * cached_s;
-        out->few_s[i] += count * few_attention_s(b, layer, cached_s);
+        const double decode = cached_s(b, layer, (plait_pass){PLAIT_DECODE, 1.0, 1.0, context});
+        out->decode_s[i] += count * decode;
+        out->few_s[i] += count * few_attention_s(b, layer, decode);
         out->prompt_s[i] +=
-            count * layer_of(b, layer, (plait_pass){PLAIT_PREFILL, 1.0, context, context}).cached_s;
+            count * cached_s(b, layer, (plait_pass){PLAIT_PREFILL, 1.0, context, context});
     }
 }
 
@@ -378,9 +405,7 @@ const char *plait_step_table_fill(const plait_serving *serving, plait_step_table
     out->four_bits = serving->weights >= PLAIT_WEIGHT_NVFP4;
     out->widened = out->four_bits && b.narrow.precision <= PLAIT_FP16;
     for (int k = 0; k < model->kinds; k++) {
-        int count = 0;
-        for (int l = 0; l < model->layers; l++)
-            count += model->layer_kind[l] == k;
+        const int count = serve_layers_of(model, k);
         if (model->kind[k].ffn == PLAIT_FFN_MOE)
             out->moe_layers += count;
         add_tokens(&b, &model->kind[k], count, out);

@@ -143,16 +143,20 @@ static bool holds(pairs *all, plait_serve_plan *plan, const serve_candidate *by[
     return serve_meets(look->q, &plan->service);
 }
 
-/* The fewest of low .. high that hold beside so many of the other role; high holds. */
+/*
+ * The fewest of low .. high that hold beside so many of the other role; high holds. They are seldom many
+ * more than low: looked for in steps that double, then by halving.
+ */
 static int fewest(pairs *all, plait_serve_plan *plan, const serve_candidate *by[PLAIT_SERVE_ROLES],
                   int which, int other, int low, int high)
 {
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (holds(all, plan, by, which == 0 ? middle : other, which == 0 ? other : middle))
-            high = middle;
+    for (int step = 1; low < high; step = step < high ? 2 * step : step) {
+        const int half = (high - low) / 2;
+        const int at = low + (step - 1 < half ? step - 1 : half);
+        if (holds(all, plan, by, which == 0 ? at : other, which == 0 ? other : at))
+            high = at;
         else
-            low = middle + 1;
+            low = at + 1;
     }
     return high;
 }

@@ -86,12 +86,13 @@ static void add(const plait_serve_question *q, plait_worker w, serve_candidate *
             serve_candidate *c = &list[*count];
             serving.weights = (plait_weight_format)f;
             serving.kv = (plait_kv_format)kv;
+            c->serving = serving;
             c->memory = plait_serve_memory_of(&serving, q->load.input + q->load.output);
             if (c->memory.weights >= c->memory.all) {
                 (*large)++;
                 continue;
             }
-            serve_candidate_fill(&serving, &q->load, c);
+            c->reason = plait_step_table_fill(&serving, &c->table);
             if (c->reason != NULL)
                 (*cut)++;
             else

@@ -18,8 +18,8 @@ static const suffix magnitudes[] = {
 
 /* Longer words first: "ms" also ends in "s". */
 static const suffix durations[] = {
-    {"us", 1e-6}, {"ms", 1e-3}, {"w", 7.0 * 86400.0}, {"d", 86400.0}, {"h", 3600.0},
-    {"m", 60.0},  {"s", 1.0},           {NULL, 1.0},
+    {"us", 1e-6},  {"ms", 1e-3}, {"w", 7.0 * 86400.0}, {"d", 86400.0},
+    {"h", 3600.0}, {"m", 60.0},  {"s", 1.0},           {NULL, 1.0},
 };
 
 /* The number before the first suffix that ends the text; `bare`: it may have none. */

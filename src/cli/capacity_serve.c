@@ -115,7 +115,8 @@ static plait_status read_ask(const capacity_serve *flags, const capacity_flags *
     if (flags->availability != NULL && (!magnitude_parse(flags->availability, &ask->available) ||
                                         ask->available <= 0.0 || ask->available >= 1.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--availability",
-                          "expected a share above 0 and below 1, found '%.40s'", flags->availability);
+                          "expected a share above 0 and below 1, found '%.40s'",
+                          flags->availability);
     if (flags->elastic)
         ask->mode = PLAIT_FLEET_ELASTIC;
     return PLAIT_OK;

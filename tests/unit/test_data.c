@@ -229,8 +229,9 @@ static void test_data__every_file_loads_and_has_its_name_inside(void **state)
 /* Blocks that hold blocks, words spelled elsewhere, and the table that "residents" explains. */
 static bool needs_no_source(const char *key)
 {
-    static const char *const blocks[] = {"gemm",        "grouped_gemm", "attention", "attention_decode",
-                                         "collectives", "levels",       "defaults",  "keeps"};
+    static const char *const blocks[] = {
+        "gemm",        "grouped_gemm", "attention", "attention_decode",
+        "collectives", "levels",       "defaults",  "keeps"};
 
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
         if (strcmp(key, blocks[i]) == 0)
