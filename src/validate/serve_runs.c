@@ -250,9 +250,15 @@ static plait_engine_kind kind_of(const char *engine, const char *vendor)
     return strcmp(vendor, "NVIDIA") == 0 ? PLAIT_ENGINE_TRTLLM : PLAIT_ENGINE_VLLM;
 }
 
-/* Where it is not published: the narrowest that the accelerator multiplies in. */
-static int weights_of(const char *word, const plait_accelerator *gpu)
+/*
+ * Where it is not published: the narrowest that the accelerator multiplies in. So too where 16 bits are
+ * of a run that publishes no degrees: MLPerf's logs name what the weights were before the submitter's tool
+ * quantised them, and H100's rates of them are above what 16 bits allow.
+ */
+static int weights_of(const char *said, bool published, const plait_accelerator *gpu)
 {
+    const char *word = !published && strcmp(said, "fp16") == 0 ? "" : said;
+
     if (word[0] == '\0' && gpu->peak_flops_per_s[PLAIT_NVFP4] > 0.0)
         return PLAIT_WEIGHT_NVFP4;
     if (word[0] == '\0' && gpu->peak_flops_per_s[PLAIT_FP8] > 0.0)
@@ -486,14 +492,15 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     (void)unknown;
     run->vendor = node->group[0].accelerator->vendor;
     run->kind = kind_of(text(r, row, AT_engine), run->vendor);
-    const int weights = weights_of(text(r, row, AT_weight_dtype), node->group[0].accelerator);
+    const bool published =
+        text(r, row, AT_tp)[0] != '\0' || run->mode == PLAIT_SERVE_RUN_DISAGGREGATED;
+    const int weights =
+        weights_of(text(r, row, AT_weight_dtype), published, node->group[0].accelerator);
     const plait_serving serving = {
         .model = model,
         .weights = (plait_weight_format)weights,
         .kv = kv_of(text(r, row, AT_kv_dtype), run->kind, weights),
     };
-    const bool published =
-        text(r, row, AT_tp)[0] != '\0' || run->mode == PLAIT_SERVE_RUN_DISAGGREGATED;
     const size_t ways = published ? 1 : MOST_WAYS;
     run->way = plait_arena_alloc(r->arena, ways, sizeof *run->way);
     run->memory = plait_arena_alloc(r->arena, ways, sizeof *run->memory);
