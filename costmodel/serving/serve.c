@@ -16,6 +16,13 @@ const char *const plait_step_part_name[] = {PLAIT_STEP_PART_LIST(X) NULL};
 #undef X
 const char *const plait_engine_name[] = {"vllm", "sglang", "trtllm", NULL};
 
+void plait_engine_assume(plait_engine *engine)
+{
+#define X(field, word, unit, least, most, assumed) engine->field = (assumed) * (unit);
+    PLAIT_ENGINE_NUMBERS(X)
+#undef X
+}
+
 int plait_worker_gpus(plait_worker worker)
 {
     return worker.tp * worker.pp * worker.dp_attention;
@@ -143,6 +150,11 @@ static double decode_attention_s(const plait_step_table *table, const plait_engi
            engine->attention;
 }
 
+double serve_host_s(const plait_step_table *table, const plait_engine *engine, double sequences)
+{
+    return engine->step_s + engine->sequence_s * sequences * table->worker.dp_attention;
+}
+
 /*
  * What the last stage's vocabulary and the host's turn add to a round of m batches in flight: all wait for the slowest
  * stage, a batch for what is in front of it. (C.362)
@@ -167,6 +179,7 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
     const double rows = sequences + (step.prompt > 0.0 ? 1.0 : 0.0);
     static const double half_way = 400.0;
     const double factor = factor_at(engine, engine->linear, tokens, half_way);
+    const double host_s = serve_host_s(table, engine, sequences);
     const serve_grid_spot at = serve_grid_find(PLAIT_STEP_POINTS, tokens);
     double part[PLAIT_STEP_PARTS];
     double sum = 0.0;
@@ -181,7 +194,7 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
     part[PLAIT_STEP_stages] = serve_grid_value(table->stages_s, at);
     part[PLAIT_STEP_head] = factor * serve_grid_at(table->head_s, PLAIT_STEP_POINTS, rows);
     part[PLAIT_STEP_launch] =
-        engine->step_s + table->layers * engine->layer_s + table->moe_layers * engine->moe_layer_s;
+        host_s + table->layers * engine->layer_s + table->moe_layers * engine->moe_layer_s;
     for (int p = 0; p < PLAIT_STEP_PARTS; p++)
         sum += part[p];
     if (step.prompt > 0.0) { // no CUDA graph has such a step: the host launches each kernel
@@ -190,7 +203,7 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
         sum = larger(sum, launches_s);
     }
     if (table->worker.pp > 1) {
-        const double end_s = part[PLAIT_STEP_head] + engine->step_s;
+        const double end_s = part[PLAIT_STEP_head] + host_s;
         const double wait_s = uneven_s(table, step, sum - end_s, end_s);
         part[PLAIT_STEP_stages] += wait_s;
         sum += wait_s;

@@ -24,6 +24,9 @@ double serve_grid_at(const double *values, int points, double x);
 /** How many layers are of a kind. */
 int serve_layers_of(const plait_model *model, int kind);
 
+/** The host's turn of a step, seconds, which has a share for each sequence of all attention ranks. (C.362) */
+double serve_host_s(const plait_step_table *table, const plait_engine *engine, double sequences);
+
 /** Is this part stored in the weights' format? */
 bool serve_is_narrow(const plait_model *model, plait_weight_format weights, plait_part part);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "numbers.h"
+#include "serve_grid.h"
 
 /* C.370: tokens that a step of speculation yields: 1 + a + a^2 + ..., the drafted ones being accepted in a row. */
 double serve_yield(const plait_load *load)
@@ -46,7 +47,8 @@ double serve_decode_s(const plait_pool *pool, const plait_engine *engine, const 
             pool->table, engine,
             (plait_step){.sequences = sequences, .context = mean_context(load), .verified = 1.0},
             draft);
-        const double layers = whole - draft[PLAIT_STEP_head] - engine->step_s;
+        const double layers = whole - draft[PLAIT_STEP_head] -
+                              serve_host_s(pool->table, engine, sequences / pool->table->worker.pp);
         sum += load->draft * (load->draft_layers * layers + draft[PLAIT_STEP_head]);
     }
     return sum;

@@ -69,23 +69,27 @@ typedef struct plait_worker {
 
 int plait_worker_gpus(plait_worker worker);
 
-/** Numbers of one generation of an engine's software: field, key, unit, least and most. (C.362) */
+/**
+ * Numbers of one generation of an engine's software: field, key, unit, least and most, and what is assumed where
+ * no run says more. A profile names twelve of them at most. (C.362)
+ */
 #define PLAIT_ENGINE_NUMBERS(X)                                                                    \
-    X(linear, "linear", 1.0, 0.3, 4.0)               /* products' time over the kernels' */        \
-    X(compute, "compute", 1.0, 0.3, 4.0)             /* the same of passes over many tokens */     \
-    X(attention, "attention", 1.0, 0.1, 1.2)         /* decode attention's share of HBM's rate */  \
-    X(experts, "experts", 1.0, 0.3, 6.0)             /* grouped products' time over kernels' */    \
-    X(experts_4bit, "experts_4bit", 1.0, 0.3, 6.0)   /* the same of weights in four bits */        \
-    X(reduce_s, "reduce_us", 1e-6, 1.0, 100.0)       /* all-reduce of nothing by two ranks */      \
-    X(layer_s, "layer_us", 1e-6, 0.0, 500.0)         /* more a step and layer */                   \
-    X(moe_layer_s, "moe_layer_us", 1e-6, 0.0, 500.0) /* more of a layer with experts */            \
-    X(step_s, "step_us", 1e-6, 0.0, 50000.0)         /* more a step */                             \
-    X(launch_s, "launch_us", 1e-6, 0.0, 1000.0)      /* a kernel that no CUDA graph holds */       \
-    X(first_s, "first_ms", 1e-3, 0.0, 1000.0)        /* a request's way to its first step */       \
-    X(handover, "handover", 1.0, 0.005, 1.0) /* share of the links' rate that caches travel at */
+    X(linear, "linear", 1.0, 0.3, 4.0, 1.0)                /* products' time over the kernels' */  \
+    X(compute, "compute", 1.0, 0.3, 4.0, 1.0)              /* the same of many tokens */           \
+    X(attention, "attention", 1.0, 0.1, 1.2, 1.0)          /* decode attention's speed */          \
+    X(experts, "experts", 1.0, 0.3, 6.0, 1.3)              /* grouped products' time */            \
+    X(experts_4bit, "experts_4bit", 1.0, 0.3, 6.0, 0.9)    /* the same of weights in four bits */  \
+    X(reduce_s, "reduce_us", 1e-6, 1.0, 100.0, 9.0)        /* all-reduce of nothing by two */      \
+    X(layer_s, "layer_us", 1e-6, 0.0, 500.0, 5.0)          /* more a step and layer */             \
+    X(moe_layer_s, "moe_layer_us", 1e-6, 0.0, 500.0, 20.0) /* more of a layer with experts */      \
+    X(step_s, "step_us", 1e-6, 0.0, 50000.0, 1000.0)       /* more a step */                       \
+    X(sequence_s, "sequence_us", 1e-6, 0.0, 1000.0, 0.0)   /* more a sequence that decodes */      \
+    X(launch_s, "launch_us", 1e-6, 0.0, 1000.0, 30.0)      /* a kernel in no CUDA graph */         \
+    X(first_s, "first_ms", 1e-3, 0.0, 1000.0, 30.0)        /* a request's way to its first step */ \
+    X(handover, "handover", 1.0, 0.005, 1.0, 0.2)          /* share of links' rate for caches */
 
 enum {
-#define X(field, word, unit, least, most) PLAIT_ENGINE_##field,
+#define X(field, word, unit, least, most, assumed) PLAIT_ENGINE_##field,
     PLAIT_ENGINE_NUMBERS(X)
 #undef X
         PLAIT_ENGINE_NUMBER_COUNT
@@ -106,7 +110,7 @@ typedef struct plait_engine {
     int until;          /* the last month, 2506: June 2025, that it is of; 0: the newest */
     int before;         /* the first version, 113: 1.13, that it is not of; 0: none */
     const char *vendor; /* of the accelerators that it is of; "": any other */
-#define X(field, word, unit, least, most) double field;
+#define X(field, word, unit, least, most, assumed) double field;
     PLAIT_ENGINE_NUMBERS(X)
 #undef X
     bool determined[PLAIT_ENGINE_NUMBER_COUNT]; /* by runs; else assumed */
@@ -120,6 +124,9 @@ typedef struct plait_engine {
     double poll_steps;                   /* from one look at what has arrived to the next */
     double gather_steps;                 /* that a prompt waits for others, at most; 0: none */
 } plait_engine;
+
+/** Sets all numbers to what is assumed of an engine that nobody has measured. */
+void plait_engine_assume(plait_engine *engine);
 
 /** Load one profile of clusters/engines. *out lives in `arena`. */
 PLAIT_MUST_CHECK plait_status plait_engine_load(const char *path, plait_arena *arena,

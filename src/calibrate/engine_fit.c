@@ -11,7 +11,8 @@ typedef struct number {
 } number;
 
 static const number numbers[PLAIT_ENGINE_NUMBER_COUNT] = {
-#define X(field, word, unit, least, most) {offsetof(plait_engine, field), unit, least, most},
+#define X(field, word, unit, least, most, assumed)                                                 \
+    {offsetof(plait_engine, field), unit, least, most},
     PLAIT_ENGINE_NUMBERS(X)
 #undef X
 };
@@ -65,26 +66,6 @@ static double row_loss(const plait_serve_run *run, const plait_engine *engine)
             sum += weight[f] *
                    (s.stable ? penalty(plait_service_figure(&s, f) / run->measured[f]) : 1.0);
     return sum;
-}
-
-/* Where every fit starts, and what draws numbers that runs do not determine. */
-static plait_engine start_of(const plait_engine *profile)
-{
-    plait_engine start = *profile;
-
-    start.linear = 1.0;
-    start.compute = 1.0;
-    start.attention = 1.0;
-    start.experts = 1.3;
-    start.experts_4bit = 0.9;
-    start.reduce_s = 9e-6;
-    start.layer_s = 5e-6;
-    start.moe_layer_s = 20e-6;
-    start.step_s = 1e-3;
-    start.launch_s = 30e-6;
-    start.first_s = 30e-3;
-    start.handover = 0.2;
-    return start;
 }
 
 static bool is_held(const sample *s, const plait_serve_run *run)
@@ -171,15 +152,16 @@ static bool is_all_held(const sample *s)
 }
 
 /*
- * C.378: the engine as runs of all its generations make it, drawn to the same start for all; then one generation, drawn to
- * the engine. What has no runs is the engine, or the start.
+ * C.378: the engine as runs of all its generations make it, drawn to what is assumed of any; then one generation, drawn to
+ * the engine. What has no runs is the engine, or what is assumed.
  */
 static plait_engine fit_from(const sample *all, sample *s, const char *held,
                              const plait_engine *profile)
 {
     sample engine = *all;
-    plait_engine x = start_of(profile);
+    plait_engine x = *profile;
 
+    plait_engine_assume(&x);
     engine.held = s->held = held;
     engine.by_group = s->by_group;
     if (!is_all_held(&engine))

@@ -6,14 +6,21 @@
 #include "plait/units.h"
 
 /* Three digits: what a fit to runs that differ by some percent can say. */
-static void write_rounded(json_writer *json, const char *key, double number)
+static double round_of(double number)
 {
     char text[32];
     double rounded = number;
 
     snprintf(text, sizeof text, "%.3g", number);
     sscanf(text, "%lf", &rounded);
-    json_member_number(json, key, rounded);
+    return rounded;
+}
+
+/* What is as it is assumed of any engine is not said. */
+static void write_number(json_writer *json, const char *key, double number, double assumed)
+{
+    if (round_of(number) != assumed)
+        json_member_number(json, key, round_of(number));
 }
 
 static void write_defaults(json_writer *json, const plait_engine *e)
@@ -32,7 +39,8 @@ static void write_numbers(json_writer *json, const plait_engine *e)
 {
     json_write_key(json, "numbers");
     json_begin_object(json);
-#define X(field, word, unit, least, most) write_rounded(json, word, e->field / (unit));
+#define X(field, word, unit, least, most, assumed)                                                 \
+    write_number(json, word, e->field / (unit), assumed);
     PLAIT_ENGINE_NUMBERS(X)
 #undef X
     json_end_object(json);
@@ -44,7 +52,7 @@ static void write_determined(json_writer *json, const plait_engine *e)
 
     json_write_key(json, "determined");
     json_begin_row(json);
-#define X(field, word, unit, least, most)                                                          \
+#define X(field, word, unit, least, most, assumed)                                                 \
     if (e->determined[n++])                                                                        \
         json_write_string(json, word);
     PLAIT_ENGINE_NUMBERS(X)
@@ -55,19 +63,14 @@ static void write_determined(json_writer *json, const plait_engine *e)
 static void write_band(json_writer *json, const plait_engine *e)
 {
     static const char *const keys[PLAIT_SERVE_FIGURES] = {"ttft", "tpot", "out_tok_s"};
-    char text[32];
 
     json_write_key(json, "band");
     json_begin_object(json);
     for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
         json_write_key(json, keys[f]);
         json_begin_row(json);
-        for (int side = 0; side < 2; side++) {
-            double rounded = e->band[f][side];
-            snprintf(text, sizeof text, "%.3g", rounded);
-            sscanf(text, "%lf", &rounded);
-            json_write_number(json, rounded);
-        }
+        for (int side = 0; side < 2; side++)
+            json_write_number(json, round_of(e->band[f][side]));
         json_end_array(json);
     }
     json_end_object(json);

@@ -28,7 +28,7 @@ static plait_status print_fit(const plait_engine *was, const plait_engine *is, F
     int n = 0;
 
     fprintf(out, "%s: %d runs\n", is->name, is->rows);
-#define X(field, word, unit, least, most)                                                          \
+#define X(field, word, unit, least, most, assumed)                                                 \
     table_cell(rows, "%s", word);                                                                  \
     table_cell(rows, "%.3g", was->field / (unit));                                                 \
     table_cell(rows, "%.3g", is->field / (unit));                                                  \

@@ -8,14 +8,9 @@
 #include "plait/units.h"
 
 static const field number_fields[] = {
-#define X(name, word, base, low, high)                                                             \
-    {word,                                                                                         \
-     JSON_NON_NEGATIVE,                                                                            \
-     .least = low,                                                                                 \
-     .most = high,                                                                                 \
-     .unit = base,                                                                                 \
-     .required = true,                                                                             \
-     FIELD_AT(plait_engine, name)},
+#define X(name, word, base, low, high, assumed)                                                    \
+    {word,         JSON_NON_NEGATIVE, .least = low,                                                \
+     .most = high, .unit = base,      FIELD_AT(plait_engine, name)},
     PLAIT_ENGINE_NUMBERS(X)
 #undef X
         {.key = NULL},
@@ -44,7 +39,7 @@ static const field band_fields[] = {
 static plait_status read_determined(const json_cursor *at, plait_engine *out, plait_error *err)
 {
     static const char *const keys[] = {
-#define X(name, word, base, low, high) word,
+#define X(name, word, base, low, high, assumed) word,
         PLAIT_ENGINE_NUMBERS(X)
 #undef X
             NULL};
@@ -72,6 +67,7 @@ static plait_status read_engine(const json_cursor *at, plait_arena *arena, void 
     json_cursor block;
 
     *out = (plait_engine){.vendor = ""};
+    plait_engine_assume(out);
     for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
         out->band[f][0] = out->band[f][1] = 1.0;
     PLAIT_TRY(json_keys_among(at, keys, err));

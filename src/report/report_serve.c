@@ -210,7 +210,7 @@ static plait_status print_parts(const plait_serve_plan *p, FILE *out, plait_erro
 static void print_engine(const plait_engine *e, FILE *out)
 {
     static const char *const word[] = {
-#define X(field, key, unit, least, most) key,
+#define X(field, key, unit, least, most, assumed) key,
         PLAIT_ENGINE_NUMBERS(X)
 #undef X
     };

@@ -256,26 +256,47 @@ static void check_blocks(const json_cursor *root, const char *name)
     }
 }
 
+/* Calls check(root, name) with each file of a kind. */
+static void for_each_file(plait_arena *arena, plait_data_kind kind,
+                          void (*check)(const json_cursor *root, const char *name))
+{
+    size_t count;
+    const char *const *names = list(arena, kind, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *path;
+        json_document doc;
+        json_cursor root;
+        plait_error err;
+
+        assert_int_equal(plait_data_find(kind, names[i], arena, &path, &err), PLAIT_OK);
+        assert_int_equal(json_document_read(path, arena, &doc, &err), PLAIT_OK);
+        root = json_document_root(&doc);
+        check(&root, names[i]);
+        json_document_free(&doc);
+    }
+}
+
 static void test_data__every_block_says_where_it_comes_from(void **state)
 {
-    for (int kind = PLAIT_DATA_CLUSTERS; kind < PLAIT_DATA_FAMILIES; kind++) {
-        size_t count;
-        const char *const *names = list(*state, (plait_data_kind)kind, &count);
+    for (int kind = PLAIT_DATA_CLUSTERS; kind < PLAIT_DATA_FAMILIES; kind++)
+        for_each_file(*state, (plait_data_kind)kind, check_blocks);
+}
 
-        for (size_t i = 0; i < count; i++) {
-            const char *path;
-            json_document doc;
-            json_cursor root;
-            plait_error err;
+static void check_numbers(const json_cursor *root, const char *name)
+{
+    enum { MOST = 12 };
+    json_cursor numbers;
+    plait_error err;
 
-            assert_int_equal(plait_data_find((plait_data_kind)kind, names[i], *state, &path, &err),
-                             PLAIT_OK);
-            assert_int_equal(json_document_read(path, *state, &doc, &err), PLAIT_OK);
-            root = json_document_root(&doc);
-            check_blocks(&root, names[i]);
-            json_document_free(&doc);
-        }
-    }
+    assert_int_equal(json_object(root, "numbers", &numbers, &err), PLAIT_OK);
+    if (json_count(&numbers) > MOST)
+        fail_msg("%s has %zu numbers", name, json_count(&numbers));
+}
+
+static void test_data__an_engine_is_twelve_numbers_at_most(void **state)
+{
+    for_each_file(*state, PLAIT_DATA_ENGINES, check_numbers);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -292,6 +313,7 @@ int main(void)
         TEST(test_cluster_find__prefers_a_cluster_to_an_accelerator_of_its_name),
         TEST(test_data__every_file_loads_and_has_its_name_inside),
         TEST(test_data__every_block_says_where_it_comes_from),
+        TEST(test_data__an_engine_is_twelve_numbers_at_most),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

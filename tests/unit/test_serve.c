@@ -99,6 +99,44 @@ static void test_step__is_the_sum_of_its_parts(void **state)
     assert_true(parts[PLAIT_STEP_exchange] > 0.0);
 }
 
+/* One scheduler serves both attention ranks: 2 ms, and 50 us for each of 2 x 16 sequences. */
+static void test_step__takes_the_host_a_share_for_each_sequence(void **state)
+{
+    const plait_step_table table = table_of(&fix.moe, (plait_worker){1, 1, 2, 2});
+    const plait_step step = {.sequences = 16.0, .context = 300.0, .verified = 1.0};
+    plait_engine slow = bare;
+
+    (void)state;
+    slow.step_s = 2e-3;
+    slow.sequence_s = 50e-6;
+    assert_near_relative(plait_step_s(&table, &slow, step, NULL) -
+                             plait_step_s(&table, &bare, step, NULL),
+                         2e-3 + 50e-6 * 2.0 * 16.0, 1e-9);
+}
+
+/* Drafting runs layers again, not the host's turn. */
+static void test_draft__has_no_turn_of_the_host(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_pool pool = {.table = &table, .workers = 1, .max_sequences = 1024.0};
+    const plait_load load = {.kind = PLAIT_LOAD_CLOSED,
+                             .input = 500.0,
+                             .output = 100.0,
+                             .concurrency = 8.0,
+                             .draft = 3,
+                             .draft_layers = 0.1,
+                             .accept = 0.5};
+    const double yield = 1.0 + 0.5 + 0.25 + 0.125;
+    plait_engine slow = bare;
+
+    (void)state;
+    slow.step_s = 2e-3;
+    slow.sequence_s = 50e-6;
+    assert_near_relative(plait_serve_decode_tpot(&pool, &slow, &load, 8.0) -
+                             plait_serve_decode_tpot(&pool, &bare, &load, 8.0),
+                         (2e-3 + 50e-6 * 8.0) / yield, 1e-9);
+}
+
 /* More sequences, longer contexts, longer prompts: never faster. */
 static void test_step__grows_with_its_work(void **state)
 {
@@ -567,6 +605,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_step__reads_all_weights),
         cmocka_unit_test(test_step__is_the_sum_of_its_parts),
+        cmocka_unit_test(test_step__takes_the_host_a_share_for_each_sequence),
+        cmocka_unit_test(test_draft__has_no_turn_of_the_host),
         cmocka_unit_test(test_step__grows_with_its_work),
         cmocka_unit_test(test_prompt__in_chunks_attends_as_a_whole_one),
         cmocka_unit_test(test_step__starts_attention_in_each_layer),
