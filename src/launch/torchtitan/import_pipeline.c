@@ -147,9 +147,12 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
 {
     static const char *const words[] = {"even", "both", "spread", "embedding", "loss", NULL};
     const plait_degrees *const d = &in->out->degrees;
-    char noted[PLAIT_VALUE_SIZE];
+    char word_noted[PLAIT_VALUE_SIZE];
 
-    plait_degrees_get(&in->notes.degrees, PLAIT_KEY_SPLIT, noted, sizeof noted);
+    plait_degrees_get(&in->notes.degrees, PLAIT_KEY_SPLIT, word_noted, sizeof word_noted);
+    const char *const noted = plait_arena_text(in->warning.arena, word_noted); // a layout keeps it
+    if (noted == NULL)
+        return plait_fail_nomem(err);
     if (in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) && deals(noted, parts->layers, d, parts))
         return titan_set(in, "split", noted, err);
     for (const char *const *word = words; *word != NULL; word++)
