@@ -1,18 +1,25 @@
 #!/bin/bash
-# installed.sh BUILD CC [FLAG...] - checks that a program finds an installed library by pkg-config
+# installed.sh BUILD CC [FLAG...] - checks an installation: its program, and programs of its library
 #
-# Installs a build into a prefix of its own, compiles the program of the umbrella header as its
-# comment says, and runs it: with the library as configured, static or shared, then with the other.
+# Installs a build into a prefix of its own and moves it. The program there must take the data beside
+# it, and no others: a model that is taken out of the prefix is unknown, though the source tree has
+# it. Then the program of the umbrella header is compiled as its comment says and run: with the
+# library as configured, static or shared, then with the other.
 set -eu
 build=$1
 cc=$2
 flags=("${@:3}" -std=c11 -Wall -Wextra -Wpedantic -Werror)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-prefix=$scratch/prefix
+prefix=$scratch/moved
+unset PLAIT_DATA
+
+fail() { echo "$@"; exit 1; }
 
 install_part() { # install_part [OPTION...]
-    cmake --install "$build" --prefix "$prefix" "$@" >"$scratch/log" || { cat "$scratch/log"; exit 1; }
+    cmake --install "$build" --prefix "$scratch/prefix" "$@" >"$scratch/log" || fail "$(cat "$scratch/log")"
+    cp -r "$scratch/prefix/." "$prefix"
+    rm -rf "$scratch/prefix"
 }
 
 # Sets `folder` to where the library lies, and `static` to the option that it asks of pkg-config.
@@ -28,12 +35,21 @@ try() {
     look_around
     export PKG_CONFIG_PATH=$folder/pkgconfig LD_LIBRARY_PATH=$folder
     read -ra words < <(pkg-config --cflags --libs "${static[@]}" plait)
-    "$cc" "${flags[@]}" "$scratch/example.c" -o "$scratch/example" "${words[@]}"
-    "$scratch/example" | grep -E "$expected"
+    "$cc" "${flags[@]}" "$scratch/example.c" -o "$prefix/bin/example" "${words[@]}"
+    "$prefix/bin/example" | grep -E "$expected"
 }
 
-tests/extract_example.sh include/plait/plait.h >"$scratch/example.c"
+mkdir "$prefix"
 install_part
+models=$prefix/share/plait/models
+if [ -x "$prefix/bin/plait" ]; then
+    rm "$models/gpt2-xl.json"
+    cp "$models/llama-3.1-8b.json" "$models/added.json"
+    "$prefix/bin/plait" models added >/dev/null
+    ! "$prefix/bin/plait" models gpt2-xl >/dev/null 2>&1 || fail "data of another place are found"
+fi
+
+tests/extract_example.sh include/plait/plait.h >"$scratch/example.c"
 try
 rm "$folder"/libplait.*
 install_part --component other

@@ -2,9 +2,10 @@
  * data.h - models, clusters, accelerators, their families and runtime profiles by name.
  *
  * A name stands for NAME.json in the folder of its kind, looked for in this order: under
- * $PLAIT_DATA, in the source tree of a build tree, under the installed share/plait. The folders
- * are models, clusters, clusters/accelerators, clusters/families, clusters/runtimes, clusters/engines and models/cases
- * in each of them. A text with a '/' in it, or one that ends in ".json", is a path and is taken as it is.
+ * $PLAIT_DATA; in share/plait of the prefix that the running program lies in, or beside it (in a
+ * build, links to the source tree); in share/plait of the prefix that was configured. The folders are
+ * models, clusters, clusters/accelerators, clusters/families, clusters/runtimes, clusters/engines and
+ * models/cases in each of them. A text with a '/' in it, or one that ends in ".json", is a path and is taken as it is.
  *
  * In order: plait_model_find, plait_cluster_find, plait_runtime_find for what a user typed;
  * plait_data_list for what there is.

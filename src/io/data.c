@@ -2,17 +2,19 @@
 #include "plait/data.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "data_private.h"
 #include "text.h"
 
-/* Without them, only $PLAIT_DATA is looked at. */
-#ifndef PLAIT_SOURCE_DATA_DIR
-#define PLAIT_SOURCE_DATA_DIR ""
+/* Where an installation has its data, seen from its programs, and by the prefix as configured. */
+#ifndef PLAIT_DATA_FROM_PROGRAM
+#define PLAIT_DATA_FROM_PROGRAM "../share/plait"
 #endif
 #ifndef PLAIT_INSTALL_DATA_DIR
 #define PLAIT_INSTALL_DATA_DIR ""
@@ -34,16 +36,55 @@ static const struct data_kind {
     [PLAIT_DATA_ENGINES] = {"clusters/engines", "the name of an engine's profile", NULL},
 };
 
-enum { ROOTS = 3 };
+enum { ROOTS = 4 };
 
-/* The folders that hold data, in the order they are looked at; an empty one is skipped. */
-static void data_roots(const char *roots[ROOTS])
+/* Cuts the path of the program that runs down to its folder; false where the system does not tell. */
+static bool program_folder(char path[PATH_MAX])
+{
+    const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+    if (length <= 0)
+        return false;
+    path[length] = '\0';
+    char *end = strrchr(path, '/');
+    if (end == NULL)
+        return false;
+    *end = '\0';
+    return true;
+}
+
+/* *root = the folder that `relative` is from `folder`, or "" where there is none. */
+static plait_status find_root(const char *folder, const char *relative, plait_arena *arena,
+                              const char **root, plait_error *err)
+{
+    const char *path = plait_arena_printf(arena, "%s/%s", folder, relative);
+    char real[PATH_MAX];
+
+    if (path == NULL)
+        return plait_fail_nomem(err);
+    if (realpath(path, real) == NULL)
+        return PLAIT_OK;
+    *root = plait_arena_text(arena, real);
+    return *root != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+/*
+ * The folders that hold data, in the order they are looked at; an empty one is skipped. A prefix may
+ * be moved, so its programs look from where they lie. So do those of a build, beside which there are
+ * links to the tree that was built: no path of that tree is in any program.
+ */
+static plait_status data_roots(plait_arena *arena, const char *roots[ROOTS], plait_error *err)
 {
     const char *given = getenv("PLAIT_DATA");
+    char folder[PATH_MAX];
 
     roots[0] = given != NULL ? given : "";
-    roots[1] = PLAIT_SOURCE_DATA_DIR;
-    roots[2] = PLAIT_INSTALL_DATA_DIR;
+    roots[1] = roots[2] = "";
+    roots[3] = PLAIT_INSTALL_DATA_DIR;
+    if (!program_folder(folder))
+        return PLAIT_OK;
+    PLAIT_TRY(find_root(folder, PLAIT_DATA_FROM_PROGRAM, arena, &roots[1], err));
+    return find_root(folder, "share/plait", arena, &roots[2], err);
 }
 
 static bool is_file(const char *path)
@@ -149,7 +190,7 @@ plait_status plait_data_list(plait_data_kind kind, plait_arena *arena, const cha
     const char *roots[ROOTS];
     name_list list = {0};
 
-    data_roots(roots);
+    PLAIT_TRY(data_roots(arena, roots, err));
     for (int i = 0; i < ROOTS; i++) {
         const char *folder;
 
@@ -207,7 +248,7 @@ plait_status plait_data_file(const char *file, plait_arena *arena, const char **
 {
     const char *roots[ROOTS];
 
-    data_roots(roots);
+    PLAIT_TRY(data_roots(arena, roots, err));
     for (int i = 0; i < ROOTS; i++) {
         if (roots[i][0] == '\0')
             continue;
