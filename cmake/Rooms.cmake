@@ -67,7 +67,7 @@ function(plait_closed_object)
     get_property(objects GLOBAL PROPERTY PLAIT_CORE_OBJECTS)
     separate_arguments(options NATIVE_COMMAND "${CMAKE_C_FLAGS}")
     if(PLAIT_LTO)
-        list(APPEND options -O3 -flto=auto -flinker-output=nolto-rel)
+        list(APPEND options ${PLAIT_RELEASE_OPTIONS} -O3 -flto=auto -flinker-output=nolto-rel)
     endif()
     add_custom_command(OUTPUT "${PLAIT_CLOSED_OBJECT}"
         COMMAND ${CMAKE_C_COMPILER} ${options} -r ${objects} -o "${PLAIT_CLOSED_OBJECT}"
