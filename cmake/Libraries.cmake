@@ -9,16 +9,36 @@ if(BUILD_TESTING)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-# GLPK and libcsv ship no pkg-config file.
-find_library(GLPK_LIBRARY glpk REQUIRED)
-find_path(GLPK_INCLUDE_DIR glpk.h REQUIRED)
-add_library(glpk UNKNOWN IMPORTED)
-set_target_properties(glpk PROPERTIES
-    IMPORTED_LOCATION "${GLPK_LIBRARY}"
-    INTERFACE_INCLUDE_DIRECTORIES "${GLPK_INCLUDE_DIR}")
-find_library(CSV_LIBRARY csv REQUIRED)
-find_path(CSV_INCLUDE_DIR csv.h REQUIRED)
-add_library(csv UNKNOWN IMPORTED)
-set_target_properties(csv PROPERTIES
-    IMPORTED_LOCATION "${CSV_LIBRARY}"
-    INTERFACE_INCLUDE_DIRECTORIES "${CSV_INCLUDE_DIR}")
+# GLPK and libcsv ship no pkg-config file: their versions are read off their headers.
+function(plait_find_plain name header version_major version_minor)
+    find_library(${name}_LIBRARY ${name} REQUIRED)
+    find_path(${name}_INCLUDE_DIR ${header} REQUIRED)
+    add_library(${name} UNKNOWN IMPORTED)
+    set_target_properties(${name} PROPERTIES
+        IMPORTED_LOCATION "${${name}_LIBRARY}"
+        INTERFACE_INCLUDE_DIRECTORIES "${${name}_INCLUDE_DIR}")
+    foreach(part IN ITEMS ${version_major} ${version_minor})
+        file(STRINGS "${${name}_INCLUDE_DIR}/${header}" line REGEX "define ${part} ")
+        string(REGEX REPLACE ".*${part} +([0-9]+).*" "\\1" line "${line}")
+        list(APPEND version ${line})
+    endforeach()
+    list(JOIN version "." version)
+    set(${name}_VERSION ${version} PARENT_SCOPE)
+endfunction()
+plait_find_plain(glpk glpk.h GLP_MAJOR_VERSION GLP_MINOR_VERSION)
+plait_find_plain(csv csv.h CSV_MAJOR CSV_MINOR)
+
+# What is linked, for the bill of materials: library|version|licence.
+execute_process(COMMAND getconf GNU_LIBC_VERSION OUTPUT_VARIABLE libc
+    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+string(REGEX REPLACE "^glibc " "" libc "${libc}")
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    set(openmp "libgomp|${CMAKE_C_COMPILER_VERSION}|GPL-3.0-or-later WITH GCC-exception-3.1")
+else()
+    set(openmp "libomp|${CMAKE_C_COMPILER_VERSION}|Apache-2.0 WITH LLVM-exception")
+endif()
+set(PLAIT_LIBRARIES
+    "libc|${libc}|LGPL-2.1-or-later" "libm|${libc}|LGPL-2.1-or-later" "${openmp}"
+    "libglpk|${glpk_VERSION}|GPL-3.0-or-later" "libcsv|${csv_VERSION}|LGPL-2.1-or-later"
+    "libcjson|${CJSON_VERSION}|MIT" "libpopt|${POPT_VERSION}|MIT"
+    "libsmartcols|${SMARTCOLS_VERSION}|LGPL-2.1-or-later" "libcminpack|${CMINPACK_VERSION}|Minpack")

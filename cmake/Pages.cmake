@@ -8,7 +8,7 @@ set(pages "${CMAKE_BINARY_DIR}/pages")
 find_program(NPM npm)
 
 if(PLAIT_CHARTS AND NPM)
-    add_custom_command(OUTPUT "${pages}/charts.js"
+    add_custom_command(OUTPUT "${pages}/charts.js" "${pages}/charts.js.json"
         COMMAND sh "${web}/bundle.sh" "${web}" "${pages}/charts.js"
         DEPENDS "${web}/bundle.sh" "${web}/charts.js" "${web}/package.json" "${web}/package-lock.json"
         COMMENT "Bundling the charts of pages" VERBATIM)
@@ -17,6 +17,7 @@ else()
         message(WARNING "npm was not found: pages will have tables and no charts")
     endif()
     file(WRITE "${pages}/charts.js" "")
+    file(WRITE "${pages}/charts.js.json" "{}")
 endif()
 
 set(parts template=${web}/page.html style=${web}/page.css script=${web}/page.js

@@ -76,12 +76,17 @@ function(plait_closed_object)
         COMMENT "Merging the core rooms" COMMAND_EXPAND_LISTS VERBATIM)
 endfunction()
 
-# A library of that object: STATIC or SHARED, else as BUILD_SHARED_LIBS says.
+# A library of that object: STATIC or SHARED, else as BUILD_SHARED_LIBS says. What its soname promises
+# is in plait.h: before 1.0 it is that of a minor version, from then on that of a major one.
 function(plait_library name)
+    set(soname ${PROJECT_VERSION_MAJOR})
+    if(soname EQUAL 0)
+        string(APPEND soname .${PROJECT_VERSION_MINOR})
+    endif()
     add_library(${name} ${ARGN} "${PLAIT_CLOSED_OBJECT}")
     plait_library_needs(${name})
     set_target_properties(${name} PROPERTIES OUTPUT_NAME plait
-        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}) # plait.h: what is stable
+        VERSION ${PROJECT_VERSION} SOVERSION ${soname})
 endfunction()
 
 function(plait_outer_room name)

@@ -63,7 +63,8 @@
  * with room for fields to come; their _init sets the one and clears the other, and a zero there means
  * what there was before. So such a field breaks neither source nor binary; a size that is not the
  * library's is refused. Structs that the library fills (plait_model, plait_cluster, plait_runtime,
- * plait_plan, plait_cost, the results) may grow from 0.x to 0.(x+1), with another soname.
+ * plait_plan, plait_cost, the results) may grow from 0.x to 0.(x+1) and, from 1.0 on, from x.y to
+ * (x+1).0, with another soname: tests/abi.sh.
  *
  * The headers, each readable on its own, in the order in which a program meets them:
  *

@@ -1,8 +1,8 @@
 #!/bin/sh
 # bundle.sh - what draws the charts, as one script: bundle.sh FROM OUT
 #
-# npm fetches what package-lock.json names into a folder beside OUT. Where it cannot, OUT is empty
-# and a line says why: pages then have their tables alone.
+# npm fetches what package-lock.json names into a folder beside OUT; OUT.json says what of it went in.
+# Where it cannot, OUT is empty and a line says why: pages then have their tables alone.
 set -u
 from=$1 out=$2
 folder=$out.npm
@@ -12,7 +12,7 @@ bundle() {
         cd "$folder" &&
         npm ci --ignore-scripts --no-audit --no-fund --loglevel=error &&
         node_modules/.bin/esbuild charts.js --bundle --minify --format=iife --legal-comments=inline \
-            --log-level=warning --outfile="$out"
+            --log-level=warning --metafile="$out.json" --outfile="$out"
 }
 
 mkdir -p "$folder" || exit 1
@@ -20,4 +20,5 @@ if ! (bundle) >"$out.log" 2>&1; then
     echo "bundle.sh: pages will have no charts; the end of $out.log:" >&2
     tail -n 3 "$out.log" >&2
     : >"$out"
+    echo "{}" >"$out.json"
 fi
