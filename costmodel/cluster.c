@@ -1,13 +1,13 @@
 /* cluster.c - which accelerators a job takes of a cluster, and the words for what runs on them */
 #include "plait/cluster.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "problem_parts.h"
 #include "topology.h"
 
 /* Of attention: PLAIT_ATTENTION_X at the index `at` + PLAIT_ATTENTION_X. */
@@ -148,6 +148,7 @@ static void take_grid(plait_cluster *cluster, int l, int gpus)
 /* Whole nodes in the order of the groups, or part of one; a grid shrinks to the slice that is used. */
 plait_status plait_cluster_take(plait_cluster *cluster, int gpus, plait_error *err)
 {
+    PLAIT_TRY(cluster_check_parts(cluster, err));
     const int node = cluster->group[0].gpus_per_node;
     const int64_t all = cluster_gpus(cluster);
 
@@ -229,6 +230,8 @@ int plait_cluster_taken(const plait_cluster *cluster, int gpus, int g)
 {
     int64_t left = gpus;
 
+    if (g < 0 || g >= cluster->groups)
+        return 0;
     for (int h = 0; h < g; h++)
         left -= group_gpus(&cluster->group[h]);
     const int64_t most = group_gpus(&cluster->group[g]);
@@ -363,7 +366,8 @@ const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster,
     int64_t left = rank;
     int g = 0;
 
-    assert(rank >= 0 && rank < cluster_gpus(cluster));
+    if (rank < 0 || rank >= cluster_gpus(cluster))
+        return NULL;
     while (left >= group_gpus(&cluster->group[g]))
         left -= group_gpus(&cluster->group[g++]);
     return cluster->group[g].accelerator;
@@ -371,7 +375,6 @@ const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster,
 
 double plait_ridge_flops_per_byte(double flops_per_s, double bytes_per_s)
 {
-    assert(flops_per_s >= 0.0 && bytes_per_s > 0.0);
     return flops_per_s / bytes_per_s;
 }
 
@@ -379,6 +382,8 @@ bool plait_accelerator_runs(const plait_accelerator *accelerator, int kernel)
 {
     const int format = kernel - PLAIT_KERNEL_PRECISION;
 
+    if (kernel < 0 || kernel >= PLAIT_KERNELS)
+        return false;
     if (accelerator->lacks >> kernel & 1u)
         return false;
     if (format < 0 || format >= PLAIT_PRECISIONS)

@@ -5,7 +5,6 @@
  * link. Prices put measured constants in their place where there are some (collective.c,
  * topology_<kind>.c); these stay what a reader checks them against, and what `plait clusters` shows.
  */
-#include <assert.h>
 #include <math.h>
 
 #include "plait/collective.h"
@@ -216,10 +215,11 @@ double plait_nccl_latency_s(plait_collective_op op, plait_nccl_algorithm algorit
                             plait_nccl_protocol protocol, int ranks, int nodes,
                             double net_overhead_s)
 {
-    const int per_node = ranks / nodes;
+    const int per_node = nodes > 0 ? ranks / nodes : 0;
     double us = 0.0;
 
-    assert(ranks >= 1 && nodes >= 1);
+    if ((unsigned)protocol > PLAIT_NCCL_SIMPLE || (unsigned)algorithm > PLAIT_NCCL_NVLS)
+        return (double)NAN;
     switch (algorithm) {
     case PLAIT_NCCL_RING:
         us = ring_latency_us(op, protocol, ranks, nodes, net_overhead_s * 1e6);

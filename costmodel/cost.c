@@ -396,9 +396,9 @@ plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *pla
 {
     *cost = (plait_cost){.verdict = PLAIT_INVALID};
     PLAIT_TRY(problem_check(problem, err));
-    cost->confidence = confidence_of(problem, &plan->degrees);
     if (plait_plan_check(problem, plan, cost->why, sizeof cost->why) == PLAIT_INVALID)
         return PLAIT_OK;
+    cost->confidence = confidence_of(problem, &plan->degrees);
 
     plait_problem of_group;
     plait_cluster cluster;

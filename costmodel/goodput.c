@@ -4,8 +4,9 @@
  */
 #include "plait/goodput.h"
 
-#include <assert.h>
+#include <limits.h>
 #include <math.h>
+#include <stddef.h>
 
 #include "plait/units.h"
 
@@ -27,6 +28,38 @@ void plait_reliability_init(plait_reliability *fleet)
         .snapshot_bytes_per_s = 50e9, // an assumption: eight GPUs share their host's memory
         .spares = -1,
     };
+}
+
+static bool is_within(double number, double least, double most)
+{
+    return number >= least && number <= most;
+}
+
+plait_status plait_reliability_check(const plait_reliability *fleet, plait_error *err)
+{
+    const struct {
+        const char *name;
+        double number, least, most;
+    } numbers[] = {
+        {"interruptions_per_node_day", fleet->interruptions_per_node_day, 0.0, 1e6},
+        {"node_loss", fleet->node_loss, 0.0, 1.0},
+        {"repeat", fleet->repeat, 0.0, 0.999},
+        {"straggler", fleet->straggler, 1.0, 1e6},
+        {"detect_s", fleet->detect_s, 0.0, 1e12},
+        {"restart_s", fleet->restart_s, 0.0, 1e12},
+        {"repair_s", fleet->repair_s, 0.0, 1e12},
+        {"node_bytes_per_s", fleet->node_bytes_per_s, 1.0, 1e30},
+        {"most_bytes_per_s", fleet->most_bytes_per_s, 1.0, 1e30},
+        {"snapshot_bytes_per_s", fleet->async ? fleet->snapshot_bytes_per_s : 1.0, 1.0, 1e30},
+        {"spares", fleet->spares, INT_MIN, PLAIT_MOST_SPARES},
+    };
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!is_within(numbers[i].number, numbers[i].least, numbers[i].most))
+            return plait_fail(err, PLAIT_ERROR_RANGE, numbers[i].name,
+                              "expected a number from %g to %g, found %g", numbers[i].least,
+                              numbers[i].most, numbers[i].number);
+    return PLAIT_OK;
 }
 
 double plait_mtbf_hours(double days, double events)
@@ -58,7 +91,7 @@ double plait_waiting_share(double nodes_in_repair, int spares)
 {
     double share = 1.0;
 
-    for (int k = 1; k <= spares + 1; k++)
+    for (int k = 1; k <= PLAIT_MOST_SPARES + 1 && k - 1 <= spares; k++)
         share = nodes_in_repair * share / (k + nodes_in_repair * share);
     return share;
 }
@@ -112,7 +145,6 @@ plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double
         .straggler = fleet->straggler,
     };
 
-    assert(nodes >= 1 && fleet->repeat < 1.0 && fleet->spares <= PLAIT_MOST_SPARES);
     keep_spares(fleet, nodes, &out);
     time_checkpoint(fleet, nodes, checkpoint_bytes, &out);
     out.effective = 1.0 / plait_goodput_wall_s(&out, 1.0);

@@ -127,6 +127,8 @@ static double join(double a, double b, double p)
  */
 double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 {
+    if ((unsigned)g.precision >= PLAIT_PRECISIONS)
+        return (double)NAN;
     const plait_gemm_fit *fit = &gpu->gemm[g.precision];
     const double compute_s = gemm_compute_s(gpu, fit, &g);
     const double memory_s = gemm_memory_s(gpu, fit->eb, &g);
@@ -149,6 +151,8 @@ static const double grouped_join = 4.0, attention_join = 4.0;
  */
 double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 {
+    if ((unsigned)g.precision >= PLAIT_PRECISIONS)
+        return (double)NAN;
     static const double columns = 128.0;
     const plait_grouped_fit *fit = &gpu->grouped[g.precision];
     const double sm_rate = gpu->peak_flops_per_s[g.precision] / gpu->sms * fit->emax;
@@ -197,6 +201,8 @@ static double attention_rate(const plait_attention_fit *fit, double head_dim)
 double plait_attention_s(const plait_accelerator *gpu, plait_attention_kernel kernel,
                          plait_attention_work work)
 {
+    if ((unsigned)kernel >= PLAIT_ATTENTION_KERNELS)
+        return (double)NAN;
     static const double query_block = 128.0, hbm_share = 0.8;
     const plait_attention_fit *fit = &gpu->attention[kernel];
     const double w = work.sequences * work.heads * ceil(work.query / query_block) / gpu->sms;

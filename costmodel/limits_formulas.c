@@ -1,5 +1,4 @@
 /* limits_formulas.c - closed forms of when communication binds: FLOPs a byte against bytes a FLOP */
-#include <assert.h>
 #include <math.h>
 
 #include "numbers.h"
@@ -12,7 +11,6 @@
  */
 double plait_limit_tokens(double flops_per_s, double bytes_per_s)
 {
-    assert(flops_per_s > 0.0 && bytes_per_s > 0.0);
     return flops_per_s / bytes_per_s;
 }
 

@@ -104,10 +104,9 @@ char *plait_action_text(const plait_action *action, char *text, size_t size)
 
 bool plait_schedule_has_actions(const plait_pipeline_shape *shape)
 {
-    const schedule_kind *const kind = kinds[shape->schedule];
-
-    assert(shape->ranks >= 1 && shape->chunks >= 1 && shape->microbatches >= 1);
-    return kind->has_actions != NULL && kind->has_actions(shape);
+    return (unsigned)shape->schedule < PLAIT_SCHEDULES && shape->ranks >= 1 && shape->chunks >= 1 &&
+           shape->microbatches >= 1 && kinds[shape->schedule]->has_actions != NULL &&
+           kinds[shape->schedule]->has_actions(shape);
 }
 
 /* A forward and a backward of each microbatch in each chunk, and one more where B is I and W. */
@@ -123,7 +122,8 @@ int64_t plait_schedule_action_count(const plait_pipeline_shape *shape)
 {
     int64_t count = 0;
 
-    assert(plait_schedule_has_actions(shape));
+    if (!plait_schedule_has_actions(shape))
+        return 0;
     for (int rank = 0; rank < shape->ranks; rank++)
         count += count_of_rank(shape, rank);
     return count;
@@ -162,7 +162,6 @@ static plait_status fill_rank(const plait_pipeline_shape *shape, int rank, plait
 static plait_status fill_ranks(const plait_pipeline_shape *shape, bool pairs, plait_arena *arena,
                                plait_rank_actions *out, plait_error *err)
 {
-    assert(plait_schedule_has_actions(shape));
     for (int rank = 0; rank < shape->ranks; rank++) {
         action_list list;
 
@@ -174,15 +173,28 @@ static plait_status fill_ranks(const plait_pipeline_shape *shape, bool pairs, pl
     return PLAIT_OK;
 }
 
+static plait_status check_shape(const plait_pipeline_shape *shape, plait_error *err)
+{
+    return plait_schedule_has_actions(shape)
+               ? PLAIT_OK
+               : plait_fail(
+                     err, PLAIT_ERROR_RANGE, "schedule",
+                     "expected a pipeline that can be spelled out, found %d ranks, %d chunks "
+                     "and %d microbatches",
+                     shape->ranks, shape->chunks, shape->microbatches);
+}
+
 plait_status plait_schedule_actions(const plait_pipeline_shape *shape, plait_arena *arena,
                                     plait_rank_actions *out, plait_error *err)
 {
+    PLAIT_TRY(check_shape(shape, err));
     return fill_ranks(shape, false, arena, out, err);
 }
 
 plait_status plait_schedule_paired_actions(const plait_pipeline_shape *shape, plait_arena *arena,
                                            plait_rank_actions *out, plait_error *err)
 {
+    PLAIT_TRY(check_shape(shape, err));
     const bool pairs = kinds[shape->schedule]->copies == 1 &&
                        plait_schedule_has_pairs(shape->schedule, shape->ranks, shape->chunks);
 

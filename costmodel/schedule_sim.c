@@ -32,6 +32,10 @@ static plait_status check_sim(const plait_sim *sim, plait_error *err)
 {
     int64_t count = 0;
 
+    if (sim->ranks < 1 || sim->stages < 1 || sim->microbatches < 1 || sim->ranks > PLAIT_MAX_GPUS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
+                          "expected ranks, stages and microbatches, found %d, %d and %d",
+                          sim->ranks, sim->stages, sim->microbatches);
     for (int r = 0; r < sim->ranks; r++) {
         count += sim->actions[r].count;
         for (int i = 0; i < sim->actions[r].count; i++)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "layer_memo.h"
+#include "problem_check.h"
 #include "split.h"
 #include "table_private.h"
 
@@ -33,6 +34,8 @@ static bool make_list(class_list *list, size_t most, size_t kinds, plait_arena *
 
 plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
 {
+    if (problem_check(problem, NULL) != PLAIT_OK)
+        return NULL;
     const size_t stages = (size_t)split_most_chunks(problem->model->layers, PLAIT_SPLIT_LAYOUT);
     const size_t kinds = (size_t)problem->model->kinds;
     plait_table *table = plait_arena_alloc(arena, 1, sizeof *table);

@@ -5,7 +5,9 @@
  * Gradients of a rank take what C.65 says of all its chunks, each chunk its share.
  */
 #include "fuse.h"
+#include "problem_check.h"
 #include "timeline_tail.h"
+#include "values.h"
 
 /* What a priced plan's rows are made of, for one plan, and what its ranks add up to. */
 typedef struct plan_prices {
@@ -231,6 +233,8 @@ plait_status plait_plan_simulate(const plait_problem *problem, const plait_plan 
                                  const plait_cost *cost, plait_arena *arena, plait_timeline *out,
                                  plait_error *err)
 {
+    PLAIT_TRY(problem_check(problem, err));
+    PLAIT_TRY(plan_check_values(plan, err));
     const plait_degrees *d = &plan->degrees;
     const plait_pipeline_shape shape = pipeline_shape_of(problem, d);
 

@@ -5,7 +5,10 @@
 
 #include "plait/runtime.h"
 #include "plait/units.h"
+#include "problem_check.h"
 #include "question.h"
+#include "strategy.h"
+#include "values.h"
 
 const char *const plait_capacity_limit_name[PLAIT_LIMITS + 1] = {
     "-", "plan", "memory", "failures", "deadline", "budget", "deadline+budget", NULL,
@@ -16,6 +19,25 @@ void plait_capacity_ask_init(plait_capacity_ask *ask)
     *ask = (plait_capacity_ask){.co2_g_per_kwh = (double)NAN, .knee = 0.8, .runs = 1000};
     plait_reliability_init(&ask->fleet);
     plait_search_options_init(&ask->search);
+}
+
+/* What no drawn run is worth. */
+enum { MOST_RUNS = 1000000 };
+
+plait_status capacity_check_ask(const plait_capacity_ask *ask, plait_error *err)
+{
+    if (!(ask->tokens > 0.0 && ask->tokens <= 1e18))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "tokens",
+                          "expected a number up to 1e18, found %g", ask->tokens);
+    if (!(ask->deadline_s >= 0.0) || !(ask->budget_usd >= 0.0) || !(ask->usd_per_gpu_hour >= 0.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "deadline_s",
+                          "expected bounds and a price of 0 or more, found %g s, %g and %g USD",
+                          ask->deadline_s, ask->budget_usd, ask->usd_per_gpu_hour);
+    if (ask->runs < 0 || ask->runs > MOST_RUNS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "runs",
+                          "expected an integer from 0 to %d, found %d", MOST_RUNS, ask->runs);
+    PLAIT_TRY(plait_reliability_check(&ask->fleet, err));
+    return search_options_check(&ask->search, err);
 }
 
 // ---- money and energy ----------------------------------------------------------------------
@@ -100,6 +122,9 @@ static plait_capacity_limit limit_of(const plait_capacity_ask *ask, const plait_
 plait_status plait_capacity_follow(const plait_capacity_ask *ask, plait_arena *arena,
                                    plait_capacity_row *row, plait_error *err)
 {
+    PLAIT_TRY(capacity_check_ask(ask, err));
+    PLAIT_TRY(problem_check(row->problem, err));
+    PLAIT_TRY(plan_check_values(&row->plan, err));
     follow(ask, row);
     row->limit = limit_of(ask, row);
     return capacity_draw(ask, row, arena, &row->drawn, err);
@@ -132,6 +157,8 @@ plait_status plait_capacity_find(const plait_capacity_ask *ask, const plait_prob
                                  plait_arena *arena, plait_capacity_row *row, plait_error *err)
 {
     *row = (plait_capacity_row){.problem = problem};
+    PLAIT_TRY(capacity_check_ask(ask, err));
+    PLAIT_TRY(problem_check(problem, err));
     PLAIT_TRY(search_best(ask, arena, row, err));
     if (!row->fits)
         return PLAIT_OK;

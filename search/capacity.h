@@ -4,6 +4,9 @@
 
 #include "plait/capacity.h"
 
+/** Fails (RANGE) on tokens, bounds, runs, a fleet or options of a search that there are not. */
+PLAIT_MUST_CHECK plait_status capacity_check_ask(const plait_capacity_ask *ask, plait_error *err);
+
 /** Draw the runs of a row, on several threads; NaN where the closed form gets nowhere. */
 PLAIT_MUST_CHECK plait_status capacity_draw(const plait_capacity_ask *ask,
                                             const plait_capacity_row *row, plait_arena *arena,

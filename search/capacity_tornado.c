@@ -2,7 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "plait/capacity.h"
+#include "capacity.h"
+#include "problem_check.h"
 
 /* The question with one input changed; the hardware that it is about is copied. */
 typedef struct changed_question {
@@ -122,6 +123,8 @@ plait_status plait_capacity_tornado(const plait_capacity_ask *ask, const plait_c
                                     plait_capacity_swing swing[PLAIT_CAPACITY_SWINGS],
                                     plait_error *err)
 {
+    PLAIT_TRY(capacity_check_ask(ask, err));
+    PLAIT_TRY(problem_check(row->problem, err));
     for (int i = 0; i < PLAIT_CAPACITY_SWINGS; i++) {
         swing[i] = (plait_capacity_swing){.what = inputs[i].what};
         for (int side = 0; side < 2; side++) {

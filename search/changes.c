@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plait/search.h"
+#include "problem_check.h"
+#include "strategy.h"
+#include "values.h"
 
 typedef struct plan_move {
     plait_key_id key;
@@ -144,6 +146,11 @@ plait_status plait_changes(const plait_problem *problem, const plait_search_opti
                            plait_change *found, int *count, plait_error *err)
 {
     *count = 0;
+    PLAIT_TRY(problem_check(problem, err));
+    PLAIT_TRY(search_options_check(options, err));
+    PLAIT_TRY(degrees_check_values(from, err));
+    if (most < 1)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "most", "expected at least 1, found %d", most);
     for (int a = 0; a < MOVES; a++)
         for (int b = 0; b <= a; b++) {
             const plait_key_set open = PLAIT_KEY_BIT(moves[a].key) | moves[a].follow |

@@ -3,6 +3,7 @@
 
 #include "problem_check.h"
 #include "space.h"
+#include "values.h"
 
 static bool is_given(plait_key_set given, plait_key_id key)
 {
@@ -39,6 +40,7 @@ plait_status plait_degrees_complete(const plait_problem *problem, plait_key_set 
     plait_error none;
 
     PLAIT_TRY(problem_check(problem, err));
+    PLAIT_TRY(degrees_check_values(degrees, err));
     plait_degrees_fill(problem, given, degrees);
     if (is_given(given, PLAIT_KEY_SPLIT) &&
         (is_given(given, PLAIT_KEY_RECOMPUTE) || // a plan that no choice makes legal stays as it is

@@ -3,12 +3,13 @@
 #include <string.h>
 
 #include "space.h"
+#include "strategy.h"
 #include "text.h"
 
 /* "8", "..8", "2..", "2..16" */
 static bool parse_range(const char *value, plait_limit *limit)
 {
-    enum { MOST = 1 << 24 };
+    enum { MOST = PLAIT_MAX_GPUS }; // the largest bound of any key
     const char *dots = strstr(value, "..");
     char low[16] = "";
 
@@ -79,6 +80,9 @@ plait_status plait_search_limit(plait_search_options *options, const char *text,
 {
     char piece[PLAIT_VALUE_SIZE];
 
+    PLAIT_TRY(search_options_check(options, err));
+    if (!text)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "limit", "expected key=value, found NULL");
     for (const char *at = text; *at;) {
         const size_t length = piece_length(at);
         if (length >= sizeof piece)
@@ -93,6 +97,21 @@ plait_status plait_search_limit(plait_search_options *options, const char *text,
             *c = *c == '-' ? '_' : *c;
         PLAIT_TRY(add_limit(options, piece, value, err));
         at += length + (at[length] == ',');
+    }
+    return PLAIT_OK;
+}
+
+plait_status limits_check(const plait_search_options *options, plait_error *err)
+{
+    if (options->limits < 0 || options->limits > PLAIT_MAX_LIMITS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "limits", "expected at most %d, found %d",
+                          PLAIT_MAX_LIMITS, options->limits);
+    for (int i = 0; i < options->limits; i++) {
+        const plait_limit *const limit = &options->limit[i];
+
+        if ((unsigned)limit->key >= PLAIT_KEYS || !memchr(limit->value, '\0', sizeof limit->value))
+            return plait_fail(err, PLAIT_ERROR_RANGE, "limits",
+                              "expected limits that plait_search_limit adds, found another");
     }
     return PLAIT_OK;
 }

@@ -31,11 +31,17 @@ void plait_search_options_init_sized(plait_search_options *options, size_t size)
 
 plait_status search_options_check(const plait_search_options *options, plait_error *err)
 {
-    if (options->size == 0 || options->size == sizeof *options)
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, "options",
-                      "expected options of this version of plait, %zu bytes, found %zu",
-                      sizeof *options, options->size);
+    if (!options)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "options", "expected options, found NULL");
+    if (options->size != 0 && options->size != sizeof *options)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "options",
+                          "expected options of this version of plait, %zu bytes, found %zu",
+                          sizeof *options, options->size);
+    if ((unsigned)options->objective >= PLAIT_OBJECTIVES)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
+                          "expected one of plait_objective, found number %d",
+                          (int)options->objective);
+    return limits_check(options, err);
 }
 
 // ---- the search ----------------------------------------------------------------------------

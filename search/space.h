@@ -160,6 +160,9 @@ size_t space_most_choices(const plan_space *space);
 /** Gives a point the k-th choice of what is recomputed and offloaded; in pairs of microbatches of those that go with them. */
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *degrees);
 
+/** Are the limits such as plait_search_limit adds? */
+PLAIT_MUST_CHECK plait_status limits_check(const plait_search_options *options, plait_error *err);
+
 /** Is a value of a key within the limits? */
 bool limits_allow(const plait_search_options *options, plait_key_id key, int value);
 bool limits_allow_text(const plait_search_options *options, plait_key_id key, const char *text);

@@ -53,7 +53,7 @@ public_allowed() { # public_allowed ROOM HEADER
     case $1:$2 in
     search/operators:*) ;;
     search*:plait/kernel.h | search*:plait/collective.h) return 1 ;;
-    src/base:*) [[ $2 == plait/error.h || $2 == plait/arena.h || $2 == plait/units.h ]] ;;
+    src/base:*) [[ $2 =~ ^plait/(error|arena|units|version)[.]h$ ]] ;;
     esac
 }
 

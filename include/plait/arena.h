@@ -9,7 +9,8 @@
  *     ...
  *     plait_arena_free(arena);
  *
- * An arena belongs to one thread at a time.
+ * An arena belongs to one thread at a time. NULL stands for one that there was no memory for: whatever
+ * is allocated in it is NULL, and a function that was to fill it fails with NOMEM.
  */
 #ifndef PLAIT_ARENA_H
 #define PLAIT_ARENA_H
@@ -18,7 +19,7 @@
 
 #include "plait/error.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 typedef struct plait_arena plait_arena;
 
@@ -38,7 +39,7 @@ void plait_arena_free(plait_arena *arena);
  */
 void *plait_arena_alloc(plait_arena *arena, size_t count, size_t size) PLAIT_MUST_CHECK;
 
-/** A copy of `text`, or NULL when out of memory. */
+/** A copy of `text`, or NULL when out of memory, and of NULL. */
 char *plait_arena_text(plait_arena *arena, const char *text) PLAIT_MUST_CHECK;
 
 /** A formatted string, or NULL when out of memory. */
@@ -56,6 +57,6 @@ void plait_arena_rewind(plait_arena *arena, plait_arena_mark mark);
  */
 void plait_arena_fail_after(long calls);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "plait/evidence.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /** Standard deviations of the parts of log(measured / predicted). (C.340) */
 typedef struct plait_error_parts {
@@ -55,14 +55,15 @@ typedef struct plait_belief {
  *
  * @param degrees      [plans], at most PLAIT_MAX_BELIEF
  * @param predicted_s  [plans] steps, > 0
- * @return             NOMEM only
+ * @return             RANGE: of no plan or too many, or a step that is none
  */
 PLAIT_MUST_CHECK plait_status plait_belief_make(const plait_degrees *const *degrees,
                                                 const double *predicted_s, int plans,
                                                 const plait_error_parts *parts, plait_arena *arena,
                                                 plait_belief *out, plait_error *err);
 
-/** One of the plans took so long: all others follow as far as they are alike. (C.341) */
+/** One of the plans took so long: all others follow as far as they are alike. (C.341) A plan or a time
+ * that is none says nothing. */
 void plait_belief_measure(plait_belief *belief, int plan, double seconds);
 
 /** The step that is believed of a plan: the middle, and where 80 % of the belief begins and ends. */
@@ -88,13 +89,13 @@ typedef struct plait_tries {
  *
  * Expectations are means over 4,000 draws of all steps, the same ones for the same belief.
  *
- * @param most  at most PLAIT_MAX_TRIES
- * @return      NOMEM only
+ * @param most  1 to PLAIT_MAX_TRIES
+ * @return      RANGE: no such number
  */
 PLAIT_MUST_CHECK plait_status plait_belief_tries(const plait_belief *belief, int most,
                                                  plait_arena *scratch, plait_tries *out,
                                                  plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

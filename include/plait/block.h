@@ -21,7 +21,7 @@
 #include "plait/job.h"
 #include "plait/plan.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /** What is computed of a layer. Training uses the first four, serving the last two. */
 typedef enum plait_pass_kind {
@@ -321,6 +321,6 @@ extern const char *const plait_part_name[PLAIT_PARTS + 1];
 extern const char *const plait_tensor_name[PLAIT_TENSORS + 1];
 extern const char *const plait_dim_name[PLAIT_DIMS + 1];
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -17,7 +17,7 @@
 #include "plait/goodput.h"
 #include "plait/search.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 typedef struct plait_capacity_ask {
     double tokens;           /* of the whole run */
@@ -123,6 +123,6 @@ PLAIT_MUST_CHECK plait_status plait_capacity_tornado(
     const plait_capacity_ask *ask, const plait_capacity_row *row, plait_arena *arena,
     plait_capacity_swing swing[PLAIT_CAPACITY_SWINGS], plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -20,7 +20,7 @@
 #include "plait/arena.h"
 #include "plait/error.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /** Number formats of the matrix units. fp16 runs at the bf16 rate unless a file has its own. */
 typedef enum plait_precision {
@@ -356,7 +356,7 @@ typedef struct plait_fat_tree {
 
 plait_fat_tree plait_fat_tree_of(int ports, int layers);
 
-/** The accelerator that rank `rank` sits on. */
+/** The accelerator that rank `rank` sits on; NULL: the cluster has no such rank. */
 const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster, int rank);
 
 /**
@@ -366,7 +366,7 @@ const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster,
  */
 bool plait_accelerator_runs(const plait_accelerator *accelerator, int kernel);
 
-/** FLOP per byte of HBM traffic at which compute and memory time are equal. */
+/** FLOP per byte of HBM traffic at which compute and memory time are equal: the one over the other. */
 double plait_ridge_flops_per_byte(double flops_per_s, double bytes_per_s);
 
 extern const char *const plait_precision_name[PLAIT_PRECISIONS + 1];
@@ -374,6 +374,6 @@ extern const char *const plait_attention_kernel_name[PLAIT_ATTENTION_KERNELS + 1
 extern const char *const plait_collective_name[PLAIT_COLLECTIVES + 1];
 extern const char *const plait_level_kind_name[PLAIT_LEVEL_KINDS + 1];
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

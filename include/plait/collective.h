@@ -18,7 +18,7 @@
 #include "plait/cluster.h"
 #include "plait/plan.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /* ---- bytes on the wire ------------------------------------------------------------------- */
 
@@ -180,6 +180,6 @@ double plait_relayed_all_to_all_s(const plait_route *route, plait_network networ
 /** Seconds of one point-to-point message between neighbours of a group. (C.59) */
 double plait_p2p_s(const plait_route *route, plait_network network, double bytes);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

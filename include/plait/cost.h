@@ -22,7 +22,7 @@
 #include "plait/plan.h"
 #include "plait/runtime.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /** Terms of the step time, in seconds of the slowest stage. They sum to the step. (C.80) */
 #define PLAIT_STEP_TERMS(X)                                                                        \
@@ -220,7 +220,8 @@ double plait_between_step_s(const plait_problem *problem, const plait_between_st
 /** Tables of one problem; one per thread, since it remembers the rows used last. */
 typedef struct plait_table plait_table;
 
-/** Make the tables of a problem. They live in `arena`; NULL when out of memory. */
+/** Make the tables of a problem. They live in `arena`; NULL when out of memory, and of a problem that
+ * cannot be asked (job.h). */
 plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena);
 
 /**
@@ -346,6 +347,6 @@ enum {
 };
 #undef X
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

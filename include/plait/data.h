@@ -23,7 +23,7 @@
 #include "plait/model.h"
 #include "plait/runtime.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 typedef enum plait_data_kind {
     PLAIT_DATA_MODELS,
@@ -93,6 +93,6 @@ PLAIT_MUST_CHECK plait_status plait_accelerator_find(const char *name, plait_are
 PLAIT_MUST_CHECK plait_status plait_runtime_find(const char *name, plait_arena *arena,
                                                  plait_runtime *out, plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

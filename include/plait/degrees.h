@@ -20,7 +20,7 @@
 #include "plait/error.h"
 #include "plait/job.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /* ---- words ---- */
 
@@ -218,6 +218,9 @@ typedef enum plait_fusion { PLAIT_FUSION_NONE, PLAIT_FUSION_AUTO, PLAIT_FUSIONS 
 
 /* ---- the point ---- */
 
+/** The most of a degree; of dp and shard_group, which follow from others, PLAIT_MAX_GPUS. */
+enum { PLAIT_MAX_DEGREE = 1 << 20 };
+
 /** One uniform point of the plan space. */
 typedef struct plait_degrees {
     int tp;
@@ -338,7 +341,7 @@ extern const plait_key plait_keys[PLAIT_KEYS];
 /** The key of this name; -1: there is none. */
 int plait_key_find(const char *name);
 
-/** Bits 1 << value of all values of a key that is no number: a word, a switch, ... */
+/** Bits 1 << value of all values of a key: a word, a switch, ...; 0: it is a number. */
 unsigned plait_key_all(plait_key_id key);
 
 /** The number, the index of the word, or the kind that a key has. */
@@ -396,7 +399,7 @@ PLAIT_MUST_CHECK plait_status plait_degrees_set(plait_degrees *degrees, const ch
 /** Room for the text of any value, its end included. */
 enum { PLAIT_VALUE_SIZE = 1024 };
 
-/** The text of one key, as plait_degrees_set takes it. Returns `text`. */
+/** The text of one key, as plait_degrees_set takes it; "" of a value that it cannot have. Returns `text`. */
 char *plait_degrees_get(const plait_degrees *degrees, plait_key_id key, char *text, size_t size);
 
 #define PLAIT_KEY_BIT(key) ((plait_key_set)1 << (key))
@@ -441,6 +444,6 @@ extern const char *const plait_quantise_name[PLAIT_QUANTISES + 1];
 extern const char *const plait_recompute_name[PLAIT_RECOMPUTE_KINDS + 1];
 extern const char *const plait_recompute_module_name[PLAIT_MODULES + 1];
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -16,7 +16,20 @@
 #define PLAIT_MUST_CHECK __attribute__((warn_unused_result))
 #define PLAIT_PRINTF(fmt_index, first) __attribute__((format(printf, fmt_index, first)))
 
-#pragma GCC visibility push(default)
+/** Around the declarations of each public header: the symbols that a library exports, in C. */
+#ifdef __cplusplus
+#define PLAIT_BEGIN_DECLS                                                                          \
+    _Pragma("GCC visibility push(default)") extern "C"                                             \
+    {
+#define PLAIT_END_DECLS                                                                            \
+    }                                                                                              \
+    _Pragma("GCC visibility pop")
+#else
+#define PLAIT_BEGIN_DECLS _Pragma("GCC visibility push(default)")
+#define PLAIT_END_DECLS _Pragma("GCC visibility pop")
+#endif
+
+PLAIT_BEGIN_DECLS
 
 typedef enum plait_status {
     PLAIT_OK = 0,
@@ -56,6 +69,6 @@ plait_status plait_fail(plait_error *err, plait_status status, const char *where
 /** The failure that every allocation may end in. */
 plait_status plait_fail_nomem(plait_error *err) PLAIT_MUST_CHECK;
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -25,7 +25,7 @@
 #include "plait/job.h"
 #include "plait/runtime.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /** The narrowest format of the matrix units: what a generation of accelerators is told by. */
 typedef enum plait_narrowest {
@@ -136,6 +136,6 @@ PLAIT_MUST_CHECK plait_status plait_evidence_tie(const plait_evidence *evidence,
                                                  const plait_regime *regime, plait_arena *scratch,
                                                  double *out, plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

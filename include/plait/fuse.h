@@ -19,7 +19,7 @@
 
 #include "plait/cluster.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /** The transitions: constant, name, what is done. */
 #define PLAIT_FUSION_LIST(X)                                                                       \
@@ -93,6 +93,6 @@ typedef struct plait_fused {
     double before_s, after_s;
 } plait_fused;
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -16,7 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#pragma GCC visibility push(default)
+#include "plait/error.h"
+
+PLAIT_BEGIN_DECLS
 
 enum { PLAIT_MOST_SPARES = 1024 };
 
@@ -38,6 +40,10 @@ typedef struct plait_reliability {
 
 /** A settled fleet of H100 nodes and blocking checkpoints; each default names its source. */
 void plait_reliability_init(plait_reliability *fleet);
+
+/** Fails (RANGE) unless shares, times, rates and spares are within what their comments say. */
+PLAIT_MUST_CHECK plait_status plait_reliability_check(const plait_reliability *fleet,
+                                                      plait_error *err);
 
 /** Mean hours between events. (C.320) */
 double plait_mtbf_hours(double days, double events);
@@ -114,6 +120,6 @@ double plait_finish_probability(double wall_s, double deadline_s, double low, do
 double plait_goodput_run(const plait_goodput *goodput, double work_s, double low, double high,
                          double most_s, uint64_t run);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

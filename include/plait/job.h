@@ -13,9 +13,12 @@
 #include "plait/cluster.h"
 #include "plait/model.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 typedef struct plait_runtime plait_runtime;
+
+/** The most that a job has, whether a command line, a file or a program says it. */
+enum { PLAIT_MAX_SEQ = 1 << 30, PLAIT_MAX_GBS = 1 << 30, PLAIT_MAX_GPUS = 1 << 24 };
 
 typedef struct plait_job {
     int seq; /* tokens of one sequence */
@@ -35,8 +38,9 @@ typedef struct plait_band {
 
 /**
  * The four inputs of every price, and how far it is to be trusted. Functions that take one and return
- * a status refuse (RANGE) a size of another version, counts of the job below 1, and more GPUs than
- * were taken of the cluster.
+ * a status refuse (RANGE) a size of another version, a model, cluster or runtime that is missing or
+ * holds together badly, counts of the job below 1 or beyond the above, more GPUs than were taken of the
+ * cluster, a format that is none, and a risk that is no probability.
  */
 typedef struct plait_problem {
     size_t size; /* as plait_problem_init sets it; 0: that of this header */
@@ -46,7 +50,7 @@ typedef struct plait_problem {
     plait_job job;
     plait_band band;         /* of its steps; evidence.h knows it */
     plait_band memory_band;  /* of peaks of memory, likewise; no tie */
-    double risk;             /* of running out of memory that a plan which fits may have */
+    double risk;             /* of running out of memory that a plan which fits may have; below 1 */
     const void *reserved[8]; /* zero: room for fields to come */
 } plait_problem;
 
@@ -65,6 +69,6 @@ static inline double plait_job_tokens(const plait_job *job)
     return (double)job->gbs * (double)job->seq;
 }
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -14,7 +14,7 @@
 #include "plait/block.h"
 #include "plait/cluster.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /** One matrix product [m, k] x [k, n], repeated `batch` times by one kernel. */
 typedef struct plait_gemm {
@@ -121,6 +121,6 @@ double plait_slowest(const plait_accelerator *accelerator, const plait_job *job)
  */
 double plait_op_s(const plait_kernel_context *context, const plait_op *op);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

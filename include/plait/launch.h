@@ -20,7 +20,7 @@
 #include "plait/cost.h"
 #include "plait/plan.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /**
  * Every target: its constant, its word, and its descriptor in src/launch. Of those that take the plans
@@ -61,7 +61,10 @@ typedef struct plait_launch {
 } plait_launch;
 
 /** Nothing yet: set problem, plan and cost. */
-#define plait_launch_init(launch) ((void)(*(launch) = (plait_launch){.size = sizeof(plait_launch)}))
+#define plait_launch_init(launch) plait_launch_init_sized((launch), sizeof(plait_launch))
+
+/** What it stands for: `size` is that of the header which the caller knows. */
+void plait_launch_init_sized(plait_launch *launch, size_t size);
 
 typedef struct plait_launch_file {
     const char *name; /* inside the folder, without a '/' */
@@ -89,6 +92,6 @@ PLAIT_MUST_CHECK plait_status plait_launch_render(const plait_launch *launch,
                                                   plait_launch_target target, plait_arena *arena,
                                                   plait_launch_folder *out, plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -22,7 +22,7 @@
 #include "plait/job.h"
 #include "plait/plan.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /* ---- closed forms ------------------------------------------------------------------------ */
 
@@ -113,6 +113,6 @@ enum { PLAIT_MAX_COMM_LIMITS = 8 };
 int plait_comm_limits(const plait_problem *problem, const plait_degrees *degrees,
                       plait_comm_limit limit[PLAIT_MAX_COMM_LIMITS]);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

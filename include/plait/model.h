@@ -21,7 +21,7 @@
 #include "plait/arena.h"
 #include "plait/error.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 typedef enum plait_mixer_kind {
     PLAIT_MIXER_NONE,
@@ -301,6 +301,6 @@ PLAIT_MUST_CHECK plait_status plait_model_parse(const char *text, size_t length,
                                                 plait_arena *arena, plait_model *out,
                                                 const char **warning, plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

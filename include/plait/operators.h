@@ -21,7 +21,7 @@
 #include "plait/block.h"
 #include "plait/job.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 enum { PLAIT_MESH_AXES = 3 };
 
@@ -147,6 +147,6 @@ PLAIT_MUST_CHECK plait_status plait_operators_solve(const plait_problem *problem
 extern const char *const plait_use_name[PLAIT_USES + 1];
 extern const char *const plait_weight_home_name[PLAIT_WEIGHT_HOMES + 1];
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

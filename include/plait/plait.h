@@ -51,8 +51,8 @@
  *     }
  *
  * Build it with `cc example.c $(pkg-config --cflags --libs --static plait)`, without --static where
- * the library is shared. Either kind exports what these headers declare, between the pragmas of
- * visibility, and no other name.
+ * the library is shared. Either kind exports what these headers declare, between PLAIT_BEGIN_DECLS and
+ * PLAIT_END_DECLS, and no other name. C++ programs include them as they are.
  *
  * Everything lives in an arena and ends with it; nothing else is to be freed. The library never
  * prints, exits or aborts; what goes wrong comes back as plait_error. Units are bytes, seconds,
@@ -69,6 +69,7 @@
  * The headers, each readable on its own, in the order in which a program meets them:
  *
  *     error.h, arena.h, units.h    errors by value, ownership, constants of units
+ *     version.h                    which library a program runs with
  *     data.h                       finding shipped models, clusters and runtimes by name
  *     model.h, cluster.h           what is trained, on what
  *     runtime.h, job.h             with which software, what one step is
@@ -129,5 +130,6 @@
 #include "plait/serve_volume.h"
 #include "plait/units.h"
 #include "plait/validate.h"
+#include "plait/version.h"
 
 #endif

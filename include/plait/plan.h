@@ -23,7 +23,7 @@
 #include "plait/error.h"
 #include "plait/job.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /** The axes ranks are numbered along. Expert parallelism is spread over tp, cp and dp. */
 typedef enum plait_axis {
@@ -110,7 +110,10 @@ bool plait_model_check(const plait_runtime *runtime, const plait_model *model, c
  */
 plait_attention_kernel plait_attention_usual(const plait_problem *problem);
 
-/** Expand degrees to stages. *out lives in `arena`. The degrees must pass plait_degrees_check. */
+/**
+ * Expand degrees to stages. *out lives in `arena`. Of the problem only the model is read. The degrees
+ * must pass plait_degrees_check.
+ */
 PLAIT_MUST_CHECK plait_status plait_plan_expand(const plait_problem *problem,
                                                 const plait_degrees *degrees, plait_arena *arena,
                                                 plait_plan *out, plait_error *err);
@@ -195,10 +198,10 @@ void plait_chunks_deal(const plait_model *model, const int *counts, int count, p
  */
 plait_recompute plait_recompute_of(const plait_degrees *degrees, int layer);
 
-/** Chunk c, in pipeline order, of a plan. */
+/** Chunk c, in pipeline order, of a plan; NULL: it has no such chunk. */
 const plait_chunk *plait_plan_chunk(const plait_plan *plan, int chunk);
 
-/** The axes of an order, innermost first. */
+/** The axes of an order, innermost first; NULL: there is no such order. */
 const plait_axis *plait_order_axes(plait_order order);
 
 /**
@@ -215,7 +218,8 @@ typedef struct plait_group_shape {
     unsigned char placement; /* plait_placement: the physical axes that ranks run along */
 } plait_group_shape;
 
-/** The physical axes in the order in which ranks run along them, [PLAIT_MAX_SIDES]. (C.117) */
+/** The physical axes in the order in which ranks run along them, [PLAIT_MAX_SIDES]; NULL: there is no such
+ * placement. (C.117) */
 const int *plait_placement_axes(plait_placement placement);
 
 /**
@@ -256,6 +260,6 @@ plait_group_shape plait_group_outer(plait_group_shape group, int ranks);
 
 extern const char *const plait_axis_name[PLAIT_GROUPS + 1];
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -19,7 +19,7 @@
 #include "plait/error.h"
 #include "plait/plan.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /** Which rules bind a runtime's plans: a constant, a profile's word, and src/plan's set of them. */
 #define PLAIT_RULES_LIST(X)                                                                        \
@@ -247,6 +247,6 @@ PLAIT_MUST_CHECK plait_status plait_runtime_parse(const char *text, size_t lengt
                                                   plait_arena *arena, plait_runtime *out,
                                                   plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

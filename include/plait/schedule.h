@@ -19,7 +19,7 @@
 
 #include "plait/plan.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /* ---- what each schedule is ---- */
 
@@ -209,11 +209,11 @@ int plait_schedule_group(const plait_pipeline_shape *shape);
  */
 bool plait_schedule_has_actions(const plait_pipeline_shape *shape);
 
-/** Actions of all ranks together. The schedule must have them. */
+/** Actions of all ranks together; 0 where the schedule has none. */
 int64_t plait_schedule_action_count(const plait_pipeline_shape *shape);
 
 /**
- * The actions of every rank; the schedule must have them.
+ * The actions of every rank. Fails (RANGE) where the schedule has none.
  *
  *     naive        F0 B0 F1 B1 ..
  *     gpipe        F0 F1 .. B0 B1 ..
@@ -246,6 +246,6 @@ PLAIT_MUST_CHECK plait_status plait_schedule_paired_actions(const plait_pipeline
                                                             plait_rank_actions *out,
                                                             plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "plait/cost.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 typedef enum plait_objective {
     PLAIT_MINIMISE_TIME,
@@ -250,6 +250,6 @@ PLAIT_MUST_CHECK plait_status plait_sensitivities(const plait_problem *problem,
                                                   plait_sensitivity found[PLAIT_SENSITIVITIES],
                                                   plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -21,7 +21,7 @@
 #include "plait/error.h"
 #include "plait/model.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /* ---- what runs --------------------------------------------------------------------------- */
 
@@ -402,6 +402,6 @@ PLAIT_MUST_CHECK plait_status plait_serve_simulate(const plait_deployment *deplo
                                                    plait_arena *arena, plait_serve_drawn *out,
                                                    plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

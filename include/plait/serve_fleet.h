@@ -13,7 +13,7 @@
 #include "plait/goodput.h"
 #include "plait/serve_search.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 enum { PLAIT_FLEET_HOURS = 24, PLAIT_FLEET_BEST = 5 };
 
@@ -114,6 +114,6 @@ PLAIT_MUST_CHECK plait_status plait_fleet_find(const plait_serve_question *quest
 /** Hours of a month: 8760 / 12. */
 double plait_fleet_month_hours(void);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -13,7 +13,7 @@
 #include "plait/launch.h"
 #include "plait/serve_search.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /** What files are for: an engine, or Dynamo over the engine of the answer. */
 typedef enum plait_serve_target {
@@ -60,6 +60,6 @@ PLAIT_MUST_CHECK plait_status plait_serve_launch_render(const plait_serve_launch
                                                         plait_arena *arena,
                                                         plait_launch_folder *out, plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

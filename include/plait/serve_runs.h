@@ -11,7 +11,7 @@
 
 #include "plait/serve.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 typedef enum plait_serve_mode {
     PLAIT_SERVE_RUN_AGGREGATED,
@@ -92,6 +92,6 @@ typedef struct plait_serve_validation {
 PLAIT_MUST_CHECK plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *arena,
                                                    plait_serve_validation *out, plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "plait/serve.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 enum { PLAIT_SERVE_MAX_PLANS = 32, PLAIT_SERVE_MAX_FRONT = 64, PLAIT_SERVE_ROLES = 2 };
 
@@ -130,6 +130,6 @@ const char *plait_serve_load_curve(const plait_serve_question *question,
                                    const plait_serve_plan *plan, plait_arena *arena,
                                    plait_serve_curve *out);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -22,7 +22,7 @@
 #include "plait/error.h"
 #include "plait/model.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 typedef enum plait_serve_phase {
     PLAIT_SERVE_PREFILL,
@@ -147,6 +147,6 @@ double plait_serve_tokens_per_s(double sequences, double step_s);
 double plait_serve_prefill_servers(double prefill_s, double sequences, double step_s,
                                    double output_tokens);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -16,7 +16,7 @@
 #include "plait/cost.h"
 #include "plait/schedule.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /** One stage of a schedule, a chunk of layers, at one microbatch. */
 typedef struct plait_sim_stage {
@@ -149,6 +149,6 @@ PLAIT_MUST_CHECK plait_status plait_plan_simulate(const plait_problem *problem,
                                                   plait_arena *arena, plait_timeline *out,
                                                   plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

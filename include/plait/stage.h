@@ -14,7 +14,7 @@
 #include "plait/cost.h"
 #include "plait/schedule.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 /** One layer under one choice, one microbatch on one rank. */
 typedef struct plait_layer_cost {
@@ -128,6 +128,6 @@ plait_stage_tail plait_cut_tail(const plait_stage_sort *own, int stage, const pl
 /** Sends of a step, exposed. (C.64) */
 double plait_cut_sends_s(const plait_stage_sort *own);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -24,7 +24,7 @@
 #include "plait/error.h"
 #include "plait/evidence.h"
 
-#pragma GCC visibility push(default)
+PLAIT_BEGIN_DECLS
 
 typedef enum plait_run_outcome {
     PLAIT_RUN_OK,
@@ -277,6 +277,6 @@ PLAIT_MUST_CHECK plait_status plait_validation_plot(const plait_validation *vali
                                                     plait_arena *arena, const char **text,
                                                     size_t *length, plait_error *err);
 
-#pragma GCC visibility pop
+PLAIT_END_DECLS
 
 #endif

@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "problem_check.h"
 #include "space.h"
 #include "strategy.h"
+#include "values.h"
 
 // ---- what is kept --------------------------------------------------------------------------
 
@@ -321,9 +323,13 @@ plait_status plait_idle_groups(const plait_problem *problem, const plait_search_
                                plait_idle_group found[PLAIT_MAX_NODE_GROUPS], int *count,
                                plait_error *err)
 {
-    plait_search_options one = *options;
+    plait_search_options one;
 
     *count = 0;
+    PLAIT_TRY(problem_check(problem, err));
+    PLAIT_TRY(search_options_check(options, err));
+    PLAIT_TRY(plan_check_values(plan, err));
+    one = *options;
     one.top = 1;
     one.distinct = 0;
     if (plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))

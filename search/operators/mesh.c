@@ -16,6 +16,8 @@ plait_status plait_mesh_parse(const char *text, plait_mesh *out, plait_error *er
     double gpus = 1.0;
 
     *out = (plait_mesh){0};
+    if (text == NULL)
+        return fail_mesh("NULL", err);
     for (;;) {
         char *end;
         const long size = strtol(at, &end, 10);

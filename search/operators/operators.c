@@ -3,6 +3,7 @@
 
 #include "layer_graph.h"
 #include "plait/cost.h"
+#include "problem_check.h"
 
 void plait_operators_options_init_sized(plait_operators_options *options, size_t size)
 {
@@ -46,12 +47,21 @@ static plait_status check_mesh(const plait_problem *problem, const plait_mesh *m
 static plait_status check(const plait_problem *problem, const plait_operators_options *options,
                           plait_error *err)
 {
+    PLAIT_TRY(problem_check(problem, err));
     const plait_job *job = &problem->job;
 
-    if ((options->size != 0 && options->size != sizeof *options) || job->seq < 1 || job->gbs < 1 ||
-        options->mesh.axes < 1 || options->mesh.axes > PLAIT_MESH_AXES)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "operators",
-                          "expected options that were initialised, and a job, found others");
+    if (!options || (options->size != 0 && options->size != sizeof *options))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "options",
+                          "expected options of this version of plait, %zu bytes, found others",
+                          sizeof *options);
+    if (options->mesh.axes < 1 || options->mesh.axes > PLAIT_MESH_AXES)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--mesh", "expected 1 to %d axes, found %d",
+                          PLAIT_MESH_AXES, options->mesh.axes);
+    for (int a = 0; a < options->mesh.axes; a++)
+        if (options->mesh.size[a] < 1 || options->mesh.size[a] > PLAIT_MAX_GPUS)
+            return plait_fail(err, PLAIT_ERROR_RANGE, "--mesh",
+                              "expected axes of 1 to %d GPUs, found %d", PLAIT_MAX_GPUS,
+                              options->mesh.size[a]);
     PLAIT_TRY(check_mesh(problem, &options->mesh, err));
     if (options->microbatches < 1 || job->gbs % options->microbatches != 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--mbs",
@@ -76,10 +86,10 @@ static double device_bytes(const plait_problem *problem)
 plait_status graph_prepare(const plait_problem *problem, const plait_operators_options *options,
                            plait_arena *arena, layer_graph *g, plait_error *err)
 {
+    PLAIT_TRY(check(problem, options, err));
     const int kind = options->kind < 0 ? usual_kind(problem->model) : options->kind;
     plait_degrees usual = plait_degrees_init();
 
-    PLAIT_TRY(check(problem, options, err));
     usual.grad_reduce = (unsigned char)problem->runtime->defaults.key[PLAIT_KEY_GRAD_REDUCE];
     *g = (layer_graph){
         .problem = problem,

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "serve_fleet.h"
+#include "serve_values.h"
 
 /* GPUs of one search, unless the model needs more; and into how many parts its load may be divided by fours. */
 enum { SEARCH_GPUS = 64, MOST_DIVIDED = 1 << 28 };
@@ -10,6 +11,20 @@ void plait_fleet_ask_init(plait_fleet_ask *ask)
 {
     *ask = (plait_fleet_ask){.available = 0.999, .mode = PLAIT_FLEET_RESERVED};
     plait_reliability_init(&ask->failures);
+}
+
+static plait_status check_ask(const plait_fleet_ask *ask, plait_error *err)
+{
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
+        if (!(ask->rate[h] >= 0.0 && ask->rate[h] <= 1e12))
+            return plait_fail(err, PLAIT_ERROR_RANGE, "--rates",
+                              "expected requests a second of 0 or more, found %g", ask->rate[h]);
+    if (!(ask->available > 0.0 && ask->available < 1.0) || !(ask->usd_per_gpu_hour >= 0.0) ||
+        (unsigned)ask->mode >= PLAIT_FLEET_MODES)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--available",
+                          "expected a share of the time above 0 and below 1, found %g",
+                          ask->available);
+    return plait_reliability_check(&ask->failures, err);
 }
 
 static double highest(const plait_fleet_ask *ask)
@@ -155,6 +170,8 @@ static void consider(ranking *r, const plait_serve_plan *plan)
 plait_status plait_fleet_find(const plait_serve_question *q, const plait_fleet_ask *ask,
                               plait_arena *arena, plait_fleet_answer *out, plait_error *err)
 {
+    PLAIT_TRY(serve_check_question(q, err));
+    PLAIT_TRY(check_ask(ask, err));
     part *const p = plait_arena_alloc(arena, 1, sizeof *p);
     ranking r = {.q = q, .ask = ask, .part = p, .arena = arena, .out = out};
     const double rate = highest(ask);

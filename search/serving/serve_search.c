@@ -5,6 +5,7 @@
 #include "numbers.h"
 #include "plait/units.h"
 #include "serve_private.h"
+#include "serve_values.h"
 
 const char *const plait_serve_reject_name[] = {
     "degrees do not divide the model",
@@ -318,6 +319,7 @@ static void look_front(serve_look *s, const plait_engine *engine, const serve_ca
 
 static plait_status check(const plait_serve_question *q, plait_error *err)
 {
+    PLAIT_TRY(serve_check_question(q, err));
     if (q->engines < 1)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--engine",
                           "expected an engine with a profile, found none");
@@ -366,6 +368,8 @@ plait_status plait_serve_search(const plait_serve_question *q, plait_arena *aren
 const char *serve_roles(const plait_serve_question *q, const plait_serve_plan *plan,
                         plait_arena *arena, const serve_candidate *role[PLAIT_SERVE_ROLES])
 {
+    if (serve_check_question(q, NULL) != PLAIT_OK || serve_check_plan(plan, NULL) != PLAIT_OK)
+        return "the question or the deployment holds values that there are not";
     for (int r = 0; r <= plan->disaggregated; r++) {
         const plait_serving serving = {q->model, q->cluster, plan->worker[r], plan->weights,
                                        plan->kv};

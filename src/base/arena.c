@@ -13,15 +13,15 @@
  */
 #include "plait/arena.h"
 
-#include <assert.h>
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "text.h"
 
 /* Under the address sanitizer, what is not allocated is poisoned: use after a rewind is caught. */
 #if defined(__has_feature)
@@ -138,8 +138,8 @@ void *plait_arena_alloc(plait_arena *arena, size_t count, size_t size)
     size_t bytes, room;
     unsigned char *data;
 
-    assert(arena != NULL);
-    if (request_must_fail() || (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size))
+    if (arena == NULL || request_must_fail() ||
+        (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size))
         return NULL;
 
     /* An empty request takes room too: each result is a different, valid address. */
@@ -156,8 +156,8 @@ void *plait_arena_alloc(plait_arena *arena, size_t count, size_t size)
 
 char *plait_arena_text(plait_arena *arena, const char *text)
 {
-    const size_t size = strlen(text) + 1;
-    char *copy = plait_arena_alloc(arena, size, 1);
+    const size_t size = text != NULL ? strlen(text) + 1 : 0;
+    char *copy = size > 0 ? plait_arena_alloc(arena, size, 1) : NULL;
 
     return copy != NULL ? memcpy(copy, text, size) : NULL;
 }
@@ -169,29 +169,30 @@ char *plait_arena_printf(plait_arena *arena, const char *fmt, ...)
     char *text;
 
     va_start(args, fmt);
-    length = vsnprintf(NULL, 0, fmt, args);
+    length = text_format_list(NULL, 0, fmt, args);
     va_end(args);
-    assert(length >= 0);
 
-    text = plait_arena_alloc(arena, (size_t)length + 1, 1);
+    text = length >= 0 ? plait_arena_alloc(arena, (size_t)length + 1, 1) : NULL;
     if (text == NULL)
         return NULL;
     va_start(args, fmt);
-    vsnprintf(text, (size_t)length + 1, fmt, args);
+    text_format_list(text, (size_t)length + 1, fmt, args);
     va_end(args);
     return text;
 }
 
 plait_arena_mark plait_arena_save(const plait_arena *arena)
 {
-    return arena->current->start + arena->current->used;
+    return arena != NULL ? arena->current->start + arena->current->used : 0;
 }
 
 void plait_arena_rewind(plait_arena *arena, plait_arena_mark mark)
 {
-    arena_block *block = arena->first;
+    arena_block *block;
 
-    assert(mark <= plait_arena_save(arena));
+    if (arena == NULL || mark > plait_arena_save(arena)) // a void mark: nothing was allocated since
+        return;
+    block = arena->first;
     while (block->start + block->used < mark)
         block = block->next;
     for (arena_block *left = block->next; left != NULL; left = left->next)

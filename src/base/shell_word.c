@@ -10,8 +10,33 @@ static bool needs_quotes(const char *text)
                         "-_./:,=+@%") != strlen(text);
 }
 
+/* What is not plain would break the line or steer the terminal: $'a\012b', byte by byte. */
+static void append_escaped(text_builder *out, const char *word)
+{
+    size_t left = strlen(word);
+
+    text_append(out, "$'");
+    while (left > 0) {
+        const size_t plain = text_plain_prefix(word, left);
+
+        for (size_t i = 0; i < plain; i++)
+            text_append_printf(out, strchr("'\\", word[i]) != NULL ? "\\%c" : "%c", word[i]);
+        word += plain;
+        left -= plain;
+        if (left == 0)
+            break;
+        text_append_printf(out, "\\%03o", (unsigned)(unsigned char)*word++);
+        left--;
+    }
+    text_append_char(out, '\'');
+}
+
 void shell_append_word(text_builder *out, const char *word)
 {
+    if (!text_is_plain(word)) {
+        append_escaped(out, word);
+        return;
+    }
     if (!needs_quotes(word)) {
         text_append(out, word);
         return;

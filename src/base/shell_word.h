@@ -5,7 +5,8 @@
 
 #include "text.h"
 
-/** Append a word so that a shell reads it back as it is: in quotes where it needs them. */
+/** Append a word so that bash reads it back as it is: in quotes where it needs them, on one line of
+ * plain text whatever is in it. */
 void shell_append_word(text_builder *out, const char *word);
 
 /** The same in the arena; NULL when out of memory. */

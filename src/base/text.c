@@ -1,14 +1,8 @@
-/* text.c - growing text, numbers in text, and cutting text up */
+/* text.c - growing text, and cutting text up */
 #include "text.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <locale.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- a text that grows ---- */
@@ -83,14 +77,13 @@ void text_append_printf(text_builder *out, const char *fmt, ...)
     int length;
 
     va_start(args, fmt);
-    length = vsnprintf(NULL, 0, fmt, args);
+    length = text_format_list(NULL, 0, fmt, args);
     va_end(args);
-    assert(length >= 0);
 
-    if (!text_builder_reserve(out, (size_t)length))
+    if (length < 0 || !text_builder_reserve(out, (size_t)length))
         return;
     va_start(args, fmt);
-    vsnprintf(out->text + out->length, (size_t)length + 1, fmt, args);
+    text_format_list(out->text + out->length, (size_t)length + 1, fmt, args);
     va_end(args);
     out->length += (size_t)length;
 }
@@ -103,127 +96,6 @@ char *text_builder_finish(text_builder *out, size_t *length)
     if (length != NULL)
         *length = out->length;
     return out->text;
-}
-
-/* ---- numbers ---- */
-
-/* The C library formats and parses numbers as the thread's locale says; these two run it in the "C"
- * locale, which is part of the library and costs nothing to open. */
-typedef struct number_locale {
-    locale_t c;
-    locale_t before;
-} number_locale;
-
-static number_locale locale_enter(void)
-{
-    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-
-    return (number_locale){.c = c, .before = uselocale(c)};
-}
-
-static void locale_leave(number_locale locale)
-{
-    uselocale(locale.before);
-    if (locale.c != (locale_t)0)
-        freelocale(locale.c);
-}
-
-static bool is_whole(double number)
-{
-    const double exact = 9007199254740992.0; // 2^53: beyond it, not every integer is a double
-
-    return number > -exact && number < exact && (double)(int64_t)number == number;
-}
-
-char *text_number(double number, char out[TEXT_NUMBER_SIZE])
-{
-    const number_locale locale = locale_enter();
-
-    if (isnan(number))
-        snprintf(out, TEXT_NUMBER_SIZE, "nan"); // without the sign that the C library may print
-    else if (is_whole(number))
-        snprintf(out, TEXT_NUMBER_SIZE, "%.0f", number);
-    else
-        for (int digits = 15; digits <= 17; digits++) {
-            snprintf(out, TEXT_NUMBER_SIZE, "%.*g", digits, number);
-            if (strtod(out, NULL) == number)
-                break;
-        }
-    locale_leave(locale);
-    return out;
-}
-
-static const char *skip_digits(const char *p)
-{
-    while (*p >= '0' && *p <= '9')
-        p++;
-    return p;
-}
-
-/* [sign] digits [. digits] [e [sign] digits]; one side of the point may be without digits */
-static bool is_decimal(const char *text)
-{
-    const char *p = text + (*text == '-' || *text == '+');
-    const char *whole = p;
-    const char *end = skip_digits(p);
-    bool any = end > whole;
-
-    if (*end == '.') {
-        const char *fraction = end + 1;
-
-        end = skip_digits(fraction);
-        any = any || end > fraction;
-    }
-    if (any && (*end == 'e' || *end == 'E')) {
-        const char *exponent = end + 1;
-
-        exponent += *exponent == '-' || *exponent == '+';
-        end = skip_digits(exponent);
-        any = end > exponent;
-    }
-    return any && *end == '\0';
-}
-
-bool text_parse_number(const char *text, double *out)
-{
-    number_locale locale;
-    double number;
-
-    if (!is_decimal(text))
-        return false;
-    locale = locale_enter();
-    number = strtod(text, NULL);
-    locale_leave(locale);
-    if (!isfinite(number))
-        return false;
-    *out = number;
-    return true;
-}
-
-bool text_parse_int64(const char *text, int64_t min, int64_t max, int64_t *out)
-{
-    const char *digits = text + (*text == '-' || *text == '+');
-    const char *end = skip_digits(digits);
-    intmax_t number;
-
-    if (end == digits || *end != '\0')
-        return false;
-    errno = 0;
-    number = strtoimax(text, NULL, 10);
-    if (errno == ERANGE || number < min || number > max)
-        return false;
-    *out = (int64_t)number;
-    return true;
-}
-
-bool text_parse_int(const char *text, int min, int max, int *out)
-{
-    int64_t number;
-
-    if (!text_parse_int64(text, min, max, &number))
-        return false;
-    *out = (int)number;
-    return true;
 }
 
 /* ---- cutting and comparing ---- */
@@ -260,9 +132,28 @@ char **text_split(plait_arena *arena, const char *text, char separator, size_t *
     return list;
 }
 
+bool text_is_alphanumeric(char c)
+{
+    return (c >= '0' && c <= '9') || (text_lower(c) >= 'a' && text_lower(c) <= 'z');
+}
+
+char text_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 bool text_equal(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
+}
+
+bool text_alike(const char *a, const char *b)
+{
+    while (*a != '\0' && text_lower(*a) == text_lower(*b)) {
+        a++;
+        b++;
+    }
+    return *a == *b;
 }
 
 bool text_starts_with(const char *text, const char *prefix)

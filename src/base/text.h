@@ -5,6 +5,7 @@
 #ifndef TEXT_H
 #define TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +37,10 @@ bool text_builder_reserve(text_builder *out, size_t more);
 
 /** The text, ended by a zero byte, or NULL when memory ran out; `length` may be NULL. */
 char *text_builder_finish(text_builder *out, size_t *length);
+
+/** As snprintf and vsnprintf: for what may hold a number with a point. */
+int text_format(char *text, size_t size, const char *fmt, ...) PLAIT_PRINTF(3, 4);
+int text_format_list(char *text, size_t size, const char *fmt, va_list args);
 
 /** Enough for any double that text_number writes, its zero byte included. */
 enum { TEXT_NUMBER_SIZE = 32 };
@@ -69,7 +74,14 @@ char **text_split(plait_arena *arena, const char *text, char separator,
 /** Ends `text` at its first separator and returns what follows it; NULL when there is none. */
 char *text_cut(char *text, char separator);
 
+/* Of ASCII, as everywhere here: what the locale calls letters does not count. */
+bool text_is_alphanumeric(char c);
+char text_lower(char c);
+
 bool text_equal(const char *a, const char *b);
+
+/** The same but for case. */
+bool text_alike(const char *a, const char *b);
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *suffix);
 
@@ -85,7 +97,31 @@ int text_index(const char *word, const char *const *known);
  */
 const char *text_nearest(const char *word, const char *const *known);
 
-/** Number of leading bytes that are well-formed UTF-8 (RFC 3629): `length` when all of them are. */
+/** Bytes of the character that begins `left` bytes; 0: malformed or cut off (RFC 3629). */
+size_t text_utf8_length(const char *text, size_t left);
+
+/** The code point of one character of so many bytes. */
+unsigned text_utf8_value(const char *text, size_t length);
+
+/** Number of leading bytes that are well-formed UTF-8: `length` when all of them are. */
 size_t text_utf8_prefix(const char *text, size_t length);
+
+/* Plain text is UTF-8 without characters that steer what shows it: control characters, ends of
+ * lines, marks of direction. What readers take as a name is plain, and what is printed, quoted in a
+ * message or written into a comment is made so: each other character becomes '?'. */
+
+/** Number of leading bytes that are plain. */
+size_t text_plain_prefix(const char *text, size_t length);
+bool text_is_plain(const char *text);
+
+/** In place: a zero byte ends the text behind what is left of `length` bytes. Returns that length. */
+size_t text_make_plain(char *text, size_t length);
+
+/** The same of each line: their ends stay. */
+void text_make_lines_plain(char *text);
+
+/** The same of a copy in the arena, on one line; NULL when out of memory. */
+char *text_plain(plait_arena *arena, const char *text) PLAIT_MUST_CHECK;
+void text_append_plain(text_builder *out, const char *text);
 
 #endif

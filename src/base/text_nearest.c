@@ -7,11 +7,6 @@
 /* Longer words are not compared letter by letter: no name is as long. */
 enum { LONGEST = 63 };
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static int least(int a, int b)
 {
     return a < b ? a : b;
@@ -39,10 +34,10 @@ static int edits(const char *a, const char *b)
 
         row[0] = (int)i;
         for (size_t j = 1; j <= columns; j++) {
-            const char p = lower(a[i - 1]), q = lower(b[j - 1]);
+            const char p = text_lower(a[i - 1]), q = text_lower(b[j - 1]);
 
             row[j] = least(least(before[j], row[j - 1]) + 1, before[j - 1] + (p != q));
-            if (i > 1 && j > 1 && p == lower(b[j - 2]) && lower(a[i - 2]) == q)
+            if (i > 1 && j > 1 && p == text_lower(b[j - 2]) && text_lower(a[i - 2]) == q)
                 row[j] = least(row[j], two_before[j - 2] + 1);
         }
         two_before = before;
@@ -57,7 +52,7 @@ static const char *first_that_begins(const char *word, const char *const *known)
     for (; *word != '\0' && *known != NULL; known++) {
         size_t i = 0;
 
-        while (word[i] != '\0' && lower(word[i]) == lower((*known)[i]))
+        while (word[i] != '\0' && text_lower(word[i]) == text_lower((*known)[i]))
             i++;
         if (word[i] == '\0')
             return *known;

@@ -32,10 +32,10 @@ static const utf8_form *form_of(unsigned char first)
     return NULL;
 }
 
-/* Bytes of the character at `bytes`, or 0 when it is malformed or cut off. */
-static size_t character_length(const unsigned char *bytes, size_t left)
+size_t text_utf8_length(const char *text, size_t left)
 {
-    const utf8_form *form = form_of(bytes[0]);
+    const unsigned char *const bytes = (const unsigned char *)text;
+    const utf8_form *const form = left > 0 ? form_of(bytes[0]) : NULL;
 
     if (form == NULL || form->length > left)
         return 0;
@@ -47,13 +47,23 @@ static size_t character_length(const unsigned char *bytes, size_t left)
     return form->length;
 }
 
+unsigned text_utf8_value(const char *text, size_t length)
+{
+    unsigned value = (unsigned char)*text;
+
+    if (length > 1)
+        value &= 0xffu >> (length + 1);
+    for (size_t i = 1; i < length; i++)
+        value = value << 6 | ((unsigned char)text[i] & 0x3fu);
+    return value;
+}
+
 size_t text_utf8_prefix(const char *text, size_t length)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
     size_t at = 0;
 
     while (at < length) {
-        const size_t step = character_length(bytes + at, length - at);
+        const size_t step = text_utf8_length(text + at, length - at);
 
         if (step == 0)
             break;

@@ -76,7 +76,7 @@ static plait_status set_microbatches(const asked_flags *flags, const plait_probl
     *asked_for = 0;
     if (flags->microbatches == NULL)
         return PLAIT_OK;
-    if (!text_parse_int(flags->microbatches, 1, 1 << 24, asked_for))
+    if (!text_parse_int(flags->microbatches, 1, PLAIT_MAX_GBS, asked_for))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--microbatches",
                           "expected an integer of at least 1, found \"%.60s\"",
                           flags->microbatches);

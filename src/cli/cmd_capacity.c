@@ -32,9 +32,9 @@ static const opt options[] = {
     OPT_HEADING("the run"),
     OPT_OF_TEXT(capacity_values, run.tokens, "tokens", 0, "N", "tokens of the whole run: 15T"),
     OPT_OF_TOKENS(capacity_values, seq, "seq", "tokens of one sequence"),
-    OPT_OF_INT(capacity_values, gbs, "gbs", "SEQUENCES", 1, 1 << 30,
+    OPT_OF_INT(capacity_values, gbs, "gbs", "SEQUENCES", 1, PLAIT_MAX_GBS,
                "sequences of one step, over all GPUs"),
-    OPT_OF_INT(capacity_values, max_gbs, "max-gbs", "SEQUENCES", 1, 1 << 30,
+    OPT_OF_INT(capacity_values, max_gbs, "max-gbs", "SEQUENCES", 1, PLAIT_MAX_GBS,
                "the batch grows with the GPUs up to this; without it, it stays"),
     OPT_OF_WHAT(gpus, "gpus", "A..B", "A, 2A, 4A, ... up to B; or one number"),
     OPT_OF_WORD(capacity_values, precision, "precision", "FORMAT", OPT_WORDS(plait_precision_name),
@@ -100,7 +100,7 @@ static int split_clusters(char *text, const char *out[MOST_CLUSTERS])
 static plait_status read_gpus(const char *text, plait_arena *arena, int *from, int *to,
                               plait_error *err)
 {
-    static const int most = 1 << 24;
+    static const int most = PLAIT_MAX_GPUS;
     char *low, *high;
 
     *from = *to = 0;

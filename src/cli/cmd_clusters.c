@@ -27,7 +27,7 @@ static plait_status print_json(const plait_cluster *cluster, size_t clusters,
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    json_member_string(&json, "plait", PLAIT_VERSION);
+    json_member_version(&json);
     json_write_key(&json, "clusters");
     json_begin_array(&json);
     for (size_t i = 0; i < clusters; i++)

@@ -263,7 +263,9 @@ static plait_status compare(const side pair[2], plait_arena *arena, report_diff 
         return plait_fail(err, PLAIT_ERROR_RANGE, pair[1].name, "expected %s as %.80s, found %s",
                           kinds[pair[0].kind].name, pair[0].name, kinds[pair[1].kind].name);
     for (int i = 0; i < 2; i++) {
-        out->name[i] = pair[i].name;
+        out->name[i] = text_plain(arena, pair[i].name);
+        if (out->name[i] == NULL)
+            return plait_fail_nomem(err);
         out->params[i] = pair[i].params;
         out->active[i] = pair[i].active;
     }

@@ -148,8 +148,11 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         entry.gpus = flags->problem.gpus;
     question.problem.gpus = 0; // of the file by now: it changes no plan
     PLAIT_TRY(asked_of(&question, &nothing, &entry, arena, today, err));
-    *answer =
-        (doctor_answer){.file = operands->text[0], .problem = &today->problem, .now = &today->plan};
+    *answer = (doctor_answer){.file = text_plain(arena, operands->text[0]),
+                              .problem = &today->problem,
+                              .now = &today->plan};
+    if (answer->file == NULL)
+        return plait_fail_nomem(err);
     plait_search_options_init(&space);
     if (today->plan.verdict != PLAIT_INVALID) {
         PLAIT_TRY(find_changes(answer, &space, arena, err));

@@ -2,6 +2,7 @@
 #include "asked.h"
 #include "command.h"
 #include "json_plan.h"
+#include "say.h"
 #include "text.h"
 #include "timeline.h"
 
@@ -35,7 +36,8 @@ static plait_status deliver_json(const eval_values *flags, const asked *question
     if (!flags->json && flags->output == NULL)
         return PLAIT_OK;
     PLAIT_TRY(json_eval(&question->problem, &question->plan, arena, &text, &length, err));
-    return command_deliver(text, length, flags->output, flags->json, err);
+    return command_deliver_plans(text, length, flags->output, flags->json,
+                                 plait_runtime_handle(question->problem.runtime), arena, err);
 }
 
 /* Before the work: is the name one of a format that is written? */
@@ -72,7 +74,7 @@ static plait_status deliver_timeline(const eval_values *flags, const asked *ques
     PLAIT_TRY(command_deliver(text, length, flags->timeline, false, err));
     if (flags->json)
         return PLAIT_OK;
-    printf("\ntimeline: %s, %d actions; ", flags->timeline, line.pipeline.events);
+    say("\ntimeline: %s, %d actions; ", flags->timeline, line.pipeline.events);
     timeline_against(&line, &question->plan.cost, stdout);
     return PLAIT_OK;
 }

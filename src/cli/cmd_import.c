@@ -8,6 +8,7 @@
 #include "imported.h"
 #include "plait/data.h"
 #include "plans_write.h"
+#include "say.h"
 #include "shell_word.h"
 
 typedef struct import_values {
@@ -25,7 +26,7 @@ static const opt options[] = {
                 "the model, where the file does not say it or to say it better"),
     OPT_OF_WORD(import_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
                 "what it runs on"),
-    OPT_OF_INT(import_values, gpus, "gpus", "N", 1, 1 << 24,
+    OPT_OF_INT(import_values, gpus, "gpus", "N", 1, PLAIT_MAX_GPUS,
                "GPUs of the job, where the file does not say"),
     OPT_OF_TEXT(import_values, output, "output", 'o', "FILE",
                 "write the plan to FILE, and to standard output what it says"),
@@ -88,8 +89,8 @@ static plait_status print_summary(const char *file, const char *output, const pl
 
     if (quoted == NULL)
         return plait_fail_nomem(err);
-    printf("%s: a plan for %s, written to %s\n\n", file,
-           entry->runtime != NULL ? entry->runtime : "a runtime that is not known", output);
+    say("%s: a plan for %s, written to %s\n\n", file,
+        entry->runtime != NULL ? entry->runtime : "a runtime that is not known", output);
     print_plan(entry);
     putchar('\n');
     if (!print_missing(entry))
@@ -116,7 +117,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (print)
         warn_of_missing(operands->text[0], &entry);
     PLAIT_TRY(plans_write(&entry, arena, &text, &length, err));
-    PLAIT_TRY(command_deliver(text, length, output, print, err));
+    PLAIT_TRY(command_deliver_plans(text, length, output, print, entry.runtime, arena, err));
     return print ? PLAIT_OK : print_summary(operands->text[0], output, &entry, arena, err);
 }
 

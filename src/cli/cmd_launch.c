@@ -12,6 +12,7 @@
 #include "launch_serving.h"
 #include "plans.h"
 #include "serve_answer.h"
+#include "say.h"
 
 typedef struct launch_values {
     const char *target;
@@ -84,10 +85,9 @@ static plait_status render(const launch_values *flags, const asked *question,
 static void warn_of_risk(const asked *question)
 {
     if (question->plan.verdict == PLAIT_TIGHT)
-        fprintf(stderr,
-                "plait: warning: the plan may run out of memory, a %.0f %% risk; a search without "
-                "--risk finds plans of %g %%\n",
-                100.0 * question->plan.cost.risk, 100.0 * PLAIT_USUAL_RISK);
+        say_warning("the plan may run out of memory, a %.0f %% risk; a search without "
+                    "--risk finds plans of %g %%",
+                    100.0 * question->plan.cost.risk, 100.0 * PLAIT_USUAL_RISK);
 }
 
 static bool has_file(const plait_launch_folder *folder, const char *name)
@@ -101,9 +101,9 @@ static bool has_file(const plait_launch_folder *folder, const char *name)
 static void report(const plait_launch_folder *folder, plait_launch_target target, const char *path,
                    const asked *question)
 {
-    printf("%s: plan %d of %s for %s, %.4g s a step\n\n", path, question->plan.rank,
-           question->problem.model->name, plait_launch_target_name[target],
-           question->plan.cost.step_s);
+    say("%s: plan %d of %s for %s, %.4g s a step\n\n", path, question->plan.rank,
+        question->problem.model->name, plait_launch_target_name[target],
+        question->plan.cost.step_s);
     for (int f = 0; f < folder->files; f++)
         printf("  %s\n", folder->file[f].name);
     if (has_file(folder, "submit.sbatch"))

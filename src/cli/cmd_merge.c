@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "file.h"
@@ -96,10 +97,14 @@ static plait_status read_part(merging *m, int part, plait_error *err)
     long offset = 0;
     ssize_t length;
     plait_status status = PLAIT_OK;
+    int fd;
 
-    m->in[part] = fopen(m->parts->text[part], "r");
-    if (m->in[part] == NULL)
+    PLAIT_TRY(file_open(m->parts->text[part], &fd, err));
+    m->in[part] = fdopen(fd, "r");
+    if (m->in[part] == NULL) {
+        close(fd);
         return fail_part(m, part, err);
+    }
     for (int number = 1; status == PLAIT_OK && (length = getline(&text, &size, m->in[part])) > 0;
          number++) {
         status = add_line(m, part, number, text, (size_t)length, offset, err);

@@ -7,6 +7,7 @@
 #include "plait/block.h"
 #include "plait/data.h"
 #include "report.h"
+#include "say.h"
 
 typedef struct models_values {
     int seq;
@@ -46,7 +47,7 @@ static plait_status print_json(const plait_model *model, size_t count, int seq, 
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    json_member_string(&json, "plait", PLAIT_VERSION);
+    json_member_version(&json);
     json_write_key(&json, "models");
     json_begin_array(&json);
     for (size_t i = 0; i < count; i++) {
@@ -75,7 +76,7 @@ static plait_status load(const char *name, plait_arena *arena, plait_model *mode
 
     PLAIT_TRY(plait_model_find(name, arena, model, &warning, err));
     if (warning != NULL && warning[0] != '\0')
-        fprintf(stderr, "plait: warning: %s: %s\n", name, warning);
+        say_warning("%s: %s", name, warning);
     return PLAIT_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "file.h"
 #include "plait/belief.h"
 #include "report_next.h"
+#include "say.h"
 #include "step_log.h"
 #include "text.h"
 
@@ -261,7 +262,7 @@ static plait_status keep_site(const next_answer *answer, const char *path, bool 
     PLAIT_TRY(command_deliver(text, length, path, false, err));
     if (quiet)
         return PLAIT_OK;
-    fprintf(stdout, "\n%s, for later questions:\n", path);
+    say("\n%s, for later questions:\n", path);
     return calibrate_print_site(&result, stdout, err);
 }
 

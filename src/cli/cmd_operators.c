@@ -25,7 +25,7 @@ static const opt options[] = {
     OPT_OF_TEXT(operators_values, mesh, "mesh", 0, "AXES",
                 "one to three sizes, 8x8 or 2x4x8; the last axis is innermost. Their product is "
                 "the number of GPUs"),
-    OPT_OF_INT(operators_values, mbs, "mbs", "SEQUENCES", 1, 1 << 30,
+    OPT_OF_INT(operators_values, mbs, "mbs", "SEQUENCES", 1, PLAIT_MAX_GBS,
                "sequences of one microbatch, over the mesh; all of a step when left out"),
     OPT_OF_INT(operators_values, tokens, "tokens", "N", 1, 1 << 30,
                "tokens of one microbatch on each rank, in place of mbs"),
@@ -50,7 +50,8 @@ static plait_status microbatch_of(const operators_values *flags, const plait_mes
     if (flags->tokens == 0 || seq == 0.0)
         return PLAIT_OK;
     const double sequences = (double)(int64_t)(tokens / seq);
-    if (flags->mbs == 0 && sequences >= 1.0 && sequences * seq == tokens && sequences <= 1 << 30) {
+    if (flags->mbs == 0 && sequences >= 1.0 && sequences * seq == tokens &&
+        sequences <= PLAIT_MAX_GBS) {
         *out = (int)sequences;
         return PLAIT_OK;
     }

@@ -9,6 +9,7 @@
 #include "page_plans.h"
 #include "page_serve.h"
 #include "progress.h"
+#include "say.h"
 #include "text.h"
 #include "units.h"
 
@@ -265,8 +266,8 @@ static plait_status report_serving(const char *path, const char *output, plait_a
     PLAIT_TRY(page_serve_read(path, arena, of, err));
     PLAIT_TRY(page_of_serve(of, arena, &made, err));
     PLAIT_TRY(command_page_write(made, output, err));
-    printf("%s: %d deployment%s, %d on the front\n", output, of->plans, of->plans == 1 ? "" : "s",
-           of->front);
+    say("%s: %d deployment%s, %d on the front\n", output, of->plans, of->plans == 1 ? "" : "s",
+        of->front);
     return PLAIT_OK;
 }
 
@@ -320,8 +321,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     progress_clear(&r->shown);
     PLAIT_TRY(page_of_plans(&r->page, arena, &made, err));
     PLAIT_TRY(command_page_write(made, r->flags->output, err));
-    printf("%s: %d plan%s, %d on the front\n", r->flags->output, r->page.plans,
-           r->page.plans == 1 ? "" : "s", r->page.front);
+    say("%s: %d plan%s, %d on the front\n", r->flags->output, r->page.plans,
+        r->page.plans == 1 ? "" : "s", r->page.front);
     return PLAIT_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "json_plan.h"
 #include "progress.h"
+#include "say.h"
 #include "shell_word.h"
 #include "text.h"
 
@@ -323,7 +324,8 @@ static plait_status deliver_json(const search_values *flags, const plait_problem
     if (!flags->json && flags->output == NULL)
         return PLAIT_OK;
     PLAIT_TRY(json_search(problem, found, arena, &text, &length, err));
-    return command_deliver(text, length, flags->output, flags->json, err);
+    return command_deliver_plans(text, length, flags->output, flags->json,
+                                 plait_runtime_handle(problem->runtime), arena, err);
 }
 
 /* A search that may change numbers says so, and whether its best plan does. */
@@ -339,12 +341,9 @@ static void warn_of_numerics(const plait_problem *problem, const plait_search_re
 
         if (plait_keys[key].numerics && key != PLAIT_KEY_OFFLOAD &&
             !plait_key_is_usual(problem, best, key))
-            fprintf(stderr,
-                    "plait: warning: the best plan changes numerics: %s %s, which is not the "
-                    "recipe of "
-                    "%s\n",
-                    plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
-                    problem->runtime->name);
+            say_warning("the best plan changes numerics: %s %s, which is not the recipe of %s",
+                        plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
+                        problem->runtime->name);
     }
 }
 
@@ -398,9 +397,8 @@ static void warn_of_model(const plait_problem *problem)
     char why[256];
 
     if (!plait_model_check(problem->runtime, problem->model, why, sizeof why))
-        fprintf(stderr,
-                "plait: warning: %s: plait launch has no words for this model: expected %s\n",
-                problem->model->name, why);
+        say_warning("%s: plait launch has no words for this model: expected %s",
+                    problem->model->name, why);
 }
 
 static plait_status load_question(const char *path, plait_arena *arena, plans_entry **out,

@@ -2,8 +2,11 @@
 #include "command.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "data_private.h"
 #include "file.h"
+#include "say.h"
 #include "shell_word.h"
 #include "text.h"
 
@@ -100,5 +103,22 @@ plait_status command_deliver(const char *text, size_t length, const char *path, 
         PLAIT_TRY(file_write_atomically(path, text, length, err));
     if (print)
         fwrite(text, 1, length, stdout);
+    return PLAIT_OK;
+}
+
+plait_status command_deliver_plans(const char *text, size_t length, const char *path, bool print,
+                                   const char *runtime, plait_arena *arena, plait_error *err)
+{
+    const char *beside;
+
+    PLAIT_TRY(command_deliver(text, length, path, print, err));
+    if (path == NULL || runtime == NULL || !data_is_path(runtime))
+        return PLAIT_OK;
+    beside = file_beside(path, runtime, arena);
+    if (beside == NULL)
+        return plait_fail_nomem(err);
+    if (access(beside, F_OK) != 0)
+        say_warning("%s is read with the runtime %s beside it: copy %s there", path,
+                    file_base_name(runtime), runtime);
     return PLAIT_OK;
 }

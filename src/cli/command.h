@@ -73,4 +73,15 @@ PLAIT_MUST_CHECK plait_status command_page_write(page *made, const char *path, p
 PLAIT_MUST_CHECK plait_status command_deliver(const char *text, size_t length, const char *path,
                                               bool print, plait_error *err);
 
+/**
+ * The same with plans, which name a runtime's profile that has no name by its file, beside their own:
+ * warns when it is not there.
+ *
+ * @param runtime  as plait_runtime_handle says; NULL: none is named
+ */
+PLAIT_MUST_CHECK plait_status command_deliver_plans(const char *text, size_t length,
+                                                    const char *path, bool print,
+                                                    const char *runtime, plait_arena *arena,
+                                                    plait_error *err);
+
 #endif

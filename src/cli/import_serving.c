@@ -8,6 +8,7 @@
 #include "file.h"
 #include "imported.h"
 #include "plait/data.h"
+#include "say.h"
 #include "serving_import.h"
 #include "shell_word.h"
 #include "text.h"
@@ -74,9 +75,9 @@ static void print_worker(const char *file, const serving_import *in)
 {
     const plait_worker w = in->worker;
 
-    printf("%s: a worker of %s", file, plait_engine_name[in->kind]);
+    say("%s: a worker of %s", file, plait_engine_name[in->kind]);
     if (in->checkpoint != NULL)
-        printf(", checkpoint %.120s", in->checkpoint);
+        say(", checkpoint %.120s", in->checkpoint);
     printf("\n\n  tp %d, pp %d, dp_attention %d, ep %d: %d GPU%s", w.tp, w.pp, w.dp_attention, w.ep,
            plait_worker_gpus(w), plait_worker_gpus(w) == 1 ? "" : "s");
     if (in->replicas > 1)

@@ -1,13 +1,13 @@
 /* imported.c - a runtime's own launch config that commands are given: what import and doctor read */
 #include "imported.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "file.h"
 #include "import.h"
 #include "plait/data.h"
 #include "problem.h"
+#include "say.h"
 #include "text.h"
 
 enum { IMPORT_MAX_BYTES = 64 << 20 };
@@ -50,7 +50,7 @@ void imported_warn(const char *file, const char *sentences)
     while (*sentences != '\0') {
         const size_t length = strcspn(sentences, "\n");
 
-        fprintf(stderr, "plait: warning: %s: %.*s\n", file, (int)length, sentences);
+        say_warning("%s: %.*s", file, (int)length, sentences);
         sentences += length + (sentences[length] == '\n');
     }
 }

@@ -6,6 +6,7 @@
 
 #include "folder.h"
 #include "problem.h"
+#include "say.h"
 #include "serve_answer.h"
 
 /* "... and meta-llama/Meta-Llama-3.1-70B config": the name on the Hub that a source cites; NULL: none. */
@@ -49,9 +50,9 @@ static plait_status choose(const launch_serving_flags *flags, const plait_serve_
 static void report(const plait_launch_folder *folder, const char *path, const serve_answer *answer,
                    plait_serve_target target)
 {
-    printf("%s: deployment %d of %s for %s, %d replica%s\n\n", path, answer->rank,
-           answer->model.name, plait_serve_target_name[target], answer->plan.replicas,
-           answer->plan.replicas == 1 ? "" : "s");
+    say("%s: deployment %d of %s for %s, %d replica%s\n\n", path, answer->rank, answer->model.name,
+        plait_serve_target_name[target], answer->plan.replicas,
+        answer->plan.replicas == 1 ? "" : "s");
     for (int f = 0; f < folder->files; f++)
         printf("  %s\n", folder->file[f].name);
 }
@@ -89,8 +90,8 @@ plait_status launch_serving(const char *file, const launch_serving_flags *flags,
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
     if (target != PLAIT_SERVE_TARGET_DYNAMO &&
         target != plait_serve_target_of(answer->plan.engine->kind))
-        fprintf(stderr, "plait: warning: the answer is of %s; times on %s are others\n",
-                plait_engine_name[answer->plan.engine->kind], plait_serve_target_name[target]);
+        say_warning("the answer is of %s; times on %s are others",
+                    plait_engine_name[answer->plan.engine->kind], plait_serve_target_name[target]);
     report(folder, flags->output, answer, target);
     return PLAIT_OK;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "plait/version.h"
 #include "report_table.h"
 #include "text.h"
 
@@ -176,7 +177,7 @@ static int run_program(int argc, const char **argv)
         return flush(EXIT_DONE);
     }
     if (strcmp(argv[1], "--version") == 0) {
-        puts("plait " PLAIT_VERSION);
+        printf("plait %s\n", plait_version());
         return flush(EXIT_DONE);
     }
     if (strcmp(argv[1], "--complete") == 0)

@@ -21,6 +21,7 @@
 #include "plait/arena.h"
 #include "plait/degrees.h"
 #include "plait/error.h"
+#include "plait/job.h"
 
 typedef enum opt_kind {
     OPT_LAST,  /* ends the table */
@@ -82,7 +83,7 @@ typedef struct opt {
 #define OPT_OF_INT(values, field, name, value_, min_, max_, help_)                                 \
     OPT_ROW(OPT_INT, values, field, name, .value = value_, .min = min_, .max = max_, .help = help_)
 #define OPT_OF_TOKENS(values, field, name, help_)                                                  \
-    OPT_ROW(OPT_INT, values, field, name, .value = "TOKENS", .min = 1, .max = 1 << 30,             \
+    OPT_ROW(OPT_INT, values, field, name, .value = "TOKENS", .min = 1, .max = PLAIT_MAX_SEQ,       \
             .tokens = true, .help = help_)
 #define OPT_OF_TEXT(values, field, name, letter_, value_, help_)                                   \
     OPT_ROW(OPT_TEXT, values, field, name, .letter = letter_, .value = value_, .help = help_)

@@ -9,6 +9,7 @@
 #include "plait/plan.h"
 
 #include "kernels.h"
+#include "say.h"
 #include "shell_word.h"
 #include "text.h"
 
@@ -60,7 +61,7 @@ static plait_status resolve_model(const char *name, const plans_entry *file, boo
         return plait_fail_nomem(err);
     PLAIT_TRY(plait_model_find(name, arena, model, &warning, err));
     if (warning != NULL && warning[0] != '\0' && !quiet)
-        fprintf(stderr, "plait: warning: %s: %s\n", name, warning);
+        say_warning("%s: %s", name, warning);
     out->model = model;
     return PLAIT_OK;
 }
@@ -236,9 +237,8 @@ static plait_status check_hardware(const plait_problem *problem, plait_error *er
 static void warn(const plait_problem *problem)
 {
     if (problem->model->max_seq > 0 && problem->job.seq > problem->model->max_seq)
-        fprintf(stderr,
-                "plait: warning: --seq: %d tokens are more than the %d that %s was published for\n",
-                problem->job.seq, problem->model->max_seq, problem->model->name);
+        say_warning("--seq: %d tokens are more than the %d that %s was published for",
+                    problem->job.seq, problem->model->max_seq, problem->model->name);
 }
 
 static plait_status resolve_risk(const problem_flags *flags, const plans_entry *file,

@@ -25,9 +25,9 @@ typedef struct problem_flags {
 /** Rows of an option table: `member` of `values` is the problem_flags. */
 #define PROBLEM_OPTIONS(values, member)                                                            \
     OPT_HEADING("the job"), OPT_OF_TOKENS(values, member.seq, "seq", "tokens of one sequence"),    \
-        OPT_OF_INT(values, member.gbs, "gbs", "SEQUENCES", 1, 1 << 30,                             \
+        OPT_OF_INT(values, member.gbs, "gbs", "SEQUENCES", 1, PLAIT_MAX_GBS,                       \
                    "sequences of one step, over all GPUs"),                                        \
-        OPT_OF_INT(values, member.gpus, "gpus", "N", 1, 1 << 24,                                   \
+        OPT_OF_INT(values, member.gpus, "gpus", "N", 1, PLAIT_MAX_GPUS,                            \
                    "take N GPUs of the cluster; may be left out where the cluster has a size"),    \
         OPT_OF_WORD(values, member.precision, "precision", "FORMAT",                               \
                     OPT_WORDS(plait_precision_name),                                               \

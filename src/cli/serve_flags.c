@@ -6,6 +6,7 @@
 
 #include "magnitude.h"
 #include "problem.h"
+#include "say.h"
 
 /* ---- the load and its bounds ---- */
 
@@ -47,10 +48,9 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
                           "expected fewer than the %d tokens of --input, found %d", flags->input,
                           flags->cached);
     if (model->max_seq > 0 && (double)flags->input + flags->output > model->max_seq)
-        fprintf(stderr,
-                "plait: warning: --input: %d tokens and %d of output are more than the %d that %s "
-                "was published for\n",
-                flags->input, flags->output, model->max_seq, model->name);
+        say_warning("--input: %d tokens and %d of output are more than the %d that %s was "
+                    "published for",
+                    flags->input, flags->output, model->max_seq, model->name);
     if (flags->rate != NULL && flags->concurrency > 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--rate",
                           "expected --rate or --concurrency, found both");

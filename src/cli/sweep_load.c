@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "plait/version.h"
 #include "sweep.h"
 #include "text.h"
 
@@ -188,7 +189,7 @@ static uint64_t digest_count(uint64_t digest, int count)
 /* How many there are of each comes first: no two sweeps are the same text. */
 static uint64_t digest_of(const sweep *of)
 {
-    uint64_t digest = digest_text(UINT64_C(14695981039346656037), PLAIT_VERSION);
+    uint64_t digest = digest_text(UINT64_C(14695981039346656037), plait_version());
 
     for (int e = 0; e < of->entries; e++) {
         digest = digest_count(digest, of->entry[e].axes);

@@ -84,8 +84,8 @@ static plait_status read_job(const json_cursor *at, plait_arena *arena, case_row
     if (json_is_null(&job))
         return PLAIT_OK;
     PLAIT_TRY(json_keys_among(&job, keys, err));
-    PLAIT_TRY(json_int_optional(&job, "seq", 1, 1 << 30, &out->seq, err));
-    PLAIT_TRY(json_int_optional(&job, "gbs", 1, 1 << 30, &out->gbs, err));
+    PLAIT_TRY(json_int_optional(&job, "seq", 1, PLAIT_MAX_SEQ, &out->seq, err));
+    PLAIT_TRY(json_int_optional(&job, "gbs", 1, PLAIT_MAX_GBS, &out->gbs, err));
     PLAIT_TRY(json_string_optional(&job, "precision", arena, &out->precision, err));
     return read_key(&job, PLAIT_KEY_ATTENTION, arena, out, err);
 }
@@ -113,7 +113,7 @@ static plait_status read_setting(const json_cursor *at, plait_arena *arena, case
     PLAIT_TRY(json_string_optional(at, "model", arena, &out->model, err));
     PLAIT_TRY(json_string_optional(at, "cluster", arena, &out->cluster, err));
     PLAIT_TRY(json_string_optional(at, "runtime", arena, &out->runtime, err));
-    PLAIT_TRY(json_int_optional(at, "gpus", 1, 1 << 24, &out->gpus, err));
+    PLAIT_TRY(json_int_optional(at, "gpus", 1, PLAIT_MAX_GPUS, &out->gpus, err));
     PLAIT_TRY(read_job(at, arena, out, err));
     return read_plan(at, arena, out, err);
 }

@@ -8,6 +8,7 @@
 #include "accelerator_private.h"
 #include "cluster_private.h"
 #include "cluster_write.h"
+#include "data_private.h"
 #include "text.h"
 
 #define LEVEL(member) FIELD_AT(plait_level, member)
@@ -133,7 +134,7 @@ static plait_status read_accelerator(const json_cursor *at, plait_arena *arena,
         return accelerator_read(&value, arena, accelerator, err);
 
     PLAIT_TRY(json_as_string(&value, arena, &name, err));
-    if (text_ends_with(name, ".json") || strchr(name, '/') != NULL)
+    if (data_is_path(name))
         return json_fail(&value, PLAIT_ERROR_RANGE, err,
                          "expected the name of an accelerator or the accelerator itself, found a "
                          "path");

@@ -243,6 +243,9 @@ static plait_status join_groups(const char *text, const plait_cluster *part, siz
 plait_status plait_cluster_synthetic(const char *text, plait_arena *arena, plait_cluster *out,
                                      plait_error *err)
 {
+    if (text == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "cluster",
+                          "expected ACCELERATOR:NODESxGPUS, found NULL");
     const char *const name = plait_arena_text(arena, text);
     plait_cluster *const part = plait_arena_alloc(arena, PLAIT_MAX_NODE_GROUPS, sizeof *part);
     size_t parts;

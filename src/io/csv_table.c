@@ -10,6 +10,7 @@
 
 #include <csv.h>
 
+#include "fail.h"
 #include "file.h"
 #include "text.h"
 
@@ -21,14 +22,14 @@ static plait_status fail_line(const char *name, size_t line, plait_status status
 static plait_status fail_line(const char *name, size_t line, plait_status status, plait_error *err,
                               const char *fmt, ...)
 {
-    char where[256], message[256];
+    char where[256];
     va_list args;
 
     snprintf(where, sizeof where, "%.200s:%zu", name, line);
     va_start(args, fmt);
-    vsnprintf(message, sizeof message, fmt, args);
+    status = fail_list(err, status, where, fmt, args);
     va_end(args);
-    return plait_fail(err, status, where, "%s", message);
+    return status;
 }
 
 /* A line with its end: LF, CR or both. */
@@ -52,20 +53,16 @@ static size_t line_of(const char *text, size_t at)
     return line;
 }
 
-/* Text is UTF-8 without control characters other than tabs and line ends. */
+/* Plain text, but for tabs and line ends. */
 static plait_status check_bytes(const char *text, size_t length, const char *name, plait_error *err)
 {
-    const size_t good = text_utf8_prefix(text, length);
+    for (size_t at = 0; (at += text_plain_prefix(text + at, length - at)) < length; at++) {
+        const bool cut = text_utf8_length(text + at, length - at) == 0;
 
-    if (good < length)
-        return fail_line(name, line_of(text, good), PLAIT_ERROR_SYNTAX, err,
-                         "expected UTF-8, found byte 0x%02x", (unsigned)(unsigned char)text[good]);
-    for (size_t i = 0; i < length; i++) {
-        const unsigned char c = (unsigned char)text[i];
-
-        if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f)
-            return fail_line(name, line_of(text, i), PLAIT_ERROR_SYNTAX, err,
-                             "expected text, found byte 0x%02x", (unsigned)c);
+        if (text[at] != '\t' && text[at] != '\n' && text[at] != '\r')
+            return fail_line(name, line_of(text, at), PLAIT_ERROR_SYNTAX, err,
+                             "expected %s, found byte 0x%02x", cut ? "UTF-8" : "text",
+                             (unsigned)(unsigned char)text[at]);
     }
     return PLAIT_OK;
 }
@@ -243,17 +240,19 @@ plait_status csv_table_parse(const char *text, size_t length, const char *name, 
     struct csv_parser parser;
     plait_status status;
 
+    if (text == NULL || name == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected a text and its name, found NULL");
     reader.name = plait_arena_text(arena, name);
     if (reader.name == NULL)
         return plait_fail_nomem(err);
     if (length > CSV_MAX_BYTES)
         return plait_fail(err, PLAIT_ERROR_SYNTAX, name, "expected at most %zu bytes, found %zu",
                           CSV_MAX_BYTES, length);
-    PLAIT_TRY(check_bytes(text, length, name, err));
     if (length >= 3 && memcmp(text, mark, 3) == 0) {
         text += 3;
         length -= 3;
     }
+    PLAIT_TRY(check_bytes(text, length, name, err));
     if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0)
         return plait_fail_nomem(err);
     status = feed(&reader, &parser, text, length);
@@ -341,7 +340,7 @@ plait_status csv_table_number(const csv_table *table, size_t row, int column, do
     if (text[0] == '\0')
         return PLAIT_OK;
     if (!text_parse_number(text, &number) || number < min || number > max) {
-        snprintf(expected, sizeof expected, "a number from %g to %g", min, max);
+        text_format(expected, sizeof expected, "a number from %g to %g", min, max);
         return csv_table_fail(table, row, column, err, expected);
     }
     *out = number;

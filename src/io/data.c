@@ -99,6 +99,14 @@ bool data_is_path(const char *name)
     return strchr(name, '/') != NULL || text_ends_with(name, ".json");
 }
 
+static plait_status check_kind(plait_data_kind kind, plait_error *err)
+{
+    return (unsigned)kind < PLAIT_DATA_KINDS
+               ? PLAIT_OK
+               : plait_fail(err, PLAIT_ERROR_RANGE, "kind",
+                            "expected one of plait_data_kind, found number %d", (int)kind);
+}
+
 /* ---- lists of names ---- */
 
 typedef struct name_list {
@@ -190,6 +198,7 @@ plait_status plait_data_list(plait_data_kind kind, plait_arena *arena, const cha
     const char *roots[ROOTS];
     name_list list = {0};
 
+    PLAIT_TRY(check_kind(kind, err));
     PLAIT_TRY(data_roots(arena, roots, err));
     for (int i = 0; i < ROOTS; i++) {
         const char *folder;
@@ -248,6 +257,8 @@ plait_status plait_data_file(const char *file, plait_arena *arena, const char **
 {
     const char *roots[ROOTS];
 
+    if (file == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, NULL, "expected a file, found NULL");
     PLAIT_TRY(data_roots(arena, roots, err));
     for (int i = 0; i < ROOTS; i++) {
         if (roots[i][0] == '\0')
@@ -273,6 +284,10 @@ plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *a
 plait_status plait_data_find(plait_data_kind kind, const char *name, plait_arena *arena,
                              const char **path, plait_error *err)
 {
+    PLAIT_TRY(check_kind(kind, err));
+    if (name == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, NULL, "expected %s, found NULL",
+                          kinds[kind].what);
     if (data_is_path(name)) {
         *path = plait_arena_text(arena, name);
         return *path != NULL ? PLAIT_OK : plait_fail_nomem(err);

@@ -9,6 +9,12 @@
 /** Is it a path rather than a name? */
 bool data_is_path(const char *name);
 
+/**
+ * What a file says by name: a name as it is, a path as the file of that name beside `file`. In `arena`,
+ * NULL when out of memory.
+ */
+const char *data_named_in(const char *file, const char *name, plait_arena *arena) PLAIT_MUST_CHECK;
+
 /** The file of a name, or NULL in *path. */
 plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *arena,
                           const char **path, plait_error *err) PLAIT_MUST_CHECK;

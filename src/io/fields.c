@@ -119,7 +119,7 @@ static double in_unit(double number, double unit)
 
     if (unit_of(unit) == 1.0)
         return number;
-    snprintf(digits, sizeof digits, "%.12g", rounded);
+    text_format(digits, sizeof digits, "%.12g", rounded);
     return text_parse_number(digits, &rounded) ? rounded : number / unit;
 }
 

@@ -30,15 +30,55 @@ static plait_status fail_too_large(const char *path, size_t limit, plait_error *
 
 /* ---- reading ---- */
 
-static plait_status check_readable(int fd, const char *path, size_t limit, plait_error *err)
+/* Names of what is open already. */
+static bool is_own_descriptor(const char *path)
+{
+    return text_equal(path, "/dev/stdin") || text_starts_with(path, "/dev/fd/") ||
+           text_starts_with(path, "/proc/self/fd/");
+}
+
+static const char *sort_of(mode_t mode)
+{
+    return S_ISDIR(mode)    ? "a directory"
+           : S_ISFIFO(mode) ? "a pipe"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
+}
+
+/* It was opened without waiting; what is read may wait for more. */
+static plait_status check_readable(int fd, const char *path, plait_error *err)
 {
     struct stat info;
 
     if (fstat(fd, &info) != 0)
         return fail_errno(path, "cannot read", err);
-    if (S_ISDIR(info.st_mode))
-        return plait_fail(err, PLAIT_ERROR_IO, path, "expected a file, found a directory");
-    if (S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
+    if (!S_ISREG(info.st_mode) && (S_ISDIR(info.st_mode) || !is_own_descriptor(path)))
+        return plait_fail(err, PLAIT_ERROR_IO, path, "expected a file, found %s",
+                          sort_of(info.st_mode));
+    return fcntl(fd, F_SETFL, O_RDONLY) == 0 ? PLAIT_OK : fail_errno(path, "cannot read", err);
+}
+
+plait_status file_open(const char *path, int *fd, plait_error *err)
+{
+    int opened;
+
+    if (path == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "path", "expected a file, found NULL");
+    opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (opened < 0)
+        return fail_errno(path, "cannot open", err);
+    const plait_status status = check_readable(opened, path, err);
+    if (status != PLAIT_OK)
+        close(opened);
+    *fd = opened;
+    return status;
+}
+
+static plait_status check_size(int fd, const char *path, size_t limit, plait_error *err)
+{
+    struct stat info;
+
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
         return fail_too_large(path, limit, err);
     return PLAIT_OK;
 }
@@ -71,12 +111,11 @@ plait_status file_read_all(const char *path, size_t limit, plait_arena *arena, c
 {
     text_builder out;
     plait_status status;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd;
 
-    if (fd < 0)
-        return fail_errno(path, "cannot open", err);
+    PLAIT_TRY(file_open(path, &fd, err));
     text_builder_init(&out, arena);
-    status = check_readable(fd, path, limit, err);
+    status = check_size(fd, path, limit, err);
     if (status == PLAIT_OK)
         status = read_to_end(fd, path, limit, &out, err);
     close(fd);
@@ -84,6 +123,22 @@ plait_status file_read_all(const char *path, size_t limit, plait_arena *arena, c
 
     *text = text_builder_finish(&out, length);
     return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+/* ---- names ---- */
+
+const char *file_base_name(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+char *file_beside(const char *file, const char *name, plait_arena *arena)
+{
+    const int folder = (int)(file_base_name(file) - file);
+
+    return plait_arena_printf(arena, "%.*s%s", folder, file, file_base_name(name));
 }
 
 /* ---- writing ---- */

@@ -8,8 +8,17 @@
 #include "plait/error.h"
 
 /**
- * Reads a file, a pipe or a device to its end. A regular file above `limit` bytes is refused
- * unread, anything else as soon as it turns out to be longer.
+ * Opens a regular file for reading, or what this process has open already: /dev/stdin, /dev/fd/63 of
+ * a shell's `<(...)`. Other pipes and devices are refused, without waiting for one: a name may come
+ * out of a file, and a pipe that nobody writes to, or /dev/zero, has no end.
+ *
+ * @param fd  out: for the caller to close
+ */
+plait_status file_open(const char *path, int *fd, plait_error *err) PLAIT_MUST_CHECK;
+
+/**
+ * Reads what file_open opens to its end. A regular file above `limit` bytes is refused unread, anything
+ * else as soon as it turns out to be longer.
  *
  * @param text    out: the bytes, then a zero byte that `length` leaves out; lives in `arena`
  * @param length  out: may be NULL
@@ -25,6 +34,15 @@ plait_status file_read_all(const char *path, size_t limit, plait_arena *arena, c
  */
 plait_status file_write_atomically(const char *path, const char *text, size_t length,
                                    plait_error *err) PLAIT_MUST_CHECK;
+
+/** The part of a path behind its last '/'. */
+const char *file_base_name(const char *path);
+
+/**
+ * The file of this name in the folder of another file, whatever folder `name` says: what a file names
+ * is looked for beside it and nowhere else. In `arena`; NULL when out of memory.
+ */
+char *file_beside(const char *file, const char *name, plait_arena *arena) PLAIT_MUST_CHECK;
 
 /** Whether a file can be made there, asked before the work that it is to hold. */
 plait_status file_check_writable(const char *path, plait_error *err) PLAIT_MUST_CHECK;

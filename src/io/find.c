@@ -5,7 +5,13 @@
 #include <string.h>
 
 #include "data_private.h"
+#include "file.h"
 #include "runtime_variant.h"
+
+const char *data_named_in(const char *file, const char *name, plait_arena *arena)
+{
+    return data_is_path(name) ? file_beside(file, name, arena) : name;
+}
 
 plait_status plait_model_find(const char *name, plait_arena *arena, plait_model *out,
                               const char **warning, plait_error *err)
@@ -41,6 +47,8 @@ plait_status plait_runtime_find(const char *name, plait_arena *arena, plait_runt
 {
     const char *path, *software, *when;
 
+    if (name == NULL)
+        return plait_data_find(PLAIT_DATA_RUNTIMES, name, arena, &path, err);
     PLAIT_TRY(runtime_split(name, arena, &software, &when, err));
     if (when != NULL)
         return runtime_find_dated(software, when, arena, out, err);
@@ -63,6 +71,8 @@ plait_status plait_cluster_find(const char *text, plait_arena *arena, plait_clus
 {
     const char *path = NULL;
 
+    if (text == NULL)
+        return plait_data_find(PLAIT_DATA_CLUSTERS, text, arena, &path, err);
     if (is_synthetic(text))
         return plait_cluster_synthetic(text, arena, out, err);
     if (!data_is_path(text)) {

@@ -11,6 +11,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "fail.h"
 #include "file.h"
 #include "json_private.h"
 #include "json_scan.h"
@@ -24,6 +25,16 @@ static size_t after_blanks(const char *text, size_t length, size_t at)
     while (at < length && strchr(" \t\r\n", text[at]) != NULL)
         at++;
     return at;
+}
+
+/* Names that a document gives by its keys are printed as those of its strings are. */
+static bool keys_are_plain(const struct cJSON *value)
+{
+    for (; value != NULL; value = value->next)
+        if ((value->string != NULL && !text_is_plain(value->string)) ||
+            !keys_are_plain(value->child))
+            return false;
+    return true;
 }
 
 /* After the scan, the parser refuses only mistakes of grammar, unless memory runs out. */
@@ -41,15 +52,20 @@ static plait_status parse_tree(const char *text, size_t length, json_document *d
         return json_fail_at(text, length, (size_t)(end - text), doc->name, "JSON", err);
 
     rest = after_blanks(text, length, (size_t)(end - text));
-    if (rest == length)
+    if (rest == length && keys_are_plain(doc->tree))
         return PLAIT_OK;
     json_document_free(doc);
+    if (rest == length)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, doc->name,
+                          "expected keys of plain text, found a control character in one");
     return json_fail_at(text, length, rest, doc->name, "one JSON value and nothing behind it", err);
 }
 
 plait_status json_document_parse(const char *text, size_t length, const char *name,
                                  plait_arena *arena, json_document *doc, plait_error *err)
 {
+    if (text == NULL || name == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected a text and its name, found NULL");
     *doc = (json_document){.name = plait_arena_text(arena, name)};
     if (doc->name == NULL)
         return plait_fail_nomem(err);
@@ -163,14 +179,13 @@ static void place_append_cursor(place_text *place, const json_cursor *at)
 static plait_status fail_at_cursor(const json_cursor *at, plait_status status, plait_error *err,
                                    const char *fmt, va_list args)
 {
-    char where[sizeof err->where], message[sizeof err->message];
+    char where[sizeof err->where];
     place_text place = {.text = where, .size = sizeof where};
 
     if (err == NULL)
         return status;
     place_append_cursor(&place, at);
-    vsnprintf(message, sizeof message, fmt, args);
-    return plait_fail(err, status, where, "%s", message);
+    return fail_list(err, status, where, fmt, args);
 }
 
 plait_status json_fail(const json_cursor *at, plait_status status, plait_error *err,

@@ -27,7 +27,7 @@ static const char *text_of(const cJSON *value, plait_arena *arena)
     char number[TEXT_NUMBER_SIZE];
 
     if (cJSON_IsString(value))
-        return plait_arena_text(arena, value->valuestring);
+        return text_plain(arena, value->valuestring);
     if (cJSON_IsNumber(value))
         return plait_arena_text(arena, text_number(value->valuedouble, number));
     if (cJSON_IsArray(value) || cJSON_IsObject(value))
@@ -61,7 +61,7 @@ static void add_name(text_builder *out, const cJSON *value)
 {
     text_append(out, out->length > 0 ? " " : "");
     if (cJSON_IsString(value))
-        text_append(out, value->valuestring);
+        text_append_plain(out, value->valuestring);
     else
         text_append_number(out, value->valuedouble);
 }

@@ -100,15 +100,6 @@ plait_status json_as_bool(const json_cursor *at, bool *out, plait_error *err)
     return PLAIT_OK;
 }
 
-/* ASCII's, and U+0080 to U+009F: a name that is printed must not steer a terminal. */
-static bool has_control_characters(const char *text)
-{
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
-        if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0))
-            return true;
-    return false;
-}
-
 plait_status json_as_string(const json_cursor *at, plait_arena *arena, const char **out,
                             plait_error *err)
 {
@@ -116,7 +107,7 @@ plait_status json_as_string(const json_cursor *at, plait_arena *arena, const cha
 
     if (!json_is_string(at))
         return json_fail_type(at, "a string", err);
-    if (has_control_characters(at->value->valuestring))
+    if (!text_is_plain(at->value->valuestring))
         return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected text, found a control character");
     copy = plait_arena_text(arena, at->value->valuestring);
     if (copy == NULL)

@@ -4,6 +4,9 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
+
+#include "plait/version.h"
 
 void json_writer_init(json_writer *json, plait_arena *arena)
 {
@@ -84,34 +87,44 @@ void json_begin_object_row(json_writer *json)
         json->row = json->depth;
 }
 
-static void append_escaped(text_builder *out, char c)
+/* A character that is not plain; of what is no UTF-8 the sign that stands for such bytes. */
+static size_t append_escaped(text_builder *out, const char *text, size_t left)
 {
-    switch (c) {
-    case '"':
-        text_append(out, "\\\"");
-        break;
-    case '\\':
-        text_append(out, "\\\\");
-        break;
-    case '\n':
+    const size_t length = text_utf8_length(text, left);
+
+    if (*text == '\n')
         text_append(out, "\\n");
-        break;
-    case '\t':
+    else if (*text == '\t')
         text_append(out, "\\t");
-        break;
-    default:
-        if ((unsigned char)c < 0x20)
-            text_append_printf(out, "\\u%04x", (unsigned)c);
-        else
-            text_append_char(out, c);
-    }
+    else
+        text_append_printf(out, "\\u%04x", length > 0 ? text_utf8_value(text, length) : 0xfffdu);
+    return length > 0 ? length : 1;
 }
 
+/* Nobody who prints the document is steered by what it quotes. */
 static void append_quoted(text_builder *out, const char *text)
 {
+    size_t left = strlen(text);
+
     text_append_char(out, '"');
-    for (; *text != '\0'; text++)
-        append_escaped(out, *text);
+    while (left > 0) {
+        const size_t plain = text_plain_prefix(text, left);
+        const size_t run = strcspn(text, "\"\\");
+        const size_t length = run < plain ? run : plain;
+        size_t step = 1;
+
+        text_append_bytes(out, text, length);
+        text += length;
+        left -= length;
+        if (left == 0)
+            break;
+        if (run < plain)
+            text_append_printf(out, "\\%c", *text);
+        else
+            step = append_escaped(out, text, left);
+        text += step;
+        left -= step;
+    }
     text_append_char(out, '"');
 }
 
@@ -183,6 +196,11 @@ void json_member_bool(json_writer *json, const char *key, bool value)
 {
     json_write_key(json, key);
     json_write_bool(json, value);
+}
+
+void json_member_version(json_writer *json)
+{
+    json_member_string(json, "plait", plait_version());
 }
 
 void json_member_null(json_writer *json, const char *key)

@@ -60,6 +60,7 @@ void json_member_string(json_writer *json, const char *key, const char *text);
 void json_member_number(json_writer *json, const char *key, double number);
 void json_member_int64(json_writer *json, const char *key, int64_t number);
 void json_member_bool(json_writer *json, const char *key, bool value);
+void json_member_version(json_writer *json); /* "plait": that of the program that writes */
 void json_member_null(json_writer *json, const char *key);
 
 /** The finished document, in the writer's arena, ended by a newline; `length` may be NULL. */

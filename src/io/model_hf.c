@@ -186,7 +186,7 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
 /* "models/Qwen3-8B/config.json" is called Qwen3-8B, "qwen3-8b.json" qwen3-8b. */
 static const char *name_of_file(plait_arena *arena, const char *path)
 {
-    char *name = plait_arena_text(arena, path);
+    char *name = text_plain(arena, path); // a folder may be called anything
     char *slash;
 
     if (name == NULL)
@@ -203,7 +203,8 @@ static plait_status read_names(const hf_config *hf, plait_error *err)
 {
     hf->model->name = name_of_file(hf->arena, hf->root->key);
     hf->model->family = hf->class->type;
-    hf->model->source = plait_arena_printf(hf->arena, "Hugging Face config (%s)", hf->root->key);
+    hf->model->source = plait_arena_printf(hf->arena, "Hugging Face config (%s)",
+                                           text_plain(hf->arena, hf->root->key));
     return hf->model->name == NULL || hf->model->source == NULL ? plait_fail_nomem(err) : PLAIT_OK;
 }
 

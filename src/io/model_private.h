@@ -2,6 +2,7 @@
 #ifndef MODEL_PRIVATE_H
 #define MODEL_PRIVATE_H
 
+#include "plait/job.h"
 #include "plait/model.h"
 
 #include "json.h"
@@ -10,7 +11,7 @@
 enum {
     MODEL_MAX_HIDDEN = 1 << 20,
     MODEL_MAX_VOCAB = 1 << 24,
-    MODEL_MAX_SEQ = 1 << 30,
+    MODEL_MAX_SEQ = PLAIT_MAX_SEQ,
     MODEL_MAX_WIDTH = 1 << 24,
     MODEL_MAX_HEADS = 1 << 15,
     MODEL_MAX_HEAD_DIM = 1 << 14,

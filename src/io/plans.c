@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "cluster_private.h"
+#include "data_private.h"
+#include "file.h"
 #include "json.h"
 #include "model_private.h"
 #include "plans_read.h"
@@ -133,9 +135,9 @@ static plait_status read_world(const json_cursor *plan, plans_entry *out, plait_
     int dp = 0;
     double world;
 
-    PLAIT_TRY(json_int_optional(plan, "dp", 0, INT_MAX, &dp, err));
+    PLAIT_TRY(json_int_optional(plan, "dp", 0, PLAIT_MAX_GPUS, &dp, err));
     world = (double)dp * out->degrees.tp * out->degrees.pp * out->degrees.cp;
-    if (out->gpus == 0 && (out->given & all) == all && world <= INT_MAX)
+    if (out->gpus == 0 && (out->given & all) == all && world <= PLAIT_MAX_GPUS)
         out->gpus = (int)world;
     return PLAIT_OK;
 }
@@ -178,13 +180,13 @@ static plait_status check_job(const json_cursor *plan, plait_arena *arena, const
     PLAIT_TRY(check_same(plan, "gbs", out->gbs, err));
     PLAIT_TRY(check_same_word(plan, "precision", plait_precision_name, out->precision, err));
     PLAIT_TRY(json_string_optional(plan, "runtime", arena, &runtime, err));
-    if (out->runtime != NULL && strcmp(runtime, out->runtime) != 0)
+    if (out->runtime != NULL && strcmp(file_base_name(runtime), file_base_name(out->runtime)) != 0)
         return json_fail_key(plan, "runtime", PLAIT_ERROR_RANGE, err,
                              "expected %.80s as the job has it, found %.80s", out->runtime,
                              runtime);
     d.dp = out->gpus > 0 ? plait_degrees_dp(out->gpus, d.tp, d.pp, d.cp) : 0;
     dp = d.dp;
-    PLAIT_TRY(json_int_optional(plan, "dp", 0, INT_MAX, &dp, err));
+    PLAIT_TRY(json_int_optional(plan, "dp", 0, PLAIT_MAX_GPUS, &dp, err));
     const bool known = (out->given & of_batch) == of_batch && out->gbs > 0 && d.dp > 0 &&
                        dp == d.dp; // of another dp other readers tell
 
@@ -226,6 +228,19 @@ static plait_status read_kernel(const json_cursor *job, plans_entry *out, plait_
     return PLAIT_OK;
 }
 
+/* A profile of the user's own lies beside the plans that it is of. */
+static plait_status read_runtime(const json_cursor *root, const json_cursor *job,
+                                 plait_arena *arena, plans_entry *out, plait_error *err)
+{
+    const char *name = NULL;
+
+    PLAIT_TRY(json_string_optional(job, "runtime", arena, &name, err));
+    if (name == NULL)
+        return PLAIT_OK;
+    out->runtime = data_named_in(root->key, name, arena);
+    return out->runtime != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
 static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_entry *out,
                              plait_error *err)
 {
@@ -238,11 +253,11 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
     if (json_is_null(&at))
         return PLAIT_OK;
     PLAIT_TRY(json_keys_among(&at, keys, err));
-    PLAIT_TRY(json_int_optional(&at, "seq", 1, MODEL_MAX_SEQ, &out->seq, err));
-    PLAIT_TRY(json_int_optional(&at, "gbs", 1, INT_MAX, &out->gbs, err));
-    PLAIT_TRY(json_int_optional(&at, "gpus", 1, INT_MAX, &out->gpus, err));
+    PLAIT_TRY(json_int_optional(&at, "seq", 1, PLAIT_MAX_SEQ, &out->seq, err));
+    PLAIT_TRY(json_int_optional(&at, "gbs", 1, PLAIT_MAX_GBS, &out->gbs, err));
+    PLAIT_TRY(json_int_optional(&at, "gpus", 1, PLAIT_MAX_GPUS, &out->gpus, err));
     PLAIT_TRY(json_word_optional(&at, "precision", plait_precision_name, &out->precision, err));
-    PLAIT_TRY(json_string_optional(&at, "runtime", arena, &out->runtime, err));
+    PLAIT_TRY(read_runtime(root, &at, arena, out, err));
     PLAIT_TRY(json_number_optional(&at, "risk", JSON_POSITIVE, &out->risk, err));
     if (out->risk > 0.0 && !plans_risk_is_sensible(out->risk))
         return json_fail_key(&at, "risk", PLAIT_ERROR_RANGE, err,

@@ -37,7 +37,7 @@ typedef struct plans_entry {
     int rank;
     const plait_model *model;     /* NULL: not given */
     const plait_cluster *cluster; /* NULL: not given; no GPUs are taken of it yet */
-    const char *runtime;          /* a name, or a file; NULL: not given */
+    const char *runtime;          /* a name, or a file beside this one; NULL: not given */
     int seq;                      /* 0: not given, as the next two */
     int gbs;
     int gpus;

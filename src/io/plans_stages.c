@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plait/schedule.h"
+#include "counts.h"
 #include "plans_cuts.h"
 #include "plans_read.h"
 
@@ -402,7 +403,7 @@ static plait_status list_stages(const plait_plan *plan, plait_arena *arena, plan
 plait_status plans_deal_stages(plans_entry *entry, const int *counts, plait_arena *arena,
                                plait_error *err)
 {
-    const int count = entry->degrees.pp * entry->degrees.vpp;
+    const int count = product(entry->degrees.pp, entry->degrees.vpp);
     plait_chunk *const chunks = plait_arena_alloc(arena, (size_t)count, sizeof *chunks);
     plait_plan plan;
 

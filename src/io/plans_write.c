@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "cluster_write.h"
+#include "data_private.h"
+#include "file.h"
 #include "model_write.h"
 #include "plait/runtime.h"
 #include "plait/schedule.h"
@@ -78,6 +80,13 @@ static void member_of_key(json_writer *json, const plans_entry *entry, plait_key
                            plait_degrees_get(&entry->degrees, key, text, sizeof text));
 }
 
+/* Whoever reads it looks beside the file: where else a profile lies is nobody's business. */
+static const char *runtime_said(const plans_entry *entry)
+{
+    return entry->runtime != NULL && data_is_path(entry->runtime) ? file_base_name(entry->runtime)
+                                                                  : entry->runtime;
+}
+
 static void write_degrees(json_writer *json, const plans_entry *entry)
 {
     const plait_degrees *const d = &entry->degrees;
@@ -91,7 +100,7 @@ static void write_degrees(json_writer *json, const plans_entry *entry)
     member_of_count(json, "gbs", entry->gbs);
     member_of_count(json, "microbatches", batch ? plait_degrees_microbatches(d, entry->gbs) : 0);
     member_of_word(json, "precision", plait_precision_name, entry->precision);
-    json_member_string(json, "runtime", entry->runtime);
+    json_member_string(json, "runtime", runtime_said(entry));
 }
 
 static void write_job(json_writer *json, const plans_entry *entry)
@@ -101,7 +110,7 @@ static void write_job(json_writer *json, const plans_entry *entry)
     member_of_count(json, "gbs", entry->gbs);
     member_of_count(json, "gpus", entry->gpus);
     member_of_word(json, "precision", plait_precision_name, entry->precision);
-    json_member_string(json, "runtime", entry->runtime);
+    json_member_string(json, "runtime", runtime_said(entry));
     if (entry->risk > 0.0 && entry->risk != PLAIT_USUAL_RISK)
         json_member_number(json, "risk", entry->risk);
     json_end_object(json);
@@ -111,7 +120,7 @@ static void write_job(json_writer *json, const plans_entry *entry)
 
 static void write_question(json_writer *json, const plans_entry *entry)
 {
-    json_member_string(json, "plait", PLAIT_VERSION);
+    json_member_version(json);
     json_write_key(json, "model");
     if (entry->model != NULL)
         model_write(json, entry->model);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data_private.h"
 #include "json.h"
-#include "plait/data.h"
 
 enum { MOST_DEGREE = 1 << 16, MOST_RANK = 1 << 10 };
 
@@ -101,14 +101,25 @@ static plait_status read_load(const json_cursor *job, plait_load *load, plait_er
     return json_number(&drafts, "accept", JSON_FRACTION, &load->accept, err);
 }
 
+/* A name, or a file beside this one. */
+static plait_status read_name(const json_cursor *root, const char *key, plait_arena *arena,
+                              const char **out, plait_error *err)
+{
+    const char *name;
+
+    PLAIT_TRY(json_string(root, key, arena, &name, err));
+    *out = data_named_in(root->key, name, arena);
+    return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
 static plait_status take_cluster(const json_cursor *at, const json_cursor *job,
                                  plait_cluster *cluster, plait_arena *arena, plait_error *err)
 {
     const char *name;
     int gpus;
 
-    PLAIT_TRY(json_string(at, "cluster_file", arena, &name, err));
-    PLAIT_TRY(json_int(job, "gpus", 1, 1 << 24, &gpus, err));
+    PLAIT_TRY(read_name(at, "cluster_file", arena, &name, err));
+    PLAIT_TRY(json_int(job, "gpus", 1, PLAIT_MAX_GPUS, &gpus, err));
     PLAIT_TRY(plait_cluster_find(name, arena, cluster, err));
     return plait_cluster_take(cluster, gpus, err);
 }
@@ -121,7 +132,7 @@ static plait_status read_document(const json_cursor *root, plait_arena *arena, v
     json_cursor job, plans, at;
 
     PLAIT_TRY(json_as_object(root, err));
-    PLAIT_TRY(json_string(root, "model_file", arena, &name, err));
+    PLAIT_TRY(read_name(root, "model_file", arena, &name, err));
     PLAIT_TRY(json_object(root, "job", &job, err));
     PLAIT_TRY(plait_model_find(name, arena, &answer->model, &warning, err));
     PLAIT_TRY(take_cluster(root, &job, &answer->cluster, arena, err));

@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "file.h"
+#include "text.h"
 
 /* What stands before the number, and what one of it is in seconds, or in tokens a second. */
 typedef struct step_format {
@@ -43,7 +45,7 @@ static double number_of(const char *text, const char *end)
 {
     char digits[DIGITS];
     size_t used = 0;
-    char *rest;
+    double value;
 
     while (text < end && *text == ' ')
         text++;
@@ -54,8 +56,7 @@ static double number_of(const char *text, const char *end)
         text++;
     }
     digits[used] = '\0';
-    const double value = strtod(digits, &rest);
-    if (used == 0 || *rest != '\0' || !(value > 0.0))
+    if (!text_parse_number(digits, &value) || !(value > 0.0))
         return (double)NAN;
     if (text + 1 < end && text[1] == 'i') // "41234.5MiB": its format knows the unit
         return value;

@@ -3,8 +3,10 @@
 
 #include <stdio.h>
 
+#include "counts.h"
 #include "plans_write.h"
 #include "target.h"
+#include "text.h"
 
 const char *const *launch_import_names(void)
 {
@@ -36,7 +38,7 @@ static void take_gpus(int gpus, plans_entry *out)
 {
     plait_degrees *const d = &out->degrees;
     const plait_key_set bit = PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP);
-    const bool all = !(out->given & bit) || d->shard_group == d->dp * d->cp;
+    const bool all = !(out->given & bit) || d->shard_group == product(d->dp, d->cp);
 
     if (gpus > 0)
         out->gpus = gpus;
@@ -60,6 +62,22 @@ static void give_unsaid(plans_entry *out)
             plait_key_put(&out->degrees, unsaid[k], 0);
         out->given |= PLAIT_KEY_BIT(unsaid[k]);
     }
+}
+
+/* What a script calls its model is printed and written as any other name. */
+static plait_status tidy_model(plans_entry *out, plait_arena *arena, plait_error *err)
+{
+    plait_model *model;
+
+    if (out->model == NULL || text_is_plain(out->model->name))
+        return PLAIT_OK;
+    model = plait_arena_alloc(arena, 1, sizeof *model);
+    if (model == NULL)
+        return plait_fail_nomem(err);
+    *model = *out->model;
+    model->name = text_plain(arena, model->name);
+    out->model = model;
+    return model->name != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
 /*
@@ -93,6 +111,7 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     *out = plans_unknown(name);
     *warning = "";
     PLAIT_TRY(launch_target_at(target)->import(text, length, name, call, arena, out, warning, err));
+    PLAIT_TRY(tidy_model(out, arena, err));
     give_unsaid(out);
     take_gpus(call != NULL ? call->gpus : 0, out);
     return check_readable(out, arena, err);

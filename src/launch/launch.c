@@ -1,5 +1,4 @@
 /* launch.c - the targets, and what is asked of every plan before one of them speaks */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +6,8 @@
 #include "plait/data.h"
 #include "problem_check.h"
 #include "target.h"
+#include "text.h"
+#include "values.h"
 
 static const launch_target *const targets[PLAIT_LAUNCH_TARGETS] = {
 #define X(constant, word, descriptor) [constant] = &descriptor,
@@ -150,33 +151,57 @@ static plait_status check_name(const char *what, const char *expected, const cha
     if (name == NULL)
         return PLAIT_OK;
     for (const char *c = name; *c != '\0'; c++)
-        if (!isalnum((unsigned char)*c) && strchr("._-/:@+#", *c) == NULL)
+        if (!text_is_alphanumeric(*c) && strchr("._-/:@+#", *c) == NULL)
             return plait_fail(err, PLAIT_ERROR_RANGE, what,
                               "expected the name of %s, of letters, digits and ._-/:@+#, found "
                               "\"%.80s\"",
                               expected, name);
-    return isalnum((unsigned char)*name) || *name == '/' || *name == '.'
+    return text_is_alphanumeric(*name) || *name == '/' || *name == '.'
                ? PLAIT_OK
                : plait_fail(err, PLAIT_ERROR_RANGE, what,
                             "expected the name of %s, found \"%.80s\"", expected, name);
 }
 
+void plait_launch_init_sized(plait_launch *launch, size_t size)
+{
+    const plait_launch empty = {.size = size};
+
+    memcpy(launch, &empty, size < sizeof empty ? size : sizeof empty);
+}
+
+/* A struct of this version that says everything. */
+static plait_status check_launch(const plait_launch *launch, plait_launch_target target,
+                                 plait_error *err)
+{
+    if (launch == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "launch", "expected a launch, found NULL");
+    if (launch->size != 0 && launch->size != sizeof *launch)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
+                          "expected a launch of this version of plait, %zu bytes, found %zu",
+                          sizeof *launch, launch->size);
+    if ((unsigned)target >= PLAIT_LAUNCH_TARGETS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "target",
+                          "expected one of plait_launch_target, found number %d", (int)target);
+    if (launch->plan == NULL || launch->cost == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
+                          "expected a plan and its cost, found NULL");
+    PLAIT_TRY(problem_check(launch->problem, err));
+    return plan_check_values(launch->plan, err);
+}
+
 plait_status plait_launch_render(const plait_launch *launch, plait_launch_target target,
                                  plait_arena *arena, plait_launch_folder *out, plait_error *err)
 {
-    const launch_target *const to = targets[target];
     plait_problem judge;
     plait_plan plan;
     plait_cost cost;
 
     *out = (plait_launch_folder){0};
-    if (launch->size != 0 && launch->size != sizeof *launch)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
-                          "expected a launch of this version of plait, %zu bytes, found %zu",
-                          sizeof *launch, launch->size);
-    PLAIT_TRY(problem_check(launch->problem, err));
+    PLAIT_TRY(check_launch(launch, target, err));
     PLAIT_TRY(check_name("container", "an image", launch->container, err));
     PLAIT_TRY(check_name("account", "an account", launch->account, err));
+    const launch_target *const to = targets[target];
+
     PLAIT_TRY(check(launch, to, arena, &judge, &plan, &cost, err));
     return to->render(&(plait_launch){.problem = &judge,
                                       .plan = &plan,

@@ -26,7 +26,8 @@ static const char *keep(page *of, const char *fmt, va_list args)
     char text[TEXT_SIZE];
     const char *kept;
 
-    vsnprintf(text, sizeof text, fmt, args);
+    text_format_list(text, sizeof text, fmt, args);
+    text_make_lines_plain(text);
     kept = plait_arena_text(of->arena, text);
     of->failed = of->failed || kept == NULL;
     return kept;

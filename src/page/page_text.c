@@ -187,7 +187,7 @@ plait_status page_as_json(const page *of, const char **text, size_t *length, pla
 
     json_writer_init(&json, of->arena);
     json_begin_object(&json);
-    json_member_string(&json, "plait", PLAIT_VERSION);
+    json_member_version(&json);
     json_member_string(&json, "title", of->title);
     json_write_key(&json, "tables");
     json_begin_object(&json);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plait/degrees.h"
+#include "counts.h"
 #include "layout.h"
 #include "text.h"
 
@@ -26,16 +27,16 @@ plait_degrees plait_degrees_init(void)
 
 int plait_degrees_dp(int gpus, int tp, int pp, int cp)
 {
-    const int64_t model = (int64_t)tp * pp * cp;
+    const int model = product(product(tp, pp), cp);
 
-    return model > 0 && gpus % model == 0 ? (int)(gpus / model) : 0;
+    return gpus > 0 && tp > 0 && pp > 0 && cp > 0 && gpus % model == 0 ? gpus / model : 0;
 }
 
 int plait_degrees_microbatches(const plait_degrees *degrees, int gbs)
 {
-    const int64_t sequences = (int64_t)degrees->dp * degrees->mbs;
+    const int sequences = product(degrees->dp, degrees->mbs);
 
-    return sequences > 0 && gbs % sequences == 0 ? (int)(gbs / sequences) : 0;
+    return sequences > 0 && gbs % sequences == 0 ? gbs / sequences : 0;
 }
 
 // ---- values from text ----------------------------------------------------------------------
@@ -185,9 +186,11 @@ static plait_status fail_unknown(const char *key, plait_error *err)
 plait_status plait_degrees_set(plait_degrees *d, const char *key, const char *value,
                                plait_error *err)
 {
-    const int found = plait_key_find(key);
+    const int found = key ? plait_key_find(key) : -1;
     unsigned char word;
 
+    if (!key || !value)
+        return plait_fail(err, PLAIT_ERROR_RANGE, key, "expected a key and a value, found NULL");
     if (found < 0)
         return fail_unknown(key, err);
     switch (plait_keys[found].kind) {
@@ -206,9 +209,18 @@ plait_status plait_degrees_set(plait_degrees *d, const char *key, const char *va
 
 // ---- text from values ----------------------------------------------------------------------
 
+/* The word of a number that may be beyond the list: then none. */
+static const char *word_of(const char *const *words, int number)
+{
+    for (int i = 0; words[i]; i++)
+        if (i == number)
+            return words[i];
+    return "";
+}
+
 static char *recompute_text(plait_recompute recompute, char *text, size_t size)
 {
-    snprintf(text, size, "%s", plait_recompute_name[recompute.kind]);
+    snprintf(text, size, "%s", word_of(plait_recompute_name, recompute.kind));
     if (recompute.kind == PLAIT_RECOMPUTE_FULL && recompute.layers > 0)
         snprintf(text, size, "full:%d", recompute.layers);
     if (recompute.kind != PLAIT_RECOMPUTE_MODULES)
@@ -229,17 +241,22 @@ static char *split_text(plait_split split, char *text, size_t size)
     else if (split.kind == PLAIT_SPLIT_LAYOUT)
         snprintf(text, size, "layout:%s", split.layout ? split.layout : "");
     else
-        snprintf(text, size, "%s", plait_split_name[split.kind]);
+        snprintf(text, size, "%s", word_of(plait_split_name, split.kind));
     return text;
 }
 
 char *plait_degrees_get(const plait_degrees *d, plait_key_id key, char *text, size_t size)
 {
+    if (size == 0)
+        return text;
+    text[0] = '\0';
+    if ((unsigned)key >= PLAIT_KEYS)
+        return text;
     const plait_key *const row = &plait_keys[key];
 
     switch (row->kind) {
     case PLAIT_KEY_WORD:
-        snprintf(text, size, "%s", row->words[plait_key_value(d, key)]);
+        snprintf(text, size, "%s", word_of(row->words, plait_key_value(d, key)));
         return text;
     case PLAIT_KEY_OF_RECOMPUTE:
         return recompute_text(d->recompute, text, size);

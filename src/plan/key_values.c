@@ -13,18 +13,26 @@ int plait_key_find(const char *name)
     return -1;
 }
 
+/* Keys come as numbers, too. */
+static bool is_key(plait_key_id key)
+{
+    return (unsigned)key < PLAIT_KEYS;
+}
+
 unsigned plait_key_all(plait_key_id key)
 {
-    const plait_key *const row = &plait_keys[key];
+    const plait_key *const row = &plait_keys[is_key(key) ? key : PLAIT_KEY_TP];
     int count = row->words ? 0 : row->high + 1;
 
     while (row->words && row->words[count])
         count++;
-    return (1u << count) - 1u;
+    return row->kind == PLAIT_KEY_NUMBER ? 0 : (1u << count) - 1u;
 }
 
 int plait_key_value(const plait_degrees *d, plait_key_id key)
 {
+    if (!is_key(key))
+        return 0;
     const unsigned char *const field = (const unsigned char *)d + plait_keys[key].offset;
     int number;
 
@@ -41,6 +49,8 @@ int plait_key_value(const plait_degrees *d, plait_key_id key)
 
 void plait_key_put(plait_degrees *d, plait_key_id key, int value)
 {
+    if (!is_key(key))
+        return;
     unsigned char *const field = (unsigned char *)d + plait_keys[key].offset;
 
     switch (plait_keys[key].kind) {
@@ -63,7 +73,7 @@ void plait_key_put(plait_degrees *d, plait_key_id key, int value)
 
 bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
-    return plait_key_value(d, key) == plait_keys[key].usual(problem, d, key);
+    return is_key(key) && plait_key_value(d, key) == plait_keys[key].usual(problem, d, key);
 }
 
 bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id key)
@@ -76,6 +86,8 @@ bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id
 
 bool plait_key_speaks(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
+    if (!is_key(key))
+        return false;
     const plait_key *const row = &plait_keys[key];
     const int value = plait_key_value(d, key);
 

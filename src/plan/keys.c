@@ -7,10 +7,9 @@
 #include "plait/plan.h"
 #include "plait/runtime.h"
 #include "plait/schedule.h"
+#include "counts.h"
 #include "rules.h"
 #include "traits.h"
-
-enum { MOST_DEGREE = 1 << 20 }; // the product of three stays within 64 bits
 
 const char *const plait_cp_comm_name[PLAIT_CP_COMMS + 1] = {"p2p", "allgather", "a2a", "a2a+p2p",
                                                             NULL};
@@ -121,11 +120,11 @@ static int usual_dp(const plait_problem *problem, const plait_degrees *d, plait_
 
 static int usual_shard_group(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
-    const int64_t replicas = (int64_t)d->dp * d->cp;
+    const int replicas = product(d->dp, d->cp);
 
     (void)problem, (void)key;
-    return replicas < MOST_DEGREE ? (int)replicas
-                                  : MOST_DEGREE; // of a world that no check has seen
+    return replicas < PLAIT_MAX_GPUS ? replicas
+                                     : PLAIT_MAX_GPUS; // of a world that no check has seen
 }
 
 /* A schedule that somebody asked for may need two. */
@@ -210,13 +209,13 @@ static bool several_expert_ranks(const plait_problem *problem, const plait_degre
 /* Without replicas all ZeRO stages are one. */
 static bool has_replicas(const plait_problem *problem, const plait_degrees *d)
 {
-    return d->dp * d->cp != 1 || model_has_experts(problem->model); // dp 0: not known
+    return product(d->dp, d->cp) != 1 || model_has_experts(problem->model); // dp 0: not known
 }
 
 static bool shards_apart(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
-    return d->zero > 0 && d->shard_group != d->dp * d->cp;
+    return d->zero > 0 && d->shard_group != product(d->dp, d->cp);
 }
 
 /* Between replicas, or between the two ends that hold a tied embedding. */
@@ -275,7 +274,9 @@ static bool is_fused(const plait_problem *problem, const plait_degrees *d)
 // ---- the rows ------------------------------------------------------------------------------
 
 #define NAMED(field) .name = #field, .offset = offsetof(plait_degrees, field)
-#define DEGREE .kind = PLAIT_KEY_NUMBER, .low = 1, .high = MOST_DEGREE, .value = "N"
+#define DEGREE_UP_TO(most) .kind = PLAIT_KEY_NUMBER, .low = 1, .high = most, .value = "N"
+#define DEGREE DEGREE_UP_TO(PLAIT_MAX_DEGREE)
+#define FOLLOWS DEGREE_UP_TO(PLAIT_MAX_GPUS) // from the GPUs and other degrees
 #define WORD(list) .kind = PLAIT_KEY_WORD, .words = list
 #define NOTHING_PLAIN .plain = -1
 
@@ -314,13 +315,13 @@ const plait_key plait_keys[PLAIT_KEYS] = {
          .title = "ep overlap", .value = "HOW",
          .help = "expert communication behind another microbatch's compute: none, pairs, "
                  "pairs-delayed-wgrad"},
-    [PLAIT_KEY_DP] = {NAMED(dp), DEGREE, NOTHING_PLAIN, .usual = usual_dp, .title = "dp",
+    [PLAIT_KEY_DP] = {NAMED(dp), FOLLOWS, NOTHING_PLAIN, .usual = usual_dp, .title = "dp",
                       .help = "data parallelism; follows from the others, so it is only checked"},
     [PLAIT_KEY_ZERO] = {NAMED(zero), .kind = PLAIT_KEY_SMALL_NUMBER, .high = 3, .able = "zero",
                         .habit = true, NOTHING_PLAIN, .usual = usual_of_runtime,
                         .matters = has_replicas, .title = "ZeRO", .value = "0..3",
                         .help = "ZeRO stage"},
-    [PLAIT_KEY_SHARD_GROUP] = {NAMED(shard_group), DEGREE, NOTHING_PLAIN,
+    [PLAIT_KEY_SHARD_GROUP] = {NAMED(shard_group), FOLLOWS, NOTHING_PLAIN,
                                .usual = usual_shard_group, .matters = shards_apart,
                                .title = "shard",
                                .help = "ranks that one ZeRO shard is spread over; dp cp"},

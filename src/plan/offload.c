@@ -32,12 +32,12 @@ static const bool part_of_larger[PLAIT_OFFLOAD_SETS] = {[1] = true, [3] = true, 
 
 bool plait_offload_searched(unsigned char set)
 {
-    return !part_of_larger[set];
+    return set < PLAIT_OFFLOAD_SETS && !part_of_larger[set];
 }
 
 unsigned plait_offload_modules(unsigned char set)
 {
-    return sets[set];
+    return set < PLAIT_OFFLOAD_SETS ? sets[set] : 0;
 }
 
 double plait_offload_share_of(const plait_degrees *d)

@@ -1,13 +1,15 @@
 /* plan_check.c - degrees against model, cluster, batch and software: verdict and reason */
 #include "plait/schedule.h"
 
+#include "counts.h"
 #include "kernels.h"
 #include "layout.h"
 #include "plan_check.h"
-#include "reason.h"
+#include "problem_check.h"
 #include "rules.h"
 #include "split.h"
 #include "traits.h"
+#include "values.h"
 
 const char *const plait_verdict_name[PLAIT_VERDICTS + 1] = {"fits", "tight", "out_of_memory",
                                                             "invalid", NULL};
@@ -336,15 +338,23 @@ static bool layout_suits(const plait_problem *p, const plait_degrees *d, const p
            because(why, "%s (rule P29)", lacks);
 }
 
+/* As many as the split can deal, and as lists have room for. */
+static bool has_few_chunks(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const int most = split_most_chunks(p->model->layers, (plait_split_kind)d->split.kind);
+    const int chunks = product(d->pp, d->vpp);
+
+    return (chunks <= most && chunks <= PLAIT_MAX_LAYERS) ||
+           because(why, "pp %d x vpp %d chunks for %d layers", d->pp, d->vpp, p->model->layers);
+}
+
 bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     int counts[PLAIT_MAX_LAYERS];
     char split[48];
 
-    if ((int64_t)d->pp * d->vpp >
-            split_most_chunks(p->model->layers, (plait_split_kind)d->split.kind) ||
-        d->pp * d->vpp > PLAIT_MAX_LAYERS)
-        return because(why, "pp %d x vpp %d chunks for %d layers", d->pp, d->vpp, p->model->layers);
+    if (!has_few_chunks(p, d, why))
+        return false;
     if (d->split.kind == PLAIT_SPLIT_LAYOUT)
         return layout_suits(p, d, why) && plan_recompute_legal(p, d, why);
     if (!plait_split_layers(p->model, d, counts))
@@ -451,18 +461,26 @@ static bool placement_says(const plait_problem *p, const plait_degrees *d, const
 
 // ---- the three steps -----------------------------------------------------------------------
 
-/* Of the library that was compiled with this header. */
-static bool same_version(const plait_problem *p, const plan_reason *why)
+bool question_holds(const plait_problem *p, const plan_reason *why)
 {
-    return p->size == 0 || p->size == sizeof *p ||
-           because(why, "the problem is a struct of another version of plait: %zu bytes, not %zu",
-                   p->size, sizeof *p);
+    plait_error wrong;
+
+    return values_hold(problem_check(p, &wrong), &wrong, why);
+}
+
+/* Values that there are, and no more chunks than lists have room for. */
+static bool point_holds(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    plait_error wrong;
+
+    return values_hold(degrees_check_values(d, &wrong), &wrong, why) &&
+           (product(d->pp, d->vpp) <= PLAIT_MAX_LAYERS || has_few_chunks(p, d, why));
 }
 
 bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    return same_version(p, why) && job_runs(p, why) && plan_attention_runs(p, d, why) &&
-           placement_says(p, d, why) && layers_divide(p, d, why) && sequence_divides(p, d, why);
+    return job_runs(p, why) && plan_attention_runs(p, d, why) && placement_says(p, d, why) &&
+           layers_divide(p, d, why) && sequence_divides(p, d, why);
 }
 
 bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -480,7 +498,8 @@ plait_verdict plait_degrees_check(const plait_problem *p, const plait_degrees *d
 
     if (size > 0 && why)
         why[0] = '\0';
-    return plan_layers_legal(p, d, &reason) && plan_ranks_legal(p, d, &reason) &&
+    return question_holds(p, &reason) && point_holds(p, d, &reason) &&
+                   plan_layers_legal(p, d, &reason) && plan_ranks_legal(p, d, &reason) &&
                    plan_stages_legal(p, d, &reason)
                ? PLAIT_FITS
                : PLAIT_INVALID;

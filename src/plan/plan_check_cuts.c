@@ -61,7 +61,7 @@ plait_degrees plait_degrees_cut(const plait_degrees *d, plait_cut cut)
     own.etp = d->etp == d->tp && d->tp > 1 ? cut.tp : d->etp;
     own.sp = cut.tp > 1;
     own.dp = d->dp * d->tp / cut.tp;
-    own.mbs = d->mbs * cut.tp / d->tp;
+    own.mbs = (int)((int64_t)d->mbs * cut.tp / d->tp);
     own.zero = cut.zero;
     own.scatter = scatter_of(d, cut.zero);
     own.shard_group = own.dp * own.cp;

@@ -4,9 +4,11 @@
  *     stage 0, 1   group 0   tp 4  dp 32  mbs 2       H100: 64 sequences a microbatch
  *     stage 2      group 1   tp 8  dp 16  mbs 4       A100: the same 64
  */
+#include <limits.h>
 #include <stdio.h>
 
 #include "choices.h"
+#include "counts.h"
 #include "plan_check.h"
 
 // ---- what a stage asks for -----------------------------------------------------------------
@@ -32,23 +34,23 @@ bool plait_plan_mixed(const plait_problem *p, const plait_plan *plan)
 
 static int stage_gpus(const plait_stage *stage)
 {
-    return stage->degrees.tp * stage->degrees.cp * stage->degrees.dp;
+    return product(product(stage->degrees.tp, stage->degrees.cp), stage->degrees.dp);
 }
 
 int plait_plan_gpus(const plait_plan *plan, int g)
 {
-    int gpus = 0;
+    int64_t gpus = 0;
 
     for (int s = 0; s < plan->stages; s++)
         if (g < 0 || plan->stage[s].group == g)
             gpus += stage_gpus(&plan->stage[s]);
-    return gpus;
+    return gpus < INT_MAX ? (int)gpus : INT_MAX;
 }
 
 plait_problem plait_problem_of_group(const plait_problem *p, int g, const plait_degrees *d,
                                      plait_cluster *cluster)
 {
-    const int gpus = d->pp * d->tp * d->cp * d->dp;
+    const int gpus = product(product(product(d->pp, d->tp), d->cp), d->dp);
     plait_problem of_group = *p;
 
     *cluster = plait_cluster_of_group(p->cluster, g, gpus);

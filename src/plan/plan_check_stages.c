@@ -5,6 +5,7 @@
 #include "layer_cuts.h"
 #include "layout.h"
 #include "plan_check.h"
+#include "values.h"
 
 // ---- what every stage has in common --------------------------------------------------------
 
@@ -94,9 +95,13 @@ plait_verdict plait_plan_check(const plait_problem *p, const plait_plan *plan, c
                                size_t size)
 {
     const plan_reason reason = {why, size};
+    plait_error wrong;
 
     if (size > 0 && why)
         why[0] = '\0';
+    if (!question_holds(p, &reason) ||
+        !values_hold(plan_check_values(plan, &wrong), &wrong, &reason))
+        return PLAIT_INVALID;
     if (plait_plan_mixed(p, plan))
         return plan_mixed_legal(p, plan, &reason) ? PLAIT_FITS : PLAIT_INVALID;
     return plan_layers_legal(p, &plan->degrees, &reason) &&

@@ -2,8 +2,10 @@
 #include <string.h>
 
 #include "plait/schedule.h"
+#include "counts.h"
 #include "layout.h"
 #include "problem_check.h"
+#include "values.h"
 
 plait_recompute plait_recompute_of(const plait_degrees *d, int layer)
 {
@@ -42,6 +44,17 @@ static plait_status fill_stage(const plait_degrees *d, int rank, const plait_chu
     return PLAIT_OK;
 }
 
+/* Of a point that nobody may have checked. */
+static plait_status check_chunks(const plait_degrees *d, plait_error *err)
+{
+    PLAIT_TRY(degrees_check_values(d, err));
+    return product(d->pp, d->vpp) <= PLAIT_MAX_LAYERS
+               ? PLAIT_OK
+               : plait_fail(err, PLAIT_ERROR_RANGE, "vpp",
+                            "expected pp x vpp of at most %d chunks, found %d x %d",
+                            PLAIT_MAX_LAYERS, d->pp, d->vpp);
+}
+
 static plait_status spell_layout(const plait_chunk *chunks, int count, plait_arena *arena,
                                  plait_split *out, plait_error *err)
 {
@@ -58,8 +71,10 @@ static plait_status spell_layout(const plait_chunk *chunks, int count, plait_are
 plait_status plait_plan_lay(const plait_degrees *d, const plait_chunk *chunks, plait_arena *arena,
                             plait_plan *out, plait_error *err)
 {
-    plait_stage *stages = plait_arena_alloc(arena, (size_t)d->pp, sizeof *stages);
+    plait_stage *stages;
 
+    PLAIT_TRY(check_chunks(d, err));
+    stages = plait_arena_alloc(arena, (size_t)d->pp, sizeof *stages);
     *out = (plait_plan){.degrees = *d, .stages = d->pp, .stage = stages};
     if (!stages)
         return plait_fail_nomem(err);
@@ -76,8 +91,9 @@ plait_status plait_plan_expand(const plait_problem *problem, const plait_degrees
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
 
-    PLAIT_TRY(problem_check(problem, err));
-    if ((int64_t)d->pp * d->vpp > PLAIT_MAX_LAYERS || !plait_chunks_of(problem->model, d, chunks))
+    PLAIT_TRY(problem_check_model(problem, err));
+    PLAIT_TRY(check_chunks(d, err));
+    if (!plait_chunks_of(problem->model, d, chunks))
         return plait_fail(err, PLAIT_ERROR_RANGE, "split",
                           "expected a split of %d layers over pp x vpp, found none",
                           problem->model->layers);
@@ -88,9 +104,11 @@ const plait_chunk *plait_plan_chunk(const plait_plan *plan, int chunk)
 {
     const plait_degrees *const d = &plan->degrees;
     const plait_schedule schedule = (plait_schedule)d->schedule;
-    const int rank = plait_schedule_rank(schedule, d->pp, chunk);
     int v = 0;
 
+    if (chunk < 0 || chunk >= product(d->pp, d->vpp))
+        return NULL;
+    const int rank = plait_schedule_rank(schedule, d->pp, chunk);
     while (plait_schedule_chunk(schedule, d->pp, rank, v) != chunk)
         v++;
     return &plan->stage[rank].chunk[v];

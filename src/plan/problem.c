@@ -1,7 +1,11 @@
-/* problem.c - the question as a struct that grows: an older program's is shorter, and refused */
+/* problem.c - the question as a struct that grows, and whether it is one that can be asked */
 #include "problem_check.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "plait/runtime.h"
+#include "problem_parts.h"
 
 void plait_problem_init_sized(plait_problem *problem, size_t size)
 {
@@ -10,30 +14,78 @@ void plait_problem_init_sized(plait_problem *problem, size_t size)
     memcpy(problem, &empty, size < sizeof empty ? size : sizeof empty);
 }
 
-static plait_status check_count(const char *where, int count, plait_error *err)
+/* A program that was compiled with another header has another struct. */
+static plait_status check_size(const plait_problem *problem, plait_error *err)
 {
-    if (count >= 1)
+    if (!problem)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "problem", "expected a problem, found NULL");
+    if (problem->size == 0 || problem->size == sizeof *problem)
         return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected an integer of at least 1, found %d",
-                      count);
+    return plait_fail(err, PLAIT_ERROR_RANGE, "problem",
+                      "expected a problem of this version of plait, %zu bytes, found %zu",
+                      sizeof *problem, problem->size);
+}
+
+static plait_status check_count(const char *where, int count, int most, plait_error *err)
+{
+    if (count >= 1 && count <= most)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected an integer from 1 to %d, found %d",
+                      most, count);
+}
+
+static plait_status check_job(const plait_problem *problem, plait_error *err)
+{
+    const plait_job *const job = &problem->job;
+    const int taken = problem->cluster->gpus; // 0: any number
+
+    PLAIT_TRY(check_count("seq", job->seq, PLAIT_MAX_SEQ, err));
+    PLAIT_TRY(check_count("gbs", job->gbs, PLAIT_MAX_GBS, err));
+    PLAIT_TRY(check_count("gpus", job->gpus, PLAIT_MAX_GPUS, err));
+    if (taken > 0 && job->gpus > taken)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "gpus",
+                          "expected at most the %d GPUs taken of %.80s, found %d", taken,
+                          problem->cluster->name, job->gpus);
+    if (job->group_gpus < 0 || job->group_gpus > PLAIT_MAX_GPUS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "group_gpus",
+                          "expected an integer from 0 to %d, found %d", PLAIT_MAX_GPUS,
+                          job->group_gpus);
+    if ((unsigned)job->precision >= PLAIT_PRECISIONS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "precision",
+                          "expected a format of plait_precision, found number %d",
+                          (int)job->precision);
+    return PLAIT_OK;
+}
+
+static bool is_band(const plait_band *band)
+{
+    return band->low >= 0.0 && band->low <= band->high && isfinite(band->high) &&
+           band->tie >= 0.0 && isfinite(band->tie);
+}
+
+/* Both bands, and a risk of 0, which stands for the usual one. */
+static plait_status check_trust(const plait_problem *problem, plait_error *err)
+{
+    if (!(problem->risk >= 0.0 && problem->risk < 1.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "risk",
+                          "expected a probability from 0 to below 1, found %g", problem->risk);
+    if (!is_band(&problem->band) || !is_band(&problem->memory_band))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "band",
+                          "expected factors of 0 or more, the lower one first, found others");
+    return PLAIT_OK;
+}
+
+plait_status problem_check_model(const plait_problem *problem, plait_error *err)
+{
+    PLAIT_TRY(check_size(problem, err));
+    return model_check_parts(problem->model, err);
 }
 
 plait_status problem_check(const plait_problem *problem, plait_error *err)
 {
-    if (problem->size != 0 && problem->size != sizeof *problem)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "problem",
-                          "expected a problem of this version of plait, %zu bytes, found %zu",
-                          sizeof *problem, problem->size);
-
-    const plait_job *const job = &problem->job;
-    const int taken = problem->cluster ? problem->cluster->gpus : 0; // 0: any number
-
-    PLAIT_TRY(check_count("seq", job->seq, err));
-    PLAIT_TRY(check_count("gbs", job->gbs, err));
-    PLAIT_TRY(check_count("gpus", job->gpus, err));
-    if (taken > 0 && job->gpus > taken)
-        return plait_fail(
-            err, PLAIT_ERROR_RANGE, "gpus", "expected at most the %d GPUs taken of %s, found %d",
-            taken, problem->cluster->name ? problem->cluster->name : "the cluster", job->gpus);
-    return PLAIT_OK;
+    PLAIT_TRY(problem_check_model(problem, err));
+    PLAIT_TRY(cluster_check_parts(problem->cluster, err));
+    PLAIT_TRY(runtime_check_parts(problem->runtime, err));
+    PLAIT_TRY(check_job(problem, err));
+    return check_trust(problem, err);
 }

@@ -14,6 +14,8 @@
 #include "plait/cluster.h"
 #include "plait/model.h"
 
+#include "counts.h"
+
 const char *const plait_axis_name[PLAIT_GROUPS + 1] = {
     "tp", "cp", "dp", "pp", "ep", "etp", "edp", NULL,
 };
@@ -25,7 +27,7 @@ static const plait_axis orders[PLAIT_ORDERS][PLAIT_AXES] = {
 
 const plait_axis *plait_order_axes(plait_order order)
 {
-    return orders[order];
+    return (unsigned)order < PLAIT_ORDERS ? orders[order] : NULL;
 }
 
 // ---- physical axes -------------------------------------------------------------------------
@@ -38,7 +40,7 @@ const int *plait_placement_axes(plait_placement placement)
         [PLAIT_PLACE_ZXY] = {2, 0, 1, 3, 4, 5}, [PLAIT_PLACE_ZYX] = {2, 1, 0, 3, 4, 5},
     };
 
-    return axes[placement];
+    return (unsigned)placement < PLAIT_PLACEMENTS ? axes[placement] : NULL;
 }
 
 /* An axis that is not there takes no rank, wherever it stands in the order. */
@@ -109,7 +111,7 @@ static int stride_of(const plait_degrees *d, plait_axis axis)
     int stride = 1;
 
     for (const plait_axis *at = orders[d->order]; *at != axis; at++)
-        stride *= size_of(d, *at);
+        stride = product(stride, size_of(d, *at));
     return stride;
 }
 
@@ -125,17 +127,17 @@ static plait_group_shape single_run(const plait_degrees *d, int size, int stride
  */
 static plait_group_shape stage_run(const plait_degrees *d, int size, int stride)
 {
-    const int block = d->tp * d->cp;
+    const int block = product(d->tp, d->cp);
 
     if (d->order != PLAIT_ORDER_TP_CP_PP_DP || d->pp == 1 || (int64_t)size * stride <= block)
         return single_run(d, size, stride);
     if (stride >= block)
-        return single_run(d, size, stride * d->pp);
+        return single_run(d, size, product(stride, d->pp));
     const int inside = block / stride;
     return (plait_group_shape){
         .ranks = size,
         .runs = 2,
-        .run = {{inside, stride}, {size / inside, block * d->pp}},
+        .run = {{inside, stride}, {size / inside, product(block, d->pp)}},
         .placement = d->placement,
     };
 }
@@ -143,7 +145,8 @@ static plait_group_shape stage_run(const plait_degrees *d, int size, int stride)
 /* Experts are dealt over the ranks of one stage, etp innermost, whatever tp and cp are. */
 plait_group_shape plait_group_of(const plait_degrees *d, plait_axis axis)
 {
-    const int replicas = (int)((int64_t)d->tp * d->cp * d->dp / ((int64_t)d->etp * d->ep));
+    const int each = product(d->etp, d->ep);
+    const int replicas = each > 0 ? product(product(d->tp, d->cp), d->dp) / each : 0;
 
     switch (axis) {
     case PLAIT_AXIS_ETP:
@@ -151,7 +154,7 @@ plait_group_shape plait_group_of(const plait_degrees *d, plait_axis axis)
     case PLAIT_AXIS_EP:
         return stage_run(d, d->ep, d->etp);
     case PLAIT_AXIS_EDP:
-        return stage_run(d, replicas > 0 ? replicas : 1, d->etp * d->ep);
+        return stage_run(d, replicas > 0 ? replicas : 1, each);
     default:
         return single_run(d, size_of(d, axis), stride_of(d, axis));
     }
@@ -162,10 +165,10 @@ plait_group_shape plait_group_replicas(const plait_degrees *d)
     const int cp_stride = stride_of(d, PLAIT_AXIS_CP);
     const int dp_stride = stride_of(d, PLAIT_AXIS_DP);
 
-    if (dp_stride == cp_stride * d->cp)
-        return single_run(d, d->cp * d->dp, cp_stride);
+    if (dp_stride == product(cp_stride, d->cp))
+        return single_run(d, product(d->cp, d->dp), cp_stride);
     return (plait_group_shape){
-        .ranks = d->cp * d->dp,
+        .ranks = product(d->cp, d->dp),
         .runs = 2,
         .run = {{d->cp, cp_stride}, {d->dp, dp_stride}},
         .placement = d->placement,
@@ -203,7 +206,7 @@ int plait_context_inner(const plait_problem *problem, int tp, int cp)
 int plait_expert_shard_group(const plait_degrees *d)
 {
     const int experts = plait_group_of(d, PLAIT_AXIS_EDP).ranks;
-    const int instances = d->dp * d->cp / d->shard_group;
+    const int instances = product(d->dp, d->cp) / d->shard_group;
     int ways = experts / instances > 1 ? experts / instances : 1;
 
     while (experts % ways != 0)

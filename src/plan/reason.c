@@ -2,7 +2,8 @@
 #include "reason.h"
 
 #include <stdarg.h>
-#include <stdio.h>
+
+#include "text.h"
 
 const plan_reason nobody_asks = {NULL, 0};
 
@@ -13,7 +14,7 @@ bool because(const plan_reason *why, const char *fmt, ...)
     if (!why->text || why->size == 0)
         return false;
     va_start(args, fmt);
-    vsnprintf(why->text, why->size, fmt, args);
+    text_format_list(why->text, why->size, fmt, args);
     va_end(args);
     return false;
 }

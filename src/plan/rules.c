@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "problem_parts.h"
+#include "reason.h"
+
 const char *const plait_rules_name[PLAIT_RULES + 1] = {
 #define X(constant, word, set) word,
     PLAIT_RULES_LIST(X)
@@ -89,10 +92,15 @@ static const model_rule *model_rule_broken(const rule_set *set, const plait_mode
 bool plait_model_check(const plait_runtime *runtime, const plait_model *model, char *why,
                        size_t size)
 {
-    const model_rule *const broken = model_rule_broken(sets[runtime->rules], model);
+    plait_error wrong;
 
     if (size > 0 && why != NULL)
         why[0] = '\0';
+    if (runtime_check_parts(runtime, &wrong) != PLAIT_OK ||
+        model_check_parts(model, &wrong) != PLAIT_OK)
+        return because(&(plan_reason){why, size}, "%s: %s", wrong.where, wrong.message);
+    const model_rule *const broken = model_rule_broken(sets[runtime->rules], model);
+
     if (broken != NULL && why != NULL)
         snprintf(why, size, "%s (%s, rule %s)", broken->says, runtime->name, broken->number);
     return broken == NULL;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "plait/schedule.h"
+#include "counts.h"
 #include "layout.h"
 
 /* `extra` pseudo-layers share the chunks evenly; the first and last chunk hold them. */
@@ -92,8 +93,10 @@ static bool deal_by_cost(const plait_model *model, int chunks, int *counts)
 
 static bool deal_in_words(const plait_model *model, const plait_degrees *d, int *counts)
 {
-    const int chunks = d->pp * d->vpp;
+    const int chunks = product(d->pp, d->vpp);
 
+    if (chunks < 1 || chunks > PLAIT_MAX_LAYERS)
+        return false;
     switch ((plait_split_kind)d->split.kind) {
     case PLAIT_SPLIT_EVEN:
         return deal_evenly(model->layers, chunks, false, false, counts);
@@ -142,11 +145,12 @@ void plait_chunks_deal(const plait_model *model, const int *counts, int count, p
 
 static bool lay_out(const plait_model *model, const plait_degrees *d, plait_chunk *chunks)
 {
+    const int most = product(d->pp, d->vpp);
     int count;
 
-    return d->split.layout &&
-           layout_read(d->split.layout, d->pp * d->vpp, chunks, &count, NULL) == PLAIT_OK &&
-           count == d->pp * d->vpp && layout_holds(model, chunks, count, NULL, 0);
+    return d->split.layout && most >= 1 && most <= PLAIT_MAX_LAYERS &&
+           layout_read(d->split.layout, most, chunks, &count, NULL) == PLAIT_OK && count == most &&
+           layout_holds(model, chunks, count, NULL, 0);
 }
 
 bool plait_chunks_of(const plait_model *model, const plait_degrees *d, plait_chunk *chunks)

@@ -16,7 +16,7 @@ double plait_state_format_bytes(unsigned char format)
         [PLAIT_STATE_FP8] = 1.0,
     };
 
-    return bytes[format];
+    return format < PLAIT_STATE_FORMATS ? bytes[format] : (double)NAN;
 }
 
 double plait_quantised_bytes(plait_precision precision)

@@ -146,7 +146,7 @@ plait_status json_capacity(const report_capacity *report, plait_arena *arena, co
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    json_member_string(&json, "plait", PLAIT_VERSION);
+    json_member_version(&json);
     json_member_string(&json, "model", report->row[0].problem->model->name);
     write_asked(&json, report);
     json_write_key(&json, "rows");

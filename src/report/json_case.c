@@ -28,7 +28,7 @@ plait_status json_cases(const case_study *study, size_t count, plait_arena *aren
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    json_member_string(&json, "plait", PLAIT_VERSION);
+    json_member_version(&json);
     json_write_key(&json, "cases");
     json_begin_array(&json);
     for (size_t i = 0; i < count; i++) {
@@ -117,7 +117,7 @@ plait_status json_case(const case_study *study, const case_priced *priced, plait
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    json_member_string(&json, "plait", PLAIT_VERSION);
+    json_member_version(&json);
     json_write_key(&json, "case");
     json_begin_object(&json);
     write_head(&json, study);

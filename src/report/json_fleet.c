@@ -176,7 +176,7 @@ plait_status json_fleet(const report_fleet *report, plait_arena *arena, const ch
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    json_member_string(&json, "plait", PLAIT_VERSION);
+    json_member_version(&json);
     json_member_string(&json, "model", report->question->model->name);
     json_member_string(&json, "cluster", report->question->cluster->name);
     json_member_int64(&json, "gpus_per_node", answer->gpus_per_node);

@@ -141,7 +141,7 @@ plait_status json_serve(const report_serve *report, plait_arena *arena, const ch
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    json_member_string(&json, "plait", PLAIT_VERSION);
+    json_member_version(&json);
     json_member_string(&json, "model", q->model->name);
     json_member_string(&json, "cluster", q->cluster->name);
     json_member_string(&json, "model_file", report->model_file);

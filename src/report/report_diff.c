@@ -304,7 +304,7 @@ plait_status json_diff_document(const report_diff *diff, plait_arena *arena, con
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    json_member_string(&json, "plait", PLAIT_VERSION);
+    json_member_version(&json);
     json_member_string(&json, "kind", diff->kind);
     json_member_string(&json, "a", diff->name[0]);
     json_member_string(&json, "b", diff->name[1]);

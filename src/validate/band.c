@@ -143,10 +143,19 @@ static size_t band_sample(const plait_evidence *evidence, const plait_regime *re
     return count;
 }
 
+plait_status band_check_regime(const plait_regime *regime, plait_error *err)
+{
+    return regime->runtime != NULL && regime->gpus >= 1
+               ? PLAIT_OK
+               : plait_fail(err, PLAIT_ERROR_RANGE, "regime",
+                            "expected a runtime and its GPUs, found none");
+}
+
 plait_status plait_evidence_band(const plait_evidence *evidence, const plait_regime *regime,
                                  const char *without, plait_arena *scratch, plait_band *out,
                                  plait_error *err)
 {
+    PLAIT_TRY(band_check_regime(regime, err));
     const plait_arena_mark mark = plait_arena_save(scratch);
     weighted *sample = plait_arena_alloc(scratch, evidence->count + 1, sizeof *sample);
     bool shared[KEYS] = {false};
@@ -193,6 +202,8 @@ plait_status plait_evidence_memory_band(const plait_evidence *evidence, const pl
                                         plait_error *err)
 {
     static const double device = 0.02;
+
+    PLAIT_TRY(band_check_regime(regime, err));
     const plait_arena_mark mark = plait_arena_save(scratch);
     weighted *voice = plait_arena_alloc(scratch, evidence->memories + 1, sizeof *voice);
     weighted *room = plait_arena_alloc(scratch, evidence->memories + 1, sizeof *room);
@@ -287,6 +298,7 @@ static size_t all_distances(const sweep_row *row, size_t rows, weighted *out)
 plait_status plait_evidence_tie(const plait_evidence *evidence, const plait_regime *regime,
                                 plait_arena *scratch, double *out, plait_error *err)
 {
+    PLAIT_TRY(band_check_regime(regime, err));
     const plait_arena_mark mark = plait_arena_save(scratch);
     sweep_row *row = plait_arena_alloc(scratch, evidence->count + 1, sizeof *row);
     weighted *sample = plait_arena_alloc(scratch, evidence->count + 1, sizeof *sample);

@@ -13,6 +13,9 @@ size_t band_group_end(const plait_evidence *evidence, size_t begin);
  */
 bool band_judges(const plait_evidence_row *row, const plait_regime *regime);
 
+/** Fails (RANGE) on a regime that names no runtime. */
+PLAIT_MUST_CHECK plait_status band_check_regime(const plait_regime *regime, plait_error *err);
+
 /** log(measured / predicted) of such a row. */
 double band_error_of(const plait_evidence_row *row, const plait_regime *regime);
 

@@ -24,6 +24,13 @@ plait_status plait_belief_make(const plait_degrees *const *degrees, const double
                                int plans, const plait_error_parts *parts, plait_arena *arena,
                                plait_belief *out, plait_error *err)
 {
+    if (plans < 1 || plans > PLAIT_MAX_BELIEF)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "plans", "expected 1 to %d plans, found %d",
+                          PLAIT_MAX_BELIEF, plans);
+    for (int i = 0; i < plans; i++)
+        if (!(predicted_s[i] > 0.0 && isfinite(predicted_s[i])))
+            return plait_fail(err, PLAIT_ERROR_RANGE, "predicted_s",
+                              "expected steps of more than 0 seconds, found %g", predicted_s[i]);
     const size_t n = (size_t)plans;
     int(*trait)[PLAIT_TRAITS] = plait_arena_alloc(arena, n + 1, sizeof *trait);
 
@@ -48,6 +55,8 @@ plait_status plait_belief_make(const plait_degrees *const *degrees, const double
 /* C.341: the mean follows by the share of the covariance, which shrinks by what is now known. */
 void plait_belief_measure(plait_belief *b, int plan, double seconds)
 {
+    if (plan < 0 || plan >= b->plans || !(seconds > 0.0 && isfinite(seconds)))
+        return;
     const int n = b->plans;
     const double known = b->covariance[plan * n + plan] + repeats * repeats;
     const double surprise = log(seconds) - b->mean[plan];
@@ -66,6 +75,10 @@ void plait_belief_measure(plait_belief *b, int plan, double seconds)
 plait_believed plait_believed_of(const plait_belief *b, int plan)
 {
     static const double quantile90 = 1.2815515655446004;
+    const double nan = (double)NAN;
+
+    if (plan < 0 || plan >= b->plans)
+        return (plait_believed){nan, nan, nan};
     const double sigma = sqrt(fmax(0.0, b->covariance[plan * b->plans + plan]));
     const double step_s = exp(b->mean[plan]);
 
@@ -238,6 +251,10 @@ static void begin_trial(trial *t)
 plait_status plait_belief_tries(const plait_belief *b, int most, plait_arena *scratch,
                                 plait_tries *out, plait_error *err)
 {
+    if (b->plans < 1 || b->plans > PLAIT_MAX_BELIEF || most < 1 || most > PLAIT_MAX_TRIES)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "belief",
+                          "expected 1 to %d plans and 1 to %d tries, found %d and %d",
+                          PLAIT_MAX_BELIEF, PLAIT_MAX_TRIES, b->plans, most);
     const plait_arena_mark mark = plait_arena_save(scratch);
     const size_t n = (size_t)b->plans;
     double *l = plait_arena_alloc(scratch, n * n + 1, sizeof *l);

@@ -96,6 +96,8 @@ plait_status plait_evidence_parts(const plait_evidence *evidence, const plait_re
                                   plait_error_parts *out, plait_error *err)
 {
     static const double quantile90 = 1.2815515655446004;
+
+    PLAIT_TRY(band_check_regime(regime, err));
     const plait_arena_mark mark = plait_arena_save(scratch);
     const plait_evidence_row **row = plait_arena_alloc(scratch, evidence->count + 1, sizeof *row);
     equations e = {.right = {0.0}};

@@ -141,6 +141,7 @@ static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)
     plait_rules rules;
     plait_plan plan;
 
+    PLAIT_TRY(runs_check_row(at->run, err));
     PLAIT_TRY(setup_model(at, &out->problem.model, err));
     PLAIT_TRY(setup_problem(at, &out->problem, err));
     PLAIT_TRY(setup_degrees(at, &out->problem, &out->degrees, err));

@@ -9,4 +9,7 @@
 plait_status evaluate_run(library *shelf, const plait_run *run, plait_arena *arena,
                           plait_run_price *out, plait_error *err) PLAIT_MUST_CHECK;
 
+/** Is a row such as a file of runs may hold? A program may have made it. */
+plait_status runs_check_row(const plait_run *run, plait_error *err) PLAIT_MUST_CHECK;
+
 #endif

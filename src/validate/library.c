@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "plait/data.h"
-#include "text.h"
+#include "data_private.h"
 
 typedef enum item_kind {
     ITEM_CLUSTER,
@@ -49,19 +48,13 @@ static library_item *find_item(const library *shelf, item_kind kind, const char 
     return item;
 }
 
-/* Files of the data folders only: a cell of a table is no reason to open any other. */
-static bool is_path(const char *name)
-{
-    return strchr(name, '/') != NULL || text_ends_with(name, ".json");
-}
-
 static plait_status load_item(library *shelf, library_item *item)
 {
     void *value = plait_arena_alloc(shelf->arena, 1, value_size[item->kind]);
 
     if (value == NULL)
         return plait_fail_nomem(&item->err);
-    if (is_path(item->name))
+    if (data_is_path(item->name)) // a cell of a table is no reason to open other files
         return plait_fail(&item->err, PLAIT_ERROR_RANGE, item->name,
                           "expected a name, found a path");
     PLAIT_TRY(load_value(shelf, item->kind, item->name, value, &item->err));

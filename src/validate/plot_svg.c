@@ -101,7 +101,7 @@ static void draw_tick(const panel *p, double seconds)
 
     if (place < 0.0 || place > PANEL)
         return;
-    snprintf(text, sizeof text, "%.3g", seconds);
+    text_format(text, sizeof text, "%.3g", seconds);
     append_line(p->out, "grid", p->x + place, p->y, p->x + place, p->y - PANEL);
     append_line(p->out, "grid", p->x, p->y - place, p->x + PANEL, p->y - place);
     text_append_printf(

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "csv_table.h"
+#include "evaluate.h"
+#include "model_private.h"
 #include "plait/units.h"
 #include "text.h"
 
@@ -25,8 +27,6 @@ const char *const plait_run_key_name[PLAIT_RUN_KEYS + 1] = {"source", "sweep", "
 static const char *const mlp_name[] = {"swiglu", "gelu", "relu2", NULL};
 
 /* ---- columns ---- */
-
-enum { MAX_COUNT = 1 << 30, MAX_DEGREE = 1 << 20 };
 
 typedef enum column_kind { COLUMN_TEXT, COLUMN_INT, COLUMN_NUMBER, COLUMN_WORD } column_kind;
 
@@ -59,35 +59,35 @@ static const run_column columns[] = {
     TEXT(sweep, false),
     TEXT(model, true),
     INT(layers, true, 1, PLAIT_MAX_LAYERS),
-    INT(hidden, true, 1, MAX_COUNT),
-    INT(heads, true, 1, MAX_DEGREE),
-    INT(kv_heads, false, 1, MAX_DEGREE),
-    INT(head_dim, false, 1, MAX_DEGREE),
-    INT(ffn_hidden, true, 1, MAX_COUNT),
+    INT(hidden, true, 1, MODEL_MAX_HIDDEN),
+    INT(heads, true, 1, MODEL_MAX_HEADS),
+    INT(kv_heads, false, 1, MODEL_MAX_HEADS),
+    INT(head_dim, false, 1, MODEL_MAX_HEAD_DIM),
+    INT(ffn_hidden, true, 1, MODEL_MAX_WIDTH),
     APART(mlp, true, COLUMN_WORD),
-    INT(vocab, true, 1, MAX_COUNT),
-    INT(experts, false, 0, MAX_DEGREE),
-    INT(topk, false, 0, MAX_DEGREE),
-    INT(moe_ffn, false, 0, MAX_COUNT),
-    INT(seq_len, true, 1, MAX_COUNT),
+    INT(vocab, true, 1, MODEL_MAX_VOCAB),
+    INT(experts, false, 0, MODEL_MAX_EXPERTS),
+    INT(topk, false, 0, MODEL_MAX_EXPERTS),
+    INT(moe_ffn, false, 0, MODEL_MAX_WIDTH),
+    INT(seq_len, true, 1, PLAIT_MAX_SEQ),
     TEXT(accelerator, true),
     APART(nic_gbps, false, COLUMN_NUMBER),
-    INT(gpus, true, 1, 1 << 24),
-    INT(gpus_per_node, false, 1, MAX_DEGREE),
+    INT(gpus, true, 1, PLAIT_MAX_GPUS),
+    INT(gpus_per_node, false, 1, PLAIT_MAX_DEGREE),
     TEXT(framework, false),
     TEXT(runtime, true),
     TEXT(precision, true),
-    INT(tp, true, 1, MAX_DEGREE),
-    INT(pp, true, 1, MAX_DEGREE),
-    INT(cp, false, 1, MAX_DEGREE),
-    INT(ep, false, 1, MAX_DEGREE),
-    INT(dp, false, 1, 1 << 24),
-    INT(vpp, false, 1, MAX_DEGREE),
+    INT(tp, true, 1, PLAIT_MAX_DEGREE),
+    INT(pp, true, 1, PLAIT_MAX_DEGREE),
+    INT(cp, false, 1, PLAIT_MAX_DEGREE),
+    INT(ep, false, 1, PLAIT_MAX_DEGREE),
+    INT(dp, false, 1, PLAIT_MAX_GPUS),
+    INT(vpp, false, 1, PLAIT_MAX_DEGREE),
     INT(sp, false, 0, 1),
     INT(zero, false, 0, 3),
-    INT(shard_group, false, 1, 1 << 24),
-    INT(mbs, true, 1, MAX_COUNT),
-    INT(gbs, true, 1, MAX_COUNT),
+    INT(shard_group, false, 1, PLAIT_MAX_GPUS),
+    INT(mbs, true, 1, PLAIT_MAX_DEGREE),
+    INT(gbs, true, 1, PLAIT_MAX_GBS),
     TEXT(recompute, false),
     TEXT(attention, false),
     APART(outcome, true, COLUMN_WORD),
@@ -186,6 +186,48 @@ static plait_status read_row(const csv_table *table, size_t row, plait_run *out,
     PLAIT_TRY(read_words(table, row, out, err));
     return read_numbers(table, row, out, err);
 }
+
+/* ---- a row that a program made ---- */
+
+static bool is_within(const plait_run *run, const run_column *column)
+{
+    const char *const field = (const char *)run + column->offset;
+    const char *text;
+    int number;
+
+    if (column->kind == COLUMN_TEXT) {
+        memcpy(&text, field, sizeof text);
+        return text != NULL;
+    }
+    if (column->kind != COLUMN_INT)
+        return true;
+    memcpy(&number, field, sizeof number);
+    return number == 0 || (number >= column->min && number <= column->max) ||
+           (number == -1 && column->min == 0);
+}
+
+/* Measured, or not. */
+static bool is_measured(double figure)
+{
+    return isnan(figure) || (figure > 0.0 && isfinite(figure));
+}
+
+plait_status runs_check_row(const plait_run *run, plait_error *err)
+{
+    for (size_t c = 0; c < COLUMNS; c++)
+        if (!is_within(run, &columns[c]))
+            return plait_fail(err, PLAIT_ERROR_RANGE, columns[c].title,
+                              "expected what a file of runs may hold, found another value");
+    if ((unsigned)run->mlp > PLAIT_RUN_RELU2 || (unsigned)run->outcome >= PLAIT_RUN_OUTCOMES ||
+        (unsigned)run->scope >= PLAIT_SCOPES || (unsigned)run->trust >= PLAIT_TRUSTS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "run", "expected known words, found others");
+    if (!is_measured(run->step_s) || !is_measured(run->peak_bytes) || !(run->nic_gbps >= 0.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "run",
+                          "expected measured figures above 0, found others");
+    return PLAIT_OK;
+}
+
+/* ---- a file ---- */
 
 static plait_status read_rows(const csv_table *table, plait_arena *arena, plait_runs *out,
                               plait_error *err)

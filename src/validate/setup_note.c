@@ -11,7 +11,7 @@ void setup_note(setup *at, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(phrase, sizeof phrase, fmt, args);
+    text_format_list(phrase, sizeof phrase, fmt, args);
     va_end(args);
     if (at->note.length > 0)
         text_append(&at->note, "; ");

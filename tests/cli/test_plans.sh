@@ -65,28 +65,33 @@ check_next llama-3.1-70b dgx-h100 --gpus 512 --seq 8192 --gbs 1024 # chunks, and
 check_next mixtral-8x7b dgx-h100 --gpus 64 --seq 4096 --gbs 256
 check_next llama-3.1-8b dgx-h100 --gpus 64 --seq 8192 --gbs 64 --runtime torchtitan
 
-# A profile of one's own is found again from elsewhere; the shipped one of its name has other factors.
+# A profile of one's own is found again beside the plans, from wherever they are read; the shipped one
+# of its name has other factors.
 plait_at=$(realpath "$plait")
 mkdir -p "$scratch/here"
 sed -E 's/"gemm": [0-9.]+/"gemm": 1.5/' clusters/runtimes/megatron.json >"$scratch/here/mine.json"
 (
     cd "$scratch/here" &&
         "$plait_at" eval llama-3.1-8b h100-80gb-sxm:2x8 --seq 4096 --gbs 64 --tp 2 \
-            --runtime ./mine.json -o ../mine.json >/dev/null
-) || complain "eval of a profile by path: $?"
-grep -qF "\"runtime\": \"$(realpath "$scratch/here/mine.json")\"" "$scratch/mine.json" ||
-    complain "the file does not say where its profile is: $(grep '"runtime"' "$scratch/mine.json")"
-"$plait" eval --plan "$scratch/mine.json" --json | diff - "$scratch/mine.json" >/dev/null ||
+            --runtime ./mine.json -o ../plan.json >/dev/null
+) 2>"$scratch/err" || complain "eval of a profile by path: $?"
+grep -qF "../plan.json is read with the runtime mine.json beside it: copy" "$scratch/err" ||
+    complain "plans elsewhere than their profile: $(cat "$scratch/err")"
+grep -qF '"runtime": "mine.json"' "$scratch/plan.json" ||
+    complain "the file does not name its profile: $(grep '"runtime"' "$scratch/plan.json")"
+cp "$scratch/here/mine.json" "$scratch"
+"$plait" eval --plan "$scratch/plan.json" --json | diff - "$scratch/plan.json" >/dev/null ||
     complain "a profile by path: another price when read back"
-"$plait" launch "$scratch/mine.json" -o "$scratch/launched" >/dev/null || complain "launch: $?"
+"$plait" launch "$scratch/plan.json" -o "$scratch/launched" >/dev/null || complain "launch: $?"
+cp "$scratch/mine.json" "$scratch/launched"
 "$plait" import --from megatron "$scratch/launched/args.sh" --cluster h100-80gb-sxm:2x8 \
     -o "$scratch/back.json" >/dev/null
-diff <(prices "$scratch/mine.json" 1) <("$plait" eval --plan "$scratch/back.json" --json | prices /dev/stdin 1) ||
+diff <(prices "$scratch/plan.json" 1) <("$plait" eval --plan "$scratch/back.json" --json | prices /dev/stdin 1) ||
     complain "a profile by path: another price when imported"
-rm "$scratch/here/mine.json"
-"$plait" eval --plan "$scratch/mine.json" >"$scratch/out" 2>&1
+rm "$scratch/mine.json"
+"$plait" eval --plan "$scratch/plan.json" >"$scratch/out" 2>&1
 if [ $? -ne 2 ] || [ "$(wc -l <"$scratch/out")" -ne 1 ] ||
-    ! grep -qF "here/mine.json: cannot open: No such file" "$scratch/out"; then
+    ! grep -qF "/mine.json: cannot open: No such file" "$scratch/out"; then
     complain "a profile that is gone: $(cat "$scratch/out")"
 fi
 

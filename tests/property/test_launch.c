@@ -102,7 +102,7 @@ static void widen(plait_runtime *runtime)
 {
     runtime->can.takes[PLAIT_KEY_SPLIT] |= 1u << PLAIT_SPLIT_SPREAD;
     runtime->can.takes[PLAIT_KEY_ZERO] |= 1u << 2 | 1u << 3;
-    runtime->file = "/widened.json"; // no profile that has a name can this
+    runtime->file = "widened.json"; // no profile that has a name can this
 }
 
 static void draw_megatron(question *q, plait_arena *arena)

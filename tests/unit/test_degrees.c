@@ -230,7 +230,7 @@ static void test_refusals__say_key_and_reason_and_change_nothing(void **state)
         {"tp", "", "expected an integer from 1 to 1048576, found ''"},
         {"tp", "8 ", "expected an integer from 1 to 1048576, found '8 '"},
         {"mbs", "1048577", "expected an integer from 1 to 1048576, found '1048577'"},
-        {"dp", "99999999999", "expected an integer from 1 to 1048576, found '99999999999'"},
+        {"dp", "99999999999", "expected an integer from 1 to 16777216, found '99999999999'"},
         {"sp", "2", "expected an integer from 0 to 1, found '2'"},
         {"sp", "yes", "expected an integer from 0 to 1, found 'yes'"},
         {"zero", "4", "expected an integer from 0 to 3, found '4'"},

@@ -1,6 +1,7 @@
 /* test_json_write.c - the exact bytes that are written, and files that are replaced whole */
 #include "assert_near.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,18 @@ static void test_write__is_indented_by_two(void **state)
                               "  ]\n"
                               "}\n");
     assert_int_equal(length, strlen(text));
+}
+
+/* Printed on a terminal the document steers nothing; bytes that are no text make no other document. */
+static void test_write__escapes_what_is_not_plain(void **state)
+{
+    const char *text;
+    json_writer json;
+
+    json_writer_init(&json, *state);
+    json_write_string(&json, "\x1b[m\x7f\t\xc2\x9b\xe2\x80\xa8\xc3\xa9\xff\\");
+    assert_int_equal(json_writer_finish(&json, &text, NULL, NULL), PLAIT_OK);
+    assert_string_equal(text, "\"\\u001b[m\\u007f\\t\\u009b\\u2028\xc3\xa9\\ufffd\\\\\"\n");
 }
 
 static void test_row__keeps_what_is_inside_on_its_line(void **state)
@@ -220,12 +233,44 @@ static void test_file__that_could_not_be_made_is_known_beforehand(void **state)
 
 static void test_read__stops_at_its_limit_where_there_is_no_size(void **state)
 {
-    const char *text;
+    const int zero = open("/dev/zero", O_RDONLY);
+    const char *text, *const path = plait_arena_printf(*state, "/dev/fd/%d", zero);
     plait_error err;
 
-    assert_int_equal(file_read_all("/dev/zero", 100000, *state, &text, NULL, &err), PLAIT_ERROR_IO);
+    assert_true(zero >= 0);
+    assert_int_equal(file_read_all(path, 100000, *state, &text, NULL, &err), PLAIT_ERROR_IO);
     assert_string_equal(err.message, "expected at most 100000 bytes, found more");
-    assert_file(*state, "/dev/null", "");
+    close(zero);
+}
+
+/* What a name in a file may lead to is no reason to wait, or to read without an end. */
+static void test_read__takes_regular_files_and_its_own_descriptors(void **state)
+{
+    const scratch_folder folder = folder_new();
+    const char *text;
+    plait_error err;
+    int ends[2];
+
+    assert_int_equal(mkfifo(folder.file, 0600), 0);
+    assert_int_equal(file_read_all(folder.file, 100, *state, &text, NULL, &err), PLAIT_ERROR_IO);
+    assert_string_equal(err.message, "expected a file, found a pipe");
+    assert_int_equal(file_read_all("/dev/zero", 100, *state, &text, NULL, &err), PLAIT_ERROR_IO);
+    assert_string_equal(err.message, "expected a file, found a device");
+    assert_int_equal(file_read_all("/tmp", 100, *state, &text, NULL, &err), PLAIT_ERROR_IO);
+    assert_string_equal(err.message, "expected a file, found a directory");
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "piped", 5), 5);
+    close(ends[1]);
+    assert_file(*state, plait_arena_printf(*state, "/dev/fd/%d", ends[0]), "piped");
+    close(ends[0]);
+    folder_remove(&folder);
+}
+
+static void test_beside__follows_no_path(void **state)
+{
+    assert_string_equal(file_beside("a/b.json", "/etc/c.json", *state), "a/c.json");
+    assert_string_equal(file_beside("b.json", "../c.json", *state), "c.json");
+    assert_string_equal(file_beside("/a/b/", "c", *state), "/a/b/c");
 }
 
 #define write_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -234,6 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         write_test(test_write__is_indented_by_two),
+        write_test(test_write__escapes_what_is_not_plain),
         write_test(test_row__keeps_what_is_inside_on_its_line),
         write_test(test_finish__says_when_memory_ran_out),
         write_test(test_file__is_replaced_whole_and_keeps_its_mode),
@@ -242,6 +288,8 @@ int main(void)
         write_test(test_file__that_cannot_be_written_is_an_error),
         write_test(test_file__that_could_not_be_made_is_known_beforehand),
         write_test(test_read__stops_at_its_limit_where_there_is_no_size),
+        write_test(test_read__takes_regular_files_and_its_own_descriptors),
+        write_test(test_beside__follows_no_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

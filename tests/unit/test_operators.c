@@ -94,7 +94,7 @@ static void test_what_is_no_question_is_refused(void **state)
     const meshed_case of = {"llama-3.1-8b", "dgx-h100", "2x4", 4096, 64, 0, 0.0, NULL};
     const meshed_case opaque = {"swinv2-l", "dgx-h100", "8", 64, 64, 0, 0.0, NULL};
 
-    assert_refused(&of, 16, 1, "--mesh");
+    assert_refused(&of, 4, 1, "--mesh");
     assert_refused(&of, 8, 3, "--mbs");
     assert_refused(&of, 8, 0, "--mbs");
     assert_refused(&opaque, 8, 1,

@@ -36,15 +36,15 @@ static void make(world *w)
                              .kinds = 1,
                              .kind = &w->layer,
                              .layer_kind = w->layer_kind};
-    w->gpu = (plait_accelerator){.name = "chip",
-                                 .peak_flops_per_s = {[PLAIT_BF16] = 1e15, [PLAIT_FP8] = 2e15}};
+    w->gpu = (plait_accelerator){
+        .name = "chip", .sms = 1, .peak_flops_per_s = {[PLAIT_BF16] = 1e15, [PLAIT_FP8] = 2e15}};
     w->cluster = (plait_cluster){
         .name = "cluster",
         .groups = 1,
         .group = {{.accelerator = &w->gpu, .gpus_per_node = 8}},
         .levels = 1,
         .level = {{.gpus = INT_MAX}},
-        .gpus = 16,
+        .gpus = 64,
     };
     w->runtime = (plait_runtime){
         .name = "software",

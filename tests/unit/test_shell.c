@@ -94,7 +94,7 @@ static void test_open_quotes__are_refused_with_their_line(void **state)
 static void test_quoted_words__read_back_as_they_are(void **state)
 {
     static const char *const hard[] = {"",      "a b",       "it's", "$HOME", "a\"b", "x;y",
-                                       "(1)*3", "new\nline", "#no",  "*",     "\\",   NULL};
+                                       "(1)*3", "#no",  "*",     "\\",   NULL};
 
     (void)state;
     for (const char *const *word = hard; *word != NULL; word++) {
@@ -102,6 +102,17 @@ static void test_quoted_words__read_back_as_they_are(void **state)
 
         assert_string_equal(words(script), plait_arena_printf(arena, "x|%s", *word));
     }
+}
+
+/* bash reads it back, on one line of plain text. */
+static void test_quoted_words__of_what_is_not_plain_steer_nothing(void **state)
+{
+    const char *const hard = "it's\n\x1b[2J\\ \xe2\x80\xa8";
+
+    (void)state;
+    assert_string_equal(shell_quoted(hard, arena),
+                        "$'it\\'s\\012\\033[2J\\\\ \\342\\200\\250'");
+    assert_string_equal(shell_quoted("\xc3\xa9", arena), "'\xc3\xa9'");
 }
 
 /* ---- conditions, functions, files ---- */
@@ -249,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_scripts_that_grow_without_end__are_refused),
         cmocka_unit_test(test_open_quotes__are_refused_with_their_line),
         cmocka_unit_test(test_quoted_words__read_back_as_they_are),
+        cmocka_unit_test(test_quoted_words__of_what_is_not_plain_steer_nothing),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -276,6 +276,42 @@ static void test_builder__remembers_that_memory_ran_out(void **state)
     assert_null(text_builder_finish(&out, NULL));
 }
 
+// ---- plain text ----------------------------------------------------------------------------
+
+/* What steers a terminal, ends a line somewhere or turns text round, and bytes that are no text. */
+static void test_plain__has_no_steering_characters(void **state)
+{
+    static const char *const steering[] = {
+        "\x1b[2J",      "a\nb",         "a\tb",         "\x7f",         "\302\23331m",
+        "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xae", "\xe2\x81\xa6", "\xef\xbb\xbf",
+        "\xd8\x9c",     "\xff",         "\xc3",         "\xed\xa0\x80",
+    };
+    static const char *const plain[] = {"", "llama-3.1-8b", "\xc3\xa9t\xc3\xa9 #:\"'$`\\%",
+                                        "\xe6\xa8\xa1\xe5\x9e\x8b", "\xf0\x9f\xa6\x99"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof steering / sizeof *steering; i++)
+        assert_false(text_is_plain(steering[i]));
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        assert_true(text_is_plain(plain[i]));
+}
+
+static void test_plain__is_made_by_a_question_mark_for_each(void **state)
+{
+    char lines[] = "a\x1b[m\n\xe2\x80\xa8"
+                   "b\r\n\xff";
+    text_builder out;
+
+    assert_string_equal(text_plain(*state, "\x1b[2Jm\xe2\x80\xa8y: \xc3\xa9\xff"),
+                        "?[2Jm?y: \xc3\xa9?");
+    text_make_lines_plain(lines);
+    assert_string_equal(lines, "a?[m\n?b?\n?");
+    text_builder_init(&out, *state);
+    text_append(&out, "\n");
+    text_append_plain(&out, "a\nb");
+    assert_string_equal(text_builder_finish(&out, NULL), "\na?b");
+}
+
 #define text_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -295,6 +331,8 @@ int main(void)
         cmocka_unit_test(test_nearest__completes_a_beginning),
         cmocka_unit_test(test_nearest__does_not_guess_wildly),
         cmocka_unit_test(test_utf8__is_as_rfc_3629_has_it),
+        cmocka_unit_test(test_plain__has_no_steering_characters),
+        text_test(test_plain__is_made_by_a_question_mark_for_each),
         text_test(test_builder__grows),
         text_test(test_builder__of_nothing_is_an_empty_text),
         text_test(test_builder__remembers_that_memory_ran_out),

@@ -7,6 +7,7 @@
 static plait_accelerator gpu(void)
 {
     plait_accelerator a = {.name = "simple",
+                           .sms = 1,
                            .scale_up_bytes_per_s = 4e11,
                            .p2p = {.latency_s = 5e-6, .bytes_per_s = 3e11}};
 

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "plait/model.h"
+
+#include "counts.h"
 #include "stages_read.h"
 #include "text.h"
 
@@ -172,10 +174,10 @@ static plait_status refine(const launch_flags *own, const mesh_list *list, refin
             out->group[s] = list->group[m];
             gpus += (int64_t)size[MESH_TP] * size[MESH_CP] * size[MESH_DP];
         }
-    out->gpus = gpus <= 1 << 24 ? (int)gpus : 0;
+    out->gpus = gpus <= PLAIT_MAX_GPUS ? (int)gpus : 0;
     return out->gpus > 0 ? PLAIT_OK
                          : flags_fail(own, "hetero_process_meshes", err,
-                                      "expected at most 16777216 ranks, found more");
+                                      "expected at most %d ranks, found more", PLAIT_MAX_GPUS);
 }
 
 /* The sequences of a microbatch are those of the first mesh, cut by this one's dp. */
@@ -195,7 +197,7 @@ static plait_status give_stage(const refined_meshes *refined, const char *name, 
                           s, (long long)sequences, refined->own[s].dp);
     stage->own = refined->own[s];
     stage->own.mbs = (int)(sequences / refined->own[s].dp);
-    stage->own.shard_group = stage->own.dp * stage->own.cp;
+    stage->own.shard_group = product(stage->own.dp, stage->own.cp);
     stage->own.sp = refined->sp && refined->own[s].tp > 1;
     stage->owns = owns;
     stage->group = refined->group[s];

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "counts.h"
 #include "json.h"
 #include "layout.h"
 #include "notes.h"
@@ -285,7 +286,7 @@ static plait_status read_batch(strategy_reader *in, int *chunks, plait_error *er
                              "found %d",
                              gbs / dp, dp, *chunks);
     give(in->out, PLAIT_KEY_MBS, gbs / dp / *chunks);
-    give(in->out, PLAIT_KEY_SHARD_GROUP, dp * d->cp);
+    give(in->out, PLAIT_KEY_SHARD_GROUP, product(dp, d->cp));
     return PLAIT_OK;
 }
 

@@ -230,7 +230,8 @@ static plait_status read_batch(config_reader *in, plait_error *err)
     double of_device;
     int passes, accumulated;
 
-    PLAIT_TRY(maxtext_int(in->yaml, "max_target_length", 1, 1 << 30, 2048, &in->out->seq, err));
+    PLAIT_TRY(
+        maxtext_int(in->yaml, "max_target_length", 1, PLAIT_MAX_SEQ, 2048, &in->out->seq, err));
     PLAIT_TRY(maxtext_number(in->yaml, "per_device_batch_size", 12.0, &of_device, err));
     PLAIT_TRY(
         maxtext_int(in->yaml, "gradient_accumulation_steps", 1, 1 << 20, 1, &accumulated, err));

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 
+#include "plait/degrees.h"
 #include "plait/model.h"
 
 /* Does not compile for a field of another type. */
@@ -39,7 +40,7 @@ const argument_row megatron_arguments[] = {
     {INT(num_layers, NULL, 4), .most = PLAIT_MAX_LAYERS, .group = "model"},
     {INT(hidden_size, NULL, 4), .most = 1 << 20},
     {INT(ffn_hidden_size, NULL, 4), .least = 1, .most = WIDTH},
-    {INT(seq_length, NULL, 4), .least = 1, .most = 1 << 30},
+    {INT(seq_length, NULL, 4), .least = 1, .most = PLAIT_MAX_SEQ},
     {INT(max_position_embeddings, NULL, 4), .most = 1 << 26},
     {INT(vocab_size, NULL, 4), .most = 1 << 24},
     {INT(padded_vocab_size, NULL, 14), .most = 1 << 24},
@@ -130,7 +131,7 @@ const argument_row megatron_arguments[] = {
     {NUMBER(moe_router_bias_update_rate, "0.001", 11), WITH(moe_router_enable_expert_bias),
      .placeholder = true},
 
-    {INT(world_size, NULL, 0), .least = 1, .most = 1 << 24, .group = "parallelism"},
+    {INT(world_size, NULL, 0), .least = 1, .most = PLAIT_MAX_GPUS, .group = "parallelism"},
     {INT(nnodes, NULL, 0), .least = 1, .most = RANKS}, // torchrun's, as the next
     {INT(gpus_per_node, NULL, 0), .least = 1, .most = 1 << 12, .flag = "nproc_per_node"},
     {INT(tensor_model_parallel_size, "1", 4), .least = 1, .most = RANKS, ALWAYS},
@@ -153,8 +154,8 @@ const argument_row megatron_arguments[] = {
     {SWITCH(no_pipeline_parallel, 0)},
     {SWITCH(use_tp_pp_dp_mapping, 7)},
 
-    {INT(micro_batch_size, NULL, 4), .least = 1, .most = 1 << 20, .group = "batch"},
-    {INT(global_batch_size, NULL, 4), .least = 1, .most = INT_MAX},
+    {INT(micro_batch_size, NULL, 4), .least = 1, .most = PLAIT_MAX_DEGREE, .group = "batch"},
+    {INT(global_batch_size, NULL, 4), .least = 1, .most = PLAIT_MAX_GBS},
 
     {SWITCH(recompute_activations, 4), .group = "memory"},
     {WORD(recompute_granularity, NULL, 4)},

@@ -91,7 +91,7 @@ static void read_batch(const megatron_args *args, plan_reader *in)
         return;
     out->degrees.mbs = args->micro_batch_size;
     if (out->gbs == 0 && out->degrees.dp > 0 &&
-        args->micro_batch_size <= (1 << 30) / out->degrees.dp)
+        args->micro_batch_size <= PLAIT_MAX_GBS / out->degrees.dp)
         out->gbs = args->micro_batch_size * out->degrees.dp; // one microbatch a step
     import_give(in, "mbs");
 }

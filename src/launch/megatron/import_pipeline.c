@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "counts.h"
 #include "layout.h"
 #include "split_read.h"
 
@@ -108,7 +109,7 @@ static int chunks_of(const megatron_args *args, const plait_model *model, int pp
 {
     const int per_chunk = args->num_layers_per_virtual_pipeline_stage;
 
-    if (per_chunk > 0 && model != NULL && model->layers >= pp * per_chunk)
+    if (per_chunk > 0 && model != NULL && model->layers >= product(pp, per_chunk))
         return model->layers / pp / per_chunk;
     if (args->virtual_pipeline_model_parallel_size > 0)
         return args->virtual_pipeline_model_parallel_size;

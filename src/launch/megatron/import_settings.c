@@ -1,6 +1,7 @@
 /* import_settings.c - memory, sharding, formats and kernels out of Megatron-LM's arguments */
 #include <string.h>
 
+#include "data_private.h"
 #include "import_parts.h"
 #include "plait/units.h"
 
@@ -308,8 +309,7 @@ static bool note_stands(const char *noted, bool sharded, bool overlaps)
     if (noted == NULL)
         return false;
     if (sharded)
-        return is(noted, "megatron-fsdp") ||
-               strchr(noted, '/') != NULL; // of a file nothing is known
+        return is(noted, "megatron-fsdp") || data_is_path(noted); // of a file nothing is known
     return !overlaps || !is(noted, "megatron-no-overlap");
 }
 

@@ -53,7 +53,7 @@ static bool same_name(const char *name, const char *wanted)
 {
     const char *const slash = strrchr(name, '/');
 
-    return strcasecmp(slash != NULL ? slash + 1 : name, wanted) == 0;
+    return text_alike(slash != NULL ? slash + 1 : name, wanted);
 }
 
 const char *megatron_recipe_of(const plait_model *model)

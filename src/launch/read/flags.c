@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fail.h"
 #include "grow.h"
 #include "json.h"
 #include "shell_read.h"
@@ -288,12 +289,13 @@ plait_status flags_add(launch_flags *flags, const char *name, const char *value,
 plait_status flags_fail(const launch_flags *flags, const char *name, plait_error *err,
                         const char *fmt, ...)
 {
-    char where[256], message[256];
+    char where[256];
+    plait_status status;
     va_list list;
 
-    va_start(list, fmt);
-    vsnprintf(message, sizeof message, fmt, list);
-    va_end(list);
     snprintf(where, sizeof where, "%.180s: %.60s", flags->file, name);
-    return plait_fail(err, PLAIT_ERROR_RANGE, where, "%s", message);
+    va_start(list, fmt);
+    status = fail_list(err, PLAIT_ERROR_RANGE, where, fmt, list);
+    va_end(list);
+    return status;
 }

@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "plait/job.h"
+
 #include "text.h"
 
-enum { MAX_NODES = 1 << 20, MAX_GPUS = 1 << 24 };
+enum { MAX_NODES = 1 << 20, MAX_GPUS = PLAIT_MAX_GPUS };
 
 /* Of torchrun, torch.distributed.launch, deepspeed, accelerate, srun and sbatch, as destinations. */
 static const char *const known[] = {

@@ -1,10 +1,10 @@
 /* notes_read.c - what a config has no words for, out of its comments */
 #include "notes_read.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "data_private.h"
 #include "notes.h"
 #include "plait/data.h"
 #include "shell_read.h"
@@ -16,13 +16,13 @@ typedef struct note {
     char where[256];
 } note;
 
-static plait_status take_count(const note *n, int *out, plait_error *err)
+static plait_status take_count(const note *n, int most, int *out, plait_error *err)
 {
     int number;
 
-    if (!text_parse_int(n->value, 1, INT_MAX, &number))
+    if (!text_parse_int(n->value, 1, most, &number))
         return plait_fail(err, PLAIT_ERROR_RANGE, n->where,
-                          "expected a positive integer, found \"%.60s\"", n->value);
+                          "expected an integer from 1 to %d, found \"%.60s\"", most, n->value);
     *out = *out == 0 ? number : *out;
     return PLAIT_OK;
 }
@@ -38,6 +38,16 @@ static plait_status take_word(const note *n, const char *const *words, int *out,
     return PLAIT_OK;
 }
 
+/* A file of the user's own lies beside the config. */
+static plait_status take_runtime(const note *n, const char *file, plait_arena *arena,
+                                 plans_entry *out, plait_error *err)
+{
+    if (out->runtime != NULL)
+        return PLAIT_OK;
+    out->runtime = data_named_in(file, n->value, arena);
+    return out->runtime != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
 /* A path is not followed: a config is no reason to open other files. */
 static plait_status take_model(const note *n, plait_arena *arena, plans_entry *out,
                                plait_error *err)
@@ -49,8 +59,7 @@ static plait_status take_model(const note *n, plait_arena *arena, plans_entry *o
     if (model == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(shell_read(n->value, strlen(n->value), n->where, NULL, arena, &words, err));
-    if (out->model != NULL || words.count != 1 || strchr(words.word[0], '/') != NULL ||
-        text_ends_with(words.word[0], ".json"))
+    if (out->model != NULL || words.count != 1 || data_is_path(words.word[0]))
         return PLAIT_OK;
     if (plait_model_find(words.word[0], arena, model, NULL, &ignored) == PLAIT_OK)
         out->model = model;
@@ -70,23 +79,22 @@ static plait_status take_degree(const note *n, plans_entry *out, plait_error *er
     return PLAIT_OK;
 }
 
-static plait_status take(const note *n, plait_arena *arena, plans_entry *out, plait_error *err)
+static plait_status take(const note *n, const char *file, plait_arena *arena, plans_entry *out,
+                         plait_error *err)
 {
     if (text_equal(n->key, "gpus"))
-        return take_count(n, &out->gpus, err);
+        return take_count(n, PLAIT_MAX_GPUS, &out->gpus, err);
     if (text_equal(n->key, "seq"))
-        return take_count(n, &out->seq, err);
+        return take_count(n, PLAIT_MAX_SEQ, &out->seq, err);
     if (text_equal(n->key, "gbs"))
-        return take_count(n, &out->gbs, err);
+        return take_count(n, PLAIT_MAX_GBS, &out->gbs, err);
     if (text_equal(n->key, "precision"))
         return take_word(n, plait_precision_name, &out->precision, err);
     if (text_equal(n->key, "model"))
         return take_model(n, arena, out, err);
     if (text_equal(n->key, "runtime"))
-        out->runtime = out->runtime == NULL ? n->value : out->runtime;
-    else
-        return take_degree(n, out, err);
-    return PLAIT_OK;
+        return take_runtime(n, file, arena, out, err);
+    return take_degree(n, out, err);
 }
 
 /* "KEY VALUE" up to the end of the line. */
@@ -104,7 +112,7 @@ static plait_status take_line(const char *line, size_t length, const char *name,
     for (size_t end = strlen(n.value); end > 0 && strchr(" \t\r", n.value[end - 1]) != NULL;)
         ((char *)n.value)[--end] = '\0';
     snprintf(n.where, sizeof n.where, "%.200s:%d", name, number);
-    return take(&n, arena, out, err);
+    return take(&n, name, arena, out, err);
 }
 
 plait_status notes_read(const char *text, size_t length, const char *name, plait_arena *arena,

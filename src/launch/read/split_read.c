@@ -1,6 +1,7 @@
 /* split_read.c - chunks on their way in, as a split */
 #include "split_read.h"
 
+#include "counts.h"
 #include "layout.h"
 
 plait_split split_first_and_last(int first, int last)
@@ -13,14 +14,15 @@ plait_split split_first_and_last(int first, int last)
 bool split_deals(const plait_model *model, const plait_degrees *d, const plait_chunk *chunks)
 {
     plait_chunk dealt[PLAIT_MAX_LAYERS];
+    const int chunk_count = product(d->pp, d->vpp);
     int same = 0;
 
     if ((d->split.kind == PLAIT_SPLIT_COST && model->kinds == 0) ||
         !plait_chunks_of(model, d, dealt))
         return false;
-    while (same < d->pp * d->vpp && chunk_same(&dealt[same], &chunks[same]))
+    while (same < chunk_count && chunk_same(&dealt[same], &chunks[same]))
         same++;
-    return same == d->pp * d->vpp;
+    return same == chunk_count;
 }
 
 plait_split split_of_chunks(const plait_model *model, const plait_degrees *degrees,

@@ -87,6 +87,18 @@ plait_status serving_script(const serving_role *role, const serving_engine *engi
     return folder_add(out, name, script_of(role, engine), true, err);
 }
 
+/* A name in a unit, where % begins a specifier. */
+static const char *unit_name(const plait_model *model, plait_arena *arena)
+{
+    const char *const name = text_plain(arena, model->name);
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    for (const char *c = name != NULL ? name : ""; *c != '\0'; c++)
+        text_append(&out, *c == '%' ? "%%" : (char[]){*c, '\0'});
+    return name != NULL ? text_builder_finish(&out, NULL) : NULL;
+}
+
 plait_status serving_systemd(const serving_role *role, const serving_engine *engine,
                              plait_launch_folder *out, plait_error *err)
 {
@@ -97,7 +109,9 @@ plait_status serving_systemd(const serving_role *role, const serving_engine *eng
                                  "scripts is yours to edit",
                                  role->name, role->name, role->name, role->workers - 1));
 
-    if (name == NULL || head == NULL)
+    const char *model = unit_name(role->launch->model, role->arena);
+
+    if (name == NULL || head == NULL || model == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(serving_script(role, engine, out, err));
     return folder_add(out, name,
@@ -109,7 +123,7 @@ plait_status serving_systemd(const serving_role *role, const serving_engine *eng
                                          "Restart=on-failure\nRestartSec=10\n"
                                          "LimitMEMLOCK=infinity\n\n"
                                          "[Install]\nWantedBy=multi-user.target\n",
-                                         head, role->name, role->launch->model->name, role->name),
+                                         head, role->name, model, role->name),
                       false, err);
 }
 

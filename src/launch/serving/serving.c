@@ -1,9 +1,10 @@
 /* serving.c - a deployment as files: what is asked of it, its roles, the form of their files */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
 #include "numbers.h"
+#include "problem_parts.h"
+#include "serve_values.h"
 #include "serving.h"
 #include "target.h"
 
@@ -53,7 +54,7 @@ const char *serving_plain_name(const plait_model *model, plait_arena *arena)
     char *name = plait_arena_printf(arena, "%s", model->name);
 
     for (char *c = name; c != NULL && *c != '\0'; c++)
-        *c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-';
+        *c = text_is_alphanumeric(*c) ? text_lower(*c) : '-';
     return name;
 }
 
@@ -78,17 +79,21 @@ const char *serving_head(const serving_role *role, const char *what)
 {
     const plait_serve_plan *plan = role->launch->plan;
     const plait_load *load = &role->launch->load;
+    const char *const model = text_plain(role->arena, role->launch->model->name);
+    const char *const cluster = text_plain(role->arena, role->launch->cluster->name);
 
+    if (model == NULL || cluster == NULL)
+        return NULL;
     return plait_arena_printf(
         role->arena,
         "# %s\n"
         "# %s on %s: %d %s worker%s of tp %d, pp %d, ep %d, dp_attention %d; weights %s, cache %s\n"
         "# for requests of %.0f tokens in and %.0f out on average\n"
         "# Yours to edit: the checkpoint, the longest request, hosts and ports.\n%s",
-        what, role->launch->model->name, role->launch->cluster->name, role->workers, role->name,
-        role->workers == 1 ? "" : "s", role->worker.tp, role->worker.pp, role->worker.ep,
-        role->worker.dp_attention, plait_weight_name[plan->weights], plait_kv_name[plan->kv],
-        load->input, load->output, checkpoint_note(plan->weights));
+        what, model, cluster, role->workers, role->name, role->workers == 1 ? "" : "s",
+        role->worker.tp, role->worker.pp, role->worker.ep, role->worker.dp_attention,
+        plait_weight_name[plan->weights], plait_kv_name[plan->kv], load->input, load->output,
+        checkpoint_note(plan->weights));
 }
 
 // ---- what is asked -------------------------------------------------------------------------
@@ -96,9 +101,24 @@ const char *serving_head(const serving_role *role, const char *what)
 static bool is_word(const char *text)
 {
     for (const char *c = text; *c != '\0'; c++)
-        if (!isalnum((unsigned char)*c) && strchr("._-/:@+", *c) == NULL)
+        if (!text_is_alphanumeric(*c) && strchr("._-/:@+", *c) == NULL)
             return false;
-    return isalnum((unsigned char)*text) || *text == '/' || *text == '.';
+    return text_is_alphanumeric(*text) || *text == '/' || *text == '.';
+}
+
+static plait_status check_launch(const plait_serve_launch *launch, plait_serve_target target,
+                                 plait_error *err)
+{
+    if (launch == NULL || launch->checkpoint == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
+                          "expected a launch of a checkpoint, found NULL");
+    PLAIT_TRY(serve_check_plan(launch->plan, err));
+    if ((unsigned)target >= PLAIT_SERVE_TARGETS || (unsigned)launch->form >= PLAIT_SERVE_FORMS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "target",
+                          "expected a target and a form of serve_launch.h, found numbers %d and %d",
+                          (int)target, (int)launch->form);
+    PLAIT_TRY(model_check_parts(launch->model, err));
+    return cluster_check_parts(launch->cluster, err);
 }
 
 static plait_status check(const plait_serve_launch *launch, plait_engine_kind kind,
@@ -193,12 +213,14 @@ plait_status plait_serve_launch_render(const plait_serve_launch *launch, plait_s
     static plait_status (*const form[PLAIT_SERVE_FORMS])(
         const serving_role *, const serving_engine *, plait_launch_folder *,
         plait_error *) = {serving_script, serving_systemd, serving_kubernetes};
-    const plait_engine_kind kind = target == PLAIT_SERVE_TARGET_DYNAMO ? launch->plan->engine->kind
-                                                                       : (plait_engine_kind)target;
-    const serving_engine *engine = engines[kind];
     serving_role role[2];
 
     *out = (plait_launch_folder){0};
+    PLAIT_TRY(check_launch(launch, target, err));
+    const plait_engine_kind kind = target == PLAIT_SERVE_TARGET_DYNAMO ? launch->plan->engine->kind
+                                                                       : (plait_engine_kind)target;
+    const serving_engine *engine = engines[kind];
+
     PLAIT_TRY(check(launch, kind, err));
     const int roles = fill_roles(launch, arena, role);
     if (target == PLAIT_SERVE_TARGET_DYNAMO)

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "counts.h"
 #include "deepspeed.h"
 #include "deepspeed_file.h"
 #include "target.h"
@@ -50,9 +51,9 @@ static plait_status count_gpus(const deepspeed_file *file, int dp, plans_entry *
         if (gpus == DEEPSPEED_OPEN || sizes[i] == DEEPSPEED_OPEN)
             return PLAIT_OK;
         gpus *= sizes[i];
-        if (gpus > 1 << 24)
+        if (gpus > PLAIT_MAX_GPUS)
             return plait_fail(err, PLAIT_ERROR_RANGE, out->where,
-                              "expected at most 16777216 GPUs, found more");
+                              "expected at most %d GPUs, found more", PLAIT_MAX_GPUS);
     }
     out->gpus = (int)gpus;
     return PLAIT_OK;
@@ -66,7 +67,7 @@ static void give_shards(const deepspeed_file *file, int dp, plans_entry *out)
     if (file->zero == 3 && file->mics > 0)
         give(out, PLAIT_KEY_SHARD_GROUP, file->mics);
     else if (dp != DEEPSPEED_OPEN)
-        give(out, PLAIT_KEY_SHARD_GROUP, dp * file->cp);
+        give(out, PLAIT_KEY_SHARD_GROUP, product(dp, file->cp));
     if (file->zero > 0 && file->overlap == true)
         give(out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
 }

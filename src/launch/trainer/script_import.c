@@ -172,7 +172,7 @@ static void take_job(plan_reader *in, const deepspeed_file *file)
     if (out->gpus == 0)
         out->gpus = launcher_gpus(in->flags);
     if (out->gbs == 0 && file->micro > 0 && out->gpus > 0 &&
-        steps * file->micro <= (1 << 30) / out->gpus)
+        steps * file->micro <= PLAIT_MAX_GBS / out->gpus)
         out->gbs = (int)(steps * file->micro * out->gpus);
 }
 

@@ -61,7 +61,7 @@ void args_printf(launch_args *args, const char *name, const char *fmt, ...)
     va_list list;
 
     va_start(list, fmt);
-    vsnprintf(value, sizeof value, fmt, list);
+    text_format_list(value, sizeof value, fmt, list);
     va_end(list);
     args_text(args, name, value);
 }

@@ -5,13 +5,13 @@
 
 #include "plait/runtime.h"
 
+#include "file.h"
 #include "shell_word.h"
 
 void notes_append_one(const char *key, const char *value, text_builder *out)
 {
     text_append_printf(out, NOTES_MARK "%s ", key);
-    for (; *value != '\0'; value++) // a note is one line
-        text_append_char(out, (unsigned char)*value < ' ' || *value == '\x7f' ? ' ' : *value);
+    text_append_plain(out, value); // a note is one line
     text_append_char(out, '\n');
 }
 
@@ -23,7 +23,7 @@ void notes_append(const plait_launch *launch, text_builder *out)
 
     snprintf(gpus, sizeof gpus, "%d", problem->job.gpus);
     notes_append_one("gpus", gpus, out);
-    notes_append_one("runtime", plait_runtime_handle(problem->runtime), out);
+    notes_append_one("runtime", file_base_name(plait_runtime_handle(problem->runtime)), out);
     notes_append_one("attention", plait_attention_kernel_name[launch->plan->degrees.attention],
                      out);
     notes_append_one("model", name != NULL ? name : "", out);

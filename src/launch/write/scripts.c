@@ -1,7 +1,6 @@
 /* scripts.c - what starts a program on every node: by hand, under SLURM, on Kubernetes */
 #include "scripts.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,17 +9,6 @@
 #include "training.h"
 
 /* ---- what the files say of themselves ---- */
-
-/* A text that is to stay inside a comment: one line of printable characters. */
-static const char *one_line(const char *text, plait_arena *arena)
-{
-    char *const copy = plait_arena_text(arena, text);
-
-    for (char *c = copy; c != NULL && *c != '\0'; c++)
-        if ((unsigned char)*c < ' ' || *c == '\x7f')
-            *c = ' ';
-    return copy;
-}
 
 /* "16 x h100-80gb-sxm", of several sorts of nodes "16 x h100-80gb-sxm + 8 x a100-80gb-sxm". */
 static const char *devices(const plait_launch *launch, plait_arena *arena)
@@ -49,7 +37,7 @@ const char *scripts_title(const plait_launch *launch, plait_arena *arena)
     text = plait_arena_printf(
         arena, "plan of %s on %s: tp %d, cp %d, pp %d, vpp %d, dp %d, ep %d, etp %d, ZeRO-%d",
         problem->model->name, on, d->tp, d->cp, d->pp, d->vpp, d->dp, d->ep, d->etp, d->zero);
-    return text == NULL ? NULL : one_line(text, arena);
+    return text != NULL ? text_plain(arena, text) : NULL; // it stays inside its comment
 }
 
 const char *scripts_expectation(const plait_launch *launch, plait_arena *arena)
@@ -151,7 +139,7 @@ const char *scripts_plain_name(const plait_model *model, char name[SCRIPTS_NAME_
     size_t length = 0;
 
     for (const char *c = model->name; *c != '\0' && length + 1 < SCRIPTS_NAME_SIZE; c++)
-        name[length++] = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-';
+        name[length++] = text_is_alphanumeric(*c) ? text_lower(*c) : '-';
     while (length > 0 && name[length - 1] == '-')
         length--;
     name[length] = '\0';

@@ -109,20 +109,13 @@ static void append_open(const plait_training *published, text_builder *out)
     text_append(out, between[0] == '\0' ? "none" : "");
 }
 
-/* A text of a file stays inside its comment: one line. */
-static void append_line(const char *text, text_builder *out)
-{
-    for (; *text != '\0'; text++)
-        text_append_char(out, (unsigned char)*text < ' ' || *text == '\x7f' ? ' ' : *text);
-    text_append_char(out, '\n');
-}
-
 static void append_values(const plait_training *published, const char *place, text_builder *out)
 {
     text_append_printf(out, "#   training     %s\n", place);
     text_append(out, "#                published: ");
-    append_line(published->source != NULL ? published->source : "nothing that plait knows", out);
-    text_append(out, "#                placeholders: ");
+    text_append_plain(out,
+                      published->source != NULL ? published->source : "nothing that plait knows");
+    text_append(out, "\n#                placeholders: ");
     append_open(published, out);
     text_append_char(out, '\n');
 }

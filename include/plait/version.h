@@ -1,0 +1,18 @@
+/* version.h - which plait a program runs with */
+#ifndef PLAIT_VERSION_H
+#define PLAIT_VERSION_H
+
+#include "plait/error.h"
+
+PLAIT_BEGIN_DECLS
+
+/**
+ * "0.1.0": the version of the library, MAJOR.MINOR.PATCH (semver.org).
+ *
+ * A shared library may be another one than the headers were of; plait.h says what then holds.
+ */
+const char *plait_version(void);
+
+PLAIT_END_DECLS
+
+#endif

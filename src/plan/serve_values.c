@@ -1,0 +1,101 @@
+/* serve_values.c - is a question of serving, or a deployment, made of values that there are at all? */
+#include "serve_values.h"
+
+#include "plait/degrees.h"
+#include "problem_parts.h"
+
+enum { MOST_DRAFT = 64 };
+
+static bool is_amount(double number)
+{
+    return number >= 0.0 && number <= 1e12;
+}
+
+// ---- a question ----------------------------------------------------------------------------
+
+static bool load_holds(const plait_load *load)
+{
+    return (unsigned)load->kind <= PLAIT_LOAD_OFFLINE && is_amount(load->input) &&
+           is_amount(load->output) && is_amount(load->cached) &&
+           (load->cached == 0.0 || load->cached < load->input) && is_amount(load->concurrency) &&
+           is_amount(load->rate) && load->accept >= 0.0 && load->accept <= 1.0 &&
+           load->draft >= 0 && load->draft <= MOST_DRAFT && is_amount(load->draft_layers);
+}
+
+static bool engine_holds(const plait_engine *engine)
+{
+    return engine && (unsigned)engine->kind < PLAIT_ENGINES;
+}
+
+static plait_status check_engines(const plait_serve_question *q, plait_error *err)
+{
+    if (q->engines < 0 || q->engines > PLAIT_ENGINES)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "engine", "expected at most %d, found %d",
+                          PLAIT_ENGINES, q->engines);
+    for (int e = 0; e < q->engines; e++)
+        if (!engine_holds(q->engine[e]))
+            return plait_fail(err, PLAIT_ERROR_RANGE, "engine",
+                              "expected the profile of an engine, found another");
+    return PLAIT_OK;
+}
+
+plait_status serve_check_question(const plait_serve_question *q, plait_error *err)
+{
+    if (!q)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "question", "expected a question, found NULL");
+    PLAIT_TRY(model_check_parts(q->model, err));
+    PLAIT_TRY(cluster_check_parts(q->cluster, err));
+    PLAIT_TRY(check_engines(q, err));
+    if (q->gpus > PLAIT_MAX_GPUS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "gpus", "expected at most %d, found %d",
+                          PLAIT_MAX_GPUS, q->gpus);
+    if (q->weights >> PLAIT_WEIGHT_FORMATS != 0 || q->kv >> PLAIT_KV_FORMATS != 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "weights",
+                          "expected formats of serve.h, found others");
+    if (!load_holds(&q->load) || !is_amount(q->ttft_s) || !is_amount(q->tpot_s))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "load",
+                          "expected a load and bounds of 0 or more, found others");
+    return PLAIT_OK;
+}
+
+// ---- a deployment --------------------------------------------------------------------------
+
+static bool is_degree(int degree)
+{
+    return degree >= 1 && degree <= PLAIT_MAX_DEGREE;
+}
+
+/* So that no product of them wraps. */
+static bool worker_holds(plait_worker w)
+{
+    return is_degree(w.tp) && is_degree(w.pp) && is_degree(w.dp_attention) && is_degree(w.ep) &&
+           (double)w.tp * w.pp * w.dp_attention <= PLAIT_MAX_GPUS;
+}
+
+static bool roles_hold(const plait_serve_plan *plan)
+{
+    for (int r = 0; r <= plan->disaggregated; r++)
+        if (!worker_holds(plan->worker[r]) || plan->count[r] < 1 ||
+            plan->count[r] > PLAIT_MAX_GPUS / plan->replicas)
+            return false;
+    return true;
+}
+
+plait_status serve_check_plan(const plait_serve_plan *plan, plait_error *err)
+{
+    if (!plan)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected a plan, found NULL");
+    if (!engine_holds(plan->engine))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "engine",
+                          "expected the profile of an engine, found another");
+    if ((unsigned)plan->weights >= PLAIT_WEIGHT_FORMATS || (unsigned)plan->kv >= PLAIT_KV_FORMATS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "weights",
+                          "expected formats of serve.h, found others");
+    if (plan->replicas < 1 || plan->replicas > PLAIT_MAX_GPUS || !roles_hold(plan))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "workers",
+                          "expected replicas of workers with degrees of 1 or more, found others");
+    return is_amount(plan->chunk_tokens) && is_amount(plan->batch_cap)
+               ? PLAIT_OK
+               : plait_fail(err, PLAIT_ERROR_RANGE, "batch",
+                            "expected a chunk and a cap of 0 or more, found others");
+}

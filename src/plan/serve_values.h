@@ -1,0 +1,14 @@
+/* serve_values.h - is a question of serving, or a deployment, made of values that there are at all? */
+#ifndef SERVE_VALUES_H
+#define SERVE_VALUES_H
+
+#include "plait/serve_search.h"
+
+/** A model, a cluster, engines, formats, a load and bounds; what they come to is the search's to say. */
+PLAIT_MUST_CHECK plait_status serve_check_question(const plait_serve_question *question,
+                                                   plait_error *err);
+
+/** What says a deployment: engine, workers, counts, formats, chunk and cap; not what it comes to. */
+PLAIT_MUST_CHECK plait_status serve_check_plan(const plait_serve_plan *plan, plait_error *err);
+
+#endif

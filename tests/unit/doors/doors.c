@@ -1,0 +1,53 @@
+/* doors.c - each public function that can fail, entered with the world's question */
+#include "doors.h"
+
+#include <string.h>
+
+#include "file.h"
+#include "plait/data.h"
+
+/* The words that a door reads, or none. */
+static const char *said(const door_world *w, const char *words)
+{
+    return w->text != NULL ? words : NULL;
+}
+
+/* The text of a file, in the world's arena. */
+static const char *text_of(const door_world *w, const char *path, size_t *length)
+{
+    const char *text = NULL;
+
+    *length = 0;
+    if (w->text == NULL || file_read_all(path, 1 << 24, w->arena, &text, length, NULL) != PLAIT_OK)
+        return NULL;
+    return text;
+}
+
+/* A verdict of no is a failure of the door, with the reason. */
+static plait_status verdict(plait_verdict found, const char *why, plait_error *err)
+{
+    return found == PLAIT_FITS ? PLAIT_OK
+                               : plait_fail(err, PLAIT_ERROR_RANGE, "verdict", "%s", why);
+}
+
+static plait_status reason(const char *why, plait_error *err)
+{
+    return why == NULL ? PLAIT_OK : plait_fail(err, PLAIT_ERROR_RANGE, "reason", "%s", why);
+}
+
+/* DOOR(function, what it takes, how it is called) */
+#define DOOR(function, of, ...)                                                                    \
+    static plait_status enter_##function(door_world *w, plait_error *err)                          \
+    {                                                                                              \
+        __VA_ARGS__;                                                                               \
+    }
+#include "doors.def"
+#undef DOOR
+
+#define DOOR(function, of, ...) {#function, enter_##function, of},
+const door doors[] = {
+#include "doors.def"
+};
+#undef DOOR
+
+const size_t doors_count = sizeof doors / sizeof *doors;

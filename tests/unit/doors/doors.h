@@ -1,0 +1,99 @@
+/* doors.h - public functions that can fail, a question that they answer, and how to spoil it */
+#ifndef DOORS_H
+#define DOORS_H
+
+#include <limits.h>
+#include <math.h>
+
+#include "plait/plait.h"
+
+/** Everything that the doors are entered with; pointers among it point into itself. */
+typedef struct door_world {
+    plait_arena *arena; /* of the world; `scratch` is what doors are given */
+    plait_arena *scratch;
+    const char *text; /* a path, a name, a document: what a door reads */
+    plait_layer kind[2];
+    unsigned char layer_kind[PLAIT_MAX_LAYERS];
+    plait_model model;
+    plait_accelerator gpu;
+    plait_cluster cluster;
+    plait_runtime runtime;
+    plait_problem problem;
+    plait_degrees degrees;
+    plait_chunk chunk[2];
+    plait_stage stage[2];
+    plait_plan plan;
+    plait_cost cost;
+    plait_search_options options;
+    plait_capacity_ask ask;
+    plait_reliability fleet;
+    plait_operators_options operators;
+    plait_launch launch;
+    plait_launch_target target;
+    plait_pipeline_shape shape;
+    plait_regime regime;
+    plait_evidence evidence;
+    plait_run run;
+    plait_serve_question question;
+    plait_serve_plan deployment;
+    plait_fleet_ask fleet_ask;
+    plait_serve_launch serve_launch;
+    plait_serve_target serve_target;
+    int number; /* of whatever a door counts */
+    plait_data_kind data_kind;
+} door_world;
+
+extern door_world doors_world;
+
+/** Make the world once; fails the test when it cannot. */
+void doors_make(void);
+
+/** As it was made, with an empty scratch. */
+void doors_begin(void);
+
+/** What a door takes, and what a spoiling spoils. */
+enum {
+    OF_ARENA = 1 << 0,
+    OF_TEXT = 1 << 1,
+    OF_PROBLEM = 1 << 2,
+    OF_MODEL = 1 << 3, /* of a problem too */
+    OF_CLUSTER = 1 << 4,
+    OF_DEGREES = 1 << 5,
+    OF_PLAN = 1 << 6,
+    OF_OPTIONS = 1 << 7,
+    OF_SEARCH = 1 << 8, /* options that a search itself asks for */
+    OF_ASK = 1 << 9,
+    OF_FLEET = 1 << 10,
+    OF_OPERATORS = 1 << 11,
+    OF_LAUNCH = 1 << 12,
+    OF_SHAPE = 1 << 13,
+    OF_REGIME = 1 << 14,
+    OF_QUESTION = 1 << 15,
+    OF_DEPLOYMENT = 1 << 16,
+    OF_FLEET_ASK = 1 << 17,
+    OF_SERVE_LAUNCH = 1 << 18,
+    OF_NUMBER = 1 << 19,
+    OF_DATA_KIND = 1 << 20,
+    OF_GPUS = 1 << 21
+};
+
+typedef struct door {
+    const char *name;
+    plait_status (*enter)(door_world *w, plait_error *err);
+    unsigned takes;
+} door;
+
+extern const door doors[];
+extern const size_t doors_count;
+
+typedef struct spoiling {
+    const char *name;
+    unsigned of;
+    void (*spoil)(door_world *w);
+    plait_status status; /* what the doors then say */
+} spoiling;
+
+extern const spoiling spoilings[];
+extern const size_t spoilings_count;
+
+#endif
