@@ -93,8 +93,8 @@ static void test_open_quotes__are_refused_with_their_line(void **state)
 
 static void test_quoted_words__read_back_as_they_are(void **state)
 {
-    static const char *const hard[] = {"",      "a b",       "it's", "$HOME", "a\"b", "x;y",
-                                       "(1)*3", "#no",  "*",     "\\",   NULL};
+    static const char *const hard[] = {"",      "a b", "it's", "$HOME", "a\"b", "x;y",
+                                       "(1)*3", "#no", "*",    "\\",    NULL};
 
     (void)state;
     for (const char *const *word = hard; *word != NULL; word++) {
@@ -110,8 +110,7 @@ static void test_quoted_words__of_what_is_not_plain_steer_nothing(void **state)
     const char *const hard = "it's\n\x1b[2J\\ \xe2\x80\xa8";
 
     (void)state;
-    assert_string_equal(shell_quoted(hard, arena),
-                        "$'it\\'s\\012\\033[2J\\\\ \\342\\200\\250'");
+    assert_string_equal(shell_quoted(hard, arena), "$'it\\'s\\012\\033[2J\\\\ \\342\\200\\250'");
     assert_string_equal(shell_quoted("\xc3\xa9", arena), "'\xc3\xa9'");
 }
 
@@ -239,6 +238,47 @@ static void test_scripts_that_grow_without_end__are_refused(void **state)
     assert_string_equal(words("f() { f; f; f; }\nf\nx"), "x");
 }
 
+/* `head`, then `again` so many times, "%d" in it numbered, then `tail`. */
+static const char *repeated(const char *head, const char *again, int times, const char *tail)
+{
+    const char *const number = strstr(again, "%d");
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    text_append(&out, head);
+    for (int i = 0; i < times; i++) {
+        if (number != NULL)
+            text_append_printf(&out, "%.*s%d%s", (int)(number - again), again, i, number + 2);
+        else
+            text_append(&out, again);
+    }
+    text_append(&out, tail);
+    return text_builder_finish(&out, NULL);
+}
+
+/* Many elements of a list in one word, lists that are looked through again and again, functions. */
+static void test_scripts_that_repeat_what_costs__are_refused_early(void **state)
+{
+    const char *const list = repeated("A=(", "x", 60000, ")\nB=\"");
+    const char *const scripts[] = {
+        repeated(list, "${A[0]}", 8000, "\"\nx $B\n"),
+        repeated(repeated("", "A[%d]=x\n", 20000, ""), "B=${A[0]}\n", 20000, "x $B\n"),
+        repeated("", "f%d() { :; }\n", 20000, "x\n"),
+    };
+    shell_words found;
+    plait_error err;
+
+    (void)state;
+    for (size_t s = 0; s < sizeof scripts / sizeof *scripts; s++) {
+        const plait_arena_mark before = plait_arena_save(arena);
+
+        assert_int_equal(
+            shell_read(scripts[s], strlen(scripts[s]), "s.sh", NULL, arena, &found, &err),
+            PLAIT_ERROR_SYNTAX);
+        assert_true(plait_arena_save(arena) - before < 64 << 20);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_job_lines__are_commands_and_variables),
         cmocka_unit_test(test_files__that_a_script_makes_are_kept),
         cmocka_unit_test(test_scripts_that_grow_without_end__are_refused),
+        cmocka_unit_test(test_scripts_that_repeat_what_costs__are_refused_early),
         cmocka_unit_test(test_open_quotes__are_refused_with_their_line),
         cmocka_unit_test(test_quoted_words__read_back_as_they_are),
         cmocka_unit_test(test_quoted_words__of_what_is_not_plain_steer_nothing),

@@ -23,9 +23,12 @@ plait_status shell_end_function(shell_reader *in, plait_error *err)
     const shell_frame *const frame = shell_top(in, SHELL_FUNCTION);
     shell_function *more;
 
+    if (in->functions == SHELL_MAX_FUNCTIONS)
+        return shell_fail(in, "more than 1024 functions", err);
     more =
         grow_by_one(in->arena, in->function, in->functions, &in->function_capacity, sizeof *more);
-    if (more == NULL)
+    if (more == NULL ||
+        !name_index_put(&in->function_names, in->arena, frame->subject, in->functions))
         return plait_fail_nomem(err);
     in->function = more;
     more[in->functions++] =
@@ -77,8 +80,7 @@ plait_status shell_call_function(shell_reader *in, const shell_function *functio
 
 const shell_function *shell_function_named(const shell_reader *in, const char *name)
 {
-    for (int f = in->functions - 1; f >= 0; f--)
-        if (strcmp(in->function[f].name, name) == 0)
-            return &in->function[f];
-    return NULL;
+    const int found = name_index_find(&in->function_names, name, strlen(name));
+
+    return found >= 0 ? &in->function[found] : NULL;
 }

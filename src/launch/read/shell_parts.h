@@ -7,6 +7,7 @@
 #ifndef SHELL_PARTS_H
 #define SHELL_PARTS_H
 
+#include "name_index.h"
 #include "shell_read.h"
 #include "text.h"
 
@@ -71,7 +72,7 @@ typedef struct shell_here {
 
 enum { SHELL_MAX_FRAMES = 64, SHELL_MAX_NESTING = 8, SHELL_MAX_HERE = 4 };
 enum { SHELL_MAX_WORDS = 1 << 16, SHELL_MAX_BYTES = 1 << 22 };
-enum { SHELL_MAX_VARIABLES = 1 << 10, SHELL_MAX_ORIGINS = 1 << 9 };
+enum { SHELL_MAX_VARIABLES = 1 << 10, SHELL_MAX_FUNCTIONS = 1 << 10, SHELL_MAX_ORIGINS = 1 << 9 };
 
 typedef struct shell_reader {
     const char *at;
@@ -83,9 +84,11 @@ typedef struct shell_reader {
 
     shell_variable *variable;
     int variables, variable_capacity;
+    name_index variable_names;
     shell_function *function;
     int functions, function_capacity;
-    shell_list argument; /* $1 and on */
+    name_index function_names; /* to the last one of each */
+    shell_list argument;       /* $1 and on */
 
     shell_mode mode;
     int doubt;           /* index of the origin that SHELL_DOUBT hangs on */
@@ -100,7 +103,7 @@ typedef struct shell_reader {
     int heres;
     const char *target; /* of the last > of this line */
     int words_capacity, command_capacity, file_capacity, doubt_capacity, origin_capacity;
-    size_t bytes; /* of all words made so far: an expansion of expansions ends here */
+    size_t bytes; /* of all texts made so far: an expansion of expansions ends here */
 } shell_reader;
 
 /* ---- lists and variables ---- */

@@ -40,11 +40,9 @@ plait_status shell_list_add(shell_reader *in, shell_list *list, const char *word
 
 shell_variable *shell_find(const shell_reader *in, const char *name, size_t length)
 {
-    for (int v = 0; v < in->variables; v++)
-        if (strlen(in->variable[v].name) == length &&
-            memcmp(in->variable[v].name, name, length) == 0)
-            return &in->variable[v];
-    return NULL;
+    const int found = name_index_find(&in->variable_names, name, length);
+
+    return found >= 0 ? &in->variable[found] : NULL;
 }
 
 static plait_status make(shell_reader *in, const char *name, shell_variable **out, plait_error *err)
@@ -58,7 +56,7 @@ static plait_status make(shell_reader *in, const char *name, shell_variable **ou
         return shell_fail(in, "more than 1024 variables", err);
     more =
         grow_by_one(in->arena, in->variable, in->variables, &in->variable_capacity, sizeof *more);
-    if (more == NULL)
+    if (more == NULL || !name_index_put(&in->variable_names, in->arena, name, in->variables))
         return plait_fail_nomem(err);
     in->variable = more;
     *out = &more[in->variables++];
@@ -163,10 +161,11 @@ static plait_status append_unknown(shell_reader *in, shell_word *word, const cha
     return PLAIT_OK;
 }
 
-/* A text that was not in quotes is cut at blanks. */
+/* A text that was not in quotes is cut at blanks. Whatever is expanded comes through here. */
 static plait_status append_split(shell_reader *in, const char *text, bool quoted, shell_word *word,
                                  shell_list *list, plait_error *err)
 {
+    PLAIT_TRY(shell_spend(in, strlen(text), err));
     for (; *text != '\0'; text++) {
         if (!quoted && isspace((unsigned char)*text)) {
             PLAIT_TRY(finish_word(in, word, list, err));
@@ -187,7 +186,6 @@ static plait_status append_value(shell_reader *in, const shell_list *value, bool
         if (quoted)
             word->begun = true;
         PLAIT_TRY(append_split(in, value->word[i], quoted, word, list, err));
-        PLAIT_TRY(shell_spend(in, strlen(value->word[i]), err));
     }
     return PLAIT_OK;
 }
@@ -297,6 +295,7 @@ static plait_status append_element(shell_reader *in, const shell_list *value, co
     bool ignored;
 
     PLAIT_TRY(expand_inner(in, text, length, &ignored, &index, err));
+    PLAIT_TRY(shell_spend(in, (size_t)value->count, err)); // each may be looked at
     element = element_of(value, index);
     if (element == NULL)
         return append_unknown(in, word, from, false, err);
