@@ -40,7 +40,6 @@ home_of() { # sets `home`, a pattern of the files that may include a library; an
     cjson/*) home='src/io/*' ;;
     csv.h) home='src/io/csv_table.c' ;;
     libsmartcols*) home='src/report/*' ;;
-    popt.h) home='src/cli/*' ;;
     mpi.h) home='src/mpi/plait_mpi.c' ;;
     gsl/* | lmmin.h | cminpack.h | levmar.h) home='src/calibrate/*' ;;
     *) home='*' ;;

@@ -1,9 +1,13 @@
-/* opt.c - the options of a command: parsed by popt */
+/* opt.c - the words of a command line: options, their values, operands
+ *
+ *     --name VALUE  --name=VALUE  -n VALUE  -nVALUE  -n=VALUE  --  the rest are operands
+ *
+ * A value is whatever stands behind its option, also what looks like one. Names are whole: what is a
+ * unique beginning today would not be tomorrow.
+ */
 #include "opt.h"
 
 #include <limits.h>
-#include <popt.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "magnitude.h"
@@ -46,33 +50,9 @@ static plait_status store_int(const opt *option, const char *text, int *out, pla
 static plait_status store_text(const opt *option, const char *text, plait_arena *arena,
                                const char **out, plait_error *err)
 {
-    if (option->kind == OPT_LIST && *out != NULL)
-        *out = plait_arena_printf(arena, "%s,%s", *out, text);
-    else
-        *out = plait_arena_text(arena, text);
+    *out = option->kind == OPT_LIST && *out != NULL ? plait_arena_printf(arena, "%s,%s", *out, text)
+                                                    : text;
     return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
-static plait_status store(const opt *option, const char *text, plait_arena *arena, void *values,
-                          plait_error *err)
-{
-    char *const field = (char *)values + option->offset;
-
-    switch (option->kind) {
-    case OPT_FLAG:
-        *(bool *)(void *)field = true;
-        return PLAIT_OK;
-    case OPT_INT:
-        return store_int(option, text, (int *)(void *)field, err);
-    case OPT_TEXT:
-    case OPT_LIST:
-        return store_text(option, text, arena, (const char **)(void *)field, err);
-    case OPT_LAST:
-    case OPT_GROUP:
-    case OPT_KEYS:
-        break;
-    }
-    return PLAIT_OK;
 }
 
 /* ---- refusals ---- */
@@ -94,7 +74,7 @@ static plait_status fail_unknown(const opt_usage *usage, const char *found, plai
                                  plait_error *err)
 {
     const size_t count = (size_t)count_options(usage->options);
-    const char **names = plait_arena_alloc(arena, count + 3, sizeof *names);
+    const char **names = plait_arena_alloc(arena, count + 1, sizeof *names);
     char *word = plait_arena_text(arena, found + strspn(found, "-"));
     const char *nearest;
     size_t known = 0;
@@ -104,8 +84,6 @@ static plait_status fail_unknown(const opt_usage *usage, const char *found, plai
     for (size_t i = 0; i < count; i++)
         if (usage->options[i].kind != OPT_GROUP)
             names[known++] = usage->options[i].name;
-    names[known++] = "wide";
-    names[known] = "help";
     text_cut(word, '=');
     nearest = text_nearest(word, names);
     if (nearest == NULL)
@@ -118,130 +96,112 @@ static plait_status fail_unknown(const opt_usage *usage, const char *found, plai
                       found);
 }
 
-static const opt *option_named(const opt *options, const char *text)
-{
-    const size_t hyphens = strspn(text, "-");
-    const size_t length = strcspn(text + hyphens, "=");
+/* ---- parsing ---- */
 
+/* Words not yet read, and where what they say goes. */
+typedef struct opt_reader {
+    const char **next;
+    const char **end;
+    plait_arena *arena;
+    void *values;
+    opt_operands *operands;
+} opt_reader;
+
+static plait_status store(const opt_reader *in, const opt *option, const char *text,
+                          plait_error *err)
+{
+    void *const values = option->kind == OPT_COMMON ? in->operands : in->values;
+    void *const field = (char *)values + option->offset;
+
+    switch (option->kind) {
+    case OPT_FLAG:
+    case OPT_COMMON:
+        *(bool *)field = true;
+        return PLAIT_OK;
+    case OPT_INT:
+        return store_int(option, text, field, err);
+    case OPT_TEXT:
+    case OPT_LIST:
+        return store_text(option, text, in->arena, field, err);
+    case OPT_LAST:
+    case OPT_GROUP:
+    case OPT_KEYS:
+        break;
+    }
+    return PLAIT_OK;
+}
+
+/* The option that a word names, and what stands in the word behind its name; NULL: nothing. */
+static const opt *option_of(const opt *options, const char *word, const char **rest)
+{
+    const bool is_long = word[1] == '-';
+    const char *const name = word + 1 + is_long;
+    const size_t length = is_long ? strcspn(name, "=") : 1;
+
+    *rest = name[length] != '\0' ? name + length + (name[length] == '=') : NULL;
     for (; options->kind != OPT_LAST; options++) {
         if (options->kind == OPT_GROUP)
             continue;
-        if (hyphens == 1 ? length == 1 && text[1] == options->letter
-                         : strlen(options->name) == length &&
-                               strncmp(text + hyphens, options->name, length) == 0)
+        if (is_long ? strlen(options->name) == length && memcmp(options->name, name, length) == 0
+                    : options->letter == *name)
             return options;
     }
     return NULL;
 }
 
-static plait_status fail_parse(const opt_usage *usage, poptContext context, int code,
-                               plait_arena *arena, plait_error *err)
+static plait_status read_option(opt_reader *in, const opt_usage *usage, plait_error *err)
 {
-    const char *const found = poptBadOption(context, POPT_BADOPTION_NOALIAS);
+    const char *const word = *in->next++, *text;
+    const opt *const option = option_of(usage->options, word, &text);
     char expected[80];
 
-    if (code == POPT_ERROR_MALLOC || found == NULL)
-        return plait_fail_nomem(err);
-
-    const opt *const option = option_named(usage->options, found);
-    if (code == POPT_ERROR_NOARG && option != NULL) {
+    if (option == NULL)
+        return fail_unknown(usage, word, in->arena, err);
+    if (option->value == NULL && text != NULL)
+        return fail_option(option->name, err, "no value, since it is a switch", word);
+    if (option->value != NULL && text == NULL) {
         snprintf(expected, sizeof expected, "a value (%s)", option->value);
-        return fail_option(option->name, err, expected, "nothing");
+        if (in->next == in->end)
+            return fail_option(option->name, err, expected, "nothing");
+        text = *in->next++;
     }
-    if (code == POPT_ERROR_UNWANTEDARG && option != NULL)
-        return fail_option(option->name, err, "no value, since it is a switch", found);
-    return fail_unknown(usage, found, arena, err);
+    return store(in, option, text, err);
 }
 
-/* ---- parsing ---- */
-
-/* popt's table: entry i returns i + 1, the last ones are --help and --wide. */
-static struct poptOption *popt_table(const opt *options, int count, plait_arena *arena)
+static plait_status read_operand(opt_reader *in, const opt_usage *usage, plait_error *err)
 {
-    struct poptOption *table = plait_arena_alloc(arena, (size_t)count + 3, sizeof *table);
-    int used = 0;
+    opt_operands *const operands = in->operands;
 
-    if (table == NULL)
-        return NULL;
-    for (int i = 0; i < count; i++) {
-        if (options[i].kind == OPT_GROUP)
-            continue;
-        table[used++] = (struct poptOption){
-            .longName = options[i].name,
-            .shortName = options[i].letter,
-            .argInfo = options[i].kind == OPT_FLAG ? POPT_ARG_NONE : POPT_ARG_STRING,
-            .val = i + 1,
-        };
-    }
-    table[used++] = (struct poptOption){
-        .longName = "help", .shortName = 'h', .argInfo = POPT_ARG_NONE, .val = count + 1};
-    table[used] =
-        (struct poptOption){.longName = "wide", .argInfo = POPT_ARG_NONE, .val = count + 2};
-    return table;
-}
-
-static plait_status read_operands(const opt_usage *usage, poptContext context, plait_arena *arena,
-                                  opt_operands *operands, plait_error *err)
-{
-    const char **rest = poptGetArgs(context);
-
-    for (; rest != NULL && *rest != NULL; rest++) {
-        if (operands->count == usage->max_operands)
-            return plait_fail(err, PLAIT_ERROR_SCHEMA, usage->command,
-                              "expected `plait %s %s`, found also \"%.60s\"", usage->command,
-                              usage->synopsis, *rest);
-        operands->text[operands->count] = plait_arena_text(arena, *rest);
-        if (operands->text[operands->count++] == NULL)
-            return plait_fail_nomem(err);
-    }
+    if (operands->count == usage->max_operands)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, usage->command,
+                          "expected `plait %s %s`, found also \"%.60s\"", usage->command,
+                          usage->synopsis, *in->next);
+    operands->text[operands->count++] = *in->next++;
     return PLAIT_OK;
-}
-
-static plait_status read_options(const opt_usage *usage, poptContext context, plait_arena *arena,
-                                 void *values, opt_operands *operands, plait_error *err)
-{
-    const int help = count_options(usage->options) + 1, wide = help + 1;
-    int code;
-
-    while ((code = poptGetNextOpt(context)) > 0) {
-        char *text = poptGetOptArg(context);
-        plait_status status = PLAIT_OK;
-
-        if (code == help)
-            operands->help = true;
-        else if (code == wide)
-            operands->wide = true;
-        else if (text == NULL && usage->options[code - 1].kind != OPT_FLAG)
-            status = plait_fail_nomem(err); // popt had no memory for a copy of the value
-        else
-            status = store(&usage->options[code - 1], text, arena, values, err);
-        free(text);
-        PLAIT_TRY(status);
-    }
-    if (code < -1)
-        return fail_parse(usage, context, code, arena, err);
-    return read_operands(usage, context, arena, operands, err);
 }
 
 plait_status opt_parse(const opt_usage *called, int argc, const char **argv, plait_arena *arena,
                        void *values, opt_operands *operands, plait_error *err)
 {
-    opt_table options;
+    opt_reader in = {argv + 1, argv + argc, arena, values, operands};
     opt_usage usage = *called;
-    struct poptOption *table;
-    poptContext context;
-    plait_status status;
+    bool options_end = false;
+    opt_table options;
 
     *operands = (opt_operands){0};
     opt_spell_out(called->options, &options);
     usage.options = options.row;
-    table = popt_table(usage.options, count_options(usage.options), arena);
-    if (table == NULL)
-        return plait_fail_nomem(err);
-    context = poptGetContext(NULL, argc, argv, table, 0);
-    if (context == NULL)
-        return plait_fail_nomem(err);
-    status = read_options(&usage, context, arena, values, operands, err);
-    poptFreeContext(context);
-    return status;
+    while (in.next < in.end) {
+        const char *const word = *in.next;
+
+        if (!options_end && text_equal(word, "--")) {
+            options_end = true;
+            in.next++;
+        } else if (!options_end && word[0] == '-' && word[1] != '\0') {
+            PLAIT_TRY(read_option(&in, &usage, err));
+        } else {
+            PLAIT_TRY(read_operand(&in, &usage, err));
+        }
+    }
+    return PLAIT_OK;
 }

@@ -24,13 +24,14 @@
 #include "plait/job.h"
 
 typedef enum opt_kind {
-    OPT_LAST,  /* ends the table */
-    OPT_GROUP, /* a heading in --help */
-    OPT_KEYS,  /* an option for each key of a plan: const char *[PLAIT_KEYS] */
-    OPT_FLAG,  /* bool */
-    OPT_INT,   /* int within [min, max]; the field stays as it is when not given */
-    OPT_TEXT,  /* const char *; when given twice, the last counts */
-    OPT_LIST   /* const char *; when given twice, joined by a comma */
+    OPT_LAST,   /* ends the table */
+    OPT_GROUP,  /* a heading in --help */
+    OPT_KEYS,   /* an option for each key of a plan: const char *[PLAIT_KEYS] */
+    OPT_FLAG,   /* bool */
+    OPT_COMMON, /* bool of opt_operands: what every command takes */
+    OPT_INT,    /* int within [min, max]; the field stays as it is when not given */
+    OPT_TEXT,   /* const char *; when given twice, the last counts */
+    OPT_LIST    /* const char *; when given twice, joined by a comma in `arena` */
 } opt_kind;
 
 /**
@@ -99,7 +100,7 @@ typedef struct opt {
 
 enum { OPT_MAX_OPERANDS = 1024, OPT_MAX_OPTIONS = 96 };
 
-/** A table of options with a row for each key where OPT_KEYS stood. */
+/** A table of options with a row for each key where OPT_KEYS stood, and those of every command. */
 typedef struct opt_table {
     opt row[OPT_MAX_OPTIONS];
     char flag[PLAIT_KEYS][24]; /* "cp-comm" */
@@ -131,8 +132,8 @@ typedef struct opt_operands {
 /**
  * Parse a command line.
  *
- * @param argv    as of main, from the verb on
- * @param values  the command's struct, with its defaults; texts live in `arena`
+ * @param argv    as of main, from the verb on; texts are kept where they stand
+ * @param values  the command's struct, with its defaults
  */
 PLAIT_MUST_CHECK plait_status opt_parse(const opt_usage *usage, int argc, const char **argv,
                                         plait_arena *arena, void *values, opt_operands *operands,

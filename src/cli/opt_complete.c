@@ -42,8 +42,6 @@ static plait_status print_option(const opt *option, plait_arena *arena, FILE *ou
 
 plait_status opt_complete(const opt_usage *usage, plait_arena *arena, FILE *out, plait_error *err)
 {
-    static const opt wide = {.kind = OPT_FLAG, .name = "wide"};
-    static const opt help = {.kind = OPT_FLAG, .name = "help", .letter = 'h'};
     opt_table options;
     char place[2] = "1";
 
@@ -51,8 +49,6 @@ plait_status opt_complete(const opt_usage *usage, plait_arena *arena, FILE *out,
     for (const opt *option = options.row; option->kind != OPT_LAST; option++)
         if (option->kind != OPT_GROUP)
             PLAIT_TRY(print_option(option, arena, out, err));
-    PLAIT_TRY(print_option(&wide, arena, out, err));
-    PLAIT_TRY(print_option(&help, arena, out, err));
     for (int i = 0; i < 2 && i < usage->max_operands; i++, place[0]++)
         PLAIT_TRY(print_line(place, "", &usage->operand[i], arena, out, err));
     return PLAIT_OK;

@@ -68,10 +68,6 @@ static void print_option(const opt *option, FILE *out)
 
 void opt_help(const opt_usage *usage, FILE *out)
 {
-    static const opt wide = {.kind = OPT_FLAG,
-                             .name = "wide",
-                             .help = "all columns of tables, also where the terminal is narrower"};
-    static const opt help = {.kind = OPT_FLAG, .name = "help", .letter = 'h', .help = "this text"};
     opt_table options;
 
     fprintf(out, "usage: plait %s %s\n\n%s\n", usage->command, usage->synopsis, usage->summary);
@@ -84,6 +80,4 @@ void opt_help(const opt_usage *usage, FILE *out)
         else
             print_option(option, out);
     }
-    print_option(&wide, out);
-    print_option(&help, out);
 }

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 /* "cp_comm" is said as --cp-comm. */
 static void spell_flag(const char *name, char flag[24])
@@ -43,14 +44,26 @@ static int add_keys(const opt *keys, opt_table *out, int count)
 
 void opt_spell_out(const opt *options, opt_table *out)
 {
+    static const opt common[] = {
+        {.kind = OPT_COMMON,
+         .name = "wide",
+         .offset = offsetof(opt_operands, wide),
+         .help = "all columns of tables, also where the terminal is narrower"},
+        {.kind = OPT_COMMON,
+         .name = "help",
+         .letter = 'h',
+         .offset = offsetof(opt_operands, help),
+         .help = "this text"},
+    };
     int count = 0;
 
     for (; options->kind != OPT_LAST; options++) {
-        assert(count + PLAIT_KEYS < OPT_MAX_OPTIONS);
+        assert(count + PLAIT_KEYS + 2 < OPT_MAX_OPTIONS);
         if (options->kind == OPT_KEYS)
             count = add_keys(options, out, count);
         else
             out->row[count++] = *options;
     }
-    out->row[count] = *options;
+    memcpy(out->row + count, common, sizeof common);
+    out->row[count + 2] = *options;
 }
