@@ -2,7 +2,6 @@
 find_package(PkgConfig REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
 pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
-pkg_check_modules(SMARTCOLS REQUIRED IMPORTED_TARGET smartcols)
 pkg_check_modules(CMINPACK REQUIRED IMPORTED_TARGET cminpack)
 if(BUILD_TESTING)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
@@ -39,5 +38,4 @@ endif()
 set(PLAIT_LIBRARIES
     "libc|${libc}|LGPL-2.1-or-later" "libm|${libc}|LGPL-2.1-or-later" "${openmp}"
     "libglpk|${glpk_VERSION}|GPL-3.0-or-later" "libcsv|${csv_VERSION}|LGPL-2.1-or-later"
-    "libcjson|${CJSON_VERSION}|MIT" "libpopt|${POPT_VERSION}|MIT"
-    "libsmartcols|${SMARTCOLS_VERSION}|LGPL-2.1-or-later" "libcminpack|${CMINPACK_VERSION}|Minpack")
+    "libcjson|${CJSON_VERSION}|MIT" "libcminpack|${CMINPACK_VERSION}|Minpack")

@@ -39,7 +39,6 @@ home_of() { # sets `home`, a pattern of the files that may include a library; an
     omp.h) home='search/batches.c' ;;
     cjson/*) home='src/io/*' ;;
     csv.h) home='src/io/csv_table.c' ;;
-    libsmartcols*) home='src/report/*' ;;
     mpi.h) home='src/mpi/plait_mpi.c' ;;
     gsl/* | lmmin.h | cminpack.h | levmar.h) home='src/calibrate/*' ;;
     *) home='*' ;;

@@ -38,7 +38,7 @@ typedef enum plait_status {
     PLAIT_ERROR_SCHEMA, /* well formed, but a key is missing, unknown or of another type */
     PLAIT_ERROR_RANGE,  /* the right type, but no sensible value: 0 GPUs */
     PLAIT_ERROR_NOMEM,
-    PLAIT_ERROR_DISK /* a file that could be opened took no more: a full disk */
+    PLAIT_ERROR_DISK /* a disk that is full or fails, too many open files: nobody's mistake */
 } plait_status;
 
 typedef struct plait_error {

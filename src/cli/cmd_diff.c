@@ -6,6 +6,7 @@
 #include "cluster_write.h"
 #include "command.h"
 #include "data_private.h"
+#include "faults.h"
 #include "model_write.h"
 #include "plait/data.h"
 #include "plans.h"
@@ -81,11 +82,12 @@ static plait_status find(const char *name, plait_arena *arena, side *out, plait_
     plait_error inner;
 
     out->name = out->path = name;
-    for (size_t i = 0; !data_is_path(name) && i < sizeof where / sizeof *where; i++)
-        if (plait_data_find(where[i], name, arena, &out->path, &inner) == PLAIT_OK)
+    for (size_t i = 0; !data_is_path(name) && i < sizeof where / sizeof *where; i++) {
+        const plait_status status = plait_data_find(where[i], name, arena, &out->path, &inner);
+        if (status == PLAIT_OK)
             return PLAIT_OK;
-        else if (inner.status == PLAIT_ERROR_NOMEM)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(faults_only(status, &inner, err));
+    }
     return PLAIT_OK;
 }
 

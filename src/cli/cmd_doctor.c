@@ -5,6 +5,7 @@
 
 #include "asked.h"
 #include "command.h"
+#include "faults.h"
 #include "import.h"
 #include "imported.h"
 #include "report_doctor.h"
@@ -103,10 +104,12 @@ static plait_status arguments_of(const doctor_answer *answer, plait_launch_targe
     launch.problem = answer->problem;
     launch.plan = &plan->plan;
     launch.cost = &plan->cost;
-    if (plan->verdict <= PLAIT_TIGHT &&
-        plait_launch_render(&launch, target, arena, folder, &inner) == PLAIT_OK)
+    if (plan->verdict > PLAIT_TIGHT)
+        return PLAIT_OK;
+    const plait_status status = plait_launch_render(&launch, target, arena, folder, &inner);
+    if (status == PLAIT_OK)
         *out = first_file(folder);
-    return PLAIT_OK;
+    return faults_only(status, &inner, err);
 }
 
 static plait_status write_arguments(doctor_answer *answer, plait_launch_target target,

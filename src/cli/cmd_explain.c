@@ -4,6 +4,7 @@
 
 #include "asked.h"
 #include "command.h"
+#include "faults.h"
 #include "json_plan.h"
 
 typedef struct explain_values {
@@ -155,21 +156,25 @@ static plait_status ask_why_not(explanation *e, plait_error *err)
 enum { MOST_DRAWN_ACTIONS = 1 << 21 };
 
 /* A drawing that cannot be made is no reason to explain nothing. */
-static void simulate(explanation *e)
+static plait_status simulate(explanation *e, plait_error *err)
 {
     const report_plan *const plan = &e->asked.plan;
     const plait_problem *const problem = &e->asked.problem;
     const double microbatches = plait_degrees_microbatches(&plan->degrees, problem->job.gbs);
 
     if (e->flags->json || plan->degrees.pp == 1)
-        return;
-    if (3.0 * microbatches * plan->degrees.pp * plan->degrees.vpp > MOST_DRAWN_ACTIONS)
+        return PLAIT_OK;
+    if (3.0 * microbatches * plan->degrees.pp * plan->degrees.vpp > MOST_DRAWN_ACTIONS) {
         e->report.no_timeline = "it has too many actions";
-    else if (plait_plan_simulate(problem, &plan->plan, &plan->cost, e->arena, &e->timeline,
-                                 &e->no_timeline) != PLAIT_OK)
+        return PLAIT_OK;
+    }
+    const plait_status status = plait_plan_simulate(problem, &plan->plan, &plan->cost, e->arena,
+                                                    &e->timeline, &e->no_timeline);
+    if (status != PLAIT_OK)
         e->report.no_timeline = e->no_timeline.message;
     else
         e->report.timeline = &e->timeline;
+    return faults_only(status, &e->no_timeline, err);
 }
 
 /* ---- the whole ---- */
@@ -196,7 +201,7 @@ static plait_status find_limits(explanation *e, plait_error *err)
     const plait_problem *const problem = &e->asked.problem;
     const report_plan *const plan = &e->asked.plan;
 
-    simulate(e);
+    PLAIT_TRY(simulate(e, err));
     if (plait_plan_mixed(problem, &plan->plan)) {
         e->report.no_limits = "since they are of one sort of nodes and of stages that are alike";
         return PLAIT_OK;

@@ -6,6 +6,7 @@
 
 #include "asked.h"
 #include "command.h"
+#include "file.h"
 #include "folder.h"
 #include "plait/belief.h"
 #include "plait/launch.h"
@@ -150,8 +151,7 @@ static plait_status launch_tried(const launch_values *flags, const char *file, p
     PLAIT_TRY(plans_tried(file, PLAIT_MAX_TRIES, rank, &count, arena, err));
     PLAIT_TRY(folder_check(flags->output, flags->force, err));
     if (mkdir(flags->output, 0777) != 0 && errno != EEXIST)
-        return plait_fail(err, PLAIT_ERROR_IO, flags->output, "expected to make it: %s",
-                          strerror(errno));
+        return file_fail_write(flags->output, errno, err);
     for (int i = 0; i < count; i++) {
         launch_values one = *flags;
         const char *const path = plait_arena_printf(arena, "%s:%d", file, rank[i]);
@@ -171,6 +171,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 {
     const launch_values *const flags = values;
     const char *tried;
+    bool serving;
 
     (void)no;
     if (operands->count == 0)
@@ -179,7 +180,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags->output == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "-o",
                           "expected a folder for the files, found nothing");
-    if (serve_answer_is(operands->text[0]))
+    PLAIT_TRY(serve_answer_is(operands->text[0], arena, &serving, err));
+    if (serving)
         return launch_serving(operands->text[0],
                               &(launch_serving_flags){flags->target, flags->output,
                                                       flags->container, flags->as, flags->model,

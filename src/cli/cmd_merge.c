@@ -40,8 +40,10 @@ typedef struct merging {
 
 static plait_status fail_part(const merging *m, int part, plait_error *err)
 {
-    return plait_fail(err, PLAIT_ERROR_IO, m->parts->text[part], "expected to read it, found: %s",
-                      strerror(errno));
+    if (errno == ESPIPE)
+        return plait_fail(err, PLAIT_ERROR_IO, m->parts->text[part],
+                          "expected a file, which is read twice, found a pipe");
+    return file_fail_read(m->parts->text[part], errno, err);
 }
 
 /* ---- reading ---- */
@@ -110,7 +112,7 @@ static plait_status read_part(merging *m, int part, plait_error *err)
         status = add_line(m, part, number, text, (size_t)length, offset, err);
         offset += length;
     }
-    if (status == PLAIT_OK && ferror(m->in[part]))
+    if (status == PLAIT_OK && !feof(m->in[part])) // ended by something else
         status = fail_part(m, part, err);
     free(text);
     return status;
@@ -127,7 +129,7 @@ static int by_index(const void *a, const void *b)
     return one->part - other->part;
 }
 
-/* The bytes of a line, to be freed; NULL: they could not be read. */
+/* The bytes of a line, to be freed; NULL with errno: they could not be read. */
 static char *load_line(const merging *m, const merge_line *line)
 {
     char *const text = malloc(line->length + 1);
@@ -143,14 +145,21 @@ static char *load_line(const merging *m, const merge_line *line)
     return text;
 }
 
-static bool same_bytes(const merging *m, const merge_line *a, const merge_line *b)
+static plait_status check_same(const merging *m, const merge_line *a, const merge_line *b,
+                               plait_error *err)
 {
-    char *const one = load_line(m, a), *const other = load_line(m, b);
-    const bool same = one != NULL && other != NULL && strcmp(one, other) == 0;
+    char *const one = load_line(m, a), *const other = one != NULL ? load_line(m, b) : NULL;
+    plait_status status = PLAIT_OK;
 
+    if (other == NULL)
+        status = fail_part(m, one == NULL ? a->part : b->part, err);
+    else if (strcmp(one, other) != 0)
+        status = plait_fail(err, PLAIT_ERROR_SCHEMA, m->parts->text[b->part],
+                            "expected the line of scenario %lld as in %.80s, found another",
+                            (long long)b->index, m->parts->text[a->part]);
     free(one);
     free(other);
-    return same;
+    return status;
 }
 
 /* A line that several parts have is one, when it is the same in all. */
@@ -160,11 +169,7 @@ static plait_status drop_doubles(merging *m, plait_error *err)
 
     for (int i = 0; i < m->lines; i++) {
         if (kept > 0 && m->line[kept - 1].index == m->line[i].index) {
-            if (!same_bytes(m, &m->line[kept - 1], &m->line[i]))
-                return plait_fail(err, PLAIT_ERROR_SCHEMA, m->parts->text[m->line[i].part],
-                                  "expected the line of scenario %lld as in %.80s, found another",
-                                  (long long)m->line[i].index,
-                                  m->parts->text[m->line[kept - 1].part]);
+            PLAIT_TRY(check_same(m, &m->line[kept - 1], &m->line[i], err));
             continue;
         }
         m->line[kept++] = m->line[i];

@@ -4,6 +4,7 @@
 
 #include "asked.h"
 #include "command.h"
+#include "faults.h"
 #include "file.h"
 #include "json.h"
 #include "page_plans.h"
@@ -114,12 +115,13 @@ static plait_status simulate(reporting *r, plait_error *err)
         return PLAIT_OK;
     }
     PLAIT_TRY(plait_plan_cost(&problem, &plan->plan, r->arena, &cost, err));
-    if (plait_plan_simulate(&problem, &plan->plan, &cost, r->arena, &r->timeline,
-                            &r->no_timeline) != PLAIT_OK)
+    const plait_status status =
+        plait_plan_simulate(&problem, &plan->plan, &cost, r->arena, &r->timeline, &r->no_timeline);
+    if (status != PLAIT_OK)
         r->page.no_timeline = r->no_timeline.message;
     else
         r->page.timeline = &r->timeline;
-    return PLAIT_OK;
+    return faults_only(status, &r->no_timeline, err);
 }
 
 /* "+4.1 %, most of it tp_comm, +320 ms": a slower plan against the first. */
@@ -283,10 +285,11 @@ static plait_status look_for_capacity(const json_cursor *root, plait_arena *aren
 
 static plait_status refuse_capacity(const char *path, plait_arena *arena, plait_error *err)
 {
-    plait_error ignored = {PLAIT_OK, "", ""};
     bool is = false;
+    plait_error inner;
 
-    if (json_load(path, look_for_capacity, arena, &is, &ignored) != PLAIT_OK || !is)
+    PLAIT_TRY(faults_only(json_load(path, look_for_capacity, arena, &is, &inner), &inner, err));
+    if (!is)
         return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
                       "expected a file of plans or deployments, found one of plait capacity, which "
@@ -298,6 +301,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 {
     reporting *r = plait_arena_alloc(arena, 1, sizeof *r);
     page *made;
+    bool serving;
 
     (void)no;
     if (r == NULL)
@@ -313,7 +317,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                           "expected a file such as report.html, found nothing");
     PLAIT_TRY(command_apart(operands->text[0], r->flags->output, err));
     PLAIT_TRY(command_page_check(r->flags->output, err));
-    if (page_serve_is(operands->text[0], arena))
+    PLAIT_TRY(page_serve_is(operands->text[0], arena, &serving, err));
+    if (serving)
         return report_serving(operands->text[0], r->flags->output, arena, err);
     PLAIT_TRY(refuse_capacity(operands->text[0], arena, err));
     PLAIT_TRY(load(operands->text[0], r, err));

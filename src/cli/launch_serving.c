@@ -9,8 +9,8 @@
 #include "say.h"
 #include "serve_answer.h"
 
-/* "... and meta-llama/Meta-Llama-3.1-70B config": the name on the Hub that a source cites; NULL: none. */
-static const char *cited_in(const char *source, plait_arena *arena)
+/* "... and meta-llama/Meta-Llama-3.1-70B config": the name on the Hub that a source cites; 0: none. */
+static size_t cited_in(const char *source, const char **name)
 {
     static const char ending[] = " config";
     const char *const end = source != NULL ? strstr(source, ending) : NULL;
@@ -19,17 +19,19 @@ static const char *cited_in(const char *source, plait_arena *arena)
     while (start != NULL && start > source && strchr(" ,;(", start[-1]) == NULL)
         start--;
     if (start == NULL || memchr(start, '/', (size_t)(end - start)) == NULL)
-        return NULL;
-    return plait_arena_printf(arena, "%.*s", (int)(end - start), start);
+        return 0;
+    *name = start;
+    return (size_t)(end - start);
 }
 
 static const char *usual_checkpoint(const plait_model *model, plait_arena *arena)
 {
-    const char *cited = cited_in(model->source, arena);
+    const char *name = model->name;
+    size_t length = cited_in(model->source, &name);
 
-    if (cited == NULL)
-        cited = cited_in(model->training.source, arena);
-    return cited != NULL ? cited : model->name;
+    if (length == 0)
+        length = cited_in(model->training.source, &name);
+    return length > 0 ? plait_arena_printf(arena, "%.*s", (int)length, name) : name;
 }
 
 static plait_status choose(const launch_serving_flags *flags, const plait_serve_plan *plan,

@@ -10,6 +10,7 @@
 
 #include "capacity_flags.h"
 #include "data_private.h"
+#include "faults.h"
 #include "json_plan.h"
 #include "plait/units.h"
 #include "problem.h"
@@ -348,7 +349,7 @@ static void answer_all(const sweep *of, scenario *s, int count, int threads)
     for (int i = 0; i < count; i++) {
         if (s[i].leader == &s[i])
             (void)!follow(&s[i]);
-        if (s[i].arena != NULL && s[i].err.status != PLAIT_ERROR_NOMEM)
+        if (s[i].arena != NULL && !is_fault(s[i].err.status))
             (void)!write_line(of, &s[i]);
     }
 }
@@ -357,7 +358,8 @@ static void answer_all(const sweep *of, scenario *s, int count, int threads)
 static plait_status keep(const scenario *s, plait_arena *arena, const char **line,
                          const char **wrong, plait_error *err)
 {
-    if (s->err.status == PLAIT_ERROR_NOMEM || s->line == NULL)
+    PLAIT_TRY(faults_only(s->err.status, &s->err, err));
+    if (s->line == NULL)
         return plait_fail_nomem(err);
     *line = plait_arena_text(arena, s->line);
     *wrong = s->err.status == PLAIT_OK

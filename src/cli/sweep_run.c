@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "text.h"
 
 enum {
@@ -58,12 +59,6 @@ static bool writes(const running *r)
 
 /* ---- what is there already ---- */
 
-static plait_status fail_file(const char *path, const char *expected, plait_error *err)
-{
-    return plait_fail(err, PLAIT_ERROR_IO, path, "expected %s, found: %s", expected,
-                      strerror(errno));
-}
-
 static plait_status fail_other(const running *r, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_SCHEMA, r->work->output,
@@ -96,7 +91,10 @@ static plait_status count_lines(running *r, FILE *in, long *end, plait_error *er
         r->done++;
         *end += length;
     }
+    const int error = errno;
     free(line);
+    if (ferror(in) || (length < 0 && !feof(in))) // a lack of memory is not the end of the file
+        return file_fail_read(r->work->output, error, err);
     // Behind whole lines there may be the beginning of the next one, and nothing else.
     return fseek(in, *end, SEEK_SET) == 0 &&
                    (r->done < r->lines ? begins_well(r, in) : getc(in) == EOF)
@@ -124,14 +122,14 @@ static plait_status open_output(running *r, plait_error *err)
         return PLAIT_OK;
     r->out = fopen(path, regular ? "a+" : "w");
     if (r->out == NULL)
-        return fail_file(path, "to write the lines there", err);
+        return file_fail_write(path, errno, err);
     if (!regular)
         return PLAIT_OK;
     rewind(r->out);
     status = count_lines(r, r->out, &end, err);
     if (status == PLAIT_OK &&
         (ftruncate(fileno(r->out), end) != 0 || fseek(r->out, 0, SEEK_END) != 0))
-        status = fail_file(path, "to go on behind the last whole line", err);
+        status = file_fail_write(path, errno, err);
     r->told->kept = r->done;
     return status;
 }
@@ -186,8 +184,7 @@ static plait_status run_block(running *r, int64_t from, int count, plait_arena *
         fputs(texts[rank], r->out);
     return fflush(r->out) == 0 && !ferror(r->out)
                ? PLAIT_OK
-               : fail_file(r->work->output != NULL ? r->work->output : "stdout",
-                           "to write the lines", err);
+               : file_fail_write(r->work->output != NULL ? r->work->output : "stdout", errno, err);
 }
 
 static void show(const running *r)
@@ -249,6 +246,6 @@ plait_status sweep_run(const sweep_work *work, plait_arena *arena, sweep_told *o
     if (status == PLAIT_OK)
         status = run_blocks(&r, err);
     if (r.out != NULL && r.out != stdout && fclose(r.out) != 0 && status == PLAIT_OK)
-        status = fail_file(work->output, "to write the lines", err);
+        status = file_fail_write(work->output, errno, err);
     return status;
 }

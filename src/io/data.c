@@ -2,6 +2,7 @@
 #include "plait/data.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "data_private.h"
+#include "file.h"
 #include "text.h"
 
 /* Where an installation has its data, seen from its programs, and by the prefix as configured. */
@@ -87,11 +89,13 @@ static plait_status data_roots(plait_arena *arena, const char *roots[ROOTS], pla
     return find_root(folder, "share/plait", arena, &roots[2], err);
 }
 
-static bool is_file(const char *path)
+static plait_status look_for_file(const char *path, bool *found, plait_error *err)
 {
     struct stat info;
 
-    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+    errno = 0;
+    *found = stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+    return *found || !file_is_fault(errno) ? PLAIT_OK : file_fail_read(path, errno, err);
 }
 
 bool data_is_path(const char *name)
@@ -132,12 +136,13 @@ static bool list_add(name_list *list, plait_arena *arena, const char *name)
     return name != NULL;
 }
 
-/* What is listed can be found: no folders, no links to nothing. */
+/* What is listed can be found: no folders, no links to nothing; what a fault hides is found, too. */
 static bool holds_file(DIR *folder, const char *file)
 {
     struct stat info;
 
-    return fstatat(dirfd(folder), file, &info, 0) == 0 && !S_ISDIR(info.st_mode);
+    return fstatat(dirfd(folder), file, &info, 0) == 0 ? !S_ISDIR(info.st_mode)
+                                                       : file_is_fault(errno);
 }
 
 /*
@@ -160,19 +165,26 @@ static bool add_file(name_list *list, plait_arena *arena, const char *file)
     return list_add(list, arena, name);
 }
 
-/* A folder that cannot be opened holds no names. */
-static bool add_folder(name_list *list, plait_arena *arena, const char *folder)
+/* A folder that is not there, or not ours to look into, holds no names. */
+static plait_status add_folder(name_list *list, plait_arena *arena, const char *folder,
+                               plait_error *err)
 {
     DIR *open_folder = opendir(folder);
     bool added = true;
 
     if (open_folder == NULL)
-        return true;
-    for (struct dirent *entry; added && (entry = readdir(open_folder)) != NULL;)
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES
+                   ? PLAIT_OK
+                   : file_fail_read(folder, errno, err);
+    errno = 0;
+    for (struct dirent *entry; added && (entry = readdir(open_folder)) != NULL; errno = 0)
         if (holds_file(open_folder, entry->d_name))
             added = add_file(list, arena, entry->d_name);
+    const int error = errno;
     closedir(open_folder);
-    return added;
+    if (!added)
+        return plait_fail_nomem(err);
+    return error == 0 ? PLAIT_OK : file_fail_read(folder, error, err);
 }
 
 static int by_name(const void *a, const void *b)
@@ -206,8 +218,7 @@ plait_status plait_data_list(plait_data_kind kind, plait_arena *arena, const cha
         if (roots[i][0] == '\0')
             continue;
         folder = plait_arena_printf(arena, "%s/%s", roots[i], kinds[kind].folder);
-        if (folder == NULL || !add_folder(&list, arena, folder))
-            return plait_fail_nomem(err);
+        PLAIT_TRY(folder != NULL ? add_folder(&list, arena, folder, err) : plait_fail_nomem(err));
     }
     list_sort(&list);
     *count = list.count;
@@ -256,20 +267,19 @@ plait_status plait_data_file(const char *file, plait_arena *arena, const char **
                              plait_error *err)
 {
     const char *roots[ROOTS];
+    bool found = false;
 
     if (file == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, NULL, "expected a file, found NULL");
     PLAIT_TRY(data_roots(arena, roots, err));
-    for (int i = 0; i < ROOTS; i++) {
+    for (int i = 0; i < ROOTS && !found; i++) {
         if (roots[i][0] == '\0')
             continue;
         *path = plait_arena_printf(arena, "%s/%s", roots[i], file);
-        if (*path == NULL)
-            return plait_fail_nomem(err);
-        if (is_file(*path))
-            return PLAIT_OK;
+        PLAIT_TRY(*path != NULL ? look_for_file(*path, &found, err) : plait_fail_nomem(err));
     }
-    *path = NULL;
+    if (!found)
+        *path = NULL;
     return PLAIT_OK;
 }
 

@@ -18,9 +18,32 @@ static const char *shown(const char *path)
     return *path != '\0' ? path : "\"\"";
 }
 
-static plait_status fail_errno(const char *path, const char *what, plait_error *err)
+bool file_is_fault(int error)
 {
-    return plait_fail(err, PLAIT_ERROR_IO, shown(path), "%s: %s", what, strerror(errno));
+    static const int faults[] = {ENOMEM, ENOSPC, EDQUOT, EFBIG, EIO, EMFILE, ENFILE};
+
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (error == faults[i])
+            return true;
+    return false;
+}
+
+static plait_status fail_system(const char *path, const char *what, int error, plait_error *err)
+{
+    if (error == ENOMEM)
+        return plait_fail_nomem(err);
+    return plait_fail(err, file_is_fault(error) ? PLAIT_ERROR_DISK : PLAIT_ERROR_IO, shown(path),
+                      "cannot %s: %s", what, strerror(error));
+}
+
+plait_status file_fail_read(const char *path, int error, plait_error *err)
+{
+    return fail_system(path, "read", error, err);
+}
+
+plait_status file_fail_write(const char *path, int error, plait_error *err)
+{
+    return fail_system(path, "write", error, err);
 }
 
 static plait_status fail_too_large(const char *path, size_t limit, plait_error *err)
@@ -51,11 +74,11 @@ static plait_status check_readable(int fd, const char *path, plait_error *err)
     struct stat info;
 
     if (fstat(fd, &info) != 0)
-        return fail_errno(path, "cannot read", err);
+        return file_fail_read(path, errno, err);
     if (!S_ISREG(info.st_mode) && (S_ISDIR(info.st_mode) || !is_own_descriptor(path)))
         return plait_fail(err, PLAIT_ERROR_IO, path, "expected a file, found %s",
                           sort_of(info.st_mode));
-    return fcntl(fd, F_SETFL, O_RDONLY) == 0 ? PLAIT_OK : fail_errno(path, "cannot read", err);
+    return fcntl(fd, F_SETFL, O_RDONLY) == 0 ? PLAIT_OK : file_fail_read(path, errno, err);
 }
 
 plait_status file_open(const char *path, int *fd, plait_error *err)
@@ -66,7 +89,7 @@ plait_status file_open(const char *path, int *fd, plait_error *err)
         return plait_fail(err, PLAIT_ERROR_RANGE, "path", "expected a file, found NULL");
     opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (opened < 0)
-        return fail_errno(path, "cannot open", err);
+        return fail_system(path, "open", errno, err);
     const plait_status status = check_readable(opened, path, err);
     if (status != PLAIT_OK)
         close(opened);
@@ -97,7 +120,7 @@ static plait_status read_to_end(int fd, const char *path, size_t limit, text_bui
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return fail_errno(path, "cannot read", err);
+            return file_fail_read(path, errno, err);
         if (got == 0)
             return PLAIT_OK;
         out->length += (size_t)got;
@@ -227,14 +250,6 @@ static bool write_special(const char *path, const char *text, size_t length)
     return fd >= 0 && write_and_close(fd, text, length, false);
 }
 
-static plait_status fail_write(const char *path, int error, plait_error *err)
-{
-    const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
-
-    return plait_fail(err, full ? PLAIT_ERROR_DISK : PLAIT_ERROR_IO, shown(path),
-                      "cannot write: %s", strerror(error));
-}
-
 /* The folder that a new file of this name would be in. */
 static bool folder_writable(const char *path)
 {
@@ -248,18 +263,28 @@ static bool folder_writable(const char *path)
     return writable;
 }
 
+/* Of what stat() failed on: is there room for a new file? Not where a link leads nowhere. */
+static bool is_nothing(const char *path, int error)
+{
+    struct stat info;
+    const bool nothing = error == ENOENT && *path != '\0' && lstat(path, &info) != 0;
+
+    errno = error;
+    return nothing;
+}
+
 plait_status file_check_writable(const char *path, plait_error *err)
 {
     struct stat info;
     bool ok;
 
     if (stat(path, &info) != 0)
-        ok = *path != '\0' && folder_writable(path);
+        ok = is_nothing(path, errno) && folder_writable(path);
     else if (S_ISDIR(info.st_mode))
-        return fail_write(path, EISDIR, err);
+        return file_fail_write(path, EISDIR, err);
     else
         ok = access(path, W_OK) == 0 || (S_ISREG(info.st_mode) && folder_writable(path));
-    return ok ? PLAIT_OK : fail_write(path, errno, err);
+    return ok ? PLAIT_OK : file_fail_write(path, errno, err);
 }
 
 plait_status file_write_atomically(const char *path, const char *text, size_t length,
@@ -269,10 +294,10 @@ plait_status file_write_atomically(const char *path, const char *text, size_t le
     bool ok;
 
     if (stat(path, &info) != 0)
-        ok = replace_file(path, 0666, text, length);
+        ok = is_nothing(path, errno) && replace_file(path, 0666, text, length);
     else if (S_ISREG(info.st_mode))
         ok = replace_existing(path, info.st_mode & 0777, text, length);
     else
         ok = write_special(path, text, length);
-    return ok ? PLAIT_OK : fail_write(path, errno, err);
+    return ok ? PLAIT_OK : file_fail_write(path, errno, err);
 }

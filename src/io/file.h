@@ -2,6 +2,7 @@
 #ifndef FILE_H
 #define FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "plait/arena.h"
@@ -29,8 +30,8 @@ plait_status file_read_all(const char *path, size_t limit, plait_arena *arena, c
 /**
  * Writes a file so that a reader, or a crash, sees the old content or the new one and nothing in
  * between: into a temporary file of the same folder first, then renamed. A symbolic link stays, and
- * what it points to is replaced. What is not a regular file (/dev/stdout, a pipe) is simply written
- * to.
+ * what it points to is replaced; one that leads nowhere is refused. What is not a regular file
+ * (/dev/stdout, a pipe) is simply written to.
  */
 plait_status file_write_atomically(const char *path, const char *text, size_t length,
                                    plait_error *err) PLAIT_MUST_CHECK;
@@ -46,5 +47,12 @@ char *file_beside(const char *file, const char *name, plait_arena *arena) PLAIT_
 
 /** Whether a file can be made there, asked before the work that it is to hold. */
 plait_status file_check_writable(const char *path, plait_error *err) PLAIT_MUST_CHECK;
+
+/** Is an errno of a call on files nobody's mistake: no memory, no room on the disk, too many open? */
+bool file_is_fault(int error);
+
+/** What errno says of a file or folder: NOMEM, DISK, or IO with its name and the system's words. */
+plait_status file_fail_read(const char *path, int error, plait_error *err) PLAIT_MUST_CHECK;
+plait_status file_fail_write(const char *path, int error, plait_error *err) PLAIT_MUST_CHECK;
 
 #endif

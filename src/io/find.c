@@ -1,6 +1,7 @@
 /* find.c - a model, cluster, accelerator or runtime by its name */
 #include "plait/data.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,8 @@ static plait_status absolute_path(const char *path, plait_arena *arena, const ch
 {
     char *const whole = realpath(path, NULL);
 
+    if (whole == NULL && errno == ENOMEM)
+        return plait_fail_nomem(err);
     *out = plait_arena_text(arena, whole != NULL ? whole : path);
     free(whole);
     return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);

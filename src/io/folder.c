@@ -12,29 +12,24 @@
 #include "file.h"
 #include "folder_swap.h"
 
-static plait_status fail(const char *path, int error, plait_error *err)
-{
-    const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
-
-    return plait_fail(err, full ? PLAIT_ERROR_DISK : PLAIT_ERROR_IO, path, "cannot write: %s",
-                      strerror(error));
-}
-
-/* The first entry of a folder, or false when it is empty. */
-static bool first_entry(const char *path, char name[64])
+/* The first entry of a folder; "": it is empty, or there is none. */
+static plait_status first_entry(const char *path, char name[64], plait_error *err)
 {
     DIR *const folder = opendir(path);
-    bool found = false;
+    struct dirent *at = NULL;
 
-    for (struct dirent *at; folder != NULL && !found && (at = readdir(folder)) != NULL;) {
-        if (strcmp(at->d_name, ".") == 0 || strcmp(at->d_name, "..") == 0)
-            continue;
+    name[0] = '\0';
+    if (folder == NULL)
+        return errno == ENOENT ? PLAIT_OK : file_fail_read(path, errno, err);
+    do {
+        errno = 0;
+        at = readdir(folder);
+    } while (at != NULL && (strcmp(at->d_name, ".") == 0 || strcmp(at->d_name, "..") == 0));
+    const int error = errno;
+    if (at != NULL)
         snprintf(name, 64, "%.60s", at->d_name);
-        found = true;
-    }
-    if (folder != NULL)
-        closedir(folder);
-    return found;
+    closedir(folder);
+    return at != NULL || error == 0 ? PLAIT_OK : file_fail_read(path, error, err);
 }
 
 plait_status folder_check(const char *path, bool force, plait_error *err)
@@ -47,12 +42,15 @@ plait_status folder_check(const char *path, bool force, plait_error *err)
                           "expected the name of a folder, found nothing");
     if (stat(path, &info) != 0)
         return errno == ENOENT && lstat(path, &info) != 0 ? file_check_writable(path, err)
-                                                          : fail(path, errno, err);
+                                                          : file_fail_write(path, errno, err);
     if (!S_ISDIR(info.st_mode))
-        return fail(path, ENOTDIR, err);
+        return file_fail_write(path, ENOTDIR, err);
     if (access(path, W_OK | X_OK) != 0)
-        return fail(path, errno, err);
-    if (!force && first_entry(path, name))
+        return file_fail_write(path, errno, err);
+    if (force)
+        return PLAIT_OK;
+    PLAIT_TRY(first_entry(path, name, err));
+    if (name[0] != '\0')
         return plait_fail(err, PLAIT_ERROR_IO, path,
                           "expected a new or empty folder, found %s in it; --force writes there "
                           "all the same",
@@ -65,7 +63,7 @@ static plait_status join(char *out, size_t size, const char *folder, const char 
                          plait_error *err)
 {
     if ((size_t)snprintf(out, size, "%s/%s", folder, name) >= size)
-        return fail(folder, ENAMETOOLONG, err);
+        return file_fail_write(folder, ENAMETOOLONG, err);
     return PLAIT_OK;
 }
 
@@ -89,7 +87,7 @@ static plait_status write_files(const char *path, const plait_launch_folder *fol
         PLAIT_TRY(join(name, sizeof name, path, file->name, err));
         PLAIT_TRY(file_write_atomically(name, file->text, strlen(file->text), err));
         if (file->executable && chmod(name, program_mode()) != 0)
-            return fail(name, errno, err);
+            return file_fail_write(name, errno, err);
     }
     return PLAIT_OK;
 }
@@ -115,7 +113,7 @@ static plait_status check_places(const char *path, const plait_launch_folder *fo
     for (int f = 0; f < folder->files; f++) {
         PLAIT_TRY(join(name, sizeof name, path, folder->file[f].name, err));
         if (lstat(name, &info) == 0 && S_ISDIR(info.st_mode))
-            return fail(name, EISDIR, err);
+            return file_fail_write(name, EISDIR, err);
     }
     return PLAIT_OK;
 }
@@ -126,11 +124,12 @@ static plait_status put_in_place(const char *made, const char *path,
 {
     char name[64];
 
-    if (first_entry(path, name)) {
+    PLAIT_TRY(first_entry(path, name, err));
+    if (name[0] != '\0') {
         PLAIT_TRY(check_places(path, folder, err));
         return folder_swap(made, path, folder, err);
     }
-    return rename(made, path) == 0 ? PLAIT_OK : fail(path, errno, err);
+    return rename(made, path) == 0 ? PLAIT_OK : file_fail_write(path, errno, err);
 }
 
 /* Into a folder of its own beside `path`, then into its place. */
@@ -141,9 +140,9 @@ static plait_status write_into(const char *path, const plait_launch_folder *fold
     plait_status status;
 
     if ((size_t)snprintf(made, sizeof made, "%s.tmp-%ld", path, (long)getpid()) >= sizeof made)
-        return fail(path, ENAMETOOLONG, err);
+        return file_fail_write(path, ENAMETOOLONG, err);
     if (mkdir(made, 0777) != 0)
-        return fail(made, errno, err);
+        return file_fail_write(made, errno, err);
     status = write_files(made, folder, err);
     if (status == PLAIT_OK)
         status = put_in_place(made, path, folder, err);
@@ -160,10 +159,10 @@ plait_status folder_write(const char *path, const plait_launch_folder *folder, b
 
     PLAIT_TRY(folder_check(path, force, err));
     real = realpath(path, NULL); // a link to a folder stays one
-    if (real == NULL)
+    if (real == NULL && errno == ENOENT)
         real = strdup(path);
     if (real == NULL)
-        return plait_fail_nomem(err);
+        return file_fail_write(path, errno, err);
     for (size_t length = strlen(real); length > 1 && real[length - 1] == '/'; length--)
         real[length - 1] = '\0';
     status = write_into(real, folder, err);

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file.h"
+
 /* What is done with an entry of the folder `from`; false with errno when it cannot be. */
 typedef bool entry_action(int from, int to, const char *name);
 
@@ -129,20 +131,26 @@ static bool exchange(const char *made, const char *path)
     return two_renames(made, path);
 }
 
-/* The old folder, which has the name `made` now; `new` is in its place. */
-static void remove_old(const char *made, const char *path, const plait_launch_folder *ours)
+/* The old folder, which has the name `made` now; the new one is in its place. */
+static plait_status remove_old(const char *made, const char *path, const plait_launch_folder *ours,
+                               plait_error *err)
 {
     const int old = open_folder(AT_FDCWD, made), new = open_folder(AT_FDCWD, path);
 
     for (int f = 0; old >= 0 && f < ours->files; f++)
         unlinkat(old, ours->file[f].name, 0);
-    if (old >= 0 && new >= 0)
-        each_entry(old, new, drop, NULL, NULL);
+    const bool seen = old >= 0 && new >= 0 && each_entry(old, new, drop, NULL, NULL);
+    const int error = errno;
+
     if (old >= 0)
         close(old);
     if (new >= 0)
         close(new);
-    rmdir(made);
+    if (rmdir(made) == 0)
+        return PLAIT_OK;
+    return plait_fail(err, !seen && error == ENOMEM ? PLAIT_ERROR_NOMEM : PLAIT_ERROR_IO, path,
+                      "written, but cannot remove what was there, which is %.100s now: %s", made,
+                      strerror(seen ? errno : error));
 }
 
 /* What was carried into a folder that is not to be. */
@@ -173,6 +181,8 @@ static plait_status carry_all(const char *made, const char *path, const plait_la
         close(old);
     if (new >= 0)
         close(new);
+    if (!carried && file_is_fault(error))
+        return file_fail_write(path, error, err);
     return carried ? PLAIT_OK
                    : plait_fail(err, PLAIT_ERROR_IO, path,
                                 "cannot carry %s over into the new folder (%s): move it away, or "
@@ -186,10 +196,9 @@ plait_status folder_swap(const char *made, const char *path, const plait_launch_
     plait_status status = carry_all(made, path, ours, err);
 
     if (status == PLAIT_OK && !exchange(made, path))
-        status = plait_fail(err, PLAIT_ERROR_IO, path, "cannot write: %s", strerror(errno));
+        status = file_fail_write(path, errno, err);
     if (status == PLAIT_OK)
-        remove_old(made, path, ours);
-    else
-        take_back(made, path, ours);
+        return remove_old(made, path, ours, err);
+    take_back(made, path, ours);
     return status;
 }

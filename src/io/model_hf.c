@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "faults.h"
 #include "model_hf_numerics.h"
 #include "text.h"
 
@@ -132,7 +133,7 @@ static plait_status check_embedding_width(const hf_config *hf, plait_error *err)
 }
 
 /* quantization_config, as transformers writes it; NULL: none, or one that no engine here has. */
-static const char *weights_of(const hf_config *hf)
+static plait_status read_weights(const hf_config *hf, const char **out, plait_error *err)
 {
     static const struct {
         const char *method;
@@ -143,20 +144,21 @@ static const char *weights_of(const hf_config *hf)
                    {"gptq", PLAIT_WEIGHT_INT4}};
     const char *method = NULL;
     json_cursor at;
-    plait_error ignored;
+    plait_error inner;
 
-    if (json_object_optional(hf->root, "quantization_config", &at, &ignored) != PLAIT_OK ||
-        json_is_null(&at) ||
-        json_string_optional(&at, "quant_method", hf->arena, &method, &ignored) != PLAIT_OK ||
-        method == NULL)
-        return NULL;
-    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
+    *out = NULL;
+    if (json_object_optional(hf->root, "quantization_config", &at, &inner) != PLAIT_OK ||
+        json_is_null(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(faults_only(json_string_optional(&at, "quant_method", hf->arena, &method, &inner),
+                          &inner, err));
+    for (size_t m = 0; method != NULL && m < sizeof methods / sizeof *methods; m++)
         if (strcmp(methods[m].method, method) == 0)
-            return plait_weight_name[methods[m].format == PLAIT_WEIGHT_FP8 &&
+            *out = plait_weight_name[methods[m].format == PLAIT_WEIGHT_FP8 &&
                                              json_has(&at, "weight_block_size")
                                          ? PLAIT_WEIGHT_FP8_BLOCK
                                          : methods[m].format];
-    return NULL;
+    return PLAIT_OK;
 }
 
 static plait_status read_sizes(const hf_config *hf, plait_error *err)
@@ -173,7 +175,7 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
     PLAIT_TRY(hf_int(hf, layers, 1, PLAIT_MAX_LAYERS, &model->layers, err));
     PLAIT_TRY(hf_int(hf, vocab, 1, MODEL_MAX_VOCAB, &model->vocab, err));
     PLAIT_TRY(hf_int_optional(hf, max_seq, 1, MODEL_MAX_SEQ, &model->max_seq, err));
-    model->weights = weights_of(hf);
+    PLAIT_TRY(read_weights(hf, &model->weights, err));
     PLAIT_TRY(read_tied(hf, &model->tied, err));
     PLAIT_TRY(read_dropout(hf, &model->dropout, err));
     PLAIT_TRY(check_embedding_width(hf, err));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data_private.h"
+#include "faults.h"
 #include "json.h"
 
 enum { MOST_DEGREE = 1 << 16, MOST_RANK = 1 << 10 };
@@ -170,18 +171,14 @@ static plait_status read_kind(const json_cursor *root, plait_arena *arena, void 
     return PLAIT_OK;
 }
 
-bool serve_answer_is(const char *file)
+plait_status serve_answer_is(const char *file, plait_arena *arena, bool *is, plait_error *err)
 {
-    plait_arena *arena = plait_arena_new();
-    plait_error err;
-    bool is = false;
+    plait_error inner;
     int rank;
 
-    if (arena == NULL)
-        return false;
+    *is = false;
     const char *const path = split_rank(file, &rank, arena);
-    if (path == NULL || json_load(path, read_kind, arena, &is, &err) != PLAIT_OK)
-        is = false;
-    plait_arena_free(arena);
-    return is;
+    if (path == NULL)
+        return plait_fail_nomem(err);
+    return faults_only(json_load(path, read_kind, arena, is, &inner), &inner, err);
 }

@@ -13,8 +13,12 @@ typedef struct serve_answer {
     plait_serve_plan plan; /* what a deployment is of; nothing of its price */
 } serve_answer;
 
-/** Whether a file, "FILE" or "FILE:RANK", is such a document: whether it speaks of serving. */
-bool serve_answer_is(const char *file);
+/**
+ * Whether a file, "FILE" or "FILE:RANK", is such a document: whether it speaks of serving. What cannot
+ * be read is none, but for a fault of the machine.
+ */
+plait_status serve_answer_is(const char *file, plait_arena *arena, bool *is,
+                             plait_error *err) PLAIT_MUST_CHECK;
 
 /**
  * Reads one of the plans, with the model and cluster that it names. *out lives in `arena`.

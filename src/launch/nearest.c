@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "faults.h"
 #include "plait/cost.h"
 #include "plait/search.h"
 #include "plans.h"
@@ -26,27 +27,6 @@ static void keep(nearest_found *best, const plait_degrees *degrees, double step_
     best->degrees.split.layout = best->layout;
 }
 
-/* Complete and price; a plan that is not legal or does not fit is none. */
-static void try_mask(const plait_problem *problem, const plait_degrees *wanted, plait_key_set given,
-                     plait_arena *arena, nearest_found *best)
-{
-    const plait_arena_mark mark = plait_arena_save(arena);
-    plait_degrees degrees = *wanted;
-    plait_plan plan;
-    plait_cost cost;
-    plait_error ignored;
-
-    degrees.dp = plait_degrees_dp(problem->job.gpus, degrees.tp, degrees.pp, degrees.cp);
-    if (degrees.dp > 0 &&
-        plait_degrees_complete(problem, given, &degrees, arena, &ignored) == PLAIT_OK &&
-        plait_degrees_check(problem, &degrees, NULL, 0) == PLAIT_FITS &&
-        plait_plan_expand(problem, &degrees, arena, &plan, &ignored) == PLAIT_OK &&
-        plait_plan_cost(problem, &plan, arena, &cost, &ignored) == PLAIT_OK &&
-        cost.verdict == PLAIT_FITS && (best->step_s == 0.0 || cost.step_s < best->step_s))
-        keep(best, &degrees, cost.step_s);
-    plait_arena_rewind(arena, mark);
-}
-
 /* Keys that may be let go; what follows from others goes with them. */
 static const plait_key_id choices[] = {
     PLAIT_KEY_SCHEDULE,    PLAIT_KEY_RECOMPUTE, PLAIT_KEY_SPLIT, PLAIT_KEY_ZERO,
@@ -65,21 +45,40 @@ static plait_key_set without(plait_key_set given, plait_key_id key)
     return given;
 }
 
-static plait_degrees reset(const plait_degrees *wanted, plait_key_set given)
+/* Complete and price; a plan that is not legal is none: verdict PLAIT_INVALID. */
+static plait_status price(const plait_problem *problem, plait_key_set given, plait_arena *arena,
+                          plait_degrees *degrees, plait_cost *cost, plait_error *err)
 {
+    plait_plan plan;
+
+    cost->verdict = PLAIT_INVALID;
+    PLAIT_TRY(plait_degrees_complete(problem, given, degrees, arena, err));
+    if (plait_degrees_check(problem, degrees, NULL, 0) != PLAIT_FITS)
+        return PLAIT_OK;
+    PLAIT_TRY(plait_plan_expand(problem, degrees, arena, &plan, err));
+    return plait_plan_cost(problem, &plan, arena, cost, err);
+}
+
+static plait_status try_without(const plait_problem *problem, const plait_degrees *wanted,
+                                plait_key_set given, plait_arena *arena, nearest_found *best,
+                                plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
     plait_degrees degrees = *wanted;
+    plait_error inner;
+    plait_cost cost;
 
     if (!(given & PLAIT_KEY_BIT(PLAIT_KEY_VPP)))
         degrees.vpp = 1;
-    return degrees;
-}
-
-static void try_without(const plait_problem *problem, const plait_degrees *wanted,
-                        plait_key_set given, plait_arena *arena, nearest_found *best)
-{
-    const plait_degrees degrees = reset(wanted, given);
-
-    try_mask(problem, &degrees, given, arena, best);
+    degrees.dp = plait_degrees_dp(problem->job.gpus, degrees.tp, degrees.pp, degrees.cp);
+    if (degrees.dp <= 0)
+        return PLAIT_OK;
+    const plait_status status = price(problem, given, arena, &degrees, &cost, &inner);
+    if (status == PLAIT_OK && cost.verdict == PLAIT_FITS &&
+        (best->step_s == 0.0 || cost.step_s < best->step_s))
+        keep(best, &degrees, cost.step_s);
+    plait_arena_rewind(arena, mark);
+    return faults_only(status, &inner, err);
 }
 
 static plait_status search_all(const plait_problem *problem, plait_arena *arena,
@@ -102,19 +101,20 @@ static plait_status find_nearest(const plait_problem *problem, const plait_degre
     const plait_key_set degrees = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
                                   PLAIT_KEY_BIT(PLAIT_KEY_CP) | PLAIT_KEY_BIT(PLAIT_KEY_EP) |
                                   PLAIT_KEY_BIT(PLAIT_KEY_DP);
-    plait_error ignored;
+    plait_error inner;
 
     for (int i = 0; i < CHOICES; i++)
-        try_without(problem, wanted, without(PLAIT_ALL_KEYS, choices[i]), arena, best);
+        PLAIT_TRY(
+            try_without(problem, wanted, without(PLAIT_ALL_KEYS, choices[i]), arena, best, err));
     for (int i = 0; i < CHOICES && best->step_s == 0.0; i++)
         for (int j = i + 1; j < CHOICES; j++)
-            try_without(problem, wanted, without(without(PLAIT_ALL_KEYS, choices[i]), choices[j]),
-                        arena, best);
+            PLAIT_TRY(try_without(problem, wanted,
+                                  without(without(PLAIT_ALL_KEYS, choices[i]), choices[j]), arena,
+                                  best, err));
     if (best->step_s == 0.0)
-        try_without(problem, wanted, degrees, arena, best);
-    if (best->step_s == 0.0 && search_all(problem, arena, best, &ignored) == PLAIT_ERROR_NOMEM)
-        return plait_fail_nomem(err);
-    return PLAIT_OK;
+        PLAIT_TRY(try_without(problem, wanted, degrees, arena, best, err));
+    return best->step_s == 0.0 ? faults_only(search_all(problem, arena, best, &inner), &inner, err)
+                               : PLAIT_OK;
 }
 
 static void append_changes(const plait_degrees *wanted, const plait_degrees *found,

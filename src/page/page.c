@@ -84,16 +84,19 @@ FILE *page_begin_printed(page *of)
 
 void page_end_printed(page *of, FILE *stream)
 {
+    bool ended;
+
     if (of == NULL)
         return;
-    of->failed = of->failed || stream == NULL || fclose(stream) != 0;
-    if (stream == NULL)
-        return;
-    while (of->printed_length > 0 && of->printed[of->printed_length - 1] == '\n')
+    /* glibc closes without a complaint what it has no memory to hand over. */
+    ended = stream != NULL && fclose(stream) == 0 && of->printed != NULL;
+    while (ended && of->printed_length > 0 && of->printed[of->printed_length - 1] == '\n')
         of->printed[--of->printed_length] = '\0';
-    if (!of->failed && of->printed_length > 0)
+    if (ended && of->printed_length > 0)
         page_text(of, "%s", of->printed);
+    of->failed = of->failed || !ended;
     free(of->printed);
+    of->printed = NULL;
 }
 
 void page_command(page *of, const char *command)

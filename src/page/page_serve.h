@@ -42,8 +42,9 @@ typedef struct page_serve {
     page_serve_seen ttft, tpot, e2e;
 } page_serve;
 
-/** Is a file a document of plait serve? What cannot be read is none. */
-bool page_serve_is(const char *path, plait_arena *arena);
+/** Is a file a document of plait serve? What cannot be read is none, but for a fault of the machine. */
+PLAIT_MUST_CHECK plait_status page_serve_is(const char *path, plait_arena *arena, bool *is,
+                                            plait_error *err);
 
 /** *out lives in `arena`. */
 PLAIT_MUST_CHECK plait_status page_serve_read(const char *path, plait_arena *arena, page_serve *out,

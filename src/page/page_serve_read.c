@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "faults.h"
 #include "json.h"
 #include "page_serve.h"
 
@@ -271,10 +272,10 @@ static plait_status look_at_root(const json_cursor *root, plait_arena *arena, vo
     return PLAIT_OK;
 }
 
-bool page_serve_is(const char *path, plait_arena *arena)
+plait_status page_serve_is(const char *path, plait_arena *arena, bool *is, plait_error *err)
 {
-    plait_error ignored = {PLAIT_OK, "", ""};
-    bool is = false;
+    plait_error inner;
 
-    return json_load(path, look_at_root, arena, &is, &ignored) == PLAIT_OK && is;
+    *is = false;
+    return faults_only(json_load(path, look_at_root, arena, is, &inner), &inner, err);
 }

@@ -57,6 +57,7 @@ plait_status explain_stages(const report_plan *plan, FILE *out, plait_error *err
     for (int s = 0; s < cost->stages && s < plan->plan.stages; s++) {
         const plait_stage_cost *const stage = &cost->stage[s];
 
+        const bool slowest = s == cost->slowest_stage, fullest = s == cost->fullest_stage;
         if (!is_listed(cost, s))
             continue;
         listed++;
@@ -67,8 +68,8 @@ plait_status explain_stages(const report_plan *plan, FILE *out, plait_error *err
         table_cell(rows, "%s", units_seconds(stage->backward_s, text));
         table_cell(rows, "%.3g", stage->in_flight);
         table_cell(rows, "%s", units_gib(stage->memory_bytes, text));
-        table_cell(rows, "%s%s", s == cost->slowest_stage ? "slowest " : "",
-                   s == cost->fullest_stage ? "fullest" : "");
+        table_cell(rows, "%s%s%s", slowest ? "slowest" : "", slowest && fullest ? " " : "",
+                   fullest ? "fullest" : "");
     }
     fprintf(out, "\nStages, times of one microbatch (%d of %d listed):\n", listed, cost->stages);
     return table_print(rows, 2, out, err);

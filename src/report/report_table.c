@@ -1,8 +1,8 @@
-/* report_table.c - tables in plain ASCII: the only file that knows libsmartcols */
+/* report_table.c - tables in plain ASCII: as wide as their cells */
 #include "report_table.h"
 
-#include <libsmartcols/libsmartcols.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,14 +10,19 @@
 
 enum { GAP = 2, CELL_SIZE = 256 }; /* blanks between columns; bytes of a cell */
 
+typedef struct table_room {
+    table_align align;
+    size_t width; /* of the widest cell */
+    int spare;
+    bool dropped; /* there is no room for it */
+} table_room;
+
 struct table {
-    table_column *column;
+    table_room *column;
     size_t columns;
-    char **cell; /* row by row */
+    char **cell; /* row by row, the titles first */
     size_t cells, capacity;
-    int *spare;    /* [columns] */
-    bool *dropped; /* [columns]: there is no room for it */
-    bool failed;   /* out of memory */
+    bool failed; /* out of memory */
 };
 
 static bool always_whole;
@@ -27,25 +32,6 @@ void table_keep_whole(bool whole)
     always_whole = whole;
 }
 
-table *table_new(const table_column *columns, size_t count)
-{
-    table *rows = calloc(1, sizeof *rows);
-    table_column *column = calloc(count, sizeof *column);
-    int *spare = calloc(count, sizeof *spare);
-    bool *dropped = calloc(count, sizeof *dropped);
-
-    if (rows == NULL || column == NULL || spare == NULL || dropped == NULL) {
-        free(rows);
-        free(column);
-        free(spare);
-        free(dropped);
-        return NULL;
-    }
-    memcpy(column, columns, count * sizeof *column);
-    *rows = (table){.column = column, .columns = count, .spare = spare, .dropped = dropped};
-    return rows;
-}
-
 void table_free(table *rows)
 {
     if (rows == NULL)
@@ -53,8 +39,6 @@ void table_free(table *rows)
     for (size_t c = 0; c < rows->cells; c++)
         free(rows->cell[c]);
     free(rows->cell);
-    free(rows->spare);
-    free(rows->dropped);
     free(rows->column);
     free(rows);
 }
@@ -62,7 +46,7 @@ void table_free(table *rows)
 void table_spare(table *rows, size_t column, int spare)
 {
     if (rows != NULL)
-        rows->spare[column] = spare;
+        rows->column[column].spare = spare;
 }
 
 static bool make_room(table *rows)
@@ -80,9 +64,25 @@ static bool make_room(table *rows)
     return true;
 }
 
+/* Bytes that are no printable ASCII stand as \xNN: a name steers no terminal, and cells line up. */
+static char *plain(const char *text)
+{
+    char *const copy = malloc(4 * strlen(text) + 1), *end = copy;
+
+    for (const char *c = text; copy != NULL && *c != '\0'; c++)
+        if (*c < ' ' || *c > '~' || (c[0] == '\\' && c[1] == 'x'))
+            end += sprintf(end, "\\x%02x", (unsigned)(unsigned char)*c);
+        else
+            *end++ = *c;
+    if (copy != NULL)
+        *end = '\0';
+    return copy;
+}
+
 void table_cell(table *rows, const char *fmt, ...)
 {
     char text[CELL_SIZE], *kept;
+    table_room *column;
     va_list args;
 
     if (rows == NULL || rows->failed)
@@ -90,10 +90,32 @@ void table_cell(table *rows, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    kept = make_room(rows) ? strdup(text) : NULL;
+    kept = make_room(rows) ? plain(text) : NULL;
     rows->failed = kept == NULL;
-    if (kept != NULL)
-        rows->cell[rows->cells++] = kept;
+    if (kept == NULL)
+        return;
+    column = &rows->column[rows->cells % rows->columns];
+    if (strlen(kept) > column->width)
+        column->width = strlen(kept);
+    rows->cell[rows->cells++] = kept;
+}
+
+table *table_new(const table_column *columns, size_t count)
+{
+    table *rows = calloc(1, sizeof *rows);
+    table_room *column = calloc(count, sizeof *column);
+
+    if (rows == NULL || column == NULL) {
+        free(rows);
+        free(column);
+        return NULL;
+    }
+    *rows = (table){.column = column, .columns = count};
+    for (size_t c = 0; c < count; c++) {
+        column[c].align = columns[c].align;
+        table_cell(rows, "%s", columns[c].title);
+    }
+    return rows;
 }
 
 /* ---- what there is room for ---- */
@@ -109,24 +131,13 @@ static size_t room_of(FILE *out)
     return size.ws_col;
 }
 
-static size_t column_width(const table *rows, size_t column)
-{
-    size_t width = strlen(rows->column[column].title);
-
-    for (size_t c = column; c < rows->cells; c += rows->columns) {
-        const size_t length = strlen(rows->cell[c]);
-        width = length > width ? length : width;
-    }
-    return width;
-}
-
 static size_t table_width(const table *rows)
 {
     size_t width = 0;
 
     for (size_t c = 0; c < rows->columns; c++)
-        if (!rows->dropped[c])
-            width += GAP + column_width(rows, c);
+        if (!rows->column[c].dropped)
+            width += GAP + rows->column[c].width;
     return width - GAP;
 }
 
@@ -136,7 +147,8 @@ static size_t most_spare(const table *rows)
     size_t most = 0;
 
     for (size_t c = 1; c < rows->columns; c++)
-        if (!rows->dropped[c] && (most == 0 || rows->spare[c] >= rows->spare[most]))
+        if (!rows->column[c].dropped &&
+            (most == 0 || rows->column[c].spare >= rows->column[most].spare))
             most = c;
     return most;
 }
@@ -146,80 +158,34 @@ static void fit(table *rows, size_t room)
     size_t spare;
 
     while (room > 0 && table_width(rows) > room && (spare = most_spare(rows)) != 0)
-        rows->dropped[spare] = true;
+        rows->column[spare].dropped = true;
 }
 
 /* ---- printing ---- */
 
-static bool add_columns(const table *rows, struct libscols_table *made)
+/* Blanks wait until something stands behind them: a line does not end in any. */
+static void print_cell(const table_room *column, const char *text, size_t *blanks, FILE *out)
 {
+    const size_t length = strlen(text), rest = column->width - length;
+    const size_t before = column->align == TABLE_RIGHT ? rest : 0;
+
+    if (length > 0) {
+        fprintf(out, "%*s%s", (int)(*blanks + before), "", text);
+        *blanks = 0;
+    } else {
+        *blanks += before;
+    }
+    *blanks += rest - before + GAP;
+}
+
+static void print_row(const table *rows, size_t first, int indent, FILE *out)
+{
+    size_t blanks = (size_t)indent;
+
     for (size_t c = 0; c < rows->columns; c++)
-        if (!rows->dropped[c] &&
-            scols_table_new_column(made, rows->column[c].title, 0.0,
-                                   rows->column[c].align == TABLE_RIGHT ? SCOLS_FL_RIGHT : 0) ==
-                NULL)
-            return false;
-    return true;
-}
-
-static bool add_lines(const table *rows, struct libscols_table *made)
-{
-    struct libscols_line *line = NULL;
-    size_t filled = 0;
-
-    for (size_t c = 0; c < rows->cells; c++) {
-        if (c % rows->columns == 0) {
-            line = scols_table_new_line(made, NULL);
-            filled = 0;
-        }
-        if (line == NULL)
-            return false;
-        if (!rows->dropped[c % rows->columns] &&
-            scols_line_set_data(line, filled++, rows->cell[c]) != 0)
-            return false;
-    }
-    return true;
-}
-
-/* No colours, no cutting of cells. */
-static bool be_plain(struct libscols_table *made)
-{
-    return scols_table_set_termforce(made, SCOLS_TERMFORCE_NEVER) == 0 &&
-           scols_table_enable_ascii(made, 1) == 0 &&
-           scols_table_set_column_separator(made, "  ") == 0;
-}
-
-/* The table as text, to be freed; NULL: out of memory. */
-static char *laid_out(const table *rows)
-{
-    struct libscols_table *made = scols_new_table();
-    char *text = NULL;
-
-    if (made == NULL)
-        return NULL;
-    if (!be_plain(made) || !add_columns(rows, made) || !add_lines(rows, made) ||
-        scols_print_table_to_string(made, &text) != 0)
-        text = NULL;
-    scols_unref_table(made);
-    return text;
-}
-
-/* The library pads the last column of each line; blanks at the end help nobody. */
-static void print_line(const char *line, size_t length, int indent, FILE *out)
-{
-    while (length > 0 && line[length - 1] == ' ')
-        length--;
-    fprintf(out, "%*s%.*s\n", length > 0 ? indent : 0, "", (int)length, line);
-}
-
-static void print_text(const char *text, int indent, FILE *out)
-{
-    while (*text != '\0') {
-        const size_t length = strcspn(text, "\n");
-
-        print_line(text, length, indent, out);
-        text += length + (text[length] == '\n');
-    }
+        if (!rows->column[c].dropped && first + c < rows->cells)
+            print_cell(&rows->column[c], rows->cell[first + c], &blanks, out);
+    fputc('\n', out);
 }
 
 static void print_dropped(const table *rows, int indent, FILE *out)
@@ -227,9 +193,9 @@ static void print_dropped(const table *rows, int indent, FILE *out)
     const char *lead = "no room for ";
 
     for (size_t c = 0; c < rows->columns; c++) {
-        if (!rows->dropped[c])
+        if (!rows->column[c].dropped)
             continue;
-        fprintf(out, "%*s%s%s", lead[0] == 'n' ? indent : 0, "", lead, rows->column[c].title);
+        fprintf(out, "%*s%s%s", lead[0] == 'n' ? indent : 0, "", lead, rows->cell[c]);
         lead = ", ";
     }
     if (lead[0] == ',')
@@ -239,19 +205,14 @@ static void print_dropped(const table *rows, int indent, FILE *out)
 plait_status table_print(table *rows, int indent, FILE *out, plait_error *err)
 {
     const size_t room = room_of(out);
-    char *text = NULL;
-    bool failed = rows == NULL || rows->failed;
+    const bool failed = rows == NULL || rows->failed;
 
-    if (!failed && rows->cells > 0) {
+    if (!failed && rows->cells > rows->columns) {
         fit(rows, room > (size_t)indent ? room - (size_t)indent : room);
-        text = laid_out(rows);
-        failed = text == NULL;
-    }
-    if (text != NULL) {
-        print_text(text, indent, out);
+        for (size_t c = 0; c < rows->cells; c += rows->columns)
+            print_row(rows, c, indent, out);
         print_dropped(rows, indent, out);
     }
-    free(text);
     table_free(rows);
     return failed ? plait_fail_nomem(err) : PLAIT_OK;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "faults.h"
 #include "setup.h"
 
 /* ---- memory ---- */
@@ -182,8 +183,7 @@ plait_status evaluate_run(library *shelf, const plait_run *run, plait_arena *are
         .run = run, .verdict = PLAIT_INVALID, .memory_bytes = (double)NAN, .risk = (double)NAN};
     text_builder_init(&at.note, arena);
     status = price_run(&at, out, &why);
-    if (status == PLAIT_ERROR_NOMEM)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(faults_only(status, &why, err));
     if (status == PLAIT_OK)
         judge(run, out);
     out->unmodelled = at.unmodelled;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data_private.h"
+#include "faults.h"
 
 typedef enum item_kind {
     ITEM_CLUSTER,
@@ -75,8 +76,7 @@ static plait_status find_value(library *shelf, item_kind kind, const char *name,
             .next = shelf->first, .kind = kind, .name = plait_arena_text(shelf->arena, name)};
         if (item->name == NULL)
             return plait_fail_nomem(err);
-        if (load_item(shelf, item) == PLAIT_ERROR_NOMEM)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(faults_only(load_item(shelf, item), &item->err, err));
         shelf->first = item;
     }
     if (item->value == NULL)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "csv_table.h"
+#include "faults.h"
 #include "plait/data.h"
 #include "plait/units.h"
 
@@ -122,45 +123,61 @@ static plait_status whole(const reader *r, size_t row, column c, int *out, plait
     return csv_table_int(&r->table, row, r->at[c], 1, 1 << 20, out, err);
 }
 
-static const plait_model *model_of(reader *r, const char *name)
+/* NULL: it is not shipped. */
+static plait_status find_model(reader *r, const char *name, const plait_model **out,
+                               plait_error *err)
 {
-    plait_error unknown;
     const char *warning;
+    plait_error unknown;
 
+    *out = NULL;
     for (size_t i = 0; i < r->models; i++)
-        if (strcmp(r->model[i].name, name) == 0)
-            return r->model[i].model;
-    plait_model *model = plait_arena_alloc(r->arena, 1, sizeof *model);
-    if (model == NULL || r->models == MOST_MODELS)
-        return NULL;
-    if (plait_model_find(name, r->arena, model, &warning, &unknown) != PLAIT_OK)
-        model = NULL;
-    r->model[r->models++] = (known_model){name, model};
-    return model;
+        if (strcmp(r->model[i].name, name) == 0) {
+            *out = r->model[i].model;
+            return PLAIT_OK;
+        }
+    if (r->models == MOST_MODELS)
+        return PLAIT_OK;
+    plait_model *const model = plait_arena_alloc(r->arena, 1, sizeof *model);
+    if (model == NULL)
+        return plait_fail_nomem(err);
+    const plait_status status = plait_model_find(name, r->arena, model, &warning, &unknown);
+    if (status == PLAIT_OK)
+        *out = model;
+    r->model[r->models++] = (known_model){name, *out};
+    return faults_only(status, &unknown, err);
 }
 
-/* A cluster of whole nodes around the GPUs of a worker. */
-static const plait_cluster *cluster_of(reader *r, const char *accelerator, int gpus_per_node,
-                                       int gpus)
+/* A cluster of whole nodes around the GPUs of a worker; NULL: there is none. */
+static plait_status find_cluster(reader *r, const char *accelerator, int gpus_per_node, int gpus,
+                                 const plait_cluster **out, plait_error *err)
 {
     plait_error unknown;
+
+    *out = NULL;
 
     if (gpus > gpus_per_node)
         gpus = (gpus + gpus_per_node - 1) / gpus_per_node * gpus_per_node;
     for (size_t i = 0; i < r->clusters; i++) {
         const known_cluster *k = &r->cluster[i];
         if (strcmp(k->accelerator, accelerator) == 0 && k->gpus_per_node == gpus_per_node &&
-            k->gpus == gpus)
-            return k->cluster;
+            k->gpus == gpus) {
+            *out = k->cluster;
+            return PLAIT_OK;
+        }
     }
-    plait_cluster *cluster = plait_arena_alloc(r->arena, 1, sizeof *cluster);
-    if (cluster == NULL || r->clusters == MOST_CLUSTERS)
-        return NULL;
-    if (plait_cluster_find(accelerator, r->arena, cluster, &unknown) != PLAIT_OK ||
-        plait_cluster_take(cluster, gpus, &unknown) != PLAIT_OK)
-        cluster = NULL;
-    r->cluster[r->clusters++] = (known_cluster){accelerator, gpus_per_node, gpus, cluster};
-    return cluster;
+    if (r->clusters == MOST_CLUSTERS)
+        return PLAIT_OK;
+    plait_cluster *const cluster = plait_arena_alloc(r->arena, 1, sizeof *cluster);
+    if (cluster == NULL)
+        return plait_fail_nomem(err);
+    plait_status status = plait_cluster_find(accelerator, r->arena, cluster, &unknown);
+    if (status == PLAIT_OK)
+        status = plait_cluster_take(cluster, gpus, &unknown);
+    if (status == PLAIT_OK)
+        *out = cluster;
+    r->cluster[r->clusters++] = (known_cluster){accelerator, gpus_per_node, gpus, *out};
+    return faults_only(status, &unknown, err);
 }
 
 static bool same_serving(const plait_serving *a, const plait_serving *b)
@@ -315,8 +332,8 @@ static plait_status add_pool(reader *r, size_t row, plait_serve_run *run, plait_
 
     (void)row;
     settle(serving.model, &serving.worker, &workers);
-    serving.cluster =
-        cluster_of(r, run->accelerator, gpus_per_node, plait_worker_gpus(serving.worker));
+    PLAIT_TRY(find_cluster(r, run->accelerator, gpus_per_node, plait_worker_gpus(serving.worker),
+                           &serving.cluster, err));
     if (serving.cluster == NULL) {
         run->note = "the accelerator is not known, or no node has so many";
         return PLAIT_OK;
@@ -352,7 +369,8 @@ static plait_status read_apart(reader *r, size_t row, plait_serve_run *run, plai
     d->disaggregated = true;
     d->replicas = 1;
     if (run->note[0] == '\0') {
-        const plait_cluster *c = cluster_of(r, run->accelerator, gpus_per_node, gpus_per_node);
+        const plait_cluster *c;
+        PLAIT_TRY(find_cluster(r, run->accelerator, gpus_per_node, gpus_per_node, &c, err));
         d->transfer = c != NULL ? plait_serve_transfer(c) : (plait_link){0.0, 0.0};
         d->cache_token_bytes = run->memory[0][0].token;
         run->ways = 1;
@@ -457,7 +475,6 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
 {
     int mode = 0, gpus = 1, gpus_per_node = 8;
     plait_accelerator *gpu = plait_arena_alloc(r->arena, 1, sizeof *gpu);
-    plait_error unknown;
 
     if (gpu == NULL)
         return plait_fail_nomem(err);
@@ -481,15 +498,16 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     PLAIT_TRY(number(r, row, AT_gather_steps, 1e6, &run->gather_steps, err));
     PLAIT_TRY(read_load(r, row, run, err));
     PLAIT_TRY(read_measured(r, row, run, err));
-    const plait_cluster *node = cluster_of(r, run->accelerator, gpus_per_node, 1);
-    const plait_model *model = model_of(r, run->model);
+    const plait_cluster *node;
+    const plait_model *model;
+    PLAIT_TRY(find_cluster(r, run->accelerator, gpus_per_node, 1, &node, err));
+    PLAIT_TRY(find_model(r, run->model, &model, err));
     if (run->note[0] == '\0' && model == NULL)
         run->note = "the model is not known";
     if (run->note[0] == '\0' && node == NULL)
         run->note = "the accelerator is not known";
     if (run->note[0] != '\0')
         return PLAIT_OK;
-    (void)unknown;
     run->vendor = node->group[0].accelerator->vendor;
     run->kind = kind_of(text(r, row, AT_engine), run->vendor);
     const bool published =

@@ -49,7 +49,9 @@ static plait_status read_answer(const char *path, plait_arena *arena, plait_erro
 {
     serve_answer answer;
 
-    (void)serve_answer_is(path);
+    bool is;
+
+    PLAIT_TRY(serve_answer_is(path, arena, &is, err));
     PLAIT_TRY(serve_answer_load(path, arena, &answer, err));
     assert(answer.load.input >= 1.0 && answer.load.output >= 1.0);
     assert(plait_worker_gpus(answer.plan.worker[0]) >= 1);

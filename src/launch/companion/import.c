@@ -8,6 +8,7 @@
 
 #include <limits.h>
 
+#include "faults.h"
 #include "json.h"
 #include "plan_check.h"
 #include "plait/runtime.h"
@@ -163,10 +164,10 @@ static plait_status check_plan(json_cursor *root, const json_cursor *degrees,
 
     PLAIT_TRY(check_degrees(degrees, entry, err));
     PLAIT_TRY(check_ranks(root, entry->gpus, err));
-    if (write_again(entry, arena, &text, &length, &inner) != PLAIT_OK)
-        return inner.status == PLAIT_ERROR_NOMEM
-                   ? plait_fail_nomem(err)
-                   : json_fail(degrees, inner.status, err, "%s", inner.message);
+    if (write_again(entry, arena, &text, &length, &inner) != PLAIT_OK) {
+        PLAIT_TRY(faults_only(inner.status, &inner, err));
+        return json_fail(degrees, inner.status, err, "%s", inner.message);
+    }
     return json_parse(text, length, "expected", compare, arena, root, err);
 }
 

@@ -402,6 +402,7 @@ plait_status maxtext_import(const char *text, size_t length, const char *name,
                             const char **warning, plait_error *err)
 {
     text_builder warnings;
+    const char *model;
     yaml_file yaml;
 
     text_builder_init(&warnings, arena);
@@ -411,7 +412,8 @@ plait_status maxtext_import(const char *text, size_t length, const char *name,
     if (call != NULL && call->gpus > 0)
         out->gpus = call->gpus;
     config_reader in = {.yaml = &yaml, .arena = arena, .out = out, .warnings = &warnings};
-    PLAIT_TRY(read_all(&in, notes_find(text, length, "model", arena), err));
+    PLAIT_TRY(notes_find(text, length, "model", arena, &model, err));
+    PLAIT_TRY(read_all(&in, model, err));
     import_give_plain(out);
     out->runtime = "maxtext";
     *warning = text_builder_finish(&warnings, NULL);

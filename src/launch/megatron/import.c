@@ -127,7 +127,7 @@ plait_status megatron_import_flags(launch_flags *flags, const char *text, size_t
     PLAIT_TRY(megatron_translate_flags(flags, err));
     if (call != NULL && call->gpus > 0)
         PLAIT_TRY(flags_add(flags, "world_size", plait_arena_printf(arena, "%d", call->gpus), err));
-    model = notes_find(text, length, "model", arena);
+    PLAIT_TRY(notes_find(text, length, "model", arena, &model, err));
     const bool own = model != NULL; // plait's plans are priced without padding
     if (model == NULL)
         model = name_of_file(flags->file, arena);

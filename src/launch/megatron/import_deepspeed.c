@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "deepspeed_file.h"
+#include "faults.h"
 #include "import_parts.h"
 #include "named_file.h"
 
@@ -26,14 +27,14 @@ static void take_config(const deepspeed_file *file, megatron_args *args, plan_re
 static plait_status read_config(const char *name, megatron_args *args, plan_reader *in,
                                 plait_error *err)
 {
-    const char *const text = named_json(in->flags, name);
     plait_error inner = {.status = PLAIT_OK};
     deepspeed_file file;
+    const char *text;
 
+    PLAIT_TRY(named_json(in->flags, name, &text, err));
     if (text == NULL || deepspeed_file_parse(text, strlen(text), name, in->flags->arena, &file,
                                              &inner) != PLAIT_OK) {
-        if (inner.status == PLAIT_ERROR_NOMEM)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(faults_only(inner.status, &inner, err));
         import_warn(in, text == NULL
                             ? "the JSON that --deepspeed_config names is neither in the script nor "
                               "beside it: what it says is taken as not given"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "faults.h"
 #include "file.h"
 #include "text.h"
 
@@ -28,31 +29,30 @@ static const char *without_unknown(const char *text, plait_arena *arena)
     return text_builder_finish(&out, NULL);
 }
 
-static const char *made_by_script(const launch_flags *flags, const char *name)
+static plait_status beside_script(const launch_flags *flags, const char *name, const char **out,
+                                  plait_error *err)
+{
+    const char *const path = file_beside(flags->file, name, flags->arena);
+    plait_error inner;
+
+    *out = NULL;
+    if (path == NULL)
+        return plait_fail_nomem(err);
+    if (file_base_name(name)[0] == '\0' || !shell_word_known(file_base_name(name)))
+        return PLAIT_OK;
+    return faults_only(file_read_all(path, NAMED_MAX_BYTES, flags->arena, out, NULL, &inner),
+                       &inner, err);
+}
+
+plait_status named_json(const launch_flags *flags, const char *name, const char **out,
+                        plait_error *err)
 {
     const shell_words *const script = &flags->script;
 
     for (int f = script->files - 1; f >= 0; f--)
-        if (strcmp(file_base_name(script->file[f].name), file_base_name(name)) == 0)
-            return without_unknown(script->file[f].text, flags->arena);
-    return NULL;
-}
-
-static const char *beside_script(const launch_flags *flags, const char *name)
-{
-    const char *const path = file_beside(flags->file, name, flags->arena);
-    const char *text;
-
-    if (path == NULL || file_base_name(name)[0] == '\0' ||
-        !shell_word_known(file_base_name(name)) ||
-        file_read_all(path, NAMED_MAX_BYTES, flags->arena, &text, NULL, NULL) != PLAIT_OK)
-        return NULL;
-    return text;
-}
-
-const char *named_json(const launch_flags *flags, const char *name)
-{
-    const char *const text = made_by_script(flags, name);
-
-    return text != NULL ? text : beside_script(flags, name);
+        if (strcmp(file_base_name(script->file[f].name), file_base_name(name)) == 0) {
+            *out = without_unknown(script->file[f].text, flags->arena);
+            return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
+        }
+    return beside_script(flags, name, out, err);
 }

@@ -8,8 +8,9 @@
  * The text of a JSON that a flag names: one that the script itself makes, what is not known in it
  * null, or one that lies beside the script. A path is not followed anywhere else.
  *
- * @return  NULL: there is none, or memory ran out
+ * @param out  NULL: there is none, or it cannot be read
  */
-const char *named_json(const launch_flags *flags, const char *name);
+PLAIT_MUST_CHECK plait_status named_json(const launch_flags *flags, const char *name,
+                                         const char **out, plait_error *err);
 
 #endif

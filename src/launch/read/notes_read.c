@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data_private.h"
+#include "faults.h"
 #include "notes.h"
 #include "plait/data.h"
 #include "shell_read.h"
@@ -63,7 +64,7 @@ static plait_status take_model(const note *n, plait_arena *arena, plans_entry *o
         return PLAIT_OK;
     if (plait_model_find(words.word[0], arena, model, NULL, &ignored) == PLAIT_OK)
         out->model = model;
-    return ignored.status == PLAIT_ERROR_NOMEM ? plait_fail_nomem(err) : PLAIT_OK;
+    return faults_only(ignored.status, &ignored, err);
 }
 
 static plait_status take_degree(const note *n, plans_entry *out, plait_error *err)
@@ -133,20 +134,26 @@ plait_status notes_read(const char *text, size_t length, const char *name, plait
     return PLAIT_OK;
 }
 
-const char *notes_find(const char *text, size_t length, const char *key, plait_arena *arena)
+plait_status notes_find(const char *text, size_t length, const char *key, plait_arena *arena,
+                        const char **out, plait_error *err)
 {
     char *const sought = plait_arena_printf(arena, "\n" NOTES_MARK "%s ", key);
     char *const copy = plait_arena_printf(arena, "\n%.*s", (int)length, text);
     const char *found = NULL;
-    shell_words words;
+    shell_words words = {0};
+    plait_error inner;
 
+    *out = NULL;
     if (sought == NULL || copy == NULL)
-        return NULL;
+        return plait_fail_nomem(err);
     for (const char *at = copy; (at = strstr(at, sought)) != NULL;)
         found = at += strlen(sought);
-    if (found == NULL ||
-        shell_read(found, strcspn(found, "\r\n"), "note", NULL, arena, &words, NULL) != PLAIT_OK ||
-        words.count != 1)
-        return NULL;
-    return words.word[0];
+    if (found == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(
+        faults_only(shell_read(found, strcspn(found, "\r\n"), "note", NULL, arena, &words, &inner),
+                    &inner, err));
+    if (words.count == 1)
+        *out = words.word[0];
+    return PLAIT_OK;
 }

@@ -14,6 +14,7 @@ PLAIT_MUST_CHECK plait_status notes_read(const char *text, size_t length, const 
                                          plait_arena *arena, plans_entry *out, plait_error *err);
 
 /** The value of the last note of this key, as a shell reads it; NULL when there is none. */
-const char *notes_find(const char *text, size_t length, const char *key, plait_arena *arena);
+PLAIT_MUST_CHECK plait_status notes_find(const char *text, size_t length, const char *key,
+                                         plait_arena *arena, const char **out, plait_error *err);
 
 #endif

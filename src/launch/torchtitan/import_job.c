@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "faults.h"
 #include "plait/data.h"
 #include "reading.h"
 
@@ -77,15 +78,18 @@ plait_status titan_take_model(titan_reading *in, plait_error *err)
 {
     const titan_flavour *const flavour = flavour_named(in);
     plait_model *const model = plait_arena_alloc(in->pairs->arena, 1, sizeof *model);
-    plait_error ignored;
+    plait_error inner;
 
     if (model == NULL)
         return plait_fail_nomem(err);
     in->out->model = in->notes.model;
-    if (in->out->model == NULL && flavour != NULL &&
-        plait_model_find(flavour->model, in->pairs->arena, model, NULL, &ignored) == PLAIT_OK)
+    if (in->out->model != NULL || flavour == NULL)
+        return PLAIT_OK;
+    const plait_status status =
+        plait_model_find(flavour->model, in->pairs->arena, model, NULL, &inner);
+    if (status == PLAIT_OK)
         in->out->model = model;
-    return PLAIT_OK;
+    return faults_only(status, &inner, err);
 }
 
 static void take_precision(titan_reading *in, const titan_flavour *flavour)

@@ -9,6 +9,7 @@
 
 #include "deepspeed.h"
 #include "deepspeed_file.h"
+#include "faults.h"
 #include "launcher.h"
 #include "named_file.h"
 #include "plait/data.h"
@@ -106,7 +107,7 @@ static plait_status take_model(plan_reader *in, plait_error *err)
         in->out->model = model;
     else
         import_warn(in, "the model is not known, give it with --model");
-    return ignored.status == PLAIT_ERROR_NOMEM ? plait_fail_nomem(err) : PLAIT_OK;
+    return faults_only(ignored.status, &ignored, err);
 }
 
 /* ---- the plan ---- */
@@ -120,12 +121,11 @@ static plait_status read_config(plan_reader *in, deepspeed_file *file, plait_err
     plait_error inner = {.status = PLAIT_OK};
 
     if (name != NULL && strcmp(name, "true") != 0)
-        text = named_json(in->flags, name);
+        PLAIT_TRY(named_json(in->flags, name, &text, err));
     if (text != NULL &&
         deepspeed_file_parse(text, strlen(text), name, in->flags->arena, file, &inner) == PLAIT_OK)
         return PLAIT_OK;
-    if (inner.status == PLAIT_ERROR_NOMEM)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(faults_only(inner.status, &inner, err));
     if (name != NULL && text_ends_with(name, ".json"))
         import_warn(in,
                     "the JSON that --deepspeed_config names is neither in the script nor beside "
