@@ -13,9 +13,9 @@
 #include "plait/data.h"
 #include "plait/schedule.h"
 #include "random_below.h"
-#include "sanitized.h"
+#include "few_draws.h"
 
-enum { QUESTIONS = SANITIZED ? 40 : 600 };
+enum { QUESTIONS = FEW_DRAWS ? 40 : 600 };
 
 enum { MOST_LAYERS = 5, CUTS = 3, CHOICES = 2 };
 

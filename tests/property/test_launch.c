@@ -17,7 +17,7 @@
 #include "plait/launch.h"
 #include "plait/search.h"
 #include "read_back.h"
-#include "sanitized.h"
+#include "few_draws.h"
 #include "text.h"
 
 enum { DRAWS_EACH = 8, TOP = 3 };
@@ -507,7 +507,7 @@ static int check_draw(const launch_subject *subject, plait_arena *arena)
 
 static void check_subject(const launch_subject *subject)
 {
-    const int wanted = SANITIZED ? subject->wanted / 6 : subject->wanted;
+    const int wanted = FEW_DRAWS ? subject->wanted / 6 : subject->wanted;
     int draws = 0, with_plans = 0, launches = 0;
 
     while (with_plans < wanted && draws < DRAWS_EACH * wanted) {
@@ -530,7 +530,7 @@ static void test_launches__of_what_a_search_finds_break_no_rule(void **state)
     assert_true(models >= 20);
     check_subject(&(launch_subject){
         .target = PLAIT_LAUNCH_MEGATRON, .file = "args.sh", .wanted = 300, .limits = draw_limits});
-    for (int w = 0; w < EXPECTED && !SANITIZED; w++)
+    for (int w = 0; w < EXPECTED && !FEW_DRAWS; w++)
         if (!seen[w])
             fail_msg("no launch has %s", expected[w]);
 }

@@ -13,9 +13,9 @@
 #include "deal.h"
 #include "must.h"
 #include "plait/data.h"
-#include "sanitized.h"
+#include "few_draws.h"
 
-enum { INSTANCES = SANITIZED ? 100 : 2100 };
+enum { INSTANCES = FEW_DRAWS ? 100 : 2100 };
 
 static plait_arena *arena;
 

@@ -17,13 +17,13 @@
 #include "plait/data.h"
 #include "plait/schedule.h"
 #include "plait/search.h"
-#include "sanitized.h"
+#include "few_draws.h"
 #include "text.h"
 
 static plait_arena *arena;
 static plait_error err;
 
-enum { QUESTIONS = SANITIZED ? 30 : 320 };
+enum { QUESTIONS = FEW_DRAWS ? 30 : 320 };
 
 enum { MOST_STAGES = 6 };
 
