@@ -1,6 +1,7 @@
 /* cmd_search.c - plait search: the best plans of a job */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "asked.h"
 #include "choices.h"
@@ -347,10 +348,20 @@ static void warn_of_numerics(const plait_problem *problem, const plait_search_re
     }
 }
 
+static double seconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* What is told to have elapsed is the whole: the search, and the questions that follow it. */
 static plait_status answer(const search_values *flags, const opt_operands *operands,
                            const plait_problem *problem, const plait_search_options *search,
-                           const plait_search_result *result, plait_arena *arena, plait_error *err)
+                           plait_search_result *result, plait_arena *arena, plait_error *err)
 {
+    const double start_s = seconds_now() - result->elapsed_s;
     report_found found = {.options = search, .result = result, .command = operands->line};
 
     PLAIT_TRY(price_plans(problem, result, arena, &found, err));
@@ -361,6 +372,7 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     PLAIT_TRY(look_for_fewer(problem, result, arena, &found, err));
     PLAIT_TRY(look_for_tries(flags->tries, problem, arena, &found, err));
     progress_clear(search->progress_context);
+    result->elapsed_s = seconds_now() - start_s;
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
     if (flags->json)
         return PLAIT_OK;
