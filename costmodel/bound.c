@@ -4,6 +4,7 @@
  * A bound is a price with everything left out that only adds, so that it needs no proof of its own:
  * it sums the same entries by the same functions. A property test holds it below random completions.
  */
+#include <math.h>
 #include <string.h>
 
 #include "table_private.h"
@@ -267,6 +268,41 @@ static double lean_activations_peak(plait_table *table)
     return fullest;
 }
 
+/*
+ * What recomputation cannot hide of reductions: it lengthens backward passes, behind which more of them
+ * hides. On the slowest stage it costs more than it hides; on another it may cost nothing.
+ */
+static double least_sync_s(const step_parts *parts, int slowest, stage_load *room)
+{
+    for (int i = 0; i < parts->loads; i++) {
+        room[i] = parts->load[i];
+        if (i != slowest)
+            room[i].backward_s = HUGE_VAL;
+    }
+    return sync_exposed_s(parts->problem, parts->degrees, room, parts->sync, parts->loads);
+}
+
+/* The same of the optimizer: gradients on their way to the host may all hide. */
+static double least_optimizer_s(const step_parts *parts)
+{
+    double longest_s = 0.0;
+
+    for (int i = 0; i < parts->loads; i++)
+        longest_s = larger(longest_s, parts->sync[i].optimizer_s);
+    return longest_s;
+}
+
+/* What no recomputation undercuts, of a step without any. */
+static plait_price least_price_of(const step_parts *parts, double peak_bytes, stage_load *room)
+{
+    step_sum sum = step_sum_of(parts);
+    const double hideable_s = sum.optimizer_s - least_optimizer_s(parts);
+
+    sum.total_s -= hideable_s + sum.dp_comm_s - least_sync_s(parts, sum.slowest, room);
+    sum.moving_s_a_gpu -= hideable_s;
+    return lean_of(sum, peak_bytes);
+}
+
 /* C.94. As C.90 with one shard: what it keeps, gathers, reduces and updates is counted. */
 plait_price plait_shard_bound(plait_table *table, const plait_degrees *d)
 {
@@ -274,9 +310,16 @@ plait_price plait_shard_bound(plait_table *table, const plait_degrees *d)
 
     plain.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     plain.offload_acts = 0;
-    const step_sum sum = table_step(table, &plain);
+    table_fill(table, &plain);
     select_lean(table);
-    return lean_of(sum, lean_activations_peak(table));
+    const double peak_bytes = lean_activations_peak(table);
+    const step_parts parts = parts_of_classes(table, &plain, table->ranks.load, table->sync);
+    const plait_price price = least_price_of(&parts, peak_bytes, table->ranks.lean);
+    if (!table->boundary.faster)
+        return price;
+    const step_parts fused = parts_fused(&parts, &table->boundary, table->fused);
+    const plait_price other = least_price_of(&fused, peak_bytes, table->ranks.lean);
+    return other.step_s < price.step_s ? other : price;
 }
 
 /*

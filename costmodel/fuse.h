@@ -58,6 +58,8 @@ double fused_boundary_most_s(const plait_problem *problem, const layer_row *row)
 double load_boundaries(const plait_degrees *degrees, const stage_load *load, bool behind);
 /** What so many boundaries before (that it ends in front of) and behind save a microbatch. */
 plait_chunk_time boundary_saves(const fused_boundary *boundary, double before, double behind);
+/** The parts with every boundary fused, their loads in `room`. */
+step_parts parts_fused(const step_parts *parts, const fused_boundary *boundary, stage_load *room);
 /**
  * The sum with these boundaries or without, whichever is less; exact where both are.
  *

@@ -315,9 +315,7 @@ static stage_load load_fused(const plait_degrees *d, const stage_load *load,
     return out;
 }
 
-/* The parts with every boundary fused. */
-static step_parts parts_fused(const step_parts *parts, const fused_boundary *boundary,
-                              stage_load *room)
+step_parts parts_fused(const step_parts *parts, const fused_boundary *boundary, stage_load *room)
 {
     step_parts out = *parts;
 

@@ -308,7 +308,7 @@ static void fill_loads(const plait_table *table, const layer_choice *choice, cla
     }
 }
 
-step_sum table_step(plait_table *table, const plait_degrees *d)
+void table_fill(plait_table *table, const plait_degrees *d)
 {
     table_select(table, d);
     const layer_choice choice = choice_of(table, d);
@@ -316,7 +316,6 @@ step_sum table_step(plait_table *table, const plait_degrees *d)
     fill_loads(table, &choice, &table->ranks);
     for (int c = 0; c < table->ranks.count; c++)
         take_chunks(&table->ranks.of[c], table->chunks.load, &table->ranks.load[c]);
-    return table_sum(table, d, table->ranks.load, table->sync);
 }
 
 /*
@@ -325,7 +324,8 @@ step_sum table_step(plait_table *table, const plait_degrees *d)
  */
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 {
-    const step_sum sum = table_step(table, d);
+    table_fill(table, d);
+    const step_sum sum = table_sum(table, d, table->ranks.load, table->sync);
     double fullest = 0.0;
 
     for (int c = 0; c < table->ranks.count; c++)

@@ -133,8 +133,8 @@ void table_select(plait_table *table, const plait_degrees *d);
 /** The times of each kind of layer, and behind them of ROW_MTP, under a choice. */
 const layer_time *table_times(plait_table *table, plait_choice choice);
 
-/** The step of a point; leaves its classes' loads in `table->ranks`. */
-step_sum table_step(plait_table *table, const plait_degrees *d);
+/** Brings all rows and the loads of all classes, in `table->ranks`, to the point's keys. */
+void table_fill(plait_table *table, const plait_degrees *d);
 
 /** C.81 to C.84 of one class of ranks with this load, from entries that are remembered. */
 double table_peak_bytes(const plait_table *table, int c, const stage_load *load);
