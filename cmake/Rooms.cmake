@@ -60,7 +60,8 @@ endfunction()
 
 # All core rooms in one object, where what is hidden becomes local. In a static library of many
 # objects it could not: they find each other by the very symbols that nobody else should see.
-# PLAIT_LTO generates the code here, inlined across rooms, for any compiler to link.
+# PLAIT_LTO generates the code here, inlined across rooms, for any compiler to link. Groups of
+# sections become plain ones, or the linker would drop what has become local (i386).
 set(PLAIT_CLOSED_OBJECT "${CMAKE_BINARY_DIR}/plait.o")
 function(plait_closed_object)
     get_property(rooms GLOBAL PROPERTY PLAIT_CORE_ROOMS)
@@ -70,7 +71,7 @@ function(plait_closed_object)
         list(APPEND options ${PLAIT_RELEASE_OPTIONS} -O3 -flto=auto -flinker-output=nolto-rel)
     endif()
     add_custom_command(OUTPUT "${PLAIT_CLOSED_OBJECT}"
-        COMMAND ${CMAKE_C_COMPILER} ${options} -r ${objects} -o "${PLAIT_CLOSED_OBJECT}"
+        COMMAND ${CMAKE_C_COMPILER} ${options} -r -Wl,--force-group-allocation ${objects} -o "${PLAIT_CLOSED_OBJECT}"
         COMMAND ${CMAKE_OBJCOPY} --localize-hidden "${PLAIT_CLOSED_OBJECT}"
         DEPENDS ${rooms} ${objects}
         COMMENT "Merging the core rooms" COMMAND_EXPAND_LISTS VERBATIM)

@@ -237,7 +237,7 @@ def starve(case, every):
 def break_files(case, every):
     for kind, error, must in FAULTS:
         name = "short" if error == SHORT else errno.errorcode[error]
-        for call in chosen(case.calls(kind), case, every, 2.5):
+        for call in chosen(case.calls(kind), case, every, 4):
             case.attempt(f"{name} at call {call} of kind {kind}", (2, 3), kind, call, 1, error, must)
 
 

@@ -133,6 +133,7 @@ typedef struct enumeration {
     int group[PLAIT_MAX_NODE_GROUPS];
     int stages_of[PLAIT_MAX_NODE_GROUPS];
     plait_stage_sort *sort[PLAIT_MAX_NODE_GROUPS];
+    double capacity_bytes[PLAIT_MAX_NODE_GROUPS];
     int stages;
     int of[MOST_STAGES]; /* which of the groups */
     int last[MOST_STAGES];
@@ -206,8 +207,7 @@ static double price(enumeration *e)
         const plait_stage_price p =
             plait_stage_sort_price(sort, &e->stage[s], e->group[e->of[end]]);
         const double in_flight = e->stages - s < m ? e->stages - s : m;
-        if (p.state_bytes + in_flight * p.flight_bytes >
-            plait_stage_sort_capacity_bytes(sort, e->w->problem.risk))
+        if (p.state_bytes + in_flight * p.flight_bytes > e->capacity_bytes[e->of[s]])
             return HUGE_VAL;
         run[s] = (plait_rank_run){.ranks = 1, .all = {p.forward_s, p.backward_s, 0.0}};
         plait_between_add_stage(&between, &p);
@@ -292,6 +292,8 @@ static void try_line(enumeration *e)
     for (int g = 0; g < e->groups; g++) {
         e->sort[g] = plait_stage_sort_new(&e->w->problem, e->group[g], &e->degrees[g], arena);
         assert_non_null(e->sort[g]);
+        e->capacity_bytes[g] =
+            plait_stage_sort_capacity_bytes(e->sort[g], e->w->problem.risk);
     }
     try_cuts(e, 0, 0);
 }

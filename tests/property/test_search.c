@@ -336,6 +336,7 @@ static void test_threads__do_not_change_the_answer(void **state)
 
 typedef struct brute_force {
     const world *w;
+    double capacity_bytes;
     plait_table *table;
     int64_t points, fits;
     double best[TOP]; /* ascending */
@@ -423,13 +424,13 @@ static void take(brute_force *b, const plait_degrees *d)
     if (!price.exact)
         must(plait_degrees_simulate(b->table, d, arena, &price, &err), &err);
     if (!b->listed) {
-        if (price.peak_bytes <= plait_capacity_bytes(&b->w->problem, b->w->problem.risk))
+        if (price.peak_bytes <= b->capacity_bytes)
             b->left_out = fmin(b->left_out, objective_of(b->w, d, price));
         return;
     }
     b->points++;
     b->leanest_bytes = fmin(b->leanest_bytes, price.peak_bytes);
-    if (price.peak_bytes > plait_capacity_bytes(&b->w->problem, b->w->problem.risk))
+    if (price.peak_bytes > b->capacity_bytes)
         return;
     b->fits++;
     rank(b, objective_of(b->w, d, price));
@@ -854,7 +855,10 @@ static void all_plans(brute_force *b)
 
 static brute_force try_everything(const world *w)
 {
-    brute_force b = {.w = w, .leanest_bytes = HUGE_VAL, .left_out = HUGE_VAL};
+    brute_force b = {.w = w,
+                     .capacity_bytes = plait_capacity_bytes(&w->problem, w->problem.risk),
+                     .leanest_bytes = HUGE_VAL,
+                     .left_out = HUGE_VAL};
 
     b.table = plait_table_new(&w->problem, arena);
     assert_non_null(b.table);

@@ -5,6 +5,7 @@
  * in its two forms, and as parsed arguments have it. And each row is of use: some launch says it, or
  * it changes what some script is read as.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "arena_fixture.h"
@@ -184,6 +185,19 @@ static size_t size_of(const argument_row *row)
                                         : sizeof(const char *);
 }
 
+/* Inside a struct; on 32-bit x86 that of a double is less than its size. */
+static size_t alignment_of(const argument_row *row)
+{
+    struct placed {
+        char first;
+        double number;
+    };
+
+    return size_of(row) == sizeof(double) && row->kind < ARGUMENT_WORD
+               ? offsetof(struct placed, number)
+               : size_of(row);
+}
+
 /* Each field begins where the one of the row before ends, but for its alignment. */
 static void test_every_field__has_a_row_in_the_same_order(void **state)
 {
@@ -191,12 +205,12 @@ static void test_every_field__has_a_row_in_the_same_order(void **state)
 
     (void)state;
     for (const argument_row *row = megatron_arguments; row->name != NULL; row++) {
-        const size_t size = size_of(row);
+        const size_t align = alignment_of(row);
 
-        at = (at + size - 1) / size * size;
+        at = (at + align - 1) / align * align;
         if (row->field != at)
             fail_msg("before %s stands a field without a row, or another order", row->name);
-        at += size;
+        at += size_of(row);
     }
     assert_true(sizeof(megatron_args) - at < sizeof(double));
 }
