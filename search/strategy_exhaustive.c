@@ -104,6 +104,14 @@ static plan_place place_of(const search_run *run, const search_found *found, con
     };
 }
 
+static bool same_plan(const plait_degrees *a, const plait_degrees *b)
+{
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!plait_key_same(a, b, (plait_key_id)key))
+            return false;
+    return true;
+}
+
 /* S.96: one more variant of the plan that stands for it, unless that is what it is. */
 static void count_variant(const search_run *run, search_worker *worker, search_found *found,
                           plan_point *plan)
@@ -114,7 +122,7 @@ static void count_variant(const search_run *run, search_worker *worker, search_f
     if (at < 0)
         return;
     const double most = (1.0 + PLAIT_VARIANTS_WITHIN) * top->plan[at].objective;
-    if (plan->index == top->plan[at].index || plan->objective > most)
+    if (plan->objective > most || same_plan(&plan->degrees, &top->plan[at].degrees))
         return;
     if (!plan->price.exact) {
         if (plait_degrees_simulate(worker->table, &plan->degrees, worker->scratch, &plan->price,
@@ -276,10 +284,39 @@ static void explore_pipeline(const search_run *run, search_worker *worker, const
 
 // ---- rows ----------------------------------------------------------------------------------
 
-/* The coarse pass keeps to one context rank and small microbatches. */
+/* The keys of a row, but for the dispatcher, which follows from them. */
+static const plait_key_set row_keys =
+    PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT) | PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_SP) |
+    PLAIT_KEY_BIT(PLAIT_KEY_FUSION) | PLAIT_KEY_BIT(PLAIT_KEY_CP) |
+    PLAIT_KEY_BIT(PLAIT_KEY_CP_COMM) | PLAIT_KEY_BIT(PLAIT_KEY_ETP) | PLAIT_KEY_BIT(PLAIT_KEY_EP) |
+    PLAIT_KEY_BIT(PLAIT_KEY_MBS) | PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
+
+/* Is a plan of the ranking alike to these, as far as the keys say that both have? */
+static bool may_be_variants(const search_run *run, const plait_degrees *d, plait_key_set keys)
+{
+    const plan_top *top = &run->known->top;
+
+    for (int i = 0; i < top->count; i++)
+        if (plait_degrees_alike(top->distinct & keys, &top->plan[i].degrees, d))
+            return true;
+    return false;
+}
+
+/*
+ * The coarse pass keeps to one context rank and small microbatches. Where variants are counted, only
+ * rows that may have some are asked.
+ */
 static bool row_wanted(const search_run *run, const plait_degrees *row)
 {
+    if (run->counts)
+        return may_be_variants(run, row, row_keys);
     return !run->coarse || (row->cp == 1 && row->mbs <= 4);
+}
+
+static bool pipeline_wanted(const search_run *run, plait_degrees row, int pp)
+{
+    row.pp = pp;
+    return !run->counts || may_be_variants(run, &row, row_keys | PLAIT_KEY_BIT(PLAIT_KEY_PP));
 }
 
 /* C.92 is proportional to mbs: rows that differ in that alone ask once. */
@@ -312,7 +349,8 @@ static void explore_row(const search_run *run, search_worker *worker, int64_t ro
     bool asked = !run->options->prune;
 
     for (int i = 0; i < run->space->divisors.count; i++) {
-        if (!space_pipeline_at(&worker->cursor, row, i, &pipeline))
+        if (!pipeline_wanted(run, run->space->row[row], run->space->divisors.value[i]) ||
+            !space_pipeline_at(&worker->cursor, row, i, &pipeline))
             continue;
         if (!asked) // of rows without a pipeline nobody asks
             use = use_of_row(run, worker, found, &run->space->row[row]);
