@@ -141,8 +141,9 @@ static plait_status search_best(const plait_capacity_ask *ask, plait_arena *aren
     plait_error refusal = {PLAIT_OK, "", ""};
 
     one.top = 1;
+    one.distinct = 0;
     const plait_status status =
-        question_search(row->problem, &one, false, arena, &result, &refusal);
+        question_search(row->problem, &one, QUESTION_RANKING, arena, &result, &refusal);
     row->limit = status == PLAIT_OK ? PLAIT_LIMIT_MEMORY : PLAIT_LIMIT_PLAN;
     if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE)
         return plait_fail(err, status, refusal.where, "%s", refusal.message);

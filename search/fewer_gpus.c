@@ -231,7 +231,7 @@ static plait_status try_number(const plait_problem *problem, int gpus,
     smaller.cluster = &cluster;
     smaller.job.gpus = gpus;
     PLAIT_TRY(plait_cluster_take(&cluster, gpus, err));
-    PLAIT_TRY(question_ask(&smaller, options, scratch, &fits, &best, err));
+    PLAIT_TRY(question_ask(&smaller, options, QUESTION_RANKING, scratch, &fits, &best, err));
     out->searched++;
     if (!fits || !improves(out, gpus, best.price.step_s, *least_s))
         return PLAIT_OK;

@@ -2,7 +2,8 @@
 #include "question.h"
 
 plait_status question_ask(const plait_problem *problem, const plait_search_options *options,
-                          plait_arena *arena, bool *fits, plait_ranked *out, plait_error *err)
+                          question_depth depth, plait_arena *arena, bool *fits, plait_ranked *out,
+                          plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(arena);
     plait_search_options one = *options;
@@ -12,7 +13,7 @@ plait_status question_ask(const plait_problem *problem, const plait_search_optio
     one.top = 1;
     one.distinct = 0;
     one.progress = NULL;
-    const plait_status status = question_search(problem, &one, false, arena, &result, &refusal);
+    const plait_status status = question_search(problem, &one, depth, arena, &result, &refusal);
     *fits = status == PLAIT_OK && result.plans > 0;
     if (*fits)
         *out = result.plan[0];

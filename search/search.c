@@ -105,7 +105,7 @@ static plait_status check_options(const plait_problem *problem, const plait_sear
     return PLAIT_OK;
 }
 
-/* Nothing fits: the plan that needs least memory lacks least. */
+/* Nothing fits: the plan that needs least memory lacks least. (S.6) */
 static plait_status find_closest(const search_run *run, const plait_strategy *strategy,
                                  plait_search_result *result, plait_error *err)
 {
@@ -118,6 +118,8 @@ static plait_status find_closest(const search_run *run, const plait_strategy *st
     options.distinct = 0;
     relaxed.options = &options;
     relaxed.capacity_bytes = HUGE_VAL;
+    relaxed.alone = relaxed.closest = true;
+    relaxed.short_of_bytes = run->capacity_bytes;
     PLAIT_TRY(strategy->run(&relaxed, &found, err));
     plait_ranked *closest;
     PLAIT_TRY(answer_ranking(&relaxed, found.top.plan, found.top.count, &closest, err));
@@ -239,7 +241,7 @@ static plait_status fail_empty(const plan_space *space, plait_error *err)
 }
 
 plait_status question_search(const plait_problem *problem, const plait_search_options *options,
-                             bool closest, plait_arena *arena, plait_search_result *result,
+                             question_depth depth, plait_arena *arena, plait_search_result *result,
                              plait_error *err)
 {
     const double start_s = search_seconds();
@@ -261,7 +263,9 @@ plait_status question_search(const plait_problem *problem, const plait_search_op
         .space = &space,
         .arena = arena,
         .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
-        .tight_bytes = plait_capacity_bytes(problem, 0.5),
+        .tight_bytes = plait_capacity_bytes(problem, depth == QUESTION_WHOLE ? 0.5 : problem->risk),
+        .alone = depth != QUESTION_WHOLE,
+        .fits_only = depth == QUESTION_FITS,
         .batch_rows = batch_rows(space.rows),
         .threads = search_threads(options->threads),
     };
@@ -286,7 +290,7 @@ plait_status question_search(const plait_problem *problem, const plait_search_op
     PLAIT_TRY(refine(&run, &found, result, err));
     if (found.points == 0 && result->plans == 0)
         return fail_empty(&space, err);
-    if (result->plans == 0 && closest)
+    if (result->plans == 0 && depth == QUESTION_WHOLE)
         PLAIT_TRY(find_closest(&run, strategy, result, err));
     PLAIT_TRY(count_variants(&run, &found, result, err));
     result->elapsed_s = search_seconds() - start_s;
@@ -296,5 +300,5 @@ plait_status question_search(const plait_problem *problem, const plait_search_op
 plait_status plait_search(const plait_problem *problem, const plait_search_options *options,
                           plait_arena *arena, plait_search_result *result, plait_error *err)
 {
-    return question_search(problem, options, true, arena, result, err);
+    return question_search(problem, options, QUESTION_WHOLE, arena, result, err);
 }

@@ -59,6 +59,10 @@ typedef struct search_run {
     const search_found *known; /* of the coarse pass: may be NULL */
     bool coarse;               /* this is the coarse pass */
     bool counts;               /* this pass counts variants of what is known */
+    bool alone;                /* only the ranking is asked for: no front, nothing tight */
+    bool fits_only;            /* of many rows the best of the coarse pass is enough */
+    bool closest; /* only the plan that lacks least of `short_of_bytes` is looked for */
+    double short_of_bytes;
     int threads;
     int64_t batch_rows; /* of one task: follows from the space alone */
 } search_run;

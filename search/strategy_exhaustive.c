@@ -10,6 +10,8 @@
  *
  * A price that is only a lower bound, since its schedule has no closed form, is treated likewise: what
  * it lets through is simulated before it is ranked. So is the ranking that of simulating all. (S.4)
+ * Who asks for no front has S.3 hold of everything; who looks for the closest plan, S.2 of what lacks nearly
+ * as much as what is known. (S.6)
  * What has no room is looked into for the best tight plan alone, if it can be better than all that fits. (S.5)
  *
  * Known plans are those of a coarse pass over a small part of the space, and those that the same
@@ -26,17 +28,27 @@
 
 // ---- bounds --------------------------------------------------------------------------------
 
+/* Whose objective is above it is outranked. What would lack nearly as much as the closest is, too. (S.6) */
+static double limit_of(const search_run *run, const plan_top *top)
+{
+    const double limit = top_limit(top);
+
+    return run->closest && top->count == top->room
+               ? limit - PLAIT_CLOSEST_WITHIN * (limit - run->short_of_bytes)
+               : limit;
+}
+
 static bool outranked(const search_run *run, const search_found *found, plait_price bound)
 {
     const double objective = objective_of(run, bound);
 
-    return objective > top_limit(&found->top) ||
-           (run->known && objective > top_limit(&run->known->top));
+    return objective > limit_of(run, &found->top) ||
+           (run->known && objective > limit_of(run, &run->known->top));
 }
 
 static bool covered(const search_run *run, const search_found *found, plait_price bound)
 {
-    return front_dominates(&found->front, bound) ||
+    return run->alone || front_dominates(&found->front, bound) ||
            (run->known && front_dominates(&run->known->front, bound));
 }
 
@@ -204,6 +216,12 @@ static void use_choices(const search_run *run, search_worker *worker, plait_degr
     }
 }
 
+/* The last of a list keep least: who looks for the closest plan takes them first. */
+static int turn(const search_run *run, int i, int count)
+{
+    return run->closest ? count - 1 - i : i;
+}
+
 /*
  * One shard with every choice of recomputation. Those of a set that has no room count as ruled out,
  * though the best tight plan is looked for among them.
@@ -211,7 +229,8 @@ static void use_choices(const search_run *run, search_worker *worker, plait_degr
 static void price_shard(const search_run *run, search_worker *worker, plait_degrees degrees,
                         int choices, int64_t first, set_use most, search_found *found)
 {
-    for (int c = 0; c < choices; c++) {
+    for (int i = 0; i < choices; i++) {
+        const int c = turn(run, i, choices);
         const set_use use = lesser(most, (set_use)worker->use[c]);
         if (use == SET_NOTHING)
             continue;
@@ -229,7 +248,8 @@ static void price_group(const search_run *run, search_worker *worker, const spac
                         search_found *found)
 {
     use_choices(run, worker, degrees, choices, shards, most, found);
-    for (int s = 0; s < shards; s++) {
+    for (int i = 0; i < shards; i++) {
+        const int s = turn(run, i, shards);
         space_apply_shard(run->space, &p->shard[s], &degrees);
         const set_use use =
             choices < CHOICES_WORTH_A_BOUND
@@ -302,6 +322,9 @@ static bool may_be_variants(const search_run *run, const plait_degrees *d, plait
     return false;
 }
 
+/* Rows are much alike in what their leanest plan takes: a few say nearly what is possible. */
+enum { CLOSEST_STRIDE = 16 };
+
 /*
  * The coarse pass keeps to one context rank and small microbatches. Where variants are counted, only
  * rows that may have some are asked.
@@ -310,6 +333,8 @@ static bool row_wanted(const search_run *run, const plait_degrees *row)
 {
     if (run->counts)
         return may_be_variants(run, row, row_keys);
+    if (run->coarse && run->closest && (row - run->space->row) % CLOSEST_STRIDE != 0)
+        return false;
     return !run->coarse || (row->cp == 1 && row->mbs <= 4);
 }
 
@@ -428,16 +453,30 @@ static plait_status coarse_pass(search_run *run, search_found *known, plait_erro
     return status;
 }
 
+/* A relaxed question with more rows is answered by what the coarse pass finds. (S.7) */
+enum { ROWS_WORTH_A_PROOF = 1 << 15 };
+
+static bool is_enough(const search_run *run, const search_found *coarse)
+{
+    return run->fits_only && run->space->rows > ROWS_WORTH_A_PROOF && coarse->top.count > 0;
+}
+
 static plait_status exhaustive_run(search_run *run, search_found *found, plait_error *err)
 {
     search_found coarse;
 
     if (run->options->prune) {
         PLAIT_TRY(coarse_pass(run, &coarse, err));
+        if (is_enough(run, &coarse)) {
+            *found = coarse;
+            return PLAIT_OK;
+        }
         run->known = &coarse;
     }
     const plait_status status = search_batches(run, explore, found, err);
 
+    if (status == PLAIT_OK && run->closest && run->known && found->top.count == 0)
+        found->top = coarse.top; // which nothing undercuts by as much as is asked for
     run->known = NULL;
     return status;
 }

@@ -69,6 +69,9 @@ void plait_search_options_init_sized(plait_search_options *options, size_t size)
 PLAIT_MUST_CHECK plait_status plait_search_limit(plait_search_options *options, const char *text,
                                                  plait_error *err);
 
+/** Of what the closest plan lacks where nothing fits: no plan lacks so much less of it. */
+#define PLAIT_CLOSEST_WITHIN 0.05
+
 /** Plans alike count as variants of their best one up to so much more of its objective. */
 #define PLAIT_VARIANTS_WITHIN 0.01
 
@@ -117,7 +120,7 @@ typedef struct plait_search_result {
     bool has_tight;
     plait_ranked tight_best; /* the best tight plan, where it is better than all that fit */
     bool has_closest;
-    plait_ranked closest; /* when nothing fits: the plan that lacks least memory */
+    plait_ranked closest; /* when nothing fits: no plan lacks PLAIT_CLOSEST_WITHIN less memory */
 } plait_search_result;
 
 /**
