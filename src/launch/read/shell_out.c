@@ -44,6 +44,9 @@ plait_status shell_add_doubts(shell_reader *in, const shell_list *value, plait_e
 plait_status shell_add_command(shell_reader *in, const shell_list *words, plait_error *err)
 {
     shell_words *const out = in->out;
+
+    if (in->surveying)
+        return PLAIT_OK;
     shell_list all = {out->word, out->count, in->words_capacity};
     shell_command *const more =
         grow_by_one(in->arena, out->command, out->commands, &in->command_capacity, sizeof *more);
@@ -51,7 +54,8 @@ plait_status shell_add_command(shell_reader *in, const shell_list *words, plait_
     if (more == NULL)
         return plait_fail_nomem(err);
     out->command = more;
-    more[out->commands++] = (shell_command){out->count, words->count, in->mode == SHELL_DOUBT};
+    more[out->commands++] = (shell_command){out->count, words->count, in->mode == SHELL_DOUBT,
+                                            in->ended, in->command_line};
     for (int i = 0; i < words->count; i++)
         PLAIT_TRY(shell_list_add(in, &all, words->word[i], err));
     out->word = all.word;
@@ -65,7 +69,7 @@ plait_status shell_add_file(shell_reader *in, const char *text, plait_error *err
     shell_words *const out = in->out;
     shell_file *more;
 
-    if (in->target == NULL || in->mode == SHELL_SKIP)
+    if (in->target == NULL || in->mode == SHELL_SKIP || in->surveying)
         return PLAIT_OK;
     more = grow_by_one(in->arena, out->file, out->files, &in->file_capacity, sizeof *more);
     if (more == NULL)
