@@ -167,10 +167,12 @@ static void warn_of_doubts(plan_reader *in, bool given, const char *sentence)
     for (int d = 0; d < script->doubts; d++) {
         const char *const name = destination(script->doubt[d].option, in->flags->arena);
         const bool is_given = name != NULL && flags_last(in->flags, name) != NULL;
-        bool again = name == NULL || is_given != given || !matters(name);
+        bool again = name == NULL || is_given != given || !matters(name) ||
+                     (given && !script->doubt[d].added);
 
         for (int before = 0; before < d && !again; before++)
-            again = strcmp(script->doubt[before].option, script->doubt[d].option) == 0;
+            again = strcmp(script->doubt[before].option, script->doubt[d].option) == 0 &&
+                    (!given || script->doubt[before].added);
         if (!again)
             warn_of(in, &list,
                     plait_arena_printf(in->flags->arena, "%s (%s)", script->doubt[d].option,

@@ -172,7 +172,7 @@ static plait_status assign_in_doubt(shell_reader *in, const shell_assignment *a,
 
     if (is_same(in, a) || (adds && is_empty(&rest)))
         return PLAIT_OK;
-    PLAIT_TRY(shell_add_doubts(in, adds ? &rest : &a->value, err));
+    PLAIT_TRY(shell_add_doubts(in, adds ? &rest : &a->value, adds, err));
     if (adds)
         return has_only_options(&rest) ? PLAIT_OK : add_hole(in, a, &rest, err);
     word = doubt_of(in, &(shell_list){0});

@@ -10,7 +10,7 @@ bool shell_is_option(const char *word)
     return word[0] == '-' && word[1] == '-' && isalpha((unsigned char)word[2]);
 }
 
-static plait_status add_doubt(shell_reader *in, const char *option, plait_error *err)
+static plait_status add_doubt(shell_reader *in, const char *option, bool added, plait_error *err)
 {
     shell_words *const out = in->out;
     shell_doubt *const more =
@@ -20,12 +20,13 @@ static plait_status add_doubt(shell_reader *in, const char *option, plait_error 
         return plait_fail_nomem(err);
     out->doubt = more;
     more[out->doubts++] =
-        (shell_doubt){option, in->doubt >= 0 ? out->origin[in->doubt].text : "a condition"};
+        (shell_doubt){option, in->doubt >= 0 ? out->origin[in->doubt].text : "a condition", added};
     return PLAIT_OK;
 }
 
 /* Options in a text that was not in one piece: "--a 1 --b" has two. */
-plait_status shell_add_doubts(shell_reader *in, const shell_list *value, plait_error *err)
+plait_status shell_add_doubts(shell_reader *in, const shell_list *value, bool added,
+                              plait_error *err)
 {
     for (int i = 0; i < value->count; i++)
         for (const char *at = value->word[i]; (at = strstr(at, "--")) != NULL;) {
@@ -35,7 +36,7 @@ plait_status shell_add_doubts(shell_reader *in, const shell_list *value, plait_e
             if (option == NULL)
                 return plait_fail_nomem(err);
             if (shell_is_option(option))
-                PLAIT_TRY(add_doubt(in, option, err));
+                PLAIT_TRY(add_doubt(in, option, added, err));
             at += width;
         }
     return PLAIT_OK;

@@ -249,9 +249,9 @@ PLAIT_MUST_CHECK plait_status shell_expand(shell_reader *in, const char *text, s
 /** --name */
 bool shell_is_option(const char *word);
 
-/** Options in texts that stand behind an open condition: "--a 1 --b" has two. */
+/** Options in texts that stand behind an open condition: "--a 1 --b" has two. `added`: to others. */
 PLAIT_MUST_CHECK plait_status shell_add_doubts(shell_reader *in, const shell_list *value,
-                                               plait_error *err);
+                                               bool added, plait_error *err);
 PLAIT_MUST_CHECK plait_status shell_add_command(shell_reader *in, const shell_list *words,
                                                 plait_error *err);
 

@@ -29,6 +29,7 @@ typedef struct shell_file {
 typedef struct shell_doubt {
     const char *option; /* "--sequence-parallel" */
     const char *origin; /* what the condition hangs on: "$1" */
+    bool added;         /* to options that the variable has in any case */
 } shell_doubt;
 
 /** An expansion that could not be known. */
