@@ -203,6 +203,16 @@ grep -q 'neither in the script' err && complain "a JSON beside the script is not
 "$plait" import --from megatron sized.sh >/dev/null 2>err
 grep -q 'taken as not given: --nnodes $NNODES, --num-layers $1' err || complain "$(cat err)"
 grep -q 'give it with --model' err || complain "import does not say what to give: $(cat err)"
+
+# What a loop counts up is not known; of two launches the last is taken, and that is said.
+cat >rounds.sh <<'END'
+TP=1; for i in 1 2; do TP=$((TP * 2)); done
+torchrun --nproc_per_node 8 pretrain_gpt.py --bf16 --micro-batch-size 1
+torchrun --nproc_per_node 8 pretrain_gpt.py --bf16 --tensor-model-parallel-size $TP
+END
+"$plait" import --from megatron rounds.sh >/dev/null 2>err || complain "import of a loop: $?"
+grep -q 'taken as not given: --tensor-model-parallel-size for i in 1 2$' err || complain "a loop is read as one round: $(cat err)"
+grep -q 'launches 2 times, and the launch of line 3 is taken$' err || complain "two launches: $(cat err)"
 echo 'nothing to see' >empty.sh
 refused 2 'empty.sh: expected flags of Megatron-LM' import --from megatron empty.sh
 refused 2 'empty.sh: expected a config of torchtitan' import --from torchtitan empty.sh

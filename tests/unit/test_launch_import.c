@@ -558,6 +558,63 @@ static void test_holes__are_said(void **state)
     assert_string_equal(warning, "");
 }
 
+/* An option in a branch may override the one that is given in any case. */
+static void test_options_given_twice__are_told_where_one_is_doubtful(void **state)
+{
+    (void)state;
+    import("A=\"--tensor-model-parallel-size 2\"\nif [ $1 = x ]; then\n"
+           "A+=\" --tensor-model-parallel-size 4\"; fi\nx.py --bf16 $A",
+           0);
+    assert_string_equal(warning,
+                        "given, and perhaps once more behind what is set outside the file: "
+                        "--tensor-model-parallel-size ($1)");
+}
+
+static void test_values_that_a_loop_sets__are_not_given(void **state)
+{
+    const plans_entry out = import("TP=1\nfor i in 1 2; do TP=$((TP * 2)); done\nx.py --bf16 "
+                                   "--tensor-model-parallel-size $TP",
+                                   0);
+
+    (void)state;
+    assert_int_equal(out.degrees.tp, 1);
+    assert_string_equal(warning, "set outside the file, and taken as not given: "
+                                 "--tensor-model-parallel-size for i in 1 2");
+}
+
+#define LAUNCH "torchrun x.py --bf16 --tensor-model-parallel-size "
+
+static void test_launches__are_counted_and_the_one_taken_is_told(void **state)
+{
+    (void)state;
+    assert_int_equal(import(LAUNCH "2\npython prepare.py --seed 1\n" LAUNCH "4", 0).degrees.tp, 4);
+    assert_string_equal(warning, "the script launches 2 times, and the launch of line 3 is taken");
+    assert_int_equal(import("f() {\n" LAUNCH "2\n}\nf\nexit 0\n" LAUNCH "4", 0).degrees.tp, 2);
+    assert_string_equal(warning, "");
+    import("while true; do\n " LAUNCH "2 \\\n --seed 1\ndone\nf() {\n\n" LAUNCH "4\n}\nf", 0);
+    assert_string_equal(warning, "the script launches 2 times, and the launch of line 2 is taken");
+}
+
+static void test_launches_behind_exit__are_told(void **state)
+{
+    (void)state;
+    assert_int_equal(import("exit 0\n" LAUNCH "2", 0).degrees.tp, 2);
+    assert_string_equal(warning, "the launch stands behind an exit, and is not reached");
+    import("[ -d x ] || exit 1\n(exit)\nif [ -d y ]; then exit; fi\n" LAUNCH "2", 0);
+    assert_string_equal(warning, "");
+}
+
+static void test_variables_that_stand_for_a_launch__are_told(void **state)
+{
+    (void)state;
+    assert_int_equal(import("\nM=\"--bf16 --tensor-model-parallel-size 2\"\ncat >run.sh <<'END'\n"
+                            "torchrun x.py $M\nEND\n",
+                            0)
+                         .degrees.tp,
+                     2);
+    assert_string_equal(warning, "no command launches: what is read is the value of M (line 2)");
+}
+
 #define ADAM_ON_HOST "x.py --bf16 --optimizer-cpu-offload "
 
 static void test_a_part_of_offload__is_in_tenths(void **state)
@@ -637,6 +694,11 @@ int main(void)
         cmocka_unit_test(test_quoted_lists__lose_their_quotes),
         cmocka_unit_test(test_doubtful_flags__say_what_they_hang_on),
         cmocka_unit_test(test_holes__are_said),
+        cmocka_unit_test(test_options_given_twice__are_told_where_one_is_doubtful),
+        cmocka_unit_test(test_values_that_a_loop_sets__are_not_given),
+        cmocka_unit_test(test_launches__are_counted_and_the_one_taken_is_told),
+        cmocka_unit_test(test_launches_behind_exit__are_told),
+        cmocka_unit_test(test_variables_that_stand_for_a_launch__are_told),
         cmocka_unit_test(test_a_part_of_offload__is_in_tenths),
         cmocka_unit_test(test_offloaded_modules__are_the_largest_set_within),
         cmocka_unit_test(test_parameters_in_four_bits__have_a_flag_of_their_own),

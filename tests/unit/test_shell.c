@@ -220,6 +220,186 @@ static void test_files__that_a_script_makes_are_kept(void **state)
     assert_string_equal(found.word[found.count - 1], "run");
 }
 
+/* ---- loops, subshells, sums ---- */
+
+/* The last word of `x $A` behind a script; "?" where it is not known. */
+static const char *value(const char *script)
+{
+    const char *const text = plait_arena_printf(arena, "%s\nx $A", script);
+    shell_words found;
+    plait_error err;
+
+    must(shell_read(text, strlen(text), "s.sh", NULL, arena, &found, &err), &err);
+    const char *const word = found.word[found.count - 1];
+    return shell_word_known(word) ? word : "?";
+}
+
+/* bash says 4, 4, 4, 8 and 16. */
+static void test_what_a_loop_sets__is_not_known_behind_it(void **state)
+{
+    (void)state;
+    assert_string_equal(value("A=1; for i in 1 2; do A=$((A*2)); done"), "?");
+    assert_string_equal(value("A=1; i=0; while [ $i -lt 2 ]; do A=$((A*2)); i=$((i+1)); done"),
+                        "?");
+    assert_string_equal(value("A=1; until [ $A = 4 ]; do A=$((A*2)); done"), "?");
+    assert_string_equal(value("A=1; for ((i = 0; i < 3; i++)); do A=$((A*2)); done"), "?");
+    assert_string_equal(
+        value("A=1; for i in 1 2; do for j in 1 2; do\n A=$((A*2))\ndone; done # done"), "?");
+    assert_string_equal(value("for A in 2 4; do :; done"), "?");
+    assert_string_equal(value("f() { A=$((A*2)); }; A=1; for i in 1 2; do f; done"), "?");
+    assert_string_equal(value("A=1; for f in *.sh; do A=8; done"), "?");
+}
+
+static void test_what_a_loop_leaves_alone__stays_known(void **state)
+{
+    (void)state;
+    assert_string_equal(value("A=4; for i in 1 2; do B=$i; done"), "4");
+    assert_string_equal(value("A=4; for i in 1 2; do A=4; done"), "4");
+    assert_string_equal(value("A=4; while false; do A=8; done"), "4");
+    assert_string_equal(value("A=4; until true; do A=8; done"), "4");
+    assert_string_equal(value("A=4; for i in; do A=8; done"), "4");
+    assert_string_equal(value("A=4; for i in 1; do A=$((A*2)); done"), "8");
+    assert_string_equal(value("A=4; for i in 1 2; do (A=$i); done"), "4");
+}
+
+/* Any round is read: what an earlier one has set is not known, what this one sets is. */
+static void test_the_body_of_a_loop__is_read_as_any_round(void **state)
+{
+    shell_words found;
+    plait_error err;
+    const char *const script =
+        "A=1; B=1\nfor i in 1 2 3; do\n run --a $A\n B=5\n run --b $B\n A=$((A+1))\ndone";
+
+    (void)state;
+    must(shell_read(script, strlen(script), "s.sh", NULL, arena, &found, &err), &err);
+    assert_int_equal(found.commands, 2);
+    assert_false(shell_word_known(found.word[2]));
+    assert_string_equal(found.word[5], "5");
+    assert_int_equal(found.command[1].line, 5);
+    // the third round has A=8: what the first one skips is run in a later one
+    assert_string_equal(value("A=1; for i in 1 2 3; do [ \"$Z\" = 8 ] && A=8\n"
+                              "[ \"$Y\" = 1 ] && Z=8; Y=1; done"),
+                        "?");
+}
+
+static void test_lists_that_grow_in_a_loop__keep_what_they_had(void **state)
+{
+    shell_words found;
+    plait_error err;
+    const char *const script = "A=\"--a 1\"\nB=(--b 2)\nfor i in 1 2; do A=\"$A --c $i\"\n"
+                               "B+=(--d $i); done\nrun $A ${B[@]}";
+
+    (void)state;
+    must(shell_read(script, strlen(script), "s.sh", NULL, arena, &found, &err), &err);
+    assert_int_equal(found.count, 7);
+    assert_string_equal(found.word[2], "1");
+    assert_true(shell_word_open(found.word[3]));
+    assert_string_equal(found.word[5], "2");
+    assert_true(shell_word_open(found.word[6]));
+    assert_string_equal(shell_word_origin(&found, found.word[6])->text, "for i in 1 2");
+}
+
+static void test_subshells__end_with_what_they_set(void **state)
+{
+    (void)state;
+    assert_string_equal(value("A=2; (A=4; if true; then A=8; fi)"), "2");
+    assert_string_equal(words("A=2; (A=4; run $A)\nx $A"), "run|4|x|2");
+    assert_string_equal(value("A=2; echo x | while read l; do A=4; done"), "2");
+    assert_string_equal(value("A=2; if true; then A=4; fi | cat"), "2");
+    assert_string_equal(value("A=2; f() { A=4; }; f &"), "2");
+    assert_string_equal(value("A=2; { A=4; } &> log"), "4");
+    assert_string_equal(value("A=2; (B=1; unset A); A=${A:-8}"), "2");
+}
+
+static void test_assignments_before_a_command__are_for_it_alone(void **state)
+{
+    (void)state;
+    assert_string_equal(words("A=2; A=4 run $A\nx $A"), "run|2|x|2");
+    assert_string_equal(words("A=2; f() { B=$A; }; A=4 f\nx $A $B"), "x|2|4");
+    assert_string_equal(words("A=2; env A=4 run $A"), "env|A=4|run|2");
+    assert_string_equal(value("A=2; A=4 2> log"), "4");
+}
+
+static void test_functions__keep_what_is_local(void **state)
+{
+    (void)state;
+    assert_string_equal(value("f() { local A=4; }; A=2; f"), "2");
+    assert_string_equal(value("f() { declare -g A=4; }; A=2; f"), "4");
+    assert_string_equal(value("f() { A=2; return; A=4; }; f"), "2");
+    assert_string_equal(value("f() { if [ -d x ]; then A=2; return; fi; A=4; }; f"), "?");
+    assert_string_equal(value("f() { [ -d x ] && return; A=4; }; A=2; f"), "?");
+}
+
+static void test_sums__set_what_they_count(void **state)
+{
+    (void)state;
+    assert_string_equal(value("A=2; ((A++))"), "?");
+    assert_string_equal(value("A=2; (( --A ))"), "?");
+    assert_string_equal(value("A=2; ((A += 3))"), "?");
+    assert_string_equal(value("A=2; let A+=1"), "?");
+    assert_string_equal(value("A=2; B=$((A <<= 1))"), "?");
+    assert_string_equal(value("A=2; B=$((++A))\nA=$B"), "?");
+    assert_string_equal(value("A=2; ((A == 2 && A <= 2 && A != 3))"), "2");
+}
+
+/* 010 is 8; && binds before ||, and < before ==. */
+static void test_sums__are_those_of_bash(void **state)
+{
+    (void)state;
+    assert_string_equal(value("A=$(( 010 ))"), "8");
+    assert_string_equal(value("B=010; A=$((B + 1))"), "9");
+    assert_string_equal(value("A=$(( 08 ))"), "?");
+    assert_string_equal(value("B=1+1; A=$((B * 2))"), "4");
+    assert_string_equal(value("A=$(( 1 || 0 && 0 ))"), "1");
+    assert_string_equal(value("A=$(( 1 == 2 < 3 ))"), "1");
+}
+
+static void test_variables__are_unset(void **state)
+{
+    (void)state;
+    assert_string_equal(value("A=4; unset A; A=${A:-2}"), "2");
+    assert_string_equal(value("A=4; unset A"), "?");
+    assert_string_equal(value("A=4; if [ -d x ]; then unset A; fi; A=${A:-2}"), "?");
+    assert_string_equal(value("A=4; read A; A=${A:-2}"), "?");
+    assert_string_equal(value("A=4; printf -v A 2"), "?");
+}
+
+static void test_arguments__are_shifted_and_set(void **state)
+{
+    (void)state;
+    assert_string_equal(value("set -- 4 2; shift; A=$1"), "2");
+    assert_string_equal(value("set -- 4 2; while [ $# -gt 1 ]; do shift; done; A=${1:-8}"), "?");
+    assert_string_equal(value("A=2; while [ $# -gt 0 ]; do A=$1; shift; done"), "2");
+}
+
+/* Only what has options behind it stays, and they are doubts; a longer number is another one. */
+static void test_open_conditions__leave_a_value_that_begins_alike_unknown(void **state)
+{
+    (void)state;
+    assert_string_equal(value("A=1; if [ -d x ]; then A=16; fi"), "?");
+    assert_string_equal(value("A=; if [ -d x ]; then A=4; fi"), "?");
+    assert_string_equal(value("A=1; [ -d x ] && A+=6"), "?");
+    assert_string_equal(value("A=2; if [ -d x ]; then A=2; fi"), "2");
+    assert_string_equal(value("A=--a; if [ -d x ]; then A=\"$A --b\"; fi"), "--a");
+    assert_string_equal(value("A=2; case a in a) A=4 ;& b) A=8 ;; esac"), "?");
+    assert_string_equal(value("A=2; case b in a) A=4 ;& b) A=8 ;; esac"), "8");
+}
+
+static void test_commands__behind_an_exit_are_told_apart(void **state)
+{
+    shell_words found;
+    plait_error err;
+    const char *const script = "f() { exit; }\n[ -d x ] || exit 1\n(exit)\nif [ 1 = 1 ]; then\n"
+                               "exit\nfi\na\nexit 0\nb";
+
+    (void)state;
+    must(shell_read(script, strlen(script), "s.sh", NULL, arena, &found, &err), &err);
+    assert_int_equal(found.commands, 2);
+    assert_false(found.command[0].ended);
+    assert_true(found.command[1].ended);
+    assert_int_equal(found.command[1].line, 9);
+}
+
 /* Each would take for ever, or more memory than there is. */
 static void test_scripts_that_grow_without_end__are_refused(void **state)
 {
@@ -264,6 +444,9 @@ static void test_scripts_that_repeat_what_costs__are_refused_early(void **state)
         repeated(list, "${A[0]}", 8000, "\"\nx $B\n"),
         repeated(repeated("", "A[%d]=x\n", 20000, ""), "B=${A[0]}\n", 20000, "x $B\n"),
         repeated("", "f%d() { :; }\n", 20000, "x\n"),
+        repeated(repeated("", "A%d=1\n", 1000, ""), "for i in 1 2; do B=1; done\n", 20000, ""),
+        repeated("f() { for i in 1 2; do f; f; done; while true; do f; done; }\n", "f\n", 20000,
+                 ""),
     };
     shell_words found;
     plait_error err;
@@ -297,6 +480,19 @@ int main(void)
         cmocka_unit_test(test_defaults_and_elements__are_expanded),
         cmocka_unit_test(test_job_lines__are_commands_and_variables),
         cmocka_unit_test(test_files__that_a_script_makes_are_kept),
+        cmocka_unit_test(test_what_a_loop_sets__is_not_known_behind_it),
+        cmocka_unit_test(test_what_a_loop_leaves_alone__stays_known),
+        cmocka_unit_test(test_the_body_of_a_loop__is_read_as_any_round),
+        cmocka_unit_test(test_lists_that_grow_in_a_loop__keep_what_they_had),
+        cmocka_unit_test(test_subshells__end_with_what_they_set),
+        cmocka_unit_test(test_assignments_before_a_command__are_for_it_alone),
+        cmocka_unit_test(test_functions__keep_what_is_local),
+        cmocka_unit_test(test_sums__set_what_they_count),
+        cmocka_unit_test(test_sums__are_those_of_bash),
+        cmocka_unit_test(test_variables__are_unset),
+        cmocka_unit_test(test_arguments__are_shifted_and_set),
+        cmocka_unit_test(test_open_conditions__leave_a_value_that_begins_alike_unknown),
+        cmocka_unit_test(test_commands__behind_an_exit_are_told_apart),
         cmocka_unit_test(test_scripts_that_grow_without_end__are_refused),
         cmocka_unit_test(test_scripts_that_repeat_what_costs__are_refused_early),
         cmocka_unit_test(test_open_quotes__are_refused_with_their_line),

@@ -158,18 +158,21 @@ static void warn_of_holes(plan_reader *in)
     }
 }
 
-/* An option that a variable gets behind a condition which is not known. */
-static void warn_of_doubts(plan_reader *in)
+/* An option that a variable gets behind a condition which is not known; whether it is given besides. */
+static void warn_of_doubts(plan_reader *in, bool given, const char *sentence)
 {
-    warned_list list = {"hangs on what is set outside the file, and taken as not given", false};
+    warned_list list = {sentence, false};
     const shell_words *const script = &in->flags->script;
 
     for (int d = 0; d < script->doubts; d++) {
         const char *const name = destination(script->doubt[d].option, in->flags->arena);
-        bool again = name == NULL || flags_last(in->flags, name) != NULL || !matters(name);
+        const bool is_given = name != NULL && flags_last(in->flags, name) != NULL;
+        bool again = name == NULL || is_given != given || !matters(name) ||
+                     (given && !script->doubt[d].added);
 
         for (int before = 0; before < d && !again; before++)
-            again = strcmp(script->doubt[before].option, script->doubt[d].option) == 0;
+            again = strcmp(script->doubt[before].option, script->doubt[d].option) == 0 &&
+                    (!given || script->doubt[before].added);
         if (!again)
             warn_of(in, &list,
                     plait_arena_printf(in->flags->arena, "%s (%s)", script->doubt[d].option,
@@ -177,12 +180,66 @@ static void warn_of_doubts(plan_reader *in)
     }
 }
 
+/* Has a command options that say how a model is trained, and on what? */
+static bool trains(const plan_reader *in, int c)
+{
+    static const char *const told[] = {"--tensor-model-parallel-size",
+                                       "--pipeline-model-parallel-size",
+                                       "--micro-batch-size",
+                                       "--global-batch-size",
+                                       "--num-layers",
+                                       NULL};
+    const shell_words *const script = &in->flags->script;
+    const shell_command *const command = &script->command[c];
+
+    for (int i = 0; i < command->count; i++)
+        for (const char *const *option = told; *option != NULL; option++)
+            if (text_starts_with(script->word[command->first + i], *option))
+                return flags_starts(script, c);
+    return false;
+}
+
+/* One launch of several is taken; those that `exit` keeps from running are none. */
+static void warn_of_others(plan_reader *in)
+{
+    const shell_words *const script = &in->flags->script;
+    const shell_command *const taken = &script->command[in->flags->launch];
+    int launches = 0;
+
+    for (int c = 0; c < script->commands; c++)
+        launches += trains(in, c) && (taken->ended || !script->command[c].ended);
+    if (launches < 2)
+        return;
+    import_warn(in, "the script launches ");
+    text_append_printf(in->warnings, "%d times, and the launch of line %d is taken", launches,
+                       taken->line);
+}
+
+static void warn_of_launch(plan_reader *in)
+{
+    const shell_words *const script = &in->flags->script;
+
+    if (in->flags->doubtful)
+        import_warn(in,
+                    "the launch stands behind a condition that hangs on what is set outside the "
+                    "file");
+    if (in->flags->launch >= 0 && script->command[in->flags->launch].ended)
+        import_warn(in, "the launch stands behind an exit, and is not reached");
+    if (in->flags->launch >= 0)
+        warn_of_others(in);
+    if (script->instead == NULL)
+        return;
+    import_warn(in, "no command launches: what is read is the value of ");
+    text_append(in->warnings, script->instead);
+}
+
 void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
 {
     const launch_flag *const experts = flags_find(in->flags, MEGATRON_NAME(num_experts));
 
     warn_of_open(in);
-    warn_of_doubts(in);
+    warn_of_doubts(in, false, "hangs on what is set outside the file, and taken as not given");
+    warn_of_doubts(in, true, "given, and perhaps once more behind what is set outside the file");
     warn_of_holes(in);
     warn_of_unknown(in);
     if (strcmp(args->mlp_type, "standard") != 0)
@@ -190,8 +247,5 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
     if (experts != NULL && experts->values > 1 && strlen(experts->value[1]) > 0 &&
         strspn(experts->value[1], "0123456789") == strlen(experts->value[1]))
         import_warn(in, "layers with different numbers of experts: each is priced with the first");
-    if (in->flags->doubtful)
-        import_warn(in,
-                    "the launch stands behind a condition that hangs on what is set outside the "
-                    "file");
+    warn_of_launch(in);
 }

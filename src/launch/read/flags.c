@@ -129,19 +129,27 @@ static int count_options(const char *const *word, int count)
     return options;
 }
 
-/* Of two alike the last; one that surely runs comes first. */
+bool flags_starts(const shell_words *words, int command)
+{
+    const shell_command *const c = &words->command[command];
+    const char *const *const word = words->word + c->first;
+
+    return launches(word, c->count) && count_options(word, c->count) > 0;
+}
+
+/* Of two alike the last; one that surely runs comes first, and one behind `exit` last. */
 int flags_launch(const shell_words *words)
 {
     int best = -1, most = 0;
 
-    for (int doubtful = 0; doubtful < 2 && best < 0; doubtful++)
+    for (int doubt = 0; doubt < 3 && best < 0; doubt++)
         for (int c = 0; c < words->commands; c++) {
             const shell_command *const command = &words->command[c];
             const char *const *const word = words->word + command->first;
             const int options = count_options(word, command->count);
 
-            if (command->doubtful != doubtful || !launches(word, command->count) ||
-                options < most || options == 0)
+            if ((command->ended ? 2 : command->doubtful) != doubt || options < most ||
+                !flags_starts(words, c))
                 continue;
             best = c;
             most = options;

@@ -45,6 +45,9 @@ PLAIT_MUST_CHECK plait_status flags_read(const char *text, size_t length, const 
 /** Is a word an option, "--num-layers"? */
 bool flags_is_flag(const char *word);
 
+/** Does a command of a script start a Python program with options? */
+bool flags_starts(const shell_words *words, int command);
+
 /** The command of a script that launches; -1: none does. */
 int flags_launch(const shell_words *words);
 

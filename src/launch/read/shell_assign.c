@@ -54,56 +54,166 @@ static plait_status read_value(shell_reader *in, shell_list *list, plait_error *
     return shell_list_add(in, list, shell_joined(in, &words, 0), err);
 }
 
-/* Is the new value the old one with something behind it? */
-static bool adds(const shell_reader *in, const char *name, bool more, const shell_list *value)
-{
-    const shell_variable *const old = shell_find(in, name, strlen(name));
+/* ---- what an assignment does ---- */
 
-    if (more)
-        return true;
-    if (old == NULL || value->count < old->value.count || old->value.count == 0)
+/* NAME=VALUE, with what its text tells of the value. */
+typedef struct shell_assignment {
+    const char *name;
+    bool more;     /* NAME+= */
+    bool array;    /* (LIST), or an element */
+    bool constant; /* nothing in it is expanded */
+    bool grows;    /* the old value, and behind a blank more: NAME="$NAME MORE" */
+    shell_list value;
+} shell_assignment;
+
+static const shell_variable *old_of(const shell_reader *in, const shell_assignment *a)
+{
+    return shell_find(in, a->name, strlen(a->name));
+}
+
+/* Is the value the one that the variable has, and known? */
+static bool is_same(const shell_reader *in, const shell_assignment *a)
+{
+    const shell_variable *const old = old_of(in, a);
+
+    if (a->more || old == NULL || old->value.count != a->value.count || old->array != a->array)
         return false;
-    for (int i = 0; i < old->value.count; i++)
-        if (!text_starts_with(value->word[i], old->value.word[i]))
+    for (int i = 0; i < a->value.count; i++)
+        if (!shell_word_known(a->value.word[i]) ||
+            strcmp(a->value.word[i], old->value.word[i]) != 0)
             return false;
     return true;
 }
 
-/* Behind an open condition what is set becomes unknown; what is added to stays as it is. */
-static plait_status assign_in_doubt(shell_reader *in, const char *name, bool more,
-                                    const shell_list *value, plait_error *err)
+/* What the new text has behind the old one and a blank; NULL: it is another one. */
+static const char *text_behind(const char *old, const char *text, bool more)
 {
-    const char *word;
+    const char *const rest = more ? text : text_starts_with(text, old) ? text + strlen(old) : NULL;
 
-    PLAIT_TRY(shell_add_doubts(in, value, err));
-    for (int i = 0; more && i < value->count; i++) // a hole stays a hole
-        if (!shell_word_known(value->word[i]))
-            PLAIT_TRY(shell_set(in, name, true, &(shell_list){&value->word[i], 1, 1}, err));
-    if (adds(in, name, more, value) || in->doubt < 0)
-        return PLAIT_OK;
-    word = shell_unknown_set(in, in->doubt);
+    return rest != NULL && (old[0] == '\0' || strchr(" \t\n", rest[0]) != NULL) ? rest : NULL;
+}
+
+/* What the new value has behind the old one; false: it is another value. */
+static bool find_rest(shell_reader *in, const shell_assignment *a, shell_list *rest)
+{
+    const shell_variable *const old = old_of(in, a);
+    const shell_list *const value = &a->value;
+    const int first = a->more || old == NULL ? 0 : old->value.count;
+
+    if (old == NULL || value->count < first)
+        return false;
+    *rest = (shell_list){value->word + first, value->count - first, value->count - first};
+    if (!old->array && !a->array && old->value.count == 1 && value->count == 1) {
+        const char **const word = plait_arena_alloc(in->arena, 1, sizeof *word);
+
+        *rest = (shell_list){word, 1, 1};
+        if (word != NULL)
+            *word = text_behind(old->value.word[0], value->word[0], a->more);
+        return word != NULL && *word != NULL;
+    }
+    for (int i = 0; i < first; i++)
+        if (strcmp(value->word[i], old->value.word[i]) != 0)
+            return false;
+    return true;
+}
+
+static bool is_empty(const shell_list *list)
+{
+    return list->count == 0 || (list->count == 1 && list->word[0][0] == '\0');
+}
+
+/* Options from the first word on, all of them known? */
+static bool has_only_options(const shell_list *list)
+{
+    for (int i = 0; i < list->count; i++)
+        if (!shell_word_known(list->word[i]))
+            return false;
+    return shell_is_option(list->word[0] + strspn(list->word[0], " \t\n"));
+}
+
+/* A word for what a list does not tell, else for what the open condition hangs on. */
+static const char *doubt_of(shell_reader *in, const shell_list *list)
+{
+    static const char condition[] = "a condition";
+
+    for (int i = 0; i < list->count; i++) {
+        const int origin = shell_origin_index(in->out, list->word[i]);
+
+        if (origin >= 0)
+            return shell_unknown_set(in, origin);
+    }
+    return in->doubt >= 0 ? shell_unknown_set(in, in->doubt)
+                          : shell_unknown_text(in, condition, sizeof condition - 1, false);
+}
+
+/* The old value with a hole behind it. */
+static plait_status add_hole(shell_reader *in, const shell_assignment *a, const shell_list *rest,
+                             plait_error *err)
+{
+    const shell_variable *const old = old_of(in, a);
+    const char *word = doubt_of(in, rest);
+
     if (word == NULL)
         return plait_fail_nomem(err);
-    return shell_set(in, name, false, &(shell_list){&word, 1, 1}, err);
+    if (old->array || old->value.count != 1)
+        return shell_set(in, a->name, true, &(shell_list){&word, 1, 1}, err);
+    if (old->value.word[0][0] != '\0')
+        word = plait_arena_printf(in->arena, "%s %s", old->value.word[0], word);
+    return word == NULL ? plait_fail_nomem(err)
+                        : shell_set(in, a->name, false, &(shell_list){&word, 1, 1}, err);
+}
+
+/* Behind an open condition what is set becomes unknown; that options are added to stays as it is. */
+static plait_status assign_in_doubt(shell_reader *in, const shell_assignment *a, plait_error *err)
+{
+    shell_list rest = {0};
+    const bool adds = find_rest(in, a, &rest);
+    const char *word;
+
+    if (is_same(in, a) || (adds && is_empty(&rest)))
+        return PLAIT_OK;
+    PLAIT_TRY(shell_add_doubts(in, adds ? &rest : &a->value, adds, err));
+    if (adds)
+        return has_only_options(&rest) ? PLAIT_OK : add_hole(in, a, &rest, err);
+    word = doubt_of(in, &(shell_list){0});
+    return word == NULL ? plait_fail_nomem(err)
+                        : shell_set(in, a->name, false, &(shell_list){&word, 1, 1}, err);
 }
 
 /* NAME+=TEXT of a variable is one word still. */
-static plait_status assign(shell_reader *in, const char *name, bool more, bool array,
-                           const shell_list *value, plait_error *err)
+static plait_status assign_surely(shell_reader *in, const shell_assignment *a, plait_error *err)
 {
-    const shell_variable *const old = shell_find(in, name, strlen(name));
+    const shell_variable *const old = old_of(in, a);
+    shell_variable *set;
     const char *word;
 
+    if (a->more && !a->array && old != NULL && !old->array && old->value.count == 1 &&
+        a->value.count == 1) {
+        word = plait_arena_printf(in->arena, "%s%s", old->value.word[0], a->value.word[0]);
+        return word == NULL ? plait_fail_nomem(err)
+                            : shell_set(in, a->name, false, &(shell_list){&word, 1, 1}, err);
+    }
+    PLAIT_TRY(shell_set(in, a->name, a->more, &a->value, err));
+    PLAIT_TRY(shell_make(in, a->name, &set, err));
+    set->array = set->array || a->array;
+    return PLAIT_OK;
+}
+
+static plait_status assign(shell_reader *in, const shell_assignment *a, plait_error *err)
+{
     if (in->mode == SHELL_SKIP)
         return PLAIT_OK;
-    if (in->mode == SHELL_DOUBT)
-        return assign_in_doubt(in, name, more, value, err);
-    if (!more || array || old == NULL || old->value.count != 1 || value->count != 1)
-        return shell_set(in, name, more, value, err);
-    word = plait_arena_printf(in->arena, "%s%s", old->value.word[0], value->word[0]);
-    return word == NULL ? plait_fail_nomem(err)
-                        : shell_set(in, name, false, &(shell_list){&word, 1, 1}, err);
+    PLAIT_TRY(shell_note_change(in, a->name,
+                                a->constant && is_same(in, a) ? SHELL_KEPT
+                                : a->grows                    ? SHELL_GROWN
+                                                              : SHELL_CHANGED,
+                                err));
+    if (in->surveying)
+        return PLAIT_OK;
+    return in->mode == SHELL_DOUBT ? assign_in_doubt(in, a, err) : assign_surely(in, a, err);
 }
+
+/* ---- reading ---- */
 
 /* NAME[INDEX]=VALUE is kept as "[INDEX]=VALUE", as in NAME=([INDEX]=VALUE). */
 static plait_status read_element(shell_reader *in, const char *name, plait_error *err)
@@ -124,23 +234,53 @@ static plait_status read_element(shell_reader *in, const char *name, plait_error
             bare[width++] = *c;
     bare[width] = '\0';
     word = plait_arena_printf(in->arena, "%s%s", bare, shell_joined(in, &list, 0));
-    return word == NULL ? plait_fail_nomem(err)
-                        : assign(in, name, true, true, &(shell_list){&word, 1, 1}, err);
+    if (word == NULL)
+        return plait_fail_nomem(err);
+    return assign(
+        in, &(shell_assignment){.name = name, .more = true, .array = true, .value = {&word, 1, 1}},
+        err);
+}
+
+/* Does a value begin with its variable, and something more behind a blank? "$NAME MORE", (${NAME[@]} */
+static bool begins_with_itself(const char *at, const char *end, const char *name)
+{
+    const size_t length = strlen(name);
+
+    at += at < end && *at == '(';
+    at += at < end && *at == '"';
+    if (at == end || *at++ != '$')
+        return false;
+    const bool braced = at < end && *at == '{';
+    at += braced;
+    if ((size_t)(end - at) < length || memcmp(at, name, length) != 0)
+        return false;
+    at += length;
+    if (braced && end - at >= 4 && memcmp(at, "[@]}", 4) == 0)
+        at += 4;
+    else if (braced && (at == end || *at++ != '}'))
+        return false;
+    at += at < end && *at == '"';
+    return at < end && isspace((unsigned char)*at);
 }
 
 plait_status shell_read_assignment(shell_reader *in, size_t length, plait_error *err)
 {
-    const char *const name = plait_arena_printf(in->arena, "%.*s", (int)length, in->at);
-    shell_list list = {0};
+    shell_assignment a = {.name = plait_arena_printf(in->arena, "%.*s", (int)length, in->at)};
 
-    if (name == NULL)
+    if (a.name == NULL)
         return plait_fail_nomem(err);
     in->at += length;
     if (*in->at == '[')
-        return read_element(in, name, err);
-    const bool more = *in->at == '+';
-    in->at += more ? 2 : 1;
-    const bool array = in->at < in->end && *in->at == '(';
-    PLAIT_TRY(read_value(in, &list, err));
-    return assign(in, name, more, array, &list, err);
+        return read_element(in, a.name, err);
+    a.more = *in->at == '+';
+    in->at += a.more ? 2 : 1;
+    a.array = in->at < in->end && *in->at == '(';
+    const char *const first = in->at;
+    PLAIT_TRY(read_value(in, &a.value, err));
+    const size_t width = (size_t)(in->at - first);
+    a.constant = memchr(first, '$', width) == NULL && memchr(first, '`', width) == NULL;
+    a.grows = a.more
+                  ? a.array || (a.value.count == 1 && strchr(" \t\n", a.value.word[0][0]) != NULL)
+                  : begins_with_itself(first, in->at, a.name);
+    return assign(in, &a, err);
 }

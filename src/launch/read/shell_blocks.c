@@ -1,4 +1,4 @@
-/* shell_blocks.c - if, case and loops of a shell: what of them is read, and how */
+/* shell_blocks.c - if and case of a shell: what of them is read, and how */
 #include <string.h>
 
 #include "shell_parts.h"
@@ -9,8 +9,13 @@ plait_status shell_push(shell_reader *in, shell_block block, plait_error *err)
 {
     if (in->frames == SHELL_MAX_FRAMES)
         return shell_fail(in, "blocks in blocks, more than 64", err);
-    in->frame[in->frames++] =
-        (shell_frame){.block = block, .outer = in->mode, .outer_doubt = in->doubt};
+    in->frame[in->frames++] = (shell_frame){.block = block,
+                                            .outer = in->mode,
+                                            .outer_doubt = in->doubt,
+                                            .piped = in->piped,
+                                            .undos = in->undos,
+                                            .line = in->line};
+    in->piped = false;
     return PLAIT_OK;
 }
 
@@ -27,6 +32,9 @@ void shell_pop(shell_reader *in, shell_block block)
 
     if (frame == NULL)
         return;
+    if (frame->piped || block == SHELL_PAREN)
+        shell_take_back(in, frame->undos);
+    in->element = frame->undos;
     in->mode = frame->outer;
     in->doubt = frame->outer_doubt;
     in->frames--;
@@ -36,7 +44,7 @@ void shell_pop(shell_reader *in, shell_block block)
 void shell_enter_branch(shell_reader *in, shell_frame *frame, shell_answer answer)
 {
     if (frame->outer == SHELL_SKIP || frame->taken || answer == SHELL_NO) {
-        in->mode = SHELL_SKIP;
+        in->mode = frame->outer == SHELL_SKIP ? SHELL_SKIP : shell_skipped(in);
         return;
     }
     if (answer == SHELL_YES) {
@@ -52,7 +60,7 @@ void shell_enter_branch(shell_reader *in, shell_frame *frame, shell_answer answe
 /* Between branches conditions are read, not skipped, as long as no branch is taken. */
 void shell_leave_branch(shell_reader *in, const shell_frame *frame)
 {
-    in->mode = frame->taken ? SHELL_SKIP : frame->outer;
+    in->mode = frame->taken && frame->outer != SHELL_SKIP ? shell_skipped(in) : frame->outer;
     in->doubt = frame->outer_doubt;
 }
 
@@ -110,50 +118,11 @@ plait_status shell_read_pattern(shell_reader *in, plait_error *err)
     in->at += in->at < in->end && *in->at == ')';
     if (frame->subject == NULL)
         return plait_fail_nomem(err);
-    shell_enter_branch(in, frame, case_answer(in, frame, &words));
+    const shell_answer answer = case_answer(in, frame, &words);
+    if (frame->falls)
+        in->cause = -1;
+    shell_enter_branch(in, frame, frame->falls && answer == SHELL_NO ? SHELL_OPEN : answer);
+    frame->falls = false;
     frame->pattern = false;
     return PLAIT_OK;
-}
-
-/* ---- loops ---- */
-
-/* Words up to the end of the line. */
-static plait_status read_line_words(shell_reader *in, shell_list *words, plait_error *err)
-{
-    for (shell_skip_blanks(in); in->at < in->end && strchr(";\n&|#)", *in->at) == NULL;
-         shell_skip_blanks(in)) {
-        if (strchr("(<>", *in->at) != NULL)
-            in->at++;
-        else
-            PLAIT_TRY(shell_read_word(in, words, err));
-    }
-    return PLAIT_OK;
-}
-
-/* for NAME in WORDS: read once. Of several words none is known; of none the loop is not entered. */
-plait_status shell_begin_for(shell_reader *in, plait_error *err)
-{
-    shell_list words = {0};
-    const char *unknown;
-
-    PLAIT_TRY(shell_push(in, SHELL_LOOP, err));
-    shell_skip_blanks(in);
-    const char *const from = in->at;
-    PLAIT_TRY(read_line_words(in, &words, err));
-    if (words.count < 2 || in->mode == SHELL_SKIP)
-        return PLAIT_OK;
-    if (words.count == 2)
-        in->mode = SHELL_SKIP;
-    if (words.count == 3 && shell_word_known(words.word[2]))
-        return shell_set(in, words.word[0], false, &(shell_list){words.word + 2, 1, 1}, err);
-    unknown = shell_unknown(in, from, false);
-    return unknown == NULL
-               ? plait_fail_nomem(err)
-               : shell_set(in, words.word[0], false, &(shell_list){&unknown, 1, 1}, err);
-}
-
-void shell_begin_body(shell_reader *in)
-{
-    if (shell_top(in, SHELL_LOOP) != NULL && in->status == SHELL_NO)
-        in->mode = SHELL_SKIP;
 }

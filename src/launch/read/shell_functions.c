@@ -31,17 +31,18 @@ plait_status shell_end_function(shell_reader *in, plait_error *err)
         !name_index_put(&in->function_names, in->arena, frame->subject, in->functions))
         return plait_fail_nomem(err);
     in->function = more;
-    more[in->functions++] =
-        (shell_function){frame->subject, frame->body, (size_t)(in->at - frame->body) - 1};
+    more[in->functions++] = (shell_function){frame->subject, frame->body,
+                                             (size_t)(in->at - frame->body) - 1, frame->line};
     shell_pop(in, SHELL_FUNCTION);
     return PLAIT_OK;
 }
 
 /* Read a text as commands, here and now. */
-plait_status shell_read_nested(shell_reader *in, const char *text, size_t length, plait_error *err)
+plait_status shell_read_nested(shell_reader *in, const char *text, size_t length, int line,
+                               plait_error *err)
 {
     const char *const at = in->at, *const end = in->end;
-    const int line = in->line, frames = in->frames, heres = in->heres;
+    const int outer_line = in->line, frames = in->frames, heres = in->heres, linked = in->linked;
     const shell_mode mode = in->mode;
     shell_here here[SHELL_MAX_HERE];
 
@@ -52,15 +53,20 @@ plait_status shell_read_nested(shell_reader *in, const char *text, size_t length
     in->heres = 0;
     in->ran = NULL; // it stands in the other text
     in->nesting++;
+    in->linked = 0;
     in->at = text;
     in->end = text + length;
+    in->line = line;
     PLAIT_TRY(shell_read_commands(in, err));
     in->at = at;
     in->end = end;
-    in->line = line;
+    in->line = outer_line;
     in->frames = frames < in->frames ? frames : in->frames;
+    if (in->loop_frame >= in->frames)
+        in->loop_frame = -1;
     in->mode = mode;
     in->nesting--;
+    in->linked = linked;
     in->heres = heres;
     in->ran = NULL;
     memcpy(in->here, here, sizeof here);
@@ -71,11 +77,38 @@ plait_status shell_call_function(shell_reader *in, const shell_function *functio
                                  const shell_list *words, plait_error *err)
 {
     const shell_list outer = in->argument;
+    const int locals = in->locals, call_frames = in->call_frames;
+    const bool left = in->left, open = in->argument_open;
 
+    in->argument_open = false;
     in->argument = (shell_list){words->word + 1, words->count - 1, words->count - 1};
-    PLAIT_TRY(shell_read_nested(in, function->body, function->length, err));
+    in->calls++;
+    in->call_frames = in->frames;
+    in->left = false;
+    PLAIT_TRY(shell_read_nested(in, function->body, function->length, function->line, err));
     in->argument = outer;
-    return PLAIT_OK;
+    in->argument_open = open;
+    in->calls--;
+    in->call_frames = call_frames;
+    in->left = left;
+    return shell_end_locals(in, locals, err);
+}
+
+/* Blocks that are open in the body, and the rest of it, are then in doubt. */
+void shell_return(shell_reader *in)
+{
+    if (in->calls == 0 || in->surveying)
+        return;
+    if (in->frames == in->call_frames && in->linked == 0 && in->mode == SHELL_RUN) {
+        in->at = in->end;
+        return;
+    }
+    in->left = true;
+    for (int f = in->call_frames; f < in->frames; f++)
+        if (in->frame[f].outer == SHELL_RUN) {
+            in->frame[f].outer = SHELL_DOUBT;
+            in->frame[f].outer_doubt = in->doubt;
+        }
 }
 
 const shell_function *shell_function_named(const shell_reader *in, const char *name)

@@ -59,6 +59,7 @@ static plait_status read_function_head(shell_reader *in, plait_error *err)
 plait_status shell_take_keyword(shell_reader *in, int keyword, plait_error *err)
 {
     shell_frame *const branch = shell_top(in, SHELL_IF);
+    const char *const from = in->at - strlen(keywords[keyword]);
 
     switch ((shell_keyword)keyword) {
     case WORD_IF:
@@ -83,16 +84,15 @@ plait_status shell_take_keyword(shell_reader *in, int keyword, plait_error *err)
     case WORD_FOR:
     case WORD_SELECT:
         in->status = SHELL_YES;
-        return shell_begin_for(in, err);
+        return shell_begin_for(in, from, err);
     case WORD_WHILE:
     case WORD_UNTIL:
-        return shell_push(in, SHELL_LOOP, err);
+        return shell_begin_while(in, keyword == WORD_UNTIL, err);
     case WORD_DO:
         shell_begin_body(in);
         return PLAIT_OK;
     case WORD_DONE:
-        shell_pop(in, SHELL_LOOP);
-        return PLAIT_OK;
+        return shell_end_loop(in, err);
     case WORD_CASE:
         return shell_begin_case(in, err);
     case WORD_ESAC:

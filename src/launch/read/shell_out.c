@@ -10,7 +10,7 @@ bool shell_is_option(const char *word)
     return word[0] == '-' && word[1] == '-' && isalpha((unsigned char)word[2]);
 }
 
-static plait_status add_doubt(shell_reader *in, const char *option, plait_error *err)
+static plait_status add_doubt(shell_reader *in, const char *option, bool added, plait_error *err)
 {
     shell_words *const out = in->out;
     shell_doubt *const more =
@@ -20,12 +20,13 @@ static plait_status add_doubt(shell_reader *in, const char *option, plait_error 
         return plait_fail_nomem(err);
     out->doubt = more;
     more[out->doubts++] =
-        (shell_doubt){option, in->doubt >= 0 ? out->origin[in->doubt].text : "a condition"};
+        (shell_doubt){option, in->doubt >= 0 ? out->origin[in->doubt].text : "a condition", added};
     return PLAIT_OK;
 }
 
 /* Options in a text that was not in one piece: "--a 1 --b" has two. */
-plait_status shell_add_doubts(shell_reader *in, const shell_list *value, plait_error *err)
+plait_status shell_add_doubts(shell_reader *in, const shell_list *value, bool added,
+                              plait_error *err)
 {
     for (int i = 0; i < value->count; i++)
         for (const char *at = value->word[i]; (at = strstr(at, "--")) != NULL;) {
@@ -35,7 +36,7 @@ plait_status shell_add_doubts(shell_reader *in, const shell_list *value, plait_e
             if (option == NULL)
                 return plait_fail_nomem(err);
             if (shell_is_option(option))
-                PLAIT_TRY(add_doubt(in, option, err));
+                PLAIT_TRY(add_doubt(in, option, added, err));
             at += width;
         }
     return PLAIT_OK;
@@ -44,6 +45,9 @@ plait_status shell_add_doubts(shell_reader *in, const shell_list *value, plait_e
 plait_status shell_add_command(shell_reader *in, const shell_list *words, plait_error *err)
 {
     shell_words *const out = in->out;
+
+    if (in->surveying)
+        return PLAIT_OK;
     shell_list all = {out->word, out->count, in->words_capacity};
     shell_command *const more =
         grow_by_one(in->arena, out->command, out->commands, &in->command_capacity, sizeof *more);
@@ -51,7 +55,8 @@ plait_status shell_add_command(shell_reader *in, const shell_list *words, plait_
     if (more == NULL)
         return plait_fail_nomem(err);
     out->command = more;
-    more[out->commands++] = (shell_command){out->count, words->count, in->mode == SHELL_DOUBT};
+    more[out->commands++] = (shell_command){out->count, words->count, in->mode == SHELL_DOUBT,
+                                            in->ended, in->command_line};
     for (int i = 0; i < words->count; i++)
         PLAIT_TRY(shell_list_add(in, &all, words->word[i], err));
     out->word = all.word;
@@ -65,7 +70,7 @@ plait_status shell_add_file(shell_reader *in, const char *text, plait_error *err
     shell_words *const out = in->out;
     shell_file *more;
 
-    if (in->target == NULL || in->mode == SHELL_SKIP)
+    if (in->target == NULL || in->mode == SHELL_SKIP || in->surveying)
         return PLAIT_OK;
     more = grow_by_one(in->arena, out->file, out->files, &in->file_capacity, sizeof *more);
     if (more == NULL)

@@ -19,10 +19,24 @@ typedef struct shell_list {
     int capacity;
 } shell_list;
 
+/** What the rounds of a loop do to a variable; the later, the less is known. */
+typedef enum shell_change { SHELL_KEPT, SHELL_GROWN, SHELL_CHANGED } shell_change;
+
 struct shell_variable {
     const char *name;
     shell_list value;
+    bool array;
+    bool unset;          /* by `unset`, or never set */
+    int line;            /* where it was set last */
+    shell_change change; /* by the outermost loop around the cursor */
+    shell_list entry;    /* of one that grows: its value at the head of any round */
 };
+
+/** A variable as it was before it was set: what ends with a subshell is taken back. */
+typedef struct shell_undo {
+    int variable;
+    shell_variable old;
+} shell_undo;
 
 /** How what stands at the cursor is to be taken. */
 typedef enum shell_mode { SHELL_RUN, SHELL_DOUBT, SHELL_SKIP } shell_mode;
@@ -53,6 +67,11 @@ typedef struct shell_frame {
     bool taken;          /* a branch has been: the next ones are not */
     bool open;           /* whether one has been is not known */
     bool pattern;        /* of a case: a pattern comes next */
+    bool falls;          /* of a case: the next branch may be run whatever its pattern */
+    bool until;          /* of a loop: it ends where its condition holds */
+    bool piped;          /* it stands behind a | */
+    int undos;           /* of the reader where it began */
+    int line;            /* where it began */
     const char *subject; /* of a case: what is compared; of a function: its name */
     const char *body;    /* of a function: its first byte */
 } shell_frame;
@@ -61,6 +80,7 @@ typedef struct shell_function {
     const char *name;
     const char *body;
     size_t length;
+    int line; /* of its first byte */
 } shell_function;
 
 /** A here-document whose text comes behind the next line break. */
@@ -71,6 +91,18 @@ typedef struct shell_here {
 } shell_here;
 
 enum { SHELL_MAX_FRAMES = 64, SHELL_MAX_NESTING = 8, SHELL_MAX_HERE = 4 };
+
+/** Where the outermost loop around the cursor began: its body is read twice. */
+typedef struct shell_loop {
+    const char *at, *end, *ran, *target;
+    const char *unknown; /* a word for what its rounds leave unknown */
+    int line, nesting, doubt, cause, heres;
+    shell_mode mode;
+    shell_answer status;
+    bool argument_open;
+    shell_here here[SHELL_MAX_HERE];
+} shell_loop;
+
 enum { SHELL_MAX_WORDS = 1 << 16, SHELL_MAX_BYTES = 1 << 22 };
 enum { SHELL_MAX_VARIABLES = 1 << 10, SHELL_MAX_FUNCTIONS = 1 << 10, SHELL_MAX_ORIGINS = 1 << 9 };
 
@@ -89,6 +121,7 @@ typedef struct shell_reader {
     int functions, function_capacity;
     name_index function_names; /* to the last one of each */
     shell_list argument;       /* $1 and on */
+    bool argument_open;        /* they have been moved, how far is not known */
 
     shell_mode mode;
     int doubt;           /* index of the origin that SHELL_DOUBT hangs on */
@@ -98,6 +131,23 @@ typedef struct shell_reader {
     shell_frame frame[SHELL_MAX_FRAMES];
     int frames;
     int nesting; /* of eval, bash -c and functions */
+    int linked;  /* && and || around the command */
+    bool ended;  /* behind an `exit` that no condition guards */
+    int command_line;
+
+    shell_undo *undo;
+    int undos, undo_capacity;
+    int element; /* undos where the last command began */
+    bool piped;  /* what comes next stands behind a | */
+    shell_undo *local;
+    int locals, local_capacity;
+    int calls;       /* of functions around the cursor */
+    int call_frames; /* frames around the innermost one */
+    bool left;       /* whether it has returned already is not known */
+
+    shell_loop loop;
+    int loop_frame; /* of the outermost loop; -1: none is open */
+    bool surveying; /* its body is read for the first time: only for what it changes */
 
     shell_here here[SHELL_MAX_HERE];
     int heres;
@@ -118,6 +168,10 @@ PLAIT_MUST_CHECK plait_status shell_list_add(shell_reader *in, shell_list *list,
                                              plait_error *err);
 shell_variable *shell_find(const shell_reader *in, const char *name, size_t length);
 
+/** The variable of a name, made where there is none. */
+PLAIT_MUST_CHECK plait_status shell_make(shell_reader *in, const char *name, shell_variable **out,
+                                         plait_error *err);
+
 /** Replace a variable's value, or append to it. */
 PLAIT_MUST_CHECK plait_status shell_set(shell_reader *in, const char *name, bool more,
                                         const shell_list *value, plait_error *err);
@@ -125,11 +179,58 @@ PLAIT_MUST_CHECK plait_status shell_set(shell_reader *in, const char *name, bool
 /** A word for what is not known; its origin is [from, in->at). */
 const char *shell_unknown(shell_reader *in, const char *from, bool unset);
 
+/** The same of a text of one's own. */
+const char *shell_unknown_text(shell_reader *in, const char *text, size_t length, bool unset);
+
 /** A word for the same origin, which now stands for something that is set. */
 const char *shell_unknown_set(shell_reader *in, int origin);
 
 /** Index of a word's first origin, or -1. */
 int shell_origin_index(const shell_words *words, const char *word);
+
+/* ---- what a block does to variables ---- */
+
+/** Keep a variable as it is before it changes. */
+PLAIT_MUST_CHECK plait_status shell_keep(shell_reader *in, const shell_variable *variable,
+                                         plait_error *err);
+
+/** Take back what was set since there were so many undos. */
+void shell_take_back(shell_reader *in, int undos);
+
+/** A variable as it was, set now. */
+PLAIT_MUST_CHECK plait_status shell_put_back(shell_reader *in, const shell_undo *was,
+                                             plait_error *err);
+
+/** What was set since there were so many undos is taken back, and set for one command. */
+typedef struct shell_aside {
+    int count;
+    shell_undo *set;
+    shell_undo *old;
+} shell_aside;
+PLAIT_MUST_CHECK plait_status shell_set_aside(shell_reader *in, int undos, shell_aside *out,
+                                              plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_begin_aside(shell_reader *in, shell_aside *aside,
+                                                plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_end_aside(shell_reader *in, const shell_aside *aside,
+                                              plait_error *err);
+
+/** Variables that a function declares as its own; and where it ends, with so many before it. */
+PLAIT_MUST_CHECK plait_status shell_make_local(shell_reader *in, const char *name,
+                                               plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_end_locals(shell_reader *in, int locals, plait_error *err);
+
+/** A loop around the cursor, if there is one, changes a variable. */
+PLAIT_MUST_CHECK plait_status shell_note_change(shell_reader *in, const char *name,
+                                                shell_change change, plait_error *err);
+
+/** A variable is set to what is not known, and shown as a text; or is no longer set. */
+PLAIT_MUST_CHECK plait_status shell_set_unknown(shell_reader *in, const char *name,
+                                                const char *text, size_t length, plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_unset(shell_reader *in, const char *name, plait_error *err);
+
+/** What [text, text + length), the inside of $((...)), sets is not known behind it. */
+PLAIT_MUST_CHECK plait_status shell_run_sum(shell_reader *in, const char *text, size_t length,
+                                            plait_error *err);
 
 /* ---- words ---- */
 
@@ -148,9 +249,9 @@ PLAIT_MUST_CHECK plait_status shell_expand(shell_reader *in, const char *text, s
 /** --name */
 bool shell_is_option(const char *word);
 
-/** Options in texts that stand behind an open condition: "--a 1 --b" has two. */
+/** Options in texts that stand behind an open condition: "--a 1 --b" has two. `added`: to others. */
 PLAIT_MUST_CHECK plait_status shell_add_doubts(shell_reader *in, const shell_list *value,
-                                               plait_error *err);
+                                               bool added, plait_error *err);
 PLAIT_MUST_CHECK plait_status shell_add_command(shell_reader *in, const shell_list *words,
                                                 plait_error *err);
 
@@ -189,20 +290,30 @@ void shell_pop(shell_reader *in, shell_block block);
 void shell_enter_branch(shell_reader *in, shell_frame *frame, shell_answer answer);
 void shell_leave_branch(shell_reader *in, const shell_frame *frame);
 
-/** Behind `case`, a pattern of it, behind `for`, at `do`. */
+/** Behind `case`, and a pattern of it. */
 PLAIT_MUST_CHECK plait_status shell_begin_case(shell_reader *in, plait_error *err);
 PLAIT_MUST_CHECK plait_status shell_read_pattern(shell_reader *in, plait_error *err);
-PLAIT_MUST_CHECK plait_status shell_begin_for(shell_reader *in, plait_error *err);
+
+/** How what is not run is read: skipped, but in a survey. */
+shell_mode shell_skipped(const shell_reader *in);
+
+/** Behind `for`, which begins at `from`; behind `while` or `until`; at `do`; at `done`. */
+PLAIT_MUST_CHECK plait_status shell_begin_for(shell_reader *in, const char *from, plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_begin_while(shell_reader *in, bool until, plait_error *err);
 void shell_begin_body(shell_reader *in);
+PLAIT_MUST_CHECK plait_status shell_end_loop(shell_reader *in, plait_error *err);
+
+/** At the end of a text: is a loop open in it whose body is read again? */
+PLAIT_MUST_CHECK plait_status shell_end_text(shell_reader *in, bool *again, plait_error *err);
 
 /* ---- commands ---- */
 
 /** From the cursor to the end of the text. */
 PLAIT_MUST_CHECK plait_status shell_read_commands(shell_reader *in, plait_error *err);
 
-/** A text as commands, here and now. */
+/** A text as commands, here and now; it stands in that line. */
 PLAIT_MUST_CHECK plait_status shell_read_nested(shell_reader *in, const char *text, size_t length,
-                                                plait_error *err);
+                                                int line, plait_error *err);
 
 /** A command of words that are known: what it sets, reads and calls, else a command that comes out. */
 PLAIT_MUST_CHECK plait_status shell_run(shell_reader *in, const shell_list *words,
@@ -224,6 +335,9 @@ PLAIT_MUST_CHECK plait_status shell_end_function(shell_reader *in, plait_error *
 
 /** The one of this name that was declared last; NULL: none. */
 const shell_function *shell_function_named(const shell_reader *in, const char *name);
+
+/** `return`: its body ends here, or what is behind hangs on whether it does. */
+void shell_return(shell_reader *in);
 
 /** Its body, with all words but the first as $1 and on. */
 PLAIT_MUST_CHECK plait_status shell_call_function(shell_reader *in, const shell_function *function,

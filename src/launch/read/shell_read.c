@@ -42,24 +42,38 @@ static plait_status add_pieces(shell_reader *in, const char *text, shell_list *w
     return PLAIT_OK;
 }
 
+static plait_status add_variable(shell_reader *in, const shell_list *value, shell_list *words,
+                                 plait_error *err)
+{
+    if (value->count == 1)
+        return strstr(value->word[0], "--") != NULL ? add_pieces(in, value->word[0], words, err)
+                                                    : PLAIT_OK;
+    for (int i = 0; any_option(value->word, value->count) && i < value->count; i++)
+        PLAIT_TRY(shell_list_add(in, words, value->word[i], err));
+    return PLAIT_OK;
+}
+
 /* A file that only sets variables is for others to source: what they hold is what it says. */
 static plait_status add_variables(shell_reader *in, plait_error *err)
 {
     shell_list words = {0};
+    text_builder names;
 
+    text_builder_init(&names, in->arena);
     for (int v = 0; v < in->variables; v++) {
-        const shell_list value = in->variable[v].value;
+        const shell_variable *const variable = &in->variable[v];
+        const int before = words.count;
 
-        for (int i = 0; i < value.count; i++) {
-            if (value.count > 1) {
-                if (any_option(value.word, value.count))
-                    PLAIT_TRY(shell_list_add(in, &words, value.word[i], err));
-            } else if (strstr(value.word[0], "--") != NULL) {
-                PLAIT_TRY(add_pieces(in, value.word[0], &words, err));
-            }
-        }
+        if (!variable->unset)
+            PLAIT_TRY(add_variable(in, &variable->value, &words, err));
+        if (words.count > before)
+            text_append_printf(&names, "%s%s (line %d)", before > 0 ? ", " : "", variable->name,
+                               variable->line);
     }
-    return words.count > 0 ? shell_add_command(in, &words, err) : PLAIT_OK;
+    if (words.count == 0)
+        return PLAIT_OK;
+    in->out->instead = text_builder_finish(&names, NULL);
+    return in->out->instead == NULL ? plait_fail_nomem(err) : shell_add_command(in, &words, err);
 }
 
 /* NAME=VALUE among the arguments stands as if the script began with it. */
@@ -92,7 +106,8 @@ plait_status shell_read(const char *text, size_t length, const char *name, const
                        .out = out,
                        .status = SHELL_YES,
                        .cause = -1,
-                       .doubt = -1};
+                       .doubt = -1,
+                       .loop_frame = -1};
 
     *out = (shell_words){0};
     if (memchr(text, '\0', length) != NULL)
@@ -133,7 +148,8 @@ const shell_origin *shell_word_origin(const shell_words *words, const char *word
 const char *shell_variable_word(const shell_words *words, const char *name)
 {
     for (int v = 0; v < words->variables; v++)
-        if (strcmp(words->variable[v].name, name) == 0 && words->variable[v].value.count == 1 &&
+        if (strcmp(words->variable[v].name, name) == 0 && !words->variable[v].unset &&
+            words->variable[v].value.count == 1 &&
             shell_word_known(words->variable[v].value.word[0]))
             return words->variable[v].value.word[0];
     return NULL;

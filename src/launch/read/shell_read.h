@@ -15,6 +15,8 @@ typedef struct shell_command {
     int first;
     int count;
     bool doubtful; /* it stands behind a condition that could not be known */
+    bool ended;    /* it stands behind an `exit` that no condition guards */
+    int line;
 } shell_command;
 
 /** A file that the script makes of text that stands in it: `cat <<END >NAME`, `echo TEXT >NAME`. */
@@ -27,6 +29,7 @@ typedef struct shell_file {
 typedef struct shell_doubt {
     const char *option; /* "--sequence-parallel" */
     const char *origin; /* what the condition hangs on: "$1" */
+    bool added;         /* to options that the variable has in any case */
 } shell_doubt;
 
 /** An expansion that could not be known. */
@@ -51,6 +54,7 @@ typedef struct shell_words {
     shell_origin *origin;
     int variables;
     const shell_variable *variable;
+    const char *instead; /* of a script without any option: "ARGS (line 3)"; else NULL */
 } shell_words;
 
 /**
@@ -58,7 +62,9 @@ typedef struct shell_words {
  * here-documents and #SBATCH lines are followed; `$NAME`, `${NAME:-default}`, `${NAME[@]}` and
  * `$((...))` are expanded; of `if`, `case` and `&&` only what their conditions let through is read.
  * A word with an expansion that cannot be known has a mark in its place. Behind a condition that
- * cannot be known, a variable that is set becomes unknown, and one that is added to stays.
+ * cannot be known, a variable that is set becomes unknown, and one that options are added to stays.
+ * What a loop sets is unknown in its body, until it is set again there, and behind it. What a
+ * subshell sets, one in parentheses or of a pipe, ends with it.
  *
  * Assignments are no words. The words of an #SBATCH line are a command of that name. A script
  * without any option, which only sets variables, has one command: what they hold.

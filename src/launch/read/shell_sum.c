@@ -21,17 +21,19 @@ static void skip_blanks(sum_reader *in)
         in->at++;
 }
 
+/* 010 is octal, and 08 no number. */
 static int64_t number_at(sum_reader *in)
 {
+    const int base = *in->at == '0' ? 8 : 10;
     int64_t number = 0;
 
     while (in->at < in->end && isdigit((unsigned char)*in->at)) {
         const int digit = *in->at++ - '0';
 
-        if (number > (INT64_MAX - digit) / 10)
+        if (digit >= base || number > (INT64_MAX - digit) / base)
             in->known = false;
         else
-            number = 10 * number + digit;
+            number = base * number + digit;
     }
     return number;
 }
@@ -69,7 +71,9 @@ static int64_t atom_of(sum_reader *in)
     }
     in->depth++;
     const char c = *in->at;
-    if (c == '-' || c == '+' || c == '!') {
+    if ((c == '-' || c == '+') && in->end - in->at >= 2 && in->at[1] == c) {
+        in->known = false; // it sets what stands behind it
+    } else if (c == '-' || c == '+' || c == '!') {
         in->at++;
         number = atom_of(in);
         number = c == '!' ? !number : c == '-' && number > INT64_MIN ? -number : number;
@@ -168,9 +172,9 @@ static bool compares(const char *sign, int64_t left, int64_t right)
     }
 }
 
-static int64_t comparison_of(sum_reader *in)
+static int64_t order_of(sum_reader *in)
 {
-    static const char *const signs[] = {"<=", ">=", "==", "!=", "<", ">", NULL};
+    static const char *const signs[] = {"<=", ">=", "<", ">", NULL};
     int64_t left = sum_of(in);
 
     for (const char *sign; (sign = take_sign(in, signs)) != NULL;)
@@ -178,15 +182,38 @@ static int64_t comparison_of(sum_reader *in)
     return left;
 }
 
+static int64_t equality_of(sum_reader *in)
+{
+    static const char *const signs[] = {"==", "!=", NULL};
+    int64_t left = order_of(in);
+
+    for (const char *sign; (sign = take_sign(in, signs)) != NULL;)
+        left = compares(sign, left, order_of(in));
+    return left;
+}
+
+static int64_t both_of(sum_reader *in)
+{
+    static const char *const signs[] = {"&&", NULL};
+    int64_t left = equality_of(in);
+
+    while (take_sign(in, signs) != NULL) {
+        const int64_t right = equality_of(in);
+
+        left = left && right;
+    }
+    return left;
+}
+
 static int64_t logic_of(sum_reader *in)
 {
-    static const char *const signs[] = {"&&", "||", NULL};
-    int64_t left = comparison_of(in);
+    static const char *const signs[] = {"||", NULL};
+    int64_t left = both_of(in);
 
-    for (const char *sign; (sign = take_sign(in, signs)) != NULL;) {
-        const int64_t right = comparison_of(in);
+    while (take_sign(in, signs) != NULL) {
+        const int64_t right = both_of(in);
 
-        left = *sign == '&' ? left && right : left || right;
+        left = left || right;
     }
     return left;
 }

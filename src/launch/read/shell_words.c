@@ -42,16 +42,18 @@ shell_variable *shell_find(const shell_reader *in, const char *name, size_t leng
 {
     const int found = name_index_find(&in->variable_names, name, length);
 
-    return found >= 0 ? &in->variable[found] : NULL;
+    return found >= 0 && !in->variable[found].unset ? &in->variable[found] : NULL;
 }
 
-static plait_status make(shell_reader *in, const char *name, shell_variable **out, plait_error *err)
+plait_status shell_make(shell_reader *in, const char *name, shell_variable **out, plait_error *err)
 {
+    const int found = name_index_find(&in->variable_names, name, strlen(name));
     shell_variable *more;
 
-    *out = shell_find(in, name, strlen(name));
-    if (*out != NULL)
+    if (found >= 0) {
+        *out = &in->variable[found];
         return PLAIT_OK;
+    }
     if (in->variables == SHELL_MAX_VARIABLES)
         return shell_fail(in, "more than 1024 variables", err);
     more =
@@ -60,7 +62,7 @@ static plait_status make(shell_reader *in, const char *name, shell_variable **ou
         return plait_fail_nomem(err);
     in->variable = more;
     *out = &more[in->variables++];
-    **out = (shell_variable){.name = name};
+    **out = (shell_variable){.name = name, .unset = true};
     return PLAIT_OK;
 }
 
@@ -69,9 +71,14 @@ plait_status shell_set(shell_reader *in, const char *name, bool more, const shel
 {
     shell_variable *variable;
 
-    PLAIT_TRY(make(in, name, &variable, err));
-    if (!more)
+    PLAIT_TRY(shell_make(in, name, &variable, err));
+    PLAIT_TRY(shell_keep(in, variable, err));
+    if (!more || variable->unset) {
         variable->value = (shell_list){0};
+        variable->array = false;
+    }
+    variable->unset = false;
+    variable->line = in->command_line;
     for (int i = 0; i < value->count; i++)
         PLAIT_TRY(shell_list_add(in, &variable->value, value->word[i], err));
     return PLAIT_OK;
@@ -102,15 +109,20 @@ static const char *add_origin(shell_reader *in, const char *text, bool unset)
     return mark(in, out->unknown++);
 }
 
-const char *shell_unknown(shell_reader *in, const char *from, bool unset)
+const char *shell_unknown_text(shell_reader *in, const char *text, size_t length, bool unset)
 {
     size_t shown = 0;
 
-    while (from + shown < in->at && shown < 60 && from[shown] != '\n')
+    while (shown < length && shown < 60 && text[shown] != '\n')
         shown++;
-    const char *const text = plait_arena_printf(in->arena, "%.*s", (int)shown, from);
+    const char *const copy = plait_arena_printf(in->arena, "%.*s", (int)shown, text);
 
-    return text != NULL ? add_origin(in, text, unset) : NULL;
+    return copy != NULL ? add_origin(in, copy, unset) : NULL;
+}
+
+const char *shell_unknown(shell_reader *in, const char *from, bool unset)
+{
+    return shell_unknown_text(in, from, in->at > from ? (size_t)(in->at - from) : 0, unset);
 }
 
 const char *shell_unknown_set(shell_reader *in, int origin)
@@ -208,12 +220,24 @@ static bool is_name(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
+static bool no_number(const void *context, const char *name, size_t length, int64_t *out)
+{
+    (void)context;
+    (void)name;
+    (void)length;
+    (void)out;
+    return false;
+}
+
+/* A variable stands for a sum; names in that one are not followed. */
 static bool variable_number(const void *context, const char *name, size_t length, int64_t *out)
 {
     const shell_variable *const found = shell_find(context, name, length);
 
-    return found != NULL && found->value.count == 1 &&
-           text_parse_int64(found->value.word[0], INT64_MIN, INT64_MAX, out);
+    if (found == NULL || found->value.count != 1)
+        return false;
+    const char *const text = found->value.word[0];
+    return shell_sum(text, text + strlen(text), no_number, NULL, out);
 }
 
 bool shell_arithmetic(shell_reader *in, const char *text, size_t length, int64_t *out)
@@ -236,8 +260,10 @@ static plait_status append_sum(shell_reader *in, shell_word *word, const char *f
     const size_t length = in->at > first ? (size_t)(in->at - first) - 1 : 0;
     if (in->at < in->end && *in->at == ')')
         in->at++;
-    if (!shell_arithmetic(in, first, length, &number))
-        return append_unknown(in, word, from, false, err);
+    if (!shell_arithmetic(in, first, length, &number)) {
+        PLAIT_TRY(append_unknown(in, word, from, false, err));
+        return shell_run_sum(in, first, length, err);
+    }
     text_append_printf(&word->text, "%lld", (long long)number);
     word->begun = true;
     return PLAIT_OK;
@@ -253,6 +279,12 @@ static plait_status expand_inner(shell_reader *in, const char *text, size_t leng
     return shell_expand(in, text + *quoted, length - 2 * *quoted, out, err);
 }
 
+/* Is a name that of an argument which has been moved? */
+static bool is_moved(const shell_reader *in, const char *name)
+{
+    return in->argument_open && isdigit((unsigned char)*name);
+}
+
 /* The value of $NAME or of $1; NULL: it is not set. */
 static const shell_list *value_of(const shell_reader *in, const char *name, size_t length,
                                   shell_list *argument)
@@ -261,6 +293,8 @@ static const shell_list *value_of(const shell_reader *in, const char *name, size
 
     if (found != NULL)
         return &found->value;
+    if (in->argument_open)
+        return NULL;
     int number = 0;
     for (size_t c = 0; c < length && length < 4 && isdigit((unsigned char)name[c]); c++)
         number = 10 * number + (name[c] - '0');
@@ -282,6 +316,8 @@ static const char *element_of(const shell_list *value, const char *index)
         if (word[0] == '[' && strncmp(word + 1, index, width) == 0 &&
             strncmp(word + 1 + width, "]=", 2) == 0)
             return word + width + 3;
+        if (shell_word_open(word)) // any number of elements
+            return NULL;
     }
     return text_parse_int(index, 0, value->count - 1, &number) ? value->word[number] : NULL;
 }
@@ -343,7 +379,7 @@ static plait_status append_braced(shell_reader *in, bool quoted, shell_word *wor
         in->at++;
     const char *const rest = in->at;
     shell_skip_to_close(in, '{', '}');
-    if (in->at == rest || in->at[-1] != '}')
+    if (in->at == rest || in->at[-1] != '}' || is_moved(in, first))
         return append_unknown(in, word, from, false, err);
     const shell_list *const value = value_of(in, first, (size_t)(rest - first), &argument);
     return append_operation(in, value, rest, (size_t)(in->at - rest) - 1, quoted, word, list, from,
@@ -355,8 +391,9 @@ static plait_status append_command(shell_reader *in, shell_word *word, const cha
                                    plait_error *err)
 {
     if (*from == '`') {
-        while (in->at < in->end && *in->at++ != '`')
-            continue;
+        while (in->at < in->end && *in->at != '`')
+            in->line += *in->at++ == '\n';
+        in->at += in->at < in->end;
     } else {
         shell_skip_to_close(in, '(', ')');
     }
@@ -372,6 +409,10 @@ static plait_status append_expansion(shell_reader *in, bool quoted, shell_word *
     PLAIT_TRY(shell_spend(in, 4, err));
     if (in->at == in->end)
         return append_split(in, "$", true, word, list, err);
+    if (in->argument_open && strchr("@*#", *in->at) != NULL) {
+        in->at++;
+        return append_unknown(in, word, from, false, err);
+    }
     if (*in->at == '@' || *in->at == '*') {
         in->at++;
         return append_value(in, &in->argument, quoted, word, list, err);
@@ -405,7 +446,7 @@ static plait_status append_expansion(shell_reader *in, bool quoted, shell_word *
         return append_value(in, found, quoted, word, list, err);
     if (in->at == first)
         return append_split(in, "$", true, word, list, err);
-    return append_unknown(in, word, from, true, err);
+    return append_unknown(in, word, from, !is_moved(in, first), err);
 }
 
 /* ---- quotes ---- */
@@ -427,6 +468,7 @@ static plait_status append_double_quoted(shell_reader *in, char close, shell_wor
             PLAIT_TRY(append_command(in, word, in->at - 1, err));
         } else if (c == '\\' && in->at < in->end && *in->at == '\n') {
             in->at++;
+            in->line++;
         } else if (c == '\\' && in->at < in->end && strchr("$`\"\\", *in->at) != NULL) {
             text_append_char(&word->text, *in->at++);
             word->begun = true;
