@@ -161,7 +161,7 @@ double plait_reached_groups(double groups, double topk, double experts)
     const double others = experts - experts / groups;
     double missed = 1.0;
 
-    for (double i = 0.0; i < topk; i += 1.0)
+    for (int i = 0; i < topk && i < 1 << 16 && missed > 0.0; i++)
         missed *= larger(0.0, others - i) / (experts - i);
     return groups * (1.0 - missed);
 }

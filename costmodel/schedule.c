@@ -102,10 +102,14 @@ char *plait_action_text(const plait_action *action, char *text, size_t size)
     return text;
 }
 
+/* Far more than any model has layers: the number of all actions stays within 64 bits. */
+enum { MOST_CHUNKS = 1 << 20 };
+
 bool plait_schedule_has_actions(const plait_pipeline_shape *shape)
 {
     return (unsigned)shape->schedule < PLAIT_SCHEDULES && shape->ranks >= 1 && shape->chunks >= 1 &&
-           shape->microbatches >= 1 && kinds[shape->schedule]->has_actions != NULL &&
+           shape->microbatches >= 1 && (int64_t)shape->ranks * shape->chunks <= MOST_CHUNKS &&
+           kinds[shape->schedule]->has_actions != NULL &&
            kinds[shape->schedule]->has_actions(shape);
 }
 

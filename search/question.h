@@ -8,7 +8,7 @@
 typedef enum question_depth {
     QUESTION_WHOLE,   /* as plait_search */
     QUESTION_RANKING, /* no front, nothing tight, and not what lacks least where nothing fits */
-    QUESTION_FITS     /* the same; of many rows what the coarse pass finds to fit is enough (S.7) */
+    QUESTION_FITS /* the same; of many rows what the coarse pass finds to fit is enough (S.14) */
 } question_depth;
 
 /** As plait_search, to this depth. */

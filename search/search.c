@@ -105,7 +105,7 @@ static plait_status check_options(const plait_problem *problem, const plait_sear
     return PLAIT_OK;
 }
 
-/* Nothing fits: the plan that needs least memory lacks least. (S.6) */
+/* Nothing fits: the plan that needs least memory lacks least. (S.13) */
 static plait_status find_closest(const search_run *run, const plait_strategy *strategy,
                                  plait_search_result *result, plait_error *err)
 {

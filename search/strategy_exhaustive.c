@@ -11,7 +11,7 @@
  * A price that is only a lower bound, since its schedule has no closed form, is treated likewise: what
  * it lets through is simulated before it is ranked. So is the ranking that of simulating all. (S.4)
  * Who asks for no front has S.3 hold of everything; who looks for the closest plan, S.2 of what lacks nearly
- * as much as what is known. (S.6)
+ * as much as what is known. (S.13)
  * What has no room is looked into for the best tight plan alone, if it can be better than all that fits. (S.5)
  *
  * Known plans are those of a coarse pass over a small part of the space, and those that the same
@@ -28,7 +28,7 @@
 
 // ---- bounds --------------------------------------------------------------------------------
 
-/* Whose objective is above it is outranked. What would lack nearly as much as the closest is, too. (S.6) */
+/* Whose objective is above it is outranked. What would lack nearly as much as the closest is, too. (S.13) */
 static double limit_of(const search_run *run, const plan_top *top)
 {
     const double limit = top_limit(top);
@@ -453,7 +453,7 @@ static plait_status coarse_pass(search_run *run, search_found *known, plait_erro
     return status;
 }
 
-/* A relaxed question with more rows is answered by what the coarse pass finds. (S.7) */
+/* A relaxed question with more rows is answered by what the coarse pass finds. (S.14) */
 enum { ROWS_WORTH_A_PROOF = 1 << 15 };
 
 static bool is_enough(const search_run *run, const search_found *coarse)

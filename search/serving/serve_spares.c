@@ -33,7 +33,7 @@ double plait_fleet_up(int units, int needed, double available)
 
     if (needed <= 0 || (available >= 1.0 && units >= needed))
         return 1.0;
-    if (units < needed || available <= 0.0)
+    if (units < needed || !(available > 0.0))
         return 0.0;
     for (int k = 0; k <= units - needed; k++)
         sum += exp(lgamma(units + 1.0) - lgamma(k + 1.0) - lgamma(units - k + 1.0) + k * out +

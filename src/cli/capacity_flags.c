@@ -62,10 +62,7 @@ static plait_status read_fleet(const capacity_flags *flags, plait_reliability *f
 static plait_status read_price(const capacity_flags *flags, double *usd_per_gpu_hour,
                                plait_error *err)
 {
-    return flags->price == NULL
-               ? PLAIT_OK
-               : magnitude_positive("--price", flags->price, "dollars of a GPU hour",
-                                    usd_per_gpu_hour, err);
+    return read_number("--price", flags->price, 1e-6, 1e6, usd_per_gpu_hour, err);
 }
 
 static plait_status read_wishes(const capacity_flags *flags, plait_capacity_ask *ask,
@@ -88,7 +85,7 @@ plait_status capacity_flags_read(const capacity_flags *flags, plait_capacity_ask
 {
     PLAIT_TRY(read_wishes(flags, ask, err));
     PLAIT_TRY(read_fleet(flags, &ask->fleet, err));
-    return read_count("--runs", flags->runs, 1000000, &ask->runs, err);
+    return read_count("--runs", flags->runs, 100000, &ask->runs, err);
 }
 
 plait_status capacity_flags_read_fleet(const capacity_flags *flags, plait_reliability *failures,

@@ -51,7 +51,7 @@ typedef struct capacity_flags {
                     "checkpoints are written behind the next steps"),                              \
         CAPACITY_TEXT(values, member, spares, "spares", "NODES",                                   \
                       "nodes that wait, paid for; left out, as many as pay for themselves"),       \
-        CAPACITY_TEXT(values, member, runs, "runs", "N", "runs to draw, up to 1000000; 1000")
+        CAPACITY_TEXT(values, member, runs, "runs", "N", "runs to draw, up to 100000; 1000")
 
 /** Wishes, failures and runs to draw; the rest of *ask is left alone. `tokens` must be given. */
 PLAIT_MUST_CHECK plait_status capacity_flags_read(const capacity_flags *flags,

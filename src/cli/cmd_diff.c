@@ -88,6 +88,7 @@ static plait_status find(const char *name, plait_arena *arena, side *out, plait_
             return PLAIT_OK;
         PLAIT_TRY(faults_only(status, &inner, err));
     }
+    out->path = name; // a kind of data that has no such name leaves none
     return PLAIT_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "say.h"
 #include "step_log.h"
 #include "text.h"
+#include "units.h"
 
 typedef struct next_values {
     bool json;
@@ -83,11 +84,37 @@ static plait_status believe(plait_arena *arena, next_answer *out, plait_error *e
 
 /* ---- what was measured ---- */
 
-static void measure(next_answer *out, int plan, double step_s)
+/* A plan may be measured several times: their geometric mean counts, as errors are relative. */
+static void measure(next_answer *out, int at, double step_s)
 {
-    plait_belief_measure(&out->belief, plan, step_s);
-    out->plan[plan].measured_s = step_s;
-    out->measured++;
+    next_plan *const plan = &out->plan[at];
+    const double mean = plan->times > 0 ? log(plan->measured_s) : 0.0;
+
+    plan->shortest_s = plan->times > 0 ? fmin(plan->shortest_s, step_s) : step_s;
+    plan->longest_s = fmax(plan->longest_s, step_s);
+    plan->times++;
+    plan->measured_s = plan->times == 1 ? step_s : exp(mean + (log(step_s) - mean) / plan->times);
+}
+
+/* Steps of one plan that differ by more are not those of one machine at rest. */
+static const double unlike = 1.1;
+
+/* Each plan once, however often it was measured. */
+static void believe_measured(next_answer *out)
+{
+    for (int i = 0; i < out->plans; i++) {
+        const next_plan *const plan = &out->plan[i];
+        char shortest[UNITS_SIZE], longest[UNITS_SIZE];
+
+        if (plan->times == 0)
+            continue;
+        if (plan->longest_s > unlike * plan->shortest_s)
+            say_warning("plan %d: measured %d times, from %s to %s a step; their mean counts",
+                        plan->rank, plan->times, units_seconds(plan->shortest_s, shortest),
+                        units_seconds(plan->longest_s, longest));
+        plait_belief_measure(&out->belief, i, plan->measured_s);
+        out->measured++;
+    }
 }
 
 static int plan_of_rank(const next_answer *answer, int rank)
@@ -302,6 +329,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(ends_in_csv(operands->text[i])
                       ? take_table(operands->text[i], arena, &answer, err)
                       : take_any_log(operands->text[i], arena, &answer, &lost, err));
+    believe_measured(&answer);
     PLAIT_TRY(tell_lost(&lost, answer.measured, err));
     if (answer.measured == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[1],

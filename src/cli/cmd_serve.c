@@ -72,6 +72,8 @@ static plait_status read_workers(const char *where, const char *text, int *count
     char *end;
     const long workers = strtol(text, &end, 10);
 
+    bool given[sizeof keys / sizeof *keys] = {false};
+
     *out = (plait_worker){1, 1, 1, 1};
     *count = workers >= 1 && workers <= 1 << 16 ? (int)workers : 0;
     while (*count > 0 && (*end == ':' || *end == ',')) {
@@ -83,6 +85,10 @@ static plait_status read_workers(const char *where, const char *text, int *count
                 found = k;
         if (found < 0 || key[length] != '=')
             break;
+        if (given[found])
+            return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected %s= once, found it twice",
+                              keys[found]);
+        given[found] = true;
         const long value = strtol(key + length + 1, &end, 10);
         if (value < 1 || value > 1 << 16) {
             *count = 0;
@@ -130,11 +136,14 @@ static plait_status evaluate(const serve_values *flags, plait_serve_question *q,
     plan->kv = (plait_kv_format)lowest_bit(q->kv);
     plan->chunk_tokens = flags->chunk > 0 ? flags->chunk : q->engine[0]->chunk_tokens;
     plan->disaggregated = flags->prefill != NULL || flags->decode != NULL;
+    if (plan->disaggregated && (flags->prefill == NULL || flags->decode == NULL))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--eval",
+                          "expected --prefill and --decode together, found no %s",
+                          flags->prefill == NULL ? "--prefill" : "--decode");
     if (plan->disaggregated) {
-        PLAIT_TRY(read_workers("--prefill", flags->prefill != NULL ? flags->prefill : "1",
-                               &plan->count[0], &plan->worker[0], err));
-        PLAIT_TRY(read_workers("--decode", flags->decode != NULL ? flags->decode : "1",
-                               &plan->count[1], &plan->worker[1], err));
+        PLAIT_TRY(
+            read_workers("--prefill", flags->prefill, &plan->count[0], &plan->worker[0], err));
+        PLAIT_TRY(read_workers("--decode", flags->decode, &plan->count[1], &plan->worker[1], err));
     }
     if (q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--concurrency",
@@ -143,6 +152,10 @@ static plait_status evaluate(const serve_values *flags, plait_serve_question *q,
     if (reason != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--eval", "expected a deployment that runs: %s",
                           reason);
+    if (plan->gpus > q->gpus)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
+                          "expected %d GPUs or more for what --eval prices, found %d", plan->gpus,
+                          q->gpus);
     report->plan = plan;
     return PLAIT_OK;
 }

@@ -122,6 +122,9 @@ static plait_status store(const opt_reader *in, const opt *option, const char *t
         return store_int(option, text, field, err);
     case OPT_TEXT:
     case OPT_LIST:
+        // "--fix=$FIX" of a variable that is not set.
+        if (option->kind == OPT_LIST && *text == '\0')
+            return fail_option(option->name, err, option->value, "nothing");
         return store_text(option, text, in->arena, field, err);
     case OPT_LAST:
     case OPT_GROUP:

@@ -7,7 +7,7 @@
 
 int plait_key_find(const char *name)
 {
-    for (int key = 0; key < PLAIT_KEYS; key++)
+    for (int key = 0; name != NULL && key < PLAIT_KEYS; key++)
         if (text_equal(plait_keys[key].name, name))
             return key;
     return -1;

@@ -11,7 +11,9 @@ typedef struct next_plan {
     int rank; /* of the file */
     plait_degrees degrees;
     double predicted_s;
-    double measured_s; /* 0: was not */
+    double measured_s; /* of several times the geometric mean; 0: was not */
+    int times;
+    double shortest_s, longest_s; /* of those */
     plait_memory memory;
     double peak_bytes; /* measured, of the kind that `reserved` says; 0: was not */
     bool reserved;

@@ -265,6 +265,14 @@ static void print_counts(const plait_serve_answer *answer, FILE *out)
     fprintf(out, "\n");
 }
 
+static bool any_rejected(const plait_serve_answer *answer)
+{
+    for (int r = 0; r < PLAIT_SERVE_REJECTS; r++)
+        if (answer->rejected[r] > 0)
+            return true;
+    return false;
+}
+
 /* The smallest change: the bounds that let the nearest in. */
 static void print_nearest(const report_serve *report, FILE *out)
 {
@@ -273,6 +281,12 @@ static void print_nearest(const report_serve *report, FILE *out)
     char a[UNITS_SIZE], workers[64];
 
     fprintf(out, "No deployment on %d GPUs meets the bounds.\n", q->gpus);
+    if (answer->workers == 0 && !any_rejected(answer)) {
+        fprintf(out, "  There is no worker with the degrees that are asked for: each is a power of "
+                     "two, pp at most 8, tp within two\n  scale-up domains, and all of them "
+                     "within the GPUs. Take another --tp, --pp, --ep or --dp-attention.\n");
+        return;
+    }
     if (!answer->has_nearest) {
         fprintf(out, "  None carries the load at all: take more GPUs, fewer requests, or narrower "
                      "weights.\n");

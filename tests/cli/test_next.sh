@@ -30,6 +30,13 @@ refused() { # refused TEXT ARGUMENTS...: one line with TEXT, and status 2
 "$plait" launch untried.json:try -o none 2>said && complain "launch :try of a file without tries works"
 grep -q 'expected plans to try' said || complain "a file without tries says: $(cat said)"
 
+# A plan that was measured again is one plan, with one value; what differs much is told.
+printf 'rank,step_s\n1,4\n1,9\n1,6\n' >again.csv
+"$plait" next plans.json again.csv >answer 2>said || complain "next of repeated steps fails"
+grep -q '^1 of .* plans measured.* the best of them is 1, 6.00 s' answer ||
+    complain "three steps of plan 1: $(grep measured answer)"
+grep -q 'plan 1: measured 3 times, from 4.00 s to 9.00 s' said || complain "repeats say: $(cat said)"
+
 # The third of the ranking is far better than predicted: it leads, and its likes follow.
 printf 'rank,step_s\n1,3.6\n3,3.0\n' >measured.csv
 "$plait" next plans.json measured.csv >answer || complain "next fails"
