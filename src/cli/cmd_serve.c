@@ -136,15 +136,15 @@ static plait_status evaluate(const serve_values *flags, plait_serve_question *q,
     plan->kv = (plait_kv_format)lowest_bit(q->kv);
     plan->chunk_tokens = flags->chunk > 0 ? flags->chunk : q->engine[0]->chunk_tokens;
     plan->disaggregated = flags->prefill != NULL || flags->decode != NULL;
+    if (flags->prefill != NULL)
+        PLAIT_TRY(
+            read_workers("--prefill", flags->prefill, &plan->count[0], &plan->worker[0], err));
+    if (flags->decode != NULL)
+        PLAIT_TRY(read_workers("--decode", flags->decode, &plan->count[1], &plan->worker[1], err));
     if (plan->disaggregated && (flags->prefill == NULL || flags->decode == NULL))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--eval",
                           "expected --prefill and --decode together, found no %s",
                           flags->prefill == NULL ? "--prefill" : "--decode");
-    if (plan->disaggregated) {
-        PLAIT_TRY(
-            read_workers("--prefill", flags->prefill, &plan->count[0], &plan->worker[0], err));
-        PLAIT_TRY(read_workers("--decode", flags->decode, &plan->count[1], &plan->worker[1], err));
-    }
     if (q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--concurrency",
                           "expected a load, --concurrency or --rate, found none");

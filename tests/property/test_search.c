@@ -406,9 +406,14 @@ static bool obeys(const plait_search_options *options, const plait_degrees *d)
     return obeys_on(options, d, NULL);
 }
 
+/* As plait_degrees_check, which asks each time whether the question holds, too. */
 static bool legal(const brute_force *b, const plait_degrees *d)
 {
-    return plait_degrees_check(&b->w->problem, d, NULL, 0) == PLAIT_FITS;
+    const plait_problem *const problem = &b->w->problem;
+
+    return plan_layers_legal(problem, d, &nobody_asks) &&
+           plan_ranks_legal(problem, d, &nobody_asks) &&
+           plan_stages_legal(problem, d, &nobody_asks);
 }
 
 static void take(brute_force *b, const plait_degrees *d)
