@@ -4,8 +4,12 @@
  * `loop`: all points of one pipeline (shards x recompute choices), rows made once: what a search
  * spends on a plan that its bounds do not rule out. `whole`: a small space without pruning, with
  * all rows, bounds and bookkeeping. `full`: one plan from nothing with every term, as eval does.
+ *
+ * `bench_pricing REPEATS` prints how many plans that many rounds of the inner loop price, and measures
+ * nothing: tests/instructions.sh counts what they take.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "bench.h"
 #include "plait/data.h"
@@ -18,6 +22,7 @@ typedef struct question {
     plait_runtime runtime;
     plait_problem problem;
     plait_table *table;
+    int repeats; /* of the inner loop */
 } question;
 
 static bool ask(question *q, const char *model, const char *cluster, plait_job job)
@@ -35,6 +40,7 @@ static bool ask(question *q, const char *model, const char *cluster, plait_job j
     q->problem = (plait_problem){
         .model = &q->model, .cluster = &q->cluster, .runtime = &q->runtime, .job = job};
     q->table = plait_table_new(&q->problem, q->arena);
+    q->repeats = 500;
     return q->table != NULL;
 }
 
@@ -57,7 +63,7 @@ static int64_t price_loop(void *context)
         d.vpp = vpp;
         d.schedule = vpp > 1 ? PLAIT_INTERLEAVED : PLAIT_1F1B;
         for (d.shard_group = 8; d.shard_group <= d.dp; d.shard_group *= 2) {
-            for (int repeat = 0; repeat < 500; repeat++) {
+            for (int repeat = 0; repeat < q->repeats; repeat++) {
                 for (int layers = 0; layers < 12; layers++, priced++) {
                     d.recompute = (plait_recompute){.kind = layers ? PLAIT_RECOMPUTE_FULL
                                                                    : PLAIT_RECOMPUTE_NONE,
@@ -110,7 +116,7 @@ static int64_t price_full(void *context)
     return TIMES;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const plait_job large = {.seq = 2048, .gbs = 1536, .gpus = 4096};
     const plait_job small = {.seq = 2048, .gbs = 256, .gpus = 64};
@@ -119,6 +125,11 @@ int main(void)
     if (!ask(&gpt3, "gpt3-175b", "dgx-a100", large) ||
         !ask(&llama, "llama-3.1-8b", "dgx-h100", small))
         return 1;
+    if (argc > 1) {
+        gpt3.repeats = atoi(argv[1]);
+        printf("%lld\n", (long long)price_loop(&gpt3));
+        return 0;
+    }
     bench_case("plans priced, inner loop, 1 core", price_loop, &gpt3, 11);
     bench_case("plans priced, whole space, 1 core", price_whole, &llama, 5);
     bench_case("plans priced, every term", price_full, &gpt3, 11);
