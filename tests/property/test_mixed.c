@@ -292,8 +292,7 @@ static void try_line(enumeration *e)
     for (int g = 0; g < e->groups; g++) {
         e->sort[g] = plait_stage_sort_new(&e->w->problem, e->group[g], &e->degrees[g], arena);
         assert_non_null(e->sort[g]);
-        e->capacity_bytes[g] =
-            plait_stage_sort_capacity_bytes(e->sort[g], e->w->problem.risk);
+        e->capacity_bytes[g] = plait_stage_sort_capacity_bytes(e->sort[g], e->w->problem.risk);
     }
     try_cuts(e, 0, 0);
 }
