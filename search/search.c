@@ -223,6 +223,12 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
     return PLAIT_OK;
 }
 
+/* A relaxed question asks for more than uniform plans only where none of these fits. (S.14) */
+static bool is_worth_refining(const search_run *run, const plait_search_result *result)
+{
+    return !run->fits_only || (result->plans == 0 && run->space->rows <= SEARCH_ROWS_WORTH_A_PROOF);
+}
+
 /* Rows of one task: enough that its own finds prune it, few enough that threads share the work. */
 static int64_t batch_rows(int64_t rows)
 {
@@ -287,7 +293,8 @@ plait_status question_search(const plait_problem *problem, const plait_search_op
     result->plan = plan;
     result->front = front;
     PLAIT_TRY(take_tight(&run, &found, result, err));
-    PLAIT_TRY(refine(&run, &found, result, err));
+    if (is_worth_refining(&run, result))
+        PLAIT_TRY(refine(&run, &found, result, err));
     if (found.points == 0 && result->plans == 0)
         return fail_empty(&space, err);
     if (result->plans == 0 && depth == QUESTION_WHOLE)

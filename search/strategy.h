@@ -8,6 +8,9 @@
 /** A task explores neighbouring rows in order. Tasks do not see each other's finds. */
 enum { SEARCH_LEAST_ROWS = 8, SEARCH_MOST_TASKS = 1024 };
 
+/** A relaxed question of more rows, or of more points in the coarse pass, is not answered with a proof. (S.14) */
+enum { SEARCH_ROWS_WORTH_A_PROOF = 1 << 15, SEARCH_POINTS_WORTH_A_PROOF = 1 << 20 };
+
 /** A point that may win by its bound. */
 typedef struct open_point {
     double floor_s; /* of its step */

@@ -453,12 +453,12 @@ static plait_status coarse_pass(search_run *run, search_found *known, plait_erro
     return status;
 }
 
-/* A relaxed question with more rows is answered by what the coarse pass finds. (S.14) */
-enum { ROWS_WORTH_A_PROOF = 1 << 15 };
-
+/* Of a relaxed question. (S.14) */
 static bool is_enough(const search_run *run, const search_found *coarse)
 {
-    return run->fits_only && run->space->rows > ROWS_WORTH_A_PROOF && coarse->top.count > 0;
+    return run->fits_only && coarse->top.count > 0 &&
+           (run->space->rows > SEARCH_ROWS_WORTH_A_PROOF ||
+            coarse->points > SEARCH_POINTS_WORTH_A_PROOF);
 }
 
 static plait_status exhaustive_run(search_run *run, search_found *found, plait_error *err)

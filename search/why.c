@@ -133,23 +133,6 @@ static bool follows(plait_key_id key)
     return key == PLAIT_KEY_DP || key == PLAIT_KEY_SHARD_GROUP || key == PLAIT_KEY_SPLIT;
 }
 
-/*
- * Does a plan fit? Uniform ones first, of which there are many where a question is relaxed enough; what
- * only plans beyond them make fit, they are asked.
- */
-static plait_status ask(const relaxer *r, const plait_problem *problem,
-                        const plait_search_options *options, bool *fits, plait_ranked *best,
-                        plait_error *err)
-{
-    plait_search_options uniform = *options;
-
-    uniform.strategy = plait_strategy_exhaustive.name;
-    PLAIT_TRY(question_ask(problem, &uniform, QUESTION_FITS, r->arena, fits, best, err));
-    if (*fits || !search_refines(options))
-        return PLAIT_OK;
-    return question_ask(problem, options, QUESTION_FITS, r->arena, fits, best, err);
-}
-
 /* Without one of the limits: another microbatch, recomputation, ... */
 static plait_status drop_limits(const relaxer *r, plait_error *err)
 {
@@ -166,7 +149,7 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
         for (int j = 0; j < r->options->limits; j++)
             if (r->options->limit[j].key != key && !follows(r->options->limit[j].key))
                 fewer.limit[fewer.limits++] = r->options->limit[j];
-        PLAIT_TRY(ask(r, r->problem, &fewer, &fits, &best, err));
+        PLAIT_TRY(question_ask(r->problem, &fewer, QUESTION_FITS, r->arena, &fits, &best, err));
         plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
         if (found)
             snprintf(found->change, sizeof found->change, "%s = %s", plait_keys[key].name,
@@ -184,7 +167,7 @@ static plait_status ask_larger(const relaxer *r, const plait_cluster *cluster, i
 
     larger.job.gpus = gpus;
     larger.cluster = cluster;
-    PLAIT_TRY(ask(r, &larger, r->options, fits, &best, err));
+    PLAIT_TRY(question_ask(&larger, r->options, QUESTION_FITS, r->arena, fits, &best, err));
     *found = *fits ? add_relaxation(r, &best, &larger.job) : NULL;
     return PLAIT_OK;
 }
@@ -258,7 +241,7 @@ static plait_status shorter_sequence(const relaxer *r, plait_error *err)
         bool fits;
 
         shorter.job.seq = seq;
-        PLAIT_TRY(ask(r, &shorter, r->options, &fits, &best, err));
+        PLAIT_TRY(question_ask(&shorter, r->options, QUESTION_FITS, r->arena, &fits, &best, err));
         if (!fits)
             continue;
         plait_relaxation *found = add_relaxation(r, &best, &shorter.job);

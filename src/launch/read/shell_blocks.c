@@ -21,7 +21,7 @@ plait_status shell_push(shell_reader *in, shell_block block, plait_error *err)
 
 shell_frame *shell_top(shell_reader *in, shell_block block)
 {
-    shell_frame *const frame = in->frames > 0 ? &in->frame[in->frames - 1] : NULL;
+    shell_frame *const frame = in->frames > in->text_frames ? &in->frame[in->frames - 1] : NULL;
 
     return frame != NULL && frame->block == block ? frame : NULL;
 }

@@ -43,6 +43,7 @@ plait_status shell_read_nested(shell_reader *in, const char *text, size_t length
 {
     const char *const at = in->at, *const end = in->end;
     const int outer_line = in->line, frames = in->frames, heres = in->heres, linked = in->linked;
+    const int text_frames = in->text_frames;
     const shell_mode mode = in->mode;
     shell_here here[SHELL_MAX_HERE];
 
@@ -53,6 +54,7 @@ plait_status shell_read_nested(shell_reader *in, const char *text, size_t length
     in->heres = 0;
     in->ran = NULL; // it stands in the other text
     in->nesting++;
+    in->text_frames = frames;
     in->linked = 0;
     in->at = text;
     in->end = text + length;
@@ -61,7 +63,8 @@ plait_status shell_read_nested(shell_reader *in, const char *text, size_t length
     in->at = at;
     in->end = end;
     in->line = outer_line;
-    in->frames = frames < in->frames ? frames : in->frames;
+    in->frames = frames;
+    in->text_frames = text_frames;
     if (in->loop_frame >= in->frames)
         in->loop_frame = -1;
     in->mode = mode;

@@ -143,6 +143,7 @@ typedef struct shell_reader {
     int locals, local_capacity;
     int calls;       /* of functions around the cursor */
     int call_frames; /* frames around the innermost one */
+    int text_frames; /* frames around the text that is read: a text closes its own alone */
     bool left;       /* whether it has returned already is not known */
 
     shell_loop loop;
