@@ -155,13 +155,16 @@ double plait_expected_nodes(double nodes, double topk)
     return nodes * (1.0 - pow(1.0 - 1.0 / nodes, topk));
 }
 
+/* As many experts as a model may have: far more than any router picks. */
+enum { MOST_PICKED = 1 << 16 };
+
 /* C.150: without replacement. A group is missed when each of the k is among the E - E/N others. */
 double plait_reached_groups(double groups, double topk, double experts)
 {
     const double others = experts - experts / groups;
     double missed = 1.0;
 
-    for (int i = 0; i < topk && i < 1 << 16 && missed > 0.0; i++)
+    for (int i = 0; i < topk && i < MOST_PICKED && missed > 0.0; i++)
         missed *= larger(0.0, others - i) / (experts - i);
     return groups * (1.0 - missed);
 }

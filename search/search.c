@@ -124,6 +124,7 @@ static plait_status find_closest(const search_run *run, const plait_strategy *st
     plait_ranked *closest;
     PLAIT_TRY(answer_ranking(&relaxed, found.top.plan, found.top.count, &closest, err));
     result->has_closest = found.top.count > 0;
+    result->closest_proven = !search_is_large(run->space->rows);
     if (result->has_closest)
         result->closest = closest[0];
     return PLAIT_OK;
@@ -226,7 +227,7 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
 /* A relaxed question asks for more than uniform plans only where none of these fits. (S.14) */
 static bool is_worth_refining(const search_run *run, const plait_search_result *result)
 {
-    return !run->fits_only || (result->plans == 0 && run->space->rows <= SEARCH_ROWS_WORTH_A_PROOF);
+    return !run->fits_only || (result->plans == 0 && !search_is_large(run->space->rows));
 }
 
 /* Rows of one task: enough that its own finds prune it, few enough that threads share the work. */

@@ -8,8 +8,14 @@
 /** A task explores neighbouring rows in order. Tasks do not see each other's finds. */
 enum { SEARCH_LEAST_ROWS = 8, SEARCH_MOST_TASKS = 1024 };
 
-/** A relaxed question of more rows, or of more points in the coarse pass, is not answered with a proof. (S.14) */
-enum { SEARCH_ROWS_WORTH_A_PROOF = 1 << 15, SEARCH_POINTS_WORTH_A_PROOF = 1 << 20 };
+/**
+ * So many rows that where nothing fits, what follows is not proven: which plan lacks least (S.13), and
+ * what would make one fit (S.14).
+ */
+static inline bool search_is_large(int64_t rows)
+{
+    return rows > 1 << 15;
+}
 
 /** A point that may win by its bound. */
 typedef struct open_point {

@@ -25,15 +25,19 @@
 
 #include "plait/schedule.h"
 #include "strategy.h"
+#include "variants.h"
 
 // ---- bounds --------------------------------------------------------------------------------
 
-/* Whose objective is above it is outranked. What would lack nearly as much as the closest is, too. (S.13) */
+/*
+ * Whose objective is above it is outranked. In a large space what would lack nearly as much as the
+ * closest is, too. (S.13)
+ */
 static double limit_of(const search_run *run, const plan_top *top)
 {
     const double limit = top_limit(top);
 
-    return run->closest && top->count == top->room
+    return run->closest && search_is_large(run->space->rows) && top->count == top->room
                ? limit - PLAIT_CLOSEST_WITHIN * (limit - run->short_of_bytes)
                : limit;
 }
@@ -73,20 +77,12 @@ static set_use lesser(set_use a, set_use b)
     return a < b ? a : b;
 }
 
-/* A variant of the last of the ranking takes no more than this. (S.96) */
-static double variant_limit(const search_run *run)
-{
-    const plan_top *top = &run->known->top;
-
-    return (1.0 + PLAIT_VARIANTS_WITHIN) * top->plan[top->count - 1].objective;
-}
-
 /* A set that holds no plan that fits may hold the best tight one. (S.5) */
 static set_use use_of(const search_run *run, const search_found *found, plait_price bound)
 {
     if (run->counts)
         return bound.peak_bytes > run->capacity_bytes ||
-                       objective_of(run, bound) > variant_limit(run)
+                       objective_of(run, bound) > variants_most(run)
                    ? SET_NOTHING
                    : SET_ALL;
     if (!run->options->prune)
@@ -116,38 +112,6 @@ static plan_place place_of(const search_run *run, const search_found *found, con
     };
 }
 
-static bool same_plan(const plait_degrees *a, const plait_degrees *b)
-{
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if (!plait_key_same(a, b, (plait_key_id)key))
-            return false;
-    return true;
-}
-
-/* S.96: one more variant of the plan that stands for it, unless that is what it is. */
-static void count_variant(const search_run *run, search_worker *worker, search_found *found,
-                          plan_point *plan)
-{
-    const plan_top *top = &run->known->top;
-    const int at = top_alike(top, &plan->degrees);
-
-    if (at < 0)
-        return;
-    const double most = (1.0 + PLAIT_VARIANTS_WITHIN) * top->plan[at].objective;
-    if (plan->objective > most || same_plan(&plan->degrees, &top->plan[at].degrees))
-        return;
-    if (!plan->price.exact) {
-        if (plait_degrees_simulate(worker->table, &plan->degrees, worker->scratch, &plan->price,
-                                   NULL) != PLAIT_OK)
-            found->failed = true;
-        plan->objective = objective_of(run, plan->price);
-    }
-    if (plan->objective > most)
-        return;
-    found->variant[at].plans++;
-    found->variant[at].worst = fmax(found->variant[at].worst, plan->objective);
-}
-
 /*
  * Only what has a place by its lower bound is simulated, and then placed by what it takes. (S.4) The
  * coarse pass leaves that to its end.
@@ -160,7 +124,7 @@ static void consider(const search_run *run, search_worker *worker, search_found 
     plan_point plan = {*degrees, price, objective_of(run, price), index};
     if (run->counts) {
         if (price.peak_bytes <= run->capacity_bytes)
-            count_variant(run, worker, found, &plan);
+            variants_count(run, worker, found, &plan);
         return;
     }
     plan_place place = place_of(run, found, &plan);
@@ -304,24 +268,6 @@ static void explore_pipeline(const search_run *run, search_worker *worker, const
 
 // ---- rows ----------------------------------------------------------------------------------
 
-/* The keys of a row, but for the dispatcher, which follows from them. */
-static const plait_key_set row_keys =
-    PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT) | PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_SP) |
-    PLAIT_KEY_BIT(PLAIT_KEY_FUSION) | PLAIT_KEY_BIT(PLAIT_KEY_CP) |
-    PLAIT_KEY_BIT(PLAIT_KEY_CP_COMM) | PLAIT_KEY_BIT(PLAIT_KEY_ETP) | PLAIT_KEY_BIT(PLAIT_KEY_EP) |
-    PLAIT_KEY_BIT(PLAIT_KEY_MBS) | PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
-
-/* Is a plan of the ranking alike to these, as far as the keys say that both have? */
-static bool may_be_variants(const search_run *run, const plait_degrees *d, plait_key_set keys)
-{
-    const plan_top *top = &run->known->top;
-
-    for (int i = 0; i < top->count; i++)
-        if (plait_degrees_alike(top->distinct & keys, &top->plan[i].degrees, d))
-            return true;
-    return false;
-}
-
 /* Rows are much alike in what their leanest plan takes: a few say nearly what is possible. */
 enum { CLOSEST_STRIDE = 16 };
 
@@ -332,7 +278,7 @@ enum { CLOSEST_STRIDE = 16 };
 static bool row_wanted(const search_run *run, const plait_degrees *row)
 {
     if (run->counts)
-        return may_be_variants(run, row, row_keys);
+        return variants_in_row(run, row);
     if (run->coarse && run->closest && (row - run->space->row) % CLOSEST_STRIDE != 0)
         return false;
     return !run->coarse || (row->cp == 1 && row->mbs <= 4);
@@ -341,7 +287,7 @@ static bool row_wanted(const search_run *run, const plait_degrees *row)
 static bool pipeline_wanted(const search_run *run, plait_degrees row, int pp)
 {
     row.pp = pp;
-    return !run->counts || may_be_variants(run, &row, row_keys | PLAIT_KEY_BIT(PLAIT_KEY_PP));
+    return !run->counts || variants_in_pipeline(run, &row);
 }
 
 /* C.92 is proportional to mbs: rows that differ in that alone ask once. */
@@ -453,12 +399,13 @@ static plait_status coarse_pass(search_run *run, search_found *known, plait_erro
     return status;
 }
 
-/* Of a relaxed question. (S.14) */
+/* A relaxed question with more points in the coarse pass, or many rows, is answered by that. (S.14) */
+enum { POINTS_WORTH_A_PROOF = 1 << 20 };
+
 static bool is_enough(const search_run *run, const search_found *coarse)
 {
     return run->fits_only && coarse->top.count > 0 &&
-           (run->space->rows > SEARCH_ROWS_WORTH_A_PROOF ||
-            coarse->points > SEARCH_POINTS_WORTH_A_PROOF);
+           (search_is_large(run->space->rows) || coarse->points > POINTS_WORTH_A_PROOF);
 }
 
 static plait_status exhaustive_run(search_run *run, search_found *found, plait_error *err)

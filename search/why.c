@@ -96,7 +96,8 @@ plait_status plait_why_not(const plait_problem *problem, const plait_search_opti
         const double missing =
             other.closest.price.peak_bytes - plait_capacity_bytes(problem, problem->risk);
         snprintf(why->sentence, sizeof why->sentence,
-                 "no such plan fits: the leanest needs %.1f GiB, %.1f GiB more than there is",
+                 "no such plan fits: the leanest%s needs %.1f GiB, %.1f GiB more than there is",
+                 other.closest_proven ? "" : " that was found",
                  other.closest.price.peak_bytes / PLAIT_GIB, missing / PLAIT_GIB);
         return PLAIT_OK;
     }

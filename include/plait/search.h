@@ -69,7 +69,7 @@ void plait_search_options_init_sized(plait_search_options *options, size_t size)
 PLAIT_MUST_CHECK plait_status plait_search_limit(plait_search_options *options, const char *text,
                                                  plait_error *err);
 
-/** Of what the closest plan lacks where nothing fits: no plan lacks so much less of it. */
+/** In a large space with nothing that fits: no plan lacks so much less of what the closest lacks. */
 #define PLAIT_CLOSEST_WITHIN 0.05
 
 /** Plans alike count as variants of their best one up to so much more of its objective. */
@@ -120,7 +120,8 @@ typedef struct plait_search_result {
     bool has_tight;
     plait_ranked tight_best; /* the best tight plan, where it is better than all that fit */
     bool has_closest;
-    plait_ranked closest; /* when nothing fits: no plan lacks PLAIT_CLOSEST_WITHIN less memory */
+    bool closest_proven;  /* else a plan may lack less, but not by PLAIT_CLOSEST_WITHIN of it */
+    plait_ranked closest; /* when nothing fits: the plan that lacks least memory */
 } plait_search_result;
 
 /**
@@ -204,9 +205,9 @@ PLAIT_MUST_CHECK plait_status plait_why_not(const plait_problem *problem,
 
 /** One change to the question that makes a plan fit, or a step faster. */
 typedef struct plait_relaxation {
-    char change[160]; /* "512 GPUs instead of 256" */
-    plait_ranked best;
-    plait_job job; /* the changed job */
+    char change[160];  /* "512 GPUs instead of 256" */
+    plait_ranked best; /* of a large space one that fits, which may not be the best */
+    plait_job job;     /* the changed job */
 } plait_relaxation;
 
 enum { PLAIT_MAX_RELAXATIONS = 8 };

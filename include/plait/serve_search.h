@@ -12,6 +12,8 @@
 
 PLAIT_BEGIN_DECLS
 
+/** Workers that a search looks at: so many stages, and tensor ranks within so many scale-up domains. */
+enum { PLAIT_SERVE_MAX_STAGES = 8, PLAIT_SERVE_MAX_DOMAINS = 2 };
 enum { PLAIT_SERVE_MAX_PLANS = 32, PLAIT_SERVE_MAX_FRONT = 64, PLAIT_SERVE_ROLES = 2 };
 
 typedef struct plait_serve_question {

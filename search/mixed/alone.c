@@ -77,5 +77,6 @@ plait_status mixed_add_alone(mixed_question *q, int g, plait_search_result *sum,
         PLAIT_TRY(on_group(&plan, g, q->arena, err));
         mixed_keep(q, &plan, mixed_weight(q, 1u << g) * result.plan[i].price.step_s);
     }
+    q->closest_open = q->closest_open || (result.has_closest && !result.closest_proven);
     return result.has_closest ? note_closest(q, g, &problem, &result.closest, err) : PLAIT_OK;
 }

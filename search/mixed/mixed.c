@@ -213,6 +213,7 @@ static plait_status find_closest(const mixed_question *q, plait_search_result *r
         PLAIT_TRY(mixed_closest(&lean, &plan, err));
     }
     result->has_closest = lean.lacks_bytes < HUGE_VAL;
+    result->closest_proven = !q->closest_open;
     if (!result->has_closest)
         return result->points > 0 ? PLAIT_OK : fail_illegal(q, err);
     return rank(q, &plan, 0, &result->closest, err);

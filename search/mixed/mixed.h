@@ -149,6 +149,7 @@ typedef struct mixed_question {
     int64_t solved;                         /* of which layers were dealt */
     double lacks_bytes;                     /* that `closest` lacks; infinite: none is known */
     plait_plan closest;                     /* of one group alone */
+    bool closest_open;                      /* a group has one that lacks nearly least */
     const char *why[PLAIT_MAX_NODE_GROUPS]; /* it has no legal plan alone; NULL: it has */
 } mixed_question;
 

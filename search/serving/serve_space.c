@@ -38,7 +38,7 @@ static bool next_worker(plait_worker *w, bool experts, int gpus)
             w->ep *= 2;
         else if (experts && w->dp_attention * 2 * w->tp * w->pp <= gpus)
             *w = (plait_worker){w->tp, w->pp, w->dp_attention * 2, 1};
-        else if (w->pp * 2 * w->tp <= gpus && w->pp < 8)
+        else if (w->pp * 2 * w->tp <= gpus && w->pp < PLAIT_SERVE_MAX_STAGES)
             *w = (plait_worker){w->tp, w->pp * 2, 1, 1};
         else if (w->tp * 2 <= gpus)
             *w = (plait_worker){w->tp * 2, 1, 1, 1};
@@ -58,8 +58,9 @@ static bool is_sane(const plait_serve_question *q, plait_worker w)
 {
     const int domain = q->cluster->level[0].gpus;
 
-    return w.tp <= 2 * (domain > 0 ? domain : 8) && w.tp * w.dp_attention <= q->gpus &&
-           is_any(q->only.tp, w.tp) && is_any(q->only.pp, w.pp) && is_any(q->only.ep, w.ep) &&
+    return w.tp <= PLAIT_SERVE_MAX_DOMAINS * (domain > 0 ? domain : 8) &&
+           w.tp * w.dp_attention <= q->gpus && is_any(q->only.tp, w.tp) &&
+           is_any(q->only.pp, w.pp) && is_any(q->only.ep, w.ep) &&
            is_any(q->only.dp_attention, w.dp_attention);
 }
 

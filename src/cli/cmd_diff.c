@@ -79,16 +79,18 @@ static plait_status find(const char *name, plait_arena *arena, side *out, plait_
 {
     static const plait_data_kind where[] = {PLAIT_DATA_MODELS, PLAIT_DATA_CLUSTERS,
                                             PLAIT_DATA_ACCELERATORS, PLAIT_DATA_RUNTIMES};
+    const char *path;
     plait_error inner;
 
     out->name = out->path = name;
     for (size_t i = 0; !data_is_path(name) && i < sizeof where / sizeof *where; i++) {
-        const plait_status status = plait_data_find(where[i], name, arena, &out->path, &inner);
-        if (status == PLAIT_OK)
+        const plait_status status = plait_data_find(where[i], name, arena, &path, &inner);
+        if (status == PLAIT_OK) {
+            out->path = path;
             return PLAIT_OK;
+        }
         PLAIT_TRY(faults_only(status, &inner, err));
     }
-    out->path = name; // a kind of data that has no such name leaves none
     return PLAIT_OK;
 }
 

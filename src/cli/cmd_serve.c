@@ -69,10 +69,9 @@ static plait_status read_workers(const char *where, const char *text, int *count
 {
     static const char *const keys[] = {"tp", "pp", "dp_attention", "ep"};
     int *const degree[] = {&out->tp, &out->pp, &out->dp_attention, &out->ep};
+    bool given[sizeof keys / sizeof *keys] = {false};
     char *end;
     const long workers = strtol(text, &end, 10);
-
-    bool given[sizeof keys / sizeof *keys] = {false};
 
     *out = (plait_worker){1, 1, 1, 1};
     *count = workers >= 1 && workers <= 1 << 16 ? (int)workers : 0;

@@ -120,11 +120,11 @@ static plait_status store(const opt_reader *in, const opt *option, const char *t
         return PLAIT_OK;
     case OPT_INT:
         return store_int(option, text, field, err);
-    case OPT_TEXT:
     case OPT_LIST:
-        // "--fix=$FIX" of a variable that is not set.
-        if (option->kind == OPT_LIST && *text == '\0')
+        if (*text == '\0') // "--fix=$FIX" of a variable that is not set
             return fail_option(option->name, err, option->value, "nothing");
+        return store_text(option, text, in->arena, field, err);
+    case OPT_TEXT:
         return store_text(option, text, in->arena, field, err);
     case OPT_LAST:
     case OPT_GROUP:

@@ -172,6 +172,7 @@ plait_status json_search(const plait_problem *problem, const report_found *found
     if (found->closest != NULL) {
         json_write_key(&json, "closest");
         json_plan_write(&json, problem, found->closest);
+        json_member_bool(&json, "closest_proven", found->result->closest_proven);
         write_relaxations(&json, problem, found->relaxation, found->relaxations);
     }
     json_end_object(&json);

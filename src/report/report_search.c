@@ -220,13 +220,17 @@ static void print_fewer(const plait_problem *problem, const report_found *found,
 }
 
 /* What binds: so much on which stage, and of several sorts of nodes on which. */
-static plait_status print_closest(const plait_problem *problem, const report_plan *closest,
+static plait_status print_closest(const plait_problem *problem, const report_found *found,
                                   FILE *out, plait_error *err)
 {
+    const report_plan *const closest = found->closest;
     const int s = closest->cost.fullest_stage;
     char missing[UNITS_SIZE], peak[UNITS_SIZE], capacity[UNITS_SIZE];
 
-    fprintf(out, "\nThe plan that lacks least: %s used, %s there, %s missing on stage %d",
+    fputs("\nThe plan that lacks least", out);
+    if (!found->result->closest_proven)
+        fprintf(out, ", within %.0f %%", 100.0 * PLAIT_CLOSEST_WITHIN);
+    fprintf(out, ": %s used, %s there, %s missing on stage %d",
             units_gib(closest->cost.memory.peak_bytes, peak),
             units_gib(closest->cost.memory.capacity_bytes, capacity),
             units_gib(closest->cost.missing_bytes, missing), s);
@@ -243,7 +247,7 @@ static plait_status print_nothing_fits(const plait_problem *problem, const repor
 {
     fputs("No plan fits.\n", out);
     if (found->closest != NULL)
-        PLAIT_TRY(print_closest(problem, found->closest, out, err));
+        PLAIT_TRY(print_closest(problem, found, out, err));
     if (found->relaxations > 0) {
         fputs("\nWhat would make a plan fit, smallest change first:\n", out);
         report_relaxations(found->relaxation, found->relaxations, out);

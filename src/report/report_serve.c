@@ -282,9 +282,11 @@ static void print_nearest(const report_serve *report, FILE *out)
 
     fprintf(out, "No deployment on %d GPUs meets the bounds.\n", q->gpus);
     if (answer->workers == 0 && !any_rejected(answer)) {
-        fprintf(out, "  There is no worker with the degrees that are asked for: each is a power of "
-                     "two, pp at most 8, tp within two\n  scale-up domains, and all of them "
-                     "within the GPUs. Take another --tp, --pp, --ep or --dp-attention.\n");
+        fprintf(out,
+                "  There is no worker with the degrees that are asked for: each is a power of two, "
+                "pp at most %d, tp within %d\n  scale-up domains, and all of them within the GPUs. "
+                "Take another --tp, --pp, --ep or --dp-attention.\n",
+                PLAIT_SERVE_MAX_STAGES, PLAIT_SERVE_MAX_DOMAINS);
         return;
     }
     if (!answer->has_nearest) {

@@ -4,6 +4,7 @@
  * What the simulator finds is held against what each action needs, one by one, and against the
  * closed forms of schedule.h.
  */
+#include <limits.h>
 #include <string.h>
 
 #include "must.h"
@@ -428,10 +429,17 @@ static void test_zero_bubble__is_what_its_papers_say_in_equal_parts(void **state
 static void test_shapes_without_actions__are_known(void **state)
 {
     static const plait_pipeline_shape none[] = {
-        {PLAIT_ZB_V, 4, 1, 8},        {PLAIT_V_HALF, 4, 3, 8},    {PLAIT_V_MIN, 1, 2, 8},
-        {PLAIT_DUALPIPE_V, 4, 2, 7},  {PLAIT_DUALPIPE, 3, 1, 12}, {PLAIT_DUALPIPE, 4, 1, 6},
-        {PLAIT_DUALPIPE, 4, 1, 9},    {PLAIT_1F1B, 4, 2, 8},      {PLAIT_INTERLEAVED, 4, 1, 8},
+        {PLAIT_ZB_V, 4, 1, 8},
+        {PLAIT_V_HALF, 4, 3, 8},
+        {PLAIT_V_MIN, 1, 2, 8},
+        {PLAIT_DUALPIPE_V, 4, 2, 7},
+        {PLAIT_DUALPIPE, 3, 1, 12},
+        {PLAIT_DUALPIPE, 4, 1, 6},
+        {PLAIT_DUALPIPE, 4, 1, 9},
+        {PLAIT_1F1B, 4, 2, 8},
+        {PLAIT_INTERLEAVED, 4, 1, 8},
         {PLAIT_INTERLEAVED, 4, 2, 9},
+        {PLAIT_INTERLEAVED, 1 << 20, INT_MAX, 1 << 20},
     };
 
     (void)state;

@@ -1,4 +1,6 @@
 /* test_experts.c - what dispatchers send, and what pairs of microbatches hide */
+#include <math.h>
+
 #include <stdio.h>
 
 #include "arena_fixture.h"
@@ -103,6 +105,7 @@ static void test_groups__are_chosen_without_replacement(void **state)
     (void)state;
     assert_near_relative(plait_reached_groups(2.0, 2.0, 4.0), 2.0 * (1.0 - 1.0 / 6.0), 1e-12);
     assert_near_relative(plait_reached_groups(4.0, 4.0, 4.0), 4.0, 1e-12); // each once
+    assert_true(isfinite(plait_reached_groups(1e300, 1e300, 1e300)));      // an answer, and soon
 }
 
 /*

@@ -24,6 +24,7 @@ static void test_every_row__is_whole(void **state)
         assert_true(!row->habit || row->able);
     }
     assert_int_equal(plait_key_find("tq"), -1);
+    assert_int_equal(plait_key_find(NULL), -1);
 }
 
 static void test_a_value__comes_back_and_leaves_the_others(void **state)
