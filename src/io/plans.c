@@ -340,9 +340,9 @@ typedef struct plan_choice {
 
 /* Members of a document. */
 static const char *const root_keys[] = {
-    "plait",   "model",      "cluster",     "job",         "search",  "plans",
-    "front",   "tight",      "closest",     "relaxations", "explain", "warnings",
-    "refusal", "fewer_gpus", "idle_groups", "tries",       "command", NULL};
+    "plait",      "model",       "cluster",        "job",         "search",  "plans",    "front",
+    "tight",      "closest",     "closest_proven", "relaxations", "explain", "warnings", "refusal",
+    "fewer_gpus", "idle_groups", "tries",          "command",     NULL};
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *choice,
                               plait_error *err)
