@@ -342,16 +342,16 @@ step_sum cheaper_sum_of(const step_parts *parts, const fused_boundary *boundary,
 /* A sum; where it is only a bound of the pipeline, that is simulated. (C.76) */
 static plait_status simulate_sum(const step_parts *parts, const plait_plan *plan,
                                  const layer_row *row, const gather_row *gather,
-                                 const fused_boundary *boundary, plait_arena *arena, step_sum *sum,
-                                 plait_error *err)
+                                 const fused_boundary *boundary, span_memo *memo,
+                                 plait_arena *arena, step_sum *sum, plait_error *err)
 {
     *sum = step_sum_of(parts);
     if (sum->exact)
         return PLAIT_OK;
     double pipeline_s = sum->alone_s;
     const plait_arena_mark mark = plait_arena_save(arena);
-    PLAIT_TRY(
-        pipeline_simulate(parts->problem, plan, row, gather, boundary, arena, &pipeline_s, err));
+    PLAIT_TRY(pipeline_simulate(parts->problem, plan, row, gather, boundary, memo, arena,
+                                &pipeline_s, err));
     plait_arena_rewind(arena, mark);
     step_sum_take(sum, pipeline_s);
     return PLAIT_OK;
@@ -359,17 +359,17 @@ static plait_status simulate_sum(const step_parts *parts, const plait_plan *plan
 
 plait_status simulated_sum_of(const step_parts *parts, const plait_plan *plan, const layer_row *row,
                               const gather_row *gather, const fused_boundary *boundary,
-                              stage_load *fused, plait_arena *arena, step_sum *sum, bool *chosen,
-                              plait_error *err)
+                              stage_load *fused, span_memo *memo, plait_arena *arena, step_sum *sum,
+                              bool *chosen, plait_error *err)
 {
     step_sum other;
 
     *chosen = false;
-    PLAIT_TRY(simulate_sum(parts, plan, row, gather, NULL, arena, sum, err));
+    PLAIT_TRY(simulate_sum(parts, plan, row, gather, NULL, memo, arena, sum, err));
     if (!boundary->faster)
         return PLAIT_OK;
     const step_parts others = parts_fused(parts, boundary, fused);
-    PLAIT_TRY(simulate_sum(&others, plan, row, gather, boundary, arena, &other, err));
+    PLAIT_TRY(simulate_sum(&others, plan, row, gather, boundary, memo, arena, &other, err));
     *chosen = other.total_s < sum->total_s;
     if (*chosen)
         *sum = other;

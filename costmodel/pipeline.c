@@ -73,26 +73,14 @@ plait_status pipeline_chunks(const plait_problem *problem, const plait_plan *pla
 
 /* ---- how long ---- */
 
-/* One pipeline of so many microbatches, from its first action to its last; `arena` is rewound. */
-static plait_status span_of(const plait_pipeline_shape *shape, const plait_sim_stage *stage,
-                            bool barrier, plait_arena *arena, double *s, plait_error *err)
+/* One pipeline of so many microbatches, from its first action to its last. */
+static plait_status span_of(span_memo *memo, const plait_pipeline_shape *shape,
+                            const plait_sim_stage *stage, bool barrier, plait_arena *scratch,
+                            double *s, plait_error *err)
 {
-    const plait_arena_mark mark = plait_arena_save(arena);
-    plait_rank_actions *actions = plait_arena_alloc(arena, (size_t)shape->ranks, sizeof *actions);
     plait_sim_spans spans;
 
-    if (!actions)
-        return plait_fail_nomem(err);
-    PLAIT_TRY(plait_schedule_actions(shape, arena, actions, err));
-    const plait_sim sim = {
-        .ranks = shape->ranks,
-        .stages = shape->ranks * shape->chunks,
-        .microbatches = shape->microbatches,
-        .actions = actions,
-        .stage = stage,
-    };
-    PLAIT_TRY(plait_sim_span(&sim, arena, &spans, err));
-    plait_arena_rewind(arena, mark);
+    PLAIT_TRY(span_memo_spans(memo, shape, stage, scratch, &spans, err));
     *s = barrier ? spans.pipeline_s : spans.rank_s;
     return PLAIT_OK;
 }
@@ -114,28 +102,29 @@ static int microbatches_simulated(const plait_pipeline_shape *shape)
 }
 
 /* What is not simulated goes on as the last quarter of what is. (C.76) */
-static plait_status extended_span(plait_pipeline_shape shape, const plait_sim_stage *stage,
-                                  bool barrier, plait_arena *arena, double *s, plait_error *err)
+static plait_status extended_span(span_memo *memo, plait_pipeline_shape shape,
+                                  const plait_sim_stage *stage, bool barrier, plait_arena *arena,
+                                  double *s, plait_error *err)
 {
     const int all = shape.microbatches;
     const int period = 2 * shape.ranks;
     double before_s = 0.0;
 
     shape.microbatches = microbatches_simulated(&shape);
-    PLAIT_TRY(span_of(&shape, stage, barrier, arena, s, err));
+    PLAIT_TRY(span_of(memo, &shape, stage, barrier, arena, s, err));
     if (shape.microbatches == all)
         return PLAIT_OK;
     const int quarter = shape.microbatches / period / 4 * period;
     const int left = all - shape.microbatches;
     shape.microbatches -= quarter;
-    PLAIT_TRY(span_of(&shape, stage, barrier, arena, &before_s, err));
+    PLAIT_TRY(span_of(memo, &shape, stage, barrier, arena, &before_s, err));
     *s += (*s - before_s) * left / quarter;
     return PLAIT_OK;
 }
 
 plait_status pipeline_simulate(const plait_problem *problem, const plait_plan *plan,
                                const layer_row *row, const gather_row *gather,
-                               const fused_boundary *boundary, plait_arena *arena,
+                               const fused_boundary *boundary, span_memo *memo, plait_arena *arena,
                                double *pipeline_s, plait_error *err)
 {
     const plait_pipeline_shape shape = pipeline_shape_of(problem, &plan->degrees);
@@ -148,7 +137,7 @@ plait_status pipeline_simulate(const plait_problem *problem, const plait_plan *p
     if (!plait_schedule_has_actions(&shape))
         return PLAIT_OK;
     PLAIT_TRY(pipeline_chunks(problem, plan, row, gather, boundary, arena, stage, err));
-    PLAIT_TRY(extended_span(shape, stage, !plan->degrees.post_validation, arena, &s, err));
+    PLAIT_TRY(extended_span(memo, shape, stage, !plan->degrees.post_validation, arena, &s, err));
     *pipeline_s = larger(*pipeline_s, s); // whose sums are in another order
     return PLAIT_OK;
 }

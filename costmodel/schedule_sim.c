@@ -28,7 +28,7 @@ static plait_status check_action(const plait_sim *sim, int rank, const plait_act
                           : "none that is known");
 }
 
-static plait_status check_sim(const plait_sim *sim, plait_error *err)
+static plait_status check_sim(const plait_sim *sim, int64_t *actions, plait_error *err)
 {
     int64_t count = 0;
 
@@ -43,6 +43,7 @@ static plait_status check_sim(const plait_sim *sim, plait_error *err)
     }
     if (count >= INT_MAX || (int64_t)sim->stages * sim->microbatches >= INT_MAX)
         return plait_fail_nomem(err);
+    *actions = count;
     return PLAIT_OK;
 }
 
@@ -232,7 +233,7 @@ static bool mark(const sim_state *state, int rank, const plait_action *action, d
 }
 
 /* A rank as far as it gets. */
-static plait_status go_on(const sim_state *state, int rank, ready_list *ready, plait_error *err)
+static plait_status go_on(sim_state *state, int rank, ready_list *ready, plait_error *err)
 {
     const plait_rank_actions *list = &state->sim->actions[rank];
     double free_s = state->free_s[rank];
@@ -243,9 +244,11 @@ static plait_status go_on(const sim_state *state, int rank, ready_list *ready, p
         if (step.count == 0)
             break;
         free_s = (step.came.from != NULL ? larger(free_s, step.came.at_s) : free_s) + step.take_s;
-        for (int i = 0; i < step.count; i++, done++)
+        for (int i = 0; i < step.count; i++, done++) {
             if (!mark(state, rank, &list->action[done], free_s, ready))
                 return fail_twice(rank, &list->action[done], err);
+            state->order[state->steps++] = rank;
+        }
     }
     state->free_s[rank] = free_s;
     state->done[rank] = done;
@@ -272,18 +275,20 @@ plait_status sim_solve(const plait_sim *sim, plait_arena *arena, sim_state *out,
 {
     const size_t ranks = (size_t)sim->ranks;
     ready_list ready = {0};
+    int64_t actions = 0;
 
-    PLAIT_TRY(check_sim(sim, err));
+    PLAIT_TRY(check_sim(sim, &actions, err));
     *out = (sim_state){
         .sim = sim,
         .cell = plait_arena_alloc(arena, (size_t)sim->stages * (size_t)sim->microbatches,
                                   sizeof *out->cell),
         .free_s = plait_arena_alloc(arena, ranks, sizeof *out->free_s),
         .done = plait_arena_alloc(arena, ranks, sizeof *out->done),
+        .order = plait_arena_alloc(arena, (size_t)actions, sizeof *out->order),
     };
     ready.rank = plait_arena_alloc(arena, ranks, sizeof *ready.rank);
     ready.listed = plait_arena_alloc(arena, ranks, sizeof *ready.listed);
-    if (!out->cell || !out->free_s || !out->done || !ready.rank || !ready.listed)
+    if (!out->cell || !out->free_s || !out->done || !out->order || !ready.rank || !ready.listed)
         return plait_fail_nomem(err);
     for (int rank = sim->ranks; rank > 0; rank--)
         wake(&ready, rank);

@@ -26,6 +26,9 @@ typedef struct sim_state {
     sim_cell *cell; /* [stages][microbatches] */
     double *free_s; /* [ranks]: when the last action ends */
     int *done;      /* [ranks]: actions */
+    int steps;
+    int *
+        order; /* [actions], `steps` of them filled: whose action was next, none before what it waits for */
 } sim_state;
 
 /** What an action waits for: the end of F, or of B or I, of a cell and its send. */

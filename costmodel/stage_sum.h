@@ -13,6 +13,7 @@
 #include "numbers.h"
 #include "plait/schedule.h"
 #include "plait/simulate.h"
+#include "span_memo.h"
 
 /** So many parts of one row with one choice of what they keep. */
 typedef struct stage_part {
@@ -248,14 +249,15 @@ double sends_exposed_s(const plait_problem *problem, const plait_degrees *degree
 /**
  * The pipeline of a legal plan, simulated with the times of its chunks and no sends. (C.76)
  *
+ * @param memo        what schedules like it have taken; NULL: nothing is remembered
  * @param pipeline_s  in: its lower bound, which stands where the schedule cannot be spelled out
  */
 PLAIT_MUST_CHECK plait_status pipeline_simulate(const plait_problem *problem,
                                                 const plait_plan *plan, const layer_row *row,
                                                 const gather_row *gather,
                                                 const struct fused_boundary *boundary,
-                                                plait_arena *arena, double *pipeline_s,
-                                                plait_error *err);
+                                                span_memo *memo, plait_arena *arena,
+                                                double *pipeline_s, plait_error *err);
 /**
  * The chunks of a plan in the order of its pipeline, without sends; with boundaries fused, or NULL.
  *

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cost_parts.h"
 #include "layer_memo.h"
 #include "problem_check.h"
 #include "split.h"
@@ -45,6 +46,7 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->problem = *problem;
     table->kinds = problem->model->kinds;
     table->row.memo = layer_memo_new(problem, arena);
+    table->spans = span_memo_new(arena);
     table->timed = table->kinds + (problem->model->mtp_layers > 0);
     table->time = plait_arena_alloc(arena, TIMES * (size_t)table->timed, sizeof *table->time);
     table->chosen_time =
@@ -59,9 +61,9 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->frame_sync = plait_arena_alloc(arena, stages, sizeof *table->frame_sync);
     table->frame_run = plait_arena_alloc(arena, stages, sizeof *table->frame_run);
     // Of each rank two chunks are looked at, and DualPipe's ranks hold two stages.
-    return table->row.memo && table->time && table->chosen_time && table->sync && table->state &&
-                   table->buffers_bytes && table->no_sync && table->run && table->rank_run &&
-                   table->fused && table->frame_sync && table->frame_run &&
+    return table->row.memo && table->spans && table->time && table->chosen_time && table->sync &&
+                   table->state && table->buffers_bytes && table->no_sync && table->run &&
+                   table->rank_run && table->fused && table->frame_sync && table->frame_run &&
                    make_list(&table->ranks, 2 * stages, kinds, arena) &&
                    make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table
@@ -354,7 +356,7 @@ static plait_status simulate_fused(plait_table *table, const plait_degrees *d, p
 
     PLAIT_TRY(plait_plan_expand(&table->problem, d, scratch, &plan, err));
     PLAIT_TRY(simulated_sum_of(&parts, &plan, &table->row, &table->gather, &table->boundary,
-                               table->fused, scratch, &sum, &chosen, err));
+                               table->fused, table->spans, scratch, &sum, &chosen, err));
     plait_arena_rewind(scratch, mark);
     price->step_s = sum.total_s;
     price->exact = true;
@@ -376,7 +378,7 @@ plait_status plait_degrees_simulate(plait_table *table, const plait_degrees *d,
         known->s = sum.alone_s;
         PLAIT_TRY(plait_plan_expand(&table->problem, d, scratch, &plan, err));
         PLAIT_TRY(pipeline_simulate(&table->problem, &plan, &table->row, &table->gather, NULL,
-                                    scratch, &known->s, err));
+                                    table->spans, scratch, &known->s, err));
         plait_arena_rewind(scratch, mark);
         known->rows = table->rows;
     }
@@ -384,4 +386,10 @@ plait_status plait_degrees_simulate(plait_table *table, const plait_degrees *d,
     price->step_s = sum.total_s;
     price->exact = true;
     return PLAIT_OK;
+}
+
+plait_status plait_table_plan_cost(plait_table *table, const plait_plan *plan, plait_arena *arena,
+                                   plait_cost *cost, plait_error *err)
+{
+    return plan_cost_remembering(&table->problem, plan, table->spans, arena, cost, err);
 }

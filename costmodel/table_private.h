@@ -75,6 +75,7 @@ struct plait_table {
     plait_degrees last;            /* the point priced last ... */
     char layout[PLAIT_VALUE_SIZE]; /* ... and its layout */
 
+    span_memo *spans;
     layer_row row; /* of row.key */
     sync_routes routes;
     gather_row gather;

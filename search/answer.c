@@ -9,12 +9,13 @@
 #include <stdlib.h>
 
 static plait_status price_in_full(const search_run *run, const plan_point *point,
-                                  plait_arena *scratch, plait_ranked *out, plait_error *err)
+                                  plait_table *table, plait_arena *scratch, plait_ranked *out,
+                                  plait_error *err)
 {
     plait_cost cost;
 
     PLAIT_TRY(plait_plan_expand(run->problem, &point->degrees, run->arena, &out->plan, err));
-    PLAIT_TRY(plait_plan_cost(run->problem, &out->plan, scratch, &cost, err));
+    PLAIT_TRY(plait_table_plan_cost(table, &out->plan, scratch, &cost, err));
     out->price = (plait_price){
         .step_s = cost.step_s,
         .peak_bytes = cost.memory.peak_bytes,
@@ -27,12 +28,13 @@ static plait_status price_in_full(const search_run *run, const plan_point *point
 }
 
 static plait_status price_all(const search_run *run, const plan_point *point, int count,
-                              plait_arena *scratch, plait_ranked *out, plait_error *err)
+                              plait_table *table, plait_arena *scratch, plait_ranked *out,
+                              plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(scratch);
 
     for (int i = 0; i < count; i++) {
-        PLAIT_TRY(price_in_full(run, &point[i], scratch, &out[i], err));
+        PLAIT_TRY(price_in_full(run, &point[i], table, scratch, &out[i], err));
         plait_arena_rewind(scratch, mark);
     }
     return PLAIT_OK;
@@ -41,12 +43,14 @@ static plait_status price_all(const search_run *run, const plan_point *point, in
 static plait_status answer(const search_run *run, const plan_point *point, int count,
                            plait_ranked **plans, plait_error *err)
 {
-    plait_arena *const scratch = plait_arena_new();
+    plait_arena *const scratch = plait_arena_new(), *const kept = plait_arena_new();
+    plait_table *const table = kept ? plait_table_new(run->problem, kept) : NULL;
 
     *plans = plait_arena_alloc(run->arena, (size_t)count + 1, sizeof **plans);
-    const plait_status status = scratch && *plans
-                                    ? price_all(run, point, count, scratch, *plans, err)
+    const plait_status status = scratch && table && *plans
+                                    ? price_all(run, point, count, table, scratch, *plans, err)
                                     : plait_fail_nomem(err);
+    plait_arena_free(kept);
     plait_arena_free(scratch);
     return status;
 }

@@ -244,6 +244,11 @@ PLAIT_MUST_CHECK plait_status plait_degrees_simulate(plait_table *table,
                                                      plait_arena *scratch, plait_price *price,
                                                      plait_error *err);
 
+/** plait_plan_cost of the table's problem, sooner where pipelines like the plan's have been simulated. */
+PLAIT_MUST_CHECK plait_status plait_table_plan_cost(plait_table *table, const plait_plan *plan,
+                                                    plait_arena *arena, plait_cost *cost,
+                                                    plait_error *err);
+
 /**
  * Lower bounds of time and memory over all completions of a point.
  *
