@@ -59,56 +59,132 @@ static void draw_ffn(block_draft *draft)
         block_moe(draft);
 }
 
-/*
- * Sequential residual:  x + mixer(norm(x)), then x + ffn(norm(x)).
- * Parallel residual:    x + mixer(norm(x)) + ffn(norm(x)): one exchange in, one out.
- */
+static bool has_mixer(const plait_layer *layer)
+{
+    return layer->mixer != PLAIT_MIXER_NONE;
+}
+
+static bool has_ffn(const plait_layer *layer)
+{
+    return layer->ffn != PLAIT_FFN_NONE;
+}
+
+static bool is_parallel(const plait_layer *layer)
+{
+    return layer->parallel_residual && has_mixer(layer) && has_ffn(layer);
+}
+
+static block_norm_use norm_of_mixer(const plait_layer *layer)
+{
+    return layer->mixer == PLAIT_MIXER_MLA ? BLOCK_NORM_FEEDS : BLOCK_NORM_IN_PRODUCT;
+}
+
+/* Experts exchange tokens in their own way. */
+static bool has_experts(const plait_layer *layer)
+{
+    return layer->ffn == PLAIT_FFN_MOE;
+}
+
+static block_norm_use norm_of_ffn(const plait_layer *layer)
+{
+    return has_experts(layer) ? BLOCK_NORM_ROUTES : BLOCK_NORM_IN_PRODUCT;
+}
+
+/* x + mixer(norm(x)), the norm where the layer has one left */
+static void draw_mixer_half(block_draft *draft, int norms)
+{
+    const block_stream input = draft->at;
+
+    if (norms > 0)
+        block_norm_add(draft, norm_of_mixer(draft->layer));
+    block_tp_enter(draft, PLAIT_PART_qkv);
+    draw_mixer(draft);
+    block_tp_leave(draft, PLAIT_PART_attn_out);
+    block_residual_add(draft, input);
+}
+
+/* x + ffn(norm(x)) */
+static void draw_ffn_half(block_draft *draft, int norms)
+{
+    const bool moe = has_experts(draft->layer);
+    const block_stream input = draft->at;
+
+    if (norms > 0)
+        block_norm_add(draft, norm_of_ffn(draft->layer));
+    if (!moe)
+        block_tp_enter(draft, PLAIT_PART_fc1);
+    draw_ffn(draft);
+    if (!moe)
+        block_tp_leave(draft, PLAIT_PART_fc2);
+    block_residual_add(draft, input);
+}
+
+/* x + mixer(norm(x)) + ffn(norm(x)): one exchange in, one out; of one norm both read the output. */
+static void draw_parallel(block_draft *draft, int norms)
+{
+    const block_stream input = draft->at;
+
+    if (norms > 0)
+        block_norm_add(draft, norm_of_mixer(draft->layer));
+    const block_stream normed = draft->at;
+    block_tp_enter(draft, PLAIT_PART_qkv);
+    draw_mixer(draft);
+    const block_stream mixed = draft->at;
+    draft->at = norms > 1 ? input : normed;
+    if (norms > 1)
+        block_norm_add(draft, norm_of_ffn(draft->layer));
+    draw_ffn(draft);
+    block_tp_leave(draft, PLAIT_PART_fc2);
+    block_join(draft, mixed);
+    block_residual_add(draft, input);
+}
+
+/* Norms that a layer has beside those in front of its halves. */
+static void draw_norms(block_draft *draft, int norms)
+{
+    while (norms-- > 0)
+        block_norm_add(draft, BLOCK_NORM_ALONE);
+}
+
 void plait_block_describe(const plait_model *model, const plait_layer *layer,
                           const plait_shard *shard, plait_pass pass, plait_block *out)
 {
     block_draft draft = block_draft_of(model, layer, shard, pass, out);
-    const bool mixer = layer->mixer != PLAIT_MIXER_NONE;
-    const bool ffn = layer->ffn != PLAIT_FFN_NONE;
-    const bool parallel = layer->parallel_residual && mixer && ffn;
-    const block_stream input = draft.at;
-    block_stream normed = draft.at, mixed = draft.at;
     int norms = layer->norms;
 
     if (layer->opaque) {
         draw_opaque(&draft);
         return;
     }
-    if (mixer) {
-        if (norms-- > 0)
-            block_norm_add(&draft, layer->mixer == PLAIT_MIXER_MLA ? BLOCK_NORM_FEEDS
-                                                                   : BLOCK_NORM_IN_PRODUCT);
-        normed = draft.at;
-        block_tp_enter(&draft, PLAIT_PART_qkv);
-        draw_mixer(&draft);
-        mixed = draft.at;
-        if (!parallel) {
-            block_tp_leave(&draft, PLAIT_PART_attn_out);
-            block_residual_add(&draft, input);
-        }
+    if (is_parallel(layer)) {
+        draw_parallel(&draft, norms);
+        draw_norms(&draft, norms - 2);
+        return;
     }
-    if (ffn) {
-        const bool moe = layer->ffn == PLAIT_FFN_MOE; // exchanges tokens in its own way
-        const block_stream skipped = parallel ? input : draft.at;
-        if (parallel)
-            draft.at = norms > 0 ? input : normed;
-        if (norms-- > 0)
-            block_norm_add(&draft, moe ? BLOCK_NORM_ROUTES : BLOCK_NORM_IN_PRODUCT);
-        if (!parallel && !moe)
-            block_tp_enter(&draft, PLAIT_PART_fc1);
-        draw_ffn(&draft);
-        if (parallel || !moe)
-            block_tp_leave(&draft, PLAIT_PART_fc2);
-        if (parallel)
-            block_join(&draft, mixed);
-        block_residual_add(&draft, skipped);
+    if (has_mixer(layer))
+        draw_mixer_half(&draft, norms--);
+    if (has_ffn(layer))
+        draw_ffn_half(&draft, norms--);
+    draw_norms(&draft, norms);
+}
+
+bool block_halves(const plait_layer *layer)
+{
+    return !layer->opaque && !is_parallel(layer) && has_mixer(layer) && has_ffn(layer);
+}
+
+void block_describe_half(const plait_model *model, const plait_layer *layer,
+                         const plait_shard *shard, plait_pass pass, block_half half,
+                         plait_block *out)
+{
+    block_draft draft = block_draft_of(model, layer, shard, pass, out);
+
+    if (half == BLOCK_MIXER) {
+        draw_mixer_half(&draft, layer->norms);
+        return;
     }
-    while (norms-- > 0)
-        block_norm_add(&draft, BLOCK_NORM_ALONE);
+    draw_ffn_half(&draft, layer->norms - 1);
+    draw_norms(&draft, layer->norms - 2);
 }
 
 /*

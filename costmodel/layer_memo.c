@@ -11,7 +11,7 @@
 
 #include "traits.h"
 
-enum { PRODUCTS = 8192, ROWS = 128 }; /* powers of two */
+enum { PRODUCTS = 8192, ROWS = 128, MIXERS = 512, FFNS = 4096 }; /* powers of two */
 
 /* All that the price of a product reads of its operator. */
 typedef struct product_key {
@@ -33,8 +33,26 @@ typedef struct known_row {
     layer_price price[ROW_PRICES];
 } known_row;
 
+/* All that half a layer hangs on; what it does not is 0. */
+typedef struct half_key {
+    double tokens; /* of a rank and microbatch: of an ffn */
+    int half, kind;
+    int tp, sp, placement, grad_reduce;
+    int cp, mbs, cp_comm, attention; /* of a mixer */
+    int ep, etp, dispatcher;         /* of an ffn */
+    int known;
+} half_key;
+
+typedef struct known_half {
+    half_key key;
+    priced_block *block; /* made when first asked for */
+} known_half;
+
 struct layer_memo {
+    const plait_model *model;
+    plait_arena *arena; /* of halves; NULL: none is remembered */
     known_product product[PRODUCTS];
+    known_half mixer[MIXERS], ffn[FFNS];
     known_row *row; /* NULL: each row has layers of its own */
 };
 
@@ -42,10 +60,18 @@ layer_memo *layer_memo_new(const plait_problem *problem, plait_arena *arena)
 {
     layer_memo *memo = plait_arena_alloc(arena, 1, sizeof *memo);
 
-    if (!memo || !model_has_experts(problem->model))
+    if (!memo)
+        return NULL;
+    memo->model = problem->model;
+    if (!model_has_experts(problem->model))
         return memo;
     memo->row = plait_arena_alloc(arena, ROWS, sizeof *memo->row);
     return memo->row ? memo : NULL;
+}
+
+void layer_memo_grow(layer_memo *memo, plait_arena *arena)
+{
+    memo->arena = arena;
 }
 
 static uint64_t mixed(uint64_t hash, uint64_t word)
@@ -137,4 +163,62 @@ layer_price *memo_parts(layer_memo *memo, const layer_key *key, bool *known)
     row->known = true;
     row->key = shared;
     return row->price;
+}
+
+// ---- halves of layers ----------------------------------------------------------------------
+
+static half_key half_key_of(const layer_memo *memo, const layer_key *key, double seq, int kind,
+                            block_half half)
+{
+    half_key of = {.half = (int)half,
+                   .kind = kind,
+                   .tp = key->tp,
+                   .sp = key->sp,
+                   .placement = key->placement,
+                   .grad_reduce = key->grad_reduce,
+                   .known = true};
+
+    if (half == BLOCK_MIXER) {
+        of.cp = key->cp;
+        of.mbs = key->mbs;
+        of.cp_comm = key->cp_comm;
+        of.attention = key->attention;
+        return of;
+    }
+    of.tokens = key->mbs * seq / key->cp;
+    if (memo->model->kind[kind].ffn != PLAIT_FFN_MOE)
+        return of;
+    of.ep = key->ep;
+    of.etp = key->etp;
+    of.dispatcher = key->dispatcher;
+    return of;
+}
+
+static uint64_t half_hash(const half_key *key)
+{
+    const int words[] = {key->half, key->kind,       key->tp,       key->sp,
+                         key->cp,   key->mbs,        key->cp_comm,  key->ep,
+                         key->etp,  key->dispatcher, key->attention};
+    uint64_t hash;
+
+    memcpy(&hash, &key->tokens, sizeof hash);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        hash = mixed(hash, (uint64_t)words[i]);
+    return hash;
+}
+
+priced_block *memo_half(layer_memo *memo, const layer_key *key, double seq, int kind,
+                        block_half half, bool *known)
+{
+    if (!memo || !memo->arena)
+        return NULL;
+    const half_key of = half_key_of(memo, key, seq, kind, half);
+    known_half *const at = half == BLOCK_MIXER ? &memo->mixer[half_hash(&of) % MIXERS]
+                                               : &memo->ffn[half_hash(&of) % FFNS];
+    *known = memcmp(&at->key, &of, sizeof of) == 0;
+    if (!at->block)
+        at->block = plait_arena_alloc(memo->arena, 1, sizeof *at->block);
+    if (at->block)
+        at->key = of;
+    return at->block;
 }

@@ -2,13 +2,17 @@
 #ifndef PLAIT_COSTMODEL_LAYER_MEMO_H
 #define PLAIT_COSTMODEL_LAYER_MEMO_H
 
-#include "layer_row.h"
+#include "block_build.h"
+#include "layer_ops.h"
 
-/** Seconds of products by their shape, and prices of parts without experts by their keys. */
+/** Seconds of products by their shape, halves of layers and parts without experts by their keys. */
 typedef struct layer_memo layer_memo;
 
 /** NULL: out of memory. A memo serves one problem. */
 layer_memo *layer_memo_new(const plait_problem *problem, plait_arena *arena);
+
+/** From now on halves are remembered, in `arena`, which is not to be rewound. */
+void layer_memo_grow(layer_memo *memo, plait_arena *arena);
 
 /** plait_op_s, remembered of products. memo: NULL: nothing is remembered. */
 double memo_op_s(layer_memo *memo, const plait_kernel_context *context, const plait_op *op);
@@ -23,5 +27,15 @@ bool memo_spans_experts(const plait_model *model, int r);
  * @return       NULL: this model has nothing to gain
  */
 layer_price *memo_parts(layer_memo *memo, const layer_key *key, bool *known);
+
+/**
+ * Half a layer by the keys that it hangs on.
+ *
+ * @param seq    tokens of a sequence
+ * @param known  out: it is filled; else it is to be
+ * @return       NULL: there is no room to remember it
+ */
+priced_block *memo_half(layer_memo *memo, const layer_key *key, double seq, int kind,
+                        block_half half, bool *known);
 
 #endif

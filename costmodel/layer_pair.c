@@ -42,26 +42,31 @@ static bool is_of_experts(const plait_op *op)
            (op->kind == PLAIT_OP_COLLECTIVE && op->axis == PLAIT_AXIS_ETP);
 }
 
-layer_pass layer_pass_of(const plait_block *block, const double op_s[PLAIT_MAX_OPS])
+layer_role layer_role_of(const plait_op *op)
 {
-    layer_pass pass = {0};
+    const bool travels = op->kind == PLAIT_OP_COLLECTIVE && op->axis == PLAIT_AXIS_EP;
 
-    for (int i = 0; i < block->ops; i++) {
-        const plait_op *op = &block->op[i];
-        const bool travels = op->kind == PLAIT_OP_COLLECTIVE && op->axis == PLAIT_AXIS_EP;
+    if (travels)
+        return op->part == PLAIT_PART_dispatch ? LAYER_DISPATCH : LAYER_COMBINE;
+    return is_of_experts(op) ? LAYER_EXPERTS : LAYER_FRONT;
+}
 
-        if (travels && op->part == PLAIT_PART_dispatch)
-            pass.dispatch += op_s[i];
-        else if (travels)
-            pass.combine += op_s[i];
-        else if (is_of_experts(op))
-            pass.experts += op_s[i];
-        else
-            pass.front += op_s[i];
-        if (op->kind == PLAIT_OP_GROUPED_GEMM && op->layout == PLAIT_BACKWARD_WEIGHT)
-            pass.weights += op_s[i];
+void layer_pass_add(layer_pass *pass, layer_role role, double s)
+{
+    switch (role) {
+    case LAYER_FRONT:
+        pass->front += s;
+        break;
+    case LAYER_EXPERTS:
+        pass->experts += s;
+        break;
+    case LAYER_DISPATCH:
+        pass->dispatch += s;
+        break;
+    case LAYER_COMBINE:
+        pass->combine += s;
+        break;
     }
-    return pass;
 }
 
 // ---- two passes ----------------------------------------------------------------------------

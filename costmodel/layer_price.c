@@ -5,6 +5,7 @@
 #include "block_build.h"
 #include "fuse.h"
 #include "layer_memo.h"
+#include "layer_ops.h"
 #include "numbers.h"
 
 // ---- from the problem to the operators' terms ----------------------------------------------
@@ -98,115 +99,6 @@ static void place_groups(const plait_problem *problem, layer_row *row)
         place_context(problem, row);
 }
 
-const plait_route *op_route(const layer_row *row, const plait_op *op)
-{
-    if (op->axis != PLAIT_AXIS_CP || row->shard.cp_comm != PLAIT_CP_A2A_P2P)
-        return &row->route[op->axis];
-    return op->collective == PLAIT_P2P ? &row->cp_rings : &row->cp_heads;
-}
-
-/*
- * What stays exposed (C.60, C.61, C.62). Tensor-parallel overlap works through memory that the
- * scale-up domain shares, so beyond it nothing hides; a ring hides behind the attention of the
- * blocks that are already there.
- */
-static double exposed_s(const plait_problem *problem, const plait_op *op, bool leaves_domain,
-                        double seconds, double attention_s)
-{
-    const plait_overlaps *overlap = &problem->runtime->overlap;
-
-    switch (op->overlap) {
-    case PLAIT_OVERLAP_TP:
-        return (leaves_domain ? larger(1.0, overlap->tp_exposed) : overlap->tp_exposed) * seconds;
-    case PLAIT_OVERLAP_EP:
-        return overlap->ep_exposed * seconds;
-    case PLAIT_OVERLAP_CP_RING:
-        return larger(0.0, seconds - attention_s * op->count / (op->count + 1.0));
-    default:
-        return seconds;
-    }
-}
-
-/* Of rows that are dealt unevenly all ranks wait for the fullest. (C.20) */
-static double waited_for(const plait_op *op)
-{
-    return op->imbalance > 0.0 ? op->imbalance : 1.0;
-}
-
-/* One collective; of experts, by whose kernels it goes. (C.56, C.151, C.153) */
-static double exchange_s(const plait_problem *problem, const plait_route *route, const plait_op *op)
-{
-    const plait_network network = network_of(problem);
-
-    if (op->overlap != PLAIT_OVERLAP_EP || op->collective != PLAIT_ALL_TO_ALL)
-        return plait_collective_s(route, network, op->collective, op->bytes);
-    if (op->dispatcher == PLAIT_DISPATCH_ALLTOALL)
-        return waited_for(op) *
-               plait_expert_all_to_all_s(route, network, op->bytes, op->topk, op->node_copies);
-    return waited_for(op) * plait_relayed_all_to_all_s(route, network, op->bytes, op->topk,
-                                                       op->experts, op->node_copies);
-}
-
-/* All calls of one collective operator. An expert all-to-all waits for the fullest rank. */
-collective_time collective_time_of(const plait_problem *problem, const layer_row *row,
-                                   const plait_op *op, double attention_s)
-{
-    const plait_route *const route = op_route(row, op);
-    const double seconds = op->count * exchange_s(problem, route, op);
-
-    return (collective_time){
-        .seconds = seconds,
-        .exposed_s = exposed_s(problem, op, route->levels > 1, seconds, attention_s),
-    };
-}
-
-layer_term term_of(const plait_op *op)
-{
-    if (op->kind == PLAIT_OP_COLLECTIVE)
-        return op->axis == PLAIT_AXIS_CP   ? LAYER_cp_comm
-               : op->axis == PLAIT_AXIS_EP ? LAYER_ep_comm
-                                           : LAYER_tp_comm;
-    if (op->part == PLAIT_PART_core_attn || op->part == PLAIT_PART_indexer)
-        return LAYER_attention;
-    return op->kind == PLAIT_OP_MEMORY || op->kind == PLAIT_OP_SCAN ? LAYER_memory_ops
-                                                                    : LAYER_matmul;
-}
-
-// ---- one block -----------------------------------------------------------------------------
-
-/*
- * Operators by term and by part (C.36). Collectives come second, since what a ring leaves exposed
- * depends on the attention that it hides behind. Gradients of weights are counted without waiting.
- */
-static void price_block(const plait_problem *problem, const layer_row *row,
-                        const plait_block *block, double terms[LAYER_TERMS],
-                        double part_s[PLAIT_PARTS], double op_s[PLAIT_MAX_OPS], double *weight_s)
-{
-    const plait_kernel_context context = kernel_context_of(problem, &row->key);
-
-    *weight_s = 0.0;
-    for (int i = 0; i < block->ops; i++) {
-        const plait_op *op = &block->op[i];
-        if (op->kind == PLAIT_OP_COLLECTIVE)
-            continue;
-        const double alone_s = memo_op_s(row->memo, &context, op);
-        const double s = op_s[i] = alone_s * waited_for(op);
-        if (op->layout == PLAIT_BACKWARD_WEIGHT)
-            *weight_s += alone_s;
-        terms[term_of(op)] += s;
-        part_s[op->part] += s;
-    }
-    for (int i = 0; i < block->ops; i++) {
-        const plait_op *op = &block->op[i];
-        if (op->kind != PLAIT_OP_COLLECTIVE)
-            continue;
-        const double s = op_s[i] =
-            collective_time_of(problem, row, op, terms[LAYER_attention]).exposed_s;
-        terms[term_of(op)] += s;
-        part_s[op->part] += s;
-    }
-}
-
 static double sum_of(const double *values, int count)
 {
     double sum = 0.0;
@@ -238,35 +130,39 @@ static double host_time(const plait_problem *problem, const plait_layer *layer,
            problem->cluster->host_speed;
 }
 
-/*
- * The largest buffer that context parallelism exchanges, two blocks of it in a ring, and the largest
- * of tokens that an all-gather brings to their experts. (C.83, C.151)
- */
-static double exchange_bytes(const layer_row *row, const plait_block *block)
+/* Two blocks of what a ring exchanges. (C.83, C.151) */
+static double exchange_bytes(const layer_row *row, double context_bytes, double gathered_bytes)
 {
     const bool rings = row->key.cp_comm == PLAIT_CP_P2P || row->key.cp_comm == PLAIT_CP_A2A_P2P;
-    double context = 0.0, gathered = 0.0;
 
-    for (int i = 0; i < block->ops; i++) {
-        const plait_op *op = &block->op[i];
-        if (op->kind != PLAIT_OP_COLLECTIVE)
-            continue;
-        if (op->axis == PLAIT_AXIS_CP)
-            context = larger(context, op->bytes);
-        if (op->axis == PLAIT_AXIS_EP && op->dispatcher == PLAIT_DISPATCH_ALLGATHER)
-            gathered = larger(gathered, op->bytes);
-    }
-    return context * (rings ? 2.0 : 1.0) + gathered;
+    return context_bytes * (rings ? 2.0 : 1.0) + gathered_bytes;
 }
 
-static void keep_bytes(const plait_problem *problem, const plait_block *block,
-                       const plait_shard *shard, layer_price *price)
+/* What all blocks of a part keep. */
+static void keep_bytes(const plait_problem *problem, const layer_row *row,
+                       const priced_block *const *blocks, int count, const plait_shard *shard,
+                       layer_price *price)
 {
     const double *keeps = problem->runtime->keep.keeps;
+    double context_bytes = 0.0, gathered_bytes = 0.0;
+    plait_block kept;
 
-    plait_block_tensor_bytes(block, shard, price->saved_bytes);
+    kept.saved_gathered = 0.0;
+    memset(kept.saved, 0, sizeof kept.saved);
+    for (int i = 0; i < count; i++) {
+        for (int t = 0; t < PLAIT_TENSORS; t++)
+            kept.saved[t] += blocks[i]->saved[t];
+        kept.saved_gathered += blocks[i]->saved_gathered;
+        price->weights.dense += blocks[i]->weights.dense;
+        price->weights.expert += blocks[i]->weights.expert;
+        context_bytes = larger(context_bytes, blocks[i]->context_bytes);
+        gathered_bytes = larger(gathered_bytes, blocks[i]->gathered_bytes);
+    }
+    price->gathered = price->weights;
+    price->exchanged_bytes = exchange_bytes(row, context_bytes, gathered_bytes);
+    plait_block_tensor_bytes(&kept, shard, price->saved_bytes);
     price->kept_bytes = sum_of(price->saved_bytes, PLAIT_TENSORS);
-    price->input_bytes = keeps[PLAIT_TENSOR_norm_in] * block->saved[PLAIT_TENSOR_norm_in];
+    price->input_bytes = keeps[PLAIT_TENSOR_norm_in] * kept.saved[PLAIT_TENSOR_norm_in];
 }
 
 // ---- rows ----------------------------------------------------------------------------------
@@ -303,26 +199,38 @@ const plait_layer *row_layer(const plait_model *model, int r)
     return r < PLAIT_MAX_LAYER_KINDS ? &model->kind[r] : NULL;
 }
 
+/* Both passes of a part by term, by part, and by what they are in a pair of microbatches. */
+static void sum_passes(const priced_block *const *blocks, int count, layer_pass *forward,
+                       layer_pass *backward, layer_price *out)
+{
+    double unused[PLAIT_PARTS] = {0};
+    double none_s = 0.0;
+
+    for (int travels = 0; travels < 2; travels++)
+        for (int i = 0; i < count; i++) {
+            priced_pass_add(&blocks[i]->backward, travels, out->backward, unused);
+            priced_pass_add(&blocks[i]->forward, travels, out->forward, out->part_s);
+        }
+    for (int i = 0; i < count; i++) {
+        priced_pass_sort(&blocks[i]->backward, backward, &out->weight_s);
+        priced_pass_sort(&blocks[i]->forward, forward, &none_s);
+    }
+}
+
 static void price_row(const plait_problem *problem, layer_row *row, int r)
 {
     const plait_layer *layer = row_layer(problem->model, r);
     layer_price *out = &row->price[r];
-    double unused[PLAIT_PARTS] = {0};
-    double op_s[PLAIT_MAX_OPS];
-    double none_s;
     plait_shard kept = row->shard;
-    layer_pass forward, backward;
-    plait_block block;
+    layer_pass forward = {0}, backward = {0};
+    const priced_block *block[LAYER_HALVES];
+    priced_block room[LAYER_HALVES];
 
     if (layer == NULL) // no product of the ends is narrow (C.10)
         kept.precision = PLAIT_BF16;
     memset(out, 0, sizeof *out);
-    row_describe(problem, row, r, PLAIT_BACKWARD, &block);
-    price_block(problem, row, &block, out->backward, unused, op_s, &out->weight_s);
-    backward = layer_pass_of(&block, op_s);
-    row_describe(problem, row, r, PLAIT_FORWARD, &block);
-    price_block(problem, row, &block, out->forward, out->part_s, op_s, &none_s);
-    forward = layer_pass_of(&block, op_s);
+    const int blocks = priced_blocks_of(problem, row, r, room, block);
+    sum_passes(block, blocks, &forward, &backward, out);
     out->forward_gpu_s = sum_of(out->forward, LAYER_TERMS);
     out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
     if (recompute_stops_early(problem->runtime, layer))
@@ -334,9 +242,7 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     out->forward_sent_s[0] = forward.dispatch, out->forward_sent_s[1] = forward.combine;
     out->backward_sent_s[0] = backward.dispatch, out->backward_sent_s[1] = backward.combine;
     layer_pair(&forward, &backward, sms_share(problem, row->key.dispatcher), out->paired_s);
-    out->exchanged_bytes = exchange_bytes(row, &block);
-    out->weights = out->gathered = block.weights;
-    keep_bytes(problem, &block, &kept, out);
+    keep_bytes(problem, row, block, blocks, &kept, out);
     // `full` keeps one input a layer, however many norms it has.
     if (layer && layer->norms > 1)
         out->input_bytes /= layer->norms;

@@ -138,7 +138,10 @@ typedef struct collective_time {
     double exposed_s;
 } collective_time;
 
-/** Seconds of one pass of a layer by what they are in a pair of microbatches. */
+/** What an operator is in a pair of microbatches. */
+typedef enum layer_role { LAYER_FRONT, LAYER_EXPERTS, LAYER_DISPATCH, LAYER_COMBINE } layer_role;
+
+/** Seconds of one pass of a layer by that. */
 typedef struct layer_pass {
     double front;             /* computed, and waited for, outside the routed experts */
     double experts;           /* in them ... */
@@ -147,8 +150,8 @@ typedef struct layer_pass {
 } layer_pass;
 
 // layer_pair.c
-/** Sorts the seconds of a block's operators. */
-layer_pass layer_pass_of(const plait_block *block, const double op_s[PLAIT_MAX_OPS]);
+layer_role layer_role_of(const plait_op *op);
+void layer_pass_add(layer_pass *pass, layer_role role, double seconds);
 /** The share of SMs that a dispatcher's kernels take from what runs beside them. (C.154) */
 double sms_share(const plait_problem *problem, int dispatcher);
 /** What a forward beside another microbatch's backward takes less than both. (C.156) */
@@ -165,6 +168,8 @@ const plait_layer *row_layer(const plait_model *model, int row);
 /** What a row performs in one pass. The copy of a table performs nothing: do not ask. */
 void row_describe(const plait_problem *problem, const layer_row *row, int r, plait_pass_kind kind,
                   plait_block *block);
+
+// layer_ops.c
 /** The ranks that a collective of a layer joins. */
 const plait_route *op_route(const layer_row *row, const plait_op *op);
 collective_time collective_time_of(const plait_problem *problem, const layer_row *row,

@@ -31,7 +31,7 @@ typedef struct known_shape {
 } known_shape;
 
 struct span_memo {
-    plait_arena *arena;
+    plait_arena *arena; /* NULL: it may not grow */
     int shapes;
     int64_t actions;
     known_shape shape[SHAPES];
@@ -39,11 +39,12 @@ struct span_memo {
 
 span_memo *span_memo_new(plait_arena *arena)
 {
-    span_memo *memo = plait_arena_alloc(arena, 1, sizeof *memo);
+    return plait_arena_alloc(arena, 1, sizeof(span_memo));
+}
 
-    if (memo)
-        memo->arena = arena;
-    return memo;
+void span_memo_grow(span_memo *memo, plait_arena *arena)
+{
+    memo->arena = arena;
 }
 
 static bool same_shape(const plait_pipeline_shape *a, const plait_pipeline_shape *b)
@@ -62,7 +63,7 @@ static const known_shape *shape_known(const span_memo *memo, const plait_pipelin
 
 static bool has_room(const span_memo *memo, const plait_pipeline_shape *shape)
 {
-    return memo->shapes < SHAPES &&
+    return memo->arena && memo->shapes < SHAPES &&
            memo->actions + plait_schedule_action_count(shape) + 2 * (int64_t)shape->ranks <=
                ACTIONS;
 }

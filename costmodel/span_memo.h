@@ -7,8 +7,11 @@
 /** An order of the actions of each shape, in which none waits for a later one. */
 typedef struct span_memo span_memo;
 
-/** NULL: out of memory. What it remembers lives in `arena`. */
+/** NULL: out of memory. It remembers nothing until it may grow. */
 span_memo *span_memo_new(plait_arena *arena);
+
+/** From now on what it remembers lives in `arena`, which is not to be rewound. */
+void span_memo_grow(span_memo *memo, plait_arena *arena);
 
 /**
  * plait_sim_span of a shape's actions, whose stages have no sends, no reductions and no pairs.

@@ -70,6 +70,12 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
                : NULL;
 }
 
+void plait_table_remember(plait_table *table, plait_arena *arena)
+{
+    layer_memo_grow(table->row.memo, arena);
+    span_memo_grow(table->spans, arena);
+}
+
 // ---- which rows a change of keys makes anew ------------------------------------------------
 
 /* Keys of the pipeline that `classify` reads. */

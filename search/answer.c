@@ -46,6 +46,8 @@ static plait_status answer(const search_run *run, const plan_point *point, int c
     plait_arena *const scratch = plait_arena_new(), *const kept = plait_arena_new();
     plait_table *const table = kept ? plait_table_new(run->problem, kept) : NULL;
 
+    if (table)
+        plait_table_remember(table, kept);
     *plans = plait_arena_alloc(run->arena, (size_t)count + 1, sizeof **plans);
     const plait_status status = scratch && table && *plans
                                     ? price_all(run, point, count, table, scratch, *plans, err)

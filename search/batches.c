@@ -27,8 +27,10 @@ static bool worker_begin(const search_run *run, search_worker *worker)
         return false;
     worker->table = plait_table_new(run->problem, worker->arena);
     worker->use = plait_arena_alloc(worker->arena, space_most_choices(run->space), 1);
-    return worker->table && worker->use &&
-           space_cursor_init(&worker->cursor, run->space, worker->arena);
+    if (!worker->table || !worker->use)
+        return false;
+    plait_table_remember(worker->table, worker->arena);
+    return space_cursor_init(&worker->cursor, run->space, worker->arena);
 }
 
 static void found_begin(const search_run *run, search_found *found, plait_arena *arena)

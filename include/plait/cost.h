@@ -225,6 +225,14 @@ typedef struct plait_table plait_table;
 plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena);
 
 /**
+ * Lets a table remember more than its last rows: halves of layers, and the order of simulated schedules. A walk
+ * over many points takes a third of the time. No price differs.
+ *
+ * @param arena  grows by up to some 50 MB; not to be rewound while the table is asked
+ */
+void plait_table_remember(plait_table *table, plait_arena *arena);
+
+/**
  * Price one legal point: a sum of table entries.
  *
  * Fast when consecutive points share their first keys: rows are remembered by

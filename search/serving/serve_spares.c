@@ -25,7 +25,7 @@ plait_fleet_unit fleet_unit_of(const plait_reliability *failures, int worker_gpu
     return unit;
 }
 
-/* S.103: the sum over units that are out, the likeliest first. */
+/* S.103: the sum over units that are out; what is twelve spreads from their mean is nothing beside the rest. */
 double plait_fleet_up(int units, int needed, double available)
 {
     const double up = log(available), out = log1p(-available);
@@ -35,7 +35,9 @@ double plait_fleet_up(int units, int needed, double available)
         return 1.0;
     if (units < needed || !(available > 0.0))
         return 0.0;
-    for (int k = 0; k <= units - needed; k++)
+    const double mean = units * (1.0 - available), reach = 40.0 + 12.0 * sqrt(mean * available);
+    const int last = (int)smaller(units - needed, mean + reach);
+    for (int k = (int)larger(0.0, mean - reach); k <= last; k++)
         sum += exp(lgamma(units + 1.0) - lgamma(k + 1.0) - lgamma(units - k + 1.0) + k * out +
                    (units - k) * up);
     return smaller(sum, 1.0);

@@ -486,7 +486,9 @@ static void on_random_points(point_check *check, int points)
         random_state = 1 + (uint64_t)q;
         load(&questions[q], &w);
         plait_table *table = plait_table_new(&w.problem, arena);
-        assert_non_null(table);
+        plait_arena *const memory = plait_arena_new();
+        assert_true(table && memory);
+        plait_table_remember(table, memory);
         plait_degrees d;
         random_layers(&w.problem, &d);
         for (int i = 0; i < points; i++) {
@@ -496,6 +498,7 @@ static void on_random_points(point_check *check, int points)
             check(&w, table, d);
             plait_arena_free(prices);
         }
+        plait_arena_free(memory);
         plait_arena_free(arena);
     }
 }

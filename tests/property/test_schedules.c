@@ -9,6 +9,7 @@
 
 #include "must.h"
 #include "plait/simulate.h"
+#include "span_memo.h"
 
 // ---- random shapes -------------------------------------------------------------------------
 
@@ -53,6 +54,14 @@ typedef struct durations {
 
 enum { MOST_STAGES = 5 * MOST_RANKS };
 
+static void fill_stages(const durations *take, int stages, plait_sim_stage *stage)
+{
+    for (int s = 0; s < stages; s++)
+        stage[s] = (plait_sim_stage){.forward_s = take[s].forward_s,
+                                     .input_s = take[s].input_s,
+                                     .weight_s = take[s].weight_s};
+}
+
 /* Stages may differ. */
 static plait_sim_result simulate_stages(const plait_pipeline_shape *shape, const durations *take,
                                         plait_arena *arena)
@@ -70,10 +79,7 @@ static plait_sim_result simulate_stages(const plait_pipeline_shape *shape, const
     plait_error err;
 
     assert_true(actions != NULL && stage != NULL);
-    for (int s = 0; s < sim.stages; s++)
-        stage[s] = (plait_sim_stage){.forward_s = take[s].forward_s,
-                                     .input_s = take[s].input_s,
-                                     .weight_s = take[s].weight_s};
+    fill_stages(take, sim.stages, stage);
     must(plait_schedule_actions(shape, arena, actions, &err), &err);
     must(plait_simulate(&sim, arena, &result, &err), &err);
     return result;
@@ -458,9 +464,60 @@ static void test_groups__are_of_pp_where_that_divides(void **state)
     assert_int_equal(plait_schedule_group(&(plait_pipeline_shape){PLAIT_1F1B, 4, 1, 9}), 1);
 }
 
+// ---- remembered ----------------------------------------------------------------------------
+
+static span_memo *spans;
+
+/* The spans of unlike stages, by a simulation and from the order that is remembered. */
+static void check_spans_once(const plait_pipeline_shape *shape, plait_arena *arena)
+{
+    durations take[MOST_STAGES];
+    plait_sim_stage stage[MOST_STAGES];
+    plait_rank_actions *actions = plait_arena_alloc(arena, MOST_RANKS, sizeof *actions);
+    const plait_sim sim = {
+        .ranks = shape->ranks,
+        .stages = shape->ranks * shape->chunks,
+        .microbatches = shape->microbatches,
+        .actions = actions,
+        .stage = stage,
+    };
+    plait_sim_spans simulated, summed;
+    plait_error err;
+
+    assert_non_null(actions);
+    random_durations(take);
+    fill_stages(take, sim.stages, stage);
+    must(plait_schedule_actions(shape, arena, actions, &err), &err);
+    must(plait_sim_span(&sim, arena, &simulated, &err), &err);
+    must(span_memo_spans(spans, shape, stage, arena, &summed, &err), &err);
+    assert_true(summed.pipeline_s == simulated.pipeline_s);
+    assert_true(summed.rank_s == simulated.rank_s);
+}
+
+static void check_spans(const plait_pipeline_shape *shape, plait_arena *arena)
+{
+    check_spans_once(shape, arena);
+    check_spans_once(shape, arena); // known by now, with other times
+}
+
+static void test_spans__are_those_of_a_simulation(void **state)
+{
+    plait_arena *const memory = plait_arena_new();
+
+    (void)state;
+    assert_non_null(memory);
+    spans = span_memo_new(memory);
+    assert_non_null(spans);
+    on_shapes(check_spans); // none may be remembered
+    span_memo_grow(spans, memory);
+    on_shapes(check_spans); // until there is no room for more
+    plait_arena_free(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spans__are_those_of_a_simulation),
         cmocka_unit_test(test_every_stage_and_microbatch__goes_forward_and_back_once),
         cmocka_unit_test(test_stages__stay_on_their_ranks),
         cmocka_unit_test(test_in_flight__stays_within_the_closed_form),

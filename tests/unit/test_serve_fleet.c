@@ -1,4 +1,5 @@
 /* test_serve_fleet.c - spares against all states, hours against one worker less, money by hand */
+#include <limits.h>
 #include <math.h>
 
 #include "assert_near.h"
@@ -35,6 +36,17 @@ static void test_up__counts_all_states(void **state)
             for (int needed = 0; needed <= n + 1; needed++)
                 assert_near(plait_fleet_up(n, needed, available[a]),
                             over_all_states(n, needed, available[a]), 1e-12);
+}
+
+/* As many as an int can say: by the normal law, and without a walk over all of them. */
+static void test_up__of_a_fleet_without_end_is_known_at_once(void **state)
+{
+    const int units = INT_MAX;
+
+    (void)state;
+    assert_near(plait_fleet_up(units, units / 2 + 1, 0.5), 0.5, 1e-3);
+    assert_near(plait_fleet_up(units, 1, 0.9), 1.0, 1e-3);
+    assert_near(plait_fleet_up(units, units, 0.9), 0.0, 1e-12);
 }
 
 static void test_spares__are_the_fewest_that_suffice(void **state)
@@ -317,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_up__counts_all_states),
+        cmocka_unit_test(test_up__of_a_fleet_without_end_is_known_at_once),
         cmocka_unit_test(test_spares__are_the_fewest_that_suffice),
         cmocka_unit_test(test_spares__of_what_is_never_up_are_none),
         cmocka_unit_test(test_hours__have_the_fewest_workers),
