@@ -2,6 +2,7 @@
 #include "space.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "plait/cost.h"
 #include "plait/schedule.h"
@@ -41,13 +42,35 @@ static int values_of(const plan_space *space, const plait_degrees *d, plait_key_
     return matters || count == 0 ? count : 1;
 }
 
+/* Runtimes with many free keys have millions of shards, most of them illegal: room is made as it is used. */
+static void add_shard(space_cursor *cursor, struct cursor_slot *slot, space_shard shard)
+{
+    enum { FIRST = 64 };
+
+    if (slot->shards == slot->room) {
+        const int room = slot->room > 0 ? 2 * slot->room : FIRST;
+        space_shard *const more = plait_arena_alloc(cursor->arena, (size_t)room, sizeof *more);
+        if (!more) {
+            cursor->failed = true;
+            return;
+        }
+        if (slot->shards > 0)
+            memcpy(more, slot->shard, (size_t)slot->shards * sizeof *more);
+        slot->shard = more;
+        slot->room = room;
+    }
+    slot->shard[slot->shards++] = shard;
+}
+
 /* Every value of the k-th free key and of those behind it, with this shard. */
-static void add_free_values(const plan_space *space, plait_degrees d, int k, space_shard shard,
+static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_shard shard,
                             struct cursor_slot *slot)
 {
+    const plan_space *const space = cursor->space;
+
     if (k == space->free_keys) {
         if (plan_ranks_legal(space->problem, &d, &nobody_asks))
-            slot->shard[slot->shards++] = shard;
+            add_shard(cursor, slot, shard);
         return;
     }
     const space_free_key *const free_key = &space->free_key[k];
@@ -61,7 +84,7 @@ static void add_free_values(const plan_space *space, plait_degrees d, int k, spa
             continue;
         shard.value[k] = (unsigned char)free_key->values.value[i];
         plait_key_put(&d, free_key->key, shard.value[k]);
-        add_free_values(space, d, k + 1, shard, slot);
+        add_free_values(cursor, d, k + 1, shard, slot);
     }
 }
 
@@ -69,9 +92,10 @@ static void add_free_values(const plan_space *space, plait_degrees d, int k, spa
  * The shard groups of one ZeRO stage that nest in cp, or those that do not. One rank a shard is
  * ZeRO 0 by another name, so it is left out.
  */
-static void add_shards_of(const plan_space *space, plait_degrees d, bool nested,
+static void add_shards_of(space_cursor *cursor, plait_degrees d, bool nested,
                           struct cursor_slot *slot)
 {
+    const plan_space *const space = cursor->space;
     const int replicas = d.dp * d.cp;
 
     for (int i = 0; i < space->divisors.count && space->divisors.value[i] <= replicas; i++) {
@@ -80,29 +104,20 @@ static void add_shards_of(const plan_space *space, plait_degrees d, bool nested,
             plan_shards_nest(space->problem, &d) != nested ||
             !limits_allow(space->options, PLAIT_KEY_SHARD_GROUP, d.shard_group))
             continue;
-        add_free_values(space, d, 0, (space_shard){.shard_group = d.shard_group, .zero = d.zero},
+        add_free_values(cursor, d, 0, (space_shard){.shard_group = d.shard_group, .zero = d.zero},
                         slot);
     }
 }
 
-static void add_shards(const plan_space *space, plait_degrees d, bool nested,
-                       struct cursor_slot *slot)
+static void add_shards(space_cursor *cursor, plait_degrees d, bool nested, struct cursor_slot *slot)
 {
+    const plan_space *const space = cursor->space;
     const int stages = values_of(space, &d, PLAIT_KEY_ZERO, space->zero.count);
 
     for (int z = 0; z < stages; z++) {
         d.zero = (unsigned char)space->zero.value[z];
-        add_shards_of(space, d, nested, slot);
+        add_shards_of(cursor, d, nested, slot);
     }
-}
-
-static int most_shards(const plan_space *space)
-{
-    int most = space->zero.count * space->divisors.count;
-
-    for (int k = 0; k < space->free_keys; k++)
-        most *= space->free_key[k].values.count;
-    return most + 1;
 }
 
 void space_apply_shard(const plan_space *space, const space_shard *shard, plait_degrees *d)
@@ -143,29 +158,20 @@ static int least_chunks(unsigned char schedule)
  */
 static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct cursor_slot *slot)
 {
-    const plan_space *space = cursor->space;
     plait_degrees probe = p->degrees;
 
     if (slot->known && same_ranks(&slot->key, &p->degrees))
         return true;
-    if (!slot->shard) {
-        slot->room = most_shards(space);
-        slot->shard = plait_arena_alloc(cursor->arena, (size_t)slot->room, sizeof *slot->shard);
-        if (!slot->shard) {
-            cursor->failed = true;
-            return false;
-        }
-    }
     probe.schedule = p->kind[0].schedule;
     probe.vpp = least_chunks(probe.schedule);
     probe.order = p->kind[0].order;
     slot->known = true;
     slot->key = p->degrees;
     slot->shards = 0;
-    add_shards(space, probe, true, slot);
+    add_shards(cursor, probe, true, slot);
     slot->nested = slot->shards;
-    add_shards(space, probe, false, slot);
-    return true;
+    add_shards(cursor, probe, false, slot);
+    return !cursor->failed;
 }
 
 /* Where nothing is sent a dispatcher is a word, the usual one if it may be. */
