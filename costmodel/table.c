@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "class_memo.h"
 #include "cost_parts.h"
 #include "layer_memo.h"
 #include "problem_check.h"
@@ -47,6 +48,7 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->kinds = problem->model->kinds;
     table->row.memo = layer_memo_new(problem, arena);
     table->spans = span_memo_new(arena);
+    table->classes = class_memo_new(arena);
     table->timed = table->kinds + (problem->model->mtp_layers > 0);
     table->time = plait_arena_alloc(arena, TIMES * (size_t)table->timed, sizeof *table->time);
     table->chosen_time =
@@ -61,10 +63,10 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->frame_sync = plait_arena_alloc(arena, stages, sizeof *table->frame_sync);
     table->frame_run = plait_arena_alloc(arena, stages, sizeof *table->frame_run);
     // Of each rank two chunks are looked at, and DualPipe's ranks hold two stages.
-    return table->row.memo && table->spans && table->time && table->chosen_time && table->sync &&
-                   table->state && table->buffers_bytes && table->no_sync && table->run &&
-                   table->rank_run && table->fused && table->frame_sync && table->frame_run &&
-                   make_list(&table->ranks, 2 * stages, kinds, arena) &&
+    return table->row.memo && table->spans && table->classes && table->time && table->chosen_time &&
+                   table->sync && table->state && table->buffers_bytes && table->no_sync &&
+                   table->run && table->rank_run && table->fused && table->frame_sync &&
+                   table->frame_run && make_list(&table->ranks, 2 * stages, kinds, arena) &&
                    make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table
                : NULL;
@@ -74,6 +76,7 @@ void plait_table_remember(plait_table *table, plait_arena *arena)
 {
     layer_memo_grow(table->row.memo, arena);
     span_memo_grow(table->spans, arena);
+    class_memo_grow(table->classes, arena);
 }
 
 // ---- which rows a change of keys makes anew ------------------------------------------------

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "class_memo.h"
 #include "split.h"
 #include "table_private.h"
 
@@ -159,7 +160,7 @@ static void add_to_runs(plait_table *table, int class)
 
 /*
  * Deals the layers and sorts stages into classes: most pipelines have three or four, however many
- * stages. All lists stand end to end in arrays that were made once, so nothing is allocated here.
+ * stages. All lists stand end to end in arrays that were made once.
  */
 void table_classify(plait_table *table, const plait_degrees *d)
 {
@@ -169,6 +170,8 @@ void table_classify(plait_table *table, const plait_degrees *d)
         memset(chunk, 0, sizeof chunk); // a layout that is still open deals nothing
     table->boundary = fused_boundary_of(&table->problem, d, &table->row, chunk);
     table->microbatches = plait_degrees_microbatches(d, table->problem.job.gbs);
+    if (class_memo_take(table->classes, d, table))
+        return;
     table->runs = 0;
     table->ranks.count = table->chunks.count = 0;
     table->ranks.leads = table->chunks.leads = 0;
@@ -178,4 +181,5 @@ void table_classify(plait_table *table, const plait_degrees *d)
         const stage_class class = class_of_rank(table, d, chunk, s);
         add_to_runs(table, place_class(table, &table->ranks, &class));
     }
+    class_memo_keep(table->classes, d, table);
 }

@@ -5,6 +5,8 @@
 #include "numbers.h"
 #include "fuse.h"
 
+typedef struct class_memo class_memo;
+
 /* A chunk of a rank, and its microbatches in flight. (C.260) */
 typedef struct held_chunk {
     int class;
@@ -76,6 +78,7 @@ struct plait_table {
     char layout[PLAIT_VALUE_SIZE]; /* ... and its layout */
 
     span_memo *spans;
+    class_memo *classes;
     layer_row row; /* of row.key */
     sync_routes routes;
     gather_row gather;
