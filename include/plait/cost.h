@@ -228,7 +228,7 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena);
  * Lets a table remember more than its last rows: halves of layers, and the order of simulated schedules. A walk
  * over many points takes a third of the time. No price differs.
  *
- * @param arena  grows by up to some 50 MB; not to be rewound while the table is asked
+ * @param arena  grows by up to some 60 MB; not to be rewound while the table is asked
  */
 void plait_table_remember(plait_table *table, plait_arena *arena);
 

@@ -81,4 +81,10 @@ if ldd "$plait" | grep -q libgomp && (ulimit -v 500000 && "$plait" --version) >/
     (ulimit -v 500000 && "$plait" search llama-3.1-8b dgx-h100 $job --threads 1024) >/dev/null 2>&1
     [ $? -eq 3 ] || { echo "no threads: status is not 3"; wrong=1; }
 fi
+
+# A runtime with many free keys has millions of shards, of which few are legal: they take room for few.
+if (ulimit -v 120000 && "$plait" --version) >/dev/null 2>&1; then
+    (ulimit -v 120000 && "$plait" search gpt2 dgx-h100 --gpus 8 --seq 1024 --gbs 64 --runtime companion \
+        --strategy exhaustive --threads 1) >/dev/null || { echo "shards: more than 120 MB"; wrong=1; }
+fi
 exit $wrong
