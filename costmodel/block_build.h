@@ -154,12 +154,12 @@ void block_moe(block_draft *draft);
 double block_share(int width, int ways);
 
 // block.c
-typedef enum block_half { BLOCK_MIXER, BLOCK_FFN } block_half;
+typedef enum block_half { BLOCK_MIXER, BLOCK_FFN, BLOCK_WHOLE } block_half;
 
 /** Does a layer have both, one behind the other? */
 bool block_halves(const plait_layer *layer);
 
-/** One half of such a layer: its operators and what it keeps are those of plait_block_describe. */
+/** One half of such a layer, mixer or ffn: its operators and what it keeps are those of plait_block_describe. */
 void block_describe_half(const plait_model *model, const plait_layer *layer,
                          const plait_shard *shard, plait_pass pass, block_half half,
                          plait_block *out);

@@ -2,8 +2,8 @@
  * layer_ops.c - seconds of a layer's operators one by one, and of each half of a layer once
  *
  * A row's layers have halves, mixer and ffn, that hang on other keys: attention and context ranks make
- * one, experts the other. What a half takes is remembered (layer_memo.c), and a layer adds the operators of both up
- * in the order that one description of it has.
+ * one, experts the other. What a half takes is remembered (layer_memo.c), and the operators of both are
+ * added up in the order that one description of the layer has.
  */
 #include "layer_ops.h"
 
@@ -157,30 +157,26 @@ static void take_kept(const plait_block *block, priced_block *out)
     take_buffers(block, out);
 }
 
-static void price_whole(const plait_problem *problem, const layer_row *row, int r,
-                        priced_block *out)
-{
-    plait_block block;
-
-    row_describe(problem, row, r, PLAIT_BACKWARD, &block);
-    price_pass(problem, row, &block, &out->backward);
-    row_describe(problem, row, r, PLAIT_FORWARD, &block);
-    price_pass(problem, row, &block, &out->forward);
-    take_kept(&block, out);
-}
-
 // ---- halves --------------------------------------------------------------------------------
 
-static void price_half(const plait_problem *problem, const layer_row *row, const plait_layer *layer,
-                       block_half half, priced_block *out)
+static void describe(const plait_problem *problem, const layer_row *row, int r, block_half half,
+                     plait_pass_kind kind, plait_block *out)
+{
+    if (half == BLOCK_WHOLE)
+        row_describe(problem, row, r, kind, out);
+    else
+        block_describe_half(problem->model, &problem->model->kind[r], &row->shard,
+                            pass_of(problem, &row->key, kind), half, out);
+}
+
+static void price_half(const plait_problem *problem, const layer_row *row, int r, block_half half,
+                       priced_block *out)
 {
     plait_block block;
 
-    block_describe_half(problem->model, layer, &row->shard,
-                        pass_of(problem, &row->key, PLAIT_BACKWARD), half, &block);
+    describe(problem, row, r, half, PLAIT_BACKWARD, &block);
     price_pass(problem, row, &block, &out->backward);
-    block_describe_half(problem->model, layer, &row->shard,
-                        pass_of(problem, &row->key, PLAIT_FORWARD), half, &block);
+    describe(problem, row, r, half, PLAIT_FORWARD, &block);
     price_pass(problem, row, &block, &out->forward);
     take_kept(&block, out);
 }
@@ -195,7 +191,7 @@ static const priced_block *half_of(const plait_problem *problem, const layer_row
     priced_block *const out = kept ? kept : room;
 
     if (!known)
-        price_half(problem, row, &problem->model->kind[kind], half, out);
+        price_half(problem, row, kind, half, out);
     return out;
 }
 
@@ -213,7 +209,7 @@ int priced_blocks_of(const plait_problem *problem, const layer_row *row, int r,
         block[1] = half_of(problem, row, r, BLOCK_FFN, &room[1]);
         return LAYER_HALVES;
     }
-    price_whole(problem, row, r, &room[0]);
+    price_half(problem, row, r, BLOCK_WHOLE, &room[0]);
     block[0] = &room[0];
     return 1;
 }

@@ -62,19 +62,25 @@ static void fill_stages(const durations *take, int stages, plait_sim_stage *stag
                                      .weight_s = take[s].weight_s};
 }
 
-/* Stages may differ. */
-static plait_sim_result simulate_stages(const plait_pipeline_shape *shape, const durations *take,
-                                        plait_arena *arena)
+static plait_sim sim_of(const plait_pipeline_shape *shape, const plait_rank_actions *actions,
+                        const plait_sim_stage *stage)
 {
-    plait_rank_actions *actions = plait_arena_alloc(arena, MOST_RANKS, sizeof *actions);
-    plait_sim_stage *stage = plait_arena_alloc(arena, MOST_STAGES, sizeof *stage);
-    const plait_sim sim = {
+    return (plait_sim){
         .ranks = shape->ranks,
         .stages = shape->ranks * shape->chunks,
         .microbatches = shape->microbatches,
         .actions = actions,
         .stage = stage,
     };
+}
+
+/* Stages may differ. */
+static plait_sim_result simulate_stages(const plait_pipeline_shape *shape, const durations *take,
+                                        plait_arena *arena)
+{
+    plait_rank_actions *actions = plait_arena_alloc(arena, MOST_RANKS, sizeof *actions);
+    plait_sim_stage *stage = plait_arena_alloc(arena, MOST_STAGES, sizeof *stage);
+    const plait_sim sim = sim_of(shape, actions, stage);
     plait_sim_result result;
     plait_error err;
 
@@ -474,13 +480,7 @@ static void check_spans_once(const plait_pipeline_shape *shape, plait_arena *are
     durations take[MOST_STAGES];
     plait_sim_stage stage[MOST_STAGES];
     plait_rank_actions *actions = plait_arena_alloc(arena, MOST_RANKS, sizeof *actions);
-    const plait_sim sim = {
-        .ranks = shape->ranks,
-        .stages = shape->ranks * shape->chunks,
-        .microbatches = shape->microbatches,
-        .actions = actions,
-        .stage = stage,
-    };
+    const plait_sim sim = sim_of(shape, actions, stage);
     plait_sim_spans simulated, summed;
     plait_error err;
 
