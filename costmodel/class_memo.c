@@ -10,6 +10,9 @@
 
 #include <string.h>
 
+#include "hash.h"
+
+/* What is kept takes so many bytes at most; lists of one place hang on each other. */
 enum { PLACES = 1024, BYTES = 8 << 20 };
 
 typedef struct class_key {
@@ -51,11 +54,8 @@ static size_t place_of(const class_key *key)
 {
     const int words[] = {key->pp,    key->vpp,   key->microbatches, key->schedule,
                          key->split, key->first, key->last};
-    uint64_t hash = 0;
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        hash = (hash ^ (uint64_t)words[i]) * 0x9e3779b97f4a7c15u;
-    return (size_t)(hash >> 54) % PLACES;
+    return hash_ints(0, words, sizeof words / sizeof *words) % PLACES;
 }
 
 // ---- lists ---------------------------------------------------------------------------------

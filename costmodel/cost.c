@@ -131,7 +131,7 @@ static void sum_stages(plan_rows *rows)
  * The stages' sum, with fused boundaries where that is shorter; where a sum is only a bound of the
  * pipeline, that is simulated. (C.76, C.143)
  */
-static plait_status sum_step(plan_rows *rows, span_memo *spans, plait_arena *arena, step_sum *sum,
+static plait_status sum_step(plan_rows *rows, span_memo *memo, plait_arena *arena, step_sum *sum,
                              plait_error *err)
 {
     const plait_degrees *d = &rows->plan->degrees;
@@ -149,7 +149,7 @@ static plait_status sum_step(plan_rows *rows, span_memo *spans, plait_arena *are
     };
 
     PLAIT_TRY(simulated_sum_of(&parts, rows->plan, &rows->row, &rows->gather, &rows->boundary,
-                               rows->fused, spans, arena, sum, &rows->fuses, err));
+                               rows->fused, memo, arena, sum, &rows->fuses, err));
     if (rows->fuses)
         rows->load = rows->fused;
     return PLAIT_OK;
@@ -393,7 +393,7 @@ static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan,
 }
 
 plait_status plan_cost_remembering(const plait_problem *problem, const plait_plan *plan,
-                                   span_memo *spans, plait_arena *arena, plait_cost *cost,
+                                   span_memo *memo, plait_arena *arena, plait_cost *cost,
                                    plait_error *err)
 {
     *cost = (plait_cost){.verdict = PLAIT_INVALID};
@@ -406,7 +406,7 @@ plait_status plan_cost_remembering(const plait_problem *problem, const plait_pla
     plait_cluster cluster;
     if (plait_plan_mixed(problem, plan))
         return plan_of_group(problem, plan, &of_group, &cluster)
-                   ? plan_cost_remembering(&of_group, plan, spans, arena, cost, err)
+                   ? plan_cost_remembering(&of_group, plan, memo, arena, cost, err)
                    : mixed_cost(problem, plan, arena, cost, err);
     plan_rows *rows = new_rows(problem, plan, arena);
     plait_stage_cost *stages = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stages);
@@ -414,7 +414,7 @@ plait_status plan_cost_remembering(const plait_problem *problem, const plait_pla
         return plait_fail_nomem(err);
     sum_stages(rows);
     step_sum sum;
-    PLAIT_TRY(sum_step(rows, spans, arena, &sum, err));
+    PLAIT_TRY(sum_step(rows, memo, arena, &sum, err));
     fill_time(rows, &sum, cost);
     fill_syncs(rows, cost);
     fill_memory(rows, stages, cost);

@@ -39,9 +39,9 @@ void cost_judge(const plait_problem *problem, plait_cost *cost);
 plait_confidence confidence_of(const plait_problem *problem, const plait_degrees *d);
 
 // cost.c
-/** plait_plan_cost; spans: of schedules simulated before; NULL: nothing is remembered. */
+/** plait_plan_cost; memo: of schedules simulated before; NULL: nothing is remembered. */
 PLAIT_MUST_CHECK plait_status plan_cost_remembering(const plait_problem *problem,
-                                                    const plait_plan *plan, span_memo *spans,
+                                                    const plait_plan *plan, span_memo *memo,
                                                     plait_arena *arena, plait_cost *cost,
                                                     plait_error *err);
 

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "hash.h"
 #include "traits.h"
 
 enum { PRODUCTS = 8192, ROWS = 128, MIXERS = 512, FFNS = 4096 }; /* powers of two */
@@ -33,14 +34,12 @@ typedef struct known_row {
     layer_price price[ROW_PRICES];
 } known_row;
 
-/* All that half a layer hangs on; what it does not is 0. */
+/* All that half a layer hangs on; what it does not is 0. Of an empty place tp is, too. No padding: it is compared whole. */
 typedef struct half_key {
     double tokens; /* of a rank and microbatch: of an ffn */
-    int half, kind;
-    int tp, sp, placement, grad_reduce;
+    int kind, tp, sp, placement, grad_reduce;
     int cp, mbs, cp_comm, attention; /* of a mixer */
     int ep, etp, dispatcher;         /* of an ffn */
-    int known;
 } half_key;
 
 typedef struct known_half {
@@ -74,12 +73,6 @@ void layer_memo_grow(layer_memo *memo, plait_arena *arena)
     memo->arena = arena;
 }
 
-static uint64_t mixed(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 29;
-}
-
 // ---- products ------------------------------------------------------------------------------
 
 static product_key product_key_of(const plait_op *op)
@@ -107,7 +100,7 @@ static uint64_t product_hash(const product_key *key)
 
     memcpy(word, shape, sizeof word);
     for (size_t i = 0; i < sizeof word / sizeof *word; i++)
-        hash = mixed(hash, word[i]);
+        hash = hash_word(hash, word[i]);
     return hash;
 }
 
@@ -143,11 +136,8 @@ static uint64_t row_hash(const layer_key *key)
 {
     const int words[] = {key->tp,        key->cp,     key->mbs,       key->sp,         key->cp_comm,
                          key->placement, key->fusion, key->attention, key->grad_reduce};
-    uint64_t hash = 0;
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        hash = mixed(hash, (uint64_t)words[i]);
-    return hash;
+    return hash_ints(0, words, sizeof words / sizeof *words);
 }
 
 layer_price *memo_parts(layer_memo *memo, const layer_key *key, bool *known)
@@ -170,13 +160,11 @@ layer_price *memo_parts(layer_memo *memo, const layer_key *key, bool *known)
 static half_key half_key_of(const layer_memo *memo, const layer_key *key, double seq, int kind,
                             block_half half)
 {
-    half_key of = {.half = (int)half,
-                   .kind = kind,
+    half_key of = {.kind = kind,
                    .tp = key->tp,
                    .sp = key->sp,
                    .placement = key->placement,
-                   .grad_reduce = key->grad_reduce,
-                   .known = true};
+                   .grad_reduce = key->grad_reduce};
 
     if (half == BLOCK_MIXER) {
         of.cp = key->cp;
@@ -196,15 +184,12 @@ static half_key half_key_of(const layer_memo *memo, const layer_key *key, double
 
 static uint64_t half_hash(const half_key *key)
 {
-    const int words[] = {key->half, key->kind,       key->tp,       key->sp,
-                         key->cp,   key->mbs,        key->cp_comm,  key->ep,
-                         key->etp,  key->dispatcher, key->attention};
+    const int words[] = {key->kind,    key->tp, key->sp,  key->cp,         key->mbs,
+                         key->cp_comm, key->ep, key->etp, key->dispatcher, key->attention};
     uint64_t hash;
 
     memcpy(&hash, &key->tokens, sizeof hash);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        hash = mixed(hash, (uint64_t)words[i]);
-    return hash;
+    return hash_ints(hash, words, sizeof words / sizeof *words);
 }
 
 priced_block *memo_half(layer_memo *memo, const layer_key *key, double seq, int kind,

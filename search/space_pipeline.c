@@ -2,8 +2,8 @@
 #include "space.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "grow.h"
 #include "plait/cost.h"
 #include "plait/schedule.h"
 #include "plan_check.h"
@@ -45,20 +45,14 @@ static int values_of(const plan_space *space, const plait_degrees *d, plait_key_
 /* Runtimes with many free keys have millions of shards, most of them illegal: room is made as it is used. */
 static void add_shard(space_cursor *cursor, struct cursor_slot *slot, space_shard shard)
 {
-    enum { FIRST = 64 };
+    space_shard *const more =
+        grow_by_one(cursor->arena, slot->shard, slot->shards, &slot->room, sizeof *more);
 
-    if (slot->shards == slot->room) {
-        const int room = slot->room > 0 ? 2 * slot->room : FIRST;
-        space_shard *const more = plait_arena_alloc(cursor->arena, (size_t)room, sizeof *more);
-        if (!more) {
-            cursor->failed = true;
-            return;
-        }
-        if (slot->shards > 0)
-            memcpy(more, slot->shard, (size_t)slot->shards * sizeof *more);
-        slot->shard = more;
-        slot->room = room;
+    if (!more) {
+        cursor->failed = true;
+        return;
     }
+    slot->shard = more;
     slot->shard[slot->shards++] = shard;
 }
 

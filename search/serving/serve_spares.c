@@ -25,7 +25,7 @@ plait_fleet_unit fleet_unit_of(const plait_reliability *failures, int worker_gpu
     return unit;
 }
 
-/* S.103: the sum over units that are out; what is twelve spreads from their mean is nothing beside the rest. */
+/* S.103: the sum over units that are out; what is twelve spreads from their mean is e^-72 of the likeliest. */
 double plait_fleet_up(int units, int needed, double available)
 {
     const double up = log(available), out = log1p(-available);

@@ -1,0 +1,22 @@
+/* hash.h - words mixed into one: where a memory looks for a key */
+#ifndef PLAIT_COSTMODEL_HASH_H
+#define PLAIT_COSTMODEL_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** One more word. The factor is 2^64 over the golden ratio, odd (Knuth, TAOCP 6.4). */
+static inline uint64_t hash_word(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+static inline uint64_t hash_ints(uint64_t hash, const int *word, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        hash = hash_word(hash, (uint64_t)word[i]);
+    return hash;
+}
+
+#endif
