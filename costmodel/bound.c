@@ -27,14 +27,13 @@ static plait_recompute_masks most_offloaded(const plait_capabilities *can)
 }
 
 /* Bytes that they are at most. */
-static double offloadable_bytes(const plait_capabilities *can, const layer_price *price)
+static double offloadable_bytes(const plait_recompute_masks *most, const layer_price *price)
 {
-    const plait_recompute_masks most = most_offloaded(can);
     double bytes = 0.0;
 
     for (int t = 0; t < PLAIT_TENSORS; t++)
-        if ((most.tensors | most.half_tensors) >> t & 1u)
-            bytes += (most.tensors >> t & 1u ? 1.0 : 0.5) * price->saved_bytes[t];
+        if ((most->tensors | most->half_tensors) >> t & 1u)
+            bytes += (most->tensors >> t & 1u ? 1.0 : 0.5) * price->saved_bytes[t];
     return bytes;
 }
 
@@ -42,41 +41,46 @@ static double offloadable_bytes(const plait_capabilities *can, const layer_price
  * The fewest bytes of one layer that any recompute choice of the runtime keeps, less all that it may
  * offload.
  */
-static double least_saved_bytes(const plait_problem *problem, const layer_price *price)
+static double least_saved_bytes(const plait_capabilities *can, const plait_recompute_masks *most,
+                                const layer_price *price)
 {
-    const plait_capabilities *can = &problem->runtime->can;
-    const layer_gather nothing = {0};
     double least = price->kept_bytes;
 
     for (int kind = 0; kind < PLAIT_RECOMPUTE_KINDS; kind++) {
-        plait_choice choice = {.recompute = {.kind = (unsigned char)kind}};
+        plait_recompute recompute = {.kind = (unsigned char)kind};
         for (int s = 0; s < can->module_sets && kind == PLAIT_RECOMPUTE_MODULES; s++)
-            choice.recompute.modules =
-                (unsigned char)(choice.recompute.modules | can->module_set[s]);
+            recompute.modules = (unsigned char)(recompute.modules | can->module_set[s]);
         if (can->takes[PLAIT_KEY_RECOMPUTE] >> kind & 1u)
-            least = smaller(least, layer_time_of(problem, price, &nothing, choice).saved_bytes);
+            least = smaller(least, layer_saved_bytes(price, recompute));
     }
-    return larger(0.0, least - offloadable_bytes(can, price));
+    return larger(0.0, least - offloadable_bytes(most, price));
 }
 
-/* The whole model on one rank: what the mean stage has its share of. */
-static stage_load lean_whole(const plait_table *table)
+void table_make_whole(plait_table *table)
 {
     const plait_model *model = table->problem.model;
     const plait_degrees one = plait_degrees_init();
     const plait_chunk chunk = {0, model->layers, true, true, model->mtp_layers};
     const plait_stage stage = {.chunks = 1, .chunk = &chunk, .degrees = one};
-    stage_part part[ROW_PRICES];
-    stage_class class = {.parts = stage_parts_of(model, &stage, part), .count = 1, .first = -1};
-    stage_load load = begin_load(table, &class);
 
-    add_layers(&class, table->lean_time, &load);
+    table->whole = (stage_class){
+        .parts = stage_parts_of(model, &stage, table->whole_part), .count = 1, .first = -1};
+}
+
+/* The whole model on one rank: what the mean stage has its share of. */
+static stage_load lean_whole(const plait_table *table)
+{
+    stage_load load = begin_load(table, &table->whole);
+
+    add_layers(&table->whole, table->lean_time, &load);
     return load;
 }
 
 /* Times without gathers and recomputation, bytes of the leanest choice: no real plan has both. */
 static void fill_lean(plait_table *table)
 {
+    const plait_capabilities *const can = &table->problem.runtime->can;
+    const plait_recompute_masks most = most_offloaded(can);
     const plait_choice none = {.offload_acts = 0};
     const layer_gather nothing = {0};
 
@@ -86,7 +90,7 @@ static void fill_lean(plait_table *table)
             continue;
         table->lean_time[r] = layer_time_of(&table->problem, price, &nothing, none);
         if (r < ROW_EMBEDDING || r == ROW_MTP)
-            table->lean_time[r].saved_bytes = least_saved_bytes(&table->problem, price);
+            table->lean_time[r].saved_bytes = least_saved_bytes(can, &most, price);
         table->lean_time[r].live_bytes = 0.0;
     }
     table->lean_whole = lean_whole(table);

@@ -12,7 +12,7 @@
 #include "hash.h"
 #include "traits.h"
 
-enum { PRODUCTS = 8192, ROWS = 128, MIXERS = 512, FFNS = 4096 }; /* powers of two */
+enum { PRODUCTS = 8192, ROWS = 128, MIXERS = 4096, FFNS = 16384 }; /* powers of two */
 
 /* All that the price of a product reads of its operator. */
 typedef struct product_key {
@@ -34,7 +34,7 @@ typedef struct known_row {
     layer_price price[ROW_PRICES];
 } known_row;
 
-/* All that half a layer hangs on; what it does not is 0. Of an empty place tp is, too. No padding: it is compared whole. */
+/* All that half a layer hangs on; what it does not is 0. No padding: it is compared whole. */
 typedef struct half_key {
     double tokens; /* of a rank and microbatch: of an ffn */
     int kind, tp, sp, placement, grad_reduce;
@@ -42,18 +42,40 @@ typedef struct half_key {
     int ep, etp, dispatcher;         /* of an ffn */
 } half_key;
 
-typedef struct known_half {
+struct memo_place {
     half_key key;
-    priced_block *block; /* made when first asked for */
-} known_half;
+    bool known;
+    int room;           /* for so many operators, which stand behind the block */
+    priced_block *block; /* NULL: none yet */
+};
 
 struct layer_memo {
     const plait_model *model;
     plait_arena *arena; /* of halves; NULL: none is remembered */
     known_product product[PRODUCTS];
-    known_half mixer[MIXERS], ffn[FFNS];
-    known_row *row; /* NULL: each row has layers of its own */
+    int same_mixer[PLAIT_MAX_LAYER_KINDS]; /* the first kind with the same mixer */
+    memo_place *mixer, *ffn;               /* NULL: none is remembered */
+    known_row *row;                        /* NULL: each row has layers of its own */
 };
+
+/* The same mixer behind the same norm, byte for byte. */
+static bool mixers_same(const plait_layer *a, const plait_layer *b)
+{
+    return a->mixer == b->mixer && (a->norms > 0) == (b->norms > 0) &&
+           memcmp(&a->attention, &b->attention, sizeof a->attention) == 0 &&
+           memcmp(&a->mla, &b->mla, sizeof a->mla) == 0 &&
+           memcmp(&a->delta_net, &b->delta_net, sizeof a->delta_net) == 0 &&
+           memcmp(&a->mamba, &b->mamba, sizeof a->mamba) == 0;
+}
+
+static int first_with_mixer(const plait_model *model, int kind)
+{
+    int first = 0;
+
+    while (first < kind && !mixers_same(&model->kind[first], &model->kind[kind]))
+        first++;
+    return first;
+}
 
 layer_memo *layer_memo_new(const plait_problem *problem, plait_arena *arena)
 {
@@ -62,6 +84,8 @@ layer_memo *layer_memo_new(const plait_problem *problem, plait_arena *arena)
     if (!memo)
         return NULL;
     memo->model = problem->model;
+    for (int k = 0; k < problem->model->kinds; k++)
+        memo->same_mixer[k] = first_with_mixer(problem->model, k);
     if (!model_has_experts(problem->model))
         return memo;
     memo->row = plait_arena_alloc(arena, ROWS, sizeof *memo->row);
@@ -70,7 +94,9 @@ layer_memo *layer_memo_new(const plait_problem *problem, plait_arena *arena)
 
 void layer_memo_grow(layer_memo *memo, plait_arena *arena)
 {
-    memo->arena = arena;
+    memo->mixer = plait_arena_alloc(arena, MIXERS, sizeof *memo->mixer);
+    memo->ffn = plait_arena_alloc(arena, FFNS, sizeof *memo->ffn);
+    memo->arena = memo->mixer && memo->ffn ? arena : NULL;
 }
 
 // ---- products ------------------------------------------------------------------------------
@@ -167,6 +193,7 @@ static half_key half_key_of(const layer_memo *memo, const layer_key *key, double
                    .grad_reduce = key->grad_reduce};
 
     if (half == BLOCK_MIXER) {
+        of.kind = memo->same_mixer[kind];
         of.cp = key->cp;
         of.mbs = key->mbs;
         of.cp_comm = key->cp_comm;
@@ -192,18 +219,45 @@ static uint64_t half_hash(const half_key *key)
     return hash_ints(hash, words, sizeof words / sizeof *words);
 }
 
-priced_block *memo_half(layer_memo *memo, const layer_key *key, double seq, int kind,
-                        block_half half, bool *known)
+memo_place *memo_half(layer_memo *memo, const layer_key *key, double seq, int kind, block_half half)
 {
     if (!memo || !memo->arena)
         return NULL;
     const half_key of = half_key_of(memo, key, seq, kind, half);
-    known_half *const at = half == BLOCK_MIXER ? &memo->mixer[half_hash(&of) % MIXERS]
-                                               : &memo->ffn[half_hash(&of) % FFNS];
-    *known = memcmp(&at->key, &of, sizeof of) == 0;
-    if (!at->block)
-        at->block = plait_arena_alloc(memo->arena, 1, sizeof *at->block);
-    if (at->block)
-        at->key = of;
-    return at->block;
+    memo_place *const place = half == BLOCK_MIXER ? &memo->mixer[half_hash(&of) % MIXERS]
+                                                  : &memo->ffn[half_hash(&of) % FFNS];
+
+    place->known = place->known && memcmp(&place->key, &of, sizeof of) == 0;
+    place->key = of;
+    return place;
+}
+
+const priced_block *memo_known(const memo_place *place)
+{
+    return place->known ? place->block : NULL;
+}
+
+/* Room for a block and its operators: what was there before, or more. */
+static bool has_room(layer_memo *memo, memo_place *place, int ops)
+{
+    if (place->room >= ops)
+        return true;
+    place->block =
+        plait_arena_alloc(memo->arena, 1, sizeof *place->block + (size_t)ops * sizeof(priced_op));
+    place->room = place->block ? ops : 0;
+    return place->block != NULL;
+}
+
+void memo_keep(layer_memo *memo, memo_place *place, const priced_block *block)
+{
+    const int forward = block->forward.ops, backward = block->backward.ops;
+
+    if (!has_room(memo, place, forward + backward))
+        return;
+    priced_op *const op = (priced_op *)(place->block + 1);
+    *place->block = *block;
+    place->block->forward.op = memcpy(op, block->forward.op, (size_t)forward * sizeof *op);
+    place->block->backward.op =
+        memcpy(op + forward, block->backward.op, (size_t)backward * sizeof *op);
+    place->known = true;
 }

@@ -28,14 +28,22 @@ bool memo_spans_experts(const plait_model *model, int r);
  */
 layer_price *memo_parts(layer_memo *memo, const layer_key *key, bool *known);
 
+/** Where half a layer is remembered. */
+typedef struct memo_place memo_place;
+
 /**
- * Half a layer by the keys that it hangs on.
+ * The place of half a layer, by the keys that it hangs on.
  *
- * @param seq    tokens of a sequence
- * @param known  out: it is filled; else it is to be
- * @return       NULL: there is no room to remember it
+ * @param seq  tokens of a sequence
+ * @return     NULL: nothing is remembered
  */
-priced_block *memo_half(layer_memo *memo, const layer_key *key, double seq, int kind,
-                        block_half half, bool *known);
+memo_place *memo_half(layer_memo *memo, const layer_key *key, double seq, int kind,
+                      block_half half);
+
+/** What is remembered there; NULL: it is to be priced. */
+const priced_block *memo_known(const memo_place *place);
+
+/** Remembers it, where there is memory for it. */
+void memo_keep(layer_memo *memo, memo_place *place, const priced_block *block);
 
 #endif

@@ -169,30 +169,35 @@ static void describe(const plait_problem *problem, const layer_row *row, int r, 
                             pass_of(problem, &row->key, kind), half, out);
 }
 
-static void price_half(const plait_problem *problem, const layer_row *row, int r, block_half half,
-                       priced_block *out)
+static const priced_block *price_half(const plait_problem *problem, const layer_row *row, int r,
+                                      block_half half, priced_room *room)
 {
+    priced_block *const out = &room->block;
     plait_block block;
 
+    out->forward.op = room->forward;
+    out->backward.op = room->backward;
     describe(problem, row, r, half, PLAIT_BACKWARD, &block);
     price_pass(problem, row, &block, &out->backward);
     describe(problem, row, r, half, PLAIT_FORWARD, &block);
     price_pass(problem, row, &block, &out->forward);
     take_kept(&block, out);
+    return out;
 }
 
-/* As it is remembered, or anew: there where there is a memory, else in `room`. */
+/* As it is remembered, or anew. */
 static const priced_block *half_of(const plait_problem *problem, const layer_row *row, int kind,
-                                   block_half half, priced_block *room)
+                                   block_half half, priced_room *room)
 {
-    bool known = false;
-    priced_block *const kept =
-        memo_half(row->memo, &row->key, problem->job.seq, kind, half, &known);
-    priced_block *const out = kept ? kept : room;
+    memo_place *const place = memo_half(row->memo, &row->key, problem->job.seq, kind, half);
+    const priced_block *const known = place ? memo_known(place) : NULL;
 
-    if (!known)
-        price_half(problem, row, kind, half, out);
-    return out;
+    if (known)
+        return known;
+    price_half(problem, row, kind, half, room);
+    if (place)
+        memo_keep(row->memo, place, &room->block);
+    return &room->block;
 }
 
 /* Fusion looks at a layer as a whole. */
@@ -202,15 +207,14 @@ static bool has_halves(const layer_row *row, const plait_layer *layer, int r)
 }
 
 int priced_blocks_of(const plait_problem *problem, const layer_row *row, int r,
-                     priced_block room[LAYER_HALVES], const priced_block *block[LAYER_HALVES])
+                     priced_room room[LAYER_HALVES], const priced_block *block[LAYER_HALVES])
 {
     if (has_halves(row, row_layer(problem->model, r), r)) {
         block[0] = half_of(problem, row, r, BLOCK_MIXER, &room[0]);
         block[1] = half_of(problem, row, r, BLOCK_FFN, &room[1]);
         return LAYER_HALVES;
     }
-    price_half(problem, row, r, BLOCK_WHOLE, &room[0]);
-    block[0] = &room[0];
+    block[0] = price_half(problem, row, r, BLOCK_WHOLE, &room[0]);
     return 1;
 }
 

@@ -19,7 +19,7 @@ typedef struct priced_op {
 
 typedef struct priced_pass {
     int ops;
-    priced_op op[PLAIT_MAX_OPS];
+    priced_op *op;
 } priced_pass;
 
 /** A layer or an end of the model, or half a layer: both passes, and what the forward keeps. */
@@ -32,6 +32,12 @@ typedef struct priced_block {
     double gathered_bytes; /* ... and of tokens that an all-gather brings to their experts */
 } priced_block;
 
+/** Room for one that is not remembered. */
+typedef struct priced_room {
+    priced_block block;
+    priced_op forward[PLAIT_MAX_OPS], backward[PLAIT_MAX_OPS];
+} priced_room;
+
 /**
  * One part of a row: as a whole, or its mixer and then its ffn.
  *
@@ -40,7 +46,7 @@ typedef struct priced_block {
  * @return       how many
  */
 int priced_blocks_of(const plait_problem *problem, const layer_row *row, int r,
-                     priced_block room[LAYER_HALVES], const priced_block *block[LAYER_HALVES]);
+                     priced_room room[LAYER_HALVES], const priced_block *block[LAYER_HALVES]);
 
 /** Adds what travels, or what does not, by term and by part. (C.36) */
 void priced_pass_add(const priced_pass *pass, bool travels, double terms[LAYER_TERMS],

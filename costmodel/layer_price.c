@@ -224,7 +224,7 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     plait_shard kept = row->shard;
     layer_pass forward = {0}, backward = {0};
     const priced_block *block[LAYER_HALVES];
-    priced_block room[LAYER_HALVES];
+    priced_room room[LAYER_HALVES];
 
     if (layer == NULL) // no product of the ends is narrow (C.10)
         kept.precision = PLAIT_BF16;

@@ -179,6 +179,8 @@ layer_term term_of(const plait_op *op);
 // layer_time.c
 layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
                          const layer_gather *gather, plait_choice choice);
+/** Bytes of a microbatch that one layer keeps for backward. (C.25, C.26) */
+double layer_saved_bytes(const layer_price *price, plait_recompute recompute);
 /** The same by term, forward and backward together. */
 void layer_terms_of(const plait_problem *problem, const layer_price *price,
                     const layer_gather *gather, plait_choice choice, double terms[LAYER_TERMS]);

@@ -101,8 +101,7 @@ static double offloaded_bytes(const layer_price *price, plait_choice choice)
     return bytes;
 }
 
-/* Bytes of a microbatch that one layer keeps for backward. (C.25, C.26) */
-static double saved_bytes(const layer_price *price, plait_recompute recompute)
+double layer_saved_bytes(const layer_price *price, plait_recompute recompute)
 {
     const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
     double bytes = 0.0;
@@ -169,7 +168,7 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
                          const layer_gather *gather, plait_choice choice)
 {
     const layer_waits w = waits_of(problem, price, gather, choice);
-    const double kept = saved_bytes(price, choice.recompute);
+    const double kept = layer_saved_bytes(price, choice.recompute);
     const double away = offloaded_bytes(price, choice);
     const double saved = kept - away;
 

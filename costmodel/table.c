@@ -46,6 +46,7 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
         return NULL;
     table->problem = *problem;
     table->kinds = problem->model->kinds;
+    table_make_whole(table);
     table->row.memo = layer_memo_new(problem, arena);
     table->spans = span_memo_new(arena);
     table->classes = class_memo_new(arena);

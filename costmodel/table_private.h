@@ -115,7 +115,9 @@ struct plait_table {
     layer_time lean_time[ROW_PRICES];
     layer_time *chosen_time; /* [TIMES][timed], without gathers alone */
     bool chosen_known[TIMES];
-    stage_load lean_whole; /* all layers and both ends on one rank */
+    stage_class whole; /* all layers and both ends on one rank ... */
+    stage_part whole_part[ROW_PRICES];
+    stage_load lean_whole; /* ... and what they add up to */
     stage_sync *no_sync;   /* zeros */
 
     stage_sync *frame_sync; /* room for the price of frames */
@@ -124,6 +126,9 @@ struct plait_table {
 
 /** Deals the layers of a point and sorts its ranks and chunks. Nothing is allocated. */
 void table_classify(plait_table *table, const plait_degrees *d);
+
+/** What the whole model on one rank is made of: once a table. */
+void table_make_whole(plait_table *table);
 
 /** Brings the row of layers to the point's keys. */
 void table_select_layers(plait_table *table, const plait_degrees *d);

@@ -2,6 +2,7 @@
 #include "space.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "grow.h"
 #include "plait/cost.h"
@@ -10,8 +11,10 @@
 #include "split.h"
 #include "traits.h"
 
-/* The shards of one pp, for all rows that differ in mbs only. */
+/* One pp: what rows that differ in mbs alone share, and the shards, which say even less of a row. */
 struct cursor_slot {
+    plait_degrees row;   /* that `grid` is of, without its mbs; zeros: none yet */
+    space_pipeline grid; /* with all kinds that some mbs may have */
     bool known;
     plait_degrees key;
     int shards, nested, room;
@@ -63,7 +66,7 @@ static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_
     const plan_space *const space = cursor->space;
 
     if (k == space->free_keys) {
-        if (plan_ranks_legal(space->problem, &d, &nobody_asks))
+        if (plan_grid_legal(space->problem, &d, &nobody_asks))
             add_shard(cursor, slot, shard);
         return;
     }
@@ -140,6 +143,13 @@ static int leanest(const plan_space *space, const plait_degrees *d, int k)
     return plait_keys[free_key->key].usual(space->problem, &sharded, free_key->key);
 }
 
+static void put_usual(const plan_space *space, plait_degrees *d, int k)
+{
+    const plait_key_id key = space->free_key[k].key;
+
+    plait_key_put(d, key, plait_keys[key].usual(space->problem, d, key));
+}
+
 static int least_chunks(unsigned char schedule)
 {
     return plait_schedule_takes((plait_schedule)schedule, 1) ? 1 : 2;
@@ -150,8 +160,9 @@ static int least_chunks(unsigned char schedule)
  * they are legal is asked with the first legal schedule and order; an order with stages inside
  * replicas then takes only those that nest in cp.
  */
-static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct cursor_slot *slot)
+static bool fill_shards(space_cursor *cursor, struct cursor_slot *slot)
 {
+    const space_pipeline *const p = &slot->grid;
     plait_degrees probe = p->degrees;
 
     if (slot->known && same_ranks(&slot->key, &p->degrees))
@@ -159,6 +170,8 @@ static bool fill_slot(space_cursor *cursor, const space_pipeline *p, struct curs
     probe.schedule = p->kind[0].schedule;
     probe.vpp = least_chunks(probe.schedule);
     probe.order = p->kind[0].order;
+    for (int k = 0; k < cursor->space->free_keys; k++)
+        put_usual(cursor->space, &probe, k);
     slot->known = true;
     slot->key = p->degrees;
     slot->shards = 0;
@@ -208,7 +221,7 @@ static void list_overlaps(const plan_space *space, plait_degrees d, space_pipeli
 
     for (int i = 0; i < count; i++) {
         d.ep_overlap = (unsigned char)space->ep_overlaps.value[i];
-        if (!plan_ranks_legal(space->problem, &d, &nobody_asks))
+        if (!plan_grid_legal(space->problem, &d, &nobody_asks))
             continue;
         p->kind[p->kinds].schedule = d.schedule;
         p->kind[p->kinds].order = d.order;
@@ -216,7 +229,7 @@ static void list_overlaps(const plan_space *space, plait_degrees d, space_pipeli
     }
 }
 
-/* The schedules that this many microbatches allow, in each order that differs. */
+/* The schedules that these ranks allow, in each order that differs. */
 static void list_kinds(const plan_space *space, space_pipeline *p)
 {
     const int orders = values_of(space, &p->degrees, PLAIT_KEY_ORDER, space->orders.count);
@@ -258,35 +271,69 @@ static bool layouts_deal(const plan_space *space, int pp)
            limits_allow(space->options, PLAIT_KEY_PP, pp);
 }
 
-bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
+/* All that one pp of a row has with any microbatch; without kinds where there is no plan. */
+static void fill_grid(const plan_space *space, plait_degrees d, int i, space_pipeline *grid)
 {
-    const plan_space *space = cursor->space;
     const plait_problem *problem = space->problem;
-    plait_degrees d = space->row[row];
+    const bool dealt = space->splits[i].count > 0;
 
     d.pp = space->divisors.value[i];
     d.dp = plait_degrees_dp(problem->job.gpus, d.tp, d.pp, d.cp);
-    const bool dealt = space->splits[i].count > 0;
-    if (!(dealt || (space->layouts && layouts_deal(space, d.pp))) || d.dp == 0 ||
-        plait_degrees_microbatches(&d, problem->job.gbs) == 0 ||
-        !limits_allow(space->options, PLAIT_KEY_DP, d.dp) || dispatcher_of(cursor, row) < 0)
-        return false;
-    d.dispatcher = (unsigned char)cursor->dispatcher;
     d.shard_group = d.dp * d.cp;
     d.zero = (unsigned char)problem->runtime->defaults.key[PLAIT_KEY_ZERO];
-    for (int k = 0; k < space->free_keys; k++) {
-        const plait_key_id key = space->free_key[k].key;
-        plait_key_put(&d, key, plait_keys[key].usual(problem, &d, key));
-    }
     d.split = dealt ? space->splits[i].split[0].split : (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
-    *out = (space_pipeline){.degrees = d, .splits = &space->splits[i]};
-    list_kinds(space, out);
-    if (out->kinds == 0 || !fill_slot(cursor, out, &cursor->slot[i]))
-        return false;
+    for (int k = 0; k < space->free_keys; k++)
+        put_usual(space, &d, k);
+    *grid = (space_pipeline){.degrees = d, .splits = &space->splits[i]};
+    if (!(dealt || (space->layouts && layouts_deal(space, d.pp))) || d.dp == 0 ||
+        !limits_allow(space->options, PLAIT_KEY_DP, d.dp))
+        return;
+    list_kinds(space, grid);
     // No plan need have all the leanest values at once: their memory is still below that of any.
     for (int k = 0; k < space->free_keys; k++)
-        plait_key_put(&out->degrees, space->free_key[k].key, leanest(space, &d, k));
-    take_shards(space, &cursor->slot[i], out);
+        plait_key_put(&grid->degrees, space->free_key[k].key, leanest(space, &d, k));
+}
+
+/* The kinds that so many microbatches allow. */
+static void keep_kinds(const plait_problem *problem, space_pipeline *p)
+{
+    const int kinds = p->kinds;
+    plait_degrees d = p->degrees;
+
+    p->kinds = 0;
+    for (int k = 0; k < kinds; k++) {
+        d.schedule = p->kind[k].schedule;
+        d.order = p->kind[k].order;
+        d.ep_overlap = p->kind[k].ep_overlap;
+        d.vpp = least_chunks(d.schedule);
+        if (plan_batch_legal(problem, &d, &nobody_asks))
+            p->kind[p->kinds++] = p->kind[k];
+    }
+}
+
+bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
+{
+    const plan_space *space = cursor->space;
+    struct cursor_slot *const slot = &cursor->slot[i];
+    const int mbs = space->row[row].mbs;
+    plait_degrees d = space->row[row];
+
+    if (dispatcher_of(cursor, row) < 0)
+        return false;
+    d.dispatcher = (unsigned char)cursor->dispatcher;
+    d.mbs = 0;
+    if (memcmp(&slot->row, &d, sizeof d) != 0) {
+        fill_grid(space, d, i, &slot->grid);
+        slot->row = d;
+    }
+    if (slot->grid.kinds == 0)
+        return false;
+    *out = slot->grid;
+    out->degrees.mbs = mbs;
+    keep_kinds(space->problem, out);
+    if (out->kinds == 0 || !fill_shards(cursor, slot))
+        return false;
+    take_shards(space, slot, out);
     return out->points > 0 || space->layouts;
 }
 

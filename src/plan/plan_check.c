@@ -23,13 +23,15 @@ static bool world_divides(const plait_problem *p, const plait_degrees *d, const 
     if (model > p->job.gpus || p->job.gpus % model != 0)
         return because(why, "tp %d x pp %d x cp %d = %lld does not divide %d GPUs", d->tp, d->pp,
                        d->cp, (long long)model, p->job.gpus);
-    if (d->dp != p->job.gpus / model)
-        return because(why, "dp is %d: %d GPUs / (tp pp cp)", (int)(p->job.gpus / model),
-                       p->job.gpus);
-    if (plait_degrees_microbatches(d, p->job.gbs) == 0)
-        return because(why, "dp %d x mbs %d = %lld does not divide a batch of %d sequences", d->dp,
-                       d->mbs, (long long)d->dp * d->mbs, p->job.gbs);
-    return true;
+    return d->dp == p->job.gpus / model || because(why, "dp is %d: %d GPUs / (tp pp cp)",
+                                                   (int)(p->job.gpus / model), p->job.gpus);
+}
+
+static bool batch_divides(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return plait_degrees_microbatches(d, p->job.gbs) > 0 ||
+           because(why, "dp %d x mbs %d = %lld does not divide a batch of %d sequences", d->dp,
+                   d->mbs, (long long)d->dp * d->mbs, p->job.gbs);
 }
 
 // ---- tensor and context parallelism --------------------------------------------------------
@@ -222,19 +224,27 @@ bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const pl
     return true;
 }
 
-static bool schedule_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+static bool schedule_takes_chunks(const plait_degrees *d, const plan_reason *why)
 {
     const plait_schedule schedule = (plait_schedule)d->schedule;
-    const char *const name = plait_schedule_name[schedule];
 
-    if (!plait_schedule_takes(schedule, d->vpp))
-        return because(why, "schedule %s with vpp %d: it takes %s", name, d->vpp,
-                       plait_schedule_chunks(schedule) == 1   ? "one chunk a rank"
-                       : plait_schedule_chunks(schedule) == 2 ? "two chunks a rank"
-                                                              : "several chunks a rank");
+    return plait_schedule_takes(schedule, d->vpp) ||
+           because(why, "schedule %s with vpp %d: it takes %s", plait_schedule_name[schedule],
+                   d->vpp,
+                   plait_schedule_chunks(schedule) == 1   ? "one chunk a rank"
+                   : plait_schedule_chunks(schedule) == 2 ? "two chunks a rank"
+                                                          : "several chunks a rank");
+}
+
+static bool schedule_has_enough(const plait_problem *p, const plait_degrees *d,
+                                const plan_reason *why)
+{
+    const plait_schedule schedule = (plait_schedule)d->schedule;
     const char *const needs =
         plait_schedule_needs(schedule, d->pp, plait_degrees_microbatches(d, p->job.gbs));
-    return needs == NULL || because(why, "schedule %s needs %s", name, needs);
+
+    return needs == NULL ||
+           because(why, "schedule %s needs %s", plait_schedule_name[schedule], needs);
 }
 
 /* Has the accelerator the kernels of the dispatcher? */
@@ -441,10 +451,8 @@ static bool job_runs(const plait_problem *p, const plan_reason *why)
                                                    "precision", format, p->runtime->name, why);
 }
 
-static bool rules_hold(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+static bool rule_holds(const plait_problem *p, const plan_rule *broken, const plan_reason *why)
 {
-    const plan_rule *broken = plan_rule_broken(p, d);
-
     return !broken ||
            because(why, "%s (%s, rule %s)", broken->says, p->runtime->name, broken->number);
 }
@@ -459,7 +467,7 @@ static bool placement_says(const plait_problem *p, const plait_degrees *d, const
                    plait_placement_name[d->placement], p->cluster->name);
 }
 
-// ---- the three steps -----------------------------------------------------------------------
+// ---- the steps -----------------------------------------------------------------------------
 
 bool question_holds(const plait_problem *p, const plan_reason *why)
 {
@@ -483,12 +491,23 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
            layers_divide(p, d, why) && sequence_divides(p, d, why);
 }
 
-bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+bool plan_grid_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     return world_divides(p, d, why) && experts_divide(p, d, why) && shards_divide(p, d, why) &&
-           plan_formats_legal(p, d, why) && schedule_suits(p, d, why) &&
+           plan_formats_legal(p, d, why) && schedule_takes_chunks(d, why) &&
            plan_dispatcher_runs(p, d, why) && pairs_suit(p, d, why) && expressible(p, d, why) &&
-           rules_hold(p, d, why);
+           rule_holds(p, plan_rule_broken(p, d), why);
+}
+
+bool plan_batch_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return batch_divides(p, d, why) && schedule_has_enough(p, d, why) &&
+           rule_holds(p, batch_rule_broken(p, d), why);
+}
+
+bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return plan_grid_legal(p, d, why) && plan_batch_legal(p, d, why);
 }
 
 plait_verdict plait_degrees_check(const plait_problem *p, const plait_degrees *d, char *why,

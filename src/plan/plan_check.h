@@ -16,7 +16,15 @@ bool question_holds(const plait_problem *problem, const plan_reason *why);
 bool plan_layers_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
-/** pp dp mbs schedule order zero shard_group grad_sync: ranks, batch, what the software takes. */
+/** pp dp schedule order zero shard_group grad_sync: ranks, what the software takes; of any mbs. */
+bool plan_grid_legal(const plait_problem *problem, const plait_degrees *degrees,
+                     const plan_reason *why);
+
+/** mbs beside them: is there a number of microbatches, and one that the schedule takes? */
+bool plan_batch_legal(const plait_problem *problem, const plait_degrees *degrees,
+                      const plan_reason *why);
+
+/** Both. */
 bool plan_ranks_legal(const plait_problem *problem, const plait_degrees *degrees,
                       const plan_reason *why);
 

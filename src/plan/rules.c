@@ -48,18 +48,30 @@ bool rules_are_kin(plait_rules one, plait_rules other)
     return root_of(one) == root_of(other);
 }
 
+static const plan_rule *broken_of(const plan_rule *rule, const plait_problem *problem,
+                                  const plait_degrees *degrees)
+{
+    while (rule != NULL && rule->number && rule->holds(problem, degrees))
+        rule++;
+    return rule != NULL && rule->number ? rule : NULL;
+}
+
 static const plan_rule *plan_rule_broken_of(const rule_set *set, const plait_problem *problem,
                                             const plait_degrees *degrees)
 {
     const plan_rule *const broken =
         set->base != NULL ? plan_rule_broken_of(set->base, problem, degrees) : NULL;
 
-    if (broken != NULL)
-        return broken;
-    for (const plan_rule *rule = set->plan; rule != NULL && rule->number; rule++)
-        if (!rule->holds(problem, degrees))
-            return rule;
-    return NULL;
+    return broken != NULL ? broken : broken_of(set->plan, problem, degrees);
+}
+
+static const plan_rule *batch_rule_broken_of(const rule_set *set, const plait_problem *problem,
+                                             const plait_degrees *degrees)
+{
+    const plan_rule *const broken =
+        set->base != NULL ? batch_rule_broken_of(set->base, problem, degrees) : NULL;
+
+    return broken != NULL ? broken : broken_of(set->batch, problem, degrees);
 }
 
 bool plan_rule_parts(const plait_problem *problem, const plait_degrees *one,
@@ -75,6 +87,11 @@ bool plan_rule_parts(const plait_problem *problem, const plait_degrees *one,
 const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees)
 {
     return plan_rule_broken_of(sets[problem->runtime->rules], problem, degrees);
+}
+
+const plan_rule *batch_rule_broken(const plait_problem *problem, const plait_degrees *degrees)
+{
+    return batch_rule_broken_of(sets[problem->runtime->rules], problem, degrees);
 }
 
 static const model_rule *model_rule_broken(const rule_set *set, const plait_model *model)

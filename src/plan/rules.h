@@ -26,6 +26,7 @@ typedef struct model_rule {
 typedef struct rule_set {
     const struct rule_set *base; /* whose rules hold too, before its own; NULL: none */
     const plan_rule *plan;       /* ended by a rule without a number; NULL: none of its own */
+    const plan_rule *batch;      /* likewise: those that look at the microbatch */
     const model_rule *model;     /* likewise; NULL: it can build any */
     /** The etp that it takes unless told; NULL: that of its base, else 1. */
     int (*etp)(const plait_problem *problem, const plait_degrees *degrees);
@@ -40,10 +41,13 @@ const rule_set *rule_set_of(plait_rules rules);
 /** Do both stand on the same set? Then they are of forks of one software. */
 bool rules_are_kin(plait_rules one, plait_rules other);
 
-/** The first rule that a plan breaks, or NULL. */
+/** The first rule that a plan breaks of those that hold of any microbatch, or NULL. */
 const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees);
 
-/** Is there a rule that one plan breaks and the other keeps? */
+/** The same of those that look at the microbatch. */
+const plan_rule *batch_rule_broken(const plait_problem *problem, const plait_degrees *degrees);
+
+/** Is there a rule, whatever the microbatch, that one plan breaks and the other keeps? */
 bool plan_rule_parts(const plait_problem *problem, const plait_degrees *one,
                      const plait_degrees *other);
 

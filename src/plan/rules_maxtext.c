@@ -80,6 +80,15 @@ static bool slices_are_axes(const plait_problem *problem, const plait_degrees *d
                                                             : d->dp % slices == 0;
 }
 
+static const plan_rule batch_rules[] = {
+    {"MT5", "stages need schedule gpipe, and pp must divide the microbatches",
+     microbatches_fill_stages},
+    {"MT6", "the batch of a device, mbs over its ranks, must come out even when multiplied back",
+     batch_of_a_device_is_exact},
+    {"MT7", "8-bit products need a step of one microbatch", narrow_steps_are_one_pass},
+    {NULL, NULL, NULL},
+};
+
 static const plan_rule plan_rules[] = {
     {"MT1", "tp must divide the key-value heads", tensor_ranks_divide_keys},
     {"MT2", "cp must be even, and 2 cp must divide the sequence", context_has_halves},
@@ -89,11 +98,6 @@ static const plan_rule plan_rules[] = {
      "zero "
      "1 cp = ep = 1 and all replicas",
      shards_are_axes},
-    {"MT5", "stages need schedule gpipe, and pp must divide the microbatches",
-     microbatches_fill_stages},
-    {"MT6", "the batch of a device, mbs over its ranks, must come out even when multiplied back",
-     batch_of_a_device_is_exact},
-    {"MT7", "8-bit products need a step of one microbatch", narrow_steps_are_one_pass},
     {"MT8", "slices must divide pp where stages are outermost, else dp", slices_are_axes},
     {NULL, NULL, NULL},
 };
@@ -168,4 +172,5 @@ static int usual_etp(const plait_problem *problem, const plait_degrees *d)
     return model_has_experts(problem->model) ? d->tp : 1;
 }
 
-const rule_set rules_maxtext = {.plan = plan_rules, .model = model_rules, .etp = usual_etp};
+const rule_set rules_maxtext = {
+    .plan = plan_rules, .batch = batch_rules, .model = model_rules, .etp = usual_etp};

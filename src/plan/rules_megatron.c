@@ -193,10 +193,14 @@ static bool predictions_stand_last(const plait_problem *problem, const plait_deg
     return true;
 }
 
-static const plan_rule plan_rules[] = {
-    {"M1", "experts with tp > 1 need sp = 1", experts_need_sp},
+static const plan_rule batch_rules[] = {
     {"M2", "the interleaved schedule needs microbatches in multiples of pp",
      interleaving_needs_whole_groups},
+    {NULL, NULL, NULL},
+};
+
+static const plan_rule plan_rules[] = {
+    {"M1", "experts with tp > 1 need sp = 1", experts_need_sp},
     {"M3", "order tp-cp-pp-dp needs tp cp = etp ep with experts, cp = 1 without",
      same_pipeline_groups},
     {"M4", "the sequence must divide by 2 cp, and its part of a rank by tp under sp",
@@ -419,4 +423,5 @@ static int usual_etp(const plait_problem *problem, const plait_degrees *d)
     return d->tp;
 }
 
-const rule_set rules_megatron = {.plan = plan_rules, .model = model_rules, .etp = usual_etp};
+const rule_set rules_megatron = {
+    .plan = plan_rules, .batch = batch_rules, .model = model_rules, .etp = usual_etp};

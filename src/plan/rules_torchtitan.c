@@ -110,6 +110,12 @@ static bool parts_are_modules(const plait_problem *problem, const plait_degrees 
     return split_has_ends_outside(problem->model, d) && split_fills_chunks(problem->model, d);
 }
 
+static const plan_rule batch_rules[] = {
+    {"T8", "the interleaved schedule needs microbatches in multiples of their rounds of pp",
+     rounds_divide},
+    {NULL, NULL, NULL},
+};
+
 static const plan_rule plan_rules[] = {
     {"T1", "tp must divide the key-value heads", kv_heads_divide},
     {"T2", "ep must divide shard_group tp", experts_inside_shards},
@@ -118,8 +124,6 @@ static const plan_rule plan_rules[] = {
     {"T5", "interleaving needs two chunks a rank, other schedules one", chunks_suit_schedule},
     {"T6", "shard_group must be a multiple of cp", shards_span_context},
     {"T7", "experts need etp = tp with ep = 1, and etp = 1 otherwise", experts_cut_as_built},
-    {"T8", "the interleaved schedule needs microbatches in multiples of their rounds of pp",
-     rounds_divide},
     {"T9", "context parallelism has no attention flash3", context_on_flex},
     {"T10", "multi-token prediction needs pp = 1 and cp = 1", predictions_in_one_stage},
     {"T11", "precision nvfp4 has no experts", nvfp4_without_experts},
@@ -139,4 +143,4 @@ static int usual_etp(const plait_problem *problem, const plait_degrees *d)
 }
 
 const rule_set rules_torchtitan = {
-    .plan = plan_rules, .model = torchtitan_model_rules, .etp = usual_etp};
+    .plan = plan_rules, .batch = batch_rules, .model = torchtitan_model_rules, .etp = usual_etp};
