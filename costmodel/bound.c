@@ -70,7 +70,7 @@ void table_make_whole(plait_table *table)
 /* The whole model on one rank: what the mean stage has its share of. */
 static stage_load lean_whole(const plait_table *table)
 {
-    stage_load load = begin_load(table, &table->whole);
+    stage_load load = begin_load(&table->row, &table->whole);
 
     add_layers(&table->whole, table->lean_time, &load);
     return load;
@@ -132,11 +132,11 @@ static int highest_zero(const plait_problem *problem)
 }
 
 /* State under the highest ZeRO stage, spread over all replicas; no gathers of ZeRO-3. */
-static double lean_state_bytes(const plait_table *table, const plait_degrees *lean,
-                               const plait_state_bytes *bytes, const stage_load *load)
+static double lean_state_bytes(const plait_problem *problem, const layer_row *row,
+                               const plait_degrees *lean, const plait_state_bytes *bytes,
+                               const stage_load *load)
 {
-    const stage_state state =
-        stage_state_of(&table->problem, lean, &table->row, bytes, shard_ways_of(lean), load);
+    const stage_state state = stage_state_of(problem, lean, row, bytes, shard_ways_of(lean), load);
 
     return state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
            (lean->zero == 3 ? 0.0 : state.buffers_bytes);
@@ -146,7 +146,7 @@ static double lean_state_bytes(const plait_table *table, const plait_degrees *le
 static double lean_peak_bytes(const plait_table *table, const plait_degrees *lean,
                               const plait_state_bytes *bytes, const stage_load *load)
 {
-    const double allocated = lean_state_bytes(table, lean, bytes, load) +
+    const double allocated = lean_state_bytes(&table->problem, &table->row, lean, bytes, load) +
                              stage_activation_bytes(load) +
                              stage_buffer_bytes(&table->problem, lean, &table->row, load);
 
@@ -188,7 +188,7 @@ static void fill_lean_loads(const plait_table *table, class_list *list)
     for (int c = 0; c < list->count; c++) {
         stage_class all = list->of[c];
         all.ends = 0;
-        list->lean[c] = begin_load(table, &all);
+        list->lean[c] = begin_load(&table->row, &all);
         add_layers(&all, table->lean_time, &list->lean[c]);
     }
 }
@@ -341,7 +341,8 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
     table_select_layers(table, d);
     select_lean(table);
     const stage_load *whole = &table->lean_whole;
-    const double allocated = lean_state_bytes(table, &lean, &bytes, whole) + whole->saved_bytes;
+    const double allocated =
+        lean_state_bytes(&table->problem, &table->row, &lean, &bytes, whole) + whole->saved_bytes;
     const double boundaries = table->problem.model->layers + 1.0; // at most, the ends counted
     const double fused_s = boundaries * table->row.boundary_s;
     return (plait_price){
@@ -352,5 +353,60 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
         .peak_bytes = allocated / stages * table->problem.runtime->keep.fragmentation,
         .busy_s = m * whole->busy_s / stages,
         .moving_s = m * whole->moving_s / stages,
+    };
+}
+
+// ---- before layers are priced ----------------------------------------------------------------
+
+/* Rows that differ in microbatches and kernels alone have the same parameters. */
+static void weigh_layers(plait_table *table, layer_key key)
+{
+    key.mbs = 1;
+    key.attention = key.dispatcher = 0;
+    if (layer_key_same(table->weighed, key))
+        return;
+    layer_row_weigh(&table->problem, key, &table->light);
+    table->light_load = begin_load(&table->light, &table->whole);
+    table->weighed = key;
+}
+
+/* All layers of a microbatch, prediction modules' among them, without the ends. */
+static double computed_s(plait_table *table, layer_key key)
+{
+    const plait_model *model = table->problem.model;
+    double s = 0.0;
+
+    if (layer_key_same(table->computed, key))
+        return table->computed_s;
+    layer_row_take(&table->problem, key, &table->light);
+    for (int i = 0; i < table->whole.parts.count; i++) {
+        const stage_part *part = &table->whole.parts.part[i];
+        const int kind = part->row == ROW_MTP ? model->mtp_kind : part->row;
+        if (kind < model->kinds)
+            s += part->count * layer_computed_s(&table->problem, &table->light, kind);
+    }
+    table->computed = key;
+    table->computed_s = s;
+    return s;
+}
+
+/*
+ * C.97. Of C.91 what needs no price of this row: the state, and what halves of layers take that rows
+ * before it had, or that it will have.
+ */
+plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *d)
+{
+    const plait_problem *problem = &table->problem;
+    const plait_degrees lean = lean_degrees(table, d);
+    const plait_state_bytes bytes = lean_state_of(table, &lean);
+    const double m = plait_degrees_microbatches(d, problem->job.gbs);
+    const layer_key key = layer_key_of(d);
+
+    weigh_layers(table, key);
+    const double state =
+        lean_state_bytes(problem, &table->light, &lean, &bytes, &table->light_load);
+    return (plait_price){
+        .step_s = m * computed_s(table, key) / d->pp,
+        .peak_bytes = state / d->pp * problem->runtime->keep.fragmentation,
     };
 }

@@ -99,6 +99,11 @@ void layer_memo_grow(layer_memo *memo, plait_arena *arena)
     memo->arena = memo->mixer && memo->ffn ? arena : NULL;
 }
 
+bool memo_has_halves(const layer_memo *memo)
+{
+    return memo && memo->arena;
+}
+
 // ---- products ------------------------------------------------------------------------------
 
 static product_key product_key_of(const plait_op *op)
@@ -221,7 +226,7 @@ static uint64_t half_hash(const half_key *key)
 
 memo_place *memo_half(layer_memo *memo, const layer_key *key, double seq, int kind, block_half half)
 {
-    if (!memo || !memo->arena)
+    if (!memo_has_halves(memo))
         return NULL;
     const half_key of = half_key_of(memo, key, seq, kind, half);
     memo_place *const place = half == BLOCK_MIXER ? &memo->mixer[half_hash(&of) % MIXERS]

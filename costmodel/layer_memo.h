@@ -14,6 +14,9 @@ layer_memo *layer_memo_new(const plait_problem *problem, plait_arena *arena);
 /** From now on halves are remembered, in `arena`, which is not to be rewound. */
 void layer_memo_grow(layer_memo *memo, plait_arena *arena);
 
+/** Are halves remembered? */
+bool memo_has_halves(const layer_memo *memo);
+
 /** plait_op_s, remembered of products. memo: NULL: nothing is remembered. */
 double memo_op_s(layer_memo *memo, const plait_kernel_context *context, const plait_op *op);
 

@@ -169,6 +169,16 @@ static void describe(const plait_problem *problem, const layer_row *row, int r, 
                             pass_of(problem, &row->key, kind), half, out);
 }
 
+static double computed_s(const priced_pass *pass)
+{
+    double s = 0.0;
+
+    for (int i = 0; i < pass->ops; i++)
+        if (pass->op[i].role != LAYER_DISPATCH && pass->op[i].role != LAYER_COMBINE)
+            s += pass->op[i].s;
+    return s;
+}
+
 static const priced_block *price_half(const plait_problem *problem, const layer_row *row, int r,
                                       block_half half, priced_room *room)
 {
@@ -182,6 +192,7 @@ static const priced_block *price_half(const plait_problem *problem, const layer_
     describe(problem, row, r, half, PLAIT_FORWARD, &block);
     price_pass(problem, row, &block, &out->forward);
     take_kept(&block, out);
+    out->computed_s = computed_s(&out->backward) + computed_s(&out->forward);
     return out;
 }
 
@@ -216,6 +227,27 @@ int priced_blocks_of(const plait_problem *problem, const layer_row *row, int r,
     }
     block[0] = price_half(problem, row, r, BLOCK_WHOLE, &room[0]);
     return 1;
+}
+
+double layer_computed_s(const plait_problem *problem, layer_row *row, int kind)
+{
+    double s = 0.0;
+
+    if (!memo_has_halves(row->memo) || row->key.fusion != PLAIT_FUSION_NONE ||
+        !block_halves(&problem->model->kind[kind]))
+        return 0.0;
+    for (int half = BLOCK_MIXER; half <= BLOCK_FFN; half++) {
+        priced_room room;
+        memo_place *const place =
+            memo_half(row->memo, &row->key, problem->job.seq, kind, (block_half)half);
+        const priced_block *block = memo_known(place);
+        if (!block) {
+            layer_row_place(problem, row);
+            block = half_of(problem, row, kind, (block_half)half, &room);
+        }
+        s += block->computed_s;
+    }
+    return s;
 }
 
 // ---- what they add up to -------------------------------------------------------------------

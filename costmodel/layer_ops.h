@@ -25,6 +25,7 @@ typedef struct priced_pass {
 /** A layer or an end of the model, or half a layer: both passes, and what the forward keeps. */
 typedef struct priced_block {
     priced_pass forward, backward;
+    double computed_s;           /* both passes, without the exchange of experts' tokens */
     double saved[PLAIT_TENSORS]; /* elements */
     double saved_gathered;
     plait_weights weights;

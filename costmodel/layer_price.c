@@ -79,9 +79,12 @@ static void place_context(const plait_problem *problem, layer_row *row)
  * experts over both. An expert group that reaches beyond them is one run where stages are outermost,
  * and refused where they are not (rule P2), so that a layer's price needs no other key.
  */
-static void place_groups(const plait_problem *problem, layer_row *row)
+void layer_row_place(const plait_problem *problem, layer_row *row)
 {
     const layer_key *const key = &row->key;
+
+    if (row->placed)
+        return;
     const struct {
         plait_axis axis;
         int size, stride;
@@ -97,6 +100,7 @@ static void place_groups(const plait_problem *problem, layer_row *row)
             group_route(problem, key->placement, groups[g].size, groups[g].stride);
     if (key->cp_comm == PLAIT_CP_A2A_P2P)
         place_context(problem, row);
+    row->placed = true;
 }
 
 static double sum_of(const double *values, int count)
@@ -268,14 +272,11 @@ static void price_part(const plait_problem *problem, layer_row *row, int r, laye
  * (1 % of a layer) is left out, and a pass through the head, which it shares. Where the head does not
  * stand beside the embedding, tied or predicting models hold a copy of the table there. (C.81)
  */
-static void price_ends(const plait_problem *problem, layer_row *row, layer_price *parts, bool known)
+static void derive_ends(const plait_model *model, layer_row *row)
 {
-    const plait_model *model = problem->model;
     const double hidden = model->hidden;
     const int tp = row->key.tp;
 
-    price_part(problem, row, ROW_EMBEDDING, parts, known);
-    price_part(problem, row, ROW_HEAD, parts, known);
     row->price[ROW_TABLE] = (layer_price){
         .weights.dense = (double)((model->vocab + tp - 1) / tp) * hidden,
     };
@@ -327,21 +328,48 @@ static void choose_fusion(const plait_problem *problem, layer_row *row)
     row->boundary_s = fused_boundary_most_s(problem, row);
 }
 
+void layer_row_take(const plait_problem *problem, layer_key key, layer_row *row)
+{
+    row->key = key;
+    row->shard = shard_of(problem, &key);
+    row->placed = false;
+}
+
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
 {
     bool known = false;
     layer_price *const parts = memo_parts(row->memo, &key, &known);
 
-    row->key = key;
-    row->shard = shard_of(problem, &key);
-    place_groups(problem, row);
+    layer_row_take(problem, key, row);
+    layer_row_place(problem, row);
     choose_fusion(problem, row);
     for (int k = 0; k < problem->model->kinds; k++)
         price_part(problem, row, k, parts, known);
-    price_ends(problem, row, parts, known);
+    price_part(problem, row, ROW_EMBEDDING, parts, known);
+    price_part(problem, row, ROW_HEAD, parts, known);
+    derive_ends(problem->model, row);
     row->p2p_bytes = send_bytes(problem, &key);
     row->logit_bytes = logit_bytes(problem, &key);
     widest_of(problem, row);
+}
+
+static void weigh(const plait_problem *problem, layer_row *row, int r)
+{
+    plait_block block;
+
+    row_describe(problem, row, r, PLAIT_FORWARD, &block);
+    row->price[r] = (layer_price){.weights = block.weights, .gathered = block.weights};
+}
+
+void layer_row_weigh(const plait_problem *problem, layer_key key, layer_row *row)
+{
+    layer_row_take(problem, key, row);
+    memset(row->fused, 0, sizeof row->fused);
+    for (int k = 0; k < problem->model->kinds; k++)
+        weigh(problem, row, k);
+    weigh(problem, row, ROW_EMBEDDING);
+    weigh(problem, row, ROW_HEAD);
+    derive_ends(problem->model, row);
 }
 
 /*

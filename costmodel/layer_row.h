@@ -98,6 +98,7 @@ typedef struct layer_row {
     struct layer_memo *memo; /* of the rows before; NULL: none */
     layer_key key;
     plait_shard shard;
+    bool placed;                                /* routes are those of the key */
     plait_route route[PLAIT_GROUPS];            /* of tp, cp, ep and etp */
     unsigned char fused[PLAIT_MAX_LAYER_KINDS]; /* bits 1 << PLAIT_FUSE_...: done in these layers */
     plait_route cp_heads, cp_rings;             /* of a2a+p2p: cp's all-to-alls and its rings */
@@ -160,6 +161,12 @@ void layer_pair(const layer_pass *forward, const layer_pass *backward, double sm
 
 // layer_price.c
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row);
+/** The key, and what follows from it alone. */
+void layer_row_take(const plait_problem *problem, layer_key key, layer_row *row);
+/** The routes of its groups, where nobody asked for them before. */
+void layer_row_place(const plait_problem *problem, layer_row *row);
+/** The key and the parameters of each part, and no price. */
+void layer_row_weigh(const plait_problem *problem, layer_key key, layer_row *row);
 plait_kernel_context kernel_context_of(const plait_problem *problem, const layer_key *key);
 plait_network network_of(const plait_problem *problem);
 plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind);
@@ -175,6 +182,13 @@ const plait_route *op_route(const layer_row *row, const plait_op *op);
 collective_time collective_time_of(const plait_problem *problem, const layer_row *row,
                                    const plait_op *op, double attention_s);
 layer_term term_of(const plait_op *op);
+/**
+ * Seconds that both passes of a kind of layer take at least, alone or beside another microbatch: all
+ * but the exchange of experts' tokens. 0 where halves are not remembered, or fusion may save some.
+ *
+ * @param row  its key alone is read; its routes are filled where a half is not known yet
+ */
+double layer_computed_s(const plait_problem *problem, layer_row *row, int kind);
 
 // layer_time.c
 layer_time layer_time_of(const plait_problem *problem, const layer_price *price,

@@ -90,12 +90,12 @@ static double left_of(const plait_recompute_masks *masks, int tensor)
 /* Bytes of a microbatch and layer that wait on the host: of what recomputation leaves. (C.166) */
 static double offloaded_bytes(const layer_price *price, plait_choice choice)
 {
+    if (choice.offload_acts == 0 || choice.recompute.kind == PLAIT_RECOMPUTE_FULL)
+        return 0.0;
     const plait_recompute_masks kept = plait_recompute_masks_of(choice.recompute);
     const plait_recompute_masks here = plait_offload_masks_of(choice.offload_acts);
     double bytes = 0.0;
 
-    if (choice.offload_acts == 0 || choice.recompute.kind == PLAIT_RECOMPUTE_FULL)
-        return 0.0;
     for (int t = 0; t < PLAIT_TENSORS; t++)
         bytes += price->saved_bytes[t] * left_of(&kept, t) * (1.0 - left_of(&here, t));
     return bytes;
@@ -125,21 +125,21 @@ typedef struct layer_waits {
 } layer_waits;
 
 /* One way over the link to the host, of one layer and microbatch. (C.167) */
-static double carried_s(const plait_problem *problem, const layer_price *price, plait_choice choice)
+static double carried_s(const plait_problem *problem, double away_bytes)
 {
-    if (choice.offload_acts == 0)
-        return 0.0;
-    return offloaded_bytes(price, choice) /
-           plait_cluster_accelerator(problem->cluster, 0)->host_bytes_per_s;
+    return away_bytes > 0.0
+               ? away_bytes / plait_cluster_accelerator(problem->cluster, 0)->host_bytes_per_s
+               : 0.0;
 }
 
+/* away_bytes: what is offloaded. */
 static layer_waits waits_of(const plait_problem *problem, const layer_price *price,
-                            const layer_gather *gather, plait_choice choice)
+                            const layer_gather *gather, plait_choice choice, double away_bytes)
 {
     const rerun again = rerun_of(price, choice.recompute);
     const double forward_s = price->forward_gpu_s;
     const double backward_s = price->backward_gpu_s + again.seconds;
-    const double carry_s = carried_s(problem, price, choice);
+    const double carry_s = carried_s(problem, away_bytes);
     layer_waits w = {.recompute_s = again.seconds};
 
     w.forward_gather_s = gather_exposed_s(problem, gather->gather_s, forward_s);
@@ -167,9 +167,9 @@ static double launch_share(const layer_price *price, const layer_waits *w)
 layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
                          const layer_gather *gather, plait_choice choice)
 {
-    const layer_waits w = waits_of(problem, price, gather, choice);
-    const double kept = layer_saved_bytes(price, choice.recompute);
     const double away = offloaded_bytes(price, choice);
+    const layer_waits w = waits_of(problem, price, gather, choice, away);
+    const double kept = layer_saved_bytes(price, choice.recompute);
     const double saved = kept - away;
 
     return (layer_time){
@@ -188,7 +188,8 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
 void layer_terms_of(const plait_problem *problem, const layer_price *price,
                     const layer_gather *gather, plait_choice choice, double terms[LAYER_TERMS])
 {
-    const layer_waits w = waits_of(problem, price, gather, choice);
+    const layer_waits w =
+        waits_of(problem, price, gather, choice, offloaded_bytes(price, choice));
 
     for (int i = 0; i < LAYER_TERMS; i++)
         terms[i] = price->forward[i] + price->backward[i];

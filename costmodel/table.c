@@ -48,6 +48,7 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->kinds = problem->model->kinds;
     table_make_whole(table);
     table->row.memo = layer_memo_new(problem, arena);
+    table->light.memo = table->row.memo;
     table->spans = span_memo_new(arena);
     table->classes = class_memo_new(arena);
     table->timed = table->kinds + (problem->model->mtp_layers > 0);
@@ -176,7 +177,7 @@ static const layer_time *end_times_of(plait_table *table)
 void table_fill_base(const plait_table *table, const layer_time *end, const layer_time *mtp,
                      const stage_class *class, stage_load *base)
 {
-    *base = begin_load(table, class);
+    *base = begin_load(&table->row, class);
     for (int i = 0; i < class->ends; i++) {
         const stage_part *part = &class->parts.part[i];
         stage_load_add(base, class->parts.share * part->count,

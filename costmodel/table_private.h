@@ -118,6 +118,13 @@ struct plait_table {
     stage_class whole; /* all layers and both ends on one rank ... */
     stage_part whole_part[ROW_PRICES];
     stage_load lean_whole; /* ... and what they add up to */
+
+    /* before layers are priced (C.97) */
+    layer_row light;       /* of parameters, and with a key to ask halves by */
+    layer_key weighed;     /* that its parameters are of; tp 0: of none */
+    stage_load light_load; /* the whole model's */
+    layer_key computed;    /* that `computed_s` is of */
+    double computed_s;
     stage_sync *no_sync;   /* zeros */
 
     stage_sync *frame_sync; /* room for the price of frames */
@@ -163,7 +170,7 @@ void table_fill_base(const plait_table *table, const layer_time *end, const laye
 // ---- sums, inline: a price takes tens of nanoseconds ----------------------------------------
 
 /* A class' place and its parameters. */
-static inline stage_load begin_load(const plait_table *table, const stage_class *class)
+static inline stage_load begin_load(const layer_row *row, const stage_class *class)
 {
     stage_load load = {
         .index = class->stage,
@@ -174,7 +181,7 @@ static inline stage_load begin_load(const plait_table *table, const stage_class 
     for (int i = 0; i < class->parts.count; i++) {
         const stage_part *part = &class->parts.part[i];
         stage_load_add_weights(&load, class->parts.share * part->count,
-                               &table->row.price[part->row]);
+                               &row->price[part->row]);
         load.embedding = load.embedding || part->row == ROW_EMBEDDING;
         load.loss = load.loss || part->row == ROW_HEAD || part->row == ROW_MTP_HEAD;
     }

@@ -109,6 +109,11 @@ static bool has_budget(const search_run *run, search_found *found, double bound_
     return false;
 }
 
+static bool may_be_better(const search_run *run, plait_price bound)
+{
+    return bound.peak_bytes <= run->capacity_bytes && bound.step_s < refine_best_s(run);
+}
+
 static void list_row(const search_run *run, search_worker *worker, int64_t row, refine_list *list,
                      search_found *found)
 {
@@ -117,9 +122,10 @@ static void list_row(const search_run *run, search_worker *worker, int64_t row, 
     for (int i = 0; i < run->space->divisors.count; i++) {
         if (run->space->divisors.value[i] == 1 || !space_pipeline_at(&worker->cursor, row, i, &p))
             continue;
+        if (!may_be_better(run, plait_pipeline_floor(worker->table, &p.degrees)))
+            continue;
         const plait_price bound = plait_pipeline_bound(worker->table, &p.degrees);
-        if (bound.peak_bytes > run->capacity_bytes || bound.step_s >= refine_best_s(run) ||
-            !has_budget(run, found, bound.step_s))
+        if (!may_be_better(run, bound) || !has_budget(run, found, bound.step_s))
             continue;
         for (int kind = 0; kind < p.kinds; kind++)
             list_kind(run, worker, &p, kind, list, found);

@@ -108,6 +108,7 @@ typedef struct space_cursor {
     const plan_space *space;
     plait_arena *arena;
     struct cursor_slot *slot; /* [divisors.count] */
+    struct dispatch_memo *dispatches;
     int64_t row;              /* the one that `dispatcher` is of; -1: none */
     int dispatcher;           /* the fastest; -1: there is none */
     bool failed;              /* out of memory */

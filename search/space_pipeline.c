@@ -1,13 +1,13 @@
 /* space_pipeline.c - one pp of a row: its schedules, its shards, and how many points it has */
 #include "space.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "grow.h"
 #include "plait/cost.h"
 #include "plait/schedule.h"
 #include "plan_check.h"
+#include "space_private.h"
 #include "split.h"
 #include "traits.h"
 
@@ -27,7 +27,8 @@ bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_aren
 
     *cursor = (space_cursor){.space = space, .arena = arena, .row = -1};
     cursor->slot = plait_arena_alloc(arena, slots, sizeof *cursor->slot);
-    return cursor->slot != NULL;
+    cursor->dispatches = dispatch_memo_new(arena);
+    return cursor->slot != NULL && cursor->dispatches != NULL;
 }
 
 static bool same_ranks(const plait_degrees *a, const plait_degrees *b)
@@ -181,39 +182,6 @@ static bool fill_shards(space_cursor *cursor, struct cursor_slot *slot)
     return !cursor->failed;
 }
 
-/* Where nothing is sent a dispatcher is a word, the usual one if it may be. */
-int space_fastest_dispatcher(const plan_space *space, plait_degrees d)
-{
-    const int usual =
-        plait_keys[PLAIT_KEY_DISPATCHER].usual(space->problem, &d, PLAIT_KEY_DISPATCHER);
-    double least_s = HUGE_VAL, least_sms = HUGE_VAL;
-    int fastest = -1;
-
-    for (int i = 0; i < space->dispatchers.count; i++) {
-        d.dispatcher = (unsigned char)space->dispatchers.value[i];
-        if (!plan_dispatcher_runs(space->problem, &d, &nobody_asks))
-            continue;
-        const double s = plait_dispatch_s(space->problem, &d);
-        const double sms = s > 0.0 ? plait_dispatcher_sms((plait_dispatcher)d.dispatcher)
-                                   : (double)(d.dispatcher != usual);
-        if (s > least_s || (s == least_s && sms >= least_sms))
-            continue;
-        least_s = s;
-        least_sms = sms;
-        fastest = d.dispatcher;
-    }
-    return fastest;
-}
-
-static int dispatcher_of(space_cursor *cursor, int64_t row)
-{
-    if (cursor->row != row) {
-        cursor->row = row;
-        cursor->dispatcher = space_fastest_dispatcher(cursor->space, cursor->space->row[row]);
-    }
-    return cursor->dispatcher;
-}
-
 /* One schedule in one order, with and without pairs of microbatches. */
 static void list_overlaps(const plan_space *space, plait_degrees d, space_pipeline *p)
 {
@@ -318,7 +286,11 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
     const int mbs = space->row[row].mbs;
     plait_degrees d = space->row[row];
 
-    if (dispatcher_of(cursor, row) < 0)
+    if (cursor->row != row) {
+        cursor->row = row;
+        cursor->dispatcher = fastest_dispatcher_of(cursor->dispatches, space, &d);
+    }
+    if (cursor->dispatcher < 0)
         return false;
     d.dispatcher = (unsigned char)cursor->dispatcher;
     d.mbs = 0;

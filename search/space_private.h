@@ -1,4 +1,4 @@
-/* space_private.h - the steps of space_make before its rows */
+/* space_private.h - the steps of space_make before its rows, and what rows choose */
 #ifndef SEARCH_SPACE_PRIVATE_H
 #define SEARCH_SPACE_PRIVATE_H
 
@@ -14,5 +14,12 @@ PLAIT_MUST_CHECK plait_status space_list_splits(plan_space *space, plait_arena *
 
 /** Bits 1 << plait_attention_kernel: those that rows of these degrees are made with. (S.80) */
 unsigned space_kernels_of(const plan_space *space, const plait_degrees *row);
+
+/** The fastest dispatchers of rows before. NULL: out of memory. A memo serves one space. */
+typedef struct dispatch_memo dispatch_memo;
+dispatch_memo *dispatch_memo_new(plait_arena *arena);
+
+/** space_fastest_dispatcher, remembered. */
+int fastest_dispatcher_of(dispatch_memo *memo, const plan_space *space, const plait_degrees *row);
 
 #endif

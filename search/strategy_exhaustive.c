@@ -261,6 +261,9 @@ static void explore_pipeline(const search_run *run, search_worker *worker, const
     found->points += p->points;
     if (most == SET_NOTHING)
         return;
+    most = lesser(most, use_of(run, found, plait_pipeline_floor(worker->table, &p->degrees)));
+    if (most == SET_NOTHING)
+        return;
     most = lesser(most, use_of(run, found, plait_pipeline_bound(worker->table, &p->degrees)));
     for (int kind = 0; most != SET_NOTHING && kind < p->kinds; kind++)
         first += explore_kind(run, worker, p, kind, first, most, found);

@@ -284,6 +284,12 @@ plait_price plait_shard_bound(plait_table *table, const plait_degrees *degrees);
  */
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degrees);
 
+/**
+ * Below that bound, and before layers are priced: state alone, and of layers what is remembered of
+ * their halves, where the table remembers any (plait_table_remember). (C.97)
+ */
+plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *degrees);
+
 /** What a layer or an end of the model adds to the rank that holds it. */
 typedef struct plait_portion {
     plait_chunk_time time; /* of one microbatch, behind gathers and with what is run again */

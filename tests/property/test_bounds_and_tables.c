@@ -573,12 +573,15 @@ static void check_bounds(world *w, plait_table *table, plait_degrees d)
 {
     const plait_problem *p = &w->problem;
     const plait_price bound = plait_degrees_bound(table, &d);
+    const plait_price early = plait_pipeline_floor(table, &d);
     const plait_price wider = plait_pipeline_bound(table, &d);
     const double floor_bytes = plait_layers_floor_bytes(p, &d);
     plait_degrees chosen = d;
 
     assert_true(bound.step_s > 0.0 && bound.peak_bytes > 0.0);
     assert_true(wider.step_s > 0.0 && wider.peak_bytes > 0.0 && floor_bytes > 0.0);
+    assert_at_most(early.step_s, wider.step_s, rounding, "floor of step_s", p, &d);
+    assert_at_most(early.peak_bytes, wider.peak_bytes, rounding, "floor of state", p, &d);
     for (int i = 0; i < COMPLETIONS; i++) {
         chosen.recompute = d.recompute;
         chosen.offload_acts = d.offload_acts;
@@ -609,24 +612,31 @@ static void test_bounds__never_exceed_a_completion(void **state)
 }
 
 /* Bounds that are far too low would pass the test above and prune nothing. */
-static double gap_sum;
-static int gap_count;
+static double gap_sum, floor_sum;
+static int gap_count, floor_count;
 
 static void add_gap(world *w, plait_table *table, plait_degrees d)
 {
     (void)w;
     gap_sum += plait_degrees_bound(table, &d).step_s / plait_degrees_cost(table, &d).step_s;
     gap_count++;
+    if (d.fusion != PLAIT_FUSION_NONE)
+        return;
+    floor_sum +=
+        plait_pipeline_floor(table, &d).step_s / plait_pipeline_bound(table, &d).step_s;
+    floor_count++;
 }
 
 static void test_bounds__come_near_the_costs(void **state)
 {
     (void)state;
-    gap_sum = 0.0;
-    gap_count = 0;
+    gap_sum = floor_sum = 0.0;
+    gap_count = floor_count = 0;
     on_random_points(add_gap, 50);
     print_message("bounds are %.0f %% of the step on average\n", 100.0 * gap_sum / gap_count);
     assert_true(gap_sum / gap_count > 0.5);
+    print_message("floors are %.0f %% of bounds\n", 100.0 * floor_sum / floor_count);
+    assert_true(floor_sum / floor_count > 0.5);
 }
 
 // ---- what a price is made of ---------------------------------------------------------------

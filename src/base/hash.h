@@ -1,6 +1,6 @@
 /* hash.h - words mixed into one: where a memory looks for a key */
-#ifndef PLAIT_COSTMODEL_HASH_H
-#define PLAIT_COSTMODEL_HASH_H
+#ifndef HASH_H
+#define HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
