@@ -229,14 +229,17 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
     return lean_price(table, d);
 }
 
-/* The ends of lean times, but for a prediction module's; the layers of the choice. */
+/* The ends of lean times; a prediction module's are those of the choice. */
 static void fill_chosen_loads(const plait_table *table, const layer_choice *choice,
                               class_list *list)
 {
     const layer_time *const ends = table->lean_time + ROW_EMBEDDING;
+    const layer_time *const mtp = choice->first + table->kinds;
 
     for (int c = 0; c < list->count; c++) {
-        table_fill_base(table, ends, choice->first + table->kinds, &list->of[c], &list->lean[c]);
+        if (!table->lean_based || table_has_module(&list->of[c]))
+            table_fill_base(table, ends, mtp, &list->of[c], &list->lean_base[c]);
+        list->lean[c] = list->lean_base[c];
         add_chosen_layers(table, &list->of[c], choice, &list->lean[c]);
     }
 }
@@ -255,6 +258,7 @@ plait_price plait_choice_bound(plait_table *table, const plait_degrees *d)
                                  some ? d->recompute.layers / d->vpp : -1};
     fill_chosen_loads(table, &choice, &table->chunks);
     fill_chosen_loads(table, &choice, &table->ranks);
+    table->lean_based = true;
     return lean_price(table, d);
 }
 

@@ -58,25 +58,6 @@ struct layer_memo {
     known_row *row;                        /* NULL: each row has layers of its own */
 };
 
-/* The same mixer behind the same norm, byte for byte. */
-static bool mixers_same(const plait_layer *a, const plait_layer *b)
-{
-    return a->mixer == b->mixer && (a->norms > 0) == (b->norms > 0) &&
-           memcmp(&a->attention, &b->attention, sizeof a->attention) == 0 &&
-           memcmp(&a->mla, &b->mla, sizeof a->mla) == 0 &&
-           memcmp(&a->delta_net, &b->delta_net, sizeof a->delta_net) == 0 &&
-           memcmp(&a->mamba, &b->mamba, sizeof a->mamba) == 0;
-}
-
-static int first_with_mixer(const plait_model *model, int kind)
-{
-    int first = 0;
-
-    while (first < kind && !mixers_same(&model->kind[first], &model->kind[kind]))
-        first++;
-    return first;
-}
-
 layer_memo *layer_memo_new(const plait_problem *problem, plait_arena *arena)
 {
     layer_memo *memo = plait_arena_alloc(arena, 1, sizeof *memo);
@@ -85,7 +66,7 @@ layer_memo *layer_memo_new(const plait_problem *problem, plait_arena *arena)
         return NULL;
     memo->model = problem->model;
     for (int k = 0; k < problem->model->kinds; k++)
-        memo->same_mixer[k] = first_with_mixer(problem->model, k);
+        memo->same_mixer[k] = model_first_with_mixer(problem->model, k);
     if (!model_has_experts(problem->model))
         return memo;
     memo->row = plait_arena_alloc(arena, ROWS, sizeof *memo->row);

@@ -26,11 +26,12 @@ static bool make_list(class_list *list, size_t most, size_t kinds, plait_arena *
     list->base = plait_arena_alloc(arena, most, sizeof *list->base);
     list->load = plait_arena_alloc(arena, most, sizeof *list->load);
     list->lean = plait_arena_alloc(arena, most, sizeof *list->lean);
+    list->lean_base = plait_arena_alloc(arena, most, sizeof *list->lean_base);
     list->leading = plait_arena_alloc(arena, 2 * most * kinds, sizeof *list->leading);
     list->held = plait_arena_alloc(arena, most, sizeof *list->held);
     list->part =
         plait_arena_alloc(arena, most * (size_t)stage_parts_most((int)kinds), sizeof *list->part);
-    return list->of && list->base && list->load && list->lean && list->leading && list->part &&
+    return list->of && list->base && list->load && list->lean && list->lean_base && list->leading && list->part &&
            list->held;
 }
 
@@ -185,7 +186,7 @@ void table_fill_base(const plait_table *table, const layer_time *end, const laye
     }
 }
 
-static bool has_module(const stage_class *class)
+bool table_has_module(const stage_class *class)
 {
     for (int i = 0; i < class->ends; i++)
         if (class->parts.part[i].row == ROW_MTP)
@@ -200,7 +201,7 @@ static void fill_bases(plait_table *table, const plait_degrees *d, bool all, cla
     const layer_time *const mtp = table_times(table, usual_choice(d)) + table->kinds;
 
     for (int c = 0; c < list->count; c++) {
-        if (!all && !has_module(&list->of[c]))
+        if (!all && !table_has_module(&list->of[c]))
             continue;
         table_fill_base(table, end, mtp, &list->of[c], &list->base[c]);
         list->load[c] = list->base[c];
@@ -257,6 +258,7 @@ void table_select_layers(plait_table *table, const plait_degrees *d)
     forget_times(table);
     table->started = true;
     table->lean_known = false;
+    table->lean_based = false;
     table->staged = false;
     table->sharded = false;
 }
@@ -267,6 +269,7 @@ void table_select_stages(plait_table *table, const plait_degrees *d)
     if (table->staged && same_split(&table->last, d))
         return;
     table_classify(table, d);
+    table->lean_based = false;
     table->rows++;
     table->send_s = pipeline_send_s(&table->problem, d, &table->row);
     table->fixed_bytes = runtime_fixed_bytes(&table->problem, d);

@@ -35,6 +35,7 @@ typedef struct class_list {
     stage_load *base; /* weights, and the ends' times */
     stage_load *load; /* with the layers of the point */
     stage_load *lean; /* without gathers and with the leanest recomputation, for bounds */
+    stage_load *lean_base; /* weights, and the ends' times without gathers */
     unsigned short *leading;
     stage_part *part;
     held_chunk *held;
@@ -112,6 +113,7 @@ struct plait_table {
 
     /* the same without gathers and with the leanest recomputation, for bounds */
     bool lean_known; /* made for this row of layers */
+    bool lean_based; /* lean_base is made for this row of layers and of stages */
     layer_time lean_time[ROW_PRICES];
     layer_time *chosen_time; /* [TIMES][timed], without gathers alone */
     bool chosen_known[TIMES];
@@ -166,6 +168,9 @@ int table_slot_of(plait_choice choice);
  */
 void table_fill_base(const plait_table *table, const layer_time *end, const layer_time *mtp,
                      const stage_class *class, stage_load *base);
+
+/** Does a class have a prediction module? */
+bool table_has_module(const stage_class *class);
 
 // ---- sums, inline: a price takes tens of nanoseconds ----------------------------------------
 

@@ -10,8 +10,9 @@
 #include "plait/cost.h"
 #include "plait/plan.h"
 #include "space_private.h"
+#include "traits.h"
 
-/* What each kernel that may run takes in each kind of layer. */
+/* What each kernel that may run takes in each kind of layer: of kinds with the same mixer in the first, else 0. */
 typedef struct kernel_uses {
     int kinds;
     int usual;
@@ -58,7 +59,8 @@ static void price_kernels(const plait_problem *problem, plait_degrees d, kernel_
     for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
         d.attention = (unsigned char)kernel;
         for (int k = 0; (uses->runs >> kernel & 1u) && k < uses->kinds; k++)
-            uses->use[kernel][k] = plait_attention_use_of(problem, &d, k);
+            if (model_first_with_mixer(problem->model, k) == k)
+                uses->use[kernel][k] = plait_attention_use_of(problem, &d, k);
     }
 }
 

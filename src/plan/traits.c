@@ -1,4 +1,6 @@
 /* traits.c - what rules and spaces ask of a whole model */
+#include <string.h>
+
 #include "traits.h"
 
 #include "plait/plan.h"
@@ -103,4 +105,22 @@ bool model_scores_are_plain(const plait_model *model)
     return n->attention_softcap == 0.0 && n->logit_softcap == 0.0 && n->attention_scale == 0.0 &&
            n->embedding_scale == 0.0 && n->residual_scale == 0.0 && n->logit_scale == 0.0 &&
            !n->alibi && !n->qk_norm_whole;
+}
+
+static bool mixers_same(const plait_layer *a, const plait_layer *b)
+{
+    return a->mixer == b->mixer && (a->norms > 0) == (b->norms > 0) &&
+           memcmp(&a->attention, &b->attention, sizeof a->attention) == 0 &&
+           memcmp(&a->mla, &b->mla, sizeof a->mla) == 0 &&
+           memcmp(&a->delta_net, &b->delta_net, sizeof a->delta_net) == 0 &&
+           memcmp(&a->mamba, &b->mamba, sizeof a->mamba) == 0;
+}
+
+int model_first_with_mixer(const plait_model *model, int kind)
+{
+    int first = 0;
+
+    while (first < kind && !mixers_same(&model->kind[first], &model->kind[kind]))
+        first++;
+    return first;
 }

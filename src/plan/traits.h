@@ -8,6 +8,9 @@
 bool model_has_experts(const plait_model *model);
 bool model_is_recurrent(const plait_model *model);
 
+/** The first kind of layers with the same mixer behind the same norm as this one: byte for byte. */
+int model_first_with_mixer(const plait_model *model, int kind);
+
 /** Does the model have what a set of modules (bits 1 << PLAIT_MODULE_...) recomputes? */
 bool model_has_modules(const plait_model *model, unsigned modules);
 
