@@ -25,6 +25,9 @@ function(plait_find_plain name header version_major version_minor)
 endfunction()
 plait_find_plain(glpk glpk.h GLP_MAJOR_VERSION GLP_MINOR_VERSION)
 plait_find_plain(csv csv.h CSV_MAJOR CSV_MINOR)
+if(PLAIT_STATIC) # an archive does not say what it needs
+    target_link_libraries(glpk INTERFACE amd colamd gmp z m)
+endif()
 
 # What is linked, for the bill of materials: library|version|licence.
 execute_process(COMMAND getconf GNU_LIBC_VERSION OUTPUT_VARIABLE libc

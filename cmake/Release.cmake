@@ -11,6 +11,14 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     set(PLAIT_LTO ON)
 endif()
 
+# A program that needs nothing of the system it is copied to but a kernel: `./dev static`. Its libraries
+# are archives, which Debian builds for programs at one address.
+option(PLAIT_STATIC "link the program with archives alone" OFF)
+if(PLAIT_STATIC)
+    set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+    add_link_options(-static)
+endif()
+
 # What distributions ask of a program that reads others' files; tests/hardened.sh looks for each.
 # Names of files in asserts and debug information begin at the root of the tree, so that another
 # folder gives the same bytes. Code that is generated when linking needs both said again.

@@ -1,0 +1,42 @@
+#!/bin/bash
+# static_libraries.sh FOLDER - builds as archives the libraries that Debian ships as shared objects only
+#
+# cJSON with Debian's patches and cminpack, each from the source package of the version that is
+# installed, into FOLDER/prefix. Nothing of this system changes. apt checks their signatures.
+set -euo pipefail
+
+readonly folder=$1
+readonly prefix=$folder/prefix
+
+get_sources() {
+    local apt=$folder/apt
+    local options=(-qq -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt" -o "Dir::Etc::SourceList=$apt/sources.list"
+        -o Dir::Etc::SourceParts=/dev/null -o APT::Sandbox::User=root)
+    local key='[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]' release
+
+    release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    mkdir -p "$apt/lists/partial" "$apt/archives/partial"
+    printf 'deb-src %s http://deb.debian.org/%s main\n' "$key" "debian $release" \
+        "$key" "debian-security $release-security" >"$apt/sources.list"
+    apt-get "${options[@]}" update
+    (cd "$folder" && apt-get "${options[@]}" source cjson &&
+        apt-get "${options[@]}" --tar-only source cminpack && tar --extract --file cminpack_*.orig.tar.gz)
+}
+
+build_archive() { # build_archive SOURCE [CMAKE OPTION...]
+    local source=$1
+    shift
+    cmake -S "$source" -B "$source/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
+        "-DCMAKE_C_FLAGS=-ffile-prefix-map=$folder/= -fstack-protector-strong" \
+        "-DCMAKE_INSTALL_PREFIX=$prefix" -DCMAKE_INSTALL_LIBDIR=lib "$@"
+    cmake --build "$source/build"
+    cmake --install "$source/build"
+}
+
+rm -rf "$folder"
+mkdir -p "$folder"
+get_sources
+build_archive "$folder"/cjson-*/ -DENABLE_CJSON_TEST=OFF
+build_archive "$folder"/cminpack-*/ -DUSE_BLAS=OFF -DBUILD_EXAMPLES=OFF -DCMINPACK_LIB_INSTALL_DIR=lib
+mv "$prefix/lib/libcminpack_s.a" "$prefix/lib/libcminpack.a" # as its pkg-config file says
+touch "$folder/built"
