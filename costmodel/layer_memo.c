@@ -45,7 +45,7 @@ typedef struct half_key {
 struct memo_place {
     half_key key;
     bool known;
-    int room;           /* for so many operators, which stand behind the block */
+    int room;            /* for so many operators, which stand behind the block */
     priced_block *block; /* NULL: none yet */
 };
 

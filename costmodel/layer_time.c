@@ -188,8 +188,7 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
 void layer_terms_of(const plait_problem *problem, const layer_price *price,
                     const layer_gather *gather, plait_choice choice, double terms[LAYER_TERMS])
 {
-    const layer_waits w =
-        waits_of(problem, price, gather, choice, offloaded_bytes(price, choice));
+    const layer_waits w = waits_of(problem, price, gather, choice, offloaded_bytes(price, choice));
 
     for (int i = 0; i < LAYER_TERMS; i++)
         terms[i] = price->forward[i] + price->backward[i];

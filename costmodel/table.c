@@ -31,8 +31,8 @@ static bool make_list(class_list *list, size_t most, size_t kinds, plait_arena *
     list->held = plait_arena_alloc(arena, most, sizeof *list->held);
     list->part =
         plait_arena_alloc(arena, most * (size_t)stage_parts_most((int)kinds), sizeof *list->part);
-    return list->of && list->base && list->load && list->lean && list->lean_base && list->leading && list->part &&
-           list->held;
+    return list->of && list->base && list->load && list->lean && list->lean_base && list->leading &&
+           list->part && list->held;
 }
 
 plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)

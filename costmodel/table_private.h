@@ -32,9 +32,9 @@ typedef struct stage_class {
 typedef struct class_list {
     int count;
     stage_class *of;
-    stage_load *base; /* weights, and the ends' times */
-    stage_load *load; /* with the layers of the point */
-    stage_load *lean; /* without gathers and with the leanest recomputation, for bounds */
+    stage_load *base;      /* weights, and the ends' times */
+    stage_load *load;      /* with the layers of the point */
+    stage_load *lean;      /* without gathers and with the leanest recomputation, for bounds */
     stage_load *lean_base; /* weights, and the ends' times without gathers */
     unsigned short *leading;
     stage_part *part;
@@ -127,7 +127,7 @@ struct plait_table {
     stage_load light_load; /* the whole model's */
     layer_key computed;    /* that `computed_s` is of */
     double computed_s;
-    stage_sync *no_sync;   /* zeros */
+    stage_sync *no_sync; /* zeros */
 
     stage_sync *frame_sync; /* room for the price of frames */
     stage_run *frame_run;
@@ -185,8 +185,7 @@ static inline stage_load begin_load(const layer_row *row, const stage_class *cla
 
     for (int i = 0; i < class->parts.count; i++) {
         const stage_part *part = &class->parts.part[i];
-        stage_load_add_weights(&load, class->parts.share * part->count,
-                               &row->price[part->row]);
+        stage_load_add_weights(&load, class->parts.share * part->count, &row->price[part->row]);
         load.embedding = load.embedding || part->row == ROW_EMBEDDING;
         load.loss = load.loss || part->row == ROW_HEAD || part->row == ROW_MTP_HEAD;
     }

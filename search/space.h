@@ -109,9 +109,9 @@ typedef struct space_cursor {
     plait_arena *arena;
     struct cursor_slot *slot; /* [divisors.count] */
     struct dispatch_memo *dispatches;
-    int64_t row;              /* the one that `dispatcher` is of; -1: none */
-    int dispatcher;           /* the fastest; -1: there is none */
-    bool failed;              /* out of memory */
+    int64_t row;    /* the one that `dispatcher` is of; -1: none */
+    int dispatcher; /* the fastest; -1: there is none */
+    bool failed;    /* out of memory */
 } space_cursor;
 
 /** Lists all rows. The space lives in `arena`. */

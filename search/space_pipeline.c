@@ -67,7 +67,7 @@ static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_
     const plan_space *const space = cursor->space;
 
     if (k == space->free_keys) {
-        if (plan_grid_legal(space->problem, &d, &nobody_asks))
+        if (plan_shards_legal(space->problem, &d, &nobody_asks))
             add_shard(cursor, slot, shard);
         return;
     }

@@ -23,8 +23,8 @@ static bool world_divides(const plait_problem *p, const plait_degrees *d, const 
     if (model > p->job.gpus || p->job.gpus % model != 0)
         return because(why, "tp %d x pp %d x cp %d = %lld does not divide %d GPUs", d->tp, d->pp,
                        d->cp, (long long)model, p->job.gpus);
-    return d->dp == p->job.gpus / model || because(why, "dp is %d: %d GPUs / (tp pp cp)",
-                                                   (int)(p->job.gpus / model), p->job.gpus);
+    return d->dp == p->job.gpus / model ||
+           because(why, "dp is %d: %d GPUs / (tp pp cp)", (int)(p->job.gpus / model), p->job.gpus);
 }
 
 static bool batch_divides(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -413,15 +413,21 @@ static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key
                    plait_degrees_get(d, key, text, sizeof text));
 }
 
+static bool keys_within(const plait_runtime *r, const plait_degrees *d, const plan_reason *why)
+{
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!key_within(r, d, (plait_key_id)key, why))
+            return false;
+    return true;
+}
+
+/* What a profile says of keys together. */
 static bool expressible(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const plait_runtime *r = p->runtime;
     const plait_capabilities *can = &r->can;
     char text[96];
 
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if (!key_within(r, d, (plait_key_id)key, why))
-            return false;
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0 && !can->full_layers)
         return because(why, "%s has no recompute %s", r->name,
                        plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text));
@@ -491,12 +497,17 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
            layers_divide(p, d, why) && sequence_divides(p, d, why);
 }
 
+bool plan_shards_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return shards_divide(p, d, why) && plan_formats_legal(p, d, why) && expressible(p, d, why) &&
+           rule_holds(p, plan_rule_broken(p, d), why);
+}
+
 bool plan_grid_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    return world_divides(p, d, why) && experts_divide(p, d, why) && shards_divide(p, d, why) &&
-           plan_formats_legal(p, d, why) && schedule_takes_chunks(d, why) &&
-           plan_dispatcher_runs(p, d, why) && pairs_suit(p, d, why) && expressible(p, d, why) &&
-           rule_holds(p, plan_rule_broken(p, d), why);
+    return world_divides(p, d, why) && experts_divide(p, d, why) && schedule_takes_chunks(d, why) &&
+           plan_dispatcher_runs(p, d, why) && pairs_suit(p, d, why) &&
+           keys_within(p->runtime, d, why) && plan_shards_legal(p, d, why);
 }
 
 bool plan_batch_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)

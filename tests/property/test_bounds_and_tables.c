@@ -622,8 +622,7 @@ static void add_gap(world *w, plait_table *table, plait_degrees d)
     gap_count++;
     if (d.fusion != PLAIT_FUSION_NONE)
         return;
-    floor_sum +=
-        plait_pipeline_floor(table, &d).step_s / plait_pipeline_bound(table, &d).step_s;
+    floor_sum += plait_pipeline_floor(table, &d).step_s / plait_pipeline_bound(table, &d).step_s;
     floor_count++;
 }
 

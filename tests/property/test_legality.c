@@ -82,8 +82,8 @@ static void ask(plait_problem *problem, plait_degrees d, seen *all)
 
 static void test_legality__of_a_grid_does_not_look_at_the_microbatch(void **state)
 {
-    static const char *const runtimes[] = {"megatron", "torchtitan", "deepspeed", "maxtext",
-                                           "galvatron", "mindspeed", "companion"};
+    static const char *const runtimes[] = {"megatron",  "torchtitan", "deepspeed", "maxtext",
+                                           "galvatron", "mindspeed",  "companion"};
     static world w;
 
     (void)state;
