@@ -497,17 +497,22 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
            layers_divide(p, d, why) && sequence_divides(p, d, why);
 }
 
+static bool software_takes(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return expressible(p, d, why) && rule_holds(p, plan_rule_broken(p, d), why);
+}
+
 bool plan_shards_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    return shards_divide(p, d, why) && plan_formats_legal(p, d, why) && expressible(p, d, why) &&
-           rule_holds(p, plan_rule_broken(p, d), why);
+    return shards_divide(p, d, why) && plan_formats_legal(p, d, why) && software_takes(p, d, why);
 }
 
 bool plan_grid_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    return world_divides(p, d, why) && experts_divide(p, d, why) && schedule_takes_chunks(d, why) &&
+    return world_divides(p, d, why) && experts_divide(p, d, why) && shards_divide(p, d, why) &&
+           plan_formats_legal(p, d, why) && schedule_takes_chunks(d, why) &&
            plan_dispatcher_runs(p, d, why) && pairs_suit(p, d, why) &&
-           keys_within(p->runtime, d, why) && plan_shards_legal(p, d, why);
+           keys_within(p->runtime, d, why) && software_takes(p, d, why);
 }
 
 bool plan_batch_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)

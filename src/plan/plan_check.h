@@ -20,7 +20,10 @@ bool plan_layers_legal(const plait_problem *problem, const plait_degrees *degree
 bool plan_grid_legal(const plait_problem *problem, const plait_degrees *degrees,
                      const plan_reason *why);
 
-/** Its last part: what a grid with other shards, formats and traffic, of values that the software takes, leaves to ask. */
+/**
+ * What is left to ask of a legal grid with other shards, formats and traffic, of values that the
+ * software takes.
+ */
 bool plan_shards_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
