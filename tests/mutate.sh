@@ -20,7 +20,7 @@ mutate() { # mutate TARGET FILE RUNS [FIRST BYTE]
     mkdir "$corpus"
     { printf '%s' "${4:-}"; cat "$2"; } >"$corpus/seed"
     if "$folder/$1" "-runs=$3" -seed=1 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
-        "-artifact_prefix=$folder/mutated-" "$corpus" >"$log" 2>&1; then
+        "-artifact_prefix=$folder/mutated-" "$corpus" </dev/null >"$log" 2>&1; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
@@ -60,6 +60,7 @@ role_of() {
 }
 
 while IFS= read -r file; do
+    echo "$executions executions before $file"
     while IFS= read -r target; do
         mutate "$target" "$file" "$runs"
     done < <(readers_of "$file")
