@@ -81,8 +81,8 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
 
     if (plait_schedule_copies(schedule) > 1)
         return;
-    group.pipeline = p;
     group.shards = p->kind[kind].shards;
+    group.shard = p->kind[kind].shard;
     *d = p->degrees;
     d->schedule = p->kind[kind].schedule;
     d->order = p->kind[kind].order;

@@ -12,8 +12,8 @@
 
 /** Points that differ in shards and choices. */
 typedef struct refine_group {
-    const space_pipeline *pipeline;
-    int shards;            /* of the pipeline's list, from its begin */
+    const space_shard *shard;
+    int shards;
     plait_degrees degrees; /* split LAYOUT, whose text is open */
     deal_ranks ranks;
 } refine_group;

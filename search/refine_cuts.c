@@ -164,7 +164,7 @@ static void list_pipeline(const cuts_listing *at, const space_pipeline *p, int k
     d->recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     d->offload_acts = 0;
     for (int s = 0; s < p->kind[kind].shards; s++) {
-        space_apply_shard(at->run->space, &p->shard[s], d);
+        space_apply_shard(at->run->space, &p->kind[kind].shard[s], d);
         if (!cuts_suit(at->run->problem, d))
             continue;
         point.floor_s = point.guess_s = floor_of(at, d, &known, found);

@@ -43,7 +43,7 @@ static void list_group(const search_run *run, search_worker *worker, const refin
     if (lean_floor_s(run, worker, group) >= refine_best_s(run))
         return;
     for (int s = 0; s < group->shards; s++) {
-        space_apply_shard(run->space, &group->pipeline->shard[s], &d);
+        space_apply_shard(run->space, &group->shard[s], &d);
         for (int c = 0; c < choices; c++) {
             space_apply_choice(run->space, c, &d);
             const plait_portions portions = plait_degrees_portions(worker->table, &d);

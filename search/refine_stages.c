@@ -78,7 +78,7 @@ static void list_group(const search_run *run, search_worker *worker, const refin
     plait_degrees d = group->degrees;
 
     for (int s = 0; s < group->shards; s++) {
-        space_apply_shard(run->space, &group->pipeline->shard[s], &d);
+        space_apply_shard(run->space, &group->shard[s], &d);
         const plait_portions portions = lean_portions(run, worker, d);
         refine_add(run, group, &d, &portions, solves_exactly(run, &d) ? HUGE_VAL : 1.0, found);
     }

@@ -90,17 +90,23 @@ typedef struct space_shard {
     unsigned char value[SPACE_FREE_KEYS];
 } space_shard;
 
+/** A triple of schedule, order and ep_overlap. */
+typedef struct space_kind {
+    unsigned char schedule, order, ep_overlap;
+    unsigned said; /* which free keys say something beside them: bits 1 << place in the space */
+    int shards;
+    const space_shard *shard;
+} space_kind;
+
+enum { SPACE_KINDS = PLAIT_ORDERS * PLAIT_SCHEDULES * PLAIT_EP_OVERLAPS };
+
 /** One pp of a row. */
 typedef struct space_pipeline {
     plait_degrees degrees;
     const space_splits *splits;
-    const space_shard *shard;
-    int kinds; /* legal triples of schedule, order and ep_overlap */
-    struct {
-        unsigned char schedule, order, ep_overlap;
-        int shards; /* so many of the list, from its begin */
-    } kind[PLAIT_ORDERS * PLAIT_SCHEDULES * PLAIT_EP_OVERLAPS];
     int64_t points;
+    int kinds;
+    space_kind kind[SPACE_KINDS]; /* that are legal */
 } space_pipeline;
 
 /** What a walk over rows remembers: the shards of each pp, shared by neighbouring rows. */

@@ -11,14 +11,20 @@
 #include "split.h"
 #include "traits.h"
 
+/* Shards of the kinds beside which the same keys say something; those that nest in cp come first. */
+typedef struct shard_list {
+    unsigned said;
+    int shards, nested, room;
+    space_shard *shard;
+} shard_list;
+
 /* One pp: what rows that differ in mbs alone share, and the shards, which say even less of a row. */
 struct cursor_slot {
     plait_degrees row;   /* that `grid` is of, without its mbs; zeros: none yet */
-    space_pipeline grid; /* with all kinds that some mbs may have */
-    bool known;
-    plait_degrees key;
-    int shards, nested, room;
-    space_shard *shard; /* those that nest in cp come first */
+    space_pipeline grid; /* with all kinds that some mbs may have, and no shards */
+    plait_degrees key;   /* whose ranks the lists are of */
+    int lists;
+    shard_list list[SPACE_KINDS];
 };
 
 bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_arena *arena)
@@ -47,28 +53,28 @@ static int values_of(const plan_space *space, const plait_degrees *d, plait_key_
 }
 
 /* Runtimes with many free keys have millions of shards, most of them illegal: room is made as it is used. */
-static void add_shard(space_cursor *cursor, struct cursor_slot *slot, space_shard shard)
+static void add_shard(space_cursor *cursor, shard_list *list, space_shard shard)
 {
     space_shard *const more =
-        grow_by_one(cursor->arena, slot->shard, slot->shards, &slot->room, sizeof *more);
+        grow_by_one(cursor->arena, list->shard, list->shards, &list->room, sizeof *more);
 
     if (!more) {
         cursor->failed = true;
         return;
     }
-    slot->shard = more;
-    slot->shard[slot->shards++] = shard;
+    list->shard = more;
+    list->shard[list->shards++] = shard;
 }
 
 /* Every value of the k-th free key and of those behind it, with this shard. */
 static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_shard shard,
-                            struct cursor_slot *slot)
+                            shard_list *list)
 {
     const plan_space *const space = cursor->space;
 
     if (k == space->free_keys) {
         if (plan_shards_legal(space->problem, &d, &nobody_asks))
-            add_shard(cursor, slot, shard);
+            add_shard(cursor, list, shard);
         return;
     }
     const space_free_key *const free_key = &space->free_key[k];
@@ -82,7 +88,7 @@ static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_
             continue;
         shard.value[k] = (unsigned char)free_key->values.value[i];
         plait_key_put(&d, free_key->key, shard.value[k]);
-        add_free_values(cursor, d, k + 1, shard, slot);
+        add_free_values(cursor, d, k + 1, shard, list);
     }
 }
 
@@ -90,8 +96,7 @@ static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_
  * The shard groups of one ZeRO stage that nest in cp, or those that do not. One rank a shard is
  * ZeRO 0 by another name, so it is left out.
  */
-static void add_shards_of(space_cursor *cursor, plait_degrees d, bool nested,
-                          struct cursor_slot *slot)
+static void add_shards_of(space_cursor *cursor, plait_degrees d, bool nested, shard_list *list)
 {
     const plan_space *const space = cursor->space;
     const int replicas = d.dp * d.cp;
@@ -103,18 +108,18 @@ static void add_shards_of(space_cursor *cursor, plait_degrees d, bool nested,
             !limits_allow(space->options, PLAIT_KEY_SHARD_GROUP, d.shard_group))
             continue;
         add_free_values(cursor, d, 0, (space_shard){.shard_group = d.shard_group, .zero = d.zero},
-                        slot);
+                        list);
     }
 }
 
-static void add_shards(space_cursor *cursor, plait_degrees d, bool nested, struct cursor_slot *slot)
+static void add_shards(space_cursor *cursor, plait_degrees d, bool nested, shard_list *list)
 {
     const plan_space *const space = cursor->space;
     const int stages = values_of(space, &d, PLAIT_KEY_ZERO, space->zero.count);
 
     for (int z = 0; z < stages; z++) {
         d.zero = (unsigned char)space->zero.value[z];
-        add_shards_of(cursor, d, nested, slot);
+        add_shards_of(cursor, d, nested, list);
     }
 }
 
@@ -156,30 +161,54 @@ static int least_chunks(unsigned char schedule)
     return plait_schedule_takes((plait_schedule)schedule, 1) ? 1 : 2;
 }
 
+/* The degrees of a kind, with as few chunks as its schedule takes. */
+static plait_degrees degrees_of(plait_degrees d, const space_kind *kind)
+{
+    d.schedule = kind->schedule;
+    d.order = kind->order;
+    d.ep_overlap = kind->ep_overlap;
+    d.vpp = least_chunks(kind->schedule);
+    return d;
+}
+
 /*
- * The shards of this pp, listed once for all microbatches: shards depend on the ranks alone. Whether
- * they are legal is asked with the first legal schedule and order; an order with stages inside
- * replicas then takes only those that nest in cp.
+ * The shards of a kind, listed once for all microbatches and for kinds beside which the same keys say
+ * something: shards depend on the ranks alone. Whether they are legal is asked with the first of these
+ * kinds; an order with stages inside replicas then takes only those that nest in cp. NULL: out of memory.
  */
-static bool fill_shards(space_cursor *cursor, struct cursor_slot *slot)
+static const shard_list *shards_of(space_cursor *cursor, struct cursor_slot *slot, unsigned said)
 {
     const space_pipeline *const p = &slot->grid;
-    plait_degrees probe = p->degrees;
+    int first = 0, at = 0;
 
-    if (slot->known && same_ranks(&slot->key, &p->degrees))
-        return true;
-    probe.schedule = p->kind[0].schedule;
-    probe.vpp = least_chunks(probe.schedule);
-    probe.order = p->kind[0].order;
+    while (at < slot->lists && slot->list[at].said != said)
+        at++;
+    shard_list *const list = &slot->list[at];
+    if (at < slot->lists)
+        return list;
+    while (p->kind[first].said != said)
+        first++;
+    plait_degrees probe = degrees_of(p->degrees, &p->kind[first]);
     for (int k = 0; k < cursor->space->free_keys; k++)
         put_usual(cursor->space, &probe, k);
-    slot->known = true;
-    slot->key = p->degrees;
-    slot->shards = 0;
-    add_shards(cursor, probe, true, slot);
-    slot->nested = slot->shards;
-    add_shards(cursor, probe, false, slot);
-    return !cursor->failed;
+    slot->lists++;
+    list->said = said;
+    list->shards = 0;
+    add_shards(cursor, probe, true, list);
+    list->nested = list->shards;
+    add_shards(cursor, probe, false, list);
+    return cursor->failed ? NULL : list;
+}
+
+/* Which free keys say something beside those of a kind. */
+static unsigned said_beside(const plan_space *space, const plait_degrees *d)
+{
+    unsigned said = 0;
+
+    for (int k = 0; k < space->free_keys; k++)
+        if (values_of(space, d, space->free_key[k].key, 2) > 1)
+            said |= 1u << k;
+    return said;
 }
 
 /* One schedule in one order, with and without pairs of microbatches. */
@@ -191,9 +220,10 @@ static void list_overlaps(const plan_space *space, plait_degrees d, space_pipeli
         d.ep_overlap = (unsigned char)space->ep_overlaps.value[i];
         if (!plan_grid_legal(space->problem, &d, &nobody_asks))
             continue;
-        p->kind[p->kinds].schedule = d.schedule;
-        p->kind[p->kinds].order = d.order;
-        p->kind[p->kinds++].ep_overlap = d.ep_overlap;
+        p->kind[p->kinds++] = (space_kind){.schedule = d.schedule,
+                                           .order = d.order,
+                                           .ep_overlap = d.ep_overlap,
+                                           .said = said_beside(space, &d)};
     }
 }
 
@@ -213,22 +243,24 @@ static void list_kinds(const plan_space *space, space_pipeline *p)
     }
 }
 
-/* How many of the shards each kind takes, and with them the points of the pipeline. */
-static void take_shards(const plan_space *space, const struct cursor_slot *slot, space_pipeline *p)
+/* The shards that a kind takes, and with them its points. */
+static bool take_shards(space_cursor *cursor, struct cursor_slot *slot, space_pipeline *p, int k)
 {
-    p->shard = slot->shard;
-    for (int k = 0; k < p->kinds; k++) {
-        const bool inside = p->kind[k].order == PLAIT_ORDER_TP_CP_PP_DP && p->degrees.pp > 1;
-        const space_split_range *splits =
-            space_splits_for(p->splits, (plait_schedule)p->kind[k].schedule);
-        const int64_t choices =
-            p->kind[k].ep_overlap != PLAIT_EP_OVERLAP_NONE
-                ? (int64_t)(splits->end - splits->first) * space->recompute.paired
-                : splits->choices;
+    space_kind *const kind = &p->kind[k];
+    const bool inside = kind->order == PLAIT_ORDER_TP_CP_PP_DP && p->degrees.pp > 1;
+    const space_split_range *splits = space_splits_for(p->splits, (plait_schedule)kind->schedule);
+    const int64_t choices =
+        kind->ep_overlap != PLAIT_EP_OVERLAP_NONE
+            ? (int64_t)(splits->end - splits->first) * cursor->space->recompute.paired
+            : splits->choices;
+    const shard_list *const list = shards_of(cursor, slot, kind->said);
 
-        p->kind[k].shards = inside ? slot->nested : slot->shards;
-        p->points += p->kind[k].shards * choices;
-    }
+    if (!list)
+        return false;
+    kind->shard = list->shard;
+    kind->shards = inside ? list->nested : list->shards;
+    p->points += kind->shards * choices;
+    return true;
 }
 
 /* Chunks for a layout: no more than there are layers and ends. */
@@ -263,27 +295,32 @@ static void fill_grid(const plan_space *space, plait_degrees d, int i, space_pip
 }
 
 /* The kinds that so many microbatches allow. */
-static void keep_kinds(const plait_problem *problem, space_pipeline *p)
+static void keep_kinds(const plait_problem *problem, const space_pipeline *grid, space_pipeline *p)
 {
-    const int kinds = p->kinds;
-    plait_degrees d = p->degrees;
-
-    p->kinds = 0;
-    for (int k = 0; k < kinds; k++) {
-        d.schedule = p->kind[k].schedule;
-        d.order = p->kind[k].order;
-        d.ep_overlap = p->kind[k].ep_overlap;
-        d.vpp = least_chunks(d.schedule);
+    for (int k = 0; k < grid->kinds; k++) {
+        const plait_degrees d = degrees_of(p->degrees, &grid->kind[k]);
         if (plan_batch_legal(problem, &d, &nobody_asks))
-            p->kind[p->kinds++] = p->kind[k];
+            p->kind[p->kinds++] = grid->kind[k];
     }
+}
+
+/* The grid of a row at one pp, as it is remembered or anew; the shards, unless the ranks are the same. */
+static void bring_grid(const plan_space *space, const plait_degrees *row, int i,
+                       struct cursor_slot *slot)
+{
+    if (memcmp(&slot->row, row, sizeof *row) == 0)
+        return;
+    fill_grid(space, *row, i, &slot->grid);
+    slot->row = *row;
+    if (!same_ranks(&slot->key, &slot->grid.degrees))
+        slot->lists = 0;
+    slot->key = slot->grid.degrees;
 }
 
 bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
 {
     const plan_space *space = cursor->space;
     struct cursor_slot *const slot = &cursor->slot[i];
-    const int mbs = space->row[row].mbs;
     plait_degrees d = space->row[row];
 
     if (cursor->row != row) {
@@ -294,19 +331,18 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
         return false;
     d.dispatcher = (unsigned char)cursor->dispatcher;
     d.mbs = 0;
-    if (memcmp(&slot->row, &d, sizeof d) != 0) {
-        fill_grid(space, d, i, &slot->grid);
-        slot->row = d;
-    }
+    bring_grid(space, &d, i, slot);
     if (slot->grid.kinds == 0)
         return false;
-    *out = slot->grid;
-    out->degrees.mbs = mbs;
-    keep_kinds(space->problem, out);
-    if (out->kinds == 0 || !fill_shards(cursor, slot))
-        return false;
-    take_shards(space, slot, out);
-    return out->points > 0 || space->layouts;
+    out->degrees = slot->grid.degrees;
+    out->degrees.mbs = space->row[row].mbs;
+    out->splits = slot->grid.splits;
+    out->points = out->kinds = 0;
+    keep_kinds(space->problem, &slot->grid, out);
+    for (int k = 0; k < out->kinds; k++)
+        if (!take_shards(cursor, slot, out, k))
+            return false;
+    return out->kinds > 0 && (out->points > 0 || space->layouts);
 }
 
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *d)

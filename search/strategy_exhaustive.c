@@ -207,14 +207,14 @@ static void price_shard(const search_run *run, search_worker *worker, plait_degr
 }
 
 /* Bounds of each choice over all shards, then of each shard over all choices, then what is left. */
-static void price_group(const search_run *run, search_worker *worker, const space_pipeline *p,
-                        plait_degrees degrees, int shards, int choices, int64_t first, set_use most,
+static void price_group(const search_run *run, search_worker *worker, const space_kind *kind,
+                        plait_degrees degrees, int choices, int64_t first, set_use most,
                         search_found *found)
 {
-    use_choices(run, worker, degrees, choices, shards, most, found);
-    for (int i = 0; i < shards; i++) {
-        const int s = turn(run, i, shards);
-        space_apply_shard(run->space, &p->shard[s], &degrees);
+    use_choices(run, worker, degrees, choices, kind->shards, most, found);
+    for (int i = 0; i < kind->shards; i++) {
+        const int s = turn(run, i, kind->shards);
+        space_apply_shard(run->space, &kind->shard[s], &degrees);
         const set_use use =
             choices < CHOICES_WORTH_A_BOUND
                 ? most
@@ -226,17 +226,16 @@ static void price_group(const search_run *run, search_worker *worker, const spac
 
 /* All groups of one schedule and order; returns the number of points they hold. */
 static int64_t explore_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
-                            int kind, int64_t first, set_use most, search_found *found)
+                            const space_kind *kind, int64_t first, set_use most,
+                            search_found *found)
 {
-    const space_split_range *splits =
-        space_splits_for(p->splits, (plait_schedule)p->kind[kind].schedule);
-    const int shards = p->kind[kind].shards;
+    const space_split_range *splits = space_splits_for(p->splits, (plait_schedule)kind->schedule);
     plait_degrees degrees = p->degrees;
     int64_t points = 0;
 
-    degrees.schedule = p->kind[kind].schedule;
-    degrees.order = p->kind[kind].order;
-    degrees.ep_overlap = p->kind[kind].ep_overlap;
+    degrees.schedule = kind->schedule;
+    degrees.order = kind->order;
+    degrees.ep_overlap = kind->ep_overlap;
     const bool paired = degrees.ep_overlap != PLAIT_EP_OVERLAP_NONE;
     for (int i = splits->first; i < splits->end; i++) {
         const space_split *split = &p->splits->split[i];
@@ -245,9 +244,9 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
         const set_use use =
             lesser(most, use_of(run, found, plait_degrees_bound(worker->table, &degrees)));
         if (use != SET_NOTHING)
-            price_group(run, worker, p, degrees, shards, choices_of(run, split, paired),
-                        first + points, use, found);
-        points += (int64_t)shards * (paired ? run->space->recompute.paired : split->choices);
+            price_group(run, worker, kind, degrees, choices_of(run, split, paired), first + points,
+                        use, found);
+        points += (int64_t)kind->shards * (paired ? run->space->recompute.paired : split->choices);
     }
     return points;
 }
@@ -266,7 +265,7 @@ static void explore_pipeline(const search_run *run, search_worker *worker, const
         return;
     most = lesser(most, use_of(run, found, plait_pipeline_bound(worker->table, &p->degrees)));
     for (int kind = 0; most != SET_NOTHING && kind < p->kinds; kind++)
-        first += explore_kind(run, worker, p, kind, first, most, found);
+        first += explore_kind(run, worker, p, &p->kind[kind], first, most, found);
 }
 
 // ---- rows ----------------------------------------------------------------------------------

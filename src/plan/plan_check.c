@@ -523,7 +523,9 @@ bool plan_batch_legal(const plait_problem *p, const plait_degrees *d, const plan
 
 bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    return plan_grid_legal(p, d, why) && plan_batch_legal(p, d, why);
+    // That nothing divides the batch is said first: most other reasons follow from its degrees.
+    return world_divides(p, d, why) && batch_divides(p, d, why) && plan_grid_legal(p, d, why) &&
+           plan_batch_legal(p, d, why);
 }
 
 plait_verdict plait_degrees_check(const plait_problem *p, const plait_degrees *d, char *why,
