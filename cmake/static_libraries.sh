@@ -1,8 +1,8 @@
 #!/bin/bash
 # static_libraries.sh FOLDER - builds as archives the libraries that Debian ships as shared objects only
 #
-# cJSON with Debian's patches and cminpack, each from the source package of the version that is
-# installed, into FOLDER/prefix. Nothing of this system changes. apt checks their signatures.
+# cJSON with Debian's patches and cminpack, each from the newest source package of this release,
+# into FOLDER/prefix. Nothing of this system changes. apt checks their signatures.
 set -euo pipefail
 
 readonly folder=$1

@@ -375,7 +375,7 @@ static void weigh_layers(plait_table *table, layer_key key)
 }
 
 /* All layers of a microbatch, prediction modules' among them, without the ends. */
-static double computed_s(plait_table *table, layer_key key)
+static double layers_computed_s(plait_table *table, layer_key key)
 {
     const plait_model *model = table->problem.model;
     double s = 0.0;
@@ -410,7 +410,7 @@ plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *d)
     const double state =
         lean_state_bytes(problem, &table->light, &lean, &bytes, &table->light_load);
     return (plait_price){
-        .step_s = m * computed_s(table, key) / d->pp,
+        .step_s = m * layers_computed_s(table, key) / d->pp,
         .peak_bytes = state / d->pp * problem->runtime->keep.fragmentation,
     };
 }

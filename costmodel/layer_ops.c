@@ -169,7 +169,7 @@ static void describe(const plait_problem *problem, const layer_row *row, int r, 
                             pass_of(problem, &row->key, kind), half, out);
 }
 
-static double computed_s(const priced_pass *pass)
+static double pass_computed_s(const priced_pass *pass)
 {
     double s = 0.0;
 
@@ -192,12 +192,12 @@ static const priced_block *price_half(const plait_problem *problem, const layer_
     describe(problem, row, r, half, PLAIT_FORWARD, &block);
     price_pass(problem, row, &block, &out->forward);
     take_kept(&block, out);
-    out->computed_s = computed_s(&out->backward) + computed_s(&out->forward);
+    out->computed_s = pass_computed_s(&out->backward) + pass_computed_s(&out->forward);
     return out;
 }
 
 /* As it is remembered, or anew. */
-static const priced_block *half_of(const plait_problem *problem, const layer_row *row, int kind,
+static const priced_block *half_of(const plait_problem *problem, layer_row *row, int kind,
                                    block_half half, priced_room *room)
 {
     memo_place *const place = memo_half(row->memo, &row->key, problem->job.seq, kind, half);
@@ -205,6 +205,7 @@ static const priced_block *half_of(const plait_problem *problem, const layer_row
 
     if (known)
         return known;
+    layer_row_place(problem, row);
     price_half(problem, row, kind, half, room);
     if (place)
         memo_keep(row->memo, place, &room->block);
@@ -217,7 +218,7 @@ static bool has_halves(const layer_row *row, const plait_layer *layer, int r)
     return layer && r < PLAIT_MAX_LAYER_KINDS && row->fused[r] == 0 && block_halves(layer);
 }
 
-int priced_blocks_of(const plait_problem *problem, const layer_row *row, int r,
+int priced_blocks_of(const plait_problem *problem, layer_row *row, int r,
                      priced_room room[LAYER_HALVES], const priced_block *block[LAYER_HALVES])
 {
     if (has_halves(row, row_layer(problem->model, r), r)) {
@@ -238,14 +239,7 @@ double layer_computed_s(const plait_problem *problem, layer_row *row, int kind)
         return 0.0;
     for (int half = BLOCK_MIXER; half <= BLOCK_FFN; half++) {
         priced_room room;
-        memo_place *const place =
-            memo_half(row->memo, &row->key, problem->job.seq, kind, (block_half)half);
-        const priced_block *block = memo_known(place);
-        if (!block) {
-            layer_row_place(problem, row);
-            block = half_of(problem, row, kind, (block_half)half, &room);
-        }
-        s += block->computed_s;
+        s += half_of(problem, row, kind, (block_half)half, &room)->computed_s;
     }
     return s;
 }

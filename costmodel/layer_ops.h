@@ -46,7 +46,7 @@ typedef struct priced_room {
  * @param block  filled
  * @return       how many
  */
-int priced_blocks_of(const plait_problem *problem, const layer_row *row, int r,
+int priced_blocks_of(const plait_problem *problem, layer_row *row, int r,
                      priced_room room[LAYER_HALVES], const priced_block *block[LAYER_HALVES]);
 
 /** Adds what travels, or what does not, by term and by part. (C.36) */

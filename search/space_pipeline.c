@@ -1,6 +1,7 @@
 /* space_pipeline.c - one pp of a row: its schedules, its shards, and how many points it has */
 #include "space.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "grow.h"
@@ -43,13 +44,17 @@ static bool same_ranks(const plait_degrees *a, const plait_degrees *b)
            a->sp == b->sp && a->cp_comm == b->cp_comm;
 }
 
+static bool says_something(const plan_space *space, const plait_degrees *d, plait_key_id key)
+{
+    const plait_key *const row = &plait_keys[key];
+
+    return row->matters == NULL || row->matters(space->problem, d);
+}
+
 /* A key that says nothing here has one value: the first of its list. */
 static int values_of(const plan_space *space, const plait_degrees *d, plait_key_id key, int count)
 {
-    const plait_key *const row = &plait_keys[key];
-    const bool matters = row->matters == NULL || row->matters(space->problem, d);
-
-    return matters || count == 0 ? count : 1;
+    return count == 0 || says_something(space, d, key) ? count : 1;
 }
 
 /* Runtimes with many free keys have millions of shards, most of them illegal: room is made as it is used. */
@@ -183,6 +188,7 @@ static const shard_list *shards_of(space_cursor *cursor, struct cursor_slot *slo
 
     while (at < slot->lists && slot->list[at].said != said)
         at++;
+    assert(at < SPACE_KINDS); // with the same ranks each list has a kind of its own
     shard_list *const list = &slot->list[at];
     if (at < slot->lists)
         return list;
@@ -206,7 +212,7 @@ static unsigned said_beside(const plan_space *space, const plait_degrees *d)
     unsigned said = 0;
 
     for (int k = 0; k < space->free_keys; k++)
-        if (values_of(space, d, space->free_key[k].key, 2) > 1)
+        if (says_something(space, d, space->free_key[k].key))
             said |= 1u << k;
     return said;
 }

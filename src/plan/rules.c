@@ -48,30 +48,19 @@ bool rules_are_kin(plait_rules one, plait_rules other)
     return root_of(one) == root_of(other);
 }
 
-static const plan_rule *broken_of(const plan_rule *rule, const plait_problem *problem,
+/* The first that is broken, of the base's rules before a set's own. */
+static const plan_rule *broken_of(const rule_set *set, bool batch, const plait_problem *problem,
                                   const plait_degrees *degrees)
 {
+    const plan_rule *const broken =
+        set->base != NULL ? broken_of(set->base, batch, problem, degrees) : NULL;
+    const plan_rule *rule = batch ? set->batch : set->plan;
+
+    if (broken != NULL)
+        return broken;
     while (rule != NULL && rule->number && rule->holds(problem, degrees))
         rule++;
     return rule != NULL && rule->number ? rule : NULL;
-}
-
-static const plan_rule *plan_rule_broken_of(const rule_set *set, const plait_problem *problem,
-                                            const plait_degrees *degrees)
-{
-    const plan_rule *const broken =
-        set->base != NULL ? plan_rule_broken_of(set->base, problem, degrees) : NULL;
-
-    return broken != NULL ? broken : broken_of(set->plan, problem, degrees);
-}
-
-static const plan_rule *batch_rule_broken_of(const rule_set *set, const plait_problem *problem,
-                                             const plait_degrees *degrees)
-{
-    const plan_rule *const broken =
-        set->base != NULL ? batch_rule_broken_of(set->base, problem, degrees) : NULL;
-
-    return broken != NULL ? broken : broken_of(set->batch, problem, degrees);
 }
 
 bool plan_rule_parts(const plait_problem *problem, const plait_degrees *one,
@@ -86,12 +75,12 @@ bool plan_rule_parts(const plait_problem *problem, const plait_degrees *one,
 
 const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees)
 {
-    return plan_rule_broken_of(sets[problem->runtime->rules], problem, degrees);
+    return broken_of(sets[problem->runtime->rules], false, problem, degrees);
 }
 
 const plan_rule *batch_rule_broken(const plait_problem *problem, const plait_degrees *degrees)
 {
-    return batch_rule_broken_of(sets[problem->runtime->rules], problem, degrees);
+    return broken_of(sets[problem->runtime->rules], true, problem, degrees);
 }
 
 static const model_rule *model_rule_broken(const rule_set *set, const plait_model *model)

@@ -2,14 +2,11 @@
  * test_legality.c - which half of legality looks at the microbatch
  *
  * A walk asks plan_grid_legal once for all microbatches of a row, and plan_batch_legal for each. So the
- * first must not look at them: random degrees of every runtime are asked with several.
+ * first must not look at them: random degrees of seven runtimes are asked with several.
  */
-#include <string.h>
-
 #include "arena_fixture.h"
 #include "assert_near.h"
 #include "few_draws.h"
-#include "plait/data.h"
 #include "plan_check.h"
 #include "random_below.h"
 #include "world.h"
