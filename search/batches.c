@@ -1,8 +1,14 @@
 /*
  * batches.c - the space in tasks, on several threads, and what they found in order
  *
- * Tasks are fixed runs of rows, see only what was known before all of them began, and are merged in
- * the order of the rows. So neither the number of threads nor their luck changes the answer.
+ * Tasks are fixed runs of rows that come in waves:
+ *
+ *     0   64   128 ...    every 64th, from all over the space
+ *     16   32   48 ...    every 16th that is left, then every 4th, then all others
+ *
+ * A task sees what was known before all of them began and what waves before its own found, never
+ * another task of its wave, and finds are merged in the order of the rows. So neither the number of threads
+ * nor their luck changes the answer.
  */
 #include <math.h>
 #include <omp.h>
@@ -33,10 +39,11 @@ static bool worker_begin(const search_run *run, search_worker *worker)
     return space_cursor_init(&worker->cursor, run->space, worker->arena);
 }
 
-static void found_begin(const search_run *run, search_found *found, plait_arena *arena)
+static void found_begin(const search_run *run, search_found *found, const search_found *before,
+                        plait_arena *arena)
 {
-    *found =
-        (search_found){.front = {.arena = arena}, .open = {.floor_s = HUGE_VAL, .arena = arena}};
+    *found = (search_found){
+        .before = before, .front = {.arena = arena}, .open = {.floor_s = HUGE_VAL, .arena = arena}};
     if (arena)
         found->variant =
             plait_arena_alloc(arena, (size_t)run->options->top, sizeof *found->variant);
@@ -50,7 +57,20 @@ static variant_count variants_of_both(variant_count a, variant_count b)
     return (variant_count){a.plans + b.plans, fmax(a.worst, b.worst)};
 }
 
-/* Copies a task's finds to the caller's arena, in the order of tasks. */
+/* Plans and front of a task, copied to the arena of all. */
+static bool merge_plans(const search_found *part, search_found *merged)
+{
+    for (int i = 0; i < part->top.count; i++)
+        top_add(&merged->top, &part->top.plan[i]);
+    for (int i = 0; i < part->tight_best.count; i++)
+        top_add(&merged->tight_best, &part->tight_best.plan[i]);
+    for (int i = 0; i < part->front.count; i++)
+        if (!front_add(&merged->front, &part->front.plan[i]))
+            return false;
+    return true;
+}
+
+/* All that a task found, in the order of tasks. */
 static bool merge(const search_run *run, const search_found *part, search_found *merged)
 {
     merged->points += part->points;
@@ -60,13 +80,8 @@ static bool merge(const search_run *run, const search_found *part, search_found 
     merged->simulated += part->simulated;
     for (int i = 0; part->variant && i < run->options->top; i++)
         merged->variant[i] = variants_of_both(part->variant[i], merged->variant[i]);
-    for (int i = 0; i < part->top.count; i++)
-        top_add(&merged->top, &part->top.plan[i]);
-    for (int i = 0; i < part->tight_best.count; i++)
-        top_add(&merged->tight_best, &part->tight_best.plan[i]);
-    for (int i = 0; i < part->front.count; i++)
-        if (!front_add(&merged->front, &part->front.plan[i]))
-            return false;
+    if (!merge_plans(part, merged))
+        return false;
     merged->open.floor_s = fmin(merged->open.floor_s, part->open.floor_s);
     for (int64_t i = 0; i < part->open.count; i++)
         if (!open_add(&merged->open, &part->open.point[i]))
@@ -81,44 +96,88 @@ static void report_progress(const search_run *run, int64_t done, int64_t batches
                                ((double)done / (double)batches + !run->coarse) / 2.0);
 }
 
+/* How far apart the tasks of each wave are; each takes what is left. */
+static const int64_t wave_stride[] = {64, 16, 4, 1};
+
+enum { WAVES = sizeof wave_stride / sizeof *wave_stride };
+
+static int wave_of(int64_t batch)
+{
+    int wave = 0;
+
+    while (batch % wave_stride[wave] != 0)
+        wave++;
+    return wave;
+}
+
+/* All tasks of a run, what each found, and what waves of them found together. */
+typedef struct task_list {
+    int64_t count, done;
+    search_found *found; /* [count] */
+    plait_arena **arena; /* [count] */
+    search_found learnt; /* in the arena of the run */
+    bool failed;
+} task_list;
+
+static void run_task(const search_run *run, search_worker *worker, bool ready,
+                     search_explore *explore, int64_t b, task_list *tasks)
+{
+    search_found *const found = &tasks->found[b];
+    int64_t done;
+
+    tasks->arena[b] = plait_arena_new();
+    found_begin(run, found, run->learns ? &tasks->learnt : run->known, tasks->arena[b]);
+    if (ready && !found->failed)
+        explore(run, worker, b, found);
+    else
+        found->failed = true;
+#pragma omp atomic capture
+    done = ++tasks->done;
+    report_progress(run, done, tasks->count);
+}
+
+static void learn(const search_run *run, int wave, task_list *tasks)
+{
+    for (int64_t b = 0; run->learns && b < tasks->count; b++)
+        if (wave_of(b) == wave && !merge_plans(&tasks->found[b], &tasks->learnt))
+            tasks->failed = true;
+}
+
 plait_status search_batches(const search_run *run, search_explore *explore, search_found *merged,
                             plait_error *err)
 {
     const int64_t batches = (run->space->rows + run->batch_rows - 1) / run->batch_rows;
-    search_found *found = plait_arena_alloc(run->arena, (size_t)batches + 1, sizeof *found);
-    plait_arena **arenas = plait_arena_alloc(run->arena, (size_t)batches + 1, sizeof *arenas);
-    bool failed = false;
-    int64_t done = 0;
+    task_list tasks = {
+        .count = batches,
+        .found = plait_arena_alloc(run->arena, (size_t)batches + 1, sizeof *tasks.found),
+        .arena = plait_arena_alloc(run->arena, (size_t)batches + 1, sizeof *tasks.arena),
+    };
 
-    found_begin(run, merged, run->arena);
-    if (!found || !arenas || merged->failed)
+    found_begin(run, merged, NULL, run->arena);
+    found_begin(run, &tasks.learnt, run->known, run->arena);
+    if (!tasks.found || !tasks.arena || merged->failed || tasks.learnt.failed)
         return plait_fail_nomem(err);
 
-        // What a batch finds does not depend on the threads: its rows and limits are fixed.
+        // What a task finds does not depend on the threads: its rows and limits are fixed.
 #pragma omp parallel num_threads(run->threads)
     {
         search_worker worker;
         const bool ready = worker_begin(run, &worker);
+        for (int wave = 0; wave < WAVES; wave++) {
 #pragma omp for schedule(dynamic, 1)
-        for (int64_t b = 0; b < batches; b++) {
-            arenas[b] = plait_arena_new();
-            found_begin(run, &found[b], arenas[b]);
-            if (ready && !found[b].failed)
-                explore(run, &worker, b, &found[b]);
-            else
-                found[b].failed = true;
-            int64_t finished;
-#pragma omp atomic capture
-            finished = ++done;
-            report_progress(run, finished, batches);
+            for (int64_t b = 0; b < batches; b++)
+                if (wave_of(b) == wave)
+                    run_task(run, &worker, ready, explore, b, &tasks);
+#pragma omp single
+            learn(run, wave, &tasks);
         }
         worker_end(&worker);
     }
     for (int64_t b = 0; b < batches; b++) {
-        failed = failed || !merge(run, &found[b], merged);
-        plait_arena_free(arenas[b]);
+        tasks.failed = !merge(run, &tasks.found[b], merged) || tasks.failed;
+        plait_arena_free(tasks.arena[b]);
     }
-    return failed ? plait_fail_nomem(err) : PLAIT_OK;
+    return tasks.failed ? plait_fail_nomem(err) : PLAIT_OK;
 }
 
 plait_status search_blocks(const search_run *run, int64_t count, int64_t block, search_solve *solve,

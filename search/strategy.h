@@ -41,8 +41,9 @@ typedef struct variant_count {
     double worst;
 } variant_count;
 
-/** What one task found. */
+/** What one task found, several, or a whole pass. */
 typedef struct search_found {
+    const struct search_found *before; /* what was known when it began; NULL: nothing */
     int64_t points;
     int64_t priced;
     int64_t fits;
@@ -67,6 +68,7 @@ typedef struct search_run {
     double tight_bytes;        /* those up to it are tight */
     const search_found *known; /* of the coarse pass: may be NULL */
     bool coarse;               /* this is the coarse pass */
+    bool learns;               /* tasks know what waves of tasks before theirs found */
     bool counts;               /* this pass counts variants of what is known */
     bool alone;                /* only the ranking is asked for: no front, nothing tight */
     bool fits_only;            /* of many rows the best of the coarse pass is enough */
@@ -104,7 +106,8 @@ double search_seconds(void);
 bool search_refines(const plait_search_options *options);
 
 /**
- * Run a task for every batch of rows, on several threads, and merge what they found in order.
+ * Run a task for every batch of rows, on several threads, and merge what they found in order. What a
+ * task finds stands before what was known when it began: of this pass if the run learns, then run->known.
  *
  * @param merged  its lists live in run->arena
  */

@@ -14,9 +14,9 @@
  * as much as what is known. (S.13)
  * What has no room is looked into for the best tight plan alone, if it can be better than all that fits. (S.5)
  *
- * Known plans are those of a coarse pass over a small part of the space, and those that the same
- * task has found so far; a task never looks at another's finds, so what is pruned does not depend
- * on threads. Bounds are asked for whole rows (memory only), pipelines and groups in turn.
+ * Known plans are those of a coarse pass over a small part of the space, those of waves of tasks before
+ * this one (batches.c), and those that the same task has found so far; a task never looks at another's of its
+ * wave, so what is pruned does not depend on threads. Bounds are asked for whole rows (memory only), pipelines and groups in turn.
  * Complexity: one row of prices a set of layer degrees, one bound a pipeline and a group, one price
  * a point that is left.
  */
@@ -46,14 +46,19 @@ static bool outranked(const search_run *run, const search_found *found, plait_pr
 {
     const double objective = objective_of(run, bound);
 
-    return objective > limit_of(run, &found->top) ||
-           (run->known && objective > limit_of(run, &run->known->top));
+    for (const search_found *known = found; known; known = known->before)
+        if (objective > limit_of(run, &known->top))
+            return true;
+    return false;
 }
 
 static bool covered(const search_run *run, const search_found *found, plait_price bound)
 {
-    return run->alone || front_dominates(&found->front, bound) ||
-           (run->known && front_dominates(&run->known->front, bound));
+    bool dominated = run->alone;
+
+    for (const search_found *known = found; known && !dominated; known = known->before)
+        dominated = front_dominates(&known->front, bound);
+    return dominated;
 }
 
 /* A plan of the ranking, or a tight one, is better. */
@@ -64,9 +69,23 @@ static bool first_beats(const search_found *found, double objective)
 }
 
 /* No plan that may run out, with this objective or a worse one, is better than all that is known. */
-static bool tight_beaten(const search_run *run, const search_found *found, double objective)
+static bool tight_beaten(const search_found *found, double objective)
 {
-    return first_beats(found, objective) || (run->known && first_beats(run->known, objective));
+    const search_found *known = found;
+
+    while (known && !first_beats(known, objective))
+        known = known->before;
+    return known != NULL;
+}
+
+/* Among all that was known before, as many as are asked for are better. */
+static bool beaten_before(const search_found *found, double objective)
+{
+    const search_found *known = found->before;
+
+    while (known && objective <= top_limit(&known->top))
+        known = known->before;
+    return known != NULL;
 }
 
 /* What is looked for in a set of points. */
@@ -89,7 +108,7 @@ static set_use use_of(const search_run *run, const search_found *found, plait_pr
         return SET_ALL;
     if (bound.peak_bytes <= run->capacity_bytes)
         return outranked(run, found, bound) && covered(run, found, bound) ? SET_NOTHING : SET_ALL;
-    return bound.peak_bytes > run->tight_bytes || tight_beaten(run, found, objective_of(run, bound))
+    return bound.peak_bytes > run->tight_bytes || tight_beaten(found, objective_of(run, bound))
                ? SET_NOTHING
                : SET_TIGHT;
 }
@@ -104,10 +123,10 @@ typedef struct plan_place {
 static plan_place place_of(const search_run *run, const search_found *found, const plan_point *plan)
 {
     if (plan->price.peak_bytes > run->capacity_bytes)
-        return (plan_place){.tight = !tight_beaten(run, found, plan->objective)};
+        return (plan_place){.tight = !tight_beaten(found, plan->objective)};
     return (plan_place){
         .ranks = top_wants(&found->top, plan->objective, plan->index) &&
-                 !(run->known && plan->objective > top_limit(&run->known->top)),
+                 !beaten_before(found, plan->objective),
         .fronts = !covered(run, found, plan->price),
     };
 }
@@ -414,9 +433,11 @@ static plait_status exhaustive_run(search_run *run, search_found *found, plait_e
 {
     search_found coarse;
 
+    run->learns = run->options->prune;
     if (run->options->prune) {
         PLAIT_TRY(coarse_pass(run, &coarse, err));
         if (is_enough(run, &coarse)) {
+            run->learns = false;
             *found = coarse;
             return PLAIT_OK;
         }
@@ -424,6 +445,7 @@ static plait_status exhaustive_run(search_run *run, search_found *found, plait_e
     }
     const plait_status status = search_batches(run, explore, found, err);
 
+    run->learns = false;
     if (status == PLAIT_OK && run->closest && run->known && found->top.count == 0)
         found->top = coarse.top; // which nothing undercuts by as much as is asked for
     run->known = NULL;
