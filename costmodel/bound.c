@@ -1,5 +1,5 @@
 /*
- * bound.c - what no completion of a point can undercut (C.90, C.91, C.93, C.94)
+ * bound.c - what no completion of a point with a schedule and a split can undercut (C.90, C.93, C.94)
  *
  * A bound is a price with everything left out that only adds, so that it needs no proof of its own:
  * it sums the same entries by the same functions. A property test holds it below random completions.
@@ -96,7 +96,7 @@ static void fill_lean(plait_table *table)
     table->lean_whole = lean_whole(table);
 }
 
-static void select_lean(plait_table *table)
+void table_select_lean(plait_table *table)
 {
     if (table->lean_known)
         return;
@@ -131,10 +131,9 @@ static int highest_zero(const plait_problem *problem)
     return zero;
 }
 
-/* State under the highest ZeRO stage, spread over all replicas; no gathers of ZeRO-3. */
-static double lean_state_bytes(const plait_problem *problem, const layer_row *row,
-                               const plait_degrees *lean, const plait_state_bytes *bytes,
-                               const stage_load *load)
+double lean_state_bytes(const plait_problem *problem, const layer_row *row,
+                        const plait_degrees *lean, const plait_state_bytes *bytes,
+                        const stage_load *load)
 {
     const stage_state state = stage_state_of(problem, lean, row, bytes, shard_ways_of(lean), load);
 
@@ -153,11 +152,7 @@ static double lean_peak_bytes(const plait_table *table, const plait_degrees *lea
     return allocated * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
 }
 
-/*
- * Bytes a parameter that no formats of the plan's precision undercut: 8-bit parameters in two copies
- * take more than 16-bit ones under ZeRO-3, and less below it.
- */
-static plait_state_bytes lean_state_of(const plait_table *table, const plait_degrees *lean)
+plait_state_bytes lean_state_of(const plait_table *table, const plait_degrees *lean)
 {
     plait_state_bytes least = plait_state_of(&table->problem, lean);
     plait_degrees wide = *lean;
@@ -171,7 +166,7 @@ static plait_state_bytes lean_state_of(const plait_table *table, const plait_deg
     return least;
 }
 
-static plait_degrees lean_degrees(const plait_table *table, const plait_degrees *d)
+plait_degrees lean_degrees(const plait_table *table, const plait_degrees *d)
 {
     plait_degrees lean = *d;
 
@@ -199,8 +194,11 @@ static plait_price lean_of(step_sum sum, double peak_bytes)
     return price_of(&sum, peak_bytes);
 }
 
-/* The price of what stands in `lean`, of each class of ranks and chunks. */
-static plait_price lean_price(plait_table *table, const plait_degrees *d)
+/*
+ * The price of what stands in `lean`, of each class of ranks and chunks. Who needs more than `most_bytes` is not
+ * asked for time.
+ */
+static plait_price lean_price(plait_table *table, const plait_degrees *d, double most_bytes)
 {
     const plait_degrees lean = lean_degrees(table, d);
     const plait_state_bytes bytes = lean_state_of(table, &lean);
@@ -211,6 +209,9 @@ static plait_price lean_price(plait_table *table, const plait_degrees *d)
         take_chunks(&table->ranks.of[c], table->chunks.lean, load);
         fullest = larger(fullest, lean_peak_bytes(table, &lean, &bytes, load));
     }
+    if (fullest > most_bytes)
+        return (plait_price){.peak_bytes = fullest};
+    table_pace(table, d);
     const step_sum sum = table_sum(table, &lean, table->ranks.lean, table->no_sync);
     return lean_of(sum, fullest);
 }
@@ -220,13 +221,13 @@ static plait_price lean_price(plait_table *table, const plait_degrees *d)
  * highest ZeRO stage over all replicas, and of activations what the leanest choice keeps, with
  * nothing rebuilt.
  */
-plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d)
+plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d, double most_bytes)
 {
     table_select_stages(table, d);
-    select_lean(table);
+    table_select_lean(table);
     fill_lean_loads(table, &table->chunks);
     fill_lean_loads(table, &table->ranks);
-    return lean_price(table, d);
+    return lean_price(table, d, most_bytes);
 }
 
 /* The ends of lean times; a prediction module's are those of the choice. */
@@ -245,21 +246,21 @@ static void fill_chosen_loads(const plait_table *table, const layer_choice *choi
 }
 
 /* C.93. As C.90 with one choice: what it runs again, keeps and rebuilds is counted. */
-plait_price plait_choice_bound(plait_table *table, const plait_degrees *d)
+plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, double most_bytes)
 {
     const plait_choice usual = {d->recompute, d->offload_acts};
     const plait_choice none = {.offload_acts = d->offload_acts};
     const bool some = recomputes_some(d);
 
     table_select_stages(table, d);
-    select_lean(table);
+    table_select_lean(table);
     const layer_time *const first = chosen_times(table, usual);
     const layer_choice choice = {first, some ? chosen_times(table, none) : first,
                                  some ? d->recompute.layers / d->vpp : -1};
     fill_chosen_loads(table, &choice, &table->chunks);
     fill_chosen_loads(table, &choice, &table->ranks);
     table->lean_based = true;
-    return lean_price(table, d);
+    return lean_price(table, d, most_bytes);
 }
 
 /* The fullest class with the shard's own state and the activations of the leanest choice. */
@@ -319,7 +320,7 @@ plait_price plait_shard_bound(plait_table *table, const plait_degrees *d)
     plain.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     plain.offload_acts = 0;
     table_fill(table, &plain);
-    select_lean(table);
+    table_select_lean(table);
     const double peak_bytes = lean_activations_peak(table);
     const step_parts parts = parts_of_classes(table, &plain, table->ranks.load, table->sync);
     const plait_price price = least_price_of(&parts, peak_bytes, table->ranks.lean);
@@ -328,89 +329,4 @@ plait_price plait_shard_bound(plait_table *table, const plait_degrees *d)
     const step_parts fused = parts_fused(&parts, &table->boundary, table->fused);
     const plait_price other = least_price_of(&fused, peak_bytes, table->ranks.lean);
     return other.step_s < price.step_s ? other : price;
-}
-
-/*
- * C.91, before schedule and split are known: the slowest and the fullest stage are at least the mean
- * one, no bubble, one microbatch in flight, no messages, and neither end's buffers. State is that of
- * the whole model, ends and all, since the ends have formats of their own.
- */
-plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
-{
-    const plait_degrees lean = lean_degrees(table, d);
-    const plait_state_bytes bytes = lean_state_of(table, &lean);
-    const double m = plait_degrees_microbatches(d, table->problem.job.gbs);
-    const double stages = d->pp;
-
-    table_select_layers(table, d);
-    select_lean(table);
-    const stage_load *whole = &table->lean_whole;
-    const double allocated =
-        lean_state_bytes(&table->problem, &table->row, &lean, &bytes, whole) + whole->saved_bytes;
-    const double boundaries = table->problem.model->layers + 1.0; // at most, the ends counted
-    const double fused_s = boundaries * table->row.boundary_s;
-    return (plait_price){
-        .step_s = m *
-                  larger(0.0, whole->forward_s + whole->backward_s - fused_s -
-                                  whole->paired_s[PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD]) /
-                  stages,
-        .peak_bytes = allocated / stages * table->problem.runtime->keep.fragmentation,
-        .busy_s = m * whole->busy_s / stages,
-        .moving_s = m * whole->moving_s / stages,
-    };
-}
-
-// ---- before layers are priced ----------------------------------------------------------------
-
-/* Rows that differ in microbatches and kernels alone have the same parameters. */
-static void weigh_layers(plait_table *table, layer_key key)
-{
-    key.mbs = 1;
-    key.attention = key.dispatcher = 0;
-    if (layer_key_same(table->weighed, key))
-        return;
-    layer_row_weigh(&table->problem, key, &table->light);
-    table->light_load = begin_load(&table->light, &table->whole);
-    table->weighed = key;
-}
-
-/* All layers of a microbatch, prediction modules' among them, without the ends. */
-static double layers_computed_s(plait_table *table, layer_key key)
-{
-    const plait_model *model = table->problem.model;
-    double s = 0.0;
-
-    if (layer_key_same(table->computed, key))
-        return table->computed_s;
-    layer_row_take(&table->problem, key, &table->light);
-    for (int i = 0; i < table->whole.parts.count; i++) {
-        const stage_part *part = &table->whole.parts.part[i];
-        const int kind = part->row == ROW_MTP ? model->mtp_kind : part->row;
-        if (kind < model->kinds)
-            s += part->count * layer_computed_s(&table->problem, &table->light, kind);
-    }
-    table->computed = key;
-    table->computed_s = s;
-    return s;
-}
-
-/*
- * C.97. Of C.91 what needs no price of this row: the state, and what halves of layers take that rows
- * before it had, or that it will have.
- */
-plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *d)
-{
-    const plait_problem *problem = &table->problem;
-    const plait_degrees lean = lean_degrees(table, d);
-    const plait_state_bytes bytes = lean_state_of(table, &lean);
-    const double m = plait_degrees_microbatches(d, problem->job.gbs);
-    const layer_key key = layer_key_of(d);
-
-    weigh_layers(table, key);
-    const double state =
-        lean_state_bytes(problem, &table->light, &lean, &bytes, &table->light_load);
-    return (plait_price){
-        .step_s = m * layers_computed_s(table, key) / d->pp,
-        .peak_bytes = state / d->pp * problem->runtime->keep.fragmentation,
-    };
 }

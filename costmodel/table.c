@@ -92,6 +92,12 @@ static bool same_split(const plait_degrees *a, const plait_degrees *b)
            split_same(&a->split, &b->split);
 }
 
+/* With the same row of layers, ranks form the same groups. */
+static bool same_groups(const plait_degrees *a, const plait_degrees *b)
+{
+    return a->pp == b->pp && a->dp == b->dp && a->order == b->order;
+}
+
 /* The point priced last. Its layout may be gone, or another text in its place, when the next is. */
 static void remember(plait_table *table, const plait_degrees *d)
 {
@@ -271,17 +277,32 @@ void table_select_stages(plait_table *table, const plait_degrees *d)
     table_classify(table, d);
     table->lean_based = false;
     table->rows++;
-    table->send_s = pipeline_send_s(&table->problem, d, &table->row);
-    table->fixed_bytes = runtime_fixed_bytes(&table->problem, d);
+    if (!table->staged || !same_groups(&table->last, d))
+        table->fixed_bytes = runtime_fixed_bytes(&table->problem, d);
     table->ends_slot = NO_SLOT;
     remember(table, d);
     table->staged = true;
+    table->paced = false;
     table->sharded = false;
+}
+
+void table_pace(plait_table *table, const plait_degrees *d)
+{
+    plait_chunk chunk[PLAIT_MAX_LAYERS];
+
+    if (table->paced)
+        return;
+    table->send_s = pipeline_send_s(&table->problem, d, &table->row);
+    if (d->fusion != PLAIT_FUSION_NONE)
+        table_deal(table, d, chunk);
+    table->boundary = fused_boundary_of(&table->problem, d, &table->row, chunk);
+    table->paced = true;
 }
 
 void table_select(plait_table *table, const plait_degrees *d)
 {
     table_select_stages(table, d);
+    table_pace(table, d);
     const bool shards = table->sharded && same_shards(&table->last, d);
 
     if (!shards)

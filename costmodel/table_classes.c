@@ -158,6 +158,13 @@ static void add_to_runs(plait_table *table, int class)
         table->run[table->runs++] = (stage_run){class, 1};
 }
 
+void table_deal(const plait_table *table, const plait_degrees *d,
+                plait_chunk chunk[PLAIT_MAX_LAYERS])
+{
+    if (!plait_chunks_of(table->problem.model, d, chunk))
+        memset(chunk, 0, PLAIT_MAX_LAYERS * sizeof *chunk);
+}
+
 /*
  * Deals the layers and sorts stages into classes: most pipelines have three or four, however many
  * stages. All lists stand end to end in arrays that were made once.
@@ -166,12 +173,10 @@ void table_classify(plait_table *table, const plait_degrees *d)
 {
     plait_chunk chunk[PLAIT_MAX_LAYERS];
 
-    if (!plait_chunks_of(table->problem.model, d, chunk))
-        memset(chunk, 0, sizeof chunk); // a layout that is still open deals nothing
-    table->boundary = fused_boundary_of(&table->problem, d, &table->row, chunk);
     table->microbatches = plait_degrees_microbatches(d, table->problem.job.gbs);
     if (class_memo_take(table->classes, d, table))
         return;
+    table_deal(table, d, chunk);
     table->runs = 0;
     table->ranks.count = table->chunks.count = 0;
     table->ranks.leads = table->chunks.leads = 0;

@@ -84,6 +84,7 @@ struct plait_table {
     sync_routes routes;
     gather_row gather;
     int microbatches;
+    bool paced; /* what passes between stages is that of `last`: */
     double send_s;
     fused_boundary boundary;
     double fixed_bytes;
@@ -122,16 +123,20 @@ struct plait_table {
     stage_load lean_whole; /* ... and what they add up to */
 
     /* before layers are priced (C.97) */
-    layer_row light;       /* of parameters, and with a key to ask halves by */
-    layer_key weighed;     /* that its parameters are of; tp 0: of none */
-    stage_load light_load; /* the whole model's */
-    layer_key computed;    /* that `computed_s` is of */
-    double computed_s;
-    stage_sync *no_sync; /* zeros */
+    layer_row light;               /* of parameters, and with a key to ask halves by */
+    layer_key weighed;             /* that its parameters are of; tp 0: of none */
+    stage_load light_load;         /* the whole model's */
+    layer_key computed;            /* that `computed_s` is of */
+    double computed_s[ROW_PRICES]; /* of one layer, by row */
+    stage_sync *no_sync;           /* zeros */
 
     stage_sync *frame_sync; /* room for the price of frames */
     stage_run *frame_run;
 };
+
+/** The chunks of a point; a layout that is still open deals nothing. */
+void table_deal(const plait_table *table, const plait_degrees *d,
+                plait_chunk chunk[PLAIT_MAX_LAYERS]);
 
 /** Deals the layers of a point and sorts its ranks and chunks. Nothing is allocated. */
 void table_classify(plait_table *table, const plait_degrees *d);
@@ -145,6 +150,9 @@ void table_select_layers(plait_table *table, const plait_degrees *d);
 /** Brings the rows of layers and of stages to the point's keys. */
 void table_select_stages(plait_table *table, const plait_degrees *d);
 
+/** What passes between stages: no bound of memory asks. The rows of layers and of stages are the point's. */
+void table_pace(plait_table *table, const plait_degrees *d);
+
 /** Brings all rows to the point's keys. */
 void table_select(plait_table *table, const plait_degrees *d);
 
@@ -156,6 +164,23 @@ void table_fill(plait_table *table, const plait_degrees *d);
 
 /** C.81 to C.84 of one class of ranks with this load, from entries that are remembered. */
 double table_peak_bytes(const plait_table *table, int c, const stage_load *load);
+
+/** Times and bytes of the row's layers that no choice of recomputation and offload undercuts: lean_time. */
+void table_select_lean(plait_table *table);
+
+/** The keys of a point that shard its state most. */
+plait_degrees lean_degrees(const plait_table *table, const plait_degrees *d);
+
+/**
+ * Bytes a parameter that no formats of the plan's precision undercut: 8-bit parameters in two copies
+ * take more than 16-bit ones under ZeRO-3, and less below it.
+ */
+plait_state_bytes lean_state_of(const plait_table *table, const plait_degrees *lean);
+
+/** State under the highest ZeRO stage, spread over all replicas; no gathers of ZeRO-3. */
+double lean_state_bytes(const plait_problem *problem, const layer_row *row,
+                        const plait_degrees *lean, const plait_state_bytes *bytes,
+                        const stage_load *load);
 
 /** Where the times of a choice are remembered. full:N uses two: of full and of none. */
 int table_slot_of(plait_choice choice);

@@ -23,6 +23,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "numbers.h"
 #include "plait/schedule.h"
 #include "strategy.h"
 #include "variants.h"
@@ -113,6 +114,18 @@ static set_use use_of(const search_run *run, const search_found *found, plait_pr
                : SET_TIGHT;
 }
 
+/* A set that needs more holds nothing that is looked for, whatever its time. */
+static double most_bytes(const search_run *run, const search_found *found)
+{
+    double most = larger(run->capacity_bytes, run->tight_bytes);
+
+    if (!run->options->prune)
+        return HUGE_VAL;
+    for (const search_found *known = found; known && run->closest; known = known->before)
+        most = smaller(most, limit_of(run, &known->top));
+    return most;
+}
+
 // ---- points --------------------------------------------------------------------------------
 
 /* Where a plan with this price, or one at least as slow, has a place. */
@@ -189,13 +202,15 @@ enum { SHARDS_WORTH_A_BOUND = 4, CHOICES_WORTH_A_BOUND = 4 };
 static void use_choices(const search_run *run, search_worker *worker, plait_degrees degrees,
                         int choices, int shards, set_use most, const search_found *found)
 {
+    const double bytes = most_bytes(run, found);
+
     for (int c = 0; c < choices; c++) {
         worker->use[c] = (unsigned char)most;
         if (shards < SHARDS_WORTH_A_BOUND)
             continue;
         space_apply_choice(run->space, c, &degrees);
         worker->use[c] = (unsigned char)lesser(
-            most, use_of(run, found, plait_choice_bound(worker->table, &degrees)));
+            most, use_of(run, found, plait_choice_bound(worker->table, &degrees, bytes)));
     }
 }
 
@@ -260,8 +275,9 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
         const space_split *split = &p->splits->split[i];
         degrees.vpp = split->vpp;
         degrees.split = split->split;
-        const set_use use =
-            lesser(most, use_of(run, found, plait_degrees_bound(worker->table, &degrees)));
+        const set_use use = lesser(
+            most, use_of(run, found,
+                         plait_degrees_bound(worker->table, &degrees, most_bytes(run, found))));
         if (use != SET_NOTHING)
             price_group(run, worker, kind, degrees, choices_of(run, split, paired), first + points,
                         use, found);

@@ -262,14 +262,17 @@ PLAIT_MUST_CHECK plait_status plait_table_plan_cost(plait_table *table, const pl
  *
  * Fixed: tp cp pp vpp ep etp dp mbs sp cp_comm fusion schedule split order of `degrees`. Free: zero,
  * shard_group, recompute, grad_sync. (C.90)
+ *
+ * @param most_bytes  of what needs more no time is asked: step_s is 0. HUGE_VAL: always asked
  */
-plait_price plait_degrees_bound(plait_table *table, const plait_degrees *degrees);
+plait_price plait_degrees_bound(plait_table *table, const plait_degrees *degrees,
+                                double most_bytes);
 
 /**
  * The same with a choice of recompute and offload_acts. Free: zero, shard_group, reshard, scatter,
  * quantise, grad_sync and the formats of state. (C.93)
  */
-plait_price plait_choice_bound(plait_table *table, const plait_degrees *degrees);
+plait_price plait_choice_bound(plait_table *table, const plait_degrees *degrees, double most_bytes);
 
 /**
  * The same with the keys of a shard: zero, shard_group, reshard, scatter, quantise, grad_sync and the

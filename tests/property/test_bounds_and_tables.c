@@ -545,11 +545,11 @@ static void check_memory_of_rows(world *w, plait_table *table, plait_degrees d)
 
     assert_non_null(fresh);
     if (once_in(2))
-        (void)plait_degrees_bound(table, &d); // a bound must not disturb the rows
+        (void)plait_degrees_bound(table, &d, HUGE_VAL); // a bound must not disturb the rows
     if (once_in(4))
         (void)plait_pipeline_bound(table, &d);
     if (once_in(4))
-        (void)plait_choice_bound(table, &d);
+        (void)plait_choice_bound(table, &d, HUGE_VAL);
     if (once_in(4))
         (void)plait_shard_bound(table, &d);
     const plait_price walked = plait_degrees_cost(table, &d);
@@ -572,7 +572,7 @@ static const double rounding = 1e-12;
 static void check_bounds(world *w, plait_table *table, plait_degrees d)
 {
     const plait_problem *p = &w->problem;
-    const plait_price bound = plait_degrees_bound(table, &d);
+    const plait_price bound = plait_degrees_bound(table, &d, HUGE_VAL);
     const plait_price early = plait_pipeline_floor(table, &d);
     const plait_price wider = plait_pipeline_bound(table, &d);
     const double floor_bytes = plait_layers_floor_bytes(p, &d);
@@ -585,7 +585,7 @@ static void check_bounds(world *w, plait_table *table, plait_degrees d)
     for (int i = 0; i < COMPLETIONS; i++) {
         chosen.recompute = d.recompute;
         chosen.offload_acts = d.offload_acts;
-        const plait_price choice = plait_choice_bound(table, &chosen);
+        const plait_price choice = plait_choice_bound(table, &chosen, HUGE_VAL);
         const plait_price shard = plait_shard_bound(table, &d);
         const plait_price price = plait_degrees_cost(table, &d);
         assert_at_most(bound.step_s, price.step_s, rounding, "bound of step_s", p, &d);
@@ -618,7 +618,8 @@ static int gap_count, floor_count;
 static void add_gap(world *w, plait_table *table, plait_degrees d)
 {
     (void)w;
-    gap_sum += plait_degrees_bound(table, &d).step_s / plait_degrees_cost(table, &d).step_s;
+    gap_sum +=
+        plait_degrees_bound(table, &d, HUGE_VAL).step_s / plait_degrees_cost(table, &d).step_s;
     gap_count++;
     if (d.fusion != PLAIT_FUSION_NONE)
         return;
