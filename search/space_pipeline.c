@@ -323,7 +323,7 @@ static void bring_grid(const plan_space *space, const plait_degrees *row, int i,
     slot->key = slot->grid.degrees;
 }
 
-bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
+bool space_kinds_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
 {
     const plan_space *space = cursor->space;
     struct cursor_slot *const slot = &cursor->slot[i];
@@ -345,10 +345,20 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
     out->splits = slot->grid.splits;
     out->points = out->kinds = 0;
     keep_kinds(space->problem, &slot->grid, out);
-    for (int k = 0; k < out->kinds; k++)
-        if (!take_shards(cursor, slot, out, k))
+    return out->kinds > 0;
+}
+
+bool space_shards_of(space_cursor *cursor, int i, space_pipeline *p)
+{
+    for (int k = 0; k < p->kinds; k++)
+        if (!take_shards(cursor, &cursor->slot[i], p, k))
             return false;
-    return out->kinds > 0 && (out->points > 0 || space->layouts);
+    return p->points > 0 || cursor->space->layouts;
+}
+
+bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
+{
+    return space_kinds_at(cursor, row, i, out) && space_shards_of(cursor, i, out);
 }
 
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *d)

@@ -286,20 +286,45 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
     return points;
 }
 
-static void explore_pipeline(const search_run *run, search_worker *worker, const space_pipeline *p,
+/* What is looked for among all plans of a pipeline. */
+static set_use use_of_pipeline(const search_run *run, search_worker *worker,
+                               const search_found *found, const plait_degrees *d, set_use most)
+{
+    if (most != SET_NOTHING)
+        most = lesser(most, use_of(run, found, plait_pipeline_floor(worker->table, d)));
+    if (most != SET_NOTHING)
+        most = lesser(most, use_of(run, found, plait_pipeline_bound(worker->table, d)));
+    return most;
+}
+
+/* Points are counted for who is shown how many there are; the coarse pass needs them itself. (S.14) */
+static bool counts_points(const search_run *run)
+{
+    return run->coarse || !(run->closest || run->fits_only);
+}
+
+static bool count_points(search_worker *worker, int i, space_pipeline *p, search_found *found)
+{
+    const bool any = space_shards_of(&worker->cursor, i, p);
+
+    found->points += any ? p->points : 0;
+    return any;
+}
+
+/* The i-th divisor's. Uncounted, shards are listed only where there is something to look for. */
+static void explore_pipeline(const search_run *run, search_worker *worker, int i, space_pipeline *p,
                              int64_t batch, set_use most, search_found *found)
 {
     // Points of a task are numbered behind all of the tasks before it.
     int64_t first = (batch << 40) + found->points;
+    const bool counted = counts_points(run);
 
-    found->points += p->points;
-    if (most == SET_NOTHING)
+    if (counted && !count_points(worker, i, p, found))
         return;
-    most = lesser(most, use_of(run, found, plait_pipeline_floor(worker->table, &p->degrees)));
-    if (most == SET_NOTHING)
+    most = use_of_pipeline(run, worker, found, &p->degrees, most);
+    if (most == SET_NOTHING || (!counted && !count_points(worker, i, p, found)))
         return;
-    most = lesser(most, use_of(run, found, plait_pipeline_bound(worker->table, &p->degrees)));
-    for (int kind = 0; most != SET_NOTHING && kind < p->kinds; kind++)
+    for (int kind = 0; kind < p->kinds; kind++)
         first += explore_kind(run, worker, p, &p->kind[kind], first, most, found);
 }
 
@@ -358,12 +383,14 @@ static void explore_row(const search_run *run, search_worker *worker, int64_t ro
 
     for (int i = 0; i < run->space->divisors.count; i++) {
         if (!pipeline_wanted(run, run->space->row[row], run->space->divisors.value[i]) ||
-            !space_pipeline_at(&worker->cursor, row, i, &pipeline))
+            !space_kinds_at(&worker->cursor, row, i, &pipeline))
             continue;
         if (!asked) // of rows without a pipeline nobody asks
             use = use_of_row(run, worker, found, &run->space->row[row]);
         asked = true;
-        explore_pipeline(run, worker, &pipeline, batch, use, found);
+        if (use == SET_NOTHING && !counts_points(run))
+            return;
+        explore_pipeline(run, worker, i, &pipeline, batch, use, found);
     }
 }
 

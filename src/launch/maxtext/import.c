@@ -206,7 +206,7 @@ static plait_status read_pipeline(config_reader *in, int *passes, plait_error *e
     *passes = 1;
     give(in->out, PLAIT_KEY_VPP, 1);
     give(in->out, PLAIT_KEY_SCHEDULE, pp > 1 ? PLAIT_GPIPE : PLAIT_1F1B);
-    in->out->degrees.split.kind = PLAIT_SPLIT_EVEN;
+    in->out->degrees.split = (plait_split){.kind = PLAIT_SPLIT_EVEN};
     in->out->given |= PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
     if (pp <= 1)
         return PLAIT_OK;

@@ -99,10 +99,12 @@ static void read_split(const megatron_args *args, const plait_model *model, plan
     else if ((first > 0 || last > 0) && d->pp > 1)
         complete_first_last(first, last, model, in);
     else
-        d->split.kind = (unsigned char)(embedding && loss ? PLAIT_SPLIT_BOTH
-                                        : embedding       ? PLAIT_SPLIT_EMBEDDING
-                                        : loss            ? PLAIT_SPLIT_LOSS
-                                                          : even_split(args, model, d->pp));
+        d->split = (plait_split){
+            .kind = (unsigned char)(embedding && loss ? PLAIT_SPLIT_BOTH
+                                    : embedding       ? PLAIT_SPLIT_EMBEDDING
+                                    : loss            ? PLAIT_SPLIT_LOSS
+                                                      : even_split(args, model, d->pp)),
+        };
 }
 
 static int chunks_of(const megatron_args *args, const plait_model *model, int pp)

@@ -102,7 +102,8 @@ static bool find_rest(shell_reader *in, const shell_assignment *a, shell_list *r
 
     if (old == NULL || value->count < first)
         return false;
-    *rest = (shell_list){value->word + first, value->count - first, value->count - first};
+    *rest = (shell_list){first > 0 ? value->word + first : value->word, value->count - first,
+                         value->count - first};
     if (!old->array && !a->array && old->value.count == 1 && value->count == 1) {
         const char **const word = plait_arena_alloc(in->arena, 1, sizeof *word);
 
