@@ -146,8 +146,12 @@ bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_aren
 /** The pipeline of a row at the i-th divisor as pp; false when there is none. */
 bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
 
-/** The same in two steps: its kinds without shards, then those and how many points it has. */
-bool space_kinds_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
+/**
+ * The same in steps, for who may have seen enough: which ranks share what, then schedules, then shards and how
+ * many points there are.
+ */
+bool space_ranks_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
+bool space_kinds_of(space_cursor *cursor, int i, space_pipeline *pipeline);
 bool space_shards_of(space_cursor *cursor, int i, space_pipeline *pipeline);
 
 /** Gives a point the keys of a shard. */

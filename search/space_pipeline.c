@@ -22,6 +22,9 @@ typedef struct shard_list {
 /* One pp: what rows that differ in mbs alone share, and the shards, which say even less of a row. */
 struct cursor_slot {
     plait_degrees row;   /* that `grid` is of, without its mbs; zeros: none yet */
+    bool dealt;          /* are there ranks, and layers for each? */
+    bool listed;         /* are its kinds? */
+    plait_degrees usual; /* as `grid`, with the usual value of each free key, not the leanest */
     space_pipeline grid; /* with all kinds that some mbs may have, and no shards */
     plait_degrees key;   /* whose ranks the lists are of */
     int lists;
@@ -234,13 +237,13 @@ static void list_overlaps(const plan_space *space, plait_degrees d, space_pipeli
 }
 
 /* The schedules that these ranks allow, in each order that differs. */
-static void list_kinds(const plan_space *space, space_pipeline *p)
+static void list_kinds(const plan_space *space, const plait_degrees *usual, space_pipeline *p)
 {
-    const int orders = values_of(space, &p->degrees, PLAIT_KEY_ORDER, space->orders.count);
+    const int orders = values_of(space, usual, PLAIT_KEY_ORDER, space->orders.count);
 
     for (int s = 0; s < space->schedules.count; s++) {
         for (int o = 0; o < orders; o++) {
-            plait_degrees d = p->degrees;
+            plait_degrees d = *usual;
             d.schedule = (unsigned char)space->schedules.value[s];
             d.order = (unsigned char)space->orders.value[o];
             d.vpp = least_chunks(d.schedule);
@@ -277,8 +280,11 @@ static bool layouts_deal(const plan_space *space, int pp)
            limits_allow(space->options, PLAIT_KEY_PP, pp);
 }
 
-/* All that one pp of a row has with any microbatch; without kinds where there is no plan. */
-static void fill_grid(const plan_space *space, plait_degrees d, int i, space_pipeline *grid)
+/*
+ * The degrees of one pp of a row, with what every plan has at least of the free keys: none need have all
+ * at once. False where there is no plan.
+ */
+static bool fill_ranks(const plan_space *space, plait_degrees d, int i, struct cursor_slot *slot)
 {
     const plait_problem *problem = space->problem;
     const bool dealt = space->splits[i].count > 0;
@@ -290,14 +296,14 @@ static void fill_grid(const plan_space *space, plait_degrees d, int i, space_pip
     d.split = dealt ? space->splits[i].split[0].split : (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
     for (int k = 0; k < space->free_keys; k++)
         put_usual(space, &d, k);
-    *grid = (space_pipeline){.degrees = d, .splits = &space->splits[i]};
+    slot->usual = d;
+    slot->grid = (space_pipeline){.degrees = d, .splits = &space->splits[i]};
     if (!(dealt || (space->layouts && layouts_deal(space, d.pp))) || d.dp == 0 ||
         !limits_allow(space->options, PLAIT_KEY_DP, d.dp))
-        return;
-    list_kinds(space, grid);
-    // No plan need have all the leanest values at once: their memory is still below that of any.
+        return false;
     for (int k = 0; k < space->free_keys; k++)
-        plait_key_put(&grid->degrees, space->free_key[k].key, leanest(space, &d, k));
+        plait_key_put(&slot->grid.degrees, space->free_key[k].key, leanest(space, &d, k));
+    return true;
 }
 
 /* The kinds that so many microbatches allow. */
@@ -316,14 +322,15 @@ static void bring_grid(const plan_space *space, const plait_degrees *row, int i,
 {
     if (memcmp(&slot->row, row, sizeof *row) == 0)
         return;
-    fill_grid(space, *row, i, &slot->grid);
+    slot->dealt = fill_ranks(space, *row, i, slot);
+    slot->listed = false;
     slot->row = *row;
     if (!same_ranks(&slot->key, &slot->grid.degrees))
         slot->lists = 0;
     slot->key = slot->grid.degrees;
 }
 
-bool space_kinds_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
+bool space_ranks_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
 {
     const plan_space *space = cursor->space;
     struct cursor_slot *const slot = &cursor->slot[i];
@@ -338,14 +345,22 @@ bool space_kinds_at(space_cursor *cursor, int64_t row, int i, space_pipeline *ou
     d.dispatcher = (unsigned char)cursor->dispatcher;
     d.mbs = 0;
     bring_grid(space, &d, i, slot);
-    if (slot->grid.kinds == 0)
-        return false;
     out->degrees = slot->grid.degrees;
     out->degrees.mbs = space->row[row].mbs;
     out->splits = slot->grid.splits;
     out->points = out->kinds = 0;
-    keep_kinds(space->problem, &slot->grid, out);
-    return out->kinds > 0;
+    return slot->dealt;
+}
+
+bool space_kinds_of(space_cursor *cursor, int i, space_pipeline *p)
+{
+    struct cursor_slot *const slot = &cursor->slot[i];
+
+    if (!slot->listed)
+        list_kinds(cursor->space, &slot->usual, &slot->grid);
+    slot->listed = true;
+    keep_kinds(cursor->space->problem, &slot->grid, p);
+    return p->kinds > 0;
 }
 
 bool space_shards_of(space_cursor *cursor, int i, space_pipeline *p)
@@ -358,7 +373,8 @@ bool space_shards_of(space_cursor *cursor, int i, space_pipeline *p)
 
 bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
 {
-    return space_kinds_at(cursor, row, i, out) && space_shards_of(cursor, i, out);
+    return space_ranks_at(cursor, row, i, out) && space_kinds_of(cursor, i, out) &&
+           space_shards_of(cursor, i, out);
 }
 
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *d)

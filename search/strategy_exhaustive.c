@@ -286,17 +286,6 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
     return points;
 }
 
-/* What is looked for among all plans of a pipeline. */
-static set_use use_of_pipeline(const search_run *run, search_worker *worker,
-                               const search_found *found, const plait_degrees *d, set_use most)
-{
-    if (most != SET_NOTHING)
-        most = lesser(most, use_of(run, found, plait_pipeline_floor(worker->table, d)));
-    if (most != SET_NOTHING)
-        most = lesser(most, use_of(run, found, plait_pipeline_bound(worker->table, d)));
-    return most;
-}
-
 /* Points are counted for who is shown how many there are; the coarse pass needs them itself. (S.14) */
 static bool counts_points(const search_run *run)
 {
@@ -305,13 +294,14 @@ static bool counts_points(const search_run *run)
 
 static bool count_points(search_worker *worker, int i, space_pipeline *p, search_found *found)
 {
-    const bool any = space_shards_of(&worker->cursor, i, p);
+    const bool any =
+        space_kinds_of(&worker->cursor, i, p) && space_shards_of(&worker->cursor, i, p);
 
     found->points += any ? p->points : 0;
     return any;
 }
 
-/* The i-th divisor's. Uncounted, shards are listed only where there is something to look for. */
+/* The i-th divisor's. Uncounted, its plans are listed only where there may be something to look for. */
 static void explore_pipeline(const search_run *run, search_worker *worker, int i, space_pipeline *p,
                              int64_t batch, set_use most, search_found *found)
 {
@@ -321,10 +311,12 @@ static void explore_pipeline(const search_run *run, search_worker *worker, int i
 
     if (counted && !count_points(worker, i, p, found))
         return;
-    most = use_of_pipeline(run, worker, found, &p->degrees, most);
+    if (most != SET_NOTHING)
+        most = lesser(most, use_of(run, found, plait_pipeline_floor(worker->table, &p->degrees)));
     if (most == SET_NOTHING || (!counted && !count_points(worker, i, p, found)))
         return;
-    for (int kind = 0; kind < p->kinds; kind++)
+    most = lesser(most, use_of(run, found, plait_pipeline_bound(worker->table, &p->degrees)));
+    for (int kind = 0; most != SET_NOTHING && kind < p->kinds; kind++)
         first += explore_kind(run, worker, p, &p->kind[kind], first, most, found);
 }
 
@@ -383,7 +375,7 @@ static void explore_row(const search_run *run, search_worker *worker, int64_t ro
 
     for (int i = 0; i < run->space->divisors.count; i++) {
         if (!pipeline_wanted(run, run->space->row[row], run->space->divisors.value[i]) ||
-            !space_kinds_at(&worker->cursor, row, i, &pipeline))
+            !space_ranks_at(&worker->cursor, row, i, &pipeline))
             continue;
         if (!asked) // of rows without a pipeline nobody asks
             use = use_of_row(run, worker, found, &run->space->row[row]);
