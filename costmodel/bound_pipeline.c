@@ -143,33 +143,56 @@ static void compute_layers(plait_table *table, layer_key key)
     table->computed = key;
 }
 
-/*
- * C.97. Of C.91 what needs no price of this row: the state, and what halves of layers take that rows
- * before it had, or that it will have.
- */
-plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *d)
+/* State of the mean rank, or of the one that has most layers of a kind. */
+static double least_state_bytes(plait_table *table, const plait_degrees *d)
 {
     const plait_problem *problem = &table->problem;
     const plait_degrees lean = lean_degrees(table, d);
     const plait_state_bytes bytes = lean_state_of(table, &lean);
-    const layer_key key = layer_key_of(d);
-    double seconds = 0.0;
-    rank_floor most = {0};
+    double most =
+        lean_state_bytes(problem, &table->light, &lean, &bytes, &table->light_load) / d->pp;
 
-    weigh_layers(table, key);
-    compute_layers(table, key);
     for (int i = 0; i < table->whole.parts.count; i++) {
         const stage_part *part = &table->whole.parts.part[i];
-        seconds += part->count * table->computed_s[part->row];
         if (part->row >= table->kinds)
             continue;
-        const double layers = most_of_rank(table, part->count, d->pp);
-        const stage_load load = load_of_layers(&table->light, part->row, layers);
-        most = larger_of(
-            most, (rank_floor){layers * table->computed_s[part->row],
-                               lean_state_bytes(problem, &table->light, &lean, &bytes, &load)});
+        const stage_load load =
+            load_of_layers(&table->light, part->row, most_of_rank(table, part->count, d->pp));
+        most = larger(most, lean_state_bytes(problem, &table->light, &lean, &bytes, &load));
     }
-    const double state =
-        lean_state_bytes(problem, &table->light, &lean, &bytes, &table->light_load);
-    return price_of_rank(table, d, larger_of(most, (rank_floor){seconds / d->pp, state / d->pp}));
+    return most;
+}
+
+/* Seconds of the same, of a microbatch. */
+static double least_computed_s(const plait_table *table, int pp)
+{
+    double whole = 0.0, most = 0.0;
+
+    for (int i = 0; i < table->whole.parts.count; i++) {
+        const stage_part *part = &table->whole.parts.part[i];
+        whole += part->count * table->computed_s[part->row];
+        if (part->row < table->kinds)
+            most =
+                larger(most, most_of_rank(table, part->count, pp) * table->computed_s[part->row]);
+    }
+    return larger(most, whole / pp);
+}
+
+/*
+ * C.97. Of C.91 what needs no price of this row: the state, and what halves of layers take that rows
+ * before it had, or that it will have.
+ */
+plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *d, double most_bytes)
+{
+    const layer_key key = layer_key_of(d);
+
+    weigh_layers(table, key);
+    const rank_floor rank = {.bytes = least_state_bytes(table, d)};
+    plait_price price = price_of_rank(table, d, rank);
+    if (price.peak_bytes > most_bytes)
+        return price;
+    compute_layers(table, key);
+    price.step_s =
+        plait_degrees_microbatches(d, table->problem.job.gbs) * least_computed_s(table, d->pp);
+    return price;
 }

@@ -120,9 +120,10 @@ static void list_row(const search_run *run, search_worker *worker, int64_t row, 
     space_pipeline p;
 
     for (int i = 0; i < run->space->divisors.count; i++) {
-        if (run->space->divisors.value[i] == 1 || !space_pipeline_at(&worker->cursor, row, i, &p))
-            continue;
-        if (!may_be_better(run, plait_pipeline_floor(worker->table, &p.degrees)))
+        if (run->space->divisors.value[i] == 1 || !space_ranks_at(&worker->cursor, row, i, &p) ||
+            !may_be_better(run,
+                           plait_pipeline_floor(worker->table, &p.degrees, run->capacity_bytes)) ||
+            !space_kinds_of(&worker->cursor, i, &p) || !space_shards_of(&worker->cursor, i, &p))
             continue;
         const plait_price bound = plait_pipeline_bound(worker->table, &p.degrees);
         if (!may_be_better(run, bound) || !has_budget(run, found, bound.step_s))

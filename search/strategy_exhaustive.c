@@ -312,7 +312,9 @@ static void explore_pipeline(const search_run *run, search_worker *worker, int i
     if (counted && !count_points(worker, i, p, found))
         return;
     if (most != SET_NOTHING)
-        most = lesser(most, use_of(run, found, plait_pipeline_floor(worker->table, &p->degrees)));
+        most = lesser(
+            most, use_of(run, found,
+                         plait_pipeline_floor(worker->table, &p->degrees, most_bytes(run, found))));
     if (most == SET_NOTHING || (!counted && !count_points(worker, i, p, found)))
         return;
     most = lesser(most, use_of(run, found, plait_pipeline_bound(worker->table, &p->degrees)));

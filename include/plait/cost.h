@@ -290,8 +290,11 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degree
 /**
  * Below that bound, and before layers are priced: state alone, and of layers what is remembered of
  * their halves, where the table remembers any (plait_table_remember). (C.97)
+ *
+ * @param most_bytes  as of plait_degrees_bound
  */
-plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *degrees);
+plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *degrees,
+                                 double most_bytes);
 
 /** What a layer or an end of the model adds to the rank that holds it. */
 typedef struct plait_portion {

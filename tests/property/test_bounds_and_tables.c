@@ -573,7 +573,7 @@ static void check_bounds(world *w, plait_table *table, plait_degrees d)
 {
     const plait_problem *p = &w->problem;
     const plait_price bound = plait_degrees_bound(table, &d, HUGE_VAL);
-    const plait_price early = plait_pipeline_floor(table, &d);
+    const plait_price early = plait_pipeline_floor(table, &d, HUGE_VAL);
     const plait_price wider = plait_pipeline_bound(table, &d);
     const double floor_bytes = plait_layers_floor_bytes(p, &d);
     plait_degrees chosen = d;
@@ -623,7 +623,8 @@ static void add_gap(world *w, plait_table *table, plait_degrees d)
     gap_count++;
     if (d.fusion != PLAIT_FUSION_NONE)
         return;
-    floor_sum += plait_pipeline_floor(table, &d).step_s / plait_pipeline_bound(table, &d).step_s;
+    floor_sum +=
+        plait_pipeline_floor(table, &d, HUGE_VAL).step_s / plait_pipeline_bound(table, &d).step_s;
     floor_count++;
 }
 
