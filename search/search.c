@@ -127,6 +127,7 @@ static plait_status find_closest(const search_run *run, const plait_strategy *st
     result->closest_proven = !search_is_large(run->space->rows);
     if (result->has_closest)
         result->closest = closest[0];
+    result->closest.index = -1; // points were not counted
     return PLAIT_OK;
 }
 

@@ -569,6 +569,17 @@ static void test_tables__forget_nothing_and_keep_nothing_stale(void **state)
 /* Sums in another order may differ in the last digits; a bound is a bound up to those. */
 static const double rounding = 1e-12;
 
+/* Who has less room than a bound's memory is told that memory alone; who has as much, all of it. */
+static void check_room(plait_table *table, const plait_degrees *d, plait_price bound,
+                       plait_price (*of)(plait_table *, const plait_degrees *, double))
+{
+    const plait_price enough = of(table, d, bound.peak_bytes);
+    const plait_price less = of(table, d, bound.peak_bytes * (1.0 - 1e-9));
+
+    assert_true(enough.step_s == bound.step_s && enough.peak_bytes == bound.peak_bytes);
+    assert_true(less.step_s == 0.0 && less.peak_bytes == bound.peak_bytes);
+}
+
 static void check_bounds(world *w, plait_table *table, plait_degrees d)
 {
     const plait_problem *p = &w->problem;
@@ -580,6 +591,9 @@ static void check_bounds(world *w, plait_table *table, plait_degrees d)
 
     assert_true(bound.step_s > 0.0 && bound.peak_bytes > 0.0);
     assert_true(wider.step_s > 0.0 && wider.peak_bytes > 0.0 && floor_bytes > 0.0);
+    check_room(table, &d, bound, plait_degrees_bound);
+    check_room(table, &d, early, plait_pipeline_floor);
+    check_room(table, &d, plait_choice_bound(table, &d, HUGE_VAL), plait_choice_bound);
     assert_at_most(early.step_s, wider.step_s, rounding, "floor of step_s", p, &d);
     assert_at_most(early.peak_bytes, wider.peak_bytes, rounding, "floor of state", p, &d);
     for (int i = 0; i < COMPLETIONS; i++) {
