@@ -43,18 +43,12 @@ static plait_status price_all(const search_run *run, const plan_point *point, in
 static plait_status answer(const search_run *run, const plan_point *point, int count,
                            plait_ranked **plans, plait_error *err)
 {
-    plait_arena *const scratch = plait_arena_new(), *const kept = plait_arena_new();
-    plait_table *const table = kept ? plait_table_new(run->problem, kept) : NULL;
+    search_worker *const worker = search_first_worker(run);
 
-    if (table)
-        plait_table_remember(table, kept);
     *plans = plait_arena_alloc(run->arena, (size_t)count + 1, sizeof **plans);
-    const plait_status status = scratch && table && *plans
-                                    ? price_all(run, point, count, table, scratch, *plans, err)
-                                    : plait_fail_nomem(err);
-    plait_arena_free(kept);
-    plait_arena_free(scratch);
-    return status;
+    return worker && *plans
+               ? price_all(run, point, count, worker->table, worker->scratch, *plans, err)
+               : plait_fail_nomem(err);
 }
 
 static int by_number(double a, double b)

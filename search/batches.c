@@ -20,10 +20,19 @@ int search_threads(int asked)
     return asked > 0 ? asked : omp_get_max_threads();
 }
 
-static void worker_end(search_worker *worker)
+plait_status search_workers_make(search_run *run, plait_error *err)
 {
-    plait_arena_free(worker->arena);
-    plait_arena_free(worker->scratch);
+    run->workers = plait_arena_alloc(run->arena, (size_t)run->threads, sizeof *run->workers);
+    return run->workers ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+void search_workers_end(search_run *run)
+{
+    for (int i = 0; run->workers && i < run->threads; i++) {
+        plait_arena_free(run->workers[i].arena);
+        plait_arena_free(run->workers[i].scratch);
+    }
+    run->workers = NULL;
 }
 
 static bool worker_begin(const search_run *run, search_worker *worker)
@@ -32,11 +41,32 @@ static bool worker_begin(const search_run *run, search_worker *worker)
     if (!worker->arena || !worker->scratch)
         return false;
     worker->table = plait_table_new(run->problem, worker->arena);
+    if (worker->table)
+        plait_table_remember(worker->table, worker->arena);
+    return worker->table != NULL;
+}
+
+/* A space of its own has other rows; prices do not know of spaces. */
+static bool worker_enter(const search_run *run, search_worker *worker)
+{
+    if (worker->cursor.space == run->space)
+        return true;
     worker->use = plait_arena_alloc(worker->arena, space_most_choices(run->space), 1);
-    if (!worker->table || !worker->use)
-        return false;
-    plait_table_remember(worker->table, worker->arena);
-    return space_cursor_init(&worker->cursor, run->space, worker->arena);
+    return space_cursor_init(&worker->cursor, run->space, worker->arena) && worker->use;
+}
+
+/* Of the i-th thread. NULL: out of memory, and so it stays. */
+static search_worker *worker_of(const search_run *run, int i)
+{
+    search_worker *const worker = &run->workers[i];
+    const bool begun = worker->arena || worker_begin(run, worker);
+
+    return begun && worker->table && worker_enter(run, worker) ? worker : NULL;
+}
+
+search_worker *search_first_worker(const search_run *run)
+{
+    return worker_of(run, 0);
 }
 
 static void found_begin(const search_run *run, search_found *found, const search_found *before,
@@ -119,15 +149,15 @@ typedef struct task_list {
     bool failed;
 } task_list;
 
-static void run_task(const search_run *run, search_worker *worker, bool ready,
-                     search_explore *explore, int64_t b, task_list *tasks)
+static void run_task(const search_run *run, search_worker *worker, search_explore *explore,
+                     int64_t b, task_list *tasks)
 {
     search_found *const found = &tasks->found[b];
     int64_t done;
 
     tasks->arena[b] = plait_arena_new();
     found_begin(run, found, run->learns ? &tasks->learnt : run->known, tasks->arena[b]);
-    if (ready && !found->failed)
+    if (worker && !found->failed)
         explore(run, worker, b, found);
     else
         found->failed = true;
@@ -161,17 +191,15 @@ plait_status search_batches(const search_run *run, search_explore *explore, sear
         // What a task finds does not depend on the threads: its rows and limits are fixed.
 #pragma omp parallel num_threads(run->threads)
     {
-        search_worker worker;
-        const bool ready = worker_begin(run, &worker);
+        search_worker *const worker = worker_of(run, omp_get_thread_num());
         for (int wave = 0; wave < WAVES; wave++) {
 #pragma omp for schedule(dynamic, 1)
             for (int64_t b = 0; b < batches; b++)
                 if (wave_of(b) == wave)
-                    run_task(run, &worker, ready, explore, b, &tasks);
+                    run_task(run, worker, explore, b, &tasks);
 #pragma omp single
             learn(run, wave, &tasks);
         }
-        worker_end(&worker);
     }
     for (int64_t b = 0; b < batches; b++) {
         tasks.failed = !merge(run, &tasks.found[b], merged) || tasks.failed;
@@ -188,9 +216,8 @@ plait_status search_blocks(const search_run *run, int64_t count, int64_t block, 
     *settled = 0;
 #pragma omp parallel num_threads(run->threads)
     {
-        search_worker worker;
-        const bool ready = worker_begin(run, &worker);
-        if (!ready) {
+        search_worker *const worker = worker_of(run, omp_get_thread_num());
+        if (!worker) {
 #pragma omp atomic write
             failed = true;
         }
@@ -199,14 +226,13 @@ plait_status search_blocks(const search_run *run, int64_t count, int64_t block, 
             const int64_t end = first + block < count ? first + block : count;
 #pragma omp for schedule(dynamic, 1)
             for (int64_t i = first; i < end; i++)
-                solve(run, &worker, i, context);
+                solve(run, worker, i, context);
 #pragma omp single
             {
                 more = settle(run, first, end, context);
                 *settled = end;
             }
         }
-        worker_end(&worker);
     }
     return failed ? plait_fail_nomem(err) : PLAIT_OK;
 }

@@ -248,22 +248,56 @@ static plait_status fail_empty(const plan_space *space, plait_error *err)
                       "expected at least one legal plan, found none: %s", why);
 }
 
+/* All of a question's passes, and what they found as plans. */
+static plait_status run_passes(search_run *run, question_depth depth, plait_search_result *result,
+                               plait_error *err)
+{
+    const plait_strategy *const strategy = &plait_strategy_exhaustive;
+    search_found found;
+    plait_ranked *plan, *front;
+
+    PLAIT_TRY(search_workers_make(run, err));
+    PLAIT_TRY(strategy->run(run, &found, err));
+    *result = (plait_search_result){
+        .points = found.points,
+        .priced = found.priced,
+        .pruned = found.points - found.priced,
+        .fits = found.fits,
+        .tight = found.tight,
+        .threads = run->threads,
+        .strategy = strategy->name,
+        .optimal = strategy->proves_optimal,
+        .plans = found.top.count,
+    };
+    PLAIT_TRY(answer_ranking(run, found.top.plan, found.top.count, &plan, err));
+    PLAIT_TRY(answer_front(run, &found.front, &front, &result->front_size, err));
+    result->plan = plan;
+    result->front = front;
+    PLAIT_TRY(take_tight(run, &found, result, err));
+    if (is_worth_refining(run, result))
+        PLAIT_TRY(refine(run, &found, result, err));
+    if (found.points == 0 && result->plans == 0)
+        return fail_empty(run->space, err);
+    if (result->plans == 0 && depth == QUESTION_WHOLE)
+        PLAIT_TRY(find_closest(run, strategy, result, err));
+    return count_variants(run, &found, result, err);
+}
+
 plait_status question_search(const plait_problem *problem, const plait_search_options *options,
                              question_depth depth, plait_arena *arena, plait_search_result *result,
                              plait_error *err)
 {
     const double start_s = search_seconds();
     plan_space space;
-    search_found found;
+    plait_status status;
 
     *result = (plait_search_result){0};
     PLAIT_TRY(check_options(problem, options, err));
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0)) {
-        PLAIT_TRY(mixed_search(problem, options, arena, result, err));
+        status = mixed_search(problem, options, arena, result, err);
         result->elapsed_s = search_seconds() - start_s;
-        return PLAIT_OK;
+        return status;
     }
-    const plait_strategy *strategy = &plait_strategy_exhaustive;
     PLAIT_TRY(space_make(problem, options, arena, &space, err));
     search_run run = {
         .problem = problem,
@@ -277,33 +311,10 @@ plait_status question_search(const plait_problem *problem, const plait_search_op
         .batch_rows = batch_rows(space.rows),
         .threads = search_threads(options->threads),
     };
-    PLAIT_TRY(strategy->run(&run, &found, err));
-    *result = (plait_search_result){
-        .points = found.points,
-        .priced = found.priced,
-        .pruned = found.points - found.priced,
-        .fits = found.fits,
-        .tight = found.tight,
-        .threads = run.threads,
-        .strategy = strategy->name,
-        .optimal = strategy->proves_optimal,
-        .plans = found.top.count,
-    };
-    plait_ranked *plan, *front;
-    PLAIT_TRY(answer_ranking(&run, found.top.plan, found.top.count, &plan, err));
-    PLAIT_TRY(answer_front(&run, &found.front, &front, &result->front_size, err));
-    result->plan = plan;
-    result->front = front;
-    PLAIT_TRY(take_tight(&run, &found, result, err));
-    if (is_worth_refining(&run, result))
-        PLAIT_TRY(refine(&run, &found, result, err));
-    if (found.points == 0 && result->plans == 0)
-        return fail_empty(&space, err);
-    if (result->plans == 0 && depth == QUESTION_WHOLE)
-        PLAIT_TRY(find_closest(&run, strategy, result, err));
-    PLAIT_TRY(count_variants(&run, &found, result, err));
+    status = run_passes(&run, depth, result, err);
+    search_workers_end(&run);
     result->elapsed_s = search_seconds() - start_s;
-    return PLAIT_OK;
+    return status;
 }
 
 plait_status plait_search(const plait_problem *problem, const plait_search_options *options,

@@ -75,10 +75,11 @@ typedef struct search_run {
     bool closest; /* only the plan that lacks least of `short_of_bytes` is looked for */
     double short_of_bytes;
     int threads;
-    int64_t batch_rows; /* of one task: follows from the space alone */
+    int64_t batch_rows;            /* of one task: follows from the space alone */
+    struct search_worker *workers; /* [threads]: what they remember serves every pass */
 } search_run;
 
-/** One thread's tools, kept from task to task. */
+/** One thread's tools, kept from task to task and from pass to pass. */
 typedef struct search_worker {
     plait_arena *arena; /* the table's */
     plait_table *table;
@@ -91,6 +92,13 @@ typedef struct search_worker {
 
 typedef void search_explore(const search_run *run, search_worker *worker, int64_t batch,
                             search_found *found);
+
+/** Room for the workers of a run, and what they are made of given back. */
+PLAIT_MUST_CHECK plait_status search_workers_make(search_run *run, plait_error *err);
+void search_workers_end(search_run *run);
+
+/** The first thread's, for what is done between passes. NULL: out of memory. */
+search_worker *search_first_worker(const search_run *run);
 
 /** Fails when options come from another version of plait; ask before copying them. */
 PLAIT_MUST_CHECK plait_status search_options_check(const plait_search_options *options,

@@ -403,13 +403,14 @@ static void explore(const search_run *run, search_worker *worker, int64_t batch,
 // ---- the run -------------------------------------------------------------------------------
 
 /* One plan of the coarse pass with what it really takes, to the digit as the second pass will see it. */
-static plait_status make_exact(const search_run *run, plait_table *table, plait_arena *scratch,
-                               plan_point *plan, plait_error *err)
+static plait_status make_exact(const search_run *run, search_worker *worker, plan_point *plan,
+                               plait_error *err)
 {
     if (plan->price.exact)
         return PLAIT_OK;
-    plan->price = plait_degrees_cost(table, &plan->degrees);
-    PLAIT_TRY(plait_degrees_simulate(table, &plan->degrees, scratch, &plan->price, err));
+    plan->price = plait_degrees_cost(worker->table, &plan->degrees);
+    PLAIT_TRY(
+        plait_degrees_simulate(worker->table, &plan->degrees, worker->scratch, &plan->price, err));
     plan->objective = objective_of(run, plan->price);
     return PLAIT_OK;
 }
@@ -418,26 +419,25 @@ static plait_status make_exact(const search_run *run, plait_table *table, plait_
  * What the coarse pass found by lower bounds are plans, if not the best ones: others are held against
  * what these take.
  */
-static plait_status know_exactly(const search_run *run, plait_arena *scratch, search_found *known,
-                                 plait_error *err)
+static plait_status know_exactly(const search_run *run, search_found *known, plait_error *err)
 {
     const search_found bounded = *known;
-    plait_table *table = plait_table_new(run->problem, run->arena);
+    search_worker *const worker = search_first_worker(run);
 
     known->front = (plan_front){.arena = run->arena};
-    if (!table || !top_make(&known->top, run->options->top, run->options->distinct, run->arena) ||
+    if (!worker || !top_make(&known->top, run->options->top, run->options->distinct, run->arena) ||
         !top_make(&known->tight_best, 1, 0, run->arena))
         return plait_fail_nomem(err);
     for (int i = 0; i < bounded.top.count; i++) {
-        PLAIT_TRY(make_exact(run, table, scratch, &bounded.top.plan[i], err));
+        PLAIT_TRY(make_exact(run, worker, &bounded.top.plan[i], err));
         top_add(&known->top, &bounded.top.plan[i]);
     }
     for (int i = 0; i < bounded.tight_best.count; i++) {
-        PLAIT_TRY(make_exact(run, table, scratch, &bounded.tight_best.plan[i], err));
+        PLAIT_TRY(make_exact(run, worker, &bounded.tight_best.plan[i], err));
         top_add(&known->tight_best, &bounded.tight_best.plan[i]);
     }
     for (int i = 0; i < bounded.front.count; i++) {
-        PLAIT_TRY(make_exact(run, table, scratch, &bounded.front.plan[i], err));
+        PLAIT_TRY(make_exact(run, worker, &bounded.front.plan[i], err));
         if (!front_add(&known->front, &bounded.front.plan[i]))
             return plait_fail_nomem(err);
     }
@@ -446,15 +446,10 @@ static plait_status know_exactly(const search_run *run, plait_arena *scratch, se
 
 static plait_status coarse_pass(search_run *run, search_found *known, plait_error *err)
 {
-    plait_arena *scratch = plait_arena_new();
-
     run->coarse = true;
-    plait_status status = search_batches(run, explore, known, err);
+    const plait_status status = search_batches(run, explore, known, err);
     run->coarse = false;
-    if (status == PLAIT_OK)
-        status = scratch ? know_exactly(run, scratch, known, err) : plait_fail_nomem(err);
-    plait_arena_free(scratch);
-    return status;
+    return status == PLAIT_OK ? know_exactly(run, known, err) : status;
 }
 
 /* A relaxed question with more points in the coarse pass, or many rows, is answered by that. (S.14) */
