@@ -19,17 +19,32 @@ enum { MOST_SOLVED = 1 << 11 };
 /* What is guessed to take longer than so many times the best known is not solved. */
 static const double LIKELY = 1.01;
 
-/* Without recomputation, gathers and optimizer, and whatever the memory. */
-static double lean_floor_s(const search_run *run, search_worker *worker, const refine_group *group)
+/* With what `d` recomputes and offloads, but without gathers and optimizer, and whatever the memory. */
+static double lean_floor_s(const search_run *run, search_worker *worker, const refine_group *group,
+                           plait_degrees d)
 {
-    plait_degrees d = group->degrees;
-
     d.zero = 0;
-    d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
-    d.offload_acts = 0;
     plait_portions portions = plait_degrees_portions(worker->table, &d);
     portions.after_s = 0.0;
     return deal_floor_s(&group->ranks, &portions, HUGE_VAL, refine_best_s(run));
+}
+
+/* May a deal win at all, and with which choices, whatever the shard? */
+static bool use_choices(const search_run *run, search_worker *worker, const refine_group *group,
+                        int choices)
+{
+    const double best_s = refine_best_s(run);
+    plait_degrees d = group->degrees;
+
+    d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
+    d.offload_acts = 0;
+    if (lean_floor_s(run, worker, group, d) >= best_s)
+        return false;
+    for (int c = 0; c < choices; c++) {
+        space_apply_choice(run->space, c, &d);
+        worker->use[c] = lean_floor_s(run, worker, group, d) < best_s;
+    }
+    return true;
 }
 
 /* Every shard with every choice of recomputation but full:N, of which each chunk has its own part. */
@@ -40,11 +55,13 @@ static void list_group(const search_run *run, search_worker *worker, const refin
     const int choices = paired ? run->space->recompute.paired : run->space->recompute.count;
     plait_degrees d = group->degrees;
 
-    if (lean_floor_s(run, worker, group) >= refine_best_s(run))
+    if (!use_choices(run, worker, group, choices))
         return;
     for (int s = 0; s < group->shards; s++) {
         space_apply_shard(run->space, &group->shard[s], &d);
         for (int c = 0; c < choices; c++) {
+            if (!worker->use[c])
+                continue;
             space_apply_choice(run->space, c, &d);
             const plait_portions portions = plait_degrees_portions(worker->table, &d);
             refine_add(run, group, &d, &portions, LIKELY, found);
