@@ -31,42 +31,44 @@ void search_workers_end(search_run *run)
     for (int i = 0; run->workers && i < run->threads; i++) {
         plait_arena_free(run->workers[i].arena);
         plait_arena_free(run->workers[i].scratch);
+        plait_arena_free(run->workers[i].walk);
     }
     run->workers = NULL;
 }
 
-static bool worker_begin(const search_run *run, search_worker *worker)
-{
-    *worker = (search_worker){.arena = plait_arena_new(), .scratch = plait_arena_new()};
-    if (!worker->arena || !worker->scratch)
-        return false;
-    worker->table = plait_table_new(run->problem, worker->arena);
-    if (worker->table)
-        plait_table_remember(worker->table, worker->arena);
-    return worker->table != NULL;
-}
-
-/* A space of its own has other rows; prices do not know of spaces. */
-static bool worker_enter(const search_run *run, search_worker *worker)
-{
-    if (worker->cursor.space == run->space)
-        return true;
-    worker->use = plait_arena_alloc(worker->arena, space_most_choices(run->space), 1);
-    return space_cursor_init(&worker->cursor, run->space, worker->arena) && worker->use;
-}
-
-/* Of the i-th thread. NULL: out of memory, and so it stays. */
+/* The tools of the i-th thread. NULL: out of memory, and so it stays. */
 static search_worker *worker_of(const search_run *run, int i)
 {
     search_worker *const worker = &run->workers[i];
-    const bool begun = worker->arena || worker_begin(run, worker);
 
-    return begun && worker->table && worker_enter(run, worker) ? worker : NULL;
+    if (!worker->arena && !worker->scratch) {
+        *worker = (search_worker){.arena = plait_arena_new(), .scratch = plait_arena_new()};
+        worker->table = worker->arena ? plait_table_new(run->problem, worker->arena) : NULL;
+        if (worker->table)
+            plait_table_remember(worker->table, worker->arena);
+    }
+    return worker->table && worker->scratch ? worker : NULL;
 }
 
 search_worker *search_first_worker(const search_run *run)
 {
     return worker_of(run, 0);
+}
+
+/* The same for a pass, whose space may be another than that of the pass before. */
+static search_worker *worker_enter(const search_run *run, int i)
+{
+    search_worker *const worker = worker_of(run, i);
+
+    if (!worker)
+        return NULL;
+    plait_arena_free(worker->walk);
+    worker->walk = plait_arena_new();
+    if (!worker->walk)
+        return NULL;
+    worker->use = plait_arena_alloc(worker->walk, space_most_choices(run->space), 1);
+    return space_cursor_init(&worker->cursor, run->space, worker->walk) && worker->use ? worker
+                                                                                       : NULL;
 }
 
 static void found_begin(const search_run *run, search_found *found, const search_found *before,
@@ -191,7 +193,7 @@ plait_status search_batches(const search_run *run, search_explore *explore, sear
         // What a task finds does not depend on the threads: its rows and limits are fixed.
 #pragma omp parallel num_threads(run->threads)
     {
-        search_worker *const worker = worker_of(run, omp_get_thread_num());
+        search_worker *const worker = worker_enter(run, omp_get_thread_num());
         for (int wave = 0; wave < WAVES; wave++) {
 #pragma omp for schedule(dynamic, 1)
             for (int64_t b = 0; b < batches; b++)
@@ -216,7 +218,7 @@ plait_status search_blocks(const search_run *run, int64_t count, int64_t block, 
     *settled = 0;
 #pragma omp parallel num_threads(run->threads)
     {
-        search_worker *const worker = worker_of(run, omp_get_thread_num());
+        search_worker *const worker = worker_enter(run, omp_get_thread_num());
         if (!worker) {
 #pragma omp atomic write
             failed = true;

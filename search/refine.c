@@ -119,6 +119,8 @@ static void list_row(const search_run *run, search_worker *worker, int64_t row, 
 {
     space_pipeline p;
 
+    if (search_row_floor(run, worker, &run->space->row[row]) > run->capacity_bytes)
+        return;
     for (int i = 0; i < run->space->divisors.count; i++) {
         if (run->space->divisors.value[i] == 1 || !space_ranks_at(&worker->cursor, row, i, &p) ||
             !may_be_better(run,

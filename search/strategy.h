@@ -84,6 +84,7 @@ typedef struct search_worker {
     plait_arena *arena; /* the table's */
     plait_table *table;
     plait_arena *scratch; /* of simulations */
+    plait_arena *walk;    /* of what a pass alone remembers: */
     space_cursor cursor;
     plait_degrees floor_row; /* with mbs = 1, and what its leanest layer takes */
     double floor_bytes;
@@ -129,6 +130,9 @@ PLAIT_MUST_CHECK plait_status search_batches(const search_run *run, search_explo
  */
 PLAIT_MUST_CHECK plait_status search_count_variants(search_run *run, const search_found *found,
                                                     variant_count **counted, plait_error *err);
+
+/** C.92 of a row. It is proportional to mbs: rows that differ in that alone ask once. */
+double search_row_floor(const search_run *run, search_worker *worker, const plait_degrees *row);
 
 /** Solves the i-th of a block, on one thread of several. */
 typedef void search_solve(const search_run *run, search_worker *worker, int64_t i, void *context);

@@ -346,8 +346,7 @@ static bool pipeline_wanted(const search_run *run, plait_degrees row, int pp)
     return !run->counts || variants_in_pipeline(run, &row);
 }
 
-/* C.92 is proportional to mbs: rows that differ in that alone ask once. */
-static double floor_of_row(const search_run *run, search_worker *worker, const plait_degrees *row)
+double search_row_floor(const search_run *run, search_worker *worker, const plait_degrees *row)
 {
     plait_degrees single = *row;
 
@@ -363,7 +362,7 @@ static double floor_of_row(const search_run *run, search_worker *worker, const p
 static set_use use_of_row(const search_run *run, search_worker *worker, const search_found *found,
                           const plait_degrees *row)
 {
-    const plait_price floor = {.peak_bytes = floor_of_row(run, worker, row)};
+    const plait_price floor = {.peak_bytes = search_row_floor(run, worker, row)};
 
     return use_of(run, found, floor);
 }
