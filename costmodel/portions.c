@@ -4,6 +4,9 @@
  * The same rows and sums as a price, of loads that hold one part each: what memory and state add up
  * linearly, and what every rank has beside them.
  */
+#include <stddef.h>
+#include <string.h>
+
 #include "fuse.h"
 #include "table_private.h"
 
@@ -144,9 +147,16 @@ static double pairs_of(const plait_degrees *d, int microbatches)
                      microbatches;
 }
 
-/* Do two points differ in their choice at most? */
+/* Do two points differ in their choice at most? Nearly always they do to the byte. */
 static bool same_but_choice(const plait_degrees *a, const plait_degrees *b)
 {
+    plait_degrees alike = *a;
+
+    alike.recompute = b->recompute;
+    alike.offload_acts = b->offload_acts;
+    alike.split = b->split;
+    if (memcmp(&alike, b, sizeof alike) == 0)
+        return true;
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (key != PLAIT_KEY_RECOMPUTE && key != PLAIT_KEY_OFFLOAD_ACTS && key != PLAIT_KEY_SPLIT &&
             !plait_key_same(a, b, (plait_key_id)key))
@@ -182,6 +192,15 @@ static void know_portions(plait_table *table, const plait_degrees *d, known_port
     out->after_s = after_s(&maker, out);
 }
 
+/* There is room for many more kinds than models have. */
+static void take_known(const plait_table *table, const plait_portions *known, plait_portions *out)
+{
+    const size_t ends = offsetof(plait_portions, leading);
+
+    memcpy(out->layer, known->layer, (size_t)table->kinds * sizeof *out->layer);
+    memcpy((char *)out + ends, (const char *)known + ends, sizeof *out - ends);
+}
+
 plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *d)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
@@ -192,7 +211,8 @@ plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *d
     table_select_layers(table, d);
     if (!known->known || !same_but_choice(&known->of, d))
         know_portions(table, d, known);
-    plait_portions out = known->out;
+    plait_portions out;
+    take_known(table, &known->out, &out);
     const part_maker maker = {table, d, &known->gather, &known->routes,
                               pairs_of(d, out.microbatches)};
     all.layers = 0;
