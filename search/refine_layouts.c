@@ -19,14 +19,39 @@ enum { MOST_SOLVED = 1 << 11 };
 /* What is guessed to take longer than so many times the best known is not solved. */
 static const double LIKELY = 1.01;
 
-/* With what `d` recomputes and offloads, but without gathers and optimizer, and whatever the memory. */
-static double lean_floor_s(const search_run *run, search_worker *worker, const refine_group *group,
-                           plait_degrees d)
+/* What is dealt with the choice of `d`, without gathers: no shard has less time. */
+static plait_portions lean_portions(search_worker *worker, plait_degrees d)
 {
     d.zero = 0;
-    plait_portions portions = plait_degrees_portions(worker->table, &d);
-    portions.after_s = 0.0;
-    return deal_floor_s(&group->ranks, &portions, HUGE_VAL, refine_best_s(run));
+    return plait_degrees_portions(worker->table, &d);
+}
+
+/* State, and what follows the pipeline, as far as it is the least of both. */
+static void take_less(const search_run *run, const plait_portions *other, plait_portions *least)
+{
+    for (int k = 0; k < run->problem->model->kinds; k++) {
+        least->layer[k].state_bytes =
+            fmin(least->layer[k].state_bytes, other->layer[k].state_bytes);
+        least->rest[k].state_bytes = least->layer[k].state_bytes;
+    }
+    least->rank_bytes = fmin(least->rank_bytes, other->rank_bytes);
+    least->after_s = fmin(least->after_s, other->after_s);
+}
+
+/* The least of any shard of a group: what it keeps beside activations. */
+static plait_portions least_of_shards(const search_run *run, search_worker *worker,
+                                      const refine_group *group, plait_degrees d)
+{
+    plait_portions least = {0};
+
+    for (int s = 0; s < group->shards; s++) {
+        space_apply_shard(run->space, &group->shard[s], &d);
+        const plait_portions portions = plait_degrees_portions(worker->table, &d);
+        if (s == 0)
+            least = portions;
+        take_less(run, &portions, &least);
+    }
+    return least;
 }
 
 /* May a deal win at all, and with which choices, whatever the shard? */
@@ -38,11 +63,16 @@ static bool use_choices(const search_run *run, search_worker *worker, const refi
 
     d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     d.offload_acts = 0;
-    if (lean_floor_s(run, worker, group, d) >= best_s)
+    plait_portions lean = lean_portions(worker, d);
+    lean.after_s = 0.0;
+    if (deal_floor_s(&group->ranks, &lean, HUGE_VAL, best_s) >= best_s)
         return false;
+    const plait_portions least = least_of_shards(run, worker, group, d);
     for (int c = 0; c < choices; c++) {
         space_apply_choice(run->space, c, &d);
-        worker->use[c] = lean_floor_s(run, worker, group, d) < best_s;
+        lean = lean_portions(worker, d);
+        take_less(run, &least, &lean);
+        worker->use[c] = deal_floor_s(&group->ranks, &lean, run->capacity_bytes, best_s) < best_s;
     }
     return true;
 }
