@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "plait/schedule.h"
 #include "table_private.h"
 
 // ---- the leanest layers --------------------------------------------------------------------
@@ -63,6 +64,11 @@ void table_make_whole(plait_table *table)
     const plait_chunk chunk = {0, model->layers, true, true, model->mtp_layers};
     const plait_stage stage = {.chunks = 1, .chunk = &chunk, .degrees = one};
 
+    table->copies = 1;
+    for (int s = 0; s < PLAIT_SCHEDULES; s++)
+        if (table->problem.runtime->can.takes[PLAIT_KEY_SCHEDULE] >> s & 1u &&
+            plait_schedule_copies((plait_schedule)s) > table->copies)
+            table->copies = plait_schedule_copies((plait_schedule)s);
     table->whole = (stage_class){
         .parts = stage_parts_of(model, &stage, table->whole_part), .count = 1, .first = -1};
 }

@@ -6,7 +6,6 @@
  */
 #include <math.h>
 
-#include "plait/schedule.h"
 #include "table_private.h"
 
 /* No bubble, one microbatch in flight, no messages, and neither end's buffers. */
@@ -31,20 +30,10 @@ static plait_price price_of_rank(const plait_table *table, const plait_degrees *
     };
 }
 
-/*
- * So many layers of `count` has the rank that has most: a half of two stages where a schedule of the software
- * holds each stage on two ranks (DualPipe).
- */
+/* So many layers of `count` has the rank that has most; where stages are held twice, a half of two. */
 static double most_of_rank(const plait_table *table, int count, int pp)
 {
-    int copies = 1;
-
-    for (int s = 0; s < PLAIT_SCHEDULES; s++)
-        if (table->problem.runtime->can.takes[PLAIT_KEY_SCHEDULE] >> s & 1u)
-            copies = plait_schedule_copies((plait_schedule)s) > copies
-                         ? plait_schedule_copies((plait_schedule)s)
-                         : copies;
-    return ceil((double)copies * count / pp) / copies;
+    return ceil((double)table->copies * count / pp) / table->copies;
 }
 
 /* Parameters of so many layers of a kind. */

@@ -293,9 +293,11 @@ void table_pace(plait_table *table, const plait_degrees *d)
     if (table->paced)
         return;
     table->send_s = pipeline_send_s(&table->problem, d, &table->row);
-    if (d->fusion != PLAIT_FUSION_NONE)
+    table->boundary = (fused_boundary){0};
+    if (d->fusion != PLAIT_FUSION_NONE) {
         table_deal(table, d, chunk);
-    table->boundary = fused_boundary_of(&table->problem, d, &table->row, chunk);
+        table->boundary = fused_boundary_of(&table->problem, d, &table->row, chunk);
+    }
     table->paced = true;
 }
 

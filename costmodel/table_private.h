@@ -118,6 +118,7 @@ struct plait_table {
     layer_time lean_time[ROW_PRICES];
     layer_time *chosen_time; /* [TIMES][timed], without gathers alone */
     bool chosen_known[TIMES];
+    int copies;        /* on so many ranks a schedule of the software holds each stage (DualPipe) */
     stage_class whole; /* all layers and both ends on one rank ... */
     stage_part whole_part[ROW_PRICES];
     stage_load lean_whole; /* ... and what they add up to */

@@ -168,9 +168,10 @@ static void run_task(const search_run *run, search_worker *worker, search_explor
     report_progress(run, done, tasks->count);
 }
 
+/* Behind the last wave there is nobody to know. */
 static void learn(const search_run *run, int wave, task_list *tasks)
 {
-    for (int64_t b = 0; run->learns && b < tasks->count; b++)
+    for (int64_t b = 0; run->learns && wave < WAVES - 1 && b < tasks->count; b++)
         if (wave_of(b) == wave && !merge_plans(&tasks->found[b], &tasks->learnt))
             tasks->failed = true;
 }

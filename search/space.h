@@ -147,8 +147,8 @@ bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_aren
 bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
 
 /**
- * The same in steps, for who may have seen enough: which ranks share what, then schedules, then shards and how
- * many points there are.
+ * The same in steps, each once and in this order, for who may have seen enough: which ranks share what, then
+ * schedules, then shards and how many points there are.
  */
 bool space_ranks_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
 bool space_kinds_of(space_cursor *cursor, int i, space_pipeline *pipeline);

@@ -80,7 +80,7 @@ typedef struct plait_ranked {
     plait_plan plan;
     plait_price price;
     double objective; /* value it is ranked by */
-    int64_t index;    /* in the space: the tie-break; -1 where points were not counted */
+    int64_t index; /* in the space: the tie-break; -1: of the closest plan, and of refined ones */
     int64_t
         variants; /* others that are alike, with an objective at most PLAIT_VARIANTS_WITHIN more */
     double variants_within; /* share that the worst of them is more */
