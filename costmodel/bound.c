@@ -57,6 +57,19 @@ static double least_saved_bytes(const plait_capabilities *can, const plait_recom
     return larger(0.0, least - offloadable_bytes(most, price));
 }
 
+/* On so many ranks may a schedule of the software hold each stage. */
+static int most_copies(const plait_capabilities *can)
+{
+    int most = 1;
+
+    for (int s = 0; s < PLAIT_SCHEDULES; s++) {
+        const int copies = plait_schedule_copies((plait_schedule)s);
+        if (can->takes[PLAIT_KEY_SCHEDULE] >> s & 1u && copies > most)
+            most = copies;
+    }
+    return most;
+}
+
 void table_make_whole(plait_table *table)
 {
     const plait_model *model = table->problem.model;
@@ -64,11 +77,7 @@ void table_make_whole(plait_table *table)
     const plait_chunk chunk = {0, model->layers, true, true, model->mtp_layers};
     const plait_stage stage = {.chunks = 1, .chunk = &chunk, .degrees = one};
 
-    table->copies = 1;
-    for (int s = 0; s < PLAIT_SCHEDULES; s++)
-        if (table->problem.runtime->can.takes[PLAIT_KEY_SCHEDULE] >> s & 1u &&
-            plait_schedule_copies((plait_schedule)s) > table->copies)
-            table->copies = plait_schedule_copies((plait_schedule)s);
+    table->copies = most_copies(&table->problem.runtime->can);
     table->whole = (stage_class){
         .parts = stage_parts_of(model, &stage, table->whole_part), .count = 1, .first = -1};
 }

@@ -142,7 +142,7 @@ void table_deal(const plait_table *table, const plait_degrees *d,
 /** Deals the layers of a point and sorts its ranks and chunks. Nothing is allocated. */
 void table_classify(plait_table *table, const plait_degrees *d);
 
-/** What the whole model on one rank is made of: once a table. */
+/** What the whole model on one rank is made of, and how often ranks hold a stage: once a table. */
 void table_make_whole(plait_table *table);
 
 /** Brings the row of layers to the point's keys. */

@@ -128,7 +128,7 @@ static void report_progress(const search_run *run, int64_t done, int64_t batches
                                ((double)done / (double)batches + !run->coarse) / 2.0);
 }
 
-/* How far apart the tasks of each wave are; each takes what is left. */
+/* How far apart the tasks of each wave are; each takes what is left. Chosen by time. */
 static const int64_t wave_stride[] = {64, 16, 4, 1};
 
 enum { WAVES = sizeof wave_stride / sizeof *wave_stride };

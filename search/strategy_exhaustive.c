@@ -460,25 +460,30 @@ static bool is_enough(const search_run *run, const search_found *coarse)
            (search_is_large(run->space->rows) || coarse->points > POINTS_WORTH_A_PROOF);
 }
 
+/* The coarse pass, and what it leaves to do. */
+static plait_status both_passes(search_run *run, search_found *coarse, search_found *found,
+                                plait_error *err)
+{
+    PLAIT_TRY(coarse_pass(run, coarse, err));
+    if (is_enough(run, coarse)) {
+        *found = *coarse;
+        return PLAIT_OK;
+    }
+    run->known = coarse;
+    PLAIT_TRY(search_batches(run, explore, found, err));
+    if (run->closest && found->top.count == 0)
+        found->top = coarse->top; // which nothing undercuts by as much as is asked for
+    return PLAIT_OK;
+}
+
 static plait_status exhaustive_run(search_run *run, search_found *found, plait_error *err)
 {
     search_found coarse;
 
     run->learns = run->options->prune;
-    if (run->options->prune) {
-        PLAIT_TRY(coarse_pass(run, &coarse, err));
-        if (is_enough(run, &coarse)) {
-            run->learns = false;
-            *found = coarse;
-            return PLAIT_OK;
-        }
-        run->known = &coarse;
-    }
-    const plait_status status = search_batches(run, explore, found, err);
-
+    const plait_status status = run->options->prune ? both_passes(run, &coarse, found, err)
+                                                    : search_batches(run, explore, found, err);
     run->learns = false;
-    if (status == PLAIT_OK && run->closest && run->known && found->top.count == 0)
-        found->top = coarse.top; // which nothing undercuts by as much as is asked for
     run->known = NULL;
     return status;
 }
