@@ -51,5 +51,10 @@ for file in "${code[@]}"; do # a range hides the numbers between its ends
     grep -nE '\b[CS]\.[0-9]+ ?(-|\.\.) ?[CS]\.[0-9]+' "$file" /dev/null && complain "$file: name each number"
 done
 
+# Files that an entry says hold its equation are there. schedule_<name>.c is each of them.
+for file in $(grep -ohE '\*File\*: [^*]*' costmodel/README.md | grep -oE '`[a-z0-9_/]+\.[ch]`' | tr -d '`' | sort -u); do
+    [ -e "costmodel/$file" ] || [ -e "$file" ] || complain "costmodel/README.md names $file, which is not there"
+done
+
 echo "$(wc -w <<<"$once") equations, $wrong wrong"
 [ $wrong -eq 0 ] && [ -n "$once" ]

@@ -10,8 +10,7 @@ rooms_of() { # the rooms whose headers a room may include, besides its own
     case $1 in
     src/base) ;;
     src/plan | src/io) echo src/base ;;
-    costmodel) echo src/base src/plan ;;
-    costmodel/serving) echo src/base ;;
+    costmodel | costmodel/serving) echo src/base src/plan ;;
     search) echo src/base src/plan search/cuts search/layout search/mixed search/stages ;;
     search/cuts) echo src/base src/plan search/stages ;;
     search/stages) echo src/base src/plan search/milp ;;

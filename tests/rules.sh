@@ -14,6 +14,10 @@ explained() {
     sed -nE 's/^\| \*\*([A-Z]+[0-9]+)\*\* \|.*/\1/p' docs/rules.md | sort
 }
 
+# A rule that stands behind neither a rule nor a head of a table is no row of one.
+loose=$(awk '/^\| \*\*/ && before !~ /^\|/ {print NR ": " substr($0, 1, 40)} {before = $0}' docs/rules.md)
+[ -z "$loose" ] || { echo "docs/rules.md: rows outside a table:"; echo "$loose"; exit 1; }
+
 count=$(coded | wc -l)
 twice=$(coded | uniq -d; explained | uniq -d)
 [ -z "$twice" ] || echo "numbers that stand twice: $twice"

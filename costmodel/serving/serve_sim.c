@@ -6,6 +6,7 @@
 
 #include "numbers.h"
 #include "plait/serve.h"
+#include "serve_values.h"
 
 enum { NONE = -1 };
 
@@ -49,7 +50,7 @@ typedef enum event_kind { ARRIVES, ARRIVES_DECODE, STEP_ENDS } event_kind;
 
 typedef struct event {
     double time;
-    long order; /* of equal times the first comes first */
+    int64_t order; /* of equal times the first comes first */
     event_kind kind;
     int of; /* request or worker */
 } event;
@@ -70,7 +71,7 @@ typedef struct sim {
     int issued, finished, preempted;
     event *events;
     int event_count, event_room;
-    long order;
+    int64_t order;
     double steps;
     bool out_of_memory;
 } sim;
@@ -584,7 +585,7 @@ static void happen(sim *s, event e)
 
 static bool is_stopped(const sim *s)
 {
-    return s->draws.stop != NULL && (long)s->steps % 4096 == 0 &&
+    return s->draws.stop != NULL && (int64_t)s->steps % 4096 == 0 &&
            s->draws.stop(s->draws.stop_context, (double)s->finished / s->draws.requests);
 }
 
@@ -652,6 +653,7 @@ plait_status plait_serve_simulate(const plait_deployment *deployment, plait_load
     sim s = {.d = deployment, .load = load, .draws = draws, .arena = arena, .state = draws.seed};
     double chance = 1.0;
 
+    PLAIT_TRY(serve_check_simulation(deployment, &load, &draws, err));
     *out = (plait_serve_drawn){0};
     s.requests = plait_arena_alloc(arena, (size_t)draws.requests + 1, sizeof *s.requests);
     if (s.requests == NULL || !fill_workers(&s))

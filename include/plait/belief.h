@@ -71,6 +71,7 @@ typedef struct plait_believed {
     double step_s, low_s, high_s;
 } plait_believed;
 
+/** By every measurement so far; `plan` as in plait_belief_measure. */
 plait_believed plait_believed_of(const plait_belief *belief, int plan);
 
 /** Plans to start, in this order, and what is lost on average by stopping behind each. */

@@ -235,9 +235,10 @@ void plait_table_remember(plait_table *table, plait_arena *arena);
 /**
  * Price one legal point: a sum of table entries.
  *
- * Fast when consecutive points share their first keys: rows are remembered by
- * (tp cp cp_comm ep etp sp mbs fusion), then (pp dp vpp split schedule order), then (zero shard_group),
- * then recompute.
+ * Fast when consecutive points share their first keys: rows are remembered by what layers hang on
+ * (tp cp cp_comm ep etp sp mbs placement fusion dispatcher attention grad_reduce), then what ranks do (pp
+ * dp vpp split schedule order post_validation), then shards (zero shard_group and how state is kept, sent
+ * and offloaded), then recompute.
  */
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *degrees);
 
@@ -260,8 +261,8 @@ PLAIT_MUST_CHECK plait_status plait_table_plan_cost(plait_table *table, const pl
 /**
  * Lower bounds of time and memory over all completions of a point.
  *
- * Fixed: tp cp pp vpp ep etp dp mbs sp cp_comm fusion schedule split order of `degrees`. Free: zero,
- * shard_group, recompute, grad_sync. (C.90)
+ * Fixed: what layers hang on and what ranks do, of plait_degrees_cost. Free: shards, recompute,
+ * offload_acts, grad_sync. (C.90)
  *
  * @param most_bytes  of what needs more no time is asked: step_s is 0. HUGE_VAL: always asked
  */

@@ -375,6 +375,7 @@ enum {
 
 extern const char *const plait_trait_name[PLAIT_TRAITS + 1];
 
+/** Each trait of a point, as runs are alike or not by them. */
 void plait_traits_of(const plait_degrees *degrees, int trait[PLAIT_TRAITS]);
 
 /** The keys that tell plans apart to a person: tp, pp, vpp, cp, ep, mbs, recompute, zero. */

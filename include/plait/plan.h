@@ -131,7 +131,8 @@ PLAIT_MUST_CHECK plait_status plait_plan_lay(const plait_degrees *degrees,
 
 /**
  * Is this plan legal: are its degrees, do its stages hold each layer once, and does it hold nothing
- * that the price does not read? Stages all have the plan's degrees, so far (docs/rules.md).
+ * that the price does not read? Stages may have degrees of their own where the runtime has
+ * `stages_differ` (P31 to P34 of docs/rules.md).
  *
  * @param why   as in plait_degrees_check
  * @return      PLAIT_INVALID or PLAIT_FITS (memory is not looked at)

@@ -40,7 +40,8 @@ typedef struct plait_search_options {
     size_t size; /* as plait_search_options_init sets it; 0: that of this header */
     plait_objective objective;
     const char
-        *strategy; /* "exhaustive" (as NULL): uniform plans; "dp": then layouts; "auto": all */
+        *strategy; /* "exhaustive" (as NULL): uniform plans; "dp": then layouts;
+          "milp": then choices of each stage; "auto": all */
     int top;       /* plans to return */
     int threads;   /* 0: as many as the machine has */
     bool prune;    /* off: price every point (for tests) */
@@ -199,6 +200,12 @@ typedef struct plait_why {
     char sentence[512];
 } plait_why;
 
+/**
+ * @param options  of the search that is asked about
+ * @param limits   "key=value,...", as plait_search_limit reads them
+ * @param why      always has a sentence, which has no full stop
+ * @return         RANGE where a key or a value is none, NOMEM
+ */
 PLAIT_MUST_CHECK plait_status plait_why_not(const plait_problem *problem,
                                             const plait_search_options *options, const char *limits,
                                             plait_arena *arena, plait_why *why, plait_error *err);
@@ -249,6 +256,11 @@ typedef struct plait_sensitivity {
 
 enum { PLAIT_SENSITIVITIES = 7 };
 
+/**
+ * Each resource in turn: matrix peak, bandwidth and capacity of memory, bandwidth inside and between
+ * nodes, latency of links, speed of the host. The plan stays as it is, but that with more memory it may
+ * recompute less.
+ */
 PLAIT_MUST_CHECK plait_status plait_sensitivities(const plait_problem *problem,
                                                   const plait_plan *plan, plait_arena *arena,
                                                   plait_sensitivity found[PLAIT_SENSITIVITIES],

@@ -349,6 +349,7 @@ typedef struct plait_role_limit {
     double least_s; /* prefill: of TTFT, without a wait; decode: of the rest, with one sequence */
 } plait_role_limit;
 
+/** Prompts of the load's length, one after the other as they are ready; the bound on TTFT is the caller's. */
 plait_role_limit plait_serve_prefill_limit(const plait_pool *pool, const plait_engine *engine,
                                            const plait_load *load);
 
@@ -364,7 +365,7 @@ plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_en
 
 /** How a simulation draws. */
 typedef struct plait_serve_draws {
-    unsigned long long seed;
+    uint64_t seed;
     int requests; /* until so many have finished */
     int unseen;   /* of these, the first so many that arrive are not counted */
     double burst; /* arrivals come so many at once; 0 and 1: each by itself */
@@ -396,6 +397,8 @@ typedef struct plait_serve_drawn {
  * when its whole length has room. (C.364)
  *
  * Same seed, same result. Some million steps a second.
+ *
+ * @return RANGE where deployment, load or draws hold values that there are not, NOMEM
  */
 PLAIT_MUST_CHECK plait_status plait_serve_simulate(const plait_deployment *deployment,
                                                    plait_load load, plait_serve_draws draws,

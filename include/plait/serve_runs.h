@@ -59,6 +59,7 @@ typedef struct plait_serve_runs {
         *given; /* [count] that price each run; NULL, or of one: the profile that is of it */
 } plait_serve_runs;
 
+/** Measured runs of serving, with what each is priced by. Errors as plait_runs_load's; NOMEM. */
 PLAIT_MUST_CHECK plait_status plait_serve_runs_load(const char *path, plait_arena *arena,
                                                     plait_serve_runs *out, plait_error *err);
 
@@ -89,6 +90,7 @@ typedef struct plait_serve_validation {
     double choice_over;  /* share of picks that measured over the bound */
 } plait_serve_validation;
 
+/** Prices every run, and sums errors and choices. `runs` as plait_serve_runs_load fills them; NOMEM. */
 PLAIT_MUST_CHECK plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *arena,
                                                    plait_serve_validation *out, plait_error *err);
 

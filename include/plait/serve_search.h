@@ -72,9 +72,9 @@ typedef struct plait_serve_answer {
     plait_serve_plan plan[PLAIT_SERVE_MAX_PLANS];
     int front; /* of tokens/s/GPU against TPOT, the lowest TPOT first; within the bound on TTFT */
     plait_serve_plan at_front[PLAIT_SERVE_MAX_FRONT];
-    long workers; /* ways to cut and to run a worker */
-    long looked;  /* deployments priced */
-    long rejected[PLAIT_SERVE_REJECTS];
+    int64_t workers; /* ways to cut and to run a worker */
+    int64_t looked;  /* deployments priced */
+    int64_t rejected[PLAIT_SERVE_REJECTS];
     /* where none meets the bounds: the one that lacks least, and the bounds that would let it in */
     bool has_nearest;
     plait_serve_plan nearest;
@@ -96,12 +96,14 @@ PLAIT_MUST_CHECK plait_status plait_serve_search(const plait_serve_question *que
 /**
  * Price one deployment: what `plan` says of engine, workers, counts, formats and chunk.
  *
- * @return a reason why it cannot run; NULL: the rest of *plan is filled
+ * @param why  a reason why it cannot run; NULL: the rest of *plan is filled
+ * @return     RANGE where question or plan hold values that there are not, NOMEM
  */
-const char *plait_serve_evaluate(const plait_serve_question *question, plait_arena *arena,
-                                 plait_serve_plan *plan);
+PLAIT_MUST_CHECK plait_status plait_serve_evaluate(const plait_serve_question *question,
+                                                   plait_arena *arena, plait_serve_plan *plan,
+                                                   const char **why, plait_error *err);
 
-/** Every step of a plan of an answer under the question's load. As plait_serve_simulate. */
+/** Every step of a plan of an answer under the question's load. As plait_serve_simulate; RANGE where it cannot run. */
 PLAIT_MUST_CHECK plait_status plait_serve_plan_simulate(const plait_serve_question *question,
                                                         const plait_serve_plan *plan,
                                                         plait_serve_draws draws, plait_arena *arena,
@@ -126,11 +128,13 @@ typedef struct plait_serve_curve {
 /**
  * What a deployment's requests see as the load rises, by the closed forms. (S.106)
  *
- * @return a reason why it cannot run; NULL: *out is filled
+ * @param why  a reason why it cannot run; NULL: *out is filled
+ * @return     as plait_serve_evaluate
  */
-const char *plait_serve_load_curve(const plait_serve_question *question,
-                                   const plait_serve_plan *plan, plait_arena *arena,
-                                   plait_serve_curve *out);
+PLAIT_MUST_CHECK plait_status plait_serve_load_curve(const plait_serve_question *question,
+                                                     const plait_serve_plan *plan,
+                                                     plait_arena *arena, plait_serve_curve *out,
+                                                     const char **why, plait_error *err);
 
 PLAIT_END_DECLS
 

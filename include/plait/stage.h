@@ -117,6 +117,7 @@ plait_cut_share plait_cut_share_of(plait_stage_sort *sort, const plait_stage *st
 plait_layer_cost plait_cut_layer_cost(const plait_stage_sort *sort, int kind,
                                       plait_recompute recompute);
 
+/** Times and bytes of both; of what is alive only at a time, the larger. */
 void plait_cut_share_add(plait_cut_share *sum, const plait_cut_share *more);
 
 /** The peak of a stage with these shares. (C.283) */

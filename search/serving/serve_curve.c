@@ -40,31 +40,40 @@ double serve_most_rate(const plait_serve_question *q, const plait_serve_plan *pl
     return low;
 }
 
-const char *plait_serve_load_curve(const plait_serve_question *q, const plait_serve_plan *plan,
-                                   plait_arena *arena, plait_serve_curve *out)
+static bool fill_point(const plait_serve_question *q, const plait_serve_plan *plan,
+                       const serve_candidate *const role[PLAIT_SERVE_ROLES], double rate,
+                       plait_serve_point *p)
+{
+    plait_serve_plan tried = *plan;
+
+    p->rate = p->load * rate;
+    if (!serve_price(q, at_rate(q->load, p->rate), &tried, role))
+        return false;
+    p->ttft_s = tried.service.ttft_s;
+    p->ttft_p99_s = tried.ttft_p99_s;
+    p->tpot_s = tried.service.tpot_s;
+    p->running = tried.service.batch;
+    p->output_tokens_per_s = tried.service.output_tokens_per_s;
+    return true;
+}
+
+plait_status plait_serve_load_curve(const plait_serve_question *q, const plait_serve_plan *plan,
+                                    plait_arena *arena, plait_serve_curve *out, const char **why,
+                                    plait_error *err)
 {
     static const double first = 0.05, below = 0.99;
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
-    const char *reason = serve_roles(q, plan, arena, role);
-    plait_serve_plan tried = *plan;
 
-    if (reason != NULL)
-        return reason;
+    PLAIT_TRY(serve_roles(q, plan, arena, role, why, err));
+    if (*why != NULL)
+        return PLAIT_OK;
     *out = (plait_serve_curve){.rate = below * serve_most_rate(q, plan, role, false)};
     if (out->rate <= 0.0)
-        return "it sustains no load";
-    for (int i = 0; i < PLAIT_SERVE_CURVE; i++) {
-        plait_serve_point *const p = &out->point[i];
-
-        p->load = first + (1.0 - first) * i / (PLAIT_SERVE_CURVE - 1);
-        p->rate = p->load * out->rate;
-        if (!serve_price(q, at_rate(q->load, p->rate), &tried, role))
-            return "more comes than leaves";
-        p->ttft_s = tried.service.ttft_s;
-        p->ttft_p99_s = tried.ttft_p99_s;
-        p->tpot_s = tried.service.tpot_s;
-        p->running = tried.service.batch;
-        p->output_tokens_per_s = tried.service.output_tokens_per_s;
+        *why = "it sustains no load";
+    for (int i = 0; i < PLAIT_SERVE_CURVE && *why == NULL; i++) {
+        out->point[i].load = first + (1.0 - first) * i / (PLAIT_SERVE_CURVE - 1);
+        if (!fill_point(q, plan, role, out->rate, &out->point[i]))
+            *why = "more comes than leaves";
     }
-    return NULL;
+    return PLAIT_OK;
 }

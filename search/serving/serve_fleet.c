@@ -149,7 +149,7 @@ static void keep(ranking *r, const fleet_kind *kind, const plait_fleet *fleet)
     r->kind[at] = *kind;
 }
 
-static void consider(ranking *r, const plait_serve_plan *plan)
+static plait_status consider(ranking *r, const plait_serve_plan *plan, plait_error *err)
 {
     static const int beyond = 4; // what spares put above the limit is told
     fleet_kind kind = {.q = &r->part->q,
@@ -158,13 +158,16 @@ static void consider(ranking *r, const plait_serve_plan *plan)
                        .gpus_per_node = r->out->gpus_per_node,
                        .most_gpus = beyond * r->q->gpus};
     plait_fleet fleet;
+    const char *why;
 
-    if (serve_roles(kind.q, plan, r->arena, kind.role) != NULL)
-        return;
+    PLAIT_TRY(serve_roles(kind.q, plan, r->arena, kind.role, &why, err));
+    if (why != NULL)
+        return PLAIT_OK;
     if (fleet_day(&kind, &fleet))
         keep(r, &kind, &fleet);
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
         r->out->unsteady |= isnan(fleet.hour[h].available);
+    return PLAIT_OK;
 }
 
 plait_status plait_fleet_find(const plait_serve_question *q, const plait_fleet_ask *ask,
@@ -187,7 +190,7 @@ plait_status plait_fleet_find(const plait_serve_question *q, const plait_fleet_a
     out->search = &p->answer;
     out->considered = p->answer.plans;
     for (int i = 0; i < p->answer.plans; i++)
-        consider(&r, &p->answer.plan[i]);
+        PLAIT_TRY(consider(&r, &p->answer.plan[i], err));
     for (int i = 0; i < out->fleets; i++)
         fleet_tell(&r.kind[i], &out->fleet[i]);
     return PLAIT_OK;

@@ -4,9 +4,11 @@
 
 #include "serve_space.h"
 
-/** What a plan's roles are priced by, in `arena`. Returns a reason why it cannot run, or NULL. */
-const char *serve_roles(const plait_serve_question *q, const plait_serve_plan *plan,
-                        plait_arena *arena, const serve_candidate *role[PLAIT_SERVE_ROLES]);
+/** What a plan's roles are priced by, in `arena`; or *why it cannot run. RANGE, NOMEM. */
+PLAIT_MUST_CHECK plait_status serve_roles(const plait_serve_question *q,
+                                          const plait_serve_plan *plan, plait_arena *arena,
+                                          const serve_candidate *role[PLAIT_SERVE_ROLES],
+                                          const char **why, plait_error *err);
 
 /** Prices the plan under a load; false: more comes than leaves. */
 bool serve_price(const plait_serve_question *q, plait_load load, plait_serve_plan *plan,

@@ -339,7 +339,7 @@ plait_status plait_serve_search(const plait_serve_question *q, plait_arena *aren
 {
     serve_candidate *candidates;
     serve_look s = {.q = q, .arena = arena, .out = out};
-    long cut, large;
+    int64_t cut, large;
 
     *out = (plait_serve_answer){0};
     PLAIT_TRY(check(q, err));
@@ -365,36 +365,37 @@ plait_status plait_serve_search(const plait_serve_question *q, plait_arena *aren
     return PLAIT_OK;
 }
 
-const char *serve_roles(const plait_serve_question *q, const plait_serve_plan *plan,
-                        plait_arena *arena, const serve_candidate *role[PLAIT_SERVE_ROLES])
+plait_status serve_roles(const plait_serve_question *q, const plait_serve_plan *plan,
+                         plait_arena *arena, const serve_candidate *role[PLAIT_SERVE_ROLES],
+                         const char **why, plait_error *err)
 {
-    if (serve_check_question(q, NULL) != PLAIT_OK || serve_check_plan(plan, NULL) != PLAIT_OK)
-        return "the question or the deployment holds values that there are not";
-    for (int r = 0; r <= plan->disaggregated; r++) {
+    PLAIT_TRY(serve_check_question(q, err));
+    PLAIT_TRY(serve_check_plan(plan, err));
+    *why = NULL;
+    for (int r = 0; r <= plan->disaggregated && *why == NULL; r++) {
         const plait_serving serving = {q->model, q->cluster, plan->worker[r], plan->weights,
                                        plan->kv};
         serve_candidate *c = plait_arena_alloc(arena, 1, sizeof *c);
         if (c == NULL)
-            return "out of memory";
+            return plait_fail_nomem(err);
         serve_candidate_fill(&serving, &q->load, c);
-        if (c->reason != NULL)
-            return c->reason;
-        if (!serve_fits(plan->engine, c, &q->load))
-            return "the weights and one sequence do not fit the memory";
         role[r] = c;
+        *why = c->reason;
+        if (*why == NULL && !serve_fits(plan->engine, c, &q->load))
+            *why = "the weights and one sequence do not fit the memory";
     }
-    return NULL;
+    return PLAIT_OK;
 }
 
-const char *plait_serve_evaluate(const plait_serve_question *q, plait_arena *arena,
-                                 plait_serve_plan *plan)
+plait_status plait_serve_evaluate(const plait_serve_question *q, plait_arena *arena,
+                                  plait_serve_plan *plan, const char **why, plait_error *err)
 {
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
-    const char *reason = serve_roles(q, plan, arena, role);
 
-    if (reason != NULL)
-        return reason;
-    return serve_price(q, q->load, plan, role) ? NULL : "more comes than leaves";
+    PLAIT_TRY(serve_roles(q, plan, arena, role, why, err));
+    if (*why == NULL && !serve_price(q, q->load, plan, role))
+        *why = "more comes than leaves";
+    return PLAIT_OK;
 }
 
 plait_status plait_serve_plan_simulate(const plait_serve_question *q, const plait_serve_plan *plan,
@@ -402,12 +403,13 @@ plait_status plait_serve_plan_simulate(const plait_serve_question *q, const plai
                                        plait_serve_drawn *out, plait_error *err)
 {
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
-    const char *reason = serve_roles(q, plan, arena, role);
-    plait_load load = q->load;
+    const char *why;
 
-    if (reason != NULL)
+    PLAIT_TRY(serve_roles(q, plan, arena, role, &why, err));
+    if (why != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "simulation",
-                          "expected a deployment that runs: %s", reason);
+                          "expected a deployment that runs: %s", why);
+    plait_load load = q->load;
     if (load.kind == PLAIT_LOAD_CLOSED)
         load.concurrency = plan->concurrency;
     plait_deployment d = deployment_of(q, plan, role);

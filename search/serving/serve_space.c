@@ -64,10 +64,10 @@ static bool is_sane(const plait_serve_question *q, plait_worker w)
            is_any(q->only.dp_attention, w.dp_attention);
 }
 
-static long count_workers(const plait_serve_question *q, bool experts)
+static int64_t count_workers(const plait_serve_question *q, bool experts)
 {
     plait_worker w = {1, 1, 1, 1};
-    long count = 0;
+    int64_t count = 0;
 
     do
         count += is_sane(q, w);
@@ -76,7 +76,7 @@ static long count_workers(const plait_serve_question *q, bool experts)
 }
 
 static void add(const plait_serve_question *q, plait_worker w, serve_candidate *list, int *count,
-                long *cut, long *large)
+                int64_t *cut, int64_t *large)
 {
     plait_serving serving = {.model = q->model, .cluster = q->cluster, .worker = w};
 
@@ -102,7 +102,7 @@ static void add(const plait_serve_question *q, plait_worker w, serve_candidate *
 }
 
 plait_status serve_space_fill(const plait_serve_question *q, plait_arena *arena,
-                              serve_candidate **out, int *count, long *cut, long *large,
+                              serve_candidate **out, int *count, int64_t *cut, int64_t *large,
                               plait_error *err)
 {
     const bool experts = has_experts(q->model);

@@ -147,10 +147,11 @@ static plait_status evaluate(const serve_values *flags, plait_serve_question *q,
     if (q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--concurrency",
                           "expected a load, --concurrency or --rate, found none");
-    const char *reason = plait_serve_evaluate(q, arena, plan);
-    if (reason != NULL)
+    const char *why;
+    PLAIT_TRY(plait_serve_evaluate(q, arena, plan, &why, err));
+    if (why != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--eval", "expected a deployment that runs: %s",
-                          reason);
+                          why);
     if (plan->gpus > q->gpus)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
                           "expected %d GPUs or more for what --eval prices, found %d", plan->gpus,
@@ -222,10 +223,11 @@ static plait_status read_versus(const char *file, const plait_serve_question *q,
     if (that == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(serve_answer_load(file, arena, that, err));
-    const char *reason = plait_serve_evaluate(q, arena, &that->plan);
-    if (reason != NULL)
+    const char *why;
+    PLAIT_TRY(plait_serve_evaluate(q, arena, &that->plan, &why, err));
+    if (why != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, file,
-                          "expected a deployment that runs under this load: %s", reason);
+                          "expected a deployment that runs under this load: %s", why);
     report->versus = &that->plan;
     report->versus_name = file;
     return PLAIT_OK;
@@ -260,7 +262,7 @@ static plait_status simulate(const serve_values *flags, const plait_serve_questi
 {
     static const double least = 2000.0, each = 10.0;
     int shown = 4; // what is soon over needs no line
-    plait_serve_draws draws = {.seed = flags->seed > 0 ? (unsigned long long)flags->seed : 1,
+    plait_serve_draws draws = {.seed = flags->seed > 0 ? (uint64_t)flags->seed : 1,
                                .requests = flags->requests,
                                .burst = flags->burst,
                                .stop = stop,
@@ -297,13 +299,16 @@ static plait_status deliver(const serve_values *flags, const report_serve *repor
     report_serve whole = *report;
     const plait_serve_plan *best = report->plan;
     plait_serve_curve curve;
-    const char *text;
+    const char *no_curve, *text;
     size_t length;
 
     if (report->answer != NULL)
         best = report->answer->plans > 0 ? &report->answer->plan[0] : NULL;
     if (flags->json || flags->file != NULL) {
-        if (best != NULL && plait_serve_load_curve(report->question, best, arena, &curve) == NULL)
+        if (best != NULL)
+            PLAIT_TRY(
+                plait_serve_load_curve(report->question, best, arena, &curve, &no_curve, err));
+        if (best != NULL && no_curve == NULL)
             whole.curve = &curve;
         PLAIT_TRY(json_serve(&whole, arena, &text, &length, err));
         PLAIT_TRY(command_deliver(text, length, flags->file, flags->json, err));

@@ -383,8 +383,8 @@ const plait_key plait_keys[PLAIT_KEYS] = {
     [PLAIT_KEY_SPLIT] =
         {NAMED(split), .kind = PLAIT_KEY_OF_SPLIT, .words = plait_split_name, .able = "splits",
          .plain = PLAIT_SPLIT_EVEN, .usual = usual_of_runtime, .title = "split", .value = "HOW",
-         .help = "layers to stages: even, embedding, loss, both, first-last:F,L, spread, cost; the "
-                 "one that balances the stages"},
+         .help = "layers to stages: even, embedding, loss, both, first-last:F,L, spread, cost, "
+                 "layout:TEXT (Megatron's spelling); the one that balances the stages"},
     [PLAIT_KEY_ORDER] = {NAMED(order), WORD(plait_order_name), .able = "orders",
                          .plain = PLAIT_ORDER_TP_CP_DP_PP, .usual = usual_of_runtime,
                          .matters = stages_and_replicas, .title = "order", .value = "AXES",

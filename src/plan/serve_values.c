@@ -99,3 +99,36 @@ plait_status serve_check_plan(const plait_serve_plan *plan, plait_error *err)
                : plait_fail(err, PLAIT_ERROR_RANGE, "batch",
                             "expected a chunk and a cap of 0 or more, found others");
 }
+
+// ---- a simulation --------------------------------------------------------------------------
+
+static bool pool_holds(const plait_pool *pool)
+{
+    return pool->table && pool->workers >= 1 && pool->workers <= PLAIT_MAX_GPUS &&
+           is_amount(pool->chunk_tokens) && is_amount(pool->max_sequences) &&
+           is_amount(pool->kv_tokens) && is_amount(pool->poll_steps) &&
+           is_amount(pool->gather_steps);
+}
+
+static bool pools_hold(const plait_deployment *d)
+{
+    return d->replicas >= 1 && pool_holds(&d->pool[0]) &&
+           (!d->disaggregated || pool_holds(&d->pool[1])) &&
+           (double)d->replicas * (d->pool[0].workers + (d->disaggregated ? d->pool[1].workers : 0)) <=
+               PLAIT_MAX_GPUS;
+}
+
+plait_status serve_check_simulation(const plait_deployment *d, const plait_load *load,
+                                    const plait_serve_draws *draws, plait_error *err)
+{
+    if (!d || !engine_holds(d->engine) || !pools_hold(d))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "deployment",
+                          "expected an engine and workers with a table, found others");
+    if (!load_holds(load) || !(load->spread >= 0.0 && load->spread <= 1.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "load",
+                          "expected a load of 0 or more, found another");
+    return draws->requests >= 1 && draws->unseen >= 0 && is_amount(draws->burst)
+               ? PLAIT_OK
+               : plait_fail(err, PLAIT_ERROR_RANGE, "draws",
+                            "expected one request or more, found %d", draws->requests);
+}

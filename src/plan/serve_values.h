@@ -11,4 +11,10 @@ PLAIT_MUST_CHECK plait_status serve_check_question(const plait_serve_question *q
 /** What says a deployment: engine, workers, counts, formats, chunk and cap; not what it comes to. */
 PLAIT_MUST_CHECK plait_status serve_check_plan(const plait_serve_plan *plan, plait_error *err);
 
+/** What is simulated: workers with a table under an engine, a load, and how requests are drawn. */
+PLAIT_MUST_CHECK plait_status serve_check_simulation(const plait_deployment *deployment,
+                                                     const plait_load *load,
+                                                     const plait_serve_draws *draws,
+                                                     plait_error *err);
+
 #endif

@@ -35,6 +35,13 @@ for verb in $(verbs); do
         complain "--help and --complete of $verb differ"
 done
 
+# What a split may be called, as the complaint about another word lists it, stands in the manual.
+splits=$("$plait" eval llama-3.1-8b dgx-h100 --gpus 8 --seq 4096 --gbs 8 --split none 2>&1 | sed -nE 's/.*expected one of (.*), found.*/\1/p')
+[ -n "$splits" ] || complain "no complaint about a split that is none"
+for word in ${splits//,/ }; do
+    grep -A8 -- '--split ' <<<"$manual" | grep -qw -- "$word" || complain "the man page's --split lacks $word"
+done
+
 # ---- completion ----
 
 . completions/plait.bash

@@ -24,6 +24,13 @@ static bool meets(const plait_serve_question *q, const plait_service *s)
            (q->tpot_s <= 0.0 || s->tpot_s <= q->tpot_s);
 }
 
+static bool runs(const plait_serve_question *q, plait_arena *arena, plait_serve_plan *plan)
+{
+    const char *why;
+
+    return plait_serve_evaluate(q, arena, plan, &why, NULL) == PLAIT_OK && why == NULL;
+}
+
 /* Tokens/s of one GPU of the best aggregated deployment, every replica count tried. */
 static double best_of_all(const plait_serve_question *q, plait_arena *arena)
 {
@@ -43,7 +50,7 @@ static double best_of_all(const plait_serve_question *q, plait_arena *arena)
                                                  .weights = PLAIT_WEIGHT_FP8,
                                                  .kv = (plait_kv_format)kv,
                                                  .chunk_tokens = chunks[chunk]};
-                        if (plait_serve_evaluate(q, arena, &plan) == NULL &&
+                        if (runs(q, arena, &plan) &&
                             meets(q, &plan.service) && plan.tokens_per_s_gpu > best)
                             best = plan.tokens_per_s_gpu;
                         plait_arena_rewind(arena, mark);
@@ -69,7 +76,7 @@ static double best_of_pairs(const plait_serve_question *q, plait_arena *arena)
                                          .weights = PLAIT_WEIGHT_FP8,
                                          .kv = (plait_kv_format)(way / 16),
                                          .chunk_tokens = q->engine[0]->chunk_tokens};
-                if (plait_serve_evaluate(q, arena, &plan) == NULL && meets(q, &plan.service) &&
+                if (runs(q, arena, &plan) && meets(q, &plan.service) &&
                     plan.tokens_per_s_gpu > best)
                     best = plan.tokens_per_s_gpu;
                 plait_arena_rewind(arena, mark);

@@ -1,4 +1,5 @@
 /* test_serve.c - steps of a worker and what a load sees, against counting and laws of queues */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -582,6 +583,45 @@ static void test_simulation__says_when_more_comes_than_leaves(void **state)
 }
 
 /* Newest without a date, else the profile that was current; a vendor's own before any. */
+static void expect_refused(const plait_deployment *d, plait_load load, plait_serve_draws draws)
+{
+    plait_serve_drawn out;
+    plait_error err;
+
+    assert_int_equal(plait_serve_simulate(d, load, draws, fix.arena, &out, &err),
+                     PLAIT_ERROR_RANGE);
+    assert_true(err.message[0] != '\0');
+}
+
+static void test_simulation__refuses_what_there_is_not(void **state)
+{
+    const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_deployment good = one_worker(&table, &fix.llama);
+    const plait_load load = {
+        .kind = PLAIT_LOAD_RATE, .input = 4000.0, .output = 200.0, .rate = 2.0};
+    const plait_serve_draws draws = {.seed = 1, .requests = 4};
+    plait_load other = load;
+    plait_deployment d = good;
+
+    (void)state;
+    drawn_of(&good, load, draws);
+    expect_refused(NULL, load, draws);
+    d.engine = NULL;
+    expect_refused(&d, load, draws);
+    d = good;
+    d.pool[0].table = NULL;
+    expect_refused(&d, load, draws);
+    d = good;
+    d.replicas = INT_MAX;
+    expect_refused(&d, load, draws);
+    d = good;
+    d.disaggregated = true; // and no pool decodes
+    expect_refused(&d, load, draws);
+    other.rate = (double)NAN;
+    expect_refused(&good, other, draws);
+    expect_refused(&good, load, (plait_serve_draws){.seed = 1, .requests = -1});
+}
+
 static void test_profiles__are_found_by_month_and_version(void **state)
 {
     const plait_engine *p = fix.profile;
@@ -627,6 +667,7 @@ int main(void)
         cmocka_unit_test(test_simulation__loses_no_request),
         cmocka_unit_test(test_simulation__preempts_where_an_engine_does),
         cmocka_unit_test(test_simulation__says_when_more_comes_than_leaves),
+        cmocka_unit_test(test_simulation__refuses_what_there_is_not),
         cmocka_unit_test(test_profiles__are_found_by_month_and_version),
     };
 

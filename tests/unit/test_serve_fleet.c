@@ -142,12 +142,14 @@ static bool enough(const plait_fleet *fleet, double rate, int workers, int decod
 {
     plait_serve_question q = fix.q;
     plait_serve_plan plan = fleet->plan;
+    const char *why;
 
     q.load.rate = rate;
     plan.replicas = plan.disaggregated ? 1 : workers;
     plan.count[0] = plan.disaggregated ? workers : 1;
     plan.count[1] = plan.disaggregated ? decoders : 0;
-    return workers > 0 && plait_serve_evaluate(&q, fix.arena, &plan) == NULL &&
+    return workers > 0 &&
+           plait_serve_evaluate(&q, fix.arena, &plan, &why, NULL) == PLAIT_OK && why == NULL &&
            plan.service.ttft_s <= q.ttft_s && plan.service.tpot_s <= q.tpot_s;
 }
 
@@ -309,9 +311,11 @@ static void test_load_curve__rises(void **state)
     plait_serve_plan plan = find(flat(60.0))->plan;
     plait_serve_question q = fix.q;
     plait_serve_curve curve;
+    const char *why;
 
     (void)state;
-    assert_null(plait_serve_load_curve(&q, &plan, fix.arena, &curve));
+    assert_int_equal(plait_serve_load_curve(&q, &plan, fix.arena, &curve, &why, NULL), PLAIT_OK);
+    assert_null(why);
     for (int i = 0; i < PLAIT_SERVE_CURVE; i++) {
         const plait_serve_point *const p = &curve.point[i];
 
@@ -322,7 +326,8 @@ static void test_load_curve__rises(void **state)
         assert_true(p->ttft_s >= p[-1].ttft_s && p->tpot_s >= p[-1].tpot_s);
     }
     q.load.rate = curve.rate / 0.99 * 1.001;
-    assert_non_null(plait_serve_evaluate(&q, fix.arena, &plan));
+    assert_int_equal(plait_serve_evaluate(&q, fix.arena, &plan, &why, NULL), PLAIT_OK);
+    assert_non_null(why);
 }
 
 int main(void)

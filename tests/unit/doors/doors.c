@@ -30,11 +30,6 @@ static plait_status verdict(plait_verdict found, const char *why, plait_error *e
                                : plait_fail(err, PLAIT_ERROR_RANGE, "verdict", "%s", why);
 }
 
-static plait_status reason(const char *why, plait_error *err)
-{
-    return why == NULL ? PLAIT_OK : plait_fail(err, PLAIT_ERROR_RANGE, "reason", "%s", why);
-}
-
 /* DOOR(function, what it takes, how it is called) */
 #define DOOR(function, of, ...)                                                                    \
     static plait_status enter_##function(door_world *w, plait_error *err)                          \
