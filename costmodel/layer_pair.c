@@ -14,7 +14,7 @@
 #include "layer_row.h"
 #include "numbers.h"
 
-double plait_dispatcher_sms(plait_dispatcher dispatcher)
+double dispatcher_sms(plait_dispatcher dispatcher)
 {
     static const double sms[PLAIT_DISPATCHERS] = {
         [PLAIT_DISPATCH_ALLTOALL] = 24.0, [PLAIT_DISPATCH_ALLGATHER] = 24.0,
@@ -29,7 +29,7 @@ double sms_share(const plait_problem *problem, int dispatcher)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
 
-    return smaller(1.0, plait_dispatcher_sms((plait_dispatcher)dispatcher) / gpu->sms);
+    return smaller(1.0, dispatcher_sms((plait_dispatcher)dispatcher) / gpu->sms);
 }
 
 // ---- one pass ------------------------------------------------------------------------------

@@ -399,21 +399,23 @@ static const plait_layer *first_with_experts(const plait_model *model)
     return NULL;
 }
 
-double plait_dispatch_s(const plait_problem *problem, const plait_degrees *d)
+plait_exchange_use plait_exchange_use_of(const plait_problem *problem, const plait_degrees *d)
 {
+    const double sms = dispatcher_sms((plait_dispatcher)d->dispatcher);
     const plait_layer *layer = first_with_experts(problem->model);
     const layer_key key = layer_key_of(d);
     const plait_shard shard = shard_of(problem, &key);
     const plait_pass pass = pass_of(problem, &key, PLAIT_FORWARD);
 
     if (!layer || d->ep == 1)
-        return 0.0;
+        return (plait_exchange_use){.sms = sms};
     const plait_route route = group_route(problem, d->placement, d->ep, d->etp);
     const plait_op there =
         plait_block_exchange(problem->model, layer, &shard, pass, PLAIT_PART_dispatch);
     const plait_op back =
         plait_block_exchange(problem->model, layer, &shard, pass, PLAIT_PART_combine);
-    return exchange_s(problem, &route, &there) + exchange_s(problem, &route, &back);
+    return (plait_exchange_use){exchange_s(problem, &route, &there),
+                                exchange_s(problem, &route, &back), sms};
 }
 
 /* All that the core attention performs in a pass. */

@@ -110,16 +110,18 @@ typedef struct layer_row {
     double boundary_s; /* most that fusion can save where two chunks meet, a microbatch (C.91) */
 } layer_row;
 
-/** What plans add to one part: seconds of gathers and of a scatter. */
+/** What plans add to one part: seconds of gathers and of a scatter, and what its passes hide. */
 typedef struct layer_gather {
     double gather_s; /* ZeRO-3, in front of forward ... */
     double again_s;  /* ... and of backward */
     double scatter_s;
+    double paired_s; /* that both passes take less in pairs of microbatches */
 } layer_gather;
 
 typedef struct gather_row {
     layer_gather layer[ROW_PRICES];
-    bool travels; /* something is gathered or scattered by each microbatch */
+    bool travels;        /* something is gathered or scattered by each microbatch */
+    unsigned char pairs; /* the plait_ep_overlap that layers are paired by */
 } gather_row;
 
 /** Forward and backward of one part behind gathers, launches and a choice of what it keeps. */
@@ -153,6 +155,8 @@ typedef struct layer_pass {
 // layer_pair.c
 layer_role layer_role_of(const plait_op *op);
 void layer_pass_add(layer_pass *pass, layer_role role, double seconds);
+/** SMs that a dispatcher's kernels occupy while they run. (C.154) */
+double dispatcher_sms(plait_dispatcher dispatcher);
 /** The share of SMs that a dispatcher's kernels take from what runs beside them. (C.154) */
 double sms_share(const plait_problem *problem, int dispatcher);
 /** What a forward beside another microbatch's backward takes less than both. (C.156) */

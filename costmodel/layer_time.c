@@ -132,13 +132,19 @@ static double carried_s(const plait_problem *problem, double away_bytes)
                : 0.0;
 }
 
-/* away_bytes: what is offloaded. */
+/*
+ * In pairs both passes are as much shorter as their pair is, and have less to hide a wait behind. (C.157)
+ *
+ * away_bytes: what is offloaded.
+ */
 static layer_waits waits_of(const plait_problem *problem, const layer_price *price,
                             const layer_gather *gather, plait_choice choice, double away_bytes)
 {
     const rerun again = rerun_of(price, choice.recompute);
-    const double forward_s = price->forward_gpu_s;
-    const double backward_s = price->backward_gpu_s + again.seconds;
+    const double alone_s = price->forward_gpu_s + price->backward_gpu_s;
+    const double left = gather->paired_s > 0.0 ? 1.0 - gather->paired_s / alone_s : 1.0;
+    const double forward_s = left * price->forward_gpu_s;
+    const double backward_s = left * price->backward_gpu_s + again.seconds;
     const double carry_s = carried_s(problem, away_bytes);
     layer_waits w = {.recompute_s = again.seconds};
 

@@ -190,11 +190,13 @@ void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
 
     memset(out, 0, sizeof *out);
     out->travels = gathers || scatters;
+    out->pairs = d->ep_overlap;
     for (int i = 0; i < ROW_PRICES; i++) {
         const plait_weights *w = &row->price[i].gathered;
         layer_gather *layer = &out->layer[i];
         if (i >= problem->model->kinds && i < ROW_EMBEDDING)
             continue;
+        layer->paired_s = row->price[i].paired_s[d->ep_overlap];
         if (scatters)
             layer->scatter_s = scatter_once_s(problem, d, routes, w);
         if (!gathers)

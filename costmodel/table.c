@@ -242,12 +242,12 @@ static void forget_times(plait_table *table)
     table->ends_known = false;
 }
 
-/* Routes of the shards, and under ZeRO-2 and -3 what each layer gathers: times hang on it. */
+/* Routes of the shards, and what each layer gathers under ZeRO-2 and -3 or hides in pairs: times hang on it. */
 static void fill_gather(plait_table *table, const plait_degrees *d)
 {
     table->routes = sync_routes_of(&table->problem, d);
-    if (d->zero < 2 && !table->gather.travels)
-        return; // nothing before, nothing now
+    if (d->zero < 2 && !table->gather.travels && table->gather.pairs == d->ep_overlap)
+        return; // the same as before
     gather_row_fill(&table->problem, d, &table->routes, &table->row, &table->gather);
     table->rows++;
     forget_times(table);
@@ -261,6 +261,7 @@ void table_select_layers(plait_table *table, const plait_degrees *d)
     if (table->started && layer_key_same(table->row.key, key))
         return;
     layer_row_fill(&table->problem, key, &table->row);
+    table->gather = (gather_row){0};
     forget_times(table);
     table->started = true;
     table->lean_known = false;

@@ -85,12 +85,10 @@ static double *work_at(const least_work *w, int tp_at, int cp_at, int mbs_at)
 /* tp cp C.91 of one row; rows that fit nowhere have no plan. */
 static double work_of(const least_work *w, plait_degrees row, plait_table *table)
 {
-    const int dispatcher = space_fastest_dispatcher(&w->rows, row);
-
-    if (dispatcher < 0 || plait_layers_floor_bytes(w->problem, &row) >
-                              plait_capacity_bytes(w->problem, w->problem->risk))
+    row.ep_overlap = PLAIT_EP_OVERLAP_NONE; // which C.91 leaves open
+    if (plait_layers_floor_bytes(w->problem, &row) >
+        plait_capacity_bytes(w->problem, w->problem->risk))
         return HUGE_VAL;
-    row.dispatcher = (unsigned char)dispatcher;
     return (double)row.tp * row.cp * plait_pipeline_bound(table, &row).step_s;
 }
 

@@ -23,6 +23,7 @@ typedef struct row_walk {
     /* of attention, worth a row: [tp][cp][cp_comm][microbatch.count], and the row of the moment */
     unsigned char *known;
     unsigned char *kernels;
+    dispatch_memo *dispatches;
     plait_degrees *row;
     int64_t count;
 } row_walk;
@@ -40,16 +41,50 @@ static void walk_kernels(row_walk *walk, plait_degrees d, unsigned kernels)
     }
 }
 
-/* Microbatches change nothing about what is legal of a layer, nor do kernels that are listed. */
-static void walk_mbs(row_walk *walk, plait_degrees d)
+/* Every microbatch with its fastest dispatcher; returns those that any has for pairs alone. */
+static unsigned walk_fastest(row_walk *walk, plait_degrees d)
+{
+    const plan_space *space = walk->space;
+    unsigned in_pairs = 0;
+
+    for (int i = 0; i < space->microbatch.count; i++) {
+        d.mbs = space->microbatch.value[i];
+        const row_dispatchers has = space_dispatchers_of(walk->dispatches, space, &d);
+        if (has.fastest < 0)
+            continue;
+        d.dispatcher = (unsigned char)has.fastest;
+        walk_kernels(walk, d, walk->kernels[i]);
+        in_pairs |= has.in_pairs;
+    }
+    return in_pairs;
+}
+
+/* The microbatches that have one of the others. */
+static void walk_in_pairs(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
 
-    if (!plan_layers_legal(space->problem, &d, &nobody_asks))
-        return;
+    d.ep_overlap = PLAIT_EP_OVERLAP_PAIRS;
     for (int i = 0; i < space->microbatch.count; i++) {
         d.mbs = space->microbatch.value[i];
-        walk_kernels(walk, d, walk->kernels[i]);
+        if (space_dispatchers_of(walk->dispatches, space, &d).in_pairs >> d.dispatcher & 1u)
+            walk_kernels(walk, d, walk->kernels[i]);
+    }
+}
+
+/*
+ * Microbatches change nothing about what is legal of a layer, nor do kernels that are listed. Each
+ * dispatcher has its rows side by side, so that they share most of their price.
+ */
+static void walk_mbs(row_walk *walk, plait_degrees d)
+{
+    if (!plan_layers_legal(walk->space->problem, &d, &nobody_asks))
+        return;
+    const unsigned in_pairs = walk_fastest(walk, d);
+    for (int how = 0; how < PLAIT_DISPATCHERS; how++) {
+        d.dispatcher = (unsigned char)how;
+        if (in_pairs >> how & 1u)
+            walk_in_pairs(walk, d);
     }
 }
 
@@ -225,9 +260,11 @@ static plait_status list_rows(plan_space *space, plait_arena *arena, plait_error
 {
     const size_t degrees = (size_t)space->divisors.count;
     const size_t known = degrees * degrees * PLAIT_CP_COMMS * (size_t)space->microbatch.count;
-    row_walk walk = {.space = space, .known = plait_arena_alloc(arena, known + 1, 1)};
+    row_walk walk = {.space = space,
+                     .known = plait_arena_alloc(arena, known + 1, 1),
+                     .dispatches = dispatch_memo_new(arena)};
 
-    if (!walk.known)
+    if (!walk.known || !walk.dispatches)
         return plait_fail_nomem(err);
     walk_rows(&walk);
     plait_degrees *rows = plait_arena_alloc(arena, (size_t)walk.count + 1, sizeof *rows);

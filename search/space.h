@@ -1,7 +1,7 @@
 /*
  * space.h - the plan space: index -> degrees, in a fixed order
  *
- *     row        placement tp sp cp cp_comm etp ep mbs attention    what one layer costs; its dispatcher follows
+ *     row        placement tp sp cp cp_comm etp ep dispatcher mbs attention    what one layer costs
  *     pipeline   pp (and so dp, microbatches)       which ranks share what
  *     group      schedule order ep_overlap vpp split    how layers become stages
  *     point      zero shard_group, the free keys (grad_sync, ...), then recompute offload_acts
@@ -80,7 +80,8 @@ typedef struct plan_space {
     const space_splits *splits; /* [divisors.count], by the index of pp */
     bool layouts;               /* pipelines that no split in words deals are of use, too */
     int64_t rows;
-    const plait_degrees *row; /* [rows]; other keys at their first value */
+    const plait_degrees *row; /* [rows]; other keys at their first value, but a row with ep_overlap
+                                 PAIRS is one for pairs of microbatches alone */
 } plan_space;
 
 /** How one group shards its state, and its values of the free keys. */
@@ -114,10 +115,7 @@ typedef struct space_cursor {
     const plan_space *space;
     plait_arena *arena;
     struct cursor_slot *slot; /* [divisors.count] */
-    struct dispatch_memo *dispatches;
-    int64_t row;    /* the one that `dispatcher` is of; -1: none */
-    int dispatcher; /* the fastest; -1: there is none */
-    bool failed;    /* out of memory */
+    bool failed; /* out of memory */
 } space_cursor;
 
 /** Lists all rows. The space lives in `arena`. */
@@ -133,12 +131,6 @@ PLAIT_MUST_CHECK plait_status space_make_rows(const plait_problem *problem,
                                               const plait_search_options *options,
                                               plait_arena *arena, plan_space *space,
                                               plait_error *err);
-
-/**
- * The fastest dispatcher of a row, of alike ones that which takes fewest SMs: all but seconds is the
- * same with each. -1: none runs.
- */
-int space_fastest_dispatcher(const plan_space *space, plait_degrees row);
 
 /** Starts a walk; false when out of memory. */
 bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_arena *arena);

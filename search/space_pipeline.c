@@ -35,10 +35,9 @@ bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_aren
 {
     const size_t slots = (size_t)space->divisors.count;
 
-    *cursor = (space_cursor){.space = space, .arena = arena, .row = -1};
+    *cursor = (space_cursor){.space = space, .arena = arena};
     cursor->slot = plait_arena_alloc(arena, slots, sizeof *cursor->slot);
-    cursor->dispatches = dispatch_memo_new(arena);
-    return cursor->slot != NULL && cursor->dispatches != NULL;
+    return cursor->slot != NULL;
 }
 
 static bool same_ranks(const plait_degrees *a, const plait_degrees *b)
@@ -220,14 +219,15 @@ static unsigned said_beside(const plan_space *space, const plait_degrees *d)
     return said;
 }
 
-/* One schedule in one order, with and without pairs of microbatches. */
+/* One schedule in one order, with and without pairs of microbatches, or only with what the row is for. */
 static void list_overlaps(const plan_space *space, plait_degrees d, space_pipeline *p)
 {
+    const int least = d.ep_overlap;
     const int count = values_of(space, &d, PLAIT_KEY_EP_OVERLAP, space->ep_overlaps.count);
 
     for (int i = 0; i < count; i++) {
         d.ep_overlap = (unsigned char)space->ep_overlaps.value[i];
-        if (!plan_grid_legal(space->problem, &d, &nobody_asks))
+        if (d.ep_overlap < least || !plan_grid_legal(space->problem, &d, &nobody_asks))
             continue;
         p->kind[p->kinds++] = (space_kind){.schedule = d.schedule,
                                            .order = d.order,
@@ -297,6 +297,7 @@ static bool fill_ranks(const plan_space *space, plait_degrees d, int i, struct c
     for (int k = 0; k < space->free_keys; k++)
         put_usual(space, &d, k);
     slot->usual = d;
+    d.ep_overlap = PLAIT_EP_OVERLAP_NONE;
     slot->grid = (space_pipeline){.degrees = d, .splits = &space->splits[i]};
     if (!(dealt || (space->layouts && layouts_deal(space, d.pp))) || d.dp == 0 ||
         !limits_allow(space->options, PLAIT_KEY_DP, d.dp))
@@ -336,13 +337,6 @@ bool space_ranks_at(space_cursor *cursor, int64_t row, int i, space_pipeline *ou
     struct cursor_slot *const slot = &cursor->slot[i];
     plait_degrees d = space->row[row];
 
-    if (cursor->row != row) {
-        cursor->row = row;
-        cursor->dispatcher = fastest_dispatcher_of(cursor->dispatches, space, &d);
-    }
-    if (cursor->dispatcher < 0)
-        return false;
-    d.dispatcher = (unsigned char)cursor->dispatcher;
     d.mbs = 0;
     bring_grid(space, &d, i, slot);
     out->degrees = slot->grid.degrees;

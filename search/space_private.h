@@ -15,11 +15,16 @@ PLAIT_MUST_CHECK plait_status space_list_splits(plan_space *space, plait_arena *
 /** Bits 1 << plait_attention_kernel: those that rows of these degrees are made with. (S.80) */
 unsigned space_kernels_of(const plan_space *space, const plait_degrees *row);
 
-/** The fastest dispatchers of rows before. NULL: out of memory. A memo serves one space. */
+/** The dispatchers that degrees of layers have rows with. */
+typedef struct row_dispatchers {
+    int fastest;       /* for all schedules; -1: none runs */
+    unsigned in_pairs; /* bits 1 << plait_dispatcher: others, for pairs of microbatches alone */
+} row_dispatchers;
+
+/** Those of rows before. NULL: out of memory. A memo serves one space. */
 typedef struct dispatch_memo dispatch_memo;
 dispatch_memo *dispatch_memo_new(plait_arena *arena);
-
-/** space_fastest_dispatcher, remembered. */
-int fastest_dispatcher_of(dispatch_memo *memo, const plan_space *space, const plait_degrees *row);
+row_dispatchers space_dispatchers_of(dispatch_memo *memo, const plan_space *space,
+                                     const plait_degrees *row);
 
 #endif

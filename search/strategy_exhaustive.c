@@ -351,6 +351,7 @@ double search_row_floor(const search_run *run, search_worker *worker, const plai
     plait_degrees single = *row;
 
     single.mbs = 1;
+    single.ep_overlap = PLAIT_EP_OVERLAP_NONE; // which C.92 leaves open
     if (memcmp(&single, &worker->floor_row, sizeof single) != 0) {
         worker->floor_row = single;
         worker->floor_bytes = plait_layers_floor_bytes(run->problem, &worker->floor_row);

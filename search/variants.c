@@ -43,12 +43,13 @@ void variants_count(const search_run *run, search_worker *worker, search_found *
     found->variant[at].worst = fmax(found->variant[at].worst, plan->objective);
 }
 
-/* The keys of a row, but for the dispatcher, which follows from them. */
+/* The keys of a row. */
 static const plait_key_set row_keys =
     PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT) | PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_SP) |
     PLAIT_KEY_BIT(PLAIT_KEY_FUSION) | PLAIT_KEY_BIT(PLAIT_KEY_CP) |
     PLAIT_KEY_BIT(PLAIT_KEY_CP_COMM) | PLAIT_KEY_BIT(PLAIT_KEY_ETP) | PLAIT_KEY_BIT(PLAIT_KEY_EP) |
-    PLAIT_KEY_BIT(PLAIT_KEY_MBS) | PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
+    PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER) | PLAIT_KEY_BIT(PLAIT_KEY_MBS) |
+    PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
 
 /* Is a plan of the ranking alike to these, as far as the keys say that both have? */
 static bool may_be_alike(const search_run *run, const plait_degrees *d, plait_key_set keys)

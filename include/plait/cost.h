@@ -327,11 +327,15 @@ plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *d
  */
 double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *degrees);
 
-/**
- * Seconds that one layer's experts wait for their tokens in a forward pass, by the dispatcher of
- * these degrees: what a search chooses dispatchers by. 0 without experts on several ranks.
- */
-double plait_dispatch_s(const plait_problem *problem, const plait_degrees *degrees);
+/** What sending tokens to experts and back takes of one layer's forward pass. */
+typedef struct plait_exchange_use {
+    double dispatch_s, combine_s; /* 0 without experts on several ranks */
+    double sms;                   /* that its kernels occupy while they run (C.154) */
+} plait_exchange_use;
+
+/** The same by the dispatcher of these degrees: what a search chooses dispatchers by. */
+plait_exchange_use plait_exchange_use_of(const plait_problem *problem,
+                                         const plait_degrees *degrees);
 
 /** What the core attention of one layer takes of one microbatch on one rank. */
 typedef struct plait_attention_use {
@@ -342,9 +346,6 @@ typedef struct plait_attention_use {
 /** The same of a kind of layer, by the kernel of these degrees: what a search chooses kernels by. */
 plait_attention_use plait_attention_use_of(const plait_problem *problem,
                                            const plait_degrees *degrees, int kind);
-
-/** SMs that a dispatcher's kernels occupy while they run. (C.154) */
-double plait_dispatcher_sms(plait_dispatcher dispatcher);
 
 /**
  * Device memory that plans may use, in bytes: the largest predicted peak that runs out with no more

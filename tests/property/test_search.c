@@ -697,27 +697,56 @@ static bool takes(const brute_force *b, plait_key_id key, int value)
     return b->w->runtime.can.takes[key] >> value & 1u;
 }
 
-/* The dispatcher that stands for all that differ in seconds alone. */
+/* May a search choose it, and does it run? */
+static bool dispatcher_runs(const brute_force *b, plait_degrees d, int how)
+{
+    d.dispatcher = (unsigned char)how;
+    return takes(b, PLAIT_KEY_DISPATCHER, how) && how != PLAIT_DISPATCH_ALLGATHER &&
+           how != PLAIT_DISPATCH_DEEPEP_FP8 &&
+           plan_dispatcher_runs(&b->w->problem, &d, &nobody_asks);
+}
+
+static plait_exchange_use use_of(const brute_force *b, plait_degrees d, int how)
+{
+    d.dispatcher = (unsigned char)how;
+    return plait_exchange_use_of(&b->w->problem, &d);
+}
+
+/* The dispatcher that stands for all where they differ in seconds alone. */
 static int fastest_dispatcher(const brute_force *b, plait_degrees d)
 {
     int fastest = -1;
     double least_s = HUGE_VAL, least_sms = HUGE_VAL;
 
     for (int how = 0; how < PLAIT_DISPATCHERS; how++) {
-        d.dispatcher = (unsigned char)how;
-        if (!takes(b, PLAIT_KEY_DISPATCHER, how) || how == PLAIT_DISPATCH_ALLGATHER ||
-            how == PLAIT_DISPATCH_DEEPEP_FP8 ||
-            !plan_dispatcher_runs(&b->w->problem, &d, &nobody_asks))
+        if (!dispatcher_runs(b, d, how))
             continue;
-        const double s = plait_dispatch_s(&b->w->problem, &d);
-        const double sms = plait_dispatcher_sms((plait_dispatcher)how);
-        if (s > least_s || (s == least_s && sms >= least_sms))
+        const plait_exchange_use use = use_of(b, d, how);
+        const double s = use.dispatch_s + use.combine_s;
+        if (s > least_s || (s == least_s && use.sms >= least_sms))
             continue;
         least_s = s;
-        least_sms = sms;
+        least_sms = use.sms;
         fastest = how;
     }
     return fastest;
+}
+
+/* In pairs: is there one at least as fast both ways, that takes no more SMs? Of alike ones, before it? */
+static bool is_outdone(const brute_force *b, plait_degrees d, int how)
+{
+    const plait_exchange_use own = use_of(b, d, how);
+
+    for (int other = 0; other < PLAIT_DISPATCHERS; other++) {
+        if (other == how || !dispatcher_runs(b, d, other))
+            continue;
+        const plait_exchange_use its = use_of(b, d, other);
+        const bool alike = memcmp(&its, &own, sizeof own) == 0;
+        if (its.dispatch_s <= own.dispatch_s && its.combine_s <= own.combine_s &&
+            its.sms <= own.sms && (!alike || other < how))
+            return true;
+    }
+    return false;
 }
 
 /*
@@ -740,7 +769,10 @@ static void all_exchanges(brute_force *b, plait_degrees d)
             if (!takes(b, PLAIT_KEY_EP_OVERLAP, overlap) || !takes(b, PLAIT_KEY_DISPATCHER, how) ||
                 how == PLAIT_DISPATCH_ALLGATHER)
                 continue;
-            b->listed = b->kernel_listed && overlap != PLAIT_EP_OVERLAP_PAIRS && how == fastest;
+            const bool stands = how == fastest || (overlap != PLAIT_EP_OVERLAP_NONE &&
+                                                   dispatcher_runs(b, d, how) &&
+                                                   !is_outdone(b, d, how));
+            b->listed = b->kernel_listed && overlap != PLAIT_EP_OVERLAP_PAIRS && stands;
             if (b->listed || d.mbs == 1)
                 all_stages(b, d);
         }
