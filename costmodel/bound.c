@@ -91,45 +91,60 @@ static stage_load lean_whole(const plait_table *table)
     return load;
 }
 
+/* What layers hide in pairs, and no gathers. */
+static layer_gather pairs_of(const layer_price *price, unsigned char ep_overlap)
+{
+    return (layer_gather){.paired_s = price->paired_s[ep_overlap]};
+}
+
 /* Times without gathers and recomputation, bytes of the leanest choice: no real plan has both. */
-static void fill_lean(plait_table *table)
+static void fill_lean(plait_table *table, unsigned char ep_overlap)
 {
     const plait_capabilities *const can = &table->problem.runtime->can;
     const plait_recompute_masks most = most_offloaded(can);
     const plait_choice none = {.offload_acts = 0};
-    const layer_gather nothing = {0};
+    layer_time *const time = table->lean[ep_overlap];
 
     for (int r = 0; r < ROW_PRICES; r++) {
         const layer_price *price = &table->row.price[r];
         if (r >= table->kinds && r < ROW_EMBEDDING)
             continue;
-        table->lean_time[r] = layer_time_of(&table->problem, price, &nothing, none);
+        const layer_gather pairs = pairs_of(price, ep_overlap);
+        time[r] = layer_time_of(&table->problem, price, &pairs, none);
         if (r < ROW_EMBEDDING || r == ROW_MTP)
-            table->lean_time[r].saved_bytes = least_saved_bytes(can, &most, price);
-        table->lean_time[r].live_bytes = 0.0;
+            time[r].saved_bytes = least_saved_bytes(can, &most, price);
+        time[r].live_bytes = 0.0;
     }
-    table->lean_whole = lean_whole(table);
 }
 
-void table_select_lean(plait_table *table)
+void table_select_lean(plait_table *table, unsigned char ep_overlap)
 {
-    if (table->lean_known)
+    const unsigned known = 1u << ep_overlap;
+
+    if (table->lean_known == 0 || table->pairs != ep_overlap) {
+        memset(table->chosen_known, 0, sizeof table->chosen_known);
+        table->lean_based = false;
+    }
+    table->pairs = ep_overlap;
+    table->lean_time = table->lean[ep_overlap];
+    if (table->lean_known & known)
         return;
-    fill_lean(table);
-    memset(table->chosen_known, 0, sizeof table->chosen_known);
-    table->lean_known = true;
+    fill_lean(table, ep_overlap);
+    table->lean_known |= known;
+    if (ep_overlap == PLAIT_EP_OVERLAP_NONE)
+        table->lean_whole = lean_whole(table);
 }
 
 /* Times of a choice without gathers: as table_times under ZeRO-0. */
 static const layer_time *chosen_times(plait_table *table, plait_choice choice)
 {
-    const layer_gather nothing = {0};
     const int slot = table_slot_of(choice);
     layer_time *const time = table->chosen_time + slot * table->timed;
 
     for (int i = 0; i < table->timed && !table->chosen_known[slot]; i++) {
         const layer_price *price = &table->row.price[i < table->kinds ? i : ROW_MTP];
-        time[i] = layer_time_of(&table->problem, price, &nothing, choice);
+        const layer_gather pairs = pairs_of(price, table->pairs);
+        time[i] = layer_time_of(&table->problem, price, &pairs, choice);
     }
     table->chosen_known[slot] = true;
     return time;
@@ -239,7 +254,7 @@ static plait_price lean_price(plait_table *table, const plait_degrees *d, double
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d, double most_bytes)
 {
     table_select_stages(table, d);
-    table_select_lean(table);
+    table_select_lean(table, d->ep_overlap);
     fill_lean_loads(table, &table->chunks);
     fill_lean_loads(table, &table->ranks);
     return lean_price(table, d, most_bytes);
@@ -268,7 +283,7 @@ plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, doubl
     const bool some = recomputes_some(d);
 
     table_select_stages(table, d);
-    table_select_lean(table);
+    table_select_lean(table, d->ep_overlap);
     const layer_time *const first = chosen_times(table, usual);
     const layer_choice choice = {first, some ? chosen_times(table, none) : first,
                                  some ? d->recompute.layers / d->vpp : -1};
@@ -335,7 +350,7 @@ plait_price plait_shard_bound(plait_table *table, const plait_degrees *d)
     plain.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     plain.offload_acts = 0;
     table_fill(table, &plain);
-    table_select_lean(table);
+    table_select_lean(table, d->ep_overlap);
     const double peak_bytes = lean_activations_peak(table);
     const step_parts parts = parts_of_classes(table, &plain, table->ranks.load, table->sync);
     const plait_price price = least_price_of(&parts, peak_bytes, table->ranks.lean);

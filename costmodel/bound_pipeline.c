@@ -71,7 +71,7 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
     const double stages = d->pp;
 
     table_select_layers(table, d);
-    table_select_lean(table);
+    table_select_lean(table, PLAIT_EP_OVERLAP_NONE);
     const stage_load *whole = &table->lean_whole;
     const double fused_s = most_fused_s(table);
     rank_floor most = {

@@ -264,7 +264,7 @@ void table_select_layers(plait_table *table, const plait_degrees *d)
     table->gather = (gather_row){0};
     forget_times(table);
     table->started = true;
-    table->lean_known = false;
+    table->lean_known = 0;
     table->lean_based = false;
     table->staged = false;
     table->sharded = false;

@@ -113,9 +113,11 @@ struct plait_table {
     double *buffers_bytes; /* that do not depend on recomputation */
 
     /* the same without gathers and with the leanest recomputation, for bounds */
-    bool lean_known; /* made for this row of layers */
-    bool lean_based; /* lean_base is made for this row of layers and of stages */
-    layer_time lean_time[ROW_PRICES];
+    unsigned lean_known; /* bits 1 << plait_ep_overlap: made for this row of layers */
+    bool lean_based;     /* lean_base is made for this row of layers and of stages, and these pairs */
+    unsigned char pairs; /* plait_ep_overlap that lean_time and chosen_time are of */
+    layer_time lean[PLAIT_EP_OVERLAPS][ROW_PRICES];
+    const layer_time *lean_time; /* [ROW_PRICES] of those */
     layer_time *chosen_time; /* [TIMES][timed], without gathers alone */
     bool chosen_known[TIMES];
     int copies;        /* on so many ranks a schedule of the software holds each stage (DualPipe) */
@@ -167,7 +169,7 @@ void table_fill(plait_table *table, const plait_degrees *d);
 double table_peak_bytes(const plait_table *table, int c, const stage_load *load);
 
 /** Times and bytes of the row's layers that no choice of recomputation and offload undercuts: lean_time. */
-void table_select_lean(plait_table *table);
+void table_select_lean(plait_table *table, unsigned char ep_overlap);
 
 /** The keys of a point that shard its state most. */
 plait_degrees lean_degrees(const plait_table *table, const plait_degrees *d);

@@ -26,6 +26,7 @@
 #include "numbers.h"
 #include "plait/schedule.h"
 #include "strategy.h"
+#include "traits.h"
 #include "variants.h"
 
 // ---- bounds --------------------------------------------------------------------------------
@@ -327,8 +328,14 @@ static void explore_pipeline(const search_run *run, search_worker *worker, int i
 /* Rows are much alike in what their leanest plan takes: a few say nearly what is possible. */
 enum { CLOSEST_STRIDE = 16 };
 
+/* Experts have many rows, of which those without context parallelism say enough. Chosen by time. */
+static int most_context(const search_run *run)
+{
+    return model_has_experts(run->problem->model) ? 1 : 4;
+}
+
 /*
- * The coarse pass keeps to one context rank and small microbatches. Where variants are counted, only
+ * The coarse pass keeps to few context ranks and the smallest microbatch. Where variants are counted, only
  * rows that may have some are asked.
  */
 static bool row_wanted(const search_run *run, const plait_degrees *row)
@@ -337,7 +344,7 @@ static bool row_wanted(const search_run *run, const plait_degrees *row)
         return variants_in_row(run, row);
     if (run->coarse && run->closest && (row - run->space->row) % CLOSEST_STRIDE != 0)
         return false;
-    return !run->coarse || (row->cp == 1 && row->mbs <= 4);
+    return !run->coarse || (row->cp <= most_context(run) && row->mbs == 1);
 }
 
 static bool pipeline_wanted(const search_run *run, plait_degrees row, int pp)
