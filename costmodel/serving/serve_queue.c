@@ -55,6 +55,14 @@ static double own_s(serve_turn t, double held)
     return larger(t.prompt_s, t.chunks * t.step_s + held);
 }
 
+/* How long a prompt holds up the next: what it adds to steps, and its share of their budget. */
+static double turn_s(const plait_pool *pool, const plait_load *load, serve_turn t, double held)
+{
+    const double fresh = serve_fresh(load);
+
+    return held + t.step_s * fresh / round_tokens(pool, fresh);
+}
+
 /* A load on one attention rank of a pool, and its service where so many sequences run. */
 typedef struct balance {
     const plait_deployment *d;
@@ -97,15 +105,18 @@ static double closed_gap(void *context, double sequences)
     const double decoding = (at->load->output - 1.0) * tpot;
     const double x = decoding > 0.0 ? sequences / decoding : 0.0;
     const double others = 1.0 - 1.0 / larger(at->running, 1.0);
-    const double rho = smaller(others * x * held, 1.0 - SERVE_LOOSE);
-    const double queue = rho / (2.0 * (1.0 - rho)) * held + start_s(at, t, held, decoding) +
+    const double turn = turn_s(pool, at->load, t, held);
+    const double rho = smaller(others * x * turn, 1.0 - SERVE_LOOSE);
+    const double queue = rho / (2.0 * (1.0 - rho)) * turn + start_s(at, t, held, decoding) +
                          look_s(pool, t.step_s, x * pool->table->worker.dp_attention);
     const double under_way = smaller(larger(at->running - 1.0, 0.0), 1.0) * t.step_s / 2.0;
-    const double ttft = engine->first_s + under_way + own_s(t, held) + queue;
+    const double alone = engine->first_s + under_way + own_s(t, held);
+    const double round = at->running * turn - decoding;
+    const double ttft = larger(alone + queue, round);
 
     at->s = serve_service(at->load, t, ttft, tpot);
-    at->s.queue_s = queue;
-    at->s.utilisation = rho;
+    at->s.queue_s = ttft - alone;
+    at->s.utilisation = round > alone + queue ? 1.0 : rho;
     return at->running * decoding / (ttft + decoding) - sequences;
 }
 
@@ -114,8 +125,10 @@ static double closed_gap(void *context, double sequences)
  * for each other as in M/D/1 without the one that comes:
  *
  *     TPOT = (t(b) + b y/out d p) / y,   b = c (out - 1) TPOT / (TTFT + (out - 1) TPOT)
- *     TTFT = first + t(b)/2 [c > 1] + max(own, n t(b) + d p) + rho/(2 (1 - rho)) d p + start + look
- *     rho  = (1 - 1/c) d p b / ((out - 1) TPOT)
+ *     TTFT = first + t(b)/2 [c > 1] + max(own, n t(b) + d p) + rho/(2 (1 - rho)) h + start + look
+ *     rho  = (1 - 1/c) h b / ((out - 1) TPOT),   h = d p + t(b) fresh / chunk
+ *
+ * and no prompt is through before the others of its round: TTFT >= c h - (out - 1) TPOT.
  */
 static plait_service closed(const plait_deployment *d, const plait_load *load)
 {
@@ -147,11 +160,10 @@ static double arriving_gap(void *context, double sequences)
     const plait_pool *pool = &at->d->pool[0];
     const plait_engine *engine = at->d->engine;
     const double x = at->share;
-    const double fresh = serve_fresh(at->load);
     const serve_turn t = serve_turn_of(pool, engine, at->load, larger(sequences, 1.0));
     const double added = held_s(pool, at->load, t, larger(sequences, 1.0));
     const double busy = x * added;
-    const double held = added + t.step_s * fresh / round_tokens(pool, fresh);
+    const double held = turn_s(pool, at->load, t, added);
 
     if (busy >= 1.0 || x * held >= 1.0) {
         at->s = (plait_service){.utilisation = larger(busy, x * held)};

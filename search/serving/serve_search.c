@@ -42,13 +42,14 @@ static void fill_money(const plait_serve_question *q, plait_serve_plan *plan)
     plan->joules_per_tok = gpu->power_w > 0.0 ? plan->gpus * power_w / rate : (double)NAN;
 }
 
-/* The wait's tail falls as e^(-t/m), m the mean of those that wait at all; for a place all wait alike. (C.379) */
+/* The wait's tail falls as e^(-t/m), m the mean of those that wait at all; for a place or a round all wait alike. (C.379) */
 static double ttft_p99(const plait_service *s, plait_load_kind kind)
 {
     static const double beyond = 0.01;
     const double share = smaller(larger(s->utilisation, beyond), 1.0);
 
-    if (kind != PLAIT_LOAD_RATE && s->binds == PLAIT_SERVE_BINDS_CAPACITY)
+    if (kind != PLAIT_LOAD_RATE &&
+        (s->binds == PLAIT_SERVE_BINDS_CAPACITY || s->utilisation >= 1.0))
         return s->ttft_s + s->queue_s;
     return s->ttft_s - s->queue_s + log(share / beyond) * s->queue_s / share;
 }
