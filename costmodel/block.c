@@ -47,6 +47,7 @@ static void draw_mixer(block_draft *draft)
         block_mamba(draft);
         break;
     case PLAIT_MIXER_NONE:
+    case PLAIT_MIXER_KINDS:
         break;
     }
 }

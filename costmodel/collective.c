@@ -284,7 +284,7 @@ static double outer_s(const plait_route *route, plait_network network, plait_col
     if (route_uses_grid(route))
         return levels_s(route, network, op, bytes);
     const outer_link outer = outer_of(route, network);
-    for (int p = PLAIT_NCCL_LL; p <= PLAIT_NCCL_SIMPLE; p++) {
+    for (int p = 0; p < PLAIT_NCCL_PROTOCOLS; p++) {
         best_s = smaller(best_s, ring_s(route, &outer, op, (plait_nccl_protocol)p, bytes));
         if (op == PLAIT_ALL_REDUCE)
             best_s = smaller(best_s, tree_s(route, &outer, (plait_nccl_protocol)p, bytes));

@@ -177,15 +177,15 @@ double plait_reached_groups(double groups, double topk, double experts)
  */
 
 // clang-format off
-static const double base_us[3][3] = {
+static const double base_us[PLAIT_NCCL_ALGORITHMS][PLAIT_NCCL_PROTOCOLS] = {
     {6.6, 14.0, 8.4},  /* ring */
     {6.8, 14.0, 8.4},  /* tree */
     {0.0,  0.0, 0.0}}; /* NVLS: its own latency is the NVLink entry */
-static const double nvlink_us[3][3] = {
+static const double nvlink_us[PLAIT_NCCL_ALGORITHMS][PLAIT_NCCL_PROTOCOLS] = {
     {0.6, 1.9,  3.4},
     {0.6, 1.25, 4.0},
     {0.0, 0.0, 25.0}};
-static const double net_us[3][3] = {
+static const double net_us[PLAIT_NCCL_ALGORITHMS][PLAIT_NCCL_PROTOCOLS] = {
     {2.7, 4.0, 14.0},
     {5.0, 8.5, 14.0},
     {0.0, 0.0, 18.0}};
@@ -221,7 +221,7 @@ double plait_nccl_latency_s(plait_collective_op op, plait_nccl_algorithm algorit
     const int per_node = nodes > 0 ? ranks / nodes : 0;
     double us = 0.0;
 
-    if ((unsigned)protocol > PLAIT_NCCL_SIMPLE || (unsigned)algorithm > PLAIT_NCCL_NVLS)
+    if ((unsigned)protocol >= PLAIT_NCCL_PROTOCOLS || (unsigned)algorithm >= PLAIT_NCCL_ALGORITHMS)
         return (double)NAN;
     switch (algorithm) {
     case PLAIT_NCCL_RING:
@@ -234,6 +234,8 @@ double plait_nccl_latency_s(plait_collective_op op, plait_nccl_algorithm algorit
         break;
     case PLAIT_NCCL_NVLS:
         us = nvlink_us[algorithm][protocol] + (nodes > 1 ? net_us[algorithm][protocol] : 0.0);
+        break;
+    case PLAIT_NCCL_ALGORITHMS:
         break;
     }
     return us * 1e-6;

@@ -371,6 +371,7 @@ double plait_op_s(const plait_kernel_context *context, const plait_op *op)
     case PLAIT_OP_SCAN:
         return count * scan_s(context, op);
     case PLAIT_OP_COLLECTIVE:
+    case PLAIT_OP_KINDS:
         break;
     }
     return 0.0;

@@ -123,7 +123,8 @@ typedef enum plait_op_kind {
     PLAIT_OP_ATTENTION, /* a fused kernel */
     PLAIT_OP_MEMORY,    /* bound by HBM traffic */
     PLAIT_OP_SCAN,      /* recurrence: traffic, and FLOPs far below the matrix peak */
-    PLAIT_OP_COLLECTIVE
+    PLAIT_OP_COLLECTIVE,
+    PLAIT_OP_KINDS
 } plait_op_kind;
 
 /** How a collective can hide. */

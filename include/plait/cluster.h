@@ -153,7 +153,8 @@ typedef struct plait_link {
 typedef enum plait_confidence {
     PLAIT_CONFIDENCE_LOW,
     PLAIT_CONFIDENCE_MEDIUM,
-    PLAIT_CONFIDENCE_HIGH
+    PLAIT_CONFIDENCE_HIGH,
+    PLAIT_CONFIDENCES
 } plait_confidence;
 
 typedef struct plait_accelerator {

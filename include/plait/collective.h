@@ -82,13 +82,15 @@ double plait_torus_all_reduce_s(double bytes, const int *size, int axes, double 
 typedef enum plait_nccl_algorithm {
     PLAIT_NCCL_RING,
     PLAIT_NCCL_TREE,
-    PLAIT_NCCL_NVLS
+    PLAIT_NCCL_NVLS,
+    PLAIT_NCCL_ALGORITHMS
 } plait_nccl_algorithm;
 
 typedef enum plait_nccl_protocol {
     PLAIT_NCCL_LL,
     PLAIT_NCCL_LL128,
-    PLAIT_NCCL_SIMPLE
+    PLAIT_NCCL_SIMPLE,
+    PLAIT_NCCL_PROTOCOLS
 } plait_nccl_protocol;
 
 /**

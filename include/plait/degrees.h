@@ -312,7 +312,8 @@ typedef enum plait_key_kind {
     PLAIT_KEY_SWITCH,       /* bool */
     PLAIT_KEY_WORD,         /* unsigned char: which of `words` */
     PLAIT_KEY_OF_RECOMPUTE, /* plait_recompute; `words` name its kinds */
-    PLAIT_KEY_OF_SPLIT      /* plait_split; likewise */
+    PLAIT_KEY_OF_SPLIT,     /* plait_split; likewise */
+    PLAIT_KEY_KINDS
 } plait_key_kind;
 
 /** One key. */

@@ -28,10 +28,16 @@ typedef enum plait_mixer_kind {
     PLAIT_MIXER_ATTENTION, /* multi-head or grouped-query attention */
     PLAIT_MIXER_MLA,       /* multi-head latent attention */
     PLAIT_MIXER_DELTA_NET, /* gated delta net, a linear attention */
-    PLAIT_MIXER_MAMBA      /* selective state space */
+    PLAIT_MIXER_MAMBA,     /* selective state space */
+    PLAIT_MIXER_KINDS
 } plait_mixer_kind;
 
-typedef enum plait_ffn_kind { PLAIT_FFN_NONE, PLAIT_FFN_MLP, PLAIT_FFN_MOE } plait_ffn_kind;
+typedef enum plait_ffn_kind {
+    PLAIT_FFN_NONE,
+    PLAIT_FFN_MLP,
+    PLAIT_FFN_MOE,
+    PLAIT_FFN_KINDS
+} plait_ffn_kind;
 
 /** Multi-head or grouped-query attention. */
 typedef struct plait_attention {

@@ -259,6 +259,7 @@ typedef enum plait_load_kind {
     PLAIT_LOAD_RATE,    /* Poisson arrivals */
     PLAIT_LOAD_STATIC,  /* one batch started together */
     PLAIT_LOAD_OFFLINE, /* all requests are there from the start */
+    PLAIT_LOAD_KINDS
 } plait_load_kind;
 
 typedef struct plait_load {

@@ -60,7 +60,12 @@ extern const char *const plait_run_outcome_name[PLAIT_RUN_OUTCOMES + 1];
 extern const char *const plait_memory_scope_name[PLAIT_SCOPES + 1];
 extern const char *const plait_trust_name[PLAIT_TRUSTS + 1];
 
-typedef enum plait_run_mlp { PLAIT_RUN_SWIGLU, PLAIT_RUN_GELU, PLAIT_RUN_RELU2 } plait_run_mlp;
+typedef enum plait_run_mlp {
+    PLAIT_RUN_SWIGLU,
+    PLAIT_RUN_GELU,
+    PLAIT_RUN_RELU2,
+    PLAIT_RUN_MLPS
+} plait_run_mlp;
 
 /** One row, as the file has it: a count is 0 and a text "" where the file says nothing. */
 typedef struct plait_run {

@@ -47,7 +47,7 @@ static const field p2p_fields[] = {
     {.key = NULL},
 };
 
-static const char *const confidence_name[] = {"low", "medium", "high", NULL};
+static const char *const confidence_name[PLAIT_CONFIDENCES + 1] = {"low", "medium", "high", NULL};
 
 /* ---- peaks ---- */
 

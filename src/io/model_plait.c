@@ -64,6 +64,7 @@ static plait_status read_mixer(const json_cursor *at, int hidden, plait_layer *o
         return model_read_mamba(&part, hidden, &out->mamba, err);
     case PLAIT_MIXER_NONE:
     case PLAIT_MIXER_ATTENTION:
+    case PLAIT_MIXER_KINDS:
         break;
     }
     return model_read_attention(&part, hidden, &out->attention, err);

@@ -65,6 +65,7 @@ static void write_mixer(json_writer *json, const plait_layer *layer)
 {
     switch (layer->mixer) {
     case PLAIT_MIXER_NONE:
+    case PLAIT_MIXER_KINDS:
         break;
     case PLAIT_MIXER_ATTENTION:
         json_write_key(json, "attention");

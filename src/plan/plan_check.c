@@ -81,6 +81,7 @@ static bool mixer_divides(const plait_layer *layer, const plait_degrees *d, cons
             return because(why, "tp %d does not divide %d channels", d->tp, layer->mamba.inner);
         break;
     case PLAIT_MIXER_NONE:
+    case PLAIT_MIXER_KINDS:
         break;
     }
     return true;

@@ -35,6 +35,8 @@ static bool mixer_holds(const plait_layer *layer)
         return layer->mamba.inner >= 1;
     case PLAIT_MIXER_NONE:
         return true;
+    case PLAIT_MIXER_KINDS:
+        break;
     }
     return false;
 }
@@ -49,6 +51,8 @@ static bool ffn_holds(const plait_layer *layer)
         return layer->mlp.width >= 1;
     case PLAIT_FFN_NONE:
         return true;
+    case PLAIT_FFN_KINDS:
+        break;
     }
     return false;
 }
@@ -113,6 +117,8 @@ static plait_status check_group(const plait_node_group *group, plait_error *err)
     if (!group->accelerator)
         return refuse("cluster", "an accelerator in each group of nodes", err);
     PLAIT_TRY(check_name("cluster", group->accelerator->name, err));
+    if ((unsigned)group->accelerator->confidence >= PLAIT_CONFIDENCES)
+        return refuse("cluster", "a confidence of plait_confidence", err);
     if (group->accelerator->sms < 1 || group->gpus_per_node < 1 ||
         group->gpus_per_node > PLAIT_MAX_GPUS || group->nodes < 0)
         return refuse("cluster", "counts of SMs, GPUs of a node and nodes", err);

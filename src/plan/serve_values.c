@@ -15,7 +15,7 @@ static bool is_amount(double number)
 
 static bool load_holds(const plait_load *load)
 {
-    return (unsigned)load->kind <= PLAIT_LOAD_OFFLINE && is_amount(load->input) &&
+    return (unsigned)load->kind < PLAIT_LOAD_KINDS && is_amount(load->input) &&
            is_amount(load->output) && is_amount(load->cached) &&
            (load->cached == 0.0 || load->cached < load->input) && is_amount(load->concurrency) &&
            is_amount(load->rate) && load->accept >= 0.0 && load->accept <= 1.0 &&
@@ -114,7 +114,8 @@ static bool pools_hold(const plait_deployment *d)
 {
     return d->replicas >= 1 && pool_holds(&d->pool[0]) &&
            (!d->disaggregated || pool_holds(&d->pool[1])) &&
-           (double)d->replicas * (d->pool[0].workers + (d->disaggregated ? d->pool[1].workers : 0)) <=
+           (double)d->replicas *
+                   (d->pool[0].workers + (d->disaggregated ? d->pool[1].workers : 0)) <=
                PLAIT_MAX_GPUS;
 }
 

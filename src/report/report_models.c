@@ -72,6 +72,7 @@ static void mixer_text(const plait_layer *layer, char *text, size_t size)
                  layer->mamba.state);
         return;
     case PLAIT_MIXER_ATTENTION:
+    case PLAIT_MIXER_KINDS:
         break;
     }
     snprintf(text, size, "attention, %d heads of %d, %d KV", attention->heads, attention->head_dim,
@@ -94,6 +95,7 @@ static void ffn_text(const plait_layer *layer, char *text, size_t size)
         snprintf(text, size, "%sMLP %d", layer->mlp.gated ? "gated " : "", layer->mlp.width);
         return;
     case PLAIT_FFN_MOE:
+    case PLAIT_FFN_KINDS:
         break;
     }
     snprintf(text, size, "%d of %d experts, width %d", moe->topk, moe->experts, moe->width);

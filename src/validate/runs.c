@@ -24,7 +24,7 @@ const char *const plait_trust_name[PLAIT_TRUSTS + 1] = {
 const char *const plait_run_key_name[PLAIT_RUN_KEYS + 1] = {"source", "sweep", "accelerator",
                                                             "layers", NULL};
 
-static const char *const mlp_name[] = {"swiglu", "gelu", "relu2", NULL};
+static const char *const mlp_name[PLAIT_RUN_MLPS + 1] = {"swiglu", "gelu", "relu2", NULL};
 
 /* ---- columns ---- */
 

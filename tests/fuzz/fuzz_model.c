@@ -41,6 +41,7 @@ static void check_mixer(const plait_layer *layer)
 {
     switch (layer->mixer) {
     case PLAIT_MIXER_NONE:
+    case PLAIT_MIXER_KINDS:
         break;
     case PLAIT_MIXER_ATTENTION:
         check_attention(&layer->attention);
