@@ -3,13 +3,14 @@
 
 #include <string.h>
 
-#include "plait/units.h"
-
 #include "fields.h"
+#include "runtime_numbers.h"
 #include "runtime_private.h"
 #include "runtime_variant.h"
 
 #define RUNTIME(member) FIELD_AT(plait_runtime, member)
+#define NUMBER(name, member, kind, low, high, base)                                                \
+    {name, JSON_##kind, .least = low, .most = high, .unit = base, RUNTIME(member)},
 
 static const field kernel_fields[] = {
     {"fused_norm", .is_bool = true, RUNTIME(kernels.fused_norm)},
@@ -34,7 +35,6 @@ static const field kernel_fields[] = {
     {.key = NULL},
 };
 
-/* Fits may leave a collective slower than alone, so shares may pass 1. */
 static const field overlap_fields[] = {
     {"grad_reduce", .is_bool = true, RUNTIME(overlap.grad_reduce)},
     {"tp_comm", .is_bool = true, RUNTIME(overlap.tp_comm)},
@@ -44,53 +44,19 @@ static const field overlap_fields[] = {
     {"p2p", .is_bool = true, RUNTIME(overlap.p2p)},
     {"p2p_scatter", .is_bool = true, RUNTIME(overlap.p2p_scatter)},
     {"moe_dedup", .is_bool = true, RUNTIME(overlap.moe_dedup)},
-    {"bucket_mb_per_rank", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_MB,
-     RUNTIME(overlap.bucket_bytes_per_rank)},
-    {"bucket_mb", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_MB, RUNTIME(overlap.bucket_bytes)},
-    {"tp_exposed", JSON_NON_NEGATIVE, .most = 10.0, RUNTIME(overlap.tp_exposed)},
-    {"dp_exposed", JSON_NON_NEGATIVE, .most = 10.0, RUNTIME(overlap.dp_exposed)},
-    {"ep_exposed", JSON_NON_NEGATIVE, .most = 10.0, RUNTIME(overlap.ep_exposed)},
-    {"p2p_exposed", JSON_NON_NEGATIVE, .most = 10.0, RUNTIME(overlap.p2p_exposed)},
-    {"window", JSON_NON_NEGATIVE, .most = 1.0, RUNTIME(overlap.window)},
-    {.key = NULL},
+    RUNTIME_OVERLAP_NUMBERS(NUMBER){.key = NULL},
 };
 
 static const field factor_fields[] = {
-    {"gemm", JSON_POSITIVE, .most = 100.0, RUNTIME(factor.gemm)},
-    {"memory", JSON_POSITIVE, .most = 100.0, RUNTIME(factor.memory)},
-    {"attention", JSON_POSITIVE, .most = 100.0, RUNTIME(factor.attention)},
-    {"host_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.host_s)},
-    {"host_tp_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.host_tp_s)},
-    {"nic", JSON_POSITIVE, .most = 10.0, RUNTIME(factor.nic)},
-    {"nic_ranks", JSON_NON_NEGATIVE, .most = 2.0, RUNTIME(factor.nic_ranks)},
-    {"rails", JSON_NON_NEGATIVE, .most = 1024.0, RUNTIME(factor.rails)},
-    {"host_experts", JSON_POSITIVE, .most = 100.0, RUNTIME(factor.host_experts)},
-    {"host_moe_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.host_moe_s)},
-    {"host_expert_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US,
-     RUNTIME(factor.host_expert_s)},
-    {"host_backward", JSON_POSITIVE, .most = 100.0, RUNTIME(factor.host_backward)},
-    {"p2p_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.p2p_s)},
-    {"hop_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, RUNTIME(factor.hop_s)},
-    {"ep_imbalance", JSON_POSITIVE, .most = 100.0, RUNTIME(factor.ep_imbalance)},
-    {.key = NULL},
+    RUNTIME_FACTOR_NUMBERS(NUMBER){.key = NULL},
 };
 
 static const field state_fields[] = {
-    {"weight", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(state.weight)},
-    {"gradient", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(state.gradient)},
-    {"gradient_reduce", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(state.gradient_reduce)},
-    {"gather", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(state.gather)},
-    {"optimizer", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(state.optimizer)},
-    {"replicated", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(state.replicated)},
-    {"step_bytes", JSON_NON_NEGATIVE, .most = 1000.0, RUNTIME(state.step_bytes)},
-    {"shard_passes", JSON_NON_NEGATIVE, .most = 100.0, RUNTIME(state.shard_passes)},
-    {"buffer_passes", JSON_NON_NEGATIVE, .most = 100.0, RUNTIME(state.buffer_passes)},
-    {.key = NULL},
+    RUNTIME_STATE_NUMBERS(NUMBER){.key = NULL},
 };
 
 static const field keep_fields[] = {
-#define X(name, what)                                                                              \
-    {#name, JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(keep.keeps[PLAIT_TENSOR_##name])},
+#define X(name, what) RUNTIME_KEPT_NUMBER(NUMBER, name)
     PLAIT_TENSOR_LIST(X)
 #undef X
         {.key = NULL},
@@ -98,20 +64,8 @@ static const field keep_fields[] = {
 
 static const field resident_fields[] = {
     {"quantised_inputs", .is_bool = true, RUNTIME(keep.quantised_inputs)},
-    {"keeps_gathered", JSON_NON_NEGATIVE, .most = 1.0, RUNTIME(keep.keeps_gathered)},
-    {"logits", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(keep.logits)},
     {"logits_whole", .is_bool = true, RUNTIME(keep.logits_whole)},
-    {"transient_layers", JSON_NON_NEGATIVE, .most = 1000.0, RUNTIME(keep.transient_layers)},
-    {"transient_params", JSON_NON_NEGATIVE, .most = 1e15, RUNTIME(keep.transient_params)},
-    {"weight_transient", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(keep.weight_transient)},
-    {"head_transient", JSON_NON_NEGATIVE, .most = 64.0, RUNTIME(keep.head_transient)},
-    {"workspace_gib", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_GIB,
-     RUNTIME(keep.workspace_bytes)},
-    {"context_gib", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_GIB, RUNTIME(keep.context_bytes)},
-    {"nccl_mib", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_MIB, RUNTIME(keep.nccl_bytes)},
-    {"fragmentation", JSON_POSITIVE, .least = 1.0, .most = 10.0, RUNTIME(keep.fragmentation)},
-    {"reserved_ratio", JSON_POSITIVE, .least = 1.0, .most = 10.0, RUNTIME(keep.reserved_ratio)},
-    {.key = NULL},
+    RUNTIME_RESIDENT_NUMBERS(NUMBER){.key = NULL},
 };
 
 /*

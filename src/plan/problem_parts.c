@@ -1,4 +1,4 @@
-/* problem_parts.c - do a model, a cluster and a runtime hold together? */
+/* problem_parts.c - do a model and a cluster hold together? A runtime: runtime_check.c */
 #include "problem_parts.h"
 
 #include <limits.h>
@@ -11,8 +11,7 @@ static plait_status refuse(const char *whole, const char *what, plait_error *err
     return plait_fail(err, PLAIT_ERROR_RANGE, whole, "expected %s, found another value", what);
 }
 
-/* What a model, an accelerator or software is called ends in messages, scripts and YAML. */
-static plait_status check_name(const char *whole, const char *name, plait_error *err)
+plait_status parts_check_name(const char *whole, const char *name, plait_error *err)
 {
     return name && text_is_plain(name)
                ? PLAIT_OK
@@ -75,7 +74,7 @@ plait_status model_check_parts(const plait_model *model, plait_error *err)
 {
     if (!model)
         return plait_fail(err, PLAIT_ERROR_RANGE, "model", "expected a model, found NULL");
-    PLAIT_TRY(check_name("model", model->name, err));
+    PLAIT_TRY(parts_check_name("model", model->name, err));
     if (model->hidden < 1 || model->vocab < 1)
         return refuse("model", "a hidden width and a vocabulary", err);
     if (model->layers < 1 || model->layers > PLAIT_MAX_LAYERS || !model->layer_kind)
@@ -116,7 +115,7 @@ static plait_status check_group(const plait_node_group *group, plait_error *err)
 {
     if (!group->accelerator)
         return refuse("cluster", "an accelerator in each group of nodes", err);
-    PLAIT_TRY(check_name("cluster", group->accelerator->name, err));
+    PLAIT_TRY(parts_check_name("cluster", group->accelerator->name, err));
     if ((unsigned)group->accelerator->confidence >= PLAIT_CONFIDENCES)
         return refuse("cluster", "a confidence of plait_confidence", err);
     if (group->accelerator->sms < 1 || group->gpus_per_node < 1 ||
@@ -131,7 +130,7 @@ plait_status cluster_check_parts(const plait_cluster *cluster, plait_error *err)
 {
     if (!cluster)
         return plait_fail(err, PLAIT_ERROR_RANGE, "cluster", "expected a cluster, found NULL");
-    PLAIT_TRY(check_name("cluster", cluster->name, err));
+    PLAIT_TRY(parts_check_name("cluster", cluster->name, err));
     if (cluster->groups < 1 || cluster->groups > PLAIT_MAX_NODE_GROUPS || cluster->gpus < 0)
         return refuse("cluster", "1 to 4 groups of nodes", err);
     if (cluster->levels < 1 || !levels_hold(cluster->level, cluster->levels))
@@ -139,18 +138,4 @@ plait_status cluster_check_parts(const plait_cluster *cluster, plait_error *err)
     for (int g = 0; g < cluster->groups; g++)
         PLAIT_TRY(check_group(&cluster->group[g], err));
     return PLAIT_OK;
-}
-
-// ---- a runtime -----------------------------------------------------------------------------
-
-plait_status runtime_check_parts(const plait_runtime *runtime, plait_error *err)
-{
-    if (!runtime)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "runtime", "expected a runtime, found NULL");
-    PLAIT_TRY(check_name("runtime", runtime->name, err));
-    if ((unsigned)runtime->rules >= PLAIT_RULES)
-        return refuse("runtime", "rules of plait_rules", err);
-    return runtime->can.module_sets >= 0 && runtime->can.module_sets <= PLAIT_MAX_MODULE_SETS
-               ? PLAIT_OK
-               : refuse("runtime", "at most 16 sets of modules", err);
 }

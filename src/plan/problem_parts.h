@@ -2,7 +2,7 @@
  * problem_parts.h - do a model, a cluster and a runtime hold together?
  *
  * What a load made does. A program may make its own: a list that is missing, an index outside its list or
- * heads that are none would be read as one, or divided by.
+ * heads that are none would be read as one, or divided by. Each is looked at once a question.
  */
 #ifndef PROBLEM_PARTS_H
 #define PROBLEM_PARTS_H
@@ -12,5 +12,9 @@
 PLAIT_MUST_CHECK plait_status model_check_parts(const plait_model *model, plait_error *err);
 PLAIT_MUST_CHECK plait_status cluster_check_parts(const plait_cluster *cluster, plait_error *err);
 PLAIT_MUST_CHECK plait_status runtime_check_parts(const plait_runtime *runtime, plait_error *err);
+
+/** What a model, an accelerator or software is called ends in messages, scripts and YAML. */
+PLAIT_MUST_CHECK plait_status parts_check_name(const char *whole, const char *name,
+                                               plait_error *err);
 
 #endif

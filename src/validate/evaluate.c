@@ -79,12 +79,12 @@ static plait_status open_runtime(const plait_runtime *runtime, plait_arena *aren
     open->rules = PLAIT_RULES_GENERIC;
     for (int key = 0; key < PLAIT_KEYS; key++) {
         can->most[key] = PLAIT_MAX_LAYERS;
-        can->takes[key] = ~0U;
+        can->takes[key] = plait_key_all((plait_key_id)key);
     }
     can->etp = can->hsdp = can->full_layers = true;
     can->recompute_by = PLAIT_BY_LAYER;
     can->offload_by = PLAIT_BY_STAGE;
-    can->precision = ~0U;
+    can->precision = (1U << PLAIT_PRECISIONS) - 1U;
     *out = open;
     return PLAIT_OK;
 }

@@ -49,6 +49,14 @@ static void make(world *w)
     w->runtime = (plait_runtime){
         .name = "software",
         .can = everything_can(64, 16),
+        .factor = {.gemm = 1.0,
+                   .memory = 1.0,
+                   .attention = 1.0,
+                   .host_experts = 1.0,
+                   .host_backward = 1.0,
+                   .nic = 1.0,
+                   .ep_imbalance = 1.0},
+        .keep = {.reserved_ratio = 1.0, .fragmentation = 1.0},
     };
     w->problem = (plait_problem){
         .model = &w->model,

@@ -1,0 +1,51 @@
+/*
+ * number_range.h - the numbers of a struct, each with what it may be
+ *
+ * A list such as RUNTIME_NUMBERS names each number once, as X(key, member, range, least, most, unit): its
+ * key in JSON and that key's unit, its member, NON_NEGATIVE, POSITIVE or FRACTION, and in units of the key
+ * its bounds, where a least of 0 is any of the range. A reader of files makes its table of it (src/io),
+ * and so does the check of a struct that a program has filled (src/plan): one bound, wherever the number
+ * comes from.
+ */
+#ifndef NUMBER_RANGE_H
+#define NUMBER_RANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plait/error.h"
+
+typedef struct number_range {
+    const char *name; /* "overlap.bucket_bytes" */
+    double least;     /* but for 0 */
+    double most;
+    bool zero;     /* may it be 0? */
+    size_t offset; /* of a double */
+} number_range;
+
+enum {
+    NUMBER_POSITIVE_MAY_BE_ZERO = 0,
+    NUMBER_NON_NEGATIVE_MAY_BE_ZERO = 1,
+    NUMBER_FRACTION_MAY_BE_ZERO = 1
+};
+
+/** What is divided by less has no size: bytes, FLOPs, seconds, or a product of two such quotients. */
+#define NUMBER_TINY 1e-100
+
+/** A row of a table of number_range, of one of a list; RANGED_TYPE is the struct. */
+#define NUMBER_RANGE(key, member, range, low, high, unit)                                          \
+    {.name = #member,                                                                              \
+     .least = (low) * (unit) > NUMBER_TINY ? (low) * (unit) : NUMBER_TINY,                         \
+     .most = (high) * (unit),                                                                      \
+     .zero = NUMBER_##range##_MAY_BE_ZERO && (low) == 0.0,                                         \
+     .offset = offsetof(RANGED_TYPE, member)},
+
+/**
+ * Fails (RANGE) on the first number of `of` outside its range, which NaN always is, and so is one that is
+ * neither 0 nor NUMBER_TINY at least.
+ */
+PLAIT_MUST_CHECK plait_status numbers_check(const char *whole, const void *of,
+                                            const number_range *range, size_t count,
+                                            plait_error *err);
+
+#endif

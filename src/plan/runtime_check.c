@@ -1,0 +1,112 @@
+/*
+ * runtime_check.c - does a runtime hold together?
+ *
+ * Masks of bits that stand for nothing, defaults that are no value of their key, and numbers that are none
+ * would be indices, shifts and prices.
+ */
+#include "problem_parts.h"
+
+#include "number_range.h"
+#include "runtime_numbers.h"
+
+#define LENGTH(list) (sizeof(list) / sizeof *(list))
+
+/* `what` of the runtime has to be something else. */
+static plait_status expected(const char *what, const char *found, plait_error *err)
+{
+    return plait_fail(err, PLAIT_ERROR_RANGE, "runtime", "expected %s, found %s", what, found);
+}
+
+// ---- numbers -------------------------------------------------------------------------------
+
+#define RANGED_TYPE plait_runtime
+static const number_range numbers[] = {RUNTIME_NUMBERS(NUMBER_RANGE)
+#define X(name, what) RUNTIME_KEPT_NUMBER(NUMBER_RANGE, name)
+                                           PLAIT_TENSOR_LIST(X)
+#undef X
+};
+#undef RANGED_TYPE
+
+// ---- what it can ---------------------------------------------------------------------------
+
+/* The bits below `count`, each of which stands for something. */
+static unsigned bits_below(int count)
+{
+    return (1u << count) - 1u;
+}
+
+/* A number has a bound, a word the values that it may have. */
+static plait_status check_key(const plait_runtime *runtime, plait_key_id key, plait_error *err)
+{
+    const plait_key *const row = &plait_keys[key];
+    const int most = runtime->can.most[key], usual = runtime->defaults.key[key];
+    const unsigned all = plait_key_all(key);
+
+    if (row->kind == PLAIT_KEY_NUMBER)
+        return most >= row->low && most <= row->high && usual >= 0 && usual <= row->high
+                   ? PLAIT_OK
+                   : plait_fail(err, PLAIT_ERROR_RANGE, "runtime",
+                                "expected at most %d to %d of %s, found %d, usually %d", row->low,
+                                row->high, row->name, most, usual);
+    if (runtime->can.takes[key] & ~all)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "runtime",
+                          "expected values of %s that there are, bits of %#x, found %#x", row->name,
+                          all, runtime->can.takes[key]);
+    if (usual < 0 || usual > 31 || !(all >> usual & 1u))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "runtime",
+                          "expected a value of %s as its default, found number %d", row->name,
+                          usual);
+    return PLAIT_OK;
+}
+
+static plait_status check_choosers(const plait_capabilities *can, plait_error *err)
+{
+    if (can->recompute_by >= PLAIT_CHOOSERS)
+        return expected("recompute_by of plait_chooser", "another", err);
+    if (can->offload_by > PLAIT_BY_STAGE)
+        return expected("offload_by plan or stage", "another", err);
+    if ((can->tp_by != PLAIT_BY_PLAN && can->tp_by != PLAIT_BY_LAYER) ||
+        (can->zero_by != PLAIT_BY_PLAN && can->zero_by != PLAIT_BY_LAYER))
+        return expected("tp_by and zero_by plan or layer", "another", err);
+    return PLAIT_OK;
+}
+
+static plait_status check_module_sets(const plait_capabilities *can, plait_error *err)
+{
+    if (can->module_sets < 0 || can->module_sets > PLAIT_MAX_MODULE_SETS)
+        return expected("at most 16 sets of modules", "another number", err);
+    for (int s = 0; s < can->module_sets; s++)
+        if (can->module_set[s] == 0 || (can->module_set[s] & ~bits_below(PLAIT_MODULES)))
+            return expected("sets of modules that there are", "another", err);
+    return PLAIT_OK;
+}
+
+static plait_status check_capabilities(const plait_runtime *runtime, plait_error *err)
+{
+    const plait_capabilities *const can = &runtime->can;
+
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        PLAIT_TRY(check_key(runtime, (plait_key_id)key, err));
+    if (can->recompute_alike & ~plait_key_all(PLAIT_KEY_RECOMPUTE))
+        return expected("kinds of recomputation in recompute_alike", "others", err);
+    if (can->precision & ~bits_below(PLAIT_PRECISIONS))
+        return expected("formats of plait_precision", "others", err);
+    PLAIT_TRY(check_choosers(can, err));
+    return check_module_sets(can, err);
+}
+
+// ---- the whole -----------------------------------------------------------------------------
+
+plait_status runtime_check_parts(const plait_runtime *runtime, plait_error *err)
+{
+    if (!runtime)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "runtime", "expected a runtime, found NULL");
+    PLAIT_TRY(parts_check_name("runtime", runtime->name, err));
+    PLAIT_TRY(parts_check_name("runtime", plait_runtime_software(runtime), err));
+    if ((unsigned)runtime->rules >= PLAIT_RULES)
+        return expected("rules of plait_rules", "another value", err);
+    if (runtime->releases > 0 && !runtime->release)
+        return expected("a list of its releases", "none", err);
+    PLAIT_TRY(check_capabilities(runtime, err));
+    return numbers_check("runtime", runtime, numbers, LENGTH(numbers), err);
+}
