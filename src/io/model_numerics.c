@@ -8,6 +8,7 @@
 #include "model_numerics.h"
 
 #include "fields.h"
+#include "model_numbers.h"
 #include "model_private.h"
 
 const char *const plait_activation_name[PLAIT_ACTIVATIONS + 1] = {
@@ -17,47 +18,21 @@ const char *const plait_rope_kind_name[PLAIT_ROPE_KINDS + 1] = {"plain", "linear
 const char *const plait_router_score_name[PLAIT_ROUTER_SCORES + 1] = {"unknown", "softmax",
                                                                       "sigmoid", NULL};
 
-#define NUMERICS(member) FIELD_AT(plait_numerics, member)
-#define ROPE(member) FIELD_AT(plait_rope, member)
-#define ROUTER(member) FIELD_AT(plait_router, member)
+#define NUMBER(name, member, kind, low, high, base)                                                \
+    {name, JSON_##kind, .least = low, .most = high, .unit = base, FIELD_AT(BLOCK, member)},
+#define SWITCH(member) {#member, .is_bool = true, FIELD_AT(BLOCK, member)},
 
-static const field numerics_fields[] = {
-    {"norm_eps", JSON_FRACTION, NUMERICS(norm_eps)},
-    {"init_std", JSON_FRACTION, NUMERICS(init_std)},
-    {"alibi", .is_bool = true, NUMERICS(alibi)},
-    {"qk_l2_norm", .is_bool = true, NUMERICS(qk_l2_norm)},
-    {"qk_norm_whole", .is_bool = true, NUMERICS(qk_norm_whole)},
-    {"attention_softcap", JSON_NON_NEGATIVE, NUMERICS(attention_softcap)},
-    {"logit_softcap", JSON_NON_NEGATIVE, NUMERICS(logit_softcap)},
-    {"attention_scale", JSON_NON_NEGATIVE, NUMERICS(attention_scale)},
-    {"embedding_scale", JSON_NON_NEGATIVE, NUMERICS(embedding_scale)},
-    {"residual_scale", JSON_NON_NEGATIVE, NUMERICS(residual_scale)},
-    {"logit_scale", JSON_NON_NEGATIVE, NUMERICS(logit_scale)},
-    {.key = NULL},
-};
+#define BLOCK plait_numerics
+static const field numerics_fields[] = {NUMERICS_NUMBERS(NUMBER, SWITCH){.key = NULL}};
+#undef BLOCK
 
-static const field rope_fields[] = {
-    {"base", JSON_NON_NEGATIVE, ROPE(base)},
-    {"local_base", JSON_NON_NEGATIVE, ROPE(local_base)},
-    {"fraction", JSON_FRACTION, ROPE(fraction)},
-    {"interleaved", .is_bool = true, ROPE(interleaved)},
-    {"factor", JSON_NON_NEGATIVE, ROPE(factor)},
-    {"low_freq", JSON_NON_NEGATIVE, ROPE(low_freq)},
-    {"high_freq", JSON_NON_NEGATIVE, ROPE(high_freq)},
-    {"beta_fast", JSON_NON_NEGATIVE, ROPE(beta_fast)},
-    {"beta_slow", JSON_NON_NEGATIVE, ROPE(beta_slow)},
-    {"mscale", JSON_NON_NEGATIVE, ROPE(mscale)},
-    {"mscale_all_dim", JSON_NON_NEGATIVE, ROPE(mscale_all_dim)},
-    {.key = NULL},
-};
+#define BLOCK plait_rope
+static const field rope_fields[] = {ROPE_NUMBERS(NUMBER, SWITCH){.key = NULL}};
+#undef BLOCK
 
-static const field router_fields[] = {
-    {"normalised", .is_bool = true, ROUTER(normalised)},
-    {"correction_bias", .is_bool = true, ROUTER(correction_bias)},
-    {"scale", JSON_NON_NEGATIVE, ROUTER(scale)},
-    {"aux_loss", JSON_NON_NEGATIVE, ROUTER(aux_loss)},
-    {.key = NULL},
-};
+#define BLOCK plait_router
+static const field router_fields[] = {ROUTER_NUMBERS(NUMBER, SWITCH){.key = NULL}};
+#undef BLOCK
 
 /* ---- reading ---- */
 

@@ -7,29 +7,17 @@
 #include <math.h>
 
 #include "fields.h"
+#include "model_numbers.h"
 
 const char *const plait_lr_decay_name[PLAIT_LR_DECAYS + 1] = {"unknown", "cosine", "linear",
                                                               "constant", NULL};
 const char *const plait_balance_name[PLAIT_BALANCES + 1] = {"unknown",  "none",   "batch",
                                                             "sequence", "global", NULL};
 
-#define TRAINING(member) FIELD_AT(plait_training, member)
+#define NUMBER(name, member, kind, low, high, base)                                                \
+    {name, JSON_##kind, .least = low, .most = high, .unit = base, FIELD_AT(plait_training, member)},
 
-static const field training_fields[] = {
-    {"lr", JSON_NON_NEGATIVE, .most = 1.0, TRAINING(lr)},
-    {"min_lr", JSON_NON_NEGATIVE, .most = 1.0, TRAINING(min_lr)},
-    {"tokens", JSON_NON_NEGATIVE, .most = 1e15, TRAINING(tokens)},
-    {"decay_tokens", JSON_NON_NEGATIVE, .most = 1e15, TRAINING(decay_tokens)},
-    {"warmup_tokens", JSON_NON_NEGATIVE, .most = 1e15, TRAINING(warmup_tokens)},
-    {"warmup_steps", JSON_NON_NEGATIVE, .most = 1e7, TRAINING(warmup_steps)},
-    {"beta1", JSON_FRACTION, TRAINING(beta1)},
-    {"beta2", JSON_FRACTION, TRAINING(beta2)},
-    {"eps", JSON_FRACTION, TRAINING(eps)},
-    {"clip", JSON_NON_NEGATIVE, .most = 1e3, TRAINING(clip)},
-    {"bias_rate", JSON_FRACTION, TRAINING(bias_rate)},
-    {"mtp_loss", JSON_NON_NEGATIVE, .most = 1e3, TRAINING(mtp_loss)},
-    {.key = NULL},
-};
+static const field training_fields[] = {TRAINING_NUMBERS(NUMBER){.key = NULL}};
 
 static plait_status check_rates(const json_cursor *at, const plait_training *training,
                                 plait_error *err)

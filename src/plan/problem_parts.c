@@ -84,7 +84,8 @@ plait_status model_check_parts(const plait_model *model, plait_error *err)
     if (model->mtp_layers < 0 || model->mtp_layers > PLAIT_MAX_LAYERS ||
         (model->mtp_layers > 0 && (model->mtp_kind < 0 || model->mtp_kind >= model->kinds)))
         return refuse("model", "modules of further tokens of a kind that it lists", err);
-    return check_kinds(model, err);
+    PLAIT_TRY(check_kinds(model, err));
+    return model_check_unpriced(model, err);
 }
 
 // ---- a cluster -----------------------------------------------------------------------------

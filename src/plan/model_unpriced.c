@@ -1,0 +1,74 @@
+/*
+ * model_unpriced.c - what a model says that no price reads: how it was trained, what the numbers inside do
+ *
+ * Launch files and model files say it: an enumerator is an index into the words there.
+ */
+#include "problem_parts.h"
+
+#include "model_numbers.h"
+#include "number_range.h"
+
+#define LENGTH(list) (sizeof(list) / sizeof *(list))
+#define NO_NUMBER(member) // of a switch any value will do
+
+static plait_status expected(const char *what, plait_error *err)
+{
+    return plait_fail(err, PLAIT_ERROR_RANGE, "model", "expected %s, found another value", what);
+}
+
+static plait_status check_training(const plait_training *training, plait_error *err)
+{
+#define RANGED_TYPE plait_training
+    static const number_range numbers[] = {TRAINING_NUMBERS(NUMBER_RANGE)};
+#undef RANGED_TYPE
+    const double decay = training->weight_decay; // NaN: not known
+
+    if ((unsigned)training->decay >= PLAIT_LR_DECAYS ||
+        (unsigned)training->balance >= PLAIT_BALANCES)
+        return expected("a decay and a balance of model.h", err);
+    if (decay < 0.0 || decay > 1.0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "model",
+                          "expected a weight_decay from 0 to 1, or NaN, found %g", decay);
+    return numbers_check("model", training, numbers, LENGTH(numbers), err);
+}
+
+static plait_status check_rope(const plait_rope *rope, plait_error *err)
+{
+#define RANGED_TYPE plait_rope
+    static const number_range numbers[] = {ROPE_NUMBERS(NUMBER_RANGE, NO_NUMBER)};
+#undef RANGED_TYPE
+
+    if ((unsigned)rope->kind >= PLAIT_ROPE_KINDS)
+        return expected("a scaling of positions of plait_rope_kind", err);
+    return numbers_check("model", rope, numbers, LENGTH(numbers), err);
+}
+
+static plait_status check_router(const plait_router *router, plait_error *err)
+{
+#define RANGED_TYPE plait_router
+    static const number_range numbers[] = {ROUTER_NUMBERS(NUMBER_RANGE, NO_NUMBER)};
+#undef RANGED_TYPE
+
+    if ((unsigned)router->score >= PLAIT_ROUTER_SCORES)
+        return expected("a router of plait_router_score", err);
+    return numbers_check("model", router, numbers, LENGTH(numbers), err);
+}
+
+static plait_status check_numerics(const plait_numerics *numerics, plait_error *err)
+{
+#define RANGED_TYPE plait_numerics
+    static const number_range numbers[] = {NUMERICS_NUMBERS(NUMBER_RANGE, NO_NUMBER)};
+#undef RANGED_TYPE
+
+    if ((unsigned)numerics->activation >= PLAIT_ACTIVATIONS)
+        return expected("an activation of plait_activation", err);
+    PLAIT_TRY(numbers_check("model", numerics, numbers, LENGTH(numbers), err));
+    PLAIT_TRY(check_rope(&numerics->rope, err));
+    return check_router(&numerics->router, err);
+}
+
+plait_status model_check_unpriced(const plait_model *model, plait_error *err)
+{
+    PLAIT_TRY(check_training(&model->training, err));
+    return check_numerics(&model->numerics, err);
+}
