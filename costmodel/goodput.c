@@ -102,7 +102,7 @@ int plait_spares_worth(double nodes_in_repair, int nodes)
 
     while (spares < PLAIT_MOST_SPARES && plait_waiting_share(nodes_in_repair, spares) -
                                                  plait_waiting_share(nodes_in_repair, spares + 1) >
-                                             1.0 / (nodes + spares))
+                                             1.0 / ((double)nodes + spares))
         spares++;
     return spares;
 }

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 
+#include "number_range.h"
 #include "numbers.h"
 
 // ---- what is asked -------------------------------------------------------------------------
@@ -28,6 +29,28 @@ static plait_status check_action(const plait_sim *sim, int rank, const plait_act
                           : "none that is known");
 }
 
+/* So many seconds or bytes, of all actions there may be, still add up. */
+#define MOST 1e30
+
+static plait_status check_stages(const plait_sim *sim, plait_error *err)
+{
+#define NUMBER(member) NUMBER_RANGE(, member, NON_NEGATIVE, 0.0, MOST, 1.0)
+#define RANGED_TYPE plait_sim_stage
+    static const number_range numbers[] = {
+        NUMBER(forward_s) NUMBER(input_s) NUMBER(weight_s) NUMBER(send_s) NUMBER(held_bytes)
+            NUMBER(weight_bytes) NUMBER(reduce_s) NUMBER(paired_s)};
+#undef RANGED_TYPE
+#undef NUMBER
+
+    for (int s = 0; s < sim->stages; s++)
+        PLAIT_TRY(
+            numbers_check(NULL, &sim->stage[s], numbers, sizeof numbers / sizeof *numbers, err));
+    if (!(sim->pair_share >= 0.0 && sim->pair_share <= MOST))
+        return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
+                          "expected a pair_share of 0 or more, found %g", sim->pair_share);
+    return PLAIT_OK;
+}
+
 static plait_status check_sim(const plait_sim *sim, int64_t *actions, plait_error *err)
 {
     int64_t count = 0;
@@ -36,6 +59,10 @@ static plait_status check_sim(const plait_sim *sim, int64_t *actions, plait_erro
         return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
                           "expected ranks, stages and microbatches, found %d, %d and %d",
                           sim->ranks, sim->stages, sim->microbatches);
+    if (!sim->actions || !sim->stage)
+        return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
+                          "expected lists of actions and stages, found NULL");
+    PLAIT_TRY(check_stages(sim, err));
     for (int r = 0; r < sim->ranks; r++) {
         count += sim->actions[r].count;
         for (int i = 0; i < sim->actions[r].count; i++)

@@ -9,6 +9,7 @@
 
 #include "numbers.h"
 #include "plait/serve_volume.h"
+#include "problem_parts.h"
 
 const char *const plait_serve_call_what[] = {
 #define X(name, what) what,
@@ -17,6 +18,8 @@ const char *const plait_serve_call_what[] = {
         NULL};
 const char *const plait_serve_phase_name[] = {"prefill", "decode", NULL};
 const char *const plait_serve_counting_name[] = {"published", "one GPU", "all GPUs", NULL};
+
+enum { MOST_ELEMENT_BYTES = 64 };
 
 static plait_status range_check(const char *where, int value, plait_error *err)
 {
@@ -28,14 +31,16 @@ static plait_status range_check(const char *where, int value, plait_error *err)
 static plait_status request_check(const plait_model *model, const plait_serve_request *request,
                                   plait_error *err)
 {
+    PLAIT_TRY(model_check_parts(model, err));
     PLAIT_TRY(range_check("sequences", request->sequences, err));
     PLAIT_TRY(range_check("prompt_tokens", request->prompt_tokens, err));
     PLAIT_TRY(range_check("output_tokens", request->output_tokens, err));
     PLAIT_TRY(range_check("tp", request->tp, err));
     PLAIT_TRY(range_check("pp", request->pp, err));
-    if (!(request->element_bytes > 0.0))
+    if (!(request->element_bytes > 0.0 && request->element_bytes <= MOST_ELEMENT_BYTES))
         return plait_fail(err, PLAIT_ERROR_RANGE, "element_bytes",
-                          "expected a positive number, found %g", request->element_bytes);
+                          "expected a positive number up to %d, found %g", MOST_ELEMENT_BYTES,
+                          request->element_bytes);
     if (model->hidden % request->tp != 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "tp", "%d does not divide the hidden width %d",
                           request->tp, model->hidden);

@@ -55,7 +55,7 @@ typedef struct plait_belief {
  *
  * @param degrees      [plans], at most PLAIT_MAX_BELIEF
  * @param predicted_s  [plans] steps, > 0
- * @return             RANGE: of no plan or too many, or a step that is none
+ * @return             RANGE: of no plan or too many, a step that is none, or parts below 0
  */
 PLAIT_MUST_CHECK plait_status plait_belief_make(const plait_degrees *const *degrees,
                                                 const double *predicted_s, int plans,

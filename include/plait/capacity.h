@@ -25,7 +25,7 @@ typedef struct plait_capacity_ask {
     double budget_usd;       /* 0: none */
     double usd_per_gpu_hour; /* 0: as the accelerator's file says */
     double co2_g_per_kwh;    /* of the grid; NaN: nobody said */
-    double knee; /* where twice the GPUs gain less than this share of twice the tokens */
+    double knee; /* where twice the GPUs gain less than this share, 0 to 1, of twice the tokens */
     int runs;    /* to draw; 0: none */
     plait_reliability fleet;
     plait_search_options search;

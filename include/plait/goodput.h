@@ -84,7 +84,7 @@ typedef struct plait_goodput {
 /**
  * The means of a job. (C.320, C.322, C.323, C.324, C.325)
  *
- * @param nodes             that compute
+ * @param nodes             that compute, at least 1
  * @param checkpoint_bytes  weights and optimizer state of the whole model
  */
 plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double checkpoint_bytes);

@@ -34,7 +34,7 @@ typedef struct plait_mesh {
 /** Read "8", "8x8" or "2x4x8". */
 PLAIT_MUST_CHECK plait_status plait_mesh_parse(const char *text, plait_mesh *out, plait_error *err);
 
-/** GPUs of a mesh. */
+/** GPUs of a mesh; INT_MAX where they are more than that. */
 int plait_mesh_gpus(const plait_mesh *mesh);
 
 /** What an operator does with one axis of the mesh. */

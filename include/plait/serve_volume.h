@@ -89,7 +89,7 @@ typedef struct plait_serve_volume {
  * An all-reduce stands behind each mixer and each feed-forward part that a layer has.
  *
  * @param out  filled whole; nothing is allocated
- * @return     PLAIT_ERROR_RANGE where a count is below 1, tp does not divide the hidden width, or
+ * @return     PLAIT_ERROR_RANGE where there is no model, a count is below 1, tp does not divide the hidden width, or
  *             there are more stages than layers
  */
 PLAIT_MUST_CHECK plait_status plait_serve_volume_of(const plait_model *model,

@@ -78,8 +78,8 @@ typedef struct plait_sim_result {
  * Takes time in proportion to the actions and memory in proportion to stages times microbatches.
  *
  * @param out  what it points to lives in `arena`
- * @return     RANGE: an action twice, a stage or microbatch that is none, or ranks that wait for
- *             each other; NOMEM
+ * @return     RANGE: an action twice, a stage or microbatch that is none, a time below 0 or NaN, or
+ *             ranks that wait for each other; NOMEM
  */
 PLAIT_MUST_CHECK plait_status plait_simulate(const plait_sim *sim, plait_arena *arena,
                                              plait_sim_result *out, plait_error *err);

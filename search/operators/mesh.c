@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "counts.h"
 #include "layer_graph.h"
 
 static plait_status fail_mesh(const char *text, plait_error *err)
@@ -39,8 +40,8 @@ int plait_mesh_gpus(const plait_mesh *mesh)
 {
     int gpus = 1;
 
-    for (int a = 0; a < mesh->axes; a++)
-        gpus *= mesh->size[a];
+    for (int a = 0; a < mesh->axes && a < PLAIT_MESH_AXES; a++)
+        gpus = product(gpus, mesh->size[a]);
     return gpus;
 }
 

@@ -69,8 +69,8 @@ static plait_status check(const plait_problem *problem, const plait_operators_op
                           job->gbs, options->microbatches);
     if (options->kind >= problem->model->kinds)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--layer-kind",
-                          "expected one of the %d kinds of layer, found %d", problem->model->kinds,
-                          options->kind + 1);
+                          "expected one of the %d kinds of layer, found %lld",
+                          problem->model->kinds, options->kind + 1LL);
     return PLAIT_OK;
 }
 

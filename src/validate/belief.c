@@ -20,6 +20,22 @@ static double covariance_of(const int *a, const int *b, const plait_error_parts 
     return sum;
 }
 
+static bool is_deviation(double number)
+{
+    return number >= 0.0 && number <= 1e30; // whose squares add up
+}
+
+static plait_status check_parts(const plait_error_parts *parts, plait_error *err)
+{
+    bool holds = parts && is_deviation(parts->common) && is_deviation(parts->own);
+
+    for (int t = 0; holds && t < PLAIT_TRAITS; t++)
+        holds = is_deviation(parts->trait[t]);
+    return holds ? PLAIT_OK
+                 : plait_fail(err, PLAIT_ERROR_RANGE, "parts",
+                              "expected deviations of 0 or more, found others");
+}
+
 plait_status plait_belief_make(const plait_degrees *const *degrees, const double *predicted_s,
                                int plans, const plait_error_parts *parts, plait_arena *arena,
                                plait_belief *out, plait_error *err)
@@ -31,6 +47,7 @@ plait_status plait_belief_make(const plait_degrees *const *degrees, const double
         if (!(predicted_s[i] > 0.0 && isfinite(predicted_s[i])))
             return plait_fail(err, PLAIT_ERROR_RANGE, "predicted_s",
                               "expected steps of more than 0 seconds, found %g", predicted_s[i]);
+    PLAIT_TRY(check_parts(parts, err));
     const size_t n = (size_t)plans;
     int(*trait)[PLAIT_TRAITS] = plait_arena_alloc(arena, n + 1, sizeof *trait);
 

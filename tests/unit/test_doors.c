@@ -92,6 +92,8 @@ static void test_formulas__of_nothing_are_no_numbers(void **state)
                                            (plait_nccl_protocol)9, 8, 1, 0.0)));
     assert_true(isnan(plait_goodput_of(&fleet, 0, 1e9).effective) ||
                 plait_goodput_of(&fleet, 0, 1e9).effective >= 0.0);
+    assert_true(plait_goodput_of(&fleet, INT_MAX, 1e9).effective >= 0.0);
+    assert_int_equal(plait_mesh_gpus(&(plait_mesh){3, {65536, 65536, 65536}}), INT_MAX);
     assert_null(plait_cluster_accelerator(&doors_world.cluster, -1));
     assert_null(plait_cluster_accelerator(&doors_world.cluster, 1 << 24));
     assert_false(plait_accelerator_runs(gpu, 99));

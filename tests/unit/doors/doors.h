@@ -31,9 +31,16 @@ typedef struct door_world {
     plait_launch launch;
     plait_launch_target target;
     plait_pipeline_shape shape;
+    plait_action sim_action;
+    plait_rank_actions sim_actions;
+    plait_sim_stage sim_stage;
+    plait_sim sim;
+    plait_error_parts parts;
     plait_regime regime;
     plait_evidence evidence;
     plait_run run;
+    const plait_model *request_model;
+    plait_serve_request request;
     plait_serve_question question;
     plait_serve_plan deployment;
     plait_fleet_ask fleet_ask;
@@ -74,7 +81,10 @@ enum {
     OF_SERVE_LAUNCH = 1 << 18,
     OF_NUMBER = 1 << 19,
     OF_DATA_KIND = 1 << 20,
-    OF_GPUS = 1 << 21
+    OF_GPUS = 1 << 21,
+    OF_SIM = 1 << 22,
+    OF_PARTS = 1 << 23,
+    OF_REQUEST = 1 << 24
 };
 
 typedef struct door {

@@ -103,6 +103,12 @@ static void make_asks(door_world *w)
                          .zero = 1,
                          .step_s = 1.0,
                          .peak_bytes = (double)NAN};
+    w->sim_action = (plait_action){.kind = PLAIT_ACTION_FORWARD};
+    w->sim_actions = (plait_rank_actions){1, &w->sim_action};
+    w->sim_stage = (plait_sim_stage){.forward_s = 1.0};
+    w->sim = (plait_sim){
+        .stages = 1, .microbatches = 1, .actions = &w->sim_actions, .stage = &w->sim_stage};
+    w->parts.own = 0.1;
     w->number = 1;
     w->text = "";
 }
@@ -116,6 +122,8 @@ static void make_serving(door_world *w)
 
     assert_non_null(answer);
     must(plait_engine_list(w->arena, &profiles, &count, &err), &err);
+    w->request_model = &w->model;
+    w->request = (plait_serve_request){1, 128, 16, 1, 1, 2.0};
     w->question = (plait_serve_question){
         .model = &w->model,
         .cluster = &w->cluster,
