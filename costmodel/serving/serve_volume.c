@@ -5,6 +5,8 @@
  *     stage s: all-gather -> layers -> send      last stage: all-gather -> layers -> gather
  */
 #include <assert.h>
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "numbers.h"
@@ -168,54 +170,75 @@ plait_status plait_serve_volume_of(const plait_model *model, plait_serve_request
 
 // ---- seconds, room and rates -----------------------------------------------------------------
 
+/* What the header asks of each number: NaN is not 0 or more. */
+static bool are_amounts(int count, const double *number)
+{
+    for (int i = 0; i < count; i++)
+        if (!(number[i] >= 0.0))
+            return false;
+    return true;
+}
+
+#define ASSERT_AMOUNTS(...)                                                                        \
+    assert(are_amounts(sizeof((double[]){__VA_ARGS__}) / sizeof(double), (double[]){__VA_ARGS__}))
+
+/* Nothing takes no time at any rate, anything else for ever at a rate of 0. */
+static double over(double amount, double rate)
+{
+    return amount == 0.0 ? 0.0 : rate > 0.0 ? amount / rate : HUGE_VAL;
+}
+
 double plait_serve_decode_s(double batch, double cached_bytes, double params, double weight_bytes,
                             double bytes_per_s, double flops_per_s)
 {
-    assert(bytes_per_s > 0.0 && (params == 0.0 || flops_per_s > 0.0));
-    const double multiply_s = params > 0.0 ? 2.0 * batch * params / flops_per_s : 0.0;
+    ASSERT_AMOUNTS(batch, cached_bytes, params, weight_bytes, bytes_per_s);
+    assert(params == 0.0 || flops_per_s >= 0.0);
+    const double multiply_s = params > 0.0 ? over(2.0 * batch * params, flops_per_s) : 0.0;
 
-    return batch * cached_bytes / bytes_per_s + larger(multiply_s, weight_bytes / bytes_per_s);
+    return over(batch * cached_bytes, bytes_per_s) +
+           larger(multiply_s, over(weight_bytes, bytes_per_s));
 }
 
 double plait_serve_prefill_s(double params, double tokens, double flops_per_s)
 {
-    assert(flops_per_s > 0.0);
-    return 2.0 * params * tokens / flops_per_s;
+    ASSERT_AMOUNTS(params, tokens, flops_per_s);
+    return over(2.0 * params * tokens, flops_per_s);
 }
 
 double plait_serve_exchange_s(double tokens, double copies, double hidden, double out_bytes,
                               double back_bytes, double bytes_per_s)
 {
-    assert(bytes_per_s > 0.0);
-    return tokens * copies * hidden * (out_bytes + back_bytes) / bytes_per_s;
+    ASSERT_AMOUNTS(tokens, copies, hidden, out_bytes, back_bytes, bytes_per_s);
+    return over(tokens * copies * hidden * (out_bytes + back_bytes), bytes_per_s);
 }
 
 double plait_serve_cached_bytes(double bytes_per_token, double tokens, double sequences)
 {
+    ASSERT_AMOUNTS(bytes_per_token, tokens, sequences);
     return bytes_per_token * tokens * sequences;
 }
 
 double plait_serve_most_sequences(double memory_bytes, double weight_bytes, double cached_bytes)
 {
-    assert(cached_bytes > 0.0);
-    return larger(memory_bytes - weight_bytes, 0.0) / cached_bytes;
+    ASSERT_AMOUNTS(memory_bytes, weight_bytes, cached_bytes);
+    return over(larger(memory_bytes - weight_bytes, 0.0), cached_bytes);
 }
 
 double plait_serve_evicted_tokens(double sequences, double prompt_tokens, double output_tokens)
 {
-    assert(output_tokens > 0.0);
-    return sequences * (prompt_tokens + output_tokens) / output_tokens;
+    ASSERT_AMOUNTS(sequences, prompt_tokens, output_tokens);
+    return over(sequences * (prompt_tokens + output_tokens), output_tokens);
 }
 
 double plait_serve_tokens_per_s(double sequences, double step_s)
 {
-    assert(step_s > 0.0);
-    return sequences / step_s;
+    ASSERT_AMOUNTS(sequences, step_s);
+    return over(sequences, step_s);
 }
 
 double plait_serve_prefill_servers(double prefill_s, double sequences, double step_s,
                                    double output_tokens)
 {
-    assert(step_s > 0.0 && output_tokens > 0.0);
-    return prefill_s * sequences / (step_s * output_tokens);
+    ASSERT_AMOUNTS(prefill_s, sequences, step_s, output_tokens);
+    return over(prefill_s * sequences, step_s * output_tokens);
 }

@@ -96,18 +96,24 @@ PLAIT_MUST_CHECK plait_status plait_serve_volume_of(const plait_model *model,
                                                     plait_serve_request request,
                                                     plait_serve_volume *out, plait_error *err);
 
+/*
+ * The formulas below take numbers of 0 or more. One below 0 or NaN breaks their contract: a failed assert.
+ * Where what they divide by is 0, nothing stays 0 and anything else is HUGE_VAL, unless they say otherwise.
+ */
+
 /* ---- seconds ----------------------------------------------------------------------------- */
 
 /**
  * Seconds of a decode pass without communication: every cached byte is read once, every weight read
  * or multiplied, whichever takes longer. B c/W + max(2 B P/C, w/W) (C.357)
  *
- * @param batch           B, sequences
- * @param cached_bytes    c, of one sequence
- * @param params          P that a token uses; 0: reading is what takes longer
- * @param weight_bytes    w, of all weights
- * @param bytes_per_s     W, of the memory of all GPUs that work at the same time
- * @param flops_per_s     C, of the same GPUs; not read where params is 0
+ * @param batch           B >= 0, sequences
+ * @param cached_bytes    c >= 0, of one sequence
+ * @param params          P >= 0 that a token uses; 0: reading is what takes longer
+ * @param weight_bytes    w >= 0, of all weights
+ * @param bytes_per_s     W >= 0, of the memory of all GPUs that work at the same time
+ * @param flops_per_s     C >= 0, of the same GPUs; not read where params is 0
+ * @return                HUGE_VAL at a rate of 0, unless there is nothing to read or multiply
  */
 double plait_serve_decode_s(double batch, double cached_bytes, double params, double weight_bytes,
                             double bytes_per_s, double flops_per_s);
@@ -115,14 +121,18 @@ double plait_serve_decode_s(double batch, double cached_bytes, double params, do
 /**
  * Seconds of a prefill without communication: 2 P S / C. C: as reached, of all GPUs that work at
  * the same time. (C.357)
+ *
+ * Each is >= 0; at a C of 0 a prefill of anything takes HUGE_VAL.
  */
 double plait_serve_prefill_s(double params, double tokens, double flops_per_s);
 
 /**
  * Seconds in which experts' tokens leave and return at the wire's rate: n k h (d + r) / W. (C.357)
  *
- * @param tokens, copies  n tokens a GPU, k copies of each
- * @param out_bytes,back_bytes  d and r, an element of what is sent and of what returns
+ * @param tokens, copies  n tokens a GPU, k copies of each, both >= 0
+ * @param hidden          h >= 0
+ * @param out_bytes,back_bytes  d and r >= 0, an element of what is sent and of what returns
+ * @param bytes_per_s     W >= 0; at 0 anything takes HUGE_VAL
  *
  * Source: DeepSeek-AI, "Insights into DeepSeek-V3", arXiv 2505.09343, section 2.3.2.
  */
@@ -131,19 +141,35 @@ double plait_serve_exchange_s(double tokens, double copies, double hidden, doubl
 
 /* ---- room and rates ---------------------------------------------------------------------- */
 
-/** Bytes that sequences keep cached: c tokens B. (C.358) */
+/** Bytes that sequences keep cached: c tokens B, each >= 0. (C.358) */
 double plait_serve_cached_bytes(double bytes_per_token, double tokens, double sequences);
 
-/** Sequences that fit beside the weights, a fraction: (M - w) / c; 0 where weights alone do not. (C.358) */
+/**
+ * Sequences that fit beside the weights, a fraction: (M - w) / c; 0 where weights alone do not. (C.358)
+ *
+ * Each is >= 0; of sequences that cache nothing, HUGE_VAL fit wherever there is any room.
+ */
 double plait_serve_most_sequences(double memory_bytes, double weight_bytes, double cached_bytes);
 
-/** Cached tokens that leave in a step once sequences come and go: B (S_p + S_d) / S_d. (C.358) */
+/**
+ * Cached tokens that leave in a step once sequences come and go: B (S_p + S_d) / S_d. (C.358)
+ *
+ * Each is >= 0; of prompts without output, which leave at once, HUGE_VAL.
+ */
 double plait_serve_evicted_tokens(double sequences, double prompt_tokens, double output_tokens);
 
-/** Tokens a second of a batch whose step yields one for each sequence: B / t. (C.359) */
+/**
+ * Tokens a second of a batch whose step yields one for each sequence: B / t. (C.359)
+ *
+ * Both are >= 0; of a step that takes no time, HUGE_VAL.
+ */
 double plait_serve_tokens_per_s(double sequences, double step_s);
 
-/** Prefill servers that keep one decode server busy: T_prefill B / (t S_d). (C.359) */
+/**
+ * Prefill servers that keep one decode server busy: T_prefill B / (t S_d). (C.359)
+ *
+ * Each is >= 0; a decode server that is done at once takes HUGE_VAL of them.
+ */
 double plait_serve_prefill_servers(double prefill_s, double sequences, double step_s,
                                    double output_tokens);
 

@@ -45,6 +45,29 @@ static plait_serve_volume volume_of(plait_serve_request request)
     return volume;
 }
 
+// ---- nothing -------------------------------------------------------------------------------
+
+/* What tends to infinity is HUGE_VAL, and nothing over nothing is nothing. */
+static void test_serve_formulas__of_zero_are_what_they_tend_to(void **state)
+{
+    (void)state;
+    assert_true(plait_serve_tokens_per_s(1.0, 0.0) == HUGE_VAL);
+    assert_near(plait_serve_tokens_per_s(0.0, 0.0), 0.0, 0.0);
+    assert_true(plait_serve_prefill_servers(1.0, 8.0, 0.0, 16.0) == HUGE_VAL);
+    assert_near(plait_serve_prefill_servers(0.0, 8.0, 0.0, 16.0), 0.0, 0.0);
+    assert_true(plait_serve_evicted_tokens(8.0, 128.0, 0.0) == HUGE_VAL);
+    assert_near(plait_serve_evicted_tokens(0.0, 128.0, 0.0), 0.0, 0.0);
+    assert_true(plait_serve_most_sequences(2.0, 1.0, 0.0) == HUGE_VAL);
+    assert_near(plait_serve_most_sequences(1.0, 2.0, 0.0), 0.0, 0.0);
+    assert_true(plait_serve_exchange_s(1.0, 8.0, 7168.0, 1.0, 2.0, 0.0) == HUGE_VAL);
+    assert_near(plait_serve_exchange_s(0.0, 8.0, 7168.0, 1.0, 2.0, 0.0), 0.0, 0.0);
+    assert_true(plait_serve_prefill_s(7e9, 128.0, 0.0) == HUGE_VAL);
+    assert_near(plait_serve_prefill_s(7e9, 0.0, 0.0), 0.0, 0.0);
+    assert_true(plait_serve_decode_s(1.0, 1e6, 0.0, 14e9, 0.0, 0.0) == HUGE_VAL);
+    assert_true(plait_serve_decode_s(1.0, 1e6, 7e9, 14e9, 1e12, 0.0) == HUGE_VAL);
+    assert_near(plait_serve_decode_s(0.0, 0.0, 7e9, 0.0, 0.0, 0.0), 0.0, 0.0);
+}
+
 // ---- the list --------------------------------------------------------------------------------
 
 static void assert_line(plait_serve_line line, int count, int rows, int columns)
@@ -236,6 +259,7 @@ static void test_study__small_all_reduces_between_nodes_cost_more_than_more_gpus
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_serve_formulas__of_zero_are_what_they_tend_to),
         cmocka_unit_test(test_serve_volume__of_a_hybrid_is_table_6),
         cmocka_unit_test(test_serve_volume__counts_one_gpu_and_all),
         cmocka_unit_test(test_serve_volume__of_one_gpu_is_free),
