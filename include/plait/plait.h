@@ -55,16 +55,22 @@
  * PLAIT_END_DECLS, and no other name. C++ programs include them as they are.
  *
  * Everything lives in an arena and ends with it; nothing else is to be freed. The library never
- * prints, exits or aborts; what goes wrong comes back as plait_error. Units are bytes, seconds,
+ * prints or exits; what goes wrong comes back as plait_error. It aborts for one reason: a call against
+ * what a function's comment asks of its arguments is a failed assert (error.h). Units are bytes, seconds,
  * FLOPs and their rates, as doubles, wherever a name does not say otherwise.
  *
+ * Any thread may call it, each with arenas and tables of its own; models, clusters, runtimes and plans are
+ * only read. A thread that calls it needs 512 KiB of stack: plait_degrees_complete and plait_plan_cost take
+ * about 252 KiB of it, plait_search 132, plait_serve_search 88, and loading a file 32 at most (x86-64,
+ * gcc). Threads that a search starts have the stack that OpenMP gives them (OMP_STACKSIZE).
+ *
  * What is stable: names, words of keys, JSON members and what they mean. Structs that a program
- * fills (plait_problem, plait_search_options, plait_launch) begin with their size and end
- * with room for fields to come; their _init sets the one and clears the other, and a zero there means
- * what there was before. So such a field breaks neither source nor binary; a size that is not the
- * library's is refused. Structs that the library fills (plait_model, plait_cluster, plait_runtime,
- * plait_plan, plait_cost, the results) may grow from 0.x to 0.(x+1) and, from 1.0 on, from x.y to
- * (x+1).0, with another soname: tests/abi.sh.
+ * fills (plait_problem, plait_search_options, plait_operators_options, plait_launch) begin with
+ * their size and end with room for fields to come; their _init sets the one and clears the other,
+ * and a zero there means what there was before. So such a field breaks neither source nor binary; a
+ * size that is not the library's is refused. Structs that the library fills (plait_model,
+ * plait_cluster, plait_runtime, plait_plan, plait_cost, the results) may grow from 0.x to 0.(x+1)
+ * and, from 1.0 on, from x.y to (x+1).0, with another soname: tests/abi.sh.
  *
  * The headers, each readable on its own, in the order in which a program meets them:
  *
@@ -75,6 +81,7 @@
  *     runtime.h, job.h             with which software, what one step is
  *     degrees.h, plan.h            how it is split: points and their keys; plans, legality
  *     cost.h                       the price of a plan, in terms
+ *     fuse.h                       collectives of adjacent parallelisms in one
  *     stage.h                      a stage taken apart: what its layers choose
  *     limits.h                     when each kind of parallelism is bound by communication
  *     search.h                     the best plans, proven; why not; what would make it fit
