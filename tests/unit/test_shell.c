@@ -3,22 +3,9 @@
 
 #include "arena_fixture.h"
 #include "must.h"
+#include "shell_fixture.h"
 #include "shell_read.h"
 #include "shell_word.h"
-
-/* The words of a script, "|" between them. */
-static const char *words(const char *script)
-{
-    shell_words found;
-    plait_error err;
-    text_builder out;
-
-    must(shell_read(script, strlen(script), "s.sh", NULL, arena, &found, &err), &err);
-    text_builder_init(&out, arena);
-    for (int i = 0; i < found.count; i++)
-        text_append_printf(&out, "%s%s", i > 0 ? "|" : "", found.word[i]);
-    return text_builder_finish(&out, NULL);
-}
 
 static void test_words__are_cut_at_blanks_outside_quotes(void **state)
 {
@@ -221,18 +208,6 @@ static void test_files__that_a_script_makes_are_kept(void **state)
 }
 
 /* ---- loops, subshells, sums ---- */
-
-/* The last word of `x $A` behind a script; "?" where it is not known. */
-static const char *value(const char *script)
-{
-    const char *const text = plait_arena_printf(arena, "%s\nx $A", script);
-    shell_words found;
-    plait_error err;
-
-    must(shell_read(text, strlen(text), "s.sh", NULL, arena, &found, &err), &err);
-    const char *const word = found.word[found.count - 1];
-    return shell_word_known(word) ? word : "?";
-}
 
 /* bash says 4, 4, 4, 8 and 16. */
 static void test_what_a_loop_sets__is_not_known_behind_it(void **state)

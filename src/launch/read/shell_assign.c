@@ -18,9 +18,8 @@ size_t shell_assignment_at(const shell_reader *in)
         while (at < in->end && *at != ']' && *at != '\n' && *at != ' ')
             at++;
         at += at < in->end && *at == ']';
-    } else if (at < in->end && *at == '+') {
-        at++;
     }
+    at += at < in->end && *at == '+';
     return at < in->end && *at == '=' ? length : 0;
 }
 
@@ -181,6 +180,33 @@ static plait_status assign_in_doubt(shell_reader *in, const shell_assignment *a,
                         : shell_set(in, a->name, false, &(shell_list){&word, 1, 1}, err);
 }
 
+/* How many elements a variable surely has; -1: not known. */
+static int elements_of(const shell_variable *variable)
+{
+    for (int i = 0; variable != NULL && i < variable->value.count; i++)
+        if (shell_word_open(variable->value.word[i]))
+            return -1;
+    return variable != NULL ? variable->value.count : 0;
+}
+
+/* NAME=TEXT and NAME+=TEXT of a list are about its first element. */
+static plait_status assign_first(shell_reader *in, const shell_assignment *a, plait_error *err)
+{
+    const shell_variable *const old = old_of(in, a);
+    const char *const text =
+        a->more ? plait_arena_printf(in->arena, "%s%s", old->value.word[0], a->value.word[0])
+                : a->value.word[0];
+    shell_list list = {0};
+    shell_variable *set;
+
+    for (int i = 0; i < old->value.count; i++)
+        PLAIT_TRY(shell_list_add(in, &list, i == 0 ? text : old->value.word[i], err));
+    PLAIT_TRY(shell_set(in, a->name, false, &list, err));
+    PLAIT_TRY(shell_make(in, a->name, &set, err));
+    set->array = true;
+    return PLAIT_OK;
+}
+
 /* NAME+=TEXT of a variable is one word still. */
 static plait_status assign_surely(shell_reader *in, const shell_assignment *a, plait_error *err)
 {
@@ -188,6 +214,10 @@ static plait_status assign_surely(shell_reader *in, const shell_assignment *a, p
     shell_variable *set;
     const char *word;
 
+    if (!a->array && old != NULL && old->array && old->value.count > 0 && a->value.count == 1)
+        return old->kind == SHELL_KEYED || elements_of(old) < 0
+                   ? shell_set_unknown(in, a->name, a->name, strlen(a->name), err)
+                   : assign_first(in, a, err);
     if (a->more && !a->array && old != NULL && !old->array && old->value.count == 1 &&
         a->value.count == 1) {
         word = plait_arena_printf(in->arena, "%s%s", old->value.word[0], a->value.word[0]);
@@ -211,35 +241,144 @@ static plait_status assign(shell_reader *in, const shell_assignment *a, plait_er
                                 err));
     if (in->surveying)
         return PLAIT_OK;
-    return in->mode == SHELL_DOUBT ? assign_in_doubt(in, a, err) : assign_surely(in, a, err);
+    return in->mode == SHELL_RUN ? assign_surely(in, a, err) : assign_in_doubt(in, a, err);
+}
+
+/* Digits alone are the same number, or text, in any shape. */
+static bool keeps_shape(const shell_assignment *a)
+{
+    return !a->more && !a->array && a->value.count == 1 && a->value.word[0][0] != '0' &&
+           a->value.word[0][strspn(a->value.word[0], "0123456789")] == '\0';
+}
+
+/* What `declare` made of the variable may change the value, or set another one. */
+static plait_status assign_kind(shell_reader *in, const shell_assignment *a, plait_error *err)
+{
+    const int found = name_index_find(&in->variable_names, a->name, strlen(a->name));
+    const shell_kind kind = found >= 0 ? in->variable[found].kind : SHELL_PLAIN;
+
+    if (kind == SHELL_REFERENCE && in->mode != SHELL_SKIP) {
+        PLAIT_TRY(shell_set_unknown(in, a->name, a->name, strlen(a->name), err));
+        return shell_forget(in, a->name, strlen(a->name), err);
+    }
+    if (a->more && old_of(in, a) == NULL && shell_may_be_set(in, a->name, strlen(a->name)))
+        return shell_set_unknown(in, a->name, a->name, strlen(a->name), err);
+    if (kind == SHELL_SHAPED && !keeps_shape(a))
+        return shell_set_unknown(in, a->name, a->name, strlen(a->name), err);
+    return assign(in, a, err);
+}
+
+plait_status shell_assign_text(shell_reader *in, const char *name, bool more, const char *text,
+                               plait_error *err)
+{
+    const char *word = text;
+
+    return assign_kind(in, &(shell_assignment){.name = name, .more = more, .value = {&word, 1, 1}},
+                       err);
 }
 
 /* ---- reading ---- */
 
-/* NAME[INDEX]=VALUE is kept as "[INDEX]=VALUE", as in NAME=([INDEX]=VALUE). */
-static plait_status read_element(shell_reader *in, const char *name, plait_error *err)
+static bool is_keyed(const shell_reader *in, const char *name)
 {
-    const char *const first = in->at;
-    const char *index, *word;
-    shell_list list = {0};
+    const int found = name_index_find(&in->variable_names, name, strlen(name));
 
-    shell_skip_to_close(in, '(', '=');
-    PLAIT_TRY(shell_expand(in, first, (size_t)(in->at - first), &index, err));
-    PLAIT_TRY(read_value(in, &list, err));
+    return found >= 0 && in->variable[found].kind == SHELL_KEYED;
+}
+
+/* An index without its quotes. */
+static char *bare_index(shell_reader *in, const char *index)
+{
     char *const bare = plait_arena_text(in->arena, index);
-    if (bare == NULL)
-        return plait_fail_nomem(err);
     size_t width = 0;
+
+    if (bare == NULL)
+        return NULL;
     for (const char *c = index; *c != '\0'; c++)
         if (*c != '"' && *c != '\'')
             bare[width++] = *c;
     bare[width] = '\0';
-    word = plait_arena_printf(in->arena, "%s%s", bare, shell_joined(in, &list, 0));
+    return bare;
+}
+
+/* NAME[KEY]=VALUE is kept as "[KEY]=VALUE", as in NAME=([KEY]=VALUE). */
+static plait_status assign_key(shell_reader *in, const char *name, const char *key,
+                               const char *value, plait_error *err)
+{
+    const char *word = plait_arena_printf(in->arena, "%s%s", key, value);
+
     if (word == NULL)
         return plait_fail_nomem(err);
     return assign(
         in, &(shell_assignment){.name = name, .more = true, .array = true, .value = {&word, 1, 1}},
         err);
+}
+
+/* NAME[3]=VALUE of a list that has three elements, or more. */
+static plait_status assign_element(shell_reader *in, const char *name, int64_t index,
+                                   const char *value, plait_error *err)
+{
+    const shell_variable *const old = shell_find(in, name, strlen(name));
+    const int count = elements_of(old);
+    shell_assignment a = {.name = name, .array = true};
+
+    PLAIT_TRY(shell_spend(in, old != NULL ? (size_t)old->value.count : 0, err));
+    if (count < 0 || index < 0 || index > count)
+        return shell_set_unknown(in, name, name, strlen(name), err);
+    a.more = index == count && (old == NULL || old->array);
+    for (int i = 0; !a.more && i < count; i++)
+        PLAIT_TRY(shell_list_add(in, &a.value, i == index ? value : old->value.word[i], err));
+    if (index == count)
+        PLAIT_TRY(shell_list_add(in, &a.value, value, err));
+    return assign(in, &a, err);
+}
+
+/* NAME[INDEX]=VALUE */
+static plait_status read_element(shell_reader *in, const char *name, plait_error *err)
+{
+    const char *const first = in->at;
+    const char *index;
+    shell_list list = {0};
+    int64_t number;
+
+    shell_skip_to_close(in, '(', '=');
+    const bool more = in->at - first >= 2 && in->at[-2] == '+';
+    const size_t width = (size_t)(in->at - first);
+    PLAIT_TRY(shell_expand(in, first, width, &index, err));
+    PLAIT_TRY(read_value(in, &list, err));
+    const char *const bare = bare_index(in, index);
+    if (bare == NULL)
+        return plait_fail_nomem(err);
+    if (more) // what stands there already is not looked up
+        return shell_set_unknown(in, name, name, strlen(name), err);
+    if (is_keyed(in, name))
+        return assign_key(in, name, bare, shell_joined(in, &list, 0), err);
+    if (width < 4 || !shell_arithmetic(in, first + 1, width - 3, &number))
+        return shell_set_unknown(in, name, name, strlen(name), err);
+    return assign_element(in, name, number, shell_joined(in, &list, 0), err);
+}
+
+/* NAME=([0]=A [1]=B) is NAME=(A B); other orders of a list are not followed. */
+static bool settle_list(shell_reader *in, shell_assignment *a)
+{
+    int given = 0;
+
+    if (!a->array || is_keyed(in, a->name))
+        return true;
+    for (int i = 0; i < a->value.count; i++) {
+        const char *const word = a->value.word[i], *const close = strstr(word, "]=");
+        const int width = word[0] == '[' && close != NULL ? (int)(close - word) - 1 : 0;
+        const char *const index = plait_arena_printf(in->arena, "%.*s", width, word + 1);
+        int number;
+
+        if (width == 0)
+            continue;
+        if (index == NULL || a->more || !text_parse_int(index, i, i, &number))
+            return false;
+        a->value.word[i] = close + 2;
+        given++;
+    }
+    return given == 0 || given == a->value.count;
 }
 
 /* Does a value begin with its variable, and something more behind a blank? "$NAME MORE", (${NAME[@]} */
@@ -283,5 +422,7 @@ plait_status shell_read_assignment(shell_reader *in, size_t length, plait_error 
     a.grows = a.more
                   ? a.array || (a.value.count == 1 && strchr(" \t\n", a.value.word[0][0]) != NULL)
                   : begins_with_itself(first, in->at, a.name);
-    return assign(in, &a, err);
+    if (!settle_list(in, &a))
+        return shell_set_unknown(in, a.name, first, width, err);
+    return assign_kind(in, &a, err);
 }

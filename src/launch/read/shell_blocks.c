@@ -13,6 +13,7 @@ plait_status shell_push(shell_reader *in, shell_block block, plait_error *err)
                                             .outer = in->mode,
                                             .outer_doubt = in->doubt,
                                             .piped = in->piped,
+                                            .idle = in->mode == SHELL_SKIP,
                                             .undos = in->undos,
                                             .line = in->line};
     in->piped = false;
@@ -37,6 +38,7 @@ void shell_pop(shell_reader *in, shell_block block)
     in->element = frame->undos;
     in->mode = frame->outer;
     in->doubt = frame->outer_doubt;
+    shell_end_block(in, frame);
     in->frames--;
 }
 
@@ -57,11 +59,15 @@ void shell_enter_branch(shell_reader *in, shell_frame *frame, shell_answer answe
     in->doubt = frame->open ? frame->cause : frame->outer_doubt;
 }
 
-/* Between branches conditions are read, not skipped, as long as no branch is taken. */
+/* Between branches conditions are read, not skipped, as long as no branch is surely taken. */
 void shell_leave_branch(shell_reader *in, const shell_frame *frame)
 {
-    in->mode = frame->taken && frame->outer != SHELL_SKIP ? shell_skipped(in) : frame->outer;
-    in->doubt = frame->outer_doubt;
+    const bool doubts = frame->open && frame->outer != SHELL_SKIP;
+
+    in->mode = frame->taken && frame->outer != SHELL_SKIP ? shell_skipped(in)
+               : doubts                                   ? SHELL_DOUBT
+                                                          : frame->outer;
+    in->doubt = doubts ? frame->cause : frame->outer_doubt;
 }
 
 /* ---- case ---- */
@@ -81,18 +87,49 @@ plait_status shell_begin_case(shell_reader *in, plait_error *err)
     return shell_read_word(in, &words, err); // in
 }
 
+/* The first one that surely matches decides; one that may match leaves it open. */
 static shell_answer case_answer(shell_reader *in, const shell_frame *frame, const shell_list *words)
 {
-    const int origin = shell_origin_index(in->out, frame->subject);
+    const int subject = shell_origin_index(in->out, frame->subject);
+    shell_answer found = SHELL_NO;
 
-    for (int i = 0; i < words->count; i++)
-        if (strcmp(words->word[i], "*") == 0 ||
-            (origin < 0 && shell_matches(words->word[i], frame->subject)))
+    for (int i = 0; i < words->count; i++) {
+        const int origin = shell_origin_index(in->out, words->word[i]);
+        const shell_answer one = strcmp(words->word[i], "*") == 0 ? SHELL_YES
+                                 : subject >= 0 || origin >= 0
+                                     ? SHELL_OPEN
+                                     : shell_matches(in, words->word[i], frame->subject);
+
+        if (one == SHELL_YES)
             return SHELL_YES;
-    if (origin < 0)
-        return SHELL_NO;
-    in->cause = origin;
-    return SHELL_OPEN;
+        if (one == SHELL_OPEN) {
+            in->cause = subject >= 0 ? subject : origin;
+            found = SHELL_OPEN;
+        }
+    }
+    return found;
+}
+
+/* The patterns of a branch; `*open`: one of them, @(A|B), is not read. */
+static plait_status read_patterns(shell_reader *in, shell_list *words, bool *open, plait_error *err)
+{
+    while (in->at < in->end && *in->at != ')' && *in->at != '\n') {
+        shell_skip_blanks(in);
+        if (in->at < in->end && *in->at == '(') {
+            in->at++;
+            shell_skip_to_close(in, '(', ')');
+            *open = true;
+        } else if (in->at < in->end && strchr("|;&<>", *in->at) != NULL) {
+            in->at++;
+        } else {
+            PLAIT_TRY(shell_read_word(in, words, err));
+        }
+        if (words->count == 1 && strcmp(words->word[0], "esac") == 0)
+            return PLAIT_OK;
+        shell_skip_blanks(in);
+    }
+    in->at += in->at < in->end && *in->at == ')';
+    return PLAIT_OK;
 }
 
 /* "A | B)", or esac. */
@@ -100,28 +137,27 @@ plait_status shell_read_pattern(shell_reader *in, plait_error *err)
 {
     shell_frame *const frame = shell_top(in, SHELL_CASE);
     shell_list words = {0};
+    bool open = false;
 
     if (*in->at == '(')
         in->at++;
-    while (in->at < in->end && *in->at != ')' && *in->at != '\n') {
-        shell_skip_blanks(in);
-        if (in->at < in->end && strchr("|;&<>(", *in->at) != NULL)
-            in->at++;
-        else
-            PLAIT_TRY(shell_read_word(in, &words, err));
-        if (words.count == 1 && strcmp(words.word[0], "esac") == 0) {
-            shell_pop(in, SHELL_CASE);
-            return PLAIT_OK;
-        }
-        shell_skip_blanks(in);
+    in->pattern = true;
+    const plait_status status = read_patterns(in, &words, &open, err);
+    in->pattern = false;
+    PLAIT_TRY(status);
+    if (words.count == 1 && strcmp(words.word[0], "esac") == 0) {
+        shell_pop(in, SHELL_CASE);
+        return PLAIT_OK;
     }
-    in->at += in->at < in->end && *in->at == ')';
     if (frame->subject == NULL)
         return plait_fail_nomem(err);
-    const shell_answer answer = case_answer(in, frame, &words);
+    in->cause = -1;
+    const shell_answer answer = open ? SHELL_OPEN : case_answer(in, frame, &words);
     if (frame->falls)
         in->cause = -1;
     shell_enter_branch(in, frame, frame->falls && answer == SHELL_NO ? SHELL_OPEN : answer);
+    if (in->mode == SHELL_RUN)
+        shell_end_as(in, SHELL_YES); // of a branch without a command
     frame->falls = false;
     frame->pattern = false;
     return PLAIT_OK;

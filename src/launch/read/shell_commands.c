@@ -8,6 +8,14 @@
 
 /* ---- conditions as commands ---- */
 
+/* Behind = and its like stands a pattern. */
+static bool compares(const char *word)
+{
+    static const char *const signs[] = {"=", "==", "!=", NULL};
+
+    return text_index(word, signs) >= 0;
+}
+
 /* [[ ... ]]: operators are words in it. */
 static plait_status read_condition(shell_reader *in, plait_error *err)
 {
@@ -28,7 +36,10 @@ static plait_status read_condition(shell_reader *in, plait_error *err)
         }
         const int before = words.count;
         const char *const from = in->at;
-        PLAIT_TRY(shell_read_word(in, &words, err));
+        in->pattern = before > 0 && compares(words.word[before - 1]);
+        const plait_status status = shell_read_word(in, &words, err);
+        in->pattern = false;
+        PLAIT_TRY(status);
         if (words.count == before) // what vanishes is an empty word in here
             PLAIT_TRY(shell_list_add(in, &words, "", err));
         if (in->at == from + 2 && from[0] == ']' && strcmp(words.word[words.count - 1], "]]") == 0)
@@ -36,7 +47,7 @@ static plait_status read_condition(shell_reader *in, plait_error *err)
     }
     words.count--;
     if (in->mode != SHELL_SKIP)
-        in->status = shell_test(in, &words, true);
+        shell_end_as(in, shell_test(in, &words, true));
     return PLAIT_OK;
 }
 
@@ -51,9 +62,9 @@ static plait_status read_sum_command(shell_reader *in, plait_error *err)
     in->at += in->at < in->end && *in->at == ')';
     in->cause = -1;
     if (in->mode != SHELL_SKIP)
-        in->status = !shell_arithmetic(in, first, length, &number) ? SHELL_OPEN
-                     : number != 0                                 ? SHELL_YES
-                                                                   : SHELL_NO;
+        shell_end_as(in, !shell_arithmetic(in, first, length, &number) ? SHELL_OPEN
+                         : number != 0                                 ? SHELL_YES
+                                                                       : SHELL_NO);
     return shell_run_sum(in, first, length, err);
 }
 
@@ -62,7 +73,7 @@ plait_status shell_find_cause(shell_reader *in, plait_error *err)
 {
     const char *word;
 
-    if (in->mode == SHELL_SKIP || in->ran == NULL || in->status < SHELL_RAN ||
+    if (in->mode == SHELL_SKIP || in->ran == NULL || in->status < SHELL_DONE ||
         (in->status == SHELL_OPEN && in->cause >= 0))
         return PLAIT_OK;
     word = shell_unknown(in, in->ran, false);
@@ -74,13 +85,6 @@ plait_status shell_find_cause(shell_reader *in, plait_error *err)
 
 /* ---- commands ---- */
 
-static bool takes_assignments(const char *word)
-{
-    static const char *const words[] = {"export", "declare", "local", "readonly", "typeset", NULL};
-
-    return text_index(word, words) >= 0;
-}
-
 /* 2>&1: the 2 is no word. */
 static bool at_descriptor(const shell_reader *in)
 {
@@ -88,20 +92,36 @@ static bool at_descriptor(const shell_reader *in)
            (in->at[1] == '<' || in->at[1] == '>');
 }
 
-/* What a function declares ends with it: `local NAME=`, `declare NAME=`. */
+/* Words behind `command` and `builtin`. */
+static shell_list behind_prefix(const shell_list *words)
+{
+    const int prefix = shell_prefix(words);
+
+    return (shell_list){words->word + prefix, words->count - prefix, 0};
+}
+
+/* NAME=VALUE among the words of `declare` and its like: what that makes of the variable. */
 static plait_status declare(shell_reader *in, const shell_list *words, size_t length,
                             plait_error *err)
 {
-    static const char *const own[] = {"local", "declare", "typeset", NULL};
-    const char *name;
+    const shell_list behind = behind_prefix(words);
 
-    if (words->count == 0 || text_index(words->word[0], own) < 0)
+    if (words->count == 0)
         return PLAIT_OK;
-    for (int i = 1; i < words->count; i++)
-        if (words->word[i][0] == '-' && strchr(words->word[i], 'g') != NULL)
-            return PLAIT_OK;
-    name = plait_arena_printf(in->arena, "%.*s", (int)length, in->at);
-    return name == NULL ? plait_fail_nomem(err) : shell_make_local(in, name, err);
+    const char *const name = plait_arena_printf(in->arena, "%.*s", (int)length, in->at);
+    return name == NULL ? plait_fail_nomem(err) : shell_declare_name(in, &behind, name, err);
+}
+
+/* A word of [ ... ] that is not in quotes is none, if its variable is not set. */
+static void note_vanishing(shell_reader *in, const shell_list *words, const char *from)
+{
+    const char *const word = words->count > 0 ? words->word[words->count - 1] : "";
+    const int origin = shell_origin_index(in->out, word);
+    const size_t width = (size_t)(in->at - from);
+
+    in->vanishing =
+        in->vanishing || (origin >= 0 && in->out->origin[origin].unset && shell_word_open(word) &&
+                          memchr(from, '"', width) == NULL && memchr(from, '\'', width) == NULL);
 }
 
 /* Assignments and words up to the end of the command, which the ones before its words are for. */
@@ -111,6 +131,7 @@ static plait_status read_simple(shell_reader *in, shell_list *words, shell_aside
     const int undos = in->undos;
     bool assigns = true;
 
+    in->vanishing = false;
     for (shell_skip_blanks(in); in->at < in->end && strchr(";&|()\n", *in->at) == NULL;
          shell_skip_blanks(in)) {
         const char *const from = in->at;
@@ -129,7 +150,8 @@ static plait_status read_simple(shell_reader *in, shell_list *words, shell_aside
             if (words->count == 0 && in->undos > undos)
                 PLAIT_TRY(shell_set_aside(in, undos, aside, err));
             PLAIT_TRY(shell_read_word(in, words, err));
-            assigns = words->count > 0 && takes_assignments(words->word[0]);
+            note_vanishing(in, words, from);
+            assigns = words->count > 0 && shell_declares(behind_prefix(words).word[0]);
         }
     }
     return PLAIT_OK;
@@ -137,6 +159,7 @@ static plait_status read_simple(shell_reader *in, shell_list *words, shell_aside
 
 static plait_status read_plain_command(shell_reader *in, plait_error *err)
 {
+    const int substitutions = in->substitutions;
     shell_list words = {0};
     shell_aside aside = {0};
 
@@ -147,83 +170,146 @@ static plait_status read_plain_command(shell_reader *in, plait_error *err)
     }
     if (in->mode == SHELL_SKIP)
         return PLAIT_OK;
-    in->status = SHELL_YES;
-    if (words.count == 0)
+    in->before = in->status;
+    in->code_before = in->code;
+    if (words.count == 0) { // NAME=$(PROGRAM) ends as the program does
+        shell_end_as(in, in->substitutions == substitutions ? SHELL_YES : SHELL_RAN);
         return PLAIT_OK;
+    }
     PLAIT_TRY(shell_begin_aside(in, &aside, err));
     PLAIT_TRY(shell_run(in, &words, err));
     return shell_end_aside(in, &aside, err);
 }
 
-/* One command at the cursor; `!` before it turns its answer round. */
+/* [[ ]], (( )), or words */
+static plait_status read_one(shell_reader *in, plait_error *err)
+{
+    if (in->end - in->at >= 3 && memcmp(in->at, "[[", 2) == 0 &&
+        isspace((unsigned char)in->at[2])) {
+        in->at += 2;
+        return read_condition(in, err);
+    }
+    return in->end - in->at >= 2 && memcmp(in->at, "((", 2) == 0 ? read_sum_command(in, err)
+                                                                 : read_plain_command(in, err);
+}
+
+/* A block at the cursor; `*taken`: there is one. */
+static plait_status read_block(shell_reader *in, bool *taken, plait_error *err)
+{
+    const bool sums = in->end - in->at >= 2 && memcmp(in->at, "((", 2) == 0;
+    const bool subshell = in->at < in->end && *in->at == '(' && !sums;
+    const int keyword = subshell ? -1 : shell_keyword_at(in), frames = in->frames;
+
+    in->at += subshell;
+    if (subshell)
+        PLAIT_TRY(shell_push(in, SHELL_PAREN, err));
+    else if (keyword >= 0)
+        PLAIT_TRY(shell_take_keyword(in, keyword, err));
+    *taken = in->frames != frames;
+    shell_skip_blanks(in); // behind `time`, which opens nothing
+    return PLAIT_OK;
+}
+
+/* What stands behind a pipe is set in a subshell, and one of the pipe may have failed. */
+static void end_piped(shell_reader *in, int undos)
+{
+    shell_take_back(in, undos);
+    if (in->pipe_fails && in->status < SHELL_RAN)
+        shell_end_as(in, SHELL_RAN);
+}
+
+/* `!` at the cursor, which is passed. */
+static bool takes_turn(shell_reader *in)
+{
+    if (in->end - in->at < 2 || in->at[0] != '!' || (in->at[1] != ' ' && in->at[1] != '\t'))
+        return false;
+    in->at++;
+    shell_skip_blanks(in);
+    return true;
+}
+
+/* One command at the cursor; `!` before it, or before its pipe, turns its answer round. */
 static plait_status read_command(shell_reader *in, plait_error *err)
 {
     const char *const from = in->at;
-    const bool negates = in->end - in->at >= 2 && in->at[0] == '!' && in->at[1] == ' ';
     const bool piped = in->piped;
 
     if (in->frames == 0 && in->nesting == 0)
         in->undos = 0; // nothing is open that would take them back
-    const int undos = in->undos;
+    const int undos = in->undos, frames = in->frames;
     in->piped = false;
+    in->pipe_fails = in->pipe_fails && piped;
     in->command_line = in->line;
     in->ran = from;
-    if (negates) {
-        in->at++;
-        shell_skip_blanks(in);
+    const bool turned = takes_turn(in) || (piped && in->turned);
+    in->turned = turned;
+    if (turned && !piped) {
+        bool block;
+
+        PLAIT_TRY(read_block(in, &block, err));
+        if (block && in->frames > frames)
+            in->frame[frames].negated = true;
+        if (block)
+            return PLAIT_OK;
     }
-    if (in->end - in->at >= 3 && memcmp(in->at, "[[", 2) == 0 &&
-        isspace((unsigned char)in->at[2])) {
-        in->at += 2;
-        PLAIT_TRY(read_condition(in, err));
-    } else if (in->end - in->at >= 2 && memcmp(in->at, "((", 2) == 0) {
-        PLAIT_TRY(read_sum_command(in, err));
-    } else {
-        PLAIT_TRY(read_plain_command(in, err));
-    }
+    PLAIT_TRY(read_one(in, err));
+    if (in->mode == SHELL_SKIP)
+        return PLAIT_OK;
     if (piped)
-        shell_take_back(in, undos);
+        end_piped(in, undos);
     in->element = undos;
     in->ran = from; // not what a function or eval ran last
-    if (in->status == SHELL_OPEN)
-        PLAIT_TRY(shell_find_cause(in, err));
-    if (negates && (in->status == SHELL_YES || in->status == SHELL_NO))
-        in->status = in->status == SHELL_YES ? SHELL_NO : SHELL_YES;
-    return PLAIT_OK;
+    if (turned)
+        shell_turn(in);
+    return in->status == SHELL_OPEN ? shell_find_cause(in, err) : PLAIT_OK;
+}
+
+/* What B of A && B hangs on, where that is not known: A, behind which the sign has been passed. */
+static plait_status find_linked_cause(shell_reader *in, plait_error *err)
+{
+    const char *const at = in->at;
+
+    in->at -= 2;
+    const plait_status status = shell_find_cause(in, err);
+    in->at = at;
+    return status;
 }
 
 /* A && B, A || B: how B is read after A, and what both answer. */
 static plait_status read_linked(shell_reader *in, char sign, plait_error *err)
 {
-    const shell_answer first = in->status;
     const shell_mode mode = in->mode;
     const int doubt = in->doubt;
-    const bool passes = sign == '&' ? first == SHELL_NO : first == SHELL_YES || first == SHELL_RAN;
     const int frames = in->frames;
     const bool left = in->left;
+    bool block;
 
+    PLAIT_TRY(find_linked_cause(in, err));
     PLAIT_TRY(shell_skip_space(in, err));
     if (in->at == in->end)
         return PLAIT_OK;
-    if (mode != SHELL_SKIP)
-        in->mode = passes ? shell_skipped(in) : first == SHELL_OPEN ? SHELL_DOUBT : mode;
-    in->doubt = first == SHELL_OPEN ? in->cause : doubt;
-    const int keyword = shell_keyword_at(in);
+    const shell_answer first = in->status;
+    in->mode = shell_linked_mode(in, sign);
+    in->doubt = first >= SHELL_RAN ? in->cause : doubt;
     in->linked++;
-    PLAIT_TRY(keyword >= 0 ? shell_take_keyword(in, keyword, err) : read_command(in, err));
+    PLAIT_TRY(read_block(in, &block, err));
+    if (!block)
+        PLAIT_TRY(read_command(in, err));
     in->linked--;
     if (in->frames > frames) { // what is opened here closes with the mode of before
-        in->frame[frames].outer = mode;
-        in->frame[frames].outer_doubt = doubt;
+        shell_frame *const opened = &in->frame[frames];
+
+        opened->outer = mode;
+        opened->outer_doubt = doubt;
+        opened->sign = mode == SHELL_SKIP ? '\0' : sign;
+        opened->first = first;
         return PLAIT_OK;
     }
     in->mode = in->left && !left && mode == SHELL_RUN ? SHELL_DOUBT : mode;
     if (in->mode == mode)
         in->doubt = doubt;
-    if (passes)
-        in->status = first;
-    else if (first == SHELL_OPEN && in->status != (sign == '&' ? SHELL_NO : SHELL_YES))
-        in->status = SHELL_OPEN;
+    if (mode != SHELL_SKIP)
+        shell_end_linked(in, sign, first);
     return PLAIT_OK;
 }
 
@@ -261,6 +347,9 @@ static plait_status read_sign(shell_reader *in, plait_error *err)
     if (!twice && (sign == '|' || (sign == '&' && (in->at == in->end || *in->at != '>')))) {
         shell_take_back(in, in->element);
         in->piped = sign == '|';
+        in->pipe_fails = in->piped && (in->pipe_fails || (in->pipefail && in->status != SHELL_YES));
+        if (!in->piped && in->mode != SHELL_SKIP)
+            shell_end_as(in, SHELL_YES);
         in->at += in->piped && in->at < in->end && *in->at == '&';
     }
     if (twice && (sign == '&' || sign == '|'))
@@ -284,6 +373,7 @@ plait_status shell_read_commands(shell_reader *in, plait_error *err)
                 return PLAIT_OK;
             continue;
         }
+        in->begun = true;
         const shell_frame *const frame = shell_top(in, SHELL_CASE);
         const bool sums = in->end - in->at >= 2 && memcmp(in->at, "((", 2) == 0;
         if (frame != NULL && frame->pattern) {

@@ -18,21 +18,39 @@ plait_status shell_begin_function(shell_reader *in, const char *name, plait_erro
     return PLAIT_OK;
 }
 
+/* Does what stands at the cursor reach what is behind: it surely runs, in no subshell? */
+static bool reaches_on(const shell_reader *in, const shell_frame *function)
+{
+    for (const shell_frame *frame = in->frame; frame < function; frame++)
+        if (frame->block == SHELL_PAREN || frame->piped)
+            return false;
+    return function->outer == SHELL_RUN;
+}
+
 plait_status shell_end_function(shell_reader *in, plait_error *err)
 {
     const shell_frame *const frame = shell_top(in, SHELL_FUNCTION);
     shell_function *more;
 
+    if (frame->outer == SHELL_SKIP) {
+        shell_pop(in, SHELL_FUNCTION);
+        return PLAIT_OK;
+    }
     if (in->functions == SHELL_MAX_FUNCTIONS)
         return shell_fail(in, "more than 1024 functions", err);
+    const bool again = shell_function_named(in, frame->subject) != NULL;
     more =
         grow_by_one(in->arena, in->function, in->functions, &in->function_capacity, sizeof *more);
     if (more == NULL ||
         !name_index_put(&in->function_names, in->arena, frame->subject, in->functions))
         return plait_fail_nomem(err);
     in->function = more;
-    more[in->functions++] = (shell_function){frame->subject, frame->body,
-                                             (size_t)(in->at - frame->body) - 1, frame->line};
+    more[in->functions++] = (shell_function){.name = frame->subject,
+                                             .body = frame->body,
+                                             .length = (size_t)(in->at - frame->body) - 1,
+                                             .line = frame->line,
+                                             .unsure = !reaches_on(in, frame),
+                                             .again = again};
     shell_pop(in, SHELL_FUNCTION);
     return PLAIT_OK;
 }
@@ -76,8 +94,8 @@ plait_status shell_read_nested(shell_reader *in, const char *text, size_t length
     return PLAIT_OK;
 }
 
-plait_status shell_call_function(shell_reader *in, const shell_function *function,
-                                 const shell_list *words, plait_error *err)
+static plait_status call(shell_reader *in, const shell_function *function, const shell_list *words,
+                         plait_error *err)
 {
     const shell_list outer = in->argument;
     const int locals = in->locals, call_frames = in->call_frames;
@@ -93,22 +111,53 @@ plait_status shell_call_function(shell_reader *in, const shell_function *functio
     in->argument_open = open;
     in->calls--;
     in->call_frames = call_frames;
+    if (in->left)
+        shell_end_as(in, SHELL_RAN);
     in->left = left;
     return shell_end_locals(in, locals, err);
 }
 
-/* Blocks that are open in the body, and the rest of it, are then in doubt. */
+/* Of one that may not be defined what it sets is not known, and of one that may be another nothing. */
+plait_status shell_call_function(shell_reader *in, const shell_function *function,
+                                 const shell_list *words, plait_error *err)
+{
+    const shell_mode mode = in->mode;
+
+    if (!function->unsure)
+        return call(in, function, words, err);
+    if (function->again)
+        PLAIT_TRY(shell_forget(in, function->name, strlen(function->name), err));
+    in->mode = mode == SHELL_RUN ? SHELL_LIKELY : mode;
+    PLAIT_TRY(call(in, function, words, err));
+    in->mode = mode;
+    shell_end_as(in, SHELL_RAN);
+    return PLAIT_OK;
+}
+
+/* Does the body surely end here? Not in a loop, and not in a subshell, which alone ends. */
+static bool ends_surely(const shell_reader *in)
+{
+    if (in->mode != SHELL_RUN || in->loop_frame >= in->call_frames)
+        return false;
+    for (int f = in->call_frames; f < in->frames; f++)
+        if (in->frame[f].block == SHELL_PAREN || in->frame[f].block == SHELL_LOOP ||
+            in->frame[f].piped || in->frame[f].negated || in->frame[f].sign != '\0')
+            return false;
+    return true;
+}
+
+/* Blocks that are open in the body, and the rest of it, are otherwise in doubt. */
 void shell_return(shell_reader *in)
 {
     if (in->calls == 0 || in->surveying)
         return;
-    if (in->frames == in->call_frames && in->linked == 0 && in->mode == SHELL_RUN) {
+    if (ends_surely(in)) {
         in->at = in->end;
         return;
     }
     in->left = true;
     for (int f = in->call_frames; f < in->frames; f++)
-        if (in->frame[f].outer == SHELL_RUN) {
+        if (in->frame[f].outer <= SHELL_LIKELY) {
             in->frame[f].outer = SHELL_DOUBT;
             in->frame[f].outer_doubt = in->doubt;
         }

@@ -83,8 +83,7 @@ plait_status shell_take_keyword(shell_reader *in, int keyword, plait_error *err)
         return PLAIT_OK;
     case WORD_FOR:
     case WORD_SELECT:
-        in->status = SHELL_YES;
-        return shell_begin_for(in, from, err);
+        return shell_begin_for(in, from, keyword == WORD_SELECT, err);
     case WORD_WHILE:
     case WORD_UNTIL:
         return shell_begin_while(in, keyword == WORD_UNTIL, err);
@@ -101,8 +100,10 @@ plait_status shell_take_keyword(shell_reader *in, int keyword, plait_error *err)
     case WORD_OPEN:
         return shell_push(in, SHELL_BRACE, err);
     case WORD_CLOSE:
+        if (shell_top(in, SHELL_FUNCTION) != NULL)
+            return shell_end_function(in, err);
         shell_pop(in, SHELL_BRACE);
-        return shell_top(in, SHELL_FUNCTION) != NULL ? shell_end_function(in, err) : PLAIT_OK;
+        return PLAIT_OK;
     case WORD_FUNCTION:
         return read_function_head(in, err);
     default:

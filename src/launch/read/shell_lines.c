@@ -13,7 +13,9 @@ static plait_status read_comment(shell_reader *in, plait_error *err)
     while (in->at < in->end && *in->at != '\n')
         in->at++;
     const size_t width = (size_t)(in->at - line);
-    if (width > 8 && strncmp(line, "#SBATCH ", 8) == 0)
+    // sbatch reads whole lines, and none behind the first command
+    if (width > 8 && strncmp(line, "#SBATCH", 7) == 0 && isspace((unsigned char)line[7]) &&
+        !in->begun && (line == in->first || line[-1] == '\n'))
         return shell_read_job_line(in, line, width, err);
     return PLAIT_OK;
 }
@@ -112,6 +114,11 @@ plait_status shell_read_redirection(shell_reader *in, plait_error *err)
     while (in->at < in->end && (*in->at == '<' || *in->at == '>') && signs < 3) {
         in->at++;
         signs++;
+    }
+    if (signs == 1 && in->at < in->end && *in->at == '(') { // <(COMMAND) is a process of its own
+        in->at++;
+        shell_skip_to_close(in, '(', ')');
+        return PLAIT_OK;
     }
     if (!writes && signs == 2)
         return read_here_mark(in, err);

@@ -193,10 +193,12 @@ static bool is_one(const char *word)
 }
 
 /* for NAME in WORDS: one word is a round, read as it is; of several none is known. */
-plait_status shell_begin_for(shell_reader *in, const char *from, plait_error *err)
+plait_status shell_begin_for(shell_reader *in, const char *from, bool asks, plait_error *err)
 {
     shell_list words = {0};
 
+    if (in->mode != SHELL_SKIP)
+        shell_end_as(in, SHELL_RAN);
     PLAIT_TRY(shell_push(in, SHELL_LOOP, err));
     shell_skip_blanks(in);
     if (in->end - in->at >= 2 && memcmp(in->at, "((", 2) == 0)
@@ -206,7 +208,7 @@ plait_status shell_begin_for(shell_reader *in, const char *from, plait_error *er
         return PLAIT_OK;
     if (words.count == 2)
         in->mode = shell_skipped(in);
-    if (words.count != 3 || !is_one(words.word[2])) {
+    if (asks || words.count != 3 || !is_one(words.word[2])) {
         PLAIT_TRY(shell_set_unknown(in, words.word[0], from, (size_t)(in->at - from), err));
         return begin_survey(in, from, err);
     }

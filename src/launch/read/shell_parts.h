@@ -22,11 +22,21 @@ typedef struct shell_list {
 /** What the rounds of a loop do to a variable; the later, the less is known. */
 typedef enum shell_change { SHELL_KEPT, SHELL_GROWN, SHELL_CHANGED } shell_change;
 
+/** What `declare` makes of a variable. */
+typedef enum shell_kind {
+    SHELL_PLAIN,
+    SHELL_KEYED,    /* -A: its elements are kept as "[KEY]=VALUE" */
+    SHELL_SHAPED,   /* -i, -l, -u: what it is set to is changed on the way */
+    SHELL_REFERENCE /* -n: it stands for another one */
+} shell_kind;
+
 struct shell_variable {
     const char *name;
+    shell_kind kind;
     shell_list value;
     bool array;
     bool unset;          /* by `unset`, or never set */
+    int unset_since;     /* files and texts not read (shell_reader.unread) when it was unset */
     int line;            /* where it was set last */
     shell_change change; /* by the outermost loop around the cursor */
     shell_list entry;    /* of one that grows: its value at the head of any round */
@@ -39,14 +49,20 @@ typedef struct shell_undo {
 } shell_undo;
 
 /** How what stands at the cursor is to be taken. */
-typedef enum shell_mode { SHELL_RUN, SHELL_DOUBT, SHELL_SKIP } shell_mode;
+typedef enum shell_mode {
+    SHELL_RUN,
+    SHELL_LIKELY, /* behind a program that is taken to succeed: it runs, what it sets is not known */
+    SHELL_DOUBT,
+    SHELL_SKIP
+} shell_mode;
 
-/** How a command ended. */
+/** How a command ended; the later, the less is known. */
 typedef enum shell_answer {
     SHELL_NO,
     SHELL_YES,
-    SHELL_RAN, /* a program: taken to succeed, but as a condition not known */
-    SHELL_OPEN /* a condition that is not known */
+    SHELL_DONE, /* it hardly fails (cd, mkdir): && and || take it to succeed, `if` does not know */
+    SHELL_RAN,  /* a program: a launch behind it is one, but what is set behind it is not known */
+    SHELL_OPEN  /* a condition that is not known */
 } shell_answer;
 
 typedef enum shell_block {
@@ -68,6 +84,11 @@ typedef struct shell_frame {
     bool open;           /* whether one has been is not known */
     bool pattern;        /* of a case: a pattern comes next */
     bool falls;          /* of a case: the next branch may be run whatever its pattern */
+    bool idle;           /* it is skipped as a whole */
+    bool negated;        /* a ! stands before it */
+    bool exited;         /* of a subshell: an `exit` in it is perhaps its end */
+    char sign;           /* & or |: it is the second part of && or ||, behind ... */
+    shell_answer first;  /* ... a first one that ended so */
     bool until;          /* of a loop: it ends where its condition holds */
     bool piped;          /* it stands behind a | */
     int undos;           /* of the reader where it began */
@@ -80,7 +101,9 @@ typedef struct shell_function {
     const char *name;
     const char *body;
     size_t length;
-    int line; /* of its first byte */
+    int line;    /* of its first byte */
+    bool unsure; /* it may not be defined where it is called: a branch or a subshell defines it */
+    bool again;  /* there is another one of its name before it */
 } shell_function;
 
 /** A here-document whose text comes behind the next line break. */
@@ -126,8 +149,11 @@ typedef struct shell_reader {
     shell_mode mode;
     int doubt;           /* index of the origin that SHELL_DOUBT hangs on */
     shell_answer status; /* of the last command */
-    int cause;           /* index of the origin that an open status hangs on; -1: none */
-    const char *ran;     /* the last command's first byte */
+    int code;            /* its $?; -1: not known */
+    shell_answer before; /* the same of the one before the command that is run */
+    int code_before;
+    int cause;       /* index of the origin that an open status hangs on; -1: none */
+    const char *ran; /* the last command's first byte */
     shell_frame frame[SHELL_MAX_FRAMES];
     int frames;
     int nesting; /* of eval, bash -c and functions */
@@ -137,14 +163,26 @@ typedef struct shell_reader {
 
     shell_undo *undo;
     int undos, undo_capacity;
-    int element; /* undos where the last command began */
-    bool piped;  /* what comes next stands behind a | */
+    int element;               /* undos where the last command began */
+    bool piped;                /* what comes next stands behind a | */
+    bool turned;               /* and a ! before the first of them */
+    bool pipefail, pipe_fails; /* `set -o pipefail`; one of the pipe may have failed */
     shell_undo *local;
     int locals, local_capacity;
     int calls;       /* of functions around the cursor */
     int call_frames; /* frames around the innermost one */
     int text_frames; /* frames around the text that is read: a text closes its own alone */
     bool left;       /* whether it has returned already is not known */
+
+    int unread;        /* files and texts that are run, but not read: each may set any variable */
+    int substitutions; /* $(...) so far */
+    int evaluations;   /* eval around the cursor */
+    bool erred;        /* the last [ ... ] compared what is no number: its $? is 2 */
+    bool vanishing;    /* a word of the command is nothing, if its variable is not set */
+    bool pattern;      /* what stands in quotes stands for itself: it gets a \ */
+    bool caseless;     /* `shopt -s nocasematch` */
+    const char *first; /* of the script */
+    bool begun;        /* a command has been read: #SBATCH lines count no more */
 
     shell_loop loop;
     int loop_frame; /* of the outermost loop; -1: none is open */
@@ -176,6 +214,13 @@ PLAIT_MUST_CHECK plait_status shell_make(shell_reader *in, const char *name, she
 /** Replace a variable's value, or append to it. */
 PLAIT_MUST_CHECK plait_status shell_set(shell_reader *in, const char *name, bool more,
                                         const shell_list *value, plait_error *err);
+
+/** Could a variable that is not set here be set all the same: by the shell, by what is not read? */
+bool shell_may_be_set(const shell_reader *in, const char *name, size_t length);
+
+/** What runs now is not read: any variable may be another one behind it. */
+PLAIT_MUST_CHECK plait_status shell_forget(shell_reader *in, const char *text, size_t length,
+                                           plait_error *err);
 
 /** A word for what is not known; its origin is [from, in->at). */
 const char *shell_unknown(shell_reader *in, const char *from, bool unset);
@@ -235,6 +280,48 @@ PLAIT_MUST_CHECK plait_status shell_run_sum(shell_reader *in, const char *text, 
 
 /* ---- words ---- */
 
+/** A word in the making; `begun` tells an empty one in quotes from none. */
+typedef struct shell_word {
+    text_builder text;
+    bool begun;
+} shell_word;
+
+/** What is expanded goes into a word, and into a list where it ends words. */
+PLAIT_MUST_CHECK plait_status shell_append_split(shell_reader *in, const char *text, bool quoted,
+                                                 shell_word *word, shell_list *list,
+                                                 plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_append_value(shell_reader *in, const shell_list *value,
+                                                 bool quoted, shell_word *word, shell_list *list,
+                                                 plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_append_joined(shell_reader *in, const shell_list *value,
+                                                  shell_word *word, shell_list *list,
+                                                  const char *from, plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_append_unknown(shell_reader *in, shell_word *word,
+                                                   const char *from, bool unset, plait_error *err);
+
+/** The value of $NAME or of $1; NULL: it is not set. Is the name that of a moved argument? */
+const shell_list *shell_value_of(const shell_reader *in, const char *name, size_t length,
+                                 shell_list *argument);
+bool shell_is_moved(const shell_reader *in, const char *name);
+
+/** A name in braces, what stands behind it there, and where. */
+typedef struct shell_braces {
+    const char *from; /* the $ */
+    const char *name, *rest;
+    size_t name_length, length; /* of the rest */
+    bool quoted;
+    bool settable; /* it is not set here, but could be */
+    const shell_list *value;
+} shell_braces;
+
+/** ${NAME}, ${NAME[@]}; and those with anything else behind the name. */
+PLAIT_MUST_CHECK plait_status shell_append_whole(shell_reader *in, const shell_braces *b,
+                                                 shell_word *word, shell_list *list,
+                                                 plait_error *err);
+PLAIT_MUST_CHECK plait_status shell_append_operation(shell_reader *in, const shell_braces *b,
+                                                     shell_word *word, shell_list *list,
+                                                     plait_error *err);
+
 /** Behind the closing sign that belongs to the opening one before in->at. */
 void shell_skip_to_close(shell_reader *in, char open, char close);
 
@@ -244,6 +331,9 @@ PLAIT_MUST_CHECK plait_status shell_read_word(shell_reader *in, shell_list *list
 /** Text as in double quotes, from in->at to in->end. NULL when out of memory. */
 PLAIT_MUST_CHECK plait_status shell_expand(shell_reader *in, const char *text, size_t length,
                                            const char **out, plait_error *err);
+
+/** $'...' behind its opening sign. NULL when out of memory; `*closed`: its end was found. */
+const char *shell_read_ansi(shell_reader *in, bool *closed);
 
 /* ---- what comes out ---- */
 
@@ -264,6 +354,12 @@ const char *shell_joined(shell_reader *in, const shell_list *words, int from);
 
 /* ---- lines ---- */
 
+/**
+ * Words of a command as launchers spell them in full: srun -N4 is srun --nodes 4.
+ * `tells`: SLURM's variables are those of this step.
+ */
+PLAIT_MUST_CHECK plait_status shell_settle_job_words(shell_reader *in, const shell_list *words,
+                                                     bool tells, shell_list *out, plait_error *err);
 PLAIT_MUST_CHECK plait_status shell_read_job_line(shell_reader *in, const char *line, size_t width,
                                                   plait_error *err);
 
@@ -278,6 +374,52 @@ PLAIT_MUST_CHECK plait_status shell_read_redirection(shell_reader *in, plait_err
 size_t shell_assignment_at(const shell_reader *in);
 PLAIT_MUST_CHECK plait_status shell_read_assignment(shell_reader *in, size_t length,
                                                     plait_error *err);
+
+/** NAME=TEXT, of a text that has been expanded; `more`: NAME+=TEXT. */
+PLAIT_MUST_CHECK plait_status shell_assign_text(shell_reader *in, const char *name, bool more,
+                                                const char *text, plait_error *err);
+
+/* ---- export, declare, local ---- */
+
+/** Is a word `export` or one of its like, whose words are assignments? */
+bool shell_declares(const char *word);
+
+/** Before NAME=VALUE among the words of one: what that makes of the variable. */
+PLAIT_MUST_CHECK plait_status shell_declare_name(shell_reader *in, const shell_list *words,
+                                                 const char *name, plait_error *err);
+
+/** Its words that were expanded before they could be assignments: export "$NAME=$VALUE". */
+PLAIT_MUST_CHECK plait_status shell_declare_words(shell_reader *in, const shell_list *words,
+                                                  plait_error *err);
+
+/* ---- what comes from outside ---- */
+
+/** `source FILE` */
+PLAIT_MUST_CHECK plait_status shell_source(shell_reader *in, const shell_list *words,
+                                           plait_error *err);
+
+/** `read NAME ..`, `mapfile NAME`, `getopts NAME`, `printf -v NAME`: words from `first` on. */
+PLAIT_MUST_CHECK plait_status shell_take_input(shell_reader *in, const shell_list *words, int first,
+                                               plait_error *err);
+
+/* ---- how a command ended ---- */
+
+void shell_end_as(shell_reader *in, shell_answer answer);
+
+/** Of a command that is run: DONE where it hardly fails, else RAN. */
+shell_answer shell_program_answer(const char *name);
+
+/** Behind && and ||: is the second part skipped surely; how is it read; what do both answer? */
+bool shell_passes(char sign, shell_answer first);
+shell_mode shell_linked_mode(const shell_reader *in, char sign);
+void shell_end_linked(shell_reader *in, char sign, shell_answer first);
+
+/** Behind a !, and of a block that ends. */
+void shell_turn(shell_reader *in);
+void shell_end_block(shell_reader *in, const shell_frame *frame);
+
+/** `return`, `return 1` */
+void shell_return_as(shell_reader *in, const shell_list *words);
 
 /* ---- blocks ---- */
 
@@ -298,8 +440,9 @@ PLAIT_MUST_CHECK plait_status shell_read_pattern(shell_reader *in, plait_error *
 /** How what is not run is read: skipped, but in a survey. */
 shell_mode shell_skipped(const shell_reader *in);
 
-/** Behind `for`, which begins at `from`; behind `while` or `until`; at `do`; at `done`. */
-PLAIT_MUST_CHECK plait_status shell_begin_for(shell_reader *in, const char *from, plait_error *err);
+/** Behind `for` or `select` (`asks`), which begins at `from`; behind `while` or `until`; at `do`; at `done`. */
+PLAIT_MUST_CHECK plait_status shell_begin_for(shell_reader *in, const char *from, bool asks,
+                                              plait_error *err);
 PLAIT_MUST_CHECK plait_status shell_begin_while(shell_reader *in, bool until, plait_error *err);
 void shell_begin_body(shell_reader *in);
 PLAIT_MUST_CHECK plait_status shell_end_loop(shell_reader *in, plait_error *err);
@@ -319,6 +462,9 @@ PLAIT_MUST_CHECK plait_status shell_read_nested(shell_reader *in, const char *te
 /** A command of words that are known: what it sets, reads and calls, else a command that comes out. */
 PLAIT_MUST_CHECK plait_status shell_run(shell_reader *in, const shell_list *words,
                                         plait_error *err);
+
+/** How many of a command's first words only say how the next is looked up: `command`, `builtin`. */
+int shell_prefix(const shell_list *words);
 
 /** Finds what the last answer hangs on, where it is open: at worst the command itself. */
 PLAIT_MUST_CHECK plait_status shell_find_cause(shell_reader *in, plait_error *err);
@@ -349,8 +495,8 @@ PLAIT_MUST_CHECK plait_status shell_call_function(shell_reader *in, const shell_
 /** `[ WORDS ]`, or `[[ WORDS ]]` with patterns; in->cause is set where the answer is open. */
 shell_answer shell_test(shell_reader *in, const shell_list *words, bool patterns);
 
-/** Does a word match a pattern of *, ? and letters? */
-bool shell_matches(const char *pattern, const char *word);
+/** Does a word match a pattern of *, ?, [...] and letters? Both are known. */
+shell_answer shell_matches(const shell_reader *in, const char *pattern, const char *word);
 
 /** The value of [text, text + length), expanded; false when it is not known. */
 bool shell_arithmetic(shell_reader *in, const char *text, size_t length, int64_t *out);

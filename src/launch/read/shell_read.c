@@ -115,7 +115,7 @@ plait_status shell_read(const char *text, size_t length, const char *name, const
     if (length > SHELL_MAX_BYTES)
         return shell_fail(&in, "more than 4 MiB of them", err);
     PLAIT_TRY(take_call(&in, call, err));
-    in.at = text;
+    in.at = in.first = text;
     in.end = text + length;
     PLAIT_TRY(shell_read_commands(&in, err));
     in.mode = SHELL_RUN;

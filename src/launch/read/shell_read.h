@@ -54,15 +54,18 @@ typedef struct shell_words {
     shell_origin *origin;
     int variables;
     const shell_variable *variable;
+    const char *sourced; /* "source env.sh": the first file that is run, but not read; else NULL */
     const char *instead; /* of a script without any option: "ARGS (line 3)"; else NULL */
 } shell_words;
 
 /**
  * Read the commands of a script. Assignments, arrays, export lines, functions, `eval`, `bash -c`,
- * here-documents and #SBATCH lines are followed; `$NAME`, `${NAME:-default}`, `${NAME[@]}` and
- * `$((...))` are expanded; of `if`, `case` and `&&` only what their conditions let through is read.
+ * here-documents and the #SBATCH lines before the first command are followed; `$NAME`,
+ * `${NAME:-default}`, `${NAME[@]}` and `$((...))` are expanded; of `if`, `case` and `&&` only what their conditions let through is read.
  * A word with an expansion that cannot be known has a mark in its place. Behind a condition that
  * cannot be known, a variable that is set becomes unknown, and one that options are added to stays.
+ * A program may fail: a launch behind `make &&` is one, but what is set there is unknown. So is what
+ * was set before a file that is sourced, and before a text that is evaluated and not known.
  * What a loop sets is unknown in its body, until it is set again there, and behind it. What a
  * subshell sets, one in parentheses or of a pipe, ends with it.
  *

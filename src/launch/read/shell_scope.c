@@ -141,15 +141,18 @@ plait_status shell_unset(shell_reader *in, const char *name, plait_error *err)
 {
     shell_variable *variable = shell_find(in, name, strlen(name));
 
-    if (variable == NULL || in->mode == SHELL_SKIP)
+    if (in->mode == SHELL_SKIP || (variable == NULL && in->unread == 0))
         return PLAIT_OK;
-    if (in->mode == SHELL_DOUBT)
+    if (in->mode != SHELL_RUN)
         return shell_set_unknown(in, name, name, strlen(name), err);
     PLAIT_TRY(shell_note_change(in, name, SHELL_CHANGED, err));
     if (in->surveying)
         return PLAIT_OK;
+    PLAIT_TRY(shell_make(in, name, &variable, err));
     PLAIT_TRY(shell_keep(in, variable, err));
     variable->unset = true;
+    variable->unset_since = in->unread;
+    variable->kind = SHELL_PLAIN;
     return PLAIT_OK;
 }
 

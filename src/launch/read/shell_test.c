@@ -8,6 +8,7 @@ typedef struct test_reader {
     const char **at;
     const char **end;
     bool patterns;
+    bool wrong; /* an integer is none: the answer is an error */
     int depth;
 } test_reader;
 
@@ -23,29 +24,6 @@ static shell_answer negated(shell_answer a)
     return a == SHELL_YES ? SHELL_NO : a == SHELL_NO ? SHELL_YES : SHELL_OPEN;
 }
 
-bool shell_matches(const char *pattern, const char *word)
-{
-    const char *star = NULL, *from = NULL;
-
-    while (*word != '\0') {
-        if (*pattern == '*') {
-            star = ++pattern;
-            from = word;
-        } else if (*pattern == '?' || *pattern == *word) {
-            pattern++;
-            word++;
-        } else if (star != NULL) {
-            pattern = star;
-            word = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return *pattern == '\0';
-}
-
 /* A word that is not known leaves the answer open. */
 static bool is_known(test_reader *t, const char *word)
 {
@@ -56,6 +34,17 @@ static bool is_known(test_reader *t, const char *word)
     return origin < 0;
 }
 
+/* Does a word hold nothing but variables that are not set? */
+static bool is_unset(const test_reader *t, const char *word)
+{
+    for (const char *at = word; *at != '\0'; at = strchr(at, SHELL_UNKNOWN_END) + 1) {
+        if (*at != SHELL_UNKNOWN || strchr(at, SHELL_UNKNOWN_END) == NULL ||
+            !t->in->out->origin[shell_origin_index(t->in->out, at)].unset)
+            return false;
+    }
+    return true;
+}
+
 /* What the script does not set is empty. */
 static shell_answer is_empty(test_reader *t, const char *word)
 {
@@ -63,10 +52,38 @@ static shell_answer is_empty(test_reader *t, const char *word)
 
     if (origin < 0)
         return answer(word[0] == '\0');
-    if (word[0] == SHELL_UNKNOWN && t->in->out->origin[origin].unset)
+    if (is_unset(t, word))
         return SHELL_YES;
+    for (const char *at = word; *at != '\0'; at++) { // a letter beside what is not known
+        if (*at != SHELL_UNKNOWN)
+            return SHELL_NO;
+        at = strchr(at, SHELL_UNKNOWN_END);
+        if (at == NULL)
+            break;
+    }
     t->in->cause = origin;
     return SHELL_OPEN;
+}
+
+static shell_answer equals(const test_reader *t, const char *left, const char *right)
+{
+    return t->patterns ? shell_matches(t->in, right, left) : answer(strcmp(left, right) == 0);
+}
+
+/* [[ ]] takes sums for integers, and 010 for 8; [ ] refuses what is none. */
+static shell_answer of_no_integer(test_reader *t, const char *word)
+{
+    const bool looks_like = word[0] != '\0' && word[strspn(word, " \t\n+-0123456789")] == '\0';
+
+    t->wrong = t->wrong || (!t->patterns && !looks_like);
+    return SHELL_OPEN;
+}
+
+static bool is_integer(const test_reader *t, const char *word, int64_t *out)
+{
+    const bool octal = t->patterns && word[0] == '0' && word[1] != '\0';
+
+    return !octal && text_parse_int64(word, INT64_MIN, INT64_MAX, out);
 }
 
 static shell_answer compared(test_reader *t, const char *left, const char *sign, const char *right)
@@ -77,12 +94,13 @@ static shell_answer compared(test_reader *t, const char *left, const char *sign,
     if (!is_known(t, left) || !is_known(t, right))
         return SHELL_OPEN;
     if (strcmp(sign, "=") == 0 || strcmp(sign, "==") == 0)
-        return answer(t->patterns ? shell_matches(right, left) : strcmp(left, right) == 0);
+        return equals(t, left, right);
     if (strcmp(sign, "!=") == 0)
-        return answer(!(t->patterns ? shell_matches(right, left) : strcmp(left, right) == 0));
-    if (!text_parse_int64(left, INT64_MIN, INT64_MAX, &a) ||
-        !text_parse_int64(right, INT64_MIN, INT64_MAX, &b))
-        return SHELL_NO;
+        return negated(equals(t, left, right));
+    if (!is_integer(t, left, &a))
+        return of_no_integer(t, left);
+    if (!is_integer(t, right, &b))
+        return of_no_integer(t, right);
     const bool holds[] = {a == b, a != b, a<b, a <= b, a> b, a >= b};
     const int which = text_index(sign, numeric);
     return which < 0 ? SHELL_OPEN : answer(holds[which]);
@@ -180,9 +198,12 @@ static shell_answer either_of(test_reader *t)
 
 shell_answer shell_test(shell_reader *in, const shell_list *words, bool patterns)
 {
-    test_reader t = {in, words->word, words->word + words->count, patterns, 0};
+    test_reader t = {in, words->word, words->word + words->count, patterns, false, 0};
 
     in->cause = -1;
     const shell_answer found = either_of(&t);
+    in->erred = t.wrong && t.at == t.end && words->count == 3;
+    if (t.wrong)
+        return in->erred ? SHELL_NO : SHELL_OPEN;
     return t.at == t.end ? found : SHELL_OPEN;
 }
