@@ -658,6 +658,42 @@ static void test_parameters_in_four_bits__have_a_flag_of_their_own(void **state)
         import("x.py --bf16 --fp4-format e2m1 --fp8-param-gather", 0).degrees.fp8_params, 0);
 }
 
+/* 4 nodes of 8, 32 tasks, and 2 nodes that srun takes of 8. */
+static void test_gpus__are_those_of_srun(void **state)
+{
+    (void)state;
+    assert_int_equal(import("srun -N4 torchrun --nproc_per_node 8 x.py --bf16", 0).gpus, 32);
+    assert_int_equal(import("srun -N 4 --gpus-per-node=8 python x.py --bf16", 0).gpus, 32);
+    assert_int_equal(import("srun -n 32 --ntasks-per-node=8 python x.py --bf16", 0).gpus, 32);
+    assert_int_equal(
+        import("#SBATCH --nodes=8\n#SBATCH --gpus-per-node=h100:4\nsrun -N2 python x.py --bf16", 0)
+            .gpus,
+        8);
+    assert_int_equal(import("#SBATCH --ntasks=1 --gres=gpu:8\n"
+                            "torchrun --nproc_per_node 8 x.py --bf16",
+                            0)
+                         .gpus,
+                     8);
+}
+
+static void test_gpus__of_as_many_nodes_as_there_are_are_not_known(void **state)
+{
+    (void)state;
+    assert_int_equal(import("torchrun --nnodes 2:4 --nproc_per_node 8 x.py --bf16", 0).gpus, 0);
+    assert_non_null(strstr(warning, "--nnodes 2:4"));
+}
+
+static void test_sourced_files__are_warned_of_once(void **state)
+{
+    const char *found;
+
+    (void)state;
+    import("source env.sh\nsource more.sh\ntorchrun x.py --bf16", 0);
+    found = strstr(warning, "is not read: source env.sh");
+    assert_non_null(found);
+    assert_null(strstr(found + 1, "is not read"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -702,6 +738,9 @@ int main(void)
         cmocka_unit_test(test_a_part_of_offload__is_in_tenths),
         cmocka_unit_test(test_offloaded_modules__are_the_largest_set_within),
         cmocka_unit_test(test_parameters_in_four_bits__have_a_flag_of_their_own),
+        cmocka_unit_test(test_gpus__are_those_of_srun),
+        cmocka_unit_test(test_gpus__of_as_many_nodes_as_there_are_are_not_known),
+        cmocka_unit_test(test_sourced_files__are_warned_of_once),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

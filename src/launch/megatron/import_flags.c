@@ -227,6 +227,10 @@ static void warn_of_launch(plan_reader *in)
         import_warn(in, "the launch stands behind an exit, and is not reached");
     if (in->flags->launch >= 0)
         warn_of_others(in);
+    if (script->sourced != NULL) {
+        import_warn(in, "a file that the script runs in itself is not read: ");
+        text_append(in->warnings, script->sourced);
+    }
     if (script->instead == NULL)
         return;
     import_warn(in, "no command launches: what is read is the value of ");

@@ -96,13 +96,61 @@ static int of_a_node(const launch_flags *flags)
     return gpus > 0 ? gpus : by_option(flags, tasks);
 }
 
+static bool any_word(const shell_words *script, const shell_command *command,
+                     const char *const *words)
+{
+    for (int i = 0; i < command->count; i++)
+        if (text_index(script->word[command->first + i], words) >= 0)
+            return true;
+    return false;
+}
+
+/* Does srun start the processes, one a task, and no program more of them? */
+static bool tasks_are_ranks(const launch_flags *flags)
+{
+    static const char *const srun[] = {"srun", NULL};
+    static const char *const spawners[] = {
+        "torchrun", "deepspeed", "accelerate", "torch.distributed.run", "torch.distributed.launch",
+        NULL};
+    static const char *const spawns[] = {"nproc_per_node", "num_gpus", "num_nodes",
+                                         "nnodes",         "hostfile", NULL};
+    const shell_words *const script = &flags->script;
+    bool steps = false;
+
+    for (const char *const *name = spawns; *name != NULL; name++)
+        if (flags_last(flags, *name) != NULL)
+            return false;
+    for (int c = 0; c < script->commands; c++)
+        steps = steps || any_word(script, &script->command[c], srun);
+    return steps && flags->launch >= 0 &&
+           !any_word(script, &script->command[flags->launch], spawners);
+}
+
+static int of_tasks(const launch_flags *flags)
+{
+    static const char *const tasks[] = {"ntasks", NULL};
+
+    return tasks_are_ranks(flags) ? by_option(flags, tasks) : 0;
+}
+
+/* 32 tasks, 8 on a node */
+static int of_nodes_by_tasks(const launch_flags *flags)
+{
+    static const char *const tasks[] = {"ntasks", NULL}, *const per_node[] = {"ntasks_per_node",
+                                                                              NULL};
+    const int all = by_option(flags, tasks), each = by_option(flags, per_node);
+
+    return each > 0 && all % each == 0 ? all / each : 0;
+}
+
 static int of_nodes(const launch_flags *flags)
 {
     static const char *const options[] = {"nnodes", "num_nodes", "nodes", NULL};
     static const char *const variables[] = {"NNODES",  "NUM_NODES", "SLURM_NNODES", "NODES",
                                             "N_NODES", "NNODE",     "NUM_WORKERS",  NULL};
-    const int nodes = by_option(flags, options);
+    int nodes = by_option(flags, options);
 
+    nodes = nodes > 0 ? nodes : of_nodes_by_tasks(flags);
     return nodes > 0 ? nodes : by_variable(flags, variables);
 }
 
@@ -125,6 +173,8 @@ int launcher_gpus(const launch_flags *flags)
 
     if (by_option(flags, total) > 0)
         return by_option(flags, total);
+    if (of_tasks(flags) > 0)
+        return of_tasks(flags) <= MAX_GPUS ? of_tasks(flags) : 0;
     if (gpus > 0 && nodes > 0)
         return nodes <= MAX_GPUS / gpus ? nodes * gpus : 0;
     if (gpus > 0 && has_one_node(flags))
