@@ -142,6 +142,23 @@ static void test_patterns__have_brackets(void **state)
     assert_string_equal(value("A=2; [[ 7 == [[.7.]] ]] && A=8"), "?");
 }
 
+/* Of a loop with one round what stands behind a break is not run. */
+static void test_loops_of_one_round__may_be_left(void **state)
+{
+    (void)state;
+    assert_string_equal(value("A=2; for i in 5; do A=$i; break; A=9; done"), "?");
+    assert_string_equal(value("A=2; for i in 5; do true && continue; A=9; done"), "?");
+    assert_string_equal(value("for i in 5; do break; done; A=9"), "9");
+}
+
+static void test_pipes__stand_as_a_whole_behind_a_condition(void **state)
+{
+    (void)state;
+    assert_string_equal(value("A=2; false && true | true && A=8"), "2");
+    assert_string_equal(value("A=2; [[ 08 -eq 8 ]] 2>/dev/null && A=8"), "?");
+    assert_string_equal(value("A=2; case '' in $Z) ;; esac; B=; case '' in $B) A=8 ;; esac"), "8");
+}
+
 static void test_patterns__in_quotes_are_texts(void **state)
 {
     (void)state;
@@ -233,6 +250,8 @@ int main(void)
         cmocka_unit_test(test_texts_that_are_not_known__may_set_anything),
         cmocka_unit_test(test_assignments__may_be_made_of_words),
         cmocka_unit_test(test_patterns__have_brackets),
+        cmocka_unit_test(test_loops_of_one_round__may_be_left),
+        cmocka_unit_test(test_pipes__stand_as_a_whole_behind_a_condition),
         cmocka_unit_test(test_patterns__in_quotes_are_texts),
         cmocka_unit_test(test_lists_in_quotes__are_one_word_or_many),
         cmocka_unit_test(test_elements__are_set),

@@ -122,7 +122,10 @@ static plait_status read_patterns(shell_reader *in, shell_list *words, bool *ope
         } else if (in->at < in->end && strchr("|;&<>", *in->at) != NULL) {
             in->at++;
         } else {
+            const int before = words->count;
             PLAIT_TRY(shell_read_word(in, words, err));
+            if (words->count == before) // what vanishes is an empty pattern
+                PLAIT_TRY(shell_list_add(in, words, "", err));
         }
         if (words->count == 1 && strcmp(words->word[0], "esac") == 0)
             return PLAIT_OK;

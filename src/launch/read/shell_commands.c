@@ -160,6 +160,7 @@ static plait_status read_simple(shell_reader *in, shell_list *words, shell_aside
 static plait_status read_plain_command(shell_reader *in, plait_error *err)
 {
     const int substitutions = in->substitutions;
+    const char *const from = in->at;
     shell_list words = {0};
     shell_aside aside = {0};
 
@@ -172,6 +173,8 @@ static plait_status read_plain_command(shell_reader *in, plait_error *err)
         return PLAIT_OK;
     in->before = in->status;
     in->code_before = in->code;
+    if (words.count == 0 && isdigit((unsigned char)*from))
+        return PLAIT_OK;    // 2> FILE behind a block, or ]]
     if (words.count == 0) { // NAME=$(PROGRAM) ends as the program does
         shell_end_as(in, in->substitutions == substitutions ? SHELL_YES : SHELL_RAN);
         return PLAIT_OK;
@@ -264,6 +267,36 @@ static plait_status read_command(shell_reader *in, plait_error *err)
     return in->status == SHELL_OPEN ? shell_find_cause(in, err) : PLAIT_OK;
 }
 
+/* Behind the | : what stood before it was set in a subshell, and may have failed. */
+static void begin_pipe(shell_reader *in)
+{
+    shell_take_back(in, in->element);
+    in->piped = true;
+    in->pipe_fails = in->pipe_fails || (in->pipefail && in->status != SHELL_YES);
+    in->at += in->at < in->end && *in->at == '&';
+}
+
+/* A command at the cursor, with those that it is piped into; or the head of a block. */
+static plait_status read_pipe(shell_reader *in, plait_error *err)
+{
+    for (;;) {
+        bool block;
+
+        PLAIT_TRY(read_block(in, &block, err));
+        if (block)
+            return PLAIT_OK;
+        PLAIT_TRY(read_command(in, err));
+        shell_skip_blanks(in);
+        if (in->at == in->end || *in->at != '|' || (in->end - in->at >= 2 && in->at[1] == '|'))
+            return PLAIT_OK;
+        in->at++;
+        begin_pipe(in);
+        PLAIT_TRY(shell_skip_space(in, err));
+        if (in->at == in->end)
+            return PLAIT_OK;
+    }
+}
+
 /* What B of A && B hangs on, where that is not known: A, behind which the sign has been passed. */
 static plait_status find_linked_cause(shell_reader *in, plait_error *err)
 {
@@ -281,8 +314,7 @@ static plait_status read_linked(shell_reader *in, char sign, plait_error *err)
     const shell_mode mode = in->mode;
     const int doubt = in->doubt;
     const int frames = in->frames;
-    const bool left = in->left;
-    bool block;
+    const bool left = in->left, broken = in->broken > 0;
 
     PLAIT_TRY(find_linked_cause(in, err));
     PLAIT_TRY(shell_skip_space(in, err));
@@ -292,9 +324,7 @@ static plait_status read_linked(shell_reader *in, char sign, plait_error *err)
     in->mode = shell_linked_mode(in, sign);
     in->doubt = first >= SHELL_RAN ? in->cause : doubt;
     in->linked++;
-    PLAIT_TRY(read_block(in, &block, err));
-    if (!block)
-        PLAIT_TRY(read_command(in, err));
+    PLAIT_TRY(read_pipe(in, err));
     in->linked--;
     if (in->frames > frames) { // what is opened here closes with the mode of before
         shell_frame *const opened = &in->frame[frames];
@@ -305,7 +335,8 @@ static plait_status read_linked(shell_reader *in, char sign, plait_error *err)
         opened->first = first;
         return PLAIT_OK;
     }
-    in->mode = in->left && !left && mode == SHELL_RUN ? SHELL_DOUBT : mode;
+    const bool ends = (in->left && !left) || (in->broken > 0 && !broken);
+    in->mode = ends && mode == SHELL_RUN ? SHELL_DOUBT : mode;
     if (in->mode == mode)
         in->doubt = doubt;
     if (mode != SHELL_SKIP)
@@ -344,13 +375,13 @@ static plait_status read_sign(shell_reader *in, plait_error *err)
     if (sign == ';' && (twice || falls) && frame != NULL)
         end_case_branch(in, frame, falls);
     in->at += falls;
-    if (!twice && (sign == '|' || (sign == '&' && (in->at == in->end || *in->at != '>')))) {
+    if (!twice && sign == '|')
+        begin_pipe(in);
+    if (!twice && sign == '&' && (in->at == in->end || *in->at != '>')) {
         shell_take_back(in, in->element);
-        in->piped = sign == '|';
-        in->pipe_fails = in->piped && (in->pipe_fails || (in->pipefail && in->status != SHELL_YES));
-        if (!in->piped && in->mode != SHELL_SKIP)
+        in->piped = false;
+        if (in->mode != SHELL_SKIP)
             shell_end_as(in, SHELL_YES);
-        in->at += in->piped && in->at < in->end && *in->at == '&';
     }
     if (twice && (sign == '&' || sign == '|'))
         return read_linked(in, sign, err);

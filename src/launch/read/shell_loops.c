@@ -155,6 +155,8 @@ plait_status shell_end_loop(shell_reader *in, plait_error *err)
             if (in->variable[v].change != SHELL_KEPT)
                 PLAIT_TRY(leave_rounds(in, &in->variable[v], err));
     }
+    if (in->broken == in->frames)
+        in->broken = 0;
     shell_pop(in, SHELL_LOOP);
     return PLAIT_OK;
 }
@@ -216,6 +218,23 @@ plait_status shell_begin_for(shell_reader *in, const char *from, bool asks, plai
     return in->surveying
                ? PLAIT_OK
                : shell_set(in, words.word[0], false, &(shell_list){words.word + 2, 1, 1}, err);
+}
+
+void shell_break(shell_reader *in)
+{
+    int f = in->frames;
+
+    while (f > in->text_frames && in->frame[f - 1].block != SHELL_LOOP)
+        f--;
+    if (f == in->text_frames || in->loop_frame >= 0 || in->mode == SHELL_SKIP)
+        return; // any round of several is read as it may be
+    in->broken = f;
+    in->mode = SHELL_DOUBT;
+    for (; f < in->frames; f++)
+        if (in->frame[f].outer <= SHELL_LIKELY) {
+            in->frame[f].outer = SHELL_DOUBT;
+            in->frame[f].outer_doubt = in->doubt;
+        }
 }
 
 plait_status shell_begin_while(shell_reader *in, bool until, plait_error *err)

@@ -174,7 +174,8 @@ typedef struct shell_reader {
     int text_frames; /* frames around the text that is read: a text closes its own alone */
     bool left;       /* whether it has returned already is not known */
 
-    int unread;        /* files and texts that are run, but not read: each may set any variable */
+    int broken; /* the loop of one round that has perhaps been left: its frame, from 1; 0: none */
+    int unread; /* files and texts that are run, but not read: each may set any variable */
     int substitutions; /* $(...) so far */
     int evaluations;   /* eval around the cursor */
     bool erred;        /* the last [ ... ] compared what is no number: its $? is 2 */
@@ -445,6 +446,9 @@ PLAIT_MUST_CHECK plait_status shell_begin_for(shell_reader *in, const char *from
                                               plait_error *err);
 PLAIT_MUST_CHECK plait_status shell_begin_while(shell_reader *in, bool until, plait_error *err);
 void shell_begin_body(shell_reader *in);
+
+/** `break`, `continue`: what is left of a round is in doubt. */
+void shell_break(shell_reader *in);
 PLAIT_MUST_CHECK plait_status shell_end_loop(shell_reader *in, plait_error *err);
 
 /** At the end of a text: is a loop open in it whose body is read again? */

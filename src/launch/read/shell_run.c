@@ -141,6 +141,8 @@ static bool run_own(shell_reader *in, const shell_list *words, plait_status *sta
         shift_arguments(in, words);
     else if (strcmp(name, "return") == 0)
         shell_return_as(in, words), shell_return(in);
+    else if (strcmp(name, "break") == 0 || strcmp(name, "continue") == 0)
+        shell_break(in);
     else if (strcmp(name, "exit") == 0)
         exit_here(in);
     else
