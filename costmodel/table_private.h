@@ -114,11 +114,11 @@ struct plait_table {
 
     /* the same without gathers and with the leanest recomputation, for bounds */
     unsigned lean_known; /* bits 1 << plait_ep_overlap: made for this row of layers */
-    bool lean_based;     /* lean_base is made for this row of layers and of stages, and these pairs */
+    bool lean_based; /* lean_base is made for this row of layers and of stages, and these pairs */
     unsigned char pairs; /* plait_ep_overlap that lean_time and chosen_time are of */
     layer_time lean[PLAIT_EP_OVERLAPS][ROW_PRICES];
     const layer_time *lean_time; /* [ROW_PRICES] of those */
-    layer_time *chosen_time; /* [TIMES][timed], without gathers alone */
+    layer_time *chosen_time;     /* [TIMES][timed], without gathers alone */
     bool chosen_known[TIMES];
     int copies;        /* on so many ranks a schedule of the software holds each stage (DualPipe) */
     stage_class whole; /* all layers and both ends on one rank ... */

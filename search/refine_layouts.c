@@ -12,6 +12,7 @@
 
 #include "answer.h"
 #include "plait/schedule.h"
+#include "plan_check.h"
 #include "refine.h"
 
 enum { MOST_SOLVED = 1 << 11 };
@@ -141,7 +142,7 @@ static void solve_point(const search_run *run, search_worker *worker, int64_t i,
 /* The software has the last word: a layout may break a rule that the space does not know. */
 static bool is_legal(const search_run *run, const plait_degrees *d)
 {
-    return plait_degrees_check(run->problem, d, NULL, 0) != PLAIT_INVALID;
+    return plan_degrees_legal(run->problem, d, &nobody_asks);
 }
 
 static void settle_point(const search_run *run, layout_search *search, int64_t i)

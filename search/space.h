@@ -115,7 +115,7 @@ typedef struct space_cursor {
     const plan_space *space;
     plait_arena *arena;
     struct cursor_slot *slot; /* [divisors.count] */
-    bool failed; /* out of memory */
+    bool failed;              /* out of memory */
 } space_cursor;
 
 /** Lists all rows. The space lives in `arena`. */

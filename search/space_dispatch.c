@@ -63,8 +63,8 @@ static bool beats(const candidate *a, const candidate *b)
                        a->use.combine_s == b->use.combine_s && a->use.sms == b->use.sms;
 
     return alike ? a < b
-                 : a->use.dispatch_s <= b->use.dispatch_s &&
-                       a->use.combine_s <= b->use.combine_s && a->use.sms <= b->use.sms;
+                 : a->use.dispatch_s <= b->use.dispatch_s && a->use.combine_s <= b->use.combine_s &&
+                       a->use.sms <= b->use.sms;
 }
 
 static bool is_beaten(const candidate *c, int count, int i)

@@ -39,13 +39,12 @@ typedef struct plait_limit {
 typedef struct plait_search_options {
     size_t size; /* as plait_search_options_init sets it; 0: that of this header */
     plait_objective objective;
-    const char
-        *strategy; /* "exhaustive" (as NULL): uniform plans; "dp": then layouts;
+    const char *strategy; /* "exhaustive" (as NULL): uniform plans; "dp": then layouts;
           "milp": then choices of each stage; "auto": all */
-    int top;       /* plans to return */
-    int threads;   /* 0: as many as the machine has */
-    bool prune;    /* off: price every point (for tests) */
-    bool allow_numerics; /* search keys that change what a step computes, too */
+    int top;              /* plans to return */
+    int threads;          /* 0: as many as the machine has */
+    bool prune;           /* off: price every point (for tests) */
+    bool allow_numerics;  /* search keys that change what a step computes, too */
     plait_key_set
         distinct; /* plans that are alike in these keys stand as one; 0: each for itself */
     int limits;

@@ -529,6 +529,12 @@ bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan
            plan_batch_legal(p, d, why);
 }
 
+bool plan_degrees_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return point_holds(p, d, why) && plan_layers_legal(p, d, why) && plan_ranks_legal(p, d, why) &&
+           plan_stages_legal(p, d, why);
+}
+
 plait_verdict plait_degrees_check(const plait_problem *p, const plait_degrees *d, char *why,
                                   size_t size)
 {
@@ -536,9 +542,6 @@ plait_verdict plait_degrees_check(const plait_problem *p, const plait_degrees *d
 
     if (size > 0 && why)
         why[0] = '\0';
-    return question_holds(p, &reason) && point_holds(p, d, &reason) &&
-                   plan_layers_legal(p, d, &reason) && plan_ranks_legal(p, d, &reason) &&
-                   plan_stages_legal(p, d, &reason)
-               ? PLAIT_FITS
-               : PLAIT_INVALID;
+    return question_holds(p, &reason) && plan_degrees_legal(p, d, &reason) ? PLAIT_FITS
+                                                                           : PLAIT_INVALID;
 }

@@ -12,6 +12,10 @@
 /** Can the question be asked at all? (problem_check.h) */
 bool question_holds(const plait_problem *problem, const plan_reason *why);
 
+/** plait_degrees_check of a question that holds. */
+bool plan_degrees_legal(const plait_problem *problem, const plait_degrees *degrees,
+                        const plan_reason *why);
+
 /** tp cp cp_comm sp ep etp: do they divide the layers, does kernel and number format exist? */
 bool plan_layers_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);

@@ -769,9 +769,9 @@ static void all_exchanges(brute_force *b, plait_degrees d)
             if (!takes(b, PLAIT_KEY_EP_OVERLAP, overlap) || !takes(b, PLAIT_KEY_DISPATCHER, how) ||
                 how == PLAIT_DISPATCH_ALLGATHER)
                 continue;
-            const bool stands = how == fastest || (overlap != PLAIT_EP_OVERLAP_NONE &&
-                                                   dispatcher_runs(b, d, how) &&
-                                                   !is_outdone(b, d, how));
+            const bool stands =
+                how == fastest || (overlap != PLAIT_EP_OVERLAP_NONE && dispatcher_runs(b, d, how) &&
+                                   !is_outdone(b, d, how));
             b->listed = b->kernel_listed && overlap != PLAIT_EP_OVERLAP_PAIRS && stands;
             if (b->listed || d.mbs == 1)
                 all_stages(b, d);

@@ -50,8 +50,8 @@ static double best_of_all(const plait_serve_question *q, plait_arena *arena)
                                                  .weights = PLAIT_WEIGHT_FP8,
                                                  .kv = (plait_kv_format)kv,
                                                  .chunk_tokens = chunks[chunk]};
-                        if (runs(q, arena, &plan) &&
-                            meets(q, &plan.service) && plan.tokens_per_s_gpu > best)
+                        if (runs(q, arena, &plan) && meets(q, &plan.service) &&
+                            plan.tokens_per_s_gpu > best)
                             best = plan.tokens_per_s_gpu;
                         plait_arena_rewind(arena, mark);
                     }

@@ -148,9 +148,8 @@ static bool enough(const plait_fleet *fleet, double rate, int workers, int decod
     plan.replicas = plan.disaggregated ? 1 : workers;
     plan.count[0] = plan.disaggregated ? workers : 1;
     plan.count[1] = plan.disaggregated ? decoders : 0;
-    return workers > 0 &&
-           plait_serve_evaluate(&q, fix.arena, &plan, &why, NULL) == PLAIT_OK && why == NULL &&
-           plan.service.ttft_s <= q.ttft_s && plan.service.tpot_s <= q.tpot_s;
+    return workers > 0 && plait_serve_evaluate(&q, fix.arena, &plan, &why, NULL) == PLAIT_OK &&
+           why == NULL && plan.service.ttft_s <= q.ttft_s && plan.service.tpot_s <= q.tpot_s;
 }
 
 static void test_hours__have_the_fewest_workers(void **state)

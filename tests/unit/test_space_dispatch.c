@@ -73,8 +73,8 @@ static void test_pairs__are_no_slower_on_a_faster_network(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            test_pairs__may_have_another_dispatcher_than_the_fastest, begin, end),
+        cmocka_unit_test_setup_teardown(test_pairs__may_have_another_dispatcher_than_the_fastest,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(test_pairs__are_no_slower_on_a_faster_network, begin, end),
     };
 
