@@ -173,7 +173,32 @@ static plait_status ask_larger(const relaxer *r, const plait_cluster *cluster, i
     return PLAIT_OK;
 }
 
-/* Twice as many, four times as many, ...: the first number with which a plan fits. */
+/* Whole nodes a quarter, a half or three quarters of the way to a number with which a plan fits. */
+static plait_status not_so_many(const relaxer *r, int few, int enough, plait_relaxation *found,
+                                plait_error *err)
+{
+    const int node = r->problem->cluster->group[0].gpus_per_node;
+    bool fits = false;
+
+    for (int quarter = 1, asked = few; quarter < 4 && !fits; quarter++) {
+        plait_problem between = *r->problem;
+        plait_cluster cluster = *r->problem->cluster;
+        plait_ranked best;
+
+        between.cluster = &cluster;
+        between.job.gpus = (int)(few + (int64_t)(enough - few) * quarter / 4) / node * node;
+        if (between.job.gpus <= asked ||
+            plait_cluster_take(&cluster, between.job.gpus, NULL) != PLAIT_OK)
+            continue;
+        asked = between.job.gpus;
+        PLAIT_TRY(question_ask(&between, r->options, QUESTION_FITS, r->arena, &fits, &best, err));
+        if (fits)
+            *found = (plait_relaxation){.best = best, .job = between.job};
+    }
+    return PLAIT_OK;
+}
+
+/* Twice as many, four times as many, ...: the first number with which a plan fits, or one below it. */
 static plait_status more_gpus(const relaxer *r, plait_error *err)
 {
     enum { MOST = 64 };
@@ -187,9 +212,11 @@ static plait_status more_gpus(const relaxer *r, plait_error *err)
         if (plait_cluster_take(&cluster, gpus, NULL) != PLAIT_OK)
             return PLAIT_OK; // so many it has not
         PLAIT_TRY(ask_larger(r, &cluster, gpus, &fits, &found, err));
-        if (found)
-            snprintf(found->change, sizeof found->change, "%d GPUs instead of %d", gpus,
+        if (found) {
+            PLAIT_TRY(not_so_many(r, gpus / 2, gpus, found, err));
+            snprintf(found->change, sizeof found->change, "%d GPUs instead of %d", found->job.gpus,
                      r->problem->job.gpus);
+        }
         if (fits)
             return PLAIT_OK;
     }

@@ -218,7 +218,10 @@ typedef struct plait_relaxation {
 
 enum { PLAIT_MAX_RELAXATIONS = 8 };
 
-/** When nothing fits: the smallest change of each sort that makes a plan fit, cheapest first. */
+/**
+ * When nothing fits: the smallest change of each sort that makes a plan fit, cheapest first. Without one of
+ * the limits; more GPUs, in quarters of a doubling; more nodes of one sort, doubled; sequences halved.
+ */
 PLAIT_MUST_CHECK plait_status plait_relaxations(const plait_problem *problem,
                                                 const plait_search_options *options,
                                                 plait_arena *arena, plait_relaxation *found,

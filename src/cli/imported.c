@@ -59,8 +59,9 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
                            plait_arena *arena, plans_entry *out, plait_launch_target *format,
                            plait_error *err)
 {
+    bool taken = false;
     const launch_call call = {operands->count > 0 ? operands->count - 1 : 0, operands->text + 1,
-                              flags->gpus};
+                              flags->gpus, &taken};
     plait_launch_target target = PLAIT_LAUNCH_MEGATRON;
     const char *text, *warning;
     size_t length;
@@ -72,6 +73,11 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
     PLAIT_TRY(file_read_all(operands->text[0], IMPORT_MAX_BYTES, arena, &text, &length, err));
     PLAIT_TRY(
         launch_import(target, text, length, operands->text[0], &call, arena, out, &warning, err));
+    if (call.arguments > 0 && !taken)
+        return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[0],
+                          "expected nothing behind a file that is no script, whose values stand in "
+                          "it, found '%.80s'",
+                          operands->text[1]);
     out->warnings = warning;
     imported_warn(operands->text[0], warning);
     if (format != NULL)

@@ -2,10 +2,13 @@
 #ifndef CALL_H
 #define CALL_H
 
+#include <stdbool.h>
+
 typedef struct launch_call {
     int arguments;
     const char *const *argument; /* of a script: $1 and on; NAME=VALUE sets a variable instead */
     int gpus;                    /* of the job; 0: as the file says */
+    bool *taken;                 /* set where arguments are read: a file that is no script has none */
 } launch_call;
 
 #endif

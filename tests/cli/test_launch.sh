@@ -217,5 +217,14 @@ echo 'nothing to see' >empty.sh
 refused 2 'empty.sh: expected flags of Megatron-LM' import --from megatron empty.sh
 refused 2 'empty.sh: expected a config of torchtitan' import --from torchtitan empty.sh
 refused 2 'empty.sh: expected a JSON of DeepSpeed' import --from deepspeed empty.sh
+refused 2 'empty.sh: expected a command that starts vllm' import --from vllm empty.sh
+refused 2 'empty.sh: expected a command that starts sglang' import --from sglang empty.sh
+printf 'ici_tensor_parallelism: 4\nper_device_batch_size: 1\n' >run.yml
+refused 2 'run.yml: expected nothing behind a file that is no script' import --from maxtext run.yml ici_tensor_parallelism=8 --gpus 64
+
+# One context rank has no sizes of a2a+p2p, which Megatron asks for.
+"$plait" eval llama-2-7b dgx-a100 --seq 4096 --gbs 32 --gpus 32 --tp 8 --cp-comm a2a+p2p --mbs 2 -o one.json >/dev/null &&
+    "$plait" launch one.json -o one >/dev/null && "$plait" import --from megatron one/args.sh >/dev/null 2>err ||
+    complain "what launch writes of one context rank, import refuses: $(cat err)"
 
 [ $wrong -eq 0 ]

@@ -13,9 +13,14 @@
 
 /* ---- parallelism ---- */
 
-/* Transformer Engine spells all_gather; Megatron's own attention, with an indexer, without '_'. */
+/*
+ * Transformer Engine spells all_gather; Megatron's own attention, with an indexer, without '_'. On one rank
+ * it is only a word, and a2a+p2p would ask for sizes that there are not.
+ */
 static const char *exchange_word(const plait_model *model, const plait_degrees *d)
 {
+    if (d->cp == 1 && d->cp_comm == PLAIT_CP_A2A_P2P)
+        return plait_cp_comm_name[PLAIT_CP_P2P];
     for (int k = 0; k < model->kinds; k++)
         if (model->kind[k].mixer == PLAIT_MIXER_MLA && model->kind[k].mla.index_heads > 0)
             return plait_cp_comm_name[d->cp_comm];

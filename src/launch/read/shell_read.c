@@ -79,6 +79,8 @@ static plait_status add_variables(shell_reader *in, plait_error *err)
 /* NAME=VALUE among the arguments stands as if the script began with it. */
 static plait_status take_call(shell_reader *in, const launch_call *call, plait_error *err)
 {
+    if (call != NULL && call->taken != NULL)
+        *call->taken = true;
     for (int i = 0; call != NULL && i < call->arguments; i++) {
         const char *const text = call->argument[i];
 

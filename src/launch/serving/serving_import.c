@@ -262,6 +262,14 @@ static void settle_vllm(const reading *r, serving_import *out)
     out->worker.ep = r->experts ? r->tp * r->dp : 1;
 }
 
+static bool has_known(const reading *r)
+{
+    for (int f = 0; f < r->flags->count; f++)
+        if (find(r->known, r->flags->flag[f].name) != NULL)
+            return true;
+    return false;
+}
+
 plait_status serving_import_read(plait_engine_kind kind, const char *text, size_t length,
                                  const char *name, const launch_call *call, plait_arena *arena,
                                  serving_import *out, const char **warning, plait_error *err)
@@ -280,6 +288,10 @@ plait_status serving_import_read(plait_engine_kind kind, const char *text, size_
     PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
     PLAIT_TRY(add_short_flags(&flags, err));
     out->checkpoint = served_model(&flags.script);
+    if (out->checkpoint == NULL && !has_known(&r))
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, name,
+                          "expected a command that starts %s, found no model and no argument of it",
+                          plait_engine_name[kind]);
     text_builder_init(&unread, arena);
     for (int f = 0; f < flags.count; f++) {
         const known_flag *known = find(r.known, flags.flag[f].name);
