@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gains.py PLAIT [cuts|refinements] - the tables of search/README.md of what refinements gain
+"""gains.py PLAIT [layouts|stages|cuts]... - the tables of search/README.md of what refinements gain
 
 Prints Markdown. Each row is one search, two threads; a search that is not through after ten minutes is
 left out, and says so on standard error.
@@ -20,7 +20,7 @@ CUTS = [
     ("llama-2-70b", "a100-40gb-sxm", 64, 4096, 512),
     ("gpt2-xl", "a100-40gb-sxm", 8, 1024, 256),
 ]
-REFINEMENTS = [
+LAYOUTS = [
     ("llama-3.1-70b", "dgx-h100", 64, 8192, 512),
     ("llama-3.1-405b", "dgx-h100", 1024, 8192, 2048),
     ("llama-3.1-405b", "dgx-h100", 16384, 8192, 2048),
@@ -32,6 +32,13 @@ REFINEMENTS = [
     ("llama-4-scout", "dgx-h100", 64, 8192, 512),
     ("gpt-oss-120b", "dgx-h100", 64, 8192, 512),
     ("mixtral-8x22b", "dgx-h100", 128, 4096, 512),
+    ("qwen3-coder-next", "dgx-h100", 64, 8192, 512),
+]
+STAGES = [
+    ("llama-3.1-70b", "dgx-h100", 64, 8192, 512),
+    ("llama-3.1-405b", "dgx-h100", 1024, 8192, 2048),
+    ("gpt3-175b", "dgx-a100", 1024, 2048, 1536),
+    ("deepseek-v3", "h800", 2048, 4096, 15360),
 ]
 COMPANION = "schedule=1f1b,fusion=none,offload_acts=none"
 NARROW = {"deepseek-v3": ",tp=2,cp=1,ep=64"}
@@ -87,27 +94,30 @@ def print_cuts(plait):
                   f"{spent([cut])} |", flush=True)
 
 
-def cells(refinements, names):
-    by_name = {r["name"]: r for r in refinements}
-    if not refinements:
-        return ["-"] * (len(names) + 3)
-    gains = [share(gain(by_name[name])) if name in by_name else "-" for name in names]
-    return [seconds(refinements[0]["before"]), *gains, gap(refinements[-1]), spent(refinements)]
+def print_refined(plait, rows, runtime, names, more):
+    heads = ["model, GPUs, seq, gbs", "uniform", *names, "gap", "time"]
+    print("| " + " | ".join(heads) + " |")
+    print("|---" * len(heads) + "|")
+    for row in rows:
+        found = ask(plait, row, runtime, *more(row))
+        by_name = {r["name"]: r for r in found}
+        if found:
+            gains = [share(gain(by_name[n])) if n in by_name else "-" for n in names]
+            cells = [name_of(row), seconds(found[0]["before"]), *gains, gap(found[-1]), spent(found)]
+            print("| " + " | ".join(cells) + " |", flush=True)
 
 
-def print_refinements(plait):
-    print("| model, GPUs, seq, gbs | uniform | layouts | gap | time "
-          "| `companion`: uniform | layouts | stages | gap | time |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
-    for row in REFINEMENTS:
-        own = cells(ask(plait, row, "megatron"), ["layouts"])
-        other = cells(ask(plait, row, "companion", "--fix", COMPANION + NARROW.get(row[0], "")),
-                      ["layouts", "stages"])
-        print("| " + " | ".join([name_of(row), *own, *other]) + " |", flush=True)
+def print_layouts(plait):
+    print_refined(plait, LAYOUTS, "megatron", ["layouts"], lambda row: [])
+
+
+def print_stages(plait):
+    print_refined(plait, STAGES, "companion", ["layouts", "stages"],
+                  lambda row: ["--fix", COMPANION + NARROW.get(row[0], "")])
 
 
 if __name__ == "__main__":
-    tables = {"cuts": print_cuts, "refinements": print_refinements}
+    tables = {"layouts": print_layouts, "stages": print_stages, "cuts": print_cuts}
     asked = sys.argv[2:] or list(tables)
     if len(sys.argv) < 2 or any(name not in tables for name in asked):
         sys.exit(__doc__)
