@@ -9,17 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "numbers.h"
 #include "strategy.h"
 
 /* Beyond so many interruptions a run is drawn for nothing: chance has averaged out. */
 static const double most_interruptions = 1e5;
-
-static int by_size(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
 
 static double quantile(const double *sorted, int count, double share)
 {
@@ -31,7 +25,7 @@ static plait_capacity_drawn summed_up(double *end_s, int runs, double deadline_s
     double sum = 0.0;
     int early = 0;
 
-    qsort(end_s, (size_t)runs, sizeof *end_s, by_size);
+    qsort(end_s, (size_t)runs, sizeof *end_s, compare_doubles);
     for (int i = 0; i < runs; i++) {
         sum += end_s[i];
         early += end_s[i] <= deadline_s;

@@ -591,13 +591,6 @@ static bool is_stopped(const sim *s)
 
 // ---- what was seen -------------------------------------------------------------------------
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static plait_serve_seen seen_of(double *values, int count)
 {
     double sum = 0.0;
@@ -606,7 +599,7 @@ static plait_serve_seen seen_of(double *values, int count)
         return (plait_serve_seen){0};
     for (int i = 0; i < count; i++)
         sum += values[i];
-    qsort(values, (size_t)count, sizeof *values, ascending);
+    qsort(values, (size_t)count, sizeof *values, compare_doubles);
     return (plait_serve_seen){sum / count, values[count / 2], values[(int)(0.99 * (count - 1))]};
 }
 

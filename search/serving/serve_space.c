@@ -4,14 +4,7 @@
 #include <string.h>
 
 #include "plait/block.h"
-
-static bool has_experts(const plait_model *model)
-{
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].ffn == PLAIT_FFN_MOE)
-            return true;
-    return false;
-}
+#include "traits.h"
 
 void serve_candidate_fill(const plait_serving *serving, const plait_load *load,
                           serve_candidate *out)
@@ -105,7 +98,7 @@ plait_status serve_space_fill(const plait_serve_question *q, plait_arena *arena,
                               serve_candidate **out, int *count, int64_t *cut, int64_t *large,
                               plait_error *err)
 {
-    const bool experts = has_experts(q->model);
+    const bool experts = model_has_experts(q->model);
     plait_worker w = {1, 1, 1, 1};
 
     *count = 0;

@@ -1,4 +1,4 @@
-/* numbers.h - larger and smaller of two numbers, inline: fmax and fmin are calls, for NaN's sake */
+/* numbers.h - larger and smaller of two numbers, inline: fmax and fmin are calls, for NaN's sake; their order */
 #ifndef NUMBERS_H
 #define NUMBERS_H
 
@@ -10,6 +10,14 @@ static inline double larger(double a, double b)
 static inline double smaller(double a, double b)
 {
     return a < b ? a : b;
+}
+
+/** Of two doubles, for qsort: ascending. */
+static inline int compare_doubles(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
 }
 
 #endif

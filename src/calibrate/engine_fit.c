@@ -1,5 +1,6 @@
 /* engine_fit.c - the numbers of a serving engine's profile from measured runs (C.378) */
 #include "engine_fit.h"
+#include "numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -187,13 +188,6 @@ static void find_determined(const sample *s, plait_engine *x)
 
 // ---- bands ---------------------------------------------------------------------------------
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The fold of a row is new: no row before it is of it. */
 static bool is_first(const sample *s, size_t i)
 {
@@ -239,7 +233,7 @@ static plait_status fit_bands(const sample *all, sample *s, const plait_engine *
     for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
         if (count[f] == 0)
             continue;
-        qsort(ratio[f], count[f], sizeof(double), ascending);
+        qsort(ratio[f], count[f], sizeof(double), compare_doubles);
         out->band[f][0] = fmin(ratio[f][(size_t)(each_side * (double)(count[f] - 1))], 1.0);
         out->band[f][1] = fmax(ratio[f][(size_t)((1.0 - each_side) * (double)(count[f] - 1))], 1.0);
     }

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "least_squares.h"
+#include "numbers.h"
 #include "text.h"
 
 /* Width of the prior in z: two thirds of the range between the bounds lie within one width. */
@@ -158,13 +159,6 @@ static void fill(const void *context, const double *z, double *residual)
         residual[i] *= state->weight[i];
     for (int i = 0; i < state->frees; i++)
         next[i] = from_prior(state, z, i);
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 /* s of the robust cost: 1.48 times the median |r|, as the deviation of a normal error. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "numbers.h"
 #include "plait/data.h"
 #include "runtime_variant.h"
 
@@ -91,13 +92,6 @@ bool profile_set_knows(const profile_set *set, const profile_point *ran_as)
            (set->without == NULL || strcmp(ran_as->run->source, set->without) != 0);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* 1.48 times the median size of the residuals that count; how many they are. */
 static size_t scale_of(const profile_set *set, const profile_member *m, double *room, double *scale)
 {
@@ -106,7 +100,7 @@ static size_t scale_of(const profile_set *set, const profile_member *m, double *
     for (size_t i = 0; i < m->points; i++)
         if (profile_set_knows(set, &m->point[i]))
             room[count++] = fabs(m->residual[i]);
-    qsort(room, count, sizeof *room, by_value);
+    qsort(room, count, sizeof *room, compare_doubles);
     *scale = count > 0 ? fmax(1.4826 * room[count / 2], least_scale) : least_scale;
     return count;
 }

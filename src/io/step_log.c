@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "file.h"
+#include "numbers.h"
 #include "text.h"
 
 /* What stands before the number, and what one of it is in seconds, or in tokens a second. */
@@ -74,20 +75,13 @@ static double number_behind(const char *line, const char *end, const char *mark)
     return (double)NAN;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The first steps compile, allocate and warm up. */
 static double median_of_later(double *value, int count, int *kept)
 {
     const int skipped = count > 4 ? 2 : 0;
 
     *kept = count - skipped;
-    qsort(value + skipped, (size_t)*kept, sizeof *value, by_number);
+    qsort(value + skipped, (size_t)*kept, sizeof *value, compare_doubles);
     return value[skipped + *kept / 2];
 }
 

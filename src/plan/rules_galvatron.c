@@ -18,12 +18,7 @@ static bool one_of_tensor_and_ulysses(const plait_problem *problem, const plait_
 
 static bool kv_heads_divide(const plait_problem *problem, const plait_degrees *d)
 {
-    for (int k = 0; k < problem->model->kinds; k++) {
-        const plait_layer *const layer = &problem->model->kind[k];
-        if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.kv_heads % d->tp != 0)
-            return false;
-    }
-    return true;
+    return model_divides_kv_heads(problem->model, d->tp);
 }
 
 /* Gradients are either summed whole and reduced behind the last backward, or with each microbatch. */

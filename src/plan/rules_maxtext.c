@@ -12,13 +12,7 @@
 /* layers/attentions.py */
 static bool tensor_ranks_divide_keys(const plait_problem *problem, const plait_degrees *d)
 {
-    for (int k = 0; k < problem->model->kinds; k++) {
-        const plait_layer *const layer = &problem->model->kind[k];
-
-        if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.kv_heads % d->tp != 0)
-            return false;
-    }
-    return true;
+    return model_divides_kv_heads(problem->model, d->tp);
 }
 
 /* utils/max_utils.py: reorder_sequence */

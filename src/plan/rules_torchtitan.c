@@ -8,12 +8,7 @@
 
 static bool kv_heads_divide(const plait_problem *problem, const plait_degrees *d)
 {
-    for (int k = 0; k < problem->model->kinds; k++) {
-        const plait_layer *layer = &problem->model->kind[k];
-        if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.kv_heads % d->tp != 0)
-            return false;
-    }
-    return true;
+    return model_divides_kv_heads(problem->model, d->tp);
 }
 
 static bool experts_inside_shards(const plait_problem *problem, const plait_degrees *d)

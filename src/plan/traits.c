@@ -13,6 +13,15 @@ bool model_has_experts(const plait_model *model)
     return false;
 }
 
+bool model_divides_kv_heads(const plait_model *model, int tp)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION &&
+            model->kind[k].attention.kv_heads % tp != 0)
+            return false;
+    return true;
+}
+
 bool model_is_recurrent(const plait_model *model)
 {
     for (int k = 0; k < model->kinds; k++)

@@ -8,6 +8,9 @@
 bool model_has_experts(const plait_model *model);
 bool model_is_recurrent(const plait_model *model);
 
+/** Does tp divide the key-value heads of every attention? */
+bool model_divides_kv_heads(const plait_model *model, int tp);
+
 /** The first kind of layers with the same mixer behind the same norm as this one: byte for byte. */
 int model_first_with_mixer(const plait_model *model, int kind);
 

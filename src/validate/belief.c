@@ -1,5 +1,6 @@
 /* belief.c - normal beliefs of steps, what a measurement does to them, and which plans to try */
 #include "plait/belief.h"
+#include "numbers.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -222,13 +223,6 @@ static bool take_best(trial *t, plait_tries *out)
     return true;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* What the best that is measured still loses: on average, and in all but one draw of twenty. */
 static void look_at_measured(const trial *t, double *loss, plait_tries *out)
 {
@@ -238,7 +232,7 @@ static void look_at_measured(const trial *t, double *loss, plait_tries *out)
         loss[d] = 1.0 - exp(t->best[d] - t->tried[d]);
         sum += exp(t->tried[d] - t->best[d]) - 1.0;
     }
-    qsort(loss, DRAWS, sizeof *loss, by_number);
+    qsort(loss, DRAWS, sizeof *loss, compare_doubles);
     out->now = sum / DRAWS;
     out->gain = loss[DRAWS * 95 / 100];
 }

@@ -9,6 +9,7 @@
 #include "faults.h"
 #include "plait/data.h"
 #include "plait/units.h"
+#include "traits.h"
 
 const char *const plait_serve_mode_word[] = {"agg",    "disagg",  "static", "offline",
                                              "server", "prefill", "decode", NULL};
@@ -306,18 +307,10 @@ static plait_status read_worker(const reader *r, size_t row, const column at[4],
     return whole(r, row, at[3], &out->dp_attention, err);
 }
 
-static bool has_experts(const plait_model *model)
-{
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].ffn == PLAIT_FFN_MOE)
-            return true;
-    return false;
-}
-
 /* Attention ranks of a model without experts share nothing: replicas. */
 static void settle(const plait_model *model, plait_worker *worker, int *count)
 {
-    if (has_experts(model))
+    if (model_has_experts(model))
         return;
     *count *= worker->dp_attention;
     worker->dp_attention = 1;
@@ -398,7 +391,7 @@ enum { MOST_WAYS = 32 };
 static plait_status read_any(reader *r, size_t row, plait_serve_run *run, plait_serving serving,
                              int gpus_per_node, plait_error *err)
 {
-    const bool experts = has_experts(serving.model);
+    const bool experts = model_has_experts(serving.model);
     const int gpus = (int)run->gpus;
 
     for (int size = 1; size <= gpus_per_node && size <= gpus; size *= 2)

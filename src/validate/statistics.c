@@ -1,18 +1,12 @@
 /* statistics.c - errors, rank correlation, regret, and out-of-memory prediction of plain arrays */
 #include "statistics.h"
+#include "numbers.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 /* ---- location and spread ---- */
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 double statistics_mean(const double *values, size_t count)
 {
@@ -30,7 +24,7 @@ double statistics_quantile(double *values, size_t count, double share)
 
     if (count == 0)
         return (double)NAN;
-    qsort(values, count, sizeof *values, compare);
+    qsort(values, count, sizeof *values, compare_doubles);
     below = (size_t)place;
     if (below + 1 >= count)
         return values[count - 1];
