@@ -293,6 +293,21 @@ static plait_status read_spread(const char *text, double *out, plait_error *err)
     return plait_fail(err, PLAIT_ERROR_RANGE, "--spread", "expected 0 to 1, found '%.40s'", text);
 }
 
+/* What a search chooses itself. */
+static plait_status check_of_eval(const serve_values *flags, plait_error *err)
+{
+    const char *const flag = flags->eval              ? NULL
+                             : flags->replicas > 0    ? "--replicas"
+                             : flags->chunk > 0       ? "--chunk"
+                             : flags->prefill != NULL ? "--prefill"
+                             : flags->decode != NULL  ? "--decode"
+                                                      : NULL;
+
+    return flag == NULL ? PLAIT_OK
+                        : plait_fail(err, PLAIT_ERROR_SCHEMA, flag,
+                                     "expected --eval, which prices one deployment, beside it");
+}
+
 static plait_status deliver(const serve_values *flags, const report_serve *report,
                             plait_arena *arena, plait_error *err)
 {
@@ -329,6 +344,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (answer == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(command_output(&flags.file, &flags.json, err));
+    PLAIT_TRY(check_of_eval(&flags, err));
     PLAIT_TRY(serve_flags_question(&flags.asked, operands, arena, &question, err));
     PLAIT_TRY(read_spread(flags.spread, &question.load.spread, err));
     report.model_file = operands->text[0];

@@ -222,6 +222,11 @@ refused 2 'empty.sh: expected a command that starts sglang' import --from sglang
 printf 'ici_tensor_parallelism: 4\nper_device_batch_size: 1\n' >run.yml
 refused 2 'run.yml: expected nothing behind a file that is no script' import --from maxtext run.yml ici_tensor_parallelism=8 --gpus 64
 
+# What one GPU takes in a step and the GPUs say the batch.
+echo '{"gradient_accumulation_steps": 4, "train_micro_batch_size_per_gpu": 2, "bf16": {"enabled": true}}' >steps.json
+"$plait" import --from deepspeed steps.json --gpus 16 2>/dev/null | grep -q '"gbs": 128' || complain "steps and GPUs make no batch"
+"$plait" import --from deepspeed steps.json 2>&1 >/dev/null | grep -q 'the batch follows from --gpus$' || complain "a batch is lost without a word"
+
 # One context rank has no sizes of a2a+p2p, which Megatron asks for.
 "$plait" eval llama-2-7b dgx-a100 --seq 4096 --gbs 32 --gpus 32 --tp 8 --cp-comm a2a+p2p --mbs 2 -o one.json >/dev/null &&
     "$plait" launch one.json -o one >/dev/null && "$plait" import --from megatron one/args.sh >/dev/null 2>err ||

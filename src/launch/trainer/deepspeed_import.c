@@ -3,7 +3,7 @@
  *
  * The file says batch, ZeRO, shards, number format and, by number_checkpoints, recomputation. All
  * three numbers of the batch together say how many data-parallel ranks there are, and so how many
- * GPUs. It does not say the model, the sequence length or the kernel of attention: these stay open.
+ * GPUs; of two of them and the GPUs follows the third. It does not say the model, the sequence length or the kernel of attention: these stay open.
  */
 #include <string.h>
 
@@ -179,6 +179,23 @@ static bool looks_like_json(const char *text, size_t length)
     return i == length || text[i] == '{' || text[i] == '[';
 }
 
+/* The batch of all GPUs, where the file says that of one and its steps. */
+static void take_batch(deepspeed_file *file, int gpus)
+{
+    const int known[] = {file->micro, file->steps, file->tp, file->pp, file->cp};
+
+    if (file->train != DEEPSPEED_OPEN || gpus <= 0)
+        return;
+    for (int i = 0; i < 5; i++)
+        if (known[i] == DEEPSPEED_OPEN || known[i] > PLAIT_MAX_GBS)
+            return;
+    const int ranks = product(product(file->tp, file->pp), file->cp);
+    if (ranks == 0 || gpus % ranks != 0)
+        return;
+    const int64_t batch = (int64_t)product(file->micro, file->steps) * (gpus / ranks);
+    file->train = batch > 0 && batch <= PLAIT_MAX_GBS ? (int)batch : DEEPSPEED_OPEN;
+}
+
 plait_status deepspeed_import(const char *text, size_t length, const char *name,
                               const launch_call *call, plait_arena *arena, plans_entry *out,
                               const char **warning, plait_error *err)
@@ -191,7 +208,12 @@ plait_status deepspeed_import(const char *text, size_t length, const char *name,
         return deepspeed_script_import(text, length, name, call, arena, out, warning, err);
     text_builder_init(&warnings, arena);
     PLAIT_TRY(deepspeed_file_parse(text, length, name, arena, &file, err));
+    take_batch(&file, call != NULL ? call->gpus : 0);
     PLAIT_TRY(deepspeed_take_file(&file, name, &warnings, out, err));
+    if (file.train == DEEPSPEED_OPEN && file.steps > 1)
+        text_append_printf(line(&warnings),
+                           "gradient_accumulation_steps %d: the batch follows from --gpus",
+                           file.steps);
     *warning = text_builder_finish(&warnings, NULL);
     return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
