@@ -8,7 +8,7 @@ typedef struct launch_call {
     int arguments;
     const char *const *argument; /* of a script: $1 and on; NAME=VALUE sets a variable instead */
     int gpus;                    /* of the job; 0: as the file says */
-    bool *taken;                 /* set where arguments are read: a file that is no script has none */
+    bool *taken; /* set where arguments are read: a file that is no script has none */
 } launch_call;
 
 #endif
