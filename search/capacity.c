@@ -22,7 +22,7 @@ void plait_capacity_ask_init(plait_capacity_ask *ask)
 }
 
 /* What no drawn run is worth. */
-enum { MOST_RUNS = 1000000, MOST_KNEE = 1 };
+enum { MOST_RUNS = 1000000 };
 
 plait_status capacity_check_ask(const plait_capacity_ask *ask, plait_error *err)
 {
@@ -33,9 +33,9 @@ plait_status capacity_check_ask(const plait_capacity_ask *ask, plait_error *err)
         return plait_fail(err, PLAIT_ERROR_RANGE, "deadline_s",
                           "expected bounds and a price of 0 or more, found %g s, %g and %g USD",
                           ask->deadline_s, ask->budget_usd, ask->usd_per_gpu_hour);
-    if (!(ask->knee >= 0.0 && ask->knee <= MOST_KNEE))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "knee", "expected a share from 0 to %d, found %g",
-                          MOST_KNEE, ask->knee);
+    if (!(ask->knee >= 0.0 && ask->knee <= 1.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "knee", "expected a share from 0 to 1, found %g",
+                          ask->knee);
     if (ask->co2_g_per_kwh < 0.0) // NaN: nobody said
         return plait_fail(err, PLAIT_ERROR_RANGE, "co2_g_per_kwh",
                           "expected a number of 0 or more, or NaN, found %g", ask->co2_g_per_kwh);

@@ -1,4 +1,4 @@
-/* numbers.h - larger and smaller of two numbers, inline: fmax and fmin are calls, for NaN's sake; their order */
+/* numbers.h - two numbers: the larger, the smaller (fmax and fmin are calls, for NaN's sake), their order */
 #ifndef NUMBERS_H
 #define NUMBERS_H
 

@@ -255,11 +255,12 @@ static void print_counts(const plait_serve_answer *answer, FILE *out)
 {
     const char *before = "Left out:";
 
-    fprintf(out, "\nAll %ld workers that can be were looked at, %ld deployments priced. ",
-            answer->workers, answer->looked);
+    fprintf(out, "\nAll %lld workers that can be were looked at, %lld deployments priced. ",
+            (long long)answer->workers, (long long)answer->looked);
     for (int r = 0; r < PLAIT_SERVE_REJECTS; r++)
         if (answer->rejected[r] > 0) {
-            fprintf(out, "%s %ld %s", before, answer->rejected[r], plait_serve_reject_name[r]);
+            fprintf(out, "%s %lld %s", before, (long long)answer->rejected[r],
+                    plait_serve_reject_name[r]);
             before = ";";
         }
     fprintf(out, "\n");
