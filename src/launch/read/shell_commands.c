@@ -104,10 +104,9 @@ static shell_list behind_prefix(const shell_list *words)
 static plait_status declare(shell_reader *in, const shell_list *words, size_t length,
                             plait_error *err)
 {
-    const shell_list behind = behind_prefix(words);
-
     if (words->count == 0)
         return PLAIT_OK;
+    const shell_list behind = behind_prefix(words);
     const char *const name = plait_arena_printf(in->arena, "%.*s", (int)length, in->at);
     return name == NULL ? plait_fail_nomem(err) : shell_declare_name(in, &behind, name, err);
 }

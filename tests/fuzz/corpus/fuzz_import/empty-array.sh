@@ -1,0 +1,2 @@
+args=()
+pretrain_gpt.py --tp 3
