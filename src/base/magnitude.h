@@ -16,11 +16,11 @@ bool magnitude_parse_count(const char *text, int kilo, int least, int most, int 
 /** Seconds of "60d", "36h", "90m", "45s", "20ms", "5us", "8w". */
 bool magnitude_parse_duration(const char *text, double *seconds);
 
-/** Above zero, or a refusal that says `expected WHAT, found ...`. */
+/** From 1e-9 to 1e12, or a refusal that says `expected WHAT, found ...`. */
 PLAIT_MUST_CHECK plait_status magnitude_positive(const char *where, const char *text,
                                                  const char *what, double *out, plait_error *err);
 
-/** The same of a duration, in seconds. */
+/** The same of a duration: from a nanosecond to 1e10 seconds. */
 PLAIT_MUST_CHECK plait_status magnitude_duration(const char *where, const char *text,
                                                  double *seconds, plait_error *err);
 

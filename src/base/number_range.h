@@ -32,6 +32,15 @@ enum {
 /** What is divided by less has no size: bytes, FLOPs, seconds, or a product of two such quotients. */
 #define NUMBER_TINY 1e-100
 
+/** Of hardware, software and models nothing is more, whatever its unit. */
+#define NUMBER_MOST 1e30
+
+/** Is a number 0, or of a size that prices can be made of? */
+static inline bool number_has_size(double number)
+{
+    return number == 0.0 || (number >= NUMBER_TINY && number <= NUMBER_MOST);
+}
+
 /** A row of a table of number_range, of one of a list; RANGED_TYPE is the struct. */
 #define NUMBER_RANGE(key, member, range, low, high, unit)                                          \
     {.name = #member,                                                                              \

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "number_range.h"
+
 enum { MOST_KEYS = 48 };
 
 static double unit_of(double unit)
@@ -61,7 +63,7 @@ static plait_status read_number(const json_cursor *at, const field *f, double *o
     if (f->most > 0.0 && number > f->most)
         return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at most %g, found %g", f->most,
                          number);
-    if (!isfinite(number * unit_of(f->unit)))
+    if (!number_has_size(number * unit_of(f->unit)))
         return json_fail(at, PLAIT_ERROR_RANGE, err, "expected a sensible number, found %g",
                          number);
     *out = number * unit_of(f->unit);

@@ -10,12 +10,13 @@
 #include <cjson/cJSON.h>
 
 #include "json_private.h"
+#include "number_range.h"
 #include "text.h"
 
 /* Up to here a whole double is the integer that the file says; 2^53 may stand for 2^53 + 1. */
 static const int64_t exact_max = ((int64_t)1 << 53) - 1;
 
-static const struct number_range {
+static const struct range {
     const char *name;
     double low, high;
     bool excludes_low;
@@ -26,7 +27,7 @@ static const struct number_range {
     [JSON_FRACTION] = {"a number from 0 to 1", 0.0, 1.0, false},
 };
 
-static bool in_range(const struct number_range *range, double number)
+static bool in_range(const struct range *range, double number)
 {
     return number >= range->low && number <= range->high &&
            !(range->excludes_low && number == range->low);
@@ -46,6 +47,10 @@ plait_status json_as_number(const json_cursor *at, json_range range, double *out
     if (!in_range(&ranges[range], number))
         return json_fail(at, PLAIT_ERROR_RANGE, err, "expected %s, found %s", ranges[range].name,
                          json_found(at, found));
+    if (range != JSON_ANY && !number_has_size(number))
+        return json_fail(at, PLAIT_ERROR_RANGE, err,
+                         "expected a number from %g to %g in size, found %g", NUMBER_TINY,
+                         NUMBER_MOST, number);
     *out = number;
     return PLAIT_OK;
 }

@@ -1,7 +1,5 @@
-/* problem_parts.c - do a model and a cluster hold together? A runtime: runtime_check.c */
+/* problem_parts.c - does a model hold together? A cluster: cluster_check.c, a runtime: runtime_check.c */
 #include "problem_parts.h"
-
-#include <limits.h>
 
 #include "text.h"
 
@@ -86,57 +84,4 @@ plait_status model_check_parts(const plait_model *model, plait_error *err)
         return refuse("model", "modules of further tokens of a kind that it lists", err);
     PLAIT_TRY(check_kinds(model, err));
     return model_check_unpriced(model, err);
-}
-
-// ---- a cluster -----------------------------------------------------------------------------
-
-static bool level_holds(const plait_level *level)
-{
-    if (level->gpus < 1 || (unsigned)level->kind >= PLAIT_LEVEL_KINDS)
-        return false;
-    if (!plait_level_is_grid(level))
-        return true;
-    for (int a = 0; a < PLAIT_MAX_SIDES; a++)
-        if (level->side[a] < 0 || level->side[a] > USHRT_MAX)
-            return false;
-    return level->ports >= 1;
-}
-
-static bool levels_hold(const plait_level *level, int levels)
-{
-    if (levels > PLAIT_MAX_LEVELS || (levels > 0 && !level))
-        return false;
-    for (int l = 0; l < levels; l++)
-        if (!level_holds(&level[l]))
-            return false;
-    return true;
-}
-
-static plait_status check_group(const plait_node_group *group, plait_error *err)
-{
-    if (!group->accelerator)
-        return refuse("cluster", "an accelerator in each group of nodes", err);
-    PLAIT_TRY(parts_check_name("cluster", group->accelerator->name, err));
-    if ((unsigned)group->accelerator->confidence >= PLAIT_CONFIDENCES)
-        return refuse("cluster", "a confidence of plait_confidence", err);
-    if (group->accelerator->sms < 1 || group->gpus_per_node < 1 ||
-        group->gpus_per_node > PLAIT_MAX_GPUS || group->nodes < 0)
-        return refuse("cluster", "counts of SMs, GPUs of a node and nodes", err);
-    return group->levels >= 0 && levels_hold(group->level, group->levels)
-               ? PLAIT_OK
-               : refuse("cluster", "levels of links in each group of nodes", err);
-}
-
-plait_status cluster_check_parts(const plait_cluster *cluster, plait_error *err)
-{
-    if (!cluster)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "cluster", "expected a cluster, found NULL");
-    PLAIT_TRY(parts_check_name("cluster", cluster->name, err));
-    if (cluster->groups < 1 || cluster->groups > PLAIT_MAX_NODE_GROUPS || cluster->gpus < 0)
-        return refuse("cluster", "1 to 4 groups of nodes", err);
-    if (cluster->levels < 1 || !levels_hold(cluster->level, cluster->levels))
-        return refuse("cluster", "1 to 6 levels of links", err);
-    for (int g = 0; g < cluster->groups; g++)
-        PLAIT_TRY(check_group(&cluster->group[g], err));
-    return PLAIT_OK;
 }

@@ -1,4 +1,6 @@
 /* test_magnitude.c - numbers as people write them */
+#include <string.h>
+
 #include "assert_near.h"
 #include "magnitude.h"
 
@@ -78,6 +80,28 @@ static void test_positive__says_what_it_expected(void **state)
     assert_string_equal(err.where, "--budget");
     assert_string_equal(err.message, "expected dollars above 0, found '-5M'");
     assert_int_equal(magnitude_duration("--deadline", "0d", &value, &err), PLAIT_ERROR_RANGE);
+    assert_string_equal(err.message, "expected a time above 0 such as 60d or 500ms, found '0d'");
+}
+
+/* A rate of which nothing comes in a lifetime is a mistake of typing, and would be printed in full. */
+static void test_positive__has_a_size(void **state)
+{
+    static const char *const no_amount[] = {"1e-10", "1e-300", "1.1T", "1e308"};
+    static const char *const no_time[] = {"1e-4us", "1e-300s", "1e6d", "1e300d"};
+    plait_error err;
+    double value;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof no_amount / sizeof *no_amount; i++) {
+        assert_int_equal(magnitude_positive("--rate", no_amount[i], "requests", &value, &err),
+                         PLAIT_ERROR_RANGE);
+        assert_non_null(strstr(err.message, "expected requests from 1e-09 to 1e+12, found "));
+        assert_int_equal(magnitude_duration("--detect", no_time[i], &value, &err),
+                         PLAIT_ERROR_RANGE);
+        assert_non_null(strstr(err.message, "expected a time from 1e-09 to 1e+10 seconds, found "));
+    }
+    assert_int_equal(magnitude_positive("--rate", "1T", "requests", &value, &err), PLAIT_OK);
+    assert_int_equal(magnitude_duration("--detect", "0.001us", &value, &err), PLAIT_OK);
 }
 
 int main(void)
@@ -88,6 +112,7 @@ int main(void)
         cmocka_unit_test(test_counts__are_whole),
         cmocka_unit_test(test_duration__needs_a_unit),
         cmocka_unit_test(test_positive__says_what_it_expected),
+        cmocka_unit_test(test_positive__has_a_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

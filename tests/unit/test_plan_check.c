@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "assert_near.h"
+#include "chip.h"
 #include "everything.h"
 #include "plait/runtime.h"
 
@@ -36,15 +37,20 @@ static void make(world *w)
                              .kinds = 1,
                              .kind = &w->layer,
                              .layer_kind = w->layer_kind};
-    w->gpu = (plait_accelerator){
-        .name = "chip", .sms = 1, .peak_flops_per_s = {[PLAIT_BF16] = 1e15, [PLAIT_FP8] = 2e15}};
+    w->gpu = plain_chip();
+    w->gpu.peak_flops_per_s[PLAIT_FP8] = 2.0;
     w->cluster = (plait_cluster){
         .name = "cluster",
         .groups = 1,
         .group = {{.accelerator = &w->gpu, .gpus_per_node = 8}},
         .levels = 1,
-        .level = {{.gpus = INT_MAX}},
+        .level = {{.gpus = INT_MAX,
+                   .link = {.bytes_per_s = 1.0},
+                   .efficiency = 1.0,
+                   .oversubscription = 1.0}},
         .gpus = 64,
+        .pue = 1.0,
+        .host_speed = 1.0,
     };
     w->runtime = (plait_runtime){
         .name = "software",
@@ -1028,6 +1034,9 @@ static void test_placement__says_something_where_sides_differ(void **state)
     w.cluster.level[0] = (plait_level){.name = "grid",
                                        .kind = PLAIT_LEVEL_TORUS,
                                        .gpus = 16,
+                                       .link = {.bytes_per_s = 1.0},
+                                       .efficiency = 1.0,
+                                       .oversubscription = 1.0,
                                        .side = {2, 8, 1, 1, 1, 1},
                                        .wrap = {true, true},
                                        .ports = 3};

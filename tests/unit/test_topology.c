@@ -2,15 +2,15 @@
 #include <limits.h>
 
 #include "assert_near.h"
+#include "chip.h"
 #include "plait/collective.h"
 
 static plait_accelerator gpu(void)
 {
-    plait_accelerator a = {.name = "simple",
-                           .sms = 1,
-                           .scale_up_bytes_per_s = 4e11,
-                           .p2p = {.latency_s = 5e-6, .bytes_per_s = 3e11}};
+    plait_accelerator a = plain_chip();
 
+    a.scale_up_bytes_per_s = 4e11;
+    a.p2p = (plait_link){.latency_s = 5e-6, .bytes_per_s = 3e11};
     for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++)
         a.collective[op] = (plait_collective_fit){.a_s = {2e-6, 2e-6, 2e-6},
                                                   .bytes_per_s = {4e11, 4e11, 4e11},
@@ -46,6 +46,8 @@ static void make(world *w)
                    .wrap = {true, true},
                    .ports = 4}},
         .gpus = 256,
+        .pue = 1.0,
+        .host_speed = 1.0,
     };
 }
 

@@ -1,0 +1,182 @@
+/*
+ * cluster_check.c - do a cluster and its accelerators hold together?
+ *
+ * A file says of each number how far it may go. A question may go further, such as what a network of
+ * twice the rate would give; here is refused what no price can be made of.
+ */
+#include "problem_parts.h"
+
+#include <limits.h>
+
+#include "number_range.h"
+
+#define LENGTH(list) (sizeof(list) / sizeof *(list))
+
+/* `what` of the cluster has to be something else. */
+static plait_status refuse(const char *what, plait_error *err)
+{
+    return plait_fail(err, PLAIT_ERROR_RANGE, "cluster", "expected %s, found another value", what);
+}
+
+// ---- numbers -------------------------------------------------------------------------------
+
+#define NUMBER(member, low, high, may_be_zero)                                                     \
+    {                                                                                              \
+        .name = #member, .least = (low), .most = (high), .zero = (may_be_zero),                    \
+        .offset = offsetof(RANGED_TYPE, member)                                                    \
+    }
+#define RATE(member) NUMBER(member, NUMBER_TINY, NUMBER_MOST, false)
+#define AMOUNT(member) NUMBER(member, NUMBER_TINY, NUMBER_MOST, true)
+
+#define RANGED_TYPE plait_gemm_fit
+static const number_range gemm[] = {
+    RATE(emax), AMOUNT(k0), AMOUNT(q),    RATE(r128), RATE(r64),
+    RATE(r32),  RATE(eb),   AMOUNT(t0_s), RATE(p),    AMOUNT(cq),
+};
+#undef RANGED_TYPE
+
+#define RANGED_TYPE plait_grouped_fit
+static const number_range grouped[] = {
+    RATE(emax), RATE(rs), AMOUNT(k0), RATE(eb), AMOUNT(t0_s), AMOUNT(permute_passes),
+};
+#undef RANGED_TYPE
+
+#define RANGED_TYPE plait_attention_fit
+static const number_range attention[] = {
+    RATE(e[0]), RATE(e[1]),   RATE(e[2]),     RATE(e[3]),           AMOUNT(s0),
+    AMOUNT(q),  AMOUNT(t0_s), RATE(fp8_rate), RATE(backward_ratio),
+};
+#undef RANGED_TYPE
+
+#define RANGED_TYPE plait_decode_fit
+static const number_range decode[] = {RATE(eb), AMOUNT(few), AMOUNT(t0_s)};
+#undef RANGED_TYPE
+
+#define RANGED_TYPE plait_collective_fit
+static const number_range collective[] = {
+    AMOUNT(a_s[0]),       AMOUNT(a_s[1]),          AMOUNT(a_s[2]),       AMOUNT(b_s[0]),
+    AMOUNT(b_s[1]),       AMOUNT(b_s[2]),          RATE(bytes_per_s[0]), RATE(bytes_per_s[1]),
+    RATE(bytes_per_s[2]), RATE(local_bytes_per_s), AMOUNT(nvls_a_s),     AMOUNT(nvls_bytes_per_s),
+};
+#undef RANGED_TYPE
+
+#define RANGED_TYPE plait_accelerator
+static const number_range accelerator[] = {
+    RATE(peak_flops_per_s[PLAIT_BF16]),
+    RATE(peak_flops_per_s[PLAIT_FP16]),
+    AMOUNT(peak_flops_per_s[PLAIT_FP8]),
+    AMOUNT(peak_flops_per_s[PLAIT_FP8_BLOCK]),
+    AMOUNT(peak_flops_per_s[PLAIT_MXFP8]),
+    AMOUNT(peak_flops_per_s[PLAIT_NVFP4]),
+    AMOUNT(vector_flops_per_s),
+    RATE(memory_bytes),
+    RATE(hbm_bytes_per_s),
+    AMOUNT(power_w),
+    AMOUNT(idle_w),
+    AMOUNT(usd_per_hour),
+    RATE(sustained[0]),
+    RATE(sustained[1]),
+    RATE(wgrad_ratio),
+    AMOUNT(speed_spread),
+    RATE(memory_op_fraction),
+    AMOUNT(memory_op_t0_s),
+    AMOUNT(p2p.latency_s),
+    RATE(p2p.bytes_per_s),
+    AMOUNT(scale_up_bytes_per_s),
+    AMOUNT(nic_bytes_per_s),
+    RATE(host_bytes_per_s),
+    AMOUNT(host_adam_s),
+};
+#undef RANGED_TYPE
+
+#define RANGED_TYPE plait_level
+static const number_range links[] = {
+    RATE(link.bytes_per_s),
+    AMOUNT(link.latency_s),
+    RATE(efficiency),
+    AMOUNT(ramp_bytes),
+    NUMBER(oversubscription, 1.0, NUMBER_MOST, false),
+    NUMBER(scattered, NUMBER_TINY, 1.0, true),
+    AMOUNT(in_network),
+};
+#undef RANGED_TYPE
+
+#define RANGED_TYPE plait_cluster
+static const number_range facility[] = {AMOUNT(node_overhead_w), RATE(pue), RATE(host_speed)};
+#undef RANGED_TYPE
+
+#define CHECK(of, table) numbers_check("cluster", (of), (table), LENGTH(table), err)
+
+static plait_status check_fits(const plait_accelerator *gpu, plait_error *err)
+{
+    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
+        PLAIT_TRY(CHECK(&gpu->gemm[p], gemm));
+        PLAIT_TRY(CHECK(&gpu->grouped[p], grouped));
+    }
+    for (int k = PLAIT_ATTENTION_FLASH; k < PLAIT_ATTENTION_KERNELS; k++)
+        PLAIT_TRY(CHECK(&gpu->attention[k], attention));
+    for (int f = 0; f < PLAIT_KV_FORMATS; f++)
+        PLAIT_TRY(CHECK(&gpu->decode[f], decode));
+    for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++)
+        PLAIT_TRY(CHECK(&gpu->collective[op], collective));
+    return PLAIT_OK;
+}
+
+// ---- links ---------------------------------------------------------------------------------
+
+// ---- the whole -----------------------------------------------------------------------------
+
+static bool level_holds(const plait_level *level)
+{
+    if (level->gpus < 1 || (unsigned)level->kind >= PLAIT_LEVEL_KINDS)
+        return false;
+    if (!plait_level_is_grid(level))
+        return true;
+    for (int a = 0; a < PLAIT_MAX_SIDES; a++)
+        if (level->side[a] < 0 || level->side[a] > USHRT_MAX)
+            return false;
+    return level->ports >= 1;
+}
+
+static plait_status check_levels(const plait_level *level, int levels, int least, plait_error *err)
+{
+    if (levels < least || levels > PLAIT_MAX_LEVELS || (levels > 0 && !level))
+        return refuse("1 to 6 levels of links", err);
+    for (int l = 0; l < levels; l++) {
+        if (!level_holds(&level[l]))
+            return refuse("levels of a kind that there is, of 1 GPU or more", err);
+        PLAIT_TRY(CHECK(&level[l], links));
+    }
+    return PLAIT_OK;
+}
+
+static plait_status check_group(const plait_node_group *group, plait_error *err)
+{
+    if (!group->accelerator)
+        return refuse("an accelerator in each group of nodes", err);
+    PLAIT_TRY(parts_check_name("cluster", group->accelerator->name, err));
+    if ((unsigned)group->accelerator->confidence >= PLAIT_CONFIDENCES)
+        return refuse("a confidence of plait_confidence", err);
+    if (group->accelerator->sms < 1 || group->gpus_per_node < 1 ||
+        group->gpus_per_node > PLAIT_MAX_GPUS || group->nodes < 0)
+        return refuse("counts of SMs, GPUs of a node and nodes", err);
+    PLAIT_TRY(CHECK(group->accelerator, accelerator));
+    PLAIT_TRY(check_fits(group->accelerator, err));
+    return check_levels(group->level, group->levels, 0, err);
+}
+
+plait_status cluster_check_parts(const plait_cluster *cluster, plait_error *err)
+{
+    if (!cluster)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "cluster", "expected a cluster, found NULL");
+    PLAIT_TRY(parts_check_name("cluster", cluster->name, err));
+    if (cluster->groups < 1 || cluster->groups > PLAIT_MAX_NODE_GROUPS || cluster->gpus < 0)
+        return refuse("1 to 4 groups of nodes", err);
+    PLAIT_TRY(check_levels(cluster->level, cluster->levels, 1, err));
+    if (cluster->between.link.bytes_per_s != 0.0) // 0: as inside one
+        PLAIT_TRY(CHECK(&cluster->between, links));
+    PLAIT_TRY(CHECK(cluster, facility));
+    for (int g = 0; g < cluster->groups; g++)
+        PLAIT_TRY(check_group(&cluster->group[g], err));
+    return PLAIT_OK;
+}
