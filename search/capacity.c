@@ -7,18 +7,22 @@
 #include "plait/units.h"
 #include "problem_check.h"
 #include "question.h"
+#include "sized.h"
 #include "strategy.h"
 #include "values.h"
 
-const char *const plait_capacity_limit_name[PLAIT_LIMITS + 1] = {
+const char *const plait_capacity_limit_name[PLAIT_CAPACITY_LIMITS + 1] = {
     "-", "plan", "memory", "failures", "deadline", "budget", "deadline+budget", NULL,
 };
 
-void plait_capacity_ask_init(plait_capacity_ask *ask)
+void plait_capacity_ask_init_sized(plait_capacity_ask *ask, size_t size)
 {
-    *ask = (plait_capacity_ask){.co2_g_per_kwh = (double)NAN, .knee = 0.8, .runs = 1000};
-    plait_reliability_init(&ask->fleet);
-    plait_search_options_init(&ask->search);
+    plait_capacity_ask usual = {
+        .size = size, .co2_g_per_kwh = (double)NAN, .knee = 0.8, .runs = 1000};
+
+    plait_reliability_init(&usual.fleet);
+    plait_search_options_init(&usual.search);
+    sized_init(ask, size, &usual, sizeof usual);
 }
 
 /* What no drawn run is worth. */
@@ -26,6 +30,9 @@ enum { MOST_RUNS = 1000000 };
 
 plait_status capacity_check_ask(const plait_capacity_ask *ask, plait_error *err)
 {
+    if (!ask)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "ask", "expected what is asked, found NULL");
+    PLAIT_TRY(sized_check("ask", ask->size, sizeof *ask, err));
     if (!(ask->tokens > 0.0 && ask->tokens <= 1e18))
         return plait_fail(err, PLAIT_ERROR_RANGE, "tokens",
                           "expected a number up to 1e18, found %g", ask->tokens);
@@ -119,10 +126,12 @@ static plait_capacity_limit limit_of(const plait_capacity_ask *ask, const plait_
     const bool dear = ask->budget_usd > 0.0 && !(row->usd <= ask->budget_usd);
 
     if (isinf(row->wall_s))
-        return PLAIT_LIMIT_FAILURES;
+        return PLAIT_CAPACITY_LIMIT_FAILURES;
     if (late && dear)
-        return PLAIT_LIMIT_BOTH;
-    return late ? PLAIT_LIMIT_DEADLINE : dear ? PLAIT_LIMIT_BUDGET : PLAIT_LIMIT_NOTHING;
+        return PLAIT_CAPACITY_LIMIT_BOTH;
+    return late   ? PLAIT_CAPACITY_LIMIT_DEADLINE
+           : dear ? PLAIT_CAPACITY_LIMIT_BUDGET
+                  : PLAIT_CAPACITY_LIMIT_NOTHING;
 }
 
 plait_status plait_capacity_follow(const plait_capacity_ask *ask, plait_arena *arena,
@@ -150,7 +159,7 @@ static plait_status search_best(const plait_capacity_ask *ask, plait_arena *aren
     one.distinct = 0;
     const plait_status status =
         question_search(row->problem, &one, QUESTION_RANKING, arena, &result, &refusal);
-    row->limit = status == PLAIT_OK ? PLAIT_LIMIT_MEMORY : PLAIT_LIMIT_PLAN;
+    row->limit = status == PLAIT_OK ? PLAIT_CAPACITY_LIMIT_MEMORY : PLAIT_CAPACITY_LIMIT_PLAN;
     if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE)
         return plait_fail(err, status, refusal.where, "%s", refusal.message);
     if (status != PLAIT_OK || result.plans == 0)

@@ -67,12 +67,14 @@ plait_capacity_verdict plait_capacity_judge(const plait_capacity_ask *ask, plait
     for (int i = 0; i < rows; i++) {
         const bool ends = row[i].fits && isfinite(row[i].wall_s);
 
-        if (ends && row[i].limit == PLAIT_LIMIT_NOTHING &&
+        if (ends && row[i].limit == PLAIT_CAPACITY_LIMIT_NOTHING &&
             (v.smallest < 0 || row[i].problem->job.gpus < row[v.smallest].problem->job.gpus ||
              (row[i].problem->job.gpus == row[v.smallest].problem->job.gpus &&
               row[i].wall_s < row[v.smallest].wall_s)))
             v.smallest = i;
-        if (ends && (row[i].limit == PLAIT_LIMIT_NOTHING || row[i].limit == PLAIT_LIMIT_BUDGET) &&
+        if (ends &&
+            (row[i].limit == PLAIT_CAPACITY_LIMIT_NOTHING ||
+             row[i].limit == PLAIT_CAPACITY_LIMIT_BUDGET) &&
             is_less(row[i].usd, v.cheapest < 0 ? (double)INFINITY : row[v.cheapest].usd))
             v.cheapest = i;
         if (ends &&

@@ -7,13 +7,13 @@
 #include "plait/search.h"
 
 #include <math.h>
-#include <string.h>
 #include <time.h>
 
 #include "answer.h"
 #include "mixed.h"
 #include "problem_check.h"
 #include "question.h"
+#include "sized.h"
 #include "text.h"
 
 void plait_search_options_init_sized(plait_search_options *options, size_t size)
@@ -26,17 +26,14 @@ void plait_search_options_init_sized(plait_search_options *options, size_t size)
         .prune = true,
     };
 
-    memcpy(options, &usual, size < sizeof usual ? size : sizeof usual);
+    sized_init(options, size, &usual, sizeof usual);
 }
 
 plait_status search_options_check(const plait_search_options *options, plait_error *err)
 {
     if (!options)
         return plait_fail(err, PLAIT_ERROR_RANGE, "options", "expected options, found NULL");
-    if (options->size != 0 && options->size != sizeof *options)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "options",
-                          "expected options of this version of plait, %zu bytes, found %zu",
-                          sizeof *options, options->size);
+    PLAIT_TRY(sized_check("options", options->size, sizeof *options, err));
     if ((unsigned)options->objective >= PLAIT_OBJECTIVES)
         return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
                           "expected one of plait_objective, found number %d",

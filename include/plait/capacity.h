@@ -20,6 +20,7 @@
 PLAIT_BEGIN_DECLS
 
 typedef struct plait_capacity_ask {
+    size_t size;             /* as plait_capacity_ask_init sets it; 0: that of this header */
     double tokens;           /* of the whole run */
     double deadline_s;       /* 0: none */
     double budget_usd;       /* 0: none */
@@ -29,25 +30,30 @@ typedef struct plait_capacity_ask {
     int runs;    /* to draw; 0: none */
     plait_reliability fleet;
     plait_search_options search;
+    const void *reserved[8]; /* zero: room for fields to come */
 } plait_capacity_ask;
 
 /** No deadline, no budget, 1000 runs, the usual fleet, a knee of 0.8. */
-void plait_capacity_ask_init(plait_capacity_ask *ask);
+#define plait_capacity_ask_init(ask)                                                               \
+    plait_capacity_ask_init_sized((ask), sizeof(plait_capacity_ask))
+
+/** What it stands for: `size` is that of the header which the caller knows. */
+void plait_capacity_ask_init_sized(plait_capacity_ask *ask, size_t size);
 
 /** What stands in the way of one number of GPUs. */
 typedef enum plait_capacity_limit {
-    PLAIT_LIMIT_NOTHING,
-    PLAIT_LIMIT_PLAN,     /* no plan is legal */
-    PLAIT_LIMIT_MEMORY,   /* none fits */
-    PLAIT_LIMIT_FAILURES, /* less than a thousandth of the time is useful work: it never ends */
-    PLAIT_LIMIT_DEADLINE, /* the mean is late */
-    PLAIT_LIMIT_BUDGET,
-    PLAIT_LIMIT_BOTH, /* late and too dear */
-    PLAIT_LIMITS
+    PLAIT_CAPACITY_LIMIT_NOTHING,
+    PLAIT_CAPACITY_LIMIT_PLAN,   /* no plan is legal */
+    PLAIT_CAPACITY_LIMIT_MEMORY, /* none fits */
+    PLAIT_CAPACITY_LIMIT_FAILURES, /* less than a thousandth of the time is useful work: it never ends */
+    PLAIT_CAPACITY_LIMIT_DEADLINE, /* the mean is late */
+    PLAIT_CAPACITY_LIMIT_BUDGET,
+    PLAIT_CAPACITY_LIMIT_BOTH, /* late and too dear */
+    PLAIT_CAPACITY_LIMITS
 } plait_capacity_limit;
 
 /** "-", "plan", "memory", "failures", "deadline", "budget", "deadline+budget". */
-extern const char *const plait_capacity_limit_name[PLAIT_LIMITS + 1];
+extern const char *const plait_capacity_limit_name[PLAIT_CAPACITY_LIMITS + 1];
 
 /** Days that drawn runs take; NaN when none were drawn. */
 typedef struct plait_capacity_drawn {

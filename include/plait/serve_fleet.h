@@ -25,15 +25,20 @@ typedef enum plait_fleet_mode {
 } plait_fleet_mode;
 
 typedef struct plait_fleet_ask {
+    size_t size;                    /* as plait_fleet_ask_init sets it; 0: that of this header */
     double rate[PLAIT_FLEET_HOURS]; /* requests/s of each hour of a day */
     double available;               /* share of the time that enough workers are up, below 1 */
     plait_reliability failures;     /* spares < 0: as many nodes as that takes */
     double usd_per_gpu_hour;        /* 0: as the accelerator's file says */
     plait_fleet_mode mode;          /* whose cost decides */
+    const void *reserved[8];        /* zero: room for fields to come */
 } plait_fleet_ask;
 
 /** No rate, 99.9 %, the usual failures, reserved. */
-void plait_fleet_ask_init(plait_fleet_ask *ask);
+#define plait_fleet_ask_init(ask) plait_fleet_ask_init_sized((ask), sizeof(plait_fleet_ask))
+
+/** What it stands for: `size` is that of the header which the caller knows. */
+void plait_fleet_ask_init_sized(plait_fleet_ask *ask, size_t size);
 
 /** What a worker less misses in an hour. */
 #define PLAIT_FLEET_LACK_LIST(X)                                                                   \

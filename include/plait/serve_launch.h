@@ -37,14 +37,23 @@ typedef enum plait_serve_form {
 extern const char *const plait_serve_form_name[PLAIT_SERVE_FORMS + 1];
 
 typedef struct plait_serve_launch {
+    size_t size; /* as plait_serve_launch_init sets it; 0: that of this header */
     const plait_model *model;
     const char *checkpoint; /* a folder, or a name on the Hub */
     const plait_cluster *cluster;
     const plait_serve_plan *plan;
     plait_load load;
     plait_serve_form form;
-    const char *container; /* image; NULL: a placeholder */
+    const char *container;   /* image; NULL: a placeholder */
+    const void *reserved[8]; /* zero: room for fields to come */
 } plait_serve_launch;
+
+/** Nothing yet: set model, checkpoint, cluster, plan and load. */
+#define plait_serve_launch_init(launch)                                                            \
+    plait_serve_launch_init_sized((launch), sizeof(plait_serve_launch))
+
+/** What it stands for: `size` is that of the header which the caller knows. */
+void plait_serve_launch_init_sized(plait_serve_launch *launch, size_t size);
 
 /** The target of an engine. */
 plait_serve_target plait_serve_target_of(plait_engine_kind kind);

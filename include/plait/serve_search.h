@@ -17,6 +17,7 @@ enum { PLAIT_SERVE_MAX_STAGES = 8, PLAIT_SERVE_MAX_DOMAINS = 2 };
 enum { PLAIT_SERVE_MAX_PLANS = 32, PLAIT_SERVE_MAX_FRONT = 64, PLAIT_SERVE_ROLES = 2 };
 
 typedef struct plait_serve_question {
+    size_t size; /* as plait_serve_question_init sets it; 0: that of this header */
     const plait_model *model;
     const plait_cluster *cluster;
     int gpus; /* at most */
@@ -29,8 +30,16 @@ typedef struct plait_serve_question {
     double ttft_s; /* bound on the mean; 0: none */
     double tpot_s;
     bool only_aggregated, only_disaggregated;
-    plait_worker only; /* degrees that any worker must have; 0: any */
+    plait_worker only;       /* degrees that any worker must have; 0: any */
+    const void *reserved[8]; /* zero: room for fields to come */
 } plait_serve_question;
+
+/** Nothing yet: set model, cluster, GPUs, engines, formats and the load. */
+#define plait_serve_question_init(question)                                                        \
+    plait_serve_question_init_sized((question), sizeof(plait_serve_question))
+
+/** What it stands for: `size` is that of the header which the caller knows. */
+void plait_serve_question_init_sized(plait_serve_question *question, size_t size);
 
 /** One deployment: how each role is cut, and what it comes to. */
 typedef struct plait_serve_plan {

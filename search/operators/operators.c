@@ -1,16 +1,16 @@
 /* operators.c - the best strategies of a layer's operators on a mesh */
-#include <string.h>
 
 #include "layer_graph.h"
 #include "plait/cost.h"
 #include "problem_check.h"
+#include "sized.h"
 
 void plait_operators_options_init_sized(plait_operators_options *options, size_t size)
 {
     const plait_operators_options usual = {
         .size = size, .kind = -1, .microbatches = 1, .most_labels = 20 * 1000 * 1000};
 
-    memcpy(options, &usual, size < sizeof usual ? size : sizeof usual);
+    sized_init(options, size, &usual, sizeof usual);
 }
 
 // ---- the question --------------------------------------------------------------------------
@@ -50,10 +50,9 @@ static plait_status check(const plait_problem *problem, const plait_operators_op
     PLAIT_TRY(problem_check(problem, err));
     const plait_job *job = &problem->job;
 
-    if (!options || (options->size != 0 && options->size != sizeof *options))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "options",
-                          "expected options of this version of plait, %zu bytes, found others",
-                          sizeof *options);
+    if (!options)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "options", "expected options, found NULL");
+    PLAIT_TRY(sized_check("options", options->size, sizeof *options, err));
     if (options->mesh.axes < 1 || options->mesh.axes > PLAIT_MESH_AXES)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--mesh", "expected 1 to %d axes, found %d",
                           PLAIT_MESH_AXES, options->mesh.axes);

@@ -198,7 +198,7 @@ plait_status capacity_serve_run(const capacity_serve *flags, const capacity_flag
 
     if (question == NULL || answer == NULL)
         return plait_fail_nomem(err);
-    *question = (plait_serve_question){0};
+    plait_serve_question_init(question);
     PLAIT_TRY(read_ask(flags, run, arena, &ask, err));
     PLAIT_TRY(read_output(flags->output, &load.output, err));
     load.gpus_else = most_gpus;

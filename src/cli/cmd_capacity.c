@@ -238,10 +238,11 @@ static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, 
     }
     report.verdict = plait_capacity_judge(sweep->ask, sweep->row, sweep->rows);
     // With a deadline the smallest cluster is the answer, else the least money.
-    report.answer = sweep->ask->deadline_s > 0.0 || report.verdict.cheapest < 0 ||
-                            sweep->row[report.verdict.cheapest].limit != PLAIT_LIMIT_NOTHING
-                        ? report.verdict.smallest
-                        : report.verdict.cheapest;
+    report.answer =
+        sweep->ask->deadline_s > 0.0 || report.verdict.cheapest < 0 ||
+                sweep->row[report.verdict.cheapest].limit != PLAIT_CAPACITY_LIMIT_NOTHING
+            ? report.verdict.smallest
+            : report.verdict.cheapest;
     *no = report.answer < 0;
     if (!*no) {
         PLAIT_TRY(

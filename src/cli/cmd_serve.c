@@ -335,7 +335,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                         bool *no, plait_error *err)
 {
     serve_values flags = *(const serve_values *)values;
-    plait_serve_question question = {0};
+    plait_serve_question question;
     plait_serve_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
     plait_serve_plan plan = {0};
     plait_serve_drawn drawn = {0};
@@ -343,6 +343,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
     if (answer == NULL)
         return plait_fail_nomem(err);
+    plait_serve_question_init(&question);
     PLAIT_TRY(command_output(&flags.file, &flags.json, err));
     PLAIT_TRY(check_of_eval(&flags, err));
     PLAIT_TRY(serve_flags_question(&flags.asked, operands, arena, &question, err));

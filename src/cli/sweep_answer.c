@@ -209,10 +209,10 @@ static plait_status find_plan(scenario *s)
     PLAIT_TRY(
         problem_resolve(&s->values.problem, &s->operands, NULL, s->arena, &s->problem, &s->err));
     PLAIT_TRY(read_search(s, &search));
-    s->row = (plait_capacity_row){.problem = &s->problem, .limit = PLAIT_LIMIT_MEMORY};
+    s->row = (plait_capacity_row){.problem = &s->problem, .limit = PLAIT_CAPACITY_LIMIT_MEMORY};
     status = plait_search(&s->problem, &search, s->arena, &found, &refusal);
     if (status == PLAIT_ERROR_RANGE) {
-        s->row.limit = PLAIT_LIMIT_PLAN;
+        s->row.limit = PLAIT_CAPACITY_LIMIT_PLAN;
         s->why = plait_arena_text(s->arena, refusal.message);
     } else if (status == PLAIT_OK && found.plans == 0) {
         s->why = found.has_closest
@@ -255,9 +255,9 @@ static void write_step(json_writer *json, const plait_cost *cost)
 
 static void write_run(json_writer *json, const plait_capacity_row *row)
 {
-    json_member_string(json, "binds",
-                       row->limit == PLAIT_LIMIT_NOTHING ? NULL
-                                                         : plait_capacity_limit_name[row->limit]);
+    json_member_string(
+        json, "binds",
+        row->limit == PLAIT_CAPACITY_LIMIT_NOTHING ? NULL : plait_capacity_limit_name[row->limit]);
     json_member_number(json, "days", row->wall_s / PLAIT_DAY);
     json_member_number(json, "days_low", row->wall_low_s / PLAIT_DAY);
     json_member_number(json, "days_high", row->wall_high_s / PLAIT_DAY);
@@ -270,10 +270,11 @@ static void write_run(json_writer *json, const plait_capacity_row *row)
 
 static void write_answer(json_writer *json, const scenario *s)
 {
-    json_member_string(json, "verdict",
-                       plait_verdict_name[s->row.fits                          ? PLAIT_FITS
-                                          : s->row.limit == PLAIT_LIMIT_MEMORY ? PLAIT_OUT_OF_MEMORY
-                                                                               : PLAIT_INVALID]);
+    json_member_string(
+        json, "verdict",
+        plait_verdict_name[s->row.fits                                   ? PLAIT_FITS
+                           : s->row.limit == PLAIT_CAPACITY_LIMIT_MEMORY ? PLAIT_OUT_OF_MEMORY
+                                                                         : PLAIT_INVALID]);
     if (!s->row.fits) {
         json_member_string(json, "why", s->why);
         return;

@@ -5,6 +5,7 @@
 #include "nearest.h"
 #include "plait/data.h"
 #include "problem_check.h"
+#include "sized.h"
 #include "target.h"
 #include "text.h"
 #include "values.h"
@@ -166,7 +167,7 @@ void plait_launch_init_sized(plait_launch *launch, size_t size)
 {
     const plait_launch empty = {.size = size};
 
-    memcpy(launch, &empty, size < sizeof empty ? size : sizeof empty);
+    sized_init(launch, size, &empty, sizeof empty);
 }
 
 /* A struct of this version that says everything. */
@@ -175,10 +176,7 @@ static plait_status check_launch(const plait_launch *launch, plait_launch_target
 {
     if (launch == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "launch", "expected a launch, found NULL");
-    if (launch->size != 0 && launch->size != sizeof *launch)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
-                          "expected a launch of this version of plait, %zu bytes, found %zu",
-                          sizeof *launch, launch->size);
+    PLAIT_TRY(sized_check("launch", launch->size, sizeof *launch, err));
     if ((unsigned)target >= PLAIT_LAUNCH_TARGETS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "target",
                           "expected one of plait_launch_target, found number %d", (int)target);

@@ -2,28 +2,23 @@
 #include "problem_check.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "plait/runtime.h"
 #include "problem_parts.h"
+#include "sized.h"
 
 void plait_problem_init_sized(plait_problem *problem, size_t size)
 {
     const plait_problem empty = {.size = size, .risk = PLAIT_USUAL_RISK};
 
-    memcpy(problem, &empty, size < sizeof empty ? size : sizeof empty);
+    sized_init(problem, size, &empty, sizeof empty);
 }
 
-/* A program that was compiled with another header has another struct. */
 static plait_status check_size(const plait_problem *problem, plait_error *err)
 {
     if (!problem)
         return plait_fail(err, PLAIT_ERROR_RANGE, "problem", "expected a problem, found NULL");
-    if (problem->size == 0 || problem->size == sizeof *problem)
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, "problem",
-                      "expected a problem of this version of plait, %zu bytes, found %zu",
-                      sizeof *problem, problem->size);
+    return sized_check("problem", problem->size, sizeof *problem, err);
 }
 
 static plait_status check_count(const char *where, int count, int most, plait_error *err)

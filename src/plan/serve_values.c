@@ -3,6 +3,7 @@
 
 #include "plait/degrees.h"
 #include "problem_parts.h"
+#include "sized.h"
 
 enum { MOST_DRAFT = 64 };
 
@@ -39,10 +40,18 @@ static plait_status check_engines(const plait_serve_question *q, plait_error *er
     return PLAIT_OK;
 }
 
+void plait_serve_question_init_sized(plait_serve_question *question, size_t size)
+{
+    const plait_serve_question empty = {.size = size};
+
+    sized_init(question, size, &empty, sizeof empty);
+}
+
 plait_status serve_check_question(const plait_serve_question *q, plait_error *err)
 {
     if (!q)
         return plait_fail(err, PLAIT_ERROR_RANGE, "question", "expected a question, found NULL");
+    PLAIT_TRY(sized_check("question", q->size, sizeof *q, err));
     PLAIT_TRY(model_check_parts(q->model, err));
     PLAIT_TRY(cluster_check_parts(q->cluster, err));
     PLAIT_TRY(check_engines(q, err));

@@ -107,9 +107,9 @@ static void write_row(json_writer *json, const plait_capacity_row *row)
     json_member_int64(json, "gpus", row->problem->job.gpus);
     json_member_int64(json, "gbs", row->problem->job.gbs);
     json_member_bool(json, "fits", row->fits);
-    json_member_string(json, "binds",
-                       row->limit == PLAIT_LIMIT_NOTHING ? NULL
-                                                         : plait_capacity_limit_name[row->limit]);
+    json_member_string(
+        json, "binds",
+        row->limit == PLAIT_CAPACITY_LIMIT_NOTHING ? NULL : plait_capacity_limit_name[row->limit]);
     if (row->fits) {
         write_totals(json, row);
         write_goodput(json, row);

@@ -269,7 +269,7 @@ static const plait_capacity_row *next_smaller(const report_capacity *report)
     for (int i = 0; i < report->rows; i++) {
         const plait_capacity_row *const r = &report->row[i];
 
-        if (r->limit == PLAIT_LIMIT_DEADLINE && isfinite(r->wall_s) &&
+        if (r->limit == PLAIT_CAPACITY_LIMIT_DEADLINE && isfinite(r->wall_s) &&
             r->problem->job.gpus < gpus && (best == NULL || r->wall_s < best->wall_s))
             best = r;
     }
@@ -318,7 +318,7 @@ static void print_of_money(const report_capacity *report, FILE *out)
 
     for (int i = 0; i < report->rows; i++)
         if (i != report->answer && report->row[i].fits && isfinite(report->row[i].usd) &&
-            report->row[i].limit == PLAIT_LIMIT_NOTHING &&
+            report->row[i].limit == PLAIT_CAPACITY_LIMIT_NOTHING &&
             (second == NULL || report->row[i].usd < second->usd))
             second = &report->row[i];
     if (second != NULL && isfinite(r->usd))

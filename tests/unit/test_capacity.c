@@ -56,10 +56,10 @@ static void test_judge__passes_over_what_is_late_or_does_not_fit(void **state)
 
     (void)state;
     make(&m);
-    m.row[0].limit = PLAIT_LIMIT_DEADLINE;
+    m.row[0].limit = PLAIT_CAPACITY_LIMIT_DEADLINE;
     m.row[1].fits = false;
-    m.row[1].limit = PLAIT_LIMIT_MEMORY;
-    m.row[2].limit = PLAIT_LIMIT_BUDGET;
+    m.row[1].limit = PLAIT_CAPACITY_LIMIT_MEMORY;
+    m.row[2].limit = PLAIT_CAPACITY_LIMIT_BUDGET;
     const plait_capacity_verdict v = plait_capacity_judge(&m.ask, m.row, ROWS);
     assert_int_equal(v.smallest, -1);
     assert_int_equal(v.cheapest, 2);

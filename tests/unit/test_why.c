@@ -236,7 +236,7 @@ static void test_structs__of_another_version_are_refused(void **state)
     assert_string_equal(err.where, "problem");
     const plait_degrees d = plait_degrees_init();
     assert_int_equal(plait_degrees_check(&w.problem, &d, why, sizeof why), PLAIT_INVALID);
-    assert_non_null(strstr(why, "a problem of this version of plait"));
+    assert_non_null(strstr(why, "expected the struct of this version of plait"));
 }
 
 static void test_a_strategy__that_is_not_named_is_auto(void **state)

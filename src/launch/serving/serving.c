@@ -6,6 +6,7 @@
 #include "problem_parts.h"
 #include "serve_values.h"
 #include "serving.h"
+#include "sized.h"
 #include "target.h"
 
 const char *const plait_serve_target_name[] = {"vllm", "sglang", "trtllm", "dynamo", NULL};
@@ -106,12 +107,20 @@ static bool is_word(const char *text)
     return text_is_alphanumeric(*text) || *text == '/' || *text == '.';
 }
 
+void plait_serve_launch_init_sized(plait_serve_launch *launch, size_t size)
+{
+    const plait_serve_launch empty = {.size = size};
+
+    sized_init(launch, size, &empty, sizeof empty);
+}
+
 static plait_status check_launch(const plait_serve_launch *launch, plait_serve_target target,
                                  plait_error *err)
 {
     if (launch == NULL || launch->checkpoint == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
                           "expected a launch of a checkpoint, found NULL");
+    PLAIT_TRY(sized_check("launch", launch->size, sizeof *launch, err));
     PLAIT_TRY(serve_check_plan(launch->plan, err));
     if ((unsigned)target >= PLAIT_SERVE_TARGETS || (unsigned)launch->form >= PLAIT_SERVE_FORMS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "target",
