@@ -8,33 +8,11 @@
 
 #include <math.h>
 
-/* splitmix64 (Steele, Lea and Flood, OOPSLA 2014): any seed is as good as any other. */
-static uint64_t next_bits(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15U;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebU;
-    return z ^ z >> 31;
-}
-
-/* Between 0 and 1, neither of them. */
-static double uniform(uint64_t *state)
-{
-    return ((double)(next_bits(state) >> 11) + 0.5) * 0x1p-53;
-}
+#include "random.h"
 
 static double exponential(uint64_t *state, double mean)
 {
-    return -mean * log(uniform(state));
-}
-
-/* Box and Muller, 1958. */
-static double normal(uint64_t *state)
-{
-    const double radius = sqrt(-2.0 * log(uniform(state)));
-
-    return radius * cos(2.0 * acos(-1.0) * uniform(state));
+    return -mean * log(random_share(state));
 }
 
 typedef struct drawn_run {
@@ -50,7 +28,7 @@ static void replace_node(drawn_run *run)
 {
     int first = 0;
 
-    if (uniform(&run->state) >= run->job->node_loss)
+    if (random_share(&run->state) >= run->job->node_loss)
         return;
     const double repaired_s = run->now_s + exponential(&run->state, run->job->repair_s);
     for (int i = 1; i < run->job->spares; i++)
@@ -74,7 +52,7 @@ static double draw_restart(drawn_run *run)
 {
     double restart_s = run->job->once_s;
 
-    while (uniform(&run->state) < run->job->repeat)
+    while (random_share(&run->state) < run->job->repeat)
         restart_s += run->job->once_s;
     return restart_s;
 }
@@ -103,7 +81,8 @@ double plait_goodput_run(const plait_goodput *goodput, double work_s, double low
     drawn_run run = {.job = goodput, .state = number * 0xd1342543de82ef95U + 1U};
     double restart_s = 0.0;
 
-    run.left_s = work_s * goodput->straggler * plait_step_factor(low, high, normal(&run.state));
+    run.left_s =
+        work_s * goodput->straggler * plait_step_factor(low, high, random_normal(&run.state));
     if (isinf(goodput->mtbf_s))
         return fmin(run.left_s, most_s);
     while (run.now_s < most_s) {

@@ -6,6 +6,7 @@
 
 #include "numbers.h"
 #include "plait/serve.h"
+#include "random.h"
 #include "serve_values.h"
 
 enum { NONE = -1 };
@@ -78,20 +79,9 @@ typedef struct sim {
 
 // ---- draws ---------------------------------------------------------------------------------
 
-/* Above 0, at most 1 (splitmix64). */
-static double draw(sim *s)
-{
-    uint64_t z = s->state += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return ((double)(z >> 11) + 1.0) / 9007199254740992.0;
-}
-
 static double draw_length(sim *s, double mean)
 {
-    const double length = mean * (1.0 + s->load.spread * (2.0 * draw(s) - 1.0));
+    const double length = mean * (1.0 + s->load.spread * (2.0 * random_share(&s->state) - 1.0));
 
     return larger(floor(length + 0.5), 1.0);
 }
@@ -209,7 +199,7 @@ static void issue_arrivals(sim *s)
 
     if (s->load.kind == PLAIT_LOAD_RATE) {
         while (s->issued < s->draws.requests) {
-            time -= log(draw(s)) * together / s->load.rate;
+            time -= log(random_share(&s->state)) * together / s->load.rate;
             for (double i = 0.0; i < together; i += 1.0)
                 issue(s, time);
         }

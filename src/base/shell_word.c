@@ -1,7 +1,13 @@
 /* shell_word.c - a word as a shell reads it back */
 #include "shell_word.h"
 
+#include <ctype.h>
 #include <string.h>
+
+bool shell_is_option(const char *word)
+{
+    return word[0] == '-' && word[1] == '-' && isalpha((unsigned char)word[2]);
+}
 
 static bool needs_quotes(const char *text)
 {

@@ -1,9 +1,12 @@
-/* shell_word.h - a word as a shell reads it back: for commands that are shown and scripts that are
- * written */
+/* shell_word.h - a word as a shell reads it back: for commands that are shown, scripts that are written
+ * and those that are read */
 #ifndef SHELL_WORD_H
 #define SHELL_WORD_H
 
 #include "text.h"
+
+/** Is a word an option, "--num-layers"? */
+bool shell_is_option(const char *word);
 
 /** Append a word so that bash reads it back as it is: in quotes where it needs them, on one line of
  * plain text whatever is in it. */

@@ -1,6 +1,7 @@
 /* belief.c - normal beliefs of steps, what a measurement does to them, and which plans to try */
 #include "plait/belief.h"
 #include "numbers.h"
+#include "random.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -125,30 +126,6 @@ static void factorise(const plait_belief *b, double *l)
         }
 }
 
-/* Steele, Lea and Flood's splitmix64. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static double uniform(uint64_t *state)
-{
-    return ((double)(next_random(state) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-/* Box and Muller. */
-static double normal(uint64_t *state)
-{
-    static const double circle = 6.283185307179586;
-    const double size = sqrt(-2.0 * log(uniform(state)));
-
-    return size * cos(circle * uniform(state));
-}
-
 /* Logarithms of all steps, draw by draw: [DRAWS x plans]. */
 static void draw_steps(const plait_belief *b, const double *l, double *z, double *out)
 {
@@ -158,7 +135,7 @@ static void draw_steps(const plait_belief *b, const double *l, double *z, double
     for (int d = 0; d < DRAWS; d++)
         for (int i = 0; i < n; i++) {
             double sum = b->mean[i];
-            z[i] = normal(&state);
+            z[i] = random_normal(&state);
             for (int k = 0; k <= i; k++)
                 sum += l[i * n + k] * z[k];
             out[(size_t)d * (size_t)n + (size_t)i] = sum;

@@ -30,15 +30,8 @@ static void use_older_words(launch_args *flags)
 
 static void append_head(const plait_launch *launch, text_builder *out)
 {
-    const char *const title = scripts_title(launch, out->arena);
-    const char *const expectation = scripts_expectation(launch, out->arena);
-
-    out->failed = out->failed || title == NULL || expectation == NULL;
-    text_append_printf(out,
-                       "# plan.yaml - the config of FlagScale's run.py; run.sh starts it\n"
-                       "#\n# %s\n# %s\n#\n",
-                       title != NULL ? title : "", expectation != NULL ? expectation : "");
-    training_append_edits(launch->problem, &places, out);
+    scripts_append_head(launch, "# plan.yaml - the config of FlagScale's run.py; run.sh starts it",
+                        &places, out);
     notes_append(launch, out);
 }
 

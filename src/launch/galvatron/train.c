@@ -153,16 +153,10 @@ static void append_head(const plait_launch *launch, text_builder *out)
         .checkpoints = "save, save_interval",
         .cluster = true,
     };
-    const char *const title = scripts_title(launch, out->arena);
-    const char *const expectation = scripts_expectation(launch, out->arena);
 
-    out->failed = out->failed || title == NULL || expectation == NULL;
-    text_append_printf(out,
-                       "# train.yaml - arguments of train_dist.py; run.sh starts it with "
-                       "strategy.json\n"
-                       "#\n# %s\n# %s\n#\n",
-                       title != NULL ? title : "", expectation != NULL ? expectation : "");
-    training_append_edits(launch->problem, &places, out);
+    scripts_append_head(
+        launch, "# train.yaml - arguments of train_dist.py; run.sh starts it with strategy.json",
+        &places, out);
 }
 
 const char *galvatron_train(const plait_launch *launch, plait_arena *arena)

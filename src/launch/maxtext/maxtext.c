@@ -35,15 +35,8 @@ static void append_notes(const plait_launch *launch, text_builder *out)
 
 static void append_head(const plait_launch *launch, text_builder *out)
 {
-    const char *const title = scripts_title(launch, out->arena);
-    const char *const expectation = scripts_expectation(launch, out->arena);
-
-    out->failed = out->failed || title == NULL || expectation == NULL;
-    text_append_printf(out,
-                       "# config.yml - a configuration of MaxText; run.sh starts it\n"
-                       "#\n# %s\n# %s\n#\n",
-                       title != NULL ? title : "", expectation != NULL ? expectation : "");
-    training_append_edits(launch->problem, &places, out);
+    scripts_append_head(launch, "# config.yml - a configuration of MaxText; run.sh starts it",
+                        &places, out);
     append_notes(launch, out);
 }
 

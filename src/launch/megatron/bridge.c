@@ -25,21 +25,17 @@ static const char *file_text(const plait_launch *launch, const megatron_args *ar
                              plait_arena *arena)
 {
     const plait_model *const model = launch->problem->model;
-    const char *const title = scripts_title(launch, arena);
-    const char *const expectation = scripts_expectation(launch, arena);
     const char *const list = megatron_overrides(launch, args, arena);
     text_builder out;
 
-    if (title == NULL || expectation == NULL || list == NULL)
+    if (list == NULL)
         return NULL;
     text_builder_init(&out, arena);
-    text_append_printf(
-        &out,
+    scripts_append_head(
+        launch,
         "# shellcheck shell=bash disable=SC2034,SC2140,SC2211,SC2276,SC2288\n"
-        "# overrides.sh - KEY=VALUE of run_recipe.py, one a line; run.sh reads them\n"
-        "#\n# %s\n# %s\n#\n",
-        title, expectation);
-    training_append_edits(launch->problem, &places, &out);
+        "# overrides.sh - KEY=VALUE of run_recipe.py, one a line; run.sh reads them",
+        &places, &out);
     text_append_printf(
         &out,
         "# The recipe builds the model: %d layers, hidden %d; the vocabulary, %d, is "

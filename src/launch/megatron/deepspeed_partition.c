@@ -91,21 +91,16 @@ static void append_layers(const plait_plan *plan, text_builder *out)
 
 const char *deepspeed_partition(const plait_launch *launch, plait_arena *arena)
 {
-    const char *const title = scripts_title(launch, arena);
-    const char *const expectation = scripts_expectation(launch, arena);
     text_builder out;
 
-    if (title == NULL || expectation == NULL)
-        return NULL;
     text_builder_init(&out, arena);
-    text_append_printf(
-        &out,
-        "# partition.py - deals the layers of DeepSpeed's PipelineModule as planned\n"
-        "#\n# %s\n# %s\n#\n"
-        "#   torchrun ... partition.py SCRIPT ARGUMENTS     run.sh does it\n"
-        "#   from partition import PlannedPipelineModule    in a script of yours\n"
-        "\n",
-        title, expectation);
+    scripts_append_head(
+        launch, "# partition.py - deals the layers of DeepSpeed's PipelineModule as planned", NULL,
+        &out);
+    text_append(&out, "#\n"
+                      "#   torchrun ... partition.py SCRIPT ARGUMENTS     run.sh does it\n"
+                      "#   from partition import PlannedPipelineModule    in a script of yours\n"
+                      "\n");
     append_layers(launch->plan, &out);
     text_append(&out, "LAYER = \"transformer\"  # a pattern: what a layer's class is called\n\n");
     text_append(&out, code);

@@ -34,8 +34,6 @@ static void append_notes(const plait_launch *launch, text_builder *out)
 
 static const char *arguments(const plait_launch *launch, plait_arena *arena)
 {
-    const char *const title = scripts_title(launch, arena);
-    const char *const expectation = scripts_expectation(launch, arena);
     launch_args flags;
     text_builder out;
     const char *list;
@@ -43,15 +41,10 @@ static const char *arguments(const plait_launch *launch, plait_arena *arena)
     args_init(&flags, arena);
     deepspeed_args_append(launch, &flags);
     list = args_shell(&flags);
-    if (list == NULL || title == NULL || expectation == NULL)
+    if (list == NULL)
         return NULL;
     text_builder_init(&out, arena);
-    text_append_printf(&out,
-                       "# shellcheck shell=bash disable=SC2215\n"
-                       "# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them\n"
-                       "#\n# %s\n# %s\n#\n",
-                       title, expectation);
-    training_append_edits(launch->problem, &places, &out);
+    scripts_append_head(launch, MEGATRON_ARGS_HEAD, &places, &out);
     append_notes(launch, &out);
     text_append(&out, list);
     return text_builder_finish(&out, NULL);

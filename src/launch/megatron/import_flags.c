@@ -4,6 +4,7 @@
 #include "argument_table.h"
 #include "import_parts.h"
 #include "launcher.h"
+#include "shell_word.h"
 
 static const argument_row *row_of(const char *name)
 {
@@ -151,7 +152,7 @@ static void warn_of_holes(plan_reader *in)
         const bool alone = option < 0 || i > option + 1 || strchr(word[option], '=') != NULL ||
                            is_switch(word[option], in->flags->arena);
 
-        if (flags_is_flag(word[i]))
+        if (shell_is_option(word[i]))
             option = i;
         else if (origin != NULL && alone && shell_word_open(word[i]) && !is_doubt(script, origin))
             warn_of(in, &list, origin->text);

@@ -40,17 +40,9 @@ static const training_places places = {
 
 static void append_head(const plait_launch *launch, const megatron_args *args, text_builder *out)
 {
-    const char *const title = scripts_title(launch, out->arena);
-    const char *const expectation = scripts_expectation(launch, out->arena);
     const int since = megatron_args_since(args);
 
-    out->failed = out->failed || title == NULL || expectation == NULL;
-    text_append_printf(out,
-                       "# shellcheck shell=bash disable=SC2215\n"
-                       "# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them\n"
-                       "#\n# %s\n# %s\n#\n",
-                       title != NULL ? title : "", expectation != NULL ? expectation : "");
-    training_append_edits(launch->problem, &places, out);
+    scripts_append_head(launch, MEGATRON_ARGS_HEAD, &places, out);
     if (since > 0)
         text_append_printf(out, "# its flags need Megatron Core 0.%d.0 or later\n", since);
     notes_append(launch, out);

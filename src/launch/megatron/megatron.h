@@ -8,6 +8,11 @@
 #include "target.h"
 #include "text.h"
 
+/** The first lines of args.sh, which both Megatrons have. */
+#define MEGATRON_ARGS_HEAD                                                                         \
+    "# shellcheck shell=bash disable=SC2215\n"                                                     \
+    "# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them"
+
 /** A model and a plan as arguments. Texts live in `arena`. */
 PLAIT_MUST_CHECK plait_status megatron_args_of(const plait_problem *problem, const plait_plan *plan,
                                                plait_arena *arena, megatron_args *out,

@@ -15,17 +15,11 @@ static const training_places places = {
 
 static void append_head(const plait_launch *launch, text_builder *out)
 {
-    const char *const title = scripts_title(launch, out->arena);
-    const char *const expectation = scripts_expectation(launch, out->arena);
-
-    out->failed = out->failed || title == NULL || expectation == NULL;
-    text_append_printf(out,
-                       "# shellcheck shell=bash disable=SC2215\n"
-                       "# args.sh - arguments of MindSpeed-LLM's pretrain_gpt.py, one a line; "
-                       "run.sh reads them\n"
-                       "#\n# %s\n# %s\n#\n",
-                       title != NULL ? title : "", expectation != NULL ? expectation : "");
-    training_append_edits(launch->problem, &places, out);
+    scripts_append_head(launch,
+                        "# shellcheck shell=bash disable=SC2215\n"
+                        "# args.sh - arguments of MindSpeed-LLM's pretrain_gpt.py, one a line; "
+                        "run.sh reads them",
+                        &places, out);
     notes_append(launch, out);
 }
 

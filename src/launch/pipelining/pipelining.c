@@ -147,19 +147,13 @@ static const char *script_text(const plait_launch *launch, plait_arena *arena)
         .values = "OPTIMIZER; there is no schedule",
         .cluster = true,
     };
-    const char *const title = scripts_title(launch, arena);
-    const char *const expectation = scripts_expectation(launch, arena);
     text_builder out;
 
-    if (title == NULL || expectation == NULL)
-        return NULL;
     text_builder_init(&out, arena);
-    text_append_printf(&out,
-                       "# pipeline.py - one step of schedule.csv by torch.distributed.pipelining; "
-                       "run.sh starts it\n"
-                       "#\n# %s\n# %s\n#\n",
-                       title, expectation);
-    training_append_edits(launch->problem, &places, &out);
+    scripts_append_head(launch,
+                        "# pipeline.py - one step of schedule.csv by torch.distributed.pipelining; "
+                        "run.sh starts it",
+                        &places, &out);
     text_append(&out, pipelining_imports);
     append_constants(launch, &out);
     text_append(&out, pipelining_body);

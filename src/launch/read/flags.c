@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "fail.h"
+#include "file.h"
 #include "grow.h"
 #include "json.h"
 #include "shell_read.h"
+#include "shell_word.h"
 #include "text.h"
 
 static const char *const on_value[] = {"true"};
@@ -29,11 +31,6 @@ plait_status flags_put(launch_flags *flags, launch_flag flag, plait_error *err)
 }
 
 /* ---- a script ---- */
-
-bool flags_is_flag(const char *word)
-{
-    return word[0] == '-' && word[1] == '-' && isalpha((unsigned char)word[2]);
-}
 
 /* "--num-layers" and "--num-layers=32" are about num_layers. */
 static char *destination(const char *word, const char **value, plait_arena *arena)
@@ -60,7 +57,7 @@ static plait_status add_word(launch_flags *flags, const char *const *word, int l
 
     if (flag.name == NULL)
         return plait_fail_nomem(err);
-    while (flag.values < left - 1 && !flags_is_flag(word[1 + flag.values]))
+    while (flag.values < left - 1 && !shell_is_option(word[1 + flag.values]))
         flag.values++;
     if (value != NULL) {
         const char **copy = plait_arena_alloc(flags->arena, 1, sizeof *copy);
@@ -80,18 +77,11 @@ static plait_status add_word(launch_flags *flags, const char *const *word, int l
 
 /* ---- which commands are the launch ---- */
 
-static const char *base_name(const char *word)
-{
-    const char *const slash = strrchr(word, '/');
-
-    return slash != NULL ? slash + 1 : word;
-}
-
 static bool starts_job(const char *word)
 {
     static const char *const words[] = {"#SBATCH", "srun", "sbatch", "salloc", "mpirun", NULL};
 
-    return text_index(base_name(word), words) >= 0;
+    return text_index(file_base_name(word), words) >= 0;
 }
 
 /* Commands whose words are what they say or list, not what they start. */
@@ -101,7 +91,7 @@ static bool only_talks(const char *word)
                                         "tee",   "grep",   "curl", "wget",  "rm",   "cp",   "ls",
                                         "mkdir", "rsync",  "ssh",  "conda", "find", NULL};
 
-    return text_index(base_name(word), words) >= 0;
+    return text_index(file_base_name(word), words) >= 0;
 }
 
 static bool is_program(const char *word)
@@ -109,7 +99,7 @@ static bool is_program(const char *word)
     static const char *const words[] = {"python",    "python3",    "torchrun",
                                         "deepspeed", "accelerate", NULL};
 
-    return text_ends_with(word, ".py") || text_index(base_name(word), words) >= 0;
+    return text_ends_with(word, ".py") || text_index(file_base_name(word), words) >= 0;
 }
 
 static bool launches(const char *const *word, int count)
@@ -125,7 +115,7 @@ static int count_options(const char *const *word, int count)
     int options = 0;
 
     for (int i = 0; i < count; i++)
-        options += flags_is_flag(word[i]);
+        options += shell_is_option(word[i]);
     return options;
 }
 
@@ -169,7 +159,7 @@ static plait_status add_command(launch_flags *flags, const shell_command *comman
     const char *const *const word = flags->script.word + command->first;
 
     for (int i = 0; i < command->count; i++)
-        if (flags_is_flag(word[i]))
+        if (shell_is_option(word[i]))
             PLAIT_TRY(add_word(flags, word + i, command->count - i, err));
     return PLAIT_OK;
 }

@@ -42,9 +42,6 @@ PLAIT_MUST_CHECK plait_status flags_read(const char *text, size_t length, const 
                                          const launch_call *call, plait_arena *arena,
                                          launch_flags *out, plait_error *err);
 
-/** Is a word an option, "--num-layers"? */
-bool flags_is_flag(const char *word);
-
 /** Does a command of a script start a Python program with options? */
 bool flags_starts(const shell_words *words, int command);
 

@@ -1,5 +1,4 @@
 /* shell_job.c - #SBATCH lines and srun: their options in full, and what SLURM tells a job of them */
-#include <ctype.h>
 #include <string.h>
 
 #include "shell_parts.h"

@@ -1,14 +1,8 @@
 /* shell_out.c - what a shell script says: its commands, files and doubts */
-#include <ctype.h>
 #include <string.h>
 
 #include "grow.h"
 #include "shell_parts.h"
-
-bool shell_is_option(const char *word)
-{
-    return word[0] == '-' && word[1] == '-' && isalpha((unsigned char)word[2]);
-}
 
 static plait_status add_doubt(shell_reader *in, const char *option, bool added, plait_error *err)
 {

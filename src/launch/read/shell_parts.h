@@ -9,6 +9,7 @@
 
 #include "name_index.h"
 #include "shell_read.h"
+#include "shell_word.h"
 #include "text.h"
 
 enum { SHELL_UNKNOWN = '\x01', SHELL_UNKNOWN_END = '\x02' };
@@ -337,9 +338,6 @@ PLAIT_MUST_CHECK plait_status shell_expand(shell_reader *in, const char *text, s
 const char *shell_read_ansi(shell_reader *in, bool *closed);
 
 /* ---- what comes out ---- */
-
-/** --name */
-bool shell_is_option(const char *word);
 
 /** Options in texts that stand behind an open condition: "--a 1 --b" has two. `added`: to others. */
 PLAIT_MUST_CHECK plait_status shell_add_doubts(shell_reader *in, const shell_list *value,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "flags.h"
+#include "shell_word.h"
 #include "text.h"
 
 const char *const serving_import_name[] = {"vllm", "sglang", NULL};
@@ -215,7 +216,7 @@ static const char *served_model(const shell_words *script)
         const shell_command *command = &script->command[c];
         for (int w = command->first; w + 2 < command->first + command->count; w++)
             if (strcmp(script->word[w], "vllm") == 0 && strcmp(script->word[w + 1], "serve") == 0 &&
-                !flags_is_flag(script->word[w + 2]) && shell_word_known(script->word[w + 2]))
+                !shell_is_option(script->word[w + 2]) && shell_word_known(script->word[w + 2]))
                 return script->word[w + 2];
     }
     return NULL;

@@ -133,7 +133,7 @@ const char *titan_args(const plait_launch *launch, plait_arena *arena)
         return NULL;
     text_builder_init(&out, arena);
     text_append(&out, "# shellcheck shell=bash disable=SC2215\n");
-    titan_append_head(launch, "args.sh - the plan of recipe.py as arguments of torchtitan.train",
+    titan_append_head(launch, "# args.sh - the plan of recipe.py as arguments of torchtitan.train",
                       &places, &out);
     if (own == NULL)
         text_append(&out, "#\n# The folder of recipe.py has to be on PYTHONPATH.\n");

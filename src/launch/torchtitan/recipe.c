@@ -221,7 +221,7 @@ const char *titan_recipe(const plait_launch *launch, plait_arena *arena)
 
     text_builder_init(&out, arena);
     titan_append_head(launch,
-                      "recipe.py - a plan for torchtitan.train --module recipe --config plan",
+                      "# recipe.py - a plan for torchtitan.train --module recipe --config plan",
                       &places, &out);
     text_append(&out, titan_flavour_of(launch->problem->model) != NULL
                           ? "\n"

@@ -33,18 +33,10 @@ static void append_plan_notes(const plait_launch *launch, text_builder *out)
                          out);
 }
 
-void titan_append_head(const plait_launch *launch, const char *what, const training_places *places,
+void titan_append_head(const plait_launch *launch, const char *first, const training_places *places,
                        text_builder *out)
 {
-    const char *const title = scripts_title(launch, out->arena);
-    const char *const expectation = scripts_expectation(launch, out->arena);
-
-    if (title == NULL || expectation == NULL) {
-        out->failed = true;
-        return;
-    }
-    text_append_printf(out, "# %s\n#\n# %s\n# %s\n#\n", what, title, expectation);
-    training_append_edits(launch->problem, places, out);
+    scripts_append_head(launch, first, places, out);
     append_plan_notes(launch, out);
 }
 

@@ -172,7 +172,7 @@ const char *titan_toml(const plait_launch *launch, plait_arena *arena)
     text_builder out;
 
     text_builder_init(&out, arena);
-    titan_append_head(launch, "config.toml - the plan of recipe.py for torchtitan before 2026-03",
+    titan_append_head(launch, "# config.toml - the plan of recipe.py for torchtitan before 2026-03",
                       &places, &out);
     append_model(launch, &out);
     append_sections(launch, &out);

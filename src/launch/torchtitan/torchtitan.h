@@ -139,8 +139,8 @@ void titan_append_config(const plait_launch *launch, text_builder *out);
 /** ... and the return of its ModelSpec. */
 void titan_append_spec(const plait_launch *launch, text_builder *out);
 
-/** Append the lines at the head of a file that say what it is, `# ` before each, and the notes. */
-void titan_append_head(const plait_launch *launch, const char *what, const training_places *places,
+/** scripts_append_head, and the notes. */
+void titan_append_head(const plait_launch *launch, const char *first, const training_places *places,
                        text_builder *out);
 
 /** Append a string of Python or TOML, in double quotes. */

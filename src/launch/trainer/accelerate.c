@@ -79,19 +79,13 @@ static const char *config(const plait_launch *launch, plait_arena *arena)
 {
     const plait_problem *const problem = launch->problem;
     const plait_degrees *const d = &launch->plan->degrees;
-    const char *const title = scripts_title(launch, arena);
-    const char *const expectation = scripts_expectation(launch, arena);
     text_builder out;
 
-    if (title == NULL || expectation == NULL)
-        return NULL;
     text_builder_init(&out, arena);
-    text_append_printf(&out,
-                       "# accelerate.yaml - accelerate launch --config_file; run.sh does it\n"
-                       "#\n# %s\n# %s\n"
-                       "compute_environment: LOCAL_MACHINE\n"
-                       "distributed_type: FSDP\n",
-                       title, expectation);
+    scripts_append_head(
+        launch, "# accelerate.yaml - accelerate launch --config_file; run.sh does it", NULL, &out);
+    text_append(&out, "compute_environment: LOCAL_MACHINE\n"
+                      "distributed_type: FSDP\n");
     append_fsdp(problem, d, &out);
     if (is_hybrid(d))
         append_mesh(d, &out);

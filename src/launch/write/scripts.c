@@ -6,7 +6,6 @@
 
 #include "plait/units.h"
 #include "text.h"
-#include "training.h"
 
 /* ---- what the files say of themselves ---- */
 
@@ -25,7 +24,8 @@ static const char *devices(const plait_launch *launch, plait_arena *arena)
     return text_builder_finish(&out, NULL);
 }
 
-const char *scripts_title(const plait_launch *launch, plait_arena *arena)
+/* "plan of deepseek-v3 on 2048 x h800-80gb-sxm: tp 1, pp 16, ..." */
+static const char *title_of(const plait_launch *launch, plait_arena *arena)
 {
     const plait_degrees *const d = &launch->plan->degrees;
     const plait_problem *const problem = launch->problem;
@@ -40,7 +40,8 @@ const char *scripts_title(const plait_launch *launch, plait_arena *arena)
     return text != NULL ? text_plain(arena, text) : NULL; // it stays inside its comment
 }
 
-const char *scripts_expectation(const plait_launch *launch, plait_arena *arena)
+/* Seconds with their band, and memory. */
+static const char *expectation_of(const plait_launch *launch, plait_arena *arena)
 {
     const plait_cost *const cost = launch->cost;
     const double gib = cost->memory.peak_bytes / PLAIT_GIB;
@@ -58,6 +59,23 @@ const char *scripts_expectation(const plait_launch *launch, plait_arena *arena)
                               cost->step_s, band, gib, capacity, risk);
 }
 
+void scripts_append_head(const plait_launch *launch, const char *first,
+                         const training_places *places, text_builder *out)
+{
+    const char *const title = title_of(launch, out->arena);
+    const char *const expectation = expectation_of(launch, out->arena);
+
+    if (title == NULL || expectation == NULL) {
+        out->failed = true;
+        return;
+    }
+    text_append_printf(out, "%s\n#\n# %s\n# %s\n", first, title, expectation);
+    if (places == NULL)
+        return;
+    text_append(out, "#\n");
+    training_append_edits(launch->problem, places, out);
+}
+
 int scripts_nodes(const plait_problem *problem, int *gpus_per_node)
 {
     const int shape = problem->cluster->group[0].gpus_per_node;
@@ -68,17 +86,6 @@ int scripts_nodes(const plait_problem *problem, int *gpus_per_node)
 }
 
 /* ---- one node ---- */
-
-static void append_head(const plait_launch *launch, const char *first, plait_arena *arena,
-                        text_builder *out)
-{
-    const char *const title = scripts_title(launch, arena);
-    const char *const expected = scripts_expectation(launch, arena);
-
-    text_append_printf(out, "%s\n#\n# %s\n# %s\n", first, title != NULL ? title : "",
-                       expected != NULL ? expected : "");
-    out->failed = out->failed || title == NULL || expected == NULL;
-}
 
 static const char read_arguments[] = "# Lines of %s are `export NAME=value` or arguments.\n"
                                      "args=()\n"
@@ -98,7 +105,7 @@ static const char *run_script(const plait_launch *launch, const launch_program *
 
     text_builder_init(&out, arena);
     text_append_printf(&out, "#!/bin/bash\n");
-    append_head(launch, "# run.sh - start one node; run the same on each", arena, &out);
+    scripts_append_head(launch, "# run.sh - start one node; run the same on each", NULL, &out);
     text_append(&out,
                 "#\n"
                 "#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...\n"
@@ -256,7 +263,8 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
 
     text_builder_init(&out, arena);
     append_directives(launch, program, job, &out);
-    append_head(launch, "# submit.sbatch - sbatch submit.sbatch, in this folder", arena, &out);
+    scripts_append_head(launch, "# submit.sbatch - sbatch submit.sbatch, in this folder", NULL,
+                        &out);
     if (program->checkout != NULL)
         text_append_printf(&out, "# %s is to name the folder of a checkout of %s.\n",
                            program->checkout, program->what);
@@ -356,7 +364,7 @@ static const char *manifest(const plait_launch *launch, const launch_program *pr
     text_builder out;
 
     text_builder_init(&out, arena);
-    append_head(launch, "# pytorchjob.yaml - Kubeflow Training Operator", arena, &out);
+    scripts_append_head(launch, "# pytorchjob.yaml - Kubeflow Training Operator", NULL, &out);
     text_append_printf(&out,
                        "#\n"
                        "#   kubectl create configmap %s --from-file=.\n"

@@ -6,6 +6,7 @@
 #define SCRIPTS_H
 
 #include "target.h"
+#include "training.h"
 
 /** What schedulers call the devices of a node. */
 typedef struct launch_device {
@@ -47,10 +48,13 @@ const char *scripts_plain_name(const plait_model *model, char name[SCRIPTS_NAME_
 /** Nodes of a job, and GPUs that it takes of each. */
 int scripts_nodes(const plait_problem *problem, int *gpus_per_node);
 
-/** "deepseek-v3: 2048 x h800-80gb-sxm, tp 1, pp 16, ...": a line for the head of a file. */
-const char *scripts_title(const plait_launch *launch, plait_arena *arena);
-
-/** Seconds, band and memory that the plan is expected to take: a line for the head of a file. */
-const char *scripts_expectation(const plait_launch *launch, plait_arena *arena);
+/**
+ * The head of a file, in comments: what it is, what the plan is, and what it is expected to take.
+ *
+ * @param first   lines that say what the file is, `# ` before each, without a newline at the end
+ * @param places  of what is to be edited, a list that follows; NULL: none does
+ */
+void scripts_append_head(const plait_launch *launch, const char *first,
+                         const training_places *places, text_builder *out);
 
 #endif
