@@ -6,6 +6,7 @@
  * buckets take no longer than bulk (C.180), of one chunk a rank neither does a shift (C.181).
  */
 #include "assert_near.h"
+#include "few_draws.h"
 #include "must.h"
 #include "plait/limits.h"
 #include "plait/runtime.h"
@@ -13,7 +14,7 @@
 #include "stage_sum.h"
 #include "timeline_tail.h"
 
-enum { SHAPES = 2000, MOST_RANKS = 24, MOST_STAGES = 3 * MOST_RANKS };
+enum { SHAPES = FEW_DRAWS ? 400 : 2000, MOST_RANKS = 24, MOST_STAGES = 3 * MOST_RANKS };
 
 static uint64_t seed = 67;
 
