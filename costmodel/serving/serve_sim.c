@@ -1,81 +1,12 @@
 /* serve_sim.c - a deployment under a load, step by step (C.364) */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "numbers.h"
-#include "plait/serve.h"
 #include "random.h"
+#include "serve_sim.h"
 #include "serve_values.h"
 
 enum { NONE = -1 };
-
-/* One request, from arrival to its last token. */
-typedef struct request {
-    double arrived, first, last;
-    double input, output;
-    double made; /* of the output, when its cache was given up: prompt again */
-    int next;    /* in the queue of its rank */
-} request;
-
-/* Sequences that decode on one attention rank, by the step of the worker that is their last. */
-typedef struct finish {
-    double step;
-    int request;
-} finish;
-
-typedef struct rank {
-    int head, tail;  /* prompts that wait, in order */
-    double done;     /* tokens of the first one that earlier steps took */
-    double waited;   /* steps since a prompt came to gather others; NONE: none has */
-    double room;     /* tokens of cache that nobody holds or has been promised */
-    double contexts; /* sum over those that decode */
-    int running;     /* decoding, or prefilled in part */
-    finish *heap;
-    int decoding, heap_room;
-} rank;
-
-typedef struct worker {
-    const plait_pool *pool;
-    rank *ranks;
-    int count;
-    int load; /* requests that it has */
-    double step;
-    bool busy;
-    bool prefills, decodes;            /* what this worker does for requests */
-    double *prompt, *prompts, *before; /* [count] of the step under way; before: of all prompts */
-} worker;
-
-typedef enum event_kind { ARRIVES, ARRIVES_DECODE, STEP_ENDS } event_kind;
-
-typedef struct event {
-    double time;
-    int64_t order; /* of equal times the first comes first */
-    event_kind kind;
-    int of; /* request or worker */
-} event;
-
-typedef struct sim {
-    const plait_deployment *d;
-    plait_load load;
-    plait_serve_draws draws;
-    plait_arena *arena;
-    uint64_t state;
-    double now;
-    double yield, travel_s;
-    bool
-        preempts; /* caches grow as they fill, and the newest gives way; else its whole length is promised */
-    worker *workers;
-    int worker_count, prefill_workers;
-    request *requests;
-    int issued, finished, preempted;
-    event *events;
-    int event_count, event_room;
-    int64_t order;
-    double steps;
-    bool out_of_memory;
-} sim;
 
 // ---- draws ---------------------------------------------------------------------------------
 
@@ -86,96 +17,16 @@ static double draw_length(sim *s, double mean)
     return larger(floor(length + 0.5), 1.0);
 }
 
-// ---- events, a heap by time ----------------------------------------------------------------
+// ---- what comes next -----------------------------------------------------------------------
 
-static bool is_before(const event *a, const event *b)
+static void happens(sim *s, double time, event_kind kind, int of)
 {
-    return a->time < b->time || (a->time == b->time && a->order < b->order);
+    s->out_of_memory |= !event_push(&s->events, s->arena, time, kind, of);
 }
 
-/* Twice the room, old contents kept. */
-static void *grown(sim *s, const void *old, int *room, size_t size)
+static void decodes_until(sim *s, rank *r, finish f)
 {
-    const int twice = *room > 0 ? 2 * *room : 64;
-    void *more = plait_arena_alloc(s->arena, (size_t)twice, size);
-
-    if (more == NULL) {
-        s->out_of_memory = true;
-        return NULL;
-    }
-    if (*room > 0)
-        memcpy(more, old, (size_t)*room * size);
-    *room = twice;
-    return more;
-}
-
-static void push_event(sim *s, double time, event_kind kind, int of)
-{
-    if (s->event_count == s->event_room) {
-        event *more = grown(s, s->events, &s->event_room, sizeof *more);
-        if (more == NULL)
-            return;
-        s->events = more;
-    }
-    const event e = {time, s->order++, kind, of};
-    int at = s->event_count++;
-    for (; at > 0 && is_before(&e, &s->events[(at - 1) / 2]); at = (at - 1) / 2)
-        s->events[at] = s->events[(at - 1) / 2];
-    s->events[at] = e;
-}
-
-static event pop_event(sim *s)
-{
-    const event top = s->events[0];
-    const event last = s->events[--s->event_count];
-    int at = 0;
-
-    for (int child = 1; child < s->event_count; child = 2 * at + 1) {
-        child += child + 1 < s->event_count && is_before(&s->events[child + 1], &s->events[child]);
-        if (!is_before(&s->events[child], &last))
-            break;
-        s->events[at] = s->events[child];
-        at = child;
-    }
-    if (s->event_count > 0)
-        s->events[at] = last;
-    return top;
-}
-
-// ---- the finish of sequences, a heap by step -----------------------------------------------
-
-static void push_finish(sim *s, rank *r, finish f)
-{
-    if (r->decoding == r->heap_room) {
-        finish *more = grown(s, r->heap, &r->heap_room, sizeof *more);
-        if (more == NULL)
-            return;
-        r->heap = more;
-    }
-    int at = r->decoding++;
-    for (; at > 0 && f.step < r->heap[(at - 1) / 2].step; at = (at - 1) / 2)
-        r->heap[at] = r->heap[(at - 1) / 2];
-    r->heap[at] = f;
-}
-
-/* The one at a place of the heap; 0: that which ends first. */
-static finish take_finish(rank *r, int at)
-{
-    const finish taken = r->heap[at];
-    const finish last = r->heap[--r->decoding];
-
-    for (; at > 0 && last.step < r->heap[(at - 1) / 2].step; at = (at - 1) / 2)
-        r->heap[at] = r->heap[(at - 1) / 2];
-    for (int child = 2 * at + 1; child < r->decoding; child = 2 * at + 1) {
-        child += child + 1 < r->decoding && r->heap[child + 1].step < r->heap[child].step;
-        if (r->heap[child].step >= last.step)
-            break;
-        r->heap[at] = r->heap[child];
-        at = child;
-    }
-    if (at < r->decoding)
-        r->heap[at] = last;
-    return taken;
+    s->out_of_memory |= !finish_push(&r->decoding, s->arena, f);
 }
 
 // ---- requests ------------------------------------------------------------------------------
@@ -189,7 +40,7 @@ static void issue(sim *s, double time)
                    .input = draw_length(s, s->load.input),
                    .output = draw_length(s, s->load.output),
                    .next = NONE};
-    push_event(s, time + s->d->engine->first_s, ARRIVES, s->issued++);
+    happens(s, time + s->d->engine->first_s, ARRIVES, s->issued++);
 }
 
 static void issue_arrivals(sim *s)
@@ -285,7 +136,8 @@ static double waiting_tokens(const sim *s, const rank *r)
 static bool gathers(const sim *s, const worker *w, rank *r)
 {
     r->waited = r->waited == NONE ? 0.0 : r->waited + 1.0;
-    return r->waited < w->pool->gather_steps && waiting_tokens(s, r) < round_of(w) - r->decoding;
+    return r->waited < w->pool->gather_steps &&
+           waiting_tokens(s, r) < round_of(w) - r->decoding.count;
 }
 
 /*
@@ -299,7 +151,7 @@ static bool is_held_back(const sim *s, const worker *w)
 
     for (int i = 0; i < w->count; i++) {
         rank *r = &w->ranks[i];
-        decodes = decodes || r->decoding > 0;
+        decodes = decodes || r->decoding.count > 0;
         if (r->head != NONE)
             starts = starts || r->done > 0.0 || (looks && !gathers(s, w, r));
     }
@@ -314,7 +166,7 @@ static bool is_held_back(const sim *s, const worker *w)
 static void take_prompts(sim *s, worker *w, int at, bool held_back)
 {
     rank *r = &w->ranks[at];
-    double budget = round_of(w) - r->decoding;
+    double budget = round_of(w) - r->decoding.count;
     double room = r->room;
 
     w->prompt[at] = w->prompts[at] = w->before[at] = 0.0;
@@ -324,7 +176,7 @@ static void take_prompts(sim *s, worker *w, int at, bool held_back)
         const request *one = &s->requests[q];
         const double done = q == r->head ? r->done : 0.0;
         const double cached = one->input + one->made - fresh_of(s, one);
-        const double others = r->decoding + w->prompts[at];
+        const double others = r->decoding.count + w->prompts[at];
         if (done == 0.0 && others > 0.0 && (room_of(s, one) > room || others + 1.0 > cap_of(w)))
             break;
         const double left = fresh_of(s, one) - done;
@@ -345,12 +197,13 @@ static void join(sim *s, worker *w, rank *r)
     while (r->head != NONE) {
         const int q = r->head;
         request *one = &s->requests[q];
-        if (r->decoding > 0 && (room_of(s, one) > r->room || r->decoding + 1.0 > cap_of(w)))
+        if (r->decoding.count > 0 &&
+            (room_of(s, one) > r->room || r->decoding.count + 1.0 > cap_of(w)))
             return;
         r->head = one->next;
         r->room -= room_of(s, one);
         r->contexts += one->input;
-        push_finish(s, r, (finish){w->step + ceil(larger(one->output - 1.0, 1.0) / s->yield), q});
+        decodes_until(s, r, (finish){w->step + ceil(larger(one->output - 1.0, 1.0) / s->yield), q});
     }
 }
 
@@ -387,21 +240,21 @@ static void start_step(sim *s, worker *w)
         if (!w->prefills)
             join(s, w, &w->ranks[r]);
         take_prompts(s, w, r, held_back);
-        step.sequences = larger(step.sequences, w->ranks[r].decoding);
+        step.sequences = larger(step.sequences, w->ranks[r].decoding.count);
         if (w->prompt[r] > step.prompt) {
             step.prompt = w->prompt[r];
             step.prompts = w->prompts[r];
             step.before = w->before[r] / w->prompts[r];
         }
         contexts += w->ranks[r].contexts;
-        decoding += w->ranks[r].decoding;
+        decoding += w->ranks[r].decoding.count;
     }
     w->busy = step.sequences > 0.0 || step.prompt > 0.0;
     if (!w->busy)
         return;
     step.context = decoding > 0.0 ? contexts / decoding : 1.0;
     s->steps += 1.0;
-    push_event(s, s->now + round_s(s, w, step), STEP_ENDS, (int)(w - s->workers));
+    happens(s, s->now + round_s(s, w, step), STEP_ENDS, (int)(w - s->workers));
 }
 
 static void complete(sim *s, worker *w, rank *r, int q)
@@ -424,7 +277,7 @@ static void begin_output(sim *s, worker *w, rank *r, int q)
     if (one->made > 0.0) { // the user has the first ones
         r->room -= room_of(s, one);
         r->contexts += one->input + one->made;
-        push_finish(s, r, (finish){w->step + ceil((one->output - one->made) / s->yield), q});
+        decodes_until(s, r, (finish){w->step + ceil((one->output - one->made) / s->yield), q});
         return;
     }
     one->first = s->now;
@@ -432,7 +285,7 @@ static void begin_output(sim *s, worker *w, rank *r, int q)
         r->running--;
         w->load--;
         one->first = s->now + s->travel_s; // a user sees it when the decoder has it
-        push_event(s, s->now + s->travel_s, ARRIVES_DECODE, q);
+        happens(s, s->now + s->travel_s, ARRIVES_DECODE, q);
         return;
     }
     r->room -= room_of(s, one);
@@ -443,7 +296,7 @@ static void begin_output(sim *s, worker *w, rank *r, int q)
         complete(s, w, r, q);
         return;
     }
-    push_finish(s, r, (finish){w->step + ceil((one->output - 1.0) / s->yield), q});
+    decodes_until(s, r, (finish){w->step + ceil((one->output - 1.0) / s->yield), q});
 }
 
 static void end_prompts(sim *s, worker *w, int at)
@@ -471,14 +324,14 @@ static void preempt_newest(sim *s, const worker *w, rank *r)
 {
     int newest = 0;
 
-    for (int i = 1; i < r->decoding; i++)
-        if (r->heap[i].request > r->heap[newest].request)
+    for (int i = 1; i < r->decoding.count; i++)
+        if (r->decoding.of[i].request > r->decoding.of[newest].request)
             newest = i;
-    const finish f = take_finish(r, newest);
+    const finish f = finish_take(&r->decoding, newest);
     request *q = &s->requests[f.request];
     const double made = q->output - (f.step - w->step) * s->yield;
     q->made = smaller(larger(made, 1.0), q->output - 1.0);
-    r->contexts = larger(r->contexts - q->input - q->made, r->decoding);
+    r->contexts = larger(r->contexts - q->input - q->made, r->decoding.count);
     q->next = r->head;
     if (r->head == NONE)
         r->tail = f.request;
@@ -491,9 +344,9 @@ static void make_room(sim *s, const worker *w, rank *r)
 {
     const double all = w->pool->kv_tokens > 0.0 ? w->pool->kv_tokens : 1e18;
 
-    if (r->decoding > 0 && r->contexts + r->done > all)
+    if (r->decoding.count > 0 && r->contexts + r->done > all)
         r->done = 0.0; // a prompt under way came last
-    while (r->decoding > 1 && r->contexts > all)
+    while (r->decoding.count > 1 && r->contexts > all)
         preempt_newest(s, w, r);
     r->room = all - r->contexts;
 }
@@ -503,14 +356,14 @@ static void end_step(sim *s, worker *w)
     w->step += 1.0;
     for (int i = 0; i < w->count; i++) {
         rank *r = &w->ranks[i];
-        r->contexts += r->decoding * s->yield;
-        while (r->decoding > 0 && r->heap[0].step <= w->step) {
-            const int q = take_finish(r, 0).request;
+        r->contexts += r->decoding.count * s->yield;
+        while (r->decoding.count > 0 && r->decoding.of[0].step <= w->step) {
+            const int q = finish_take(&r->decoding, 0).request;
             r->room += room_of(s, &s->requests[q]);
             r->contexts -= s->requests[q].input + s->requests[q].output;
             complete(s, w, r, q);
         }
-        r->contexts = r->decoding > 0 ? larger(r->contexts, r->decoding) : 0.0;
+        r->contexts = r->decoding.count > 0 ? larger(r->contexts, r->decoding.count) : 0.0;
         end_prompts(s, w, i);
         if (s->preempts)
             make_room(s, w, r);
@@ -579,56 +432,6 @@ static bool is_stopped(const sim *s)
            s->draws.stop(s->draws.stop_context, (double)s->finished / s->draws.requests);
 }
 
-// ---- what was seen -------------------------------------------------------------------------
-
-static plait_serve_seen seen_of(double *values, int count)
-{
-    double sum = 0.0;
-
-    if (count == 0)
-        return (plait_serve_seen){0};
-    for (int i = 0; i < count; i++)
-        sum += values[i];
-    qsort(values, (size_t)count, sizeof *values, compare_doubles);
-    return (plait_serve_seen){sum / count, values[count / 2], values[(int)(0.99 * (count - 1))]};
-}
-
-static plait_status sum_up(const sim *s, plait_serve_drawn *out, plait_error *err)
-{
-    const size_t n = (size_t)s->issued + 1;
-    double *ttft = plait_arena_alloc(s->arena, n, sizeof *ttft);
-    double *tpot = plait_arena_alloc(s->arena, n, sizeof *tpot);
-    double *e2e = plait_arena_alloc(s->arena, n, sizeof *e2e);
-    double tokens = 0.0, late = 0.0;
-    int count = 0, several = 0;
-
-    if (ttft == NULL || tpot == NULL || e2e == NULL)
-        return plait_fail_nomem(err);
-    for (int i = 0; i < s->issued; i++) {
-        const request *q = &s->requests[i];
-        if (q->last <= 0.0)
-            continue;
-        tokens += q->output;
-        if (i < s->draws.unseen && s->issued > s->draws.unseen)
-            continue;
-        ttft[count] = q->first - q->arrived;
-        late = larger(late, ttft[count]);
-        e2e[count++] = q->last - q->arrived;
-        if (q->output > 1.0)
-            tpot[several++] = (q->last - q->first) / (q->output - 1.0);
-    }
-    out->requests = s->finished;
-    out->preempted = s->preempted;
-    out->steps = s->steps;
-    out->seconds = s->now;
-    out->full = s->load.kind == PLAIT_LOAD_RATE && late > s->now / 2.0;
-    out->ttft = seen_of(ttft, count);
-    out->tpot = seen_of(tpot, several);
-    out->e2e = seen_of(e2e, count);
-    out->output_tokens_per_s = s->now > 0.0 ? tokens / s->now : 0.0;
-    return PLAIT_OK;
-}
-
 plait_status plait_serve_simulate(const plait_deployment *deployment, plait_load load,
                                   plait_serve_draws draws, plait_arena *arena,
                                   plait_serve_drawn *out, plait_error *err)
@@ -650,12 +453,12 @@ plait_status plait_serve_simulate(const plait_deployment *deployment, plait_load
                      load.input * deployment->cache_token_bytes /
                          (deployment->transfer.bytes_per_s * deployment->engine->handover);
     issue_arrivals(&s);
-    while (s.event_count > 0 && s.finished < draws.requests && !s.out_of_memory) {
-        happen(&s, pop_event(&s));
+    while (s.events.count > 0 && s.finished < draws.requests && !s.out_of_memory) {
+        happen(&s, event_pop(&s.events));
         if (is_stopped(&s)) {
             out->stopped = true;
             break;
         }
     }
-    return s.out_of_memory ? plait_fail_nomem(err) : sum_up(&s, out, err);
+    return s.out_of_memory ? plait_fail_nomem(err) : serve_sum_up(&s, out, err);
 }
