@@ -1,4 +1,4 @@
-/* serve_rules.c - what each engine refuses to start, in one table */
+/* serve_rules.c - what each engine of serving refuses to start, in one table */
 #include "plait/serve_search.h"
 
 typedef struct rule {
