@@ -87,24 +87,35 @@ double plait_daly_interval_s(double blocked_s, double mtbf_s)
            blocked_s;
 }
 
+/* Erlang's B of k lines out of that of one less. */
+static double one_line_more(double nodes_in_repair, double share, int k)
+{
+    return nodes_in_repair * share / (k + nodes_in_repair * share);
+}
+
 double plait_waiting_share(double nodes_in_repair, int spares)
 {
     double share = 1.0;
 
     for (int k = 1; k <= PLAIT_MOST_SPARES + 1 && k - 1 <= spares; k++)
-        share = nodes_in_repair * share / (k + nodes_in_repair * share);
+        share = one_line_more(nodes_in_repair, share, k);
     return share;
 }
 
 int plait_spares_worth(double nodes_in_repair, int nodes)
 {
-    int spares = 0;
+    double share = 1.0, least = (double)INFINITY; // node-days, of those that work without a pause
+    int best = 0;
 
-    while (spares < PLAIT_MOST_SPARES && plait_waiting_share(nodes_in_repair, spares) -
-                                                 plait_waiting_share(nodes_in_repair, spares + 1) >
-                                             1.0 / ((double)nodes + spares))
-        spares++;
-    return spares;
+    for (int spares = 0; spares <= PLAIT_MOST_SPARES; spares++) {
+        share = one_line_more(nodes_in_repair, share, spares + 1);
+        const double days = ((double)nodes + spares) / (1.0 - share);
+        if (days < least) {
+            least = days;
+            best = spares;
+        }
+    }
+    return best;
 }
 
 /* C.324: between two interruptions, seconds that the job waits for a node. */

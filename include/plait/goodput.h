@@ -96,7 +96,7 @@ plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double
  */
 double plait_waiting_share(double nodes_in_repair, int spares);
 
-/** The least number of spares to which another adds more cost than work. (C.324) */
+/** The spares with which a run takes the fewest node-days, theirs included: the cheapest. (C.324) */
 int plait_spares_worth(double nodes_in_repair, int nodes);
 
 /** Seconds on the calendar that so many seconds of steps take; infinite when it gets nowhere. (C.323) */

@@ -35,10 +35,14 @@ enum {
 /** Of hardware, software and models nothing is more, whatever its unit. */
 #define NUMBER_MOST 1e30
 
-/** Is a number 0, or of a size that prices can be made of? */
+/** What a file may say leaves room for what is made of it, and for what a tenth more would give. */
+#define NUMBER_SAID_LEAST (1e10 * NUMBER_TINY)
+#define NUMBER_SAID_MOST (1e-3 * NUMBER_MOST)
+
+/** Is a number that a file says 0, or of a size that prices can be made of? */
 static inline bool number_has_size(double number)
 {
-    return number == 0.0 || (number >= NUMBER_TINY && number <= NUMBER_MOST);
+    return number == 0.0 || (number >= NUMBER_SAID_LEAST && number <= NUMBER_SAID_MOST);
 }
 
 /** A row of a table of number_range, of one of a list; RANGED_TYPE is the struct. */

@@ -19,21 +19,21 @@
     X("window", overlap.window, NON_NEGATIVE, 0.0, 1.0, 1.0)
 
 #define RUNTIME_FACTOR_NUMBERS(X)                                                                  \
-    X("gemm", factor.gemm, POSITIVE, 0.0, 100.0, 1.0)                                              \
-    X("memory", factor.memory, POSITIVE, 0.0, 100.0, 1.0)                                          \
-    X("attention", factor.attention, POSITIVE, 0.0, 100.0, 1.0)                                    \
+    X("gemm", factor.gemm, POSITIVE, 0.01, 100.0, 1.0)                                             \
+    X("memory", factor.memory, POSITIVE, 0.01, 100.0, 1.0)                                         \
+    X("attention", factor.attention, POSITIVE, 0.01, 100.0, 1.0)                                   \
     X("host_us", factor.host_s, NON_NEGATIVE, 0.0, 1e9, PLAIT_US)                                  \
     X("host_tp_us", factor.host_tp_s, NON_NEGATIVE, 0.0, 1e9, PLAIT_US)                            \
-    X("nic", factor.nic, POSITIVE, 0.0, 10.0, 1.0)                                                 \
+    X("nic", factor.nic, POSITIVE, 0.01, 10.0, 1.0)                                                \
     X("nic_ranks", factor.nic_ranks, NON_NEGATIVE, 0.0, 2.0, 1.0)                                  \
     X("rails", factor.rails, NON_NEGATIVE, 0.0, 1024.0, 1.0)                                       \
-    X("host_experts", factor.host_experts, POSITIVE, 0.0, 100.0, 1.0)                              \
+    X("host_experts", factor.host_experts, POSITIVE, 0.01, 100.0, 1.0)                             \
     X("host_moe_us", factor.host_moe_s, NON_NEGATIVE, 0.0, 1e9, PLAIT_US)                          \
     X("host_expert_us", factor.host_expert_s, NON_NEGATIVE, 0.0, 1e9, PLAIT_US)                    \
-    X("host_backward", factor.host_backward, POSITIVE, 0.0, 100.0, 1.0)                            \
+    X("host_backward", factor.host_backward, POSITIVE, 0.01, 100.0, 1.0)                           \
     X("p2p_us", factor.p2p_s, NON_NEGATIVE, 0.0, 1e9, PLAIT_US)                                    \
     X("hop_us", factor.hop_s, NON_NEGATIVE, 0.0, 1e9, PLAIT_US)                                    \
-    X("ep_imbalance", factor.ep_imbalance, POSITIVE, 0.0, 100.0, 1.0)
+    X("ep_imbalance", factor.ep_imbalance, POSITIVE, 0.01, 100.0, 1.0)
 
 #define RUNTIME_STATE_NUMBERS(X)                                                                   \
     X("weight", state.weight, NON_NEGATIVE, 0.0, 64.0, 1.0)                                        \

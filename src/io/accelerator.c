@@ -10,40 +10,42 @@
 #define ACCELERATOR(member) FIELD_AT(plait_accelerator, member)
 
 static const field memory_fields[] = {
-    {"memory_gib", JSON_POSITIVE, .most = 1e6, .unit = PLAIT_GIB, .required = true,
+    {"memory_gib", JSON_POSITIVE, .least = 1e-3, .most = 1e6, .unit = PLAIT_GIB, .required = true,
      ACCELERATOR(memory_bytes)},
-    {"hbm_tb_per_s", JSON_POSITIVE, .most = 1e6, .unit = PLAIT_TB, .required = true,
+    {"hbm_tb_per_s", JSON_POSITIVE, .least = 1e-6, .most = 1e6, .unit = PLAIT_TB, .required = true,
      ACCELERATOR(hbm_bytes_per_s)},
     {.key = NULL},
 };
 static const field power_fields[] = {
-    {"limit_w", JSON_POSITIVE, .most = 1e6, ACCELERATOR(power_w)},
+    {"limit_w", JSON_POSITIVE, .least = 1e-3, .most = 1e6, ACCELERATOR(power_w)},
     {"idle_w", JSON_NON_NEGATIVE, .most = 1e6, ACCELERATOR(idle_w)},
     {.key = NULL},
 };
 static const field price_fields[] = {
-    {"usd_per_hour", JSON_POSITIVE, .most = 1e6, ACCELERATOR(usd_per_hour)},
+    {"usd_per_hour", JSON_POSITIVE, .least = 1e-6, .most = 1e6, ACCELERATOR(usd_per_hour)},
     {.key = NULL},
 };
 static const field sustained_fields[] = {
-    {"bf16", JSON_POSITIVE, .most = 1.5, ACCELERATOR(sustained[0])},
-    {"fp8", JSON_POSITIVE, .most = 1.5, ACCELERATOR(sustained[1])},
+    {"bf16", JSON_POSITIVE, .least = 1e-2, .most = 1.5, ACCELERATOR(sustained[0])},
+    {"fp8", JSON_POSITIVE, .least = 1e-2, .most = 1.5, ACCELERATOR(sustained[1])},
     {.key = NULL},
 };
 static const field memory_op_fields[] = {
-    {"fraction", JSON_POSITIVE, .most = 1.5, ACCELERATOR(memory_op_fraction)},
-    {"t0_us", JSON_NON_NEGATIVE, .unit = PLAIT_US, ACCELERATOR(memory_op_t0_s)},
+    {"fraction", JSON_POSITIVE, .least = 1e-3, .most = 1.5, ACCELERATOR(memory_op_fraction)},
+    {"t0_us", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, ACCELERATOR(memory_op_t0_s)},
     {"measured", .is_bool = true, ACCELERATOR(memory_op_measured)},
     {.key = NULL},
 };
 static const field host_fields[] = {
-    {"link_gb_per_s", JSON_POSITIVE, .unit = PLAIT_GB, ACCELERATOR(host_bytes_per_s)},
-    {"adam_ns", JSON_NON_NEGATIVE, .unit = 1e-9, ACCELERATOR(host_adam_s)},
+    {"link_gb_per_s", JSON_POSITIVE, .least = 1e-6, .most = 1e9, .unit = PLAIT_GB,
+     ACCELERATOR(host_bytes_per_s)},
+    {"adam_ns", JSON_NON_NEGATIVE, .most = 1e9, .unit = 1e-9, ACCELERATOR(host_adam_s)},
     {.key = NULL},
 };
 static const field p2p_fields[] = {
-    {"latency_us", JSON_NON_NEGATIVE, .unit = PLAIT_US, ACCELERATOR(p2p.latency_s)},
-    {"bandwidth_gb_per_s", JSON_POSITIVE, .unit = PLAIT_GB, ACCELERATOR(p2p.bytes_per_s)},
+    {"latency_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, ACCELERATOR(p2p.latency_s)},
+    {"bandwidth_gb_per_s", JSON_POSITIVE, .least = 1e-6, .most = 1e9, .unit = PLAIT_GB,
+     ACCELERATOR(p2p.bytes_per_s)},
     {.key = NULL},
 };
 
@@ -51,9 +53,11 @@ static const char *const confidence_name[PLAIT_CONFIDENCES + 1] = {"low", "mediu
 
 /* ---- peaks ---- */
 
-#define PEAK(precision) .unit = PLAIT_TFLOP, ACCELERATOR(peak_flops_per_s[precision])
+#define PEAK(precision)                                                                            \
+    .least = 1e-6, .most = 1e9, .unit = PLAIT_TFLOP, ACCELERATOR(peak_flops_per_s[precision])
 static const field peak_fields[] = {
-    {"fp32", JSON_POSITIVE, .unit = PLAIT_TFLOP, ACCELERATOR(vector_flops_per_s)},
+    {"fp32", JSON_POSITIVE, .least = 1e-6, .most = 1e9, .unit = PLAIT_TFLOP,
+     ACCELERATOR(vector_flops_per_s)},
     {"bf16", JSON_POSITIVE, PEAK(PLAIT_BF16)},
     {"fp16", JSON_POSITIVE, PEAK(PLAIT_FP16)},
     {"fp8", JSON_POSITIVE, PEAK(PLAIT_FP8)},
@@ -93,8 +97,8 @@ enum scale_up_kind { SCALE_UP_SWITCH, SCALE_UP_FULL, SCALE_UP_TORUS, SCALE_UP_PC
 static const char *const scale_up_name[] = {"switch", "full", "torus", "pcie", "mesh", NULL};
 
 static const field scale_up_fields[] = {
-    {"bandwidth_gb_per_s", JSON_POSITIVE, .most = 1e6, .unit = PLAIT_GB, .required = true,
-     ACCELERATOR(scale_up_bytes_per_s)},
+    {"bandwidth_gb_per_s", JSON_POSITIVE, .least = 1e-6, .most = 1e6, .unit = PLAIT_GB,
+     .required = true, ACCELERATOR(scale_up_bytes_per_s)},
     {.key = NULL},
 };
 
@@ -136,8 +140,8 @@ static plait_status read_scale_up(const json_cursor *at, bool *pcie, plait_accel
 }
 
 static const field node_fields[] = {
-    {"nic_gbit_per_s", JSON_POSITIVE, .most = 1e6, .unit = PLAIT_GBIT, .required = true,
-     ACCELERATOR(nic_bytes_per_s)},
+    {"nic_gbit_per_s", JSON_POSITIVE, .least = 1e-5, .most = 1e6, .unit = PLAIT_GBIT,
+     .required = true, ACCELERATOR(nic_bytes_per_s)},
     {.key = NULL},
 };
 
@@ -210,6 +214,9 @@ static plait_status read_scalars(const json_cursor *at, plait_accelerator *out, 
     PLAIT_TRY(fields_read_optional(at, "host", host_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "p2p", p2p_fields, out, err));
     PLAIT_TRY(json_number_optional(at, "wgrad_ratio", JSON_POSITIVE, &ratio, err));
+    if (ratio < 0.01 || ratio > 100.0)
+        return json_fail_key(at, "wgrad_ratio", PLAIT_ERROR_RANGE, err,
+                             "expected a factor from 0.01 to 100, found %g", ratio);
     out->wgrad_ratio = ratio;
     PLAIT_TRY(json_number_optional(at, "speed_spread", JSON_FRACTION, &spread, err));
     out->speed_spread = spread;

@@ -30,8 +30,8 @@ static const field peak_fields[] = {
 };
 static const field sustained_fields[] = {
     {"from_w", JSON_NON_NEGATIVE, .most = 1e6, FAMILY(sustained_from_w)},
-    {"bf16", JSON_POSITIVE, .most = 1.5, FAMILY(sustained[0])},
-    {"fp8", JSON_POSITIVE, .most = 1.5, FAMILY(sustained[1])},
+    {"bf16", JSON_POSITIVE, .least = 1e-2, .most = 1.5, FAMILY(sustained[0])},
+    {"fp8", JSON_POSITIVE, .least = 1e-2, .most = 1.5, FAMILY(sustained[1])},
     {.key = NULL},
 };
 static const field power_fields[] = {
@@ -41,7 +41,7 @@ static const field power_fields[] = {
     {.key = NULL},
 };
 static const field wgrad_fields[] = {
-    {"ratio", JSON_POSITIVE, .most = 100.0, FAMILY(wgrad_ratio)},
+    {"ratio", JSON_POSITIVE, .least = 0.01, .most = 100.0, FAMILY(wgrad_ratio)},
     {.key = NULL},
 };
 static const field spread_fields[] = {
@@ -49,46 +49,50 @@ static const field spread_fields[] = {
     {.key = NULL},
 };
 static const field memory_op_fields[] = {
-    {"fraction", JSON_POSITIVE, .most = 1.5, FAMILY(memory_op_fraction)},
-    {"t0_us", JSON_NON_NEGATIVE, .unit = PLAIT_US, FAMILY(memory_op_t0_s)},
+    {"fraction", JSON_POSITIVE, .least = 1e-3, .most = 1.5, FAMILY(memory_op_fraction)},
+    {"t0_us", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, FAMILY(memory_op_t0_s)},
     {.key = NULL},
 };
 static const field scale_up_fields[] = {
-    {"ring_share", JSON_POSITIVE, .most = 1.0, FAMILY(ring_share)},
-    {"pcie_ring_share", JSON_POSITIVE, .most = 1.0, FAMILY(pcie_ring_share)},
+    {"ring_share", JSON_POSITIVE, .least = 1e-3, .most = 1.0, FAMILY(ring_share)},
+    {"pcie_ring_share", JSON_POSITIVE, .least = 1e-3, .most = 1.0, FAMILY(pcie_ring_share)},
     {.key = NULL},
 };
 static const field p2p_fields[] = {
-    {"latency_us", JSON_NON_NEGATIVE, .unit = PLAIT_US, FAMILY(p2p_latency_s)},
+    {"latency_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, FAMILY(p2p_latency_s)},
     {.key = NULL},
 };
 
 static const field host_fields[] = {
-    {"link_gb_per_s", JSON_POSITIVE, .unit = PLAIT_GB, FAMILY(host_bytes_per_s)},
-    {"adam_ns", JSON_NON_NEGATIVE, .unit = 1e-9, FAMILY(host_adam_s)},
+    {"link_gb_per_s", JSON_POSITIVE, .least = 1e-6, .most = 1e9, .unit = PLAIT_GB,
+     FAMILY(host_bytes_per_s)},
+    {"adam_ns", JSON_NON_NEGATIVE, .most = 1e9, .unit = 1e-9, FAMILY(host_adam_s)},
     {.key = NULL},
 };
 
-#define E128(kernel) JSON_POSITIVE, .most = 1.0, FAMILY(attention.e128[PLAIT_ATTENTION_##kernel])
+#define E128(kernel)                                                                               \
+    JSON_POSITIVE, .least = 1e-3, .most = 1.0, FAMILY(attention.e128[PLAIT_ATTENTION_##kernel])
 static const field attention_fields[] = {
     {"flash", E128(FLASH)},
     {"flash2", E128(FLASH2)},
     {"flash3", E128(FLASH3)},
     {"fused", E128(FUSED)},
-    {"e64_over_e128", JSON_POSITIVE, .most = 1.0, FAMILY(attention.e64_over_e128)},
-    {"s0", JSON_NON_NEGATIVE, FAMILY(attention.s0)},
+    {"e64_over_e128", JSON_POSITIVE, .least = 0.1, .most = 1.0, FAMILY(attention.e64_over_e128)},
+    {"s0", JSON_NON_NEGATIVE, .most = 1e9, FAMILY(attention.s0)},
     {"q", JSON_FRACTION, FAMILY(attention.q)},
-    {"t0_us", JSON_NON_NEGATIVE, .unit = PLAIT_US, FAMILY(attention.t0_s)},
-    {"fp8_rate", JSON_POSITIVE, .most = 2.0, FAMILY(attention.fp8_rate)},
-    {"backward_ratio", JSON_POSITIVE, .most = 20.0, FAMILY(attention.backward_ratio)},
+    {"t0_us", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, FAMILY(attention.t0_s)},
+    {"fp8_rate", JSON_POSITIVE, .least = 1e-2, .most = 2.0, FAMILY(attention.fp8_rate)},
+    {"backward_ratio", JSON_POSITIVE, .least = 1e-2, .most = 20.0,
+     FAMILY(attention.backward_ratio)},
     {.key = NULL},
 };
 static const field collective_fields[] = {
-    {"a_us", JSON_NON_NEGATIVE, .unit = PLAIT_US, .count = 3, FAMILY(collective.a_s)},
-    {"b_us", JSON_NON_NEGATIVE, .unit = PLAIT_US, .count = 3, FAMILY(collective.b_s)},
+    {"a_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, .count = 3, FAMILY(collective.a_s)},
+    {"b_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, .count = 3, FAMILY(collective.b_s)},
     {"single_pass_share", JSON_FRACTION, FAMILY(collective.single_pass_share)},
-    {"ring_share", JSON_POSITIVE, .most = 1.0, .count = 3, FAMILY(collective.ring_share)},
-    {"hbm_share", JSON_POSITIVE, .most = 1.5, FAMILY(collective.hbm_share)},
+    {"ring_share", JSON_POSITIVE, .least = 1e-3, .most = 1.0, .count = 3,
+     FAMILY(collective.ring_share)},
+    {"hbm_share", JSON_POSITIVE, .least = 1e-3, .most = 1.5, FAMILY(collective.hbm_share)},
     {.key = NULL},
 };
 

@@ -7,58 +7,67 @@
 
 #define GEMM(member) FIELD_AT(plait_gemm_fit, member)
 const field accelerator_gemm_fields[] = {
-    {"emax", .range = JSON_POSITIVE, .most = 1.0, GEMM(emax)},
-    {"k0", .range = JSON_NON_NEGATIVE, GEMM(k0)},
+    {"emax", .range = JSON_POSITIVE, .least = 1e-3, .most = 1.0, GEMM(emax)},
+    {"k0", .range = JSON_NON_NEGATIVE, .most = 1e9, GEMM(k0)},
     {"q", .range = JSON_FRACTION, GEMM(q)},
-    {"r128", .range = JSON_POSITIVE, .most = 2.0, GEMM(r128)},
-    {"r64", .range = JSON_POSITIVE, .most = 2.0, GEMM(r64)},
-    {"r32", .range = JSON_POSITIVE, .most = 2.0, GEMM(r32)},
-    {"eb", .range = JSON_POSITIVE, .most = 1.5, GEMM(eb)},
-    {"t0_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, GEMM(t0_s)},
-    {"p", .range = JSON_POSITIVE, .most = 100.0, GEMM(p)},
-    {"cq", .range = JSON_NON_NEGATIVE, GEMM(cq)},
+    {"r128", .range = JSON_POSITIVE, .least = 1e-3, .most = 2.0, GEMM(r128)},
+    {"r64", .range = JSON_POSITIVE, .least = 1e-3, .most = 2.0, GEMM(r64)},
+    {"r32", .range = JSON_POSITIVE, .least = 1e-3, .most = 2.0, GEMM(r32)},
+    {"eb", .range = JSON_POSITIVE, .least = 1e-3, .most = 1.5, GEMM(eb)},
+    {"t0_us", .range = JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, GEMM(t0_s)},
+    {"p", .range = JSON_POSITIVE, .least = 0.5, .most = 100.0, GEMM(p)},
+    {"cq", .range = JSON_NON_NEGATIVE, .most = 1e6, GEMM(cq)},
     {.key = NULL},
 };
 
 #define GROUPED(member) FIELD_AT(plait_grouped_fit, member)
 const field accelerator_grouped_fields[] = {
-    {"emax", .range = JSON_POSITIVE, .most = 1.0, GROUPED(emax)},
-    {"rs", .range = JSON_POSITIVE, .most = 1.0, GROUPED(rs)},
-    {"k0", .range = JSON_NON_NEGATIVE, GROUPED(k0)},
-    {"eb", .range = JSON_POSITIVE, .most = 1.5, GROUPED(eb)},
-    {"t0_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, GROUPED(t0_s)},
-    {"permute_passes", .range = JSON_NON_NEGATIVE, GROUPED(permute_passes)},
+    {"emax", .range = JSON_POSITIVE, .least = 1e-3, .most = 1.0, GROUPED(emax)},
+    {"rs", .range = JSON_POSITIVE, .least = 1e-3, .most = 1.0, GROUPED(rs)},
+    {"k0", .range = JSON_NON_NEGATIVE, .most = 1e9, GROUPED(k0)},
+    {"eb", .range = JSON_POSITIVE, .least = 1e-3, .most = 1.5, GROUPED(eb)},
+    {"t0_us", .range = JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, GROUPED(t0_s)},
+    {"permute_passes", .range = JSON_NON_NEGATIVE, .most = 1e6, GROUPED(permute_passes)},
     {.key = NULL},
 };
 
 #define ATTENTION(member) FIELD_AT(plait_attention_fit, member)
 static const field attention_fields[] = {
-    {"s0", .range = JSON_NON_NEGATIVE, ATTENTION(s0)},
+    {"s0", .range = JSON_NON_NEGATIVE, .most = 1e9, ATTENTION(s0)},
     {"q", .range = JSON_FRACTION, ATTENTION(q)},
-    {"t0_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, ATTENTION(t0_s)},
-    {"fp8_rate", .range = JSON_POSITIVE, .most = 2.0, ATTENTION(fp8_rate)},
-    {"backward_ratio", .range = JSON_POSITIVE, .most = 20.0, ATTENTION(backward_ratio)},
+    {"t0_us", .range = JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, ATTENTION(t0_s)},
+    {"fp8_rate", .range = JSON_POSITIVE, .least = 1e-2, .most = 2.0, ATTENTION(fp8_rate)},
+    {"backward_ratio", .range = JSON_POSITIVE, .least = 1e-2, .most = 20.0,
+     ATTENTION(backward_ratio)},
     {.key = NULL},
 };
 
 #define DECODE(member) FIELD_AT(plait_decode_fit, member)
 const field accelerator_decode_fields[] = {
-    {"eb", .range = JSON_POSITIVE, .most = 1.5, DECODE(eb)},
+    {"eb", .range = JSON_POSITIVE, .least = 1e-3, .most = 1.5, DECODE(eb)},
     {"few", .range = JSON_NON_NEGATIVE, .most = 1e6, DECODE(few)},
-    {"t0_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, DECODE(t0_s)},
+    {"t0_us", .range = JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, DECODE(t0_s)},
     {.key = NULL},
 };
+
+/* No kernel is slower than a ten-thousandth of the peak. */
+#define LEAST_SHARE 1e-4
 
 static const char *const head_widths[] = {"64", "128", "192", "256"};
 
 #define COLLECTIVE(member) FIELD_AT(plait_collective_fit, member)
 static const field collective_fields[] = {
-    {"a_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, .count = 3, COLLECTIVE(a_s)},
-    {"b_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, .count = 3, COLLECTIVE(b_s)},
-    {"bus_gb_per_s", .range = JSON_POSITIVE, .unit = PLAIT_GB, .count = 3, COLLECTIVE(bytes_per_s)},
-    {"local_gb_per_s", .range = JSON_POSITIVE, .unit = PLAIT_GB, COLLECTIVE(local_bytes_per_s)},
-    {"nvls_a_us", .range = JSON_NON_NEGATIVE, .unit = PLAIT_US, COLLECTIVE(nvls_a_s)},
-    {"nvls_gb_per_s", .range = JSON_NON_NEGATIVE, .unit = PLAIT_GB, COLLECTIVE(nvls_bytes_per_s)},
+    {"a_us", .range = JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, .count = 3,
+     COLLECTIVE(a_s)},
+    {"b_us", .range = JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, .count = 3,
+     COLLECTIVE(b_s)},
+    {"bus_gb_per_s", .range = JSON_POSITIVE, .least = 1e-6, .most = 1e9, .unit = PLAIT_GB,
+     .count = 3, COLLECTIVE(bytes_per_s)},
+    {"local_gb_per_s", .range = JSON_POSITIVE, .least = 1e-6, .most = 1e9, .unit = PLAIT_GB,
+     COLLECTIVE(local_bytes_per_s)},
+    {"nvls_a_us", .range = JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, COLLECTIVE(nvls_a_s)},
+    {"nvls_gb_per_s", .range = JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_GB,
+     COLLECTIVE(nvls_bytes_per_s)},
     {.key = NULL},
 };
 
@@ -166,9 +175,10 @@ static plait_status read_width(const json_cursor *widths, int i, double missing,
 {
     e[i] = missing;
     PLAIT_TRY(json_number_optional(widths, head_widths[i], JSON_POSITIVE, &e[i], err));
-    if (e[i] > 1.0)
+    if (e[i] < LEAST_SHARE || e[i] > 1.0)
         return json_fail_key(widths, head_widths[i], PLAIT_ERROR_RANGE, err,
-                             "expected a fraction of the peak, found %g", e[i]);
+                             "expected a fraction of the peak from %g to 1, found %g", LEAST_SHARE,
+                             e[i]);
     return PLAIT_OK;
 }
 

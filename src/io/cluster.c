@@ -25,7 +25,7 @@ static const field level_fields[] = {
 
 static const field power_fields[] = {
     {"node_overhead_w", JSON_NON_NEGATIVE, .most = 1e9, FIELD_AT(plait_cluster, node_overhead_w)},
-    {"pue", JSON_POSITIVE, .most = 10.0, FIELD_AT(plait_cluster, pue)},
+    {"pue", JSON_POSITIVE, .least = 0.1, .most = 10.0, FIELD_AT(plait_cluster, pue)},
     {.key = NULL},
 };
 
@@ -275,7 +275,11 @@ plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_clust
     out->node_overhead_w = CLUSTER_GPU_OVERHEAD_W * out->group[0].gpus_per_node;
     out->pue = CLUSTER_PUE;
     PLAIT_TRY(fields_read_optional(at, "power", power_fields, out, err));
-    return json_number_optional(at, "host_speed", JSON_POSITIVE, &out->host_speed, err);
+    PLAIT_TRY(json_number_optional(at, "host_speed", JSON_POSITIVE, &out->host_speed, err));
+    if (out->host_speed < 1e-3 || out->host_speed > 1e3)
+        return json_fail_key(at, "host_speed", PLAIT_ERROR_RANGE, err,
+                             "expected a factor from 0.001 to 1000, found %g", out->host_speed);
+    return PLAIT_OK;
 }
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,

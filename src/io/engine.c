@@ -17,23 +17,40 @@ static const field number_fields[] = {
 };
 
 static const field default_fields[] = {
-    {"chunk_tokens", JSON_POSITIVE, .required = true, FIELD_AT(plait_engine, chunk_tokens)},
-    {"max_sequences", JSON_POSITIVE, .required = true, FIELD_AT(plait_engine, max_sequences)},
+    {"chunk_tokens", JSON_POSITIVE, .least = 1.0, .most = 1e9, .required = true,
+     FIELD_AT(plait_engine, chunk_tokens)},
+    {"max_sequences", JSON_POSITIVE, .least = 1.0, .most = 1e9, .required = true,
+     FIELD_AT(plait_engine, max_sequences)},
     {"memory_fraction", JSON_FRACTION, .required = true, FIELD_AT(plait_engine, memory_fraction)},
-    {"graph_gb", JSON_NON_NEGATIVE, .unit = PLAIT_GB, .required = true,
+    {"graph_gb", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_GB, .required = true,
      FIELD_AT(plait_engine, graph_bytes)},
-    {"block_tokens", JSON_POSITIVE, .required = true, FIELD_AT(plait_engine, block_tokens)},
+    {"block_tokens", JSON_POSITIVE, .least = 1.0, .most = 1e9, .required = true,
+     FIELD_AT(plait_engine, block_tokens)},
     {"poll_steps", JSON_NON_NEGATIVE, .most = 1e6, FIELD_AT(plait_engine, poll_steps)},
     {"gather_steps", JSON_NON_NEGATIVE, .most = 1e6, FIELD_AT(plait_engine, gather_steps)},
     {.key = NULL},
 };
 
 static const field band_fields[] = {
-    {"ttft", JSON_POSITIVE, .count = 2, FIELD_AT(plait_engine, band[PLAIT_SERVE_TTFT])},
-    {"tpot", JSON_POSITIVE, .count = 2, FIELD_AT(plait_engine, band[PLAIT_SERVE_TPOT])},
-    {"out_tok_s", JSON_POSITIVE, .count = 2, FIELD_AT(plait_engine, band[PLAIT_SERVE_RATE])},
+    {"ttft", JSON_POSITIVE, .least = 1e-3, .most = 1e3, .count = 2,
+     FIELD_AT(plait_engine, band[PLAIT_SERVE_TTFT])},
+    {"tpot", JSON_POSITIVE, .least = 1e-3, .most = 1e3, .count = 2,
+     FIELD_AT(plait_engine, band[PLAIT_SERVE_TPOT])},
+    {"out_tok_s", JSON_POSITIVE, .least = 1e-3, .most = 1e3, .count = 2,
+     FIELD_AT(plait_engine, band[PLAIT_SERVE_RATE])},
     {.key = NULL},
 };
+
+static plait_status read_bands(const json_cursor *at, plait_engine *out, plait_error *err)
+{
+    PLAIT_TRY(fields_read_optional(at, "band", band_fields, out, err));
+    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
+        if (out->band[f][0] > out->band[f][1])
+            return json_fail_key(at, "band", PLAIT_ERROR_RANGE, err,
+                                 "expected the lower factor of each first, found %g before %g",
+                                 out->band[f][0], out->band[f][1]);
+    return PLAIT_OK;
+}
 
 /* The keys of the numbers that runs determine. */
 static plait_status read_determined(const json_cursor *at, plait_engine *out, plait_error *err)
@@ -83,7 +100,7 @@ static plait_status read_engine(const json_cursor *at, plait_arena *arena, void 
     PLAIT_TRY(fields_read(&block, default_fields, NULL, out, err));
     PLAIT_TRY(json_object(at, "numbers", &block, err));
     PLAIT_TRY(fields_read(&block, number_fields, NULL, out, err));
-    PLAIT_TRY(fields_read_optional(at, "band", band_fields, out, err));
+    PLAIT_TRY(read_bands(at, out, err));
     return read_determined(at, out, err);
 }
 

@@ -64,7 +64,8 @@ static plait_status read_number(const json_cursor *at, const field *f, double *o
         return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at most %g, found %g", f->most,
                          number);
     if (!number_has_size(number * unit_of(f->unit)))
-        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected a sensible number, found %g",
+        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected a number from %g to %g, found %g",
+                         NUMBER_SAID_LEAST / unit_of(f->unit), NUMBER_SAID_MOST / unit_of(f->unit),
                          number);
     *out = number * unit_of(f->unit);
     return PLAIT_OK;

@@ -49,8 +49,8 @@ plait_status json_as_number(const json_cursor *at, json_range range, double *out
                          json_found(at, found));
     if (range != JSON_ANY && !number_has_size(number))
         return json_fail(at, PLAIT_ERROR_RANGE, err,
-                         "expected a number from %g to %g in size, found %g", NUMBER_TINY,
-                         NUMBER_MOST, number);
+                         "expected a number from %g to %g in size, found %g", NUMBER_SAID_LEAST,
+                         NUMBER_SAID_MOST, number);
     *out = number;
     return PLAIT_OK;
 }

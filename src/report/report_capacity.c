@@ -61,10 +61,10 @@ void report_capacity_question(const report_capacity *report, FILE *out)
             units_count(ask->tokens, b), problem->job.seq,
             plait_precision_name[problem->job.precision], problem->runtime->name);
     fprintf(out,
-            "%.3g interruptions of 1000 node-days, %.0f s to notice and %.0f s to restart; "
+            "%s interruptions of 1000 node-days, %.0f s to notice and %.0f s to restart; "
             "checkpoints %s at %s a node\n",
-            fleet->interruptions_per_node_day * 1e3, fleet->detect_s, fleet->restart_s,
-            fleet->async ? "behind the steps" : "block",
+            units_number(fleet->interruptions_per_node_day * 1e3, b), fleet->detect_s,
+            fleet->restart_s, fleet->async ? "behind the steps" : "block",
             units_rate(fleet->node_bytes_per_s, "B/s", a));
     if (ask->deadline_s > 0.0)
         fprintf(out, "deadline %s%s", days(ask->deadline_s, a),

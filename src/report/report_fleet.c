@@ -102,10 +102,10 @@ void report_fleet_question(const report_fleet *report, FILE *out)
     else
         fprintf(out, " enough workers up %.6g %% of the time\n", 100.0 * ask->available);
     fprintf(out,
-            "  %.3g interruptions of 1000 node-days, %.0f s to notice and %.0f s to restart; "
+            "  %s interruptions of 1000 node-days, %.0f s to notice and %.0f s to restart; "
             "%.0f %% send a node to repair, %.3g h\n",
-            f->interruptions_per_node_day * 1e3, f->detect_s, f->restart_s, 100.0 * f->node_loss,
-            f->repair_s / PLAIT_HOUR);
+            units_number(f->interruptions_per_node_day * 1e3, a), f->detect_s, f->restart_s,
+            100.0 * f->node_loss, f->repair_s / PLAIT_HOUR);
 }
 
 // ---- the fleet -----------------------------------------------------------------------------

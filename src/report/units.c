@@ -118,6 +118,12 @@ char *units_percent(double share, char text[UNITS_SIZE])
     return text;
 }
 
+char *units_number(double number, char text[UNITS_SIZE])
+{
+    snprintf(text, UNITS_SIZE, number >= 100.0 && number < 1e12 ? "%.0f" : "%.3g", number);
+    return text;
+}
+
 char *units_rate(double per_s, const char *unit, char text[UNITS_SIZE])
 {
     static const units_step ladder[] = {{"", 1.0},  {"k", 1e3},  {"M", 1e6},

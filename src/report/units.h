@@ -32,6 +32,9 @@ char *units_count(double count, char text[UNITS_SIZE]);
 /** A share of one: "41.3 %". */
 char *units_percent(double share, char text[UNITS_SIZE]);
 
+/** "0.123", "12.3", "1234": three digits, or all before the point. */
+char *units_number(double number, char text[UNITS_SIZE]);
+
 /** A rate with an SI prefix and three digits: (450e9, "B/s") is "450 GB/s". */
 char *units_rate(double per_s, const char *unit, char text[UNITS_SIZE]);
 

@@ -265,6 +265,8 @@ static void test_cluster_file__is_refused_with_the_place(void **state)
         {"[]", "c.json", "expected an object, found an array"},
         {"{" NODE ", \"levels\": [{\"latency_us\": 3, \"bandwidth_gb_per_s\": -8}]}",
          "c.json:/levels/0/bandwidth_gb_per_s", "expected a positive number, found -8"},
+        {"{" NODE ", \"host_speed\": 1e-33, \"levels\": [{" LINK "}]}", "c.json:/host_speed",
+         "expected a factor from 0.001 to 1000, found 1e-33"},
         {"{" NODE ", \"levels\": []}", "c.json:/levels", "expected 1 to 6 levels, found 0"},
         {"{" NODE ", \"levels\": [{\"gpus\": 8, " LINK "}, {\"gpus\": 4, " LINK "}]}",
          "c.json:/levels/1/gpus", "expected more than the 8 GPUs of the level before, found 4"},

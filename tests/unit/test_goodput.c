@@ -149,7 +149,9 @@ static void test_waiting_share__by_hand(void **state)
     assert_near(plait_waiting_share(2.0, 1), 0.4, 1e-12);
     assert_near(plait_waiting_share(2.0, 2), 0.8 / 3.8, 1e-12);
     assert_int_equal(plait_spares_worth(0.0, 10), 0);
-    assert_int_equal(plait_spares_worth(2.0, 4), 1); // 0.27 > 1/4, but 0.19 < 1/5
+    assert_int_equal(plait_spares_worth(2.0, 4), 2); // 4 x 3, 5 x 1.667, 6 x 1.267, 7 x 1.105 days
+    assert_int_equal(plait_spares_worth(40.0, 64),
+                     45); // though the first gains less than its price
 }
 
 static void test_finish_probability__is_a_tenth_at_the_ends_of_the_band(void **state)

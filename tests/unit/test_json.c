@@ -375,10 +375,10 @@ static void test_number__holds_its_range(void **state)
         {"0", JSON_POSITIVE, "expected a positive number, found 0"},
         {"-0.5", JSON_NON_NEGATIVE, "expected a number of 0 or more, found -0.5"},
         {"1.01", JSON_FRACTION, "expected a number from 0 to 1, found 1.01"},
-        {"1e-101", JSON_POSITIVE, "expected a number from 1e-100 to 1e+30 in size, found 1e-101"},
+        {"1e-91", JSON_POSITIVE, "expected a number from 1e-90 to 1e+27 in size, found 1e-91"},
         {"5e-324", JSON_FRACTION,
-         "expected a number from 1e-100 to 1e+30 in size, found 4.94066e-324"},
-        {"1e31", JSON_NON_NEGATIVE, "expected a number from 1e-100 to 1e+30 in size, found 1e+31"},
+         "expected a number from 1e-90 to 1e+27 in size, found 4.94066e-324"},
+        {"1e28", JSON_NON_NEGATIVE, "expected a number from 1e-90 to 1e+27 in size, found 1e+28"},
         {"1e999", JSON_ANY, "expected a finite number, found one beyond 1.8e308"},
         {"-1e999", JSON_ANY, "expected a finite number, found one beyond 1.8e308"},
     };

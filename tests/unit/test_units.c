@@ -102,6 +102,16 @@ static void test_what_is_not_a_number__is_a_dash(void **state)
     assert_string_equal(units_rate(-(double)INFINITY, "B/s", text), "-");
 }
 
+static void test_numbers__are_whole_where_they_are_large(void **state)
+{
+    char text[UNITS_SIZE];
+
+    (void)state;
+    assert_string_equal(units_number(0.12345, text), "0.123");
+    assert_string_equal(units_number(12.34, text), "12.3");
+    assert_string_equal(units_number(1234.4, text), "1234");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +124,7 @@ int main(void)
         cmocka_unit_test(test_percent__has_one_decimal),
         cmocka_unit_test(test_rates__have_si_prefixes),
         cmocka_unit_test(test_what_is_not_a_number__is_a_dash),
+        cmocka_unit_test(test_numbers__are_whole_where_they_are_large),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
