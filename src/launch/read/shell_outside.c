@@ -93,9 +93,11 @@ plait_status shell_source(shell_reader *in, const shell_list *words, plait_error
     if (words->count > 1 && sets_paths_only(words->word[1]))
         return PLAIT_OK;
     if (in->out->sourced == NULL && !in->surveying) {
-        in->out->sourced = plait_arena_printf(in->arena, "%.*s", (int)strcspn(at, "\n;&|"), at);
-        if (in->out->sourced == NULL)
+        char *const said = plait_arena_printf(in->arena, "%.*s", (int)length, at);
+        if (said == NULL)
             return plait_fail_nomem(err);
+        said[strcspn(said, "\n;&|")] = '\0';
+        in->out->sourced = said;
     }
     return shell_forget(in, at, length, err);
 }
