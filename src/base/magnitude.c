@@ -84,24 +84,24 @@ static const double least_s = 1e-9, most_s = 1e10;
 plait_status magnitude_positive(const char *where, const char *text, const char *what, double *out,
                                 plait_error *err)
 {
-    if (magnitude_parse(text, out) && *out >= least_amount && *out <= most_amount)
-        return PLAIT_OK;
-    if (magnitude_parse(text, out) && *out > 0.0)
+    if (!magnitude_parse(text, out) || *out <= 0.0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected %s above 0, found '%.40s'", what,
+                          text);
+    if (*out < least_amount || *out > most_amount)
         return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected %s from %g to %g, found '%.40s'",
                           what, least_amount, most_amount, text);
-    return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected %s above 0, found '%.40s'", what,
-                      text);
+    return PLAIT_OK;
 }
 
 plait_status magnitude_duration(const char *where, const char *text, double *seconds,
                                 plait_error *err)
 {
-    if (magnitude_parse_duration(text, seconds) && *seconds >= least_s && *seconds <= most_s)
-        return PLAIT_OK;
-    if (magnitude_parse_duration(text, seconds) && *seconds > 0.0)
+    if (!magnitude_parse_duration(text, seconds) || *seconds <= 0.0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, where,
+                          "expected a time above 0 such as 60d or 500ms, found '%.40s'", text);
+    if (*seconds < least_s || *seconds > most_s)
         return plait_fail(err, PLAIT_ERROR_RANGE, where,
                           "expected a time from %g to %g seconds, found '%.40s'", least_s, most_s,
                           text);
-    return plait_fail(err, PLAIT_ERROR_RANGE, where,
-                      "expected a time above 0 such as 60d or 500ms, found '%.40s'", text);
+    return PLAIT_OK;
 }

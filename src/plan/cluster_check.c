@@ -124,8 +124,6 @@ static plait_status check_fits(const plait_accelerator *gpu, plait_error *err)
 
 // ---- links ---------------------------------------------------------------------------------
 
-// ---- the whole -----------------------------------------------------------------------------
-
 static bool level_holds(const plait_level *level)
 {
     if (level->gpus < 1 || (unsigned)level->kind >= PLAIT_LEVEL_KINDS)
@@ -149,6 +147,8 @@ static plait_status check_levels(const plait_level *level, int levels, int least
     }
     return PLAIT_OK;
 }
+
+// ---- the whole -----------------------------------------------------------------------------
 
 static plait_status check_group(const plait_node_group *group, plait_error *err)
 {

@@ -154,6 +154,27 @@ static void test_waiting_share__by_hand(void **state)
                      45); // though the first gains less than its price
 }
 
+/* By days and nodes of the whole run, whatever else interrupts it: no other number of spares is cheaper. */
+static void test_spares__are_the_cheapest(void **state)
+{
+    plait_reliability fleet;
+
+    (void)state;
+    plait_reliability_init(&fleet);
+    fleet.interruptions_per_node_day = 0.1;
+    fleet.repair_s = 14.0 * PLAIT_DAY;
+    for (int nodes = 2; nodes <= 256; nodes *= 2) {
+        fleet.spares = -1;
+        const plait_goodput chosen = plait_goodput_of(&fleet, nodes, 1e11);
+        const double cost = (nodes + chosen.spares) * plait_goodput_wall_s(&chosen, 1e6);
+        for (fleet.spares = 0; fleet.spares <= 400; fleet.spares++) {
+            const plait_goodput other = plait_goodput_of(&fleet, nodes, 1e11);
+            assert_true(cost <=
+                        (nodes + fleet.spares) * plait_goodput_wall_s(&other, 1e6) * (1.0 + 1e-12));
+        }
+    }
+}
+
 static void test_finish_probability__is_a_tenth_at_the_ends_of_the_band(void **state)
 {
     (void)state;
@@ -176,6 +197,7 @@ int main(void)
         cmocka_unit_test(test_goodput_run__agrees_when_asynchronous_or_repeating_or_without_nodes),
         cmocka_unit_test(test_goodput_run__is_the_same_for_the_same_number),
         cmocka_unit_test(test_waiting_share__by_hand),
+        cmocka_unit_test(test_spares__are_the_cheapest),
         cmocka_unit_test(test_finish_probability__is_a_tenth_at_the_ends_of_the_band),
     };
 

@@ -1,0 +1,37 @@
+#!/bin/bash
+# test_engine.sh PLAIT - a serving engine's profile that no deployment can be priced by is refused, with the place
+set -u
+
+plait=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+wrong=0
+
+mkdir "$scratch/clusters"
+ln -s "$PWD/models" "$scratch/models"
+for each in clusters/*; do ln -s "$PWD/$each" "$scratch/$each"; done
+rm "$scratch/clusters/engines"
+cp -r clusters/engines "$scratch/clusters/engines"
+profile=$scratch/clusters/engines/vllm.json
+
+serve() {
+    PLAIT_DATA=$scratch "$plait" serve llama-3.1-8b dgx-h100 --gpus 1 --input 512 --output 64 --concurrency 8 \
+        --engine vllm 2>&1
+}
+
+refused() { # refused SED PLACE MESSAGE
+    local said
+    sed -E "$1" clusters/engines/vllm.json >"$profile"
+    said=$(serve)
+    if [ $? -ne 2 ] || [[ $said != *"vllm.json:$2: $3"* ]]; then
+        echo "$1: $said"
+        wrong=1
+    fi
+}
+
+serve >"$scratch/out" || { echo "the shipped profile: $(cat "$scratch/out")"; wrong=1; }
+refused 's/"ttft": \[.*\]/"ttft": [5, 0.5]/' /band 'expected the lower factor of each first, found 5 before 0.5'
+refused 's/"ttft": \[.*\]/"ttft": [1, 1e30]/' /band/ttft/1 'expected a number from 1e-90 to 1e+27 in size, found 1e+30'
+refused 's/"chunk_tokens": [0-9]+/"chunk_tokens": 1e20/' /defaults/chunk_tokens 'expected at most 1e+09, found 1e+20'
+refused 's/"block_tokens": [0-9]+/"block_tokens": 0.1/' /defaults/block_tokens 'expected at least 1, found 0.1'
+exit $wrong
