@@ -25,7 +25,7 @@
     function download(name, table) {
         const url = URL.createObjectURL(new Blob([csvOf(table)], {type: "text/csv"}));
         make("a", {href: url, download: name + ".csv"}).click();
-        setTimeout(() => URL.revokeObjectURL(url), 1000);
+        setTimeout(() => URL.revokeObjectURL(url), 60000); // a busy browser has not read it in a second
     }
 
     // ---- order
