@@ -101,14 +101,37 @@ static double cache_bytes(const plait_serve_memory *memory, const plait_engine *
     return engine->memory_fraction * memory->all - memory->weights - engine->graph_bytes;
 }
 
+double plait_serve_room_bytes(const plait_serve_memory *memory, const plait_engine *engine)
+{
+    const double left = cache_bytes(memory, engine);
+
+    if (left > 0.0 || engine->kind != PLAIT_ENGINE_TRTLLM)
+        return memory->weights + left;
+    return memory->all - engine->graph_bytes;
+}
+
+static double token_bytes(const plait_serve_memory *memory)
+{
+    return larger(memory->token + memory->sequence / memory->mean, 1.0);
+}
+
 /* Of a sequence's last block half is empty on average. */
+static double share_used(const plait_serve_memory *memory, const plait_engine *engine)
+{
+    return memory->mean / (memory->mean + engine->block_tokens / 2.0);
+}
+
+double plait_serve_held_bytes(const plait_serve_memory *memory, const plait_engine *engine,
+                              double tokens)
+{
+    return tokens * token_bytes(memory) / share_used(memory, engine);
+}
+
 double plait_serve_kv_tokens(const plait_serve_memory *memory, const plait_engine *engine)
 {
     const double left = cache_bytes(memory, engine);
-    const double a_token = memory->token + memory->sequence / memory->mean;
-    const double waste = memory->mean / (memory->mean + engine->block_tokens / 2.0);
 
-    return left > 0.0 ? left / larger(a_token, 1.0) * waste : 0.0;
+    return left > 0.0 ? left / token_bytes(memory) * share_used(memory, engine) : 0.0;
 }
 
 plait_pool plait_pool_of(const plait_step_table *table, const plait_engine *engine,

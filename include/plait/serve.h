@@ -249,6 +249,13 @@ typedef struct plait_serve_memory {
 /** @param mean  tokens of a sequence when it is longest */
 plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double mean);
 
+/** Bytes of one GPU that an engine has for weights and for what sequences hold. */
+double plait_serve_room_bytes(const plait_serve_memory *memory, const plait_engine *engine);
+
+/** Bytes of one GPU that so many tokens of sequences hold, with what is empty of their last blocks. */
+double plait_serve_held_bytes(const plait_serve_memory *memory, const plait_engine *engine,
+                              double tokens);
+
 /** Tokens that one attention rank can hold under an engine; 0: the weights do not fit. */
 double plait_serve_kv_tokens(const plait_serve_memory *memory, const plait_engine *engine);
 

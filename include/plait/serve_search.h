@@ -105,7 +105,7 @@ PLAIT_MUST_CHECK plait_status plait_serve_search(const plait_serve_question *que
 /**
  * Price one deployment: what `plan` says of engine, workers, counts, formats and chunk.
  *
- * @param why  a reason why it cannot run; NULL: the rest of *plan is filled
+ * @param why  a reason why it cannot run, with amounts, in `arena`; NULL: the rest of *plan is filled
  * @return     RANGE where question or plan hold values that there are not, NOMEM
  */
 PLAIT_MUST_CHECK plait_status plait_serve_evaluate(const plait_serve_question *question,

@@ -366,6 +366,39 @@ plait_status plait_serve_search(const plait_serve_question *q, plait_arena *aren
     return PLAIT_OK;
 }
 
+/* What one GPU lacks. */
+static plait_status say_memory(const plait_engine *engine, const serve_candidate *c,
+                               const plait_load *load, plait_arena *arena, const char **why,
+                               plait_error *err)
+{
+    static const double gib = 1024.0 * 1024.0 * 1024.0;
+    const double held = plait_serve_held_bytes(&c->memory, engine, load->input + load->output);
+    const double room = plait_serve_room_bytes(&c->memory, engine);
+
+    *why = plait_arena_printf(
+        arena,
+        "weights take %.1f GiB of each GPU and one sequence %.2f GiB; %s has %.1f GiB of %.1f GiB "
+        "for both, %.2f GiB too few",
+        c->memory.weights / gib, held / gib, engine->name, room / gib, c->memory.all / gib,
+        (c->memory.weights + held - room) / gib);
+    return *why == NULL ? plait_fail_nomem(err) : PLAIT_OK;
+}
+
+/* More requests than it takes, or more than it has room for. */
+static plait_status say_load(const plait_serve_question *q, const plait_serve_plan *plan,
+                             const serve_candidate *const role[PLAIT_SERVE_ROLES],
+                             plait_arena *arena, const char **why, plait_error *err)
+{
+    *why = "more comes than leaves";
+    if (q->load.kind != PLAIT_LOAD_RATE)
+        return PLAIT_OK;
+    *why = plait_arena_printf(
+        arena, "more comes than leaves: %.4g requests/s come, %d replica%s sustain%s %.3g",
+        q->load.rate, plan->replicas, plan->replicas == 1 ? "" : "s",
+        plan->replicas == 1 ? "s" : "", serve_most_rate(q, plan, role, false));
+    return *why == NULL ? plait_fail_nomem(err) : PLAIT_OK;
+}
+
 plait_status serve_roles(const plait_serve_question *q, const plait_serve_plan *plan,
                          plait_arena *arena, const serve_candidate *role[PLAIT_SERVE_ROLES],
                          const char **why, plait_error *err)
@@ -383,7 +416,7 @@ plait_status serve_roles(const plait_serve_question *q, const plait_serve_plan *
         role[r] = c;
         *why = c->reason;
         if (*why == NULL && !serve_fits(plan->engine, c, &q->load))
-            *why = "the weights and one sequence do not fit the memory";
+            PLAIT_TRY(say_memory(plan->engine, c, &q->load, arena, why, err));
     }
     return PLAIT_OK;
 }
@@ -395,7 +428,7 @@ plait_status plait_serve_evaluate(const plait_serve_question *q, plait_arena *ar
 
     PLAIT_TRY(serve_roles(q, plan, arena, role, why, err));
     if (*why == NULL && !serve_price(q, q->load, plan, role))
-        *why = "more comes than leaves";
+        return say_load(q, plan, role, arena, why, err);
     return PLAIT_OK;
 }
 

@@ -147,16 +147,14 @@ static plait_status evaluate(const serve_values *flags, plait_serve_question *q,
     if (q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--concurrency",
                           "expected a load, --concurrency or --rate, found none");
-    const char *why;
-    PLAIT_TRY(plait_serve_evaluate(q, arena, plan, &why, err));
-    if (why != NULL)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--eval", "expected a deployment that runs: %s",
-                          why);
-    if (plan->gpus > q->gpus)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
-                          "expected %d GPUs or more for what --eval prices, found %d", plan->gpus,
-                          q->gpus);
     report->plan = plan;
+    PLAIT_TRY(plait_serve_evaluate(q, arena, plan, &report->why, err));
+    if (report->why == NULL && plan->gpus > q->gpus) {
+        report->why = plait_arena_printf(arena, "it takes %d GPUs, and %d may be used (--gpus)",
+                                         plan->gpus, q->gpus);
+        if (report->why == NULL)
+            return plait_fail_nomem(err);
+    }
     return PLAIT_OK;
 }
 
@@ -319,6 +317,8 @@ static plait_status deliver(const serve_values *flags, const report_serve *repor
 
     if (report->answer != NULL)
         best = report->answer->plans > 0 ? &report->answer->plan[0] : NULL;
+    if (report->why != NULL)
+        best = NULL;
     if (flags->json || flags->file != NULL) {
         if (best != NULL)
             PLAIT_TRY(
@@ -354,6 +354,9 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(read_versus(flags.versus, &question, &report, arena, err));
     if (flags.eval) {
         PLAIT_TRY(evaluate(&flags, &question, &report, &plan, arena, err));
+        *no = report.why != NULL;
+        if (*no)
+            return deliver(&flags, &report, arena, err);
         PLAIT_TRY(simulate(&flags, &question, &plan, arena, &drawn, err));
         report.drawn = &drawn;
         return deliver(&flags, &report, arena, err);
@@ -378,7 +381,9 @@ const command command_serve = {
          .summary = "Find engine, workers and batch that serve a load at the least cost.",
          .about =
              "All engines, formats, degrees, chunks, and prefill apart from decode or not, are\n"
-             "looked at. Exit status 1: no deployment meets the bounds.",
+             "looked at. Exit status 1: no deployment meets the bounds, or that of --eval does "
+             "not\n"
+             "run.",
          .max_operands = 2,
          .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
          .options = options},

@@ -34,7 +34,7 @@ static void print_help(FILE *out)
           out);
     for (int c = 0; c < COMMANDS; c++)
         fprintf(out, "  %-10s %s\n", commands[c]->usage.command, commands[c]->usage.summary);
-    fputs("\n  plait COMMAND --help    its options\n"
+    fputs("\n  plait COMMAND --help    its options, as plait help COMMAND\n"
           "  plait --version\n\n"
           "For example:\n\n"
           "  plait search llama-3.1-8b h100-80gb-sxm:2x8 --seq 8192 --gbs 128\n",
@@ -166,16 +166,27 @@ static int run_completion(const char *verb)
     return status == PLAIT_OK ? flush(EXIT_DONE) : complain(&err);
 }
 
+/* "plait help serve" is "plait serve --help". */
+static int run_help(const char *verb)
+{
+    const char *argv[] = {verb, "--help", NULL};
+
+    if (verb != NULL)
+        return run_command(2, argv);
+    print_help(stdout);
+    return flush(EXIT_DONE);
+}
+
 static int run_program(int argc, const char **argv)
 {
     if (argc < 2) {
         fputs("plait: command: expected a verb that `plait --help` lists, found nothing\n", stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        print_help(stdout);
-        return flush(EXIT_DONE);
-    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return run_help(NULL);
+    if (strcmp(argv[1], "help") == 0)
+        return run_help(argc > 2 ? argv[2] : NULL);
     if (strcmp(argv[1], "--version") == 0) {
         printf("plait %s\n", plait_version());
         return flush(EXIT_DONE);

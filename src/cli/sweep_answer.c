@@ -69,8 +69,7 @@ static bool is_switch(const char *key)
     return false;
 }
 
-/* A key is the name of a flag, or the nearest one is said. */
-static plait_status check_key(const sweep_axis *axis, plait_error *err)
+plait_status sweep_check_key(const json_cursor *member, const char *flag, plait_error *err)
 {
     enum { MOST = 64 };
     const char *known[MOST + 3] = {"model", "cluster"}, *nearest;
@@ -79,12 +78,12 @@ static plait_status check_key(const sweep_axis *axis, plait_error *err)
     for (const opt *row = options; row->kind != OPT_LAST && count < MOST; row++)
         if (row->kind != OPT_GROUP)
             known[count++] = row->name;
-    if (text_index(axis->key, known) >= 0)
+    if (text_index(flag, known) >= 0)
         return PLAIT_OK;
-    nearest = text_nearest(axis->key, known);
-    return plait_fail(err, PLAIT_ERROR_SCHEMA, axis->name, "expected %s%s%s, found this key",
-                      nearest != NULL ? "\"" : "a key that docs/formats.md lists",
-                      nearest != NULL ? nearest : "", nearest != NULL ? "\"" : "");
+    nearest = text_nearest(flag, known);
+    return json_fail(member, PLAIT_ERROR_SCHEMA, err, "expected %s%s%s, found \"%.40s\"",
+                     nearest != NULL ? "the key \"" : "a key that docs/formats.md lists",
+                     nearest != NULL ? nearest : "", nearest != NULL ? "\"" : "", member->key);
 }
 
 static plait_status spell_out(const sweep *of, scenario *s, const char **argv, int *argc)
@@ -96,7 +95,6 @@ static plait_status spell_out(const sweep *of, scenario *s, const char **argv, i
         const char *const key = s->entry->axis[a].key, *value = sweep_value(s->entry, a, s->index);
         const bool model = text_equal(key, "model"), cluster = text_equal(key, "cluster");
 
-        PLAIT_TRY(check_key(&s->entry->axis[a], &s->err));
         if (model || cluster)
             value = operand[cluster] = place_operand(of, value, s->arena);
         else if (is_switch(key) && text_equal(value, "true"))

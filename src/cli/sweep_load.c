@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
 #include "plait/version.h"
 #include "sweep.h"
 #include "text.h"
@@ -24,8 +23,7 @@ static plait_status read_value(const json_cursor *at, plait_arena *arena, const 
         return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
     }
     if (json_as_bool(at, &set, NULL) != PLAIT_OK)
-        return json_fail(at, PLAIT_ERROR_SCHEMA, err,
-                         "expected a text, a number, true, false, or a list of them");
+        return json_fail_type(at, "a text, a number, true, false, or a list of them", err);
     *out = set ? "true" : "false";
     return PLAIT_OK;
 }
@@ -81,9 +79,11 @@ static plait_status read_axes(const json_cursor *object, plait_arena *arena, swe
         one->key = flag_of(member.key, arena);
         if (one->name == NULL || one->key == NULL)
             return plait_fail_nomem(err);
+        PLAIT_TRY(sweep_check_key(&member, one->key, err));
         for (int before = 0; before + 1 < out->axes; before++)
             if (text_equal(axis[before].key, one->key))
-                return json_fail(&member, PLAIT_ERROR_SCHEMA, err, "expected this key once");
+                return json_fail(&member, PLAIT_ERROR_SCHEMA, err,
+                                 "expected the key once, found it twice");
         PLAIT_TRY(read_values(&member, arena, one, err));
     }
     return PLAIT_OK;
@@ -122,8 +122,9 @@ static plait_status count_entry(const json_cursor *at, sweep *sum, sweep_entry *
     for (int a = 0; a < entry->axes; a++) {
         entry->count *= entry->axis[a].values;
         if (sum->count + entry->count > SWEEP_MOST)
-            return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at most %d scenarios in all",
-                             SWEEP_MOST);
+            return json_fail(at, PLAIT_ERROR_RANGE, err,
+                             "expected at most %d scenarios in all, found %lld or more", SWEEP_MOST,
+                             (long long)(sum->count + entry->count));
     }
     sum->count += entry->count;
     return PLAIT_OK;

@@ -210,4 +210,8 @@ plait_status json_fail_key(const json_cursor *at, const char *key, plait_status 
                            plait_error *err, const char *fmt, ...) PLAIT_MUST_CHECK
     PLAIT_PRINTF(5, 6);
 
+/** "expected a number, found true", as PLAIT_ERROR_SCHEMA. */
+plait_status json_fail_type(const json_cursor *at, const char *expected,
+                            plait_error *err) PLAIT_MUST_CHECK;
+
 #endif

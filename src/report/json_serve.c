@@ -151,11 +151,13 @@ plait_status json_serve(const report_serve *report, plait_arena *arena, const ch
         write_search(&json, answer);
     json_write_key(&json, "plans");
     json_begin_array(&json);
-    if (answer == NULL)
+    if (answer == NULL && report->why == NULL)
         write_plan(&json, report->plan, 1);
     for (int i = 0; answer != NULL && i < answer->plans; i++)
         write_plan(&json, &answer->plan[i], i + 1);
     json_end_array(&json);
+    if (report->why != NULL)
+        json_member_string(&json, "why", report->why);
     if (report->drawn != NULL && report->drawn->requests > 0)
         write_drawn(&json, report->drawn);
     if (report->curve != NULL)

@@ -9,12 +9,21 @@
 #include "report_table.h"
 #include "units.h"
 
+static bool are_days(double seconds)
+{
+    return seconds >= 0.1 * PLAIT_DAY && seconds < 1e6 * PLAIT_DAY;
+}
+
+/* Thousands of days have no decimals; what is no number of days has the unit of a step. */
 static const char *days(double seconds, char text[UNITS_SIZE])
 {
-    if (isfinite(seconds))
-        snprintf(text, UNITS_SIZE, "%.1f d", seconds / PLAIT_DAY);
-    else
+    if (isnan(seconds) || isinf(seconds))
         snprintf(text, UNITS_SIZE, isnan(seconds) ? "-" : "never");
+    else if (are_days(seconds))
+        snprintf(text, UNITS_SIZE, "%.*f d", seconds < 1e3 * PLAIT_DAY ? 1 : 0,
+                 seconds / PLAIT_DAY);
+    else
+        units_seconds(seconds, text);
     return text;
 }
 
@@ -41,9 +50,9 @@ static const char *change(double value, double from, char text[UNITS_SIZE])
     return text;
 }
 
-static const char *whole(double value, char text[UNITS_SIZE])
+static const char *amount(double value, char text[UNITS_SIZE])
 {
-    snprintf(text, UNITS_SIZE, isfinite(value) ? "%.0f" : "-", value);
+    snprintf(text, UNITS_SIZE, !isfinite(value) ? "-" : value < 9.5 ? "%.2g" : "%.0f", value);
     return text;
 }
 
@@ -77,8 +86,14 @@ void report_capacity_question(const report_capacity *report, FILE *out)
 
 static void band_cell(table *rows, const plait_capacity_row *r)
 {
+    char low[UNITS_SIZE], high[UNITS_SIZE];
+
+    days(r->wall_low_s, low);
+    days(r->wall_high_s, high);
+    if (are_days(r->wall_low_s) && are_days(r->wall_high_s)) // the column before has the unit
+        low[strcspn(low, " ")] = high[strcspn(high, " ")] = '\0';
     if (isfinite(r->wall_low_s) && isfinite(r->wall_high_s))
-        table_cell(rows, "%.1f to %.1f", r->wall_low_s / PLAIT_DAY, r->wall_high_s / PLAIT_DAY);
+        table_cell(rows, "%s to %s", low, high);
     else
         table_cell(rows, "-");
 }
@@ -98,8 +113,8 @@ static void fill_money(table *rows, const plait_capacity_row *r)
     char text[UNITS_SIZE];
 
     table_cell(rows, "%s", isfinite(r->usd) ? units_count(r->usd, text) : "-");
-    table_cell(rows, "%s", whole(r->energy_j / 3.6e9, text));
-    table_cell(rows, "%s", whole(r->co2_kg / 1e3, text));
+    table_cell(rows, "%s", amount(r->energy_j / 3.6e9, text));
+    table_cell(rows, "%s", amount(r->co2_kg / 1e3, text));
     table_cell(rows, "%s", units_percent(r->scaling, text));
     table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
 }
@@ -182,13 +197,19 @@ static void print_knees(const report_capacity *report, FILE *out)
     const int rows = report->rows;
     char gain[UNITS_SIZE], share[UNITS_SIZE];
 
-    for (int i = 0; i < rows; i++)
-        if (report->row[i].knee)
-            fprintf(
-                out,
-                "knee of %s: %d GPUs process %s more tokens a day, below %s for twice the GPUs\n",
-                report->row[i].problem->cluster->name, report->row[i].problem->job.gpus,
-                units_percent(report->row[i].gain, gain), units_percent(report->ask->knee, share));
+    for (int i = 0; i < rows; i++) {
+        const plait_capacity_row *const r = &report->row[i];
+
+        if (!r->knee)
+            continue;
+        fprintf(out, "knee of %s: %d GPUs process %s ", r->problem->cluster->name,
+                r->problem->job.gpus, units_percent(fabs(r->gain), gain));
+        if (r->gain < 0.0)
+            fprintf(out, "fewer tokens a day than the number before\n");
+        else
+            fprintf(out, "more tokens a day, below %s for twice the GPUs\n",
+                    units_percent(report->ask->knee, share));
+    }
 }
 
 /* How the run of the answer goes, as the closed forms say and as drawn. */
@@ -196,16 +217,17 @@ static void print_run(const report_capacity *report, FILE *out)
 {
     const plait_capacity_row *const r = &report->row[report->answer];
     const plait_goodput *const g = &r->goodput;
-    char line[REPORT_LINE_SIZE], a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], d[UNITS_SIZE];
+    char line[REPORT_LINE_SIZE], a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], d[UNITS_SIZE],
+        e[UNITS_SIZE];
 
     fprintf(out, "\n%d GPUs of %s: %s\n", r->problem->job.gpus, r->problem->cluster->name,
             report_line(r->problem, &r->plan.degrees, line));
     fprintf(out,
-            "  an interruption every %s, %.0f in all; a checkpoint of %.2f TB every %s takes %s; "
+            "  an interruption every %s, %.0f in all; a checkpoint of %s every %s takes %s; "
             "%d spare node%s, %s of the time without a node\n",
-            units_seconds(g->mtbf_s, a), r->wall_s / g->mtbf_s, r->checkpoint_bytes / 1e12,
-            units_seconds(g->interval_s, b), units_seconds(g->write_s, c), g->spares,
-            g->spares == 1 ? "" : "s",
+            units_seconds(g->mtbf_s, a), r->wall_s / g->mtbf_s,
+            units_rate(r->checkpoint_bytes, "B", e), units_seconds(g->interval_s, b),
+            units_seconds(g->write_s, c), g->spares, g->spares == 1 ? "" : "s",
             units_percent(g->wait_s / (g->mtbf_s + g->detect_s + g->wait_s), d));
     if (!isnan(r->drawn.mean_s))
         fprintf(out, "  %d drawn runs: 10 %% end by %s, half by %s, 90 %% by %s", report->ask->runs,
@@ -293,6 +315,14 @@ static void print_of_deadline(const report_capacity *report, FILE *out)
     fputc('\n', out);
 }
 
+static bool any_fits(const report_capacity *report)
+{
+    for (int i = 0; i < report->rows; i++)
+        if (report->row[i].fits)
+            return true;
+    return false;
+}
+
 /* Without an answer: what the closest would need. */
 static void print_of_nothing(const report_capacity *report, FILE *out)
 {
@@ -300,7 +330,10 @@ static void print_of_nothing(const report_capacity *report, FILE *out)
     char time[UNITS_SIZE], usd[UNITS_SIZE];
 
     if (f < 0) {
-        fputs("what would change the answer: more GPUs, more memory or fewer failures\n", out);
+        const bool fits = any_fits(report);
+        fprintf(out, "what would change the answer: %s\n",
+                fits ? "fewer failures, a faster restart or fewer GPUs"
+                     : "more GPUs or more memory");
         return;
     }
     const plait_capacity_row *const r = &report->row[f];

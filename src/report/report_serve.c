@@ -305,6 +305,16 @@ static void print_nearest(const report_serve *report, FILE *out)
     fprintf(out, "\n  (%s is what it has.)\n", units_latency(answer->nearest.service.tpot_s, a));
 }
 
+static void print_why(const report_serve *report, FILE *out)
+{
+    const plait_serve_plan *p = report->plan;
+    char workers[160];
+
+    report_serve_pools(p, workers);
+    fprintf(out, "%s, %s, %s, weights %s, cache %s, does not run:\n  %s.\n", p->engine->name,
+            mode_of(p), workers, plait_weight_name[p->weights], plait_kv_name[p->kv], report->why);
+}
+
 plait_status report_serve_print(const report_serve *report, FILE *out, plait_error *err)
 {
     const plait_serve_answer *answer = report->answer;
@@ -313,6 +323,10 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
                                                        : NULL;
 
     print_question(report, out);
+    if (report->why != NULL) {
+        print_why(report, out);
+        return PLAIT_OK;
+    }
     if (best == NULL) {
         print_nearest(report, out);
     } else {

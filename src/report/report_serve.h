@@ -10,6 +10,7 @@ typedef struct report_serve {
     const plait_serve_question *question;
     const plait_serve_answer *answer; /* of a search; NULL: one deployment, `plan` */
     const plait_serve_plan *plan;
+    const char *why;                /* `plan` does not run; NULL: it does */
     bool explain;                   /* every term of the first plan */
     const plait_serve_plan *versus; /* another under the same question; NULL: none */
     const char *versus_name;

@@ -48,8 +48,11 @@ static char *on_ladder(const units_step *ladder, int steps, double value, const 
     const double scaled = value / step->size;
     const char *blank = step->name[0] != '\0' || unit[0] != '\0' ? " " : "";
 
-    snprintf(text, UNITS_SIZE, "%.*f%s%s%s", value == 0.0 ? 0 : decimals_of(scaled), scaled, blank,
-             step->name, unit);
+    if (fabs(scaled) >= 999999.5) // there is no larger unit
+        snprintf(text, UNITS_SIZE, "%.3g%s%s%s", scaled, blank, step->name, unit);
+    else
+        snprintf(text, UNITS_SIZE, "%.*f%s%s%s", value == 0.0 ? 0 : decimals_of(scaled), scaled,
+                 blank, step->name, unit);
     return text;
 }
 
@@ -77,13 +80,14 @@ char *units_bytes(double bytes, char text[UNITS_SIZE])
 char *units_seconds(double seconds, char text[UNITS_SIZE])
 {
     static const units_step ladder[] = {
-        {"us", PLAIT_US}, {"ms", PLAIT_MS}, {"s", 1.0}, {"h", PLAIT_HOUR}};
+        {"us", PLAIT_US}, {"ms", PLAIT_MS}, {"s", 1.0}, {"h", PLAIT_HOUR}, {"y", 365.0 * PLAIT_DAY},
+    };
 
     if (!isfinite(seconds))
         return not_a_number(text);
     if (seconds == 0.0)
         return on_ladder(ladder + 2, 1, seconds, "", text);
-    return on_ladder(ladder, 4, seconds, "", text);
+    return on_ladder(ladder, 5, seconds, "", text);
 }
 
 char *units_latency(double seconds, char text[UNITS_SIZE])

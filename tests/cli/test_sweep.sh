@@ -28,7 +28,7 @@ cat >s.json <<'END_JSON'
     {"model": ["llama-3.1-8b", "own.json"], "cluster": "dgx-h100", "gpus": [8, 16],
      "tokens": ["1T", "2T"], "price": [2, 3.5], "deadline": ["10d", "1000d"]},
     {"model": "nonesuch", "cluster": "dgx-h100", "gpus": 8},
-    {"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "sequence": 5},
+    {"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "risk": "much"},
     {"model": "llama-3.1-405b", "cluster": "h100-80gb-sxm:1x8", "limit": "tp=..8"},
     {"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": [7, 12], "async_checkpoint": true, "tokens": 1e9},
     {"model": "llama-3.1-8b", "cluster": "dgx-h100"},
@@ -50,7 +50,7 @@ assert first[0]["step_s"] == first[16]["step_s"], "a copy of the model"
 assert first[0]["cost_usd"] * 1.75 - first[2]["cost_usd"] < 1e-6 * first[2]["cost_usd"]
 assert abs(first[4]["days"] / first[0]["days"] - 2) < 1e-3, "twice the tokens"
 assert first[0]["binds"] == "deadline" and first[1]["binds"] is None
-assert "nonesuch" in lines[32]["error"] and "formats.md" in lines[33]["error"], lines[33]
+assert "nonesuch" in lines[32]["error"] and "risk: expected" in lines[33]["error"], lines[33]
 assert lines[34]["verdict"] == "out_of_memory" and "leanest" in lines[34]["why"]
 assert "error" in lines[37] and "gpus" in lines[37]["error"]
 END_PYTHON
@@ -133,7 +133,16 @@ sed 's/4k/8k/' s.json >other.json
 refused 'expected at most 10000000 scenarios' sweep many.json
 refused 'expected at least one scenario' sweep none.json
 refused '/scenarios/0/model: expected at least one value' sweep empty.json
-refused 'expected a text, a number' sweep object.json
+refused 'or a list of them, found an object' sweep object.json
+# A key that there is not is found before anything is searched.
+for key in gpu:'the key "gpus", found "gpu"' zzzz:'a key that docs/formats.md lists, found "zzzz"'; do
+    printf '{"scenarios": [{"model": "llama-3.1-8b"}, {"%s": 8}]}' "${key%%:*}" >key.json
+    refused "key.json:/scenarios/1/${key%%:*}: expected ${key#*:}" sweep key.json
+    printf '{"defaults": {"%s": 8}, "scenarios": [{}]}' "${key%%:*}" >key.json
+    refused "key.json:/defaults/${key%%:*}: expected ${key#*:}" sweep key.json
+done
+printf '{"scenarios": [{"node_loss": 8, "node-loss": 16}]}' >twice.json
+refused '/scenarios/0/node-loss: expected the key once, found it twice' sweep twice.json
 refused 'expected the key "scenarios"' sweep misspelt.json
 refused 'torn.json' sweep torn.json
 refused 'K/N' sweep s.json --shard 4/3

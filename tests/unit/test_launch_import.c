@@ -322,8 +322,14 @@ static void test_values_that_cannot_be__are_refused(void **state)
     assert_refused(SIZES "--moe-layer-freq '[1]*3' --num-experts 2", "args.sh: moe_layer_freq",
                    "expected a number or a pattern of 10 layers, found \"[1]*3\"");
     assert_refused(SIZES "--group-query-attention --num-query-groups 3",
-                   "args.sh: /model/kinds/dense/attention/kv_heads",
-                   "expected a divisor of the 8 heads, found 3");
+                   "args.sh: num_query_groups", "expected a divisor of the 8 heads, found \"3\"");
+    assert_refused(SIZES "--num-attention-heads 7", "args.sh: hidden_size",
+                   "expected a multiple of the 7 heads, or --kv-channels, found \"512\"");
+    assert_refused(SIZES "--num-experts 8 --moe-router-num-groups 3 --moe-router-group-topk 1",
+                   "args.sh: moe_router_num_groups",
+                   "expected a divisor of the 8 experts, found 3");
+    assert_refused(SIZES "--num-experts 8 --moe-router-num-groups 4",
+                   "args.sh: moe_router_group_topk", "expected 1 to 4 groups, found 0");
     assert_refused("# plait: gpus many", "args.sh:1",
                    "expected an integer from 1 to 16777216, found \"many\"");
     assert_refused("{\"num_layers\": 01}", "args.sh:1:16",

@@ -12,6 +12,9 @@ static void test_seconds__have_three_digits(void **state)
     assert_string_equal(units_seconds(9.871, text), "9.87 s");
     assert_string_equal(units_seconds(123.4, text), "123 s");
     assert_string_equal(units_seconds(5400.0, text), "1.50 h");
+    assert_string_equal(units_seconds(6000.0 * 3600.0, text), "6000 h");
+    assert_string_equal(units_seconds(2.5 * 365.0 * 86400.0, text), "2.50 y");
+    assert_string_equal(units_seconds(1e20, text), "3.17e+12 y");
     assert_string_equal(units_seconds(0.0, text), "0 s");
 }
 

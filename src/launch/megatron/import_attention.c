@@ -68,9 +68,13 @@ static plait_status read_attention(const model_reader *in, plait_attention *out,
     const megatron_args *const args = in->args;
     const int heads = args->num_attention_heads, groups = args->num_query_groups;
 
-    if (groups > heads)
+    if (args->group_query_attention && heads % groups != 0)
         return flags_fail(in->flags, MEGATRON_NAME(num_query_groups), err,
-                          "expected an integer from 1 to %d, found \"%d\"", heads, groups);
+                          "expected a divisor of the %d heads, found \"%d\"", heads, groups);
+    if (args->kv_channels == 0 && in->model->hidden % heads != 0)
+        return flags_fail(in->flags, MEGATRON_NAME(hidden_size), err,
+                          "expected a multiple of the %d heads, or --kv-channels, found \"%d\"",
+                          heads, in->model->hidden);
     *out = (plait_attention){
         .heads = heads,
         .kv_heads = args->group_query_attention ? groups : heads,

@@ -56,6 +56,20 @@ static plait_moe moe_of(const megatron_args *args, const plait_mlp *mlp)
     };
 }
 
+static plait_status check_groups(const model_reader *in, plait_error *err)
+{
+    const int experts = in->full.moe.experts;
+    const int groups = in->full.moe.groups, topk = in->full.moe.group_topk;
+
+    if (groups > 0 && experts % groups != 0)
+        return flags_fail(in->flags, MEGATRON_NAME(moe_router_num_groups), err,
+                          "expected a divisor of the %d experts, found %d", experts, groups);
+    if (topk > groups || (groups > 0 && topk < 1))
+        return flags_fail(in->flags, MEGATRON_NAME(moe_router_group_topk), err,
+                          "expected 1 to %d groups, found %d", groups, topk);
+    return PLAIT_OK;
+}
+
 static plait_status read_ffn(model_reader *in, plait_error *err)
 {
     in->full.mlp = mlp_of(in->args);
@@ -64,7 +78,7 @@ static plait_status read_ffn(model_reader *in, plait_error *err)
     if (topk < 1 || (experts > 0 && topk > experts))
         return flags_fail(in->flags, MEGATRON_NAME(moe_router_topk), err,
                           "expected 1 to %d experts, found %d", experts, topk);
-    return PLAIT_OK;
+    return experts > 0 ? check_groups(in, err) : PLAIT_OK;
 }
 
 /* ---- numbers inside ---- */
