@@ -250,15 +250,17 @@ static void take_recompute(plans_entry *out)
 static plait_status take_layout(plans_entry *out, plait_arena *arena, plait_error *err)
 {
     const plait_degrees *const d = &out->degrees;
-    plait_chunk *const chunks =
-        plait_arena_alloc(arena, (size_t)out->stages * (size_t)d->vpp + 1, sizeof *chunks);
+    plait_chunk *chunks;
     plait_plan plan;
 
+    if (out->stages != d->pp)
+        return PLAIT_OK;
+    for (int s = 0; s < out->stages; s++)
+        if (out->stage[s].chunks != d->vpp)
+            return PLAIT_OK;
+    chunks = plait_arena_alloc(arena, (size_t)out->stages * (size_t)d->vpp, sizeof *chunks);
     if (chunks == NULL)
         return plait_fail_nomem(err);
-    for (int s = 0; s < out->stages; s++)
-        if (out->stages != d->pp || out->stage[s].chunks != d->vpp)
-            return PLAIT_OK;
     for (int c = 0; c < out->stages * d->vpp; c++) {
         const plait_schedule schedule = (plait_schedule)d->schedule;
         const int rank = plait_schedule_rank(schedule, d->pp, c);

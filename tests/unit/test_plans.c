@@ -247,6 +247,20 @@ static void test_what_stages_recompute__is_the_plans_choice_where_it_leaves_that
     assert_int_equal(some.layers, 4);
 }
 
+/* No stages are no layout, however many the degrees say. */
+static void test_an_empty_list_of_stages__says_nothing(void **state)
+{
+    plans_entry entry;
+    plait_error err;
+
+    (void)state;
+    must(parse("{\"plans\": [{\"pp\": 421, \"vpp\": 9, \"schedule\": \"interleaved\", "
+               "\"stages\": []}]}",
+               0, &entry, &err),
+         &err);
+    assert_int_equal(entry.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT), 0);
+}
+
 #define STAGE(more) "{\"plans\": [{\"stages\": [{\"chunks\": [{\"layers\": [0, 4]}], " more "}]}]}"
 
 static void test_choices_of_a_stage__are_words_and_runs_of_layers(void **state)
@@ -394,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_a_kernel_of_the_job__is_that_of_plans_without_one),
         cmocka_unit_test(test_stages_that_say_what_is_not_so__are_refused),
         cmocka_unit_test(test_what_stages_recompute__is_the_plans_choice_where_it_leaves_that_open),
+        cmocka_unit_test(test_an_empty_list_of_stages__says_nothing),
         cmocka_unit_test(test_choices_of_a_stage__are_words_and_runs_of_layers),
         cmocka_unit_test(test_choices_of_a_stage__that_do_not_suit_it_are_refused),
         cmocka_unit_test(test_cuts_of_a_stage__are_numbers_and_runs_of_layers),

@@ -78,6 +78,24 @@ static void test_open_quotes__are_refused_with_their_line(void **state)
     assert_string_equal(err.message, "expected shell words, found a ' that is not closed");
 }
 
+/* What stands for words that are not known stands in no text. */
+static void test_bytes_that_mean_something_here__are_refused(void **state)
+{
+    static const char *const argument[] = {"TP=\x01\x31\x02"};
+    const launch_call call = {.arguments = 1, .argument = argument};
+    const char *const script = "eval \x01";
+    shell_words found;
+    plait_error err;
+
+    (void)state;
+    assert_int_equal(shell_read(script, strlen(script), "s.sh", NULL, arena, &found, &err),
+                     PLAIT_ERROR_SYNTAX);
+    assert_string_equal(err.message, "expected shell words, found a byte of value 1");
+    assert_int_equal(shell_read("x", 1, "s.sh", &call, arena, &found, &err), PLAIT_ERROR_SYNTAX);
+    assert_int_equal(shell_read("x\0y", 3, "s.sh", NULL, arena, &found, &err), PLAIT_ERROR_SYNTAX);
+    assert_string_equal(err.message, "expected shell words, found a zero byte");
+}
+
 static void test_quoted_words__read_back_as_they_are(void **state)
 {
     static const char *const hard[] = {"",      "a b", "it's", "$HOME", "a\"b", "x;y",
@@ -391,6 +409,7 @@ static void test_scripts_that_grow_without_end__are_refused(void **state)
             shell_read(scripts[s], strlen(scripts[s]), "s.sh", NULL, arena, &found, &err),
             PLAIT_ERROR_SYNTAX);
     assert_string_equal(words("f() { f; f; f; }\nf\nx"), "x");
+    assert_string_equal(words("f() { A=$((1)); f; }\nf\nx"), "x"); // a sum is one level more
 }
 
 /* `head`, then `again` so many times, "%d" in it numbered, then `tail`. */
@@ -447,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_what_is_not_known__is_marked_and_does_not_hide_the_rest),
         cmocka_unit_test(test_files_that_only_set_variables__say_what_these_hold),
         cmocka_unit_test(test_assignments__are_words_behind_a_command),
+        cmocka_unit_test(test_bytes_that_mean_something_here__are_refused),
         cmocka_unit_test(test_conditions__let_through_what_they_say),
         cmocka_unit_test(test_cases__take_the_first_pattern_that_matches),
         cmocka_unit_test(test_open_conditions__leave_what_they_set_unknown),

@@ -76,6 +76,19 @@ static plait_status add_variables(shell_reader *in, plait_error *err)
     return in->out->instead == NULL ? plait_fail_nomem(err) : shell_add_command(in, &words, err);
 }
 
+/* A text that would hold what stands for unknown words, or end before its end, is none. */
+static plait_status check_bytes(const shell_reader *in, const char *text, size_t length,
+                                plait_error *err)
+{
+    static const char never[] = {'\0', SHELL_UNKNOWN, SHELL_UNKNOWN_END};
+    static const char *const what[] = {"a zero byte", "a byte of value 1", "a byte of value 2"};
+
+    for (size_t i = 0; i < sizeof never; i++)
+        if (memchr(text, never[i], length) != NULL)
+            return shell_fail(in, what[i], err);
+    return PLAIT_OK;
+}
+
 /* NAME=VALUE among the arguments stands as if the script began with it. */
 static plait_status take_call(shell_reader *in, const launch_call *call, plait_error *err)
 {
@@ -86,6 +99,7 @@ static plait_status take_call(shell_reader *in, const launch_call *call, plait_e
 
         in->at = text;
         in->end = text + strlen(text);
+        PLAIT_TRY(check_bytes(in, text, strlen(text), err));
         if (shell_assignment_at(in) == 0) {
             PLAIT_TRY(shell_list_add(in, &in->argument, text, err));
             continue;
@@ -112,8 +126,7 @@ plait_status shell_read(const char *text, size_t length, const char *name, const
                        .loop_frame = -1};
 
     *out = (shell_words){0};
-    if (memchr(text, '\0', length) != NULL)
-        return shell_fail(&in, "a zero byte", err);
+    PLAIT_TRY(check_bytes(&in, text, length, err));
     if (length > SHELL_MAX_BYTES)
         return shell_fail(&in, "more than 4 MiB of them", err);
     PLAIT_TRY(take_call(&in, call, err));

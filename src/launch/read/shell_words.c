@@ -402,8 +402,9 @@ plait_status shell_expand(shell_reader *in, const char *text, size_t length, con
     shell_list list = {0};
     text_builder joined;
 
-    if (++in->nesting > SHELL_MAX_NESTING)
+    if (in->nesting == SHELL_MAX_NESTING)
         return shell_fail(in, "expansions in expansions, too many", err);
+    in->nesting++;
     text_builder_init(&word.text, in->arena);
     text_builder_init(&joined, in->arena);
     in->at = text;
