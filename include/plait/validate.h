@@ -256,7 +256,11 @@ typedef struct plait_validation {
 PLAIT_MUST_CHECK plait_status plait_run_evaluate(const plait_run *run, plait_arena *arena,
                                                  plait_run_price *out, plait_error *err);
 
-/** Price all runs and sum the errors up. *out lives in `arena`. Fails with NOMEM only. */
+/** Price all runs, and count them: no sums of errors. *out lives in `arena`. Fails with NOMEM only. */
+PLAIT_MUST_CHECK plait_status plait_validate_prices(const plait_runs *runs, plait_arena *arena,
+                                                    plait_validation *out, plait_error *err);
+
+/** The same, and sum the errors up. */
 PLAIT_MUST_CHECK plait_status plait_validate(const plait_runs *runs, plait_arena *arena,
                                              plait_validation *out, plait_error *err);
 

@@ -43,7 +43,8 @@ enum { ALIGNMENT = alignof(max_align_t), BLOCK_SIZE = 64 * 1024 - 64 };
 
 typedef struct arena_block {
     struct arena_block *next;
-    size_t start; /* bytes used in the blocks before this one */
+    struct arena_block *previous; /* of the current one and those before it */
+    size_t start;                 /* bytes used in the blocks before this one */
     size_t used;
     size_t size;
     alignas(max_align_t) unsigned char data[];
@@ -127,6 +128,7 @@ static bool arena_advance(plait_arena *arena, size_t size)
         block->next = full->next;
         full->next = block;
     }
+    block->previous = full;
     block->start = full->start + full->used;
     block->used = 0;
     arena->current = block;
@@ -192,9 +194,9 @@ void plait_arena_rewind(plait_arena *arena, plait_arena_mark mark)
 
     if (arena == NULL || mark > plait_arena_save(arena)) // a void mark: nothing was allocated since
         return;
-    block = arena->first;
-    while (block->start + block->used < mark)
-        block = block->next;
+    block = arena->current;
+    while (block->start > mark)
+        block = block->previous;
     for (arena_block *left = block->next; left != NULL; left = left->next)
         ASAN_POISON_MEMORY_REGION(left->data, left->size);
     block->used = mark - block->start;

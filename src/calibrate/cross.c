@@ -87,7 +87,7 @@ static plait_status compare_peaks(const plait_runs *runs, plait_arena *arena, pl
     if (row == NULL)
         return plait_fail_nomem(err);
     out->memory = row;
-    PLAIT_TRY(plait_validate(runs, arena, &v, err));
+    PLAIT_TRY(plait_validate_prices(runs, arena, &v, err));
     for (size_t i = 0; i < runs->count; i++) {
         const plait_run *const run = &runs->run[i];
 

@@ -337,7 +337,7 @@ plait_status profile_set_learn(const plait_runs *runs, const char *name, int var
         PLAIT_TRY(add_member(out, name, runs_of(runs, name) + 1, arena, err));
     if (variant > 0)
         add_variant(&out->member[0], variant);
-    PLAIT_TRY(plait_validate(runs, arena, &v, err));
+    PLAIT_TRY(plait_validate_prices(runs, arena, &v, err));
     PLAIT_TRY(collect(out, &v, arena, err));
     begin(&out->families);
     return out->members > 0 ? learn(out, arena, err) : PLAIT_OK;

@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "json.h"
 #include "plait/arena.h"
 #include "plait/error.h"
 
@@ -46,8 +45,10 @@ enum { SWEEP_MOST = 10000000, SWEEP_PREFIX = 96 };
 PLAIT_MUST_CHECK plait_status sweep_load(const char *path, plait_arena *arena, sweep *out,
                                          plait_error *err);
 
+struct json_cursor;
+
 /** A key is the name of a flag of the scenarios' own, or fails (SCHEMA) with the nearest one. `flag` is the key with hyphens. */
-PLAIT_MUST_CHECK plait_status sweep_check_key(const json_cursor *member, const char *flag,
+PLAIT_MUST_CHECK plait_status sweep_check_key(const struct json_cursor *member, const char *flag,
                                               plait_error *err);
 
 /** The value of an axis of scenario i's entry. */

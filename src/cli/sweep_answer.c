@@ -11,6 +11,7 @@
 #include "capacity_flags.h"
 #include "data_private.h"
 #include "faults.h"
+#include "json.h"
 #include "json_plan.h"
 #include "plait/units.h"
 #include "problem.h"

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "json.h"
 #include "plait/version.h"
 #include "sweep.h"
 #include "text.h"

@@ -87,12 +87,13 @@ static plait_status list_unpriced(plait_validation *v, plait_arena *arena, plait
 
 /* ---- the whole ---- */
 
-static plait_status price_all(const plait_runs *runs, plait_arena *arena, plait_validation *out,
-                              plait_error *err)
+plait_status plait_validate_prices(const plait_runs *runs, plait_arena *arena,
+                                   plait_validation *out, plait_error *err)
 {
     plait_run_price *price = plait_arena_alloc(arena, runs->count, sizeof *price);
     library shelf = {.arena = arena};
 
+    *out = (plait_validation){.runs = runs};
     if (price == NULL)
         return plait_fail_nomem(err);
     for (size_t i = 0; i < runs->count; i++) {
@@ -110,9 +111,8 @@ plait_status plait_validate(const plait_runs *runs, plait_arena *arena, plait_va
 {
     plait_evidence evidence;
 
-    *out = (plait_validation){.runs = runs};
     PLAIT_TRY(plait_evidence_find(arena, &evidence, err));
-    PLAIT_TRY(price_all(runs, arena, out, err));
+    PLAIT_TRY(plait_validate_prices(runs, arena, out, err));
     PLAIT_TRY(sum_errors(out, arena, err));
     PLAIT_TRY(sum_left_out(out, &evidence, arena, err));
     PLAIT_TRY(sum_ranks(out, arena, err));

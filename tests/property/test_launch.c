@@ -507,7 +507,7 @@ static int check_draw(const launch_subject *subject, plait_arena *arena)
 
 static void check_subject(const launch_subject *subject)
 {
-    const int wanted = FEW_DRAWS ? subject->wanted / 6 : subject->wanted;
+    const int wanted = FEW_DRAWS ? subject->wanted / 12 : subject->wanted;
     int draws = 0, with_plans = 0, launches = 0;
 
     while (with_plans < wanted && draws < DRAWS_EACH * wanted) {

@@ -23,7 +23,7 @@
 static plait_arena *arena;
 static plait_error err;
 
-enum { QUESTIONS = FEW_DRAWS ? 30 : 320 };
+enum { QUESTIONS = FEW_DRAWS ? 16 : 320 };
 
 enum { MOST_STAGES = 6 };
 

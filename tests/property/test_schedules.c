@@ -26,7 +26,7 @@ static int random_below(int below)
     return (int)((z ^ (z >> 31)) % (uint64_t)below);
 }
 
-enum { SHAPES = FEW_DRAWS ? 300 : 1500, MOST_RANKS = 12 };
+enum { SHAPES = FEW_DRAWS ? 120 : 1500, MOST_RANKS = 12 };
 
 /* A shape that the schedule has actions for. */
 static plait_pipeline_shape random_shape(plait_schedule schedule)
