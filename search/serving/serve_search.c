@@ -371,7 +371,6 @@ static plait_status say_memory(const plait_engine *engine, const serve_candidate
                                const plait_load *load, plait_arena *arena, const char **why,
                                plait_error *err)
 {
-    static const double gib = 1024.0 * 1024.0 * 1024.0;
     const double held = plait_serve_held_bytes(&c->memory, engine, load->input + load->output);
     const double room = plait_serve_room_bytes(&c->memory, engine);
 
@@ -379,8 +378,8 @@ static plait_status say_memory(const plait_engine *engine, const serve_candidate
         arena,
         "weights take %.1f GiB of each GPU and one sequence %.2f GiB; %s has %.1f GiB of %.1f GiB "
         "for both, %.2f GiB too few",
-        c->memory.weights / gib, held / gib, engine->name, room / gib, c->memory.all / gib,
-        (c->memory.weights + held - room) / gib);
+        c->memory.weights / PLAIT_GIB, held / PLAIT_GIB, engine->name, room / PLAIT_GIB,
+        c->memory.all / PLAIT_GIB, (c->memory.weights + held - room) / PLAIT_GIB);
     return *why == NULL ? plait_fail_nomem(err) : PLAIT_OK;
 }
 

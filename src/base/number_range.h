@@ -53,6 +53,15 @@ static inline bool number_has_size(double number)
      .zero = NUMBER_##range##_MAY_BE_ZERO && (low) == 0.0,                                         \
      .offset = offsetof(RANGED_TYPE, member)},
 
+/** Rows of tables that are spelled out; RANGED_TYPE is the struct. What is divided by is no amount but a rate. */
+#define NUMBER_WITHIN(member, low, high, may_be_zero)                                              \
+    {                                                                                              \
+        .name = #member, .least = (low), .most = (high), .zero = (may_be_zero),                    \
+        .offset = offsetof(RANGED_TYPE, member)                                                    \
+    }
+#define NUMBER_RATE(member) NUMBER_WITHIN(member, NUMBER_TINY, NUMBER_MOST, false)
+#define NUMBER_AMOUNT(member) NUMBER_WITHIN(member, NUMBER_TINY, NUMBER_MOST, true)
+
 /**
  * Fails (RANGE) on the first number of `of` outside its range, which NaN always is, and so is one that is
  * neither 0 nor NUMBER_TINY at least.

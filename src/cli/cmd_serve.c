@@ -381,9 +381,7 @@ const command command_serve = {
          .summary = "Find engine, workers and batch that serve a load at the least cost.",
          .about =
              "All engines, formats, degrees, chunks, and prefill apart from decode or not, are\n"
-             "looked at. Exit status 1: no deployment meets the bounds, or that of --eval does "
-             "not\n"
-             "run.",
+             "looked at. Exit status 1: none meets the bounds, or what --eval says does not run.",
          .max_operands = 2,
          .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
          .options = options},

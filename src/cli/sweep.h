@@ -47,7 +47,7 @@ PLAIT_MUST_CHECK plait_status sweep_load(const char *path, plait_arena *arena, s
 
 struct json_cursor;
 
-/** A key is the name of a flag of the scenarios' own, or fails (SCHEMA) with the nearest one. `flag` is the key with hyphens. */
+/** A key names a flag, or fails (SCHEMA) with the nearest one. `flag` is the key with hyphens. */
 PLAIT_MUST_CHECK plait_status sweep_check_key(const struct json_cursor *member, const char *flag,
                                               plait_error *err);
 

@@ -20,89 +20,85 @@ static plait_status refuse(const char *what, plait_error *err)
 
 // ---- numbers -------------------------------------------------------------------------------
 
-#define NUMBER(member, low, high, may_be_zero)                                                     \
-    {                                                                                              \
-        .name = #member, .least = (low), .most = (high), .zero = (may_be_zero),                    \
-        .offset = offsetof(RANGED_TYPE, member)                                                    \
-    }
-#define RATE(member) NUMBER(member, NUMBER_TINY, NUMBER_MOST, false)
-#define AMOUNT(member) NUMBER(member, NUMBER_TINY, NUMBER_MOST, true)
-
 #define RANGED_TYPE plait_gemm_fit
 static const number_range gemm[] = {
-    RATE(emax), AMOUNT(k0), AMOUNT(q),    RATE(r128), RATE(r64),
-    RATE(r32),  RATE(eb),   AMOUNT(t0_s), RATE(p),    AMOUNT(cq),
+    NUMBER_RATE(emax), NUMBER_AMOUNT(k0), NUMBER_AMOUNT(q),    NUMBER_RATE(r128), NUMBER_RATE(r64),
+    NUMBER_RATE(r32),  NUMBER_RATE(eb),   NUMBER_AMOUNT(t0_s), NUMBER_RATE(p),    NUMBER_AMOUNT(cq),
 };
 #undef RANGED_TYPE
 
 #define RANGED_TYPE plait_grouped_fit
 static const number_range grouped[] = {
-    RATE(emax), RATE(rs), AMOUNT(k0), RATE(eb), AMOUNT(t0_s), AMOUNT(permute_passes),
+    NUMBER_RATE(emax), NUMBER_RATE(rs),     NUMBER_AMOUNT(k0),
+    NUMBER_RATE(eb),   NUMBER_AMOUNT(t0_s), NUMBER_AMOUNT(permute_passes),
 };
 #undef RANGED_TYPE
 
 #define RANGED_TYPE plait_attention_fit
 static const number_range attention[] = {
-    RATE(e[0]), RATE(e[1]),   RATE(e[2]),     RATE(e[3]),           AMOUNT(s0),
-    AMOUNT(q),  AMOUNT(t0_s), RATE(fp8_rate), RATE(backward_ratio),
+    NUMBER_RATE(e[0]),   NUMBER_RATE(e[1]),     NUMBER_RATE(e[2]),
+    NUMBER_RATE(e[3]),   NUMBER_AMOUNT(s0),     NUMBER_AMOUNT(q),
+    NUMBER_AMOUNT(t0_s), NUMBER_RATE(fp8_rate), NUMBER_RATE(backward_ratio),
 };
 #undef RANGED_TYPE
 
 #define RANGED_TYPE plait_decode_fit
-static const number_range decode[] = {RATE(eb), AMOUNT(few), AMOUNT(t0_s)};
+static const number_range decode[] = {NUMBER_RATE(eb), NUMBER_AMOUNT(few), NUMBER_AMOUNT(t0_s)};
 #undef RANGED_TYPE
 
 #define RANGED_TYPE plait_collective_fit
 static const number_range collective[] = {
-    AMOUNT(a_s[0]),       AMOUNT(a_s[1]),          AMOUNT(a_s[2]),       AMOUNT(b_s[0]),
-    AMOUNT(b_s[1]),       AMOUNT(b_s[2]),          RATE(bytes_per_s[0]), RATE(bytes_per_s[1]),
-    RATE(bytes_per_s[2]), RATE(local_bytes_per_s), AMOUNT(nvls_a_s),     AMOUNT(nvls_bytes_per_s),
+    NUMBER_AMOUNT(a_s[0]),          NUMBER_AMOUNT(a_s[1]),       NUMBER_AMOUNT(a_s[2]),
+    NUMBER_AMOUNT(b_s[0]),          NUMBER_AMOUNT(b_s[1]),       NUMBER_AMOUNT(b_s[2]),
+    NUMBER_RATE(bytes_per_s[0]),    NUMBER_RATE(bytes_per_s[1]), NUMBER_RATE(bytes_per_s[2]),
+    NUMBER_RATE(local_bytes_per_s), NUMBER_AMOUNT(nvls_a_s),     NUMBER_AMOUNT(nvls_bytes_per_s),
 };
 #undef RANGED_TYPE
 
 #define RANGED_TYPE plait_accelerator
 static const number_range accelerator[] = {
-    RATE(peak_flops_per_s[PLAIT_BF16]),
-    RATE(peak_flops_per_s[PLAIT_FP16]),
-    AMOUNT(peak_flops_per_s[PLAIT_FP8]),
-    AMOUNT(peak_flops_per_s[PLAIT_FP8_BLOCK]),
-    AMOUNT(peak_flops_per_s[PLAIT_MXFP8]),
-    AMOUNT(peak_flops_per_s[PLAIT_NVFP4]),
-    AMOUNT(vector_flops_per_s),
-    RATE(memory_bytes),
-    RATE(hbm_bytes_per_s),
-    AMOUNT(power_w),
-    AMOUNT(idle_w),
-    AMOUNT(usd_per_hour),
-    RATE(sustained[0]),
-    RATE(sustained[1]),
-    RATE(wgrad_ratio),
-    AMOUNT(speed_spread),
-    RATE(memory_op_fraction),
-    AMOUNT(memory_op_t0_s),
-    AMOUNT(p2p.latency_s),
-    RATE(p2p.bytes_per_s),
-    AMOUNT(scale_up_bytes_per_s),
-    AMOUNT(nic_bytes_per_s),
-    RATE(host_bytes_per_s),
-    AMOUNT(host_adam_s),
+    NUMBER_RATE(peak_flops_per_s[PLAIT_BF16]),
+    NUMBER_RATE(peak_flops_per_s[PLAIT_FP16]),
+    NUMBER_AMOUNT(peak_flops_per_s[PLAIT_FP8]),
+    NUMBER_AMOUNT(peak_flops_per_s[PLAIT_FP8_BLOCK]),
+    NUMBER_AMOUNT(peak_flops_per_s[PLAIT_MXFP8]),
+    NUMBER_AMOUNT(peak_flops_per_s[PLAIT_NVFP4]),
+    NUMBER_AMOUNT(vector_flops_per_s),
+    NUMBER_RATE(memory_bytes),
+    NUMBER_RATE(hbm_bytes_per_s),
+    NUMBER_AMOUNT(power_w),
+    NUMBER_AMOUNT(idle_w),
+    NUMBER_AMOUNT(usd_per_hour),
+    NUMBER_RATE(sustained[0]),
+    NUMBER_RATE(sustained[1]),
+    NUMBER_RATE(wgrad_ratio),
+    NUMBER_AMOUNT(speed_spread),
+    NUMBER_RATE(memory_op_fraction),
+    NUMBER_AMOUNT(memory_op_t0_s),
+    NUMBER_AMOUNT(p2p.latency_s),
+    NUMBER_RATE(p2p.bytes_per_s),
+    NUMBER_AMOUNT(scale_up_bytes_per_s),
+    NUMBER_AMOUNT(nic_bytes_per_s),
+    NUMBER_RATE(host_bytes_per_s),
+    NUMBER_AMOUNT(host_adam_s),
 };
 #undef RANGED_TYPE
 
 #define RANGED_TYPE plait_level
 static const number_range links[] = {
-    RATE(link.bytes_per_s),
-    AMOUNT(link.latency_s),
-    RATE(efficiency),
-    AMOUNT(ramp_bytes),
-    NUMBER(oversubscription, 1.0, NUMBER_MOST, false),
-    NUMBER(scattered, NUMBER_TINY, 1.0, true),
-    AMOUNT(in_network),
+    NUMBER_RATE(link.bytes_per_s),
+    NUMBER_AMOUNT(link.latency_s),
+    NUMBER_RATE(efficiency),
+    NUMBER_AMOUNT(ramp_bytes),
+    NUMBER_WITHIN(oversubscription, 1.0, NUMBER_MOST, false),
+    NUMBER_WITHIN(scattered, NUMBER_TINY, 1.0, true),
+    NUMBER_AMOUNT(in_network),
 };
 #undef RANGED_TYPE
 
 #define RANGED_TYPE plait_cluster
-static const number_range facility[] = {AMOUNT(node_overhead_w), RATE(pue), RATE(host_speed)};
+static const number_range facility[] = {NUMBER_AMOUNT(node_overhead_w), NUMBER_RATE(pue),
+                                        NUMBER_RATE(host_speed)};
 #undef RANGED_TYPE
 
 #define CHECK(of, table) numbers_check("cluster", (of), (table), LENGTH(table), err)

@@ -1,6 +1,7 @@
 /* serve_values.c - is a question of serving, or a deployment, made of values that there are at all? */
 #include "serve_values.h"
 
+#include "number_range.h"
 #include "plait/degrees.h"
 #include "problem_parts.h"
 #include "sized.h"
@@ -23,9 +24,36 @@ static bool load_holds(const plait_load *load)
            load->draft >= 0 && load->draft <= MOST_DRAFT && is_amount(load->draft_layers);
 }
 
-static bool engine_holds(const plait_engine *engine)
+/* What a file may say has closer bounds: here is refused what no price can be made of. */
+#define RANGED_TYPE plait_engine
+static const number_range engine_numbers[] = {
+#define X(field, word, unit, low, high, assumed)                                                   \
+    NUMBER_WITHIN(field, NUMBER_TINY, NUMBER_MOST, (low) == 0.0),
+    PLAIT_ENGINE_NUMBERS(X)
+#undef X
+        NUMBER_RATE(chunk_tokens),
+    NUMBER_RATE(max_sequences),
+    NUMBER_WITHIN(memory_fraction, NUMBER_TINY, 1.0, false),
+    NUMBER_AMOUNT(graph_bytes),
+    NUMBER_RATE(block_tokens),
+    NUMBER_AMOUNT(poll_steps),
+    NUMBER_AMOUNT(gather_steps),
+    NUMBER_RATE(band[PLAIT_SERVE_TTFT][0]),
+    NUMBER_RATE(band[PLAIT_SERVE_TTFT][1]),
+    NUMBER_RATE(band[PLAIT_SERVE_TPOT][0]),
+    NUMBER_RATE(band[PLAIT_SERVE_TPOT][1]),
+    NUMBER_RATE(band[PLAIT_SERVE_RATE][0]),
+    NUMBER_RATE(band[PLAIT_SERVE_RATE][1]),
+};
+#undef RANGED_TYPE
+
+static plait_status check_engine(const plait_engine *engine, plait_error *err)
 {
-    return engine && (unsigned)engine->kind < PLAIT_ENGINES;
+    if (!engine || (unsigned)engine->kind >= PLAIT_ENGINES || !engine->name)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "engine",
+                          "expected the profile of an engine, found another");
+    return numbers_check("engine", engine, engine_numbers,
+                         sizeof engine_numbers / sizeof *engine_numbers, err);
 }
 
 static plait_status check_engines(const plait_serve_question *q, plait_error *err)
@@ -34,9 +62,7 @@ static plait_status check_engines(const plait_serve_question *q, plait_error *er
         return plait_fail(err, PLAIT_ERROR_RANGE, "engine", "expected at most %d, found %d",
                           PLAIT_ENGINES, q->engines);
     for (int e = 0; e < q->engines; e++)
-        if (!engine_holds(q->engine[e]))
-            return plait_fail(err, PLAIT_ERROR_RANGE, "engine",
-                              "expected the profile of an engine, found another");
+        PLAIT_TRY(check_engine(q->engine[e], err));
     return PLAIT_OK;
 }
 
@@ -94,9 +120,7 @@ plait_status serve_check_plan(const plait_serve_plan *plan, plait_error *err)
 {
     if (!plan)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected a plan, found NULL");
-    if (!engine_holds(plan->engine))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "engine",
-                          "expected the profile of an engine, found another");
+    PLAIT_TRY(check_engine(plan->engine, err));
     if ((unsigned)plan->weights >= PLAIT_WEIGHT_FORMATS || (unsigned)plan->kv >= PLAIT_KV_FORMATS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "weights",
                           "expected formats of serve.h, found others");
@@ -131,9 +155,10 @@ static bool pools_hold(const plait_deployment *d)
 plait_status serve_check_simulation(const plait_deployment *d, const plait_load *load,
                                     const plait_serve_draws *draws, plait_error *err)
 {
-    if (!d || !engine_holds(d->engine) || !pools_hold(d))
+    if (!d || !pools_hold(d))
         return plait_fail(err, PLAIT_ERROR_RANGE, "deployment",
-                          "expected an engine and workers with a table, found others");
+                          "expected workers with a table, found others");
+    PLAIT_TRY(check_engine(d->engine, err));
     if (!load_holds(load) || !(load->spread >= 0.0 && load->spread <= 1.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "load",
                           "expected a load of 0 or more, found another");

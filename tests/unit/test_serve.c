@@ -52,7 +52,8 @@ static const plait_engine bare = {.name = "bare",
                                   .chunk_tokens = 8192.0,
                                   .max_sequences = 1024.0,
                                   .memory_fraction = 0.9,
-                                  .block_tokens = 16.0};
+                                  .block_tokens = 16.0,
+                                  .band = {{1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}}};
 
 static plait_serving serving_of(const plait_model *model, plait_worker worker)
 {

@@ -16,6 +16,7 @@ typedef struct door_world {
     unsigned char layer_kind[PLAIT_MAX_LAYERS];
     plait_model model;
     plait_accelerator gpu;
+    plait_engine engine;
     plait_cluster cluster;
     plait_runtime runtime;
     plait_problem problem;

@@ -122,6 +122,7 @@ static void make_serving(door_world *w)
 
     assert_non_null(answer);
     must(plait_engine_list(w->arena, &profiles, &count, &err), &err);
+    w->engine = *plait_engine_of(profiles, count, PLAIT_ENGINE_VLLM, w->gpu.vendor, 0, 0);
     w->request_model = &w->model;
     w->request = (plait_serve_request){1, 128, 16, 1, 1, 2.0};
     w->question = (plait_serve_question){
@@ -129,7 +130,7 @@ static void make_serving(door_world *w)
         .cluster = &w->cluster,
         .gpus = 16,
         .engines = 1,
-        .engine = {plait_engine_of(profiles, count, PLAIT_ENGINE_VLLM, w->gpu.vendor, 0, 0)},
+        .engine = {&w->engine},
         .weights = 1u << PLAIT_WEIGHT_FP8,
         .kv = 1u << PLAIT_KV_FP8,
         .load = {.kind = PLAIT_LOAD_RATE, .input = 1024, .output = 128, .rate = 2.0},
