@@ -310,15 +310,13 @@ static plait_status deliver(const serve_values *flags, const report_serve *repor
                             plait_arena *arena, plait_error *err)
 {
     report_serve whole = *report;
-    const plait_serve_plan *best = report->plan;
+    const plait_serve_plan *best = report->why == NULL ? report->plan : NULL;
     plait_serve_curve curve;
     const char *no_curve, *text;
     size_t length;
 
     if (report->answer != NULL)
         best = report->answer->plans > 0 ? &report->answer->plan[0] : NULL;
-    if (report->why != NULL)
-        best = NULL;
     if (flags->json || flags->file != NULL) {
         if (best != NULL)
             PLAIT_TRY(
@@ -355,10 +353,10 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags.eval) {
         PLAIT_TRY(evaluate(&flags, &question, &report, &plan, arena, err));
         *no = report.why != NULL;
-        if (*no)
-            return deliver(&flags, &report, arena, err);
-        PLAIT_TRY(simulate(&flags, &question, &plan, arena, &drawn, err));
-        report.drawn = &drawn;
+        if (!*no) {
+            PLAIT_TRY(simulate(&flags, &question, &plan, arena, &drawn, err));
+            report.drawn = &drawn;
+        }
         return deliver(&flags, &report, arena, err);
     }
     PLAIT_TRY(plait_serve_search(&question, arena, answer, err));

@@ -323,6 +323,10 @@ static void test_values_that_cannot_be__are_refused(void **state)
                    "expected a number or a pattern of 10 layers, found \"[1]*3\"");
     assert_refused(SIZES "--group-query-attention --num-query-groups 3",
                    "args.sh: num_query_groups", "expected a divisor of the 8 heads, found \"3\"");
+    assert_refused(SIZES "--experimental-attention-variant gated_delta_net "
+                         "--linear-attention-freq 4 --linear-num-key-heads 5",
+                   "args.sh: linear_num_key_heads",
+                   "expected a divisor of the 32 heads, found \"5\"");
     assert_refused(SIZES "--num-attention-heads 7", "args.sh: hidden_size",
                    "expected a multiple of the 7 heads, or --kv-channels, found \"512\"");
     assert_refused(SIZES "--num-experts 8 --moe-router-num-groups 3 --moe-router-group-topk 1",

@@ -63,14 +63,23 @@ static bool is_rotary(const char *positions)
            strcmp(positions, "mrope") == 0 || strcmp(positions, "rotary") == 0;
 }
 
+/* Heads share keys and values evenly. */
+static plait_status check_divides(const model_reader *in, const char *flag, int heads, int shared,
+                                  plait_error *err)
+{
+    return shared > 0 && heads % shared == 0
+               ? PLAIT_OK
+               : flags_fail(in->flags, flag, err,
+                            "expected a divisor of the %d heads, found \"%d\"", heads, shared);
+}
+
 static plait_status read_attention(const model_reader *in, plait_attention *out, plait_error *err)
 {
     const megatron_args *const args = in->args;
     const int heads = args->num_attention_heads, groups = args->num_query_groups;
 
-    if (args->group_query_attention && heads % groups != 0)
-        return flags_fail(in->flags, MEGATRON_NAME(num_query_groups), err,
-                          "expected a divisor of the %d heads, found \"%d\"", heads, groups);
+    if (args->group_query_attention)
+        PLAIT_TRY(check_divides(in, MEGATRON_NAME(num_query_groups), heads, groups, err));
     if (args->kv_channels == 0 && in->model->hidden % heads != 0)
         return flags_fail(in->flags, MEGATRON_NAME(hidden_size), err,
                           "expected a multiple of the %d heads, or --kv-channels, found \"%d\"",
@@ -96,6 +105,10 @@ plait_status megatron_read_mixers(model_reader *in, plait_error *err)
     in->full.mixer = in->args->multi_latent_attention ? PLAIT_MIXER_MLA : PLAIT_MIXER_ATTENTION;
     in->full.mla = mla_of(in->args);
     in->full.delta_net = delta_net_of(in->args);
+    if (in->args->linear_attention_freq != NULL)
+        PLAIT_TRY(check_divides(in, MEGATRON_NAME(linear_num_key_heads),
+                                in->args->linear_num_value_heads, in->args->linear_num_key_heads,
+                                err));
     return read_attention(in, &in->full.attention, err);
 }
 
