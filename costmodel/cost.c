@@ -392,8 +392,8 @@ static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan,
     return rows;
 }
 
-plait_status plan_cost_remembering(const plait_problem *problem, const plait_plan *plan,
-                                   span_memo *memo, plait_arena *arena, plait_cost *cost,
+plait_status plait_plan_cost_again(const plait_problem *problem, const plait_plan *plan,
+                                   plait_pipelines *memo, plait_arena *arena, plait_cost *cost,
                                    plait_error *err)
 {
     *cost = (plait_cost){.verdict = PLAIT_INVALID};
@@ -406,7 +406,7 @@ plait_status plan_cost_remembering(const plait_problem *problem, const plait_pla
     plait_cluster cluster;
     if (plait_plan_mixed(problem, plan))
         return plan_of_group(problem, plan, &of_group, &cluster)
-                   ? plan_cost_remembering(&of_group, plan, memo, arena, cost, err)
+                   ? plait_plan_cost_again(&of_group, plan, memo, arena, cost, err)
                    : mixed_cost(problem, plan, arena, cost, err);
     plan_rows *rows = new_rows(problem, plan, arena);
     plait_stage_cost *stages = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stages);
@@ -434,5 +434,5 @@ plait_status plan_cost_remembering(const plait_problem *problem, const plait_pla
 plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *plan,
                              plait_arena *arena, plait_cost *cost, plait_error *err)
 {
-    return plan_cost_remembering(problem, plan, NULL, arena, cost, err);
+    return plait_plan_cost_again(problem, plan, NULL, arena, cost, err);
 }

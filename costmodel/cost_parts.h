@@ -38,13 +38,6 @@ void cost_judge(const plait_problem *problem, plait_cost *cost);
 /** Low where kernels are priced by defaults, high where links and software are measured too. */
 plait_confidence confidence_of(const plait_problem *problem, const plait_degrees *d);
 
-// cost.c
-/** plait_plan_cost; memo: of schedules simulated before; NULL: nothing is remembered. */
-PLAIT_MUST_CHECK plait_status plan_cost_remembering(const plait_problem *problem,
-                                                    const plait_plan *plan, span_memo *memo,
-                                                    plait_arena *arena, plait_cost *cost,
-                                                    plait_error *err);
-
 // cost_mixed.c
 /** The price of a legal plan whose stages differ; *cost has its confidence. */
 PLAIT_MUST_CHECK plait_status mixed_cost(const plait_problem *problem, const plait_plan *plan,

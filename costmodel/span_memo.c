@@ -30,7 +30,7 @@ typedef struct known_shape {
     const int *begin;      /* ... and what its first waits for */
 } known_shape;
 
-struct span_memo {
+struct plait_pipelines {
     plait_arena *arena; /* NULL: it may not grow */
     int shapes;
     int64_t actions;
@@ -40,6 +40,24 @@ struct span_memo {
 span_memo *span_memo_new(plait_arena *arena)
 {
     return plait_arena_alloc(arena, 1, sizeof(span_memo));
+}
+
+plait_pipelines *plait_pipelines_new(void)
+{
+    plait_arena *const arena = plait_arena_new();
+    span_memo *const memo = arena ? span_memo_new(arena) : NULL;
+
+    if (memo)
+        span_memo_grow(memo, arena);
+    else
+        plait_arena_free(arena);
+    return memo;
+}
+
+void plait_pipelines_free(plait_pipelines *pipelines)
+{
+    if (pipelines)
+        plait_arena_free(pipelines->arena);
 }
 
 void span_memo_grow(span_memo *memo, plait_arena *arena)

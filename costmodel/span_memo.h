@@ -2,10 +2,11 @@
 #ifndef PLAIT_COSTMODEL_SPAN_MEMO_H
 #define PLAIT_COSTMODEL_SPAN_MEMO_H
 
+#include "plait/cost.h"
 #include "plait/simulate.h"
 
 /** An order of the actions of each shape, in which none waits for a later one. */
-typedef struct span_memo span_memo;
+typedef plait_pipelines span_memo;
 
 /** NULL: out of memory. It remembers nothing until it may grow. */
 span_memo *span_memo_new(plait_arena *arena);

@@ -253,6 +253,26 @@ PLAIT_MUST_CHECK plait_status plait_degrees_simulate(plait_table *table,
                                                      plait_arena *scratch, plait_price *price,
                                                      plait_error *err);
 
+/** Schedules that have been simulated, of one thread: 24 MiB at most. */
+typedef struct plait_pipelines plait_pipelines;
+
+/** To be freed; NULL: out of memory. */
+plait_pipelines *plait_pipelines_new(void);
+
+/** NULL is fine. */
+void plait_pipelines_free(plait_pipelines *pipelines);
+
+/**
+ * plait_plan_cost to the bit, sooner where pipelines like the plan's have been simulated, whatever their
+ * problems and times were.
+ *
+ * @param pipelines  learns the plan's; NULL: as plait_plan_cost
+ */
+PLAIT_MUST_CHECK plait_status plait_plan_cost_again(const plait_problem *problem,
+                                                    const plait_plan *plan,
+                                                    plait_pipelines *pipelines, plait_arena *arena,
+                                                    plait_cost *cost, plait_error *err);
+
 /** plait_plan_cost of the table's problem, sooner where pipelines like the plan's have been simulated. */
 PLAIT_MUST_CHECK plait_status plait_table_plan_cost(plait_table *table, const plait_plan *plan,
                                                     plait_arena *arena, plait_cost *cost,

@@ -106,8 +106,9 @@ static plait_status compare_peaks(const plait_runs *runs, plait_arena *arena, pl
     return PLAIT_OK;
 }
 
-plait_status cross_predict(const plait_runs *runs, cross_progress *progress, plait_arena *arena,
-                           plait_evidence *out, plait_error *err)
+static plait_status predict(const plait_runs *runs, cross_progress *progress,
+                            plait_pipelines *pipelines, plait_arena *arena, plait_evidence *out,
+                            plait_error *err)
 {
     plait_evidence_row *row = plait_arena_alloc(arena, runs->count + 1, sizeof *row);
     profile_set all;
@@ -115,7 +116,7 @@ plait_status cross_predict(const plait_runs *runs, cross_progress *progress, pla
     if (row == NULL)
         return plait_fail_nomem(err);
     *out = (plait_evidence){.row = row};
-    PLAIT_TRY(profile_set_learn(runs, NULL, 0, arena, &all, err));
+    PLAIT_TRY(profile_set_learn(runs, NULL, 0, pipelines, arena, &all, err));
     for (size_t i = 0; i < runs->count; i++) {
         if (!is_first(runs, i) || profile_set_find(&all, runs->run[i].runtime) == NULL)
             continue;
@@ -124,4 +125,16 @@ plait_status cross_predict(const plait_runs *runs, cross_progress *progress, pla
         PLAIT_TRY(leave_out(&all, &runs->run[i], arena, row, &out->count, err));
     }
     return compare_peaks(runs, arena, out, err);
+}
+
+plait_status cross_predict(const plait_runs *runs, cross_progress *progress, plait_arena *arena,
+                           plait_evidence *out, plait_error *err)
+{
+    plait_pipelines *const pipelines = plait_pipelines_new();
+    const plait_status status = pipelines != NULL
+                                    ? predict(runs, progress, pipelines, arena, out, err)
+                                    : plait_fail_nomem(err);
+
+    plait_pipelines_free(pipelines);
+    return status;
 }

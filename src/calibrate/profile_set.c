@@ -41,7 +41,9 @@ double profile_step_s(const plait_runtime *numbers, const profile_point *ran_as,
         place_set(&runtime, k, place_value(numbers, k));
     problem.runtime = &runtime;
     if (plait_plan_expand(&problem, &ran_as->degrees, scratch, &plan, NULL) == PLAIT_OK &&
-        plait_plan_cost(&problem, &plan, scratch, &cost, NULL) == PLAIT_OK && cost.step_s > 0.0)
+        plait_plan_cost_again(&problem, &plan, ran_as->pipelines, scratch, &cost, NULL) ==
+            PLAIT_OK &&
+        cost.step_s > 0.0)
         s = cost.step_s;
     plait_arena_rewind(scratch, mark);
     return s;
@@ -236,10 +238,12 @@ static plait_status add_member(profile_set *set, const char *name, size_t most, 
 }
 
 /* Where the kernels of an accelerator are guesses, factors on them say as much of it as of software. */
-static void add_point(profile_member *m, const plait_run_price *price, plait_arena *scratch)
+static void add_point(profile_member *m, const plait_run_price *price, plait_pipelines *pipelines,
+                      plait_arena *scratch)
 {
-    const profile_point added = {price->run, price->problem, price->degrees, price->unmodelled,
-                                 price->problem.runtime->date};
+    const profile_point added = {
+        price->run, price->problem, price->degrees, price->unmodelled, price->problem.runtime->date,
+        pipelines};
 
     if (isnan(profile_step_s(&m->runtime, &added, scratch)))
         return;
@@ -276,8 +280,8 @@ static size_t runs_of(const plait_runs *runs, const char *name)
     return count;
 }
 
-static plait_status collect(profile_set *set, const plait_validation *v, plait_arena *arena,
-                            plait_error *err)
+static plait_status collect(profile_set *set, const plait_validation *v, plait_pipelines *pipelines,
+                            plait_arena *arena, plait_error *err)
 {
     for (size_t i = 0; i < v->runs->count; i++) {
         const plait_run *const run = &v->runs->run[i];
@@ -293,7 +297,7 @@ static plait_status collect(profile_set *set, const plait_validation *v, plait_a
             if (status != PLAIT_OK)
                 continue;
         }
-        add_point(profile_set_find(set, run->runtime), &v->price[i], arena);
+        add_point(profile_set_find(set, run->runtime), &v->price[i], pipelines, arena);
     }
     return PLAIT_OK;
 }
@@ -326,7 +330,8 @@ static plait_status learn(profile_set *set, plait_arena *arena, plait_error *err
 }
 
 plait_status profile_set_learn(const plait_runs *runs, const char *name, int variant,
-                               plait_arena *arena, profile_set *out, plait_error *err)
+                               plait_pipelines *pipelines, plait_arena *arena, profile_set *out,
+                               plait_error *err)
 {
     plait_validation v;
 
@@ -338,7 +343,7 @@ plait_status profile_set_learn(const plait_runs *runs, const char *name, int var
     if (variant > 0)
         add_variant(&out->member[0], variant);
     PLAIT_TRY(plait_validate_prices(runs, arena, &v, err));
-    PLAIT_TRY(collect(out, &v, arena, err));
+    PLAIT_TRY(collect(out, &v, pipelines, arena, err));
     begin(&out->families);
     return out->members > 0 ? learn(out, arena, err) : PLAIT_OK;
 }

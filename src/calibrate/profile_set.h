@@ -15,6 +15,7 @@ typedef struct profile_point {
     plait_degrees degrees;
     bool unmodelled; /* it did what has no price: it is predicted, but teaches nothing */
     int date;        /* the month of its release; 0: not known */
+    plait_pipelines *pipelines;
 } profile_point;
 
 /** One piece of software, its runs, and what they are off by near the numbers of `line.at`. */
@@ -41,9 +42,11 @@ typedef struct profile_set {
  *
  * @param name     of a profile that is asked for whether or not it has runs; NULL: none
  * @param variant  a month, of a variant of it whether or not that has a file; 0: none
+ * @param pipelines  serves all prices of the set, and outlives it
  */
 PLAIT_MUST_CHECK plait_status profile_set_learn(const plait_runs *runs, const char *name,
-                                                int variant, plait_arena *arena, profile_set *out,
+                                                int variant, plait_pipelines *pipelines,
+                                                plait_arena *arena, profile_set *out,
                                                 plait_error *err);
 
 /** The same without the runs of one source, from what `all` has learned. *out lives in `arena`. */

@@ -73,8 +73,8 @@ static plait_status read_profile(const char *name, const char *software, bool va
                : plait_fail_nomem(err);
 }
 
-plait_status calibrate_runtime(const char *name, const opt_operands *operands,
-                               const calibrate_sink *sink, plait_arena *arena, plait_error *err)
+static plait_status fit(const char *name, const opt_operands *operands, const calibrate_sink *sink,
+                        plait_pipelines *pipelines, plait_arena *arena, plait_error *err)
 {
     const char *software, *when, *text;
     profile_result result;
@@ -94,7 +94,7 @@ plait_status calibrate_runtime(const char *name, const opt_operands *operands,
                           "expected a month such as 25.09 behind @, found \"%.40s\"", when);
     PLAIT_TRY(read_profile(name, software, variant > 0, arena, &tree, err));
     PLAIT_TRY(plait_runs_load(operands->text[0], arena, &runs, err));
-    PLAIT_TRY(profile_set_learn(&runs, software, variant, arena, &set, err));
+    PLAIT_TRY(profile_set_learn(&runs, software, variant, pipelines, arena, &set, err));
     PLAIT_TRY(profile_fit(&set, software, variant, arena, &result, err));
     PLAIT_TRY(print_fit(&result, sink->print ? stderr : stdout, err));
     PLAIT_TRY(profile_apply(&result, tree, arena, err));
@@ -102,4 +102,15 @@ plait_status calibrate_runtime(const char *name, const opt_operands *operands,
     if (text == NULL)
         return plait_fail_nomem(err);
     return command_deliver(text, length, sink->path, sink->print, err);
+}
+
+plait_status calibrate_runtime(const char *name, const opt_operands *operands,
+                               const calibrate_sink *sink, plait_arena *arena, plait_error *err)
+{
+    plait_pipelines *const pipelines = plait_pipelines_new();
+    const plait_status status = pipelines != NULL ? fit(name, operands, sink, pipelines, arena, err)
+                                                  : plait_fail_nomem(err);
+
+    plait_pipelines_free(pipelines);
+    return status;
 }

@@ -383,24 +383,28 @@ static void rank(brute_force *b, double objective)
     b->best[at] = objective;
 }
 
+/* Is the value of a plan what a limit says? Every text begins with the word of its kind, and most differ there. */
+static bool is_said(const plait_limit *limit, const plait_degrees *d)
+{
+    const int value = plait_key_value(d, limit->key);
+    char text[96];
+
+    if (!*limit->value)
+        return value >= limit->low && value <= limit->high;
+    const char *word = plait_keys[limit->key].words[value];
+    return strncmp(limit->value, word, strlen(word)) == 0 &&
+           strcmp(limit->value, plait_degrees_get(d, limit->key, text, sizeof text)) == 0;
+}
+
 /* Is a plan within the limits, or, unless `key` is NULL, within those on this key? */
 static bool obeys_on(const plait_search_options *options, const plait_degrees *d, const char *key)
 {
-    char text[96];
-    int number;
-
     for (int i = 0; i < options->limits; i++) {
         const plait_limit *limit = &options->limit[i];
         if (key && strcmp(key, plait_keys[limit->key].name) != 0)
             continue;
-        plait_degrees_get(d, limit->key, text, sizeof text);
-        if (*limit->value) {
-            if (strcmp(text, limit->value) != 0)
-                return false;
-        } else if (!text_parse_int(text, 0, 1 << 30, &number) || number < limit->low ||
-                   number > limit->high) {
+        if (!is_said(limit, d))
             return false;
-        }
     }
     return true;
 }

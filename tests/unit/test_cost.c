@@ -53,6 +53,34 @@ static plait_cost price(const world *w, const char *keys)
     return cost;
 }
 
+/* Of schedules that other problems had simulated: the same to the bit. */
+static void test_known_pipelines__change_no_price(void **state)
+{
+    static const char *const keys[] = {"tp=4 pp=4 sp=1", "tp=8 pp=2 sp=1",
+                                       "tp=4 pp=4 sp=1 recompute=full", "tp=4 pp=4 sp=1"};
+    static const char *const models[] = {"llama-3.1-70b", "llama-3.1-8b"};
+    plait_pipelines *const pipelines = plait_pipelines_new();
+    plait_error err;
+
+    (void)state;
+    assert_non_null(pipelines);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys * 2; i++) {
+        world w;
+        load(&w, models[i % 2], "megatron", 64, 64);
+        const plait_cost alone = price(&w, keys[i / 2]);
+        const plait_degrees d = point(&w, keys[i / 2]);
+        plait_plan plan;
+        plait_cost cost;
+        must(plait_plan_expand(&w.problem, &d, arena, &plan, &err), &err);
+        must(plait_plan_cost_again(&w.problem, &plan, pipelines, arena, &cost, &err), &err);
+        assert_true(cost.step_s == alone.step_s);
+        assert_memory_equal(&cost.step, &alone.step, sizeof alone.step);
+        assert_true(cost.memory.peak_bytes == alone.memory.peak_bytes);
+    }
+    plait_pipelines_free(pipelines);
+    plait_pipelines_free(NULL);
+}
+
 // ---- sums ----------------------------------------------------------------------------------
 
 static const struct {
@@ -614,6 +642,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
     const struct CMUnitTest tests[] = {
+        TEST(test_known_pipelines__change_no_price),
         TEST(test_terms__add_up_to_step_and_peak),
         TEST(test_layer_terms__fill_the_slowest_stage),
         TEST(test_rates__follow_from_the_step),

@@ -1,4 +1,5 @@
 /* test_shell.c - words of a shell: out in quotes, in as far as they can be known */
+#include <stdlib.h>
 #include <string.h>
 
 #include "arena_fixture.h"
@@ -76,6 +77,26 @@ static void test_open_quotes__are_refused_with_their_line(void **state)
                      PLAIT_ERROR_SYNTAX);
     assert_string_equal(err.where, "s.sh:3");
     assert_string_equal(err.message, "expected shell words, found a ' that is not closed");
+}
+
+/* A text ends where its length says; an address sanitizer knows whether more is read. */
+static void test_nothing__is_read_behind_a_text(void **state)
+{
+    static const char *const scripts[] = {"p && ! ", "p && !", "p &", "x=$(", "if", "for",
+                                          "case",    "[[",     "((",  "<<",   "2>", "a |"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        const size_t length = strlen(scripts[i]);
+        char *const text = malloc(length);
+        shell_words found;
+        plait_error err;
+
+        assert_non_null(text);
+        memcpy(text, scripts[i], length);
+        (void)!shell_read(text, length, "s.sh", NULL, arena, &found, &err);
+        free(text);
+    }
 }
 
 /* What stands for words that are not known stands in no text. */
@@ -466,6 +487,7 @@ int main(void)
         cmocka_unit_test(test_what_is_not_known__is_marked_and_does_not_hide_the_rest),
         cmocka_unit_test(test_files_that_only_set_variables__say_what_these_hold),
         cmocka_unit_test(test_assignments__are_words_behind_a_command),
+        cmocka_unit_test(test_nothing__is_read_behind_a_text),
         cmocka_unit_test(test_bytes_that_mean_something_here__are_refused),
         cmocka_unit_test(test_conditions__let_through_what_they_say),
         cmocka_unit_test(test_cases__take_the_first_pattern_that_matches),

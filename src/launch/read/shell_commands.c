@@ -172,7 +172,7 @@ static plait_status read_plain_command(shell_reader *in, plait_error *err)
         return PLAIT_OK;
     in->before = in->status;
     in->code_before = in->code;
-    if (words.count == 0 && isdigit((unsigned char)*from))
+    if (words.count == 0 && from < in->end && isdigit((unsigned char)*from))
         return PLAIT_OK;    // 2> FILE behind a block, or ]]
     if (words.count == 0) { // NAME=$(PROGRAM) ends as the program does
         shell_end_as(in, in->substitutions == substitutions ? SHELL_YES : SHELL_RAN);
