@@ -64,7 +64,6 @@ COMMANDS = [
     "next found.json measured.csv -o out/site.json",
     "diff plans.json found.json",
     "report found.json -o out/page.html",
-    "report found.json -o out/page.md",
     "serve llama-3.1-8b dgx-h100 --gpus ..8 --input 512 --output 64 --rate 2 --ttft 1s -o out/serve.json",
     f"capacity {JOB} --tokens 1G --limit pp=1,cp=1 -o out/page.csv",
     "validate runs.csv",
