@@ -5,7 +5,7 @@
  * name, stages, collectives. For a search, a table is made once per (model, cluster, job):
  * plait_degrees_cost adds its entries up for one point, plait_degrees_bound gives what no
  * completion of a point can undercut. Both read the same terms, and a property test holds them
- * equal.
+ * equal. Who prices plans again with other numbers, as fits do, keeps a plait_pipelines.
  *
  * The step time is a sum of exposed terms on the slowest stage; hidden communication is listed
  * apart (plait_volume). Every equation is numbered in costmodel/README.md.

@@ -40,8 +40,8 @@ typedef struct profile_set {
 /**
  * The software of all timed runs, and what they teach. *out lives in `arena`.
  *
- * @param name     of a profile that is asked for whether or not it has runs; NULL: none
- * @param variant  a month, of a variant of it whether or not that has a file; 0: none
+ * @param name       of a profile that is asked for whether or not it has runs; NULL: none
+ * @param variant    a month, of a variant of it whether or not that has a file; 0: none
  * @param pipelines  serves all prices of the set, and outlives it
  */
 PLAIT_MUST_CHECK plait_status profile_set_learn(const plait_runs *runs, const char *name,
