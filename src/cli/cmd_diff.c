@@ -46,7 +46,7 @@ static const struct {
     [DIFF_ACCURACY] = {"accuracy", {"summary", "rows"}},
     [DIFF_ACCELERATOR] = {"accelerator", {"peak_tflops", "memory"}},
     [DIFF_RUNTIME] = {"runtime", {"can", "overlap"}},
-    [DIFF_CLUSTER] = {"cluster", {"levels", "gpus_per_node"}},
+    [DIFF_CLUSTER] = {"cluster", {"levels", "levels"}},
     [DIFF_MODEL] = {"model", {NULL, NULL}},
 };
 

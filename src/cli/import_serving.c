@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "faults.h"
 #include "file.h"
 #include "imported.h"
 #include "plait/data.h"
@@ -23,18 +24,41 @@ bool import_is_serving(const char *from)
     return false;
 }
 
-/* "meta-llama/Llama-3.1-8B" as plait would call it: the last part, in small letters. */
-static const char *model_of(const char *checkpoint, plait_arena *arena)
-{
-    const char *const slash = checkpoint != NULL ? strrchr(checkpoint, '/') : NULL;
-    char *name;
+/* What is trained further has the shape of what it began as. */
+static const char *const further[] = {"", "-instruct", "-chat", "-base", "-it", "-hf"};
 
-    if (checkpoint == NULL)
-        return "MODEL";
-    name = plait_arena_printf(arena, "%s", slash != NULL ? slash + 1 : checkpoint);
-    for (char *c = name; c != NULL && *c != '\0'; c++)
+/*
+ * "meta-llama/Llama-3.1-8B-Instruct" as plait calls it: the last part, in small letters, without what it was
+ * trained for; NULL: there is no such model.
+ */
+static plait_status model_of(const char *checkpoint, plait_arena *arena, const char **out,
+                             plait_error *err)
+{
+    const char *const slash = strrchr(checkpoint, '/');
+    char *const name = plait_arena_text(arena, slash != NULL ? slash + 1 : checkpoint);
+    const char *path;
+    plait_error inner;
+
+    *out = NULL;
+    if (name == NULL)
+        return plait_fail_nomem(err);
+    for (char *c = name; *c != '\0'; c++)
         *c = (char)tolower((unsigned char)*c);
-    return name;
+    const size_t length = strlen(name);
+    for (size_t i = 0; *out == NULL && i < sizeof further / sizeof *further; i++) {
+        const size_t end = strlen(further[i]);
+
+        if (end >= length || strcmp(name + length - end, further[i]) != 0)
+            continue;
+        const char *const model = plait_arena_printf(arena, "%.*s", (int)(length - end), name);
+        if (model == NULL)
+            return plait_fail_nomem(err);
+        const plait_status status = plait_data_find(PLAIT_DATA_MODELS, model, arena, &path, &inner);
+        PLAIT_TRY(faults_only(status, &inner, err));
+        if (status == PLAIT_OK)
+            *out = model;
+    }
+    return PLAIT_OK;
 }
 
 static void append(text_builder *out, const char *option, int value, int usual)
@@ -50,7 +74,7 @@ static const char *command_of(const serving_import *in, const char *model, const
 
     text_builder_init(&out, arena);
     text_append(&out, "plait serve ");
-    shell_append_word(&out, model != NULL ? model : model_of(in->checkpoint, arena));
+    shell_append_word(&out, model != NULL ? model : "MODEL");
     text_append(&out, " ");
     shell_append_word(&out, cluster != NULL ? cluster : "CLUSTER");
     text_append_printf(&out, " --eval --engine %s", plait_engine_name[in->kind]);
@@ -105,11 +129,15 @@ plait_status import_serving(const char *from, const opt_operands *operands, cons
     PLAIT_TRY(file_read_all(operands->text[0], MOST_BYTES, arena, &text, &length, err));
     PLAIT_TRY(serving_import_read(kind, text, length, operands->text[0], &call, arena, &in,
                                   &warning, err));
+    if (model == NULL && in.checkpoint != NULL)
+        PLAIT_TRY(model_of(in.checkpoint, arena, &model, err));
     const char *command = command_of(&in, model, cluster, arena);
     if (command == NULL)
         return plait_fail_nomem(err);
     imported_warn(operands->text[0], warning);
     print_worker(operands->text[0], &in);
+    if (model == NULL)
+        printf("\nMODEL is one that `plait models` lists, or the path of a config.json.");
     printf("\nnext: %s\n", command);
     return PLAIT_OK;
 }

@@ -25,7 +25,7 @@ static const field level_fields[] = {
 
 static const field power_fields[] = {
     {"node_overhead_w", JSON_NON_NEGATIVE, .most = 1e9, FIELD_AT(plait_cluster, node_overhead_w)},
-    {"pue", JSON_POSITIVE, .least = 0.1, .most = 10.0, FIELD_AT(plait_cluster, pue)},
+    {"pue", JSON_POSITIVE, .least = 1.0, .most = 10.0, FIELD_AT(plait_cluster, pue)},
     {.key = NULL},
 };
 

@@ -150,7 +150,7 @@ static plait_status read_numbers(const csv_table *table, size_t row, plait_run *
     double peak_gib = (double)NAN;
 
     PLAIT_TRY(read_number(table, row, "nic_gbps", 1e-3, 1e6, &out->nic_gbps, err));
-    PLAIT_TRY(read_number(table, row, "step_time_s", 1e-9, 1e9, &out->step_s, err));
+    PLAIT_TRY(read_number(table, row, "step_time_s", 1e-6, 1e9, &out->step_s, err));
     PLAIT_TRY(read_number(table, row, "mem_peak_gib", 1e-9, 1e9, &peak_gib, err));
     out->peak_bytes = peak_gib * PLAIT_GIB;
     return PLAIT_OK;

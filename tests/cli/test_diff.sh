@@ -71,6 +71,10 @@ grep -q '^/summary/' said || complain "the summary of an accuracy is not compare
 "$plait" diff llama-3.1-8b llama-3.1-70b | grep -qE '^parameters 8\.03 B.* then 70\.6 B' || complain "parameters"
 sed 's/"bandwidth_gb_per_s": 450/"bandwidth_gb_per_s": 300/' dgx-h100.json >slow.json
 "$plait" diff dgx-h100 slow.json | grep -qE 'bandwidth_gb_per_s +450 +300 +-33\.3 %' || complain "a link of a cluster"
+printf '{"name": "own", "levels": [{"name": "node", "kind": "switch", "gpus": null, "bandwidth_gb_per_s": 50,
+    "latency_us": 3}], "groups": [{"nodes": 2, "gpus_per_node": 8, "accelerator": "%s"}]}' h100-80gb-sxm >own.json
+sed 's/"gpus_per_node": 8/"gpus_per_node": 4/' own.json >less.json
+"$plait" diff own.json less.json | grep -qE '^/groups/0/gpus_per_node +8 +4 ' || complain "groups of a cluster"
 "$plait" diff a100-80gb-sxm h100-80gb-sxm | grep -qE '^/peak_tflops/bf16 +312 +989\.4 ' || complain "accelerators"
 "$plait" diff megatron nanotron | grep -q '^/can/max_vpp' || complain "runtimes"
 

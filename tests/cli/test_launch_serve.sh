@@ -104,7 +104,9 @@ imports sglang "deepseek-v3 CLUSTER --eval --engine sglang --gpus 8 --tp 2 --dp-
 launch 0 "$folder/s.json" --target vllm
 imports vllm "--eval --engine vllm --gpus 8 --tp 2 --dp-attention 4 --ep 8 --chunk 8192 --weights fp8 --kv fp8"
 echo 'vllm serve org/M -tp 4 -dp 2 --enable-expert-parallel --port 80' >"$folder/o/server.sh"
-imports vllm "plait serve m CLUSTER --eval --engine vllm --gpus 8 --tp 4 --dp-attention 2 --ep 8"
+imports vllm "plait serve MODEL CLUSTER --eval --engine vllm --gpus 8 --tp 4 --dp-attention 2 --ep 8"
+echo 'vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4' >"$folder/o/server.sh"
+imports vllm "plait serve llama-3.1-70b CLUSTER --eval --engine vllm --gpus 4 --tp 4"
 echo 'vllm serve org/M -tp 4 --frobnicate --max-num-seqs 0' >"$folder/o/server.sh"
 "$plait" import --from vllm "$folder/o/server.sh" >/dev/null 2>"$folder/err" && complain "0 sequences"
 says "expected an integer from 1 to"

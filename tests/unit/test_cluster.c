@@ -277,6 +277,9 @@ static void test_cluster_file__is_refused_with_the_place(void **state)
          "expected a last level that joins all GPUs (no \"gpus\"), found one of 8"},
         {"{" NODE ", \"levels\": [{\"oversubscription\": 0.5, " LINK "}]}",
          "c.json:/levels/0/oversubscription", "expected at least 1, found 0.5"},
+        {"{" NODE ", \"levels\": [{\"name\": \"a\", \"kind\": \"switch\", \"gpus\": null, " LINK
+         "}], \"power\": {\"pue\": 0.5}}",
+         "c.json:/power/pue", "expected at least 1, found 0.5"},
         {"{" NODE ", \"levels\": [{\"efficiency\": 1.5, " LINK "}]}", "c.json:/levels/0/efficiency",
          "expected at most 1, found 1.5"},
         {"{" NODE ", \"levels\": [{\"kind\": \"torus\", \"gpus\": 8, \"torus\": [2, 2, 3], " LINK
