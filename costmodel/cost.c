@@ -131,8 +131,8 @@ static void sum_stages(plan_rows *rows)
  * The stages' sum, with fused boundaries where that is shorter; where a sum is only a bound of the
  * pipeline, that is simulated. (C.76, C.143)
  */
-static plait_status sum_step(plan_rows *rows, span_memo *memo, plait_arena *arena, step_sum *sum,
-                             plait_error *err)
+static plait_status sum_step(plan_rows *rows, plait_pipelines *memo, plait_arena *arena,
+                             step_sum *sum, plait_error *err)
 {
     const plait_degrees *d = &rows->plan->degrees;
     const step_parts parts = {

@@ -75,8 +75,8 @@ step_sum cheaper_sum_of(const step_parts *parts, const fused_boundary *boundary,
 PLAIT_MUST_CHECK plait_status simulated_sum_of(const step_parts *parts, const plait_plan *plan,
                                                const layer_row *row, const gather_row *gather,
                                                const fused_boundary *boundary, stage_load *fused,
-                                               span_memo *memo, plait_arena *arena, step_sum *sum,
-                                               bool *chosen, plait_error *err);
+                                               plait_pipelines *memo, plait_arena *arena,
+                                               step_sum *sum, bool *chosen, plait_error *err);
 /** Adds what the boundaries change of a load's terms, one microbatch. */
 void fused_boundary_terms(const plait_problem *problem, const plait_degrees *degrees,
                           const layer_row *row, const fused_boundary *boundary,

@@ -342,7 +342,7 @@ step_sum cheaper_sum_of(const step_parts *parts, const fused_boundary *boundary,
 /* A sum; where it is only a bound of the pipeline, that is simulated. (C.76) */
 static plait_status simulate_sum(const step_parts *parts, const plait_plan *plan,
                                  const layer_row *row, const gather_row *gather,
-                                 const fused_boundary *boundary, span_memo *memo,
+                                 const fused_boundary *boundary, plait_pipelines *memo,
                                  plait_arena *arena, step_sum *sum, plait_error *err)
 {
     *sum = step_sum_of(parts);
@@ -359,8 +359,8 @@ static plait_status simulate_sum(const step_parts *parts, const plait_plan *plan
 
 plait_status simulated_sum_of(const step_parts *parts, const plait_plan *plan, const layer_row *row,
                               const gather_row *gather, const fused_boundary *boundary,
-                              stage_load *fused, span_memo *memo, plait_arena *arena, step_sum *sum,
-                              bool *chosen, plait_error *err)
+                              stage_load *fused, plait_pipelines *memo, plait_arena *arena,
+                              step_sum *sum, bool *chosen, plait_error *err)
 {
     step_sum other;
 

@@ -74,7 +74,7 @@ plait_status pipeline_chunks(const plait_problem *problem, const plait_plan *pla
 /* ---- how long ---- */
 
 /* One pipeline of so many microbatches, from its first action to its last. */
-static plait_status span_of(span_memo *memo, const plait_pipeline_shape *shape,
+static plait_status span_of(plait_pipelines *memo, const plait_pipeline_shape *shape,
                             const plait_sim_stage *stage, bool barrier, plait_arena *scratch,
                             double *s, plait_error *err)
 {
@@ -102,7 +102,7 @@ static int microbatches_simulated(const plait_pipeline_shape *shape)
 }
 
 /* What is not simulated goes on as the last quarter of what is. (C.76) */
-static plait_status extended_span(span_memo *memo, plait_pipeline_shape shape,
+static plait_status extended_span(plait_pipelines *memo, plait_pipeline_shape shape,
                                   const plait_sim_stage *stage, bool barrier, plait_arena *arena,
                                   double *s, plait_error *err)
 {
@@ -124,8 +124,8 @@ static plait_status extended_span(span_memo *memo, plait_pipeline_shape shape,
 
 plait_status pipeline_simulate(const plait_problem *problem, const plait_plan *plan,
                                const layer_row *row, const gather_row *gather,
-                               const fused_boundary *boundary, span_memo *memo, plait_arena *arena,
-                               double *pipeline_s, plait_error *err)
+                               const fused_boundary *boundary, plait_pipelines *memo,
+                               plait_arena *arena, double *pipeline_s, plait_error *err)
 {
     const plait_pipeline_shape shape = pipeline_shape_of(problem, &plan->degrees);
     const size_t stages = (size_t)shape.ranks * (size_t)shape.chunks;

@@ -37,15 +37,15 @@ struct plait_pipelines {
     known_shape shape[SHAPES];
 };
 
-span_memo *span_memo_new(plait_arena *arena)
+plait_pipelines *span_memo_new(plait_arena *arena)
 {
-    return plait_arena_alloc(arena, 1, sizeof(span_memo));
+    return plait_arena_alloc(arena, 1, sizeof(plait_pipelines));
 }
 
 plait_pipelines *plait_pipelines_new(void)
 {
     plait_arena *const arena = plait_arena_new();
-    span_memo *const memo = arena ? span_memo_new(arena) : NULL;
+    plait_pipelines *const memo = arena ? span_memo_new(arena) : NULL;
 
     if (memo)
         span_memo_grow(memo, arena);
@@ -60,7 +60,7 @@ void plait_pipelines_free(plait_pipelines *pipelines)
         plait_arena_free(pipelines->arena);
 }
 
-void span_memo_grow(span_memo *memo, plait_arena *arena)
+void span_memo_grow(plait_pipelines *memo, plait_arena *arena)
 {
     memo->arena = arena;
 }
@@ -71,7 +71,8 @@ static bool same_shape(const plait_pipeline_shape *a, const plait_pipeline_shape
            a->microbatches == b->microbatches;
 }
 
-static const known_shape *shape_known(const span_memo *memo, const plait_pipeline_shape *shape)
+static const known_shape *shape_known(const plait_pipelines *memo,
+                                      const plait_pipeline_shape *shape)
 {
     for (int i = 0; i < memo->shapes; i++)
         if (same_shape(&memo->shape[i].shape, shape))
@@ -79,7 +80,7 @@ static const known_shape *shape_known(const span_memo *memo, const plait_pipelin
     return NULL;
 }
 
-static bool has_room(const span_memo *memo, const plait_pipeline_shape *shape)
+static bool has_room(const plait_pipelines *memo, const plait_pipeline_shape *shape)
 {
     return memo->arena && memo->shapes < SHAPES &&
            memo->actions + plait_schedule_action_count(shape) + 2 * (int64_t)shape->ranks <=
@@ -130,8 +131,8 @@ static void list_steps(const sim_state *state, int steps, cell_steps *cell, int 
 }
 
 /* Simulates a shape once, and keeps the order of it. */
-static plait_status learn(span_memo *memo, const plait_sim *sim, const plait_pipeline_shape *shape,
-                          plait_arena *scratch, plait_error *err)
+static plait_status learn(plait_pipelines *memo, const plait_sim *sim,
+                          const plait_pipeline_shape *shape, plait_arena *scratch, plait_error *err)
 {
     const size_t ranks = (size_t)sim->ranks;
     const int steps = (int)plait_schedule_action_count(shape);
@@ -189,7 +190,7 @@ static plait_status sum_steps(const known_shape *known, const plait_sim_stage *s
     return PLAIT_OK;
 }
 
-static plait_status spans_of(span_memo *memo, const plait_pipeline_shape *shape,
+static plait_status spans_of(plait_pipelines *memo, const plait_pipeline_shape *shape,
                              const plait_sim_stage *stage, plait_arena *scratch,
                              plait_sim_spans *out, plait_error *err)
 {
@@ -215,7 +216,7 @@ static plait_status spans_of(span_memo *memo, const plait_pipeline_shape *shape,
     return sum_steps(&memo->shape[memo->shapes - 1], stage, scratch, out, err);
 }
 
-plait_status span_memo_spans(span_memo *memo, const plait_pipeline_shape *shape,
+plait_status span_memo_spans(plait_pipelines *memo, const plait_pipeline_shape *shape,
                              const plait_sim_stage *stage, plait_arena *scratch,
                              plait_sim_spans *out, plait_error *err)
 {

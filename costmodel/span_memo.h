@@ -5,14 +5,11 @@
 #include "plait/cost.h"
 #include "plait/simulate.h"
 
-/** An order of the actions of each shape, in which none waits for a later one. */
-typedef plait_pipelines span_memo;
-
-/** NULL: out of memory. It remembers nothing until it may grow. */
-span_memo *span_memo_new(plait_arena *arena);
+/** In an arena of the caller; NULL: out of memory. It remembers nothing until it may grow. */
+plait_pipelines *span_memo_new(plait_arena *arena);
 
 /** From now on what it remembers lives in `arena`, which is not to be rewound. */
-void span_memo_grow(span_memo *memo, plait_arena *arena);
+void span_memo_grow(plait_pipelines *memo, plait_arena *arena);
 
 /**
  * plait_sim_span of a shape's actions, whose stages have no sends, no reductions and no pairs.
@@ -22,7 +19,8 @@ void span_memo_grow(span_memo *memo, plait_arena *arena);
  * @param scratch  is rewound
  * @return         RANGE: the schedule cannot be spelled out; NOMEM
  */
-PLAIT_MUST_CHECK plait_status span_memo_spans(span_memo *memo, const plait_pipeline_shape *shape,
+PLAIT_MUST_CHECK plait_status span_memo_spans(plait_pipelines *memo,
+                                              const plait_pipeline_shape *shape,
                                               const plait_sim_stage *stage, plait_arena *scratch,
                                               plait_sim_spans *out, plait_error *err);
 

@@ -256,7 +256,7 @@ PLAIT_MUST_CHECK plait_status pipeline_simulate(const plait_problem *problem,
                                                 const plait_plan *plan, const layer_row *row,
                                                 const gather_row *gather,
                                                 const struct fused_boundary *boundary,
-                                                span_memo *memo, plait_arena *arena,
+                                                plait_pipelines *memo, plait_arena *arena,
                                                 double *pipeline_s, plait_error *err);
 /**
  * The chunks of a plan in the order of its pipeline, without sends; with boundaries fused, or NULL.

@@ -78,7 +78,7 @@ struct plait_table {
     plait_degrees last;            /* the point priced last ... */
     char layout[PLAIT_VALUE_SIZE]; /* ... and its layout */
 
-    span_memo *spans;
+    plait_pipelines *spans;
     class_memo *classes;
     layer_row row; /* of row.key */
     sync_routes routes;

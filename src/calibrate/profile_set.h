@@ -13,9 +13,9 @@ typedef struct profile_point {
     const plait_run *run;
     plait_problem problem;
     plait_degrees degrees;
-    bool unmodelled; /* it did what has no price: it is predicted, but teaches nothing */
-    int date;        /* the month of its release; 0: not known */
-    plait_pipelines *pipelines;
+    bool unmodelled;            /* it did what has no price: it is predicted, but teaches nothing */
+    int date;                   /* the month of its release; 0: not known */
+    plait_pipelines *pipelines; /* of all points of a set */
 } profile_point;
 
 /** One piece of software, its runs, and what they are off by near the numbers of `line.at`. */

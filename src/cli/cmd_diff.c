@@ -46,7 +46,7 @@ static const struct {
     [DIFF_ACCURACY] = {"accuracy", {"summary", "rows"}},
     [DIFF_ACCELERATOR] = {"accelerator", {"peak_tflops", "memory"}},
     [DIFF_RUNTIME] = {"runtime", {"can", "overlap"}},
-    [DIFF_CLUSTER] = {"cluster", {"levels", "levels"}},
+    [DIFF_CLUSTER] = {"cluster", {"levels", NULL}},
     [DIFF_MODEL] = {"model", {NULL, NULL}},
 };
 
@@ -55,7 +55,8 @@ static diff_kind kind_of(const json_cursor *root)
     int kind = 0;
 
     while (kind < DIFF_MODEL &&
-           !(json_has(root, kinds[kind].keys[0]) && json_has(root, kinds[kind].keys[1])))
+           !(json_has(root, kinds[kind].keys[0]) &&
+             (kinds[kind].keys[1] == NULL || json_has(root, kinds[kind].keys[1]))))
         kind++;
     return (diff_kind)kind;
 }

@@ -203,8 +203,8 @@ static int run_program(int argc, const char **argv)
  */
 static void keep_freed_memory(void)
 {
-#ifdef M_TRIM_THRESHOLD // glibc's
-    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#ifdef M_TRIM_THRESHOLD                   // glibc's
+    mallopt(M_TRIM_THRESHOLD, 256 << 20); // bytes, both chosen
     mallopt(M_TOP_PAD, 4 << 20);
 #endif
 }

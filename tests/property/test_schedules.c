@@ -473,7 +473,7 @@ static void test_groups__are_of_pp_where_that_divides(void **state)
 
 // ---- remembered ----------------------------------------------------------------------------
 
-static span_memo *spans;
+static plait_pipelines *spans;
 
 /* The spans of unlike stages, by a simulation and from the order that is remembered. */
 static void check_spans_once(const plait_pipeline_shape *shape, plait_arena *arena)

@@ -19,7 +19,6 @@
 #include "plan_check.h"
 #include "few_draws.h"
 #include "split.h"
-#include "text.h"
 #include "world.h"
 
 static plait_arena *arena;

@@ -184,6 +184,9 @@ static void test_runs__say_where_a_number_is_none(void **state)
                        "ok,-1,,,,,,,,,"),
                    "runs.csv:2:step_time_s", "found \"-1\"");
     assert_refused(row("a,s,,m,2,64,4,256,gelu,100,128,h100-80gb-sxm,8,8,megatron,bf16,2,1,1,8,"
+                       "ok,1e-9,,,,,,,,,"),
+                   "runs.csv:2:step_time_s", "found \"1e-9\"");
+    assert_refused(row("a,s,,m,2,64,4,256,gelu,100,128,h100-80gb-sxm,8,8,megatron,bf16,2,1,1,8,"
                        "crsh,1,,,,,,,,,"),
                    "runs.csv:2:outcome", "expected crash");
 }
