@@ -4,13 +4,21 @@ set -u
 
 plait=$(realpath "$1")
 
-begin=$(date +%s%N)
-found=$("$plait" search llama-3.1-405b a100-40gb-sxm:1x8 --seq 8192 --gbs 64 --json)
-took=$(($(date +%s%N) - begin))
-python3 -c '
+# told and taken differ by the start of a process, for which a busy machine may make it wait; where a part of
+# the search is not told, they differ every time
+for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    begin=$(date +%s%N)
+    found=$("$plait" search llama-3.1-405b a100-40gb-sxm:1x8 --seq 8192 --gbs 64 --json)
+    took=$(($(date +%s%N) - begin))
+    said=$(python3 -c '
 import json, sys
 found, took_s = json.loads(sys.argv[1]), int(sys.argv[2]) * 1e-9
 told_s = found["search"]["elapsed_s"]
 assert not found["plans"], "a plan fits: another question is needed"
-if not 0.6 * took_s < told_s <= took_s:
-    sys.exit("told %.3f s, took %.3f s" % (told_s, took_s))' "$found" "$took"
+assert told_s <= took_s, "more told than taken"
+print("whole" if 0.6 * took_s < told_s else "attempt %s: told %.3f s, took %.3f s" % (sys.argv[3], told_s, took_s))' \
+        "$found" "$took" "$attempt") || exit 1
+    [ "$said" = whole ] && exit 0
+    echo "$said" >&2
+done
+exit 1
