@@ -43,72 +43,92 @@ double plait_fleet_up(int units, int needed, double available)
     return smaller(sum, 1.0);
 }
 
+/*
+ * S.103 for every number of spares at once, which is up[0 .. PLAIT_MOST_SPARES]: the sum over the units that are out
+ * before the needed-th that is up, each term out of the last (Pascal's law).
+ */
+static void up_by_spares(int needed, double available, double *up)
+{
+    const double out = log1p(-available);
+    double likely = needed * log(available), sum = 0.0;
+
+    for (int s = 0; s <= PLAIT_MOST_SPARES; s++) {
+        sum += exp(likely);
+        likely += log(((double)needed + s) / (s + 1.0)) + out;
+        up[s] = needed <= 0 ? 1.0 : available > 0.0 ? smaller(sum, 1.0) : 0.0;
+    }
+}
+
 int plait_fleet_spares(int needed, double available, double share)
 {
-    for (int spare = 0; available > 0.0 && spare <= PLAIT_MOST_SPARES; spare++)
-        if (plait_fleet_up(needed + spare, needed, available) >= share)
+    double up[PLAIT_MOST_SPARES + 1];
+
+    up_by_spares(needed, available, up);
+    for (int spare = 0; spare <= PLAIT_MOST_SPARES; spare++)
+        if (up[spare] >= share)
             return spare;
     return -1;
 }
 
-/* The fewest nodes with both up often enough: more of one, fewer of the other. */
-static double spares_of_two(double share, const plait_fleet_unit *unit, const int *needed,
-                            int *spare)
+/* The fewest nodes with both up often enough: the more of one, the fewer of the other. */
+static bool spares_of_two(double share, const plait_fleet_unit *unit, const int *needed, int *spare)
 {
-    double best = (double)NAN;
-    int fewest = -1;
+    double up[2][PLAIT_MOST_SPARES + 1];
+    int fewest = -1, other = PLAIT_MOST_SPARES;
 
+    for (int r = 0; r < 2; r++)
+        up_by_spares(needed[r], unit[r].available, up[r]);
     for (int s = 0; s <= PLAIT_MOST_SPARES; s++) {
-        const double first = plait_fleet_up(needed[0] + s, needed[0], unit[0].available);
-        const int other =
-            first < share ? -1 : plait_fleet_spares(needed[1], unit[1].available, share / first);
-        if (other < 0)
-            continue;
+        while (other > 0 && up[0][s] * up[1][other - 1] >= share)
+            other--;
         const int nodes = s * unit[0].nodes + other * unit[1].nodes;
-        if (fewest < 0 || nodes < fewest) {
-            fewest = nodes;
-            spare[0] = s;
-            spare[1] = other;
-            best = first * plait_fleet_up(needed[1] + other, needed[1], unit[1].available);
-        }
-        if (s * unit[0].nodes >= fewest)
-            break;
+        if (up[0][s] * up[1][other] < share || (fewest >= 0 && nodes >= fewest))
+            continue;
+        fewest = nodes;
+        spare[0] = s;
+        spare[1] = other;
     }
-    return best;
+    return fewest >= 0;
 }
 
-/* So many spare nodes, dealt to the roles so that both are up most. */
-static double deal_spares(int nodes, const plait_fleet_unit *unit, const int *needed, int roles,
-                          int *spare)
+/* So many spare nodes, dealt to two roles so that both are up most. */
+static void deal_spares(int nodes, const plait_fleet_unit *unit, const int *needed, int *spare)
 {
-    double best = -1.0;
+    double up[2][PLAIT_MOST_SPARES + 1], best = -1.0;
 
-    for (int s = roles == 1 ? nodes / unit[0].nodes : 0; s * unit[0].nodes <= nodes; s++) {
-        const int other = roles == 1 ? 0 : (nodes - s * unit[0].nodes) / unit[1].nodes;
-        double up = plait_fleet_up(needed[0] + s, needed[0], unit[0].available);
+    for (int r = 0; r < 2; r++)
+        up_by_spares(needed[r], unit[r].available, up[r]);
+    for (int s = 0; s * unit[0].nodes <= nodes; s++) {
+        const int other = (nodes - s * unit[0].nodes) / unit[1].nodes;
 
-        if (roles == 2)
-            up *= plait_fleet_up(needed[1] + other, needed[1], unit[1].available);
-        if (up > best) {
-            best = up;
+        if (up[0][s] * up[1][other] > best) {
+            best = up[0][s] * up[1][other];
             spare[0] = s;
             spare[1] = other;
         }
     }
-    return best;
 }
 
 double fleet_spares(const plait_fleet_ask *ask, const plait_fleet_unit *unit, const int *needed,
                     int roles, int *spare)
 {
+    const int given = ask->failures.spares;
+    double up = 1.0;
+
     spare[0] = spare[1] = 0;
     if (needed[0] == 0)
         return 1.0;
-    if (ask->failures.spares >= 0)
-        return deal_spares(ask->failures.spares, unit, needed, roles, spare);
-    if (roles == 2)
-        return spares_of_two(ask->available, unit, needed, spare);
-    spare[0] = plait_fleet_spares(needed[0], unit[0].available, ask->available);
-    return spare[0] < 0 ? (double)NAN
-                        : plait_fleet_up(needed[0] + spare[0], needed[0], unit[0].available);
+    if (given >= 0 && roles == 2)
+        deal_spares(given, unit, needed, spare);
+    else if (given >= 0)
+        spare[0] = given / unit[0].nodes;
+    else if (roles == 2 && !spares_of_two(ask->available, unit, needed, spare))
+        return (double)NAN;
+    else if (roles == 1)
+        spare[0] = plait_fleet_spares(needed[0], unit[0].available, ask->available);
+    if (spare[0] < 0)
+        return (double)NAN;
+    for (int r = 0; r < roles; r++)
+        up *= plait_fleet_up(needed[r] + spare[r], needed[r], unit[r].available);
+    return up;
 }

@@ -63,6 +63,31 @@ static void test_spares__are_the_fewest_that_suffice(void **state)
         }
 }
 
+/* Up to a rate of failures at which most units are out, and numbers of which no power of A is a double. */
+static void test_spares__of_large_and_failing_fleets_are_those_of_the_sum_over_units(void **state)
+{
+    static const double available[] = {0.01, 0.3, 0.6, 0.92};
+    int found = 0;
+
+    (void)state;
+    for (size_t a = 0; a < sizeof available / sizeof *available; a++)
+        for (int needed = 1; needed <= 20000; needed = needed * 3 + 1)
+            for (double share = 0.2; share < 0.99999; share = 1.0 - (1.0 - share) / 10.0) {
+                const int spares = plait_fleet_spares(needed, available[a], share);
+                const int most = needed + PLAIT_MOST_SPARES;
+
+                if (spares < 0) {
+                    assert_true(plait_fleet_up(most, needed, available[a]) < share);
+                    continue;
+                }
+                found++;
+                assert_true(plait_fleet_up(needed + spares, needed, available[a]) > share - 1e-9);
+                assert_true(spares == 0 || plait_fleet_up(needed + spares - 1, needed,
+                                                          available[a]) < share + 1e-9);
+            }
+    assert_true(found > 50);
+}
+
 static void test_spares__of_what_is_never_up_are_none(void **state)
 {
     (void)state;
@@ -335,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_up__counts_all_states),
         cmocka_unit_test(test_up__of_a_fleet_without_end_is_known_at_once),
         cmocka_unit_test(test_spares__are_the_fewest_that_suffice),
+        cmocka_unit_test(test_spares__of_large_and_failing_fleets_are_those_of_the_sum_over_units),
         cmocka_unit_test(test_spares__of_what_is_never_up_are_none),
         cmocka_unit_test(test_hours__have_the_fewest_workers),
         cmocka_unit_test(test_pairs__take_the_least_room_of_all),
