@@ -36,9 +36,17 @@
 
 enum { TURNS = 6, STARTS = 4 };
 
+/* Errors of the training points, and the numbers that the subject held when they were taken. */
+typedef struct fit_taken {
+    bool any;
+    double number[FIT_MAX_NUMBERS];
+    double *error;
+} fit_taken;
+
 typedef struct fit_state {
     const fit_problem *problem;
     plait_arena *arena;
+    fit_taken *taken;          /* shared by copies of the state */
     int free[FIT_MAX_NUMBERS]; /* indices of the numbers that are fitted */
     int frees;
     double prior[FIT_MAX_NUMBERS]; /* of all numbers, in z */
@@ -51,6 +59,7 @@ typedef struct fit_state {
     double *mean_weight;
     int sweeps;
     int trains;
+    int turns; /* so far, for who watches */
 } fit_state;
 
 // ---- numbers and their z -------------------------------------------------------------------
@@ -93,6 +102,25 @@ static double log_error(const fit_problem *problem, const fit_point *point)
     const double r = s > 0.0 ? log(s / point->measured_s) : WORST;
 
     return isfinite(r) ? fmin(fmax(r, -WORST), WORST) : WORST;
+}
+
+/* Of the training points with the numbers that the subject holds: three asks in a row are of one place. */
+static const double *log_errors(const fit_state *state)
+{
+    const fit_problem *const problem = state->problem;
+    fit_taken *const taken = state->taken;
+    bool same = taken->any;
+
+    for (int i = 0; i < problem->numbers; i++) {
+        const double number = *place(problem, i);
+
+        same = same && taken->number[i] == number;
+        taken->number[i] = number;
+    }
+    for (int i = 0; !same && i < state->trains; i++)
+        taken->error[i] = log_error(problem, state->train[i]);
+    taken->any = true;
+    return taken->error;
 }
 
 /* Puts z into the subject. */
@@ -147,16 +175,15 @@ static void fill(const void *context, const double *z, double *residual)
     double *next = residual + state->trains;
 
     set_numbers(state, z);
-    for (int i = 0; i < state->trains; i++)
-        residual[i] = log_error(state->problem, state->train[i]);
+    const double *const error = log_errors(state);
     if (state->sweeps > 0) {
-        fill_differences(state, residual, next);
+        fill_differences(state, error, next);
         for (int i = 0; i < state->trains; i++)
             next[i] *= sqrt(state->problem->sweep_weight) * state->weight[i];
         next += state->trains;
     }
     for (int i = 0; i < state->trains; i++)
-        residual[i] *= state->weight[i];
+        residual[i] = error[i] * state->weight[i];
     for (int i = 0; i < state->frees; i++)
         next[i] = from_prior(state, z, i);
 }
@@ -164,8 +191,10 @@ static void fill(const void *context, const double *z, double *residual)
 /* s of the robust cost: 1.48 times the median |r|, as the deviation of a normal error. */
 static double scale_of(fit_state *state)
 {
+    const double *const error = log_errors(state);
+
     for (int i = 0; i < state->trains; i++)
-        state->residual[i] = fabs(log_error(state->problem, state->train[i]));
+        state->residual[i] = fabs(error[i]);
     qsort(state->residual, (size_t)state->trains, sizeof *state->residual, compare_doubles);
     return fmax(1.4826 * state->residual[state->trains / 2],
                 fmax(state->problem->least_scale, LEAST_SCALE));
@@ -173,8 +202,10 @@ static double scale_of(fit_state *state)
 
 static void reweigh(fit_state *state, double scale)
 {
+    const double *const error = log_errors(state);
+
     for (int i = 0; i < state->trains; i++) {
-        const double r = log_error(state->problem, state->train[i]) / (CAUCHY * scale);
+        const double r = error[i] / (CAUCHY * scale);
         state->weight[i] = sqrt(state->train[i]->weight / (1.0 + r * r)) / scale;
     }
 }
@@ -190,12 +221,11 @@ static double robust(const fit_state *state, int i, double residual, double scal
 /* What weights are found for: Cauchy's cost at a given scale, with the prior. */
 static double robust_cost(fit_state *state, const double *z, double scale)
 {
-    double *const r = state->residual, *const difference = state->residual + state->trains;
+    double *const difference = state->residual;
     double cost = 0.0;
 
     set_numbers(state, z);
-    for (int i = 0; i < state->trains; i++)
-        r[i] = log_error(state->problem, state->train[i]);
+    const double *const r = log_errors(state);
     for (int i = 0; i < state->trains; i++)
         cost += robust(state, i, r[i], scale);
     if (state->sweeps > 0) {
@@ -210,6 +240,17 @@ static double robust_cost(fit_state *state, const double *z, double scale)
 }
 
 // ---- one minimum ---------------------------------------------------------------------------
+
+/* Numbers that are dropped ask for turns that nobody foresees: the last percents are slow. */
+static void tell_turn(fit_state *state)
+{
+    const double foreseen = (STARTS + 2) * TURNS;
+    const fit_watch *const watch = state->problem->watch;
+
+    state->turns++;
+    if (watch != NULL)
+        watch->tell(watch->context, smaller(state->turns / foreseen, 0.99));
+}
 
 /* Weights and numbers in turns, from z on. Returns the last scale, or a negative number. */
 static double settle(fit_state *state, double *z, double *variance)
@@ -228,6 +269,7 @@ static double settle(fit_state *state, double *z, double *variance)
         reweigh(state, scale);
         if (!least_squares_minimise(&problem, state->arena, z, variance))
             return -1.0;
+        tell_turn(state);
     }
     set_numbers(state, z);
     return scale;
@@ -358,12 +400,16 @@ static bool make_room(fit_state *state, size_t points, plait_arena *arena)
 {
     state->train = plait_arena_alloc(arena, points, sizeof *state->train);
     state->weight = plait_arena_alloc(arena, points, sizeof *state->weight);
-    state->residual = plait_arena_alloc(arena, 2 * points, sizeof *state->residual);
+    state->residual = plait_arena_alloc(arena, points, sizeof *state->residual);
     state->sweep = plait_arena_alloc(arena, points, sizeof *state->sweep);
     state->mean = plait_arena_alloc(arena, points, sizeof *state->mean);
     state->mean_weight = plait_arena_alloc(arena, points, sizeof *state->mean_weight);
+    state->taken = plait_arena_alloc(arena, 1, sizeof *state->taken);
+    if (state->taken != NULL)
+        state->taken->error = plait_arena_alloc(arena, points, sizeof *state->taken->error);
     return state->train != NULL && state->weight != NULL && state->residual != NULL &&
-           state->sweep != NULL && state->mean != NULL && state->mean_weight != NULL;
+           state->sweep != NULL && state->mean != NULL && state->mean_weight != NULL &&
+           state->taken != NULL && state->taken->error != NULL;
 }
 
 static plait_status begin(const fit_problem *problem, plait_arena *arena, fit_state *state,

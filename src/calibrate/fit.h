@@ -55,6 +55,12 @@ typedef struct fit_point {
 /** Seconds of one point, with the numbers that the subject holds. */
 typedef double fit_predict(const void *subject, const void *what);
 
+/** Who is told how far a fit is, 0 to 1. */
+typedef struct fit_watch {
+    void (*tell)(void *context, double share);
+    void *context;
+} fit_watch;
+
 typedef struct fit_problem {
     void *subject;
     fit_number *number;
@@ -62,8 +68,9 @@ typedef struct fit_problem {
     const fit_point *point;
     int points;
     fit_predict *predict_s;
-    double least_scale;  /* residuals below it are noise; 0: a tenth of a percent */
-    double sweep_weight; /* of a difference inside a sweep, over that of a residual */
+    double least_scale;     /* residuals below it are noise; 0: a tenth of a percent */
+    double sweep_weight;    /* of a difference inside a sweep, over that of a residual */
+    const fit_watch *watch; /* NULL: nobody */
 } fit_problem;
 
 /** Mean of |predicted / measured - 1|; negative where there is no such point. */

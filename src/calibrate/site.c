@@ -15,6 +15,7 @@ typedef struct site_subject {
     double network;
     const plait_cluster *cluster;
     plait_arena *scratch;
+    plait_pipelines *pipelines;
 } site_subject;
 
 // ---- factors on a cluster ------------------------------------------------------------------
@@ -75,25 +76,25 @@ static double step_s(const void *context, const void *what)
     problem.cluster = cluster;
     if (cluster != NULL && plait_cluster_take(cluster, problem.job.gpus, NULL) == PLAIT_OK &&
         plait_plan_expand(&problem, &point->degrees, subject->scratch, &plan, NULL) == PLAIT_OK &&
-        plait_plan_cost(&problem, &plan, subject->scratch, &cost, NULL) == PLAIT_OK &&
+        plait_plan_cost_again(&problem, &plan, subject->pipelines, subject->scratch, &cost, NULL) ==
+            PLAIT_OK &&
         cost.step_s > 0.0)
         s = cost.step_s;
     plait_arena_rewind(subject->scratch, mark);
     return s;
 }
 
-/* A run as a step of the cluster, or why it is none. */
-static plait_status read_run(const plait_cluster *cluster, const plait_run *run, plait_arena *arena,
-                             site_step *out, const char **why, plait_error *err)
+/* A priced run as a step of the cluster, or why it is none. */
+static plait_status read_run(const plait_cluster *cluster, const plait_run_price *price,
+                             plait_arena *arena, site_step *out, const char **why, plait_error *err)
 {
-    plait_run_price price;
+    const plait_run *const run = price->run;
 
-    PLAIT_TRY(plait_run_evaluate(run, arena, &price, err));
-    if (!price.priced) {
-        *why = price.note;
+    if (!price->priced) {
+        *why = price->note;
         return PLAIT_OK;
     }
-    *out = (site_step){run->id, price.problem, price.degrees, run->step_s};
+    *out = (site_step){run->id, price->problem, price->degrees, run->step_s};
     if (strcmp(run->accelerator, cluster->group[0].accelerator->name) == 0)
         return PLAIT_OK;
     *why = plait_arena_printf(arena, "ran on %.60s, the cluster has %.60s", run->accelerator,
@@ -148,8 +149,9 @@ static fit_number factor(const char *key, size_t offset)
                         .scales = true};
 }
 
-static plait_status fit_factors(site_subject *subject, const site_table *table, site_result *out,
-                                plait_arena *arena, plait_error *err)
+static plait_status fit_factors(site_subject *subject, const site_table *table,
+                                const fit_watch *watch, site_result *out, plait_arena *arena,
+                                plait_error *err)
 {
     fit_number number[] = {factor("compute", offsetof(site_subject, compute)),
                            factor("network", offsetof(site_subject, network))};
@@ -161,6 +163,7 @@ static plait_status fit_factors(site_subject *subject, const site_table *table, 
         .points = (int)out->runs,
         .predict_s = step_s,
         .least_scale = least_scale,
+        .watch = watch,
     };
     fit_errors errors;
 
@@ -173,19 +176,25 @@ static plait_status fit_factors(site_subject *subject, const site_table *table, 
 }
 
 plait_status site_scale_steps(const plait_cluster *cluster, const site_step *step, size_t steps,
-                              plait_arena *arena, site_result *out, plait_error *err)
+                              const fit_watch *watch, plait_arena *arena, site_result *out,
+                              plait_error *err)
 {
     plait_arena *const scratch = plait_arena_new();
-    site_subject subject = {1.0, 1.0, cluster, scratch};
+    plait_pipelines *const pipelines = plait_pipelines_new();
+    site_subject subject = {.compute = 1.0,
+                            .network = 1.0,
+                            .cluster = cluster,
+                            .scratch = scratch,
+                            .pipelines = pipelines};
     site_table table;
     plait_status status;
 
     *out = (site_result){.compute = 1.0, .network = 1.0};
-    if (scratch == NULL)
-        return plait_fail_nomem(err);
-    status = collect(&subject, step, steps, arena, &table, out, err);
+    status = scratch != NULL && pipelines != NULL ? PLAIT_OK : plait_fail_nomem(err);
     if (status == PLAIT_OK)
-        status = fit_factors(&subject, &table, out, arena, err);
+        status = collect(&subject, step, steps, arena, &table, out, err);
+    if (status == PLAIT_OK)
+        status = fit_factors(&subject, &table, watch, out, arena, err);
     for (size_t i = 0; status == PLAIT_OK && i < out->runs; i++) {
         site_run *const run = &table.run[i];
 
@@ -193,6 +202,7 @@ plait_status site_scale_steps(const plait_cluster *cluster, const site_step *ste
         out->before += fabs(run->before_s / run->measured_s - 1.0) / (double)out->runs;
         out->after += fabs(run->after_s / run->measured_s - 1.0) / (double)out->runs;
     }
+    plait_pipelines_free(pipelines);
     plait_arena_free(scratch);
     PLAIT_TRY(status);
     out->run = table.run;
@@ -200,22 +210,25 @@ plait_status site_scale_steps(const plait_cluster *cluster, const site_step *ste
     return out->cluster != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-plait_status site_scale(const plait_cluster *cluster, const plait_runs *runs, plait_arena *arena,
-                        site_result *out, plait_error *err)
+plait_status site_scale(const plait_cluster *cluster, const plait_runs *runs,
+                        const fit_watch *watch, plait_arena *arena, site_result *out,
+                        plait_error *err)
 {
     site_step *step = plait_arena_alloc(arena, runs->count, sizeof *step);
     const char *skipped = NULL;
+    plait_validation prices;
     size_t steps = 0;
 
     if (step == NULL)
         return plait_fail_nomem(err);
+    PLAIT_TRY(plait_validate_prices(runs, arena, &prices, err));
     for (size_t i = 0; i < runs->count; i++) {
         const plait_run *const run = &runs->run[i];
         const char *why = NULL;
 
         if (run->outcome != PLAIT_RUN_OK || !(run->step_s > 0.0))
             continue;
-        PLAIT_TRY(read_run(cluster, run, arena, &step[steps], &why, err));
+        PLAIT_TRY(read_run(cluster, &prices.price[i], arena, &step[steps], &why, err));
         steps += why == NULL;
         skipped = skipped != NULL ? skipped : why;
     }
@@ -223,7 +236,7 @@ plait_status site_scale(const plait_cluster *cluster, const plait_runs *runs, pl
         return plait_fail(err, PLAIT_ERROR_RANGE, runs->name,
                           "expected a timed run of this cluster, found none%s%s",
                           skipped != NULL ? ": " : "", skipped != NULL ? skipped : "");
-    PLAIT_TRY(site_scale_steps(cluster, step, steps, arena, out, err));
+    PLAIT_TRY(site_scale_steps(cluster, step, steps, watch, arena, out, err));
     out->skipped = skipped != NULL ? skipped : out->skipped;
     return PLAIT_OK;
 }

@@ -46,15 +46,18 @@ typedef struct site_result {
  * Scale a cluster to measured steps of it. *out lives in `arena`.
  *
  * @param cluster  no GPUs of it are taken yet; each run takes its own
+ * @param watch    is told how far the fit is; may be NULL
  *
  * Fails (RANGE) when no run can be priced on it.
  */
 PLAIT_MUST_CHECK plait_status site_scale(const plait_cluster *cluster, const plait_runs *runs,
-                                         plait_arena *arena, site_result *out, plait_error *err);
+                                         const fit_watch *watch, plait_arena *arena,
+                                         site_result *out, plait_error *err);
 
 /** The same of steps that are known as plans. Fails (RANGE) when none can be priced. */
 PLAIT_MUST_CHECK plait_status site_scale_steps(const plait_cluster *cluster, const site_step *step,
-                                               size_t steps, plait_arena *arena, site_result *out,
+                                               size_t steps, const fit_watch *watch,
+                                               plait_arena *arena, site_result *out,
                                                plait_error *err);
 
 #endif

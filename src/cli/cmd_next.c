@@ -284,7 +284,7 @@ static plait_status keep_site(const next_answer *answer, const char *path, bool 
         if (step[steps++].name == NULL)
             return plait_fail_nomem(err);
     }
-    PLAIT_TRY(site_scale_steps(answer->problem.cluster, step, steps, arena, &result, err));
+    PLAIT_TRY(site_scale_steps(answer->problem.cluster, step, steps, NULL, arena, &result, err));
     PLAIT_TRY(calibrate_write_site(&result, arena, &text, &length, err));
     PLAIT_TRY(command_deliver(text, length, path, false, err));
     if (quiet)

@@ -6,25 +6,28 @@
 
 progress progress_of(int parts, const char *what)
 {
-    return (progress){.what = what, .parts = parts > 0 ? parts : 1, .shown = -1};
+    return (progress){.what = what,
+                      .parts = parts > 0 ? parts : 1,
+                      .shown = -1,
+                      .visible = isatty(STDERR_FILENO) != 0};
 }
 
-static void show(void *context, double share)
+void progress_show(void *of, double share)
 {
-    progress *const of = context;
-    const int percent = (int)(100.0 * (of->done + share) / of->parts);
+    progress *const p = of;
+    const int percent = (int)(100.0 * (p->done + share) / p->parts);
 
-    if (percent <= of->shown || percent > 100) // a part may be several searches
+    if (!p->visible || percent <= p->shown || percent > 100) // a part may be several searches
         return;
-    of->shown = percent;
-    fprintf(stderr, "\r%s %3d %%", of->what, percent);
+    p->shown = percent;
+    fprintf(stderr, "\r%s %3d %%", p->what, percent);
     fflush(stderr);
 }
 
 void progress_attach(progress *of, plait_search_options *search)
 {
-    if (isatty(STDERR_FILENO))
-        search->progress = show;
+    if (of->visible)
+        search->progress = progress_show;
     search->progress_context = of;
 }
 

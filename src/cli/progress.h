@@ -17,10 +17,14 @@ typedef struct progress {
     const char *what;
     int parts; /* of the work, about as long each */
     int done;
-    int shown; /* per cent on the terminal; -1: nothing */
+    int shown;    /* per cent on the terminal; -1: nothing */
+    bool visible; /* there is a terminal */
 } progress;
 
 progress progress_of(int parts, const char *what);
+
+/** The present part is so far, 0 to 1; `of` is a progress: what other work may be given to call. */
+void progress_show(void *of, double share);
 
 /** A search tells how far the present part is; it keeps a pointer to `of`. */
 void progress_attach(progress *of, plait_search_options *search);

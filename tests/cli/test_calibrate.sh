@@ -95,6 +95,20 @@ ends 0 --log "$folder/runs.csv" --cluster dgx-h100 -o "$folder/site.json"
 grep -q '^compute efficiency x ' "$folder/out" || complain "no factor on compute"
 "$plait" eval llama-3.1-8b "$folder/site.json" --gpus 8 --seq 4096 --gbs 32 --tp 2 >/dev/null ||
     complain "the cluster that was written has no price"
+grep -q warning "$folder/err" && complain "warned of steps that are as predicted"
+# ... and a column in another unit is not taken for a slow site.
+python3 - "$folder/runs.csv" >"$folder/milliseconds.csv" <<'END'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+out = csv.DictWriter(sys.stdout, rows[0].keys())
+out.writeheader()
+for row in rows:
+    out.writerow(row | {"step_time_s": 1000 * float(row["step_time_s"])})
+END
+ends 0 --log "$folder/milliseconds.csv" --cluster dgx-h100 -o "$folder/site.json"
+says "milliseconds.csv: steps stay "
+says "step_time_s is in seconds"
+
 # Evidence: each source is predicted without its own runs, those of the other one are fitted to.
 grep -E '^(id|korthikanti|megatron_readme)' tests/validation/runs.csv >"$folder/runs.csv"
 ends 0 --evidence "$folder/runs.csv" -o "$folder/evidence.csv"

@@ -48,7 +48,7 @@ static const char *slowed(const plait_cluster *cluster, double factor)
         const plait_runs one = parse(row("h100-80gb-sxm", gpus[i], 1, 8 * gpus[i], 1.0));
         site_result result;
 
-        assert_int_equal(site_scale(cluster, &one, arena, &result, &err), PLAIT_OK);
+        assert_int_equal(site_scale(cluster, &one, NULL, arena, &result, &err), PLAIT_OK);
         rows = plait_arena_printf(
             arena, "%s%s", rows,
             row("h100-80gb-sxm", gpus[i], 1, 8 * gpus[i], factor * result.run[0].before_s));
@@ -63,7 +63,7 @@ static void test_site__that_runs_as_predicted_stays_as_it_is(void **state)
     site_result result;
 
     (void)state;
-    assert_int_equal(site_scale(&cluster, &runs, arena, &result, &err), PLAIT_OK);
+    assert_int_equal(site_scale(&cluster, &runs, NULL, arena, &result, &err), PLAIT_OK);
     assert_int_equal(result.runs, 4);
     assert_near(result.compute, 1.0, 0.005);
     assert_near(result.before, 0.0, 1e-6);
@@ -78,7 +78,7 @@ static void test_site__that_is_slower_computes_slower(void **state)
     site_result result;
 
     (void)state;
-    assert_int_equal(site_scale(&cluster, &runs, arena, &result, &err), PLAIT_OK);
+    assert_int_equal(site_scale(&cluster, &runs, NULL, arena, &result, &err), PLAIT_OK);
     assert_true(result.compute_determined);
     assert_true(result.compute > 0.75 && result.compute < 0.88);
     assert_near(result.before, 0.2 / 1.2, 1e-6);
@@ -96,7 +96,7 @@ static void test_site__has_factors_within_bounds(void **state)
     site_result result;
 
     (void)state;
-    assert_int_equal(site_scale(&cluster, &runs, arena, &result, &err), PLAIT_OK);
+    assert_int_equal(site_scale(&cluster, &runs, NULL, arena, &result, &err), PLAIT_OK);
     assert_true(result.compute >= 0.5 && result.network >= 0.5);
     for (int l = 1; l < result.cluster->levels; l++)
         assert_true(result.cluster->level[l].efficiency <= 1.0);
@@ -109,7 +109,7 @@ static void test_site__without_a_run_of_its_own_is_refused(void **state)
     site_result result;
 
     (void)state;
-    assert_int_equal(site_scale(&cluster, &runs, arena, &result, &err), PLAIT_ERROR_RANGE);
+    assert_int_equal(site_scale(&cluster, &runs, NULL, arena, &result, &err), PLAIT_ERROR_RANGE);
     assert_string_equal(err.where, "runs.csv");
     assert_non_null(strstr(err.message, "ran on a100-80gb-sxm"));
 }
@@ -122,7 +122,7 @@ static void test_site__says_what_it_had_to_skip(void **state)
     site_result result;
 
     (void)state;
-    assert_int_equal(site_scale(&cluster, &runs, arena, &result, &err), PLAIT_OK);
+    assert_int_equal(site_scale(&cluster, &runs, NULL, arena, &result, &err), PLAIT_OK);
     assert_int_equal(result.runs, 4);
     assert_non_null(result.skipped);
 }
