@@ -78,6 +78,9 @@ static plait_status load(const char *path, reporting *r, plait_error *err)
         return plait_fail(err, PLAIT_ERROR_RANGE, path,
                           "expected a plan that fits, found none: the search says what lacks");
     PLAIT_TRY(price_all(entry, count, r, &r->page.plan, err));
+    for (int i = 0; i < count; i++)
+        if (r->page.plan[i].verdict == PLAIT_INVALID)
+            say_warning("%s: cannot run: %s", entry[i].where, r->page.plan[i].why);
     r->page.plans = count;
     r->page.problem = &r->problem;
     return plans_load_command(path, r->arena, &r->page.command, err);

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "magnitude.h"
+#include "numbers.h"
 #include "plait/data.h"
 #include "plait/serve_search.h"
 #include "report_serve.h"
@@ -46,7 +47,8 @@ static const opt options[] = {
     TEXT(decode, "decode", "N:KEY=D,...", "and their decode workers: 1:dp_attention=8,ep=8"),
     OPT_HEADING("the simulation of the best"),
     OPT_OF_INT(serve_values, requests, "requests", "N", 1, 1 << 24,
-               "requests of it; 2000, or ten for each in flight"),
+               "requests of it; 2000, or ten for each in flight up to a million beyond "
+               "the first in flight"),
     OPT_OF_INT(serve_values, seed, "seed", "N", 0, 1 << 30, "of its draws; 1"),
     TEXT(spread, "spread", "S",
          "lengths are uniform, up to a share S below and above their means; 0.2"),
@@ -258,18 +260,18 @@ static plait_status simulate(const serve_values *flags, const plait_serve_questi
                              const plait_serve_plan *plan, plait_arena *arena,
                              plait_serve_drawn *out, plait_error *err)
 {
-    static const double least = 2000.0, each = 10.0;
-    int shown = 4; // what is soon over needs no line
+    static const double least = 2000.0, each = 10.0, most = 1e6; // chosen: a second of work
+    int shown = 4;                                               // what is soon over needs no line
     plait_serve_draws draws = {.seed = flags->seed > 0 ? (uint64_t)flags->seed : 1,
                                .requests = flags->requests,
                                .burst = flags->burst,
                                .stop = stop,
                                .stop_context = &shown};
 
-    if (draws.requests == 0)
-        draws.requests = (int)(each * plan->concurrency > least ? each * plan->concurrency : least);
     if (q->load.kind == PLAIT_LOAD_CLOSED) // the closed forms know no start either
         draws.unseen = (int)plan->concurrency;
+    if (draws.requests == 0)
+        draws.requests = (int)larger(smaller(each * plan->concurrency, draws.unseen + most), least);
     struct sigaction action = {.sa_handler = interrupt}, before;
     sigaction(SIGINT, &action, &before);
     const plait_status status = plait_serve_plan_simulate(q, plan, draws, arena, out, err);

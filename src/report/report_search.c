@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -54,38 +55,54 @@ static void print_band(const plait_problem *problem, const report_found *found, 
 
 /* ---- the front ---- */
 
+static void add(char *line, const char *fmt, ...) PLAIT_PRINTF(2, 3);
+
+static void add(char *line, const char *fmt, ...)
+{
+    const size_t length = strlen(line);
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(line + length, LINE_SIZE - length, fmt, args);
+    va_end(args);
+}
+
 /* ", grads bf16, moments fp8", where a plan has other formats than the software's recipe. */
-static void add_numerics(const plait_problem *problem, const plait_degrees *d, char line[LINE_SIZE])
+static void add_numerics(const plait_problem *problem, const plait_degrees *d, char *line)
 {
     char word[CELL_SIZE];
 
     for (int k = 0; k < PLAIT_KEYS; k++) {
         const plait_key *const row = &plait_keys[k];
-        const size_t length = strlen(line);
+
         if (row->numerics && !plait_key_is_usual(problem, d, (plait_key_id)k))
-            snprintf(line + length, LINE_SIZE - length, ", %s %s", row->title,
-                     plait_degrees_get(d, (plait_key_id)k, word, sizeof word));
+            add(line, ", %s %s", row->title,
+                plait_degrees_get(d, (plait_key_id)k, word, sizeof word));
     }
 }
 
 const char *report_line(const plait_problem *problem, const plait_degrees *d,
                         char line[REPORT_LINE_SIZE])
 {
-    char text[CELL_SIZE], word[CELL_SIZE];
+    const int microbatches = plait_degrees_microbatches(d, problem->job.gbs);
+    char word[CELL_SIZE];
 
-    snprintf(text, sizeof text, "tp %d, pp %d", d->tp, d->pp);
+    snprintf(line, LINE_SIZE, "tp %d, pp %d", d->tp, d->pp);
     if (d->vpp > 1)
-        snprintf(text + strlen(text), sizeof text - strlen(text), " x %d", d->vpp);
+        add(line, " x %d", d->vpp);
     if (d->cp > 1)
-        snprintf(text + strlen(text), sizeof text - strlen(text), ", cp %d", d->cp);
+        add(line, ", cp %d", d->cp);
     if (d->ep > 1)
-        snprintf(text + strlen(text), sizeof text - strlen(text), ", ep %d", d->ep);
-    snprintf(line, LINE_SIZE, "%s, dp %d, mbs %d, %d microbatches, ZeRO-%d, recompute %s", text,
-             d->dp, d->mbs, plait_degrees_microbatches(d, problem->job.gbs), d->zero,
-             plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, word, sizeof word));
+        add(line, ", ep %d", d->ep);
+    if (d->dp > 0) // what cannot run may leave no rank and no microbatch
+        add(line, ", dp %d", d->dp);
+    add(line, ", mbs %d", d->mbs);
+    if (microbatches > 0)
+        add(line, ", %d microbatches", microbatches);
+    add(line, ", ZeRO-%d, recompute %s", d->zero,
+        plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, word, sizeof word));
     if (d->offload_acts > 0)
-        snprintf(line + strlen(line), LINE_SIZE - strlen(line), ", offload %s",
-                 plait_offload_acts_name[d->offload_acts]);
+        add(line, ", offload %s", plait_offload_acts_name[d->offload_acts]);
     add_numerics(problem, d, line);
     return line;
 }

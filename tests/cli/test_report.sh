@@ -103,8 +103,10 @@ traffic '(6, 0) not in pairs and (0, 2) in pairs' --gpus 8 --gbs 32 --tp 1 --pp 
 grep -q 'does not fit' none.md || complain "a plan that does not fit is not told as such"
 "$plait" search llama-3.1-70b dgx-h100 --gpus 8 --seq 8k --gbs 8 -o nothing.json >/dev/null
 "$plait" eval mixtral-8x7b dgx-h100 --gpus 64 --seq 4k --gbs 64 --tp 3 --json >odd.json
-"$plait" report odd.json -o odd.csv && "$plait" report odd.json -o odd.md || complain "no page of a plan that cannot run"
+"$plait" report odd.json -o odd.csv && "$plait" report odd.json -o odd.md 2>odd.err || complain "no page of a plan that cannot run"
 grep -q 'It cannot run: ' odd.md || complain "a plan that cannot run is told as $(sed -n 5,8p odd.md)"
+grep -q 'odd.json:.*: cannot run: tp 3 ' odd.err || complain "no warning of a plan that cannot run: $(cat odd.err)"
+grep -qE 'dp 0|0 microbatches' odd.md && complain "numbers of a plan that cannot run: $(grep -m1 'dp 0' odd.md)"
 grep -q ',,,,,,,invalid$' odd.csv || complain "a plan that cannot run has numbers: $(tail -1 odd.csv)"
 cp plans.json kept.json
 refused 'which is read' report kept.json -o kept.json
