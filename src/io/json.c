@@ -48,6 +48,8 @@ static plait_status parse_tree(const char *text, size_t length, json_document *d
     doc->tree = cJSON_ParseWithLengthOpts(text, length, &end, false);
     if (doc->tree == NULL && errno == ENOMEM)
         return plait_fail_nomem(err);
+    if (doc->tree == NULL && (size_t)(end - text) >= json_cut_from(text, length))
+        return json_fail_at(text, length, length, doc->name, "the rest of a JSON value", err);
     if (doc->tree == NULL)
         return json_fail_at(text, length, (size_t)(end - text), doc->name, "JSON", err);
 

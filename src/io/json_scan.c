@@ -14,6 +14,8 @@ typedef struct json_text {
     const char *text;
     size_t length;
     size_t at;
+    size_t string; /* where the last one began */
+    bool unclosed; /* it has no end */
     int depth;
 } json_text;
 
@@ -86,6 +88,7 @@ static const char *scan_number(json_text *scan)
 /* A string, from quote to quote. An unclosed one is left to the parser. */
 static const char *scan_string(json_text *scan)
 {
+    scan->string = scan->at;
     for (scan->at++; scan->at < scan->length && current(scan) != '"'; scan->at++) {
         if (is_control(current(scan)))
             return "control characters to be escaped";
@@ -95,7 +98,7 @@ static const char *scan_string(json_text *scan)
         if (scan->length - scan->at > 4 && memcmp(scan->text + scan->at, "u0000", 5) == 0)
             return "text without the character \\u0000";
     }
-    skip_one(scan, '"', '"');
+    scan->unclosed = !skip_one(scan, '"', '"');
     return NULL;
 }
 
@@ -176,4 +179,16 @@ plait_status json_scan(const char *text, size_t length, const char *name, plait_
             return json_fail_at(text, length, scan.at, name, expected, err);
     }
     return PLAIT_OK;
+}
+
+size_t json_cut_from(const char *text, size_t length)
+{
+    json_text scan = {.text = text, .length = length};
+    size_t last = length;
+
+    while (scan.at < length && scan_token(&scan) == NULL)
+        ;
+    while (last > 0 && is_blank(text[last - 1]))
+        last--;
+    return scan.unclosed ? scan.string : scan.depth > 0 ? last - 1 : length + 1;
 }

@@ -18,6 +18,12 @@ enum { JSON_MAX_DEPTH = 64 };
 plait_status json_scan(const char *text, size_t length, const char *name,
                        plait_error *err) PLAIT_MUST_CHECK;
 
+/**
+ * From where on a mistake means that a text which the scan accepts was cut off: its last byte where arrays
+ * or objects are open, the quote of a string without an end. Behind the text where neither is so.
+ */
+size_t json_cut_from(const char *text, size_t length);
+
 /** Fails with "name:line:column" of the byte at `offset`, both from 1; a column is a character. */
 plait_status json_fail_at(const char *text, size_t length, size_t offset, const char *name,
                           const char *expected, plait_error *err) PLAIT_MUST_CHECK;

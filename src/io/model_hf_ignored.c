@@ -4,6 +4,7 @@
  * an unknown class nothing is known, so that every key without a meaning here is listed.
  */
 #include "model_hf.h"
+#include "model_hf_numerics.h"
 #include "text.h"
 
 /* Keys that some reader here looks at, or that have no bearing on cost. */
@@ -70,6 +71,13 @@ static bool is_unmodelled(const char *key)
     return text_index(key, keys) >= 0;
 }
 
+/* The word for an activation is none that is known. */
+static bool is_unread(const hf_config *hf, const char *key)
+{
+    return hf->model->numerics.activation == PLAIT_ACTIVATION_UNKNOWN &&
+           text_index(key, hf_activation_keys) >= 0;
+}
+
 /* null, false, 0 and {} say that something is not there. */
 static bool says_nothing(const json_cursor *at)
 {
@@ -90,7 +98,7 @@ static void list_ignored(const hf_config *hf, const json_cursor *object, text_bu
     for (bool more = json_first(object, &at); more; more = json_next(&at)) {
         const bool known = hf->known || text_index(at.key, understood) >= 0 || is_harmless(at.key);
 
-        if ((known && !is_unmodelled(at.key)) || says_nothing(&at))
+        if ((known && !is_unmodelled(at.key) && !is_unread(hf, at.key)) || says_nothing(&at))
             continue;
         text_append(out, out->length > 0 ? ", " : "");
         text_append(out, at.key);
@@ -112,10 +120,11 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
 
     *out = "";
     if (!hf->known)
-        *out = plait_arena_printf(hf->arena,
-                                  "the model type \"%s\" is not known and was read like llama; "
-                                  "ignored: %s",
-                                  hf->class->type, list[0] != '\0' ? list : "nothing");
+        *out = plait_arena_printf(
+            hf->arena, "%s%s%s and was read like llama; ignored: %s",
+            hf->class->type[0] != '\0' ? "the model type \"" : "the file says no model_type",
+            hf->class->type, hf->class->type[0] != '\0' ? "\" is not known" : "",
+            list[0] != '\0' ? list : "nothing");
     else if (list[0] != '\0')
         *out = plait_arena_printf(hf->arena, "ignored: %s", list);
     return *out == NULL ? plait_fail_nomem(err) : PLAIT_OK;

@@ -9,6 +9,9 @@
 
 /* ---- activation ---- */
 
+const char *const hf_activation_keys[] = {"hidden_activation", "hidden_act", "activation_function",
+                                          "activation", NULL};
+
 static plait_activation activation_named(const char *name)
 {
     static const struct {
@@ -37,9 +40,7 @@ static plait_activation activation_named(const char *name)
 static plait_status read_activation(const hf_config *hf, const hf_class_numerics *known,
                                     plait_activation *out, plait_error *err)
 {
-    static const char *const names[] = {"hidden_activation", "hidden_act", "activation_function",
-                                        "activation", NULL};
-    const char *const key = hf_name(hf, names);
+    const char *const key = hf_name(hf, hf_activation_keys);
     const char *word;
 
     *out = known->activation;

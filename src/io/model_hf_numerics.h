@@ -38,6 +38,9 @@ typedef struct hf_class_numerics {
     double router_scale;
 } hf_class_numerics;
 
+/** By which a config may name its activation, the first that it has; ended by NULL. */
+extern const char *const hf_activation_keys[];
+
 /**
  * What is known of a class that is in the table of classes, each number filled in: where the row
  * says nothing, what most classes mean.

@@ -274,6 +274,21 @@ static bool any_rejected(const plait_serve_answer *answer)
     return false;
 }
 
+static bool has_no_worker(const plait_serve_answer *answer)
+{
+    return answer->workers == 0 && !any_rejected(answer);
+}
+
+static void print_no_worker(FILE *out)
+{
+    fprintf(
+        out,
+        "  There is no worker with the degrees that are asked for: each is a power of two, pp at "
+        "most %d, tp within %d\n  scale-up domains, and all of them within the GPUs. Take another "
+        "tp, pp, ep or dp_attention.\n",
+        PLAIT_SERVE_MAX_STAGES, PLAIT_SERVE_MAX_DOMAINS);
+}
+
 /* The smallest change: the bounds that let the nearest in. */
 static void print_nearest(const report_serve *report, FILE *out)
 {
@@ -282,12 +297,8 @@ static void print_nearest(const report_serve *report, FILE *out)
     char a[UNITS_SIZE], workers[64];
 
     fprintf(out, "No deployment on %d GPUs meets the bounds.\n", q->gpus);
-    if (answer->workers == 0 && !any_rejected(answer)) {
-        fprintf(out,
-                "  There is no worker with the degrees that are asked for: each is a power of two, "
-                "pp at most %d, tp within %d\n  scale-up domains, and all of them within the GPUs. "
-                "Take another --tp, --pp, --ep or --dp-attention.\n",
-                PLAIT_SERVE_MAX_STAGES, PLAIT_SERVE_MAX_DOMAINS);
+    if (has_no_worker(answer)) {
+        print_no_worker(out);
         return;
     }
     if (!answer->has_nearest) {
@@ -349,7 +360,8 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
         PLAIT_TRY(print_plans(answer->plan, answer->plans < 10 ? answer->plans : 10, out, err));
     }
     PLAIT_TRY(print_front(answer, out, err));
-    print_counts(answer, out);
+    if (!has_no_worker(answer))
+        print_counts(answer, out);
     return PLAIT_OK;
 }
 
@@ -364,7 +376,10 @@ plait_status report_serve_why_not(const report_serve *report, const char *what,
         if (other->has_nearest)
             fprintf(out, "  The nearest has a first token in %.0f ms and %.1f ms a token.\n",
                     other->needs_ttft_s * 1e3, other->needs_tpot_s * 1e3);
-        print_counts(other, out);
+        if (has_no_worker(other))
+            print_no_worker(out);
+        else
+            print_counts(other, out);
         return PLAIT_OK;
     }
     if (answer->plans == 0 || other->plan[0].tokens_per_s_gpu >= answer->plan[0].tokens_per_s_gpu) {

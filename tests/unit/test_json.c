@@ -142,6 +142,27 @@ static void test_parse__refuses_half_a_document(void **state)
     }
 }
 
+/* A file that was not copied whole says so; a mistake before its end is told where it is. */
+static void test_parse__tells_a_text_that_was_cut_off_from_a_wrong_one(void **state)
+{
+    static const char *const cut[] = {
+        "{",         "{\"a",   "{\"a\"",      "{\"a\":",  "{\"a\":1",
+        "{\"a\":1,", "[1,[2]", "{\"a\":true", "[\"b\\\"", "{\"a\":\"b\\"};
+    char where[40];
+
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        snprintf(where, sizeof where, "x.json:1:%zu", strlen(cut[i]) + 1);
+        refuse(*state, cut[i], where,
+               "expected the rest of a JSON value, found the end of the text");
+    }
+    refuse(*state, "{\"a\": 1\n", "x.json:2:1",
+           "expected the rest of a JSON value, found the end of the text");
+    refuse(*state, "[1}", "x.json:1:3", "expected JSON, found '}'");
+    refuse(*state, "{\"a\"}", "x.json:1:5", "expected JSON, found '}'");
+    refuse(*state, "{\"a: 1, \"b\": 2}", "x.json:1:10", "expected JSON, found 'b'");
+    refuse(*state, "[1,,2", "x.json:1:4", "expected JSON, found ','");
+}
+
 static void test_parse__refuses_an_empty_text(void **state)
 {
     refuse(*state, "", "x.json", "expected JSON, found an empty text");
@@ -609,6 +630,7 @@ int main(void)
         json_test(test_parse__refuses_what_is_not_utf8),
         json_test(test_parse__counts_columns_in_characters),
         json_test(test_parse__refuses_half_a_document),
+        json_test(test_parse__tells_a_text_that_was_cut_off_from_a_wrong_one),
         json_test(test_parse__refuses_an_empty_text),
         json_test(test_parse__does_not_read_beyond_the_length),
         json_test(test_parse__limits_the_depth),

@@ -525,6 +525,9 @@ static void test_unknown_class__with_familiar_keys_is_read_like_llama(void **sta
     assert_string_equal(test->warning,
                         "the model type \"brand_new\" is not known and was read like "
                         "llama; ignored: magic_width");
+    read_text(test, CONFIG("", MLP));
+    assert_string_equal(test->warning,
+                        "the file says no model_type and was read like llama; ignored: nothing");
 }
 
 static void test_unknown_class__of_the_older_kind_has_plain_mlps(void **state)

@@ -516,6 +516,17 @@ static void test_router__of_an_unknown_class_is_what_the_file_says(void **state)
     assert_int_equal(router->score, PLAIT_ROUTER_UNKNOWN);
 }
 
+/* What is launched would have another activation than the model. */
+static void test_activation__of_an_unknown_name_is_told(void **state)
+{
+    model_fixture *test = *state;
+
+    read_text(test, CONFIG("llama", ", \"hidden_act\": \"frobnicate\""));
+    assert_string_equal(test->warning, "ignored: hidden_act");
+    read_text(test, CONFIG("llama", ", \"hidden_act\": \"silu\""));
+    assert_string_equal(test->warning, "");
+}
+
 static void test_numerics__are_no_reason_to_warn(void **state)
 {
     model_fixture *test = *state;
@@ -618,6 +629,7 @@ int main(void)
         TEST(test_olmo2__norms_q_and_k_over_all_heads),
         TEST(test_llama4__without_its_norm_has_no_l2_norm),
         TEST(test_router__of_an_unknown_class_is_what_the_file_says),
+        TEST(test_activation__of_an_unknown_name_is_told),
         TEST(test_numerics__are_no_reason_to_warn),
         TEST(test_refusals__say_where_and_why),
     };
