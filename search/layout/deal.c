@@ -50,22 +50,27 @@ static plait_portion all_modules(const plait_portions *portions, int modules)
 }
 
 /* Of equal chunks the moment when most is held is one of many: the schedule's own. */
-static bool list_held(const plait_degrees *d, int microbatches, plait_arena *arena,
-                      const double **out)
+static bool list_chunks(const plait_degrees *d, int microbatches, plait_arena *arena, deal_row *row)
 {
     double weight[PLAIT_MAX_LAYERS], of_rank[PLAIT_MAX_LAYERS];
-    double *held = plait_arena_alloc(arena, (size_t)(d->pp * d->vpp), sizeof *held);
+    double *held = plait_arena_alloc(arena, (size_t)row->chunks, sizeof *held);
+    int *rank = plait_arena_alloc(arena, (size_t)row->chunks, sizeof *rank);
 
-    *out = held;
-    if (!held)
+    row->held = held;
+    row->rank = rank;
+    if (!held || !rank)
         return false;
     for (int v = 0; v < d->vpp; v++)
         weight[v] = 1.0;
     for (int r = 0; r < d->pp; r++) {
         plait_schedule_held((plait_schedule)d->schedule, d->pp, r, d->vpp, microbatches, weight,
                             of_rank);
-        for (int v = 0; v < d->vpp; v++)
-            held[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, r, v)] = of_rank[v];
+        for (int v = 0; v < d->vpp; v++) {
+            const int chunk = plait_schedule_chunk((plait_schedule)d->schedule, d->pp, r, v);
+
+            held[chunk] = of_rank[v];
+            rank[chunk] = r;
+        }
     }
     return true;
 }
@@ -101,7 +106,7 @@ bool deal_row_make(const plait_problem *problem, const plait_degrees *d,
         .microbatches = portions->microbatches,
     };
     if (!maker.sum || !maker.rest || !maker.live_bytes ||
-        !list_held(d, portions->microbatches, arena, &row->held))
+        !list_chunks(d, portions->microbatches, arena, row))
         return false;
     maker.sum[0] = maker.rest[0] = (deal_sums){.work_s = 0.0};
     add_item(&maker, &portions->embedding, &portions->embedding);
@@ -151,8 +156,7 @@ double deal_live_bytes(const deal_row *row, int first, int end)
 
 bool deal_takes_modules(const deal_row *row, int chunk)
 {
-    return chunk == row->chunks - 1 || (chunk >= row->chunks - row->ranks &&
-                                        plait_schedule_rank(row->schedule, row->ranks, chunk) != 0);
+    return chunk == row->chunks - 1 || (chunk >= row->chunks - row->ranks && row->rank[chunk] != 0);
 }
 
 void deal_chunks(const deal_row *row, const int *end, plait_chunk *chunks)

@@ -39,6 +39,7 @@ typedef struct deal_row {
     const deal_sums *rest;    /* [items + 1], as those behind them */
     const double *live_bytes; /* [items] in the backward of each alone */
     const double *held;       /* [chunks] microbatches in flight, of equal chunks */
+    const int *rank;          /* [chunks] on which it lies */
     double rank_bytes, capacity_bytes;
     double fused_s, after_s;
     int microbatches;

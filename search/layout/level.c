@@ -20,7 +20,7 @@ typedef struct level {
 static void give(level *to, int chunk, double work_s)
 {
     to->chunk_s[chunk] += work_s;
-    to->rank_s[plait_schedule_rank(to->row->schedule, to->row->ranks, chunk)] += work_s;
+    to->rank_s[to->row->rank[chunk]] += work_s;
 }
 
 /* Seconds that differ by rounding are alike. */
@@ -33,15 +33,13 @@ static int compare_s(const level *at, double left_s, double right_s)
 
 static bool goes_before(const level *at, int chunk, int other, int near)
 {
-    const deal_row *row = at->row;
+    const int *const rank = at->row->rank;
     const int by_chunk = compare_s(at, at->chunk_s[chunk], at->chunk_s[other]);
-    const int by_rank =
-        compare_s(at, at->rank_s[plait_schedule_rank(row->schedule, row->ranks, chunk)],
-                  at->rank_s[plait_schedule_rank(row->schedule, row->ranks, other)]);
 
-    return by_chunk != 0  ? by_chunk < 0
-           : by_rank != 0 ? by_rank < 0
-                          : abs(chunk - near) < abs(other - near);
+    if (by_chunk != 0)
+        return by_chunk < 0;
+    const int by_rank = compare_s(at, at->rank_s[rank[chunk]], at->rank_s[rank[other]]);
+    return by_rank != 0 ? by_rank < 0 : abs(chunk - near) < abs(other - near);
 }
 
 static int next_chunk(const level *at, int near)

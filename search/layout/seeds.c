@@ -41,18 +41,19 @@ static deal_sums take(const seed_deal *deal, int items)
     return deal_chunk(deal->row, first, first + items);
 }
 
-/* May a chunk that has so many items take one more? */
-static bool takes_more(const seed_deal *deal, const seed_rank *rank, int chunk, int items)
+/* May a chunk that has so many items, `now`, take one more, which is `then`? */
+static bool takes_more(const seed_deal *deal, const seed_rank *rank, int chunk, int items,
+                       const deal_sums *now, const deal_sums *then)
 {
     const deal_row *row = deal->row;
-    const deal_sums now = take(deal, items), then = take(deal, items + 1);
     const double part_s = (deal->work_s - rank->work_s) / rank->turns;
-    const double beyond_s = deal->shape.beyond * (then.work_s - now.work_s);
+    const double beyond_s = deal->shape.beyond * (then->work_s - now->work_s);
     const int item = deal->shape.from_end ? deal->at - items - 1 : deal->at + items;
 
-    return then.work_s <= part_s * (1.0 + 1e-12) + beyond_s &&
-           rank->work_s + then.work_s <= deal->work_s * (1.0 + 1e-12) &&
-           row->rank_bytes + rank->bytes + then.state_bytes + row->held[chunk] * then.saved_bytes <=
+    return then->work_s <= part_s * (1.0 + 1e-12) + beyond_s &&
+           rank->work_s + then->work_s <= deal->work_s * (1.0 + 1e-12) &&
+           row->rank_bytes + rank->bytes + then->state_bytes +
+                   row->held[chunk] * then->saved_bytes <=
                row->capacity_bytes &&
            (item != row->modules_at || deal_takes_modules(row, chunk));
 }
@@ -61,17 +62,23 @@ static bool takes_more(const seed_deal *deal, const seed_rank *rank, int chunk, 
 static bool deal_one(seed_deal *deal, int chunk, bool last, int *end)
 {
     const deal_row *row = deal->row;
-    seed_rank *rank = &deal->rank[plait_schedule_rank(row->schedule, row->ranks, chunk)];
+    seed_rank *rank = &deal->rank[row->rank[chunk]];
     const int left = deal->shape.from_end ? deal->at : row->items - deal->at;
     const int most = last ? left : left - 1;
     const bool must = last || chunk == 0 || chunk == row->chunks - 1;
+    deal_sums sum = take(deal, 0);
     int items = 0;
 
-    while (items < most && takes_more(deal, rank, chunk, items))
+    while (items < most) {
+        const deal_sums then = take(deal, items + 1);
+
+        if (!takes_more(deal, rank, chunk, items, &sum, &then))
+            break;
+        sum = then;
         items++;
+    }
     if ((last && items < left) || (must && items == 0))
         return false;
-    const deal_sums sum = take(deal, items);
     end[chunk] = first_of(deal, items) + items;
     rank->work_s += sum.work_s;
     rank->bytes += sum.state_bytes + row->held[chunk] * sum.saved_bytes;
