@@ -99,6 +99,22 @@ static void measure(next_answer *out, int at, double step_s)
 /* Steps of one plan that differ by more are not those of one machine at rest. */
 static const double unlike = 1.1;
 
+/* No published run is so many times off: another unit, or another job. Chosen. */
+static const double absurd = 4.0;
+
+static void warn_absurd(const next_plan *plan)
+{
+    char measured[UNITS_SIZE], predicted[UNITS_SIZE];
+
+    if (plan->measured_s > absurd * plan->predicted_s ||
+        plan->predicted_s > absurd * plan->measured_s)
+        say_warning(
+            "plan %d: measured %s a step, predicted %s; is it in seconds, and of this model, "
+            "cluster and batch?",
+            plan->rank, units_seconds(plan->measured_s, measured),
+            units_seconds(plan->predicted_s, predicted));
+}
+
 /* Each plan once, however often it was measured. */
 static void believe_measured(next_answer *out)
 {
@@ -112,6 +128,7 @@ static void believe_measured(next_answer *out)
             say_warning("plan %d: measured %d times, from %s to %s a step; their mean counts",
                         plan->rank, plan->times, units_seconds(plan->shortest_s, shortest),
                         units_seconds(plan->longest_s, longest));
+        warn_absurd(plan);
         plait_belief_measure(&out->belief, i, plan->measured_s);
         out->measured++;
     }
@@ -183,11 +200,12 @@ static plait_status tell_lost(const plait_error *lost, int measured, plait_error
     return PLAIT_OK;
 }
 
-/* Has the plan the values of all cells of a row that are keys? */
+/* Has the plan the values of all cells of a row that are keys? `keys` counts them. */
 static plait_status row_is_of(const csv_table *table, size_t row, const next_plan *plan, bool *is,
-                              plait_error *err)
+                              int *keys, plait_error *err)
 {
     *is = true;
+    *keys = 0;
     for (int k = 0; k < PLAIT_KEYS; k++) {
         const int column = csv_table_column(table, plait_keys[k].name);
         plait_degrees asked_for = plan->degrees;
@@ -198,31 +216,35 @@ static plait_status row_is_of(const csv_table *table, size_t row, const next_pla
         if (plait_degrees_set(&asked_for, plait_keys[k].name, csv_table_text(table, row, column),
                               &inner) != PLAIT_OK)
             return csv_table_fail(table, row, column, err, "a value of this key");
+        (*keys)++;
         *is = *is && plait_key_same(&asked_for, &plan->degrees, (plait_key_id)k);
     }
     return PLAIT_OK;
 }
 
-/* By its rank, or by the keys that the table has: the first plan, in order of rank, with them all. */
+/* The first plan, in order of rank, that has the rank and all the keys of the row; it says one at least. */
 static plait_status plan_of_row(const csv_table *table, size_t row, const next_answer *answer,
                                 int *out, plait_error *err)
 {
     const int column = csv_table_column(table, "rank");
-    int rank = 0;
+    int rank = 0, keys = 0;
 
     *out = -1;
-    if (column >= 0) {
+    if (column >= 0)
         PLAIT_TRY(csv_table_int(table, row, column, 1, 1 << 30, &rank, err));
-        *out = plan_of_rank(answer, rank);
-    }
-    for (int i = 0; column < 0 && *out < 0 && i < answer->plans; i++) {
+    for (int i = 0; *out < 0 && i < answer->plans; i++) {
         bool is;
-        PLAIT_TRY(row_is_of(table, row, &answer->plan[i], &is, err));
-        *out = is ? i : -1;
+        PLAIT_TRY(row_is_of(table, row, &answer->plan[i], &is, &keys, err));
+        *out = is && (rank == 0 || answer->plan[i].rank == rank) ? i : -1;
     }
+    if (rank == 0 && keys == 0)
+        return csv_table_fail(table, row, column >= 0 ? column : 0, err,
+                              "the rank of a plan, or keys that it has");
     return *out >= 0 ? PLAIT_OK
                      : csv_table_fail(table, row, column >= 0 ? column : 0, err,
-                                      "one of the plans of the file");
+                                      plan_of_rank(answer, rank) >= 0
+                                          ? "a rank whose plan has the keys of the row"
+                                          : "one of the plans of the file");
 }
 
 static plait_status take_table(const char *path, plait_arena *arena, next_answer *out,

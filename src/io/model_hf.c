@@ -45,6 +45,32 @@ static plait_status refuse_tower(const json_cursor *root, const json_cursor *tex
     return PLAIT_OK;
 }
 
+/* The first of "architectures", where nothing says the model_type; "" otherwise. */
+static plait_status read_architecture(const hf_config *hf, const json_cursor *at, const char **out,
+                                      plait_error *err)
+{
+    json_cursor list, first;
+
+    *out = "";
+    PLAIT_TRY(json_value_optional(at, "architectures", &list, err));
+    if (!json_is_array(&list) || !json_first(&list, &first))
+        return PLAIT_OK;
+    return json_as_string(&first, hf->arena, out, err);
+}
+
+static plait_status find_class(hf_config *hf, const char *type, plait_error *err)
+{
+    const char *architecture = "";
+
+    hf->class = hf_class_find(type);
+    if (type[0] == '\0')
+        PLAIT_TRY(read_architecture(hf, json_has(hf->text, "architectures") ? hf->text : hf->root,
+                                    &architecture, err));
+    if (architecture[0] != '\0')
+        hf->class = hf_class_of_architecture(architecture);
+    return PLAIT_OK;
+}
+
 /* The decoder's own model_type, or that of the whole where it has none. */
 static plait_status read_class(hf_config *hf, plait_error *err)
 {
@@ -56,7 +82,7 @@ static plait_status read_class(hf_config *hf, plait_error *err)
     PLAIT_TRY(json_string_optional(at, "model_type", hf->arena, &type, err));
     PLAIT_TRY(refuse_class(at, type, err));
     PLAIT_TRY(refuse_tower(hf->root, hf->text, err));
-    hf->class = hf_class_find(type);
+    PLAIT_TRY(find_class(hf, type, err));
     hf->known = hf->class != NULL;
     if (!hf->known) {
         hf->guessed = hf_class_guess(type, hf->text);

@@ -83,6 +83,9 @@ typedef enum hf_mixer { HF_FULL, HF_SLIDING, HF_CHUNKED, HF_LINEAR, HF_MIXERS } 
 /** A class of the table, or NULL. */
 const hf_class *hf_class_find(const char *type);
 
+/** The class that an entry of "architectures" means, "LlamaForCausalLM" for one; NULL: none of the table. */
+const hf_class *hf_class_of_architecture(const char *architecture);
+
 /** Why a class cannot be described as a list of decoder layers: what it is. NULL when it can. */
 const char *hf_class_refused(const char *type);
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "model_hf.h"
+#include "model_hf_numerics.h"
+#include "text.h"
 
 #define GPT2_TRAITS                                                                                \
     (HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS | HF_NO_ROTARY |           \
@@ -209,6 +211,26 @@ const hf_class *hf_class_find(const char *type)
     return NULL;
 }
 
+/* Is the name that of a type, "Qwen3MoeForCausalLM" of "qwen3_moe"? */
+static bool names_type(const char *architecture, const char *type)
+{
+    static const char *const ends[] = {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration",
+                                       NULL};
+
+    for (; *type != '\0'; type++)
+        if (*type != '_' && text_lower(*architecture++) != *type)
+            return false;
+    return text_index(architecture, ends) >= 0;
+}
+
+const hf_class *hf_class_of_architecture(const char *architecture)
+{
+    for (size_t c = 0; c < sizeof classes / sizeof *classes; c++)
+        if (names_type(architecture, classes[c].type))
+            return &classes[c];
+    return NULL;
+}
+
 /* Some of these have all the familiar keys, and would pass for what they are not. */
 const char *hf_class_refused(const char *type)
 {
@@ -257,15 +279,19 @@ hf_class hf_class_guess(const char *type, const json_cursor *text)
     static const char *const gates[] = {"silu", "swish", "swiglu", "geglu", NULL};
     const bool rms = json_has(text, "rms_norm_eps");
     const bool layer = json_has(text, "layer_norm_eps") || json_has(text, "layer_norm_epsilon");
-    const bool gated = rms || text_is_one_of(text, "hidden_act", gates);
+    bool said = false, gated = rms;
     hf_class guess = {.type = type,
                       .pattern = HF_PATTERN_ALL_WINDOW,
                       .attention_bias = "attention_bias",
                       .mlp_bias = "mlp_bias"};
 
+    for (const char *const *key = hf_activation_keys; *key != NULL; key++) {
+        said = said || json_has(text, *key);
+        gated = gated || text_is_one_of(text, *key, gates);
+    }
     if (layer && !rms)
         guess.traits |= HF_LAYER_NORM;
-    if (!gated)
+    if (!gated && (said || layer))
         guess.traits |= HF_PLAIN_MLP;
     return guess;
 }

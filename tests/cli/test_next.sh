@@ -67,6 +67,13 @@ printf 'tp,step_s\n77,3\n' >bad.csv
 refused 'bad.csv:2:tp' plans.json bad.csv
 printf 'rank,step_s\n1,\n' >bad.csv
 refused 'bad.csv:2:step_s' plans.json bad.csv
+printf 'step_s\n3\n' >bad.csv
+refused 'the rank of a plan, or keys that it has' plans.json bad.csv
+printf 'rank,tp,step_s\n1,1024,2\n' >bad.csv
+refused 'a rank whose plan has the keys of the row' plans.json bad.csv
+printf 'rank,step_s\n1,3500\n' >milliseconds.csv
+"$plait" next plans.json milliseconds.csv >/dev/null 2>said || complain "an odd unit stops all"
+grep -q 'plan 1: measured .* predicted .*; is it in seconds' said || complain "an odd unit says: $(cat said)"
 printf 'rank,steps\n1,2\n' >bad.csv
 refused 'step_s' plans.json bad.csv
 

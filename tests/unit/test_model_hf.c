@@ -539,6 +539,40 @@ static void test_unknown_class__of_the_older_kind_has_plain_mlps(void **state)
     assert_false(model->kind[0].mlp.gated);
 }
 
+static void test_unknown_class__of_which_the_file_says_nothing_more_is_gated(void **state)
+{
+    assert_true(read_text(*state, CONFIG("brand_new", MLP))->kind[0].mlp.gated);
+    assert_false(read_text(*state, CONFIG("brand_new", MLP ", \"hidden_act\": \"relu2\""))
+                     ->kind[0]
+                     .mlp.gated);
+    assert_true(read_text(*state, CONFIG("brand_new", MLP ", \"hidden_activation\": \"silu\""))
+                    ->kind[0]
+                    .mlp.gated);
+    assert_false(read_text(*state, CONFIG("brand_new", MLP ", \"layer_norm_eps\": 1e-5"))
+                     ->kind[0]
+                     .mlp.gated);
+}
+
+static void test_class__is_that_of_the_architecture_where_no_type_is_given(void **state)
+{
+    static const struct {
+        const char *text, *family;
+    } cases[] = {
+#define OF(name) "{\"architectures\": [\"" name "\"], " SIZES MLP "}"
+        {OF("LlamaForCausalLM"), "llama"},
+        {OF("GPT2LMHeadModel"), "gpt2"},
+        {OF("GPTNeoXForCausalLM"), "gpt_neox"},
+        {OF("Qwen2ForCausalLM"), "qwen2"},
+        {OF("Llama"), ""},
+        {OF("LlamaForCausalLMX"), ""},
+        {OF(""), ""},
+#undef OF
+    };
+
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        assert_string_equal(read_text(*state, cases[c].text)->family, cases[c].family);
+}
+
 /* ---- refusals ---- */
 
 typedef struct refusal {
@@ -663,6 +697,8 @@ int main(void)
         TEST(test_known_class__warns_of_parts_that_have_no_price),
         TEST(test_unknown_class__with_familiar_keys_is_read_like_llama),
         TEST(test_unknown_class__of_the_older_kind_has_plain_mlps),
+        TEST(test_unknown_class__of_which_the_file_says_nothing_more_is_gated),
+        TEST(test_class__is_that_of_the_architecture_where_no_type_is_given),
         TEST(test_refusals__say_where_and_why),
         TEST(test_parse__survives_every_failing_allocation),
     };
