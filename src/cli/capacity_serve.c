@@ -117,6 +117,10 @@ static plait_status read_ask(const capacity_serve *flags, const capacity_flags *
         return plait_fail(err, PLAIT_ERROR_RANGE, "--availability",
                           "expected a share above 0 and below 1, found '%.40s'",
                           flags->availability);
+    if (flags->availability != NULL && ask->failures.spares >= 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--availability",
+                          "expected no --availability beside --spares, which says how many nodes "
+                          "wait, found both");
     if (flags->elastic)
         ask->mode = PLAIT_FLEET_ELASTIC;
     return PLAIT_OK;

@@ -2,8 +2,10 @@
 #include "import.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "counts.h"
+#include "numbers.h"
 #include "plans_write.h"
 #include "target.h"
 #include "text.h"
@@ -104,12 +106,33 @@ static plait_status check_readable(const plans_entry *entry, plait_arena *arena,
     return PLAIT_OK;
 }
 
+/* A run.sh of launch has its arguments from a file beside it: to read it would find none. */
+static plait_status refuse_run_script(const char *text, size_t length, const char *name,
+                                      plait_error *err)
+{
+    static const size_t before = sizeof LAUNCH_READS_FROM - 1;
+    const char *const end = text + length;
+
+    for (const char *line = text, *stop; line < end; line = stop < end ? stop + 1 : end) {
+        stop = memchr(line, '\n', (size_t)(end - line));
+        stop = stop != NULL ? stop : end;
+        if ((size_t)(stop - line) > before + 1 && memcmp(line, LAUNCH_READS_FROM, before) == 0)
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, name,
+                              "expected the arguments of a run, found what starts it: import %.*s, "
+                              "beside it",
+                              (int)smaller((double)(stop - line) - (double)before - 1.0, 80.0),
+                              line + before);
+    }
+    return PLAIT_OK;
+}
+
 plait_status launch_import(plait_launch_target target, const char *text, size_t length,
                            const char *name, const launch_call *call, plait_arena *arena,
                            plans_entry *out, const char **warning, plait_error *err)
 {
     *out = plans_unknown(name);
     *warning = "";
+    PLAIT_TRY(refuse_run_script(text, length, name, err));
     PLAIT_TRY(launch_target_at(target)->import(text, length, name, call, arena, out, warning, err));
     PLAIT_TRY(tidy_model(out, arena, err));
     give_unsaid(out);

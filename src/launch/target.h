@@ -10,6 +10,9 @@
 #include "call.h"
 #include "plans.h"
 
+/** How a line of run.sh begins that ends the loop over its arguments; behind it their file, and a quote. */
+#define LAUNCH_READS_FROM "done <\"$here/"
+
 typedef struct launch_target {
     const char *name; /* its word */
     /** Profile that judges plans of other runtimes' rules; NULL: the target takes any plan. */

@@ -141,8 +141,9 @@ plait_status report_doctor(const doctor_answer *answer, FILE *out, plait_error *
         fprintf(out, "\nno change of one key or two makes %s\n",
                 answer->now->verdict <= PLAIT_TIGHT ? "the step 1 % shorter" : "it fit");
     else
-        fprintf(out, "\nthe fewest changes that make it %s:\n",
-                answer->now->verdict <= PLAIT_TIGHT ? "faster" : "fit");
+        fprintf(out, "\nthe fewest changes that make it %s%s:\n",
+                answer->now->verdict <= PLAIT_TIGHT ? "faster" : "fit",
+                answer->now_text[0] != '\0' ? ", in lines as plait launch writes them" : "");
     for (int i = 0; i < answer->changes; i++)
         print_change(answer, i, out);
     if (answer->changes > 0 && answer->problem->band.tie > 0.0)

@@ -32,6 +32,9 @@ refused '--gpus: expected a number of GPUs' --deadline 5d
 refused '--max-gbs: expected at least the 256' --gpus 8 --max-gbs 128
 refused '--repeat: expected a number from 0 to 0.99' --gpus 8 --repeat 1
 refused '--spares: expected a whole number' --gpus 8 --spares 1.5
+found=$("$plait" capacity llama-3.1-8b dgx-h100 --serve --input 1024 --output 128 --rate 5 --spares 0 --availability 0.9 2>&1)
+[[ $found == 'plait: --availability: expected no --availability beside --spares'* ]] ||
+    complain "spares and the share that they are to reach: $found"
 
 "$plait" capacity llama-3.1-8b dgx-h100, --gpus 8 --tokens 1T --seq 4096 --gbs 256 2>&1 |
     grep -q '^plait: CLUSTER: expected names with one comma' || complain "an empty cluster is taken"

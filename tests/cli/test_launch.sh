@@ -67,6 +67,8 @@ refused 2 '--from: expected the format' import fits.json
 refused 2 'expected "megatron"' import --from megatrn fits.json
 refused 2 'FILE: expected a launch config' import --from megatron
 refused 2 'nothing.sh: cannot open' import --from megatron nothing.sh
+printf '#!/bin/bash\nargs=()\ndone <"$here/args.sh"\nexec torchrun "${args[@]}"' >starts.sh
+refused 2 'expected the arguments of a run, found what starts it: import args.sh, beside it' import --from megatron starts.sh
 
 # ---- folders ----
 

@@ -445,6 +445,37 @@ static void test_toml__of_a_user_is_read(void **state)
                         "recomputation of every second layer has no word here: recompute is open");
 }
 
+/* As train_configs of 2024 had it: degrees, batch and compiler among [training], float8 by a switch. */
+static void test_toml__of_the_first_releases_is_read(void **state)
+{
+    const char *warning;
+    const plans_entry entry = import("[model]\nname = \"llama3\"\nflavor = \"8B\"\n"
+                                     "norm_type = \"rmsnorm\"\n"
+                                     "[training]\nbatch_size = 2\nseq_len = 8192\n"
+                                     "warmup_steps = 200\ndata_parallel_replicate_degree = 2\n"
+                                     "data_parallel_shard_degree = 4\ntensor_parallel_degree = 8\n"
+                                     "compile = true\n"
+                                     "[experimental]\ncontext_parallel_degree = 1\n"
+                                     "pipeline_parallel_degree = 1\n"
+                                     "[activation_checkpoint]\nmode = \"selective\"\n"
+                                     "selective_ac_option = \"op\"\n"
+                                     "[float8]\nenable_float8_linear = true\n"
+                                     "enable_fsdp_float8_all_gather = false\n",
+                                     &warning);
+
+    (void)state;
+    assert_string_equal(warning, "");
+    assert_string_equal(entry.runtime, "torchtitan");
+    assert_string_equal(entry.model->name, "llama-3.1-8b");
+    assert_int_equal(entry.precision, PLAIT_FP8);
+    assert_int_equal(entry.gpus, 64);
+    assert_int_equal(entry.gbs, 16);
+    assert_int_equal(entry.degrees.tp, 8);
+    assert_int_equal(entry.degrees.dp, 8);
+    assert_int_equal(entry.degrees.shard_group, 4);
+    assert_int_equal(entry.degrees.mbs, 2);
+}
+
 static void test_import__refuses_with_the_place(void **state)
 {
     static const char *const bad[][2] = {
@@ -539,6 +570,7 @@ int main(void)
         cmocka_unit_test(test_command__of_a_user_is_read),
         cmocka_unit_test(test_recipe__of_a_user_is_read),
         cmocka_unit_test(test_toml__of_a_user_is_read),
+        cmocka_unit_test(test_toml__of_the_first_releases_is_read),
         cmocka_unit_test(test_import__refuses_with_the_place),
         cmocka_unit_test(test_notes__fill_only_what_is_unknown),
         cmocka_unit_test(test_tomls__have_the_clients_own_values),

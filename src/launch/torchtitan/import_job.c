@@ -98,7 +98,9 @@ static void take_precision(titan_reading *in, const titan_flavour *flavour)
     const char *const found = titan_find(in, "precision");
     const char *const config = titan_word_of(in, "config");
 
-    if (in->toml && (converters == NULL || strcmp(converters, "[]") == 0))
+    if (in->toml && titan_switch_of(in, "float8.enable_float8_linear") == 1) // until early 2025
+        in->out->precision = PLAIT_FP8;
+    else if (in->toml && (converters == NULL || strcmp(converters, "[]") == 0))
         in->out->precision = PLAIT_BF16;
     else if (in->toml)
         in->out->precision = strstr(converters, "float8") != NULL ? PLAIT_FP8 : PLAIT_MXFP8;

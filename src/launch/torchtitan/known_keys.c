@@ -41,6 +41,8 @@ static const char *const known[] = {
     "training.steps", "training.gc_freq", "training.gc_debug", "training.seed",
     "training.deterministic", "training.dataloader.", "training.mixed_precision_param",
     "training.mixed_precision_reduce", "parallelism.disable_loss_parallel",
+    "parallelism.enable_loss_parallel", "training.warmup_steps", "training.data_parallel_type",
+    "model.norm_type", "float8.", "experimental.enable_compiled_autograd",
     "parallelism.context_parallel_load_balancer", "parallelism.context_parallel_rotate_method",
     "parallelism.spmd_backend", "parallelism.pipeline_parallel_expert_parallel_overlap",
     "compile.components", "compile.backend", "activation_checkpoint.preserve_rng_state",

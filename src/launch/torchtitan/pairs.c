@@ -6,6 +6,32 @@
 #include "flags.h"
 #include "torchtitan.h"
 
+/* Of releases of 2024 and early 2025, before there were sections for parallelism and the compiler. */
+static const char *name_of_today(const char *key)
+{
+    static const struct {
+        const char *was, *is;
+    } names[] = {
+        {"training.batch_size", "training.local_batch_size"},
+        {"training.data_parallel_degree", "parallelism.data_parallel_shard_degree"},
+        {"training.data_parallel_shard_degree", "parallelism.data_parallel_shard_degree"},
+        {"training.data_parallel_replicate_degree", "parallelism.data_parallel_replicate_degree"},
+        {"training.tensor_parallel_degree", "parallelism.tensor_parallel_degree"},
+        {"training.compile", "compile.enable"},
+        {"experimental.context_parallel_degree", "parallelism.context_parallel_degree"},
+        {"experimental.pipeline_parallel_degree", "parallelism.pipeline_parallel_degree"},
+        {"experimental.pipeline_parallel_schedule", "parallelism.pipeline_parallel_schedule"},
+        {"experimental.pipeline_parallel_microbatches", "parallelism.num_pp_microbatches"},
+        {"experimental.enable_async_tensor_parallel", "parallelism.enable_async_tensor_parallel"},
+        {"training.enable_loss_parallel", "parallelism.enable_loss_parallel"},
+    };
+
+    for (size_t n = 0; key != NULL && n < sizeof names / sizeof *names; n++)
+        if (strcmp(key, names[n].was) == 0)
+            return names[n].is;
+    return key;
+}
+
 plait_status titan_pairs_add(titan_pairs *pairs, const char *key, const char *value,
                              plait_error *err)
 {
@@ -15,7 +41,7 @@ plait_status titan_pairs_add(titan_pairs *pairs, const char *key, const char *va
     if (list == NULL || key == NULL || value == NULL)
         return plait_fail_nomem(err);
     pairs->pair = list;
-    list[pairs->count++] = (titan_pair){key, value};
+    list[pairs->count++] = (titan_pair){name_of_today(key), value};
     return PLAIT_OK;
 }
 

@@ -93,8 +93,7 @@ static const char read_arguments[] = "# Lines of %s are `export NAME=value` or a
                                      "    case $line in\n"
                                      "    'export '*) eval \"$line\" ;;\n"
                                      "    *) eval \"args+=($line\"$'\\n'\")\" ;;\n"
-                                     "    esac\n"
-                                     "done <\"$here/%s\"\n\n";
+                                     "    esac\n" LAUNCH_READS_FROM "%s\"\n\n";
 
 static const char *run_script(const plait_launch *launch, const launch_program *program,
                               plait_arena *arena)
