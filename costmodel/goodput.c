@@ -52,6 +52,7 @@ plait_status plait_reliability_check(const plait_reliability *fleet, plait_error
         {"most_bytes_per_s", fleet->most_bytes_per_s, 1.0, 1e30},
         {"snapshot_bytes_per_s", fleet->async ? fleet->snapshot_bytes_per_s : 1.0, 1.0, 1e30},
         {"spares", fleet->spares, INT_MIN, PLAIT_MOST_SPARES},
+        {"work_s", fleet->work_s, 0.0, 1e18},
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -102,20 +103,74 @@ double plait_waiting_share(double nodes_in_repair, int spares)
     return share;
 }
 
-int plait_spares_worth(double nodes_in_repair, int nodes)
+/*
+ * The repair shop in parts of a run: nodes out are those of C.324 in the long run, and fewer before. As long as nobody
+ * waits the mean is a (1 - e^(-t/r)); its loss is taken to be Erlang's of that mean (Jagerman's modified offered load).
+ */
+enum { EARLY = 24 }; // parts of the first eight repairs
+static const double settled = 8.0;
+
+typedef struct repair_shop {
+    double in_repair;       /* a, in the long run */
+    double mean[EARLY + 1]; /* of each part, as if nobody waited */
+    double part[EARLY + 1]; /* of the run */
+    double lost[EARLY + 1]; /* Erlang's B of the spares there are */
+    int spares;
+} repair_shop;
+
+/* @param repairs  that the run is long; 0: it has no end */
+static repair_shop shop_without_spares(double in_repair, double repairs)
 {
-    double share = 1.0, least = (double)INFINITY; // node-days, of those that work without a pause
+    const double early = repairs > 0.0 ? fmin(repairs, settled) : 0.0;
+    repair_shop shop = {.in_repair = in_repair};
+
+    for (int i = 0; i <= EARLY; i++) {
+        shop.mean[i] = i == EARLY ? in_repair : in_repair * -expm1(-early * (i + 0.5) / EARLY);
+        shop.part[i] = early <= 0.0 ? i == EARLY
+                       : i == EARLY ? 1.0 - early / repairs
+                                    : early / repairs / EARLY;
+        shop.lost[i] = 1.0;
+    }
+    return shop;
+}
+
+static void shop_add_spare(repair_shop *shop)
+{
+    shop->spares++;
+    for (int i = 0; i <= EARLY; i++)
+        shop->lost[i] = one_line_more(shop->mean[i], shop->lost[i], shop->spares);
+}
+
+/* Time that the job waits over time that it does not: a B(s) / (s + 1), which is B(s + 1) / (1 - B(s + 1)). */
+static double shop_waits(const repair_shop *shop)
+{
+    double lost = 0.0;
+
+    for (int i = 0; i <= EARLY; i++)
+        lost += shop->part[i] * shop->lost[i];
+    return shop->in_repair * lost / (shop->spares + 1);
+}
+
+static int spares_worth(double in_repair, double repairs, int nodes)
+{
+    repair_shop shop = shop_without_spares(in_repair, repairs);
+    double least = (double)INFINITY; // node-days, of those that work without a pause
     int best = 0;
 
-    for (int spares = 0; spares <= PLAIT_MOST_SPARES; spares++) {
-        share = one_line_more(nodes_in_repair, share, spares + 1);
-        const double days = ((double)nodes + spares) / (1.0 - share);
+    for (;; shop_add_spare(&shop)) {
+        const double days = ((double)nodes + shop.spares) * (1.0 + shop_waits(&shop));
         if (days < least) {
             least = days;
-            best = spares;
+            best = shop.spares;
         }
+        if (shop.spares == PLAIT_MOST_SPARES)
+            return best;
     }
-    return best;
+}
+
+int plait_spares_worth(double nodes_in_repair, int nodes)
+{
+    return spares_worth(nodes_in_repair, 0.0, nodes);
 }
 
 /* C.324: between two interruptions, seconds that the job waits for a node. */
@@ -123,10 +178,14 @@ static void keep_spares(const plait_reliability *fleet, int nodes, plait_goodput
 {
     const double between_s = out->mtbf_s + out->detect_s;
     const double in_repair = fleet->node_loss * fleet->repair_s / between_s; // 0: never fails
+    const double repairs = fleet->work_s * fleet->straggler / fleet->repair_s;
 
-    out->spares = fleet->spares < 0 ? plait_spares_worth(in_repair, nodes) : fleet->spares;
-    const double share = plait_waiting_share(in_repair, out->spares);
-    out->wait_s = share > 0.0 ? between_s * share / (1.0 - share) : 0.0;
+    out->spares = fleet->spares < 0 ? spares_worth(in_repair, repairs, nodes) : fleet->spares;
+    repair_shop shop = shop_without_spares(in_repair, repairs);
+    while (shop.spares < out->spares && shop.spares < PLAIT_MOST_SPARES)
+        shop_add_spare(&shop);
+    const double waits = shop_waits(&shop);
+    out->wait_s = waits > 0.0 ? between_s * waits : 0.0;
 }
 
 /* C.325: what blocks, and how late a checkpoint is safe. */

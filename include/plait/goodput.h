@@ -36,6 +36,7 @@ typedef struct plait_reliability {
     bool async;                  /* is a checkpoint written behind the next steps? */
     double snapshot_bytes_per_s; /* one node, to host memory: blocks an asynchronous one */
     int spares;                  /* nodes that wait; < 0: as many as pay for themselves */
+    double work_s; /* of steps of the run, which begins with all nodes; 0: it has no end */
 } plait_reliability;
 
 /** A settled fleet of H100 nodes and blocking checkpoints; each default names its source. */

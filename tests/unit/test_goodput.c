@@ -175,6 +175,42 @@ static void test_spares__are_the_cheapest(void **state)
     }
 }
 
+/* A run that is not much longer than a repair begins with all spares: its mean is that of draws. */
+static void test_spares__of_a_short_run_are_out_late(void **state)
+{
+    static const struct {
+        double work_days, repair_days, a_node_day;
+        int spares;
+        double tolerance;
+    } cases[] = {{2.0, 5.0, 0.05, 0, 0.02},  {2.0, 5.0, 0.05, 1, 0.07},
+                 {2.0, 5.0, 0.05, 2, 0.03},  {10.0, 5.0, 0.05, 2, 0.05},
+                 {60.0, 5.0, 0.02, 2, 0.02}, {18.0, 30.0, 0.004, 1, 0.03}};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        plait_reliability fleet;
+
+        plait_reliability_init(&fleet);
+        fleet.interruptions_per_node_day = cases[c].a_node_day;
+        fleet.repair_s = cases[c].repair_days * PLAIT_DAY;
+        fleet.spares = cases[c].spares;
+        fleet.work_s = cases[c].work_days * PLAIT_DAY;
+        const plait_goodput g = plait_goodput_of(&fleet, 16, 1e11);
+        const double drawn = mean_run(&g, fleet.work_s, 20000);
+        const double closed = plait_goodput_wall_s(&g, fleet.work_s);
+        fleet.work_s = 0.0;
+        const plait_goodput endless = plait_goodput_of(&fleet, 16, 1e11);
+        print_message(
+            "%g days, repair %g, spares %d: drawn %.3f days, closed form %.3f, without end "
+            "%.3f\n",
+            cases[c].work_days, cases[c].repair_days, cases[c].spares, drawn / PLAIT_DAY,
+            closed / PLAIT_DAY,
+            plait_goodput_wall_s(&endless, cases[c].work_days * PLAIT_DAY) / PLAIT_DAY);
+        assert_near_relative(drawn, closed, cases[c].tolerance);
+        assert_true(g.wait_s <= endless.wait_s * (1.0 + 1e-12));
+    }
+}
+
 static void test_finish_probability__is_a_tenth_at_the_ends_of_the_band(void **state)
 {
     (void)state;
@@ -198,6 +234,7 @@ int main(void)
         cmocka_unit_test(test_goodput_run__is_the_same_for_the_same_number),
         cmocka_unit_test(test_waiting_share__by_hand),
         cmocka_unit_test(test_spares__are_the_cheapest),
+        cmocka_unit_test(test_spares__of_a_short_run_are_out_late),
         cmocka_unit_test(test_finish_probability__is_a_tenth_at_the_ends_of_the_band),
     };
 
