@@ -30,9 +30,9 @@ void serve_keep(plait_serve_answer *out, const plait_serve_plan *plan);
 void serve_reject(serve_look *look, const plait_serve_plan *plan);
 
 /**
- * Without a load: as many users as the bounds let in.
+ * Without a load: as many users as the bounds let in, less those without whom as many tokens come.
  *
- * @return tokens/s of a GPU then; 0: not one
+ * @return tokens/s of a GPU with all whom the bounds let in; 0: not one
  */
 double serve_settle_users(serve_look *look, plait_serve_plan *plan,
                           const serve_candidate *const role[PLAIT_SERVE_ROLES]);

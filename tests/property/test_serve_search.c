@@ -147,10 +147,65 @@ static void test_search__finds_the_best_of_all_pairs(void **state)
     assert_true(compare(24, true, 0.1, best_of_pairs) > 8);
 }
 
+/* Tokens/s of a GPU of a deployment with so many users. */
+static double tokens_of(plait_serve_question q, plait_serve_plan plan, double users,
+                        plait_arena *arena)
+{
+    q.load.concurrency = users;
+    return runs(&q, arena, &plan) ? plan.tokens_per_s_gpu : 0.0;
+}
+
+/* Without a load: as many tokens as with all users there can be, and not by users who only wait. */
+static void test_search__without_a_load_asks_for_no_user_in_vain(void **state)
+{
+    plait_arena *arena = plait_arena_new();
+    plait_serve_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
+    plait_engine *profiles;
+    size_t count;
+    plait_error err;
+    plait_cluster cluster;
+    plait_model model;
+    const char *warning;
+    int looked = 0;
+
+    (void)state;
+    assert_int_equal(plait_engine_list(arena, &profiles, &count, &err), PLAIT_OK);
+    assert_int_equal(plait_model_find("llama-3.1-8b", arena, &model, &warning, &err), PLAIT_OK);
+    assert_int_equal(plait_cluster_find("h100-80gb-sxm:1x8", arena, &cluster, &err), PLAIT_OK);
+    assert_int_equal(plait_cluster_take(&cluster, 8, &err), PLAIT_OK);
+    const plait_serve_question q = {
+        .model = &model,
+        .cluster = &cluster,
+        .gpus = 8,
+        .engines = 1,
+        .engine = {plait_engine_of(profiles, count, PLAIT_ENGINE_VLLM,
+                                   cluster.group[0].accelerator->vendor, 0, 0)},
+        .weights = 1u << PLAIT_WEIGHT_FP8,
+        .kv = 3,
+        .only_disaggregated = true,
+        .load = {.kind = PLAIT_LOAD_CLOSED, .input = 2048, .output = 256},
+    };
+    assert_int_equal(plait_serve_search(&q, arena, answer, &err), PLAIT_OK);
+    for (int i = 0; i < answer->plans; i++) {
+        const plait_serve_plan *const plan = &answer->plan[i];
+        const double most = tokens_of(q, *plan, 8192.0, arena);
+
+        if (most <= 0.0 || plan->concurrency < 10.0)
+            continue;
+        assert_true(plan->tokens_per_s_gpu >= 0.97 * most); // a pool that is full ends it before
+        assert_true(tokens_of(q, *plan, floor(plan->concurrency / 1.3), arena) < 0.995 * most);
+        looked++;
+    }
+    assert_true(looked > 3);
+    plait_arena_free(arena);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_search__finds_the_best_of_all),
-                                       cmocka_unit_test(test_search__finds_the_best_of_all_pairs)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_search__finds_the_best_of_all),
+        cmocka_unit_test(test_search__finds_the_best_of_all_pairs),
+        cmocka_unit_test(test_search__without_a_load_asks_for_no_user_in_vain)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
