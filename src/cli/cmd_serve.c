@@ -260,8 +260,9 @@ static plait_status simulate(const serve_values *flags, const plait_serve_questi
                              const plait_serve_plan *plan, plait_arena *arena,
                              plait_serve_drawn *out, plait_error *err)
 {
-    static const double least = 2000.0, each = 10.0, most = 1e6; // chosen: a second of work
-    int shown = 4;                                               // what is soon over needs no line
+    // chosen: simulations of more take over a second
+    static const double least = 2000.0, each = 10.0, most = 1e6;
+    int shown = 4; // what is soon over needs no line
     plait_serve_draws draws = {.seed = flags->seed > 0 ? (uint64_t)flags->seed : 1,
                                .requests = flags->requests,
                                .burst = flags->burst,
