@@ -52,7 +52,6 @@ plait_status plait_reliability_check(const plait_reliability *fleet, plait_error
         {"most_bytes_per_s", fleet->most_bytes_per_s, 1.0, 1e30},
         {"snapshot_bytes_per_s", fleet->async ? fleet->snapshot_bytes_per_s : 1.0, 1.0, 1e30},
         {"spares", fleet->spares, INT_MIN, PLAIT_MOST_SPARES},
-        {"work_s", fleet->work_s, 0.0, 1e18},
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -107,7 +106,7 @@ double plait_waiting_share(double nodes_in_repair, int spares)
  * The repair shop in parts of a run: nodes out are those of C.324 in the long run, and fewer before. As long as nobody
  * waits the mean is a (1 - e^(-t/r)); its loss is taken to be Erlang's of that mean (Jagerman's modified offered load).
  */
-enum { EARLY = 24 }; // parts of the first eight repairs
+enum { EARLY = 24 }; // parts of the first eight repairs, both chosen: behind them e^-8 is left
 static const double settled = 8.0;
 
 typedef struct repair_shop {
@@ -174,11 +173,12 @@ int plait_spares_worth(double nodes_in_repair, int nodes)
 }
 
 /* C.324: between two interruptions, seconds that the job waits for a node. */
-static void keep_spares(const plait_reliability *fleet, int nodes, plait_goodput *out)
+static void keep_spares(const plait_reliability *fleet, int nodes, double work_s,
+                        plait_goodput *out)
 {
     const double between_s = out->mtbf_s + out->detect_s;
     const double in_repair = fleet->node_loss * fleet->repair_s / between_s; // 0: never fails
-    const double repairs = fleet->work_s * fleet->straggler / fleet->repair_s;
+    const double repairs = work_s * fleet->straggler / fleet->repair_s;
 
     out->spares = fleet->spares < 0 ? spares_worth(in_repair, repairs, nodes) : fleet->spares;
     repair_shop shop = shop_without_spares(in_repair, repairs);
@@ -201,7 +201,8 @@ static void time_checkpoint(const plait_reliability *fleet, int nodes, double by
     out->interval_s = fmax(out->interval_s, 1.0); // a checkpoint of no bytes: after each second
 }
 
-plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double checkpoint_bytes)
+plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double work_s,
+                               double checkpoint_bytes)
 {
     const double rate_per_s = fleet->interruptions_per_node_day * nodes / PLAIT_DAY;
     plait_goodput out = {
@@ -215,7 +216,7 @@ plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double
         .straggler = fleet->straggler,
     };
 
-    keep_spares(fleet, nodes, &out);
+    keep_spares(fleet, nodes, work_s, &out);
     time_checkpoint(fleet, nodes, checkpoint_bytes, &out);
     out.effective = 1.0 / plait_goodput_wall_s(&out, 1.0);
     return out;

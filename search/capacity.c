@@ -99,7 +99,6 @@ static const double least_effective = 1e-3;
 
 static void follow(const plait_capacity_ask *ask, plait_capacity_row *row)
 {
-    plait_reliability fleet = ask->fleet;
     const plait_problem *const problem = row->problem;
     const plait_band band = problem->band;
     const plait_state_bytes state = plait_state_of(problem, &row->plan.degrees);
@@ -109,8 +108,8 @@ static void follow(const plait_capacity_ask *ask, plait_capacity_row *row)
     row->steps = ceil(ask->tokens / plait_job_tokens(&problem->job));
     row->work_s = row->steps * row->cost.step_s;
     row->tokens_per_s = plait_job_tokens(&problem->job) / row->cost.step_s;
-    fleet.work_s = row->work_s;
-    row->goodput = plait_goodput_of(&fleet, nodes_of(problem), row->checkpoint_bytes);
+    row->goodput =
+        plait_goodput_of(&ask->fleet, nodes_of(problem), row->work_s, row->checkpoint_bytes);
     row->wall_s = row->goodput.effective < least_effective
                       ? (double)INFINITY
                       : plait_goodput_wall_s(&row->goodput, row->work_s);

@@ -36,7 +36,6 @@ typedef struct plait_reliability {
     bool async;                  /* is a checkpoint written behind the next steps? */
     double snapshot_bytes_per_s; /* one node, to host memory: blocks an asynchronous one */
     int spares;                  /* nodes that wait; < 0: as many as pay for themselves */
-    double work_s; /* of steps of the run, which begins with all nodes; 0: it has no end */
 } plait_reliability;
 
 /** A settled fleet of H100 nodes and blocking checkpoints; each default names its source. */
@@ -86,9 +85,11 @@ typedef struct plait_goodput {
  * The means of a job. (C.320, C.322, C.323, C.324, C.325)
  *
  * @param nodes             that compute, at least 1
+ * @param work_s            steps of the run, which begins with all nodes; 0: it has no end
  * @param checkpoint_bytes  weights and optimizer state of the whole model
  */
-plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double checkpoint_bytes);
+plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double work_s,
+                               double checkpoint_bytes);
 
 /**
  * Share of time that a job waits for a node: Erlang's B of s + 1. (C.324)

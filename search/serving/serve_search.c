@@ -228,10 +228,26 @@ static bool holds_users(serve_look *s, plait_serve_plan *plan, double users,
 /* The tokens/s of the most users, but for what nobody would measure: more users only wait longer. Chosen. */
 static const double as_many = 0.99;
 
-/*
- * More users make TTFT and TPOT longer and tokens/s more: the most that the bounds let in are found by halving, then
- * the fewest that give as many tokens/s.
- */
+/* The fewest of the users up to the `high`-th that give as many tokens/s as that; `best` is of them. */
+static void drop_idle_users(serve_look *s, const double *users, int high,
+                            const serve_candidate *const role[PLAIT_SERVE_ROLES],
+                            plait_serve_plan *best)
+{
+    const double enough = as_many * best->tokens_per_s_gpu;
+    plait_serve_plan plan = *best;
+    int low = 0;
+
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (holds_users(s, &plan, users[middle], role) && plan.tokens_per_s_gpu >= enough) {
+            *best = plan;
+            high = middle;
+        } else
+            low = middle + 1;
+    }
+}
+
+/* More users make TTFT and TPOT longer and tokens/s more: the most that the bounds let in are found by halving. */
 double serve_settle_users(serve_look *s, plait_serve_plan *plan,
                           const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
@@ -253,14 +269,7 @@ double serve_settle_users(serve_look *s, plait_serve_plan *plan,
         return 0.0;
     }
     const double most = best.tokens_per_s_gpu;
-    for (low = 0, high--; low < high;) {
-        const int middle = low + (high - low) / 2;
-        if (holds_users(s, plan, users[middle], role) && plan->tokens_per_s_gpu >= as_many * most) {
-            best = *plan;
-            high = middle;
-        } else
-            low = middle + 1;
-    }
+    drop_idle_users(s, users, high - 1, role, &best);
     serve_keep(s->out, &best);
     return most;
 }

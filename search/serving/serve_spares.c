@@ -17,7 +17,7 @@ plait_fleet_unit fleet_unit_of(const plait_reliability *failures, int worker_gpu
         unit.workers = gpus_per_node / worker_gpus;
     else
         unit.nodes = (worker_gpus + gpus_per_node - 1) / gpus_per_node;
-    const plait_goodput goodput = plait_goodput_of(failures, unit.nodes, 0.0);
+    const plait_goodput goodput = plait_goodput_of(failures, unit.nodes, 0.0, 0.0);
     const double out_s =
         goodput.detect_s + goodput.restart_s + goodput.node_loss * goodput.repair_s;
     if (isfinite(goodput.mtbf_s))

@@ -33,7 +33,8 @@ static const opt options[] = {
     OPT_OF_TOKENS(serve_values, asked.output, "output", SERVE_OUTPUT_HELP),
     SERVE_RATE_OPTION(serve_values, asked),
     OPT_OF_INT(serve_values, asked.concurrency, "concurrency", "C", 1, 1 << 24,
-               "requests in flight, always; without it or --rate, as many as the bounds let in"),
+               "requests in flight, always; without it or --rate, as many as the bounds let in and "
+               "tokens come of"),
     SERVE_BOUND_OPTIONS(serve_values, asked),
     OPT_HEADING("what may be used"),
     TEXT(asked.gpus, "gpus", "..N", "at most N GPUs; may be left out where the cluster has a size"),

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "counts.h"
-#include "numbers.h"
 #include "plans_write.h"
 #include "target.h"
 #include "text.h"
@@ -116,12 +115,13 @@ static plait_status refuse_run_script(const char *text, size_t length, const cha
     for (const char *line = text, *stop; line < end; line = stop < end ? stop + 1 : end) {
         stop = memchr(line, '\n', (size_t)(end - line));
         stop = stop != NULL ? stop : end;
-        if ((size_t)(stop - line) > before + 1 && memcmp(line, LAUNCH_READS_FROM, before) == 0)
-            return plait_fail(err, PLAIT_ERROR_SCHEMA, name,
-                              "expected the arguments of a run, found what starts it: import %.*s, "
-                              "beside it",
-                              (int)smaller((double)(stop - line) - (double)before - 1.0, 80.0),
-                              line + before);
+        if ((size_t)(stop - line) <= before || memcmp(line, LAUNCH_READS_FROM, before) != 0)
+            continue;
+        const size_t width = (size_t)(stop - line) - before - 1; // less the quote
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, name,
+                          "expected the arguments of a run, found what starts it: import %.*s, "
+                          "beside it",
+                          (int)(width < 80 ? width : 80), line + before);
     }
     return PLAIT_OK;
 }

@@ -90,9 +90,9 @@ static void test_formulas__of_nothing_are_no_numbers(void **state)
     assert_true(isnan(plait_state_format_bytes(99)));
     assert_true(isnan(plait_nccl_latency_s(PLAIT_ALL_REDUCE, (plait_nccl_algorithm)9,
                                            (plait_nccl_protocol)9, 8, 1, 0.0)));
-    assert_true(isnan(plait_goodput_of(&fleet, 0, 1e9).effective) ||
-                plait_goodput_of(&fleet, 0, 1e9).effective >= 0.0);
-    assert_true(plait_goodput_of(&fleet, INT_MAX, 1e9).effective >= 0.0);
+    assert_true(isnan(plait_goodput_of(&fleet, 0, 0.0, 1e9).effective) ||
+                plait_goodput_of(&fleet, 0, 0.0, 1e9).effective >= 0.0);
+    assert_true(plait_goodput_of(&fleet, INT_MAX, 0.0, 1e9).effective >= 0.0);
     assert_int_equal(plait_mesh_gpus(&(plait_mesh){3, {65536, 65536, 65536}}), INT_MAX);
     assert_null(plait_cluster_accelerator(&doors_world.cluster, -1));
     assert_null(plait_cluster_accelerator(&doors_world.cluster, 1 << 24));

@@ -33,7 +33,7 @@ static void test_goodput__of_a_fleet_that_never_fails_is_one(void **state)
 
     (void)state;
     fleet.interruptions_per_node_day = 0.0;
-    const plait_goodput g = plait_goodput_of(&fleet, 2048, 5e12);
+    const plait_goodput g = plait_goodput_of(&fleet, 2048, 0.0, 5e12);
     assert_near(g.effective, 1.0, 0.0);
     assert_near(plait_goodput_run(&g, 1e6, 0.0, 0.0, 1e9, 7), 1e6, 0.0);
 }
@@ -42,7 +42,7 @@ static void test_goodput__of_a_fleet_that_never_fails_is_one(void **state)
 static void test_goodput__tends_to_the_first_order(void **state)
 {
     const plait_reliability fleet = plain();
-    const plait_goodput g = plait_goodput_of(&fleet, 256, 1e12);
+    const plait_goodput g = plait_goodput_of(&fleet, 256, 0.0, 1e12);
     const double first = 1.0 + g.blocked_s / g.interval_s +
                          (g.interval_s / 2.0 + g.detect_s + g.restart_s) / g.mtbf_s;
 
@@ -54,7 +54,7 @@ static void test_goodput__tends_to_the_first_order(void **state)
 static void test_goodput__is_best_at_its_interval(void **state)
 {
     const plait_reliability fleet = plain();
-    const plait_goodput best = plait_goodput_of(&fleet, 2048, 5.7e12);
+    const plait_goodput best = plait_goodput_of(&fleet, 2048, 0.0, 5.7e12);
 
     (void)state;
     for (int i = -1; i <= 1; i += 2) {
@@ -75,13 +75,13 @@ static void test_goodput__of_llama_3(void **state)
 
     (void)state;
     fleet.interruptions_per_node_day = 419.0 / 54.0 / 2048.0;
-    const plait_goodput g = plait_goodput_of(&fleet, 2048, 405e9 * 14.0);
+    const plait_goodput g = plait_goodput_of(&fleet, 2048, 0.0, 405e9 * 14.0);
     assert_near(g.mtbf_s / PLAIT_HOUR, 3.093, 1e-3);
     assert_true(g.effective > 0.90 && g.effective < 0.97);
     assert_near(plait_goodput_wall_s(&g, g.effective * 54.0 * PLAIT_DAY) / PLAIT_DAY, 54.0, 1e-9);
     // 466 with the 47 planned ones; each costs no less than an unexpected one.
     fleet.interruptions_per_node_day = 466.0 / 54.0 / 2048.0;
-    assert_true(plait_goodput_of(&fleet, 2048, 405e9 * 14.0).effective > 0.90);
+    assert_true(plait_goodput_of(&fleet, 2048, 0.0, 405e9 * 14.0).effective > 0.90);
 }
 
 static double mean_run(const plait_goodput *g, double work_s, int runs)
@@ -96,7 +96,7 @@ static double mean_run(const plait_goodput *g, double work_s, int runs)
 /* 60 days on so many nodes, drawn: the mean of 400 runs is the closed form's. */
 static void check_drawn(plait_reliability fleet, int nodes, double tolerance)
 {
-    const plait_goodput g = plait_goodput_of(&fleet, nodes, 5.7e12);
+    const plait_goodput g = plait_goodput_of(&fleet, nodes, 0.0, 5.7e12);
     const double work_s = 60.0 * PLAIT_DAY;
     const double drawn = mean_run(&g, work_s, 400), closed = plait_goodput_wall_s(&g, work_s);
 
@@ -132,7 +132,7 @@ static void test_goodput_run__agrees_when_asynchronous_or_repeating_or_without_n
 static void test_goodput_run__is_the_same_for_the_same_number(void **state)
 {
     const plait_reliability fleet = plain();
-    const plait_goodput g = plait_goodput_of(&fleet, 2048, 5.7e12);
+    const plait_goodput g = plait_goodput_of(&fleet, 2048, 0.0, 5.7e12);
 
     (void)state;
     assert_near(plait_goodput_run(&g, 5e6, 0.9, 1.2, 1e9, 3),
@@ -165,10 +165,10 @@ static void test_spares__are_the_cheapest(void **state)
     fleet.repair_s = 14.0 * PLAIT_DAY;
     for (int nodes = 2; nodes <= 256; nodes *= 2) {
         fleet.spares = -1;
-        const plait_goodput chosen = plait_goodput_of(&fleet, nodes, 1e11);
+        const plait_goodput chosen = plait_goodput_of(&fleet, nodes, 0.0, 1e11);
         const double cost = (nodes + chosen.spares) * plait_goodput_wall_s(&chosen, 1e6);
         for (fleet.spares = 0; fleet.spares <= 400; fleet.spares++) {
-            const plait_goodput other = plait_goodput_of(&fleet, nodes, 1e11);
+            const plait_goodput other = plait_goodput_of(&fleet, nodes, 0.0, 1e11);
             assert_true(cost <=
                         (nodes + fleet.spares) * plait_goodput_wall_s(&other, 1e6) * (1.0 + 1e-12));
         }
@@ -194,18 +194,16 @@ static void test_spares__of_a_short_run_are_out_late(void **state)
         fleet.interruptions_per_node_day = cases[c].a_node_day;
         fleet.repair_s = cases[c].repair_days * PLAIT_DAY;
         fleet.spares = cases[c].spares;
-        fleet.work_s = cases[c].work_days * PLAIT_DAY;
-        const plait_goodput g = plait_goodput_of(&fleet, 16, 1e11);
-        const double drawn = mean_run(&g, fleet.work_s, 20000);
-        const double closed = plait_goodput_wall_s(&g, fleet.work_s);
-        fleet.work_s = 0.0;
-        const plait_goodput endless = plait_goodput_of(&fleet, 16, 1e11);
+        const double work_s = cases[c].work_days * PLAIT_DAY;
+        const plait_goodput g = plait_goodput_of(&fleet, 16, work_s, 1e11);
+        const double drawn = mean_run(&g, work_s, 20000);
+        const double closed = plait_goodput_wall_s(&g, work_s);
+        const plait_goodput endless = plait_goodput_of(&fleet, 16, 0.0, 1e11);
         print_message(
             "%g days, repair %g, spares %d: drawn %.3f days, closed form %.3f, without end "
             "%.3f\n",
             cases[c].work_days, cases[c].repair_days, cases[c].spares, drawn / PLAIT_DAY,
-            closed / PLAIT_DAY,
-            plait_goodput_wall_s(&endless, cases[c].work_days * PLAIT_DAY) / PLAIT_DAY);
+            closed / PLAIT_DAY, plait_goodput_wall_s(&endless, work_s) / PLAIT_DAY);
         assert_near_relative(drawn, closed, cases[c].tolerance);
         assert_true(g.wait_s <= endless.wait_s * (1.0 + 1e-12));
     }
