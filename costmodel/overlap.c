@@ -404,10 +404,13 @@ static double reduction_exposed_s(const plait_overlaps *overlap, plait_grad_sync
     }
 }
 
-double gather_left_s(const plait_overlaps *overlap, const stage_load *load, const stage_sync *sync)
+/* Software that does not overlap its reductions does not overlap its gathers of parameters. (C.66) */
+double gather_left_s(const plait_overlaps *overlap, plait_grad_sync how, const stage_load *load,
+                     const stage_sync *sync)
 {
-    return overlap->param_gather ? overlapped_s(overlap, sync->gather_s, load->forward_s)
-                                 : sync->gather_s;
+    return overlap->param_gather && how != PLAIT_SYNC_SHIFTED
+               ? overlapped_s(overlap, sync->gather_s, load->forward_s)
+               : sync->gather_s;
 }
 
 /*
@@ -429,7 +432,7 @@ double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, cons
         const double left_s = reduction_exposed_s(overlap, how, &loads[i], &syncs[i], backward_s);
         reduce_left_s = how == PLAIT_SYNC_BULK ? reduce_left_s + loads[i].count * left_s
                                                : larger(reduce_left_s, left_s);
-        gather_s_left = larger(gather_s_left, gather_left_s(overlap, &loads[i], &syncs[i]));
+        gather_s_left = larger(gather_s_left, gather_left_s(overlap, how, &loads[i], &syncs[i]));
     }
     return reduce_left_s + gather_s_left;
 }

@@ -90,6 +90,9 @@ sorted_stage stage_sort_sum(plait_stage_sort *sort, const plait_stage *stage, in
 plait_stage_price stage_sort_price_of(const plait_stage_sort *sort, const sorted_stage *stage)
 {
     const stage_load *load = &stage->load;
+    const double gather_s =
+        gather_left_s(&sort->problem.runtime->overlap, grad_sync_of(&sort->problem, &sort->degrees),
+                      load, &stage->sync);
     stage_load idle = *load;
 
     idle.held_bytes = 0.0;
@@ -100,9 +103,9 @@ plait_stage_price stage_sort_price_of(const plait_stage_sort *sort, const sorted
             stage_memory(&sort->problem, &sort->degrees, &sort->row, &idle, &stage->state)
                 .peak_bytes,
         .flight_bytes = sort->problem.runtime->keep.fragmentation * load->saved_bytes,
-        .reduce_s = sync_exposed_s(&sort->problem, &sort->degrees, load, &stage->sync, 1) -
-                    gather_left_s(&sort->problem.runtime->overlap, load, &stage->sync),
-        .gather_s = gather_left_s(&sort->problem.runtime->overlap, load, &stage->sync),
+        .reduce_s =
+            sync_exposed_s(&sort->problem, &sort->degrees, load, &stage->sync, 1) - gather_s,
+        .gather_s = gather_s,
         .optimizer_s = optimizer_left_s(load, &stage->sync),
         .busy_s = load->busy_s,
         .moving_s = load->moving_s,

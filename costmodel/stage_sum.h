@@ -115,7 +115,8 @@ stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *degr
 plait_collective_op reduction_of(const plait_overlaps *overlap, const plait_degrees *degrees);
 plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *degrees);
 /** Of gathered parameters, what the next forward does not hide. (C.66) */
-double gather_left_s(const plait_overlaps *overlap, const stage_load *load, const stage_sync *sync);
+double gather_left_s(const plait_overlaps *overlap, plait_grad_sync how, const stage_load *load,
+                     const stage_sync *sync);
 double sync_exposed_s(const plait_problem *problem, const plait_degrees *degrees,
                       const stage_load *loads, const stage_sync *syncs, int count);
 

@@ -110,7 +110,8 @@ static plait_status sum_rank(plan_prices *p, int r, plait_arena *arena, stage_sy
     const stage_load load = load_of_parts(p, &parts);
     *sync = stage_sync_of(p->problem, own, &routes, &load);
     p->optimizer_s[r] = optimizer_left_s(&load, sync);
-    p->gather_s[r] = gather_left_s(&p->problem->runtime->overlap, &load, sync);
+    p->gather_s[r] = gather_left_s(&p->problem->runtime->overlap,
+                                   grad_sync_of(p->problem, &p->plan->degrees), &load, sync);
     return PLAIT_OK;
 }
 

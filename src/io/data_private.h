@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "plait/data.h"
+#include "plait/degrees.h"
 
 /** Is it a path rather than a name? */
 bool data_is_path(const char *name);
@@ -14,6 +15,19 @@ bool data_is_path(const char *name);
  * NULL when out of memory.
  */
 const char *data_named_in(const char *file, const char *name, plait_arena *arena) PLAIT_MUST_CHECK;
+
+/**
+ * The name of a profile of earlier versions, for software that differs from a profile of today only in
+ * the plan's `grad_sync`.
+ */
+typedef struct runtime_alias {
+    const char *name;
+    const char *runtime; /* the profile of today */
+    plait_grad_sync grad_sync;
+} runtime_alias;
+
+/** NULL when `name` is no alias. */
+const runtime_alias *runtime_alias_find(const char *name);
 
 /** The file of a name, or NULL in *path. */
 plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *arena,

@@ -45,6 +45,30 @@ static plait_status absolute_path(const char *path, plait_arena *arena, const ch
     return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
+const runtime_alias *runtime_alias_find(const char *name)
+{
+    static const runtime_alias aliases[] = {
+        {"megatron-no-overlap", "megatron", PLAIT_SYNC_SHIFTED},
+    };
+
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(name, aliases[i].name) == 0)
+            return &aliases[i];
+    return NULL;
+}
+
+static plait_status find_profile(const char *name, const char *software, const char *when,
+                                 plait_arena *arena, plait_runtime *out, plait_error *err)
+{
+    const char *path;
+
+    if (when != NULL)
+        return runtime_find_dated(software, when, arena, out, err);
+    PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, software, arena, &path, err));
+    PLAIT_TRY(plait_runtime_load(path, arena, out, err));
+    return data_is_path(name) ? absolute_path(path, arena, &out->file, err) : PLAIT_OK;
+}
+
 plait_status plait_runtime_find(const char *name, plait_arena *arena, plait_runtime *out,
                                 plait_error *err)
 {
@@ -53,11 +77,14 @@ plait_status plait_runtime_find(const char *name, plait_arena *arena, plait_runt
     if (name == NULL)
         return plait_data_find(PLAIT_DATA_RUNTIMES, name, arena, &path, err);
     PLAIT_TRY(runtime_split(name, arena, &software, &when, err));
-    if (when != NULL)
-        return runtime_find_dated(software, when, arena, out, err);
-    PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, name, arena, &path, err));
-    PLAIT_TRY(plait_runtime_load(path, arena, out, err));
-    return data_is_path(name) ? absolute_path(path, arena, &out->file, err) : PLAIT_OK;
+
+    const runtime_alias *const alias = runtime_alias_find(software);
+    if (alias == NULL)
+        return find_profile(name, software, when, arena, out, err);
+    PLAIT_TRY(find_profile(name, alias->runtime, when, arena, out, err));
+    out->can.takes[PLAIT_KEY_GRAD_SYNC] = 1U << alias->grad_sync;
+    out->defaults.key[PLAIT_KEY_GRAD_SYNC] = (int)alias->grad_sync;
+    return PLAIT_OK;
 }
 
 /* "h100-80gb-sxm:64x8" has a colon where a path has none: behind the last '/'. */

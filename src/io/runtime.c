@@ -229,13 +229,31 @@ static plait_status check_sources(const json_cursor *at, plait_error *err)
     return PLAIT_OK;
 }
 
+/* Software without measured runs that runs the kernels and collectives of another takes its numbers. */
+static plait_status read_numbers_of(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                                    plait_error *err)
+{
+    plait_runtime *other;
+    const char *name;
+
+    if (!json_has(at, "numbers_of"))
+        return PLAIT_OK;
+    other = plait_arena_alloc(arena, 1, sizeof *other);
+    if (other == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(runtime_read_other(at, "numbers_of", arena, &name, other, err));
+    out->overlap = other->overlap;
+    out->factor = other->factor;
+    return PLAIT_OK;
+}
+
 static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                plait_error *err)
 {
     static const char *const keys[] = {
         "name",      "source",   "family",   "calibrated",    "held",        "rules",
         "can",       "defaults", "kernels",  "overlap",       "state_bytes", "factors",
-        "residents", "keeps",    "releases", "determined_by", NULL,
+        "residents", "keeps",    "releases", "determined_by", "numbers_of",  NULL,
     };
     json_cursor can, defaults;
 
@@ -248,6 +266,7 @@ static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_
     PLAIT_TRY(json_object(at, "defaults", &defaults, err));
     PLAIT_TRY(read_defaults(&defaults, &out->can, &out->defaults, err));
     PLAIT_TRY(fields_read_optional(at, "kernels", kernel_fields, out, err));
+    PLAIT_TRY(read_numbers_of(at, arena, out, err));
     PLAIT_TRY(fields_read_optional(at, "overlap", overlap_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "factors", factor_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "state_bytes", state_fields, out, err));

@@ -187,14 +187,34 @@ plait_status runtime_read_releases(const json_cursor *at, plait_arena *arena, pl
     return PLAIT_OK;
 }
 
-/* Also what keeps two files from being variants of each other. */
+/* A profile that others refer to may refer to none: two files cannot form a circle. */
 static plait_status read_whole(const json_cursor *root, plait_arena *arena, void *out,
                                plait_error *err)
 {
-    if (json_has(root, "variant_of"))
-        return json_fail_key(root, "variant_of", PLAIT_ERROR_RANGE, err,
-                             "expected none, since another profile is a variant of this one");
+    static const char *const keys[] = {"variant_of", "numbers_of"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (json_has(root, keys[i]))
+            return json_fail_key(root, keys[i], PLAIT_ERROR_RANGE, err,
+                                 "expected none, since another profile refers to this one");
     return runtime_read(root, arena, out, err);
+}
+
+plait_status runtime_read_other(const json_cursor *at, const char *key, plait_arena *arena,
+                                const char **name, plait_runtime *out, plait_error *err)
+{
+    const char *path;
+
+    PLAIT_TRY(json_string(at, key, arena, name, err));
+    if (data_is_path(*name) || strchr(*name, '@') != NULL)
+        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
+                             "expected the name of a runtime without a date, found \"%.80s\"",
+                             *name);
+    PLAIT_TRY(data_look_up(PLAIT_DATA_RUNTIMES, *name, arena, &path, err));
+    if (path == NULL)
+        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
+                             "expected the name of a runtime, found \"%.80s\"", *name);
+    return json_load(path, read_whole, arena, out, err);
 }
 
 /* "megatron@25.09" of "megatron" */
@@ -215,20 +235,12 @@ static plait_status last_month(const json_cursor *at, const char *name, const ch
 plait_status runtime_read_base(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                plait_error *err)
 {
-    const char *name, *of, *path;
+    const char *name, *of;
     int until;
 
     PLAIT_TRY(json_string(at, "name", arena, &name, err));
-    PLAIT_TRY(json_string(at, "variant_of", arena, &of, err));
-    if (data_is_path(of) || strchr(of, '@') != NULL)
-        return json_fail_key(at, "variant_of", PLAIT_ERROR_RANGE, err,
-                             "expected the name of a runtime without a date, found \"%.80s\"", of);
-    PLAIT_TRY(data_look_up(PLAIT_DATA_RUNTIMES, of, arena, &path, err));
-    if (path == NULL)
-        return json_fail_key(at, "variant_of", PLAIT_ERROR_RANGE, err,
-                             "expected the name of a runtime, found \"%.80s\"", of);
+    PLAIT_TRY(runtime_read_other(at, "variant_of", arena, &of, out, err));
     PLAIT_TRY(last_month(at, name, of, &until, err));
-    PLAIT_TRY(json_load(path, read_whole, arena, out, err));
     out->name = name;
     out->software = of;
     out->date = out->until = until;

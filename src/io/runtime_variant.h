@@ -40,6 +40,11 @@ plait_status runtime_find_dated(const char *software, const char *when, plait_ar
 plait_status runtime_read_releases(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                    plait_error *err) PLAIT_MUST_CHECK;
 
+/** Reads the profile that `key` names into *out, and its name: it refers to no other profile itself. */
+plait_status runtime_read_other(const json_cursor *at, const char *key, plait_arena *arena,
+                                const char **name, plait_runtime *out,
+                                plait_error *err) PLAIT_MUST_CHECK;
+
 /** Reads whose variant the document is: the profile of that into *out, but for name and date. */
 plait_status runtime_read_base(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                plait_error *err) PLAIT_MUST_CHECK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "csv_table.h"
+#include "data_private.h"
 #include "evaluate.h"
 #include "model_private.h"
 #include "plait/units.h"
@@ -178,11 +179,26 @@ static plait_status read_cell(const csv_table *table, size_t row, const run_colu
     return PLAIT_OK;
 }
 
-static plait_status read_row(const csv_table *table, size_t row, plait_run *out, plait_error *err)
+/* A runtime of earlier versions stands for the profile of today and a note about its gradients. */
+static plait_status translate_runtime(plait_run *run, plait_arena *arena, plait_error *err)
+{
+    const runtime_alias *const alias = runtime_alias_find(run->runtime);
+
+    if (alias == NULL)
+        return PLAIT_OK;
+    run->runtime = alias->runtime;
+    run->notes = plait_arena_printf(arena, "grad-sync=%s %s",
+                                    plait_grad_sync_name[alias->grad_sync], run->notes);
+    return run->notes != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+static plait_status read_row(const csv_table *table, size_t row, plait_arena *arena, plait_run *out,
+                             plait_error *err)
 {
     *out = (plait_run){.line = table->line[row], .sp = -1, .zero = -1, .step_s = (double)NAN};
     for (size_t c = 0; c < COLUMNS; c++)
         PLAIT_TRY(read_cell(table, row, &columns[c], out, err));
+    PLAIT_TRY(translate_runtime(out, arena, err));
     PLAIT_TRY(read_words(table, row, out, err));
     return read_numbers(table, row, out, err);
 }
@@ -238,7 +254,7 @@ static plait_status read_rows(const csv_table *table, plait_arena *arena, plait_
     if (run == NULL)
         return plait_fail_nomem(err);
     for (size_t row = 0; row < table->rows; row++)
-        PLAIT_TRY(read_row(table, row, &run[row], err));
+        PLAIT_TRY(read_row(table, row, arena, &run[row], err));
     *out = (plait_runs){.name = table->name, .count = table->rows, .run = run};
     return PLAIT_OK;
 }

@@ -66,23 +66,25 @@ static void follow_recipes(const plait_run *run, plait_degrees *d, plait_key_set
             give(recipes[i].key, recipes[i].value, d, given);
 }
 
-/* Formats of state, where they are not what the software does unless told. */
-static plait_status set_formats(setup *at, plait_degrees *d, plait_key_set *given, plait_error *err)
+/* Keys that the notes name, where they are not what the software does unless told. */
+static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *given,
+                                   plait_error *err)
 {
     static const struct {
         const char *word;
         plait_key_id key;
-    } formats[] = {
+    } noted[] = {
+        {"grad-sync", PLAIT_KEY_GRAD_SYNC},
         {"grad-reduce", PLAIT_KEY_GRAD_REDUCE},
         {"optimizer-state", PLAIT_KEY_OPTIMIZER_STATE},
     };
     char text[24];
 
-    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
-        if (setup_value(at->run, formats[f].word, text, sizeof text) == NULL)
+    for (size_t f = 0; f < sizeof noted / sizeof *noted; f++) {
+        if (setup_value(at->run, noted[f].word, text, sizeof text) == NULL)
             continue;
-        PLAIT_TRY(plait_degrees_set(d, plait_keys[formats[f].key].name, text, err));
-        *given |= PLAIT_KEY_BIT(formats[f].key);
+        PLAIT_TRY(plait_degrees_set(d, plait_keys[noted[f].key].name, text, err));
+        *given |= PLAIT_KEY_BIT(noted[f].key);
     }
     if (setup_has_word(at->run, "fp8-params"))
         give(PLAIT_KEY_FP8_PARAMS, 1, d, given);
@@ -194,7 +196,7 @@ plait_status setup_degrees(setup *at, const plait_problem *problem, plait_degree
     PLAIT_TRY(set_expert_tensor(run, &d, &given, err));
     set_shards(run, problem->runtime, &d, &given);
     follow_recipes(run, &d, &given);
-    PLAIT_TRY(set_formats(at, &d, &given, err));
+    PLAIT_TRY(set_noted_keys(at, &d, &given, err));
     PLAIT_TRY(set_exchanges(run, &d, &given, err));
     plait_degrees_fill(problem, given, &d);
     PLAIT_TRY(set_recompute(at, &d, err));

@@ -157,12 +157,6 @@ static void turn_switches(const plait_run *run, plait_runtime *runtime)
 
 /* ---- what the framework's name says ---- */
 
-static bool family_of_core(const plait_run *run)
-{
-    return strcmp(run->runtime, "megatron") == 0 ||
-           strcmp(run->runtime, "megatron-no-overlap") == 0;
-}
-
 /*
  * Megatron-LM's own default is the unfused cross-entropy, which keeps bf16 logits beside the fp32
  * ones; NeMo and Megatron-Bridge turn the fused one on, and the profile is of these.
@@ -217,7 +211,7 @@ static void scale_as_then(const plait_run *run, plait_runtime *runtime)
 static void adapt_to_framework(const plait_run *run, plait_runtime *runtime)
 {
     scale_as_then(run, runtime);
-    if (family_of_core(run) && text_starts_with(run->framework, "Megatron-LM"))
+    if (strcmp(run->runtime, "megatron") == 0 && text_starts_with(run->framework, "Megatron-LM"))
         unfuse_loss(runtime);
     if (text_starts_with(run->framework, "Megatron-Bridge"))
         follow_bridge(run, runtime);

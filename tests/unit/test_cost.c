@@ -525,6 +525,42 @@ static void test_bulk_reduction__is_waited_for(void **state)
     assert_near_relative(s, reduce_s + gather_s, 1e-9);
 }
 
+/* Whether gradients overlap is a key of the plan: nothing but dp_comm depends on it, and with dp 1 nothing. */
+static void test_overlapped_gradients__change_dp_comm_alone(void **state)
+{
+    static const int gpus[] = {8, 64};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        world w;
+
+        load(&w, "llama-3.1-8b", "megatron", gpus[i], 64);
+        plait_cost hidden = price(&w, "tp=4 pp=2 sp=1 zero=1 grad_sync=bucketed");
+        plait_cost waits = price(&w, "tp=4 pp=2 sp=1 zero=1 grad_sync=shifted");
+        const double hidden_s = hidden.step.dp_comm_s, waits_s = waits.step.dp_comm_s;
+
+        assert_true(gpus[i] > 8 ? waits_s > hidden_s : waits_s == 0.0 && hidden_s == 0.0);
+        hidden.step.dp_comm_s = waits.step.dp_comm_s = 0.0;
+        assert_memory_equal(&hidden.step, &waits.step, sizeof waits.step);
+        assert_near_relative(waits.step_s - waits_s, hidden.step_s - hidden_s, 1e-12);
+    }
+}
+
+/* Megatron-LM gathers parameters during forward only where it also reduces during backward. (C.66) */
+static void test_shifted_reduction__leaves_the_gather_exposed(void **state)
+{
+    double reduce_s, gather_s;
+    plait_stage_cost stage;
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "megatron", 64, 128);
+    const double s =
+        exposed_of(&w, "tp=4 sp=1 zero=1 grad_sync=shifted", &reduce_s, &gather_s, &stage);
+    assert_true(gather_s > 0.0);
+    assert_near_relative(s, reduce_s + gather_s, 1e-9);
+}
+
 /* DistributedDataParallel hides what ZeRO-0 reduces but for a share, whatever is shifted beyond it. */
 static void test_ddp__hides_the_reduction_of_zero_0_alone(void **state)
 {
@@ -660,6 +696,8 @@ int main(void)
         TEST(test_exposed_volumes__are_shared_by_groups_of_a_term),
         TEST(test_reduction__hides_behind_the_last_microbatch),
         TEST(test_bulk_reduction__is_waited_for),
+        TEST(test_overlapped_gradients__change_dp_comm_alone),
+        TEST(test_shifted_reduction__leaves_the_gather_exposed),
         TEST(test_ddp__hides_the_reduction_of_zero_0_alone),
         TEST(test_ddp__is_in_bulk_between_stages),
         TEST(test_reduce_whole__is_an_all_reduce_under_zero_1),

@@ -273,7 +273,7 @@ static void test_arguments__win_over_notes(void **state)
     assert_string_equal(out.runtime, "megatron-fsdp");
     assert_int_equal(out.degrees.zero, 3);
     assert_int_equal(out.degrees.attention, PLAIT_ATTENTION_FLASH3);
-    out = import("# plait: runtime megatron-no-overlap\n# plait: recompute modules:mlp\n"
+    out = import("# plait: runtime megatron\n# plait: recompute modules:mlp\n"
                  "# plait: attention flash\n--overlap-grad-reduce --attention-backend unfused "
                  "--recompute-granularity selective --recompute-modules core_attn",
                  0);

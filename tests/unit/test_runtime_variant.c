@@ -119,6 +119,53 @@ static void test_a_variant__is_refused_with_the_place(void **state)
     }
 }
 
+/* ---- numbers of another profile, and names of earlier versions ---- */
+
+#define NUMBERS_OF(name, more)                                                                     \
+    "{\"name\": \"x\", \"numbers_of\": " name ", \"can\": {\"zero\": [0], \"cp_comm\": "           \
+    "[\"p2p\"], \"schedules\": [\"1f1b\"], \"recompute\": [\"none\"], \"attention\": "             \
+    "[\"fused\"], \"precision\": [\"bf16\"]}, \"defaults\": {\"zero\": 0, \"cp_comm\": \"p2p\", "  \
+    "\"attention\": \"fused\"}" more "}"
+
+static void test_numbers_of__are_another_profiles_unless_said(void **state)
+{
+    plait_runtime other, r;
+    plait_error err;
+
+    (void)state;
+    must(plait_runtime_find("megatron", arena, &other, &err), &err);
+    must(parse(NUMBERS_OF("\"megatron\"", ", \"factors\": {\"gemm\": 1.25}"), &r, &err), &err);
+    assert_string_equal(r.name, "x");
+    assert_false(r.calibrated);
+    assert_near(r.factor.gemm, 1.25, 0.0);
+    assert_near(r.factor.host_s, other.factor.host_s, 0.0);
+    assert_near(r.overlap.tp_exposed, other.overlap.tp_exposed, 0.0);
+    assert_int_not_equal(parse(NUMBERS_OF("\"megatorn\"", ""), &r, &err), PLAIT_OK);
+    assert_string_equal(err.where, "v.json:/numbers_of");
+    assert_int_not_equal(parse(NUMBERS_OF("\"companion\"", ""), &r, &err), PLAIT_OK);
+    assert_string_equal(err.message, "expected none, since another profile refers to this one");
+}
+
+/* The same kernels: only the plan's grad_sync differs. */
+static void test_megatron_no_overlap__is_megatron_with_shifted_gradients(void **state)
+{
+    plait_runtime now, old;
+    plait_error err;
+
+    (void)state;
+    must(plait_runtime_find("megatron", arena, &now, &err), &err);
+    must(plait_runtime_find("megatron-no-overlap", arena, &old, &err), &err);
+    assert_string_equal(old.name, "megatron");
+    assert_int_equal(old.defaults.key[PLAIT_KEY_GRAD_SYNC], PLAIT_SYNC_SHIFTED);
+    assert_int_equal(old.can.takes[PLAIT_KEY_GRAD_SYNC], 1 << PLAIT_SYNC_SHIFTED);
+    assert_memory_equal(&old.factor, &now.factor, sizeof now.factor);
+    assert_memory_equal(&old.overlap, &now.overlap, sizeof now.overlap);
+    assert_memory_equal(&old.kernels, &now.kernels, sizeof now.kernels);
+    must(plait_runtime_find("megatron-no-overlap@25.09", arena, &old, &err), &err);
+    assert_string_equal(plait_runtime_software(&old), "megatron");
+    assert_int_equal(old.can.takes[PLAIT_KEY_GRAD_SYNC], 1 << PLAIT_SYNC_SHIFTED);
+}
+
 /* ---- releases ---- */
 
 #define WITH(releases)                                                                             \
@@ -172,6 +219,8 @@ int main(void)
         TEST(test_a_name__is_cut_at_its_month_but_a_path_is_not),
         TEST(test_a_variant__is_its_software_but_for_what_it_says),
         TEST(test_a_variant__is_refused_with_the_place),
+        TEST(test_numbers_of__are_another_profiles_unless_said),
+        TEST(test_megatron_no_overlap__is_megatron_with_shifted_gradients),
         TEST(test_releases__have_a_month_each),
         TEST(test_a_release__stands_for_its_month),
     };

@@ -155,7 +155,7 @@ plait_status flagscale_import(const char *text, size_t length, const char *name,
     PLAIT_TRY(megatron_import_flags(&flags, text, length, call, &warnings, out, err));
     PLAIT_TRY(flagscale_give_recompute(&refined, name, arena, out, err));
     PLAIT_TRY(flagscale_give_meshes(&meshes, name, arena, out, err));
-    if (text_equal(out->runtime, "megatron") || text_equal(out->runtime, "megatron-no-overlap"))
+    if (text_equal(out->runtime, "megatron"))
         out->runtime = "flagscale";
     *warning = text_builder_finish(&warnings, NULL);
     return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);

@@ -303,14 +303,15 @@ static void read_attention(const megatron_args *args, plan_reader *in)
     import_give(in, "attention");
 }
 
-/* A profile that a note names is finer than arguments, unless they ask for what it has not. */
-static bool note_stands(const char *noted, bool sharded, bool overlaps)
+/*
+ * A note of the profile is more exact than the arguments, unless they shard more than it can. Profiles
+ * of earlier versions are read by their arguments. A user's own file may be able to do anything.
+ */
+static bool note_stands(const char *noted, bool sharded)
 {
-    if (noted == NULL)
+    if (noted == NULL || runtime_alias_find(noted) != NULL)
         return false;
-    if (sharded)
-        return is(noted, "megatron-fsdp") || data_is_path(noted); // of a file nothing is known
-    return !overlaps || !is(noted, "megatron-no-overlap");
+    return !sharded || is(noted, "megatron-fsdp") || data_is_path(noted);
 }
 
 /* DeepSpeed's profiles have neither its experts nor its sequence parallelism, and ZeRO-3 no tp. */
@@ -322,9 +323,8 @@ static const char *deepspeed_runtime(const megatron_args *args, plan_reader *in)
     if (d->ep == 1 && d->cp == 1 && (!shards || (d->tp == 1 && d->pp == 1)))
         return shards ? "deepspeed" : "megatron-deepspeed";
     import_warn(in, shards ? "DeepSpeed with these degrees has no profile: priced as megatron-fsdp"
-                           : "DeepSpeed with these degrees has no profile: priced as "
-                             "megatron-no-overlap");
-    return shards ? "megatron-fsdp" : "megatron-no-overlap";
+                           : "DeepSpeed with these degrees has no profile: priced as megatron");
+    return shards ? "megatron-fsdp" : "megatron";
 }
 
 /*
@@ -348,25 +348,33 @@ static void warn_of_masks(const megatron_args *args, plan_reader *in)
         import_warn(in, text);
 }
 
+/* The software, which no switch of overlap changes: that is the plan's grad_sync. */
 static const char *megatron_runtime(const megatron_args *args, const plan_reader *in)
 {
-    const bool overlaps = args->overlap_grad_reduce || args->tp_comm_overlap;
     const int zero = in->out->degrees.zero;
 
     if (zero > 1)
         return "megatron-fsdp";
-    if (overlaps)
-        return "megatron";
-    return zero == 0 && megatron_flags_are_of_2021(in->flags) ? "megatron-2021"
-                                                              : "megatron-no-overlap";
+    return zero == 0 && !args->overlap_grad_reduce && megatron_flags_are_of_2021(in->flags)
+               ? "megatron-2021"
+               : "megatron";
+}
+
+/* The profile hides the all-gather of parameters with the reduction of gradients; this script does not. */
+static void warn_of_exposed_gather(const megatron_args *args, plan_reader *in)
+{
+    const plait_degrees *const d = &in->out->degrees;
+
+    if (d->zero == 1 && args->overlap_grad_reduce && !args->overlap_param_gather)
+        import_warn(in, "without --overlap-param-gather the all-gather of parameters is exposed; "
+                        "it is priced as overlapped");
 }
 
 static void choose_runtime(const megatron_args *args, plan_reader *in)
 {
     plans_entry *const out = in->out;
-    const bool overlaps = args->overlap_grad_reduce || args->tp_comm_overlap;
 
-    if (!note_stands(out->runtime, out->degrees.zero > 1, overlaps))
+    if (!note_stands(out->runtime, out->degrees.zero > 1))
         out->runtime = args->deepspeed ? deepspeed_runtime(args, in) : megatron_runtime(args, in);
 }
 
@@ -382,6 +390,7 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     }
     read_attention(args, in);
     choose_runtime(args, in);
+    warn_of_exposed_gather(args, in);
     warn_of_masks(args, in);
     return PLAIT_OK;
 }
