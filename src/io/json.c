@@ -305,7 +305,24 @@ static plait_status find_member(const json_cursor *at, const char *key, json_cur
         if (text_equal(again->string, key))
             return json_fail(child, PLAIT_ERROR_SCHEMA, err,
                              "expected the key once, found it twice");
+    json_mark_read(at, key);
     return PLAIT_OK;
+}
+
+/* A bit of cJSON's type word above those that cJSON uses; cJSON_Is...() compare the low byte only. */
+enum { VALUE_WAS_READ = 1 << 16 };
+
+void json_mark_read(const json_cursor *at, const char *key)
+{
+    struct cJSON *const value = cJSON_GetObjectItemCaseSensitive(at->value, key);
+
+    if (json_is_object(at) && value != NULL)
+        value->type |= VALUE_WAS_READ;
+}
+
+bool json_was_read(const json_cursor *at)
+{
+    return (at->value->type & VALUE_WAS_READ) != 0;
 }
 
 plait_status json_value(const json_cursor *at, const char *key, json_cursor *child,

@@ -102,6 +102,13 @@ plait_status json_keys_among(const json_cursor *at, const char *const *keys,
 /** Whether the object has the key, other than null. False when `at` is not an object. */
 bool json_has(const json_cursor *at, const char *key);
 
+/**
+ * Whether a getter has found this member by its key. json_has(), json_first() and json_next() do not count as
+ * reading. json_mark_read() marks a member that the reader skips on purpose.
+ */
+bool json_was_read(const json_cursor *at);
+void json_mark_read(const json_cursor *at, const char *key);
+
 /* Kinds of a value, to tell documents apart by content. */
 bool json_is_null(const json_cursor *at); /* also when an optional value is not there */
 bool json_is_number(const json_cursor *at);

@@ -332,6 +332,8 @@ static plait_status read_layers(const hf_config *hf, plait_error *err)
     }
     PLAIT_TRY(hf_mixers_of_layers(hf, mixer, err));
     PLAIT_TRY(hf_experts_of_layers(hf, moe, err));
+    if (hf->known && memchr(moe, 0, layers) == NULL) // no layer has a dense MLP
+        hf_skip(hf, (const char *const[]){"intermediate_size", "intermediate_size_mlp", NULL});
     return read_kinds(hf, mixer, moe, kind, layer_kind, err);
 }
 

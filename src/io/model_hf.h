@@ -92,7 +92,10 @@ const char *hf_class_refused(const char *type);
 /** The class of a model_type that is not in the table, guessed from the keys that are there. */
 hf_class hf_class_guess(const char *type, const json_cursor *text);
 
-/** A sentence that lists the keys that the reader passed over; "" when there are none. */
+/**
+ * Writes a sentence that names the keys that the reader did not use; "" when there are none. Fails when one of
+ * them gives a size of the architecture.
+ */
 plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err) PLAIT_MUST_CHECK;
 
 /* Classes give one quantity different names; these take the first name of the list that is there.
@@ -111,6 +114,12 @@ plait_status hf_number(const json_cursor *at, const char *const *names, json_ran
 
 /** The name under which the quantity stands in the file; the first one when it does not. */
 const char *hf_name(const hf_config *hf, const char *const *names);
+
+/**
+ * Marks keys of the decoder as read: they have no meaning for this model, because another key or the class
+ * decides what they would say. NULL ends the list.
+ */
+void hf_skip(const hf_config *hf, const char *const *keys);
 
 /** Whether the object has the key at all, be its value null. */
 bool hf_mentions(const json_cursor *at, const char *key);

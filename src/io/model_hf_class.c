@@ -15,6 +15,11 @@
 #define GPT_OSS_TRAITS (HF_QKV_BIAS | HF_SINKS | HF_ROUTER_BIAS | HF_EXPERT_BIAS)
 #define LLAMA4_TRAITS (HF_SHARED_MLP | HF_QK_NORM | HF_NO_ROTARY_FULL)
 #define GEMMA4_TRAITS (HF_TIED | HF_FOUR_NORMS | HF_QK_NORM | HF_SHARED_MLP | HF_MOE_ON_REQUEST)
+#define QWEN2                                                                                      \
+    .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, .pattern = HF_PATTERN_LATE_WINDOW, .window = 4096
+#define QWEN3                                                                                      \
+    .traits = HF_QK_NORM, .pattern = HF_PATTERN_LATE_WINDOW, .window = 4096,                       \
+    .attention_bias = "attention_bias"
 #define QWEN3_NEXT_TRAITS (HF_QK_NORM | HF_GATED_ATTENTION | HF_SHARED_GATE)
 
 static const hf_class classes[] = {
@@ -25,16 +30,19 @@ static const hf_class classes[] = {
     {.type = "ministral", .pattern = HF_PATTERN_ALL_WINDOW},
     {.type = "granite", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
     {.type = "phi3", .pattern = HF_PATTERN_ALL_WINDOW},
-    {.type = "qwen2",
+    {.type = "qwen2", QWEN2},
+    {.type = "qwen3", QWEN3, .head_dim = 128},
+    {.type = "qwen2_vl", QWEN2},
+    {.type = "qwen2_vl_text", QWEN2},
+    {.type = "qwen2_5_vl", QWEN2},
+    {.type = "qwen2_5_vl_text", QWEN2},
+    {.type = "qwen3_vl_text", QWEN3, .head_dim = 128},
+    {.type = "seed_oss",
      .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS,
-     .pattern = HF_PATTERN_LATE_WINDOW,
-     .window = 4096},
-    {.type = "qwen3",
-     .traits = HF_QK_NORM,
-     .pattern = HF_PATTERN_LATE_WINDOW,
-     .window = 4096,
      .head_dim = 128,
-     .attention_bias = "attention_bias"},
+     .attention_bias = "attention_bias",
+     .mlp_bias = "mlp_bias"},
+    {.type = "ernie4_5", .traits = HF_TIED, .attention_bias = "use_bias", .mlp_bias = "use_bias"},
     {.type = "olmo2", .traits = HF_QK_NORM, .attention_bias = "attention_bias"},
     {.type = "smollm3", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
     {.type = "gemma", .traits = HF_TIED, .head_dim = 256, .attention_bias = "attention_bias"},
@@ -105,20 +113,37 @@ static const hf_class classes[] = {
      .head_dim = 256,
      .attention_bias = "attention_bias"},
 
+    {.type = "olmo3",
+     .traits = HF_QK_NORM,
+     .pattern = HF_PATTERN_LAST_FULL,
+     .period = 4,
+     .window = 4096,
+     .attention_bias = "attention_bias"},
+    {.type = "exaone4",
+     .traits = HF_QK_NORM | HF_NO_ROTARY_FULL,
+     .pattern = HF_PATTERN_LAST_FULL,
+     .period = 4,
+     .window = 4096},
+
     /* experts */
     {.type = "mixtral", .pattern = HF_PATTERN_ALL_WINDOW, .kv_heads = 8},
     {.type = "olmoe", .traits = HF_QK_NORM, .attention_bias = "attention_bias"},
     {.type = "granitemoe", .attention_bias = "attention_bias"},
+    {.type = "granitemoeshared", .attention_bias = "attention_bias"},
+    {.type = "ernie4_5_moe",
+     .traits = HF_TIED | HF_ROUTER_BIAS,
+     .first_dense = 1,
+     .shared = 2,
+     .attention_bias = "use_bias",
+     .mlp_bias = "use_bias"},
+    {.type = "minimax_m2", .traits = HF_QK_NORM | HF_ROUTER_BIAS},
     {.type = "qwen2_moe",
      .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_SHARED_GATE,
      .pattern = HF_PATTERN_LATE_WINDOW,
      .window = 4096,
      .attention_bias = "qkv_bias"},
-    {.type = "qwen3_moe",
-     .traits = HF_QK_NORM,
-     .pattern = HF_PATTERN_LATE_WINDOW,
-     .window = 4096,
-     .attention_bias = "attention_bias"},
+    {.type = "qwen3_moe", QWEN3},
+    {.type = "qwen3_vl_moe_text", QWEN3},
     {.type = "deepseek", .attention_bias = "attention_bias"},
     {.type = "deepseek_v2"},
     {.type = "deepseek_v3", .traits = HF_ROUTER_BIAS, .first_dense = 3, .shared = 1},
@@ -253,6 +278,7 @@ const char *hf_class_refused(const char *type)
         {"a mixture of attention and state-space or recurrent layers",
          {"jamba", "zamba", "zamba2", "bamba", "falcon_h1", "nemotron_h", "recurrent_gemma",
           "granitemoehybrid", "lfm2", "lfm2_moe", "kimi_linear", "minimax", "minimax_text_01"}},
+        {"layers of two attentions and two MLPs beside experts", {"longcat_flash"}},
         {"a recurrent or second-generation state-space model",
          {"rwkv", "rwkv5", "rwkv6", "rwkv7", "mamba2", "xlstm", "retnet"}},
     };
@@ -280,10 +306,7 @@ hf_class hf_class_guess(const char *type, const json_cursor *text)
     const bool rms = json_has(text, "rms_norm_eps");
     const bool layer = json_has(text, "layer_norm_eps") || json_has(text, "layer_norm_epsilon");
     bool said = false, gated = rms;
-    hf_class guess = {.type = type,
-                      .pattern = HF_PATTERN_ALL_WINDOW,
-                      .attention_bias = "attention_bias",
-                      .mlp_bias = "mlp_bias"};
+    hf_class guess = {.type = type, .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"};
 
     for (const char *const *key = hf_activation_keys; *key != NULL; key++) {
         said = said || json_has(text, *key);

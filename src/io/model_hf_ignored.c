@@ -1,85 +1,109 @@
-/* model_hf_ignored.c - what the reader of Hugging Face configs passed over, in a sentence
+/* model_hf_ignored.c - the keys of a Hugging Face config that the reader did not use
  *
- * A key of a known class is passed over in silence, unless it names a part whose cost is then missing. Of
- * an unknown class nothing is known, so that every key without a meaning here is listed.
+ * The JSON reader marks each member that a getter found (json_was_read()). A member without the mark falls into
+ * one of three groups: keys without bearing on cost are skipped silently, keys that give a size or a number of
+ * parts stop the reading, since a price without that part would be wrong, and all other keys are named in a
+ * warning.
  */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
 #include "model_hf.h"
 #include "model_hf_numerics.h"
 #include "text.h"
 
-/* Keys that some reader here looks at, or that have no bearing on cost. */
+/* ---- kinds of keys ---- */
+
+/* Keys that have a size word or a value that is set, and no bearing on the cost of the decoder. */
 // clang-format off
-static const char *const understood[] = {
-    "activation", "activation_function", "alibi", "apply_residual_connection_post_layernorm",
-    "architectures", "attention_bias", "attention_chunk_size", "attention_dropout",
-    "attention_k_eq_v", "attention_multiplier", "attention_probs_dropout_prob", "attn_config",
-    "attn_logit_softcapping", "attn_output_gate", "attn_pdrop", "attn_scale", "auto_map",
-    "aux_loss_alpha", "beta_fast", "beta_slow", "bias", "conv_kernel", "d_model",
-    "decoder_sparse_step", "dropout", "dtype", "embd_pdrop", "embedding_multiplier",
-    "enable_moe_block", "expand", "expansion_ratio", "experts_per_token", "ffn_dim",
-    "ffn_hidden_size", "final_logit_softcapping", "first_k_dense_replace",
-    "full_attention_interval", "global_head_dim", "head_dim", "hidden_act", "hidden_activation",
-    "hidden_dropout", "hidden_dropout_prob", "hidden_size", "index_head_dim", "index_n_heads",
-    "index_topk", "initializer_range", "interleave_moe_layer_step", "intermediate_size",
-    "intermediate_size_mlp", "is_decoder", "is_encoder_decoder", "kv_lora_rank", "layer_norm_eps",
-    "layer_norm_epsilon", "layer_types", "learned_pos_emb", "linear_conv_kernel_dim",
-    "linear_key_head_dim", "linear_num_key_heads", "linear_num_value_heads",
-    "linear_value_head_dim", "logit_scale", "logits_scaling", "max_position_embeddings",
-    "max_seq_len", "max_sequence_length", "max_window_layers", "mlp_bias", "mlp_layer_types",
-    "mlp_only_layers", "model_type", "moe_intermediate_size", "moe_layer_freq", "moe_layers",
-    "moe_num_experts", "moe_topk", "mtp_num_hidden_layers", "multi_query", "n_embd", "n_embed",
-    "n_group", "n_head", "n_heads", "n_inner", "n_kv_heads", "n_layer", "n_layers", "n_positions",
-    "n_routed_experts", "n_shared_experts", "new_decoder_architecture", "no_bias", "no_rope_layers",
-    "norm_eps", "norm_epsilon", "norm_topk_prob", "num_attention_heads", "num_experts",
-    "num_experts_per_tok", "num_experts_per_token", "num_global_key_value_heads",
-    "num_hidden_layers", "num_key_value_heads", "num_kv_heads", "num_local_experts",
-    "num_nextn_predict_layers", "num_shared_experts", "original_max_position_embeddings",
-    "output_attentions", "output_hidden_states", "output_router_logits", "parallel_attn",
-    "partial_rotary_factor", "pretraining_tp", "q_lora_rank", "qk_head_dim", "qk_nope_head_dim",
-    "qk_norm", "qk_rope_head_dim", "quantization_config", "query_pre_attn_scalar", "resid_pdrop",
-    "residual_dropout", "residual_multiplier", "return_dict", "rms_norm_eps", "rotary_dim",
-    "rotary_emb_base", "rotary_pct", "routed_scaling_factor", "router_aux_loss_coef",
-    "router_jitter_noise", "scoring_func", "seq_aux", "seq_length",
-    "shared_expert_intermediate_size", "sliding_window", "sliding_window_pattern", "state_size",
-    "text_config", "tie_word_embeddings", "time_step_rank", "tokenizer_class", "top_k_experts",
-    "topk_group", "topk_method", "torch_dtype", "transformers_version", "use_cache",
-    "use_parallel_residual", "use_qk_norm", "use_sliding_window", "v_head_dim", "vocab_size",
-    "word_embed_proj_dim", NULL};
+static const char *const harmless_keys[] = {
+    /* how the file was made, and how transformers runs the model */
+    "add_cross_attention", "architectures", "attn_implementation", "auto_map", "cache_implementation",
+    "compression_config", "dtype", "ep_size", "expert_dtype", "ignore_index", "is_decoder", "language_model_only",
+    "mamba_ssm_dtype", "model_type", "num_logits_to_keep", "output_attentions", "output_hidden_states",
+    "output_past", "output_router_logits", "prefix", "pretraining_tp", "problem_type", "quantization_config",
+    "return_dict", "return_dict_in_generate", "tokenizer_class", "torchscript", "transformers_version",
+    "use_bfloat16", "use_bidirectional_attention", "use_cache", "use_flash_attn",
+    "use_mamba_kernels", "use_mtp", "vocab_size_per_layer_input",
+    /* generation */
+    "chunk_size_feed_forward", "diversity_penalty", "do_sample", "early_stopping",
+    "encoder_no_repeat_ngram_size", "length_penalty", "max_length", "min_length", "no_repeat_ngram_size",
+    "num_beam_groups", "num_beams", "num_return_sequences", "repetition_penalty", "temperature", "top_k",
+    "top_p", "typical_p",
+    /* lengths of the context beside the one that was read */
+    "initial_context_length", "max_position_embeddings", "max_seq_len", "max_seq_length",
+    "max_sequence_length", "model_max_length", "n_ctx", "n_positions",
+    "original_max_position_embeddings", "seq_length",
+    /* initialisation, positions, scores and losses */
+    "apply_residual_connection_post_layernorm", "attn_scale", "attn_temperature_tuning", "compression_ratio", "floor_scale",
+    "indexer_rope_interleave", "layer_switch", "mrope_section", "moe_capacity", "mscale", "no_rope_layer_interval", "no_rope_layers", "output_gate_type",
+    "partial_rotary_factor", "qk_norm_type", "rescale_prenorm_residual", "residual_in_fp32", "rotary_dim",
+    "rotary_pct", "seq_aux", "swiglu_alpha", "swiglu_limit", "time_step_limit", "topk_method", "use_gemma_norm", "use_moe_router_bias", "use_mrope",
+    "use_routing_bias",
+    NULL};
+static const char *const harmless_starts[] = {
+    "_", "rope_", "rotary_emb_", "task_", "id2", "label2", "initializer_", "init_", "router_", "summary_", NULL};
+static const char *const harmless_ends[] = {
+    "_token", "_token_id", "_token_ids", "_token_index", "_tokens", "_dropout", "_dropout_prob", "_pdrop",
+    "_dtype", "_eps", "_epsilon", "_coef", "_coeff", "_loss_alpha", "_rope_theta", "_init_std", "_scaling_factor",
+    NULL};
+
+/* Parts that are left out of the model on purpose. The published weights of MiniMax-M2 have no modules for
+ * multi-token prediction, although their configs count them. "intermediate_size" is unused when all layers have
+ * experts of another width. */
+static const char *const left_out[] = {
+    "intermediate_size", "vision_config", "audio_config", "num_mtp_modules", "mtp_transformer_layers", NULL};
+
+static const char *const size_words[] = {
+    "attention", "attn", "block", "blocks", "channels", "chunk", "compress", "conv", "d", "depth", "dim", "dims",
+    "expand", "expert", "experts", "ffn", "freq", "group", "groups", "head", "heads", "hidden", "hybrid", "index",
+    "indexer", "inner", "intermediate", "interval", "kernel", "kv", "latent", "layer", "layers", "linear", "lora",
+    "mamba", "memory", "mlp", "moe", "mult", "n", "num", "pattern", "period", "rank", "ratio", "ratios", "size",
+    "sizes", "sliding", "sparse", "ssm", "state", "stride", "swa", "topk", "types", "width", "window", NULL};
+/* Of these a fraction counts as well; and a text, which spells the layers. */
+static const char *const ratio_words[] = {"expand", "expansion", "mult", "ratio", NULL};
+static const char *const spelling_words[] = {"pattern", "types", NULL};
 // clang-format on
 
-/* Families of keys without bearing: token ids, and what shapes positions but not their cost. */
+static bool starts_as(const char *key, const char *const *starts)
+{
+    for (; *starts != NULL; starts++)
+        if (text_starts_with(key, *starts))
+            return true;
+    return false;
+}
+
+static bool ends_as(const char *key, const char *const *ends)
+{
+    for (; *ends != NULL; ends++)
+        if (text_ends_with(key, *ends))
+            return true;
+    return false;
+}
+
+/* Whether one of the words that underscores separate in `key` is among `words`. */
+static bool has_word(const char *key, const char *const *words)
+{
+    while (*key != '\0') {
+        const size_t length = strcspn(key, "_");
+
+        for (const char *const *word = words; *word != NULL; word++)
+            if (strlen(*word) == length && strncmp(key, *word, length) == 0)
+                return true;
+        key += length + (key[length] == '_');
+    }
+    return false;
+}
+
 static bool is_harmless(const char *key)
 {
-    return key[0] == '_' || text_starts_with(key, "rope_") || text_starts_with(key, "task_") ||
-           text_ends_with(key, "_token_id") || text_ends_with(key, "_token_ids") ||
-           text_ends_with(key, "_token_index") || text_starts_with(key, "id2") ||
-           text_starts_with(key, "label2");
+    return text_index(key, harmless_keys) >= 0 || starts_as(key, harmless_starts) ||
+           ends_as(key, harmless_ends);
 }
 
-/* Known classes have these too, and then part of the cost is missing. */
-static bool is_unmodelled(const char *key)
-{
-    static const char *const keys[] = {"vision_config",
-                                       "audio_config",
-                                       "hidden_size_per_layer_input",
-                                       "num_kv_shared_layers",
-                                       "use_double_wide_mlp",
-                                       "zero_expert_num",
-                                       "cross_attention_layers",
-                                       NULL};
-
-    return text_index(key, keys) >= 0;
-}
-
-/* The word for an activation is none that is known. */
-static bool is_unread(const hf_config *hf, const char *key)
-{
-    return hf->model->numerics.activation == PLAIT_ACTIVATION_UNKNOWN &&
-           text_index(key, hf_activation_keys) >= 0;
-}
-
-/* null, false, 0 and {} say that something is not there. */
-static bool says_nothing(const json_cursor *at)
+/* null, false, 0, "", {} and [] mean that the part is absent. */
+static bool is_absent(const json_cursor *at)
 {
     double number = 1.0;
     bool flag = true;
@@ -91,33 +115,134 @@ static bool says_nothing(const json_cursor *at)
     return json_is_null(at) || (json_as_bool(at, &flag, NULL) == PLAIT_OK && !flag);
 }
 
-static void list_ignored(const hf_config *hf, const json_cursor *object, text_builder *out)
+/* Lists by layer that say for every layer what plait assumes anyway, and a frequency of every layer. */
+static bool says_the_usual(const json_cursor *at)
+{
+    static const char *const full[] = {"full", NULL};
+    json_cursor element;
+    int number = 0, word;
+
+    if (strcmp(at->key, "index_topk_freq") == 0)
+        return json_as_int(at, 1, 1, &number, NULL) == PLAIT_OK;
+    if (!json_is_array(at) ||
+        text_index(at->key, (const char *const[]){"attn_type_list", "indexer_types", NULL}) < 0)
+        return false;
+    for (bool more = json_first(at, &element); more; more = json_next(&element))
+        if (json_as_int(&element, 1, 1, &number, NULL) != PLAIT_OK &&
+            json_as_word(&element, full, &word, NULL) != PLAIT_OK)
+            return false;
+    return true;
+}
+
+static bool gives_a_size(const json_cursor *at)
+{
+    double number = 0.0;
+
+    if (json_is_string(at))
+        return has_word(at->key, spelling_words);
+    if (json_is_array(at) || json_is_object(at))
+        return has_word(at->key, size_words);
+    if (!json_is_number(at) || json_as_number(at, JSON_ANY, &number, NULL) != PLAIT_OK)
+        return false;
+    return has_word(at->key, ratio_words) ||
+           (number == trunc(number) && has_word(at->key, size_words));
+}
+
+/* ---- the keys of one object ---- */
+
+typedef struct unread_keys {
+    text_builder named; /* separated by commas */
+    text_builder sizes; /* the sizes behind the first one */
+    json_cursor first;  /* the first key that gives a size; its value is NULL when there is none */
+} unread_keys;
+
+/* A list that grows beyond `room` bytes is closed with "...". */
+static void append_key(text_builder *list, const char *key, size_t room)
+{
+    if (list->length >= room)
+        return;
+    text_append(list, list->length > 0 ? ", " : "");
+    text_append(list, key);
+    if (list->length >= room)
+        text_append(list, ", ...");
+}
+
+/* The reader looked at the key, and its word is none that is known. */
+static bool is_unknown_activation(const hf_config *hf, const char *key)
+{
+    return hf->model->numerics.activation == PLAIT_ACTIVATION_UNKNOWN &&
+           text_index(key, hf_activation_keys) >= 0;
+}
+
+/* An unknown class does not define which layers have the window, unless it spans the whole context. */
+static bool is_unplaced_window(const hf_config *hf, const char *key)
+{
+    int window = 0;
+
+    return !hf->known && strcmp(key, "sliding_window") == 0 && !json_has(hf->text, "layer_types") &&
+           hf_window(hf, &window, NULL) == PLAIT_OK && window > 0 &&
+           (hf->model->max_seq == 0 || window < hf->model->max_seq);
+}
+
+static void sort_key(const hf_config *hf, const json_cursor *at, unread_keys *out)
+{
+    const bool window = is_unplaced_window(hf, at->key);
+
+    if (is_unknown_activation(hf, at->key)) {
+        append_key(&out->named, at->key, SIZE_MAX / 2);
+        return;
+    }
+    if ((json_was_read(at) && !window) || is_absent(at) || is_harmless(at->key) ||
+        says_the_usual(at))
+        return;
+    if (text_index(at->key, left_out) >= 0 || !(window || gives_a_size(at)))
+        append_key(&out->named, at->key, SIZE_MAX / 2);
+    else if (out->first.value == NULL)
+        out->first = *at;
+    else
+        append_key(&out->sizes, at->key, 60);
+}
+
+static void sort_keys(const hf_config *hf, const json_cursor *object, unread_keys *out)
 {
     json_cursor at;
 
-    for (bool more = json_first(object, &at); more; more = json_next(&at)) {
-        const bool known = hf->known || text_index(at.key, understood) >= 0 || is_harmless(at.key);
-
-        if ((known && !is_unmodelled(at.key) && !is_unread(hf, at.key)) || says_nothing(&at))
-            continue;
-        text_append(out, out->length > 0 ? ", " : "");
-        text_append(out, at.key);
-    }
+    for (bool more = json_first(object, &at); more; more = json_next(&at))
+        sort_key(hf, &at, out);
 }
 
-plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
+/* Around a nested decoder only the configs of other towers and of what joins them are of interest. */
+static void list_towers(const json_cursor *root, unread_keys *out)
 {
-    text_builder keys;
-    const char *list;
+    json_cursor at;
 
-    text_builder_init(&keys, hf->arena);
-    list_ignored(hf, hf->text, &keys);
-    if (hf->text != hf->root)
-        list_ignored(hf, hf->root, &keys);
-    list = text_builder_finish(&keys, NULL);
+    for (bool more = json_first(root, &at); more; more = json_next(&at))
+        if (json_is_object(&at) && !json_was_read(&at) && !is_absent(&at) && !is_harmless(at.key))
+            append_key(&out->named, at.key, SIZE_MAX / 2);
+}
+
+/* ---- the verdict ---- */
+
+static plait_status refuse_size(const hf_config *hf, unread_keys *keys, plait_error *err)
+{
+    const char *const more = text_builder_finish(&keys->sizes, NULL);
+    if (more == NULL)
+        return plait_fail_nomem(err);
+    return json_fail(
+        &keys->first, PLAIT_ERROR_SCHEMA, err,
+        "expected only sizes that plait understands, found \"%.60s\"%s%s; plait cannot "
+        "price this yet for %.40s",
+        keys->first.key, more[0] != '\0' ? ", " : "", more,
+        hf->class->type[0] != '\0' ? hf->class->type : "a model without model_type");
+}
+
+static plait_status write_warning(const hf_config *hf, unread_keys *keys, const char **out,
+                                  plait_error *err)
+{
+    const char *const list = text_builder_finish(&keys->named, NULL);
+
     if (list == NULL)
         return plait_fail_nomem(err);
-
     *out = "";
     if (!hf->known)
         *out = plait_arena_printf(
@@ -128,4 +253,22 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
     else if (list[0] != '\0')
         *out = plait_arena_printf(hf->arena, "ignored: %s", list);
     return *out == NULL ? plait_fail_nomem(err) : PLAIT_OK;
+}
+
+plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
+{
+    unread_keys keys = {0};
+    json_cursor attention;
+
+    text_builder_init(&keys.named, hf->arena);
+    text_builder_init(&keys.sizes, hf->arena);
+    sort_keys(hf, hf->text, &keys);
+    if (hf->text != hf->root)
+        list_towers(hf->root, &keys);
+    PLAIT_TRY(json_value_optional(hf->text, "attn_config", &attention, err));
+    if (json_is_object(&attention))
+        sort_keys(hf, &attention, &keys);
+    if (keys.first.value != NULL)
+        return refuse_size(hf, &keys, err);
+    return write_warning(hf, &keys, out, err);
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "text.h"
+
 bool hf_mentions(const json_cursor *at, const char *key)
 {
     json_cursor member;
@@ -21,16 +23,38 @@ const char *hf_name(const hf_config *hf, const char *const *names)
     return names[0];
 }
 
+void hf_skip(const hf_config *hf, const char *const *keys)
+{
+    for (; *keys != NULL; keys++)
+        json_mark_read(hf->text, *keys);
+}
+
+/* A file may give one quantity under two of its names. Only names with the same number are skipped. */
+static void skip_copies(const hf_config *hf, const char *const *names, int number)
+{
+    json_cursor at;
+    int copy;
+
+    for (bool more = json_first(hf->text, &at); more; more = json_next(&at))
+        if (text_index(at.key, names) >= 0 &&
+            json_as_int(&at, number, number, &copy, NULL) == PLAIT_OK)
+            json_mark_read(hf->text, at.key);
+}
+
 plait_status hf_int(const hf_config *hf, const char *const *names, int min, int max, int *out,
                     plait_error *err)
 {
-    return json_int(hf->text, hf_name(hf, names), min, max, out, err);
+    PLAIT_TRY(json_int(hf->text, hf_name(hf, names), min, max, out, err));
+    skip_copies(hf, names, *out);
+    return PLAIT_OK;
 }
 
 plait_status hf_int_optional(const hf_config *hf, const char *const *names, int min, int max,
                              int *out, plait_error *err)
 {
-    return json_int_optional(hf->text, hf_name(hf, names), min, max, out, err);
+    PLAIT_TRY(json_int_optional(hf->text, hf_name(hf, names), min, max, out, err));
+    skip_copies(hf, names, *out);
+    return PLAIT_OK;
 }
 
 bool hf_has_trait(const hf_config *hf, enum hf_trait trait)

@@ -101,11 +101,15 @@ static plait_status mixers_by_class(const hf_config *hf, unsigned char *mixer, p
 
 plait_status hf_mixers_of_layers(const hf_config *hf, unsigned char *mixer, plait_error *err)
 {
+    static const char *const patterns[] = {"full_attention_interval", "max_window_layers",
+                                           "sliding_window_pattern", NULL};
     int window;
 
     PLAIT_TRY(json_has(hf->text, "layer_types") ? mixers_by_name(hf, mixer, err)
                                                 : mixers_by_class(hf, mixer, err));
     PLAIT_TRY(hf_window(hf, &window, err));
+    if (json_has(hf->text, "layer_types") || window == 0)
+        hf_skip(hf, patterns);
     for (int i = 0; i < hf->model->layers; i++)
         if (mixer[i] == HF_SLIDING && window == 0)
             mixer[i] = HF_FULL;
@@ -165,14 +169,17 @@ static plait_status read_frequency(const hf_config *hf, unsigned char *moe, plai
     return PLAIT_OK;
 }
 
-static plait_status clear_first(const hf_config *hf, unsigned char *moe, plait_error *err)
+/* ERNIE gives the first and the last layer with experts; -1 is the last layer of all. */
+static plait_status clear_ends(const hf_config *hf, unsigned char *moe, plait_error *err)
 {
-    int dense = hf->class->first_dense;
+    static const char *const first[] = {"first_k_dense_replace", "moe_layer_start_index", NULL};
+    int dense = hf->class->first_dense, last = -1;
 
-    PLAIT_TRY(
-        json_int_optional(hf->text, "first_k_dense_replace", 0, PLAIT_MAX_LAYERS, &dense, err));
-    for (int i = 0; i < hf->model->layers && i < dense; i++)
-        moe[i] = 0;
+    PLAIT_TRY(hf_int_optional(hf, first, 0, PLAIT_MAX_LAYERS, &dense, err));
+    PLAIT_TRY(json_int_optional(hf->text, "moe_layer_end_index", -1, PLAIT_MAX_LAYERS, &last, err));
+    for (int i = 0; i < hf->model->layers; i++)
+        if (i < dense || (last >= 0 && i > last))
+            moe[i] = 0;
     return PLAIT_OK;
 }
 
@@ -195,10 +202,15 @@ static plait_status read_named(const hf_config *hf, unsigned char *moe, plait_er
 /* No class has two of these rules, so that their order does not matter but for the lists. */
 plait_status hf_experts_of_layers(const hf_config *hf, unsigned char *moe, plait_error *err)
 {
+    static const char *const rules[] = {
+        "moe_layer_freq",        "decoder_sparse_step", "interleave_moe_layer_step",
+        "first_k_dense_replace", "mlp_only_layers",     NULL};
     int experts;
 
     PLAIT_TRY(hf_experts(hf, &experts, err));
     memset(moe, experts > 0, (size_t)hf->model->layers);
+    if (experts == 0 || json_has(hf->text, "mlp_layer_types") || json_has(hf->text, "moe_layers"))
+        hf_skip(hf, rules);
     if (experts == 0)
         return PLAIT_OK;
     if (json_has(hf->text, "mlp_layer_types"))
@@ -210,6 +222,7 @@ plait_status hf_experts_of_layers(const hf_config *hf, unsigned char *moe, plait
     PLAIT_TRY(read_frequency(hf, moe, err));
     PLAIT_TRY(keep_every(hf, "decoder_sparse_step", moe, err));
     PLAIT_TRY(keep_every(hf, "interleave_moe_layer_step", moe, err));
-    PLAIT_TRY(clear_first(hf, moe, err));
+    PLAIT_TRY(keep_every(hf, "moe_layer_interval", moe, err));
+    PLAIT_TRY(clear_ends(hf, moe, err));
     return read_listed(hf, "mlp_only_layers", 0, moe, err);
 }

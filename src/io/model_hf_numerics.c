@@ -44,6 +44,7 @@ static plait_status read_activation(const hf_config *hf, const hf_class_numerics
     const char *word;
 
     *out = known->activation;
+    hf_skip(hf, hf_activation_keys);
     if (!json_has(hf->text, key) || hf_has_numerics_trait(known, HF_OWN_ACTIVATION))
         return PLAIT_OK;
     PLAIT_TRY(json_string(hf->text, key, hf->arena, &word, err));

@@ -4,17 +4,27 @@
 static const char *const heads_names[] = {"num_attention_heads", "n_head", "n_heads", NULL};
 static const char *const kv_heads_names[] = {"num_key_value_heads", "num_kv_heads", "n_kv_heads",
                                              NULL};
+static const char *const head_dim_names[] = {"head_dim", "attention_head_dim", "kv_channels", NULL};
 static const char *const width_names[] = {"intermediate_size", "n_inner", "ffn_dim",
                                           "ffn_hidden_size", NULL};
-static const char *const dense_width_names[] = {"intermediate_size_mlp", "intermediate_size", NULL};
+static const char *const dense_width_names[] = {"intermediate_size_mlp", "dense_intermediate_size",
+                                                "intermediate_size", NULL};
 static const char *const expert_width_names[] = {"moe_intermediate_size", "intermediate_size",
                                                  NULL};
 static const char *const experts_names[] = {"n_routed_experts", "num_local_experts", "num_experts",
                                             "moe_num_experts", NULL};
-static const char *const topk_names[] = {"num_experts_per_tok",   "top_k_experts",
-                                         "experts_per_token",     "moe_topk",
-                                         "num_experts_per_token", NULL};
-static const char *const shared_names[] = {"n_shared_experts", "num_shared_experts", NULL};
+static const char *const topk_names[] = {"num_experts_per_tok",
+                                         "top_k_experts",
+                                         "experts_per_token",
+                                         "moe_topk",
+                                         "moe_k",
+                                         "num_experts_per_token",
+                                         NULL};
+static const char *const shared_width_names[] = {
+    "shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
+    "shared_intermediate_size", "share_expert_dim", NULL};
+static const char *const shared_names[] = {"n_shared_experts", "num_shared_experts",
+                                           "moe_num_shared_experts", NULL};
 
 /* ---- attention ---- */
 
@@ -55,6 +65,7 @@ static plait_status read_kv_heads(const hf_config *hf, plait_attention *out, pla
     out->kv_heads = out->heads;
     PLAIT_TRY(read_multi_query(hf, &multi_query, err));
     if (multi_query) {
+        hf_skip(hf, kv_heads_names);
         out->kv_heads = 1;
         return PLAIT_OK;
     }
@@ -116,7 +127,7 @@ static plait_status read_shape(const hf_config *hf, hf_mixer which, plait_attent
 
     out->head_dim = hf->class->head_dim;
     PLAIT_TRY(hf_int(hf, heads_names, 1, MODEL_MAX_HEADS, &out->heads, err));
-    PLAIT_TRY(json_int_optional(at, "head_dim", 1, MODEL_MAX_HEAD_DIM, &out->head_dim, err));
+    PLAIT_TRY(hf_int_optional(hf, head_dim_names, 1, MODEL_MAX_HEAD_DIM, &out->head_dim, err));
     PLAIT_TRY(read_kv_heads(hf, out, err));
     if (which == HF_FULL)
         PLAIT_TRY(read_full_layer(hf, out, err));
@@ -150,9 +161,11 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
 
 static plait_status read_mla(const hf_config *hf, plait_mla *out, plait_error *err)
 {
+    static const char *const redundant[] = {"num_key_value_heads", "head_dim", "qk_head_dim", NULL};
     const json_cursor *const at = hf->text;
 
     *out = (plait_mla){0};
+    hf_skip(hf, redundant);
     PLAIT_TRY(hf_int(hf, heads_names, 1, MODEL_MAX_HEADS, &out->heads, err));
     PLAIT_TRY(json_int_optional(at, "q_lora_rank", 0, MODEL_MAX_RANK, &out->q_rank, err));
     PLAIT_TRY(json_int(at, "kv_lora_rank", 1, MODEL_MAX_RANK, &out->kv_rank, err));
@@ -171,6 +184,10 @@ static plait_status read_delta_net(const hf_config *hf, plait_delta_net *out, pl
     const json_cursor *const at = hf->text;
 
     *out = (plait_delta_net){16, 32, 128, 128, 4};
+    if (!hf->known && !json_has(at, "linear_num_value_heads"))
+        return json_fail_key(at, "linear_num_value_heads", PLAIT_ERROR_SCHEMA, err,
+                             "expected the sizes of the linear layers, found none; plait cannot "
+                             "price this yet");
     PLAIT_TRY(
         json_int_optional(at, "linear_num_key_heads", 1, MODEL_MAX_HEADS, &out->key_heads, err));
     PLAIT_TRY(json_int_optional(at, "linear_num_value_heads", 1, MODEL_MAX_HEADS, &out->value_heads,
@@ -255,8 +272,12 @@ plait_status hf_experts(const hf_config *hf, int *out, plait_error *err)
 
     *out = 0;
     PLAIT_TRY(json_bool_optional(hf->text, "enable_moe_block", &enabled, err));
-    if (!enabled)
+    if (!enabled) {
+        hf_skip(hf, experts_names);
+        hf_skip(hf, topk_names);
+        hf_skip(hf, (const char *const[]){"moe_intermediate_size", NULL});
         return PLAIT_OK;
+    }
     return hf_int_optional(hf, experts_names, 0, MODEL_MAX_EXPERTS, out, err);
 }
 
@@ -273,8 +294,7 @@ static plait_status read_shared(const hf_config *hf, plait_moe *out, plait_error
     out->shared_width = shared * out->width;
     if (hf_has_trait(hf, HF_SHARED_MLP))
         return json_int(hf->text, "intermediate_size", 1, MODEL_MAX_WIDTH, &out->shared_width, err);
-    PLAIT_TRY(json_int_optional(hf->text, "shared_expert_intermediate_size", 0, MODEL_MAX_WIDTH,
-                                &out->shared_width, err));
+    PLAIT_TRY(hf_int_optional(hf, shared_width_names, 0, MODEL_MAX_WIDTH, &out->shared_width, err));
     out->shared_gate = out->shared_width > 0 && hf_has_trait(hf, HF_SHARED_GATE);
     return PLAIT_OK;
 }

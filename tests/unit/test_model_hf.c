@@ -96,10 +96,10 @@ static void test_llama__without_kv_heads_and_head_dim(void **state)
 
 static void test_llama__takes_its_flags_from_the_file(void **state)
 {
-    const plait_model *model = read_text(
-        *state, CONFIG("llama", MLP ", \"attention_bias\": true, \"mlp_bias\": true, "
-                                    "\"tie_word_embeddings\": true, \"head_dim\": 32, "
-                                    "\"num_key_value_heads\": 2, \"num_hidden_layers_\": 3"));
+    const plait_model *model =
+        read_text(*state, CONFIG("llama", MLP ", \"attention_bias\": true, \"mlp_bias\": true, "
+                                              "\"tie_word_embeddings\": true, \"head_dim\": 32, "
+                                              "\"num_key_value_heads\": 2"));
 
     assert_true(model->tied);
     assert_true(model->kind[0].attention.qkv_bias && model->kind[0].attention.out_bias);
@@ -507,16 +507,17 @@ static void test_known_class__warns_of_parts_that_have_no_price(void **state)
 {
     model_fixture *test = *state;
 
-    read_text(test, CONFIG("gemma4_text", MLP ", \"hidden_size_per_layer_input\": 256, "
-                                              "\"num_kv_shared_layers\": 0, \"some_token_id\": 3"));
-    assert_string_equal(test->warning, "ignored: hidden_size_per_layer_input");
+    read_text(test, CONFIG("gemma4_text", MLP ", \"audio_config\": {\"hidden_size\": 256}, "
+                                              "\"num_kv_shared_layers\": 0, \"some_token_id\": 3, "
+                                              "\"hidden_size_per_layer_input\": 0"));
+    assert_string_equal(test->warning, "ignored: audio_config");
 }
 
 static void test_unknown_class__with_familiar_keys_is_read_like_llama(void **state)
 {
     model_fixture *test = *state;
     const plait_model *model = read_text(
-        test, CONFIG("brand_new", MLP ", \"rms_norm_eps\": 1e-6, \"magic_width\": 7, "
+        test, CONFIG("brand_new", MLP ", \"rms_norm_eps\": 1e-6, \"magic_level\": 7, "
                                       "\"bos_token_id\": 1, \"rope_theta\": 1e4, "
                                       "\"torch_dtype\": \"bfloat16\", \"magic_off\": false"));
 
@@ -524,10 +525,58 @@ static void test_unknown_class__with_familiar_keys_is_read_like_llama(void **sta
     assert_false(model->layer_norm || model->tied);
     assert_string_equal(test->warning,
                         "the model type \"brand_new\" is not known and was read like "
-                        "llama; ignored: magic_width");
+                        "llama; ignored: magic_level");
     read_text(test, CONFIG("", MLP));
     assert_string_equal(test->warning,
                         "the file says no model_type and was read like llama; ignored: nothing");
+}
+
+/* Two names of one number are one size, and a key that another one makes superfluous is none. */
+static void test_known_class__may_repeat_itself(void **state)
+{
+    model_fixture *test = *state;
+
+    read_text(test, CONFIG("mixtral", MLP ", \"num_key_value_heads\": 4, \"num_local_experts\": 8, "
+                                          "\"num_experts\": 8, \"num_experts_per_tok\": 2, "
+                                          "\"experts_per_token\": 2, \"head_dim\": 16, "
+                                          "\"kv_channels\": 16, \"attn_type_list\": [1, 1, 1, 1]"));
+    assert_string_equal(test->warning, "");
+    read_text(test, CONFIG("qwen3_moe", MLP ", \"num_experts\": 8, \"num_experts_per_tok\": 2, "
+                                            "\"moe_intermediate_size\": 32, \"head_dim\": 16"));
+    assert_string_equal(test->warning, "");
+}
+
+static void test_ernie_4_5__begins_its_experts_at_an_index(void **state)
+{
+    const plait_model *model =
+        read_text(*state, CONFIG("ernie4_5_moe",
+                                 MLP ", \"moe_num_experts\": 8, \"moe_k\": 2, "
+                                     "\"moe_intermediate_size\": 32, "
+                                     "\"moe_num_shared_experts\": 3, "
+                                     "\"moe_layer_start_index\": 2, "
+                                     "\"moe_layer_end_index\": 2, \"moe_layer_interval\": 1"));
+
+    assert_int_equal(layers_of_kind(model, "moe"), 1);
+    assert_string_equal(name_of_layer(model, 2), "moe");
+    assert_int_equal(model->kind[1].moe.topk, 2);
+    assert_int_equal(model->kind[1].moe.shared_width, 96);
+    assert_true(model->tied);
+}
+
+static void test_minimax__has_dense_layers_of_their_own_width(void **state)
+{
+    const plait_model *model =
+        read_text(*state, CONFIG("minimax_m2",
+                                 MLP ", \"num_local_experts\": 8, \"num_experts_per_tok\": 2, "
+                                     "\"dense_intermediate_size\": 512, "
+                                     "\"shared_intermediate_size\": 96, \"num_mtp_modules\": 3, "
+                                     "\"moe_layer_freq\": [0, 1, 1, 1]"));
+
+    assert_int_equal(model->kind[0].mlp.width, 512);
+    assert_int_equal(model->kind[1].moe.width, 128);
+    assert_int_equal(model->kind[1].moe.shared_width, 96);
+    assert_int_equal(model->mtp_layers, 0);
+    assert_string_equal(((model_fixture *)*state)->warning, "ignored: num_mtp_modules");
 }
 
 static void test_unknown_class__of_the_older_kind_has_plain_mlps(void **state)
@@ -615,6 +664,34 @@ static void test_refusals__say_where_and_why(void **state)
          "\"qk_nope_head_dim\""},
         {CONFIG("opt", ", \"ffn_dim\": 256, \"word_embed_proj_dim\": 32"), PLAIT_ERROR_SCHEMA,
          "/word_embed_proj_dim", "expected the hidden width 64, found 32"},
+        {CONFIG("brand_new", MLP ", \"q_lora_rank\": 8, \"index_n_heads\": 2, "
+                                 "\"qk_rope_head_dim\": 4"),
+         PLAIT_ERROR_SCHEMA, "/q_lora_rank",
+         "expected only sizes that plait understands, found \"q_lora_rank\", index_n_heads, "
+         "qk_rope_head_dim; plait cannot price this yet for brand_new"},
+        {CONFIG("llama", MLP ", \"hc_mult\": 4"), PLAIT_ERROR_SCHEMA, "/hc_mult",
+         "found \"hc_mult\"; plait cannot price this yet for llama"},
+        {CONFIG("llama", MLP ", \"ffn_mult\": 1.5"), PLAIT_ERROR_SCHEMA, "/ffn_mult",
+         "\"ffn_mult\""},
+        {CONFIG("llama", MLP ", \"hybrid_override_pattern\": \"M*M*\""), PLAIT_ERROR_SCHEMA,
+         "/hybrid_override_pattern", "\"hybrid_override_pattern\""},
+        {CONFIG("brand_new", MLP ", \"compress_ratios\": [0, 4, 4, 4]"), PLAIT_ERROR_SCHEMA,
+         "/compress_ratios", "\"compress_ratios\""},
+        {CONFIG("brand_new", MLP ", \"sliding_window\": 32"), PLAIT_ERROR_SCHEMA, "/sliding_window",
+         "\"sliding_window\""},
+        {CONFIG("brand_new", MLP ", \"attn_type_list\": [0, 1, 0, 1]"), PLAIT_ERROR_SCHEMA,
+         "/attn_type_list", "\"attn_type_list\""},
+        {CONFIG("brand_new", MLP ", \"layer_types\": [\"linear_attention\", \"full_attention\", "
+                                 "\"full_attention\", \"full_attention\"]"),
+         PLAIT_ERROR_SCHEMA, "/linear_num_value_heads", "expected the sizes of the linear layers"},
+        {CONFIG("glm_moe_dsa", MLP ", \"indexer_types\": [\"full\", \"shared\", \"full\", "
+                                   "\"shared\"]"),
+         PLAIT_ERROR_SCHEMA, "/indexer_types", "\"indexer_types\""},
+        {CONFIG("gemma4_text", MLP ", \"hidden_size_per_layer_input\": 256"), PLAIT_ERROR_SCHEMA,
+         "/hidden_size_per_layer_input", "\"hidden_size_per_layer_input\""},
+        {CONFIG("mixtral", MLP ", \"num_key_value_heads\": 4, \"num_local_experts\": 8, "
+                               "\"num_experts\": 16, \"num_experts_per_tok\": 2"),
+         PLAIT_ERROR_SCHEMA, "/num_experts", "\"num_experts\""},
         {"{\"model_type\": 3}", PLAIT_ERROR_SCHEMA, "/model_type", "expected a string"},
         {"{\"model_type\": \"llama\", \"text_config\": 3}", PLAIT_ERROR_SCHEMA, "/text_config",
          "expected an object"},
@@ -640,7 +717,7 @@ static void test_refusals__say_where_and_why(void **state)
 /* Each failing request for memory is an error, and none leaks or crashes. */
 static void test_parse__survives_every_failing_allocation(void **state)
 {
-    static const char text[] = CONFIG("brand_new", MLP ", \"magic_width\": 7");
+    static const char text[] = CONFIG("brand_new", MLP ", \"magic_level\": 7");
     model_fixture *test = *state;
     plait_status status = PLAIT_ERROR_NOMEM;
 
@@ -696,6 +773,9 @@ int main(void)
         TEST(test_nested_decoder__is_read_and_what_is_around_it_ignored),
         TEST(test_known_class__warns_of_parts_that_have_no_price),
         TEST(test_unknown_class__with_familiar_keys_is_read_like_llama),
+        TEST(test_known_class__may_repeat_itself),
+        TEST(test_ernie_4_5__begins_its_experts_at_an_index),
+        TEST(test_minimax__has_dense_layers_of_their_own_width),
         TEST(test_unknown_class__of_the_older_kind_has_plain_mlps),
         TEST(test_unknown_class__of_which_the_file_says_nothing_more_is_gated),
         TEST(test_class__is_that_of_the_architecture_where_no_type_is_given),
