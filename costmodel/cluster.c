@@ -31,7 +31,7 @@ const char *const plait_kernel_name[PLAIT_KERNELS + 1] = {
     ATTENTION_WORDS(PLAIT_KERNEL_ATTENTION), PRECISION_WORDS(PLAIT_KERNEL_PRECISION),
     [PLAIT_KERNEL_WIDE] = "fused_wide",      [PLAIT_KERNEL_GROUPED_GEMM] = "grouped_gemm",
     [PLAIT_KERNEL_MULTICAST] = "multicast",  [PLAIT_KERNEL_DEEPEP] = "deepep",
-    [PLAIT_KERNEL_HYBRIDEP] = "hybridep",
+    [PLAIT_KERNEL_HYBRIDEP] = "hybridep",    [PLAIT_KERNEL_ANY_WIDTH] = "fused_any_width",
 };
 
 const char *const plait_collective_name[PLAIT_COLLECTIVES + 1] = {

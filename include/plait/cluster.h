@@ -56,6 +56,7 @@ typedef enum plait_kernel {
     PLAIT_KERNEL_MULTICAST, /* stores that a switch copies to all GPUs of a domain */
     PLAIT_KERNEL_DEEPEP,    /* exchanges of experts over NVLink and InfiniBand, by libraries ... */
     PLAIT_KERNEL_HYBRIDEP,  /* ... of these names */
+    PLAIT_KERNEL_ANY_WIDTH, /* fused attention other than cuDNN's, without its limits on heads and scores */
     PLAIT_KERNELS
 } plait_kernel;
 

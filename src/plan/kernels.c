@@ -9,8 +9,22 @@
 #include "rules.h"
 #include "traits.h"
 
-/* Widest head that cuDNN's attention takes everywhere, forward and backward. */
-enum { USUAL_HEAD = 128 };
+/* Widest head that cuDNN's attention takes everywhere, forward and backward, and that it takes at all. Heads
+ * between the two have values as wide as queries, or are those of latent attention, 192 and 128 wide
+ * (NVIDIA/TransformerEngine d0067d0, transformer_engine/common/fused_attn/fused_attn.cpp). */
+enum { USUAL_HEAD = 128, WIDE_HEAD = 256, LATENT_HEAD = 192, LATENT_VALUES = 128 };
+
+/* FlashAttention 1 ends at heads of 128 (Dao-AILab/flash-attention issue 277), versions 2 and 3 end at 256
+ * (issue 2427; TransformerEngine issue 3006). 0: no limit of the kernel itself. */
+static const int widest_taken[PLAIT_ATTENTION_KERNELS] = {
+    [PLAIT_ATTENTION_FLASH] = 128,
+    [PLAIT_ATTENTION_FLASH2] = 256,
+    [PLAIT_ATTENTION_FLASH3] = 256,
+};
+
+/* Longest sequence of Megatron's fused softmax; beyond it, PyTorch's runs (FusedScaleMaskSoftmax in
+ * megatron/core/fusions/fused_softmax.py). */
+enum { SOFTMAX_KERNEL_SEQ = 4096 };
 
 static const plait_accelerator *gpu_of(const plait_problem *problem)
 {
@@ -35,21 +49,77 @@ static int widest_head(const plait_model *model)
     return widest;
 }
 
+/* Heads of latent attention have queries and keys wider than values. */
+static bool widths_fit_cudnn(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_mla *const mla = &model->kind[k].mla;
+        const int queries = head_width(&model->kind[k]);
+
+        if (model->kind[k].mixer == PLAIT_MIXER_MLA && queries > USUAL_HEAD &&
+            queries != mla->v_dim && !(queries == LATENT_HEAD && mla->v_dim == LATENT_VALUES))
+            return false;
+    }
+    return true;
+}
+
+/* cuDNN's attention, rather than what takes its place on accelerators of other vendors. */
+static bool is_cudnn(const plait_accelerator *gpu, plait_attention_kernel kernel)
+{
+    return kernel == PLAIT_ATTENTION_FUSED && !plait_accelerator_runs(gpu, PLAIT_KERNEL_ANY_WIDTH);
+}
+
+static bool kernel_takes_heads(const plait_problem *problem, plait_attention_kernel kernel,
+                               const plan_reason *why)
+{
+    const plait_accelerator *const gpu = gpu_of(problem);
+    const int widest = is_cudnn(gpu, kernel) ? WIDE_HEAD : widest_taken[kernel];
+    const int head = widest_head(problem->model);
+
+    if (kernel == PLAIT_ATTENTION_FUSED && head > USUAL_HEAD &&
+        !plait_accelerator_runs(gpu, PLAIT_KERNEL_WIDE))
+        return because(why, "%s has no attention fused for heads of %d, only up to %d", gpu->name,
+                       head, USUAL_HEAD);
+    if (widest > 0 && head > widest)
+        return because(why,
+                       "attention %s takes heads up to %d, the model has heads of %d (rule P49)",
+                       plait_attention_kernel_name[kernel], widest, head);
+    return !is_cudnn(gpu, kernel) || widths_fit_cudnn(problem->model) ||
+           because(why,
+                   "attention fused trains heads wider than %d with values of the same width, or "
+                   "as %d with values of %d (rule P50)",
+                   USUAL_HEAD, LATENT_HEAD, LATENT_VALUES);
+}
+
+/* FlashAttention takes a soft cap from version 2.6 on; cuDNN's attention in Transformer Engine and in PyTorch,
+ * and Megatron's fused softmax, have none. */
+static bool kernel_takes_scores(const plait_problem *problem, plait_attention_kernel kernel,
+                                const plan_reason *why)
+{
+    const bool capped = problem->model->numerics.attention_softcap > 0.0;
+
+    if (capped &&
+        (kernel == PLAIT_ATTENTION_FLASH || kernel == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL ||
+         is_cudnn(gpu_of(problem), kernel)))
+        return because(why,
+                       "attention %s has no soft cap of scores, which the model needs (rule P51)",
+                       plait_attention_kernel_name[kernel]);
+    return kernel != PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL ||
+           problem->job.seq <= SOFTMAX_KERNEL_SEQ ||
+           because(why, "attention %s takes sequences up to %d, found %d (rule P52)",
+                   plait_attention_kernel_name[kernel], SOFTMAX_KERNEL_SEQ, problem->job.seq);
+}
+
 bool plan_attention_runs(const plait_problem *problem, const plait_degrees *d,
                          const plan_reason *why)
 {
     const plait_accelerator *const gpu = gpu_of(problem);
     const plait_attention_kernel kernel = (plait_attention_kernel)d->attention;
-    const int head = widest_head(problem->model);
 
     if (!plait_accelerator_runs(gpu, PLAIT_KERNEL_ATTENTION + (int)kernel))
         return because(why, "%s has no attention %s", gpu->name,
                        plait_attention_kernel_name[kernel]);
-    if (kernel == PLAIT_ATTENTION_FUSED && head > USUAL_HEAD &&
-        !plait_accelerator_runs(gpu, PLAIT_KERNEL_WIDE))
-        return because(why, "%s has no attention fused for heads of %d, only up to %d", gpu->name,
-                       head, USUAL_HEAD);
-    return true;
+    return kernel_takes_heads(problem, kernel, why) && kernel_takes_scores(problem, kernel, why);
 }
 
 bool plan_experts_run(const plait_problem *problem, const plan_reason *why)

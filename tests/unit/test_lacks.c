@@ -114,6 +114,8 @@ static void test_usual_attention__is_the_fastest_that_runs(void **state)
     assert_string_equal(usual("llama-3.1-8b", "fsdp", "v100-32gb-sxm", *state), "unfused");
     assert_string_equal(usual("gemma-2-2b", "megatron", "a100-80gb-sxm", *state), "flash2");
     assert_string_equal(usual("deepseek-v2-lite", "megatron", "h100-80gb-sxm", *state), "fused");
+    assert_string_equal(usual("gemma-4-31b-it", "fsdp", "h100-80gb-sxm", *state), "unfused");
+    assert_string_equal(usual("gemma-4-31b-it", "maxtext", "tpu-v5p", *state), "fused");
     // heads of 192: neither cuDNN's kernel nor, with values of 128, FlashAttention 2
     assert_string_equal(usual("deepseek-v2-lite", "megatron", "a100-80gb-sxm", *state),
                         "unfused-softmax-kernel");
@@ -139,6 +141,19 @@ static void test_plans__are_refused_for_want_of_a_kernel(void **state)
     ask(&it, "deepseek-v2-lite", "megatron", "a100-80gb-sxm", *state);
     assert_refused(&it, PLAIT_ATTENTION_FUSED,
                    "has no attention fused for heads of 192, only up to 128");
+    ask(&it, "gemma-4-31b-it", "fsdp", "h100-80gb-sxm", *state); // full layers have heads of 512
+    assert_refused(&it, PLAIT_ATTENTION_FLASH2,
+                   "attention flash2 takes heads up to 256, the model has heads of 512 (rule P49)");
+    assert_refused(&it, PLAIT_ATTENTION_FLASH3, "heads up to 256");
+    assert_refused(&it, PLAIT_ATTENTION_FLASH, "heads up to 128");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED, "heads up to 256, the model has heads of 512");
+    ask(&it, "gemma-2-2b", "fsdp", "h100-80gb-sxm", *state); // heads of 256, capped scores
+    assert_refused(&it, PLAIT_ATTENTION_FLASH, "attention flash takes heads up to 128");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED, "attention fused has no soft cap of scores");
+    ask(&it, "llama-3.1-8b", "megatron", "h100-80gb-sxm", *state);
+    it.problem.job.seq = 4100;
+    assert_refused(&it, PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL,
+                   "takes sequences up to 4096, found 4100 (rule P52)");
     ask(&it, "mixtral-8x7b", "megatron", "v100-32gb-sxm", *state);
     assert_refused(&it, PLAIT_ATTENTION_FUSED, "has no grouped GEMM, which experts need");
     ask(&it, "llama-3.1-8b", "megatron", "b200-180gb-sxm", *state);
