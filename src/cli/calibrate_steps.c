@@ -3,13 +3,16 @@
 
 #include <stdio.h>
 
+#include "asked.h"
 #include "cluster_write.h"
 #include "command.h"
+#include "measured_log.h"
 #include "plait/data.h"
 #include "progress.h"
 #include "report_table.h"
 #include "say.h"
 #include "site.h"
+#include "text.h"
 #include "units.h"
 
 static void factor_line(FILE *out, const char *what, double factor, bool determined)
@@ -66,40 +69,111 @@ plait_status calibrate_write_site(const site_result *result, plait_arena *arena,
 /* Chosen: sources of a dozen published runs and more are 2 to 15 % off before anything is fitted to them. */
 static const double unexplained = 0.25;
 
-static void warn_unexplained(const site_result *result, const char *log)
+static void warn_unexplained(const site_result *result, const char *log, bool rows)
 {
     if (result->after > unexplained)
-        say_warning(
-            "%s: steps stay %.0f %% off, which slow kernels and links do not explain; check "
-            "gbs, seq_len, gpus and runtime of the rows, and that step_time_s is in seconds",
-            log, 100.0 * result->after);
+        say_warning("%s: steps stay %.0f %% off, which slow kernels and links do not explain; "
+                    "check %s",
+                    log, 100.0 * result->after,
+                    rows ? "gbs, seq_len, gpus and runtime of the rows, and that step_time_s is in "
+                           "seconds"
+                         : "that it is the log of this plan");
 }
 
-plait_status calibrate_steps(const char *log, const char *cluster_name,
+static plait_status scale_to_runs(const char *path, const char *cluster_name,
+                                  const fit_watch *watch, plait_arena *arena, site_result *out,
+                                  plait_error *err)
+{
+    plait_cluster cluster;
+    plait_runs runs;
+
+    if (cluster_name == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--cluster",
+                          "expected the cluster that --log is about, found nothing");
+    PLAIT_TRY(plait_cluster_find(cluster_name, arena, &cluster, err));
+    PLAIT_TRY(plait_runs_load(path, arena, &runs, err));
+    return site_scale(&cluster, &runs, watch, arena, out, err);
+}
+
+/* An imported plan may leave open what it does not say. */
+static plait_status check_whole(const plans_entry *entry, const char *plan, plait_error *err)
+{
+    if (entry->cluster == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--cluster",
+                          "expected the cluster that ran it, which %.80s does not say, found "
+                          "nothing",
+                          plan);
+    if (entry->model == NULL || entry->seq == 0 || entry->gbs == 0 || entry->gpus == 0)
+        return plait_fail(
+            err, PLAIT_ERROR_SCHEMA, entry->where,
+            "expected a plan with model, seq, gbs and gpus, found one without; `plait "
+            "eval --plan FILE ... -o WHOLE.json` writes one with them");
+    return PLAIT_OK;
+}
+
+/* The log has the step; the file has the plan and what was asked of it. */
+static plait_status scale_to_log(const char *path, const char *plan, const char *cluster_name,
+                                 const fit_watch *watch, plait_arena *arena, site_result *out,
+                                 plait_error *err)
+{
+    static const opt_operands nothing = {0};
+    static const asked_flags as_it_is = {0};
+    plait_cluster cluster;
+    plans_entry entry;
+    asked question;
+    step_log log;
+    site_step step = {.name = path};
+
+    PLAIT_TRY(plans_load(plan, arena, &entry, err));
+    if (cluster_name != NULL) {
+        PLAIT_TRY(plait_cluster_find(cluster_name, arena, &cluster, err));
+        entry.cluster = &cluster;
+    }
+    PLAIT_TRY(check_whole(&entry, plan, err));
+    PLAIT_TRY(asked_of(&as_it_is, &nothing, &entry, arena, &question, err));
+    if (question.plan.verdict == PLAIT_INVALID)
+        return plait_fail(err, PLAIT_ERROR_RANGE, entry.where,
+                          "expected a plan that can run, found: %s", question.plan.why);
+    step.problem = question.problem;
+    step.degrees = question.plan.degrees;
+    PLAIT_TRY(measured_log_read(path, &step.problem, arena, &log, &step.measured_s, err));
+    return site_scale_steps(entry.cluster, &step, 1, watch, arena, out, err);
+}
+
+/* A training log says nothing of the plan that it is of. */
+static plait_status check_is_table(const char *path, plait_arena *arena, plait_error *err)
+{
+    step_log log;
+
+    if (text_ends_with(path, ".csv") || step_log_load(path, arena, &log, NULL) != PLAIT_OK)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, "--plan",
+                      "expected FILE[:RANK], the plan that %.80s is the log of, found nothing",
+                      path);
+}
+
+plait_status calibrate_steps(const char *log, const char *plan, const char *cluster_name,
                              const opt_operands *operands, const calibrate_sink *sink,
                              plait_arena *arena, plait_error *err)
 {
     progress shown = progress_of(1, "fitting");
     const fit_watch watch = {progress_show, &shown};
-    plait_cluster cluster;
-    plait_runs runs;
     site_result result;
     const char *text;
     size_t length;
 
-    if (cluster_name == NULL)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--cluster",
-                          "expected the cluster that --log is about, found nothing");
     if (operands->count > 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
                           "expected no tables of kernels beside --log, found one");
-    PLAIT_TRY(plait_cluster_find(cluster_name, arena, &cluster, err));
-    PLAIT_TRY(plait_runs_load(log, arena, &runs, err));
-    const plait_status status = site_scale(&cluster, &runs, &watch, arena, &result, err);
+    if (plan == NULL)
+        PLAIT_TRY(check_is_table(log, arena, err));
+    const plait_status status =
+        plan != NULL ? scale_to_log(log, plan, cluster_name, &watch, arena, &result, err)
+                     : scale_to_runs(log, cluster_name, &watch, arena, &result, err);
     progress_clear(&shown);
     PLAIT_TRY(status);
     PLAIT_TRY(calibrate_print_site(&result, sink->print ? stderr : stdout, err));
-    warn_unexplained(&result, log);
+    warn_unexplained(&result, log, plan == NULL);
     PLAIT_TRY(calibrate_write_site(&result, arena, &text, &length, err));
     return command_deliver(text, length, sink->path, sink->print, err);
 }

@@ -20,11 +20,14 @@ PLAIT_MUST_CHECK plait_status calibrate_write_site(const site_result *result, pl
                                                    plait_error *err);
 
 /**
- * Scale the cluster to the steps of a file, print what changed, and write the cluster.
+ * Scale the cluster to measured steps, print what changed, and write the cluster.
  *
- * @param cluster_name  NULL is refused: steps do not say where they were measured
+ * @param log           a CSV of runs, or the training log of `plan`
+ * @param plan          FILE[:RANK]; NULL: `log` has to be a CSV
+ * @param cluster_name  NULL: that of the plan; a CSV does not say where its steps were measured
  */
-PLAIT_MUST_CHECK plait_status calibrate_steps(const char *log, const char *cluster_name,
+PLAIT_MUST_CHECK plait_status calibrate_steps(const char *log, const char *plan,
+                                              const char *cluster_name,
                                               const opt_operands *operands,
                                               const calibrate_sink *sink, plait_arena *arena,
                                               plait_error *err);

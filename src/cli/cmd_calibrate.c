@@ -11,6 +11,7 @@
 typedef struct calibrate_values {
     const char *accelerator;
     const char *log;
+    const char *plan;
     const char *cluster;
     const char *runtime;
     const char *evidence;
@@ -31,9 +32,14 @@ static const opt options[] = {
                 OPT_NAMES(PLAIT_DATA_ACCELERATORS),
                 "the accelerator that was measured; by default the one that the tables name"),
     OPT_HEADING("a site's own steps"),
-    OPT_OF_TEXT(calibrate_values, log, "log", 0, "RUNS.csv", "measured steps of a few plans"),
-    OPT_OF_WORD(calibrate_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
-                "the cluster they ran on; of measured kernels and links, too"),
+    OPT_OF_TEXT(
+        calibrate_values, log, "log", 0, "FILE",
+        "measured steps of a few plans, RUNS.csv, or the training log of the one of --plan"),
+    OPT_OF_TEXT(calibrate_values, plan, "plan", 0, "FILE[:RANK]",
+                "the plan that ran, of a file that `plait search -o` or `plait import -o` wrote"),
+    OPT_OF_WORD(
+        calibrate_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
+        "the cluster they ran on, by default the plan's; of measured kernels and links, too"),
     OPT_HEADING("a piece of software"),
     OPT_OF_WORD(calibrate_values, runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),
                 "fit this runtime profile, or NAME@YY.MM of releases up to a month, to measured "
@@ -75,6 +81,9 @@ static plait_status check_task(const calibrate_values *flags, plait_error *err)
     if (flags->force && flags->kit == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--force",
                           "expected the folder of --kit beside it, found nothing");
+    if (flags->plan != NULL && flags->log == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--log",
+                          "expected the training log of --plan, found nothing");
     if (flags->cluster != NULL && flags->log == NULL && flags->site == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--log",
                           "expected the measured steps of --cluster, or the file of --site, found "
@@ -117,7 +126,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags->evidence != NULL)
         return calibrate_evidence(flags->evidence, operands, &sink, arena, err);
     if (flags->log != NULL)
-        return calibrate_steps(flags->log, flags->cluster, operands, &sink, arena, err);
+        return calibrate_steps(flags->log, flags->plan, flags->cluster, operands, &sink, arena,
+                               err);
     return fit_kernels(flags, operands, &sink, arena, no, err);
 }
 
@@ -128,6 +138,7 @@ const command command_calibrate = {
                   "KERNELS.csv... [--accelerator NAME] -o accelerator.json "
                   "[--site cluster.json [--cluster CLUSTER]] | "
                   "--log RUNS.csv --cluster CLUSTER -o cluster.json | "
+                  "--log RUN.log --plan FILE[:RANK] [--cluster CLUSTER] -o cluster.json | "
                   "--runtime NAME RUNS.csv -o runtime.json | --evidence RUNS.csv -o evidence.csv | "
                   "--engine NAME RUNS.csv -o engine.json",
               .summary = "Fit the constants of an accelerator, or of a cluster, to measurements.",

@@ -9,10 +9,10 @@
 #include "command.h"
 #include "csv_table.h"
 #include "file.h"
+#include "measured_log.h"
 #include "plait/belief.h"
 #include "report_next.h"
 #include "say.h"
-#include "step_log.h"
 #include "text.h"
 #include "units.h"
 
@@ -149,6 +149,7 @@ static plait_status take_log(const char *operand, plait_arena *arena, next_answe
     char *const path = plait_arena_text(arena, operand);
     char *const colon = path != NULL ? strrchr(path, ':') : NULL;
     step_log log;
+    double step_s;
     int rank = 0;
 
     if (path == NULL)
@@ -161,11 +162,8 @@ static plait_status take_log(const char *operand, plait_arena *arena, next_answe
     if (plan < 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, operand,
                           "expected a rank of the file of plans, found %d", rank);
-    PLAIT_TRY(step_log_load(path, arena, &log, err));
-    if (log.step_s == 0.0)
-        log.step_s = (double)out->problem.job.seq * out->problem.job.gbs /
-                     (log.tokens_per_s * out->problem.job.gpus);
-    measure(out, plan, log.step_s);
+    PLAIT_TRY(measured_log_read(path, &out->problem, arena, &log, &step_s, err));
+    measure(out, plan, step_s);
     if (log.peak_bytes > out->plan[plan].peak_bytes) {
         out->plan[plan].peak_bytes = log.peak_bytes;
         out->plan[plan].reserved = log.reserved;

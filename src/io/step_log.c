@@ -2,8 +2,6 @@
 #include "step_log.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,142 +9,399 @@
 #include "numbers.h"
 #include "text.h"
 
-/* What stands before the number, and what one of it is in seconds, or in tokens a second. */
+/* Part of a log: a line, or the whole. */
+typedef struct log_text {
+    const char *at;
+    const char *end;
+} log_text;
+
+typedef struct peak_format {
+    const char *mark;
+    double unit_bytes;
+    bool reserved;
+} peak_format;
+
+typedef enum step_unit { UNIT_STEP, UNIT_PER_STEP, UNIT_TOKENS, UNIT_SEQUENCES } step_unit;
+
+enum { MARKS = 3 };
+
+/* A line of the format has `line` in it and, after each mark, a number; the numbers are added. */
 typedef struct step_format {
     const char *software;
-    const char *mark;
-    double unit;
-    bool is_rate;
+    unsigned rules;
+    int (*collect)(log_text log, const struct step_format *format, double *out);
+    const char *line;
+    const char *mark[MARKS];
+    double scale;
+    step_unit unit;
+    const peak_format *peak;
 } step_format;
 
-static const step_format formats[] = {
-    {"Megatron-LM", "elapsed time per iteration (ms):", 1e-3, false},
-    {"nanotron", "elapsed_time_per_iteration_ms:", 1e-3, false},
-    {"DeepSpeed", "iter time (s):", 1.0, false},
-    {"torchtitan", "tps:", 1.0, true},
-};
+// ---- lines and numbers ---------------------------------------------------------------------
 
-/* The same of a peak of memory, in bytes: in lines of the same software. */
-static const struct {
-    step_format format;
-    bool reserved;
-} peaks[] = {
-    {{"Megatron-LM", "max allocated:", 1 << 20, false}, false},
-    {{"nanotron", "Peak allocated", 1 << 20, false}, false},
-    {{"DeepSpeed", "Max_MA", 1 << 30, false}, false},
-    {{"torchtitan", "memory:", 1 << 30, false}, true},
-};
-
-enum { PEAKS = sizeof peaks / sizeof *peaks };
-
-enum { FORMATS = sizeof formats / sizeof *formats, DIGITS = 40 };
-
-/* "1,234.5", "1.23K": commas between digits, and a letter that scales; NaN: no number. */
-static double number_of(const char *text, const char *end)
+/* Progress bars end their lines with a carriage return. */
+static bool next_line(log_text *rest, log_text *line)
 {
-    char digits[DIGITS];
-    size_t used = 0;
-    double value;
-
-    while (text < end && *text == ' ')
-        text++;
-    while (text < end && used + 1 < sizeof digits &&
-           ((*text >= '0' && *text <= '9') || *text == '.' || *text == ',')) {
-        if (*text != ',')
-            digits[used++] = *text;
-        text++;
-    }
-    digits[used] = '\0';
-    if (!text_parse_number(digits, &value) || !(value > 0.0))
-        return (double)NAN;
-    if (text + 1 < end && text[1] == 'i') // "41234.5MiB": its format knows the unit
-        return value;
-    return value * (text < end && *text == 'K' ? 1e3 : text < end && *text == 'M' ? 1e6 : 1.0);
+    if (rest->at >= rest->end)
+        return false;
+    *line = (log_text){rest->at, rest->at};
+    while (line->end < rest->end && *line->end != '\n' && *line->end != '\r')
+        line->end++;
+    rest->at = line->end + 1;
+    return true;
 }
 
-/* The number behind the mark in a line; NaN: not there. Colours between them are passed over. */
-static double number_behind(const char *line, const char *end, const char *mark)
+/* The text after a mark; NULL if the mark is not there. */
+static const char *after(log_text text, const char *mark)
 {
     const size_t length = strlen(mark);
 
-    for (const char *at = line; at + length <= end; at++)
+    for (const char *at = text.at; (size_t)(text.end - at) >= length; at++) {
+        at = memchr(at, mark[0], (size_t)(text.end - at) - length + 1);
+        if (at == NULL)
+            return NULL;
         if (memcmp(at, mark, length) == 0)
-            return number_of(at + length, end);
-    return (double)NAN;
+            return at + length;
+    }
+    return NULL;
 }
 
-/* The first steps compile, allocate and warm up. */
-static double median_of_later(double *value, int count, int *kept)
+/*
+ * A positive number: "1,234.5", "1.23K". Blanks, quotes, ':' and '=' before it are skipped, so that
+ * a mark may be a key of JSON or of Python. NaN if there is none, or a clock such as 1:02:03.
+ */
+static double number_at(const char *at, const char *end, const char **stop)
 {
-    const int skipped = count > 4 ? 2 : 0;
+    char digits[40];
+    size_t used = 0;
+    double value;
 
-    *kept = count - skipped;
-    qsort(value + skipped, (size_t)*kept, sizeof *value, compare_doubles);
-    return value[skipped + *kept / 2];
+    while (at < end && strchr(" '\":=", *at) != NULL && *at != '\0')
+        at++;
+    while (at < end && used + 1 < sizeof digits &&
+           ((*at >= '0' && *at <= '9') || *at == '.' || *at == ',')) {
+        if (*at != ',')
+            digits[used++] = *at;
+        at++;
+    }
+    digits[used] = '\0';
+    if (stop != NULL)
+        *stop = at;
+    if (!text_parse_number(digits, &value) || !(value > 0.0) || (at < end && *at == ':'))
+        return (double)NAN;
+    if (end - at > 1 && at[1] == 'i') // "41234.5MiB": the format has the unit
+        return value;
+    return value * (at < end && *at == 'K' ? 1e3 : at < end && *at == 'M' ? 1e6 : 1.0);
 }
 
-static int collect(const char *text, size_t length, const step_format *format, double *out)
+static double number_after(log_text text, const char *mark)
 {
-    const char *const end = text + length;
+    const char *const at = after(text, mark);
+
+    return at != NULL ? number_at(at, text.end, NULL) : (double)NAN;
+}
+
+// ---- lines with a number ---------------------------------------------------------------------
+
+static int collect_lines(log_text log, const step_format *format, double *out)
+{
+    log_text line;
     int count = 0;
 
-    for (const char *line = text; line < end;) {
-        const char *const newline = memchr(line, '\n', (size_t)(end - line));
-        const char *const stop = newline != NULL ? newline : end;
-        const double value = number_behind(line, stop, format->mark);
+    while (next_line(&log, &line)) {
+        double sum = 0.0;
 
-        if (!isnan(value))
-            out[count++] = format->unit * value;
-        line = stop + 1;
+        // torchtitan's validation prints the rate of a forward pass
+        if (after(line, format->line) == NULL || after(line, "validate step:") != NULL)
+            continue;
+        for (int m = 0; m < MARKS && format->mark[m] != NULL; m++)
+            sum += number_after(line, format->mark[m]);
+        if (!isnan(sum))
+            out[count++] = format->scale * sum;
     }
     return count;
 }
 
-/* Of ranks that print in turn, and of steps, the largest. */
-static void find_peak(const char *text, size_t length, double *value, step_log *out)
-{
-    for (int p = 0; p < PEAKS; p++) {
-        if (strcmp(peaks[p].format.software, out->software) != 0)
-            continue;
-        const int count = collect(text, length, &peaks[p].format, value);
+// ---- progress bars -----------------------------------------------------------------------------
 
-        out->reserved = peaks[p].reserved;
-        for (int i = 0; i < count; i++)
-            out->peak_bytes = fmax(out->peak_bytes, value[i]);
+/* "30/1000 [12:11<6:34:20, 24.36s/it]" */
+typedef struct progress_bar {
+    double total;
+    double elapsed_s;
+    double step_s;
+} progress_bar;
+
+/* "12:11", "6:34:20"; NaN if it is no clock. */
+static double clock_at(const char *at, const char *end, const char **stop)
+{
+    double seconds = 0.0, part = 0.0;
+    int parts = 0, digits = 0;
+
+    for (; at < end && ((*at >= '0' && *at <= '9') || *at == ':'); at++) {
+        if (*at == ':') {
+            seconds = 60.0 * (seconds + part);
+            part = 0.0;
+            parts++;
+        } else {
+            part = 10.0 * part + (*at - '0');
+            digits++;
+        }
     }
+    *stop = at;
+    return parts >= 1 && digits > parts && digits < 12 ? seconds + part : (double)NAN;
 }
 
-static size_t lines_of(const char *text, size_t length)
+/* The number of steps before the bracket: "/1000 ["; NaN if it has none. */
+static double total_before(const char *bracket, const char *begin)
 {
-    size_t lines = 1;
+    const char *at = bracket, *stop;
 
-    for (size_t i = 0; i < length; i++)
-        lines += text[i] == '\n';
-    return lines;
+    if (at == begin || *--at != ' ')
+        return (double)NAN;
+    while (at > begin && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return at > begin && at[-1] == '/' ? number_at(at, bracket, &stop) : (double)NAN;
+}
+
+/* The rate behind the clocks is tqdm's running average. */
+static bool read_bar(const char *bracket, log_text log, progress_bar *out)
+{
+    const char *at, *stop;
+
+    out->total = total_before(bracket, log.at);
+    out->elapsed_s = clock_at(bracket + 1, log.end, &at);
+    if (isnan(out->total) || isnan(out->elapsed_s) || at >= log.end || *at != '<')
+        return false;
+    (void)clock_at(at + 1, log.end, &at); // what remains
+    if (at >= log.end || *at != ',')
+        return false;
+    const double number = number_at(at + 1, log.end, &stop);
+    if (log.end - stop >= 4 && memcmp(stop, "s/it", 4) == 0)
+        out->step_s = number;
+    else if (log.end - stop >= 4 && memcmp(stop, "it/s", 4) == 0)
+        out->step_s = 1.0 / number;
+    else
+        return false;
+    return !isnan(number);
+}
+
+/* A log has bars of evaluations, data sets and checkpoints too: training is what takes longest. */
+static int collect_bars(log_text log, const step_format *format, double *out)
+{
+    progress_bar bar, longest = {.elapsed_s = -1.0};
+    int count = 0;
+
+    (void)format;
+    for (const char *at = log.at; at < log.end; at++)
+        if (*at == '[' && read_bar(at, log, &bar) && bar.elapsed_s > longest.elapsed_s)
+            longest = bar;
+    if (longest.elapsed_s < 0.0)
+        return 0;
+    for (const char *at = log.at; at < log.end; at++)
+        if (*at == '[' && read_bar(at, log, &bar) && bar.total == longest.total)
+            out[count++] = bar.step_s;
+    return count;
+}
+
+// ---- summaries, and steps beside clocks ---------------------------------------------------------
+
+/*
+ * The mean over the run that transformers' Trainer prints at its end (trainer_utils.speed_metrics).
+ * The rate has three decimals: below 0.02 they leave less than 2.5 %, and only the run's time over
+ * its number of steps counts.
+ */
+static int collect_summary(log_text log, const step_format *format, double *out)
+{
+    const double run_s = number_after(log, "train_runtime");
+    const double steps = number_after(log, "Total optimization steps");
+    const double per_s = number_after(log, "train_steps_per_second");
+
+    (void)format;
+    if (isnan(per_s) || (per_s < 0.02 && (isnan(run_s) || isnan(steps))))
+        return 0;
+    *out = isnan(run_s) || isnan(steps) ? 1.0 / per_s : run_s / steps;
+    return 1;
+}
+
+/* LLaMA-Factory's trainer_log.jsonl: "current_steps": 10, ..., "elapsed_time": "0:04:03". */
+static bool read_elapsed(log_text line, double *step, double *seconds)
+{
+    const char *at = after(line, "\"elapsed_time\": \"");
+
+    *step = number_after(line, "\"current_steps\":");
+    *seconds = at != NULL ? clock_at(at, line.end, &at) : (double)NAN;
+    return !isnan(*step) && !isnan(*seconds);
+}
+
+/* TensorBoard's download of a scalar: Wall time,Step,Value. */
+static bool read_wall_time(log_text line, double *step, double *seconds)
+{
+    const char *const comma = memchr(line.at, ',', (size_t)(line.end - line.at));
+
+    if (comma == NULL)
+        return false;
+    const char *const second = memchr(comma + 1, ',', (size_t)(line.end - comma - 1));
+    *seconds = number_at(line.at, comma, NULL);
+    *step = second != NULL ? number_at(comma + 1, second, NULL) : (double)NAN;
+    return !isnan(*step) && !isnan(*seconds);
+}
+
+/* Seconds between two lines over the steps between them. */
+static int collect_between(log_text log, const step_format *format, double *out)
+{
+    const bool table = format->line == NULL;
+    const char *const header = table ? after(log, format->mark[0]) : NULL;
+    double last_step = (double)NAN, last_s = (double)NAN, step, seconds;
+    log_text line;
+    int count = 0;
+
+    if (table && (header == NULL || header != log.at + strlen(format->mark[0])))
+        return 0;
+    while (next_line(&log, &line)) {
+        if (!(table ? read_wall_time : read_elapsed)(line, &step, &seconds))
+            continue;
+        if (step > last_step && seconds > last_s)
+            out[count++] = (seconds - last_s) / (step - last_step);
+        last_step = step;
+        last_s = seconds;
+    }
+    return count;
+}
+
+// ---- formats -----------------------------------------------------------------------------------
+
+static const peak_format allocated_mib = {"max allocated:", 1 << 20, false},
+                         nanotron_mib = {"Peak allocated", 1 << 20, false},
+                         max_ma_gib = {"Max_MA", 1 << 30, false},
+                         max_gib = {"MaxMemAllocated", 1 << 30, false},
+                         titan_gib = {"memory:", 1 << 30, true},
+                         swift_gib = {"memory(GiB)", 1 << 30, true};
+
+#define RULES(word) (1U << PLAIT_RULES_##word)
+
+static const unsigned megatrons = RULES(MEGATRON) | RULES(FLAGSCALE) | RULES(GALVATRON) |
+                                  RULES(MINDSPEED) | RULES(MEGATRON_DEEPSPEED);
+static const unsigned deepspeeds = RULES(DEEPSPEED) | RULES(MEGATRON_DEEPSPEED);
+
+#define LINES(name, rules, line, mark, scale, unit, peak)                                          \
+    {                                                                                              \
+        name, rules, collect_lines, line, {mark}, scale, unit, peak                                \
+    }
+
+/*
+ * The first format that a log has lines of counts: times of single steps stand before running
+ * averages. Sources: Megatron-LM training/training.py (Primus adds "/MEAN"), BigScience's
+ * Megatron-DeepSpeed (seconds), Megatron-Bridge train_utils.py, NeMo's progress printer, nanotron
+ * trainer.py, DeepSpeed pipe/engine.py, timer.py and engine.py (wall_clock_breakdown), MaxText
+ * metric_logger.py, torchtitan metrics.py ("wps:" until 2025), ms-swift patcher.py (a mean over
+ * the run), LLaMA-Factory callbacks.py.
+ */
+static const step_format formats[] = {
+    LINES("Megatron-LM", megatrons, "iteration", "elapsed time per iteration (ms):", 1e-3,
+          UNIT_STEP, &allocated_mib),
+    LINES("Megatron-DeepSpeed", megatrons, "iteration", "elapsed time per iteration (s):", 1.0,
+          UNIT_STEP, &allocated_mib),
+    LINES("Megatron-Bridge", megatrons, "GPU utilization", "Step Time :", 1.0, UNIT_STEP,
+          &allocated_mib),
+    LINES("NeMo", megatrons, "train_step_timing", "train_step_timing in s", 1.0, UNIT_STEP, NULL),
+    LINES("nanotron", RULES(GENERIC), "iteration", "time_per_iteration_ms:", 1e-3, UNIT_STEP,
+          &nanotron_mib),
+    LINES("DeepSpeed", deepspeeds, "iter time", "iter time (s):", 1.0, UNIT_STEP, &max_ma_gib),
+    LINES("MaxText", RULES(MAXTEXT), "completed step:", ", seconds:", 1.0, UNIT_STEP, NULL),
+    LINES("torchtitan", RULES(TORCHTITAN), "step:", "tps:", 1.0, UNIT_TOKENS, &titan_gib),
+    LINES("torchtitan", RULES(TORCHTITAN), "step:", "wps:", 1.0, UNIT_TOKENS, &titan_gib),
+    LINES("DeepSpeed", deepspeeds, "global_step=", "CurrSamplesPerSec", 1.0, UNIT_SEQUENCES,
+          &max_gib),
+    {"DeepSpeed",
+     deepspeeds,
+     collect_lines,
+     "time (ms)",
+     {"| fwd:", "| bwd:", "| step:"},
+     1e-3,
+     UNIT_STEP,
+     &max_ma_gib},
+    {.software = "a progress bar", .collect = collect_bars, .peak = &swift_gib},
+    LINES("ms-swift", 0, "train_speed", "train_speed(s/it)", 1.0, UNIT_STEP, &swift_gib),
+    LINES("ms-swift", 0, "train_speed", "train_speed(iter/s)", 1.0, UNIT_PER_STEP, &swift_gib),
+    {.software = "LLaMA-Factory", .collect = collect_between, .line = "current_steps"},
+    {.software = "TensorBoard", .collect = collect_between, .mark = {"Wall time,Step,Value"}},
+    {.software = "transformers' Trainer", .collect = collect_summary},
+};
+
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+// ---- the whole -----------------------------------------------------------------------------------
+
+/* Returns how many values the later half has. */
+static int median_of_later_half(double *value, int count, double *median)
+{
+    double *const later = value + count / 2;
+    const int kept = count - count / 2;
+
+    qsort(later, (size_t)kept, sizeof *later, compare_doubles);
+    *median = 0.5 * (later[kept / 2] + later[(kept - 1) / 2]);
+    return kept;
+}
+
+/* The largest of all ranks and steps. */
+static void find_peak(log_text log, const peak_format *peak, step_log *out)
+{
+    log_text line;
+
+    if (peak == NULL)
+        return;
+    out->reserved = peak->reserved;
+    while (next_line(&log, &line))
+        out->peak_bytes = fmax(out->peak_bytes, peak->unit_bytes * number_after(line, peak->mark));
+}
+
+/* Every value is of a line or of a bar. */
+static size_t most_values(log_text log)
+{
+    size_t most = 1;
+
+    for (const char *at = log.at; at < log.end; at++)
+        most += *at == '\n' || *at == '\r' || *at == '[';
+    return most;
 }
 
 plait_status step_log_parse(const char *text, size_t length, const char *name, plait_arena *arena,
                             step_log *out, plait_error *err)
 {
-    double *value = plait_arena_alloc(arena, lines_of(text, length), sizeof *value);
+    const log_text log = {text, text + length};
+    double *const value = plait_arena_alloc(arena, most_values(log), sizeof *value), median;
 
     if (value == NULL)
         return plait_fail_nomem(err);
     for (int f = 0; f < FORMATS; f++) {
-        const int count = collect(text, length, &formats[f], value);
+        const step_format *const format = &formats[f];
+        const int count = format->collect(log, format, value);
 
         if (count == 0)
             continue;
-        *out = (step_log){.software = formats[f].software};
-        const double middle = median_of_later(value, count, &out->steps);
-        out->step_s = formats[f].is_rate ? 0.0 : middle;
-        out->tokens_per_s = formats[f].is_rate ? middle : 0.0;
-        find_peak(text, length, value, out);
+        *out = (step_log){.software = format->software, .rules = format->rules};
+        out->steps = median_of_later_half(value, count, &median);
+        switch (format->unit) {
+        case UNIT_STEP:
+            out->step_s = median;
+            break;
+        case UNIT_PER_STEP:
+            out->step_s = 1.0 / median;
+            break;
+        case UNIT_TOKENS:
+            out->tokens_per_s = median;
+            break;
+        case UNIT_SEQUENCES:
+            out->sequences_per_s = median;
+            break;
+        }
+        find_peak(log, format->peak, out);
         return PLAIT_OK;
     }
     return plait_fail(err, PLAIT_ERROR_SCHEMA, name,
-                      "expected a log of Megatron-LM, nanotron, DeepSpeed or torchtitan, or a CSV "
-                      "with a column step_s, found no step time");
+                      "expected step times as Megatron-LM, NeMo, nanotron, DeepSpeed, torchtitan, "
+                      "MaxText or transformers print them, or a CSV with a column step_s, found no "
+                      "step time");
 }
 
 plait_status step_log_load(const char *path, plait_arena *arena, step_log *out, plait_error *err)
@@ -157,4 +412,19 @@ plait_status step_log_load(const char *path, plait_arena *arena, step_log *out, 
 
     PLAIT_TRY(file_read_all(path, most_bytes, arena, &text, &length, err));
     return step_log_parse(text, length, path, arena, out, err);
+}
+
+double step_log_seconds(const step_log *log, const plait_job *job)
+{
+    if (log->tokens_per_s > 0.0)
+        return plait_job_tokens(job) / (log->tokens_per_s * job->gpus);
+    if (log->sequences_per_s > 0.0)
+        return job->gbs / log->sequences_per_s;
+    return log->step_s;
+}
+
+bool step_log_is_of(const step_log *log, const plait_runtime *runtime)
+{
+    return log->rules == 0 || runtime->rules == PLAIT_RULES_GENERIC ||
+           (log->rules & (1U << runtime->rules)) != 0;
 }

@@ -1,10 +1,9 @@
 /*
- * step_log.h - how long steps took, out of what training software prints
+ * step_log.h - step times out of what training software prints
  *
- * Known are the lines of Megatron-LM ("elapsed time per iteration (ms): 1234.5"), nanotron
- * ("elapsed_time_per_iteration_ms: 1.23K"), torchtitan ("tps: 7,190" of one GPU) and DeepSpeed's
- * pipeline ("iter time (s): 1.234"). And of their peaks of memory: Megatron-LM's "max allocated: 41234.5"
- * (MiB), nanotron's "Peak allocated 41234.50MiB", torchtitan's "memory: 40.63GiB" (reserved) and DeepSpeed's "Max_MA 40.63 GB" (GiB, allocated).
+ * Each format is a row of the table in step_log.c: lines with a time, a rate or a progress bar. Of the steps
+ * that a log prints, the first half counts as warm-up (compilation, allocation, autotuning, and the
+ * progress bar's running average of these), and the median of the later half is the step time.
  */
 #ifndef STEP_LOG_H
 #define STEP_LOG_H
@@ -13,21 +12,32 @@
 
 #include "plait/arena.h"
 #include "plait/error.h"
+#include "plait/job.h"
+#include "plait/runtime.h"
 
+/** What a log measures, in one of three units; the other two are 0. */
 typedef struct step_log {
     const char *software;
-    int steps;           /* that count: the first two are left out where there are more than four */
-    double step_s;       /* their median; of torchtitan 0, and `tokens_per_s` instead */
-    double tokens_per_s; /* of one GPU, the median; 0: not said */
-    double peak_bytes;   /* the largest that is said; 0: none is */
-    bool reserved;       /* by the allocator; else allocated */
+    unsigned rules;         /* bits of plait_rules whose runtimes print such lines; 0: any may */
+    int steps;              /* printed steps of the later half, whose median follows */
+    double step_s;          /* seconds of a step */
+    double tokens_per_s;    /* of one GPU */
+    double sequences_per_s; /* of all GPUs */
+    double peak_bytes;      /* largest peak of memory in the log; 0: it has none */
+    bool reserved;          /* the peak is what the allocator reserved, not what was allocated */
 } step_log;
 
-/** Fails (SCHEMA) where no line is known, with the file in `where`. */
+/** Fails (SCHEMA) if no line has a known format, with the file in `where`. */
 PLAIT_MUST_CHECK plait_status step_log_load(const char *path, plait_arena *arena, step_log *out,
                                             plait_error *err);
 
 PLAIT_MUST_CHECK plait_status step_log_parse(const char *text, size_t length, const char *name,
                                              plait_arena *arena, step_log *out, plait_error *err);
+
+/** Seconds of a step of the job, whatever unit the log has. */
+double step_log_seconds(const step_log *log, const plait_job *job);
+
+/** Does the runtime print such lines? True for profiles without rules of their own. */
+bool step_log_is_of(const step_log *log, const plait_runtime *runtime);
 
 #endif

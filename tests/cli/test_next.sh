@@ -3,6 +3,7 @@
 set -u
 
 plait=$(realpath "$1")
+data=$(realpath tests/data/logs)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -99,10 +100,28 @@ printf 'step: 10  loss:  7.0  grad_norm:  1.0  memory: 40.63GiB(42.77%%)  tps: 7
 "$plait" next plans.json megatron.log:1 titan.log:2 >said || complain "logs with memory fail"
 grep -qE '^plan 1 allocated 77\.1 GiB, predicted [0-9.]+ GiB: above its band' said || complain "Megatron's peak: $(grep '^plan' said)"
 grep -qE '^plan 2 reserved 40\.6 GiB, predicted [0-9.]+ GiB$' said || complain "torchtitan's peak: $(grep '^plan' said)"
+# Logs of other software: the later half of the steps counts, and a log of another runtime is named.
+for log in megatron-bridge maxtext transformers; do
+    "$plait" next plans.json "$data/$log.log:1" --json 2>said | python3 -c '
+import json, sys
+step, = [p["measured_s"] for p in json.load(sys.stdin)["plans"] if p["measured_s"]]
+assert round(step, 2) == 24.36, step
+' || complain "$log.log is not 24.36 s a step"
+    grep -q "has lines of MaxText, but its plan is for megatron" said
+    [[ $? == $([ $log == maxtext ]; echo $?) ]] || complain "$log.log: $(cat said)"
+    "$plait" calibrate --log "$data/$log.log" --plan plans.json:1 -o site.json >said 2>&1 || complain "calibrate of $log.log fails"
+    grep -q "^$data/$log.log *24.4 s" said || complain "calibrate of $log.log: $(cat said)"
+done
+"$plait" next plans.json titan.log:1 2>&1 >/dev/null |
+    grep -q 'titan.log: has lines of torchtitan, but its plan is for megatron' || complain "no word on a log of torchtitan"
+"$plait" calibrate --log megatron.log --plan plans.json:1 -o site.json >said 2>&1 &&
+    "$plait" eval --plan plans.json:1 llama-3.1-8b site.json --gpus 64 >said || complain "a cluster scaled to a log: $(cat said)"
+"$plait" calibrate --log megatron.log -o site.json >said 2>&1 && complain "calibrate of a log without a plan"
+grep -q -- '--plan: expected FILE\[:RANK\], the plan that megatron.log is the log of' said || complain "a log without a plan: $(cat said)"
 # One log of an unknown format loses nothing of the others.
 printf 'hello\n' >odd.log
 "$plait" next plans.json megatron.log:1 odd.log:2 titan.log:2 >with 2>said || complain "an odd log stops all"
-[[ $(wc -l <said) == 1 && $(cat said) == *odd.log*'found no step time'* ]] || complain "an odd log says: $(cat said)"
+[[ $(grep -c odd.log said) == 1 && $(cat said) == *odd.log*'found no step time'* ]] || complain "an odd log says: $(cat said)"
 "$plait" next plans.json megatron.log:1 titan.log:2 | cmp - with || complain "an odd log changes the answer"
 printf 'elapsed_time_per_iteration_ms: 1.23K\nMemory usage: 1.0MiB. Peak allocated 40960.00MiB. Peak reserved: 50000.00MiB\nmemory: 512\n' >nano.log
 "$plait" next plans.json nano.log:3 | grep -q '^plan 3 allocated 40\.0 GiB' || complain "nanotron's peak"

@@ -38,6 +38,7 @@ TEXTS = {
     "scenarios.json": '{"name": "few", "scenarios": [{"model": "llama-3.1-8b", "cluster": '
     '"h100-80gb-sxm:1x8", "seq": "4k", "gbs": [8, 16], "fix": "pp=1,tp=2,cp=1"}]}',
     "measured.csv": "rank,step_s\n1,0.5\n",
+    "run.log": "iter time (s): 0.5\n",
 }
 
 # Files are written into out/, where an older one of some names lies already.
@@ -62,6 +63,7 @@ COMMANDS = [
     "--gpus 8 -o out/plans.json",
     "doctor --from megatron launched/args.sh --model llama-3.1-8b --cluster h100-80gb-sxm:1x8 --gpus 8",
     "next found.json measured.csv -o out/site.json",
+    "calibrate --log run.log --plan found.json:1 -o out/site.json",
     "diff plans.json found.json",
     "report found.json -o out/page.html",
     "serve llama-3.1-8b dgx-h100 --gpus ..8 --input 512 --output 64 --rate 2 --ttft 1s -o out/serve.json",

@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(arena != NULL);
     if (step_log_parse((const char *)data, size, "run.log", arena, &log, &err) == PLAIT_OK) {
         assert(log.software != NULL && log.steps > 0);
-        assert(isfinite(log.step_s) && isfinite(log.tokens_per_s));
-        assert(log.step_s > 0.0 || log.tokens_per_s > 0.0);
+        assert(isfinite(log.step_s) && isfinite(log.tokens_per_s) && isfinite(log.sequences_per_s));
+        assert(log.step_s > 0.0 || log.tokens_per_s > 0.0 || log.sequences_per_s > 0.0);
     } else {
         assert(err.status != PLAIT_OK && err.message[0] != '\0');
     }

@@ -31,6 +31,91 @@ static void test_logs__of_each_software_are_read(void **state)
     assert_near_relative(titan.tokens_per_s, 7190.0, 1e-12);
 }
 
+static void test_steps_of_more_software__are_read(void **state)
+{
+    static const struct {
+        const char *text;
+        double step_s;
+    } logs[] = {
+        {" iteration        2/ 95367 | consumed samples: 4096 | elapsed time per iteration (s): "
+         "24.36 "
+         "| learning rate: 3.787E-06 |",
+         24.36},
+        {"iteration 10/50 | elapsed time per iteration (ms): 24360.0/25000.0 | throughput", 24.36},
+        {"iteration: 3 / 9 | time_per_iteration_ms: 24.36K | tokens_per_sec: 5M", 24.36},
+        {"Training epoch 0, iteration 1/249 | global_step: 1 | train_step_timing in s: 24.36",
+         24.36},
+        {"Epoch 0: : 1%|1| 1/9 [10:48<9:00, global_step=9.00, train_step_timing in s=24.36]",
+         24.36},
+        {"[Rank 0] time (ms) | fwd_microstep: 9.00 | bwd_microstep: 9.00\n"
+         "[Rank 0] time (ms) | fwd: 8000.00 | bwd: 16000.00 | bwd_inner: 9.00 | bwd_allreduce: "
+         "9.00 "
+         "| step: 360.00",
+         24.36},
+        {"{'loss': 2.0, 'train_speed(iter/s)': 0.041051, 'elapsed_time': '34s'}", 24.36},
+        {"{\"loss\": 2.0, \"iteration\": \"400/426\", \"train_speed(s/it)\": 24.36}", 24.36},
+        {"{\"current_steps\": 50, \"loss\": 2.8, \"elapsed_time\": \"0:20:18\"}\n"
+         "{\"current_steps\": 100, \"loss\": 2.3, \"elapsed_time\": \"0:40:36\"}\n",
+         24.36},
+        {"Wall time,Step,Value\r\n1700000000.5,10,9.1\r\n1700000244.1,20,8.7\r\n", 24.36},
+        {"  Total optimization steps = 1,000\n"
+         "{'train_runtime': 24360.0, 'train_samples_per_second': 10.5, 'train_steps_per_second': "
+         "0.041, 'train_loss': 1.3}",
+         24.36},
+        {"{'train_runtime': 40.0, 'train_steps_per_second': 0.25, 'train_loss': 1.3}", 4.0},
+        {"  train_runtime            = 6:46:00.00\n  train_steps_per_second   =      0.25\n", 4.0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++)
+        assert_near_relative(parsed(logs[i].text).step_s, logs[i].step_s, 1e-4);
+    const step_log rate =
+        parsed("epoch=0/micro_step=8/global_step=4, RunningAvgSamplesPerSec=9.1, "
+               "CurrSamplesPerSec=8.0, MemAllocated=6.0GB, MaxMemAllocated=19.5GB");
+    assert_near_relative(step_log_seconds(&rate, &(plait_job){.seq = 4096, .gbs = 64, .gpus = 8}),
+                         8.0, 1e-12);
+    assert_near_relative(rate.peak_bytes, 19.5 * (1 << 30), 1e-12);
+}
+
+/* tqdm writes over its line with carriage returns, and a log has other bars than that of training. */
+static void test_progress_bars__are_read_of_the_longest(void **state)
+{
+    (void)state;
+    assert_near_relative(
+        parsed(
+            "Loading checkpoint shards: 100%|#| 4/4 [00:30<00:00,  7.50s/it]\n"
+            "  0%|          | 0/1000 [00:00<?, ?it/s]\r  0%|1| 1/1000 [01:40<27:45:00, 100.00s/it]"
+            "\r  0%|2| 2/1000 [02:05<12:00:00, 24.36s/it]\r  3%|3| 30/1000 [12:11<6:34:20, "
+            "24.36s/it, loss=2]\n  0%| | 3/50 [00:09<02:30, 3.00s/it]\n")
+            .step_s,
+        24.36, 1e-12);
+    assert_near_relative(parsed("Epoch 0: 5%|#| 50/1000 [00:25<08:00, 2.00it/s, v_num=0]").step_s,
+                         0.5, 1e-12);
+}
+
+/* torchtitan's validation is a forward pass. */
+static void test_validation_of_torchtitan__is_no_step(void **state)
+{
+    (void)state;
+    assert_near_relative(
+        parsed("step:  1  loss: 8.0  memory: 45.10GiB(57%)  tps: 7,190  mfu: 40%\n"
+               "validate step:  1  loss: 8.0  memory: 45.10GiB(57%)  tps: 90,000\n")
+            .tokens_per_s,
+        7190.0, 1e-12);
+}
+
+/* Two steps of 60 s and two of 24.27 s and 24.45 s: the mean of the last two. */
+static void test_the_first_half__is_warm_up(void **state)
+{
+    (void)state;
+    const step_log log = parsed("Step Time : 60.00s GPU utilization: 214.2MODEL_TFLOP/s/GPU\n"
+                                "Step Time : 60.00s GPU utilization: 214.2MODEL_TFLOP/s/GPU\n"
+                                "Step Time : 24.27s GPU utilization: 529.5MODEL_TFLOP/s/GPU\n"
+                                "Step Time : 24.45s GPU utilization: 525.8MODEL_TFLOP/s/GPU\n");
+    assert_int_equal(log.steps, 2);
+    assert_near_relative(log.step_s, 24.36, 1e-12);
+}
+
 /* Of five steps the first two warm up; the median of 3, 9, 4 is 4. */
 static void test_first_steps__do_not_count(void **state)
 {
@@ -47,7 +132,14 @@ static void test_other_text__is_refused_in_a_line(void **state)
                                         "\n\n",
                                         "iter time (s):",
                                         "iter time (s): fast",
-                                        "tps: 0",
+                                        "step: 1 tps: 0",
+                                        "outputs: 5",
+                                        "Map: 100%|#| 10/10 [00:01<00:00, 9.0 examples/s]",
+                                        "1/2 [00:01<00:00",
+                                        "1/2 [00:01<00:00, ?it/s]",
+                                        "/2 [1<2, 3s/it]",
+                                        "Wall time,Step,Value\n1,1,1\n",
+                                        "{'train_runtime': 9.0, 'train_steps_per_second': 0.004}",
                                         "elapsed time per iteration (ms): 1.2.3"};
     step_log log;
     plait_error err;
@@ -64,6 +156,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_logs__of_each_software_are_read, begin, end),
+        cmocka_unit_test_setup_teardown(test_steps_of_more_software__are_read, begin, end),
+        cmocka_unit_test_setup_teardown(test_progress_bars__are_read_of_the_longest, begin, end),
+        cmocka_unit_test_setup_teardown(test_validation_of_torchtitan__is_no_step, begin, end),
+        cmocka_unit_test_setup_teardown(test_the_first_half__is_warm_up, begin, end),
         cmocka_unit_test_setup_teardown(test_first_steps__do_not_count, begin, end),
         cmocka_unit_test_setup_teardown(test_other_text__is_refused_in_a_line, begin, end),
     };
