@@ -7,15 +7,18 @@
 #include "import_serving.h"
 #include "imported.h"
 #include "plait/data.h"
+#include "plait/model.h"
 #include "plans_write.h"
 #include "say.h"
 #include "shell_word.h"
+#include "units.h"
 
 typedef struct import_values {
     const char *from;
     const char *model;
     const char *cluster;
     int gpus;
+    bool json;
     const char *output;
 } import_values;
 
@@ -28,12 +31,13 @@ static const opt options[] = {
                 "what it runs on"),
     OPT_OF_INT(import_values, gpus, "gpus", "N", 1, PLAIT_MAX_GPUS,
                "GPUs of the job, where the file does not say"),
+    OPT_OF_FLAG(import_values, json, "json", "the plan as one JSON document on standard output"),
     OPT_OF_TEXT(import_values, output, "output", 'o', "FILE",
-                "write the plan to FILE, and to standard output what it says"),
+                "write the plan to FILE; - is --json"),
     OPT_END,
 };
 
-/* What only the user can say, where no summary says so. */
+/* Only the user can say it; the summary says so in its last line. */
 static void warn_of_missing(const char *file, const plans_entry *entry)
 {
     if (entry->gpus == 0)
@@ -41,6 +45,16 @@ static void warn_of_missing(const char *file, const plans_entry *entry)
 }
 
 /* ---- what was read, for people ---- */
+
+static void print_model(const plait_model *model)
+{
+    char params[UNITS_SIZE];
+
+    if (model == NULL)
+        printf("a model that it does not say");
+    else
+        say("%s, %s parameters", model->name, units_count(plait_model_params(model).total, params));
+}
 
 /* Keys that are given, those at their plainest value (1, none, 1f1b) left out. */
 static void print_plan(const plans_entry *entry)
@@ -53,50 +67,60 @@ static void print_plan(const plans_entry *entry)
         if (!(entry->given & PLAIT_KEY_BIT(k)) ||
             plait_key_same(&entry->degrees, &plain, (plait_key_id)k))
             continue;
-        printf("%s%s %s", any ? ", " : "  ", plait_keys[k].name,
+        printf("%s%s %s", any ? ", " : "", plait_keys[k].name,
                plait_degrees_get(&entry->degrees, (plait_key_id)k, text, sizeof text));
         any = true;
     }
-    puts(any ? "" : "  one of everything");
+    puts(any ? "" : "one of everything");
 }
 
-/* What eval will ask for, and the options of import that say it. */
-static bool print_missing(const plans_entry *entry)
+static void print_read(const char *file, const plans_entry *entry)
 {
-    const struct {
-        const char *option;
-        bool missing;
-    } facts[] = {{"--model MODEL", entry->model == NULL},
-                 {"--cluster CLUSTER", entry->cluster == NULL},
-                 {"--gpus N", entry->gpus == 0}};
-    bool any = false;
-
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        if (facts[i].missing)
-            printf("%s%s", any ? " " : "the file does not say everything: import it with ",
-                   facts[i].option);
-        any = any || facts[i].missing;
-    }
-    if (any)
-        putchar('\n');
-    return any;
+    say("%s: ", file);
+    print_model(entry->model);
+    say("; %s", entry->runtime != NULL ? entry->runtime : "a runtime that is not known");
+    if (entry->gpus > 0)
+        printf(", %d GPU%s", entry->gpus, entry->gpus == 1 ? "" : "s");
+    if (entry->cluster != NULL)
+        say(" of %s", entry->cluster->name);
+    printf("; ");
+    print_plan(entry);
 }
 
-static plait_status print_summary(const char *file, const char *output, const plans_entry *entry,
-                                  plait_arena *arena, plait_error *err)
+/* The options of import that say what eval would ask for. */
+static void print_missing(const plans_entry *entry)
 {
-    char *const quoted = shell_quoted(output, arena);
+    printf("next: the same command with%s%s%s", entry->model != NULL ? "" : " --model MODEL",
+           entry->cluster != NULL ? "" : " --cluster CLUSTER", entry->gpus > 0 ? "" : " --gpus N");
+}
+
+static plait_status print_next(const char *output, const plans_entry *entry, plait_arena *arena,
+                               plait_error *err)
+{
+    const bool whole = entry->model != NULL && entry->cluster != NULL && entry->gpus > 0;
+    char *const quoted = shell_quoted(output != NULL ? output : "FILE", arena);
 
     if (quoted == NULL)
         return plait_fail_nomem(err);
-    say("%s: a plan for %s, written to %s\n\n", file,
-        entry->runtime != NULL ? entry->runtime : "a runtime that is not known", output);
-    print_plan(entry);
-    putchar('\n');
-    if (!print_missing(entry))
-        printf("next: plait eval --plan %s%s%s\n", quoted, entry->seq > 0 ? "" : " --seq TOKENS",
-               entry->gbs > 0 ? "" : " --gbs SEQUENCES");
+    if (output == NULL || !whole)
+        print_missing(entry);
+    if (output != NULL && !whole) {
+        puts(", which the file does not say");
+        return PLAIT_OK;
+    }
+    printf("%splait eval --plan %s%s%s\n", output == NULL ? " -o FILE, then " : "next: ", quoted,
+           entry->seq > 0 ? "" : " --seq TOKENS", entry->gbs > 0 ? "" : " --gbs SEQUENCES");
     return PLAIT_OK;
+}
+
+static plait_status check_serving(const import_values *flags, plait_error *err)
+{
+    if (!flags->json && flags->output == NULL)
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->json ? "--json" : "--output",
+                      "expected none beside --from %s, which is answered by a command of plait "
+                      "serve",
+                      flags->from);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
@@ -105,20 +129,25 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     const import_values *const flags = values;
     const imported_flags file = {flags->from, flags->model, flags->cluster, flags->gpus};
     const char *output = flags->output, *text;
-    bool print = flags->output == NULL;
+    bool json = flags->json;
     plans_entry entry;
     size_t length;
 
     (void)no;
-    if (import_is_serving(flags->from))
+    if (import_is_serving(flags->from)) {
+        PLAIT_TRY(check_serving(flags, err));
         return import_serving(flags->from, operands, flags->model, flags->cluster, arena, err);
-    PLAIT_TRY(command_output(&output, &print, err));
+    }
+    PLAIT_TRY(command_output(&output, &json, err));
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, NULL, err));
-    if (print)
+    if (json)
         warn_of_missing(operands->text[0], &entry);
     PLAIT_TRY(plans_write(&entry, arena, &text, &length, err));
-    PLAIT_TRY(command_deliver_plans(text, length, output, print, entry.runtime, arena, err));
-    return print ? PLAIT_OK : print_summary(operands->text[0], output, &entry, arena, err);
+    PLAIT_TRY(command_deliver_plans(text, length, output, json, entry.runtime, arena, err));
+    if (json)
+        return PLAIT_OK;
+    print_read(operands->text[0], &entry);
+    return print_next(output, &entry, arena, err);
 }
 
 const command command_import = {
@@ -126,12 +155,13 @@ const command command_import = {
         {.command = "import",
          .synopsis =
              "--from FORMAT FILE [ARGUMENT...] [--model MODEL] [--cluster CLUSTER] [--gpus N] "
-             "[-o FILE]",
+             "[-o FILE] [--json]",
          .summary = "Read a launch config back into a plan that eval and explain take.",
          .about =
              "A script is read and never run. Its ARGUMENTs stand behind FILE; NAME=VALUE among\n"
-             "them sets a variable. What neither FILE nor an option says is null; eval then\n"
-             "asks for it.",
+             "them sets a variable. What neither FILE nor an option says is null in the plan; "
+             "eval\n"
+             "then asks for it.",
          .max_operands = OPT_MAX_OPERANDS,
          .options = options},
     .values_size = sizeof(import_values),

@@ -166,13 +166,13 @@ for file in named/*.sh named/submit.sbatch; do
     bash -n "$file" || complain "$file is no script"
 done
 MEGATRON=$PWD/checkout PATH=$PWD/bin:$PATH ./named/run.sh >/dev/null || complain "named/run.sh: $?"
-"$plait" import --from megatron named/args.sh | grep -qF '"name": "it'"'"'s a \"model\"; rm -rf $HOME"' ||
+"$plait" import --from megatron named/args.sh --json | grep -qF '"name": "it'"'"'s a \"model\"; rm -rf $HOME"' ||
     complain "the name does not come back"
 
 # ---- import ----
 
 "$plait" import --from megatron made/args.sh -o back.json >out || complain "import: $?"
-grep -q 'import it with --cluster CLUSTER$' out || complain "import does not say what is missing: $(cat out)"
+grep -q '^next: the same command with --cluster CLUSTER, which the file does not say$' out || complain "import does not say what is missing: $(cat out)"
 refused 2 'CLUSTER: expected a name' eval --plan back.json
 "$plait" import --from megatron made/args.sh --cluster h100-80gb-sxm:1x8 -o back.json >out
 grep -q '^next: plait eval --plan back.json$' out || complain "import does not say what is next"
@@ -180,7 +180,7 @@ diff <("$plait" eval --plan back.json | tail -n +2) <("$plait" eval --plan fits.
     complain "the plan that was read back has another price"
 "$plait" explain --plan back.json --versus fits.json >/dev/null || complain "explain of an import"
 printf -- '--tensor-model-parallel-size 2 --bf16 --seq-length 4096\n' >short.sh
-"$plait" import --from megatron short.sh >short.json 2>err || complain "import of a few flags: $?"
+"$plait" import --from megatron short.sh --json >short.json 2>err || complain "import of a few flags: $?"
 grep -q '"dp": null' short.json && grep -q '"gbs": null' short.json || complain "what is not said is not null"
 "$plait" eval llama-3.1-8b h200-141gb-sxm:1x8 --gbs 64 --plan short.json >out || complain "eval: $?"
 grep -q '^tp 2, sp 0, pp 1, dp 4, ZeRO 0, mbs 1' out || complain "eval of the import: $(sed -n 4p out)"
@@ -197,7 +197,7 @@ torchrun --nnodes $NNODES --nproc_per_node 8 pretrain_gpt.py --num-layers $LAYER
     --num-attention-heads 32 --vocab-size 32000 --bf16 --deepspeed --deepspeed_config here.json --odd
 END
 echo '{"zero_optimization": {"stage": 1}, "bf16": {"enabled": true}}' >here.json
-"$plait" import --from megatron sized.sh 7B NNODES=2 --cluster dgx-h100 >sized.json 2>err || complain "import with arguments: $?"
+"$plait" import --from megatron sized.sh 7B NNODES=2 --cluster dgx-h100 --json >sized.json 2>err || complain "import with arguments: $?"
 grep -q '"gpus": 16' sized.json && grep -q '"count": 32' sized.json || complain "arguments do not reach the script"
 grep -q '"not understood, and taken as not given: --odd"' sized.json || complain "no warning in the plan"
 grep -q 'neither in the script' err && complain "a JSON beside the script is not read"
@@ -224,9 +224,18 @@ refused 2 'empty.sh: expected a command that starts sglang' import --from sglang
 printf 'ici_tensor_parallelism: 4\nper_device_batch_size: 1\n' >run.yml
 refused 2 'run.yml: expected nothing behind a file that is no script' import --from maxtext run.yml ici_tensor_parallelism=8 --gpus 64
 
+# The answer is two lines; the plan is what --json, -o - and -o FILE write, into a pipe as anywhere.
+"$plait" import --from megatron made/args.sh --cluster h100-80gb-sxm:1x8 >out || complain "import: $?"
+[ "$(wc -l <out)" = 2 ] || complain "import answers in other than two lines: $(cat out)"
+"$plait" import --from megatron made/args.sh --cluster h100-80gb-sxm:1x8 --json | cmp - back.json || complain "import --json is not what -o wrote"
+"$plait" import --from megatron made/args.sh --cluster h100-80gb-sxm:1x8 -o - | cmp - back.json || complain "import -o - is not what -o wrote"
+printf 'vllm serve meta-llama/Llama-3.1-8B\n' >server.sh
+refused 2 '--json: expected none beside --from vllm' import --from vllm server.sh --json
+refused 2 '--output: expected none beside --from vllm' import --from vllm server.sh -o plan.json
+
 # What one GPU takes in a step and the GPUs say the batch.
 echo '{"gradient_accumulation_steps": 4, "train_micro_batch_size_per_gpu": 2, "bf16": {"enabled": true}}' >steps.json
-"$plait" import --from deepspeed steps.json --gpus 16 2>/dev/null | grep -q '"gbs": 128' || complain "steps and GPUs make no batch"
+"$plait" import --from deepspeed steps.json --gpus 16 --json 2>/dev/null | grep -q '"gbs": 128' || complain "steps and GPUs make no batch"
 "$plait" import --from deepspeed steps.json 2>&1 >/dev/null | grep -q 'the batch follows from --gpus$' || complain "a batch is lost without a word"
 
 # One context rank has no sizes of a2a+p2p, which Megatron asks for.
