@@ -5,6 +5,7 @@
 
 #include "asked.h"
 #include "command.h"
+#include "edits.h"
 #include "faults.h"
 #include "import.h"
 #include "imported.h"
@@ -83,47 +84,73 @@ static plait_status find_changes(doctor_answer *answer, const plait_search_optio
 
 /* ---- what that means for the file ---- */
 
-static const char *first_file(const plait_launch_folder *folder)
+/* The files of a plan, as plait launch would write them; none if the target has no words for it. */
+static plait_status render(const doctor_answer *answer, plait_launch_target target,
+                           const report_plan *plan, plait_arena *arena, plait_launch_folder *out,
+                           plait_error *err)
 {
-    return folder->files > 0 ? folder->file[0].text : "";
-}
-
-/* The arguments of a plan, as plait launch would write them; "" where the target has no words for it. */
-static plait_status arguments_of(const doctor_answer *answer, plait_launch_target target,
-                                 const report_plan *plan, plait_arena *arena, const char **out,
-                                 plait_error *err)
-{
-    plait_launch_folder *folder = plait_arena_alloc(arena, 1, sizeof *folder);
     plait_launch launch;
     plait_error inner;
 
-    *out = "";
-    if (folder == NULL)
-        return plait_fail_nomem(err);
+    *out = (plait_launch_folder){0};
     plait_launch_init(&launch);
     launch.problem = answer->problem;
     launch.plan = &plan->plan;
     launch.cost = &plan->cost;
     if (plan->verdict > PLAIT_TIGHT)
         return PLAIT_OK;
-    const plait_status status = plait_launch_render(&launch, target, arena, folder, &inner);
-    if (status == PLAIT_OK)
-        *out = first_file(folder);
+    const plait_status status = plait_launch_render(&launch, target, arena, out, &inner);
+    if (status != PLAIT_OK)
+        out->files = 0;
     return faults_only(status, &inner, err);
 }
 
-static plait_status write_arguments(doctor_answer *answer, plait_launch_target target,
-                                    plait_arena *arena, plait_error *err)
+/* The search names any value of a key that makes no difference (zero with one replica): today's stays. */
+static plait_status price_change(const doctor_answer *answer, const plait_change *change,
+                                 plait_arena *arena, report_plan *out, plait_error *err)
 {
-    PLAIT_TRY(arguments_of(answer, target, answer->now, arena, &answer->now_text, err));
+    plait_degrees degrees = change->best.plan.degrees;
+    const plait_key_set moved =
+        change->changed | PLAIT_KEY_BIT(PLAIT_KEY_DP) | PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP);
+    char *value = plait_arena_alloc(arena, PLAIT_KEYS, PLAIT_VALUE_SIZE); // a layout is not copied
+
+    if (value == NULL)
+        return plait_fail_nomem(err);
+    for (int key = 0; key < PLAIT_KEYS; key++, value += PLAIT_VALUE_SIZE) {
+        if (moved & PLAIT_KEY_BIT(key))
+            continue;
+        plait_degrees_get(&answer->now->degrees, (plait_key_id)key, value, PLAIT_VALUE_SIZE);
+        PLAIT_TRY(plait_degrees_set(&degrees, plait_keys[key].name, value, err));
+    }
+    PLAIT_TRY(report_price_degrees(answer->problem, &degrees, 0, arena, out, err));
+    return out->verdict == PLAIT_INVALID
+               ? report_price(answer->problem, &change->best.plan, 0, arena, out, err)
+               : PLAIT_OK;
+}
+
+/* launch.json lists ranks and actions, which nobody edits by hand. */
+static plait_status find_edits(doctor_answer *answer, const imported_file *file, plait_arena *arena,
+                               plait_error *err)
+{
+    plait_launch_folder *folder = plait_arena_alloc(arena, 2, sizeof *folder);
+
+    if (folder == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(render(answer, file->format, answer->now, arena, &folder[0], err));
     for (int i = 0; i < answer->changes; i++) {
         report_plan *plan = plait_arena_alloc(arena, 1, sizeof *plan);
 
         if (plan == NULL)
             return plait_fail_nomem(err);
-        PLAIT_TRY(report_price(answer->problem, &answer->change[i].best.plan, 0, arena, plan, err));
+        PLAIT_TRY(price_change(answer, &answer->change[i], arena, plan, err));
         answer->plan[i] = plan;
-        PLAIT_TRY(arguments_of(answer, target, plan, arena, &answer->text[i], err));
+        answer->edits[i] = "";
+        if (file->format == PLAIT_LAUNCH_COMPANION)
+            continue;
+        PLAIT_TRY(render(answer, file->format, plan, arena, &folder[1], err));
+        PLAIT_TRY(launch_edits_make(file->format, file->text, &folder[0], &folder[1],
+                                    answer->problem->job.gpus, arena, &answer->edits[i],
+                                    &answer->edits_in_file, err));
     }
     return PLAIT_OK;
 }
@@ -136,7 +163,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     const imported_flags file = {flags->from, flags->model, flags->cluster, flags->problem.gpus};
     doctor_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
     asked *today = plait_arena_alloc(arena, 1, sizeof *today);
-    plait_launch_target target;
+    imported_file read;
     plait_search_options space;
     asked_flags question = {.problem = flags->problem};
     plans_entry entry;
@@ -145,7 +172,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
     if (answer == NULL || today == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(imported_read(&file, operands, arena, &entry, &target, err));
+    PLAIT_TRY(imported_read(&file, operands, arena, &entry, &read, err));
     PLAIT_TRY(check_known(flags, &entry, operands->text[0], err));
     if (entry.gpus == 0)
         entry.gpus = flags->problem.gpus;
@@ -159,7 +186,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_search_options_init(&space);
     if (today->plan.verdict != PLAIT_INVALID) {
         PLAIT_TRY(find_changes(answer, &space, arena, err));
-        PLAIT_TRY(write_arguments(answer, target, arena, err));
+        PLAIT_TRY(find_edits(answer, &read, arena, err));
     }
     *no = today->plan.verdict > PLAIT_TIGHT;
     if (!flags->json)

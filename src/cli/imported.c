@@ -56,7 +56,7 @@ void imported_warn(const char *file, const char *sentences)
 }
 
 plait_status imported_read(const imported_flags *flags, const opt_operands *operands,
-                           plait_arena *arena, plans_entry *out, plait_launch_target *format,
+                           plait_arena *arena, plans_entry *out, imported_file *file,
                            plait_error *err)
 {
     bool taken = false;
@@ -80,7 +80,7 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
                           operands->text[1]);
     out->warnings = warning;
     imported_warn(operands->text[0], warning);
-    if (format != NULL)
-        *format = target;
+    if (file != NULL)
+        *file = (imported_file){target, text};
     return take_names(flags, arena, out, err);
 }

@@ -14,14 +14,19 @@ typedef struct imported_flags {
     int gpus;
 } imported_flags;
 
+typedef struct imported_file {
+    plait_launch_target format;
+    const char *text;
+} imported_file;
+
 /**
  * Read FILE [ARGUMENT...]. What plait cannot price is warned of on stderr.
  *
- * @param format  receives what it was read as; may be NULL
+ * @param file  receives what was read; may be NULL
  */
 PLAIT_MUST_CHECK plait_status imported_read(const imported_flags *flags,
                                             const opt_operands *operands, plait_arena *arena,
-                                            plans_entry *out, plait_launch_target *format,
+                                            plans_entry *out, imported_file *file,
                                             plait_error *err);
 
 /** Sentences about a file, one a line. */

@@ -10,42 +10,6 @@
 #include "report_private.h"
 #include "units.h"
 
-/* ---- lines of a launch config ---- */
-
-typedef struct config_line {
-    const char *text;
-    size_t length;
-} config_line;
-
-static bool next_line(const char **at, config_line *out)
-{
-    if (**at == '\0')
-        return false;
-    *out = (config_line){*at, strcspn(*at, "\n")};
-    *at += out->length + ((*at)[out->length] == '\n');
-    return true;
-}
-
-static bool has_line(const char *text, const config_line *line)
-{
-    config_line other;
-
-    while (next_line(&text, &other))
-        if (other.length == line->length && memcmp(other.text, line->text, line->length) == 0)
-            return true;
-    return false;
-}
-
-/* Lines that one config has and the other has not, but for comments. */
-static void print_lines(const char *mark, const char *text, const char *other, FILE *out)
-{
-    config_line line;
-
-    while (next_line(&text, &line))
-        if (line.length > 0 && line.text[0] != '#' && !has_line(other, &line))
-            fprintf(out, "      %s %.*s\n", mark, (int)line.length, line.text);
-}
-
 /* ---- changes ---- */
 
 static void print_keys(const doctor_answer *answer, const plait_change *change, FILE *out)
@@ -95,10 +59,18 @@ static void print_change(const doctor_answer *answer, int i, FILE *out)
             units_seconds(step_s, step), gain_text(answer, step_s, gain),
             units_gib(change->best.price.peak_bytes, memory));
     print_keys(answer, change, out);
-    if (answer->now_text[0] == '\0' || answer->text[i][0] == '\0')
-        return;
-    print_lines("-", answer->now_text, answer->text[i], out);
-    print_lines("+", answer->text[i], answer->now_text, out);
+    for (const char *line = answer->edits[i]; *line != '\0'; line += strcspn(line, "\n") + 1)
+        fprintf(out, "      %.*s\n", (int)strcspn(line, "\n"), line);
+}
+
+/* How the lines under the changes are to be read. */
+static const char *manner(const doctor_answer *answer)
+{
+    for (int i = 0; i < answer->changes; i++)
+        if (answer->edits[i][0] != '\0')
+            return answer->edits_in_file ? ", and the lines of the file that change"
+                                         : ", in lines as plait launch writes them";
+    return "";
 }
 
 static void print_today(const doctor_answer *answer, FILE *out)
@@ -142,8 +114,7 @@ plait_status report_doctor(const doctor_answer *answer, FILE *out, plait_error *
                 answer->now->verdict <= PLAIT_TIGHT ? "the step 1 % shorter" : "it fit");
     else
         fprintf(out, "\nthe fewest changes that make it %s%s:\n",
-                answer->now->verdict <= PLAIT_TIGHT ? "faster" : "fit",
-                answer->now_text[0] != '\0' ? ", in lines as plait launch writes them" : "");
+                answer->now->verdict <= PLAIT_TIGHT ? "faster" : "fit", manner(answer));
     for (int i = 0; i < answer->changes; i++)
         print_change(answer, i, out);
     if (answer->changes > 0 && answer->problem->band.tie > 0.0)

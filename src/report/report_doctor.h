@@ -10,11 +10,11 @@ typedef struct doctor_answer {
     const char *file; /* that the plan was read from */
     const plait_problem *problem;
     const report_plan *now;
-    const char *now_text; /* its launch config as plait writes it; "": it has no words for it */
     int changes;
     const plait_change *change;              /* [changes], fewest changed keys first */
     const report_plan *plan[DOCTOR_CHANGES]; /* of each, priced in full */
-    const char *text[DOCTOR_CHANGES];        /* of each, as now_text */
+    const char *edits[DOCTOR_CHANGES];       /* lines "- ..." and "+ ..." that each takes; "" */
+    bool edits_in_file;                      /* they are of the file itself */
     plait_search_result search;              /* for the best plan of all; may have none */
 } doctor_answer;
 

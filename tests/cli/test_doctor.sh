@@ -43,6 +43,26 @@ for change in answer["changes"]:
     assert change["plan"]["verdict"] == "fits" and step >= answer["best"]["step_s"] * (1 - 1e-9)
 ' || complain "the JSON answer is wrong"
 
+# Lines are removed only if the script has them, and added only if they change what it has.
+cat >own.sh <<'END'
+TP=4 # --context-parallel-size 1
+torchrun --nproc_per_node 8 --nnodes 8 pretrain_gpt.py --num-layers 80 --hidden-size 8192 --ffn-hidden-size 28672 \
+    --num-attention-heads 64 --group-query-attention --num-query-groups 8 --swiglu --normalization RMSNorm \
+    --disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope --vocab-size 128256 \
+    --seq-length 8192 --max-position-embeddings 8192 --bf16 --micro-batch-size 1 --global-batch-size 128 \
+    --tensor-model-parallel-size $TP --pipeline-model-parallel-size=8 --sequence-parallel --recompute-activations \
+    --attention-backend auto --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather
+END
+"$plait" doctor --from megatron own.sh --cluster dgx-h100 >answer || complain "doctor of a script fails"
+grep -qE '^ .*: recompute selective -> none$' answer || complain "no change of recomputation"
+grep -qx '      - --recompute-activations' answer || complain "an older spelling is not removed"
+sed -nE 's/^ +- (--[a-z-]+).*/\1/p' answer | while read -r flag; do
+    grep -q -- "^[^#]*$flag" own.sh || echo "$flag"
+done >said
+[ ! -s said ] || complain "removed, but not in the script: $(cat said)"
+grep -qE '^ +[+-] .*(use-distributed-optimizer|overlap|instances)' answer && complain "a flag that stays is listed"
+grep -q -- '- --attention-backend fused' answer && complain "a value that the script does not have"
+
 # The best plan of all has nothing left to change.
 "$plait" search llama-3.1-8b dgx-h100 --gpus 8 --seq 8k --gbs 64 --strategy exhaustive --top 1 \
     -o best.json >said

@@ -1,0 +1,286 @@
+/* edits.c - what to change in a user's own config so that it runs another plan */
+#include "edits.h"
+
+#include <string.h>
+
+#include "faults.h"
+#include "import.h"
+#include "text.h"
+
+// ---- lines -----------------------------------------------------------------------------------
+
+/* A line without its indentation and the comma that may end it. */
+typedef struct config_line {
+    const char *text;
+    size_t length;
+} config_line;
+
+static bool next_line(const char **at, config_line *out)
+{
+    const char *begin = *at, *end;
+
+    if (*begin == '\0')
+        return false;
+    end = begin + strcspn(begin, "\n");
+    *at = end + (*end == '\n');
+    while (begin < end && (*begin == ' ' || *begin == '\t'))
+        begin++;
+    while (end > begin && (end[-1] == ' ' || end[-1] == ',' || end[-1] == '\r'))
+        end--;
+    *out = (config_line){begin, (size_t)(end - begin)};
+    return true;
+}
+
+static bool same_line(config_line a, config_line b)
+{
+    return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
+}
+
+static bool has_line(const char *text, config_line line)
+{
+    config_line other;
+
+    while (next_line(&text, &other))
+        if (same_line(line, other))
+            return true;
+    return false;
+}
+
+static bool starts(config_line line, const char *word)
+{
+    const size_t length = strlen(word);
+
+    return line.length >= length && memcmp(line.text, word, length) == 0;
+}
+
+/* A line that says something: neither empty nor a comment. */
+static bool is_said(config_line line)
+{
+    return line.length > 0 && line.text[0] != '#';
+}
+
+static bool is_of_key(char c)
+{
+    return text_is_alphanumeric(c) || c == '_' || c == '-' || c == '.';
+}
+
+/* The flag, the key or the variable of a line; empty if it has none, such as a bracket. */
+static config_line key_of(config_line line)
+{
+    config_line key = line;
+
+    if (starts(line, "export "))
+        key.text += strlen("export ");
+    else if (starts(line, "\""))
+        key.text++;
+    for (key.length = 0; key.text + key.length < line.text + line.length; key.length++)
+        if (!is_of_key(key.text[key.length]))
+            break;
+    return key;
+}
+
+/* The text after a key: blanks, quotes and separators around a value left out. */
+static config_line value_at(const char *at, const char *end)
+{
+    const char *stop;
+
+    while (at < end && strchr(" \t\"'=:", *at) != NULL)
+        at++;
+    for (stop = at; stop < end && strchr(" \t\"',\\}]", *stop) == NULL; stop++)
+        ;
+    return (config_line){at, (size_t)(stop - at)};
+}
+
+static config_line value_of(config_line line)
+{
+    const config_line key = key_of(line);
+
+    return value_at(key.text + key.length, line.text + line.length);
+}
+
+static bool is_comment(const char *text, const char *at)
+{
+    while (at > text && at[-1] != '\n')
+        at--;
+    at += strspn(at, " \t");
+    return *at == '#';
+}
+
+/* Where a config has a key; NULL: nowhere. */
+static const char *find_key(const char *text, config_line key)
+{
+    for (const char *at = text; key.length > 0 && (at = strchr(at, key.text[0])) != NULL; at++)
+        if (strncmp(at, key.text, key.length) == 0 && (at == text || !is_of_key(at[-1])) &&
+            !is_of_key(at[key.length]) && !is_comment(text, at))
+            return at + key.length;
+    return NULL;
+}
+
+/* Does the config have the line's key, or the line itself if it has no key? */
+static bool speaks_of(const char *text, config_line line)
+{
+    const config_line key = key_of(line);
+
+    return key.length > 0 ? find_key(text, key) != NULL : has_line(text, line);
+}
+
+/* Does the config have the line's key with the line's value, whatever the form? */
+static bool has_value(const char *text, config_line line)
+{
+    const char *const found = find_key(text, key_of(line));
+    const config_line value = value_of(line);
+
+    return found != NULL &&
+           (value.length == 0 || same_line(value, value_at(found, found + strcspn(found, "\n"))));
+}
+
+/* The runtime derives what a config gives as -1. */
+static bool is_derived(const char *text, config_line line)
+{
+    const char *const found = find_key(text, key_of(line));
+
+    return found != NULL &&
+           same_line(value_at(found, found + strcspn(found, "\n")), (config_line){"-1", 2});
+}
+
+// ---- which file of the folder ----------------------------------------------------------------
+
+static int keys_shared(const char *text, const char *file)
+{
+    config_line line;
+    int shared = 0;
+
+    while (next_line(&text, &line))
+        shared += is_said(line) && find_key(file, key_of(line)) != NULL;
+    return shared;
+}
+
+/* The file that is most like the user's: torchtitan has Python, flags and TOML. */
+static int choose_file(const plait_launch_folder *folder, const char *file, bool *in_file)
+{
+    int best = 0, most = 0;
+
+    for (int f = 0; f < folder->files; f++) {
+        const int shared = keys_shared(folder->file[f].text, file);
+
+        best = shared > most ? f : best;
+        most = shared > most ? shared : most;
+    }
+    *in_file = most > 0;
+    return best;
+}
+
+// ---- is an added line needed? ------------------------------------------------------------------
+
+/* The config without comments, since launch repeats the plan in them, and without one line. */
+static char *config_without(const char *text, config_line gone, plait_arena *arena)
+{
+    const char *at = text;
+    text_builder out;
+    config_line line;
+    char *made;
+
+    text_builder_init(&out, arena);
+    for (const char *begin = at; next_line(&at, &line); begin = at)
+        if (is_said(line) && !same_line(line, gone))
+            text_append_bytes(&out, begin, (size_t)(at - begin));
+    made = text_builder_finish(&out, NULL);
+    // of JSON, the comma before the last member of an object goes with it
+    for (char *comma = made; made != NULL && (comma = strchr(comma, ',')) != NULL; comma++) {
+        const char next = comma[1 + strspn(comma + 1, " \n")];
+
+        if (next == '}' || (next == ']' && comma[1] == '\n'))
+            *comma = ' ';
+    }
+    return made;
+}
+
+static bool same_plan(const plans_entry *a, const plans_entry *b)
+{
+    if (a->given != b->given || a->gbs != b->gbs || a->seq != b->seq ||
+        a->precision != b->precision || (a->runtime == NULL) != (b->runtime == NULL) ||
+        (a->runtime != NULL && !text_equal(a->runtime, b->runtime)))
+        return false;
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!plait_key_same(&a->degrees, &b->degrees, (plait_key_id)key))
+            return false;
+    return true;
+}
+
+static plait_status read_plan(plait_launch_target target, const char *text, int gpus,
+                              plait_arena *arena, plans_entry *out, bool *read, plait_error *err)
+{
+    const launch_call call = {.gpus = gpus};
+    const char *warning;
+    plait_error inner;
+
+    const plait_status status =
+        launch_import(target, text, strlen(text), "", &call, arena, out, &warning, &inner);
+    *read = status == PLAIT_OK;
+    return faults_only(status, &inner, err);
+}
+
+/* An added line that the plan read from *config does not need is left out of it. */
+static plait_status drop_idle(plait_launch_target target, config_line line, int gpus,
+                              plait_arena *arena, const char **config, bool *idle, plait_error *err)
+{
+    char *const without = config_without(*config, line, arena);
+    plans_entry with_it, without_it;
+    bool read = false;
+
+    *idle = false;
+    if (without == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(read_plan(target, *config, gpus, arena, &with_it, &read, err));
+    if (read)
+        PLAIT_TRY(read_plan(target, without, gpus, arena, &without_it, &read, err));
+    *idle = read && same_plan(&with_it, &without_it);
+    if (*idle)
+        *config = without;
+    return PLAIT_OK;
+}
+
+// ---- the whole -----------------------------------------------------------------------------------
+
+static void add_edit(const char *mark, config_line line, text_builder *out)
+{
+    text_append(out, mark);
+    text_append_bytes(out, line.text, line.length);
+    text_append(out, "\n");
+}
+
+plait_status launch_edits_make(plait_launch_target target, const char *file,
+                               const plait_launch_folder *now, const plait_launch_folder *other,
+                               int gpus, plait_arena *arena, const char **edits, bool *in_file,
+                               plait_error *err)
+{
+    const int chosen = choose_file(now, file, in_file);
+    text_builder out;
+    config_line line;
+
+    *edits = "";
+    if (chosen >= now->files || chosen >= other->files)
+        return PLAIT_OK;
+    const char *const before = now->file[chosen].text, *const after = other->file[chosen].text;
+    const char *config = config_without(after, (config_line){"", 0}, arena);
+    if (config == NULL)
+        return plait_fail_nomem(err);
+    text_builder_init(&out, arena);
+    for (const char *at = before; next_line(&at, &line);)
+        if (is_said(line) && !has_line(after, line) && speaks_of(file, line) &&
+            !is_derived(file, line))
+            add_edit("- ", line, &out);
+    for (const char *at = after; next_line(&at, &line);) {
+        bool idle = false;
+
+        if (!is_said(line) || has_line(before, line) || has_value(file, line) ||
+            is_derived(file, line))
+            continue;
+        if (key_of(line).length > 0 && !speaks_of(file, line) && !starts(line, "export "))
+            PLAIT_TRY(drop_idle(target, line, gpus, arena, &config, &idle, err));
+        if (!idle)
+            add_edit("+ ", line, &out);
+    }
+    *edits = text_builder_finish(&out, NULL);
+    return *edits != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
