@@ -129,14 +129,14 @@ static plait_status price_change(const doctor_answer *answer, const plait_change
 }
 
 /* launch.json lists ranks and actions, which nobody edits by hand. */
-static plait_status find_edits(doctor_answer *answer, const imported_file *file, plait_arena *arena,
+static plait_status find_edits(doctor_answer *answer, const launch_config *file, plait_arena *arena,
                                plait_error *err)
 {
     plait_launch_folder *folder = plait_arena_alloc(arena, 2, sizeof *folder);
 
     if (folder == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(render(answer, file->format, answer->now, arena, &folder[0], err));
+    PLAIT_TRY(render(answer, file->target, answer->now, arena, &folder[0], err));
     for (int i = 0; i < answer->changes; i++) {
         report_plan *plan = plait_arena_alloc(arena, 1, sizeof *plan);
 
@@ -145,12 +145,11 @@ static plait_status find_edits(doctor_answer *answer, const imported_file *file,
         PLAIT_TRY(price_change(answer, &answer->change[i], arena, plan, err));
         answer->plan[i] = plan;
         answer->edits[i] = "";
-        if (file->format == PLAIT_LAUNCH_COMPANION)
+        if (file->target == PLAIT_LAUNCH_COMPANION)
             continue;
-        PLAIT_TRY(render(answer, file->format, plan, arena, &folder[1], err));
-        PLAIT_TRY(launch_edits_make(file->format, file->text, &folder[0], &folder[1],
-                                    answer->problem->job.gpus, arena, &answer->edits[i],
-                                    &answer->edits_in_file, err));
+        PLAIT_TRY(render(answer, file->target, plan, arena, &folder[1], err));
+        PLAIT_TRY(launch_edits_make(file, &folder[0], &folder[1], answer->change[i].changed, arena,
+                                    &answer->edits[i], &answer->edits_in_file, err));
     }
     return PLAIT_OK;
 }
@@ -163,7 +162,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     const imported_flags file = {flags->from, flags->model, flags->cluster, flags->problem.gpus};
     doctor_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
     asked *today = plait_arena_alloc(arena, 1, sizeof *today);
-    imported_file read;
+    launch_config read;
     plait_search_options space;
     asked_flags question = {.problem = flags->problem};
     plans_entry entry;

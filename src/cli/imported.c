@@ -56,7 +56,7 @@ void imported_warn(const char *file, const char *sentences)
 }
 
 plait_status imported_read(const imported_flags *flags, const opt_operands *operands,
-                           plait_arena *arena, plans_entry *out, imported_file *file,
+                           plait_arena *arena, plans_entry *out, launch_config *file,
                            plait_error *err)
 {
     bool taken = false;
@@ -81,6 +81,6 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
     out->warnings = warning;
     imported_warn(operands->text[0], warning);
     if (file != NULL)
-        *file = (imported_file){target, text};
+        *file = (launch_config){target, operands->text[0], text, out->gpus};
     return take_names(flags, arena, out, err);
 }

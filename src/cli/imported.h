@@ -2,6 +2,7 @@
 #ifndef IMPORTED_H
 #define IMPORTED_H
 
+#include "edits.h"
 #include "opt.h"
 #include "plait/launch.h"
 #include "plans.h"
@@ -14,11 +15,6 @@ typedef struct imported_flags {
     int gpus;
 } imported_flags;
 
-typedef struct imported_file {
-    plait_launch_target format;
-    const char *text;
-} imported_file;
-
 /**
  * Read FILE [ARGUMENT...]. What plait cannot price is warned of on stderr.
  *
@@ -26,7 +22,7 @@ typedef struct imported_file {
  */
 PLAIT_MUST_CHECK plait_status imported_read(const imported_flags *flags,
                                             const opt_operands *operands, plait_arena *arena,
-                                            plans_entry *out, imported_file *file,
+                                            plans_entry *out, launch_config *file,
                                             plait_error *err);
 
 /** Sentences about a file, one a line. */

@@ -100,10 +100,11 @@ static config_line value_of(config_line line)
 
 static bool is_comment(const char *text, const char *at)
 {
-    while (at > text && at[-1] != '\n')
-        at--;
-    at += strspn(at, " \t");
-    return *at == '#';
+    const char *mark = at;
+
+    while (mark > text && mark[-1] != '\n' && mark[0] != '#')
+        mark--;
+    return mark[0] == '#' && (mark == text || strchr(" \t\n", mark[-1]) != NULL);
 }
 
 /* Where a config has a key; NULL: nowhere. */
@@ -141,6 +142,13 @@ static bool is_derived(const char *text, config_line line)
 
     return found != NULL &&
            same_line(value_at(found, found + strcspn(found, "\n")), (config_line){"-1", 2});
+}
+
+static void add_edit(const char *mark, config_line line, text_builder *out)
+{
+    text_append(out, mark);
+    text_append_bytes(out, line.text, line.length);
+    text_append(out, "\n");
 }
 
 // ---- which file of the folder ----------------------------------------------------------------
@@ -195,65 +203,146 @@ static char *config_without(const char *text, config_line gone, plait_arena *are
     return made;
 }
 
-static bool same_plan(const plans_entry *a, const plans_entry *b)
+/* Keys that one of two plans does not have as the other does. */
+static plait_key_set keys_apart(const plans_entry *a, const plans_entry *b)
 {
-    if (a->given != b->given || a->gbs != b->gbs || a->seq != b->seq ||
-        a->precision != b->precision || (a->runtime == NULL) != (b->runtime == NULL) ||
-        (a->runtime != NULL && !text_equal(a->runtime, b->runtime)))
-        return false;
+    plait_key_set apart = a->given ^ b->given;
+
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (!plait_key_same(&a->degrees, &b->degrees, (plait_key_id)key))
-            return false;
-    return true;
+            apart |= PLAIT_KEY_BIT(key);
+    return apart;
 }
 
-static plait_status read_plan(plait_launch_target target, const char *text, int gpus,
-                              plait_arena *arena, plans_entry *out, bool *read, plait_error *err)
+static bool same_plan(const plans_entry *a, const plans_entry *b)
 {
-    const launch_call call = {.gpus = gpus};
+    return keys_apart(a, b) == 0 && a->gbs == b->gbs && a->seq == b->seq &&
+           a->precision == b->precision && (a->runtime == NULL) == (b->runtime == NULL) &&
+           (a->runtime == NULL || text_equal(a->runtime, b->runtime));
+}
+
+/* The plan that `text` says in place of the config's own. */
+static plait_status read_plan(const launch_config *config, const char *text, plait_arena *arena,
+                              plans_entry *out, bool *read, plait_error *err)
+{
+    const launch_call call = {.gpus = config->gpus};
     const char *warning;
     plait_error inner;
 
-    const plait_status status =
-        launch_import(target, text, strlen(text), "", &call, arena, out, &warning, &inner);
+    const plait_status status = launch_import(config->target, text, strlen(text), config->name,
+                                              &call, arena, out, &warning, &inner);
     *read = status == PLAIT_OK;
     return faults_only(status, &inner, err);
 }
 
-/* An added line that the plan read from *config does not need is left out of it. */
-static plait_status drop_idle(plait_launch_target target, config_line line, int gpus,
-                              plait_arena *arena, const char **config, bool *idle, plait_error *err)
+/* An added line that the plan read from *text does not need is left out of it. */
+static plait_status drop_idle(const launch_config *config, config_line line, plait_arena *arena,
+                              const char **text, bool *idle, plait_error *err)
 {
-    char *const without = config_without(*config, line, arena);
+    char *const without = config_without(*text, line, arena);
     plans_entry with_it, without_it;
     bool read = false;
 
     *idle = false;
     if (without == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(read_plan(target, *config, gpus, arena, &with_it, &read, err));
+    PLAIT_TRY(read_plan(config, *text, arena, &with_it, &read, err));
     if (read)
-        PLAIT_TRY(read_plan(target, without, gpus, arena, &without_it, &read, err));
+        PLAIT_TRY(read_plan(config, without, arena, &without_it, &read, err));
     *idle = read && same_plan(&with_it, &without_it);
     if (*idle)
-        *config = without;
+        *text = without;
+    return PLAIT_OK;
+}
+
+// ---- flags that launch writes in another way ---------------------------------------------------
+
+/* The next flag of a script from *at on, and where its value ends. */
+static bool next_flag(const char *text, const char **at, config_line *flag, const char **end)
+{
+    const char *begin = *at;
+
+    while ((begin = strstr(begin, "--")) != NULL &&
+           ((begin > text && strchr(" \t\n\"'(", begin[-1]) == NULL) || is_comment(text, begin)))
+        begin += 2;
+    if (begin == NULL)
+        return false;
+    *flag = key_of((config_line){begin, strcspn(begin, "\n")});
+    const char *value = begin + flag->length;
+    *end = *at = value;
+    value += *value == '=' || *value == ' ';
+    const char *const quotes = *value == '"' ? "\"" : " \t\n\\)\"'";
+    const char *const inside = value + (*value == '"');
+    const size_t length = strcspn(inside, quotes);
+    if (value > *end && length > 0 && !(inside[0] == '-' && inside[1] == '-'))
+        *end = inside + length + (*value == '"' && inside[length] == '"');
+    return true;
+}
+
+/* A flag that names a config says a whole plan: what changes is in that file. */
+static bool names_file(const char *begin, const char *end)
+{
+    return end - begin > 5 &&
+           (memcmp(end - 5, ".json", 5) == 0 || memcmp(end - 5, ".yaml", 5) == 0);
+}
+
+enum { MOST_FLAGS = 300 }; /* of a script that are looked at: each may be read once more */
+
+static plait_status add_other_spellings(const launch_config *config, const char *before,
+                                        plait_key_set changed, plait_arena *arena,
+                                        text_builder *out, plait_error *err)
+{
+    const char *at = config->text, *end;
+    plans_entry whole, without;
+    config_line flag;
+    bool read;
+
+    PLAIT_TRY(read_plan(config, config->text, arena, &whole, &read, err));
+    for (int f = 0; read && f < MOST_FLAGS && next_flag(config->text, &at, &flag, &end); f++) {
+        bool still;
+
+        if (find_key(before, flag) != NULL || names_file(flag.text, end))
+            continue;
+        char *const blanked = plait_arena_text(arena, config->text);
+        if (blanked == NULL)
+            return plait_fail_nomem(err);
+        memset(blanked + (flag.text - config->text), ' ', (size_t)(end - flag.text));
+        PLAIT_TRY(read_plan(config, blanked, arena, &without, &still, err));
+        if (still && (keys_apart(&whole, &without) & changed))
+            add_edit("- ", (config_line){flag.text, (size_t)(end - flag.text)}, out);
+    }
     return PLAIT_OK;
 }
 
 // ---- the whole -----------------------------------------------------------------------------------
 
-static void add_edit(const char *mark, config_line line, text_builder *out)
+/* The line with the value that the config has, where that is a word. */
+static void add_removed(const char *text, config_line line, text_builder *out)
 {
-    text_append(out, mark);
-    text_append_bytes(out, line.text, line.length);
-    text_append(out, "\n");
+    const char *const found = find_key(text, key_of(line));
+    const config_line value = value_of(line);
+    const char *const rest = value.text + value.length, *const end = line.text + line.length;
+
+    if (found != NULL && value.length > 0 && end - rest <= 1) {
+        const config_line own = value_at(found, found + strcspn(found, "\n"));
+
+        if (own.length > 0 && memchr(own.text, '$', own.length) == NULL && own.text[0] != '-') {
+            text_append(out, "- ");
+            text_append_bytes(out, line.text, (size_t)(value.text - line.text));
+            text_append_bytes(out, own.text, own.length);
+            add_edit("", (config_line){rest, (size_t)(end - rest)}, out);
+            return;
+        }
+    }
+    add_edit("- ", line, out);
 }
 
-plait_status launch_edits_make(plait_launch_target target, const char *file,
-                               const plait_launch_folder *now, const plait_launch_folder *other,
-                               int gpus, plait_arena *arena, const char **edits, bool *in_file,
+plait_status launch_edits_make(const launch_config *config, const plait_launch_folder *now,
+                               const plait_launch_folder *other, plait_key_set changed,
+                               plait_arena *arena, const char **edits, bool *in_file,
                                plait_error *err)
 {
+    const char *const file = config->text;
     const int chosen = choose_file(now, file, in_file);
     text_builder out;
     config_line line;
@@ -262,14 +351,15 @@ plait_status launch_edits_make(plait_launch_target target, const char *file,
     if (chosen >= now->files || chosen >= other->files)
         return PLAIT_OK;
     const char *const before = now->file[chosen].text, *const after = other->file[chosen].text;
-    const char *config = config_without(after, (config_line){"", 0}, arena);
-    if (config == NULL)
+    const char *made = config_without(after, (config_line){"", 0}, arena);
+    if (made == NULL)
         return plait_fail_nomem(err);
     text_builder_init(&out, arena);
+    PLAIT_TRY(add_other_spellings(config, before, changed, arena, &out, err));
     for (const char *at = before; next_line(&at, &line);)
         if (is_said(line) && !has_line(after, line) && speaks_of(file, line) &&
             !is_derived(file, line))
-            add_edit("- ", line, &out);
+            add_removed(file, line, &out);
     for (const char *at = after; next_line(&at, &line);) {
         bool idle = false;
 
@@ -277,7 +367,7 @@ plait_status launch_edits_make(plait_launch_target target, const char *file,
             is_derived(file, line))
             continue;
         if (key_of(line).length > 0 && !speaks_of(file, line) && !starts(line, "export "))
-            PLAIT_TRY(drop_idle(target, line, gpus, arena, &config, &idle, err));
+            PLAIT_TRY(drop_idle(config, line, arena, &made, &idle, err));
         if (!idle)
             add_edit("+ ", line, &out);
     }

@@ -4,19 +4,27 @@
 
 #include "plait/launch.h"
 
+/** The user's config, and what is known beside it. */
+typedef struct launch_config {
+    plait_launch_target target;
+    const char *name; /* of the file */
+    const char *text;
+    int gpus;
+} launch_config;
+
 /**
  * Compare the launch files of two plans, and keep what concerns the user's config: lines are removed
  * only if the config has their flag or key, and added only if they change the value that the config
- * has, or the plan that is read from it.
+ * has, or the plan that is read from it. Flags that launch writes in another way (older spellings) are
+ * removed if the plan that is read without them differs in a changed key.
  *
- * @param file     the user's config; its plan is that of `now`
+ * @param now      the plan of the config
+ * @param changed  keys in which the other plan differs
  * @param edits    receives lines "- ..." and "+ ...", in `arena`; "": there are none
- * @param in_file  receives whether the config has such lines, so that the edits are of it
+ * @param in_file  receives whether the config has lines like those of launch
  */
-PLAIT_MUST_CHECK plait_status launch_edits_make(plait_launch_target target, const char *file,
-                                                const plait_launch_folder *now,
-                                                const plait_launch_folder *other, int gpus,
-                                                plait_arena *arena, const char **edits,
-                                                bool *in_file, plait_error *err);
+PLAIT_MUST_CHECK plait_status launch_edits_make(
+    const launch_config *config, const plait_launch_folder *now, const plait_launch_folder *other,
+    plait_key_set changed, plait_arena *arena, const char **edits, bool *in_file, plait_error *err);
 
 #endif

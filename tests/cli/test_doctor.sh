@@ -46,11 +46,11 @@ for change in answer["changes"]:
 # Lines are removed only if the script has them, and added only if they change what it has.
 cat >own.sh <<'END'
 TP=4 # --context-parallel-size 1
-torchrun --nproc_per_node 8 --nnodes 8 pretrain_gpt.py --num-layers 80 --hidden-size 8192 --ffn-hidden-size 28672 \
-    --num-attention-heads 64 --group-query-attention --num-query-groups 8 --swiglu --normalization RMSNorm \
+torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 \
+    --num-attention-heads 32 --group-query-attention --num-query-groups 8 --swiglu --normalization RMSNorm \
     --disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope --vocab-size 128256 \
-    --seq-length 8192 --max-position-embeddings 8192 --bf16 --micro-batch-size 1 --global-batch-size 128 \
-    --tensor-model-parallel-size $TP --pipeline-model-parallel-size=8 --sequence-parallel --recompute-activations \
+    --seq-length 8192 --max-position-embeddings 8192 --bf16 --micro-batch-size 1 --global-batch-size 256 \
+    --tensor-model-parallel-size $TP --pipeline-model-parallel-size=2 --sequence-parallel --recompute-activations \
     --attention-backend auto --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather
 END
 "$plait" doctor --from megatron own.sh --cluster dgx-h100 >answer || complain "doctor of a script fails"
