@@ -27,7 +27,12 @@ static inline bool attention_skips(unsigned char kernel)
     return kernel > PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
 }
 
-/** Fills tokens, FLOP/s, MFU and HFU of one GPU. (C.5) @param peak  FLOP/s; 0: not known */
+/**
+ * Fills tokens, FLOP/s, MFU and HFU of one GPU. (C.5)
+ *
+ * @param skips  the attention kernels pass over masked blocks
+ * @param peak   FLOP/s; 0: not known
+ */
 void cost_rates(const token_flops *flops, bool skips, double tokens_per_s, double peak,
                 plait_cost *cost);
 double sum_of_terms(const plait_step_time *step);

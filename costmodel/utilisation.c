@@ -48,18 +48,22 @@ void stage_add_rerun(const plait_problem *problem, const stage_parts *parts, tok
     }
 }
 
-/* C.5: FLOPs a second of one GPU over its peak, and with them what recomputation repeats. */
+/*
+ * C.5: MFU counts what the model needs, whatever the kernel; HFU counts what the kernels compute, so
+ * that unfused attention has whole squares there.
+ */
 void cost_rates(const token_flops *flops, bool skips, double tokens_per_s, double peak,
                 plait_cost *cost)
 {
     const double each = peak > 0.0 ? tokens_per_s / peak : 0.0;
-    const double skipped = skips ? flops->skipped : 0.0;
-    const double again_skipped = skips ? flops->again_skipped : 0.0;
+    const double needed = flops->model - flops->skipped;
+    const double computed =
+        flops->model + flops->again - (skips ? flops->skipped + flops->again_skipped : 0.0);
 
     cost->tokens_per_s_per_gpu = tokens_per_s;
-    cost->model_flops_per_s = tokens_per_s * flops->model;
+    cost->model_flops_per_s = tokens_per_s * needed;
     cost->mfu_square = each * flops->model;
     cost->hfu_square = each * (flops->model + flops->again);
-    cost->mfu = each * (flops->model - skipped);
-    cost->hfu = each * (flops->model - skipped + flops->again - again_skipped);
+    cost->mfu = each * needed;
+    cost->hfu = each * computed;
 }

@@ -117,10 +117,10 @@ typedef struct plait_cost {
     bool fuses;                 /* the plan's `fusion` is auto, and this the answer: */
     plait_fused fused[PLAIT_FUSION_RULES];
     double tokens_per_s_per_gpu;
-    double model_flops_per_s; /* one GPU, attention as whole squares */
-    double mfu;        /* of the job precision's peak, without what causal kernels skip (C.5) */
-    double hfu;        /* recomputation counted */
-    double mfu_square; /* the same with attention as whole squares */
+    double model_flops_per_s; /* one GPU, causal attention halved (C.5) */
+    double mfu;               /* model_flops_per_s over the peak of the job's precision */
+    double hfu;               /* what the kernels compute, recomputation counted, over that peak */
+    double mfu_square;        /* mfu and hfu with attention as whole squares */
     double hfu_square;
     double cost_usd; /* one step; NaN when no price is known */
     double energy_j; /* one step; NaN when no power is known */

@@ -24,7 +24,7 @@ static double first_layers(const plait_plan *plan)
     return first / all;
 }
 
-/* Figures of one plan alone. */
+/* Figures of one plan alone; FLOPs with whole squares of attention, as the sources of the cases count. */
 static double figure_of(case_figure figure, const case_priced *row)
 {
     const plait_cost *const cost = &row->plan->cost;
@@ -36,7 +36,7 @@ static double figure_of(case_figure figure, const case_priced *row)
     case CASE_tokens_per_s_per_gpu:
         return cost->tokens_per_s_per_gpu;
     case CASE_model_tflops_per_gpu:
-        return cost->model_flops_per_s / PLAIT_TFLOP;
+        return cost->mfu_square * peak_flops_per_s(row->problem) / PLAIT_TFLOP;
     case CASE_hardware_tflops_per_gpu:
         return cost->hfu_square * peak_flops_per_s(row->problem) / PLAIT_TFLOP;
     case CASE_mfu_percent:

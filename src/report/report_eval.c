@@ -36,17 +36,56 @@ static void print_band(const plait_cost *cost, FILE *out)
                 units_seconds(cost->step_low_s, low), units_seconds(cost->step_high_s, high));
 }
 
-/* What others print: causal kernels compute half of the squares, papers and Megatron-LM count all. */
-static void print_square(const plait_cost *cost, FILE *out)
+/* Who counts causal attention halved, and who as whole squares: */
+typedef struct flops_words {
+    const char *halved, *whole;
+} flops_words;
+
+/*
+ * NVIDIA/Megatron-LM, num_floating_point_operations() of megatron/training/training.py, halves since
+ * core_v0.12.0; NVIDIA-NeMo/Megatron-Bridge, src/megatron/bridge/training/utils/flop_utils.py, since
+ * v0.2.0, and counts windows by their width since v0.5.0. Both take the chunks of Llama 4 for the
+ * whole context, and up to Megatron-Bridge v0.6.0 the keys that an indexer chooses too. (C.5)
+ */
+static flops_words words_of(const plait_model *model, int seq)
 {
+    flops_words words = {
+        "causal attention halved, as Megatron-LM since core 0.12 and Megatron-Bridge since 0.2 "
+        "count",
+        "whole squares of attention, as Megatron-LM up to core 0.11, torchtitan and most papers "
+        "count",
+    };
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *const layer = &model->kind[k];
+        const int chunk = layer->attention.chunk;
+
+        if (layer->mla.index_topk > 0 || (chunk > 0 && chunk < seq))
+            return (flops_words){
+                "causal attention halved, sparse attention by the keys it sees",
+                "whole squares of attention, sparse attention by the keys it sees"};
+        if (layer->attention.window > 0 && layer->attention.window < seq)
+            words =
+                (flops_words){"causal attention halved, windows by their width, as Megatron-Bridge "
+                              "since 0.5 counts",
+                              "whole squares of attention, windows by their width"};
+    }
+    return words;
+}
+
+static void print_conventions(const plait_problem *problem, const plait_cost *cost, FILE *out)
+{
+    const flops_words words = words_of(problem->model, problem->job.seq);
+    const double whole = cost->model_flops_per_s * (cost->mfu_square / cost->mfu);
     char mfu[UNITS_SIZE], hfu[UNITS_SIZE], flops[UNITS_SIZE];
 
-    fprintf(out, "\nas Megatron-LM counts, whole squares of attention: %s a GPU, MFU %s, HFU %s",
-            units_rate(cost->model_flops_per_s, "FLOP/s", flops),
+    fprintf(out, "\n%s: %s a GPU, MFU %s", words.halved,
+            units_rate(cost->model_flops_per_s, "FLOP/s", flops), units_percent(cost->mfu, mfu));
+    fprintf(out, "\n%s: %s a GPU, MFU %s, HFU %s", words.whole, units_rate(whole, "FLOP/s", flops),
             units_percent(cost->mfu_square, mfu), units_percent(cost->hfu_square, hfu));
 }
 
-void report_totals(const plait_cost *cost, FILE *out)
+void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *out)
 {
     char step[UNITS_SIZE], mfu[UNITS_SIZE], hfu[UNITS_SIZE];
     char peak[UNITS_SIZE], capacity[UNITS_SIZE];
@@ -55,7 +94,7 @@ void report_totals(const plait_cost *cost, FILE *out)
             cost->tokens_per_s_per_gpu, units_percent(cost->mfu, mfu),
             units_percent(cost->hfu, hfu));
     print_money(cost, out);
-    print_square(cost, out);
+    print_conventions(problem, cost, out);
     print_band(cost, out);
     fprintf(out, "\nmemory %s of %s on the fullest GPU, stage %d of %d; ",
             units_gib(cost->memory.peak_bytes, peak),
@@ -112,7 +151,7 @@ plait_status report_eval(const plait_problem *problem, const report_plan *plan, 
     fputc('\n', out);
     report_verdict(plan, out);
     if (plan->verdict != PLAIT_INVALID) {
-        report_totals(&plan->cost, out);
+        report_totals(problem, &plan->cost, out);
         print_terms(&plan->cost, out);
         PLAIT_TRY(report_groups(problem, plan, "", out, err));
         report_confidence(problem, &plan->degrees, out);

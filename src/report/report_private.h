@@ -10,8 +10,8 @@ void report_verdict(const report_plan *plan, FILE *out);
 /** "stages 0 to 3 recompute full in 4 layers, none in 6": what stages choose other than the plan. */
 void report_choices(const plait_plan *plan, FILE *out);
 
-/** Step time, rates, MFU, memory: two lines. */
-void report_totals(const plait_cost *cost, FILE *out);
+/** Step time, rates, MFU by both conventions, band, memory. */
+void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *out);
 
 /** "tp 8, pp 2 x 10, dp 32, mbs 2, 32 microbatches, ZeRO-1, recompute none". Returns `line`. */
 enum { REPORT_LINE_SIZE = 288 };

@@ -183,7 +183,7 @@ static void test_rates__follow_from_the_step(void **state)
 }
 
 /* 32 layers, forward and backward of 2 products of 4096 keys a head of 128, of which the mean is 2048.5. */
-static void test_mfu__counts_what_causal_kernels_compute(void **state)
+static void test_mfu__counts_half_of_causal_attention(void **state)
 {
     world w;
 
@@ -200,8 +200,28 @@ static void test_mfu__counts_what_causal_kernels_compute(void **state)
         (plait_model_flops_per_token(&w.model, 4096.0, true) - skipped * 4.0 / 3.0) /
             (flops - skipped),
         1e-9);
-    assert_near_relative(unfused.mfu, unfused.mfu_square, 1e-12);
-    assert_near_relative(unfused.hfu, unfused.hfu_square, 1e-12);
+    assert_near_relative(unfused.mfu / unfused.mfu_square, 1.0 - skipped / flops, 1e-9);
+    assert_near_relative(unfused.hfu, unfused.hfu_square,
+                         1e-12); // its kernels compute whole squares
+    assert_near_relative(unfused.model_flops_per_s, unfused.mfu * 989.4e12, 1e-12);
+}
+
+/*
+ * NVIDIA/Megatron-LM, num_floating_point_operations(): 49.032 GFLOP a token since core_v0.12.0, which
+ * counts s / 2 keys, and 52.656 up to core_v0.11.0. NVIDIA-NeMo/Megatron-Bridge since v0.2.0: 49.032.
+ */
+static void test_model_flops__are_those_that_megatron_logs(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "qwen3-8b", "megatron", 16, 1024);
+    const plait_cost cost = price(&w, "zero=1");
+    const double half_a_key = 3.0 * 36.0 * 2.0 * 2.0 * 4096.0 * 0.5;
+    const double token = cost.model_flops_per_s / cost.tokens_per_s_per_gpu;
+    assert_near_relative(token - half_a_key, 49032462336.0, 1e-12);
+    assert_near_relative(token * cost.mfu_square / cost.mfu, 52656340992.0, 1e-12);
+    assert_near_relative(cost.mfu, cost.model_flops_per_s / 989.4e12, 1e-12);
 }
 
 // ---- verdicts ------------------------------------------------------------------------------
@@ -703,7 +723,8 @@ int main(void)
         TEST(test_reduce_whole__is_an_all_reduce_under_zero_1),
         TEST(test_optimizer__passes_over_its_shard),
         TEST(test_money__by_hand),
-        TEST(test_mfu__counts_what_causal_kernels_compute),
+        TEST(test_mfu__counts_half_of_causal_attention),
+        TEST(test_model_flops__are_those_that_megatron_logs),
         TEST(test_layer_cost__needs_no_split),
     };
 
