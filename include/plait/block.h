@@ -171,7 +171,7 @@ typedef struct plait_op {
     plait_op_kind kind;
     plait_part part;
     double flops;
-    double model_flops; /* what MFU counts: attention as the full square */
+    double model_flops; /* as `flops`, with causal attention as the full square (C.4) */
     double bytes;       /* HBM traffic; of a collective: the buffer S of collective.h */
     /* GEMM: `batch` products [m, k] x [k, n]; grouped: `batch` experts of m rows each */
     double m, n, k, batch;
@@ -297,16 +297,17 @@ plait_recompute_masks plait_recompute_masks_of(plait_recompute recompute);
 plait_recompute_masks plait_offload_masks_of(unsigned char set);
 
 /**
- * Model FLOPs of one step per token, forward and backward without recomputation: what MFU counts.
- * Attention counts the full square, windows their width. (C.4)
+ * Model FLOPs of one step per token, forward and backward without recomputation. Causal attention
+ * counts the full square, windows their width. MFU counts these less
+ * plait_model_skipped_flops_per_token(). (C.4)
  *
  * @param recompute  also count a second forward of every layer (hardware FLOPs of full recompute)
  */
 double plait_model_flops_per_token(const plait_model *model, double seq, bool recompute);
 
 /**
- * Of these what a kernel of causal attention that skips masked blocks leaves out, forward FLOPs a
- * token of one layer; 0 without causal attention. (C.4)
+ * The masked part of the squares of causal attention, which MFU does not count and which kernels that
+ * skip masked blocks do not compute: forward FLOPs a token of one layer; 0 without causal attention. (C.4)
  */
 double plait_layer_skipped_flops_per_token(const plait_model *model, const plait_layer *layer,
                                            double seq);

@@ -56,9 +56,12 @@ static plait_status print_json(const plait_model *model, size_t count, int seq, 
         model_write(&json, &model[i]);
         write_params(&json, &model[i]);
         if (seq > 0) {
+            const double whole = plait_model_flops_per_token(&model[i], seq, false);
+
             json_member_int64(&json, "seq", seq);
             json_member_number(&json, "train_flops_per_token",
-                               plait_model_flops_per_token(&model[i], seq, false));
+                               whole - plait_model_skipped_flops_per_token(&model[i], seq));
+            json_member_number(&json, "train_flops_per_token_square", whole);
         }
         json_end_object(&json);
     }

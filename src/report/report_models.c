@@ -165,7 +165,8 @@ static void print_params(const plait_model *model, FILE *out)
 
 plait_status report_model(const plait_model *model, int seq, FILE *out, plait_error *err)
 {
-    const double flops = plait_model_flops_per_token(model, seq, false);
+    const double whole = plait_model_flops_per_token(model, seq, false);
+    const double skipped = plait_model_skipped_flops_per_token(model, seq);
     char text[UNITS_SIZE];
 
     fprintf(out, "%s%s%s%s\n", model->name, model->family[0] != '\0' ? " (" : "", model->family,
@@ -176,7 +177,11 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
             model->max_seq);
     PLAIT_TRY(print_kinds(model, out, err));
     print_params(model, out);
-    fprintf(out, "FLOPs       %s a token to train at sequences of %d, forward and backward\n",
-            units_rate(flops, "FLOP", text), seq);
+    fprintf(out, "FLOPs       %s a token to train at sequences of %d, forward and backward",
+            units_rate(whole - skipped, "FLOP", text), seq);
+    if (skipped > 0.0)
+        fprintf(out, "; %s with whole squares of causal attention",
+                units_rate(whole, "FLOP", text));
+    fputc('\n', out);
     return PLAIT_OK;
 }
