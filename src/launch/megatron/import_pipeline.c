@@ -107,27 +107,67 @@ static void read_split(const megatron_args *args, const plait_model *model, plan
         };
 }
 
-static int chunks_of(const megatron_args *args, const plait_model *model, int pp)
+/*
+ * Chunks of a rank out of the layers of one: Megatron-LM counts the embedding and the loss as layers
+ * where the split does, the layers of MTP never, and refuses a remainder (validate_args in
+ * megatron/training/arguments.py of v0.11.0 to core_v0.19.0; earlier releases count no ends).
+ */
+static plait_status chunks_of_layers(const megatron_args *args, const plait_model *model,
+                                     plan_reader *in, int *out, plait_error *err)
 {
-    const int per_chunk = args->num_layers_per_virtual_pipeline_stage;
+    const int each = args->num_layers_per_virtual_pipeline_stage;
+    const int layers = model != NULL ? model->layers : args->num_layers;
+    const int ends =
+        args->account_for_embedding_in_pipeline_split + args->account_for_loss_in_pipeline_split;
+    const int stages = in->out->degrees.pp;
 
-    if (per_chunk > 0 && model != NULL && model->layers >= product(pp, per_chunk))
-        return model->layers / pp / per_chunk;
-    if (args->virtual_pipeline_model_parallel_size > 0)
-        return args->virtual_pipeline_model_parallel_size;
-    return args->num_virtual_stages_per_pipeline_rank;
+    if (args->decoder_first_pipeline_num_layers > 0 || args->decoder_last_pipeline_num_layers > 0)
+        return flags_fail(in->flags, MEGATRON_NAME(num_layers_per_virtual_pipeline_stage), err,
+                          "expected --num-virtual-stages-per-pipeline-rank beside layers of the "
+                          "first or last stage, found %d layers a chunk",
+                          each);
+    if (layers == 0) {
+        import_warn(in, "the chunks of a rank follow from the layers of the model, which are not "
+                        "known: taken as one");
+        return PLAIT_OK;
+    }
+    if ((layers + ends) % product(stages, each) != 0)
+        return flags_fail(in->flags, MEGATRON_NAME(num_layers_per_virtual_pipeline_stage), err,
+                          "expected chunks that divide %d layers%s over %d stages evenly, found %d "
+                          "layers a chunk",
+                          layers + ends,
+                          ends == 2 ? ", embedding and loss counted,"
+                          : args->account_for_embedding_in_pipeline_split
+                              ? ", the embedding counted,"
+                          : ends == 1 ? ", the loss counted,"
+                                      : "",
+                          stages, each);
+    *out = (layers + ends) / stages / each;
+    return PLAIT_OK;
+}
+
+/* A number of chunks counts before the layers of one: of parsed arguments it is Megatron's own result. */
+static plait_status read_chunks(const megatron_args *args, const plait_model *model,
+                                plan_reader *in, plait_error *err)
+{
+    int chunks = args->virtual_pipeline_model_parallel_size;
+
+    if (chunks == 0)
+        chunks = args->num_virtual_stages_per_pipeline_rank;
+    if (chunks == 0 && args->num_layers_per_virtual_pipeline_stage > 0)
+        PLAIT_TRY(chunks_of_layers(args, model, in, &chunks, err));
+    take_chunks(in, chunks > 0 ? chunks : in->out->degrees.vpp);
+    return PLAIT_OK;
 }
 
 plait_status megatron_read_pipeline(const megatron_args *args, const plait_model *model,
                                     plan_reader *in, plait_error *err)
 {
     const char *const layout = args->pipeline_model_parallel_layout;
-    plait_degrees *const d = &in->out->degrees;
-    const int chunks = chunks_of(args, model, d->pp);
 
-    take_chunks(in, chunks > 0 ? chunks : d->vpp);
     if (layout != NULL)
         return read_layout(layout, model, in, err);
+    PLAIT_TRY(read_chunks(args, model, in, err));
     read_split(args, model, in);
     return PLAIT_OK;
 }
