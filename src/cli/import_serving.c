@@ -116,8 +116,8 @@ static void print_worker(const char *file, const serving_import *in)
 plait_status import_serving(const char *from, const opt_operands *operands, const char *model,
                             const char *cluster, plait_arena *arena, plait_error *err)
 {
-    const launch_call call = {operands->count > 0 ? operands->count - 1 : 0, operands->text + 1, 0,
-                              NULL};
+    const launch_call call = {.arguments = operands->count > 0 ? operands->count - 1 : 0,
+                              .argument = operands->text + 1};
     const plait_engine_kind kind = (plait_engine_kind)text_index(from, plait_engine_name);
     const char *text, *warning;
     serving_import in;

@@ -25,19 +25,31 @@ static plait_status choose_format(const char *name, plait_launch_target *out, pl
     return PLAIT_OK;
 }
 
-/* MODEL and CLUSTER of the command line stand above what the file says. */
-static plait_status take_names(const imported_flags *flags, plait_arena *arena, plans_entry *entry,
+/* MODEL of the command line; NULL: it has none. */
+static plait_status find_model(const char *name, plait_arena *arena, const plait_model **out,
                                plait_error *err)
 {
-    plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
-    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
+    plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
 
-    if (model == NULL || cluster == NULL)
+    *out = NULL;
+    if (model == NULL)
         return plait_fail_nomem(err);
-    if (flags->model != NULL) {
-        PLAIT_TRY(plait_model_find(flags->model, arena, model, NULL, err));
+    if (name == NULL)
+        return PLAIT_OK;
+    *out = model;
+    return plait_model_find(name, arena, model, NULL, err);
+}
+
+/* MODEL and CLUSTER of the command line stand above what the file says. */
+static plait_status take_names(const imported_flags *flags, const plait_model *model,
+                               plait_arena *arena, plans_entry *entry, plait_error *err)
+{
+    plait_cluster *const cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
+
+    if (cluster == NULL)
+        return plait_fail_nomem(err);
+    if (model != NULL)
         entry->model = model;
-    }
     if (flags->cluster != NULL) {
         PLAIT_TRY(plait_cluster_find(flags->cluster, arena, cluster, err));
         entry->cluster = cluster;
@@ -60,8 +72,10 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
                            plait_error *err)
 {
     bool taken = false;
-    const launch_call call = {operands->count > 0 ? operands->count - 1 : 0, operands->text + 1,
-                              flags->gpus, &taken};
+    launch_call call = {.arguments = operands->count > 0 ? operands->count - 1 : 0,
+                        .argument = operands->text + 1,
+                        .gpus = flags->gpus,
+                        .taken = &taken};
     plait_launch_target target = PLAIT_LAUNCH_MEGATRON;
     const char *text, *warning;
     size_t length;
@@ -71,6 +85,7 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
                           "expected a launch config, found nothing");
     PLAIT_TRY(choose_format(flags->from, &target, err));
     PLAIT_TRY(file_read_all(operands->text[0], IMPORT_MAX_BYTES, arena, &text, &length, err));
+    PLAIT_TRY(find_model(flags->model, arena, &call.model, err));
     PLAIT_TRY(
         launch_import(target, text, length, operands->text[0], &call, arena, out, &warning, err));
     if (call.arguments > 0 && !taken)
@@ -82,5 +97,5 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
     imported_warn(operands->text[0], warning);
     if (file != NULL)
         *file = (launch_config){target, operands->text[0], text, out->gpus};
-    return take_names(flags, arena, out, err);
+    return take_names(flags, call.model, arena, out, err);
 }

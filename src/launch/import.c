@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "counts.h"
+#include "other_jobs.h"
 #include "plans_write.h"
 #include "target.h"
 #include "text.h"
@@ -133,6 +134,7 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     *out = plans_unknown(name);
     *warning = "";
     PLAIT_TRY(refuse_run_script(text, length, name, err));
+    PLAIT_TRY(other_jobs_refuse(text, length, name, call, arena, err));
     PLAIT_TRY(launch_target_at(target)->import(text, length, name, call, arena, out, warning, err));
     PLAIT_TRY(tidy_model(out, arena, err));
     give_unsaid(out);

@@ -189,7 +189,7 @@ static void test_arguments__of_the_script_are_its_positions_and_variables(void *
         "if [ $1 = 7B ]; then L=32; else L=80; fi\nx $L ${2:-3} $W $# ${10}";
     static const char *const arguments[] = {"7B", "W=4", "9", "c", "d",  "e",
                                             "f",  "g",   "h", "i", "ten"};
-    const launch_call call = {11, arguments, 0, NULL};
+    const launch_call call = {.arguments = 11, .argument = arguments};
     shell_words found;
     plait_error err;
 

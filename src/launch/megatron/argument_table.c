@@ -255,7 +255,6 @@ const argument_row megatron_arguments[] = {
     {SWITCH(random_ltd, 0), .unpriced = true},
     {WORDS(rampup_batch_size, NULL, 4), .unpriced = true},
     {SWITCH(enable_zbh1_pipeline, 0), .unpriced = true},
-    {SWITCH(bitfit, 0), .unpriced = true},
     {SWITCH(defer_embedding_wgrad_compute, 6), .unpriced = true},
 
     {.name = NULL},

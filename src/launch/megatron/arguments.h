@@ -255,7 +255,6 @@ typedef struct megatron_args {
     bool random_ltd;
     const char *rampup_batch_size;
     bool enable_zbh1_pipeline;
-    bool bitfit; /* only biases are trained */
     bool defer_embedding_wgrad_compute;
 } megatron_args;
 

@@ -42,7 +42,7 @@ static const char *const idle[] = {
     "skip_train_iteration_range", "iterations_to_skip", "train_sync_interval", "reset_iteration",
     "calculate_per_token_loss", "check_for_nan_in_loss_and_grad",
     "no_check_for_nan_in_loss_and_grad", "check_for_spiky_loss", "check_for_large_grads",
-    "ds_fused_adam", "use_bnb_optimizer", "cpu_torch_adam", "lion_beta1", "lion_beta2", "kd",
+    "ds_fused_adam", "use_bnb_optimizer", "cpu_torch_adam", "lion_beta1", "lion_beta2",
     "moe_router_bias_update_rate", "moe_z_loss_coeff", "moe_input_jitter_eps",
     "mtp_loss_scaling_factor", "moe_eval_capacity_factor", "moe_min_capacity",
     "create_moe_param_group", "moe_token_drop_policy", "disable_moe_token_dropping",
@@ -121,12 +121,12 @@ static const char *const idle[] = {
     "enable_expert_tensor_parallelism", "fsdp_manual_registration", "hf_checkpoint_path",
     "max_padding_length", "train_mode", "norm_target_loss", "reset_progress", "transformer_type",
     "mup", "mup_input_mult", "mup_output_mult", "mup_attn_mult", "mup_encoder_attn_mult",
-    "fsdp_double_buffer", "use_nccl_ub", "mos", "load_teacher",
-    "ds_sequence_parallel_fpdt_chunk_size", "ds_sequence_parallel_fpdt_offloading",
-    "overlap_p2p_communication_warmup_flush", "microbatch_group_size_per_virtual_pipeline_stage",
-    "disable_tp_comm_overlap_ag", "disable_tp_comm_overlap_rs", "disable_tp_comm_split_ag",
-    "disable_tp_comm_split_rs", "disable_tp_comm_bulk_dgrad", "disable_tp_comm_bulk_wgrad",
-    "tp_comm_overlap_rs_dgrad", "logging_dir", NULL};
+    "fsdp_double_buffer", "use_nccl_ub", "mos", "ds_sequence_parallel_fpdt_chunk_size",
+    "ds_sequence_parallel_fpdt_offloading", "overlap_p2p_communication_warmup_flush",
+    "microbatch_group_size_per_virtual_pipeline_stage", "disable_tp_comm_overlap_ag",
+    "disable_tp_comm_overlap_rs", "disable_tp_comm_split_ag", "disable_tp_comm_split_rs",
+    "disable_tp_comm_bulk_dgrad", "disable_tp_comm_bulk_wgrad", "tp_comm_overlap_rs_dgrad",
+    "logging_dir", NULL};
 
 bool megatron_flag_is_idle(const char *name)
 {

@@ -65,8 +65,7 @@ static const char *const unpriced[] = {
     "index_head_dim", "index_topk", "full_attention_interval", "num_zero_experts", "post_norm",
     "geglu", "gelu_tanh", "attn_logit_softcapping", "output_logit_softcapping",
     "partial_rotary_factor", "cla_share_factor", "share_kvstates", "input_embeds_norm",
-    "enable_mhc", "n_hash_layers", "swiglu_limit", "lora_r", "lora_alpha", "lora_target_modules",
-    "lora_fusion", "qat_scheme", NULL};
+    "enable_mhc", "n_hash_layers", "swiglu_limit", "qat_scheme", NULL};
 
 bool mindspeed_flag_is_idle(const char *name)
 {

@@ -35,7 +35,7 @@ plait_status flags_put(launch_flags *flags, launch_flag flag, plait_error *err)
 /* "--num-layers" and "--num-layers=32" are about num_layers. */
 static char *destination(const char *word, const char **value, plait_arena *arena)
 {
-    char *const name = plait_arena_text(arena, word + 2);
+    char *const name = plait_arena_text(arena, word + strspn(word, "-"));
 
     *value = NULL;
     for (char *c = name; c != NULL && *c != '\0'; c++) {
@@ -47,6 +47,13 @@ static char *destination(const char *word, const char **value, plait_arena *aren
         *c = *c == '-' ? '_' : *c;
     }
     return name;
+}
+
+const char *flags_destination(const char *word, plait_arena *arena)
+{
+    const char *value;
+
+    return destination(word, &value, arena);
 }
 
 static plait_status add_word(launch_flags *flags, const char *const *word, int left,
@@ -102,11 +109,39 @@ static bool is_program(const char *word)
     return text_ends_with(word, ".py") || text_index(file_base_name(word), words) >= 0;
 }
 
+/* `megatron sft` of ms-swift starts torchrun by itself. */
+static bool starts_swift(const char *const *word, int count)
+{
+    static const char *const routes[] = {"sft", "pt", "rlhf", NULL};
+
+    return count > 1 && text_equal(file_base_name(word[0]), "megatron") &&
+           text_index(word[1], routes) >= 0;
+}
+
 static bool launches(const char *const *word, int count)
 {
     for (int i = 0; i < count; i++)
-        if (is_program(word[i]))
+        if (is_program(word[i]) || starts_swift(word + i, count - i))
             return !only_talks(word[0]);
+    return false;
+}
+
+bool flags_runs(const shell_words *words, int command)
+{
+    return !only_talks(words->word[words->command[command].first]);
+}
+
+bool flags_are_of_swift(const launch_flags *flags)
+{
+    const shell_words *const words = &flags->script;
+
+    if (flags->launch < 0)
+        return false;
+    const shell_command *const launch = &words->command[flags->launch];
+    for (int i = 0; i < launch->count; i++)
+        if (starts_swift(words->word + launch->first + i, launch->count - i) ||
+            strstr(words->word[launch->first + i], "swift/cli/_megatron/") != NULL)
+            return true;
     return false;
 }
 

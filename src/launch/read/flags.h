@@ -45,6 +45,15 @@ PLAIT_MUST_CHECK plait_status flags_read(const char *text, size_t length, const 
 /** Does a command of a script start a Python program with options? */
 bool flags_starts(const shell_words *words, int command);
 
+/** Does a command of a script run something, rather than print or copy its words? */
+bool flags_runs(const shell_words *words, int command);
+
+/** Is the launch one of ms-swift's `megatron sft`? */
+bool flags_are_of_swift(const launch_flags *flags);
+
+/** "--num-layers" and "--num-layers=32" as argparse calls them: num_layers. NULL: out of memory. */
+const char *flags_destination(const char *word, plait_arena *arena);
+
 /** The command of a script that launches; -1: none does. */
 int flags_launch(const shell_words *words);
 

@@ -50,11 +50,18 @@ static int by_option(const launch_flags *flags, const char *const *names)
     return 0;
 }
 
+/* A variable that is set for the launch alone counts before one of the script. */
 static int by_variable(const launch_flags *flags, const char *const *names)
 {
-    for (int number; *names != NULL; names++) {
-        const char *const word = shell_variable_word(&flags->script, *names);
+    const shell_words *const script = &flags->script;
 
+    for (int number; *names != NULL; names++) {
+        const char *word = NULL;
+
+        if (flags->launch >= 0)
+            word = shell_setting_word(&script->command[flags->launch], *names);
+        if (word == NULL)
+            word = shell_variable_word(script, *names);
         if (word != NULL && text_parse_int(word, 1, MAX_NODES, &number))
             return number;
     }

@@ -156,9 +156,29 @@ static plait_status read_simple(shell_reader *in, shell_list *words, shell_aside
     return PLAIT_OK;
 }
 
+/* The commands from one on have what was set before their words. */
+static plait_status give_settings(shell_reader *in, const shell_aside *aside, int from,
+                                  plait_error *err)
+{
+    shell_variable *setting;
+
+    if (aside->count == 0 || from == in->out->commands)
+        return PLAIT_OK;
+    setting = plait_arena_alloc(in->arena, (size_t)aside->count, sizeof *setting);
+    if (setting == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < aside->count; i++)
+        setting[i] = aside->set[i].old;
+    for (int c = from; c < in->out->commands; c++) {
+        in->out->command[c].settings = aside->count;
+        in->out->command[c].setting = setting;
+    }
+    return PLAIT_OK;
+}
+
 static plait_status read_plain_command(shell_reader *in, plait_error *err)
 {
-    const int substitutions = in->substitutions;
+    const int substitutions = in->substitutions, commands = in->out->commands;
     const char *const from = in->at;
     shell_list words = {0};
     shell_aside aside = {0};
@@ -180,6 +200,7 @@ static plait_status read_plain_command(shell_reader *in, plait_error *err)
     }
     PLAIT_TRY(shell_begin_aside(in, &aside, err));
     PLAIT_TRY(shell_run(in, &words, err));
+    PLAIT_TRY(give_settings(in, &aside, commands, err));
     return shell_end_aside(in, &aside, err);
 }
 

@@ -49,8 +49,11 @@ plait_status shell_add_command(shell_reader *in, const shell_list *words, plait_
     if (more == NULL)
         return plait_fail_nomem(err);
     out->command = more;
-    more[out->commands++] = (shell_command){out->count, words->count, in->mode == SHELL_DOUBT,
-                                            in->ended, in->command_line};
+    more[out->commands++] = (shell_command){.first = out->count,
+                                            .count = words->count,
+                                            .doubtful = in->mode == SHELL_DOUBT,
+                                            .ended = in->ended,
+                                            .line = in->command_line};
     for (int i = 0; i < words->count; i++)
         PLAIT_TRY(shell_list_add(in, &all, words->word[i], err));
     out->word = all.word;

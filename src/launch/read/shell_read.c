@@ -160,12 +160,21 @@ const shell_origin *shell_word_origin(const shell_words *words, const char *word
     return index >= 0 ? &words->origin[index] : NULL;
 }
 
+static const char *word_of(const shell_variable *variable, int count, const char *name)
+{
+    for (int v = 0; v < count; v++)
+        if (strcmp(variable[v].name, name) == 0 && !variable[v].unset &&
+            variable[v].value.count == 1 && shell_word_known(variable[v].value.word[0]))
+            return variable[v].value.word[0];
+    return NULL;
+}
+
 const char *shell_variable_word(const shell_words *words, const char *name)
 {
-    for (int v = 0; v < words->variables; v++)
-        if (strcmp(words->variable[v].name, name) == 0 && !words->variable[v].unset &&
-            words->variable[v].value.count == 1 &&
-            shell_word_known(words->variable[v].value.word[0]))
-            return words->variable[v].value.word[0];
-    return NULL;
+    return word_of(words->variable, words->variables, name);
+}
+
+const char *shell_setting_word(const shell_command *command, const char *name)
+{
+    return word_of(command->setting, command->settings, name);
 }

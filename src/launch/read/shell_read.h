@@ -10,6 +10,8 @@
 
 #include "call.h"
 
+typedef struct shell_variable shell_variable;
+
 /** A simple command: a slice of the script's words. */
 typedef struct shell_command {
     int first;
@@ -17,6 +19,8 @@ typedef struct shell_command {
     bool doubtful; /* it stands behind a condition that could not be known */
     bool ended;    /* it stands behind an `exit` that no condition guards */
     int line;
+    int settings; /* assignments before its words, which are for it alone: NAME=VALUE COMMAND */
+    const shell_variable *setting;
 } shell_command;
 
 /** A file that the script makes of text that stands in it: `cat <<END >NAME`, `echo TEXT >NAME`. */
@@ -37,8 +41,6 @@ typedef struct shell_origin {
     const char *text; /* "$WORLD_SIZE", "$(hostname)" */
     bool unset;       /* a variable that the script does not set */
 } shell_origin;
-
-typedef struct shell_variable shell_variable;
 
 /** What a script says, as far as that can be known without running it. */
 typedef struct shell_words {
@@ -92,5 +94,8 @@ const shell_origin *shell_word_origin(const shell_words *words, const char *word
 
 /** The one known word that a variable holds at the end of the script; NULL: it does not. */
 const char *shell_variable_word(const shell_words *words, const char *name);
+
+/** The one known word that an assignment before the words of a command sets; NULL: none does. */
+const char *shell_setting_word(const shell_command *command, const char *name);
 
 #endif

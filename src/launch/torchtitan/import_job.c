@@ -82,7 +82,9 @@ plait_status titan_take_model(titan_reading *in, plait_error *err)
 
     if (model == NULL)
         return plait_fail_nomem(err);
-    in->out->model = in->notes.model;
+    in->out->model = in->pairs->call != NULL && in->pairs->call->model != NULL
+                         ? in->pairs->call->model
+                         : in->notes.model;
     if (in->out->model != NULL || flavour == NULL)
         return PLAIT_OK;
     const plait_status status =

@@ -4,15 +4,14 @@
  * Flags are those of Hugging Face's Trainer and of DeepSpeed-Chat, which train a model of the hub.
  * The JSON that --deepspeed or --deepspeed_config names is read where it is at hand (named_file.h).
  */
-#include <ctype.h>
 #include <string.h>
 
 #include "deepspeed.h"
 #include "deepspeed_file.h"
 #include "faults.h"
+#include "hub_model.h"
 #include "launcher.h"
 #include "named_file.h"
-#include "plait/data.h"
 #include "plan_reader.h"
 
 /* ---- what is known ---- */
@@ -75,39 +74,20 @@ static bool is_on(const launch_flags *flags, const char *const *names)
 
 /* ---- the model ---- */
 
-/* "meta-llama/Llama-2-7b-hf" is llama-2-7b: small letters, without the hub's own endings. */
-static const char *name_of_model(const char *path, plait_arena *arena)
-{
-    static const char *const endings[] = {"-hf", "-instruct", "-chat", "-base", "-it", NULL};
-    const char *const slash = strrchr(path, '/');
-    char *const name = plait_arena_text(arena, slash != NULL ? slash + 1 : path);
-
-    for (char *c = name; c != NULL && *c != '\0'; c++)
-        *c = (char)tolower((unsigned char)*c);
-    for (const char *const *ending = endings; name != NULL && *ending != NULL; ending++)
-        if (text_ends_with(name, *ending))
-            name[strlen(name) - strlen(*ending)] = '\0';
-    return name != NULL && text_starts_with(name, "meta-") ? name + strlen("meta-") : name;
-}
-
 static plait_status take_model(plan_reader *in, plait_error *err)
 {
     static const char *const names[] = {"model_name_or_path", "model_name",
                                         "actor_model_name_or_path", NULL};
-    plait_arena *const arena = in->flags->arena;
-    plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
     const char *const path = value_of(in->flags, names);
-    const char *const name = path != NULL ? name_of_model(path, arena) : "";
-    plait_error ignored = {.status = PLAIT_OK};
+    const plait_model *model = NULL;
 
-    if (model == NULL || name == NULL)
-        return plait_fail_nomem(err);
-    if (name[0] != '\0' && !text_ends_with(name, ".json") &&
-        plait_model_find(name, arena, model, NULL, &ignored) == PLAIT_OK)
+    if (path != NULL)
+        PLAIT_TRY(hub_model_find(path, in->flags->arena, &model, err));
+    if (model != NULL)
         in->out->model = model;
     else
         import_warn(in, "the model is not known, give it with --model");
-    return faults_only(ignored.status, &ignored, err);
+    return PLAIT_OK;
 }
 
 /* ---- the plan ---- */
@@ -178,12 +158,9 @@ static void take_job(plan_reader *in, const deepspeed_file *file)
 
 static void warn_of_rest(plan_reader *in)
 {
-    static const char *const lora[] = {"lora_dim", "actor_lora_dim", NULL};
     static const char *const offload[] = {"offload", NULL};
     bool any = false;
 
-    if (number_of(in->flags, lora, 1) > 0)
-        import_warn(in, "low-rank adapters are not priced: all weights are taken to be trained");
     if (is_on(in->flags, offload))
         import_warn(in, "offloading to CPU or NVMe is not priced");
     for (int i = 0; i < in->flags->count; i++) {

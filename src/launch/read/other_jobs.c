@@ -1,0 +1,369 @@
+/*
+ * other_jobs.c - what is trained otherwise than by pretraining of all weights, and refused
+ *
+ * Two tables: flags of a method, which wrappers of Megatron-LM, DeepSpeed and torchtitan add to an
+ * ordinary launch, and software whose files are none of a launch that plait reads.
+ */
+#include "other_jobs.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "faults.h"
+#include "file.h"
+#include "flags.h"
+#include "text.h"
+#include "yaml_read.h"
+
+/* ---- methods ---- */
+
+/*
+ * Flags as destinations, keys of a YAML alike. Sources: swift/megatron/arguments of modelscope/ms-swift
+ * v3.8.0 to v4.5.2 (train_type, from v4 tuner_type), megatron/training/arguments.py of NVIDIA/Megatron-LM
+ * core_v0.19.0, utils/module/lora.py of microsoft/DeepSpeedExamples, mindspeed_llm/features_manager
+ * of Ascend/MindSpeed-LLM, recipes of NVIDIA-NeMo/Megatron-Bridge, peft of Hugging Face.
+ */
+typedef struct method_flag {
+    const char *name;
+    const char *full; /* values, a blank around each, that mean full training */
+} method_flag;
+
+/* Their value says the method. One that means full training leaves the flags of adapters idle. */
+static const method_flag kinds[] = {
+    {"train_type", " full "},
+    {"tuner_type", " full "},
+    {"finetuning_type", " full "},
+    {"stage", " sft pt pretrain 0 1 2 3 "},
+    {"rlhf_type", " "},
+    {"peft_type", " "},
+    {"peft_scheme", " "},
+    {"peft", " "},
+    {NULL, NULL},
+};
+
+static const char *const adapters[] = {"lora_rank",
+                                       "lora_r",
+                                       "lora_dim",
+                                       "actor_lora_dim",
+                                       "critic_lora_dim",
+                                       "lora",
+                                       "use_lora",
+                                       "use_peft",
+                                       "qlora",
+                                       "use_qlora",
+                                       "lora_target_modules",
+                                       "only_optimize_lora",
+                                       "adapters",
+                                       "adapter",
+                                       NULL};
+
+static const char *const others[] = {
+    // frozen weights
+    "freeze_parameters", "freeze_parameters_ratio", "freeze_parameters_regex",
+    "trainable_parameters", "trainable_parameters_regex", "freeze_all_layers", "freeze_llm",
+    "freeze_lm", "freeze_LM", "freeze_ViT", "bitfit",
+    // weights in four or eight bits, as QLoRA has them
+    "load_in_4bit", "load_in_8bit", "quantization_bit",
+    // distillation and reinforcement
+    "export_kd_teacher_load", "export_kd_cfg", "teacher_model", "mcore_teacher_model",
+    "kd", "load_teacher", "perform_rl_step", "mcore_adapter", "adapter_name_or_path", NULL};
+
+static bool is_off(const char *value)
+{
+    static const char *const words[] = {"false", "none", "null", "0", "0.0", "0.", "", NULL};
+
+    for (const char *const *word = words; *word != NULL; word++)
+        if (strcasecmp(value, *word) == 0)
+            return true;
+    return false;
+}
+
+static const method_flag *kind_of(const char *name)
+{
+    for (const method_flag *row = kinds; row->name != NULL; row++)
+        if (text_equal(row->name, name))
+            return row;
+    return NULL;
+}
+
+/* A file that says "full" has its adapters' flags for nothing. */
+static bool is_full(const launch_flags *flags)
+{
+    for (const method_flag *row = kinds; row->name != NULL; row++) {
+        const launch_flag *const flag = flags_find(flags, row->name);
+
+        if (flag != NULL && text_equal(flag->value[0], "full"))
+            return true;
+    }
+    return false;
+}
+
+static bool is_method(const launch_flag *flag, bool full, plait_arena *arena)
+{
+    const method_flag *const kind = kind_of(flag->name);
+    const char *const value = flag->value[0];
+
+    if (!shell_word_known(value) || is_off(value))
+        return false;
+    if (kind == NULL)
+        return text_index(flag->name, others) >= 0 ||
+               (!full && text_index(flag->name, adapters) >= 0);
+    const char *const word = plait_arena_printf(arena, " %s ", value);
+    return word == NULL || strstr(kind->full, word) == NULL;
+}
+
+static plait_status check_methods(const launch_flags *flags, const char *dashes, plait_error *err)
+{
+    const bool full = is_full(flags);
+
+    for (int i = 0; i < flags->count; i++) {
+        const launch_flag *const flag = &flags->flag[i];
+
+        if (flag->values < 1 || flags_last(flags, flag->name) != flag ||
+            !is_method(flag, full, flags->arena))
+            continue;
+        return flags_fail(
+            flags, flag->name, err,
+            "expected full training, the only kind that plait prices yet, found %s%s %.40s", dashes,
+            flag->name, flag->value[0]);
+    }
+    return PLAIT_OK;
+}
+
+/* ---- sections of a YAML ---- */
+
+/* The width up to the end of a section of adapters in a path: "modules.x.lora" of 14; 0: none. */
+static size_t adapter_section(const char *path)
+{
+    static const char *const sections[] = {"lora", "peft", "peft_config", "lora_config", NULL};
+    const char *at = path;
+
+    for (const char *dot; (dot = strchr(at, '.')) != NULL; at = dot + 1)
+        for (const char *const *section = sections; *section != NULL; section++)
+            if (strlen(*section) == (size_t)(dot - at) &&
+                strncmp(at, *section, (size_t)(dot - at)) == 0)
+                return (size_t)(dot - path);
+    return 0;
+}
+
+static bool section_is_off(const yaml_file *yaml, const char *path, size_t width,
+                           plait_arena *arena)
+{
+    const char *const key = plait_arena_printf(arena, "%.*s.enabled", (int)width, path);
+    const yaml_leaf *const leaf = key != NULL ? yaml_find(yaml, key) : NULL;
+
+    return leaf != NULL && leaf->values > 0 && is_off(leaf->value[0]);
+}
+
+static plait_status check_sections(const yaml_file *yaml, plait_arena *arena, plait_error *err)
+{
+    for (int i = 0; i < yaml->count; i++) {
+        const yaml_leaf *const leaf = &yaml->leaf[i];
+        const size_t width = adapter_section(leaf->path);
+
+        if (width == 0 || leaf->values == 0 || section_is_off(yaml, leaf->path, width, arena))
+            continue;
+        return yaml_expected(yaml, leaf,
+                             plait_arena_printf(arena,
+                                                "full training, the only kind that plait prices yet, "
+                                                "without the adapters of %.*s",
+                                                (int)(width < 80 ? width : 80), leaf->path),
+                             err);
+    }
+    return PLAIT_OK;
+}
+
+/* Keys as destinations: "--num-layers" of a YAML is num_layers. */
+static plait_status keys_as_flags(const yaml_file *yaml, plait_arena *arena, launch_flags *out,
+                                  plait_error *err)
+{
+    *out = (launch_flags){.file = yaml->name, .arena = arena, .launch = -1};
+    for (int i = 0; i < yaml->count; i++) {
+        const yaml_leaf *const leaf = &yaml->leaf[i];
+        const char *const name = flags_destination(leaf->key, arena);
+
+        if (name == NULL)
+            return plait_fail_nomem(err);
+        if (leaf->values > 0)
+            PLAIT_TRY(flags_put(out, (launch_flag){name, leaf->values, leaf->value}, err));
+    }
+    return PLAIT_OK;
+}
+
+/* ---- software ---- */
+
+/*
+ * What a file of the software has: a key at the head of a line, of a YAML, or a word of a command, which ends
+ * in '.' where others may follow. What says the job are keys, or the word behind.
+ */
+typedef struct other_software {
+    const char *name;
+    const char *mark;
+    const char *and; /* and this; NULL: nothing more */
+    const char *job[2];
+} other_software;
+
+static const other_software by_key[] = {
+    {"LLaMA-Factory", "finetuning_type", NULL, {"stage", "finetuning_type"}},
+    {"LLaMA-Factory", "stage", "model_name_or_path", {"stage", NULL}},
+    {"verl", "actor_rollout_ref", NULL, {NULL, NULL}},
+    {"axolotl", "base_model", "datasets", {"rl", "adapter"}},
+    {"NeMo RL", "policy", "grpo", {NULL, NULL}},
+    {"NeMo RL", "policy", "dpo", {NULL, NULL}},
+    {"TRL", "model_name_or_path", "dataset_name", {NULL, NULL}},
+};
+
+static const other_software by_word[] = {
+    {"LLaMA-Factory", "llamafactory-cli", NULL, {"stage", "finetuning_type"}},
+    {"verl", "verl.", NULL, {"algorithm.adv_estimator", NULL}},
+    {"verl", "actor_rollout_ref.", NULL, {"algorithm.adv_estimator", NULL}},
+    {"verl", "algorithm.adv_estimator=", NULL, {"algorithm.adv_estimator", NULL}},
+    {"axolotl", "axolotl", "train", {NULL, NULL}},
+    {"axolotl", "axolotl.", NULL, {NULL, NULL}},
+    {"TRL", "trl", "sft", {"trl", NULL}},
+    {"TRL", "trl", "dpo", {"trl", NULL}},
+    {"TRL", "trl", "grpo", {"trl", NULL}},
+    {"OpenRLHF", "openrlhf.", NULL, {NULL, NULL}},
+    {"ms-swift", "swift", "rlhf", {"rlhf_type", NULL}},
+    {"ms-swift", "megatron", "rlhf", {"rlhf_type", NULL}},
+};
+
+static plait_status refuse_software(const other_software *of, const char *const *job,
+                                    const char *file, plait_error *err)
+{
+    return plait_fail(
+        err, PLAIT_ERROR_SCHEMA, file,
+        "expected pretraining of all weights, found a file of %s%s%.40s%s%.40s: "
+        "plait does not support its jobs yet",
+        of->name, job[0] != NULL || job[1] != NULL ? ", job " : "", job[0] != NULL ? job[0] : "",
+        job[0] != NULL && job[1] != NULL ? " with " : "", job[1] != NULL ? job[1] : "");
+}
+
+/* What stands behind KEY: at the head of a line, without quotes and comment; NULL: no line has it. */
+static const char *key_value(const char *text, const char *key, plait_arena *arena)
+{
+    const size_t width = strlen(key);
+
+    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, width) != 0 || line[width] != ':')
+            continue;
+        const char *const value = line + width + 1 + strspn(line + width + 1, " \"'");
+        return plait_arena_printf(arena, "%.*s", (int)strcspn(value, " \"'#\r\n"), value);
+    }
+    return NULL;
+}
+
+static plait_status check_keys(const char *text, const char *file, plait_arena *arena,
+                               plait_error *err)
+{
+    for (size_t s = 0; s < sizeof by_key / sizeof *by_key; s++) {
+        const other_software *const of = &by_key[s];
+        const char *job[2] = {NULL, NULL};
+
+        if (key_value(text, of->mark, arena) == NULL ||
+            (of->and != NULL && key_value(text, of->and, arena) == NULL))
+            continue;
+        for (int j = 0; j < 2 && of->job[j] != NULL; j++) {
+            job[j] = key_value(text, of->job[j], arena);
+            job[j] = job[j] != NULL && !is_off(job[j]) ? job[j] : NULL;
+        }
+        return refuse_software(of, job, file, err);
+    }
+    return PLAIT_OK;
+}
+
+/* "verl.trainer.main_ppo" begins with "verl."; "/opt/bin/axolotl" is axolotl. */
+static bool has_mark(const char *word, const char *mark)
+{
+    const char last = mark[strlen(mark) - 1];
+
+    return last == '.' || last == '=' ? text_starts_with(word, mark)
+                                      : text_equal(file_base_name(word), mark);
+}
+
+/* What words say of a job: KEY=VALUE, --KEY VALUE, or the word behind KEY. */
+static const char *word_value(const char *const *word, int count, const char *key)
+{
+    const size_t width = strlen(key);
+
+    for (int i = 0; i < count; i++) {
+        const char *const at = word[i] + 2 * text_starts_with(word[i], "--");
+
+        if (strncmp(at, key, width) != 0 || !shell_word_known(at))
+            continue;
+        if (at[width] == '=')
+            return at + width + 1;
+        if (at[width] == '\0' && i + 1 < count && shell_word_known(word[i + 1]))
+            return word[i + 1];
+    }
+    return NULL;
+}
+
+static bool is_of(const other_software *of, const char *const *word, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (has_mark(word[i], of->mark) &&
+            (of->and == NULL || (i + 1 < count && text_equal(word[i + 1], of->and))))
+            return true;
+    return false;
+}
+
+static plait_status check_words(const launch_flags *flags, plait_error *err)
+{
+    const shell_words *const script = &flags->script;
+
+    for (int c = 0; c < script->commands; c++)
+        for (size_t s = 0; s < sizeof by_word / sizeof *by_word; s++) {
+            const other_software *const of = &by_word[s];
+            const char *const *const word = script->word + script->command[c].first;
+            const int count = script->command[c].count;
+            const char *job[2] = {NULL, NULL};
+
+            if (!flags_runs(script, c) || !is_of(of, word, count))
+                continue;
+            for (int j = 0; j < 2 && of->job[j] != NULL; j++)
+                job[j] = word_value(word, count, of->job[j]);
+            return refuse_software(of, job, flags->file, err);
+        }
+    return PLAIT_OK;
+}
+
+/* ---- the whole ---- */
+
+static plait_status check_yaml(const yaml_file *yaml, plait_arena *arena, plait_error *err)
+{
+    launch_flags flags;
+
+    PLAIT_TRY(keys_as_flags(yaml, arena, &flags, err));
+    PLAIT_TRY(check_methods(&flags, "", err));
+    return check_sections(yaml, arena, err);
+}
+
+plait_status other_jobs_refuse(const char *text, size_t length, const char *name,
+                               const launch_call *call, plait_arena *arena, plait_error *err)
+{
+    const char *const copy = plait_arena_printf(arena, "%.*s", (int)length, text);
+    launch_call ours = {0};
+    bool taken;
+    launch_flags flags;
+    yaml_file yaml;
+    plait_error inner = {.status = PLAIT_OK};
+
+    if (copy == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(check_keys(copy, name, arena, err));
+    plait_status status = yaml_read(text, length, name, arena, &yaml, &inner);
+    if (status == PLAIT_OK && yaml.count > 0)
+        return check_yaml(&yaml, arena, err);
+    PLAIT_TRY(faults_only(status, &inner, err));
+    if (call != NULL)
+        ours = *call;
+    ours.taken = &taken;
+    status = flags_read(text, length, name, &ours, arena, &flags, &inner);
+    if (status != PLAIT_OK)
+        return faults_only(status, &inner, err);
+    PLAIT_TRY(check_words(&flags, err));
+    return check_methods(&flags, flags.script.commands > 0 ? "--" : "", err);
+}
