@@ -4,6 +4,7 @@
 
 #include "arena_fixture.h"
 #include "import.h"
+#include "megatron.h"
 #include "must.h"
 
 static const char *warning;
@@ -112,6 +113,142 @@ static void test_blocks_of_recomputation__are_of_a_chunk(void **state)
 #define SIZES                                                                                      \
     "--num-layers 10 --hidden-size 512 --num-attention-heads 8 --vocab-size 1000 "                 \
     "--max-position-embeddings 128 --seq-length 128 "
+
+/* 30 layers and both ends over 4 stages are 8 a stage: chunks of 4, 2 and 1. */
+static void test_layers_of_a_chunk__count_the_ends_where_the_split_does(void **state)
+{
+    static const struct {
+        int each, vpp;
+    } cases[] = {{8, 1}, {4, 2}, {2, 4}, {1, 8}};
+    char text[512];
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        snprintf(text, sizeof text,
+                 "--num-layers 30 --pipeline-model-parallel-size 4 "
+                 "--num-layers-per-virtual-pipeline-stage %d "
+                 "--account-for-embedding-in-pipeline-split "
+                 "--account-for-loss-in-pipeline-split",
+                 cases[c].each);
+        assert_int_equal(import(text, 0).degrees.vpp, cases[c].vpp);
+        assert_string_equal(warning,
+                            "neither --bf16 nor --fp16: plait prices no training in fp32\n"
+                            "the model is not known, give it with --model; the file does "
+                            "not say --hidden-size, --num-attention-heads, --vocab-size or "
+                            "a tokenizer that is known");
+    }
+    assert_int_equal(import("--num-layers 94 --pipeline-model-parallel-size 32 "
+                            "--num-layers-per-virtual-pipeline-stage 1 "
+                            "--account-for-embedding-in-pipeline-split "
+                            "--account-for-loss-in-pipeline-split",
+                            0)
+                         .degrees.vpp,
+                     3);
+}
+
+/* MTP layers are none of those that Megatron-LM divides. */
+static void test_layers_of_a_chunk__leave_mtp_out(void **state)
+{
+    (void)state;
+    assert_int_equal(import("--num-layers 8 --mtp-num-layers 1 --pipeline-model-parallel-size 2 "
+                            "--num-layers-per-virtual-pipeline-stage 2",
+                            0)
+                         .degrees.vpp,
+                     2);
+}
+
+/* Layers of a chunk and chunks of a rank say the same plan, whichever ends the split counts. */
+static void test_layers_of_a_chunk__say_what_their_number_says(void **state)
+{
+    static const char *const ends[] = {"", "--account-for-embedding-in-pipeline-split ",
+                                       "--account-for-loss-in-pipeline-split ",
+                                       "--account-for-embedding-in-pipeline-split "
+                                       "--account-for-loss-in-pipeline-split "};
+    static const int counted[] = {0, 1, 1, 2};
+    char text[512];
+
+    (void)state;
+    for (int pp = 2; pp <= 8; pp *= 2)
+        for (int vpp = 2; vpp <= 4; vpp++)
+            for (int each = 1; each <= 3; each++)
+                for (int e = 0; e < 4; e++) {
+                    const int layers = pp * vpp * each - counted[e];
+                    const char *const sizes =
+                        "%s--hidden-size 512 --num-attention-heads 8 --vocab-size 1000 "
+                        "--num-layers %d --pipeline-model-parallel-size %d %s %d";
+                    plait_degrees one, other;
+                    int counts[PLAIT_MAX_LAYERS];
+
+                    snprintf(text, sizeof text, sizes, ends[e], layers, pp,
+                             "--num-layers-per-virtual-pipeline-stage", each);
+                    const plans_entry by_layers = import(text, 0);
+                    one = by_layers.degrees;
+                    assert_true(plait_split_layers(by_layers.model, &one, counts));
+                    snprintf(text, sizeof text, sizes, ends[e], layers, pp,
+                             "--num-virtual-stages-per-pipeline-rank", vpp);
+                    other = import(text, 0).degrees;
+                    assert_int_equal(one.vpp, vpp);
+                    assert_int_equal(other.vpp, vpp);
+                    assert_int_equal(one.schedule, PLAIT_INTERLEAVED);
+                    assert_int_equal(one.split.kind, other.split.kind);
+                }
+}
+
+/* Megatron-LM's own result counts before what it came from. */
+static void test_parsed_chunks__count_before_layers_of_a_chunk(void **state)
+{
+    (void)state;
+    assert_int_equal(import("{\"num_layers\": 8, \"pipeline_model_parallel_size\": 2, "
+                            "\"virtual_pipeline_model_parallel_size\": 4, "
+                            "\"num_layers_per_virtual_pipeline_stage\": 2}",
+                            0)
+                         .degrees.vpp,
+                     4);
+}
+
+static void test_chunks_that_do_not_divide__are_refused(void **state)
+{
+    (void)state;
+    assert_refused("--num-layers 30 --pipeline-model-parallel-size 4 "
+                   "--num-layers-per-virtual-pipeline-stage 3 "
+                   "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
+                   "args.sh: num_layers_per_virtual_pipeline_stage",
+                   "expected chunks that divide 32 layers, embedding and loss counted, over 4 "
+                   "stages evenly, found 3 layers a chunk");
+    assert_refused("--num-layers 30 --pipeline-model-parallel-size 4 "
+                   "--num-layers-per-virtual-pipeline-stage 4",
+                   "args.sh: num_layers_per_virtual_pipeline_stage",
+                   "expected chunks that divide 30 layers over 4 stages evenly, found 4 layers a "
+                   "chunk");
+    assert_refused("--num-layers 30 --pipeline-model-parallel-size 4 "
+                   "--num-layers-per-virtual-pipeline-stage 1 "
+                   "--decoder-first-pipeline-num-layers 6",
+                   "args.sh: num_layers_per_virtual_pipeline_stage",
+                   "expected --num-virtual-stages-per-pipeline-rank beside layers of the first or "
+                   "last stage, found 1 layers a chunk");
+}
+
+/* Without layers there are no chunks to count, unless the caller gives the model. */
+static void test_chunks_of_an_unknown_model__are_said_or_given(void **state)
+{
+    static const char text[] = "--pipeline-model-parallel-size 2 --bf16 "
+                               "--num-layers-per-virtual-pipeline-stage 2";
+    const plait_model model = {.name = "given", .layers = 12};
+    const launch_call call = {.model = &model};
+    launch_flags flags = {.file = "args.sh", .arena = arena, .launch = -1};
+    text_builder warnings;
+    plans_entry out = plans_unknown("args.sh");
+    plait_error err;
+
+    (void)state;
+    assert_int_equal(import(text, 0).degrees.vpp, 1);
+    assert_string_equal(warning, "the chunks of a rank follow from the layers of the model, which "
+                                 "are not known: taken as one");
+    text_builder_init(&warnings, arena);
+    must(flags_read(text, strlen(text), "args.sh", NULL, arena, &flags, &err), &err);
+    must(megatron_import_flags(&flags, text, strlen(text), &call, &warnings, &out, &err), &err);
+    assert_int_equal(out.degrees.vpp, 3);
+}
 
 static void test_layouts__are_the_split_that_deals_the_same(void **state)
 {
@@ -712,6 +849,12 @@ int main(void)
         cmocka_unit_test(test_expert_tensor_parallelism__is_tp_when_absent),
         cmocka_unit_test(test_recomputation__in_each_of_its_forms),
         cmocka_unit_test(test_blocks_of_recomputation__are_of_a_chunk),
+        cmocka_unit_test(test_layers_of_a_chunk__count_the_ends_where_the_split_does),
+        cmocka_unit_test(test_layers_of_a_chunk__leave_mtp_out),
+        cmocka_unit_test(test_layers_of_a_chunk__say_what_their_number_says),
+        cmocka_unit_test(test_parsed_chunks__count_before_layers_of_a_chunk),
+        cmocka_unit_test(test_chunks_that_do_not_divide__are_refused),
+        cmocka_unit_test(test_chunks_of_an_unknown_model__are_said_or_given),
         cmocka_unit_test(test_layouts__are_the_split_that_deals_the_same),
         cmocka_unit_test(test_odd_layouts__stay_as_they_are),
         cmocka_unit_test(test_layouts_of_other_models__leave_the_split_open_and_say_so),

@@ -106,7 +106,7 @@ static void test_what_configs_do_not_need__is_refused(void **state)
     assert_refused("a: &x 1\n", "f.yaml:1", "expected a value on its line, found \"&x 1\"");
     assert_refused("a: *x\n", "f.yaml:1", "expected a value on its line, found \"*x\"");
     assert_refused("a: !!int 1\n", "f.yaml:1", "expected a value on its line, found \"!!int 1\"");
-    assert_refused("a: |\n  b\n", "f.yaml:1", "expected a value on its line, found \"|\"");
+    assert_refused("a: | b\n", "f.yaml:1", "expected a value on its line, found \"| b\"");
     assert_refused("a: {b: 1}\n", "f.yaml:1", "expected a value on its line, found \"{b: 1}\"");
     assert_refused("a: [1,\n  2]\n", "f.yaml:1",
                    "expected a list that ends on its line, found \"[1,\"");

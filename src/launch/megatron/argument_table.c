@@ -161,7 +161,7 @@ const argument_row megatron_arguments[] = {
     {WORD(recompute_granularity, NULL, 4)},
     {WORDS(recompute_modules, NULL, 12)},
     {WORD(recompute_method, NULL, 4)},
-    {INT(recompute_num_layers, NULL, 4), .least = 1, .most = PLAIT_MAX_LAYERS},
+    {INT(recompute_num_layers, NULL, 4), .least = 0, .most = PLAIT_MAX_LAYERS},
     {SWITCH(fine_grained_activation_offloading, 16)},
     {WORDS(offload_modules, NULL, 16)},
 

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "argument_table.h"
+#include "hub_model.h"
 #include "import_parts.h"
 #include "megatron.h"
 #include "notes_read.h"
+#include "wrappers.h"
 
 /* Arguments that change the price and that plait has no term for. */
 static void warn_of_unpriced(const megatron_args *args, plan_reader *in)
@@ -44,7 +46,8 @@ static void warn_of_model(const megatron_args *args, plan_reader *in)
     };
     bool any = false;
 
-    if (in->out->model != NULL || (parts[0].missing && parts[1].missing && parts[2].missing))
+    if (in->out->model != NULL || (parts[0].missing && parts[1].missing && parts[2].missing) ||
+        flags_last(in->flags, MEGATRON_MODEL_FLAG) != NULL)
         return;
     for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
         if (parts[p].missing && !any)
@@ -53,6 +56,52 @@ static void warn_of_model(const megatron_args *args, plan_reader *in)
             text_append_printf(in->warnings, "%s%s", any ? ", " : "", parts[p].said);
         any = any || parts[p].missing;
     }
+}
+
+/* Flags that make another model of the one that a name stands for. */
+static const char *changed_part(const megatron_args *args, const launch_flags *flags,
+                                const plait_model *named)
+{
+    const bool latent = named->kinds > 0 && named->kind[0].mixer == PLAIT_MIXER_MLA;
+    const struct {
+        size_t field;
+        int given, of_model; /* -1: any value is a change */
+    } parts[] = {
+        {MEGATRON_FIELD(num_layers), args->num_layers, named->layers},
+        {MEGATRON_FIELD(hidden_size), args->hidden_size, named->hidden},
+        {MEGATRON_FIELD(num_experts), args->num_experts, -1},
+        {MEGATRON_FIELD(num_attention_heads), args->num_attention_heads, -1},
+        {MEGATRON_FIELD(ffn_hidden_size), args->ffn_hidden_size, -1},
+        {MEGATRON_FIELD(moe_ffn_hidden_size), args->moe_ffn_hidden_size, -1},
+    };
+
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+        if (parts[p].given > 0 && parts[p].given != parts[p].of_model)
+            return megatron_args_name(parts[p].field);
+    return flags_last(flags, MEGATRON_NAME(multi_latent_attention)) != NULL &&
+                   args->multi_latent_attention != latent
+               ? MEGATRON_NAME(multi_latent_attention)
+               : NULL;
+}
+
+/* The model that a wrapper names where the arguments build none. */
+static plait_status take_named(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    const launch_flag *const flag = flags_find(in->flags, MEGATRON_MODEL_FLAG);
+    const plait_model *named;
+
+    if (flag == NULL || in->out->model != NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(hub_model_find(flag->value[0], in->flags->arena, &named, err));
+    const char *const changed = named != NULL ? changed_part(args, in->flags, named) : NULL;
+    if (named != NULL && changed == NULL) {
+        in->out->model = named;
+        return PLAIT_OK;
+    }
+    import_warn(in, "the model is not known, give it with --model: ");
+    text_append_printf(in->warnings, "%s%.80s%s", changed != NULL ? changed : "plait has no ",
+                       changed != NULL ? " changes " : "", flag->value[0]);
+    return PLAIT_OK;
 }
 
 /* Degrees of the notes stand where no flag does. */
@@ -72,14 +121,31 @@ static plait_status check_any(const launch_flags *flags, const plans_entry *out,
             return PLAIT_OK;
     if (out->given != 0 || out->gpus > 0 || out->seq > 0 || out->model != NULL)
         return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->file,
-                      "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list "
-                      "or a JSON of them, found none");
+    return plait_fail(
+        err, PLAIT_ERROR_SCHEMA, flags->file,
+        "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list, "
+        "a JSON or a YAML of them, found none");
 }
 
-static plait_status read_all(const char *name, bool own, plan_reader *in, plait_error *err)
+/* The caller's model counts before all that the file says of one. */
+static plait_status take_model(const megatron_args *args, const char *name, const launch_call *call,
+                               plan_reader *in, plait_error *err)
 {
     const plait_model *model;
+
+    PLAIT_TRY(megatron_read_model(args, in->flags, name, &model, err));
+    if (model != NULL) // else the one that a note names
+        in->out->model = model;
+    if (args->hybrid_layer_pattern != NULL)
+        in->out->model = NULL;
+    if (call != NULL && call->model != NULL)
+        in->out->model = call->model;
+    return take_named(args, in, err);
+}
+
+static plait_status read_all(const char *name, bool own, const launch_call *call, plan_reader *in,
+                             plait_error *err)
+{
     megatron_args args;
 
     megatron_args_init(&args);
@@ -88,11 +154,7 @@ static plait_status read_all(const char *name, bool own, plan_reader *in, plait_
     PLAIT_TRY(megatron_read_deepspeed(&args, in, err));
     if (own && args.padded_vocab_size == 0)
         args.padded_vocab_size = args.vocab_size;
-    PLAIT_TRY(megatron_read_model(&args, in->flags, name, &model, err));
-    if (model != NULL) // else the one that a note names
-        in->out->model = model;
-    if (args.hybrid_layer_pattern != NULL)
-        in->out->model = NULL;
+    PLAIT_TRY(take_model(&args, name, call, in, err));
     PLAIT_TRY(megatron_read_degrees(&args, in, err));
     PLAIT_TRY(megatron_read_pipeline(&args, in->out->model, in, err));
     PLAIT_TRY(megatron_read_settings(&args, in, err));
@@ -131,7 +193,7 @@ plait_status megatron_import_flags(launch_flags *flags, const char *text, size_t
     const bool own = model != NULL; // plait's plans are priced without padding
     if (model == NULL)
         model = name_of_file(flags->file, arena);
-    return model != NULL ? read_all(model, own, &in, err) : plait_fail_nomem(err);
+    return model != NULL ? read_all(model, own, call, &in, err) : plait_fail_nomem(err);
 }
 
 plait_status megatron_import(const char *text, size_t length, const char *name,
@@ -142,7 +204,12 @@ plait_status megatron_import(const char *text, size_t length, const char *name,
     text_builder warnings;
 
     text_builder_init(&warnings, arena);
-    PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
+    if (megatron_is_yaml(text, length))
+        PLAIT_TRY(megatron_read_yaml(text, length, name, arena, &flags, &warnings, err));
+    else
+        PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
+    if (flags_are_of_swift(&flags))
+        PLAIT_TRY(megatron_translate_swift(&flags, &warnings, err));
     PLAIT_TRY(megatron_import_flags(&flags, text, length, call, &warnings, out, err));
     *warning = text_builder_finish(&warnings, NULL);
     return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);

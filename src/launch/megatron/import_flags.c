@@ -5,6 +5,7 @@
 #include "import_parts.h"
 #include "launcher.h"
 #include "shell_word.h"
+#include "wrappers.h"
 
 static const argument_row *row_of(const char *name)
 {
@@ -67,13 +68,13 @@ static void warn_of_unknown(plan_reader *in)
         const launch_flag *const flag = &in->flags->flag[i];
 
         if (is_last(in->flags, flag) && !is_off(in->flags, flag) &&
-            !megatron_flag_is_understood(flag->name))
+            !megatron_flag_is_understood(flag->name) &&
+            !text_equal(flag->name, MEGATRON_MODEL_FLAG))
             warn_of(in, &list, spelled(in->flags, flag->name));
     }
 }
 
-/* Does a plan or a model hang on a flag? */
-static bool matters(const char *name)
+bool megatron_flag_matters(const char *name)
 {
     const argument_row *const row = row_of(name);
 
@@ -90,7 +91,7 @@ static void warn_of_open(plan_reader *in)
         const shell_origin *const origin = shell_word_origin(&in->flags->script, flag->value[0]);
         const argument_row *const row = row_of(flag->name);
 
-        if (origin == NULL || !matters(flag->name) || !is_last(in->flags, flag) ||
+        if (origin == NULL || !megatron_flag_matters(flag->name) || !is_last(in->flags, flag) ||
             row->kind == ARGUMENT_SWITCH || row->field == MEGATRON_FIELD(deepspeed_config))
             continue;
         warn_of(in, &list,
@@ -168,7 +169,7 @@ static void warn_of_doubts(plan_reader *in, bool given, const char *sentence)
     for (int d = 0; d < script->doubts; d++) {
         const char *const name = destination(script->doubt[d].option, in->flags->arena);
         const bool is_given = name != NULL && flags_last(in->flags, name) != NULL;
-        bool again = name == NULL || is_given != given || !matters(name) ||
+        bool again = name == NULL || is_given != given || !megatron_flag_matters(name) ||
                      (given && !script->doubt[d].added);
 
         for (int before = 0; before < d && !again; before++)

@@ -32,6 +32,9 @@ int megatron_vocab(const megatron_args *args);
 
 bool megatron_flag_is_understood(const char *name);
 
+/** Does a plan or a model hang on a flag of the table? */
+bool megatron_flag_matters(const char *name);
+
 /** Warn of flags that nobody knows, and of values that are set outside the file. */
 void megatron_warn_of_flags(const megatron_args *args, plan_reader *in);
 

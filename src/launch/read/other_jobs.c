@@ -20,9 +20,10 @@
 
 /*
  * Flags as destinations, keys of a YAML alike. Sources: swift/megatron/arguments of modelscope/ms-swift
- * v3.8.0 to v4.5.2 (train_type, from v4 tuner_type), megatron/training/arguments.py of NVIDIA/Megatron-LM
- * core_v0.19.0, utils/module/lora.py of microsoft/DeepSpeedExamples, mindspeed_llm/features_manager
- * of Ascend/MindSpeed-LLM, recipes of NVIDIA-NeMo/Megatron-Bridge, peft of Hugging Face.
+ * v3.8.0 to v4.5.2 (train_type, from v4 on tuner_type), megatron/training/arguments.py and the
+ * functional tests (MODE) of NVIDIA/Megatron-LM core_v0.19.0, utils/module/lora.py of
+ * deepspeedai/DeepSpeedExamples, mindspeed_llm/features_manager of Ascend/MindSpeed-LLM, recipes of
+ * NVIDIA-NeMo/Megatron-Bridge, peft of Hugging Face.
  */
 typedef struct method_flag {
     const char *name;
@@ -39,6 +40,8 @@ static const method_flag kinds[] = {
     {"peft_type", " "},
     {"peft_scheme", " "},
     {"peft", " "},
+    {"task_type", " causal_lm "},
+    {"MODE", " pretraining "},
     {NULL, NULL},
 };
 
@@ -66,8 +69,8 @@ static const char *const others[] = {
     // weights in four or eight bits, as QLoRA has them
     "load_in_4bit", "load_in_8bit", "quantization_bit",
     // distillation and reinforcement
-    "export_kd_teacher_load", "export_kd_cfg", "teacher_model", "mcore_teacher_model",
-    "kd", "load_teacher", "perform_rl_step", "mcore_adapter", "adapter_name_or_path", NULL};
+    "export_kd_teacher_load", "export_kd_cfg", "teacher_model", "mcore_teacher_model", "kd",
+    "load_teacher", "perform_rl_step", "mcore_adapter", "adapter_name_or_path", NULL};
 
 static bool is_off(const char *value)
 {
@@ -164,12 +167,13 @@ static plait_status check_sections(const yaml_file *yaml, plait_arena *arena, pl
 
         if (width == 0 || leaf->values == 0 || section_is_off(yaml, leaf->path, width, arena))
             continue;
-        return yaml_expected(yaml, leaf,
-                             plait_arena_printf(arena,
-                                                "full training, the only kind that plait prices yet, "
-                                                "without the adapters of %.*s",
-                                                (int)(width < 80 ? width : 80), leaf->path),
-                             err);
+        return yaml_expected(
+            yaml, leaf,
+            plait_arena_printf(arena,
+                               "full training, the only kind that plait prices yet, "
+                               "without the adapters of %.*s",
+                               (int)(width < 80 ? width : 80), leaf->path),
+            err);
     }
     return PLAIT_OK;
 }
@@ -234,7 +238,7 @@ static plait_status refuse_software(const other_software *of, const char *const 
 {
     return plait_fail(
         err, PLAIT_ERROR_SCHEMA, file,
-        "expected pretraining of all weights, found a file of %s%s%.40s%s%.40s: "
+        "expected a launch of full training, found a file of %s%s%.40s%s%.40s: "
         "plait does not support its jobs yet",
         of->name, job[0] != NULL || job[1] != NULL ? ", job " : "", job[0] != NULL ? job[0] : "",
         job[0] != NULL && job[1] != NULL ? " with " : "", job[1] != NULL ? job[1] : "");

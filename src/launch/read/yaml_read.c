@@ -24,7 +24,9 @@ typedef struct yaml_reader {
     const char **value; /* of the last leaf */
     int value_capacity;
     int line;
-    bool begun; /* a key has been read */
+    bool begun;         /* a key has been read */
+    bool in_text;       /* lines of a block scalar follow ... */
+    size_t text_column; /* ... beyond this column */
     int depth;
     yaml_mapping open[YAML_MAX_DEPTH];
     const char **seen; /* paths of all keys */
@@ -249,16 +251,23 @@ static const char *path_of(const yaml_reader *in, const char *key, size_t width)
                          : plait_arena_printf(in->arena, "%.*s", (int)width, key);
 }
 
+/* `|` and `>`, with what becomes of the last newline: text of several lines, which is not kept. */
+static bool is_block_text(const char *value)
+{
+    return (value[0] == '|' || value[0] == '>') && value[1 + strspn(value + 1, "+-")] == '\0';
+}
+
 /* "key: value"; the value may be missing. */
 static plait_status read_key(yaml_reader *in, size_t column, const char *line, plait_error *err)
 {
     size_t width = 0;
-    const char *path;
+    const char *path, *colon;
 
     while (isalnum((unsigned char)line[width]) ||
            (line[width] != '\0' && strchr("_-", line[width])))
         width++;
-    if (width == 0 || line[width] != ':' || (line[width + 1] != '\0' && line[width + 1] != ' '))
+    colon = skip_blanks(line + width);
+    if (width == 0 || colon[0] != ':' || (colon[1] != '\0' && colon[1] != ' '))
         return fail(in, "KEY: VALUE", line, err);
     PLAIT_TRY(enter(in, column, line, err));
     path = path_of(in, line, width);
@@ -268,7 +277,11 @@ static plait_status read_key(yaml_reader *in, size_t column, const char *line, p
     PLAIT_TRY(add_leaf(in, path, err));
     in->open[in->depth - 1].path = path;
     in->begun = true;
-    const char *const value = skip_blanks(line + width + 1);
+    const char *const value = skip_blanks(colon + 1);
+    in->in_text = is_block_text(value);
+    in->text_column = column;
+    if (in->in_text)
+        return PLAIT_OK;
     return *value == '[' ? read_brackets(in, value, err) : add_value(in, value, err);
 }
 
@@ -290,6 +303,9 @@ static plait_status read_line(yaml_reader *in, char *line, plait_error *err)
 {
     const size_t column = strspn(line, " ");
 
+    if (in->in_text && (column > in->text_column || line[column] == '\0'))
+        return PLAIT_OK;
+    in->in_text = false;
     cut_comment(line);
     line += column < strlen(line) ? column : strlen(line);
     if (*line == '\0' || (!in->begun && text_equal(line, "---")))

@@ -1,8 +1,9 @@
 /* yaml_read.h - the leaves of a YAML file, as far as configs of training have them
  *
  * Block mappings, block lists of scalars and lists in brackets on one line. What else YAML has
- * (anchors, tags, block scalars, mappings in braces or in lists) is refused, since no config that plait
- * reads needs it. A list in a list stays the text that it is: `[1, 30, 0]`.
+ * (anchors, tags, mappings in braces or in lists) is refused, since no config that plait reads needs
+ * it. Text of several lines (`|`, `>`) is skipped: its key has no value. A list in a list stays the
+ * text that it is: `[1, 30, 0]`.
  */
 #ifndef YAML_READ_H
 #define YAML_READ_H

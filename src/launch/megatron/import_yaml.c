@@ -1,0 +1,182 @@
+/*
+ * import_yaml.c - Megatron-LM's arguments out of YAML
+ *
+ * Four shapes: keys under ARGS or MODEL_ARGS, as model_config.yaml of Megatron-LM's functional tests
+ * has them; the overrides of a module of AMD's Primus; a config of ms-swift; and keys at the top,
+ * or in the sections of Megatron-LM's --yaml-cfg.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "import_parts.h"
+#include "wrappers.h"
+#include "yaml_read.h"
+
+typedef struct yaml_arguments {
+    const yaml_file *yaml;
+    const char *section; /* the head of their paths: "MODEL_ARGS."; "": they are at the top */
+    launch_flags *out;
+    text_builder *warnings;
+    bool open; /* a value that nothing says has been warned of */
+} yaml_arguments;
+
+bool megatron_is_yaml(const char *text, size_t length)
+{
+    const char *at = text, *const end = text + length;
+
+    while (at < end && (*at == '#' || isspace((unsigned char)*at) ||
+                        (end - at >= 3 && memcmp(at, "---", 3) == 0 &&
+                         (end - at == 3 || isspace((unsigned char)at[3]))))) {
+        const char *const newline =
+            *at == '#' || *at == '-' ? memchr(at, '\n', (size_t)(end - at)) : at;
+        at = newline != NULL ? newline + 1 : end;
+    }
+    while (at < end && (isalnum((unsigned char)*at) || *at == '_' || *at == '-' || *at == '.'))
+        at++;
+    return at < end && *at == ':' && (end - at == 1 || isspace((unsigned char)at[1]));
+}
+
+/* ---- values ---- */
+
+/* ${PRIMUS_TP:8} is 8 unless the variable is set; a value that nothing says is NULL, as null is. */
+static plait_status settle(const char *value, plait_arena *arena, const char **out,
+                           plait_error *err)
+{
+    const char *const open = strstr(value, "${");
+    const char *const colon = open != NULL ? strchr(open, ':') : NULL;
+    const char *const close = colon != NULL ? strchr(colon, '}') : NULL;
+
+    *out = value;
+    if (close != NULL && close > colon + 1) {
+        *out = plait_arena_printf(arena, "%.*s%.*s%s", (int)(open - value), value,
+                                  (int)(close - colon - 1), colon + 1, close + 1);
+        if (*out == NULL)
+            return plait_fail_nomem(err);
+    }
+    if (strchr(*out, '$') != NULL || text_equal(*out, "null"))
+        *out = NULL;
+    return PLAIT_OK;
+}
+
+static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_error *err)
+{
+    plait_arena *const arena = in->out->arena;
+    char *const name = plait_arena_text(arena, leaf->key + strspn(leaf->key, "-"));
+    const char **const value = plait_arena_alloc(arena, (size_t)leaf->values, sizeof *value);
+
+    if (name == NULL || value == NULL)
+        return plait_fail_nomem(err);
+    for (char *c = name; *c != '\0'; c++)
+        *c = *c == '-'                              ? '_'
+             : text_starts_with(leaf->path, "ENV.") ? (char)tolower((unsigned char)*c)
+                                                    : *c;
+    for (int v = 0; v < leaf->values; v++) {
+        PLAIT_TRY(settle(leaf->value[v], arena, &value[v], err));
+        if (value[v] != NULL)
+            continue;
+        if (strchr(leaf->value[v], '$') != NULL && megatron_flag_matters(name)) {
+            text_append_printf(in->warnings, "%s%s",
+                               in->open ? ", "
+                               : in->warnings->length > 0
+                                   ? "\nset outside the file, and taken as not given: "
+                                   : "set outside the file, and taken as not given: ",
+                               name);
+            in->open = true;
+        }
+        return PLAIT_OK;
+    }
+    return flags_put(in->out, (launch_flag){name, leaf->values, value}, err);
+}
+
+/* ---- which keys are arguments ---- */
+
+/* Where the arguments are: a Primus module's are its overrides; in a file of another kind, the top. */
+static const char *section_of(const yaml_file *yaml, plait_arena *arena)
+{
+    static const char *const sections[] = {"ARGS.", "MODEL_ARGS.", NULL};
+
+    for (int i = 0; i < yaml->count; i++) {
+        const char *const path = yaml->leaf[i].path;
+        const size_t width = strlen(path) - strlen(yaml->leaf[i].key);
+
+        for (const char *const *section = sections; *section != NULL; section++)
+            if (text_starts_with(path, *section))
+                return *section;
+        if (text_starts_with(path, "modules.") && text_equal(yaml->leaf[i].key, "framework"))
+            return plait_arena_printf(arena, "%.*soverrides.", (int)width, path);
+    }
+    return "";
+}
+
+/* Does a path hold an argument? Of a launcher's environment only the processes are. */
+static bool is_argument(const char *path, const char *section)
+{
+    static const char *const open[] = {"language_model.", "model_parallel.", "ENV.NPROC_PER_NODE",
+                                       "ENV.NNODES", NULL};
+    const size_t width = strlen(section);
+
+    for (const char *const *at = open; width == 0 && *at != NULL; at++)
+        if (text_starts_with(path, *at))
+            return true;
+    return strncmp(path, section, width) == 0 && strchr(path + width, '.') == NULL;
+}
+
+/* The one value of a key beside a Primus module's overrides; NULL: it has none. */
+static plait_status word_beside(const yaml_arguments *in, const char *key, const char **out,
+                                plait_error *err)
+{
+    const size_t width = strlen(in->section) - strlen("overrides.");
+    const char *const path =
+        plait_arena_printf(in->out->arena, "%.*s%s", (int)width, in->section, key);
+    const yaml_leaf *const leaf = path != NULL ? yaml_find(in->yaml, path) : NULL;
+
+    *out = NULL;
+    if (path == NULL)
+        return plait_fail_nomem(err);
+    return leaf != NULL && leaf->values == 1 ? settle(leaf->value[0], in->out->arena, out, err)
+                                             : PLAIT_OK;
+}
+
+/* ---- the whole ---- */
+
+static plait_status read_primus(yaml_arguments *in, plait_error *err)
+{
+    const char *framework, *model, *config;
+
+    PLAIT_TRY(word_beside(in, "framework", &framework, err));
+    PLAIT_TRY(word_beside(in, "model", &model, err));
+    PLAIT_TRY(word_beside(in, "config", &config, err));
+    if (framework == NULL || !text_equal(framework, "megatron"))
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, in->yaml->name,
+                          "expected a module of Primus with framework megatron, found \"%.40s\"",
+                          framework != NULL ? framework : "");
+    if (model != NULL)
+        PLAIT_TRY(flags_add(in->out, MEGATRON_MODEL_FLAG, model, err));
+    return megatron_translate_primus(in->out, config != NULL ? config : "", in->warnings, err);
+}
+
+/* ms-swift trains a model of the hub on a data set; of Megatron-LM neither is an argument. */
+static bool is_swift(const yaml_file *yaml)
+{
+    return yaml_find(yaml, "model") != NULL && yaml_find(yaml, "dataset") != NULL;
+}
+
+plait_status megatron_read_yaml(const char *text, size_t length, const char *name,
+                                plait_arena *arena, launch_flags *out, text_builder *warnings,
+                                plait_error *err)
+{
+    yaml_file yaml;
+    yaml_arguments in = {.yaml = &yaml, .out = out, .warnings = warnings};
+
+    *out = (launch_flags){.file = name, .arena = arena, .launch = -1};
+    PLAIT_TRY(yaml_read(text, length, name, arena, &yaml, err));
+    in.section = section_of(&yaml, arena);
+    if (in.section == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < yaml.count; i++)
+        if (yaml.leaf[i].values > 0 && is_argument(yaml.leaf[i].path, in.section))
+            PLAIT_TRY(add_flag(&in, &yaml.leaf[i], err));
+    if (text_ends_with(in.section, ".overrides."))
+        return read_primus(&in, err);
+    return is_swift(&yaml) ? megatron_translate_swift(out, warnings, err) : PLAIT_OK;
+}
