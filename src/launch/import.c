@@ -131,10 +131,13 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
                            const char *name, const launch_call *call, plait_arena *arena,
                            plans_entry *out, const char **warning, plait_error *err)
 {
+    const plait_arena_mark mark = plait_arena_save(arena);
+
     *out = plans_unknown(name);
     *warning = "";
     PLAIT_TRY(refuse_run_script(text, length, name, err));
     PLAIT_TRY(other_jobs_refuse(text, length, name, call, arena, err));
+    plait_arena_rewind(arena, mark);
     PLAIT_TRY(launch_target_at(target)->import(text, length, name, call, arena, out, warning, err));
     PLAIT_TRY(tidy_model(out, arena, err));
     give_unsaid(out);

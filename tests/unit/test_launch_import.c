@@ -493,11 +493,11 @@ static void test_files_that_say_nothing__are_refused(void **state)
 {
     (void)state;
     assert_refused("", "args.sh",
-                   "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list or "
-                   "a JSON of them, found none");
+                   "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list, a "
+                   "JSON or a YAML of them, found none");
     assert_refused("echo hello\nls --color", "args.sh",
-                   "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list or "
-                   "a JSON of them, found none");
+                   "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list, a "
+                   "JSON or a YAML of them, found none");
 }
 
 static void test_the_launch__is_the_command_that_counts(void **state)

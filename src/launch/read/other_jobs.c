@@ -6,7 +6,7 @@
  */
 #include "other_jobs.h"
 
-#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -102,40 +102,6 @@ static bool is_full(const launch_flags *flags)
     return false;
 }
 
-static bool is_method(const launch_flag *flag, bool full, plait_arena *arena)
-{
-    const method_flag *const kind = kind_of(flag->name);
-    const char *const value = flag->value[0];
-
-    if (!shell_word_known(value) || is_off(value))
-        return false;
-    if (kind == NULL)
-        return text_index(flag->name, others) >= 0 ||
-               (!full && text_index(flag->name, adapters) >= 0);
-    const char *const word = plait_arena_printf(arena, " %s ", value);
-    return word == NULL || strstr(kind->full, word) == NULL;
-}
-
-static plait_status check_methods(const launch_flags *flags, const char *dashes, plait_error *err)
-{
-    const bool full = is_full(flags);
-
-    for (int i = 0; i < flags->count; i++) {
-        const launch_flag *const flag = &flags->flag[i];
-
-        if (flag->values < 1 || flags_last(flags, flag->name) != flag ||
-            !is_method(flag, full, flags->arena))
-            continue;
-        return flags_fail(
-            flags, flag->name, err,
-            "expected full training, the only kind that plait prices yet, found %s%s %.40s", dashes,
-            flag->name, flag->value[0]);
-    }
-    return PLAIT_OK;
-}
-
-/* ---- sections of a YAML ---- */
-
 /* The width up to the end of a section of adapters in a path: "modules.x.lora" of 14; 0: none. */
 static size_t adapter_section(const char *path)
 {
@@ -150,30 +116,74 @@ static size_t adapter_section(const char *path)
     return 0;
 }
 
-static bool section_is_off(const yaml_file *yaml, const char *path, size_t width,
-                           plait_arena *arena)
+/* Is a word one of a list that has a blank around each? */
+static bool has_word(const char *list, const char *word)
 {
-    const char *const key = plait_arena_printf(arena, "%.*s.enabled", (int)width, path);
-    const yaml_leaf *const leaf = key != NULL ? yaml_find(yaml, key) : NULL;
+    const size_t width = strlen(word);
 
-    return leaf != NULL && leaf->values > 0 && is_off(leaf->value[0]);
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at++)
+        if (at > list && at[-1] == ' ' && at[width] == ' ')
+            return true;
+    return false;
 }
 
-static plait_status check_sections(const yaml_file *yaml, plait_arena *arena, plait_error *err)
+static bool is_method(const launch_flag *flag, bool full)
 {
+    const method_flag *const kind = kind_of(flag->name);
+    const char *const value = flag->value[0];
+
+    if (!shell_word_known(value) || is_off(value))
+        return false;
+    if (kind != NULL)
+        return !has_word(kind->full, value);
+    return text_index(flag->name, others) >= 0 || adapter_section(flag->name) > 0 ||
+           (!full && text_index(flag->name, adapters) >= 0);
+}
+
+static plait_status check_methods(const launch_flags *flags, const char *dashes, plait_error *err)
+{
+    const bool full = is_full(flags);
+
+    for (int i = 0; i < flags->count; i++) {
+        const launch_flag *const flag = &flags->flag[i];
+
+        if (flag->values < 1 || flags_last(flags, flag->name) != flag || !is_method(flag, full))
+            continue;
+        return flags_fail(
+            flags, flag->name, err,
+            "expected full training, the only kind that plait prices yet, found %s%s %.40s", dashes,
+            flag->name, flag->value[0]);
+    }
+    return PLAIT_OK;
+}
+
+/* ---- sections of a YAML ---- */
+
+static bool section_is_off(const yaml_file *yaml, const char *path, size_t width)
+{
+    for (int i = 0; i < yaml->count; i++) {
+        const yaml_leaf *const leaf = &yaml->leaf[i];
+
+        if (strncmp(leaf->path, path, width) == 0 && text_equal(leaf->path + width, ".enabled"))
+            return leaf->values > 0 && is_off(leaf->value[0]);
+    }
+    return false;
+}
+
+static plait_status check_sections(const yaml_file *yaml, plait_error *err)
+{
+    char expected[192];
+
     for (int i = 0; i < yaml->count; i++) {
         const yaml_leaf *const leaf = &yaml->leaf[i];
         const size_t width = adapter_section(leaf->path);
 
-        if (width == 0 || leaf->values == 0 || section_is_off(yaml, leaf->path, width, arena))
+        if (width == 0 || leaf->values == 0 || section_is_off(yaml, leaf->path, width))
             continue;
-        return yaml_expected(
-            yaml, leaf,
-            plait_arena_printf(arena,
-                               "full training, the only kind that plait prices yet, "
-                               "without the adapters of %.*s",
-                               (int)(width < 80 ? width : 80), leaf->path),
-            err);
+        snprintf(expected, sizeof expected,
+                 "full training, the only kind that plait prices yet, without the adapters of %.*s",
+                 (int)(width < 80 ? width : 80), leaf->path);
+        return yaml_expected(yaml, leaf, expected, err);
     }
     return PLAIT_OK;
 }
@@ -233,19 +243,38 @@ static const other_software by_word[] = {
     {"ms-swift", "megatron", "rlhf", {"rlhf_type", NULL}},
 };
 
-static plait_status refuse_software(const other_software *of, const char *const *job,
+/* A word of the text; NULL: there is none. */
+typedef struct found_word {
+    const char *at;
+    int width;
+} found_word;
+
+static plait_status refuse_software(const other_software *of, const found_word *job,
                                     const char *file, plait_error *err)
 {
-    return plait_fail(
-        err, PLAIT_ERROR_SCHEMA, file,
-        "expected a launch of full training, found a file of %s%s%.40s%s%.40s: "
-        "plait does not support its jobs yet",
-        of->name, job[0] != NULL || job[1] != NULL ? ", job " : "", job[0] != NULL ? job[0] : "",
-        job[0] != NULL && job[1] != NULL ? " with " : "", job[1] != NULL ? job[1] : "");
+    const bool both = job[0].width > 0 && job[1].width > 0;
+
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, file,
+                      "expected a launch of full training, found a file of %s%s%.*s%s%.*s: plait "
+                      "does not support its jobs yet",
+                      of->name, job[0].width > 0 || job[1].width > 0 ? ", job " : "", job[0].width,
+                      job[0].width > 0 ? job[0].at : "", both ? " with " : "", job[1].width,
+                      job[1].width > 0 ? job[1].at : "");
 }
 
-/* What stands behind KEY: at the head of a line, without quotes and comment; NULL: no line has it. */
-static const char *key_value(const char *text, const char *key, plait_arena *arena)
+/* What says nothing has no width, and no word of a job is longer than 40 bytes. */
+static found_word word_at(const char *at, size_t width)
+{
+    static const char *const nothing[] = {"false", "null", "none", NULL};
+
+    for (const char *const *word = nothing; *word != NULL; word++)
+        if (strlen(*word) == width && strncmp(at, *word, width) == 0)
+            width = 0;
+    return (found_word){at, (int)(width < 40 ? width : 40)};
+}
+
+/* What stands behind KEY: at the head of a line, without quotes and comment. */
+static found_word key_value(const char *text, const char *key)
 {
     const size_t width = strlen(key);
 
@@ -254,25 +283,22 @@ static const char *key_value(const char *text, const char *key, plait_arena *are
         if (strncmp(line, key, width) != 0 || line[width] != ':')
             continue;
         const char *const value = line + width + 1 + strspn(line + width + 1, " \"'");
-        return plait_arena_printf(arena, "%.*s", (int)strcspn(value, " \"'#\r\n"), value);
+        return word_at(value, strcspn(value, " \"'#\r\n"));
     }
-    return NULL;
+    return (found_word){NULL, 0};
 }
 
-static plait_status check_keys(const char *text, const char *file, plait_arena *arena,
-                               plait_error *err)
+static plait_status check_keys(const char *text, const char *file, plait_error *err)
 {
     for (size_t s = 0; s < sizeof by_key / sizeof *by_key; s++) {
         const other_software *const of = &by_key[s];
-        const char *job[2] = {NULL, NULL};
+        found_word job[2] = {{NULL, 0}, {NULL, 0}};
 
-        if (key_value(text, of->mark, arena) == NULL ||
-            (of->and != NULL && key_value(text, of->and, arena) == NULL))
+        if (key_value(text, of->mark).at == NULL ||
+            (of->and != NULL && key_value(text, of->and).at == NULL))
             continue;
-        for (int j = 0; j < 2 && of->job[j] != NULL; j++) {
-            job[j] = key_value(text, of->job[j], arena);
-            job[j] = job[j] != NULL && !is_off(job[j]) ? job[j] : NULL;
-        }
+        for (int j = 0; j < 2 && of->job[j] != NULL; j++)
+            job[j] = key_value(text, of->job[j]);
         return refuse_software(of, job, file, err);
     }
     return PLAIT_OK;
@@ -288,21 +314,21 @@ static bool has_mark(const char *word, const char *mark)
 }
 
 /* What words say of a job: KEY=VALUE, --KEY VALUE, or the word behind KEY. */
-static const char *word_value(const char *const *word, int count, const char *key)
+static found_word word_value(const char *const *word, int count, const char *key)
 {
     const size_t width = strlen(key);
 
     for (int i = 0; i < count; i++) {
-        const char *const at = word[i] + 2 * text_starts_with(word[i], "--");
+        const char *at = word[i] + 2 * text_starts_with(word[i], "--");
 
         if (strncmp(at, key, width) != 0 || !shell_word_known(at))
             continue;
         if (at[width] == '=')
-            return at + width + 1;
+            return word_at(at + width + 1, strlen(at + width + 1));
         if (at[width] == '\0' && i + 1 < count && shell_word_known(word[i + 1]))
-            return word[i + 1];
+            return word_at(word[i + 1], strlen(word[i + 1]));
     }
-    return NULL;
+    return (found_word){NULL, 0};
 }
 
 static bool is_of(const other_software *of, const char *const *word, int count)
@@ -323,7 +349,7 @@ static plait_status check_words(const launch_flags *flags, plait_error *err)
             const other_software *const of = &by_word[s];
             const char *const *const word = script->word + script->command[c].first;
             const int count = script->command[c].count;
-            const char *job[2] = {NULL, NULL};
+            found_word job[2] = {{NULL, 0}, {NULL, 0}};
 
             if (!flags_runs(script, c) || !is_of(of, word, count))
                 continue;
@@ -342,7 +368,7 @@ static plait_status check_yaml(const yaml_file *yaml, plait_arena *arena, plait_
 
     PLAIT_TRY(keys_as_flags(yaml, arena, &flags, err));
     PLAIT_TRY(check_methods(&flags, "", err));
-    return check_sections(yaml, arena, err);
+    return check_sections(yaml, err);
 }
 
 plait_status other_jobs_refuse(const char *text, size_t length, const char *name,
@@ -357,7 +383,7 @@ plait_status other_jobs_refuse(const char *text, size_t length, const char *name
 
     if (copy == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(check_keys(copy, name, arena, err));
+    PLAIT_TRY(check_keys(copy, name, err));
     plait_status status = yaml_read(text, length, name, arena, &yaml, &inner);
     if (status == PLAIT_OK && yaml.count > 0)
         return check_yaml(&yaml, arena, err);
