@@ -253,15 +253,30 @@ static void fill_syncs(const plan_rows *rows, plait_cost *cost)
 
 // ---- memory --------------------------------------------------------------------------------
 
+double stage_away_bytes(const layer_row *row, const stage_parts *parts)
+{
+    double bytes = 0.0;
+
+    for (int i = 0; i < parts->count; i++)
+        bytes += parts->share * parts->part[i].count *
+                 layer_away_bytes(&row->price[parts->part[i].row], parts->part[i].choice);
+    return bytes;
+}
+
 /* The fullest GPU's terms, and every stage's peak. */
 static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_cost *cost)
 {
     const plait_degrees *d = &rows->plan->degrees;
+    double host_bytes = 0.0;
 
     for (int s = 0; s < rows->plan->stages; s++) {
         const stage_load *load = &rows->load[s];
         const plait_memory memory =
             stage_memory(rows->problem, d, &rows->row, load, &rows->state[s]);
+        if (!rows->unlike) // which nothing is offloaded of (rule P46)
+            host_bytes = larger(host_bytes,
+                                stage_host_bytes(rows->problem, &rows->plan->stage[s].degrees, load,
+                                                 stage_away_bytes(&rows->row, &rows->parts[s])));
         stages[s] = (plait_stage_cost){
             .forward_s = load->forward_s,
             .backward_s = load->backward_s,
@@ -279,8 +294,28 @@ static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_c
     cost->memory.low_bytes = band.low * cost->memory.peak_bytes;
     cost->memory.high_bytes = band.high * cost->memory.peak_bytes;
     cost->memory.capacity_bytes = plait_capacity_bytes(rows->problem, rows->problem->risk);
+    cost->memory.host_bytes = host_bytes;
+    cost->memory.host_capacity_bytes = rows->problem->cluster->host_memory_bytes;
     cost->stage = stages;
     cost->stages = rows->plan->stages;
+}
+
+static bool host_overflows(const plait_memory *memory)
+{
+    return memory->host_capacity_bytes > 0.0 && memory->host_bytes > memory->host_capacity_bytes;
+}
+
+static void judge_host(plait_cost *cost)
+{
+    const plait_memory *memory = &cost->memory;
+
+    cost->verdict = PLAIT_OUT_OF_MEMORY;
+    cost->missing_bytes = memory->host_bytes - memory->host_capacity_bytes;
+    snprintf(cost->why, sizeof cost->why,
+             "what is offloaded needs %.1f GiB of a node's host memory of %.1f GiB: %.1f GiB too "
+             "much",
+             memory->host_bytes / PLAIT_GIB, memory->host_capacity_bytes / PLAIT_GIB,
+             cost->missing_bytes / PLAIT_GIB);
 }
 
 /*
@@ -296,6 +331,10 @@ void cost_judge(const plait_problem *problem, plait_cost *cost)
     cost->verdict = memory->peak_bytes <= memory->capacity_bytes ? PLAIT_FITS
                     : memory->peak_bytes <= device               ? PLAIT_TIGHT
                                                                  : PLAIT_OUT_OF_MEMORY;
+    if (cost->verdict < PLAIT_OUT_OF_MEMORY && host_overflows(memory)) {
+        judge_host(cost);
+        return;
+    }
     if (cost->verdict == PLAIT_FITS)
         return;
     cost->missing_bytes = memory->peak_bytes - memory->capacity_bytes;

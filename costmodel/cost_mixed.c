@@ -122,7 +122,7 @@ static void fill_time(const mixed_rows *rows, plait_cost *cost)
 static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_cost *cost)
 {
     const plait_problem *problem = rows->problem;
-    double highest = -1.0;
+    double highest = -1.0, host_bytes = 0.0;
 
     cost->stage = stages;
     cost->stages = rows->plan->stages;
@@ -132,6 +132,9 @@ static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_
         plait_memory memory =
             stage_memory(&sort->problem, &sort->degrees, &sort->row, &stage->load, &stage->state);
         memory.capacity_bytes = plait_capacity_bytes(&sort->problem, problem->risk);
+        host_bytes =
+            larger(host_bytes, stage_host_bytes(&sort->problem, &sort->degrees, &stage->load,
+                                                stage_away_bytes(&sort->row, &stage->parts)));
         stages[s] = (plait_stage_cost){
             .forward_s = stage->load.forward_s,
             .backward_s = stage->load.backward_s,
@@ -149,6 +152,8 @@ static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_
     const plait_band band = risk_band(problem);
     cost->memory.low_bytes = band.low * cost->memory.peak_bytes;
     cost->memory.high_bytes = band.high * cost->memory.peak_bytes;
+    cost->memory.host_bytes = host_bytes;
+    cost->memory.host_capacity_bytes = problem->cluster->host_memory_bytes;
     cost_judge(&rows->sort[cost->fullest_stage]->problem, cost);
 }
 

@@ -115,7 +115,10 @@ typedef struct layer_gather {
     double gather_s; /* ZeRO-3, in front of forward ... */
     double again_s;  /* ... and of backward */
     double scatter_s;
-    double paired_s; /* that both passes take less in pairs of microbatches */
+    double paired_s;   /* that both passes take less in pairs of microbatches */
+    double up_s;       /* the rank's shard out of host memory, in front of the first gather ... */
+    double up_again_s; /* ... of the second ... */
+    double up_rerun_s; /* ... and once more where the layer runs again whole (C.381) */
 } layer_gather;
 
 typedef struct gather_row {
@@ -199,6 +202,8 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
                          const layer_gather *gather, plait_choice choice);
 /** Bytes of a microbatch that one layer keeps for backward. (C.25, C.26) */
 double layer_saved_bytes(const layer_price *price, plait_recompute recompute);
+/** Of them, what waits in host memory. (C.166) */
+double layer_away_bytes(const layer_price *price, plait_choice choice);
 /** The same by term, forward and backward together. */
 void layer_terms_of(const plait_problem *problem, const layer_price *price,
                     const layer_gather *gather, plait_choice choice, double terms[LAYER_TERMS]);

@@ -88,7 +88,7 @@ static double left_of(const plait_recompute_masks *masks, int tensor)
 }
 
 /* Bytes of a microbatch and layer that wait on the host: of what recomputation leaves. (C.166) */
-static double offloaded_bytes(const layer_price *price, plait_choice choice)
+double layer_away_bytes(const layer_price *price, plait_choice choice)
 {
     if (choice.offload_acts == 0 || choice.recompute.kind == PLAIT_RECOMPUTE_FULL)
         return 0.0;
@@ -133,6 +133,24 @@ static double carried_s(const plait_problem *problem, double away_bytes)
 }
 
 /*
+ * What the link carries behind one pass: activations one way, or parameters up the other, which their
+ * gather waits for. (C.167, C.381)
+ */
+static double forward_carry_s(const layer_gather *gather, double acts_s)
+{
+    return gather->up_s > 0.0 ? larger(acts_s, gather->up_s + gather->gather_s) : acts_s;
+}
+
+/* Both come up in front of backward. */
+static double backward_carry_s(const layer_gather *gather, plait_choice choice, double acts_s)
+{
+    const double up_s = gather->up_again_s +
+                        (choice.recompute.kind == PLAIT_RECOMPUTE_FULL ? gather->up_rerun_s : 0.0);
+
+    return up_s > 0.0 ? up_s + larger(acts_s, gather->again_s) : acts_s;
+}
+
+/*
  * In pairs both passes are as much shorter as their pair is, and have less to hide a wait behind. (C.157)
  *
  * away_bytes: what is offloaded.
@@ -145,14 +163,16 @@ static layer_waits waits_of(const plait_problem *problem, const layer_price *pri
     const double left = gather->paired_s > 0.0 ? 1.0 - gather->paired_s / alone_s : 1.0;
     const double forward_s = left * price->forward_gpu_s;
     const double backward_s = left * price->backward_gpu_s + again.seconds;
-    const double carry_s = carried_s(problem, away_bytes);
+    const double acts_s = carried_s(problem, away_bytes);
+    const double forward_carried_s = forward_carry_s(gather, acts_s);
+    const double backward_carried_s = backward_carry_s(gather, choice, acts_s);
     layer_waits w = {.recompute_s = again.seconds};
 
     w.forward_gather_s = gather_exposed_s(problem, gather->gather_s, forward_s);
     w.backward_gather_s =
         gather_exposed_s(problem, gather->again_s + gather->scatter_s, backward_s);
-    w.forward_offload_s = larger(0.0, carry_s - forward_s - w.forward_gather_s);
-    w.backward_offload_s = larger(0.0, carry_s - backward_s - w.backward_gather_s);
+    w.forward_offload_s = larger(0.0, forward_carried_s - forward_s - w.forward_gather_s);
+    w.backward_offload_s = larger(0.0, backward_carried_s - backward_s - w.backward_gather_s);
     w.forward_launch_s =
         host_wait_s(forward_s + w.forward_gather_s + w.forward_offload_s, price->host_s);
     w.backward_launch_s =
@@ -173,7 +193,7 @@ static double launch_share(const layer_price *price, const layer_waits *w)
 layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
                          const layer_gather *gather, plait_choice choice)
 {
-    const double away = offloaded_bytes(price, choice);
+    const double away = layer_away_bytes(price, choice);
     const layer_waits w = waits_of(problem, price, gather, choice, away);
     const double kept = layer_saved_bytes(price, choice.recompute);
     const double saved = kept - away;
@@ -194,7 +214,7 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
 void layer_terms_of(const plait_problem *problem, const layer_price *price,
                     const layer_gather *gather, plait_choice choice, double terms[LAYER_TERMS])
 {
-    const layer_waits w = waits_of(problem, price, gather, choice, offloaded_bytes(price, choice));
+    const layer_waits w = waits_of(problem, price, gather, choice, layer_away_bytes(price, choice));
 
     for (int i = 0; i < LAYER_TERMS; i++)
         terms[i] = price->forward[i] + price->backward[i];

@@ -65,14 +65,15 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
     const double held_ends = d->zero >= 3 ? ends / ways.dense : ends;
     const double gradients_bytes =
         copies * state->gradient * (plait_scatters_each(d) ? shard : whole);
-    const double away = d->offload == PLAIT_OFFLOAD_GRADIENTS ? plait_offload_share_of(d) : 0.0;
+    const double away = plait_gradients_offloaded(d) ? plait_offload_share_of(d) : 0.0;
     double widest = 0.0;
 
     for (int k = 0; k < problem->model->kinds; k++)
         widest = larger(widest, row->price[k].weights.dense + row->price[k].weights.expert);
+    const double weights_bytes = copies * (state->weight * (d->zero >= 3 ? shard : whole) +
+                                           (usual->weight - state->weight) * held_ends);
     return (stage_state){
-        .weights_bytes = copies * (state->weight * (d->zero >= 3 ? shard : whole) +
-                                   (usual->weight - state->weight) * held_ends),
+        .weights_bytes = d->offload == PLAIT_OFFLOAD_PARAMS ? 0.0 : weights_bytes,
         .gradients_bytes = (1.0 - away) * gradients_bytes,
         .optimizer_bytes = state->optimizer * (d->zero >= 1 ? shard : whole),
         .buffers_bytes =
@@ -81,6 +82,24 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
             smaller(2.0 * state->gradient * widest, away * gradients_bytes) +
             (d->zero >= 3 ? gathered_bytes(problem, d, row, state, ways, load, widest) : 0.0),
     };
+}
+
+int node_gpus(const plait_problem *problem)
+{
+    const int node = problem->cluster->group[0].gpus_per_node;
+
+    return node < problem->job.gpus ? node : problem->job.gpus;
+}
+
+double stage_host_bytes(const plait_problem *problem, const plait_degrees *d,
+                        const stage_load *load, double away_bytes)
+{
+    const shard_ways ways = shard_ways_of(d);
+    const double held = d->zero >= 1 ? load->dense / ways.dense + load->expert / ways.expert
+                                     : load->dense + load->expert;
+
+    return node_gpus(problem) *
+           (held * plait_host_param_bytes(problem, d) + load->in_flight * away_bytes);
 }
 
 /* C.82: what each microbatch in flight keeps, and one layer that is whole again for its backward. */

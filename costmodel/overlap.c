@@ -182,6 +182,29 @@ static double scatter_once_s(const plait_problem *problem, const plait_degrees *
            scatter_narrow_s(problem, routes, &routes->expert_nodes, w->expert, routes->ways.expert);
 }
 
+/*
+ * Parameters that stay in host memory: the rank's own shard comes up the link in front of each gather.
+ * DeepSpeed's parameter coordinator keeps what is used again within `transient_params` parameters
+ * (stage3_max_reuse_distance): a layer that runs again and then backward passes twice its own, so
+ * that a larger one comes up a third time. (C.381)
+ */
+static void fill_up(const plait_problem *problem, const plait_degrees *d, const sync_routes *routes,
+                    const plait_weights *w, layer_gather *layer)
+{
+    const double part = w->dense / routes->ways.dense + w->expert / routes->ways.expert;
+    const double reuse = problem->runtime->keep.transient_params;
+
+    if (d->offload != PLAIT_OFFLOAD_PARAMS)
+        return;
+    layer->up_s = routes->state.weight * part /
+                  plait_cluster_accelerator(problem->cluster, 0)->host_bytes_per_s;
+    if (d->reshard == PLAIT_RESHARD_NEVER)
+        return;
+    layer->up_again_s = layer->up_s;
+    if (reuse > 0.0 && 2.0 * (w->dense + w->expert) > reuse)
+        layer->up_rerun_s = layer->up_s;
+}
+
 void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
                      const sync_routes *routes, const layer_row *row, gather_row *out)
 {
@@ -203,6 +226,7 @@ void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
             continue;
         layer->gather_s = gather_once_s(problem, d, routes, w);
         layer->again_s = gather_again_s(problem, d, routes, w, layer->gather_s);
+        fill_up(problem, d, routes, w, layer);
     }
 }
 
@@ -300,19 +324,18 @@ static double gather_s(const plait_problem *problem, const plait_degrees *d,
 
 /*
  * On the host: gradients go down, where backward has not sent them, and parameters up the link of each
- * GPU, and the GPUs of a node share its processors. Nothing of it overlaps: a bound from above of what
+ * GPU, unless they stay there, and the GPUs of a node share its processors. Nothing of it overlaps: a bound from above of what
  * software hides. (C.69)
  */
 static double host_step_s(const plait_problem *problem, const plait_degrees *d,
                           const plait_state_bytes *state, double shard)
 {
-    const double down = d->offload == PLAIT_OFFLOAD_GRADIENTS ? 0.0 : state->gradient_reduce;
+    const double down = plait_gradients_offloaded(d) ? 0.0 : state->gradient_reduce;
+    const double up = d->offload == PLAIT_OFFLOAD_PARAMS ? 0.0 : state->gather;
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
-    const int node = problem->cluster->group[0].gpus_per_node;
-    const int neighbours = node < problem->job.gpus ? node : problem->job.gpus;
 
-    return shard * (down + state->gather) / gpu->host_bytes_per_s +
-           shard * neighbours * gpu->host_adam_s;
+    return shard * (down + up) / gpu->host_bytes_per_s +
+           shard * node_gpus(problem) * gpu->host_adam_s;
 }
 
 /*
@@ -338,7 +361,7 @@ static double optimizer_s(const plait_problem *problem, const plait_degrees *d,
 static double down_s(const plait_problem *problem, const plait_degrees *d,
                      const plait_state_bytes *state, double shard)
 {
-    if (d->offload != PLAIT_OFFLOAD_GRADIENTS)
+    if (!plait_gradients_offloaded(d))
         return 0.0;
     return plait_offload_share_of(d) * shard * state->gradient_reduce /
            plait_cluster_accelerator(problem->cluster, 0)->host_bytes_per_s;

@@ -121,6 +121,13 @@ double sync_exposed_s(const plait_problem *problem, const plait_degrees *degrees
                       const stage_load *loads, const stage_sync *syncs, int count);
 
 // memory.c
+/** GPUs of the job on one node: they share its processors and its memory. */
+int node_gpus(const plait_problem *problem);
+/** Host memory of a node full of ranks of this stage; away: activations of a microbatch. (C.382) */
+double stage_host_bytes(const plait_problem *problem, const plait_degrees *degrees,
+                        const stage_load *load, double away_bytes);
+/** Activations of a microbatch that a stage of these parts has on the host. (C.166) */
+double stage_away_bytes(const layer_row *row, const stage_parts *parts);
 shard_ways shard_ways_of(const plait_degrees *degrees);
 stage_state stage_state_of(const plait_problem *problem, const plait_degrees *degrees,
                            const layer_row *row, const plait_state_bytes *state, shard_ways ways,

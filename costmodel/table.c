@@ -373,6 +373,41 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
     return price_of(&sum, fullest);
 }
 
+/* Activations of a microbatch that a class has on the host: of layers that run again whole, none. */
+static double class_away_bytes(const plait_table *table, const plait_degrees *d,
+                               const stage_class *class)
+{
+    const plait_choice usual = usual_choice(d);
+    const plait_choice rest =
+        recomputes_some(d) ? (plait_choice){.offload_acts = d->offload_acts} : usual;
+    const int full = recomputes_some(d) ? d->recompute.layers / d->vpp : 0;
+    const int whole = full < class->depth ? full : class->depth;
+    double bytes = 0.0;
+
+    for (int i = 0; i < class->parts.count; i++) {
+        const stage_part *part = &class->parts.part[i];
+        const bool layer = i >= class->ends;
+        const int lead = layer && whole > 0 ? class->leading[whole * table->kinds + part->row] : 0;
+        if (layer || part->row == ROW_MTP)
+            bytes += class->parts.share * (part->count - lead) *
+                     layer_away_bytes(&table->row.price[part->row], layer ? rest : usual);
+    }
+    return bytes;
+}
+
+double plait_degrees_host_bytes(plait_table *table, const plait_degrees *d)
+{
+    double most = 0.0;
+
+    if (d->offload == PLAIT_OFFLOAD_NONE && d->offload_acts == 0)
+        return 0.0;
+    table_select(table, d);
+    for (int c = 0; c < table->ranks.count; c++)
+        most = larger(most, stage_host_bytes(&table->problem, d, &table->ranks.base[c],
+                                             class_away_bytes(table, d, &table->ranks.of[c])));
+    return most;
+}
+
 /* full:N has a place for each N, behind those of the other choices. */
 static known_pipeline *known_pipeline_of(plait_table *table, const plait_degrees *d)
 {

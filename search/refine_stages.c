@@ -52,7 +52,7 @@ static plait_portions lean_portions(const search_run *run, search_worker *worker
         lean.layer[k].saved_bytes = fmin(lean.layer[k].saved_bytes, least);
         lean.rest[k] = lean.layer[k];
     }
-    if (may_keep(run) && d.offload != PLAIT_OFFLOAD_NONE) {
+    if (may_keep(run) && d.offload != PLAIT_OFFLOAD_NONE && d.offload != PLAIT_OFFLOAD_PARAMS) {
         d.offload = PLAIT_OFFLOAD_NONE;
         d.offload_share = 0;
         lean.after_s = fmin(lean.after_s, plait_degrees_portions(worker->table, &d).after_s);

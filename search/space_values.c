@@ -53,8 +53,17 @@ static plait_status list_allowed(const plait_search_options *options, int of, pl
     return PLAIT_OK;
 }
 
+/* A limit to `optimizer` is one to `gradients` where the software means that by it. */
+static bool allowed_by_word(const plan_space *space, plait_key_id key, int value)
+{
+    return limits_allow_value(space->options, key, value) ||
+           (key == PLAIT_KEY_OFFLOAD && value == PLAIT_OFFLOAD_GRADIENTS &&
+            plait_optimizer_takes_gradients(space->problem->runtime) &&
+            limits_allow_value(space->options, key, PLAIT_OFFLOAD_OPTIMIZER));
+}
+
 /* The values of a mask that the limits allow. */
-static plait_status list_mask(const plait_search_options *options, unsigned mask, plait_key_id key,
+static plait_status list_mask(const plan_space *space, unsigned mask, plait_key_id key,
                               plait_arena *arena, space_list *out, plait_error *err)
 {
     int *value = plait_arena_alloc(arena, 32, sizeof *value);
@@ -63,7 +72,7 @@ static plait_status list_mask(const plait_search_options *options, unsigned mask
     if (!value)
         return plait_fail_nomem(err);
     for (int i = 0; i < 31; i++)
-        if ((mask >> i & 1u) && limits_allow_value(options, key, i))
+        if ((mask >> i & 1u) && allowed_by_word(space, key, i))
             value[count++] = i;
     *out = (space_list){count, value};
     return PLAIT_OK;
@@ -114,7 +123,7 @@ static plait_status list_free_keys(plan_space *space, plait_arena *arena, plait_
         space_free_key *const out = &space->free_key[space->free_keys++];
         out->key = key;
         out->usual_only = is_usual_only(space, key);
-        PLAIT_TRY(list_mask(space->options, space->problem->runtime->can.takes[key], key, arena,
+        PLAIT_TRY(list_mask(space, space->problem->runtime->can.takes[key], key, arena,
                             &out->values, err));
     }
     return PLAIT_OK;
@@ -149,9 +158,9 @@ static unsigned worthwhile_dispatchers(const plan_space *space)
 
 static plait_status list_expert_keys(plan_space *space, plait_arena *arena, plait_error *err)
 {
-    PLAIT_TRY(list_mask(space->options, worthwhile_overlaps(space), PLAIT_KEY_EP_OVERLAP, arena,
+    PLAIT_TRY(list_mask(space, worthwhile_overlaps(space), PLAIT_KEY_EP_OVERLAP, arena,
                         &space->ep_overlaps, err));
-    return list_mask(space->options, worthwhile_dispatchers(space), PLAIT_KEY_DISPATCHER, arena,
+    return list_mask(space, worthwhile_dispatchers(space), PLAIT_KEY_DISPATCHER, arena,
                      &space->dispatchers, err);
 }
 
@@ -278,11 +287,11 @@ plait_status space_list_values(plan_space *space, plait_arena *arena, plait_erro
     PLAIT_TRY(
         list_allowed(options, problem->job.gbs, PLAIT_KEY_MBS, arena, &space->microbatch, err));
     PLAIT_TRY(
-        list_mask(options, can->takes[PLAIT_KEY_ZERO], PLAIT_KEY_ZERO, arena, &space->zero, err));
-    PLAIT_TRY(list_mask(options, can->takes[PLAIT_KEY_SCHEDULE], PLAIT_KEY_SCHEDULE, arena,
+        list_mask(space, can->takes[PLAIT_KEY_ZERO], PLAIT_KEY_ZERO, arena, &space->zero, err));
+    PLAIT_TRY(list_mask(space, can->takes[PLAIT_KEY_SCHEDULE], PLAIT_KEY_SCHEDULE, arena,
                         &space->schedules, err));
-    PLAIT_TRY(list_mask(options, can->takes[PLAIT_KEY_ORDER], PLAIT_KEY_ORDER, arena,
-                        &space->orders, err));
+    PLAIT_TRY(
+        list_mask(space, can->takes[PLAIT_KEY_ORDER], PLAIT_KEY_ORDER, arena, &space->orders, err));
     PLAIT_TRY(list_expert_keys(space, arena, err));
     PLAIT_TRY(list_free_keys(space, arena, err));
     return space_list_recompute(problem, options, arena, &space->recompute, err);

@@ -145,6 +145,14 @@ static plan_place place_of(const search_run *run, const search_found *found, con
     };
 }
 
+/* Has a node's host memory room for what the plan offloads, as far as the cluster's file has it? */
+static bool host_holds(const search_run *run, search_worker *worker, const plait_degrees *degrees)
+{
+    const double host_bytes = run->problem->cluster->host_memory_bytes;
+
+    return host_bytes == 0.0 || plait_degrees_host_bytes(worker->table, degrees) <= host_bytes;
+}
+
 /*
  * Only what has a place by its lower bound is simulated, and then placed by what it takes. (S.4) The
  * coarse pass leaves that to its end.
@@ -161,7 +169,9 @@ static void consider(const search_run *run, search_worker *worker, search_found 
         return;
     }
     plan_place place = place_of(run, found, &plan);
-    if (!price.exact && !run->coarse && (place.ranks || place.fronts || place.tight)) {
+    if (!(place.ranks || place.fronts || place.tight) || !host_holds(run, worker, degrees))
+        return;
+    if (!price.exact && !run->coarse) {
         found->simulated++;
         if (plait_degrees_simulate(worker->table, degrees, worker->scratch, &plan.price, NULL) !=
             PLAIT_OK)

@@ -265,6 +265,7 @@ typedef struct plait_cluster {
     double node_overhead_w; /* host, fans, NICs: one node */
     double pue;             /* facility power over IT power */
     double host_speed; /* launch rate of its CPU against the one that profiles were fitted on */
+    double host_memory_bytes; /* of one node; 0: not known */
 } plait_cluster;
 
 /** Load an accelerator file. *out lives in `arena`. */

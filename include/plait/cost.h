@@ -35,7 +35,7 @@ PLAIT_BEGIN_DECLS
     X(cp_comm, "C.61", "context-parallel exchange, exposed")                                       \
     X(ep_comm, "C.62", "expert dispatch and combine, exposed")                                     \
     X(gather, "C.63", "parameter gathers (ZeRO-3) and gradient scatters (ZeRO-2, -3), exposed")    \
-    X(offload, "C.167", "activations to host memory and back, exposed")                            \
+    X(offload, "C.167", "activations and parameters over the host's link, exposed")                \
     X(pp_comm, "C.64", "pipeline sends, exposed")                                                  \
     X(bubble, "C.70", "idle while the pipeline fills and drains, uneven stages")                   \
     X(dp_comm, "C.66", "gradient reduction and parameter gather, exposed")                         \
@@ -66,6 +66,8 @@ typedef struct plait_memory {
     double capacity_bytes;  /* that plans may use at the problem's risk */
     double allocated_bytes; /* of the peak, what the allocator hands out ... */
     double reserved_bytes;  /* ... and what it holds for that */
+    double host_bytes;      /* host memory that offloaded state and activations take, of a node */
+    double host_capacity_bytes; /* of a node; 0: not known */
 } plait_memory;
 
 /**
@@ -99,7 +101,8 @@ typedef struct plait_stage_cost {
 typedef struct plait_cost {
     plait_verdict verdict;
     double risk;          /* probability that the fullest GPU runs out of memory */
-    double missing_bytes; /* neither fits nor is invalid: what the fullest stage lacks of fitting */
+    double missing_bytes; /* neither fits nor is invalid: what the fullest stage lacks of fitting,
+                             or where that fits, the host memory of a node */
     double step_s;        /* sum of `step`; also when out of memory; zero when invalid */
     double step_low_s;    /* the band of step_s by the problem's; NaN where it has none */
     double step_high_s;
@@ -252,6 +255,9 @@ PLAIT_MUST_CHECK plait_status plait_degrees_simulate(plait_table *table,
                                                      const plait_degrees *degrees,
                                                      plait_arena *scratch, plait_price *price,
                                                      plait_error *err);
+
+/** plait_memory's host_bytes of one legal point. (C.382) */
+double plait_degrees_host_bytes(plait_table *table, const plait_degrees *degrees);
 
 /** Schedules that have been simulated, of one thread: 24 MiB at most. */
 typedef struct plait_pipelines plait_pipelines;

@@ -147,6 +147,7 @@ typedef enum plait_offload {
     PLAIT_OFFLOAD_NONE,
     PLAIT_OFFLOAD_OPTIMIZER, /* master weights and moments */
     PLAIT_OFFLOAD_GRADIENTS, /* and gradients, as they are reduced (ZeRO-Offload) */
+    PLAIT_OFFLOAD_PARAMS,    /* and parameters, which travel up for each pass (ZeRO-Infinity) */
     PLAIT_OFFLOADS
 } plait_offload;
 
@@ -417,6 +418,12 @@ bool plait_offload_searched(unsigned char set);
 
 /** The share of the optimizer that lies in host memory: 0 without offload. */
 double plait_offload_share_of(const plait_degrees *degrees);
+
+/** Do reduced gradients go to host memory, beside the optimizer? */
+static inline bool plait_gradients_offloaded(const plait_degrees *degrees)
+{
+    return degrees->offload >= PLAIT_OFFLOAD_GRADIENTS;
+}
 
 /** Are gradients scattered by each microbatch? */
 static inline bool plait_scatters_each(const plait_degrees *degrees)

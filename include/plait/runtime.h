@@ -228,6 +228,20 @@ static inline const char *plait_runtime_software(const plait_runtime *runtime)
 /** Bytes of state a parameter under the number formats of a plan. (C.81) */
 plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degrees *degrees);
 
+/** Bytes in host memory of each parameter whose shard a rank holds, under the plan's `offload`. (C.382) */
+double plait_host_param_bytes(const plait_problem *problem, const plait_degrees *degrees);
+
+/**
+ * Does `optimizer` of the key `offload` mean `gradients` to this software? DeepSpeed's offload_optimizer
+ * takes reduced gradients along.
+ */
+static inline bool plait_optimizer_takes_gradients(const plait_runtime *runtime)
+{
+    const unsigned takes = runtime->can.takes[PLAIT_KEY_OFFLOAD];
+
+    return (takes >> PLAIT_OFFLOAD_GRADIENTS & 1u) && !(takes >> PLAIT_OFFLOAD_OPTIMIZER & 1u);
+}
+
 /** Bytes of a value as a product of this precision takes it, with its scales. */
 double plait_quantised_bytes(plait_precision precision);
 

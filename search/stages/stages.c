@@ -71,7 +71,10 @@ plait_status stages_at(const stages_question *q, const plait_degrees *d, plait_a
 
 bool stages_may_keep(const stages_point *point)
 {
-    return point->question->may_keep && point->degrees->offload != PLAIT_OFFLOAD_NONE;
+    const unsigned char offload = point->degrees->offload;
+
+    return point->question->may_keep && offload != PLAIT_OFFLOAD_NONE &&
+           offload != PLAIT_OFFLOAD_PARAMS; // of all stages or none
 }
 
 stages_point stages_kept(const stages_point *point)

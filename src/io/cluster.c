@@ -29,6 +29,12 @@ static const field power_fields[] = {
     {.key = NULL},
 };
 
+static const field host_fields[] = {
+    {"memory_gib", JSON_POSITIVE, .most = 1 << 20, .unit = PLAIT_GIB,
+     FIELD_AT(plait_cluster, host_memory_bytes)},
+    {.key = NULL},
+};
+
 /* ---- levels ---- */
 
 static plait_status read_level(const json_cursor *at, plait_arena *arena, plait_level *level,
@@ -259,7 +265,7 @@ plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_clust
 {
     static const char *const keys[] = {
         "name",   "source",  "accelerator", "gpus_per_node", "nodes", "groups",
-        "levels", "between", "power",       "host_speed",    NULL,
+        "levels", "between", "power",       "host_speed",    "host",  NULL,
     };
 
     *out = (plait_cluster){.source = "", .host_speed = 1.0};
@@ -279,7 +285,7 @@ plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_clust
     if (out->host_speed < 1e-3 || out->host_speed > 1e3)
         return json_fail_key(at, "host_speed", PLAIT_ERROR_RANGE, err,
                              "expected a factor from 0.001 to 1000, found %g", out->host_speed);
-    return PLAIT_OK;
+    return fields_read_optional(at, "host", host_fields, out, err);
 }
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
@@ -369,5 +375,11 @@ void cluster_write(json_writer *json, const plait_cluster *cluster)
     fields_write(json, power_fields, cluster);
     json_end_object(json);
     json_member_number(json, "host_speed", cluster->host_speed);
+    if (cluster->host_memory_bytes > 0.0) {
+        json_write_key(json, "host");
+        json_begin_object(json);
+        fields_write(json, host_fields, cluster);
+        json_end_object(json);
+    }
     json_end_object(json);
 }

@@ -40,6 +40,13 @@ void plans_write_memory(json_writer *json, const plait_memory *memory)
 #define X(name, equation, what) json_member_number(json, #name "_bytes", memory->name##_bytes);
     PLAIT_MEMORY_TERMS(X)
 #undef X
+    if (memory->host_bytes > 0.0) {
+        json_member_number(json, "host_bytes", memory->host_bytes);
+        if (memory->host_capacity_bytes > 0.0)
+            json_member_number(json, "host_capacity_bytes", memory->host_capacity_bytes);
+        else
+            json_member_null(json, "host_capacity_bytes");
+    }
     json_end_object(json);
 }
 

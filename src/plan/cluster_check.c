@@ -98,7 +98,7 @@ static const number_range links[] = {
 
 #define RANGED_TYPE plait_cluster
 static const number_range facility[] = {NUMBER_AMOUNT(node_overhead_w), NUMBER_RATE(pue),
-                                        NUMBER_RATE(host_speed)};
+                                        NUMBER_RATE(host_speed), NUMBER_AMOUNT(host_memory_bytes)};
 #undef RANGED_TYPE
 
 #define CHECK(of, table) numbers_check("cluster", (of), (table), LENGTH(table), err)

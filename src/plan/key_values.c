@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plait/degrees.h"
+#include "plait/runtime.h"
 #include "split.h"
 #include "text.h"
 
@@ -95,10 +96,18 @@ bool plait_key_speaks(const plait_problem *problem, const plait_degrees *d, plai
            value >= row->low; // dp is 0 where no dp makes up the world
 }
 
+/* The optimizer on the host takes gradients along where the software knows no other way (DeepSpeed). */
+static void name_offload(const plait_runtime *runtime, plait_degrees *d)
+{
+    if (d->offload == PLAIT_OFFLOAD_OPTIMIZER && plait_optimizer_takes_gradients(runtime))
+        d->offload = PLAIT_OFFLOAD_GRADIENTS;
+}
+
 void plait_degrees_fill(const plait_problem *problem, plait_key_set given, plait_degrees *d)
 {
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (!(given & PLAIT_KEY_BIT(key)))
             plait_key_put(d, (plait_key_id)key,
                           plait_keys[key].usual(problem, d, (plait_key_id)key));
+    name_offload(problem->runtime, d);
 }

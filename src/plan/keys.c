@@ -38,7 +38,8 @@ const char *const plait_recompute_name[PLAIT_RECOMPUTE_KINDS + 1] = {"none", "se
 const char *const plait_state_format_name[PLAIT_STATE_FORMATS + 1] = {"fp32", "bf16", "fp16", "fp8",
                                                                       NULL};
 
-const char *const plait_offload_name[PLAIT_OFFLOADS + 1] = {"none", "optimizer", "gradients", NULL};
+const char *const plait_offload_name[PLAIT_OFFLOADS + 1] = {"none", "optimizer", "gradients",
+                                                            "params", NULL};
 
 const char *const plait_offload_share_name[PLAIT_OFFLOAD_SHARES + 1] = {
     "1", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", NULL};
@@ -416,7 +417,8 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                            .numerics = true, .plain = PLAIT_OFFLOAD_NONE, .usual = usual_of_runtime,
                            .title = "offload", .value = "WHAT",
                            .help = "none; optimizer: its state and step in host memory; gradients: "
-                                   "these too"},
+                                   "these too (what DeepSpeed calls offload_optimizer); params: "
+                                   "parameters too, under ZeRO 3"},
     [PLAIT_KEY_OFFLOAD_SHARE] = {NAMED(offload_share), WORD(plait_offload_share_name),
                                  .numerics = true, .plain = 0, .usual = usual_none,
                                  .matters = is_offloaded, .title = "offload share",

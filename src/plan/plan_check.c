@@ -216,6 +216,15 @@ bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const pl
     if (d->offload == PLAIT_OFFLOAD_NONE && d->offload_share != 0)
         return because(why, "offload_share %s without offload (rule P28)",
                        plait_offload_share_name[d->offload_share]);
+    if (d->offload == PLAIT_OFFLOAD_PARAMS &&
+        (d->zero < 3 || d->reshard == PLAIT_RESHARD_NODE || d->offload_share != 0))
+        return because(
+            why,
+            "offload params with %s: parameters wait in host memory as shards of ZeRO 3, "
+            "without a second copy in the node and with all of the optimizer (rule P49)",
+            d->zero < 3                        ? "ZeRO below 3"
+            : d->reshard == PLAIT_RESHARD_NODE ? "reshard node"
+                                               : "offload_share");
     if (d->optimizer_state == PLAIT_STATE_FP16)
         return because(why, "optimizer_state fp16: moments are kept in fp32, bf16 or fp8");
     if (d->fp8_params && p->job.precision < PLAIT_FP8)

@@ -231,7 +231,12 @@ static bool stage_may_offload(const plait_problem *p, const plait_plan *plan, in
 {
     const int own = differing_key(&plan->stage[s].degrees, &plan->degrees, PLAN_OWN_KEYS);
 
-    return own < 0 || p->runtime->can.offload_by >= PLAIT_BY_STAGE ||
+    if (own < 0)
+        return true;
+    if (plan->degrees.offload == PLAIT_OFFLOAD_PARAMS ||
+        plan->stage[s].degrees.offload == PLAIT_OFFLOAD_PARAMS)
+        return differs(plan, s, own, "offload params is of all stages or none (rule P37)", why);
+    return p->runtime->can.offload_by >= PLAIT_BY_STAGE ||
            differs(plan, s, own, "the runtime has one for all stages (rule P37)", why);
 }
 

@@ -88,3 +88,22 @@ plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degre
     narrow_weights(problem, d, &state);
     return state;
 }
+
+/*
+ * The step on the host reads gradients in fp32 beside master weights and moments, whatever the format
+ * in which they arrive: DeepSpeed 0.19.6 (zero/stage3.py) keeps such a copy of each sub-group and
+ * `grad_partitions_flat_buffer` in the format that is reduced; Megatron-Core's HybridDeviceOptimizer
+ * copies gradients to fp32 buffers. FSDP2's sharded parameters and gradients are in fp32 already.
+ */
+double plait_host_param_bytes(const plait_problem *problem, const plait_degrees *d)
+{
+    const double share = plait_offload_share_of(d);
+    plait_degrees device = *d;
+
+    device.offload = PLAIT_OFFLOAD_NONE;
+    const plait_state_bytes state = plait_state_of(problem, &device);
+    const double arrived =
+        plait_gradients_offloaded(d) && state.gradient < 4.0 ? state.gradient : 0.0;
+    return share * (state.optimizer + 4.0 + arrived) +
+           (d->offload == PLAIT_OFFLOAD_PARAMS ? state.weight : 0.0);
+}

@@ -85,6 +85,20 @@ static void print_conventions(const plait_problem *problem, const plait_cost *co
             units_percent(cost->mfu_square, mfu), units_percent(cost->hfu_square, hfu));
 }
 
+/* Of a node: what its GPUs offload. Whether that fits is known where the cluster file has its memory. */
+static void print_host(const plait_memory *memory, FILE *out)
+{
+    char bytes[UNITS_SIZE];
+
+    if (memory->host_bytes <= 0.0)
+        return;
+    fprintf(out, "host memory %s ", units_gib(memory->host_bytes, bytes));
+    if (memory->host_capacity_bytes > 0.0)
+        fprintf(out, "of %s a node\n", units_gib(memory->host_capacity_bytes, bytes));
+    else
+        fputs("a node; what a node has is not known (host.memory_gib of a cluster file)\n", out);
+}
+
 void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *out)
 {
     char step[UNITS_SIZE], mfu[UNITS_SIZE], hfu[UNITS_SIZE];
@@ -101,6 +115,7 @@ void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *o
             units_gib(cost->memory.capacity_bytes, capacity), cost->fullest_stage, cost->stages);
     fprintf(out, "band %s to %s, risk of running out %s\n", units_gib(cost->memory.low_bytes, peak),
             units_gib(cost->memory.high_bytes, capacity), units_percent(cost->risk, mfu));
+    print_host(&cost->memory, out);
 }
 
 /* ---- eval ---- */

@@ -18,7 +18,7 @@ static void take_config(const deepspeed_file *file, megatron_args *args, plan_re
         args->bf16 = file->bf16 == true;
         args->fp16 = file->fp16 == true;
     }
-    if (file->offload_params || file->offload_optimizer)
+    if (file->offload_params || file->offload_optimizer || file->nvme != NULL)
         import_warn(in, "DeepSpeed's offloading to CPU or NVMe is not priced");
     if (file->weights == true || file->gradients == true)
         import_warn(in, "quantized communication (ZeRO++) is not priced");

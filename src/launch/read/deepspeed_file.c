@@ -79,17 +79,23 @@ static plait_status read_device(const json_cursor *at, int *device, plait_error 
     return json_is_null(at) ? PLAIT_OK : json_word_optional(at, "device", devices, device, err);
 }
 
+/* cpu_offload and cpu_offload_param are the older switches of the two sections (zero/config.py). */
 static plait_status read_offload(const json_cursor *zero, deepspeed_file *file, plait_error *err)
 {
     json_cursor params, optimizer;
-    int of_params, of_optimizer;
+    int of_params, of_optimizer, older_params = false, older_optimizer = false;
 
     PLAIT_TRY(json_object_optional(zero, "offload_param", &params, err));
     PLAIT_TRY(json_object_optional(zero, "offload_optimizer", &optimizer, err));
     PLAIT_TRY(read_device(&params, &of_params, err));
     PLAIT_TRY(read_device(&optimizer, &of_optimizer, err));
-    file->offload_params = of_params != DEVICE_NONE || of_optimizer == DEVICE_NVME;
-    file->offload_optimizer = of_optimizer == DEVICE_CPU;
+    PLAIT_TRY(read_bool(zero, "cpu_offload_param", &older_params, err));
+    PLAIT_TRY(read_bool(zero, "cpu_offload", &older_optimizer, err));
+    file->nvme = of_params == DEVICE_NVME      ? "offload_param"
+                 : of_optimizer == DEVICE_NVME ? "offload_optimizer"
+                                               : NULL;
+    file->offload_params = of_params == DEVICE_CPU || older_params == true;
+    file->offload_optimizer = of_optimizer == DEVICE_CPU || older_optimizer == true;
     file->offload_ratio = 1.0;
     return json_is_null(&optimizer) ? PLAIT_OK
                                     : json_number_optional(&optimizer, "ratio", JSON_NON_NEGATIVE,

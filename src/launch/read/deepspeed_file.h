@@ -18,8 +18,9 @@ typedef struct deepspeed_file {
     int tp, pp, cp, ep;
     int weights, gradients; /* zero_quantized_...: ZeRO++ */
     int lives_on;           /* gathered parameters stay until backward */
-    bool offload_params;    /* or optimizer state beyond host memory */
-    bool offload_optimizer;
+    bool offload_params;    /* in host memory */
+    bool offload_optimizer; /* in host memory, with reduced gradients */
+    const char *nvme;       /* the section that goes to NVMe; NULL: none */
     double offload_ratio;
     const char *unknown; /* keys at the top that nobody knows, a comma between them; "" if none */
 } deepspeed_file;

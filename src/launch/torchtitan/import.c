@@ -148,6 +148,9 @@ static plait_status take_fixed(titan_reading *in, plait_error *err)
     PLAIT_TRY(titan_set(in, "reshard", "always", err)); // `never` is read as zero 2
     PLAIT_TRY(titan_set(in, "scatter", "microbatch", err));
     PLAIT_TRY(titan_set(in, "offload_acts", "none", err));
+    PLAIT_TRY(titan_set(in, "offload",
+                        titan_switch_of(in, "training.enable_cpu_offload") == 1 ? "params" : "none",
+                        err));
     if (in->out->model != NULL && model_has_experts(in->out->model) && titan_knows(in, "ep") &&
         titan_knows(in, "tp"))
         PLAIT_TRY(titan_set_number(in, "etp", d->ep == 1 ? d->tp : etp > 0 ? etp : 1, err));

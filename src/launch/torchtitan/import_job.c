@@ -133,8 +133,6 @@ static void warn_of_others(titan_reading *in)
 {
     const char *const dtype = titan_word_of(in, "training.dtype");
 
-    if (titan_switch_of(in, "training.enable_cpu_offload") == 1)
-        titan_warn(in, "offload to the host is not priced");
     if (titan_switch_of(in, "compile.enable_async_tensor_parallel") == 1 ||
         titan_switch_of(in, "parallelism.enable_async_tensor_parallel") == 1)
         titan_warn(in, "asynchronous tensor parallelism is priced as the profile has it");

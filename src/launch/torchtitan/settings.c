@@ -57,6 +57,13 @@ static void add_pipeline(const plait_degrees *d, titan_settings *out)
         word(out, "parallelism", "pipeline_parallel_schedule", titan_schedule_name[d->schedule]);
 }
 
+/* FSDP2's CPUOffloadPolicy: parameters, gradients and the optimizer. */
+static void add_offload(const plait_degrees *d, titan_settings *out)
+{
+    if (d->offload == PLAIT_OFFLOAD_PARAMS)
+        on_off(out, "training", "enable_cpu_offload", true);
+}
+
 static void add_numbers(titan_settings *out)
 {
     word(out, "training", "dtype", "float32");
@@ -117,6 +124,7 @@ void titan_settings_of(const plait_launch *launch, titan_settings *out)
     number(out, "training", "max_context_length", job->seq);
     on_off(out, "training", "disable_cuda_graphs", true); // the price has none
     add_numbers(out);
+    add_offload(d, out);
     add_compile(launch, out);
     on_off(out, "compile", "enable_async_tensor_parallel", false);
 }
@@ -140,6 +148,7 @@ void titan_toml_settings_of(const plait_launch *launch, titan_settings *out)
     *out = (titan_settings){0};
     add_batch(&launch->problem->job, d, out);
     add_numbers(out);
+    add_offload(d, out);
     add_data_ranks(d, out);
     add_pipeline(d, out);
     if (d->pp > 1)

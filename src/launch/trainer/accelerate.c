@@ -31,11 +31,12 @@ static void append_fsdp(const plait_problem *problem, const plait_degrees *d, te
                        "  fsdp_reshard_after_forward: %s\n"
                        "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n"
                        "  fsdp_activation_checkpointing: %s\n"
-                       "  fsdp_offload_params: false\n"
+                       "  fsdp_offload_params: %s\n"
                        "  fsdp_cpu_ram_efficient_loading: %s\n"
                        "  fsdp_state_dict_type: SHARDED_STATE_DICT\n",
                        yes_or_no(d->zero == 3),
                        yes_or_no(d->recompute.kind == PLAIT_RECOMPUTE_FULL),
+                       yes_or_no(d->offload == PLAIT_OFFLOAD_PARAMS),
                        yes_or_no(problem->job.precision != PLAIT_FP8));
 }
 

@@ -87,13 +87,28 @@ static void give_traffic(const deepspeed_file *file, plans_entry *out)
     give(out, PLAIT_KEY_SCATTER, PLAIT_SCATTER_MICROBATCH);
 }
 
+static int offloaded_tenths(const deepspeed_file *file)
+{
+    const double ratio = file->offload_ratio < 1.0 ? file->offload_ratio : 1.0;
+
+    return file->offload_optimizer ? (int)(10.0 * ratio + 1e-9) : 0;
+}
+
+/* offload_param is of stage 3, and has a price with the optimizer on the host beside it. */
+static bool offloads_params(const deepspeed_file *file)
+{
+    return file->offload_params && file->zero == 3 && offloaded_tenths(file) > 0;
+}
+
 static void give_offload(const deepspeed_file *file, plans_entry *out)
 {
-    const int tenths = file->offload_ratio < 1.0 ? (int)(10.0 * file->offload_ratio + 1e-9) : 10;
-    const bool offloads = file->offload_optimizer && tenths > 0;
+    const int tenths = offloaded_tenths(file);
 
-    give(out, PLAIT_KEY_OFFLOAD, offloads ? PLAIT_OFFLOAD_GRADIENTS : PLAIT_OFFLOAD_NONE);
-    give(out, PLAIT_KEY_OFFLOAD_SHARE, offloads && tenths < 10 ? tenths : 0);
+    give(out, PLAIT_KEY_OFFLOAD,
+         offloads_params(file) ? PLAIT_OFFLOAD_PARAMS
+         : tenths > 0          ? PLAIT_OFFLOAD_GRADIENTS
+                               : PLAIT_OFFLOAD_NONE);
+    give(out, PLAIT_KEY_OFFLOAD_SHARE, tenths < 10 ? tenths : 0);
 }
 
 static void give_recompute(const deepspeed_file *file, plans_entry *out)
@@ -140,8 +155,11 @@ static void warn(const deepspeed_file *file, text_builder *out)
 {
     if (file->unknown[0] != '\0')
         text_append_printf(line(out), "not understood, and taken as not given: %s", file->unknown);
-    if (file->offload_params)
-        text_append(line(out), "offloading parameters, or anything to NVMe, is not priced");
+    if (file->offload_params && !offloads_params(file))
+        text_append(line(out), file->zero < 3
+                                   ? "offload_param is of ZeRO 3 alone and taken as not given"
+                                   : "offload_param without offload_optimizer is not priced: "
+                                     "parameters are taken to stay on the device");
     if (file->zero < 3 && (file->weights == true || file->gradients == true || file->hpz > 1))
         text_append(line(out), "ZeRO++ below stage 3 is not priced");
     if (file->zero == 3 && file->hpz > 1)
@@ -159,6 +177,11 @@ plait_status deepspeed_take_file(const deepspeed_file *file, const char *name,
     int dp;
 
     out->runtime = "deepspeed";
+    if (file->nvme != NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, name,
+                          "/zero_optimization/%s/device: expected none or cpu, found nvme: plait "
+                          "prices no offload to NVMe",
+                          file->nvme);
     PLAIT_TRY(replicas_of(file, name, &dp, err));
     PLAIT_TRY(count_gpus(file, dp, out, err));
     out->gbs = file->train != DEEPSPEED_OPEN ? file->train : 0;

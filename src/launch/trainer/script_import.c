@@ -158,11 +158,8 @@ static void take_job(plan_reader *in, const deepspeed_file *file)
 
 static void warn_of_rest(plan_reader *in)
 {
-    static const char *const offload[] = {"offload", NULL};
     bool any = false;
 
-    if (is_on(in->flags, offload))
-        import_warn(in, "offloading to CPU or NVMe is not priced");
     for (int i = 0; i < in->flags->count; i++) {
         const launch_flag *const flag = &in->flags->flag[i];
 
@@ -191,6 +188,7 @@ plait_status deepspeed_script_import(const char *text, size_t length, const char
 {
     static const char *const checkpoints[] = {"gradient_checkpointing", "activation_checkpointing",
                                               "actor_gradient_checkpointing", NULL};
+    static const char *const offload[] = {"offload", NULL};
     launch_flags flags;
     text_builder warnings;
     plan_reader in = {&flags, out, &warnings};
@@ -205,6 +203,8 @@ plait_status deepspeed_script_import(const char *text, size_t length, const char
     take_precision(&flags, &file);
     if (file.checkpoints < 0)
         file.checkpoints = is_on(&flags, checkpoints);
+    if (is_on(&flags, offload)) // both sections on cpu: DeepSpeedExamples' dschat/utils/ds_utils.py
+        file.offload_params = file.offload_optimizer = true;
     out->gpus = call != NULL ? call->gpus : 0;
     PLAIT_TRY(deepspeed_take_file(&file, name, &warnings, out, err));
     take_job(&in, &file);

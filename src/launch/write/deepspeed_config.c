@@ -113,17 +113,26 @@ static void write_stage3(const plait_problem *problem, const plait_degrees *d, j
     write_plus_plus(problem, d, json);
 }
 
-/* On the host: gradients as they are reduced, the optimizer's state and its step. */
+static void begin_on_host(json_writer *json, const char *section)
+{
+    json_write_key(json, section);
+    json_begin_object(json);
+    json_member_string(json, "device", "cpu");
+    json_member_bool(json, "pin_memory", true);
+}
+
+/* offload_optimizer takes gradients as they are reduced, the optimizer's state and its step. */
 static void write_offload(const plait_degrees *d, json_writer *json)
 {
     if (d->offload == PLAIT_OFFLOAD_NONE)
         return;
-    json_write_key(json, "offload_optimizer");
-    json_begin_object(json);
-    json_member_string(json, "device", "cpu");
-    json_member_bool(json, "pin_memory", true);
+    begin_on_host(json, "offload_optimizer");
     if (d->offload_share > 0)
         json_member_number(json, "ratio", plait_offload_share_of(d));
+    json_end_object(json);
+    if (d->offload != PLAIT_OFFLOAD_PARAMS)
+        return;
+    begin_on_host(json, "offload_param");
     json_end_object(json);
 }
 
