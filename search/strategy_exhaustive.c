@@ -197,13 +197,16 @@ static int choices_of(const search_run *run, const space_split *split, bool pair
     return run->coarse && plain > 0 && plain < split->choices ? plain : split->choices;
 }
 
-static void count(const search_run *run, plait_price price, search_found *found)
+/* State on the host that does not fit there is no plan; of activations only plans with a place are asked. */
+static void count(const search_run *run, search_worker *worker, const plait_degrees *degrees,
+                  plait_price price, search_found *found)
 {
+    const bool holds = degrees->offload == PLAIT_OFFLOAD_NONE || host_holds(run, worker, degrees);
     const bool fits = price.peak_bytes <= run->capacity_bytes;
 
     found->priced++;
-    found->fits += fits;
-    found->tight += !fits && price.peak_bytes <= run->tight_bytes;
+    found->fits += holds && fits;
+    found->tight += holds && !fits && price.peak_bytes <= run->tight_bytes;
 }
 
 /* Below so many, bounds take longer than they save. */
@@ -246,7 +249,7 @@ static void price_shard(const search_run *run, search_worker *worker, plait_degr
         space_apply_choice(run->space, c, &degrees);
         const plait_price price = plait_degrees_cost(worker->table, &degrees);
         if (use == SET_ALL)
-            count(run, price, found);
+            count(run, worker, &degrees, price, found);
         consider(run, worker, found, &degrees, price, first + c);
     }
 }

@@ -517,6 +517,7 @@ static void check_table(world *w, plait_table *table, plait_degrees d)
 {
     const plait_price bound = plait_degrees_cost(table, &d);
     const plait_cost cost = full_price(&w->problem, &d);
+    const double host_bytes = plait_degrees_host_bytes(table, &d);
     const plait_price price = simulated(table, &d, bound);
 
     assert_at_most(bound.step_s, price.step_s, 1e-9, "the bound of an inexact price", &w->problem,
@@ -525,6 +526,8 @@ static void check_table(world *w, plait_table *table, plait_degrees d)
     assert_same(price.step_s, cost.step_s, 1e-9, "step_s of the table", &w->problem, &d);
     assert_same(price.peak_bytes, cost.memory.peak_bytes, 1e-9, "peak_bytes of the table",
                 &w->problem, &d);
+    assert_same(host_bytes, cost.memory.host_bytes, 1e-9, "host_bytes of the table", &w->problem,
+                &d);
     assert_same(price.busy_s, cost.busy_s, 1e-9, "busy_s of the table", &w->problem, &d);
     assert_same(price.moving_s, cost.moving_s, 1e-9, "moving_s of the table", &w->problem, &d);
     assert_at_most(price.busy_s + price.moving_s, price.step_s, 1e-9, "busy and moving time",

@@ -113,6 +113,7 @@ static const char *const values[][2] = {
     {"offload", "none"},
     {"offload", "optimizer"},
     {"offload", "gradients"},
+    {"offload", "params"},
     {"offload_share", "1"},
     {"offload_share", "0.5"},
     {"offload_acts", "none"},

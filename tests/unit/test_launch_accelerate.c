@@ -11,8 +11,16 @@ static void test_zero_3__reshards_after_forward(void **state)
     render("zero=3 recompute=full");
     assert_says(&it, "accelerate.yaml", "  fsdp_version: 2\n  fsdp_reshard_after_forward: true\n");
     assert_says(&it, "accelerate.yaml", "  fsdp_activation_checkpointing: true\n");
+    assert_says(&it, "accelerate.yaml", "  fsdp_offload_params: false\n");
     assert_silent(&it, "accelerate.yaml", "sharding_strategy");
     assert_silent(&it, "accelerate.yaml", "parallelism_config");
+}
+
+static void test_parameters_on_the_host__are_offloaded(void **state)
+{
+    (void)state;
+    render("zero=3 offload=params");
+    assert_says(&it, "accelerate.yaml", "  fsdp_offload_params: true\n");
 }
 
 static void test_zero_2__does_not(void **state)
@@ -99,6 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_zero_3__reshards_after_forward, begin, end),
+        cmocka_unit_test_setup_teardown(test_parameters_on_the_host__are_offloaded, begin, end),
         cmocka_unit_test_setup_teardown(test_zero_2__does_not, begin, end),
         cmocka_unit_test_setup_teardown(test_hybrid_shards__are_a_mesh, begin, end),
         cmocka_unit_test_setup_teardown(test_steps__go_by_the_environment, begin, end),

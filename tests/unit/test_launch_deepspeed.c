@@ -1,4 +1,5 @@
 /* test_launch_deepspeed.c - DeepSpeed's JSON, out and in */
+#include <stdio.h>
 #include <string.h>
 
 #include "launched_fixture.h"
@@ -218,13 +219,46 @@ static void test_what_has_no_price__is_warned_of(void **state)
     (void)state;
     import("{\"zero_optimization\": {\"stage\": 2, \"zero_quantized_gradients\": true,"
            " \"overlap_comm\": true,"
-           " \"offload_optimizer\": {\"device\": \"nvme\"}}}",
+           " \"offload_param\": {\"device\": \"cpu\"}}}",
            &entry, &warning);
-    assert_string_equal(warning, "offloading parameters, or anything to NVMe, is not priced\n"
+    assert_string_equal(warning, "offload_param is of ZeRO 3 alone and taken as not given\n"
                                  "ZeRO++ below stage 3 is not priced");
     import("{\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}}}",
            &entry, &warning);
-    assert_string_equal(warning, "offloading parameters, or anything to NVMe, is not priced");
+    assert_int_equal(entry.degrees.offload, PLAIT_OFFLOAD_NONE);
+    assert_string_equal(warning, "offload_param without offload_optimizer is not priced: "
+                                 "parameters are taken to stay on the device");
+}
+
+/* Both sections, and the switches that came before them. */
+static void test_offload__is_as_deep_as_the_sections_say(void **state)
+{
+    static const struct row {
+        const char *zero;
+        int offload;
+    } rows[] = {
+        {"\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true},"
+         " \"offload_param\": {\"device\": \"cpu\", \"pin_memory\": true}",
+         PLAIT_OFFLOAD_PARAMS},
+        {"\"stage\": 3, \"cpu_offload\": true, \"cpu_offload_param\": true", PLAIT_OFFLOAD_PARAMS},
+        {"\"stage\": 2, \"cpu_offload\": true", PLAIT_OFFLOAD_GRADIENTS},
+        {"\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"},"
+         " \"offload_param\": {\"device\": \"none\"}",
+         PLAIT_OFFLOAD_GRADIENTS},
+        {"\"stage\": 3, \"offload_optimizer\": {\"device\": \"none\"}", PLAIT_OFFLOAD_NONE},
+    };
+    const char *warning;
+    plans_entry entry;
+    char text[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(text, sizeof text, "{\"zero_optimization\": {\"overlap_comm\": true, %s}}",
+                 rows[i].zero);
+        import(text, &entry, &warning);
+        assert_string_equal(warning, "");
+        assert_int_equal(entry.degrees.offload, rows[i].offload);
+    }
 }
 
 static void assert_comes_back(const char *keys, const char *said)
@@ -254,6 +288,7 @@ static void test_zero_plus_plus_and_offload__come_back(void **state)
     assert_comes_back("zero=3 reshard=never", "\"stage3_max_reuse_distance\": 1000000000000000,");
     assert_comes_back("zero=2 offload=gradients", "\"device\": \"cpu\"");
     assert_comes_back("zero=3 offload=gradients offload_share=0.3", "\"ratio\": 0.3");
+    assert_comes_back("zero=3 offload=params", "\"offload_param\": {");
 }
 
 static void test_keys_that_nobody_knows__are_warned_of(void **state)
@@ -288,6 +323,10 @@ static void test_scripts__say_what_the_json_would(void **state)
     assert_int_equal(entry.degrees.recompute.kind, PLAIT_RECOMPUTE_FULL);
     assert_int_equal(entry.precision, PLAIT_BF16);
     assert_string_equal(warning, "not understood, and taken as not given: --odd");
+    import("deepspeed --num_gpus 8 main.py --model_name_or_path meta-llama/Llama-2-7b-hf \\\n"
+           "  --per_device_train_batch_size 4 --zero_stage 3 --offload --dtype bf16",
+           &entry, &warning);
+    assert_int_equal(entry.degrees.offload, PLAIT_OFFLOAD_PARAMS);
 }
 
 static void test_files_that_say_nothing__are_refused(void **state)
@@ -303,6 +342,16 @@ static void test_files_that_say_nothing__are_refused(void **state)
     assert_int_equal(
         target_deepspeed.import("echo a", 6, "f.sh", NULL, arena, &entry, &warning, &err),
         PLAIT_ERROR_SCHEMA);
+}
+
+static void test_nvme__is_refused(void **state)
+{
+    (void)state;
+    assert_refused("{\"zero_optimization\": {\"stage\": 3,"
+                   " \"offload_optimizer\": {\"device\": \"nvme\"}}}",
+                   "f.json",
+                   "/zero_optimization/offload_optimizer/device: expected none or cpu, found nvme: "
+                   "plait prices no offload to NVMe");
 }
 
 static void test_a_batch_that_does_not_divide__is_refused(void **state)
@@ -326,6 +375,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_keys_that_nobody_knows__are_warned_of, begin, end),
+        cmocka_unit_test_setup_teardown(test_nvme__is_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_scripts__say_what_the_json_would, begin, end),
         cmocka_unit_test_setup_teardown(test_files_that_say_nothing__are_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_the_batch__is_exact, begin, end),
@@ -342,6 +392,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sequence_and_tensor_parallel_ranks__count_too, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_stages_of_the_script__are_open, begin, end),
+        cmocka_unit_test_setup_teardown(test_offload__is_as_deep_as_the_sections_say, begin, end),
         cmocka_unit_test_setup_teardown(test_what_has_no_price__is_warned_of, begin, end),
         cmocka_unit_test_setup_teardown(test_zero_plus_plus_and_offload__come_back, begin, end),
         cmocka_unit_test_setup_teardown(test_a_batch_that_does_not_divide__is_refused, begin, end),

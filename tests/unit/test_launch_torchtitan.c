@@ -359,6 +359,7 @@ static void test_plans__come_back_as_they_were(void **state)
         {"llama-3.1-8b", "pp=2 split=both recompute=sac"},
         {"llama-3.1-8b", "pp=2 vpp=3 schedule=interleaved split=spread"},
         {"llama-3.1-8b", "cp=4 shard_group=8 zero=3 recompute=none"},
+        {"llama-3.1-8b", "zero=3 recompute=full offload=params"},
         {"qwen3-30b-a3b", "ep=8 zero=3 recompute=full"},
         {"gpt-oss-20b", "ep=4 pp=2 zero=3 recompute=full schedule=gpipe"},
     };

@@ -131,6 +131,57 @@ static void test_zero__divides_optimizer_then_gradients_then_weights(void **stat
     assert_state(&cost, 2.0 * p / 8.0, 4.0 * p / 8.0, 12.0 * p / 8.0);
 }
 
+// ---- host memory ---------------------------------------------------------------------------
+
+/* A step on the host: 12 bytes of state and a gradient in fp32, once over the 8 GPUs of the node. */
+static void test_offload__moves_state_to_the_host(void **state)
+{
+    const double p = LAYERS * layer_weights + 2.0 * table_weights + HIDDEN;
+    world w;
+
+    (void)state;
+    make(&w, 8);
+    plait_cost cost = price(&w, "zero=3");
+    assert_near(cost.memory.host_bytes, 0.0, 0.0);
+    cost = price(&w, "zero=1 offload=optimizer");
+    assert_state(&cost, 2.0 * p, 4.0 * p, 0.0);
+    assert_near(cost.memory.host_bytes, 16.0 * p, 1e-6);
+    cost = price(&w, "zero=1 offload=optimizer offload_share=0.5");
+    assert_near(cost.memory.host_bytes, 8.0 * p, 1e-6);
+    cost = price(&w, "zero=3 offload=gradients");
+    assert_state(&cost, 2.0 * p / 8.0, 0.0, 0.0);
+    assert_near(cost.memory.host_bytes, 16.0 * p, 1e-6);
+    cost = price(&w, "zero=3 offload=params");
+    assert_state(&cost, 0.0, 0.0, 0.0);
+    assert_near(cost.memory.host_bytes, 18.0 * p, 1e-6);
+    w.runtime.state.gradient = 2.0; // which arrives beside the copy that the step reads
+    w.runtime.defaults.key[PLAIT_KEY_GRAD_REDUCE] = PLAIT_STATE_BF16;
+    cost = price(&w, "zero=3 grad_reduce=bf16 offload=params");
+    assert_near(cost.memory.host_bytes, 20.0 * p, 1e-6);
+}
+
+/* Two nodes hold half each; shards of 8 are held twice, once by each node. */
+static void test_host_memory__is_of_a_node(void **state)
+{
+    const double p = LAYERS * layer_weights + 2.0 * table_weights + HIDDEN;
+    world w;
+
+    (void)state;
+    make(&w, 16);
+    plait_cost cost = price(&w, "zero=3 offload=params");
+    assert_near(cost.memory.host_bytes, 9.0 * p, 1e-6);
+    cost = price(&w, "zero=3 shard_group=8 offload=params");
+    assert_near(cost.memory.host_bytes, 18.0 * p, 1e-6);
+    assert_int_equal(cost.verdict, PLAIT_FITS);
+    w.cluster.host_memory_bytes = 17.0 * p;
+    cost = price(&w, "zero=3 shard_group=8 offload=params");
+    assert_int_equal(cost.verdict, PLAIT_OUT_OF_MEMORY);
+    assert_near(cost.missing_bytes, p, 1e-6);
+    assert_non_null(strstr(cost.why, "host memory"));
+    cost = price(&w, "zero=3 offload=params");
+    assert_int_equal(cost.verdict, PLAIT_FITS);
+}
+
 /* 16 replicas in shards of 4: each holds a quarter, four of them the same one. */
 static void test_hsdp__divides_by_its_group_only(void **state)
 {
@@ -287,6 +338,23 @@ static void test_activations__of_one_gpu_by_hand(void **state)
                 1e-6);
 }
 
+/* Queries, keys and values of four microbatches in flight on the first of four stages, two layers each. */
+static void test_host_memory__holds_activations(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w, 4);
+    keep_all(&w);
+    const plait_cost kept = price(&w, "pp=4");
+    const plait_cost away = price(&w, "pp=4 offload_acts=core_attn");
+    const double each = away.memory.host_bytes / (4 * 4 * 2);
+
+    assert_near(each, 3.0 * 2.0 * SEQ * HIDDEN, 1e-6);
+    assert_near(kept.memory.activations_bytes - away.memory.activations_bytes,
+                4 * 2 * each - 2.0 * each, 1e-6); // two layers' are on their way
+}
+
 /* Stage s of 4 holds 4 - s microbatches of its two layers. */
 static void test_activations__are_those_of_the_microbatches_in_flight(void **state)
 {
@@ -404,6 +472,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
+        TEST(test_offload__moves_state_to_the_host),
+        TEST(test_host_memory__is_of_a_node),
+        TEST(test_host_memory__holds_activations),
         TEST(test_zero__divides_optimizer_then_gradients_then_weights),
         TEST(test_hsdp__divides_by_its_group_only),
         TEST(test_tensor_ranks__divide_matrices_and_repeat_norms),

@@ -778,6 +778,21 @@ static void test_stages__offload_as_the_software_can(void **state)
                 "all stages (rule P37)");
 }
 
+static void test_parameters__wait_on_the_host_of_all_stages_or_none(void **state)
+{
+    changed_plan plan;
+    world w;
+
+    (void)state;
+    make(&w);
+    expand(&w, "pp=4 zero=3 offload=params", &plan);
+    assert_plan(&w, &plan, "");
+    plan.stage[1].degrees.offload = PLAIT_OFFLOAD_NONE;
+    assert_plan(&w, &plan,
+                "stage 1 has offload none where the plan has params: offload params is of all "
+                "stages or none (rule P37)");
+}
+
 /* Under DualPipe the ranks of a stage hold the mirrored one too. */
 static void test_stages__mirrored_offload_alike(void **state)
 {
@@ -1088,6 +1103,7 @@ int main(void)
         cmocka_unit_test(test_stages__recompute_alike_what_is_said_once),
         cmocka_unit_test(test_stages__choose_what_a_plan_may),
         cmocka_unit_test(test_stages__offload_as_the_software_can),
+        cmocka_unit_test(test_parameters__wait_on_the_host_of_all_stages_or_none),
         cmocka_unit_test(test_stages__mirrored_offload_alike),
         cmocka_unit_test(test_stages__hold_each_layer_once),
         cmocka_unit_test(test_layouts__may_leave_chunks_empty),

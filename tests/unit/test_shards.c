@@ -265,6 +265,126 @@ static void test_gradients_on_the_host__leave_with_the_backward(void **state)
     assert_true(price(&w, "zero=2 offload=gradients").step.optimizer_s > hidden_s + 400.0);
 }
 
+/*
+ * estimate_zero3_model_states_mem_needs of DeepSpeed 0.19.6 (runtime/zero/stage3.py): bytes of a node,
+ * without its additional_buffer_factor, which is 1.5 unless a user says otherwise; and of a GPU's
+ * weights, without the largest layer.
+ */
+static double deepspeed_host_bytes(double params, int nodes, bool offload_params)
+{
+    return params * (offload_params ? 18.0 : 16.0) / nodes;
+}
+
+static void test_host_memory__lies_within_deepspeeds_estimate(void **state)
+{
+    static const struct row {
+        const char *model, *cluster, *keys;
+        int gpus, nodes;
+        bool params;
+    } rows[] = {
+        {"llama-3.1-8b", "dgx-h100", "zero=3 offload=params", 8, 1, true},
+        {"llama-3.1-70b", "dgx-a100", "zero=3 offload=gradients", 16, 2, false},
+        {"llama-3.1-405b", "dgx-h100", "zero=3 offload=params", 64, 8, true},
+        {"mixtral-8x7b", "dgx-h100", "zero=3 offload=gradients", 32, 4, false},
+    };
+    world w;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct row *const row = &rows[i];
+
+        load(&w, row->model, "deepspeed", row->cluster, row->gpus, row->gpus);
+        const double params = plait_model_params(&w.model).total;
+        const double estimate = deepspeed_host_bytes(params, row->nodes, row->params);
+        const plait_cost cost = price(&w, row->keys);
+        if (cost.memory.host_bytes < estimate || cost.memory.host_bytes > 1.5 * estimate)
+            fail_msg("%s: %g bytes, of %g to %g", row->model, cost.memory.host_bytes, estimate,
+                     1.5 * estimate);
+        assert_near_relative(cost.memory.weights_bytes + 1.0,
+                             row->params ? 1.0 : 2.0 * params / row->gpus + 1.0, 1e-6);
+    }
+}
+
+/* Seconds of the host link a step, of a link so slow that nothing else counts. */
+static double carried_s(const world *w, const char *keys)
+{
+    return price(w, keys).step.offload_s;
+}
+
+/*
+ * Each of 8 ranks brings an eighth of 2 bytes a parameter up for 8 forwards and 8 backwards. Layers of
+ * 405 B, 3.2 G parameters, are past the reuse distance of 1 G when they have run again. FSDP2 keeps
+ * and carries 4 bytes.
+ */
+static void test_parameters_on_the_host__come_up_for_each_gather(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "deepspeed", "dgx-h100", 8, 64);
+    w.gpu.host_bytes_per_s = 1e6;
+    const double once_s = 8.0 * 2.0 * plait_model_params(&w.model).total / 8.0 / 1e6;
+    assert_near(carried_s(&w, "zero=3 offload=gradients"), 0.0, 0.0);
+    assert_near_relative(carried_s(&w, "zero=3 recompute=none offload=params"), 2.0 * once_s, 1e-3);
+    assert_near_relative(carried_s(&w, "zero=3 recompute=full offload=params"), 2.0 * once_s, 1e-3);
+    assert_near_relative(carried_s(&w, "zero=3 recompute=none reshard=never offload=params"),
+                         once_s, 1e-3);
+    w.gpu.host_adam_s = 0.0; // what is down stays there: nothing goes up behind the optimizer
+    assert_true(price(&w, "zero=3 recompute=none offload=gradients").step.optimizer_s >
+                0.99 * once_s / 8.0);
+    assert_true(price(&w, "zero=3 recompute=none offload=params").step.optimizer_s < 0.1);
+    load(&w, "llama-3.1-405b", "deepspeed", "dgx-h100", 8, 64);
+    w.gpu.host_bytes_per_s = 1e6;
+    assert_near_relative(carried_s(&w, "zero=3 recompute=full offload=params") /
+                             carried_s(&w, "zero=3 recompute=none offload=params"),
+                         1.5, 0.01);
+    load(&w, "llama-3.1-8b", "torchtitan", "dgx-h100", 8, 64);
+    w.gpu.host_bytes_per_s = 1e6;
+    assert_near_relative(carried_s(&w, "zero=3 mbs=1 recompute=full offload=params"), 4.0 * once_s,
+                         1e-3);
+}
+
+static void test_parameters_on_the_host__are_shards_of_zero_3(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "deepspeed", "dgx-h100", 64, 64);
+    assert_refused(&w, "zero=2 offload=params", "ZeRO below 3");
+    assert_refused(&w, "zero=3 reshard=node offload=params", "reshard node");
+    assert_refused(&w, "zero=3 offload=params offload_share=0.5", "offload_share");
+    assert_int_equal(point(&w, "zero=3 offload=optimizer").offload, PLAIT_OFFLOAD_GRADIENTS);
+    load(&w, "llama-3.1-8b", "megatron", "dgx-h100", 64, 64);
+    assert_int_equal(point(&w, "zero=1 offload=optimizer").offload, PLAIT_OFFLOAD_OPTIMIZER);
+    assert_refused(&w, "zero=1 offload=params", "rule P49");
+}
+
+/*
+ * ZeRO-Offload (arXiv 2101.06840): 10 B parameters on one V100 of 32 GB at 40 TFLOP/s; its configuration
+ * is that of DeepSpeed's docs/_tutorials/zero-offload.md. We see 51 TFLOP/s (+27 %) and 39.6 GiB, 25 %
+ * more than there is. ZeRO-3 Offload (docs/_posts/2021-03-08-zero3-offload.md): 40 B on one such GPU with
+ * 1.5 TB of host memory, the microbatch not said: with 8 sequences we see 30.4 GiB and 758 GiB.
+ */
+static void test_published_offload__is_about_as_priced(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "tests/data/offload/gpt-10b.json", "deepspeed", "dgx-2-v100", 1, 500);
+    w.problem.job.seq = 1024;
+    w.problem.job.precision = PLAIT_FP16;
+    plait_cost cost = price(&w, "zero=2 mbs=10 recompute=full offload=optimizer");
+    assert_near_relative(cost.model_flops_per_s, 40e12, 0.35);
+    assert_near_relative(cost.memory.peak_bytes, 32.0 * 1073741824.0, 0.3);
+    load(&w, "tests/data/offload/gpt-40b.json", "deepspeed", "dgx-2-v100", 1, 8);
+    w.problem.job.seq = 1024;
+    w.problem.job.precision = PLAIT_FP16;
+    cost = price(&w, "zero=3 mbs=8 recompute=full offload=params");
+    assert_near_relative(cost.memory.peak_bytes, 32.0 * 1073741824.0, 0.1);
+    assert_true(cost.memory.host_bytes < 1.5e12);
+    assert_int_equal(cost.verdict, PLAIT_TIGHT);
+}
+
 // ---- context in two steps ------------------------------------------------------------------
 
 /* 32 heads on 8 GPUs a node: 8 ranks exchange heads, 4 such groups are rings. Keys and values of
@@ -302,6 +422,10 @@ int main(void)
         TEST(test_holders_of_a_shard__add_its_gradients_up),
         TEST(test_offloaded_inputs__leave_two_layers),
         TEST(test_what_is_run_again__is_not_offloaded),
+        TEST(test_host_memory__lies_within_deepspeeds_estimate),
+        TEST(test_parameters_on_the_host__come_up_for_each_gather),
+        TEST(test_parameters_on_the_host__are_shards_of_zero_3),
+        TEST(test_published_offload__is_about_as_priced),
         TEST(test_gradients_on_the_host__leave_with_the_backward),
         TEST(test_context_in_two_steps__is_smaller_in_both),
 #undef TEST

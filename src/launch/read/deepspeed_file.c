@@ -96,7 +96,6 @@ static plait_status read_offload(const json_cursor *zero, deepspeed_file *file, 
                                                : NULL;
     file->offload_params = of_params == DEVICE_CPU || older_params == true;
     file->offload_optimizer = of_optimizer == DEVICE_CPU || older_optimizer == true;
-    file->offload_ratio = 1.0;
     return json_is_null(&optimizer) ? PLAIT_OK
                                     : json_number_optional(&optimizer, "ratio", JSON_NON_NEGATIVE,
                                                            &file->offload_ratio, err);
@@ -311,6 +310,7 @@ plait_status deepspeed_file_parse(const char *text, size_t length, const char *n
         .fp16 = DEEPSPEED_OPEN,
         .bf16 = DEEPSPEED_OPEN,
         .checkpoints = DEEPSPEED_OPEN,
+        .offload_ratio = 1.0,
         .spread_checkpoints = DEEPSPEED_OPEN,
         .tp = DEEPSPEED_OPEN,
         .pp = DEEPSPEED_OPEN,
