@@ -221,7 +221,7 @@ bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const pl
         return because(
             why,
             "offload params with %s: parameters wait in host memory as shards of ZeRO 3, "
-            "without a second copy in the node and with all of the optimizer (rule P49)",
+            "without a second copy in the node and with all of the optimizer (rule P53)",
             d->zero < 3                        ? "ZeRO below 3"
             : d->reshard == PLAIT_RESHARD_NODE ? "reshard node"
                                                : "offload_share");

@@ -235,7 +235,7 @@ static bool stage_may_offload(const plait_problem *p, const plait_plan *plan, in
         return true;
     if (plan->degrees.offload == PLAIT_OFFLOAD_PARAMS ||
         plan->stage[s].degrees.offload == PLAIT_OFFLOAD_PARAMS)
-        return differs(plan, s, own, "offload params is of all stages or none (rule P50)", why);
+        return differs(plan, s, own, "offload params is of all stages or none (rule P54)", why);
     return p->runtime->can.offload_by >= PLAIT_BY_STAGE ||
            differs(plan, s, own, "the runtime has one for all stages (rule P37)", why);
 }

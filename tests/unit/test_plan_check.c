@@ -790,7 +790,7 @@ static void test_parameters__wait_on_the_host_of_all_stages_or_none(void **state
     plan.stage[1].degrees.offload = PLAIT_OFFLOAD_NONE;
     assert_plan(&w, &plan,
                 "stage 1 has offload none where the plan has params: offload params is of all "
-                "stages or none (rule P50)");
+                "stages or none (rule P54)");
 }
 
 /* Under DualPipe the ranks of a stage hold the mirrored one too. */

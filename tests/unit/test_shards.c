@@ -356,7 +356,7 @@ static void test_parameters_on_the_host__are_shards_of_zero_3(void **state)
     assert_int_equal(point(&w, "zero=3 offload=optimizer").offload, PLAIT_OFFLOAD_GRADIENTS);
     load(&w, "llama-3.1-8b", "megatron", "dgx-h100", 64, 64);
     assert_int_equal(point(&w, "zero=1 offload=optimizer").offload, PLAIT_OFFLOAD_OPTIMIZER);
-    assert_refused(&w, "zero=1 offload=params", "rule P49");
+    assert_refused(&w, "zero=1 offload=params", "rule P53");
 }
 
 /*
