@@ -41,15 +41,25 @@ enum { MOVES = sizeof moves / sizeof *moves };
 /* dp makes up the world, and a shard lies over all of it unless it is what is changed. */
 static const plait_key_set always_free = BIT(DP) | BIT(SHARD_GROUP);
 
+static plait_key_set opened_by(const plan_move *move)
+{
+    return PLAIT_KEY_BIT(move->key) | move->follow;
+}
+
 static bool matters(const plait_problem *problem, const plait_degrees *d, int key)
 {
     return plait_keys[key].matters == NULL || plait_keys[key].matters(problem, d);
 }
 
-/* A layout is no value of the uniform space: what has one may have any split. */
+/*
+ * A layout is no value of the uniform space: what has one may have any split. A plan without offload or
+ * fusion keeps that choice too, although the keys do not matter to it.
+ */
 static bool can_keep(const plait_problem *problem, const plait_degrees *d, int key)
 {
-    return matters(problem, d, key) &&
+    const bool none = key == PLAIT_KEY_OFFLOAD_ACTS || key == PLAIT_KEY_FUSION;
+
+    return (none || matters(problem, d, key)) &&
            !(key == PLAIT_KEY_SPLIT && d->split.kind == PLAIT_SPLIT_LAYOUT);
 }
 
@@ -112,10 +122,13 @@ static void keep(const plait_change *change, int most, plait_change *found, int 
     found[at] = *change;
 }
 
-/* Limits that leave nothing are no failure: there is no such plan. */
+/*
+ * Limits that leave nothing are no failure: there is no such plan. With `layouts`, irregular layouts
+ * are searched where no split in words is legal.
+ */
 static plait_status try_moves(const plait_problem *problem, const plait_search_options *options,
-                              const plait_degrees *from, plait_key_set open, plait_arena *arena,
-                              plait_change *out, bool *any, plait_error *err)
+                              const plait_degrees *from, plait_key_set open, bool layouts,
+                              plait_arena *arena, plait_change *out, bool *any, plait_error *err)
 {
     plait_search_options one = *options;
     plait_search_result result;
@@ -127,7 +140,11 @@ static plait_status try_moves(const plait_problem *problem, const plait_search_o
     one.strategy = "exhaustive";
     one.progress = NULL;
     PLAIT_TRY(keep_others(problem, from, open | always_free, &one, err));
-    const plait_status status = plait_search(problem, &one, arena, &result, &inner);
+    plait_status status = plait_search(problem, &one, arena, &result, &inner);
+    if (status == PLAIT_ERROR_RANGE && layouts) {
+        one.strategy = "dp";
+        status = plait_search(problem, &one, arena, &result, &inner);
+    }
     if (status == PLAIT_ERROR_RANGE)
         return PLAIT_OK;
     if (status != PLAIT_OK)
@@ -137,7 +154,7 @@ static plait_status try_moves(const plait_problem *problem, const plait_search_o
     *out = (plait_change){.best = result.plan[0],
                           .changed = changed_keys(problem, from, &result.plan[0].plan.degrees)};
     out->keys = keys_in(out->changed);
-    *any = out->keys > 0;
+    *any = true;
     return PLAIT_OK;
 }
 
@@ -153,14 +170,92 @@ plait_status plait_changes(const plait_problem *problem, const plait_search_opti
         return plait_fail(err, PLAIT_ERROR_RANGE, "most", "expected at least 1, found %d", most);
     for (int a = 0; a < MOVES; a++)
         for (int b = 0; b <= a; b++) {
-            const plait_key_set open = PLAIT_KEY_BIT(moves[a].key) | moves[a].follow |
-                                       PLAIT_KEY_BIT(moves[b].key) | moves[b].follow;
+            const plait_key_set open = opened_by(&moves[a]) | opened_by(&moves[b]);
             plait_change change;
             bool any;
 
-            PLAIT_TRY(try_moves(problem, options, from, open, arena, &change, &any, err));
-            if (any && change.best.objective < below)
+            PLAIT_TRY(try_moves(problem, options, from, open, false, arena, &change, &any, err));
+            if (any && change.keys > 0 && change.best.objective < below)
                 keep(&change, most, found, count);
         }
+    return PLAIT_OK;
+}
+
+// ---- ways out of a plan that cannot run ----------------------------------------------------
+
+/* Keys of `among` that differ, whether or not they matter: a value that was asked for is checked. */
+static plait_key_set differing_keys(const plait_degrees *from, const plait_degrees *to,
+                                    plait_key_set among)
+{
+    plait_key_set differ = 0;
+
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if ((among & PLAIT_KEY_BIT(key)) && !plait_key_same(from, to, (plait_key_id)key))
+            differ |= PLAIT_KEY_BIT(key);
+    return differ;
+}
+
+/* The plan to repair, and where its repairs go. */
+typedef struct way_search {
+    const plait_problem *problem;
+    plait_key_set given;
+    plait_key_set chosen; /* keys that are always chosen anew, and count as no change */
+    const plait_degrees *from;
+    int most;
+    plait_arena *arena;
+    plait_change *found;
+    int *count;
+} way_search;
+
+/* The best plan that differs in these keys alone, if one runs and fits. */
+static plait_status try_way(const way_search *w, plait_key_set open, plait_error *err)
+{
+    const bool layouts = (open & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) != 0;
+    plait_search_options options;
+    plait_change change;
+    bool any;
+
+    plait_search_options_init(&options);
+    options.threads = 1;
+    PLAIT_TRY(try_moves(w->problem, &options, w->from, open | w->chosen, layouts, w->arena, &change,
+                        &any, err));
+    if (!any)
+        return PLAIT_OK;
+    change.changed |= differing_keys(w->from, &change.best.plan.degrees, w->given);
+    change.changed &= ~w->chosen;
+    change.keys = keys_in(change.changed);
+    if (change.keys > 0)
+        keep(&change, w->most, w->found, w->count);
+    return PLAIT_OK;
+}
+
+plait_status plait_ways_out(const plait_problem *problem, plait_key_set given,
+                            const plait_degrees *from, int most, plait_arena *arena,
+                            plait_change *found, int *count, plait_error *err)
+{
+    const way_search w = {
+        .problem = problem,
+        .given = given & ~BIT(DP),
+        .chosen = (BIT(RECOMPUTE) | BIT(SPLIT)) & ~given,
+        .from = from,
+        .most = most,
+        .arena = arena,
+        .found = found,
+        .count = count,
+    };
+
+    *count = 0;
+    PLAIT_TRY(problem_check(problem, err));
+    PLAIT_TRY(degrees_check_values(from, err));
+    if (most < 1)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "most", "expected at least 1, found %d", most);
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!(w.chosen & PLAIT_KEY_BIT(key)))
+            PLAIT_TRY(try_way(&w, PLAIT_KEY_BIT(key), err));
+    for (int a = 0; a < MOVES && *count == 0; a++)
+        PLAIT_TRY(try_way(&w, opened_by(&moves[a]), err));
+    for (int a = 0; a < MOVES && *count == 0; a++)
+        for (int b = 0; b < a; b++)
+            PLAIT_TRY(try_way(&w, opened_by(&moves[a]) | opened_by(&moves[b]), err));
     return PLAIT_OK;
 }

@@ -113,15 +113,21 @@ typedef struct relaxer {
     const plait_problem *problem;
     const plait_search_options *options;
     plait_arena *arena;
-    plait_relaxation *found;
+    int most;
+    plait_relaxation *found; /* [most] */
     int *count;
 } relaxer;
+
+static bool is_full(const relaxer *r)
+{
+    return *r->count == r->most;
+}
 
 /* NULL when there is no room for another. */
 static plait_relaxation *add_relaxation(const relaxer *r, const plait_ranked *best,
                                         const plait_job *job)
 {
-    if (*r->count == PLAIT_MAX_RELAXATIONS)
+    if (is_full(r))
         return NULL;
     plait_relaxation *found = &r->found[(*r->count)++];
     *found = (plait_relaxation){.best = *best, .job = *job};
@@ -137,7 +143,7 @@ static bool follows(plait_key_id key)
 /* Without one of the limits: another microbatch, recomputation, ... */
 static plait_status drop_limits(const relaxer *r, plait_error *err)
 {
-    for (int i = 0; i < r->options->limits; i++) {
+    for (int i = 0; i < r->options->limits && !is_full(r); i++) {
         const plait_key_id key = r->options->limit[i].key;
         plait_search_options fewer = *r->options;
         plait_ranked best;
@@ -281,18 +287,56 @@ static plait_status shorter_sequence(const relaxer *r, plait_error *err)
     return PLAIT_OK;
 }
 
+static plait_status relax(const relaxer *r, plait_error *err)
+{
+    *r->count = 0;
+    PLAIT_TRY(problem_check(r->problem, err));
+    PLAIT_TRY(search_options_check(r->options, err));
+    PLAIT_TRY(drop_limits(r, err));
+    if (!is_full(r))
+        PLAIT_TRY(larger_cluster(r, err));
+    return is_full(r) ? PLAIT_OK : shorter_sequence(r, err);
+}
+
 plait_status plait_relaxations(const plait_problem *problem, const plait_search_options *options,
                                plait_arena *arena, plait_relaxation *found, int *count,
                                plait_error *err)
 {
-    const relaxer r = {problem, options, arena, found, count};
+    const relaxer r = {problem, options, arena, PLAIT_MAX_RELAXATIONS, found, count};
 
-    *count = 0;
-    PLAIT_TRY(problem_check(problem, err));
+    return relax(&r, err);
+}
+
+plait_status plait_first_relaxation(const plait_problem *problem,
+                                    const plait_search_options *options, plait_arena *arena,
+                                    plait_relaxation *found, bool *any, plait_error *err)
+{
+    int count;
+    const relaxer r = {problem, options, arena, 1, found, &count};
+
+    PLAIT_TRY(relax(&r, err));
+    *any = count > 0;
+    return PLAIT_OK;
+}
+
+/* A few words on the plan, since its degrees are those of software that was not asked about. */
+plait_status plait_relax_runtime(const plait_problem *problem, const plait_problem *other,
+                                 const plait_search_options *options, plait_arena *arena,
+                                 plait_relaxation *found, bool *fits, plait_error *err)
+{
+    plait_ranked best;
+
+    PLAIT_TRY(problem_check(other, err));
     PLAIT_TRY(search_options_check(options, err));
-    PLAIT_TRY(drop_limits(&r, err));
-    PLAIT_TRY(larger_cluster(&r, err));
-    return shorter_sequence(&r, err);
+    PLAIT_TRY(question_ask(other, options, QUESTION_FITS, arena, fits, &best, err));
+    if (!*fits)
+        return PLAIT_OK;
+    const plait_degrees *const d = &best.plan.degrees;
+    *found = (plait_relaxation){.best = best, .job = other->job, .runtime = other->runtime};
+    snprintf(found->change, sizeof found->change,
+             "runtime %.40s instead of %.40s, with tp %d, pp %d, cp %d, ep %d, ZeRO %d",
+             other->runtime->name, problem->runtime->name, d->tp, d->pp, d->cp, d->ep, d->zero);
+    return PLAIT_OK;
 }
 
 // ---- what 10 % more of a resource buys -----------------------------------------------------

@@ -191,6 +191,19 @@ PLAIT_MUST_CHECK plait_status plait_changes(const plait_problem *problem,
                                             plait_arena *arena, plait_change *found, int *count,
                                             plait_error *err);
 
+/**
+ * The fewest changes to a plan that cannot run, or does not fit, with which it does both: one key; else
+ * one key and those that follow from it; else two of these. A search found every change. (S.107)
+ *
+ * @param given  keys that were asked for; recompute and split are chosen anew unless they are among them
+ * @param from   all keys, as plait_degrees_complete leaves them
+ * @param found  [most], fewest changed keys first, then the fastest
+ */
+PLAIT_MUST_CHECK plait_status plait_ways_out(const plait_problem *problem, plait_key_set given,
+                                             const plait_degrees *from, int most,
+                                             plait_arena *arena, plait_change *found, int *count,
+                                             plait_error *err);
+
 /** Why the search does not choose plans with these limits: best such plan against the winner. */
 typedef struct plait_why {
     plait_verdict verdict; /* of the best plan with the limits */
@@ -211,9 +224,10 @@ PLAIT_MUST_CHECK plait_status plait_why_not(const plait_problem *problem,
 
 /** One change to the question that makes a plan fit, or a step faster. */
 typedef struct plait_relaxation {
-    char change[160];  /* "512 GPUs instead of 256" */
-    plait_ranked best; /* of a large space one that fits, which may not be the best */
-    plait_job job;     /* the changed job */
+    char change[160];             /* "512 GPUs instead of 256" */
+    plait_ranked best;            /* of a large space one that fits, which may not be the best */
+    plait_job job;                /* the changed job */
+    const plait_runtime *runtime; /* the changed software; NULL: that of the question */
 } plait_relaxation;
 
 enum { PLAIT_MAX_RELAXATIONS = 8 };
@@ -226,6 +240,24 @@ PLAIT_MUST_CHECK plait_status plait_relaxations(const plait_problem *problem,
                                                 const plait_search_options *options,
                                                 plait_arena *arena, plait_relaxation *found,
                                                 int *count, plait_error *err);
+
+/** The first that plait_relaxations finds, if it finds any; the others are not searched. */
+PLAIT_MUST_CHECK plait_status plait_first_relaxation(const plait_problem *problem,
+                                                     const plait_search_options *options,
+                                                     plait_arena *arena, plait_relaxation *found,
+                                                     bool *any, plait_error *err);
+
+/**
+ * The same question for another runtime: does a plan fit?
+ *
+ * @param other  the question with that runtime and its bands of evidence
+ * @param found  set where *fits
+ */
+PLAIT_MUST_CHECK plait_status plait_relax_runtime(const plait_problem *problem,
+                                                  const plait_problem *other,
+                                                  const plait_search_options *options,
+                                                  plait_arena *arena, plait_relaxation *found,
+                                                  bool *fits, plait_error *err);
 
 /** The smaller number of GPUs that works best. */
 typedef struct plait_fewer_gpus {

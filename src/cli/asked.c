@@ -173,7 +173,6 @@ plait_status asked_of(const asked_flags *flags, const opt_operands *operands,
 {
     plait_degrees degrees = plait_degrees_init();
     const bool changed = changes_plan(flags);
-    int microbatches;
 
     *out = (asked){.file = file};
     PLAIT_TRY(problem_resolve(&flags->problem, operands, out->file, arena, &out->problem, err));
@@ -185,9 +184,10 @@ plait_status asked_of(const asked_flags *flags, const opt_operands *operands,
     }
     PLAIT_TRY(set_flags(flags, &degrees, &out->given, err));
     derive_dp(&out->problem, out->given, &degrees);
-    PLAIT_TRY(set_microbatches(flags, &out->problem, &degrees, &microbatches, &out->given, err));
+    PLAIT_TRY(
+        set_microbatches(flags, &out->problem, &degrees, &out->microbatches, &out->given, err));
     PLAIT_TRY(complete(out, degrees, changed, arena, err));
-    check_microbatches(&out->problem, microbatches, &out->plan);
+    check_microbatches(&out->problem, out->microbatches, &out->plan);
     return PLAIT_OK;
 }
 
@@ -231,13 +231,12 @@ plait_status asked_versus(const char *path, const plait_problem *problem, plait_
 
 /* ---- a plan as flags ---- */
 
-/* Keys that completion would fill in otherwise are added until it gives the same plan. */
+/* Adds to *given the keys that completion would fill in otherwise, until it gives the same plan. */
 static plait_status keys_needed(const plait_problem *problem, const plait_degrees *degrees,
                                 plait_arena *arena, plait_key_set *given, plait_error *err)
 {
     plait_key_set before;
 
-    *given = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP);
     do {
         const plait_arena_mark mark = plait_arena_save(arena);
         plait_degrees filled = *degrees;
@@ -252,23 +251,73 @@ static plait_status keys_needed(const plait_problem *problem, const plait_degree
     return PLAIT_OK;
 }
 
-plait_status asked_text(const plait_problem *problem, const plait_degrees *degrees,
-                        plait_arena *arena, const char **text, plait_error *err)
+/* "--tp 8 --pp 4": the values of these keys. */
+static plait_status flags_text(const plait_degrees *degrees, plait_key_set keys, plait_arena *arena,
+                               const char **text, plait_error *err)
 {
     text_builder out;
     opt_table named;
-    plait_key_set given;
     char value[PLAIT_VALUE_SIZE];
 
-    PLAIT_TRY(keys_needed(problem, degrees, arena, &given, err));
     opt_spell_out((const opt[]){OPT_OF_KEYS(asked_flags, key), OPT_END}, &named);
     text_builder_init(&out, arena);
     for (int k = 0; k < PLAIT_KEYS; k++) {
-        if (!(given & PLAIT_KEY_BIT(k)) || k == PLAIT_KEY_DP)
+        if (!(keys & PLAIT_KEY_BIT(k)) || k == PLAIT_KEY_DP)
             continue;
         text_append_printf(&out, "%s--%s ", out.length > 0 ? " " : "", named.flag[k]);
         shell_append_word(&out, plait_degrees_get(degrees, (plait_key_id)k, value, sizeof value));
     }
     *text = text_builder_finish(&out, NULL);
     return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+plait_status asked_text(const plait_problem *problem, const plait_degrees *degrees,
+                        plait_arena *arena, const char **text, plait_error *err)
+{
+    plait_key_set given = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP);
+
+    PLAIT_TRY(keys_needed(problem, degrees, arena, &given, err));
+    return flags_text(degrees, given, arena, text, err);
+}
+
+/* ---- ways out of a refusal ---- */
+
+/* The flags that change the question to this plan; a list too long for `change` is left out. */
+static plait_status add_way(const asked *question, const plait_change *change, plait_arena *arena,
+                            plait_relaxation *way, int *ways, plait_error *err)
+{
+    const plait_degrees *const degrees = &change->best.plan.degrees;
+    plait_key_set needed = question->given | change->changed;
+    const char *text;
+
+    PLAIT_TRY(keys_needed(&question->problem, degrees, arena, &needed, err));
+    PLAIT_TRY(
+        flags_text(degrees, (needed & ~question->given) | change->changed, arena, &text, err));
+    if (strlen(text) >= sizeof way->change)
+        return PLAIT_OK;
+    way[*ways] = (plait_relaxation){.best = change->best, .job = question->problem.job};
+    snprintf(way[(*ways)++].change, sizeof way->change, "%s", text);
+    return PLAIT_OK;
+}
+
+plait_status asked_ways_out(const asked *question, plait_arena *arena,
+                            plait_relaxation way[ASKED_WAYS], int *ways, plait_error *err)
+{
+    plait_change *change = plait_arena_alloc(arena, ASKED_WAYS, sizeof *change);
+    int changes;
+
+    *ways = 0;
+    if (change == NULL)
+        return plait_fail_nomem(err);
+    // Flags beside a file change what else is kept of it, and a wrong dp or number of microbatches
+    // has its right value in the refusal.
+    if (question->plan.verdict != PLAIT_INVALID || question->file != NULL ||
+        question->microbatches > 0 || (question->given & PLAIT_KEY_BIT(PLAIT_KEY_DP)) ||
+        !plait_cluster_priced(question->problem.cluster, question->problem.job.gpus, NULL, 0))
+        return PLAIT_OK;
+    PLAIT_TRY(plait_ways_out(&question->problem, question->given, &question->plan.degrees,
+                             ASKED_WAYS, arena, change, &changes, err));
+    for (int i = 0; i < changes; i++)
+        PLAIT_TRY(add_way(question, &change[i], arena, way, ways, err));
+    return PLAIT_OK;
 }

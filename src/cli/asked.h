@@ -30,6 +30,7 @@ typedef struct asked {
     const plans_entry *file; /* of --plan; NULL without */
     report_plan plan;
     plait_key_set given; /* keys that flags or the file gave */
+    int microbatches;    /* of --microbatches; 0: not given */
 } asked;
 
 /** Is there any flag about the plan? */
@@ -51,5 +52,12 @@ PLAIT_MUST_CHECK plait_status asked_versus(const char *path, const plait_problem
 /** "--tp 8 --pp 4 ...": flags from which eval completes exactly these degrees. */
 PLAIT_MUST_CHECK plait_status asked_text(const plait_problem *problem, const plait_degrees *degrees,
                                          plait_arena *arena, const char **text, plait_error *err);
+
+enum { ASKED_WAYS = 3 };
+
+/** Flags with which a plan that cannot run does, and fits; none for a plan out of a file. */
+PLAIT_MUST_CHECK plait_status asked_ways_out(const asked *question, plait_arena *arena,
+                                             plait_relaxation way[ASKED_WAYS], int *ways,
+                                             plait_error *err);
 
 #endif

@@ -28,14 +28,16 @@ static const opt options[] = {
 };
 
 static plait_status deliver_json(const eval_values *flags, const asked *question,
-                                 plait_arena *arena, plait_error *err)
+                                 const plait_relaxation *way, int ways, plait_arena *arena,
+                                 plait_error *err)
 {
     const char *text;
     size_t length;
 
     if (!flags->json && flags->output == NULL)
         return PLAIT_OK;
-    PLAIT_TRY(json_eval(&question->problem, &question->plan, arena, &text, &length, err));
+    PLAIT_TRY(
+        json_eval(&question->problem, &question->plan, way, ways, arena, &text, &length, err));
     return command_deliver_plans(text, length, flags->output, flags->json,
                                  plait_runtime_handle(question->problem.runtime), arena, err);
 }
@@ -84,16 +86,19 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 {
     eval_values flags = *(const eval_values *)values;
     asked *question = plait_arena_alloc(arena, 1, sizeof *question);
+    plait_relaxation *way = plait_arena_alloc(arena, ASKED_WAYS, sizeof *way);
+    int ways;
 
-    if (question == NULL)
+    if (question == NULL || way == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
     PLAIT_TRY(check_timeline(flags.timeline, err));
     PLAIT_TRY(asked_resolve(&flags.asked, operands, arena, question, err));
     *no = question->plan.verdict >= PLAIT_OUT_OF_MEMORY;
-    PLAIT_TRY(deliver_json(&flags, question, arena, err));
+    PLAIT_TRY(asked_ways_out(question, arena, way, &ways, err));
+    PLAIT_TRY(deliver_json(&flags, question, way, ways, arena, err));
     if (!flags.json)
-        PLAIT_TRY(report_eval(&question->problem, &question->plan, stdout, err));
+        PLAIT_TRY(report_eval(&question->problem, &question->plan, way, ways, stdout, err));
     return deliver_timeline(&flags, question, arena, err);
 }
 

@@ -96,9 +96,11 @@ static plait_status relax_job(explanation *e, plait_error *err)
 
 static plait_status relax(explanation *e, plait_error *err)
 {
-    if (e->asked.plan.verdict != PLAIT_OUT_OF_MEMORY && e->asked.plan.verdict != PLAIT_TIGHT)
-        return PLAIT_OK;
     e->report.relaxation = e->relaxation;
+    if (e->asked.plan.verdict == PLAIT_INVALID)
+        return asked_ways_out(&e->asked, e->arena, e->relaxation, &e->report.relaxations, err);
+    if (e->asked.plan.verdict == PLAIT_FITS)
+        return PLAIT_OK;
     PLAIT_TRY(relax_recompute(e, err));
     return e->report.relaxations > 0 ? PLAIT_OK : relax_job(e, err);
 }

@@ -11,6 +11,7 @@
 #include "say.h"
 #include "shell_word.h"
 #include "text.h"
+#include "units.h"
 
 typedef struct search_values {
     problem_flags problem;
@@ -207,6 +208,41 @@ static plait_status price_plans(const plait_problem *problem, const plait_search
     return PLAIT_OK;
 }
 
+/* After the changes that keep both the GPUs and the sequence. */
+static void insert_relaxation(const plait_problem *problem, const plait_relaxation *added,
+                              plait_relaxation *list, int *count)
+{
+    int at = 0;
+
+    while (at < *count && list[at].job.gpus == problem->job.gpus &&
+           list[at].job.seq == problem->job.seq)
+        at++;
+    memmove(&list[at + 1], &list[at], (size_t)(*count - at) * sizeof *list);
+    list[at] = *added;
+    ++*count;
+}
+
+/* The first of the runtimes with most parallelisms with which a plan fits. */
+static plait_status relax_runtime(const plait_problem *problem, const plait_search_options *search,
+                                  plait_arena *arena, plait_relaxation *list, int *count,
+                                  plait_error *err)
+{
+    static const char *const widest[] = {"megatron", "torchtitan", "deepspeed"};
+    plait_relaxation found;
+    plait_problem other;
+    bool fits = false;
+
+    for (size_t i = 0; i < sizeof widest / sizeof *widest && !fits; i++) {
+        if (*count == PLAIT_MAX_RELAXATIONS || text_equal(widest[i], problem->runtime->name))
+            continue;
+        PLAIT_TRY(problem_for_runtime(problem, widest[i], arena, &other, err));
+        PLAIT_TRY(plait_relax_runtime(problem, &other, search, arena, &found, &fits, err));
+    }
+    if (fits)
+        insert_relaxation(problem, &found, list, count);
+    return PLAIT_OK;
+}
+
 /* Nothing fits: how close it comes, and what would make something fit. */
 static plait_status look_closer(const plait_problem *problem, const plait_search_result *result,
                                 plait_arena *arena, report_found *found, plait_error *err)
@@ -222,6 +258,7 @@ static plait_status look_closer(const plait_problem *problem, const plait_search
     PLAIT_TRY(report_price(problem, &result->closest.plan, 0, arena, closest, err));
     PLAIT_TRY(
         plait_relaxations(problem, found->options, arena, relaxation, &found->relaxations, err));
+    PLAIT_TRY(relax_runtime(problem, found->options, arena, relaxation, &found->relaxations, err));
     found->closest = closest;
     found->relaxation = relaxation;
     return PLAIT_OK;
@@ -380,6 +417,25 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     return report_search(problem, &found, stdout, err);
 }
 
+/* The refusal, and the smallest change to the question with which a plan fits, where there is one. */
+static plait_status refuse(const plait_problem *problem, const plait_search_options *search,
+                           const plait_error *refusal, plait_arena *arena, plait_error *err)
+{
+    plait_relaxation found;
+    char step[UNITS_SIZE], memory[UNITS_SIZE];
+    bool any;
+    int count = 0;
+
+    PLAIT_TRY(plait_first_relaxation(problem, search, arena, &found, &any, err));
+    if (!any)
+        PLAIT_TRY(relax_runtime(problem, search, arena, &found, &count, err));
+    if (!any && count == 0)
+        return plait_fail(err, refusal->status, refusal->where, "%s", refusal->message);
+    return plait_fail(err, refusal->status, refusal->where, "%s; a plan fits with %s (%s, %s)",
+                      refusal->message, found.change, units_seconds(found.best.price.step_s, step),
+                      units_gib(found.best.price.peak_bytes, memory));
+}
+
 /* No plan of all GPUs is legal: the answer is a smaller number of them, where there is one. */
 static plait_status answer_refusal(const search_values *flags, const opt_operands *operands,
                                    const plait_problem *problem, const plait_search_options *search,
@@ -392,7 +448,7 @@ static plait_status answer_refusal(const search_values *flags, const opt_operand
 
     PLAIT_TRY(look_for_fewer(problem, NULL, arena, &found, err));
     if (found.fewer == NULL || why == NULL)
-        return plait_fail(err, refusal->status, refusal->where, "%s", refusal->message);
+        return refuse(problem, search, refusal, arena, err);
     found.refusal = why + strlen("found none: ");
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
     if (flags->json)

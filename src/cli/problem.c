@@ -292,6 +292,16 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err); // no such run was measured
 }
 
+plait_status problem_for_runtime(const plait_problem *problem, const char *runtime,
+                                 plait_arena *arena, plait_problem *out, plait_error *err)
+{
+    const problem_flags flags = {.runtime = runtime};
+
+    *out = *problem;
+    PLAIT_TRY(resolve_runtime(&flags, NULL, arena, out, err));
+    return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err);
+}
+
 /* ---- the question as text ---- */
 
 char *problem_text(const plait_problem *problem, const problem_flags *flags,

@@ -54,6 +54,11 @@ PLAIT_MUST_CHECK plait_status problem_resolve(const problem_flags *flags,
                                               plait_arena *arena, plait_problem *out,
                                               plait_error *err);
 
+/** The same question for another runtime, with the bands of its evidence. */
+PLAIT_MUST_CHECK plait_status problem_for_runtime(const plait_problem *problem, const char *runtime,
+                                                  plait_arena *arena, plait_problem *out,
+                                                  plait_error *err);
+
 /** A word of a list, or a refusal that names the nearest. */
 PLAIT_MUST_CHECK plait_status problem_word(const char *where, const char *word,
                                            const char *const *words, int *out, plait_error *err);

@@ -85,6 +85,8 @@ static void write_relaxations(json_writer *json, const plait_problem *problem,
         plait_problem changed = *problem;
 
         changed.job = relaxation[i].job;
+        if (relaxation[i].runtime != NULL)
+            changed.runtime = relaxation[i].runtime;
         json_begin_object(json);
         json_member_string(json, "change", relaxation[i].change);
         json_write_key(json, "best");
@@ -181,8 +183,9 @@ plait_status json_search(const plait_problem *problem, const report_found *found
 
 /* ---- eval ---- */
 
-plait_status json_eval(const plait_problem *problem, const report_plan *plan, plait_arena *arena,
-                       const char **text, size_t *length, plait_error *err)
+plait_status json_eval(const plait_problem *problem, const report_plan *plan,
+                       const plait_relaxation *way, int ways, plait_arena *arena, const char **text,
+                       size_t *length, plait_error *err)
 {
     json_writer json;
 
@@ -190,6 +193,8 @@ plait_status json_eval(const plait_problem *problem, const report_plan *plan, pl
     json_begin_object(&json);
     plans_write_question(&json, problem);
     write_plans(&json, problem, plan, 1);
+    if (ways > 0)
+        write_relaxations(&json, problem, way, ways);
     json_end_object(&json);
     return json_writer_finish(&json, text, length, err);
 }

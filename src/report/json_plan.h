@@ -28,10 +28,10 @@ PLAIT_MUST_CHECK plait_status json_search(const plait_problem *problem, const re
                                           plait_arena *arena, const char **text, size_t *length,
                                           plait_error *err);
 
-/** The document of `plait eval --json`. */
+/** The document of `plait eval --json`. @param way  [ways], as in report_eval */
 PLAIT_MUST_CHECK plait_status json_eval(const plait_problem *problem, const report_plan *plan,
-                                        plait_arena *arena, const char **text, size_t *length,
-                                        plait_error *err);
+                                        const plait_relaxation *way, int ways, plait_arena *arena,
+                                        const char **text, size_t *length, plait_error *err);
 
 /** The document of `plait explain --json`: that of eval and a member "explain". */
 PLAIT_MUST_CHECK plait_status json_explain(const plait_problem *problem,

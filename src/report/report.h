@@ -62,8 +62,10 @@ typedef struct report_found {
 PLAIT_MUST_CHECK plait_status report_search(const plait_problem *problem, const report_found *found,
                                             FILE *out, plait_error *err);
 
+/** @param way  [ways] changes with which a plan that cannot run does, as flags */
 PLAIT_MUST_CHECK plait_status report_eval(const plait_problem *problem, const report_plan *plan,
-                                          FILE *out, plait_error *err);
+                                          const plait_relaxation *way, int ways, FILE *out,
+                                          plait_error *err);
 
 /** A table of what each group of nodes does; nothing where all stages are alike. */
 PLAIT_MUST_CHECK plait_status report_groups(const plait_problem *problem, const report_plan *plan,

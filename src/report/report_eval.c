@@ -155,8 +155,8 @@ static void print_terms(const plait_cost *cost, FILE *out)
     print_shares(memory, PLAIT_MEMORY_TERM_COUNT, cost->memory.peak_bytes, out);
 }
 
-plait_status report_eval(const plait_problem *problem, const report_plan *plan, FILE *out,
-                         plait_error *err)
+plait_status report_eval(const plait_problem *problem, const report_plan *plan,
+                         const plait_relaxation *way, int ways, FILE *out, plait_error *err)
 {
     report_question(problem, out);
     fputc('\n', out);
@@ -171,6 +171,10 @@ plait_status report_eval(const plait_problem *problem, const report_plan *plan, 
         PLAIT_TRY(report_groups(problem, plan, "", out, err));
         report_confidence(problem, &plan->degrees, out);
         fputs("next: the same command with `explain` shows every term, and what binds\n", out);
+    }
+    if (ways > 0) {
+        fputs("\nThe same command runs with:\n", out);
+        report_relaxations(way, ways, out);
     }
     return PLAIT_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "assert_near.h"
 #include "must.h"
+#include "plait/data.h"
 #include "plait/search.h"
 #include "world.h"
 
@@ -117,6 +118,138 @@ static void test_changes__are_few_and_the_best_of_their_sort(void **state)
                         (found[i].keys == found[i - 1].keys &&
                          found[i].best.objective >= found[i - 1].best.objective));
     }
+}
+
+/* A plan that cannot run is repaired by the fewest keys, and what is proposed runs and fits. */
+static void test_ways_out__run_and_fit(void **state)
+{
+    enum { MOST = 3 };
+    const plait_key_set given = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_EP);
+    plait_change found[MOST];
+    plait_degrees d = plait_degrees_init();
+    plait_error err;
+    int count;
+    world w;
+
+    (void)state;
+    load(&w, "qwen3-30b-a3b", 8, 4096, "");
+    d.tp = 2, d.ep = 8, d.dp = 4;
+    must(plait_degrees_complete(&w.problem, given, &d, arena, &err), &err);
+    assert_int_equal(d.etp, 2);
+    assert_int_equal(plait_degrees_check(&w.problem, &d, NULL, 0), PLAIT_INVALID);
+    must(plait_ways_out(&w.problem, given, &d, MOST, arena, found, &count, &err), &err);
+    assert_in_range(count, 1, MOST);
+    assert_int_equal(found[0].changed, PLAIT_KEY_BIT(PLAIT_KEY_ETP));
+    assert_int_equal(found[0].best.plan.degrees.etp, 1);
+    for (int i = 0; i < count; i++) {
+        plait_cost cost;
+
+        must(plait_plan_cost(&w.problem, &found[i].best.plan, arena, &cost, &err), &err);
+        assert_int_equal(cost.verdict, PLAIT_FITS);
+    }
+    assert_int_equal(plait_ways_out(&w.problem, given, &d, 0, arena, found, &count, &err),
+                     PLAIT_ERROR_RANGE);
+}
+
+static void test_ways_out__say_when_memory_runs_out(void **state)
+{
+    const plait_key_set given = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_EP);
+    plait_degrees d = plait_degrees_init();
+    plait_status status = PLAIT_ERROR_NOMEM;
+    plait_change found[1];
+    plait_error err;
+    int failed = 0, count;
+    world w;
+
+    (void)state;
+    load(&w, "qwen3-30b-a3b", 8, 4096, "");
+    d.tp = 2, d.ep = 8, d.dp = 4;
+    must(plait_degrees_complete(&w.problem, given, &d, arena, &err), &err);
+    for (long calls = 0; status != PLAIT_OK; calls = calls + 1 + calls / 2) {
+        plait_arena *small = plait_arena_new();
+
+        assert_non_null(small);
+        plait_arena_fail_after(calls);
+        status = plait_ways_out(&w.problem, given, &d, 1, small, found, &count, &err);
+        plait_arena_fail_after(-1);
+        plait_arena_free(small);
+        assert_true(status == PLAIT_OK || status == PLAIT_ERROR_NOMEM);
+        failed += status != PLAIT_OK;
+    }
+    assert_int_equal(count, 1);
+    assert_true(failed > 5);
+}
+
+/* 61 layers divide into no 16 chunks in words: the runtime has layouts, and the best one fits. */
+static void test_completion__takes_a_layout_where_no_words_divide(void **state)
+{
+    const plait_key_set given = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
+                                PLAIT_KEY_BIT(PLAIT_KEY_VPP) | PLAIT_KEY_BIT(PLAIT_KEY_EP) |
+                                PLAIT_KEY_BIT(PLAIT_KEY_ETP);
+    plait_degrees d = plait_degrees_init();
+    plait_error err;
+    world w;
+
+    (void)state;
+    world_make(&w, "deepseek-v3", "megatron", "h100-80gb-sxm:32x8",
+               (plait_job){.seq = 4096, .gbs = 2048, .gpus = 256}, arena);
+    d.tp = 8, d.pp = 2, d.vpp = 8, d.ep = 128, d.etp = 1, d.dp = 16;
+    must(plait_degrees_complete(&w.problem, given, &d, arena, &err), &err);
+    assert_int_equal(d.split.kind, PLAIT_SPLIT_LAYOUT);
+    assert_int_equal(plait_degrees_check(&w.problem, &d, NULL, 0), PLAIT_FITS);
+    d = plait_degrees_init(); // nothing fits: a level layout, with its price
+    d.pp = 2, d.vpp = 8, d.ep = 32, d.dp = 128, d.etp = 1;
+    must(plait_degrees_complete(&w.problem, given, &d, arena, &err), &err);
+    assert_int_equal(d.split.kind, PLAIT_SPLIT_LAYOUT);
+    assert_string_equal(d.split.layout, "Et*3|(t*4|)*14ttmL");
+    assert_int_equal(plait_degrees_check(&w.problem, &d, NULL, 0), PLAIT_FITS);
+    d.split = (plait_split){.kind = PLAIT_SPLIT_EVEN}; // what was asked for stays
+    must(
+        plait_degrees_complete(&w.problem, given | PLAIT_KEY_BIT(PLAIT_KEY_SPLIT), &d, arena, &err),
+        &err);
+    assert_int_equal(d.split.kind, PLAIT_SPLIT_EVEN);
+}
+
+/* DeepSpeed has neither tensor nor context parallelism: Megatron fits the sequence. */
+static void test_relax_runtime__finds_software_that_fits(void **state)
+{
+    plait_relaxation found;
+    plait_runtime other;
+    plait_problem with;
+    plait_error err;
+    bool fits;
+    world w;
+
+    (void)state;
+    load(&w, "qwen3-8b", 8, 120000, "");
+    must(plait_runtime_find("deepspeed", arena, &other, &err), &err);
+    with = w.problem;
+    with.runtime = &other;
+    must(plait_relax_runtime(&w.problem, &with, &w.options, arena, &found, &fits, &err), &err);
+    assert_false(fits);
+    must(plait_relax_runtime(&with, &w.problem, &w.options, arena, &found, &fits, &err), &err);
+    assert_true(fits);
+    assert_non_null(strstr(found.change, "runtime megatron instead of deepspeed, with tp "));
+    assert_ptr_equal(found.runtime, w.problem.runtime);
+    assert_true(found.best.price.peak_bytes <= plait_capacity_bytes(&w.problem, w.problem.risk));
+}
+
+static void test_first_relaxation__is_the_first_of_all(void **state)
+{
+    plait_relaxation found[PLAIT_MAX_RELAXATIONS], first;
+    plait_error err;
+    bool any;
+    int count;
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", 8, 8192, "tp=3,mbs=1");
+    must(plait_relaxations(&w.problem, &w.options, arena, found, &count, &err), &err);
+    must(plait_first_relaxation(&w.problem, &w.options, arena, &first, &any, &err), &err);
+    assert_true(any);
+    assert_true(count >= 1);
+    assert_string_equal(first.change, found[0].change);
+    assert_int_equal(strncmp(first.change, "tp = ", 5), 0);
 }
 
 // ---- why not -------------------------------------------------------------------------------
@@ -276,6 +409,15 @@ int main(void)
                                         free_arena),
         cmocka_unit_test_setup_teardown(test_changes__are_few_and_the_best_of_their_sort,
                                         make_arena, free_arena),
+        cmocka_unit_test_setup_teardown(test_ways_out__run_and_fit, make_arena, free_arena),
+        cmocka_unit_test_setup_teardown(test_ways_out__say_when_memory_runs_out, make_arena,
+                                        free_arena),
+        cmocka_unit_test_setup_teardown(test_completion__takes_a_layout_where_no_words_divide,
+                                        make_arena, free_arena),
+        cmocka_unit_test_setup_teardown(test_relax_runtime__finds_software_that_fits, make_arena,
+                                        free_arena),
+        cmocka_unit_test_setup_teardown(test_first_relaxation__is_the_first_of_all, make_arena,
+                                        free_arena),
         cmocka_unit_test_setup_teardown(test_structs__of_another_version_are_refused, make_arena,
                                         free_arena),
         cmocka_unit_test_setup_teardown(test_a_strategy__that_is_not_named_is_auto, make_arena,
