@@ -24,11 +24,21 @@ static double rows_kept(const plait_moe *moe)
 /* Rows of the fullest rank over the mean: capacities cut it off, and padding makes all alike. (C.155) */
 static double imbalance_of(const block_draft *draft, const plait_moe *moe)
 {
-    const double uneven = draft->shard->ep > 1 ? draft->shard->runtime->factor.ep_imbalance : 0.0;
+    const int ep = draft->shard->ep;
+    const double uneven = ep > 1 ? smaller(draft->shard->runtime->factor.ep_imbalance, ep) : 0.0;
 
     if (moe->capacity <= 0.0)
         return uneven;
     return moe->padded ? 0.0 : smaller(uneven, larger(1.0, moe->capacity));
+}
+
+/*
+ * What the fullest rank keeps over the mean. Peaks of the runs that profiles were fitted to are
+ * predicted without the profile's own imbalance; one that the job states counts.
+ */
+static double uneven_memory(const block_draft *draft, const plait_moe *moe)
+{
+    return draft->shard->runtime->imbalance_stated ? larger(1.0, imbalance_of(draft, moe)) : 1.0;
 }
 
 /*
@@ -221,6 +231,7 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
     const double reached = block_is_serving(draft) ? experts_reached(draft, moe) : 0.0;
     const plait_kernel_set *kernels = &shard->runtime->kernels;
     const block_traffic inside = {0.0, 0.0};
+    const double kept = rows * uneven_memory(draft, moe);
 
     block_linear_add(draft, (block_linear){.part = PLAIT_PART_expert_fc1,
                                            .rows = rows_each,
@@ -249,10 +260,10 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
                                           kernels->fused_experts || !kernels->expert_streams));
     if (kernels->cuda_graphs)
         stash(draft, rows * hidden, rows * fc1_width, rows * width);
-    block_keep(draft, PLAIT_TENSOR_routed, rows * hidden);
-    block_keep(draft, PLAIT_TENSOR_expert_fc1_out, rows * fc1_width);
-    block_keep(draft, PLAIT_TENSOR_expert_act_out, rows * width);
-    block_keep(draft, PLAIT_TENSOR_routed_out, rows * hidden);
+    block_keep(draft, PLAIT_TENSOR_routed, kept * hidden);
+    block_keep(draft, PLAIT_TENSOR_expert_fc1_out, kept * fc1_width);
+    block_keep(draft, PLAIT_TENSOR_expert_act_out, kept * width);
+    block_keep(draft, PLAIT_TENSOR_routed_out, kept * hidden);
 }
 
 /*

@@ -11,6 +11,7 @@
  * is summed both ways.
  */
 #include "fuse.h"
+#include "numbers.h"
 
 // ---- where rules hold ----------------------------------------------------------------------
 
@@ -195,7 +196,7 @@ static void price_send(const plait_problem *problem, const plait_degrees *d, pla
     const plait_route *route = out->op == PLAIT_M2MS ? &both : &stages;
 
     out->ranks = route->ranks;
-    out->send_s = (routed ? problem->runtime->factor.ep_imbalance : 1.0) *
+    out->send_s = (routed ? smaller(problem->runtime->factor.ep_imbalance, d->ep) : 1.0) *
                       plait_collective_s(route, network, out->op, out->bytes) +
                   problem->runtime->factor.p2p_s;
 }

@@ -216,6 +216,7 @@ struct plait_runtime {
     plait_residents keep;
     size_t releases;
     const plait_release *release; /* [releases] that have names of their own */
+    bool imbalance_stated; /* factor.ep_imbalance is what a job states, and counts in memory too */
     const char *file; /* absolute, where plait_runtime_find was given a path; NULL: it has a name */
 };
 

@@ -94,6 +94,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
     PLAIT_TRY(check_timeline(flags.timeline, err));
     PLAIT_TRY(asked_resolve(&flags.asked, operands, arena, question, err));
+    PLAIT_TRY(report_natural(&question->problem, arena, &question->plan, err));
     *no = question->plan.verdict >= PLAIT_OUT_OF_MEMORY;
     PLAIT_TRY(asked_ways_out(question, arena, way, &ways, err));
     PLAIT_TRY(deliver_json(&flags, question, way, ways, arena, err));

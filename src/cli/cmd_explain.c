@@ -220,6 +220,7 @@ static plait_status explain(const opt_operands *operands, explanation *e, plait_
 {
     PLAIT_TRY(resolve_plan(operands, e, err));
     e->report.plan = &e->asked.plan;
+    PLAIT_TRY(report_natural(&e->asked.problem, e->arena, &e->asked.plan, err));
     if (e->asked.plan.verdict != PLAIT_INVALID)
         PLAIT_TRY(find_limits(e, err));
     PLAIT_TRY(compare(e, err));

@@ -12,6 +12,7 @@
 #include "say.h"
 #include "shell_word.h"
 #include "text.h"
+#include "traits.h"
 
 /* ---- words ---- */
 
@@ -141,6 +142,27 @@ static plait_status resolve_sizes(const problem_flags *flags, const plans_entry 
     return PLAIT_OK;
 }
 
+/* An imbalance of experts that the job states stands in for the profile's. */
+static plait_status state_imbalance(const problem_flags *flags, const plans_entry *file,
+                                    const plait_model *model, plait_runtime *runtime,
+                                    plait_error *err)
+{
+    double imbalance = file != NULL ? file->imbalance : 0.0;
+
+    if (flags->imbalance != NULL && (!text_parse_number(flags->imbalance, &imbalance) ||
+                                     !plans_imbalance_is_sensible(imbalance)))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--imbalance",
+                          "expected a number from 1 to 100, found '%.40s'", flags->imbalance);
+    if (flags->imbalance != NULL && !model_has_experts(model))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--imbalance",
+                          "expected a model with experts, found %.80s", model->name);
+    if (imbalance > 0.0) {
+        runtime->factor.ep_imbalance = imbalance;
+        runtime->imbalance_stated = true;
+    }
+    return PLAIT_OK;
+}
+
 static plait_status resolve_runtime(const problem_flags *flags, const plans_entry *file,
                                     plait_arena *arena, plait_problem *out, plait_error *err)
 {
@@ -155,7 +177,7 @@ static plait_status resolve_runtime(const problem_flags *flags, const plans_entr
         name = "megatron";
     PLAIT_TRY(plait_runtime_find(name, arena, runtime, err));
     out->runtime = runtime;
-    return PLAIT_OK;
+    return state_imbalance(flags, file, out->model, runtime, err);
 }
 
 static plait_status resolve_precision(const problem_flags *flags, const plans_entry *file,
@@ -296,9 +318,12 @@ plait_status problem_for_runtime(const plait_problem *problem, const char *runti
                                  plait_arena *arena, plait_problem *out, plait_error *err)
 {
     const problem_flags flags = {.runtime = runtime};
+    plans_entry stated = plans_unknown("");
 
     *out = *problem;
-    PLAIT_TRY(resolve_runtime(&flags, NULL, arena, out, err));
+    if (problem->runtime->imbalance_stated)
+        stated.imbalance = problem->runtime->factor.ep_imbalance;
+    PLAIT_TRY(resolve_runtime(&flags, &stated, arena, out, err));
     return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err);
 }
 
@@ -310,8 +335,10 @@ char *problem_text(const plait_problem *problem, const problem_flags *flags,
     const struct {
         const char *name;
         const char *value;
-    } words[] = {
-        {"precision", flags->precision}, {"runtime", flags->runtime}, {"risk", flags->risk}};
+    } words[] = {{"precision", flags->precision},
+                 {"runtime", flags->runtime},
+                 {"risk", flags->risk},
+                 {"imbalance", flags->imbalance}};
     text_builder out;
 
     text_builder_init(&out, arena);

@@ -19,6 +19,7 @@ typedef struct problem_flags {
     const char *precision;
     const char *runtime;
     const char *risk;
+    const char *imbalance;
     bool quiet; /* no warnings */
 } problem_flags;
 
@@ -36,7 +37,10 @@ typedef struct problem_flags {
                     "the software that runs the plan: megatron (default), torchtitan, fsdp, "      \
                     "deepspeed, nanotron, ...; megatron@25.09 of a month, YY.MM"),                 \
         OPT_OF_TEXT(values, member.risk, "risk", 0, "P",                                           \
-                    "probability of running out of memory that a plan which fits may have; 0.05")
+                    "probability of running out of memory that a plan which fits may have; 0.05"), \
+        OPT_OF_TEXT(values, member.imbalance, "imbalance", 0, "X",                                 \
+                    "tokens of the fullest expert-parallel rank over the mean: 1 with forced "     \
+                    "balance or dropped tokens; that of the runtime profile")
 
 /** How plans' predictions err together, by the evidence on jobs like this one. */
 PLAIT_MUST_CHECK plait_status problem_error_parts(const plait_problem *problem, plait_arena *arena,

@@ -215,6 +215,11 @@ bool plans_risk_is_sensible(double risk)
     return risk >= 0.001 && risk <= 0.5;
 }
 
+bool plans_imbalance_is_sensible(double imbalance)
+{
+    return imbalance >= 1.0 && imbalance <= 100.0;
+}
+
 /* Older documents name the kernel of attention here; a plan that names its own has that. */
 static plait_status read_kernel(const json_cursor *job, plans_entry *out, plait_error *err)
 {
@@ -244,8 +249,8 @@ static plait_status read_runtime(const json_cursor *root, const json_cursor *job
 static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_entry *out,
                              plait_error *err)
 {
-    static const char *const keys[] = {"seq",     "gbs",       "gpus", "precision",
-                                       "runtime", "attention", "risk", NULL};
+    static const char *const keys[] = {"seq",       "gbs",  "gpus",      "precision", "runtime",
+                                       "attention", "risk", "imbalance", NULL};
     json_cursor at;
 
     out->precision = -1;
@@ -262,6 +267,10 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
     if (out->risk > 0.0 && !plans_risk_is_sensible(out->risk))
         return json_fail_key(&at, "risk", PLAIT_ERROR_RANGE, err,
                              "expected a probability from 0.001 to 0.5, found %g", out->risk);
+    PLAIT_TRY(json_number_optional(&at, "imbalance", JSON_POSITIVE, &out->imbalance, err));
+    if (out->imbalance > 0.0 && !plans_imbalance_is_sensible(out->imbalance))
+        return json_fail_key(&at, "imbalance", PLAIT_ERROR_RANGE, err,
+                             "expected a number from 1 to 100, found %g", out->imbalance);
     return read_kernel(&at, out, err);
 }
 
@@ -342,7 +351,7 @@ typedef struct plan_choice {
 static const char *const root_keys[] = {
     "plait",      "model",       "cluster",        "job",         "search",  "plans",    "front",
     "tight",      "closest",     "closest_proven", "relaxations", "explain", "warnings", "refusal",
-    "fewer_gpus", "idle_groups", "tries",          "command",     NULL};
+    "fewer_gpus", "idle_groups", "tries",          "command",     "routing", NULL};
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *choice,
                               plait_error *err)

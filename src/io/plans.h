@@ -41,8 +41,9 @@ typedef struct plans_entry {
     int seq;                      /* 0: not given, as the next two */
     int gbs;
     int gpus;
-    int precision; /* plait_precision; -1: not given */
-    double risk;   /* that a plan which fits may have; 0: not given */
+    int precision;    /* plait_precision; -1: not given */
+    double risk;      /* that a plan which fits may have; 0: not given */
+    double imbalance; /* of experts' tokens over ranks; 0: that of the runtime's profile */
     plait_degrees degrees;
     plait_key_set given;
     int stages; /* 0: it lists none */
@@ -52,6 +53,9 @@ typedef struct plans_entry {
 
 /** Can a plan that fits be asked to run out of memory this rarely? 0.001 to 0.5. */
 bool plans_risk_is_sensible(double risk);
+
+/** Can the fullest rank of experts have this many times the mean? 1 to 100. */
+bool plans_imbalance_is_sensible(double imbalance);
 
 /** A plan of which nothing is known yet; `where` is for messages. */
 plans_entry plans_unknown(const char *where);

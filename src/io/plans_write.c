@@ -24,6 +24,8 @@ static plans_entry entry_of(const plait_problem *problem, const plait_degrees *d
         .gpus = problem->job.gpus,
         .precision = (int)problem->job.precision,
         .risk = problem->risk,
+        .imbalance =
+            problem->runtime->imbalance_stated ? problem->runtime->factor.ep_imbalance : 0.0,
         .degrees = *degrees,
         .given = PLAIT_ALL_KEYS,
     };
@@ -113,6 +115,8 @@ static void write_job(json_writer *json, const plans_entry *entry)
     json_member_string(json, "runtime", runtime_said(entry));
     if (entry->risk > 0.0 && entry->risk != PLAIT_USUAL_RISK)
         json_member_number(json, "risk", entry->risk);
+    if (entry->imbalance > 0.0)
+        json_member_number(json, "imbalance", entry->imbalance);
     json_end_object(json);
 }
 

@@ -1,5 +1,6 @@
 /* json_answer.c - documents of plans: the question in full, then the answer */
 #include "json_plan.h"
+#include "traits.h"
 
 #include "plans_write.h"
 
@@ -96,6 +97,25 @@ static void write_relaxations(json_writer *json, const plait_problem *problem,
     json_end_array(json);
 }
 
+/* What the first plan's price assumes of the routing of experts. */
+static void write_routing(json_writer *json, const plait_problem *problem, const report_plan *plan)
+{
+    const bool natural = plan->natural_high_s > 0.0;
+
+    if (!model_has_experts(problem->model) || plan->degrees.ep == 1 ||
+        plan->verdict == PLAIT_INVALID)
+        return;
+    json_write_key(json, "routing");
+    json_begin_object(json);
+    json_member_number(json, "imbalance", problem->runtime->factor.ep_imbalance);
+    json_member_bool(json, "stated", problem->runtime->imbalance_stated);
+    if (natural) {
+        json_member_number(json, "natural_low_s", plan->natural_low_s);
+        json_member_number(json, "natural_high_s", plan->natural_high_s);
+    }
+    json_end_object(json);
+}
+
 /* Groups of nodes that the best plan leaves idle, with the best plan that does not. */
 static void write_idle(json_writer *json, const report_found *found)
 {
@@ -162,6 +182,8 @@ plait_status json_search(const plait_problem *problem, const report_found *found
     if (found->tries != NULL)
         write_tries(&json, found);
     write_front(&json, problem, found->result);
+    if (found->result->plans > 0)
+        write_routing(&json, problem, &found->plan[0]);
     write_idle(&json, found);
     if (found->result->has_tight) {
         json_write_key(&json, "tight");
@@ -193,6 +215,7 @@ plait_status json_eval(const plait_problem *problem, const report_plan *plan,
     json_begin_object(&json);
     plans_write_question(&json, problem);
     write_plans(&json, problem, plan, 1);
+    write_routing(&json, problem, plan);
     if (ways > 0)
         write_relaxations(&json, problem, way, ways);
     json_end_object(&json);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report_private.h"
 #include "report_table.h"
 #include "traits.h"
 #include "units.h"
@@ -33,6 +34,62 @@ plait_status report_price_degrees(const plait_problem *problem, const plait_degr
         return PLAIT_OK;
     PLAIT_TRY(plait_plan_expand(problem, degrees, arena, &plan, err));
     return report_price(problem, &plan, rank, arena, out, err);
+}
+
+/* ---- routing of experts ---- */
+
+/* Tokens of the fullest rank over the mean with natural routing: a range from few sources. (C.62) */
+static const double natural_least = 1.0, natural_most = 5.0;
+
+static plait_status price_uneven(const plait_problem *problem, const plait_plan *plan,
+                                 double imbalance, plait_arena *arena, plait_cost *out,
+                                 plait_error *err)
+{
+    plait_runtime *runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
+    plait_problem uneven = *problem;
+
+    if (runtime == NULL)
+        return plait_fail_nomem(err);
+    *runtime = *problem->runtime;
+    runtime->factor.ep_imbalance = imbalance;
+    uneven.runtime = runtime;
+    return plait_plan_cost(&uneven, plan, arena, out, err);
+}
+
+plait_status report_natural(const plait_problem *problem, plait_arena *arena, report_plan *plan,
+                            plait_error *err)
+{
+    plait_cost even, uneven;
+
+    if (plan->verdict == PLAIT_INVALID || problem->runtime->imbalance_stated ||
+        !model_has_experts(problem->model) || plan->degrees.ep == 1)
+        return PLAIT_OK;
+    PLAIT_TRY(price_uneven(problem, &plan->plan, natural_least, arena, &even, err));
+    PLAIT_TRY(price_uneven(problem, &plan->plan, natural_most, arena, &uneven, err));
+    if (uneven.step_s <= even.step_s) // capacities deal tokens evenly
+        return PLAIT_OK;
+    plan->natural_low_s = isfinite(even.step_low_s) ? even.step_low_s : even.step_s;
+    plan->natural_high_s = isfinite(uneven.step_high_s) ? uneven.step_high_s : uneven.step_s;
+    return PLAIT_OK;
+}
+
+void report_routing(const plait_problem *problem, const report_plan *plan, FILE *out)
+{
+    const double imbalance = problem->runtime->factor.ep_imbalance;
+    char low[UNITS_SIZE], high[UNITS_SIZE];
+
+    if (problem->runtime->imbalance_stated && model_has_experts(problem->model) &&
+        plan->degrees.ep > 1)
+        fprintf(out,
+                "routing: the fullest of %d expert ranks receives %g times the mean, as stated\n",
+                plan->degrees.ep, fmin(imbalance, plan->degrees.ep));
+    if (plan->natural_high_s > 0.0)
+        fprintf(out,
+                "routing: experts balanced (forced, or tokens dropped): the fullest of %d ranks "
+                "receives %g times the mean; with natural routing expect %s to %s, or state "
+                "--imbalance\n",
+                plan->degrees.ep, imbalance, units_seconds(plan->natural_low_s, low),
+                units_seconds(plan->natural_high_s, high));
 }
 
 /* ---- the question ---- */

@@ -27,6 +27,8 @@ typedef struct report_plan {
     plait_cost cost;        /* all zero when invalid */
     int64_t variants;       /* other plans that it stands for ... */
     double variants_within; /* ... and the share that the slowest of them takes more */
+    double natural_low_s;   /* band of its step with natural routing of experts ... */
+    double natural_high_s;  /* ... 0: it has no expert parallelism, or its imbalance is stated */
 } report_plan;
 
 /** Check and price one plan. *out lives in `arena`; the stages of `plan` must live as long. */
@@ -39,6 +41,13 @@ PLAIT_MUST_CHECK plait_status report_price_degrees(const plait_problem *problem,
                                                    const plait_degrees *degrees, int rank,
                                                    plait_arena *arena, report_plan *out,
                                                    plait_error *err);
+
+/**
+ * Fill in the band of a priced plan's step with natural routing of experts (C.62): from the band's low
+ * end with even ranks to its high end with the most uneven ones.
+ */
+PLAIT_MUST_CHECK plait_status report_natural(const plait_problem *problem, plait_arena *arena,
+                                             report_plan *plan, plait_error *err);
 
 /** What a search found, with its best plans priced in full. */
 typedef struct report_found {

@@ -167,6 +167,7 @@ plait_status report_eval(const plait_problem *problem, const report_plan *plan,
     report_verdict(plan, out);
     if (plan->verdict != PLAIT_INVALID) {
         report_totals(problem, &plan->cost, out);
+        report_routing(problem, plan, out);
         print_terms(&plan->cost, out);
         PLAIT_TRY(report_groups(problem, plan, "", out, err));
         report_confidence(problem, &plan->degrees, out);

@@ -21,6 +21,7 @@ static plait_status print_price(const plait_problem *problem, const report_expla
     const report_plan *const plan = explained->plan;
 
     report_totals(problem, &plan->cost, out);
+    report_routing(problem, plan, out);
     explain_heading("Time of a step, on the slowest stage:", out);
     PLAIT_TRY(report_step_terms(&plan->cost, out, err));
     explain_heading("Memory of the fullest GPU:", out);

@@ -95,6 +95,32 @@ if [ $? -ne 2 ] || [ "$(wc -l <"$scratch/out")" -ne 1 ] ||
     complain "a profile that is gone: $(cat "$scratch/out")"
 fi
 
+# A stated imbalance of experts is part of the question; a flag states another, within its range.
+experts="qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 256 --tp 1 --ep 8 --recompute full"
+# shellcheck disable=SC2086  # the arguments are several words
+step() { "$plait" eval $experts "$@" --json | sed -nE 's/^ *"step_s": (.*),/\1/p'; }
+# shellcheck disable=SC2086
+"$plait" eval $experts --imbalance 2 -o "$scratch/uneven.json" >/dev/null || complain "eval --imbalance 2: $?"
+grep -qF '"imbalance": 2' "$scratch/uneven.json" || complain "the file does not say its imbalance"
+read_back=$("$plait" eval --plan "$scratch/uneven.json" --json | sed -nE 's/^ *"step_s": (.*),/\1/p')
+[ "$read_back" = "$(step --imbalance 2)" ] || complain "a file's imbalance is lost: $read_back"
+for pair in "1 2" "2 4" "8 9"; do
+    # shellcheck disable=SC2086
+    set -- $pair
+    awk "BEGIN { exit !($(step --imbalance "$1") <= $(step --imbalance "$2")) }" ||
+        complain "--imbalance $2 is faster than $1"
+done
+[ "$(step --imbalance 8)" = "$(step --imbalance 9)" ] || complain "a rank of 8 has more than all tokens"
+[ "$(step)" = "$(step --imbalance 1.1)" ] || complain "the profile's imbalance is not 1.1"
+for wrong_one in 0.9 101 x; do
+    # shellcheck disable=SC2086
+    "$plait" eval $experts --imbalance $wrong_one >/dev/null 2>&1
+    [ $? -eq 2 ] || complain "--imbalance $wrong_one is not refused"
+done
+"$plait" eval llama-3.1-8b dgx-h100 --gpus 8 --seq 4096 --gbs 8 --imbalance 2 >/dev/null 2>"$scratch/err"
+grep -qF "expected a model with experts, found llama-3.1-8b" "$scratch/err" ||
+    complain "--imbalance of a dense model: $(cat "$scratch/err")"
+
 # The risk that was asked for is part of the question; a flag asks for another.
 "$plait" search llama-3.1-70b dgx-h100 --gpus 512 --seq 8192 --gbs 1024 --risk 0.46 --top 1 \
     -o "$scratch/risky.json" >/dev/null || complain "search --risk 0.46: $?"

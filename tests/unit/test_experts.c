@@ -41,6 +41,37 @@ static void test_an_all_to_all__sends_each_copy(void **state)
     assert_true(op.node_copies == 0.0);
 }
 
+/* Elements that a rank of 8 experts keeps of what these receive. */
+static double routed_kept(double imbalance, bool stated, int ep)
+{
+    const plait_runtime runtime = {.factor = {.ep_imbalance = imbalance},
+                                   .imbalance_stated = stated};
+    const plait_layer layer = {.ffn = PLAIT_FFN_MOE,
+                               .moe = {.experts = 8, .topk = 2, .width = 16, .gated = true}};
+    const plait_model model = {.hidden = 32, .kinds = 1};
+    const plait_shard shard = {.tp = 1, .cp = 1, .ep = ep, .etp = 1, .runtime = &runtime};
+    plait_block block;
+
+    plait_block_describe(&model, &layer, &shard, (plait_pass){PLAIT_FORWARD, 1.0, 16.0, 16.0},
+                         &block);
+    assert_near_relative(block.saved[PLAIT_TENSOR_expert_act_out],
+                         0.5 * block.saved[PLAIT_TENSOR_routed], 1e-12);
+    return block.saved[PLAIT_TENSOR_routed];
+}
+
+/* A stated imbalance counts in memory, at most as often as there are ranks; a profile's does not. */
+static void test_activations__grow_with_a_stated_imbalance(void **state)
+{
+    const double even = routed_kept(1.0, true, 4);
+
+    (void)state;
+    assert_near_relative(even, 16.0 * 2.0 * 32.0, 1e-12);
+    assert_near_relative(routed_kept(2.0, true, 4), 2.0 * even, 1e-12);
+    assert_near_relative(routed_kept(9.0, true, 4), 4.0 * even, 1e-12);
+    assert_near_relative(routed_kept(1.1, false, 4), even, 1e-12);
+    assert_near_relative(routed_kept(9.0, true, 1), even, 1e-12);
+}
+
 /* 4 ranks of 16 tokens; gathered on the way to the experts, in both passes. */
 static void test_an_all_gather__brings_all_tokens(void **state)
 {
@@ -260,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_all_to_all__sends_each_copy),
+        cmocka_unit_test(test_activations__grow_with_a_stated_imbalance),
         cmocka_unit_test(test_an_all_gather__brings_all_tokens),
         cmocka_unit_test(test_eight_bits__go_one_way),
         cmocka_unit_test(test_a_capacity__bounds_what_a_rank_takes),

@@ -437,6 +437,24 @@ static void mark_script(const char *script, plait_runtime *runtime)
         used[r] = used[r] || changes(&megatron_arguments[r], script);
 }
 
+/* Forced balance is a stated imbalance of 1; natural routing is a warning; a capacity is neither. */
+static void test_routing__is_read_or_warned_of(void **state)
+{
+#define EXPERTS SIZES "--num-experts 4 --disable-bias-linear --expert-model-parallel-size 2 "
+    const char *const forced = imported(EXPERTS "--moe-router-force-load-balancing");
+    const char *const natural = imported(EXPERTS);
+    const char *const capped = imported(EXPERTS "--moe-expert-capacity-factor 1.0");
+
+    (void)state;
+    assert_non_null(strstr(forced, "\"imbalance\": 1"));
+    assert_null(strstr(forced, "routing is natural"));
+    assert_null(strstr(natural, "\"imbalance\""));
+    assert_non_null(strstr(natural, "routing is natural (no --moe-router-force-load-balancing)"));
+    assert_null(strstr(capped, "routing is natural"));
+    assert_null(strstr(imported(SIZES), "routing is natural"));
+#undef EXPERTS
+}
+
 static void test_every_row__is_said_by_a_launch_or_changes_what_is_read(void **state)
 {
     plait_runtime runtime;
@@ -471,6 +489,7 @@ int main(void)
         cmocka_unit_test(test_defaults__are_said_where_they_matter),
         cmocka_unit_test(test_groups__without_arguments_have_no_title),
         cmocka_unit_test(test_release__is_the_newest_that_a_flag_needs),
+        cmocka_unit_test(test_routing__is_read_or_warned_of),
         cmocka_unit_test(test_every_row__is_said_by_a_launch_or_changes_what_is_read),
     };
 

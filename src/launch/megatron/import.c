@@ -4,6 +4,7 @@
  * What is not given is what Megatron would take; arguments win over the notes beside them. What
  * neither say (the GPUs, above all) stays unknown, and eval asks for it.
  */
+#include <math.h>
 #include <string.h>
 
 #include "argument_table.h"
@@ -104,6 +105,25 @@ static plait_status take_named(const megatron_args *args, plan_reader *in, plait
     return PLAIT_OK;
 }
 
+/*
+ * --moe-router-force-load-balancing states even ranks. Without it, and without a capacity, routing is
+ * natural, of which neither flags nor model say how uneven it is.
+ */
+static void read_routing(const megatron_args *args, plan_reader *in)
+{
+    const launch_flag *forced = flags_last(in->flags, "moe_router_force_load_balancing");
+
+    if (args->num_experts == 0 || args->expert_model_parallel_size < 2)
+        return;
+    if (forced != NULL && !megatron_flag_is_off(in->flags, forced))
+        in->out->imbalance = 1.0;
+    else if (isnan(args->moe_expert_capacity_factor))
+        import_warn(in,
+                    "routing is natural (no --moe-router-force-load-balancing): steps may take "
+                    "much longer than a price for nearly balanced experts says; --imbalance states "
+                    "how uneven it is");
+}
+
 /* Degrees of the notes stand where no flag does. */
 static void take_notes(const plait_degrees *d, megatron_args *args)
 {
@@ -158,6 +178,7 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     PLAIT_TRY(megatron_read_degrees(&args, in, err));
     PLAIT_TRY(megatron_read_pipeline(&args, in->out->model, in, err));
     PLAIT_TRY(megatron_read_settings(&args, in, err));
+    read_routing(&args, in);
     warn_of_unpriced(&args, in);
     warn_of_model(&args, in);
     megatron_warn_of_flags(&args, in);

@@ -52,8 +52,7 @@ bool megatron_flag_is_understood(const char *name)
            launcher_has_flag(name);
 }
 
-/* Parsed arguments list every switch, whether it is on or not. */
-static bool is_off(const launch_flags *flags, const launch_flag *flag)
+bool megatron_flag_is_off(const launch_flags *flags, const launch_flag *flag)
 {
     static const char *const words[] = {"false", "0", "", NULL};
 
@@ -67,7 +66,7 @@ static void warn_of_unknown(plan_reader *in)
     for (int i = 0; i < in->flags->count; i++) {
         const launch_flag *const flag = &in->flags->flag[i];
 
-        if (is_last(in->flags, flag) && !is_off(in->flags, flag) &&
+        if (is_last(in->flags, flag) && !megatron_flag_is_off(in->flags, flag) &&
             !megatron_flag_is_understood(flag->name) &&
             !text_equal(flag->name, MEGATRON_MODEL_FLAG))
             warn_of(in, &list, spelled(in->flags, flag->name));

@@ -35,6 +35,9 @@ bool megatron_flag_is_understood(const char *name);
 /** Does a plan or a model hang on a flag of the table? */
 bool megatron_flag_matters(const char *name);
 
+/** Parsed arguments list every switch, whether it is on or not: is this one off? */
+bool megatron_flag_is_off(const launch_flags *flags, const launch_flag *flag);
+
 /** Warn of flags that nobody knows, and of values that are set outside the file. */
 void megatron_warn_of_flags(const megatron_args *args, plan_reader *in);
 
