@@ -56,7 +56,7 @@ static void test_swift__has_defaults_of_its_own(void **state)
     assert_int_equal(out.degrees.attention, PLAIT_ATTENTION_FLASH2);
     assert_int_equal(out.degrees.grad_sync, PLAIT_SYNC_SHIFTED);
     assert_int_equal(out.degrees.grad_reduce, PLAIT_STATE_FP32);
-    assert_string_equal(out.runtime, "megatron-no-overlap");
+    assert_string_equal(out.runtime, "megatron");
 }
 
 static void test_swift__is_overruled_by_its_flags(void **state)
@@ -201,6 +201,7 @@ static void test_primus__has_the_defaults_of_its_module(void **state)
 {
     plans_entry out = import(PRIMUS("pre_trainer.yaml", "llama3_8B.yaml",
                                     "      seq_length: 8192\n      overlap_grad_reduce: true\n"
+                                    "      overlap_param_gather: true\n"
                                     "      use_turbo_attention: true\n"
                                     "      tensor_model_parallel_size: ${PRIMUS_TP:2}\n"
                                     "      train_data_path: ${PATHS:null}\n"));
