@@ -9,12 +9,13 @@
 #include "faults.h"
 #include "import.h"
 #include "imported.h"
+#include "measured_log.h"
 #include "report_doctor.h"
 #include "text.h"
 
 typedef struct doctor_values {
     problem_flags problem; /* --gpus is the import's, too */
-    const char *from, *model, *cluster;
+    const char *from, *model, *cluster, *log;
     bool json;
 } doctor_values;
 
@@ -24,6 +25,8 @@ static const opt options[] = {
                 "the model, where the file does not say it or to say it better"),
     OPT_OF_WORD(doctor_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
                 "what it runs on"),
+    OPT_OF_TEXT(doctor_values, log, "log", 0, "RUN.log",
+                "its training log: the measured step stands beside the predicted one"),
     PROBLEM_OPTIONS(doctor_values, problem),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(doctor_values, json, "json", "one JSON document on standard output"),
@@ -154,6 +157,16 @@ static plait_status find_edits(doctor_answer *answer, const launch_config *file,
     return PLAIT_OK;
 }
 
+static plait_status read_log(const char *path, plait_arena *arena, doctor_answer *answer,
+                             plait_error *err)
+{
+    step_log log;
+
+    return path != NULL
+               ? measured_log_read(path, answer->problem, arena, &log, &answer->measured_s, err)
+               : PLAIT_OK;
+}
+
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -182,6 +195,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                               .now = &today->plan};
     if (answer->file == NULL)
         return plait_fail_nomem(err);
+    PLAIT_TRY(read_log(flags->log, arena, answer, err));
     plait_search_options_init(&space);
     if (today->plan.verdict != PLAIT_INVALID) {
         PLAIT_TRY(find_changes(answer, &space, arena, err));

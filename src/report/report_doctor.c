@@ -86,6 +86,9 @@ static void print_today(const doctor_answer *answer, FILE *out)
     fprintf(out, "step %s, MFU %s, %s of each GPU%s%s\n", units_seconds(now->cost.step_s, step),
             units_percent(now->cost.mfu, mfu), units_gib(now->cost.memory.peak_bytes, memory),
             now->verdict == PLAIT_FITS ? "" : "; ", now->verdict == PLAIT_FITS ? "" : now->why);
+    if (answer->measured_s > 0.0)
+        fprintf(out, "measured %s, %.2f of the predicted step; the steps below are predictions\n",
+                units_seconds(answer->measured_s, step), answer->measured_s / now->cost.step_s);
 }
 
 static void print_best(const doctor_answer *answer, FILE *out)
@@ -151,6 +154,8 @@ plait_status json_doctor(const doctor_answer *answer, plait_arena *arena, const 
     plans_write_question(&json, answer->problem);
     json_write_key(&json, "today");
     json_plan_write(&json, answer->problem, answer->now);
+    if (answer->measured_s > 0.0)
+        json_member_number(&json, "measured_s", answer->measured_s);
     json_write_key(&json, "changes");
     json_begin_array(&json);
     for (int i = 0; i < answer->changes; i++)

@@ -10,6 +10,7 @@ typedef struct doctor_answer {
     const char *file; /* that the plan was read from */
     const plait_problem *problem;
     const report_plan *now;
+    double measured_s; /* of its step, by its training log; 0: no log was given */
     int changes;
     const plait_change *change;              /* [changes], fewest changed keys first */
     const report_plan *plan[DOCTOR_CHANGES]; /* of each, priced in full */

@@ -63,6 +63,17 @@ done >said
 grep -qE '^ +[+-] .*(use-distributed-optimizer|overlap|instances)' answer && complain "a flag that stays is listed"
 grep -q -- '- --attention-backend fused' answer && complain "a value that the script does not have"
 
+# The training log of a script is read as next reads it, and one of other software is warned of.
+printf 'Step Time : %ss GPU utilization: 200.0MODEL_TFLOP/s/GPU\n' 60 60 30.1 29.9 >run.log
+"$plait" doctor --from megatron own.sh --cluster dgx-h100 --log run.log 2>said >answer || complain "doctor --log fails"
+grep -qE '^measured 30\.0 s, [0-9.]+ of the predicted step' answer || complain "the log's step is not shown"
+grep -q 'log of this plan' said && complain "a warning of the right log"
+printf 'completed step: %s, seconds: 30.0, TFLOP/s/device: 200\n' 0 1 2 3 >maxtext.log
+"$plait" doctor --from megatron own.sh --cluster dgx-h100 --log maxtext.log --json 2>said | grep -qF '"measured_s": 30' ||
+    complain "JSON has no measured_s"
+grep -q 'has lines of MaxText, but its plan is for megatron' said || complain "no warning of another runtime's log"
+refused "found no step time" --from megatron own.sh --cluster dgx-h100 --log own.sh
+
 # The best plan of all has nothing left to change.
 "$plait" search llama-3.1-8b dgx-h100 --gpus 8 --seq 8k --gbs 64 --strategy exhaustive --top 1 \
     -o best.json >said
