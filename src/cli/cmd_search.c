@@ -202,8 +202,8 @@ static plait_status price_plans(const plait_problem *problem, const plait_search
         plan[i].variants = result->plan[i].variants;
         plan[i].variants_within = result->plan[i].variants_within;
     }
-    if (result->plans > 0)
-        PLAIT_TRY(report_natural(problem, arena, &plan[0], err));
+    for (int i = 0; i < result->plans && (i == 0 || problem->runtime->natural_routing); i++)
+        PLAIT_TRY(report_natural(problem, arena, &plan[i], err));
     for (int i = 1; i < result->plans; i++)
         plan[i].tied = plan[i].cost.step_s < problem->band.tie * plan[0].cost.step_s;
     found->plan = plan;

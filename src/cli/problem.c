@@ -142,17 +142,22 @@ static plait_status resolve_sizes(const problem_flags *flags, const plans_entry 
     return PLAIT_OK;
 }
 
-/* An imbalance of experts that the job states stands in for the profile's. */
+/* An imbalance of experts that the job states replaces the profile's; natural routing keeps it. */
 static plait_status state_imbalance(const problem_flags *flags, const plans_entry *file,
                                     const plait_model *model, plait_runtime *runtime,
                                     plait_error *err)
 {
+    const char *const word = flags->imbalance;
     double imbalance = file != NULL ? file->imbalance : 0.0;
 
-    if (flags->imbalance != NULL && (!text_parse_number(flags->imbalance, &imbalance) ||
-                                     !plans_imbalance_is_sensible(imbalance)))
+    runtime->natural_routing = word != NULL ? text_equal(word, PLANS_NATURAL_ROUTING)
+                                            : file != NULL && file->natural_routing;
+    if (runtime->natural_routing)
+        imbalance = 0.0;
+    else if (word != NULL &&
+             (!text_parse_number(word, &imbalance) || !plans_imbalance_is_sensible(imbalance)))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--imbalance",
-                          "expected a number from 1 to 100, found '%.40s'", flags->imbalance);
+                          "expected a number from 1 to 100, or natural, found '%.40s'", word);
     if (flags->imbalance != NULL && !model_has_experts(model))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--imbalance",
                           "expected a model with experts, found %.80s", model->name);
@@ -323,6 +328,7 @@ plait_status problem_for_runtime(const plait_problem *problem, const char *runti
     *out = *problem;
     if (problem->runtime->imbalance_stated)
         stated.imbalance = problem->runtime->factor.ep_imbalance;
+    stated.natural_routing = problem->runtime->natural_routing;
     PLAIT_TRY(resolve_runtime(&flags, &stated, arena, out, err));
     return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err);
 }

@@ -40,7 +40,8 @@ typedef struct problem_flags {
                     "probability of running out of memory that a plan which fits may have; 0.05"), \
         OPT_OF_TEXT(values, member.imbalance, "imbalance", 0, "X",                                 \
                     "tokens of the fullest expert-parallel rank over the mean: 1 with forced "     \
-                    "balance or dropped tokens; that of the runtime profile")
+                    "balance or dropped tokens; natural: nothing balances them, the band is "      \
+                    "wider; that of the runtime profile")
 
 /** How plans' predictions err together, by the evidence on jobs like this one. */
 PLAIT_MUST_CHECK plait_status problem_error_parts(const plait_problem *problem, plait_arena *arena,

@@ -246,6 +246,32 @@ static plait_status read_runtime(const json_cursor *root, const json_cursor *job
     return out->runtime != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
+/* A number, or the word for natural routing. */
+static plait_status read_imbalance(const json_cursor *job, plait_arena *arena, plans_entry *out,
+                                   plait_error *err)
+{
+    json_cursor value;
+    const char *word;
+
+    PLAIT_TRY(json_value_optional(job, "imbalance", &value, err));
+    if (json_is_null(&value))
+        return PLAIT_OK;
+    if (!json_is_string(&value)) {
+        PLAIT_TRY(json_number(job, "imbalance", JSON_POSITIVE, &out->imbalance, err));
+        return plans_imbalance_is_sensible(out->imbalance)
+                   ? PLAIT_OK
+                   : json_fail(&value, PLAIT_ERROR_RANGE, err,
+                               "expected a number from 1 to 100, found %g", out->imbalance);
+    }
+    PLAIT_TRY(json_as_string(&value, arena, &word, err));
+    out->natural_routing = text_equal(word, PLANS_NATURAL_ROUTING);
+    return out->natural_routing ? PLAIT_OK
+                                : json_fail(&value, PLAIT_ERROR_RANGE, err,
+                                            "expected a number from 1 to 100 or "
+                                            "\"" PLANS_NATURAL_ROUTING "\", found \"%.40s\"",
+                                            word);
+}
+
 static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_entry *out,
                              plait_error *err)
 {
@@ -267,10 +293,7 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
     if (out->risk > 0.0 && !plans_risk_is_sensible(out->risk))
         return json_fail_key(&at, "risk", PLAIT_ERROR_RANGE, err,
                              "expected a probability from 0.001 to 0.5, found %g", out->risk);
-    PLAIT_TRY(json_number_optional(&at, "imbalance", JSON_POSITIVE, &out->imbalance, err));
-    if (out->imbalance > 0.0 && !plans_imbalance_is_sensible(out->imbalance))
-        return json_fail_key(&at, "imbalance", PLAIT_ERROR_RANGE, err,
-                             "expected a number from 1 to 100, found %g", out->imbalance);
+    PLAIT_TRY(read_imbalance(&at, arena, out, err));
     return read_kernel(&at, out, err);
 }
 

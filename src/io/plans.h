@@ -41,9 +41,10 @@ typedef struct plans_entry {
     int seq;                      /* 0: not given, as the next two */
     int gbs;
     int gpus;
-    int precision;    /* plait_precision; -1: not given */
-    double risk;      /* that a plan which fits may have; 0: not given */
-    double imbalance; /* of experts' tokens over ranks; 0: that of the runtime's profile */
+    int precision;        /* plait_precision; -1: not given */
+    double risk;          /* that a plan which fits may have; 0: not given */
+    double imbalance;     /* of experts' tokens over ranks; 0: that of the runtime's profile */
+    bool natural_routing; /* the job's imbalance is "natural": nothing balances its experts */
     plait_degrees degrees;
     plait_key_set given;
     int stages; /* 0: it lists none */
@@ -56,6 +57,9 @@ bool plans_risk_is_sensible(double risk);
 
 /** Can the fullest rank of experts have this many times the mean? 1 to 100. */
 bool plans_imbalance_is_sensible(double imbalance);
+
+/** The word that a job has in place of an imbalance when nothing balances its experts. */
+#define PLANS_NATURAL_ROUTING "natural"
 
 /** A plan of which nothing is known yet; `where` is for messages. */
 plans_entry plans_unknown(const char *where);

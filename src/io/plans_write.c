@@ -26,6 +26,7 @@ static plans_entry entry_of(const plait_problem *problem, const plait_degrees *d
         .risk = problem->risk,
         .imbalance =
             problem->runtime->imbalance_stated ? problem->runtime->factor.ep_imbalance : 0.0,
+        .natural_routing = problem->runtime->natural_routing,
         .degrees = *degrees,
         .given = PLAIT_ALL_KEYS,
     };
@@ -117,6 +118,8 @@ static void write_job(json_writer *json, const plans_entry *entry)
         json_member_number(json, "risk", entry->risk);
     if (entry->imbalance > 0.0)
         json_member_number(json, "imbalance", entry->imbalance);
+    else if (entry->natural_routing)
+        json_member_string(json, "imbalance", PLANS_NATURAL_ROUTING);
     json_end_object(json);
 }
 

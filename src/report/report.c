@@ -70,6 +70,10 @@ plait_status report_natural(const plait_problem *problem, plait_arena *arena, re
         return PLAIT_OK;
     plan->natural_low_s = isfinite(even.step_low_s) ? even.step_low_s : even.step_s;
     plan->natural_high_s = isfinite(uneven.step_high_s) ? uneven.step_high_s : uneven.step_s;
+    if (problem->runtime->natural_routing) {
+        plan->cost.step_low_s = plan->natural_low_s;
+        plan->cost.step_high_s = plan->natural_high_s;
+    }
     return PLAIT_OK;
 }
 
@@ -83,7 +87,12 @@ void report_routing(const plait_problem *problem, const report_plan *plan, FILE 
         fprintf(out,
                 "routing: the fullest of %d expert ranks receives %g times the mean, as stated\n",
                 plan->degrees.ep, fmin(imbalance, plan->degrees.ep));
-    if (plan->natural_high_s > 0.0)
+    if (plan->natural_high_s > 0.0 && problem->runtime->natural_routing)
+        fprintf(out,
+                "routing: natural; the band holds %g to %g times the mean on the fullest of %d "
+                "expert ranks, the step itself %g; --imbalance X states a measured value\n",
+                natural_least, fmin(natural_most, plan->degrees.ep), plan->degrees.ep, imbalance);
+    else if (plan->natural_high_s > 0.0)
         fprintf(out,
                 "routing: experts balanced (forced, or tokens dropped): the fullest of %d ranks "
                 "receives %g times the mean; with natural routing expect %s to %s, or state "

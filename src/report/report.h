@@ -45,6 +45,7 @@ PLAIT_MUST_CHECK plait_status report_price_degrees(const plait_problem *problem,
 /**
  * Fill in the band of a priced plan's step with natural routing of experts (C.62): from the band's low
  * end with even ranks to its high end with the most uneven ones.
+ * It becomes the plan's own band where the job says that routing is natural.
  */
 PLAIT_MUST_CHECK plait_status report_natural(const plait_problem *problem, plait_arena *arena,
                                              report_plan *plan, plait_error *err);

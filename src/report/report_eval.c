@@ -27,13 +27,15 @@ static void print_money(const plait_cost *cost, FILE *out)
         fprintf(out, ", %s a step", units_rate(cost->energy_j, "J", energy));
 }
 
-static void print_band(const plait_cost *cost, FILE *out)
+static void print_band(const plait_problem *problem, const plait_cost *cost, FILE *out)
 {
     char low[UNITS_SIZE], high[UNITS_SIZE];
 
     if (isfinite(cost->step_low_s))
-        fprintf(out, "\nband %s to %s: 80 %% of measured runs like it lie there",
-                units_seconds(cost->step_low_s, low), units_seconds(cost->step_high_s, high));
+        fprintf(out, "\nband %s to %s: %s", units_seconds(cost->step_low_s, low),
+                units_seconds(cost->step_high_s, high),
+                problem->runtime->natural_routing ? "an estimate, since routing is natural"
+                                                  : "80 % of measured runs like it lie there");
 }
 
 /* Who counts causal attention halved, and who as whole squares: */
@@ -109,7 +111,7 @@ void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *o
             units_percent(cost->hfu, hfu));
     print_money(cost, out);
     print_conventions(problem, cost, out);
-    print_band(cost, out);
+    print_band(problem, cost, out);
     fprintf(out, "\nmemory %s of %s on the fullest GPU, stage %d of %d; ",
             units_gib(cost->memory.peak_bytes, peak),
             units_gib(cost->memory.capacity_bytes, capacity), cost->fullest_stage, cost->stages);

@@ -47,8 +47,10 @@ static void print_band(const plait_problem *problem, const report_found *found, 
 
     if (!isfinite(best->step_low_s))
         return;
-    fprintf(out, "the first lies between %s and %s in 80 %% of measured runs like it\n",
-            units_seconds(best->step_low_s, low), units_seconds(best->step_high_s, high));
+    fprintf(out, "the first lies between %s and %s%s\n", units_seconds(best->step_low_s, low),
+            units_seconds(best->step_high_s, high),
+            problem->runtime->natural_routing ? ", an estimate, since routing is natural"
+                                              : " in 80 % of measured runs like it");
     report_routing(problem, &found->plan[0], out);
     if (found->result->plans > 1 && found->plan[1].tied)
         print_ties(problem, found, out);

@@ -117,6 +117,13 @@ for wrong_one in 0.9 101 x; do
     "$plait" eval $experts --imbalance $wrong_one >/dev/null 2>&1
     [ $? -eq 2 ] || complain "--imbalance $wrong_one is not refused"
 done
+# Natural routing keeps the step and widens its band, beyond twice the step.
+# shellcheck disable=SC2086
+"$plait" eval $experts --imbalance natural -o "$scratch/natural.json" >/dev/null || complain "natural: $?"
+grep -qF '"imbalance": "natural"' "$scratch/natural.json" || complain "the file does not say that routing is natural"
+"$plait" eval --plan "$scratch/natural.json" --json |
+    awk -v even="$(step)" -F'[:,]' '/"step_s"/ { step = $2 } /"step_high_s"/ { high = $2 }
+        END { exit !(step == even && high > 2 * step) }' || complain "natural routing has no wider band"
 "$plait" eval llama-3.1-8b dgx-h100 --gpus 8 --seq 4096 --gbs 8 --imbalance 2 >/dev/null 2>"$scratch/err"
 grep -qF "expected a model with experts, found llama-3.1-8b" "$scratch/err" ||
     complain "--imbalance of a dense model: $(cat "$scratch/err")"

@@ -107,7 +107,7 @@ static plait_status take_named(const megatron_args *args, plan_reader *in, plait
 
 /*
  * --moe-router-force-load-balancing states even ranks. Without it, and without a capacity, routing is
- * natural, of which neither flags nor model say how uneven it is.
+ * natural, and neither flags nor model give its imbalance.
  */
 static void read_routing(const megatron_args *args, plan_reader *in)
 {
@@ -117,11 +117,11 @@ static void read_routing(const megatron_args *args, plan_reader *in)
         return;
     if (forced != NULL && !megatron_flag_is_off(in->flags, forced))
         in->out->imbalance = 1.0;
-    else if (isnan(args->moe_expert_capacity_factor))
-        import_warn(in,
-                    "routing is natural (no --moe-router-force-load-balancing): steps may take "
-                    "much longer than a price for nearly balanced experts says; --imbalance states "
-                    "how uneven it is");
+    else if (isnan(args->moe_expert_capacity_factor)) {
+        in->out->natural_routing = true;
+        import_warn(in, "routing is natural (no --moe-router-force-load-balancing): the band of "
+                        "the step is wider; --imbalance states how uneven it is");
+    }
 }
 
 /* Degrees of the notes stand where no flag does. */
