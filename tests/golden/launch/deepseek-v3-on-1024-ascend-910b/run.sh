@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of deepseek-v3 on 1024 x ascend-910b-64gb: tp 2, cp 2, pp 8, vpp 1, dp 32, ep 64, etp 2, ZeRO-1
-# expected: 260.4 s a step (224.6 to 343.9), 25.4 of 55.4 GiB on the fullest GPU
+# expected: 260.6 s a step (223.2 to 330), 25.4 of 55.4 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of deepseek-v3 on 2048 x h800-80gb-sxm: tp 1, cp 1, pp 16, vpp 1, dp 128, ep 64, etp 1, ZeRO-1
-# expected: 50.67 s a step (44.09 to 68.43), 59.8 of 72.0 GiB on the fullest GPU
+# expected: 51.26 s a step (43.64 to 64.84), 59.8 of 74.2 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

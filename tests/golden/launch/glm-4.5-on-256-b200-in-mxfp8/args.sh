@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
 #
 # plan of glm-4.5 on 256 x b200-180gb-sxm: tp 1, cp 1, pp 8, vpp 1, dp 32, ep 32, etp 1, ZeRO-1
-# expected: 25.43 s a step (21.78 to 36.74), 132.5 of 162.4 GiB on the fullest GPU
+# expected: 25.56 s a step (22.11 to 35.05), 132.5 of 167.2 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
 #   data         random tokens: --mock-data, --tokenizer-type

@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of glm-4.5 on 256 x b200-180gb-sxm: tp 1, cp 1, pp 8, vpp 1, dp 32, ep 32, etp 1, ZeRO-1
-# expected: 25.43 s a step (21.78 to 36.74), 132.5 of 162.4 GiB on the fullest GPU
+# expected: 25.56 s a step (22.11 to 35.05), 132.5 of 167.2 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
 #
 # plan of gpt-7.5b on 16 x a100-80gb-sxm: tp 2, cp 1, pp 4, vpp 1, dp 2, ep 1, etp 2, ZeRO-1
-# expected: 4.554 s a step (4.186 to 5.36), 14.1 of 71.9 GiB on the fullest GPU
+# expected: 4.61 s a step (4.124 to 5.426), 14.1 of 71.9 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
 #   data         --data-path, --tokenizer-type: there are no random tokens

@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
 #
 # plan of gpt-oss-120b on 128 x h100-80gb-sxm: tp 2, cp 2, pp 4, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
-# expected: 8.706 s a step (7.379 to 12.08), 45.5 of 72.0 GiB on the fullest GPU
+# expected: 8.955 s a step (7.756 to 11.92), 45.5 of 74.2 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
 #   data         random tokens: --mock-data, --tokenizer-type

@@ -1,7 +1,7 @@
 # pipeline.py - one step of schedule.csv by torch.distributed.pipelining; run.sh starts it
 #
 # plan of gpt2-xl on 8 x a100-80gb-sxm: tp 1, cp 1, pp 4, vpp 1, dp 2, ep 1, etp 1, ZeRO-1
-# expected: 0.6788 s a step (0.6114 to 0.8032), 16.2 of 72.0 GiB on the fullest GPU
+# expected: 0.8021 s a step (0.6987 to 0.9861), 16.2 of 74.2 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
 #   data         random tokens: batch; layers are stand-ins: build_stage, parallelize

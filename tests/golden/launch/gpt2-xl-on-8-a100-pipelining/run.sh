@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of gpt2-xl on 8 x a100-80gb-sxm: tp 1, cp 1, pp 4, vpp 1, dp 2, ep 1, etp 1, ZeRO-1
-# expected: 0.6788 s a step (0.6114 to 0.8032), 16.2 of 72.0 GiB on the fullest GPU
+# expected: 0.8021 s a step (0.6987 to 0.9861), 16.2 of 74.2 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

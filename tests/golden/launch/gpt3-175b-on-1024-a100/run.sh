@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of gpt3-175b on 1024 x a100-80gb-sxm: tp 8, cp 1, pp 8, vpp 3, dp 16, ep 1, etp 8, ZeRO-1
-# expected: 18.1 s a step (16.36 to 21.75), 31.8 of 72.0 GiB on the fullest GPU
+# expected: 18.11 s a step (15.42 to 22.21), 31.8 of 74.2 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of kimi-k2 on 1024 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 1, dp 8, ep 64, etp 1, ZeRO-1
-# expected: 24.74 s a step (21.52 to 33.4), 36.3 of 72.0 GiB on the fullest GPU
+# expected: 24.77 s a step (21.09 to 31.33), 36.3 of 74.2 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of llama-2-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 2, vpp 1, dp 4, ep 1, etp 1, ZeRO-2
-# expected: 15.78 s a step (13.97 to 21.66), 41.1 of 70.1 GiB on the fullest GPU
+# expected: 15.91 s a step (13.16 to 20.97), 41.1 of 70.1 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of llama-3.1-405b on 16384 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 4, dp 128, ep 1, etp 8, ZeRO-1
-# expected: 7.572 s a step (6.867 to 9.057), 54.4 of 72.0 GiB on the fullest GPU
+# expected: 7.545 s a step (6.28 to 8.983), 54.4 of 74.2 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

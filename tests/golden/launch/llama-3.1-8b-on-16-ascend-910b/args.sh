@@ -2,7 +2,7 @@
 # args.sh - arguments of MindSpeed-LLM's pretrain_gpt.py, one a line; run.sh reads them
 #
 # plan of llama-3.1-8b on 16 x ascend-910b-64gb: tp 8, cp 1, pp 2, vpp 4, dp 1, ep 1, etp 8, ZeRO-1
-# expected: 14.11 s a step (12.55 to 17.27), 14.4 of 55.4 GiB on the fullest GPU
+# expected: 14.14 s a step (12.24 to 17.29), 14.4 of 55.4 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
 #   data         random tokens: --mock-data, --tokenizer-type

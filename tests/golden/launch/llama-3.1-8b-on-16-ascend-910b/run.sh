@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of llama-3.1-8b on 16 x ascend-910b-64gb: tp 8, cp 1, pp 2, vpp 4, dp 1, ep 1, etp 8, ZeRO-1
-# expected: 14.11 s a step (12.55 to 17.27), 14.4 of 55.4 GiB on the fullest GPU
+# expected: 14.14 s a step (12.24 to 17.29), 14.4 of 55.4 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of llama-3.1-8b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 1, ZeRO-3
-# expected: 4.996 s a step (4.543 to 6.143), 23.6 of 66.0 GiB on the fullest GPU
+# expected: 4.997 s a step (4.333 to 6.06), 23.6 of 66.0 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of llama-3.1-8b on 32 x h100-80gb-sxm: tp 2, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 2, ZeRO-3
-# expected: 4.238 s a step (3.751 to 5.816), 31.5 of 71.9 GiB on the fullest GPU
+# expected: 4.273 s a step (3.534 to 5.631), 31.5 of 71.9 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of llama-4-scout on 128 x h100-80gb-sxm: tp 4, cp 1, pp 4, vpp 1, dp 8, ep 16, etp 1, ZeRO-1
-# expected: 10.74 s a step (9.105 to 14.9), 41.3 of 72.0 GiB on the fullest GPU
+# expected: 10.76 s a step (9.317 to 14.32), 41.3 of 74.2 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of mixtral-8x7b on 32 x h100-80gb-sxm: tp 1, cp 2, pp 1, vpp 1, dp 16, ep 8, etp 1, ZeRO-3
-# expected: 5.873 s a step (5.122 to 8.308), 51.9 of 70.1 GiB on the fullest GPU
+# expected: 5.892 s a step (4.9 to 7.935), 51.9 of 70.1 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

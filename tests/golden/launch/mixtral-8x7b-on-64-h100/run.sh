@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of mixtral-8x7b on 64 x h100-80gb-sxm: tp 1, cp 1, pp 4, vpp 8, dp 16, ep 8, etp 1, ZeRO-1
-# expected: 11.1 s a step (9.406 to 15.4), 54.9 of 72.0 GiB on the fullest GPU
+# expected: 11.33 s a step (9.815 to 15.09), 54.9 of 74.2 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

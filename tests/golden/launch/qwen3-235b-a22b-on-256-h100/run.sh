@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of qwen3-235b-a22b on 256 x h100-80gb-sxm: tp 2, cp 1, pp 8, vpp 1, dp 16, ep 32, etp 1, ZeRO-1
-# expected: 27.08 s a step (22.95 to 37.57), 65.8 of 72.0 GiB on the fullest GPU
+# expected: 27.3 s a step (23.65 to 36.35), 65.8 of 74.2 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

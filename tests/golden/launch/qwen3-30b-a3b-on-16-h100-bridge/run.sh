@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of qwen3-30b-a3b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 2, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
-# expected: 19.65 s a step (16.66 to 27.26), 62.4 of 72.0 GiB on the fullest GPU
+# expected: 20.32 s a step (17.6 to 27.05), 62.4 of 74.2 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of qwen3-30b-a3b on 64 x h100-80gb-sxm: tp 1, cp 1, pp 4, vpp 1, dp 16, ep 8, etp 1, ZeRO-3
-# expected: 6.792 s a step (5.914 to 9.227), 25.2 of 63.9 GiB on the fullest GPU
+# expected: 6.801 s a step (5.896 to 8.979), 25.2 of 63.9 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node

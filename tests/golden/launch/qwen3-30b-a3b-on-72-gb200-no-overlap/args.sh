@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
 #
 # plan of qwen3-30b-a3b on 144 x gb200-nvl72: tp 1, cp 1, pp 1, vpp 1, dp 144, ep 8, etp 1, ZeRO-1
-# expected: 11.68 s a step (10.03 to 16.43), 57.8 of 176.5 GiB on the fullest GPU
+# expected: 10.04 s a step (8.68 to 13.76), 57.8 of 173.4 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
 #   data         random tokens: --mock-data, --tokenizer-type
@@ -15,7 +15,7 @@
 #
 # its flags need Megatron Core 0.12.0 or later
 # plait: gpus 144
-# plait: runtime megatron-no-overlap
+# plait: runtime megatron
 # plait: attention fused
 # plait: model qwen3-30b-a3b
 

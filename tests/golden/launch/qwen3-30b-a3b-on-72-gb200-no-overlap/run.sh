@@ -2,7 +2,7 @@
 # run.sh - start one node; run the same on each
 #
 # plan of qwen3-30b-a3b on 144 x gb200-nvl72: tp 1, cp 1, pp 1, vpp 1, dp 144, ep 8, etp 1, ZeRO-1
-# expected: 11.68 s a step (10.03 to 16.43), 57.8 of 176.5 GiB on the fullest GPU
+# expected: 10.04 s a step (8.68 to 13.76), 57.8 of 173.4 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
 #   ./run.sh                              where SLURM says both, or on one node
