@@ -309,7 +309,8 @@ static double lean_activations_peak(plait_table *table)
 
 /*
  * What recomputation cannot hide of reductions: it lengthens backward passes, behind which more of them
- * hides. On the slowest stage it costs more than it hides; on another it may cost nothing.
+ * hides. On the slowest stage it costs more than it hides, unless `slowest` is -1; on another it may cost
+ * nothing.
  */
 static double least_sync_s(const step_parts *parts, int slowest, stage_load *room)
 {
@@ -331,13 +332,17 @@ static double least_optimizer_s(const step_parts *parts)
     return longest_s;
 }
 
-/* What no recomputation undercuts, of a step without any. */
+/*
+ * What no recomputation undercuts, of a step without any. Where the pipeline's time is a bound, the slowest
+ * stage may wait for another, so that what it recomputes may cost nothing either.
+ */
 static plait_price least_price_of(const step_parts *parts, double peak_bytes, stage_load *room)
 {
     step_sum sum = step_sum_of(parts);
+    const int paying = sum.exact ? sum.slowest : -1;
     const double hideable_s = sum.optimizer_s - least_optimizer_s(parts);
 
-    sum.total_s -= hideable_s + sum.dp_comm_s - least_sync_s(parts, sum.slowest, room);
+    sum.total_s -= hideable_s + sum.dp_comm_s - least_sync_s(parts, paying, room);
     sum.moving_s_a_gpu -= hideable_s;
     return lean_of(sum, peak_bytes);
 }

@@ -12,7 +12,7 @@ complain() {
     wrong=$((wrong + 1))
 }
 
-question='search llama-3.1-70b dgx-h100 --gpus 64 --seq 8k --gbs 128 --top 3 --strategy exhaustive'
+question='search llama-3.1-70b dgx-h100 --gpus 64 --seq 8k --gbs 128 --top 6 --strategy exhaustive'
 
 on_terminal() { # on_terminal COLUMNS ARGUMENTS: what a terminal shows, standard error left out
     script -qec "stty cols $1; $plait $2 2>/dev/null" /dev/null </dev/null | tr -d '\r'

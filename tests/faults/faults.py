@@ -38,7 +38,7 @@ TEXTS = {
     "scenarios.json": '{"name": "few", "scenarios": [{"model": "llama-3.1-8b", "cluster": '
     '"h100-80gb-sxm:1x8", "seq": "4k", "gbs": [8, 16], "fix": "pp=1,tp=2,cp=1"}]}',
     "measured.csv": "rank,step_s\n1,0.5\n",
-    "run.log": "iter time (s): 0.5\n",
+    "run.log": " iteration 1/10 | elapsed time per iteration (ms): 500.0 |\n",
 }
 
 # Files are written into out/, where an older one of some names lies already.

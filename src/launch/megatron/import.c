@@ -107,9 +107,10 @@ static plait_status take_named(const megatron_args *args, plan_reader *in, plait
 
 /*
  * --moe-router-force-load-balancing states even ranks. Without it, and without a capacity, routing is
- * natural, and neither flags nor model give its imbalance.
+ * natural, and neither flags nor model give its imbalance. A file that plait wrote is read back as
+ * the plan that it was written for.
  */
-static void read_routing(const megatron_args *args, plan_reader *in)
+static void read_routing(const megatron_args *args, bool of_plait, plan_reader *in)
 {
     const launch_flag *forced = flags_last(in->flags, "moe_router_force_load_balancing");
 
@@ -117,7 +118,7 @@ static void read_routing(const megatron_args *args, plan_reader *in)
         return;
     if (forced != NULL && !megatron_flag_is_off(in->flags, forced))
         in->out->imbalance = 1.0;
-    else if (isnan(args->moe_expert_capacity_factor)) {
+    else if (!of_plait && isnan(args->moe_expert_capacity_factor)) {
         in->out->natural_routing = true;
         import_warn(in, "routing is natural (no --moe-router-force-load-balancing): the band of "
                         "the step is wider; --imbalance states how uneven it is");
@@ -166,6 +167,7 @@ static plait_status take_model(const megatron_args *args, const char *name, cons
 static plait_status read_all(const char *name, bool own, const launch_call *call, plan_reader *in,
                              plait_error *err)
 {
+    const bool of_plait = in->out->runtime != NULL; // a note names it
     megatron_args args;
 
     megatron_args_init(&args);
@@ -178,7 +180,7 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     PLAIT_TRY(megatron_read_degrees(&args, in, err));
     PLAIT_TRY(megatron_read_pipeline(&args, in->out->model, in, err));
     PLAIT_TRY(megatron_read_settings(&args, in, err));
-    read_routing(&args, in);
+    read_routing(&args, of_plait, in);
     warn_of_unpriced(&args, in);
     warn_of_model(&args, in);
     megatron_warn_of_flags(&args, in);
