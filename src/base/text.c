@@ -98,6 +98,31 @@ char *text_builder_finish(text_builder *out, size_t *length)
     return out->text;
 }
 
+/* ---- lists of names ---- */
+
+void text_names_init(text_names *out, plait_arena *arena)
+{
+    text_builder_init(&out->text, arena);
+    out->count = 0;
+}
+
+void text_names_add(text_names *out, const char *name)
+{
+    const size_t length = strlen(name);
+
+    if (out->count++ >= TEXT_NAMES_SHOWN)
+        return;
+    text_append(&out->text, out->count > 1 ? ", " : "");
+    text_append_bytes(&out->text, name, text_utf8_prefix(name, length < 60 ? length : 60));
+}
+
+char *text_names_finish(text_names *out)
+{
+    if (out->count > TEXT_NAMES_SHOWN)
+        text_append_printf(&out->text, " ... and %zu more", out->count - TEXT_NAMES_SHOWN);
+    return text_builder_finish(&out->text, NULL);
+}
+
 /* ---- cutting and comparing ---- */
 
 char *text_cut(char *text, char separator)

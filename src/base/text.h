@@ -42,6 +42,21 @@ char *text_builder_finish(text_builder *out, size_t *length);
 int text_format(char *text, size_t size, const char *fmt, ...) PLAIT_PRINTF(3, 4);
 int text_format_list(char *text, size_t size, const char *fmt, va_list args);
 
+enum { TEXT_NAMES_SHOWN = 20 };
+
+/**
+ * A list of names with commas between them, which bounds the length of a message that quotes a file. Each name is
+ * cut at 60 bytes, and the names after the first TEXT_NAMES_SHOWN are only counted: "a, b ... and 5 more".
+ */
+typedef struct text_names {
+    text_builder text;
+    size_t count;
+} text_names;
+
+void text_names_init(text_names *out, plait_arena *arena);
+void text_names_add(text_names *out, const char *name);
+char *text_names_finish(text_names *out); /* NULL: out of memory */
+
 /** Enough for any double that text_number writes, its zero byte included. */
 enum { TEXT_NUMBER_SIZE = 32 };
 
