@@ -10,6 +10,8 @@
 /* cJSON copies a number into 64 bytes and reads on behind the 63rd. */
 enum { LONGEST_NUMBER = 63 };
 
+#define NO_INFINITY "a number or null, since JSON has neither NaN nor Infinity"
+
 typedef struct json_text {
     const char *text;
     size_t length;
@@ -48,6 +50,13 @@ static bool skip_one(json_text *scan, char wanted, char or_wanted)
     return found;
 }
 
+static bool starts_word(const json_text *scan, const char *word)
+{
+    const size_t length = strlen(word);
+
+    return scan->length - scan->at >= length && memcmp(scan->text + scan->at, word, length) == 0;
+}
+
 /* Moves past digits, of which there must be one. */
 static bool skip_digits(json_text *scan)
 {
@@ -68,6 +77,8 @@ static const char *scan_number(json_text *scan)
     size_t whole;
 
     skip_one(scan, '-', '-');
+    if (starts_word(scan, "Infinity"))
+        return NO_INFINITY;
     whole = scan->at;
     if (!skip_digits(scan))
         return "a digit";
@@ -110,6 +121,8 @@ static const char *scan_token(json_text *scan)
         return scan_string(scan);
     if (c == '-' || c == '+' || c == '.' || is_digit(c))
         return scan_number(scan);
+    if (starts_word(scan, "NaN") || starts_word(scan, "Infinity"))
+        return NO_INFINITY;
     if (is_control(c) && !is_blank(c))
         return "no control characters between values";
     if ((c == '[' || c == '{') && ++scan->depth > JSON_MAX_DEPTH)
