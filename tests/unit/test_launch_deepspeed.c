@@ -302,6 +302,66 @@ static void test_keys_that_nobody_knows__are_warned_of(void **state)
     assert_string_equal(warning, "not understood, and taken as not given: frobnicate");
 }
 
+static void test_keys_of_zero_that_have_no_price__are_warned_of(void **state)
+{
+    static const struct row {
+        const char *zero, *warning;
+    } rows[] = {
+        {"\"offload_optimiser\": {}, \"stage3_max_live_parameters\": 1e9",
+         "not understood, and taken as not given: offload_optimiser"},
+        {"\"offload_optimizer\": {\"device\": \"cpu\", \"pin_memori\": true}",
+         "not understood, and taken as not given: pin_memori"},
+        {"\"zenflow\": {\"topk_ratio\": 0.1}, "
+         "\"offload_optimizer\": {\"device\": \"cpu\", \"super_offload\": true}",
+         "not priced, and taken as not given: super_offload, zenflow"},
+        {"\"offload_optimizer\": {\"device\": \"cpu\", \"ratio\": 0.35}",
+         "the ratio 0.35 of offload_optimizer is priced as 0.3"},
+        {"\"offload_optimizer\": {\"device\": \"cpu\", \"ratio\": 0.3, "
+         "\"super_offload\": false}, \"stage3_gather_16bit_weights_on_model_save\": true",
+         ""},
+    };
+    const char *warning;
+    plans_entry entry;
+    char text[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(text, sizeof text, "{\"zero_optimization\": {\"stage\": 3, %s}}", rows[i].zero);
+        import(text, &entry, &warning);
+        assert_string_equal(warning, rows[i].warning);
+    }
+}
+
+/* DeepSpeed's own validation stops at these. */
+static void test_offload_that_deepspeed_refuses__is_refused(void **state)
+{
+    static const struct row {
+        const char *zero, *where;
+    } rows[] = {
+        {"\"cpu_offload\": true, \"offload_optimizer\": {\"device\": \"cpu\"}",
+         "f.json:/zero_optimization/cpu_offload"},
+        {"\"cpu_offload_param\": true, \"offload_param\": {\"device\": \"cpu\"}",
+         "f.json:/zero_optimization/cpu_offload_param"},
+        {"\"offload_optimizer\": {\"device\": \"cpu\", \"ratio\": 1.5}",
+         "f.json:/zero_optimization/offload_optimizer/ratio"},
+        {"\"offload_optimizer\": {\"device\": \"cpu\", \"ratio\": -0.5}",
+         "f.json:/zero_optimization/offload_optimizer/ratio"},
+    };
+    const char *warning;
+    plans_entry entry;
+    plait_error err;
+    char text[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(text, sizeof text, "{\"zero_optimization\": {\"stage\": 3, %s}}", rows[i].zero);
+        assert_int_equal(target_deepspeed.import(text, strlen(text), "f.json", NULL, arena, &entry,
+                                                 &warning, &err),
+                         PLAIT_ERROR_RANGE);
+        assert_string_equal(err.where, rows[i].where);
+    }
+}
+
 /* 4 sequences twice on each of 8 GPUs. */
 static void test_scripts__say_what_the_json_would(void **state)
 {
@@ -375,6 +435,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_keys_that_nobody_knows__are_warned_of, begin, end),
+        cmocka_unit_test_setup_teardown(test_keys_of_zero_that_have_no_price__are_warned_of, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_offload_that_deepspeed_refuses__is_refused, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(test_nvme__is_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_scripts__say_what_the_json_would, begin, end),
         cmocka_unit_test_setup_teardown(test_files_that_say_nothing__are_refused, begin, end),

@@ -7,6 +7,8 @@
  */
 #include "deepspeed_file.h"
 
+#include <string.h>
+
 #include "deepspeed_config.h"
 #include "json.h"
 #include "text.h"
@@ -79,12 +81,26 @@ static plait_status read_device(const json_cursor *at, int *device, plait_error 
     return json_is_null(at) ? PLAIT_OK : json_word_optional(at, "device", devices, device, err);
 }
 
+/* DeepSpeed 0.19.6 refuses an older switch together with its section, whatever its value (config_utils.py). */
+static plait_status refuse_older_switch(const json_cursor *zero, const char *older,
+                                        const char *section, plait_error *err)
+{
+    if (json_has(zero, older) && json_has(zero, section))
+        return json_fail_key(zero, older, PLAIT_ERROR_RANGE, err,
+                             "expected %s or %s, found both: DeepSpeed refuses the deprecated key "
+                             "beside the section that replaces it",
+                             older, section);
+    return PLAIT_OK;
+}
+
 /* cpu_offload and cpu_offload_param are the older switches of the two sections (zero/config.py). */
 static plait_status read_offload(const json_cursor *zero, deepspeed_file *file, plait_error *err)
 {
     json_cursor params, optimizer;
     int of_params, of_optimizer, older_params = false, older_optimizer = false;
 
+    PLAIT_TRY(refuse_older_switch(zero, "cpu_offload", "offload_optimizer", err));
+    PLAIT_TRY(refuse_older_switch(zero, "cpu_offload_param", "offload_param", err));
     PLAIT_TRY(json_object_optional(zero, "offload_param", &params, err));
     PLAIT_TRY(json_object_optional(zero, "offload_optimizer", &optimizer, err));
     PLAIT_TRY(read_device(&params, &of_params, err));
@@ -96,9 +112,10 @@ static plait_status read_offload(const json_cursor *zero, deepspeed_file *file, 
                                                : NULL;
     file->offload_params = of_params == DEVICE_CPU || older_params == true;
     file->offload_optimizer = of_optimizer == DEVICE_CPU || older_optimizer == true;
-    return json_is_null(&optimizer) ? PLAIT_OK
-                                    : json_number_optional(&optimizer, "ratio", JSON_NON_NEGATIVE,
-                                                           &file->offload_ratio, err);
+    if (json_is_null(&optimizer))
+        return PLAIT_OK;
+    PLAIT_TRY(read_bool(&optimizer, "super_offload", &file->super_offload, err));
+    return json_number_optional(&optimizer, "ratio", JSON_FRACTION, &file->offload_ratio, err);
 }
 
 /* Bounds that no model reaches: parameters that were gathered live on until backward. */
@@ -132,6 +149,7 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
     PLAIT_TRY(read_bool(&at, "zero_quantized_weights", &file->weights, err));
     PLAIT_TRY(read_bool(&at, "zero_quantized_gradients", &file->gradients, err));
     PLAIT_TRY(read_offload(&at, file, err));
+    file->zenflow = json_has(&at, "zenflow");
     PLAIT_TRY(read_lives(&at, file, err));
     if (file->overlap == DEEPSPEED_OPEN) // the engine's own default
         file->overlap = file->zero == 3;
@@ -251,17 +269,91 @@ static const char *const known[] = {"train_batch_size",
                                     "zenflow",
                                     NULL};
 
+/* DeepSpeed 0.19.6, runtime/zero/config.py. The keys of stage 3 have a second name without "stage3_". */
+static const char *const zero_keys[] = {"stage",
+                                        "contiguous_gradients",
+                                        "reduce_scatter",
+                                        "reduce_bucket_size",
+                                        "use_multi_rank_bucket_allreduce",
+                                        "allgather_partitions",
+                                        "allgather_bucket_size",
+                                        "overlap_comm",
+                                        "load_from_fp32_weights",
+                                        "elastic_checkpoint",
+                                        "offload_param",
+                                        "offload_optimizer",
+                                        "zenflow",
+                                        "sub_group_size",
+                                        "cpu_offload",
+                                        "cpu_offload_param",
+                                        "cpu_offload_use_pin_memory",
+                                        "prefetch_bucket_size",
+                                        "param_persistence_threshold",
+                                        "model_persistence_threshold",
+                                        "max_live_parameters",
+                                        "max_reuse_distance",
+                                        "gather_16bit_weights_on_model_save",
+                                        "gather_fp16_weights_on_model_save",
+                                        "module_granularity_threshold",
+                                        "use_all_reduce_for_fetch_params",
+                                        "allgather_sequential",
+                                        "partition_stream_chunk_size",
+                                        "ignore_unused_parameters",
+                                        "legacy_stage1",
+                                        "round_robin_gradients",
+                                        "zero_hpz_partition_size",
+                                        "zero_quantized_weights",
+                                        "zero_quantized_nontrainable_weights",
+                                        "zero_quantized_gradients",
+                                        "zeropp_loco_param",
+                                        "mics_shard_size",
+                                        "mics_hierarchical_params_gather",
+                                        "memory_efficient_linear",
+                                        "pipeline_loading_checkpoint",
+                                        "override_module_apply",
+                                        "log_trace_cache_warnings",
+                                        "enable_sanity_checks",
+                                        "save_muon_momentum_buffer_in_memory",
+                                        "leaf_module",
+                                        NULL};
+
+/* Of both offload sections: DeepSpeed 0.19.6, runtime/zero/offload_config.py. */
+static const char *const offload_keys[] = {
+    "device",        "nvme_path",           "buffer_count",   "buffer_size",        "max_in_cpu",
+    "pin_memory",    "pipeline_read",       "pipeline_write", "fast_init",          "ratio",
+    "super_offload", "convert_grad_on_cpu", "pipeline",       "cpuadam_cores_perc", NULL};
+
+static void name_unknown(const json_cursor *at, const char *const *keys, text_names *out)
+{
+    json_cursor child;
+
+    for (bool more = json_first(at, &child); more; more = json_next(&child)) {
+        const bool third = keys == zero_keys && text_starts_with(child.key, "stage3_");
+
+        if (text_index(child.key + (third ? strlen("stage3_") : 0), keys) < 0)
+            text_names_add(out, child.key);
+    }
+}
+
+/* DeepSpeed itself ignores an unknown key at the top, and stops at one in the sections of ZeRO. */
 static plait_status find_unknown(const json_cursor *root, plait_arena *arena, deepspeed_file *out,
                                  plait_error *err)
 {
-    json_cursor at;
-    text_builder list;
+    static const char *const offloads[] = {"offload_param", "offload_optimizer"};
+    json_cursor zero, offload;
+    text_names list;
 
-    text_builder_init(&list, arena);
-    for (bool more = json_first(root, &at); more; more = json_next(&at))
-        if (text_index(at.key, known) < 0)
-            text_append_printf(&list, "%s%.60s", list.length > 0 ? ", " : "", at.key);
-    out->unknown = text_builder_finish(&list, NULL);
+    text_names_init(&list, arena);
+    name_unknown(root, known, &list);
+    PLAIT_TRY(json_object_optional(root, "zero_optimization", &zero, err));
+    if (!json_is_null(&zero))
+        name_unknown(&zero, zero_keys, &list);
+    for (size_t o = 0; !json_is_null(&zero) && o < 2; o++) {
+        PLAIT_TRY(json_object_optional(&zero, offloads[o], &offload, err));
+        if (!json_is_null(&offload))
+            name_unknown(&offload, offload_keys, &list);
+    }
+    out->unknown = text_names_finish(&list);
     return out->unknown != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
@@ -310,6 +402,7 @@ plait_status deepspeed_file_parse(const char *text, size_t length, const char *n
         .fp16 = DEEPSPEED_OPEN,
         .bf16 = DEEPSPEED_OPEN,
         .checkpoints = DEEPSPEED_OPEN,
+        .super_offload = DEEPSPEED_OPEN,
         .offload_ratio = 1.0,
         .spread_checkpoints = DEEPSPEED_OPEN,
         .tp = DEEPSPEED_OPEN,

@@ -21,8 +21,11 @@ typedef struct deepspeed_file {
     bool offload_params;    /* in host memory */
     bool offload_optimizer; /* in host memory, with reduced gradients */
     const char *nvme;       /* the section that goes to NVMe; NULL: none */
-    double offload_ratio;
-    const char *unknown; /* keys at the top that nobody knows, a comma between them; "" if none */
+    int super_offload;
+    bool zenflow;
+    double offload_ratio; /* 0 to 1 */
+    const char
+        *unknown; /* unknown keys of the top and of ZeRO, with commas between them; "" if none */
 } deepspeed_file;
 
 /** Read them; keys that say nothing of a plan are passed over. */

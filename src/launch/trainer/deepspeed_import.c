@@ -89,9 +89,7 @@ static void give_traffic(const deepspeed_file *file, plans_entry *out)
 
 static int offloaded_tenths(const deepspeed_file *file)
 {
-    const double ratio = file->offload_ratio < 1.0 ? file->offload_ratio : 1.0;
-
-    return file->offload_optimizer ? (int)(10.0 * ratio + 1e-9) : 0;
+    return file->offload_optimizer ? (int)(10.0 * file->offload_ratio + 1e-9) : 0;
 }
 
 /* offload_param is of stage 3, and has a price with the optimizer on the host beside it. */
@@ -160,6 +158,14 @@ static void warn(const deepspeed_file *file, text_builder *out)
                                    ? "offload_param is of ZeRO 3 alone and taken as not given"
                                    : "offload_param without offload_optimizer is not priced: "
                                      "parameters are taken to stay on the device");
+    if (file->offload_optimizer && 10.0 * file->offload_ratio - offloaded_tenths(file) > 1e-6)
+        text_append_printf(line(out), "the ratio %g of offload_optimizer is priced as %g",
+                           file->offload_ratio, offloaded_tenths(file) / 10.0);
+    if (file->super_offload == true || file->zenflow)
+        text_append_printf(line(out), "not priced, and taken as not given: %s%s%s",
+                           file->super_offload == true ? "super_offload" : "",
+                           file->super_offload == true && file->zenflow ? ", " : "",
+                           file->zenflow ? "zenflow" : "");
     if (file->zero < 3 && (file->weights == true || file->gradients == true || file->hpz > 1))
         text_append(line(out), "ZeRO++ below stage 3 is not priced");
     if (file->zero == 3 && file->hpz > 1)
