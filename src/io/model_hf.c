@@ -87,6 +87,7 @@ static plait_status read_class(hf_config *hf, plait_error *err)
     if (!hf->known) {
         hf->guessed = hf_class_guess(type, hf->text);
         hf->class = &hf->guessed;
+        PLAIT_TRY(hf_check_guess(hf->text, err));
     }
     return PLAIT_OK;
 }
@@ -199,7 +200,7 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
 
     PLAIT_TRY(hf_int(hf, hidden, 1, MODEL_MAX_HIDDEN, &model->hidden, err));
     PLAIT_TRY(hf_int(hf, layers, 1, PLAIT_MAX_LAYERS, &model->layers, err));
-    PLAIT_TRY(hf_int(hf, vocab, 1, MODEL_MAX_VOCAB, &model->vocab, err));
+    PLAIT_TRY(hf_int_or(hf, vocab, 1, MODEL_MAX_VOCAB, hf->class->vocab, &model->vocab, err));
     PLAIT_TRY(hf_int_optional(hf, max_seq, 1, MODEL_MAX_SEQ, &model->max_seq, err));
     PLAIT_TRY(read_weights(hf, &model->weights, err));
     PLAIT_TRY(read_tied(hf, &model->tied, err));
@@ -254,16 +255,23 @@ static const char *kind_name(const hf_config *hf, hf_mixer mixer, bool moe, bool
 
 static plait_status read_residual(const hf_config *hf, plait_layer *out, plait_error *err)
 {
-    bool two_norms = false;
+    bool grouped = false;
+    int parallel_norms = 1;
 
     out->parallel_residual = hf_has_trait(hf, HF_PARALLEL);
     PLAIT_TRY(json_bool_optional(hf->text, "use_parallel_residual", &out->parallel_residual, err));
     PLAIT_TRY(json_bool_optional(hf->text, "parallel_attn", &out->parallel_residual, err));
-    PLAIT_TRY(json_bool_optional(hf->text, "new_decoder_architecture", &two_norms, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "new_decoder_architecture", &grouped, err));
+    if (hf_has_trait(hf, HF_ONE_NORM)) {
+        /* num_ln_in_parallel_attn overrides the two norms of Falcon's new architecture. */
+        parallel_norms = grouped ? 2 : 1;
+        PLAIT_TRY(
+            json_int_optional(hf->text, "num_ln_in_parallel_attn", 1, 2, &parallel_norms, err));
+    }
 
     out->norms = 2;
-    if (out->parallel_residual && hf_has_trait(hf, HF_ONE_NORM) && !two_norms)
-        out->norms = 1;
+    if (out->parallel_residual && hf_has_trait(hf, HF_ONE_NORM))
+        out->norms = parallel_norms;
     if (hf_has_trait(hf, HF_FOUR_NORMS)) /* Gemma 4: also around the experts beside the MLP */
         out->norms = hf_has_trait(hf, HF_SHARED_MLP) && out->ffn == PLAIT_FFN_MOE ? 7 : 4;
     return PLAIT_OK;
@@ -357,7 +365,8 @@ plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_mode
     hf_config hf = {.root = at, .text = at, .arena = arena, .model = out};
     json_cursor text;
 
-    PLAIT_TRY(json_object_optional(at, "text_config", &text, err));
+    PLAIT_TRY(json_object_optional(at, json_has(at, "llm_config") ? "llm_config" : "text_config",
+                                   &text, err)); // InternVL calls it llm_config
     if (!json_is_null(&text))
         hf.text = &text;
     PLAIT_TRY(read_class(&hf, err));

@@ -37,7 +37,8 @@ enum hf_trait {
     HF_SHARED_MLP = 1 << 21,     /* each MoE layer also has a dense MLP of intermediate_size */
     HF_MOE_ON_REQUEST = 1 << 22, /* experts only with enable_moe_block */
     HF_MAMBA = 1 << 23,
-    HF_NO_ROTARY_FULL = 1 << 24 /* the full layers among windowed ones have no rotary positions */
+    HF_NO_ROTARY_FULL = 1 << 24, /* the full layers among windowed ones have no rotary positions */
+    HF_HALF_WIDTH = 1 << 25 /* intermediate_size is the width of gate and up projection together */
 };
 
 /* Which layers see only part of the context, when the file has no layer_types. */
@@ -58,6 +59,8 @@ typedef struct hf_class {
     int period;      /* of the pattern, when the file does not say */
     int window;      /* sliding_window when absent; null is none */
     int head_dim;    /* when absent; 0: hidden / heads */
+    int vocab;       /* vocab_size when absent; 0: the file must have it */
+    int heads;       /* num_attention_heads when absent; 0: the file must have it */
     int kv_heads;    /* when absent; 0: as many as heads */
     int first_dense; /* first_k_dense_replace when absent */
     int shared;      /* n_shared_experts when absent */
@@ -93,6 +96,12 @@ const char *hf_class_refused(const char *type);
 hf_class hf_class_guess(const char *type, const json_cursor *text);
 
 /**
+ * Refuses an activation that is not known to gate the MLP. The activation of an unknown class is the only key
+ * that shows whether its MLP has two or three matrices.
+ */
+plait_status hf_check_guess(const json_cursor *text, plait_error *err) PLAIT_MUST_CHECK;
+
+/**
  * Writes a sentence that names the keys that the reader did not use; "" when there are none. Fails when one of
  * them gives a size of the architecture.
  */
@@ -104,6 +113,10 @@ plait_status hf_int(const hf_config *hf, const char *const *names, int min, int 
                     plait_error *err) PLAIT_MUST_CHECK;
 plait_status hf_int_optional(const hf_config *hf, const char *const *names, int min, int max,
                              int *out, plait_error *err) PLAIT_MUST_CHECK;
+
+/** As hf_int(), but an absent number is `absent` unless that is 0. */
+plait_status hf_int_or(const hf_config *hf, const char *const *names, int min, int max, int absent,
+                       int *out, plait_error *err) PLAIT_MUST_CHECK;
 
 /** Attention of the first kind that has it; NULL when none does. */
 const plait_attention *hf_attention(const plait_model *model);

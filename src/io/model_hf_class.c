@@ -30,6 +30,17 @@ static const hf_class classes[] = {
     {.type = "ministral", .pattern = HF_PATTERN_ALL_WINDOW},
     {.type = "granite", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
     {.type = "phi3", .pattern = HF_PATTERN_ALL_WINDOW},
+    {.type = "arcee",
+     .traits = HF_PLAIN_MLP,
+     .attention_bias = "attention_bias",
+     .mlp_bias = "mlp_bias"},
+    {.type = "apertus", .traits = HF_PLAIN_MLP | HF_QK_NORM, .attention_bias = "attention_bias"},
+    {.type = "bitnet", .kv_heads = 5, .attention_bias = "attention_bias"},
+    {.type = "minicpm", .traits = HF_TIED, .attention_bias = "attention_bias"},
+    /* The first Qwen; its modeling_qwen.py is beside the weights on the Hugging Face Hub. */
+    {.type = "qwen",
+     .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_HALF_WIDTH,
+     .attention_bias = "qkv_bias"},
     {.type = "qwen2", QWEN2},
     {.type = "qwen3", QWEN3, .head_dim = 128},
     {.type = "qwen2_vl", QWEN2},
@@ -103,6 +114,9 @@ static const hf_class classes[] = {
      .pattern = HF_PATTERN_LAST_FULL,
      .period = 6,
      .window = 4096,
+     .vocab = 262208,
+     .heads = 8,
+     .kv_heads = 4,
      .head_dim = 256,
      .attention_bias = "attention_bias"},
     {.type = "gemma3_text",
@@ -110,6 +124,9 @@ static const hf_class classes[] = {
      .pattern = HF_PATTERN_LAST_FULL,
      .period = 6,
      .window = 4096,
+     .vocab = 262208,
+     .heads = 8,
+     .kv_heads = 4,
      .head_dim = 256,
      .attention_bias = "attention_bias"},
 
@@ -297,6 +314,32 @@ static bool text_is_one_of(const json_cursor *at, const char *key, const char *c
     int word;
 
     return json_has(at, key) && json_word(at, key, words, &word, NULL) == PLAIT_OK;
+}
+
+plait_status hf_check_guess(const json_cursor *text, plait_error *err)
+{
+    static const char *const words[] = {"silu",
+                                        "swish",
+                                        "swiglu",
+                                        "geglu",
+                                        "gelu",
+                                        "gelu_new",
+                                        "gelu_fast",
+                                        "gelu_accurate",
+                                        "gelu_python",
+                                        "gelu_pytorch_tanh",
+                                        "gelu_python_tanh",
+                                        "quick_gelu",
+                                        NULL};
+    json_cursor at;
+
+    for (const char *const *key = hf_activation_keys; *key != NULL; key++) {
+        PLAIT_TRY(json_value_optional(text, *key, &at, err));
+        if (json_is_string(&at) && !text_is_one_of(text, *key, words))
+            return json_fail_type(
+                &at, "silu, swish, swiglu or a form of gelu to show that the MLP is gated", err);
+    }
+    return PLAIT_OK;
 }
 
 /* As Llama, unless a key says otherwise: most decoders since 2023 are. */

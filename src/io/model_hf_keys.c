@@ -57,6 +57,14 @@ plait_status hf_int_optional(const hf_config *hf, const char *const *names, int 
     return PLAIT_OK;
 }
 
+plait_status hf_int_or(const hf_config *hf, const char *const *names, int min, int max, int absent,
+                       int *out, plait_error *err)
+{
+    *out = absent;
+    return absent > 0 ? hf_int_optional(hf, names, min, max, out, err)
+                      : hf_int(hf, names, min, max, out, err);
+}
+
 bool hf_has_trait(const hf_config *hf, enum hf_trait trait)
 {
     return (hf->class->traits & (unsigned)trait) != 0;

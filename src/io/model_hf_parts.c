@@ -126,7 +126,7 @@ static plait_status read_shape(const hf_config *hf, hf_mixer which, plait_attent
     const json_cursor *const at = hf->text;
 
     out->head_dim = hf->class->head_dim;
-    PLAIT_TRY(hf_int(hf, heads_names, 1, MODEL_MAX_HEADS, &out->heads, err));
+    PLAIT_TRY(hf_int_or(hf, heads_names, 1, MODEL_MAX_HEADS, hf->class->heads, &out->heads, err));
     PLAIT_TRY(hf_int_optional(hf, head_dim_names, 1, MODEL_MAX_HEAD_DIM, &out->head_dim, err));
     PLAIT_TRY(read_kv_heads(hf, out, err));
     if (which == HF_FULL)
@@ -263,7 +263,14 @@ plait_status hf_read_mlp(const hf_config *hf, plait_layer *out, plait_error *err
     out->ffn = PLAIT_FFN_MLP;
     out->mlp = (plait_mlp){.gated = !hf_has_trait(hf, HF_PLAIN_MLP)};
     PLAIT_TRY(read_bias(hf, hf->class->mlp_bias, HF_MLP_BIAS, &out->mlp.bias, err));
-    return read_dense_width(hf, &out->mlp.width, err);
+    PLAIT_TRY(read_dense_width(hf, &out->mlp.width, err));
+    if (!hf_has_trait(hf, HF_HALF_WIDTH))
+        return PLAIT_OK;
+    if (out->mlp.width < 2)
+        return json_fail_key(hf->text, "intermediate_size", PLAIT_ERROR_RANGE, err,
+                             "expected at least 2, found %d", out->mlp.width);
+    out->mlp.width /= 2;
+    return PLAIT_OK;
 }
 
 plait_status hf_experts(const hf_config *hf, int *out, plait_error *err)
