@@ -507,6 +507,12 @@ static void test_known_class__warns_of_parts_that_have_no_price(void **state)
 {
     model_fixture *test = *state;
 
+    read_text(test, "{\"model_type\": \"internvl_chat\", \"vision_config\": {\"hidden_size\": 1}, "
+                    "\"downsample_ratio\": 0.5, \"force_image_size\": 448, \"select_layer\": -1, "
+                    "\"max_dynamic_patch\": 12, \"ps_version\": \"v2\", \"template\": \"x\", "
+                    "\"hidden_size\": 64, \"llm_config\": " CONFIG("qwen2", MLP) "}");
+    assert_string_equal(test->model.family, "qwen2");
+    assert_string_equal(test->warning, "ignored: vision_config");
     read_text(test, CONFIG("gemma4_text", MLP ", \"audio_config\": {\"hidden_size\": 256}, "
                                               "\"num_kv_shared_layers\": 0, \"some_token_id\": 3, "
                                               "\"hidden_size_per_layer_input\": 0"));
@@ -588,10 +594,100 @@ static void test_unknown_class__of_the_older_kind_has_plain_mlps(void **state)
     assert_false(model->kind[0].mlp.gated);
 }
 
+static void test_arcee_apertus_and_bitnet__have_squared_relu_or_xielu(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("arcee", MLP ", \"hidden_act\": \"relu2\", \"rms_norm_eps\": 1e-5"));
+
+    assert_false(model->kind[0].mlp.gated || model->layer_norm);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+    model =
+        read_text(*state, CONFIG("apertus", MLP ", \"hidden_act\": \"xielu\", \"qk_norm\": true, "
+                                                "\"rms_norm_eps\": 1e-5"));
+    assert_false(model->kind[0].mlp.gated);
+    assert_true(model->kind[0].attention.qk_norm);
+    assert_string_equal(((model_fixture *)*state)->warning, "ignored: hidden_act");
+    model = read_text(*state,
+                      CONFIG("bitnet", MLP ", \"hidden_act\": \"relu2\", \"rms_norm_eps\": 1e-5, "
+                                           "\"num_key_value_heads\": 1"));
+    assert_true(model->kind[0].mlp.gated);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
+/* The published config of Qwen-7B without its sizes. */
+static void test_qwen__counts_gate_and_up_projection_in_one_width(void **state)
+{
+    const plait_model *model =
+        read_text(*state, CONFIG("qwen", MLP ", \"layer_norm_epsilon\": 1e-6, \"no_bias\": true, "
+                                             "\"kv_channels\": 16, \"rotary_emb_base\": 10000, "
+                                             "\"rotary_pct\": 1.0, \"scale_attn_weights\": true, "
+                                             "\"use_dynamic_ntk\": true, \"use_logn_attn\": true, "
+                                             "\"use_flash_attn\": \"auto\", \"seq_length\": 8192, "
+                                             "\"max_position_embeddings\": 32768"));
+
+    assert_true(model->kind[0].mlp.gated && model->kind[0].attention.qkv_bias);
+    assert_false(model->layer_norm || model->tied || model->kind[0].mlp.bias ||
+                 model->kind[0].attention.out_bias);
+    assert_int_equal(model->kind[0].mlp.width, 64);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
+/* Gemma 3 4B leaves its vocabulary and its heads to the class. */
+static void test_gemma3__has_a_vocabulary_and_heads_by_class(void **state)
+{
+    const plait_model *model = read_text(
+        *state, "{\"model_type\": \"gemma3\", \"mm_tokens_per_image\": 256, "
+                "\"text_config\": {\"model_type\": \"gemma3_text\", \"hidden_size\": 2560, "
+                "\"intermediate_size\": 10240, \"num_hidden_layers\": 34, "
+                "\"sliding_window\": 1024}}");
+
+    assert_int_equal(model->vocab, 262208);
+    assert_int_equal(model->kind[0].attention.heads, 8);
+    assert_int_equal(model->kind[0].attention.kv_heads, 4);
+    assert_int_equal(model->kind[0].attention.head_dim, 256);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
+static void test_falcon__may_have_one_norm_in_the_new_architecture(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("falcon", ", \"new_decoder_architecture\": true, \"num_kv_heads\": 2, "
+                                 "\"num_ln_in_parallel_attn\": 1"));
+
+    assert_int_equal(model->kind[0].norms, 1);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
+static void test_harmless_keys__of_phi_4_mini_and_minicpm_are_silent(void **state)
+{
+    read_text(*state, CONFIG("phi3", MLP ", \"full_attn_mod\": 1, \"interpolate_factor\": 1"));
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+    assert_true(
+        read_text(*state, CONFIG("minicpm", MLP ", \"scale_emb\": 12, \"scale_depth\": 1.4, "
+                                                "\"dim_model_base\": 256"))
+            ->tied);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+    read_text(*state, CONFIG("llama", MLP ", \"rope_theta\": 10000, \"router_jitter_noise\": 0.1, "
+                                          "\"swa_rope_theta\": 10000, \"suppress_tokens\": []"));
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
+static void test_warning__names_twenty_keys_and_counts_the_others(void **state)
+{
+    static char text[64 * 1024];
+    size_t at = (size_t)snprintf(text, sizeof text, "{\"model_type\": \"llama\", " SIZES MLP);
+
+    for (int k = 0; k < 1000; k++)
+        at += (size_t)snprintf(text + at, sizeof text - at, ", \"magic%d\": true", k);
+    snprintf(text + at, sizeof text - at, "}");
+    read_text(*state, text);
+    assert_non_null(strstr(((model_fixture *)*state)->warning, "magic19 ... and 980 more"));
+}
+
 static void test_unknown_class__of_which_the_file_says_nothing_more_is_gated(void **state)
 {
     assert_true(read_text(*state, CONFIG("brand_new", MLP))->kind[0].mlp.gated);
-    assert_false(read_text(*state, CONFIG("brand_new", MLP ", \"hidden_act\": \"relu2\""))
+    assert_false(read_text(*state, CONFIG("brand_new", MLP ", \"hidden_act\": \"gelu\""))
                      ->kind[0]
                      .mlp.gated);
     assert_true(read_text(*state, CONFIG("brand_new", MLP ", \"hidden_activation\": \"silu\""))
@@ -671,6 +767,29 @@ static void test_refusals__say_where_and_why(void **state)
          "qk_rope_head_dim; plait cannot price this yet for brand_new"},
         {CONFIG("llama", MLP ", \"hc_mult\": 4"), PLAIT_ERROR_SCHEMA, "/hc_mult",
          "found \"hc_mult\"; plait cannot price this yet for llama"},
+#define EXTRA(key, value)                                                                          \
+    {CONFIG("llama", MLP ", \"" key "\": " value), PLAIT_ERROR_SCHEMA, "/" key, "\"" key "\""}
+        EXTRA("rope_head_dim", "64"),
+        EXTRA("router_hidden_dim", "64"),
+        EXTRA("num_register_tokens", "4"),
+        EXTRA("init_layers", "2"),
+        EXTRA("ffn_dim_multiplier", "1.3"),
+        EXTRA("multiple_of", "256"),
+        EXTRA("adapter_bottleneck", "64"),
+        EXTRA("numExperts", "8"),
+        EXTRA("expertSize", "512"),
+        EXTRA("full_attn_mod", "2"),
+#undef EXTRA
+        {"{\"model_type\": \"llava\", \"num_extra_layers\": 4, \"text_config\": " CONFIG("llama",
+                                                                                         MLP) "}",
+         PLAIT_ERROR_SCHEMA, "/num_extra_layers", "\"num_extra_layers\""},
+        {"{\"model_type\": \"llava\", \"adapter_dim\": 4, \"text_config\": " CONFIG("llama",
+                                                                                    MLP) "}",
+         PLAIT_ERROR_SCHEMA, "/adapter_dim", "\"adapter_dim\""},
+        {CONFIG("brand_new", MLP ", \"rms_norm_eps\": 1e-5, \"hidden_act\": \"relu2\""),
+         PLAIT_ERROR_SCHEMA, "/hidden_act", "to show that the MLP is gated, found \"relu2\""},
+        {CONFIG("qwen", ", \"intermediate_size\": 1"), PLAIT_ERROR_RANGE, "/intermediate_size",
+         "expected at least 2, found 1"},
         {CONFIG("llama", MLP ", \"ffn_mult\": 1.5"), PLAIT_ERROR_SCHEMA, "/ffn_mult",
          "\"ffn_mult\""},
         {CONFIG("llama", MLP ", \"hybrid_override_pattern\": \"M*M*\""), PLAIT_ERROR_SCHEMA,
@@ -777,6 +896,12 @@ int main(void)
         TEST(test_ernie_4_5__begins_its_experts_at_an_index),
         TEST(test_minimax__has_dense_layers_of_their_own_width),
         TEST(test_unknown_class__of_the_older_kind_has_plain_mlps),
+        TEST(test_arcee_apertus_and_bitnet__have_squared_relu_or_xielu),
+        TEST(test_qwen__counts_gate_and_up_projection_in_one_width),
+        TEST(test_gemma3__has_a_vocabulary_and_heads_by_class),
+        TEST(test_falcon__may_have_one_norm_in_the_new_architecture),
+        TEST(test_harmless_keys__of_phi_4_mini_and_minicpm_are_silent),
+        TEST(test_warning__names_twenty_keys_and_counts_the_others),
         TEST(test_unknown_class__of_which_the_file_says_nothing_more_is_gated),
         TEST(test_class__is_that_of_the_architecture_where_no_type_is_given),
         TEST(test_refusals__say_where_and_why),
