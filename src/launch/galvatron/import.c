@@ -396,7 +396,7 @@ static plait_status read_split(strategy_reader *in, plait_error *err)
         return json_fail_key(in->root, "pp_division", PLAIT_ERROR_RANGE, err,
                              "expected stages that a layout of %d letters says, found more",
                              PLAIT_VALUE_SIZE - 1);
-    d->split = split_of_chunks(&layers, d, chunks, plait_arena_text(in->arena, layout));
+    d->split = split_of_chunks(&layers, d, chunks, plait_arena_text(in->arena, layout), true);
     in->out->given |= PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
     return d->split.kind != PLAIT_SPLIT_LAYOUT || d->split.layout != NULL ? PLAIT_OK
                                                                           : plait_fail_nomem(err);

@@ -39,7 +39,7 @@ static plait_status read_layout(const char *layout, const plait_model *model, pl
     take_chunks(in, count / d->pp);
     if (model != NULL && layout_holds(model, chunks, count, lacks, sizeof lacks)) {
         import_give(in, "split");
-        d->split = split_of_chunks(model, d, chunks, layout);
+        d->split = split_of_chunks(model, d, chunks, layout, false);
         return PLAIT_OK;
     }
     import_warn(in, "the layout of the pipeline does not hold the layers of a known model: the "

@@ -26,7 +26,7 @@ bool split_deals(const plait_model *model, const plait_degrees *d, const plait_c
 }
 
 plait_split split_of_chunks(const plait_model *model, const plait_degrees *degrees,
-                            const plait_chunk *chunks, const char *layout)
+                            const plait_chunk *chunks, const char *layout, bool spread)
 {
     static const plait_split_kind kinds[] = {PLAIT_SPLIT_EVEN,      PLAIT_SPLIT_SPREAD,
                                              PLAIT_SPLIT_EMBEDDING, PLAIT_SPLIT_LOSS,
@@ -43,7 +43,7 @@ plait_split split_of_chunks(const plait_model *model, const plait_degrees *degre
         d.split = kinds[k] == PLAIT_SPLIT_FIRST_LAST
                       ? split_first_and_last(layers[0], layers[1])
                       : (plait_split){.kind = (unsigned char)kinds[k]};
-        if (split_deals(model, &d, chunks))
+        if ((spread || kinds[k] != PLAIT_SPLIT_SPREAD) && split_deals(model, &d, chunks))
             return d.split;
     }
     return (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = layout};

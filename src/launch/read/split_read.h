@@ -17,8 +17,9 @@ bool split_deals(const plait_model *model, const plait_degrees *degrees, const p
  * @param degrees  pp and vpp are known
  * @param chunks   [pp * vpp]
  * @param layout   spells them; outlives the split
+ * @param spread   whether the software can spread layers unevenly without a layout, as `spread` does
  */
 plait_split split_of_chunks(const plait_model *model, const plait_degrees *degrees,
-                            const plait_chunk *chunks, const char *layout);
+                            const plait_chunk *chunks, const char *layout, bool spread);
 
 #endif
