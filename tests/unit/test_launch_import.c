@@ -94,6 +94,11 @@ static void test_recomputation__in_each_of_its_forms(void **state)
                 .degrees.recompute;
     assert_int_equal(found.kind, PLAIT_RECOMPUTE_FULL);
     assert_int_equal(found.layers, 0);
+    found = import("--recompute-granularity full --recompute-method block "
+                   "--recompute-num-layers 0",
+                   0)
+                .degrees.recompute;
+    assert_int_equal(found.kind, PLAIT_RECOMPUTE_NONE);
 }
 
 /* Two layers of each of three chunks: six of the stage. */
@@ -258,7 +263,7 @@ static void test_layouts__are_the_split_that_deals_the_same(void **state)
     out = import(SIZES "--pipeline-model-parallel-size 4 "
                        "--pipeline-model-parallel-layout 'Et*3|t*3|tt|ttL'",
                  0);
-    assert_int_equal(out.degrees.split.kind, PLAIT_SPLIT_SPREAD);
+    assert_int_equal(out.degrees.split.kind, PLAIT_SPLIT_LAYOUT); // no flag of Megatron spreads
     out = import(SIZES "--pipeline-model-parallel-size 2 "
                        "--pipeline-model-parallel-layout 'Ett|t*3|t*3|ttL'",
                  0);

@@ -1,4 +1,5 @@
 /* test_launch_wrappers.c - ms-swift, Primus, and YAML of Megatron-LM's arguments, as plans */
+#include <stdio.h>
 #include <string.h>
 
 #include "arena_fixture.h"
@@ -224,6 +225,28 @@ static void test_primus__has_the_defaults_of_its_module(void **state)
     assert_int_equal(out.degrees.ep, 8);
 }
 
+/* Five layers over two stages: three of each, rounded up. */
+static void test_primus__recomputes_the_layers_of_a_list(void **state)
+{
+    static const char *const lists[] = {"\"0,3,4,7,8\"", "[0, 3, 4, 7, 8]"};
+    char text[512];
+
+    (void)state;
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
+        snprintf(text, sizeof text,
+                 PRIMUS("pre_trainer.yaml", "llama3_8B.yaml",
+                        "      recompute_granularity: full\n      recompute_layer_ids: %s\n"
+                        "      pipeline_model_parallel_size: 2\n"),
+                 lists[l]);
+        const plait_recompute found = import(text).degrees.recompute;
+
+        assert_int_equal(found.kind, PLAIT_RECOMPUTE_FULL);
+        assert_int_equal(found.layers, 3);
+        assert_string_equal(warning, "the 5 layers of recompute_layer_ids are priced as 3 of each "
+                                     "stage");
+    }
+}
+
 static void test_primus__says_what_is_in_other_files(void **state)
 {
     plans_entry out = import(
@@ -263,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_yaml__says_what_is_set_outside),
         cmocka_unit_test(test_yaml__of_something_else_is_refused),
         cmocka_unit_test(test_primus__has_the_defaults_of_its_module),
+        cmocka_unit_test(test_primus__recomputes_the_layers_of_a_list),
         cmocka_unit_test(test_primus__says_what_is_in_other_files),
         cmocka_unit_test(test_primus__of_another_framework_is_refused),
     };

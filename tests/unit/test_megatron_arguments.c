@@ -413,7 +413,7 @@ static const char *const scripts[] = {
     SIZES "--bf16 --grad-reduce-in-bf16 --use-distributed-optimizer --overlap-grad-reduce "
           "--use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16",
     SIZES "--fp16 --accumulate-allreduce-grads-in-fp32 --optimizer-cpu-offload",
-    SIZES "--bf16 --fp4-format e2m1",
+    SIZES "--bf16 --fp4-format e2m1 --recompute-granularity full",
     SIZES "--bf16 --fp8-format e4m3 --fp8-recipe mxfp8 --fp8-param-gather "
           "--overlap-param-gather --reuse-grad-buf-for-mxfp8-param-ag",
     "--num-layers 12 --hidden-size 512 --num-attention-heads 8 --vocab-size 1000 --bf16 "

@@ -162,6 +162,7 @@ const argument_row megatron_arguments[] = {
     {WORDS(recompute_modules, NULL, 12)},
     {WORD(recompute_method, NULL, 4)},
     {INT(recompute_num_layers, NULL, 4), .least = 0, .most = PLAIT_MAX_LAYERS},
+    {WORDS(recompute_layer_ids, NULL, 0)}, // of Primus
     {SWITCH(fine_grained_activation_offloading, 16)},
     {WORDS(offload_modules, NULL, 16)},
 

@@ -156,7 +156,8 @@ typedef struct megatron_args {
     const char *recompute_granularity;
     const char *recompute_modules; /* words */
     const char *recompute_method;
-    int recompute_num_layers; /* of a chunk */
+    int recompute_num_layers;        /* of a chunk */
+    const char *recompute_layer_ids; /* of Primus */
     bool fine_grained_activation_offloading;
     const char *offload_modules;
 

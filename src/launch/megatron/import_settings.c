@@ -1,6 +1,7 @@
 /* import_settings.c - memory, sharding, formats and kernels out of Megatron-LM's arguments */
 #include <string.h>
 
+#include "counts.h"
 #include "data_private.h"
 #include "import_parts.h"
 #include "plait/units.h"
@@ -35,6 +36,42 @@ static plait_status read_modules(const megatron_args *args, plan_reader *in, pla
     return PLAIT_OK;
 }
 
+/*
+ * Primus recomputes the listed layers of the model (primus/backends/megatron/patches/recompute_layer_patches.py
+ * of AMD-AGI/Primus). Every chunk is assumed to have an equal share of them, rounded up.
+ */
+static plait_status read_layer_ids(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    const plait_degrees *const d = &in->out->degrees;
+    const int chunks = product(d->pp, d->vpp);
+    int layers = 0;
+
+    for (const char *id = args->recompute_layer_ids; *(id += strspn(id, "[], ")) != '\0';
+         id += strcspn(id, "[], "))
+        layers++;
+    if (layers == 0)
+        return PLAIT_OK;
+    const int of_stage = product((layers - 1) / chunks + 1, d->vpp);
+    in->out->degrees.recompute = (plait_recompute){
+        .kind = PLAIT_RECOMPUTE_FULL,
+        .layers = (short)(of_stage < PLAIT_MAX_LAYERS ? of_stage : PLAIT_MAX_LAYERS),
+    };
+    const char *const text = plait_arena_printf(
+        in->flags->arena, "the %d layers of recompute_layer_ids are priced as %d of each stage",
+        layers, of_stage);
+    if (text == NULL)
+        return plait_fail_nomem(err);
+    import_warn(in, text);
+    return PLAIT_OK;
+}
+
+/* Megatron-LM recomputes the layers of a chunk below recompute_num_layers (megatron/core/recompute.py). */
+static bool recomputes_no_block(const megatron_args *args, const plan_reader *in)
+{
+    return is(args->recompute_method, "block") && args->recompute_num_layers == 0 &&
+           flags_find(in->flags, MEGATRON_NAME(recompute_num_layers)) != NULL;
+}
+
 static plait_status read_recompute(const megatron_args *args, plan_reader *in, plait_error *err)
 {
     const int layers = args->recompute_num_layers;
@@ -43,8 +80,10 @@ static plait_status read_recompute(const megatron_args *args, plan_reader *in, p
     import_give(in, "recompute");
     if (is(args->recompute_granularity, "selective") || args->recompute_activations)
         return read_modules(args, in, out, err);
-    if (!is(args->recompute_granularity, "full"))
+    if (!is(args->recompute_granularity, "full") || recomputes_no_block(args, in))
         return PLAIT_OK;
+    if (args->recompute_layer_ids != NULL)
+        return read_layer_ids(args, in, err);
     *out = (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL};
     if (is(args->recompute_method, "block")) {
         const int of_stage = (layers > 0 ? layers : 1) * in->out->degrees.vpp;
