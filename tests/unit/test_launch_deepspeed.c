@@ -389,6 +389,41 @@ static void test_scripts__say_what_the_json_would(void **state)
     assert_int_equal(entry.degrees.offload, PLAIT_OFFLOAD_PARAMS);
 }
 
+/* Names of configs, and processes that the environment of the command sets. */
+static void test_scripts_of_swift__name_the_stage(void **state)
+{
+    static const struct {
+        const char *name;
+        int zero, offload;
+    } cases[] = {
+        {"zero0", 0, PLAIT_OFFLOAD_NONE},           {"zero2", 2, PLAIT_OFFLOAD_NONE},
+        {"zero3", 3, PLAIT_OFFLOAD_NONE},           {"zero2_offload", 2, PLAIT_OFFLOAD_GRADIENTS},
+        {"zero3_offload", 3, PLAIT_OFFLOAD_PARAMS},
+    };
+    const char *warning;
+    plans_entry entry;
+    char text[256];
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        snprintf(text, sizeof text,
+                 "NPROC_PER_NODE=4 swift sft --model Qwen/Qwen3-8B --tuner_type full "
+                 "--torch_dtype bfloat16 --per_device_train_batch_size 1 --deepspeed %s",
+                 cases[c].name);
+        import(text, &entry, &warning);
+        assert_string_equal(warning, "");
+        assert_string_equal(entry.model->name, "qwen3-8b");
+        assert_int_equal(entry.gpus, 4);
+        assert_int_equal(entry.gbs, 4);
+        assert_int_equal(entry.precision, PLAIT_BF16);
+        assert_int_equal(entry.degrees.zero, cases[c].zero);
+        assert_int_equal(entry.degrees.offload, cases[c].offload);
+    }
+    import("swift sft --model Qwen/Qwen3-8B --tuner_type full --deepspeed my_zero3", &entry,
+           &warning);
+    assert_non_null(strstr(warning, "neither in the script nor beside it"));
+}
+
 static void test_files_that_say_nothing__are_refused(void **state)
 {
     const char *warning;
@@ -441,6 +476,7 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(test_nvme__is_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_scripts__say_what_the_json_would, begin, end),
+        cmocka_unit_test_setup_teardown(test_scripts_of_swift__name_the_stage, begin, end),
         cmocka_unit_test_setup_teardown(test_files_that_say_nothing__are_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_the_batch__is_exact, begin, end),
         cmocka_unit_test_setup_teardown(test_buckets__count_elements, begin, end),

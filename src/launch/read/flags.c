@@ -109,19 +109,20 @@ static bool is_program(const char *word)
     return text_ends_with(word, ".py") || text_index(file_base_name(word), words) >= 0;
 }
 
-/* `megatron sft` of ms-swift starts torchrun by itself. */
-static bool starts_swift(const char *const *word, int count)
+/* `megatron sft` and `swift sft` of ms-swift start torchrun by themselves. */
+static bool starts_swift(const char *program, const char *const *word, int count)
 {
     static const char *const routes[] = {"sft", "pt", "rlhf", NULL};
 
-    return count > 1 && text_equal(file_base_name(word[0]), "megatron") &&
+    return count > 1 && text_equal(file_base_name(word[0]), program) &&
            text_index(word[1], routes) >= 0;
 }
 
 static bool launches(const char *const *word, int count)
 {
     for (int i = 0; i < count; i++)
-        if (is_program(word[i]) || starts_swift(word + i, count - i))
+        if (is_program(word[i]) || starts_swift("megatron", word + i, count - i) ||
+            starts_swift("swift", word + i, count - i))
             return !only_talks(word[0]);
     return false;
 }
@@ -139,7 +140,7 @@ bool flags_are_of_swift(const launch_flags *flags)
         return false;
     const shell_command *const launch = &words->command[flags->launch];
     for (int i = 0; i < launch->count; i++)
-        if (starts_swift(words->word + launch->first + i, launch->count - i) ||
+        if (starts_swift("megatron", words->word + launch->first + i, launch->count - i) ||
             strstr(words->word[launch->first + i], "swift/cli/_megatron/") != NULL)
             return true;
     return false;

@@ -18,12 +18,12 @@
 
 static const char *const known[] = {
     // read
-    "model_name_or_path", "model_name", "actor_model_name_or_path", "per_device_train_batch_size",
-    "per_device_training_batch_size", "batch_size", "gradient_accumulation_steps", "zero_stage",
-    "actor_zero_stage", "gradient_checkpointing", "actor_gradient_checkpointing",
-    "activation_checkpointing", "max_seq_len", "max_seq_length", "max_length", "block_size", "bf16",
-    "fp16", "dtype", "mixed_precision", "offload", "lora_dim", "actor_lora_dim", "deepspeed",
-    "deepspeed_config", "num_processes", "num_machines", "tf32",
+    "model_name_or_path", "model_name", "model", "torch_dtype", "tuner_type", "train_type",
+    "per_device_train_batch_size", "per_device_training_batch_size", "batch_size",
+    "gradient_accumulation_steps", "zero_stage", "gradient_checkpointing",
+    "actor_gradient_checkpointing", "activation_checkpointing", "max_seq_len", "max_seq_length",
+    "max_length", "block_size", "bf16", "fp16", "dtype", "mixed_precision", "offload", "lora_dim",
+    "actor_lora_dim", "deepspeed", "deepspeed_config", "num_processes", "num_machines", "tf32",
     // no plan hangs on them
     "output_dir", "overwrite_output_dir", "num_train_epochs", "learning_rate", "lr", "save_steps",
     "save_strategy", "do_train", "do_eval", "max_steps", "seed", "dataset_name",
@@ -76,8 +76,7 @@ static bool is_on(const launch_flags *flags, const char *const *names)
 
 static plait_status take_model(plan_reader *in, plait_error *err)
 {
-    static const char *const names[] = {"model_name_or_path", "model_name",
-                                        "actor_model_name_or_path", NULL};
+    static const char *const names[] = {"model_name_or_path", "model_name", "model", NULL};
     const char *const path = value_of(in->flags, names);
     const plait_model *model = NULL;
 
@@ -91,6 +90,23 @@ static plait_status take_model(plan_reader *in, plait_error *err)
 }
 
 /* ---- the plan ---- */
+
+/*
+ * Names of configs that ms-swift has: zero0 to zero3, zero2_offload and zero3_offload (the folder ds_config of
+ * modelscope/ms-swift v3.8.0 and v4.5.2).
+ */
+static bool take_built_in(const char *name, deepspeed_file *file)
+{
+    static const char *const names[] = {"zero0",         "zero1",         "zero2", "zero3",
+                                        "zero2_offload", "zero3_offload", NULL};
+
+    if (text_index(name, names) < 0)
+        return false;
+    file->zero = name[4] - '0';
+    file->offload_optimizer = text_ends_with(name, "_offload");
+    file->offload_params = file->offload_optimizer && file->zero == 3;
+    return true;
+}
 
 /* The JSON, or what it would be if the flags said everything. */
 static plait_status read_config(plan_reader *in, deepspeed_file *file, plait_error *err)
@@ -106,12 +122,13 @@ static plait_status read_config(plan_reader *in, deepspeed_file *file, plait_err
         deepspeed_file_parse(text, strlen(text), name, in->flags->arena, file, &inner) == PLAIT_OK)
         return PLAIT_OK;
     PLAIT_TRY(faults_only(inner.status, &inner, err));
-    if (name != NULL && text_ends_with(name, ".json"))
+    PLAIT_TRY(deepspeed_file_parse("{\"seed\": 0}", strlen("{\"seed\": 0}"), in->flags->file,
+                                   in->flags->arena, file, err));
+    if (name != NULL && !text_equal(name, "true") && !take_built_in(name, file))
         import_warn(in,
                     "the JSON that --deepspeed_config names is neither in the script nor beside "
                     "it, or no config: what it says is taken as not given");
-    return deepspeed_file_parse("{\"seed\": 0}", strlen("{\"seed\": 0}"), in->flags->file,
-                                in->flags->arena, file, err);
+    return PLAIT_OK;
 }
 
 static void take_batch(const launch_flags *flags, deepspeed_file *file)
@@ -119,7 +136,7 @@ static void take_batch(const launch_flags *flags, deepspeed_file *file)
     static const char *const micro[] = {"per_device_train_batch_size",
                                         "per_device_training_batch_size", "batch_size", NULL};
     static const char *const steps[] = {"gradient_accumulation_steps", NULL};
-    static const char *const zero[] = {"zero_stage", "actor_zero_stage", NULL};
+    static const char *const zero[] = {"zero_stage", NULL};
 
     if (file->micro < 0)
         file->micro = number_of(flags, micro, 1);
@@ -132,13 +149,16 @@ static void take_batch(const launch_flags *flags, deepspeed_file *file)
 static void take_precision(const launch_flags *flags, deepspeed_file *file)
 {
     static const char *const bf16[] = {"bf16", NULL}, *const fp16[] = {"fp16", NULL};
-    static const char *const words[] = {"dtype", "mixed_precision", NULL};
+    static const char *const words[] = {"dtype", "mixed_precision", "torch_dtype", NULL};
+    static const char *const bf16_words[] = {"bf16", "bfloat16", NULL};
+    static const char *const fp16_words[] = {"fp16", "float16", NULL};
     const char *const word = value_of(flags, words);
 
     if (file->bf16 == true || file->fp16 == true)
         return;
-    file->bf16 = is_on(flags, bf16) || (word != NULL && strcmp(word, "bf16") == 0);
-    file->fp16 = !file->bf16 && (is_on(flags, fp16) || (word != NULL && strcmp(word, "fp16") == 0));
+    file->bf16 = is_on(flags, bf16) || (word != NULL && text_index(word, bf16_words) >= 0);
+    file->fp16 =
+        !file->bf16 && (is_on(flags, fp16) || (word != NULL && text_index(word, fp16_words) >= 0));
 }
 
 static void take_job(plan_reader *in, const deepspeed_file *file)
