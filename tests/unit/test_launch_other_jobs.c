@@ -44,6 +44,15 @@ static void test_methods__are_refused_by_their_flag(void **state)
         {"torchrun pretrain_vlm.py --bf16 --freeze-LM", "freeze_LM", "true"},
         {"torchrun run_recipe.py --recipe llama32_1b --peft_scheme dora", "peft_scheme", "dora"},
         {"deepspeed main.py --model_name_or_path x --bitfit", "bitfit", "true"},
+        {"deepspeed main.py --actor_model_name_or_path x --critic_model_name_or_path y",
+         "critic_model_name_or_path", "y"},
+        {"torchrun train.py --bf16 --use_peft_lora True", "use_peft_lora", "True"},
+        {"torchrun train.py --bf16 --bits 4", "bits", "4"},
+        {"torchrun train.py --bf16 --freeze_backbone True", "freeze_backbone", "True"},
+        {"torchrun pretrain_vlm.py --bf16 --freeze-vit", "freeze_vit", "true"},
+        {"torchrun pretrain_gpt.py --bf16 --distillation", "distillation", "true"},
+        {"torchrun run_recipe.py --recipe llama3_8b_lora_1node", "recipe", "llama3_8b_lora_1node"},
+        {"python setup.py --finetuning lora", "finetuning", "lora"},
     };
 
     (void)state;
@@ -96,12 +105,46 @@ static void test_methods_that_are_off__pass(void **state)
         "modules:\n  pre_trainer:\n    framework: megatron\n    overrides:\n      bf16: true\n"
         "      lora:\n        enabled: false\n        dim: 32\n",
         "echo trl sft --lora_rank 8\ntorchrun pretrain_gpt.py --bf16",
+        "torchrun train.py --bf16 --use_lora False --lora_r 8 --bits 16",
+        "torchrun train.py --bf16 --use_peft no --lora-rank -1 --task_type CAUSAL_LM",
+        "torchrun pretrain_gpt.py --bf16 --data-path verl.corpus_text_document --wandb-exp-name "
+        "openrlhf.baseline --tokenizer-model axolotl.model",
+        "modules:\n  pre_trainer:\n    framework: megatron\n    overrides:\n      bf16: true\n"
+        "      stage: mlperf_pretrain\n",
+        "torchrun run_recipe.py --bf16 --recipe llama3_8b_pretrain --task pretrain",
     };
     plait_error err;
 
     (void)state;
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
         must(import(PLAIT_LAUNCH_MEGATRON, texts[t], &err), &err);
+}
+
+static void test_methods_by_default__are_refused_with_the_flag_of_full_training(void **state)
+{
+    (void)state;
+    assert_refused(PLAIT_LAUNCH_DEEPSPEED, "swift sft --model x --deepspeed zero3", "f: tuner_type",
+                   "found LoRA, the default of swift sft: --tuner_type full (before ms-swift 4: "
+                   "--train_type full) trains all weights");
+    assert_refused(PLAIT_LAUNCH_DEEPSPEED,
+                   "deepspeed src/train.py --stage sft --model_name_or_path x",
+                   "f: finetuning_type",
+                   "found LoRA, the default of LLaMA-Factory: --finetuning_type full trains all "
+                   "weights");
+    assert_refused(PLAIT_LAUNCH_MEGATRON, "torchrun finetune.py --bf16 peft.dim=16", "f: peft",
+                   "found peft.dim=16");
+}
+
+static void test_files_of_full_training__are_not_read_yet(void **state)
+{
+    plait_error err;
+
+    (void)state;
+    assert_int_equal(import(PLAIT_LAUNCH_DEEPSPEED,
+                            "model_name_or_path: x\nstage: pt\nfinetuning_type: full\n", &err),
+                     PLAIT_ERROR_SCHEMA);
+    assert_string_equal(err.message, "expected a launch script or a config that plait reads, found "
+                                     "a file of LLaMA-Factory: its files are not read yet");
 }
 
 static void test_other_software__is_refused_by_its_name(void **state)
@@ -124,6 +167,13 @@ static void test_other_software__is_refused_by_its_name(void **state)
         {"axolotl train config.yml", "axolotl"},
         {"trl dpo --model_name_or_path x", "TRL, job dpo"},
         {"deepspeed --module openrlhf.cli.train_ppo --zero_stage 3", "OpenRLHF"},
+        {"read -r -d '' words <<EOF\nopenrlhf.cli.train_dpo --bf16\nEOF\n"
+         "deepspeed --module $words",
+         "OpenRLHF"},
+        {"deepspeed training/step2_dpo_finetuning/main.py --zero_stage 0",
+         "DeepSpeed-Chat, job dpo"},
+        {"accelerate launch trl/scripts/dpo.py --bf16", "TRL, job dpo"},
+        {"trl rloo --model_name_or_path x", "TRL, job rloo"},
         {"NPROC_PER_NODE=8 megatron rlhf --rlhf_type grpo --model x", "ms-swift, job grpo"},
     };
     static const plait_launch_target targets[] = {PLAIT_LAUNCH_MEGATRON, PLAIT_LAUNCH_DEEPSPEED,
@@ -150,6 +200,8 @@ int main(void)
         cmocka_unit_test(test_methods__are_refused_by_their_flag),
         cmocka_unit_test(test_methods__are_refused_in_every_format),
         cmocka_unit_test(test_methods_that_are_off__pass),
+        cmocka_unit_test(test_methods_by_default__are_refused_with_the_flag_of_full_training),
+        cmocka_unit_test(test_files_of_full_training__are_not_read_yet),
         cmocka_unit_test(test_other_software__is_refused_by_its_name),
     };
 

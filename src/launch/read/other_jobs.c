@@ -13,6 +13,7 @@
 #include "faults.h"
 #include "file.h"
 #include "flags.h"
+#include "shell_word.h"
 #include "text.h"
 #include "yaml_read.h"
 
@@ -35,12 +36,14 @@ static const method_flag kinds[] = {
     {"train_type", " full "},
     {"tuner_type", " full "},
     {"finetuning_type", " full "},
-    {"stage", " sft pt pretrain 0 1 2 3 "},
+    {"stage", " sft pt pretrain mlperf_pretrain 0 1 2 3 "},
     {"rlhf_type", " "},
     {"peft_type", " "},
     {"peft_scheme", " "},
     {"peft", " "},
     {"task_type", " causal_lm "},
+    {"finetuning", " full sft "},
+    {"bits", " 16 32 "},
     {"MODE", " pretraining "},
     {NULL, NULL},
 };
@@ -55,26 +58,46 @@ static const char *const adapters[] = {"lora_rank",
                                        "use_peft",
                                        "qlora",
                                        "use_qlora",
+                                       "q_lora",
+                                       "lora_enable",
+                                       "use_peft_lora",
+                                       "use_llm_lora",
+                                       "use_backbone_lora",
+                                       "freeze_vit",
                                        "lora_target_modules",
                                        "only_optimize_lora",
                                        "adapters",
                                        "adapter",
                                        NULL};
 
+/* Where one of these is off, the other flags of adapters are idle. */
+static const char *const adapter_switches[] = {"use_lora",    "use_peft",      "lora",
+                                               "lora_enable", "use_peft_lora", NULL};
+
 static const char *const others[] = {
     // frozen weights
     "freeze_parameters", "freeze_parameters_ratio", "freeze_parameters_regex",
     "trainable_parameters", "trainable_parameters_regex", "freeze_all_layers", "freeze_llm",
-    "freeze_lm", "freeze_LM", "freeze_ViT", "bitfit",
+    "freeze_lm", "freeze_LM", "freeze_ViT", "freeze_projection", "freeze_backbone",
+    "tune_mm_mlp_adapter", "freeze_router", "freeze_model", "bitfit",
     // weights in four or eight bits, as QLoRA has them
-    "load_in_4bit", "load_in_8bit", "quantization_bit",
+    "load_in_4bit", "load_in_8bit", "quantization_bit", "use_4bit_quantization",
+    "use_8bit_quantization",
     // distillation and reinforcement
     "export_kd_teacher_load", "export_kd_cfg", "teacher_model", "mcore_teacher_model", "kd",
-    "load_teacher", "perform_rl_step", "mcore_adapter", "adapter_name_or_path", NULL};
+    "load_teacher", "perform_rl_step", "mcore_adapter", "adapter_name_or_path", "distillation",
+    "distill_only", "teacher_model_name_or_path",
+    // step 3 of DeepSpeed-Chat
+    "critic_model_name_or_path", "actor_zero_stage", "critic_zero_stage", "enable_hybrid_engine",
+    NULL};
+
+/* Recipes and tasks of NeMo and Megatron-Bridge whose names say the method: llama3_8b_lora_1node. */
+static const char *const recipes[] = {"recipe", "task", NULL};
 
 static bool is_off(const char *value)
 {
-    static const char *const words[] = {"false", "none", "null", "0", "0.0", "0.", "", NULL};
+    static const char *const words[] = {"false", "none", "null", "no", "off", "0",
+                                        "0.0",   "0.",   "-1",   "",   NULL};
 
     for (const char *const *word = words; *word != NULL; word++)
         if (strcasecmp(value, *word) == 0)
@@ -90,9 +113,15 @@ static const method_flag *kind_of(const char *name)
     return NULL;
 }
 
-/* A file that says "full" has its adapters' flags for nothing. */
+/* Full training by a flag that says "full" or by a switch of adapters that is off. */
 static bool is_full(const launch_flags *flags)
 {
+    for (const char *const *name = adapter_switches; *name != NULL; name++) {
+        const launch_flag *const flag = flags_find(flags, *name);
+
+        if (flag != NULL && is_off(flag->value[0]))
+            return true;
+    }
     for (const method_flag *row = kinds; row->name != NULL; row++) {
         const launch_flag *const flag = flags_find(flags, row->name);
 
@@ -116,15 +145,20 @@ static size_t adapter_section(const char *path)
     return 0;
 }
 
-/* Is a word one of a list that has a blank around each? */
+/* Is a word, in any case, one of a list that has a blank around each? */
 static bool has_word(const char *list, const char *word)
 {
     const size_t width = strlen(word);
 
-    for (const char *at = list; (at = strstr(at, word)) != NULL; at++)
-        if (at > list && at[-1] == ' ' && at[width] == ' ')
+    for (const char *at = strchr(list, ' '); at != NULL; at = strchr(at + 1, ' '))
+        if (strncasecmp(at + 1, word, width) == 0 && at[1 + width] == ' ')
             return true;
     return false;
+}
+
+static bool names_adapters(const char *value)
+{
+    return strstr(value, "lora") != NULL || strstr(value, "peft") != NULL;
 }
 
 static bool is_method(const launch_flag *flag, bool full)
@@ -136,8 +170,50 @@ static bool is_method(const launch_flag *flag, bool full)
         return false;
     if (kind != NULL)
         return !has_word(kind->full, value);
+    if (text_index(flag->name, recipes) >= 0)
+        return names_adapters(value);
     return text_index(flag->name, others) >= 0 || adapter_section(flag->name) > 0 ||
            (!full && text_index(flag->name, adapters) >= 0);
+}
+
+/* Does the launch, or the only command of a script, begin a program and a route, as `swift sft`? */
+static bool runs_route(const launch_flags *flags, const char *program, const char *route)
+{
+    if (flags->launch < 0)
+        return false;
+    const shell_command *const launch = &flags->script.command[flags->launch];
+    const char *const *const word = flags->script.word + launch->first;
+
+    for (int i = 0; i + 1 < launch->count; i++)
+        if (text_equal(file_base_name(word[i]), program) && text_equal(word[i + 1], route))
+            return true;
+    return false;
+}
+
+/*
+ * Without a flag of the method `swift sft` trains LoRA (modelscope/ms-swift v3.8.0 to v4.5.2), and so does
+ * LLaMA-Factory, whose jobs have a stage and a model (finetuning_args.py of hiyouga/LLaMA-Factory).
+ */
+static plait_status check_defaults(const launch_flags *flags, plait_error *err)
+{
+    static const char *const stages[] = {"sft", "pt", NULL};
+    const launch_flag *const stage = flags_find(flags, "stage");
+    const bool factory = stage != NULL && text_index(stage->value[0], stages) >= 0 &&
+                         flags_last(flags, "model_name_or_path") != NULL &&
+                         flags_last(flags, "finetuning_type") == NULL;
+    const bool swift = runs_route(flags, "swift", "sft") &&
+                       flags_last(flags, "tuner_type") == NULL &&
+                       flags_last(flags, "train_type") == NULL;
+
+    if (!factory && !swift)
+        return PLAIT_OK;
+    return flags_fail(
+        flags, swift ? "tuner_type" : "finetuning_type", err,
+        "expected full training, the only kind that plait prices yet, found LoRA, the "
+        "default of %s: %s trains all weights",
+        swift ? "swift sft" : "LLaMA-Factory",
+        swift ? "--tuner_type full (before ms-swift 4: --train_type full)"
+              : "--finetuning_type full");
 }
 
 static plait_status check_methods(const launch_flags *flags, const char *dashes, plait_error *err)
@@ -154,7 +230,7 @@ static plait_status check_methods(const launch_flags *flags, const char *dashes,
             "expected full training, the only kind that plait prices yet, found %s%s %.40s", dashes,
             flag->name, flag->value[0]);
     }
-    return PLAIT_OK;
+    return check_defaults(flags, err);
 }
 
 /* ---- sections of a YAML ---- */
@@ -238,9 +314,29 @@ static const other_software by_word[] = {
     {"TRL", "trl", "sft", {"trl", NULL}},
     {"TRL", "trl", "dpo", {"trl", NULL}},
     {"TRL", "trl", "grpo", {"trl", NULL}},
+    {"TRL", "trl", "kto", {"trl", NULL}},
+    {"TRL", "trl", "reward", {"trl", NULL}},
+    {"TRL", "trl", "rloo", {"trl", NULL}},
     {"OpenRLHF", "openrlhf.", NULL, {NULL, NULL}},
     {"ms-swift", "swift", "rlhf", {"rlhf_type", NULL}},
     {"ms-swift", "megatron", "rlhf", {"rlhf_type", NULL}},
+};
+
+/* Parts of a path, of the script itself or of a word of a command, with the job that they say. */
+static const struct {
+    const char *name, *part, *job;
+} by_path[] = {
+    {"DeepSpeed-Chat", "step2_dpo_finetuning", "dpo"},
+    {"DeepSpeed-Chat", "step2_reward_model_finetuning", "reward"},
+    {"DeepSpeed-Chat", "step3_rlhf_finetuning", "rlhf"},
+    {"TRL", "scripts/dpo.py", "dpo"},
+    {"TRL", "scripts/kto.py", "kto"},
+    {"TRL", "scripts/grpo.py", "grpo"},
+    {"TRL", "scripts/reward.py", "reward"},
+    {"TRL", "scripts/reward_modeling.py", "reward"},
+    {"TRL", "scripts/rloo.py", "rloo"},
+    {"TRL", "trl/experimental/", ""},
+    {"FastChat", "train/train_lora.py", "lora"},
 };
 
 /* A word of the text; NULL: there is none. */
@@ -253,7 +349,15 @@ static plait_status refuse_software(const other_software *of, const found_word *
                                     const char *file, plait_error *err)
 {
     const bool both = job[0].width > 0 && job[1].width > 0;
+    const bool full = job[1].width == 4 && strncmp(job[1].at, "full", 4) == 0 &&
+                      ((job[0].width == 3 && strncmp(job[0].at, "sft", 3) == 0) ||
+                       (job[0].width == 2 && strncmp(job[0].at, "pt", 2) == 0));
 
+    if (full)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, file,
+                          "expected a launch script or a config that plait reads, found a file of "
+                          "%s: its files are not read yet",
+                          of->name);
     return plait_fail(err, PLAIT_ERROR_SCHEMA, file,
                       "expected a launch of full training, found a file of %s%s%.*s%s%.*s: plait "
                       "does not support its jobs yet",
@@ -331,12 +435,56 @@ static found_word word_value(const char *const *word, int count, const char *key
     return (found_word){NULL, 0};
 }
 
+/* Is a word an option with a value of its own behind it, rather than with the module to run? */
+static bool takes_value(const char *word)
+{
+    return shell_is_option(word) && strchr(word, '=') == NULL && !text_equal(word, "-m") &&
+           !text_equal(word, "--module");
+}
+
 static bool is_of(const other_software *of, const char *const *word, int count)
 {
     for (int i = 0; i < count; i++)
-        if (has_mark(word[i], of->mark) &&
+        if (has_mark(word[i], of->mark) && !(i > 0 && takes_value(word[i - 1])) &&
             (of->and == NULL || (i + 1 < count && text_equal(word[i + 1], of->and))))
             return true;
+    return false;
+}
+
+static plait_status check_path(const char *path, const char *file, plait_error *err)
+{
+    for (size_t p = 0; p < sizeof by_path / sizeof *by_path; p++)
+        if (strstr(path, by_path[p].part) != NULL) {
+            const other_software of = {.name = by_path[p].name};
+            const found_word job[2] = {word_at(by_path[p].job, strlen(by_path[p].job)), {NULL, 0}};
+
+            return refuse_software(&of, job, file, err);
+        }
+    return PLAIT_OK;
+}
+
+/* Hydra's overrides of Megatron-Bridge: peft.dim=16, peft=lora. */
+static plait_status check_word(const launch_flags *flags, const char *word, plait_error *err)
+{
+    const char *const value = strchr(word, '=');
+
+    PLAIT_TRY(shell_is_option(word) ? PLAIT_OK : check_path(word, flags->file, err));
+    if (value == NULL || !shell_word_known(word) || is_off(value + 1) ||
+        (!text_starts_with(word, "peft.") && !text_starts_with(word, "peft=")))
+        return PLAIT_OK;
+    return flags_fail(flags, "peft", err,
+                      "expected full training, the only kind that plait prices yet, found %.60s",
+                      word);
+}
+
+/* OpenRLHF's scripts read the module and its options into a variable out of a here-document. */
+static bool begins_line(const char *text, const char *mark)
+{
+    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+        line += strspn(line, " \t\n");
+        if (text_starts_with(line, mark))
+            return true;
+    }
     return false;
 }
 
@@ -357,6 +505,9 @@ static plait_status check_words(const launch_flags *flags, plait_error *err)
                 job[j] = word_value(word, count, of->job[j]);
             return refuse_software(of, job, flags->file, err);
         }
+    for (int c = 0; c < script->commands; c++)
+        for (int i = 0; i < script->command[c].count && flags_runs(script, c); i++)
+            PLAIT_TRY(check_word(flags, script->word[script->command[c].first + i], err));
     return PLAIT_OK;
 }
 
@@ -395,5 +546,9 @@ plait_status other_jobs_refuse(const char *text, size_t length, const char *name
     if (status != PLAIT_OK)
         return faults_only(status, &inner, err);
     PLAIT_TRY(check_words(&flags, err));
+    PLAIT_TRY(check_path(name, name, err));
+    if (begins_line(copy, "openrlhf.cli."))
+        return refuse_software(&(other_software){.name = "OpenRLHF"}, (found_word[2]){{NULL, 0}},
+                               name, err);
     return check_methods(&flags, flags.script.commands > 0 ? "--" : "", err);
 }
