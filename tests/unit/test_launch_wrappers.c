@@ -158,6 +158,26 @@ static void test_yaml__is_read_under_args_and_at_the_top(void **state)
     assert_is_the_gpt(&out);
 }
 
+static void test_yaml__takes_the_brackets_of_lists_away(void **state)
+{
+    const plans_entry out =
+        import("MODEL_ARGS:\n" SIZES "  --recompute-granularity: selective\n"
+               "  --recompute-modules: \"[mlp moe_act]\"\n  --context-parallel-size: 4\n"
+               "  --cp-comm-type: a2a+p2p\n  --hierarchical-context-parallel-sizes: \"[2 2]\"\n");
+
+    (void)state;
+    assert_int_equal(out.degrees.recompute.modules,
+                     1 << PLAIT_MODULE_mlp | 1 << PLAIT_MODULE_moe_act);
+    assert_int_equal(out.degrees.cp_comm, PLAIT_CP_A2A_P2P);
+}
+
+static void test_yaml__takes_the_last_of_two_arguments(void **state)
+{
+    (void)state;
+    assert_int_equal(import("ARGS:\n" SIZES "  micro_batch_size: 4\n").degrees.mbs, 4);
+    assert_string_equal(warning, "ARGS.micro_batch_size stands twice: the last value counts");
+}
+
 /* A switch that is off is not given, in either spelling. */
 static void test_yaml__turns_switches_off(void **state)
 {
@@ -282,6 +302,8 @@ int main(void)
         cmocka_unit_test(test_swift__says_models_that_are_not_known),
         cmocka_unit_test(test_swift__is_read_as_yaml),
         cmocka_unit_test(test_yaml__is_read_under_args_and_at_the_top),
+        cmocka_unit_test(test_yaml__takes_the_brackets_of_lists_away),
+        cmocka_unit_test(test_yaml__takes_the_last_of_two_arguments),
         cmocka_unit_test(test_yaml__turns_switches_off),
         cmocka_unit_test(test_yaml__says_what_is_set_outside),
         cmocka_unit_test(test_yaml__of_something_else_is_refused),

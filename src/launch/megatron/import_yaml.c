@@ -58,6 +58,21 @@ static plait_status settle(const char *value, plait_arena *arena, const char **o
     return PLAIT_OK;
 }
 
+/*
+ * "[layernorm moe_act]" in quotes: the words within, as _run_training.sh of Megatron-LM's functional tests takes
+ * the brackets away. "[0]*3+[1]*58" and a list with commas stay one word.
+ */
+static plait_status add_list(launch_flags *out, const char *name, const char *list,
+                             plait_error *err)
+{
+    const size_t length = strlen(list);
+
+    if (list[length - 1] != ']' || strcspn(list, "],") != length - 1)
+        return flags_add(out, name, list, err);
+    const char *const inner = plait_arena_printf(out->arena, "%.*s", (int)length - 2, list + 1);
+    return inner != NULL ? flags_add(out, name, inner, err) : plait_fail_nomem(err);
+}
+
 static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_error *err)
 {
     plait_arena *const arena = in->out->arena;
@@ -70,6 +85,8 @@ static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_er
         *c = *c == '-'                              ? '_'
              : text_starts_with(leaf->path, "ENV.") ? (char)tolower((unsigned char)*c)
                                                     : *c;
+    if (leaf->values == 1 && leaf->value[0][0] == '[')
+        return add_list(in->out, name, leaf->value[0], err);
     for (int v = 0; v < leaf->values; v++) {
         PLAIT_TRY(settle(leaf->value[v], arena, &value[v], err));
         if (value[v] != NULL)
@@ -176,6 +193,9 @@ plait_status megatron_read_yaml(const char *text, size_t length, const char *nam
     for (int i = 0; i < yaml.count; i++)
         if (yaml.leaf[i].values > 0 && is_argument(yaml.leaf[i].path, in.section))
             PLAIT_TRY(add_flag(&in, &yaml.leaf[i], err));
+    if (yaml.repeated != NULL)
+        text_append_printf(warnings, "%s%.80s stands twice: the last value counts",
+                           warnings->length > 0 ? "\n" : "", yaml.repeated);
     if (text_ends_with(in.section, ".overrides."))
         return read_primus(&in, err);
     return is_swift(&yaml) ? megatron_translate_swift(out, warnings, err) : PLAIT_OK;

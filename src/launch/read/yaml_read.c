@@ -205,9 +205,14 @@ static plait_status remember(yaml_reader *in, const char *path, plait_error *err
 {
     const char **list;
 
-    for (int k = 0; k < in->keys; k++)
-        if (text_equal(in->seen[k], path))
+    for (int k = 0; k < in->keys; k++) {
+        if (!text_equal(in->seen[k], path))
+            continue;
+        if (!text_starts_with(path, "ARGS.") && !text_starts_with(path, "MODEL_ARGS."))
             return fail(in, "each key once", path, err);
+        in->file->repeated = path;
+        return PLAIT_OK;
+    }
     if (in->keys == YAML_MAX_KEYS)
         return fail(in, "at most 4096 keys", path, err);
     list = grow_by_one(in->arena, in->seen, in->keys, &in->seen_capacity, sizeof *list);

@@ -28,13 +28,15 @@ typedef struct yaml_file {
     const char *name; /* for messages */
     int count;
     const yaml_leaf *leaf; /* in the order of the file */
+    const char *repeated;  /* a path of arguments that the file has twice; NULL: it has none */
 } yaml_file;
 
 /**
  * Read a file. *out lives in `arena`.
  *
  * Fails (SYNTAX) on what is no YAML or none of the part above, on a key that stands twice, and on more
- * than 4096 keys; `where` is NAME:LINE.
+ * than 4096 keys; `where` is NAME:LINE. A key may stand twice among arguments (ARGS and MODEL_ARGS), as in the
+ * functional tests of Megatron-LM: PyYAML takes the last.
  */
 PLAIT_MUST_CHECK plait_status yaml_read(const char *text, size_t length, const char *name,
                                         plait_arena *arena, yaml_file *out, plait_error *err);
