@@ -533,6 +533,8 @@ static void test_flags_of_2021__mean_todays(void **state)
     assert_int_equal(out.degrees.recompute.kind, PLAIT_RECOMPUTE_FULL);
     assert_string_equal(out.runtime, "megatron-2021");
     assert_string_equal(warning, "");
+    out = import("--checkpoint-activations --DDP-impl local --overlap-grad-reduce --fp16", 0);
+    assert_string_equal(out.runtime, "megatron-2021");
     out = import(
         "--activations-checkpoint-method block --activations-checkpoint-num-layers 3 --fp16", 0);
     assert_int_equal(out.degrees.recompute.layers, 3);

@@ -388,15 +388,13 @@ static void warn_of_masks(const megatron_args *args, plan_reader *in)
 }
 
 /* The software, which no switch of overlap changes: that is the plan's grad_sync. */
-static const char *megatron_runtime(const megatron_args *args, const plan_reader *in)
+static const char *megatron_runtime(const plan_reader *in)
 {
     const int zero = in->out->degrees.zero;
 
     if (zero > 1)
         return "megatron-fsdp";
-    return zero == 0 && !args->overlap_grad_reduce && megatron_flags_are_of_2021(in->flags)
-               ? "megatron-2021"
-               : "megatron";
+    return zero == 0 && megatron_flags_are_of_2021(in->flags) ? "megatron-2021" : "megatron";
 }
 
 /* The profile hides the all-gather of parameters with the reduction of gradients; this script does not. */
@@ -414,7 +412,7 @@ static void choose_runtime(const megatron_args *args, plan_reader *in)
     plans_entry *const out = in->out;
 
     if (!note_stands(out->runtime, out->degrees.zero > 1))
-        out->runtime = args->deepspeed ? deepspeed_runtime(args, in) : megatron_runtime(args, in);
+        out->runtime = args->deepspeed ? deepspeed_runtime(args, in) : megatron_runtime(in);
 }
 
 plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, plait_error *err)
