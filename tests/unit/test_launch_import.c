@@ -211,6 +211,32 @@ static void test_parsed_chunks__count_before_layers_of_a_chunk(void **state)
                      4);
 }
 
+/* Megatron-LM takes one way to divide the layers, and no remainder beside an end that is given. */
+static void test_splits_that_megatron_refuses__are_refused(void **state)
+{
+    (void)state;
+    assert_refused(SIZES "--pipeline-model-parallel-size 2 "
+                         "--num-layers-per-virtual-pipeline-stage 1 "
+                         "--num-virtual-stages-per-pipeline-rank 5",
+                   "args.sh: num_layers_per_virtual_pipeline_stage",
+                   "expected one way to divide the layers, as Megatron-LM does, found "
+                   "--num-virtual-stages-per-pipeline-rank too");
+    assert_refused(SIZES "--pipeline-model-parallel-size 2 "
+                         "--pipeline-model-parallel-layout 'Et*5|t*5L' "
+                         "--account-for-loss-in-pipeline-split",
+                   "args.sh: pipeline_model_parallel_layout",
+                   "expected one way to divide the layers, as Megatron-LM does, found an embedding "
+                   "or a loss that counts as a layer too");
+    assert_refused(SIZES "--pipeline-model-parallel-size 2 --decoder-first-pipeline-num-layers 4 "
+                         "--account-for-loss-in-pipeline-split",
+                   "args.sh: account_for_embedding_in_pipeline_split",
+                   "expected one way to divide the layers, as Megatron-LM does, found layers of "
+                   "the first or last stage too");
+    assert_refused(SIZES "--pipeline-model-parallel-size 3 --decoder-last-pipeline-num-layers 3",
+                   "args.sh: decoder_last_pipeline_num_layers",
+                   "expected layers that leave a multiple of 2 of the 10, found 3");
+}
+
 static void test_chunks_that_do_not_divide__are_refused(void **state)
 {
     (void)state;
@@ -861,6 +887,7 @@ int main(void)
         cmocka_unit_test(test_layers_of_a_chunk__say_what_their_number_says),
         cmocka_unit_test(test_parsed_chunks__count_before_layers_of_a_chunk),
         cmocka_unit_test(test_chunks_that_do_not_divide__are_refused),
+        cmocka_unit_test(test_splits_that_megatron_refuses__are_refused),
         cmocka_unit_test(test_chunks_of_an_unknown_model__are_said_or_given),
         cmocka_unit_test(test_layouts__are_the_split_that_deals_the_same),
         cmocka_unit_test(test_odd_layouts__stay_as_they_are),

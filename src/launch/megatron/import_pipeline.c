@@ -47,19 +47,30 @@ static plait_status read_layout(const char *layout, const plait_model *model, pl
     return PLAIT_OK;
 }
 
-/* One of the two is given: the other stages share the rest evenly. */
-static void complete_first_last(int first, int last, const plait_model *model, plan_reader *in)
+/*
+ * One of the two is given: the other stages share the rest evenly, and Megatron-LM refuses a remainder
+ * (megatron/core/transformer/transformer_config.py of core_v0.19.0).
+ */
+static plait_status complete_first_last(int first, int last, const plait_model *model,
+                                        plan_reader *in, plait_error *err)
 {
     plait_degrees *const d = &in->out->degrees;
-    const int rest = model != NULL ? model->layers - first - last : -1;
+    const int rest = model != NULL ? model->layers - first - last : 0;
 
-    if (rest < 0 || rest % (d->pp - 1) != 0) {
+    if (model == NULL) {
         in->out->given &= ~PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
         import_warn(in, "layers of the first or last stage alone: the split is left open");
-        return;
+        return PLAIT_OK;
     }
+    if (rest <= 0 || rest % (d->pp - 1) != 0)
+        return flags_fail(in->flags,
+                          first > 0 ? MEGATRON_NAME(decoder_first_pipeline_num_layers)
+                                    : MEGATRON_NAME(decoder_last_pipeline_num_layers),
+                          err, "expected layers that leave a multiple of %d of the %d, found %d",
+                          d->pp - 1, model->layers, first + last);
     d->split = first > 0 ? split_first_and_last(first, rest / (d->pp - 1))
                          : split_first_and_last(rest / (d->pp - 1), last);
+    return PLAIT_OK;
 }
 
 /* DeepSpeed balances the classes of modules that its method names, and need not divide them evenly. */
@@ -83,7 +94,8 @@ static bool note_deals(const megatron_args *args, const plait_model *model, cons
            plait_chunks_of(model, &in->out->degrees, chunks);
 }
 
-static void read_split(const megatron_args *args, const plait_model *model, plan_reader *in)
+static plait_status read_split(const megatron_args *args, const plait_model *model, plan_reader *in,
+                               plait_error *err)
 {
     plait_degrees *const d = &in->out->degrees;
     const bool embedding = args->account_for_embedding_in_pipeline_split;
@@ -92,12 +104,12 @@ static void read_split(const megatron_args *args, const plait_model *model, plan
     const int last = args->decoder_last_pipeline_num_layers;
 
     if (note_deals(args, model, in))
-        return;
+        return PLAIT_OK;
     import_give(in, "split");
     if (first > 0 && last > 0)
         d->split = split_first_and_last(first, last);
     else if ((first > 0 || last > 0) && d->pp > 1)
-        complete_first_last(first, last, model, in);
+        return complete_first_last(first, last, model, in, err);
     else
         d->split = (plait_split){
             .kind = (unsigned char)(embedding && loss ? PLAIT_SPLIT_BOTH
@@ -105,6 +117,7 @@ static void read_split(const megatron_args *args, const plait_model *model, plan
                                     : loss            ? PLAIT_SPLIT_LOSS
                                                       : even_split(args, model, d->pp)),
         };
+    return PLAIT_OK;
 }
 
 /*
@@ -160,14 +173,47 @@ static plait_status read_chunks(const megatron_args *args, const plait_model *mo
     return PLAIT_OK;
 }
 
+/*
+ * Arguments that Megatron-LM refuses together: validate_args in megatron/training/arguments.py and
+ * megatron/core/transformer/transformer_config.py of core_v0.19.0.
+ */
+static plait_status check_conflicts(const megatron_args *args, const plan_reader *in,
+                                    plait_error *err)
+{
+    const bool layout = args->pipeline_model_parallel_layout != NULL;
+    const bool ends =
+        args->decoder_first_pipeline_num_layers > 0 || args->decoder_last_pipeline_num_layers > 0;
+    const bool counted =
+        args->account_for_embedding_in_pipeline_split || args->account_for_loss_in_pipeline_split;
+    const bool chunks = args->num_virtual_stages_per_pipeline_rank > 0;
+    const bool chunk_layers = args->num_layers_per_virtual_pipeline_stage > 0;
+    const char *const other = layout && ends      ? "layers of the first or last stage"
+                              : layout && counted ? "an embedding or a loss that counts as a layer"
+                              : layout && chunks  ? "--num-virtual-stages-per-pipeline-rank"
+                              : layout && chunk_layers ? "--num-layers-per-virtual-pipeline-stage"
+                              : ends && counted        ? "layers of the first or last stage"
+                              : chunks && chunk_layers ? "--num-virtual-stages-per-pipeline-rank"
+                                                       : NULL;
+    const char *const flag = layout ? MEGATRON_NAME(pipeline_model_parallel_layout)
+                             : ends && counted
+                                 ? MEGATRON_NAME(account_for_embedding_in_pipeline_split)
+                                 : MEGATRON_NAME(num_layers_per_virtual_pipeline_stage);
+
+    if (other == NULL)
+        return PLAIT_OK;
+    return flags_fail(in->flags, flag, err,
+                      "expected one way to divide the layers, as Megatron-LM does, found %s too",
+                      other);
+}
+
 plait_status megatron_read_pipeline(const megatron_args *args, const plait_model *model,
                                     plan_reader *in, plait_error *err)
 {
     const char *const layout = args->pipeline_model_parallel_layout;
 
+    PLAIT_TRY(check_conflicts(args, in, err));
     if (layout != NULL)
         return read_layout(layout, model, in, err);
     PLAIT_TRY(read_chunks(args, model, in, err));
-    read_split(args, model, in);
-    return PLAIT_OK;
+    return read_split(args, model, in, err);
 }
