@@ -73,6 +73,24 @@ static void add_shard(space_cursor *cursor, shard_list *list, space_shard shard)
     list->shard[list->shards++] = shard;
 }
 
+/*
+ * Without replicas all ZeRO stages are one, but formats and offload may need shards: the lowest legal
+ * stage stands for all.
+ */
+static bool lower_stage_stands(const plan_space *space, const plait_degrees *d)
+{
+    plait_degrees lower = *d;
+
+    if (says_something(space, d, PLAIT_KEY_ZERO))
+        return false;
+    for (int z = 0; z < space->zero.count && space->zero.value[z] < d->zero; z++) {
+        lower.zero = (unsigned char)space->zero.value[z];
+        if (plan_shards_legal(space->problem, &lower, &nobody_asks))
+            return true;
+    }
+    return false;
+}
+
 /* Every value of the k-th free key and of those behind it, with this shard. */
 static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_shard shard,
                             shard_list *list)
@@ -80,7 +98,7 @@ static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_
     const plan_space *const space = cursor->space;
 
     if (k == space->free_keys) {
-        if (plan_shards_legal(space->problem, &d, &nobody_asks))
+        if (plan_shards_legal(space->problem, &d, &nobody_asks) && !lower_stage_stands(space, &d))
             add_shard(cursor, list, shard);
         return;
     }
@@ -122,9 +140,8 @@ static void add_shards_of(space_cursor *cursor, plait_degrees d, bool nested, sh
 static void add_shards(space_cursor *cursor, plait_degrees d, bool nested, shard_list *list)
 {
     const plan_space *const space = cursor->space;
-    const int stages = values_of(space, &d, PLAIT_KEY_ZERO, space->zero.count);
 
-    for (int z = 0; z < stages; z++) {
+    for (int z = 0; z < space->zero.count; z++) {
         d.zero = (unsigned char)space->zero.value[z];
         add_shards_of(cursor, d, nested, list);
     }

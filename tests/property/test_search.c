@@ -562,6 +562,20 @@ static void usual_formats(const plait_problem *problem, plait_degrees *d)
         plait_key_put(d, (plait_key_id)key, plait_keys[key].usual(problem, d, (plait_key_id)key));
 }
 
+/* Without replicas every ZeRO stage is the same: the lowest that these formats may have is enough. */
+static bool lower_stage_is_legal(const brute_force *b, const plait_degrees *d)
+{
+    plait_degrees lower = *d;
+
+    if (d->dp * d->cp > 1 || has_experts(&b->w->model))
+        return false;
+    while (lower.zero-- > 0)
+        if ((b->w->runtime.can.takes[PLAIT_KEY_ZERO] >> lower.zero & 1u) &&
+            obeys_on(&b->w->options, &lower, "zero") && legal(b, &lower))
+            return true;
+    return false;
+}
+
 /* Every legal set of formats; parameters in 8 bits are those of 8-bit products. */
 static void all_formats(brute_force *b, plait_degrees d)
 {
@@ -569,7 +583,7 @@ static void all_formats(brute_force *b, plait_degrees d)
     const bool narrow = b->w->problem.job.precision == PLAIT_FP8;
 
     if (!b->w->options.allow_numerics) {
-        if (legal(b, &d))
+        if (legal(b, &d) && !lower_stage_is_legal(b, &d))
             all_recompute(b, d);
         return;
     }
@@ -586,7 +600,7 @@ static void all_formats(brute_force *b, plait_degrees d)
                     plait_key_put(&d, PLAIT_KEY_OPTIMIZER_STATE, moments);
                     plait_key_put(&d, PLAIT_KEY_OFFLOAD, offload);
                     plait_key_put(&d, PLAIT_KEY_FP8_PARAMS, params);
-                    if (legal(b, &d))
+                    if (legal(b, &d) && !lower_stage_is_legal(b, &d))
                         all_recompute(b, d);
                 }
 }
@@ -604,8 +618,8 @@ static void all_gathers(brute_force *b, plait_degrees d)
 }
 
 /*
- * Shards of one rank are no shards. Without replicas every ZeRO stage is the same, and so is every
- * way to synchronise, unless a tied table is added up over both ends of the pipeline.
+ * Shards of one rank are no shards. Without replicas every ZeRO stage is the same (all_formats), and so
+ * is every way to synchronise, unless a tied table is added up over both ends of the pipeline.
  */
 static void all_shards(brute_force *b, plait_degrees d)
 {
@@ -613,12 +627,11 @@ static void all_shards(brute_force *b, plait_degrees d)
     const int replicas = d.dp * d.cp;
     const bool alone = replicas == 1 && !has_experts(model);
     const bool syncs = !alone || (model->tied && d.pp > 1);
-    bool one_is_enough = false;
 
     for (int zero = 0; zero <= 3; zero++) {
         d.zero = (unsigned char)zero;
         usual_formats(&b->w->problem, &d);
-        if (!(b->w->runtime.can.takes[PLAIT_KEY_ZERO] >> zero & 1u) || one_is_enough)
+        if (!(b->w->runtime.can.takes[PLAIT_KEY_ZERO] >> zero & 1u))
             continue;
         for (d.shard_group = replicas > 1 ? 2 : 1; d.shard_group <= replicas; d.shard_group++) {
             bool synced = false;
@@ -631,7 +644,6 @@ static void all_shards(brute_force *b, plait_degrees d)
                 all_gathers(b, d);
             }
         }
-        one_is_enough = alone && obeys_on(&b->w->options, &d, "zero");
     }
 }
 
