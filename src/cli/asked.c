@@ -89,16 +89,46 @@ static plait_status set_microbatches(const asked_flags *flags, const plait_probl
     return PLAIT_OK;
 }
 
-static void check_microbatches(const plait_problem *problem, int asked_for, report_plan *plan)
+/* The divisors of `of` nearest to a number that does not divide it: "6 or 8". */
+static void nearest_divisors(int of, int number, char *text, size_t size)
+{
+    int low = number < of ? number : of;
+    int high = number;
+
+    while (low > 1 && of % low != 0)
+        low--;
+    while (high < of && of % high != 0)
+        high++;
+    if (high > of || low == high)
+        snprintf(text, size, "%d", low);
+    else
+        snprintf(text, size, "%d or %d", low, high);
+}
+
+/* Without --mbs, a number of microbatches that is not possible is refused before what follows from it. */
+static void check_microbatches(const plait_problem *problem, int asked_for, bool mbs_given,
+                               report_plan *plan)
 {
     const int found = plait_degrees_microbatches(&plan->degrees, problem->job.gbs);
+    const int dp = plan->degrees.dp, gbs = problem->job.gbs;
+    const bool replicas_divide = dp > 0 && gbs % dp == 0;
+    char near[32];
 
-    if (asked_for == 0 || plan->verdict == PLAIT_INVALID || found == asked_for)
+    if (asked_for == 0)
+        return;
+    if (!mbs_given && replicas_divide && gbs / dp % asked_for != 0) {
+        nearest_divisors(gbs / dp, asked_for, near, sizeof near);
+        snprintf(plan->why, sizeof plan->why,
+                 "%d microbatches do not divide the %d sequences of each of dp %d (a batch of %d): "
+                 "give --microbatches %s",
+                 asked_for, gbs / dp, dp, gbs, near);
+    } else if (plan->verdict != PLAIT_INVALID && found != asked_for)
+        snprintf(plan->why, sizeof plan->why,
+                 "dp %d x mbs %d makes %d microbatches of %d sequences, not %d", dp,
+                 plan->degrees.mbs, found, gbs, asked_for);
+    else
         return;
     plan->verdict = PLAIT_INVALID;
-    snprintf(plan->why, sizeof plan->why,
-             "dp %d x mbs %d makes %d microbatches of %d sequences, not %d", plan->degrees.dp,
-             plan->degrees.mbs, found, problem->job.gbs, asked_for);
     plan->plan = (plait_plan){0};
     plan->cost = (plait_cost){0};
 }
@@ -187,7 +217,8 @@ plait_status asked_of(const asked_flags *flags, const opt_operands *operands,
     PLAIT_TRY(
         set_microbatches(flags, &out->problem, &degrees, &out->microbatches, &out->given, err));
     PLAIT_TRY(complete(out, degrees, changed, arena, err));
-    check_microbatches(&out->problem, out->microbatches, &out->plan);
+    check_microbatches(&out->problem, out->microbatches, flags->key[PLAIT_KEY_MBS] != NULL,
+                       &out->plan);
     return PLAIT_OK;
 }
 
