@@ -123,6 +123,7 @@ static void keep(const plait_change *change, int most, plait_change *found, int 
 }
 
 /*
+ * The best plan that differs in the keys of `open` alone.
  * Limits that leave nothing are no failure: there is no such plan. With `layouts`, irregular layouts
  * are searched where no split in words is legal.
  */
@@ -139,7 +140,7 @@ static plait_status try_moves(const plait_problem *problem, const plait_search_o
     one.distinct = 0;
     one.strategy = "exhaustive";
     one.progress = NULL;
-    PLAIT_TRY(keep_others(problem, from, open | always_free, &one, err));
+    PLAIT_TRY(keep_others(problem, from, open, &one, err));
     plait_status status = plait_search(problem, &one, arena, &result, &inner);
     if (status == PLAIT_ERROR_RANGE && layouts) {
         one.strategy = "dp";
@@ -170,7 +171,7 @@ plait_status plait_changes(const plait_problem *problem, const plait_search_opti
         return plait_fail(err, PLAIT_ERROR_RANGE, "most", "expected at least 1, found %d", most);
     for (int a = 0; a < MOVES; a++)
         for (int b = 0; b <= a; b++) {
-            const plait_key_set open = opened_by(&moves[a]) | opened_by(&moves[b]);
+            const plait_key_set open = opened_by(&moves[a]) | opened_by(&moves[b]) | always_free;
             plait_change change;
             bool any;
 
@@ -199,6 +200,7 @@ static plait_key_set differing_keys(const plait_degrees *from, const plait_degre
 typedef struct way_search {
     const plait_problem *problem;
     plait_key_set given;
+    plait_key_set fixed;  /* keys that no repair changes */
     plait_key_set chosen; /* keys that are always chosen anew, and count as no change */
     const plait_degrees *from;
     int most;
@@ -210,15 +212,18 @@ typedef struct way_search {
 /* The best plan that differs in these keys alone, if one runs and fits. */
 static plait_status try_way(const way_search *w, plait_key_set open, plait_error *err)
 {
-    const bool layouts = (open & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) != 0;
+    const bool layouts = (open & BIT(SPLIT)) != 0;
     plait_search_options options;
     plait_change change;
     bool any;
 
+    if ((open & ~w->fixed) == 0)
+        return PLAIT_OK;
     plait_search_options_init(&options);
     options.threads = 1;
-    PLAIT_TRY(try_moves(w->problem, &options, w->from, open | w->chosen, layouts, w->arena, &change,
-                        &any, err));
+    options.allow_numerics = (open & BIT(OFFLOAD)) != 0; // it is not searched otherwise
+    PLAIT_TRY(try_moves(w->problem, &options, w->from, (open | w->chosen | always_free) & ~w->fixed,
+                        layouts, w->arena, &change, &any, err));
     if (!any)
         return PLAIT_OK;
     change.changed |= differing_keys(w->from, &change.best.plan.degrees, w->given);
@@ -229,13 +234,15 @@ static plait_status try_way(const way_search *w, plait_key_set open, plait_error
     return PLAIT_OK;
 }
 
-plait_status plait_ways_out(const plait_problem *problem, plait_key_set given,
+plait_status plait_ways_out(const plait_problem *problem, plait_key_set given, plait_key_set fixed,
                             const plait_degrees *from, int most, plait_arena *arena,
                             plait_change *found, int *count, plait_error *err)
 {
+    const plait_key_set offloaded = BIT(OFFLOAD) | BIT(ZERO); // parameters need ZeRO 3
     const way_search w = {
         .problem = problem,
         .given = given & ~BIT(DP),
+        .fixed = fixed,
         .chosen = (BIT(RECOMPUTE) | BIT(SPLIT)) & ~given,
         .from = from,
         .most = most,
@@ -252,10 +259,13 @@ plait_status plait_ways_out(const plait_problem *problem, plait_key_set given,
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (!(w.chosen & PLAIT_KEY_BIT(key)))
             PLAIT_TRY(try_way(&w, PLAIT_KEY_BIT(key), err));
+    PLAIT_TRY(try_way(&w, offloaded, err));
     for (int a = 0; a < MOVES && *count == 0; a++)
         PLAIT_TRY(try_way(&w, opened_by(&moves[a]), err));
     for (int a = 0; a < MOVES && *count == 0; a++)
         for (int b = 0; b < a; b++)
             PLAIT_TRY(try_way(&w, opened_by(&moves[a]) | opened_by(&moves[b]), err));
+    for (int a = 0; a < MOVES && *count == 0; a++)
+        PLAIT_TRY(try_way(&w, opened_by(&moves[a]) | offloaded, err));
     return PLAIT_OK;
 }

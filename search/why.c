@@ -8,6 +8,7 @@
 #include "plait/units.h"
 #include "problem_check.h"
 #include "question.h"
+#include "space.h"
 #include "strategy.h"
 #include "text.h"
 
@@ -165,6 +166,51 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
     return PLAIT_OK;
 }
 
+/*
+ * The question with state in host memory, which changes numerics and is not searched unless asked for:
+ * the least of what the runtime can offload with which a plan fits.
+ */
+static plait_status ask_offloaded(const plait_problem *problem, const plait_search_options *options,
+                                  plait_arena *arena, bool *fits, plait_ranked *best,
+                                  plait_error *err)
+{
+    const unsigned takes = problem->runtime->can.takes[PLAIT_KEY_OFFLOAD];
+    plait_search_options others = *options;
+
+    *fits = false;
+    others.limits = 0;
+    for (int i = 0; i < options->limits; i++)
+        if (options->limit[i].key != PLAIT_KEY_OFFLOAD)
+            others.limit[others.limits++] = options->limit[i];
+    const bool searched = options->allow_numerics || others.limits < options->limits;
+
+    for (int what = PLAIT_OFFLOAD_OPTIMIZER; what < PLAIT_OFFLOADS && !*fits; what++) {
+        plait_search_options one = others;
+        char limit[64];
+
+        if (!(takes >> what & 1u) || others.limits == PLAIT_MAX_LIMITS ||
+            (searched && limits_allow_value(options, PLAIT_KEY_OFFLOAD, what)))
+            continue;
+        snprintf(limit, sizeof limit, "offload=%s", plait_offload_name[what]);
+        PLAIT_TRY(plait_search_limit(&one, limit, err));
+        PLAIT_TRY(question_ask(problem, &one, QUESTION_FITS, arena, fits, best, err));
+    }
+    return PLAIT_OK;
+}
+
+static plait_status offload(const relaxer *r, plait_error *err)
+{
+    plait_ranked best;
+    bool fits;
+
+    PLAIT_TRY(ask_offloaded(r->problem, r->options, r->arena, &fits, &best, err));
+    plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
+    if (found)
+        snprintf(found->change, sizeof found->change, "search with --fix offload=%s",
+                 plait_offload_name[best.plan.degrees.offload]);
+    return PLAIT_OK;
+}
+
 /* The question with another cluster and number of GPUs; does a plan fit then? */
 static plait_status ask_larger(const relaxer *r, const plait_cluster *cluster, int gpus, bool *fits,
                                plait_relaxation **found, plait_error *err)
@@ -294,6 +340,8 @@ static plait_status relax(const relaxer *r, plait_error *err)
     PLAIT_TRY(search_options_check(r->options, err));
     PLAIT_TRY(drop_limits(r, err));
     if (!is_full(r))
+        PLAIT_TRY(offload(r, err));
+    if (!is_full(r))
         PLAIT_TRY(larger_cluster(r, err));
     return is_full(r) ? PLAIT_OK : shorter_sequence(r, err);
 }
@@ -321,21 +369,24 @@ plait_status plait_first_relaxation(const plait_problem *problem,
 
 /* A few words on the plan, since its degrees are those of software that was not asked about. */
 plait_status plait_relax_runtime(const plait_problem *problem, const plait_problem *other,
-                                 const plait_search_options *options, plait_arena *arena,
-                                 plait_relaxation *found, bool *fits, plait_error *err)
+                                 const plait_search_options *options, bool offloaded,
+                                 plait_arena *arena, plait_relaxation *found, bool *fits,
+                                 plait_error *err)
 {
     plait_ranked best;
 
     PLAIT_TRY(problem_check(other, err));
     PLAIT_TRY(search_options_check(options, err));
-    PLAIT_TRY(question_ask(other, options, QUESTION_FITS, arena, fits, &best, err));
+    PLAIT_TRY(offloaded ? ask_offloaded(other, options, arena, fits, &best, err)
+                        : question_ask(other, options, QUESTION_FITS, arena, fits, &best, err));
     if (!*fits)
         return PLAIT_OK;
     const plait_degrees *const d = &best.plan.degrees;
     *found = (plait_relaxation){.best = best, .job = other->job, .runtime = other->runtime};
     snprintf(found->change, sizeof found->change,
-             "runtime %.40s instead of %.40s, with tp %d, pp %d, cp %d, ep %d, ZeRO %d",
-             other->runtime->name, problem->runtime->name, d->tp, d->pp, d->cp, d->ep, d->zero);
+             "runtime %.40s instead of %.40s%s%s, with tp %d, pp %d, cp %d, ep %d, ZeRO %d",
+             other->runtime->name, problem->runtime->name, offloaded ? ", --fix offload=" : "",
+             offloaded ? plait_offload_name[d->offload] : "", d->tp, d->pp, d->cp, d->ep, d->zero);
     return PLAIT_OK;
 }
 

@@ -196,13 +196,14 @@ PLAIT_MUST_CHECK plait_status plait_changes(const plait_problem *problem,
  * one key and those that follow from it; else two of these. A search found every change. (S.107)
  *
  * @param given  keys that were asked for; recompute and split are chosen anew unless they are among them
+ * @param fixed  keys that keep their values
  * @param from   all keys, as plait_degrees_complete leaves them
  * @param found  [most], fewest changed keys first, then the fastest
  */
 PLAIT_MUST_CHECK plait_status plait_ways_out(const plait_problem *problem, plait_key_set given,
-                                             const plait_degrees *from, int most,
-                                             plait_arena *arena, plait_change *found, int *count,
-                                             plait_error *err);
+                                             plait_key_set fixed, const plait_degrees *from,
+                                             int most, plait_arena *arena, plait_change *found,
+                                             int *count, plait_error *err);
 
 /** Why the search does not choose plans with these limits: best such plan against the winner. */
 typedef struct plait_why {
@@ -224,7 +225,7 @@ PLAIT_MUST_CHECK plait_status plait_why_not(const plait_problem *problem,
 
 /** One change to the question that makes a plan fit, or a step faster. */
 typedef struct plait_relaxation {
-    char change[160];             /* "512 GPUs instead of 256" */
+    char change[200];             /* "512 GPUs instead of 256" */
     plait_ranked best;            /* of a large space one that fits, which may not be the best */
     plait_job job;                /* the changed job */
     const plait_runtime *runtime; /* the changed software; NULL: that of the question */
@@ -250,14 +251,13 @@ PLAIT_MUST_CHECK plait_status plait_first_relaxation(const plait_problem *proble
 /**
  * The same question for another runtime: does a plan fit?
  *
- * @param other  the question with that runtime and its bands of evidence
- * @param found  set where *fits
+ * @param other      the question with that runtime and its bands of evidence
+ * @param offloaded  with the least state in host memory that makes a plan fit
+ * @param found      set where *fits
  */
-PLAIT_MUST_CHECK plait_status plait_relax_runtime(const plait_problem *problem,
-                                                  const plait_problem *other,
-                                                  const plait_search_options *options,
-                                                  plait_arena *arena, plait_relaxation *found,
-                                                  bool *fits, plait_error *err);
+PLAIT_MUST_CHECK plait_status plait_relax_runtime(
+    const plait_problem *problem, const plait_problem *other, const plait_search_options *options,
+    bool offloaded, plait_arena *arena, plait_relaxation *found, bool *fits, plait_error *err);
 
 /** The smaller number of GPUs that works best. */
 typedef struct plait_fewer_gpus {

@@ -334,20 +334,30 @@ static plait_status add_way(const asked *question, const plait_change *change, p
 plait_status asked_ways_out(const asked *question, plait_arena *arena,
                             plait_relaxation way[ASKED_WAYS], int *ways, plait_error *err)
 {
+    const plait_key_set dp = PLAIT_KEY_BIT(PLAIT_KEY_DP), mbs = PLAIT_KEY_BIT(PLAIT_KEY_MBS);
+    const plait_key_set fixed = question->microbatches > 0 ? dp | mbs : question->given & dp;
+    const bool refused = question->plan.verdict == PLAIT_INVALID;
     plait_change *change = plait_arena_alloc(arena, ASKED_WAYS, sizeof *change);
-    int changes;
+    int changes = 0;
 
     *ways = 0;
     if (change == NULL)
         return plait_fail_nomem(err);
     // Flags beside a file change what else is kept of it, and a wrong dp or number of microbatches
     // has its right value in the refusal.
-    if (question->plan.verdict != PLAIT_INVALID || question->file != NULL ||
-        question->microbatches > 0 || (question->given & PLAIT_KEY_BIT(PLAIT_KEY_DP)) ||
+    if (question->plan.verdict < PLAIT_OUT_OF_MEMORY || question->file != NULL ||
+        (refused && fixed != 0) ||
         !plait_cluster_priced(question->problem.cluster, question->problem.job.gpus, NULL, 0))
         return PLAIT_OK;
-    PLAIT_TRY(plait_ways_out(&question->problem, question->given, &question->plan.degrees,
-                             ASKED_WAYS, arena, change, &changes, err));
+    // A plan out of memory first keeps all that was asked for.
+    if (!refused)
+        PLAIT_TRY(plait_ways_out(&question->problem, question->given, question->given | fixed,
+                                 &question->plan.degrees, ASKED_WAYS, arena, change, &changes,
+                                 err));
+    if (changes == 0)
+        PLAIT_TRY(plait_ways_out(&question->problem, question->given, fixed,
+                                 &question->plan.degrees, ASKED_WAYS, arena, change, &changes,
+                                 err));
     for (int i = 0; i < changes; i++)
         PLAIT_TRY(add_way(question, &change[i], arena, way, ways, err));
     return PLAIT_OK;

@@ -224,21 +224,29 @@ static void insert_relaxation(const plait_problem *problem, const plait_relaxati
     ++*count;
 }
 
-/* The first of the runtimes with most parallelisms with which a plan fits. */
+/*
+ * The first of the runtimes with most parallelisms with which a plan fits, and if there is none, the first
+ * with which one fits when state is offloaded to the host.
+ */
 static plait_status relax_runtime(const plait_problem *problem, const plait_search_options *search,
                                   plait_arena *arena, plait_relaxation *list, int *count,
                                   plait_error *err)
 {
-    static const char *const widest[] = {"megatron", "torchtitan", "deepspeed"};
+    enum { WIDEST = 3 };
+    static const char *const widest[WIDEST] = {"megatron", "torchtitan", "deepspeed"};
+    plait_problem other[WIDEST] = {0};
     plait_relaxation found;
-    plait_problem other;
     bool fits = false;
 
-    for (size_t i = 0; i < sizeof widest / sizeof *widest && !fits; i++) {
-        if (*count == PLAIT_MAX_RELAXATIONS || text_equal(widest[i], problem->runtime->name))
+    for (size_t i = 0; i < 2 * WIDEST && !fits; i++) {
+        const char *const runtime = widest[i % WIDEST];
+
+        if (*count == PLAIT_MAX_RELAXATIONS || text_equal(runtime, problem->runtime->name))
             continue;
-        PLAIT_TRY(problem_for_runtime(problem, widest[i], arena, &other, err));
-        PLAIT_TRY(plait_relax_runtime(problem, &other, search, arena, &found, &fits, err));
+        if (i < WIDEST)
+            PLAIT_TRY(problem_for_runtime(problem, runtime, arena, &other[i], err));
+        PLAIT_TRY(plait_relax_runtime(problem, &other[i % WIDEST], search, i >= WIDEST, arena,
+                                      &found, &fits, err));
     }
     if (fits)
         insert_relaxation(problem, &found, list, count);

@@ -72,7 +72,7 @@ typedef struct report_found {
 PLAIT_MUST_CHECK plait_status report_search(const plait_problem *problem, const report_found *found,
                                             FILE *out, plait_error *err);
 
-/** @param way  [ways] changes with which a plan that cannot run does, as flags */
+/** @param way  [ways] changes with which a plan that cannot run or is out of memory runs and fits, as flags */
 PLAIT_MUST_CHECK plait_status report_eval(const plait_problem *problem, const report_plan *plan,
                                           const plait_relaxation *way, int ways, FILE *out,
                                           plait_error *err);

@@ -176,7 +176,8 @@ plait_status report_eval(const plait_problem *problem, const report_plan *plan,
         fputs("next: the same command with `explain` shows every term, and what binds\n", out);
     }
     if (ways > 0) {
-        fputs("\nThe same command runs with:\n", out);
+        fprintf(out, "\nThe same command %s with:\n",
+                plan->verdict == PLAIT_INVALID ? "runs" : "fits");
         report_relaxations(way, ways, out);
     }
     return PLAIT_OK;

@@ -137,7 +137,7 @@ static void test_ways_out__run_and_fit(void **state)
     must(plait_degrees_complete(&w.problem, given, &d, arena, &err), &err);
     assert_int_equal(d.etp, 2);
     assert_int_equal(plait_degrees_check(&w.problem, &d, NULL, 0), PLAIT_INVALID);
-    must(plait_ways_out(&w.problem, given, &d, MOST, arena, found, &count, &err), &err);
+    must(plait_ways_out(&w.problem, given, 0, &d, MOST, arena, found, &count, &err), &err);
     assert_in_range(count, 1, MOST);
     assert_int_equal(found[0].changed, PLAIT_KEY_BIT(PLAIT_KEY_ETP));
     assert_int_equal(found[0].best.plan.degrees.etp, 1);
@@ -147,8 +147,34 @@ static void test_ways_out__run_and_fit(void **state)
         must(plait_plan_cost(&w.problem, &found[i].best.plan, arena, &cost, &err), &err);
         assert_int_equal(cost.verdict, PLAIT_FITS);
     }
-    assert_int_equal(plait_ways_out(&w.problem, given, &d, 0, arena, found, &count, &err),
+    assert_int_equal(plait_ways_out(&w.problem, given, 0, &d, 0, arena, found, &count, &err),
                      PLAIT_ERROR_RANGE);
+}
+
+/* A plan out of memory keeps what is fixed; state on the host is a way out, with the ZeRO stage it needs. */
+static void test_ways_out__keep_what_is_fixed(void **state)
+{
+    const plait_key_set given = PLAIT_KEY_BIT(PLAIT_KEY_TP);
+    plait_change found[3];
+    plait_degrees d = plait_degrees_init();
+    plait_error err;
+    int count;
+    world w;
+
+    (void)state;
+    world_make(&w, "llama-3.1-70b", "megatron", "dgx-a100",
+               (plait_job){.seq = 4096, .gbs = 64, .gpus = 8}, arena);
+    d.tp = 8, d.dp = 1;
+    must(plait_degrees_complete(&w.problem, given, &d, arena, &err), &err);
+    must(plait_ways_out(&w.problem, given, given, &d, 3, arena, found, &count, &err), &err);
+    assert_int_equal(count, 1);
+    assert_int_equal(found[0].changed, PLAIT_KEY_BIT(PLAIT_KEY_OFFLOAD));
+    assert_int_equal(found[0].best.plan.degrees.tp, 8);
+    assert_int_equal(found[0].best.plan.degrees.offload, PLAIT_OFFLOAD_OPTIMIZER);
+    must(plait_ways_out(&w.problem, PLAIT_ALL_KEYS, PLAIT_ALL_KEYS, &d, 3, arena, found, &count,
+                        &err),
+         &err);
+    assert_int_equal(count, 0);
 }
 
 static void test_ways_out__say_when_memory_runs_out(void **state)
@@ -170,7 +196,7 @@ static void test_ways_out__say_when_memory_runs_out(void **state)
 
         assert_non_null(small);
         plait_arena_fail_after(calls);
-        status = plait_ways_out(&w.problem, given, &d, 1, small, found, &count, &err);
+        status = plait_ways_out(&w.problem, given, 0, &d, 1, small, found, &count, &err);
         plait_arena_fail_after(-1);
         plait_arena_free(small);
         assert_true(status == PLAIT_OK || status == PLAIT_ERROR_NOMEM);
@@ -225,13 +251,51 @@ static void test_relax_runtime__finds_software_that_fits(void **state)
     must(plait_runtime_find("deepspeed", arena, &other, &err), &err);
     with = w.problem;
     with.runtime = &other;
-    must(plait_relax_runtime(&w.problem, &with, &w.options, arena, &found, &fits, &err), &err);
+    must(plait_relax_runtime(&w.problem, &with, &w.options, false, arena, &found, &fits, &err),
+         &err);
     assert_false(fits);
-    must(plait_relax_runtime(&with, &w.problem, &w.options, arena, &found, &fits, &err), &err);
+    must(plait_relax_runtime(&with, &w.problem, &w.options, false, arena, &found, &fits, &err),
+         &err);
     assert_true(fits);
     assert_non_null(strstr(found.change, "runtime megatron instead of deepspeed, with tp "));
     assert_ptr_equal(found.runtime, w.problem.runtime);
     assert_true(found.best.price.peak_bytes <= plait_capacity_bytes(&w.problem, w.problem.risk));
+}
+
+/* Offload is proposed for the runtime of the question, and the least that another one needs. */
+static void test_relaxations__offload_to_the_host(void **state)
+{
+    plait_relaxation found[PLAIT_MAX_RELAXATIONS], instead;
+    plait_runtime other;
+    plait_problem with;
+    plait_error err;
+    bool fits;
+    int count;
+    world w;
+
+    (void)state;
+    world_make(&w, "llama-3.1-70b", "megatron", "dgx-a100",
+               (plait_job){.seq = 4096, .gbs = 64, .gpus = 8}, arena);
+    must(plait_relaxations(&w.problem, &w.options, arena, found, &count, &err), &err);
+    assert_in_range(count, 1, PLAIT_MAX_RELAXATIONS);
+    assert_string_equal(found[0].change, "search with --fix offload=optimizer");
+    assert_true(found[0].best.price.peak_bytes <= plait_capacity_bytes(&w.problem, w.problem.risk));
+    must(plait_search_limit(&w.options, "offload=optimizer", &err),
+         &err); // no advice to do the same
+    must(plait_relaxations(&w.problem, &w.options, arena, found, &count, &err), &err);
+    assert_null(strstr(found[0].change, "offload=optimizer"));
+    w.options.limits = 0;
+    must(plait_runtime_find("deepspeed", arena, &other, &err), &err);
+    with = w.problem;
+    with.runtime = &other;
+    must(plait_relax_runtime(&w.problem, &with, &w.options, false, arena, &instead, &fits, &err),
+         &err);
+    assert_false(fits);
+    must(plait_relax_runtime(&w.problem, &with, &w.options, true, arena, &instead, &fits, &err),
+         &err);
+    assert_true(fits);
+    assert_non_null(
+        strstr(instead.change, "instead of megatron, --fix offload=gradients, with tp "));
 }
 
 static void test_first_relaxation__is_the_first_of_all(void **state)
@@ -410,11 +474,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_changes__are_few_and_the_best_of_their_sort,
                                         make_arena, free_arena),
         cmocka_unit_test_setup_teardown(test_ways_out__run_and_fit, make_arena, free_arena),
+        cmocka_unit_test_setup_teardown(test_ways_out__keep_what_is_fixed, make_arena, free_arena),
         cmocka_unit_test_setup_teardown(test_ways_out__say_when_memory_runs_out, make_arena,
                                         free_arena),
         cmocka_unit_test_setup_teardown(test_completion__takes_a_layout_where_no_words_divide,
                                         make_arena, free_arena),
         cmocka_unit_test_setup_teardown(test_relax_runtime__finds_software_that_fits, make_arena,
+                                        free_arena),
+        cmocka_unit_test_setup_teardown(test_relaxations__offload_to_the_host, make_arena,
                                         free_arena),
         cmocka_unit_test_setup_teardown(test_first_relaxation__is_the_first_of_all, make_arena,
                                         free_arena),
