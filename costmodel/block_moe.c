@@ -11,6 +11,7 @@
 
 #include "block_build.h"
 #include "numbers.h"
+#include "traits.h"
 
 /* DeepEP's 8 bits: a byte an element and a scale of four for each 128 of them. (C.152) */
 static const double fp8_bytes = 1.0 + 4.0 / 128.0;
@@ -21,15 +22,10 @@ static double rows_kept(const plait_moe *moe)
     return moe->capacity <= 0.0 || (moe->capacity > 1.0 && !moe->padded) ? 1.0 : moe->capacity;
 }
 
-/* Rows of the fullest rank over the mean: capacities cut it off, and padding makes all alike. (C.155) */
+/* Rows of the fullest rank over the mean. (C.20) */
 static double imbalance_of(const block_draft *draft, const plait_moe *moe)
 {
-    const int ep = draft->shard->ep;
-    const double uneven = ep > 1 ? smaller(draft->shard->runtime->factor.ep_imbalance, ep) : 0.0;
-
-    if (moe->capacity <= 0.0)
-        return uneven;
-    return moe->padded ? 0.0 : smaller(uneven, larger(1.0, moe->capacity));
+    return moe_imbalance(moe, draft->shard->runtime->factor.ep_imbalance, draft->shard->ep);
 }
 
 /*

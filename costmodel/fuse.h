@@ -42,6 +42,7 @@ typedef struct fused_boundary {
     plait_collective_op op;
     int ranks;
     double bytes;
+    double imbalance; /* of a fused dispatch; 0: bytes of all ranks are equal */
     plait_fused pair; /* a microbatch there and back, hidden or not */
 } fused_boundary;
 

@@ -113,6 +113,7 @@ static void change_dispatch(const plait_problem *problem, const layer_row *row, 
                 continue;
             change(out, *op, true, back, -1.0);
             out->bytes = op->bytes;
+            out->imbalance = op->imbalance;
         }
     }
     out->op = PLAIT_M2MS;
@@ -190,15 +191,14 @@ static void price_send(const plait_problem *problem, const plait_degrees *d, pla
                        fused_boundary *out)
 {
     const plait_network network = network_of(problem);
-    const bool routed = axis == PLAIT_AXIS_EP;
     const plait_route both = route_of_both(problem, d, axis);
     const plait_route stages = plait_route_of(problem->cluster, plait_group_of(d, PLAIT_AXIS_PP));
     const plait_route *route = out->op == PLAIT_M2MS ? &both : &stages;
 
     out->ranks = route->ranks;
-    out->send_s = (routed ? smaller(problem->runtime->factor.ep_imbalance, d->ep) : 1.0) *
-                      plait_collective_s(route, network, out->op, out->bytes) +
-                  problem->runtime->factor.p2p_s;
+    out->send_s =
+        larger(1.0, out->imbalance) * plait_collective_s(route, network, out->op, out->bytes) +
+        problem->runtime->factor.p2p_s;
 }
 
 /* One microbatch there and back: two sends, and the collectives beside them. */

@@ -1,4 +1,5 @@
 /* traits.c - what rules and spaces ask of a whole model */
+#include <math.h>
 #include <string.h>
 
 #include "traits.h"
@@ -11,6 +12,27 @@ bool model_has_experts(const plait_model *model)
         if (model->kind[k].ffn == PLAIT_FFN_MOE)
             return true;
     return false;
+}
+
+double moe_imbalance(const plait_moe *moe, double uneven, int ep)
+{
+    double most = fmin(ep, (double)moe->experts / moe->topk);
+
+    if (ep == 1 || (moe->capacity > 0.0 && moe->padded))
+        return 0.0;
+    if (moe->capacity > 0.0)
+        most = fmin(most, fmax(1.0, moe->capacity));
+    return fmin(uneven, most);
+}
+
+double model_imbalance(const plait_model *model, double uneven, int ep)
+{
+    double most = 0.0;
+
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            most = fmax(most, moe_imbalance(&model->kind[k].moe, uneven, ep));
+    return most > 0.0 ? most : 1.0;
 }
 
 bool model_divides_kv_heads(const plait_model *model, int tp)

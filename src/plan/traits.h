@@ -8,6 +8,17 @@
 bool model_has_experts(const plait_model *model);
 bool model_is_recurrent(const plait_model *model);
 
+/**
+ * Rows of the fullest of ep ranks over the mean when a router deals tokens `uneven` times unevenly. A
+ * token goes to topk different experts, so one rank receives at most ep min(1, experts of a rank / topk)
+ * times the mean; capacities limit it further, and padding makes all ranks alike. 0: ranks are alike.
+ * (C.20, C.155)
+ */
+double moe_imbalance(const plait_moe *moe, double uneven, int ep);
+
+/** The same of the most uneven kind of layers; at least 1. */
+double model_imbalance(const plait_model *model, double uneven, int ep);
+
 /** Does tp divide the key-value heads of every attention? */
 bool model_divides_kv_heads(const plait_model *model, int tp);
 

@@ -107,7 +107,9 @@ static void write_routing(json_writer *json, const plait_problem *problem, const
         return;
     json_write_key(json, "routing");
     json_begin_object(json);
-    json_member_number(json, "imbalance", problem->runtime->factor.ep_imbalance);
+    json_member_number(
+        json, "imbalance",
+        model_imbalance(problem->model, problem->runtime->factor.ep_imbalance, plan->degrees.ep));
     json_member_bool(json, "stated", problem->runtime->imbalance_stated);
     if (natural) {
         json_member_number(json, "natural_low_s", plan->natural_low_s);

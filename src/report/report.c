@@ -77,27 +77,44 @@ plait_status report_natural(const plait_problem *problem, plait_arena *arena, re
     return PLAIT_OK;
 }
 
+static void report_stated_imbalance(double stated, double effective, int ep, FILE *out)
+{
+    if (ep == 1)
+        fputs("routing: the stated imbalance has no effect: with ep 1 every rank computes all "
+              "experts\n",
+              out);
+    else if (effective < stated)
+        fprintf(out,
+                "routing: the fullest of %d expert ranks receives %g times the mean; experts, "
+                "top-k and "
+                "capacity do not allow %g as stated\n",
+                ep, effective, stated);
+    else
+        fprintf(out,
+                "routing: the fullest of %d expert ranks receives %g times the mean, as stated\n",
+                ep, effective);
+}
+
 void report_routing(const plait_problem *problem, const report_plan *plan, FILE *out)
 {
     const double imbalance = problem->runtime->factor.ep_imbalance;
+    const double effective = model_imbalance(problem->model, imbalance, plan->degrees.ep);
     char low[UNITS_SIZE], high[UNITS_SIZE];
 
-    if (problem->runtime->imbalance_stated && model_has_experts(problem->model) &&
-        plan->degrees.ep > 1)
-        fprintf(out,
-                "routing: the fullest of %d expert ranks receives %g times the mean, as stated\n",
-                plan->degrees.ep, fmin(imbalance, plan->degrees.ep));
+    if (problem->runtime->imbalance_stated && model_has_experts(problem->model))
+        report_stated_imbalance(imbalance, effective, plan->degrees.ep, out);
     if (plan->natural_high_s > 0.0 && problem->runtime->natural_routing)
         fprintf(out,
                 "routing: natural; the band holds %g to %g times the mean on the fullest of %d "
                 "expert ranks, the step itself %g; --imbalance X states a measured value\n",
-                natural_least, fmin(natural_most, plan->degrees.ep), plan->degrees.ep, imbalance);
+                natural_least, model_imbalance(problem->model, natural_most, plan->degrees.ep),
+                plan->degrees.ep, effective);
     else if (plan->natural_high_s > 0.0)
         fprintf(out,
                 "routing: experts balanced (forced, or tokens dropped): the fullest of %d ranks "
                 "receives %g times the mean; with natural routing expect %s to %s, or state "
                 "--imbalance\n",
-                plan->degrees.ep, imbalance, units_seconds(plan->natural_low_s, low),
+                plan->degrees.ep, effective, units_seconds(plan->natural_low_s, low),
                 units_seconds(plan->natural_high_s, high));
 }
 

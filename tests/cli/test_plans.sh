@@ -111,6 +111,16 @@ for pair in "1 2" "2 4" "8 9"; do
         complain "--imbalance $2 is faster than $1"
 done
 [ "$(step --imbalance 8)" = "$(step --imbalance 9)" ] || complain "a rank of 8 has more than all tokens"
+# Of mixtral's 2 copies of a token at most one reaches a rank with 1 of the 8 experts.
+capped="mixtral-8x7b dgx-h100 --gpus 64 --seq 4096 --gbs 64 --tp 4 --ep 8 --etp 1 --imbalance 9"
+# shellcheck disable=SC2086
+"$plait" eval $capped | grep -qF "of 8 expert ranks receives 4 times the mean; experts, top-k and capacity do not allow 9" ||
+    complain "the cap of a stated imbalance is not printed"
+# shellcheck disable=SC2086
+"$plait" eval $capped --json | grep -qE '"imbalance": 4,' || complain "JSON has an imbalance that is not priced"
+# shellcheck disable=SC2086
+"$plait" eval $capped --ep 1 | grep -qF "routing: the stated imbalance has no effect: with ep 1" ||
+    complain "--imbalance with ep 1 is silent"
 [ "$(step)" = "$(step --imbalance 1.1)" ] || complain "the profile's imbalance is not 1.1"
 for wrong_one in 0.9 101 x; do
     # shellcheck disable=SC2086

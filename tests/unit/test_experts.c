@@ -59,7 +59,10 @@ static double routed_kept(double imbalance, bool stated, int ep)
     return block.saved[PLAIT_TENSOR_routed];
 }
 
-/* A stated imbalance counts in memory, at most as often as there are ranks; a profile's does not. */
+/*
+ * A stated imbalance counts in memory, at most as often as there are ranks, and with fewer experts on a
+ * rank than a token has copies, at most experts / topk times; a profile's does not.
+ */
 static void test_activations__grow_with_a_stated_imbalance(void **state)
 {
     const double even = routed_kept(1.0, true, 4);
@@ -68,6 +71,7 @@ static void test_activations__grow_with_a_stated_imbalance(void **state)
     assert_near_relative(even, 16.0 * 2.0 * 32.0, 1e-12);
     assert_near_relative(routed_kept(2.0, true, 4), 2.0 * even, 1e-12);
     assert_near_relative(routed_kept(9.0, true, 4), 4.0 * even, 1e-12);
+    assert_near_relative(routed_kept(9.0, true, 8), 4.0 * even, 1e-12);
     assert_near_relative(routed_kept(1.1, false, 4), even, 1e-12);
     assert_near_relative(routed_kept(9.0, true, 1), even, 1e-12);
 }
