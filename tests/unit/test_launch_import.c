@@ -232,6 +232,11 @@ static void test_splits_that_megatron_refuses__are_refused(void **state)
                    "args.sh: account_for_embedding_in_pipeline_split",
                    "expected one way to divide the layers, as Megatron-LM does, found layers of "
                    "the first or last stage too");
+    assert_refused(SIZES "--pipeline-model-parallel-size 2 --no-overlap-p2p-communication "
+                         "--num-layers-per-virtual-pipeline-stage 1",
+                   "args.sh: no_overlap_p2p_communication",
+                   "expected more than 2 stages without overlap of their messages, found 2 with 5 "
+                   "chunks each");
     assert_refused(SIZES "--pipeline-model-parallel-size 3 --decoder-last-pipeline-num-layers 3",
                    "args.sh: decoder_last_pipeline_num_layers",
                    "expected layers that leave a multiple of 2 of the 10, found 3");

@@ -173,6 +173,20 @@ static plait_status read_chunks(const megatron_args *args, const plait_model *mo
     return PLAIT_OK;
 }
 
+/* Two stages that interleave would send twice at once (validate_args of core_v0.19.0). */
+static plait_status check_overlap(const plan_reader *in, plait_error *err)
+{
+    const launch_flag *const flag = flags_last(in->flags, "no_overlap_p2p_communication");
+
+    if (flag == NULL || megatron_flag_is_off(in->flags, flag) || in->out->degrees.vpp == 1 ||
+        in->out->degrees.pp != 2)
+        return PLAIT_OK;
+    return flags_fail(in->flags, flag->name, err,
+                      "expected more than 2 stages without overlap of their messages, found 2 with "
+                      "%d chunks each",
+                      in->out->degrees.vpp);
+}
+
 /*
  * Arguments that Megatron-LM refuses together: validate_args in megatron/training/arguments.py and
  * megatron/core/transformer/transformer_config.py of core_v0.19.0.
@@ -215,5 +229,6 @@ plait_status megatron_read_pipeline(const megatron_args *args, const plait_model
     if (layout != NULL)
         return read_layout(layout, model, in, err);
     PLAIT_TRY(read_chunks(args, model, in, err));
+    PLAIT_TRY(check_overlap(in, err));
     return read_split(args, model, in, err);
 }
