@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "counts.h"
+#include "data_private.h"
 #include "layout.h"
 #include "split_read.h"
 
@@ -29,6 +30,8 @@ static plait_status read_layout(const char *layout, const plait_model *model, pl
     plait_error wrong;
     char lacks[160];
     int count;
+    // no profile of Megatron has the split `spread`; one of the user's own may
+    const bool own = in->out->runtime != NULL && data_is_path(in->out->runtime);
 
     if (layout_read(layout, PLAIT_MAX_LAYERS, chunks, &count, &wrong) != PLAIT_OK)
         return flags_fail(in->flags, MEGATRON_NAME(pipeline_model_parallel_layout), err, "%s",
@@ -39,7 +42,7 @@ static plait_status read_layout(const char *layout, const plait_model *model, pl
     take_chunks(in, count / d->pp);
     if (model != NULL && layout_holds(model, chunks, count, lacks, sizeof lacks)) {
         import_give(in, "split");
-        d->split = split_of_chunks(model, d, chunks, layout, false);
+        d->split = split_of_chunks(model, d, chunks, layout, own);
         return PLAIT_OK;
     }
     import_warn(in, "the layout of the pipeline does not hold the layers of a known model: the "
