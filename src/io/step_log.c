@@ -67,7 +67,7 @@ static const char *after(log_text text, const char *mark)
 }
 
 /*
- * A positive number: "1,234.5", "1.23K". Blanks, quotes, ':' and '=' before it are skipped, so that
+ * A positive number: "1,234.5", "1.23K", "6.5e+03". Blanks, quotes, ':' and '=' before it are skipped, so that
  * a mark may be a key of JSON or of Python. NaN if there is none, or a clock such as 1:02:03.
  */
 static double number_at(const char *at, const char *end, const char **stop)
@@ -83,6 +83,12 @@ static double number_at(const char *at, const char *end, const char **stop)
         if (*at != ',')
             digits[used++] = *at;
         at++;
+    }
+    if (end - at > 2 && *at == 'e' && (at[1] == '+' || at[1] == '-') && used + 5 < sizeof digits) {
+        digits[used++] = *at++;
+        digits[used++] = *at++;
+        for (int d = 0; d < 3 && at < end && *at >= '0' && *at <= '9'; d++)
+            digits[used++] = *at++;
     }
     digits[used] = '\0';
     if (stop != NULL)
@@ -126,9 +132,11 @@ static int collect_lines(log_text log, const step_format *format, double *out)
 
 /* "30/1000 [12:11<6:34:20, 24.36s/it]" */
 typedef struct progress_bar {
+    double done; /* steps */
     double total;
     double elapsed_s;
-    double step_s;
+    double shown_s; /* of a step, by the rate that the bar shows; NaN: "0.00it/s" */
+    bool is_rate;   /* "it/s", of two decimals */
 } progress_bar;
 
 /* "12:11", "6:34:20"; NaN if it is no clock. */
@@ -151,56 +159,200 @@ static double clock_at(const char *at, const char *end, const char **stop)
     return parts >= 1 && digits > parts && digits < 12 ? seconds + part : (double)NAN;
 }
 
-/* The number of steps before the bracket: "/1000 ["; NaN if it has none. */
-static double total_before(const char *bracket, const char *begin)
+static const char *digits_before(const char *at, const char *begin)
 {
-    const char *at = bracket, *stop;
-
-    if (at == begin || *--at != ' ')
-        return (double)NAN;
     while (at > begin && at[-1] >= '0' && at[-1] <= '9')
         at--;
-    return at > begin && at[-1] == '/' ? number_at(at, bracket, &stop) : (double)NAN;
+    return at;
 }
 
-/* The rate behind the clocks is tqdm's running average. */
+/* The steps before the bracket: "30/1000 ["; false if it has none. */
+static bool read_steps(const char *bracket, const char *begin, progress_bar *out)
+{
+    const char *stop;
+
+    if (bracket == begin || bracket[-1] != ' ')
+        return false;
+    const char *const total = digits_before(bracket - 1, begin);
+    if (total == begin || total[-1] != '/')
+        return false;
+    out->total = number_at(total, bracket, &stop);
+    out->done = number_at(digits_before(total - 1, begin), total - 1, &stop);
+    return !isnan(out->total) && !isnan(out->done);
+}
+
 static bool read_bar(const char *bracket, log_text log, progress_bar *out)
 {
     const char *at, *stop;
 
-    out->total = total_before(bracket, log.at);
+    if (!read_steps(bracket, log.at, out))
+        return false;
     out->elapsed_s = clock_at(bracket + 1, log.end, &at);
-    if (isnan(out->total) || isnan(out->elapsed_s) || at >= log.end || *at != '<')
+    if (isnan(out->elapsed_s) || at >= log.end || *at != '<')
         return false;
     (void)clock_at(at + 1, log.end, &at); // what remains
     if (at >= log.end || *at != ',')
         return false;
     const double number = number_at(at + 1, log.end, &stop);
-    if (log.end - stop >= 4 && memcmp(stop, "s/it", 4) == 0)
-        out->step_s = number;
-    else if (log.end - stop >= 4 && memcmp(stop, "it/s", 4) == 0)
-        out->step_s = 1.0 / number;
-    else
+    if (log.end - stop < 4 || stop[-1] < '0' || stop[-1] > '9')
         return false;
-    return !isnan(number);
+    out->is_rate = memcmp(stop, "it/s", 4) == 0;
+    out->shown_s = out->is_rate ? 1.0 / number : number;
+    return out->is_rate || memcmp(stop, "s/it", 4) == 0;
 }
 
-/* A log has bars of evaluations, data sets and checkpoints too: training is what takes longest. */
-static int collect_bars(log_text log, const step_format *format, double *out)
+enum { MOST_RUNS = 32 };
+
+/* The bars of one loop over steps: an epoch, an evaluation, the files of a checkpoint. */
+typedef struct bar_run {
+    const char *begin; /* bracket of its first bar */
+    progress_bar first, last;
+    bool of_files; /* "Loading checkpoint shards: ..." */
+} bar_run;
+
+typedef struct bar_runs {
+    bar_run run[MOST_RUNS];
+    int count;
+} bar_runs;
+
+static bool is_of_files(const char *bracket, log_text log)
 {
-    progress_bar bar, longest = {.elapsed_s = -1.0};
+    const char *line = bracket;
+
+    while (line > log.at && line[-1] != '\n' && line[-1] != '\r')
+        line--;
+    return after((log_text){line, bracket}, "oading ") != NULL;
+}
+
+/* The run to give up for a new one if there are too many. */
+static bar_run *shortest_run(bar_runs *runs)
+{
+    bar_run *shortest = runs->run;
+
+    for (int r = 1; r < runs->count; r++)
+        if (runs->run[r].last.elapsed_s < shortest->last.elapsed_s)
+            shortest = &runs->run[r];
+    return shortest;
+}
+
+/*
+ * Add a bar to the run that it continues: neither steps nor clock fall back, and of several such runs it
+ * follows closest. Otherwise the bar begins a run.
+ */
+static bar_run *add_bar(bar_runs *runs, const progress_bar *bar, const char *bracket, log_text log)
+{
+    bar_run *closest = NULL;
+
+    for (bar_run *run = runs->run; run < runs->run + runs->count; run++)
+        if (run->last.total == bar->total && run->last.done <= bar->done &&
+            run->last.elapsed_s <= bar->elapsed_s &&
+            (closest == NULL || run->last.elapsed_s > closest->last.elapsed_s))
+            closest = run;
+    if (closest != NULL) {
+        closest->last = *bar;
+        return closest;
+    }
+    bar_run *const fresh = runs->count < MOST_RUNS ? &runs->run[runs->count++] : shortest_run(runs);
+    *fresh = (bar_run){bracket, *bar, *bar, is_of_files(bracket, log)};
+    return fresh;
+}
+
+/* Files are loaded in a few slow steps, which may take longer than a short training. */
+static bool loads_files(const bar_run *run)
+{
+    return run->of_files || (run->last.done == run->last.total && run->last.total < 10.0);
+}
+
+/*
+ * Find the run that trains. Its clock runs on while evaluations and checkpoints show bars of their
+ * own, so that it is the longest. `begin` is NULL if the log has no bars.
+ */
+static bar_run training_run(log_text log)
+{
+    bar_run best = {.begin = NULL};
+    bar_runs runs = {.count = 0};
+    progress_bar bar;
+
+    for (const char *at = log.at; at < log.end; at++)
+        if (*at == '[' && read_bar(at, log, &bar))
+            (void)add_bar(&runs, &bar, at, log);
+    for (const bar_run *run = runs.run; run < runs.run + runs.count; run++)
+        if (best.begin == NULL ||
+            (loads_files(run) != loads_files(&best) ? loads_files(&best)
+                                                    : run->last.elapsed_s > best.last.elapsed_s))
+            best = *run;
+    return best;
+}
+
+/* Clocks show whole seconds: of so many the error is 1 %, and 5 % of the fewest that count. */
+static const double span_s = 100.0, least_span_s = 20.0;
+
+/* The bar after which the run has no more steps. */
+static bool is_last(const progress_bar *bar, const bar_run *run)
+{
+    return bar->done == run->last.done;
+}
+
+/*
+ * Seconds of a step between bars of the later half of the training's steps: over spans that are long
+ * enough for the clock, of which those with an evaluation or a checkpoint are outliers. If `shown`, the
+ * rates that these bars show instead, tqdm's running average.
+ */
+static int collect_run(log_text log, const bar_run *training, bool shown, double *out)
+{
+    const double middle = 0.5 * (training->first.done + training->last.done);
+    progress_bar from = training->first, bar;
+    bar_runs runs = {.count = 0};
     int count = 0;
 
-    (void)format;
-    for (const char *at = log.at; at < log.end; at++)
-        if (*at == '[' && read_bar(at, log, &bar) && bar.elapsed_s > longest.elapsed_s)
-            longest = bar;
-    if (longest.elapsed_s < 0.0)
-        return 0;
-    for (const char *at = log.at; at < log.end; at++)
-        if (*at == '[' && read_bar(at, log, &bar) && bar.total == longest.total)
-            out[count++] = bar.step_s;
+    for (const char *at = log.at; at < log.end; at++) {
+        if (*at != '[' || !read_bar(at, log, &bar) ||
+            add_bar(&runs, &bar, at, log)->begin != training->begin)
+            continue;
+        const double seconds = bar.elapsed_s - from.elapsed_s, steps = bar.done - from.done;
+        if (bar.done <= middle) {
+            from = bar;
+        } else if (shown) {
+            if (!isnan(bar.shown_s))
+                out[count++] = bar.shown_s;
+        } else if (steps > 0.0 && (seconds >= span_s || (count == 0 && is_last(&bar, training) &&
+                                                         seconds >= least_span_s))) {
+            out[count++] = seconds / steps;
+            from = bar;
+        }
+    }
     return count;
+}
+
+/* A single bar: its rate, or the mean since the start if that is within the rounding of a rate. */
+static double step_of_bar(const progress_bar *bar)
+{
+    const double rate = isnan(bar->shown_s) ? 0.0 : 1.0 / bar->shown_s;
+    const double mean_s = bar->elapsed_s / bar->done;
+
+    return bar->is_rate && mean_s > 0.0 && fabs(1.0 / mean_s - rate) <= 0.005 ? mean_s
+                                                                              : bar->shown_s;
+}
+
+static int collect_bars(log_text log, const step_format *format, double *out)
+{
+    const bar_run training = training_run(log);
+    int count;
+
+    (void)format;
+    if (training.begin == NULL)
+        return 0;
+    if (training.first.done == training.last.done) {
+        *out = step_of_bar(&training.last);
+        return !isnan(*out);
+    }
+    count = collect_run(log, &training, false, out);
+    if (count == 0)
+        count = collect_run(log, &training, true, out);
+    qsort(out, (size_t)count, sizeof *out, compare_doubles);
+    if (count > 0)
+        *out = 0.5 * (out[count / 2] + out[(count - 1) / 2]);
+    return count > 0;
 }
 
 // ---- summaries, and steps beside clocks ---------------------------------------------------------
@@ -208,16 +360,20 @@ static int collect_bars(log_text log, const step_format *format, double *out)
 /*
  * The mean over the run that transformers' Trainer prints at its end (trainer_utils.speed_metrics).
  * The rate has three decimals: below 0.02 they leave less than 2.5 %, and only the run's time over
- * its number of steps counts.
+ * its number of steps counts. A resumed run prints the rate of all steps (max_steps), although its
+ * time is of the rest.
  */
 static int collect_summary(log_text log, const step_format *format, double *out)
 {
     const double run_s = number_after(log, "train_runtime");
-    const double steps = number_after(log, "Total optimization steps");
+    const double total = number_after(log, "Total optimization steps");
+    const double resumed = number_after(log, "Continuing training from global step");
+    const double steps = isnan(resumed) ? total : total - resumed;
     const double per_s = number_after(log, "train_steps_per_second");
 
     (void)format;
-    if (isnan(per_s) || (per_s < 0.02 && (isnan(run_s) || isnan(steps))))
+    if (isnan(per_s) || steps <= 0.0 ||
+        ((per_s < 0.02 || !isnan(resumed)) && (isnan(run_s) || isnan(steps))))
         return 0;
     *out = isnan(run_s) || isnan(steps) ? 1.0 / per_s : run_s / steps;
     return 1;
@@ -289,9 +445,10 @@ static const unsigned deepspeeds = RULES(DEEPSPEED) | RULES(MEGATRON_DEEPSPEED);
     }
 
 /*
- * The first format that a log has lines of counts: times of single steps stand before running
- * averages. Sources: Megatron-LM training/training.py (Primus adds "/MEAN"), BigScience's
- * Megatron-DeepSpeed (seconds), Megatron-Bridge train_utils.py, NeMo's progress printer, nanotron
+ * The first format that a log has lines of counts: times of single steps stand before rates, and rates
+ * before running averages. DeepSpeed's CurrSamplesPerSec may leave out most of a step under Megatron.
+ * Sources: Megatron-LM training/training.py (Primus adds "/MEAN"), BigScience's Megatron-DeepSpeed
+ * (seconds), Argonne's fork of it (elapsed_time_per_iteration_ms=), Megatron-Bridge train_utils.py, NeMo's progress printer, nanotron
  * trainer.py, DeepSpeed pipe/engine.py, timer.py and engine.py (wall_clock_breakdown), MaxText
  * metric_logger.py, torchtitan metrics.py ("wps:" until 2025), ms-swift patcher.py (a mean over
  * the run), LLaMA-Factory callbacks.py.
@@ -304,14 +461,12 @@ static const step_format formats[] = {
     LINES("Megatron-Bridge", megatrons, "GPU utilization", "Step Time :", 1.0, UNIT_STEP,
           &allocated_mib),
     LINES("NeMo", megatrons, "train_step_timing", "train_step_timing in s", 1.0, UNIT_STEP, NULL),
+    LINES("Megatron-DeepSpeed", megatrons, "iteration=", "elapsed_time_per_iteration_ms=", 1e-3,
+          UNIT_STEP, &max_gib),
     LINES("nanotron", RULES(GENERIC), "iteration", "time_per_iteration_ms:", 1e-3, UNIT_STEP,
           &nanotron_mib),
     LINES("DeepSpeed", deepspeeds, "iter time", "iter time (s):", 1.0, UNIT_STEP, &max_ma_gib),
     LINES("MaxText", RULES(MAXTEXT), "completed step:", ", seconds:", 1.0, UNIT_STEP, NULL),
-    LINES("torchtitan", RULES(TORCHTITAN), "step:", "tps:", 1.0, UNIT_TOKENS, &titan_gib),
-    LINES("torchtitan", RULES(TORCHTITAN), "step:", "wps:", 1.0, UNIT_TOKENS, &titan_gib),
-    LINES("DeepSpeed", deepspeeds, "global_step=", "CurrSamplesPerSec", 1.0, UNIT_SEQUENCES,
-          &max_gib),
     {"DeepSpeed",
      deepspeeds,
      collect_lines,
@@ -320,6 +475,10 @@ static const step_format formats[] = {
      1e-3,
      UNIT_STEP,
      &max_ma_gib},
+    LINES("torchtitan", RULES(TORCHTITAN), "step:", "tps:", 1.0, UNIT_TOKENS, &titan_gib),
+    LINES("torchtitan", RULES(TORCHTITAN), "step:", "wps:", 1.0, UNIT_TOKENS, &titan_gib),
+    LINES("DeepSpeed", deepspeeds, "global_step=", "CurrSamplesPerSec", 1.0, UNIT_SEQUENCES,
+          &max_gib),
     {.software = "a progress bar", .collect = collect_bars, .peak = &swift_gib},
     LINES("ms-swift", 0, "train_speed", "train_speed(s/it)", 1.0, UNIT_STEP, &swift_gib),
     LINES("ms-swift", 0, "train_speed", "train_speed(iter/s)", 1.0, UNIT_PER_STEP, &swift_gib),

@@ -2,8 +2,8 @@
  * step_log.h - step times out of what training software prints
  *
  * Each format is a row of the table in step_log.c: lines with a time, a rate or a progress bar. Of the steps
- * that a log prints, the first half counts as warm-up (compilation, allocation, autotuning, and the
- * progress bar's running average of these), and the median of the later half is the step time.
+ * that a log prints, the first half counts as warm-up (compilation, allocation, autotuning), and the
+ * median of the later half is the step time. Progress bars give it by their clocks.
  */
 #ifndef STEP_LOG_H
 #define STEP_LOG_H

@@ -118,6 +118,11 @@ done
     "$plait" eval --plan plans.json:1 llama-3.1-8b site.json --gpus 64 >said || complain "a cluster scaled to a log: $(cat said)"
 "$plait" calibrate --log megatron.log -o site.json >said 2>&1 && complain "calibrate of a log without a plan"
 grep -q -- '--plan: expected FILE\[:RANK\], the plan that megatron.log is the log of' said || complain "a log without a plan: $(cat said)"
+# A damaged number is no step of training.
+printf ' iteration 3/10 | elapsed time per iteration (ms): 1e-18 |\n' >tiny.log
+refused 'tiny.log: expected steps of 1 ms to 30 days, found 1e-21 s' plans.json tiny.log:1
+"$plait" calibrate --log tiny.log --plan plans.json:1 -o site.json >said 2>&1
+[[ $? == 2 && $(cat said) == *'expected steps of 1 ms to 30 days'* && $(wc -l <said) == 1 ]] || complain "calibrate of 1e-21 s: $(cat said)"
 # One log of an unknown format loses nothing of the others.
 printf 'hello\n' >odd.log
 "$plait" next plans.json megatron.log:1 odd.log:2 titan.log:2 >with 2>said || complain "an odd log stops all"

@@ -1,4 +1,5 @@
 /* test_step_log.c - step times out of what training software prints */
+#include <stdio.h>
 #include <string.h>
 
 #include "arena_fixture.h"
@@ -62,6 +63,10 @@ static void test_steps_of_more_software__are_read(void **state)
          "{'train_runtime': 24360.0, 'train_samples_per_second': 10.5, 'train_steps_per_second': "
          "0.041, 'train_loss': 1.3}",
          24.36},
+        {"  Total optimization steps = 1,000\n  Continuing training from global step 900\n"
+         "{'train_runtime': 2436.0, 'train_steps_per_second': 0.411, 'train_loss': 1.3}",
+         24.36},
+        {"iteration 3/ 9 | elapsed time per iteration (ms): 2.436e+04 | lm loss", 24.36},
         {"{'train_runtime': 40.0, 'train_steps_per_second': 0.25, 'train_loss': 1.3}", 4.0},
         {"  train_runtime            = 6:46:00.00\n  train_steps_per_second   =      0.25\n", 4.0},
     };
@@ -85,12 +90,68 @@ static void test_progress_bars__are_read_of_the_longest(void **state)
         parsed(
             "Loading checkpoint shards: 100%|#| 4/4 [00:30<00:00,  7.50s/it]\n"
             "  0%|          | 0/1000 [00:00<?, ?it/s]\r  0%|1| 1/1000 [01:40<27:45:00, 100.00s/it]"
-            "\r  0%|2| 2/1000 [02:05<12:00:00, 24.36s/it]\r  3%|3| 30/1000 [12:11<6:34:20, "
+            "\r  0%|2| 2/1000 [02:05<12:00:00, 24.36s/it]\r  3%|3| 30/1000 [13:27<6:34:20, "
             "24.36s/it, loss=2]\n  0%| | 3/50 [00:09<02:30, 3.00s/it]\n")
             .step_s,
-        24.36, 1e-12);
+        (807.0 - 125.0) / 28.0, 1e-12);
     assert_near_relative(parsed("Epoch 0: 5%|#| 50/1000 [00:25<08:00, 2.00it/s, v_num=0]").step_s,
                          0.5, 1e-12);
+}
+
+/* The clocks of a bar are exact where its rate is an average, or has no digits. */
+static void test_steps_of_bars__are_differences_of_their_clocks(void **state)
+{
+    static const struct {
+        const char *text;
+        double step_s;
+    } logs[] = {
+        // the running average still has the compilation of the first step
+        {"1/9 [05:00<9:00, 300.0s/it]\r2/9 [05:30<9:00, 200.0s/it]\r4/9 [06:30<9:00, 90.0s/it]",
+         30.0},
+        // resumed at step 900
+        {"901/1000 [00:24<9:00, 36.98it/s]\r930/1000 [12:11<9:00, 1.27it/s]\r"
+         "940/1000 [16:15<9:00, 1.02it/s]",
+         24.36},
+        // one bar, twice: its rate
+        {"30/1000 [12:11<6:34:20, 24.36s/it]\n30/1000 [12:11<6:34:20, 24.36s/it]\n", 24.36},
+        {"901/1000 [00:24<9:00, 24.36s/it]", 24.36},
+        // Lightning's rates of two decimals, of one bar and of two
+        {"Epoch 0: 30/1000 [36:30<19:34:20, 0.01it/s]", 73.0},
+        {"Epoch 0: 4/1000 [16:40<19:34:20, 0.00it/s]", 250.0},
+        {"Epoch 0: 10/1000 [12:10<9:00, 0.01it/s]\rEpoch 0: 30/1000 [36:30<9:00, 0.01it/s]", 73.0},
+        // files load longer than a short training, an evaluation has the same number of steps
+        {"4/4 [30:00<00:00, 450.0s/it]\n1/500 [01:00<9:00, 60.0s/it]\n5/500 [05:00<9:00, "
+         "60.0s/it]\n1/500 [00:01<9:00, 1.0s/it]\r500/500 [08:20<00:00, 1.0s/it]\n"
+         "10/500 [10:00<9:00, 60.0s/it]\n",
+         60.0},
+        // the clock runs on during the evaluation after step 8
+        {"1/12 [02:00<9:00, 9s/it]\r6/12 [12:00<9:00, 9s/it]\r8/12 [16:00<9:00, 9s/it]\r"
+         "10/12 [50:00<9:00, 9s/it]\r12/12 [54:00<0:00, 9s/it]\r",
+         120.0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++)
+        assert_near_relative(parsed(logs[i].text).step_s, logs[i].step_s, 2e-3);
+}
+
+/* The rate of Argonne's Megatron-DeepSpeed leaves out most of the step. */
+static void test_times_of_steps__count_before_rates(void **state)
+{
+    static const char rate[] = "epoch=0/micro_step=3/global_step=3, RunningAvgSamplesPerSec=74.6, "
+                               "CurrSamplesPerSec=74.685";
+    static const char parts[] =
+        "[Rank 0] time (ms) | fwd: 3865.91 | bwd: 11249.43 | bwd_inner: 9.0 | step: 888.45";
+    char text[1000];
+
+    (void)state;
+    snprintf(text, sizeof text, "%s\n%s\n", rate, parts);
+    assert_near_relative(parsed(text).step_s, 16.00379, 1e-12);
+    snprintf(text, sizeof text,
+             "%s\n%s\n-  iteration=       3/  317892 | consumed_samples=         768 | "
+             "elapsed_time_per_iteration_ms=16071.8 | learning_rate=0.0\n",
+             rate, parts);
+    assert_near_relative(parsed(text).step_s, 16.0718, 1e-12);
 }
 
 /* torchtitan's validation is a forward pass. */
@@ -158,6 +219,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_logs__of_each_software_are_read, begin, end),
         cmocka_unit_test_setup_teardown(test_steps_of_more_software__are_read, begin, end),
         cmocka_unit_test_setup_teardown(test_progress_bars__are_read_of_the_longest, begin, end),
+        cmocka_unit_test_setup_teardown(test_steps_of_bars__are_differences_of_their_clocks, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_times_of_steps__count_before_rates, begin, end),
         cmocka_unit_test_setup_teardown(test_validation_of_torchtitan__is_no_step, begin, end),
         cmocka_unit_test_setup_teardown(test_the_first_half__is_warm_up, begin, end),
         cmocka_unit_test_setup_teardown(test_first_steps__do_not_count, begin, end),
