@@ -131,10 +131,100 @@ static plait_status price_change(const doctor_answer *answer, const plait_change
                : PLAIT_OK;
 }
 
-/* launch.json lists ranks and actions, which nobody edits by hand. */
-static plait_status find_edits(doctor_answer *answer, const launch_config *file, plait_arena *arena,
-                               plait_error *err)
+/* Read and price a config as doctor does with the user's; false if it gives no plan. */
+static plait_status read_again(const launch_config *file, const char *text,
+                               const plans_entry *today, const asked_flags *question,
+                               plait_arena *arena, asked *out, bool *read, plait_error *err)
 {
+    static const opt_operands nothing = {0};
+    plans_entry *entry = plait_arena_alloc(arena, 1, sizeof *entry);
+    const char *warning;
+    plait_error inner;
+
+    if (entry == NULL)
+        return plait_fail_nomem(err);
+    plait_status status = launch_import(file->target, text, strlen(text), file->name, &file->call,
+                                        arena, entry, &warning, &inner);
+    if (status == PLAIT_OK) {
+        entry->model = today->model;
+        entry->cluster = today->cluster;
+        entry->gpus = entry->gpus > 0 ? entry->gpus : today->gpus;
+        status = asked_of(question, &nothing, entry, arena, out, &inner);
+    }
+    *read = status == PLAIT_OK && out->plan.verdict != PLAIT_INVALID;
+    return faults_only(status, &inner, err);
+}
+
+/* Those of `keys` whose values differ. */
+static plait_key_set keys_missed(const report_plan *wanted, const report_plan *got,
+                                 plait_key_set keys)
+{
+    plait_key_set missed = 0;
+
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if ((keys & PLAIT_KEY_BIT(key)) != 0 &&
+            !plait_key_same(&wanted->degrees, &got->degrees, (plait_key_id)key))
+            missed |= PLAIT_KEY_BIT(key);
+    return missed;
+}
+
+static bool same_price(const report_plan *a, const report_plan *b)
+{
+    return fabs(a->cost.step_s - b->cost.step_s) <= 1e-9 * b->cost.step_s &&
+           fabs(a->cost.memory.peak_bytes - b->cost.memory.peak_bytes) <=
+               1e-9 * b->cost.memory.peak_bytes;
+}
+
+static const char by_hand[] = "no lines that give this plan are known for this file: change these "
+                              "keys by hand, or let plait launch write the plan\n";
+static const char outside[] = "no line of this file sets attention: the installed version of the "
+                              "attention library decides it\n";
+
+/*
+ * Keep edits only if the file with them gives the plan: read it again. Only the kernel of attention
+ * may be left as it is, since some software takes the one that is installed.
+ */
+static plait_status check_edits(const doctor_answer *answer, int i, const launch_config *file,
+                                const char *applied, const plans_entry *today,
+                                const asked_flags *question, plait_arena *arena, const char **edits,
+                                plait_error *err)
+{
+    static const plait_key_set attention = PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
+    const plait_key_set changed = answer->change[i].changed;
+    asked *after = plait_arena_alloc(arena, 1, sizeof *after);
+    bool read = false;
+
+    if (after == NULL)
+        return plait_fail_nomem(err);
+    if (applied != NULL)
+        PLAIT_TRY(read_again(file, applied, today, question, arena, after, &read, err));
+    const plait_key_set missed =
+        read ? keys_missed(answer->plan[i], &after->plan, changed) : changed;
+    if (read && missed == attention && keys_missed(answer->now, &after->plan, attention) == 0) {
+        *edits = plait_arena_printf(arena, "%s%s", *edits, outside);
+        return *edits != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    }
+    if (!read || missed != 0 || !same_price(&after->plan, answer->plan[i]))
+        *edits = by_hand;
+    return PLAIT_OK;
+}
+
+/* A flag that releases before Megatron-LM's core 0.19 refuse. */
+static plait_status note_release(plait_arena *arena, const char **edits, plait_error *err)
+{
+    if (strstr(*edits, "+ --flash-attention-version") == NULL)
+        return PLAIT_OK;
+    *edits = plait_arena_printf(
+        arena, "%s--flash-attention-version needs Megatron-LM core 0.19 or later\n", *edits);
+    return *edits != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+/* launch.json lists ranks and actions, which nobody edits by hand. */
+static plait_status find_edits(doctor_answer *answer, const launch_config *file,
+                               const plans_entry *today, const asked_flags *question,
+                               plait_arena *arena, plait_error *err)
+{
+    const char *applied;
     plait_launch_folder *folder = plait_arena_alloc(arena, 2, sizeof *folder);
 
     if (folder == NULL)
@@ -152,7 +242,10 @@ static plait_status find_edits(doctor_answer *answer, const launch_config *file,
             continue;
         PLAIT_TRY(render(answer, file->target, plan, arena, &folder[1], err));
         PLAIT_TRY(launch_edits_make(file, &folder[0], &folder[1], answer->change[i].changed, arena,
-                                    &answer->edits[i], &answer->edits_in_file, err));
+                                    &answer->edits[i], &applied, err));
+        PLAIT_TRY(
+            check_edits(answer, i, file, applied, today, question, arena, &answer->edits[i], err));
+        PLAIT_TRY(note_release(arena, &answer->edits[i], err));
     }
     return PLAIT_OK;
 }
@@ -199,7 +292,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_search_options_init(&space);
     if (today->plan.verdict != PLAIT_INVALID) {
         PLAIT_TRY(find_changes(answer, &space, arena, err));
-        PLAIT_TRY(find_edits(answer, &read, arena, err));
+        PLAIT_TRY(find_edits(answer, &read, &entry, &question, arena, err));
     }
     *no = today->plan.verdict > PLAIT_TIGHT;
     if (!flags->json)

@@ -95,7 +95,10 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
                           operands->text[1]);
     out->warnings = warning;
     imported_warn(operands->text[0], warning);
-    if (file != NULL)
-        *file = (launch_config){target, operands->text[0], text, out->gpus};
+    if (file != NULL) {
+        *file = (launch_config){target, operands->text[0], text, call};
+        file->call.gpus = out->gpus;
+        file->call.taken = NULL;
+    }
     return take_names(flags, call.model, arena, out, err);
 }

@@ -225,12 +225,11 @@ static bool same_plan(const plans_entry *a, const plans_entry *b)
 static plait_status read_plan(const launch_config *config, const char *text, plait_arena *arena,
                               plans_entry *out, bool *read, plait_error *err)
 {
-    const launch_call call = {.gpus = config->gpus};
     const char *warning;
     plait_error inner;
 
     const plait_status status = launch_import(config->target, text, strlen(text), config->name,
-                                              &call, arena, out, &warning, &inner);
+                                              &config->call, arena, out, &warning, &inner);
     *read = status == PLAIT_OK;
     return faults_only(status, &inner, err);
 }
@@ -288,9 +287,15 @@ static bool names_file(const char *begin, const char *end)
 
 enum { MOST_FLAGS = 300 }; /* of a script that are looked at: each may be read once more */
 
-static plait_status add_other_spellings(const launch_config *config, const char *before,
-                                        plait_key_set changed, plait_arena *arena,
-                                        text_builder *out, plait_error *err)
+/* The edits, and what the config is with them; `applied` is NULL where a line finds no place. */
+typedef struct edit_list {
+    text_builder lines;
+    char *applied;
+} edit_list;
+
+static plait_status remove_other_spellings(const launch_config *config, const char *before,
+                                           plait_key_set changed, plait_arena *arena,
+                                           edit_list *out, plait_error *err)
 {
     const char *at = config->text, *end;
     plans_entry whole, without;
@@ -308,58 +313,194 @@ static plait_status add_other_spellings(const launch_config *config, const char 
             return plait_fail_nomem(err);
         memset(blanked + (flag.text - config->text), ' ', (size_t)(end - flag.text));
         PLAIT_TRY(read_plan(config, blanked, arena, &without, &still, err));
-        if (still && (keys_apart(&whole, &without) & changed))
-            add_edit("- ", (config_line){flag.text, (size_t)(end - flag.text)}, out);
+        if (!still || !(keys_apart(&whole, &without) & changed))
+            continue;
+        add_edit("- ", (config_line){flag.text, (size_t)(end - flag.text)}, &out->lines);
+        memset(out->applied + (flag.text - config->text), ' ', (size_t)(end - flag.text));
     }
     return PLAIT_OK;
 }
 
 // ---- the whole -----------------------------------------------------------------------------------
 
-/* The line with the value that the config has, where that is a word. */
-static void add_removed(const char *text, config_line line, text_builder *out)
+/*
+ * Find what the config itself has for a line: its key and as many values as the line has, with quotes.
+ * False if the config writes it in another form, such as a flag as a key of YAML.
+ */
+static bool find_own(const char *text, config_line line, config_line *out)
 {
-    const char *const found = find_key(text, key_of(line));
-    const config_line value = value_of(line);
-    const char *const rest = value.text + value.length, *const end = line.text + line.length;
+    const config_line key = key_of(line);
+    const char *const found = find_key(text, key);
+    const char *const line_end = line.text + line.length, *at = found;
+    const char *value = key.text + key.length;
+    const bool json = starts(line, "\"");
 
-    if (found != NULL && value.length > 0 && end - rest <= 1) {
-        const config_line own = value_at(found, found + strcspn(found, "\n"));
-
-        if (own.length > 0 && memchr(own.text, '$', own.length) == NULL && own.text[0] != '-') {
-            text_append(out, "- ");
-            text_append_bytes(out, line.text, (size_t)(value.text - line.text));
-            text_append_bytes(out, own.text, own.length);
-            add_edit("", (config_line){rest, (size_t)(end - rest)}, out);
-            return;
+    if (found == NULL)
+        return false;
+    const char *begin = found - key.length;
+    if (starts(line, "export ") && begin - text >= 7 && memcmp(begin - 7, "export ", 7) == 0)
+        begin -= 7;
+    if (begin > text && begin[-1] == '"' && *found == '"') // of JSON
+        begin--;
+    while (value < line_end) {
+        value += strspn(value, " \t\"'=:");
+        if (value >= line_end)
+            break;
+        value += strcspn(value, " \n");
+        if (starts(key, "--") && *at != ' ' && *at != '=')
+            return false;
+        at += json && at == found && *at == '"';
+        at += strspn(at, starts(key, "--") ? " =" : " \t=:");
+        if (*at == '"' || *at == '\'') {
+            const char *const close = strchr(at + 1, *at);
+            if (close == NULL)
+                return false;
+            at = close + 1;
+        } else {
+            const size_t length = strcspn(at, " \t\r\n\\,)}]\"'");
+            if (length == 0 || strncmp(at, "--", 2) == 0)
+                return false;
+            at += length;
         }
     }
-    add_edit("- ", line, out);
+    *out = (config_line){begin, (size_t)(at - begin)};
+    return true;
+}
+
+/* Where to put a line of launch's file into the config: before a neighbour that the config has too. */
+static const char *place_of(const char *text, const char *after, config_line line)
+{
+    const bool flag = starts(line, "--");
+    config_line other, own;
+    const char *found = NULL;
+    bool passed = false;
+
+    if (starts(line, "export "))
+        return text[0] == '#' ? text + strcspn(text, "\n") : text;
+    while (next_line(&after, &other) && !(passed && found != NULL)) {
+        passed |= other.text == line.text;
+        if (!flag && other.length > 0 && strchr("[{}", other.text[0]) != NULL) {
+            if (passed)
+                break;
+            found = NULL; // a neighbour of another section
+        } else if (is_said(other) && other.text != line.text && starts(other, "--") == flag &&
+                   find_own(text, other, &own)) {
+            found = own.text;
+        }
+    }
+    return found;
+}
+
+/* Replace `old`, part of `text`, by a line and a separator. */
+static char *replace(const char *text, config_line old, config_line line, const char *separator,
+                     plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    text_append_bytes(&out, text, (size_t)(old.text - text));
+    if (starts(line, "export ") && old.length == 0 && old.text > text)
+        text_append(&out, "\n"); // after #!
+    text_append_bytes(&out, line.text, line.length);
+    text_append(&out, separator);
+    text_append(&out, old.text + old.length);
+    return text_builder_finish(&out, NULL);
+}
+
+/* Blank part of a config, and of JSON the comma after it. */
+static void blank_part(char *begin, config_line part)
+{
+    const bool json = *begin == '"';
+    char *end = begin + part.length;
+
+    memset(begin, ' ', part.length);
+    end += strspn(end, " \n");
+    if (json && *end == ',')
+        *end = ' ';
+}
+
+static bool has_key(const char *text, config_line line)
+{
+    config_line other;
+
+    while (next_line(&text, &other))
+        if (is_said(other) && same_line(key_of(other), key_of(line)))
+            return true;
+    return false;
+}
+
+/* A line is removed in the words of the config. */
+static void remove_line(const launch_config *config, const char *after, config_line line,
+                        edit_list *out)
+{
+    config_line own;
+
+    if (key_of(line).length == 0 || out->applied == NULL)
+        return;
+    if (!find_own(config->text, line, &own)) {
+        out->applied = NULL;
+        return;
+    }
+    add_edit("- ", own, &out->lines);
+    if (!has_key(after, line))
+        blank_part(out->applied + (own.text - config->text), own);
+}
+
+/* A key that the config has keeps its place; others go before a neighbour. */
+static plait_status insert_line(const char *before, const char *after, config_line line,
+                                plait_arena *arena, edit_list *out, plait_error *err)
+{
+    config_line own = {NULL, 0}, old;
+    bool found = false;
+
+    add_edit("+ ", line, &out->lines);
+    if (out->applied == NULL)
+        return PLAIT_OK;
+    while (!found && next_line(&before, &old))
+        found = is_said(old) && same_line(key_of(old), key_of(line)) &&
+                find_own(out->applied, old, &own);
+    if (!found && !find_own(out->applied, line, &own))
+        own = (config_line){place_of(out->applied, after, line), 0};
+    if (own.text == NULL) {
+        out->applied = NULL;
+        return PLAIT_OK;
+    }
+    out->applied = replace(out->applied, own, line,
+                           own.length > 0       ? ""
+                           : starts(line, "--") ? " "
+                           : starts(line, "\"") ? ", "
+                                                : "\n",
+                           arena);
+    return out->applied != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
 plait_status launch_edits_make(const launch_config *config, const plait_launch_folder *now,
                                const plait_launch_folder *other, plait_key_set changed,
-                               plait_arena *arena, const char **edits, bool *in_file,
+                               plait_arena *arena, const char **edits, const char **applied,
                                plait_error *err)
 {
     const char *const file = config->text;
-    const int chosen = choose_file(now, file, in_file);
-    text_builder out;
+    bool in_file;
+    const int chosen = choose_file(now, file, &in_file);
+    edit_list out = {.applied = plait_arena_text(arena, file)};
     config_line line;
 
     *edits = "";
-    if (chosen >= now->files || chosen >= other->files)
+    *applied = NULL;
+    if (out.applied == NULL)
+        return plait_fail_nomem(err);
+    if (!in_file || chosen >= now->files || chosen >= other->files)
         return PLAIT_OK;
     const char *const before = now->file[chosen].text, *const after = other->file[chosen].text;
     const char *made = config_without(after, (config_line){"", 0}, arena);
     if (made == NULL)
         return plait_fail_nomem(err);
-    text_builder_init(&out, arena);
-    PLAIT_TRY(add_other_spellings(config, before, changed, arena, &out, err));
+    text_builder_init(&out.lines, arena);
+    PLAIT_TRY(remove_other_spellings(config, before, changed, arena, &out, err));
     for (const char *at = before; next_line(&at, &line);)
         if (is_said(line) && !has_line(after, line) && speaks_of(file, line) &&
             !is_derived(file, line))
-            add_removed(file, line, &out);
+            remove_line(config, after, line, &out);
     for (const char *at = after; next_line(&at, &line);) {
         bool idle = false;
 
@@ -369,8 +510,9 @@ plait_status launch_edits_make(const launch_config *config, const plait_launch_f
         if (key_of(line).length > 0 && !speaks_of(file, line) && !starts(line, "export "))
             PLAIT_TRY(drop_idle(config, line, arena, &made, &idle, err));
         if (!idle)
-            add_edit("+ ", line, &out);
+            PLAIT_TRY(insert_line(before, after, line, arena, &out, err));
     }
-    *edits = text_builder_finish(&out, NULL);
+    *edits = text_builder_finish(&out.lines, NULL);
+    *applied = out.applied;
     return *edits != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

@@ -67,9 +67,8 @@ static void print_change(const doctor_answer *answer, int i, FILE *out)
 static const char *manner(const doctor_answer *answer)
 {
     for (int i = 0; i < answer->changes; i++)
-        if (answer->edits[i][0] != '\0')
-            return answer->edits_in_file ? ", and the lines of the file that change"
-                                         : ", in lines as plait launch writes them";
+        if (answer->edits[i][0] == '-' || answer->edits[i][0] == '+')
+            return ", and the lines of the file that change";
     return "";
 }
 

@@ -14,9 +14,8 @@ typedef struct doctor_answer {
     int changes;
     const plait_change *change;              /* [changes], fewest changed keys first */
     const report_plan *plan[DOCTOR_CHANGES]; /* of each, priced in full */
-    const char *edits[DOCTOR_CHANGES];       /* lines "- ..." and "+ ..." that each takes; "" */
-    bool edits_in_file;                      /* they are of the file itself */
-    plait_search_result search;              /* for the best plan of all; may have none */
+    const char *edits[DOCTOR_CHANGES]; /* lines "- ..." and "+ ..." of the file; or why none */
+    plait_search_result search;        /* for the best plan of all; may have none */
 } doctor_answer;
 
 PLAIT_MUST_CHECK plait_status report_doctor(const doctor_answer *answer, FILE *out,

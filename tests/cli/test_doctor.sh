@@ -63,6 +63,35 @@ done >said
 grep -qE '^ +[+-] .*(use-distributed-optimizer|overlap|instances)' answer && complain "a flag that stays is listed"
 grep -q -- '- --attention-backend fused' answer && complain "a value that the script does not have"
 
+# A value out of a variable is removed in the script's own words.
+grep -q -- '- --tensor-model-parallel-size 4$' answer && complain "a removed line that is not in the script"
+
+# Lines are printed only if the file with them gives the plan: not of FSDP2, which loses its sharding
+# with --use-torch-fsdp2, and not of YAML, whose keys are no flags.
+sed -E 's/--tensor-model-parallel-size \$TP.*/--use-torch-fsdp2 --recompute-granularity full \\/; s/^ *--attention-backend.*/--recompute-method uniform --recompute-num-layers 1/' own.sh >fsdp2.sh
+"$plait" doctor --from megatron fsdp2.sh --cluster dgx-h100 >answer || complain "doctor of FSDP2 fails"
+grep -q 'zero 3 -> 2' answer || complain "no change of ZeRO-3: $(cat answer)"
+awk '/zero 3 -> 2/ { getline; if (!/no lines that give this plan are known/) exit 1 }' answer || complain "lines that do not give ZeRO-2"
+cat >args.yaml <<'END'
+MODEL_ARGS:
+  --num-layers: 32
+  --hidden-size: 4096
+  --num-attention-heads: 32
+  --vocab-size: 128256
+  --seq-length: 8192
+  --micro-batch-size: 1
+  --global-batch-size: 256
+  --bf16: true
+  --tensor-model-parallel-size: 4
+  --sequence-parallel: true
+  --recompute-granularity: full
+  --recompute-method: uniform
+  --recompute-num-layers: 1
+END
+"$plait" doctor --from megatron args.yaml --cluster dgx-h100 --gpus 16 >answer || complain "doctor of YAML fails"
+grep -qE '^ +[+-] --' answer && complain "flags in a YAML file"
+grep -q 'no lines that give this plan are known' answer || complain "no word on a YAML file"
+
 # The training log of a script is read as next reads it, and one of other software is warned of.
 printf 'Step Time : %ss GPU utilization: 200.0MODEL_TFLOP/s/GPU\n' 60 60 30.1 29.9 >run.log
 "$plait" doctor --from megatron own.sh --cluster dgx-h100 --log run.log 2>said >answer || complain "doctor --log fails"
