@@ -402,7 +402,8 @@ static void warn_of_exposed_gather(const megatron_args *args, plan_reader *in)
 {
     const plait_degrees *const d = &in->out->degrees;
 
-    if (d->zero == 1 && args->overlap_grad_reduce && !args->overlap_param_gather)
+    if (is(in->out->runtime, "megatron") && d->zero == 1 && args->overlap_grad_reduce &&
+        !args->overlap_param_gather)
         import_warn(in, "without --overlap-param-gather the all-gather of parameters is exposed; "
                         "it is priced as overlapped");
 }
