@@ -28,10 +28,12 @@ const char *const plait_attention_kernel_name[PLAIT_ATTENTION_KERNELS + 1] = {AT
 const char *const plait_kv_name[PLAIT_KV_FORMATS + 1] = {"bf16", "fp8"};
 
 const char *const plait_kernel_name[PLAIT_KERNELS + 1] = {
-    ATTENTION_WORDS(PLAIT_KERNEL_ATTENTION), PRECISION_WORDS(PLAIT_KERNEL_PRECISION),
-    [PLAIT_KERNEL_WIDE] = "fused_wide",      [PLAIT_KERNEL_GROUPED_GEMM] = "grouped_gemm",
-    [PLAIT_KERNEL_MULTICAST] = "multicast",  [PLAIT_KERNEL_DEEPEP] = "deepep",
-    [PLAIT_KERNEL_HYBRIDEP] = "hybridep",    [PLAIT_KERNEL_ANY_WIDTH] = "fused_any_width",
+    ATTENTION_WORDS(PLAIT_KERNEL_ATTENTION),    PRECISION_WORDS(PLAIT_KERNEL_PRECISION),
+    [PLAIT_KERNEL_WIDE] = "fused_wide",         [PLAIT_KERNEL_GROUPED_GEMM] = "grouped_gemm",
+    [PLAIT_KERNEL_MULTICAST] = "multicast",     [PLAIT_KERNEL_DEEPEP] = "deepep",
+    [PLAIT_KERNEL_HYBRIDEP] = "hybridep",       [PLAIT_KERNEL_ANY_WIDTH] = "fused_any_width",
+    [PLAIT_KERNEL_BETWEEN] = "fused_between",   [PLAIT_KERNEL_ALIBI] = "fused_alibi",
+    [PLAIT_KERNEL_FLASH2_WIDE] = "flash2_wide",
 };
 
 const char *const plait_collective_name[PLAIT_COLLECTIVES + 1] = {

@@ -57,6 +57,9 @@ typedef enum plait_kernel {
     PLAIT_KERNEL_DEEPEP,    /* exchanges of experts over NVLink and InfiniBand, by libraries ... */
     PLAIT_KERNEL_HYBRIDEP,  /* ... of these names */
     PLAIT_KERNEL_ANY_WIDTH, /* fused attention other than cuDNN's, without its limits on heads and scores */
+    PLAIT_KERNEL_BETWEEN, /* cuDNN's, heads between 128 and 256 wide */
+    PLAIT_KERNEL_ALIBI,   /* cuDNN's, with ALiBi */
+    PLAIT_KERNEL_FLASH2_WIDE, /* FlashAttention 2, heads over 192, in Transformer Engine or with dropout */
     PLAIT_KERNELS
 } plait_kernel;
 

@@ -22,6 +22,10 @@ static const int widest_taken[PLAIT_ATTENTION_KERNELS] = {
     [PLAIT_ATTENTION_FLASH3] = 256,
 };
 
+/* Widest head that FlashAttention 2 trains on every GPU that it supports (TransformerEngine d0067d0,
+ * transformer_engine/pytorch/attention/dot_product_attention/utils.py). */
+enum { USUAL_FLASH2_HEAD = 192 };
+
 /* Longest sequence of Megatron's fused softmax; beyond it, PyTorch's runs (FusedScaleMaskSoftmax in
  * megatron/core/fusions/fused_softmax.py). */
 enum { SOFTMAX_KERNEL_SEQ = 4096 };
@@ -91,6 +95,121 @@ static bool kernel_takes_heads(const plait_problem *problem, plait_attention_ker
                    USUAL_HEAD, LATENT_HEAD, LATENT_VALUES);
 }
 
+static bool has_sinks(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION && model->kind[k].attention.sinks)
+            return true;
+    return false;
+}
+
+/* cuDNN on Blackwell trains wide heads of two shapes only. Heads of 256 take its deterministic backward pass,
+ * which has neither dropout nor ALiBi nor sinks (fused_attn.cpp). */
+static bool wide_heads_fit_blackwell(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++) {
+        const int queries = head_width(&model->kind[k]);
+        const bool latent = model->kind[k].mixer == PLAIT_MIXER_MLA;
+
+        if (queries > USUAL_HEAD &&
+            !(latent && queries == LATENT_HEAD && model->kind[k].mla.v_dim == LATENT_VALUES) &&
+            (queries != WIDE_HEAD || model->dropout || model->numerics.alibi || has_sinks(model)))
+            return false;
+    }
+    return true;
+}
+
+static bool blackwell_takes_heads(const plait_problem *problem, plait_attention_kernel kernel,
+                                  const plan_reason *why)
+{
+    const plait_accelerator *const gpu = gpu_of(problem);
+
+    return !is_cudnn(gpu, kernel) || plait_accelerator_runs(gpu, PLAIT_KERNEL_BETWEEN) ||
+           wide_heads_fit_blackwell(problem->model) ||
+           because(why,
+                   "attention fused on %s trains heads wider than %d only as %d without dropout, "
+                   "ALiBi and sinks, or as %d with values of %d (rule P58)",
+                   gpu->name, USUAL_HEAD, WIDE_HEAD, LATENT_HEAD, LATENT_VALUES);
+}
+
+/* Transformer Engine lists the GPUs on which it runs FlashAttention 2 with heads wider than 192. The library
+ * itself trains them without dropout on other GPUs too (README of Dao-AILab/flash-attention, since 2.5.5). */
+static bool flash2_takes_heads(const plait_problem *problem, plait_attention_kernel kernel,
+                               const plan_reason *why)
+{
+    const plait_accelerator *const gpu = gpu_of(problem);
+    const bool megatron = rules_are_kin(problem->runtime->rules, PLAIT_RULES_MEGATRON);
+    const int head = widest_head(problem->model);
+
+    return kernel != PLAIT_ATTENTION_FLASH2 || head <= USUAL_FLASH2_HEAD ||
+           plait_accelerator_runs(gpu, PLAIT_KERNEL_FLASH2_WIDE) ||
+           (!megatron && !problem->model->dropout) ||
+           because(why, "attention flash2 on %s takes heads up to %d %s, found %d (rule P59)",
+                   gpu->name, USUAL_FLASH2_HEAD,
+                   megatron ? "in Transformer Engine" : "with dropout", head);
+}
+
+/* The training scripts of these runtimes build models of Hugging Face's transformers. */
+static bool is_transformers(const plait_runtime *runtime)
+{
+    return runtime->rules == PLAIT_RULES_FSDP || runtime->rules == PLAIT_RULES_DEEPSPEED;
+}
+
+static bool is_flash(plait_attention_kernel kernel)
+{
+    return kernel == PLAIT_ATTENTION_FLASH || kernel == PLAIT_ATTENTION_FLASH2 ||
+           kernel == PLAIT_ATTENTION_FLASH3;
+}
+
+/* torchtitan computes sinks from the log-sum-exp that its kernels return, after the kernel (gpt_oss/model.py at
+ * b5bcd76), so any of them will do. FlashAttention has no sinks (Dao-AILab/flash-attention issue 1895), and
+ * transformers has gpt-oss with neither FlashAttention (pull request 42736) nor SDPA (modular_gpt_oss.py). */
+static bool kernel_takes_sinks(const plait_problem *problem, plait_attention_kernel kernel)
+{
+    const plait_runtime *const runtime = problem->runtime;
+
+    return runtime->rules == PLAIT_RULES_TORCHTITAN || !has_sinks(problem->model) ||
+           !(is_flash(kernel) || (is_transformers(runtime) && kernel == PLAIT_ATTENTION_FUSED));
+}
+
+/* FlashAttention has ALiBi in version 2 only. BLOOM and MPT in transformers have eager attention only. */
+static bool kernel_takes_alibi(const plait_problem *problem, plait_attention_kernel kernel)
+{
+    return !problem->model->numerics.alibi ||
+           (kernel != PLAIT_ATTENTION_FLASH && kernel != PLAIT_ATTENTION_FLASH3 &&
+            (!is_transformers(problem->runtime) || kernel == PLAIT_ATTENTION_UNFUSED));
+}
+
+/* Checks the kernel against dropout, sinks and ALiBi of the model. */
+static bool kernel_takes_model(const plait_problem *problem, plait_attention_kernel kernel,
+                               const plan_reason *why)
+{
+    const char *const name = plait_attention_kernel_name[kernel];
+    const plait_accelerator *const gpu = gpu_of(problem);
+
+    if (problem->model->dropout && kernel == PLAIT_ATTENTION_FLASH3)
+        return because(
+            why, "attention flash3 has no dropout, with which the model is trained (rule P55)");
+    if (!kernel_takes_sinks(problem, kernel))
+        return because(why, "attention %s has no sinks under %s, which the model needs (rule P56)",
+                       name, problem->runtime->name);
+    if (!kernel_takes_alibi(problem, kernel))
+        return because(why, "attention %s has no ALiBi under %s, which the model needs (rule P57)",
+                       name, problem->runtime->name);
+    return !problem->model->numerics.alibi || !is_cudnn(gpu, kernel) ||
+           plait_accelerator_runs(gpu, PLAIT_KERNEL_ALIBI) ||
+           because(why, "%s has no attention fused with ALiBi", gpu->name);
+}
+
+/* Neither FlashAttention nor cuDNN's attention shards ALiBi over context ranks (dot_product_attention/utils.py),
+ * nor do PyTorch's ring attention and DeepSpeed's sequence parallelism take a bias. */
+static bool context_takes_alibi(const plait_problem *problem, const plait_degrees *d,
+                                const plan_reason *why)
+{
+    return d->cp == 1 || !problem->model->numerics.alibi ||
+           because(why, "context parallelism has no ALiBi, which the model needs (rule P60)");
+}
+
 /* FlashAttention takes a soft cap from version 2.6 on; cuDNN's attention in Transformer Engine and in PyTorch,
  * and Megatron's fused softmax, have none. */
 static bool kernel_takes_scores(const plait_problem *problem, plait_attention_kernel kernel,
@@ -119,7 +238,10 @@ bool plan_attention_runs(const plait_problem *problem, const plait_degrees *d,
     if (!plait_accelerator_runs(gpu, PLAIT_KERNEL_ATTENTION + (int)kernel))
         return because(why, "%s has no attention %s", gpu->name,
                        plait_attention_kernel_name[kernel]);
-    return kernel_takes_heads(problem, kernel, why) && kernel_takes_scores(problem, kernel, why);
+    return kernel_takes_heads(problem, kernel, why) &&
+           blackwell_takes_heads(problem, kernel, why) &&
+           flash2_takes_heads(problem, kernel, why) && kernel_takes_scores(problem, kernel, why) &&
+           kernel_takes_model(problem, kernel, why) && context_takes_alibi(problem, d, why);
 }
 
 bool plan_experts_run(const plait_problem *problem, const plan_reason *why)

@@ -126,27 +126,10 @@ static bool is_unfused(unsigned char kernel)
     return kernel == PLAIT_ATTENTION_UNFUSED || kernel == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
 }
 
-static bool is_flash(unsigned char kernel)
-{
-    return kernel == PLAIT_ATTENTION_FLASH || kernel == PLAIT_ATTENTION_FLASH2 ||
-           kernel == PLAIT_ATTENTION_FLASH3;
-}
-
 static bool context_has_kernel(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
     return d->cp == 1 || !is_unfused(d->attention);
-}
-
-static bool sinks_have_kernel(const plait_problem *problem, const plait_degrees *d)
-{
-    for (int k = 0; k < problem->model->kinds; k++) {
-        const plait_layer *layer = &problem->model->kind[k];
-        if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.sinks &&
-            is_flash(d->attention))
-            return false;
-    }
-    return true;
 }
 
 /* Heads of MLA are wider in queries and keys than in values, which FlashAttention 2 does not take. */
@@ -154,8 +137,8 @@ static bool latent_has_kernel(const plait_problem *problem, const plait_degrees 
 {
     (void)d;
     for (int k = 0; k < problem->model->kinds; k++)
-        if (problem->model->kind[k].mixer == PLAIT_MIXER_MLA && is_flash(d->attention) &&
-            d->attention != PLAIT_ATTENTION_FLASH3)
+        if (problem->model->kind[k].mixer == PLAIT_MIXER_MLA &&
+            (d->attention == PLAIT_ATTENTION_FLASH || d->attention == PLAIT_ATTENTION_FLASH2))
             return false;
     return true;
 }
@@ -215,7 +198,6 @@ static const plan_rule plan_rules[] = {
     {"M11", "sparse attention with an indexer under cp needs cp_comm allgather",
      context_suits_indexers},
     {"M12", "cp needs attention fused, flash2 or flash3", context_has_kernel},
-    {"M13", "attention sinks need attention fused or unfused", sinks_have_kernel},
     {"M14", "MLA needs attention fused, flash3 or unfused", latent_has_kernel},
     {"M15",
      "fp8_params, narrow moments and an offloaded optimizer need the distributed optimizer, "

@@ -106,6 +106,27 @@ static plait_status open_cluster(const plait_cluster *cluster, plait_arena *aren
     return PLAIT_OK;
 }
 
+/* The same model without the parts that some attention kernels refuse and that have no price. Dropout goes too:
+ * a kernel without dropout of scores ran without it. */
+static plait_status open_model(const plait_model *model, plait_arena *arena,
+                               const plait_model **out, plait_error *err)
+{
+    plait_model *open = plait_arena_alloc(arena, 1, sizeof *open);
+    plait_layer *kind = plait_arena_alloc(arena, (size_t)model->kinds, sizeof *kind);
+
+    if (open == NULL || kind == NULL)
+        return plait_fail_nomem(err);
+    *open = *model;
+    for (int k = 0; k < model->kinds; k++) {
+        kind[k] = model->kind[k];
+        kind[k].attention.sinks = false;
+    }
+    open->kind = kind;
+    open->dropout = open->numerics.alibi = false;
+    *out = open;
+    return PLAIT_OK;
+}
+
 /* A plan that our rules refuse is priced all the same, unless it does not divide. */
 static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err)
 {
@@ -115,6 +136,8 @@ static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err
     if (plait_degrees_check(&out->problem, &out->degrees, refused, sizeof refused) != PLAIT_INVALID)
         return PLAIT_OK;
     PLAIT_TRY(open_runtime(out->problem.runtime, at->arena, &out->problem.runtime, err));
+    if (plait_degrees_check(&out->problem, &out->degrees, why, sizeof why) == PLAIT_INVALID)
+        PLAIT_TRY(open_model(out->problem.model, at->arena, &out->problem.model, err));
     if (plait_degrees_check(&out->problem, &out->degrees, why, sizeof why) == PLAIT_INVALID)
         return plait_fail(err, PLAIT_ERROR_RANGE, "", "%s", why);
     setup_note(at, "beyond our rules: %s", refused);

@@ -45,7 +45,7 @@ static void test_kernels__of_each_generation(void **state)
         {"b200-180gb-sxm", " bf16 fp16 fp8 mxfp8 nvfp4",
          " unfused unfused-softmax-kernel flash flash2 fused", true, true, true},
         {"rtx-pro-6000-96gb", " bf16 fp16 fp8 nvfp4",
-         " unfused unfused-softmax-kernel flash flash2 fused", true, true, false},
+         " unfused unfused-softmax-kernel flash flash2 fused", true, false, false},
     };
 
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
@@ -164,6 +164,107 @@ static void test_plans__are_refused_for_want_of_a_kernel(void **state)
     assert_refused(&it, PLAIT_ATTENTION_FUSED, "v100-32gb-sxm has no bf16; it runs fp16");
 }
 
+static void assert_takes(launched *it, plait_attention_kernel kernel)
+{
+    plait_degrees one = plait_degrees_init();
+    char why[256];
+
+    one.attention = (unsigned char)kernel;
+    one.dp = it->problem.job.gpus;
+    plait_degrees_fill(&it->problem,
+                       PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION) | PLAIT_KEY_BIT(PLAIT_KEY_DP), &one);
+    if (plait_degrees_check(&it->problem, &one, why, sizeof why) == PLAIT_INVALID)
+        fail_msg("%s", why);
+}
+
+static void test_dropout__has_no_flash3(void **state)
+{
+    static const char *const runtimes[] = {"megatron", "deepspeed", "fsdp", "nanotron"};
+    launched it;
+
+    for (size_t r = 0; r < sizeof runtimes / sizeof runtimes[0]; r++) {
+        ask(&it, "gpt3-175b", runtimes[r], "h100-80gb-sxm", *state);
+        it.problem.job.seq = 2048;
+        assert_refused(&it, PLAIT_ATTENTION_FLASH3, "flash3 has no dropout, with which");
+        it.model.dropout = false;
+        assert_takes(&it, PLAIT_ATTENTION_FLASH3);
+    }
+    assert_string_equal(usual("gpt3-175b", "deepseek", "h100-80gb-sxm", *state), "fused");
+}
+
+static void test_sinks__have_kernels_by_runtime(void **state)
+{
+    launched it;
+
+    ask(&it, "gpt-oss-20b", "megatron", "h100-80gb-sxm", *state);
+    assert_refused(&it, PLAIT_ATTENTION_FLASH3, "attention flash3 has no sinks under megatron");
+    ask(&it, "gpt-oss-20b", "deepspeed", "h100-80gb-sxm", *state);
+    assert_refused(&it, PLAIT_ATTENTION_FLASH2, "no sinks under deepspeed, which the model needs");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED, "(rule P56)");
+    assert_string_equal(usual("gpt-oss-20b", "deepspeed", "h100-80gb-sxm", *state), "unfused");
+    assert_string_equal(usual("gpt-oss-20b", "fsdp", "h100-80gb-sxm", *state), "unfused");
+    assert_string_equal(usual("gpt-oss-20b", "megatron", "h100-80gb-sxm", *state), "fused");
+    assert_string_equal(usual("gpt-oss-20b", "torchtitan", "h100-80gb-sxm", *state), "flash2");
+}
+
+static void test_alibi__has_few_kernels(void **state)
+{
+    plait_degrees two = plait_degrees_init();
+    launched it;
+    char why[256];
+
+    ask(&it, "bloom-7b1", "megatron", "h100-80gb-sxm", *state);
+    assert_refused(&it, PLAIT_ATTENTION_FLASH3, "attention flash3 has no ALiBi under megatron");
+    two.cp = 2;
+    assert_int_equal(plait_degrees_check(&it.problem, &two, why, sizeof why), PLAIT_INVALID);
+    assert_non_null(strstr(why, "context parallelism has no ALiBi"));
+    ask(&it, "bloom-7b1", "megatron", "a100-80gb-sxm", *state);
+    assert_refused(&it, PLAIT_ATTENTION_FUSED, "a100-80gb-sxm has no attention fused with ALiBi");
+    ask(&it, "bloom-7b1", "fsdp", "a100-80gb-sxm", *state);
+    assert_refused(&it, PLAIT_ATTENTION_FLASH2,
+                   "no ALiBi under fsdp, which the model needs (rule P57)");
+    assert_string_equal(usual("bloom-7b1", "megatron", "h100-80gb-sxm", *state), "fused");
+    assert_string_equal(usual("bloom-7b1", "megatron", "a100-80gb-sxm", *state), "flash2");
+    assert_string_equal(usual("bloom-7b1", "fsdp", "h100-80gb-sxm", *state), "unfused");
+}
+
+static void test_wide_heads__by_generation(void **state)
+{
+    launched it;
+
+    ask(&it, "nemotron-4-340b", "megatron", "b200-180gb-sxm", *state); // heads of 192
+    assert_refused(&it, PLAIT_ATTENTION_FUSED, "only as 256 without dropout, ALiBi and sinks");
+    ask(&it, "qwen3-coder-next", "megatron", "b200-180gb-sxm", *state); // heads of 256
+    assert_takes(&it, PLAIT_ATTENTION_FUSED);
+    it.model.dropout = true;
+    assert_refused(&it, PLAIT_ATTENTION_FUSED, "or as 192 with values of 128 (rule P58)");
+    assert_string_equal(usual("nemotron-4-340b", "megatron", "h100-80gb-sxm", *state), "fused");
+    assert_string_equal(usual("nemotron-4-340b", "megatron", "b200-180gb-sxm", *state), "flash2");
+    assert_string_equal(usual("deepseek-v3", "megatron", "b200-180gb-sxm", *state), "fused");
+    assert_string_equal(usual("deepseek-v3", "megatron", "rtx-pro-6000-96gb", *state),
+                        "unfused-softmax-kernel");
+    assert_string_equal(usual("gpt-j-6b", "megatron", "rtx-pro-6000-96gb", *state), "flash2");
+}
+
+static void test_flash2__of_wide_heads_on_few_gpus(void **state)
+{
+    static const char *const gpus[] = {"l40s-48gb", "b300-288gb-sxm", "gb300-nvl72"};
+    launched it;
+
+    for (size_t g = 0; g < sizeof gpus / sizeof gpus[0]; g++) {
+        ask(&it, "gpt-j-6b", "megatron", gpus[g], *state); // heads of 256
+        assert_refused(&it, PLAIT_ATTENTION_FLASH2,
+                       "takes heads up to 192 in Transformer Engine, found 256 (rule P59)");
+        ask(&it, "gpt-j-6b", "deepspeed", gpus[g], *state);
+        assert_takes(&it, PLAIT_ATTENTION_FLASH2);
+        it.model.dropout = true;
+        assert_refused(&it, PLAIT_ATTENTION_FLASH2, "takes heads up to 192 with dropout");
+    }
+    assert_string_equal(usual("gpt-j-6b", "fsdp", "l40s-48gb", *state), "flash2");
+    ask(&it, "gpt-j-6b", "megatron", "a100-80gb-sxm", *state);
+    assert_takes(&it, PLAIT_ATTENTION_FLASH2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +272,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lacks__come_back_from_json, begin, end),
         cmocka_unit_test_setup_teardown(test_usual_attention__is_the_fastest_that_runs, begin, end),
         cmocka_unit_test_setup_teardown(test_plans__are_refused_for_want_of_a_kernel, begin, end),
+        cmocka_unit_test_setup_teardown(test_dropout__has_no_flash3, begin, end),
+        cmocka_unit_test_setup_teardown(test_sinks__have_kernels_by_runtime, begin, end),
+        cmocka_unit_test_setup_teardown(test_alibi__has_few_kernels, begin, end),
+        cmocka_unit_test_setup_teardown(test_wide_heads__by_generation, begin, end),
+        cmocka_unit_test_setup_teardown(test_flash2__of_wide_heads_on_few_gpus, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

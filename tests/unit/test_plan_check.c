@@ -477,8 +477,9 @@ static void test_rules__of_megatron_about_kernels(void **state)
                    "cp needs attention fused, flash2 or flash3 (software, rule M12)");
     assert_legal(&w, "cp=2 attention=flash3");
     w.layer.attention.sinks = true;
-    assert_refused(&w, "attention=flash3",
-                   "attention sinks need attention fused or unfused (software, rule M13)");
+    assert_refused(
+        &w, "attention=flash3",
+        "attention flash3 has no sinks under software, which the model needs (rule P56)");
     assert_legal(&w, "cp=2 cp_comm=a2a");
     w.layer.mixer = PLAIT_MIXER_MLA;
     w.layer.mla =

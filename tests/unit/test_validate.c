@@ -272,6 +272,18 @@ static void test_row__beyond_our_rules_is_priced_with_a_note(void **state)
     assert_non_null(strstr(price.note, "beyond our rules: megatron has no ZeRO 3"));
 }
 
+static void test_row__of_an_attention_kernel_beyond_our_rules_is_priced(void **state)
+{
+    const plait_run_price price = priced(
+        "a,s,,gpt-oss-20b,24,2880,64,2880,swiglu,201088,4096,h100-80gb-sxm,8,8,fsdp,bf16,1,1,"
+        "1,64,ok,1,32,4,2880,,,,,full,3");
+
+    (void)state;
+    assert_true(price.priced);
+    assert_int_equal(price.degrees.attention, PLAIT_ATTENTION_FLASH2);
+    assert_non_null(strstr(price.note, "beyond our rules: attention flash2 has no sinks"));
+}
+
 static void test_row__that_does_not_divide_says_why(void **state)
 {
     const plait_run_price price =
@@ -430,6 +442,7 @@ int main(void)
         TEST(test_row__cuts_a_named_model_to_its_depth),
         TEST(test_row__counts_embedding_and_head_where_layers_do_not_divide),
         TEST(test_row__beyond_our_rules_is_priced_with_a_note),
+        TEST(test_row__of_an_attention_kernel_beyond_our_rules_is_priced),
         TEST(test_row__that_does_not_divide_says_why),
         TEST(test_row__of_unknown_software_is_taken_for_megatron),
         TEST(test_row__of_unknown_software_has_a_wide_band),
