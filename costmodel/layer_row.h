@@ -202,7 +202,7 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
                          const layer_gather *gather, plait_choice choice);
 /** Bytes of a microbatch that one layer keeps for backward. (C.25, C.26) */
 double layer_saved_bytes(const layer_price *price, plait_recompute recompute);
-/** Of them, what waits in host memory. (C.166) */
+/** The part of these bytes that waits in host memory. (C.166) */
 double layer_away_bytes(const layer_price *price, plait_choice choice);
 /** The same by term, forward and backward together. */
 void layer_terms_of(const plait_problem *problem, const layer_price *price,

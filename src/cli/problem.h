@@ -59,7 +59,7 @@ PLAIT_MUST_CHECK plait_status problem_resolve(const problem_flags *flags,
                                               plait_arena *arena, plait_problem *out,
                                               plait_error *err);
 
-/** The same question for another runtime, with the bands of its evidence. */
+/** Repeats the question for another runtime, with the bands of that runtime's evidence. */
 PLAIT_MUST_CHECK plait_status problem_for_runtime(const plait_problem *problem, const char *runtime,
                                                   plait_arena *arena, plait_problem *out,
                                                   plait_error *err);

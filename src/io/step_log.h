@@ -15,7 +15,7 @@
 #include "plait/job.h"
 #include "plait/runtime.h"
 
-/** What a log measures, in one of three units; the other two are 0. */
+/** The figures that a log measures, in one of three units; the other two are 0. */
 typedef struct step_log {
     const char *software;
     unsigned rules;         /* bits of plait_rules whose runtimes print such lines; 0: any may */

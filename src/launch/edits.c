@@ -107,7 +107,7 @@ static bool is_comment(const char *text, const char *at)
     return mark[0] == '#' && (mark == text || strchr(" \t\n", mark[-1]) != NULL);
 }
 
-/* Where a config has a key; NULL: nowhere. */
+/* Returns the place of a key in a config; NULL if the config lacks it. */
 static const char *find_key(const char *text, config_line key)
 {
     for (const char *at = text; key.length > 0 && (at = strchr(at, key.text[0])) != NULL; at++)
@@ -367,7 +367,7 @@ static bool find_own(const char *text, config_line line, config_line *out)
     return true;
 }
 
-/* Where to put a line of launch's file into the config: before a neighbour that the config has too. */
+/* Returns the place for a line of launch's file in the config: before a neighbour that both have. */
 static const char *place_of(const char *text, const char *after, config_line line)
 {
     const bool flag = starts(line, "--");

@@ -16,7 +16,7 @@ bool model_is_recurrent(const plait_model *model);
  */
 double moe_imbalance(const plait_moe *moe, double uneven, int ep);
 
-/** The same of the most uneven kind of layers; at least 1. */
+/** Returns the imbalance of the kind of layers that allows most of `uneven`; at least 1. */
 double model_imbalance(const plait_model *model, double uneven, int ep);
 
 /** Does tp divide the key-value heads of every attention? */

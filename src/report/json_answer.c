@@ -97,7 +97,7 @@ static void write_relaxations(json_writer *json, const plait_problem *problem,
     json_end_array(json);
 }
 
-/* What the first plan's price assumes of the routing of experts. */
+/* Writes the routing of experts that the first plan's price assumes. */
 static void write_routing(json_writer *json, const plait_problem *problem, const report_plan *plan)
 {
     const bool natural = plan->natural_high_s > 0.0;

@@ -38,7 +38,7 @@ static void print_band(const plait_problem *problem, const plait_cost *cost, FIL
                                                   : "80 % of measured runs like it lie there");
 }
 
-/* Who counts causal attention halved, and who as whole squares: */
+/* The software that counts causal attention halved, and the software that counts whole squares. */
 typedef struct flops_words {
     const char *halved, *whole;
 } flops_words;
@@ -87,7 +87,7 @@ static void print_conventions(const plait_problem *problem, const plait_cost *co
             units_percent(cost->mfu_square, mfu), units_percent(cost->hfu_square, hfu));
 }
 
-/* Of a node: what its GPUs offload. Whether that fits is known where the cluster file has its memory. */
+/* Prints the host memory that a node's GPUs use, beside its size if the cluster file gives one. */
 static void print_host(const plait_memory *memory, FILE *out)
 {
     char bytes[UNITS_SIZE];

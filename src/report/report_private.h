@@ -13,7 +13,7 @@ void report_choices(const plait_plan *plan, FILE *out);
 /** Step time, rates, MFU by both conventions, band, memory. */
 void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *out);
 
-/** What routing of experts the price assumes, and the step with natural routing. */
+/** Prints the routing of experts that the price assumes, and the step with natural routing. */
 void report_routing(const plait_problem *problem, const report_plan *plan, FILE *out);
 
 /** "tp 8, pp 2 x 10, dp 32, mbs 2, 32 microbatches, ZeRO-1, recompute none". Returns `line`. */

@@ -106,7 +106,7 @@ static plait_status open_cluster(const plait_cluster *cluster, plait_arena *aren
     return PLAIT_OK;
 }
 
-/* The same model without the parts that some attention kernels refuse and that have no price. Dropout goes too:
+/* Returns the model without the parts that some attention kernels refuse and that have no price. Dropout goes too:
  * a kernel without dropout of scores ran without it. */
 static plait_status open_model(const plait_model *model, plait_arena *arena,
                                const plait_model **out, plait_error *err)

@@ -93,7 +93,7 @@ static void test_methods__are_refused_in_every_format(void **state)
                    "f:4: dim", "without the adapters of peft, found \"16\"");
 }
 
-/* What is off, or idle beside full training, is no method. */
+/* A flag that is off, or has no effect beside full training, is no method. */
 static void test_methods_that_are_off__pass(void **state)
 {
     static const char *const texts[] = {

@@ -146,7 +146,7 @@ static void test_numbers_of__are_another_profiles_unless_said(void **state)
     assert_string_equal(err.message, "expected none, since another profile refers to this one");
 }
 
-/* The same kernels: only the plan's grad_sync differs. */
+/* Kernels and factors are those of megatron: only the plan's grad_sync differs. */
 static void test_megatron_no_overlap__is_megatron_with_shifted_gradients(void **state)
 {
     plait_runtime now, old;

@@ -107,7 +107,7 @@ static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_er
 
 /* ---- which keys are arguments ---- */
 
-/* Where the arguments are: a Primus module's are its overrides; in a file of another kind, the top. */
+/* Returns the section that holds the arguments: the overrides of a Primus module, else the top. */
 static const char *section_of(const yaml_file *yaml, plait_arena *arena)
 {
     static const char *const sections[] = {"ARGS.", "MODEL_ARGS.", NULL};

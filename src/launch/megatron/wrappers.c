@@ -59,7 +59,7 @@ static const wrapper_default swift_defaults[] = {
     {NULL, NULL},
 };
 
-/* What no plan hangs on, and what is read here. */
+/* Flags of ms-swift that no plan depends on, and flags that this file reads. */
 static const char *const swift_own[] = {"max_length",
                                         "packing_length",
                                         "packing",

@@ -317,7 +317,7 @@ static const char *const zero_keys[] = {"stage",
                                         "leaf_module",
                                         NULL};
 
-/* Of both offload sections: DeepSpeed 0.19.6, runtime/zero/offload_config.py. */
+/* Keys of both offload sections: DeepSpeed 0.19.6, runtime/zero/offload_config.py. */
 static const char *const offload_keys[] = {
     "device",        "nvme_path",           "buffer_count",   "buffer_size",        "max_in_cpu",
     "pin_memory",    "pipeline_read",       "pipeline_write", "fast_init",          "ratio",

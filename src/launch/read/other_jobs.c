@@ -70,7 +70,7 @@ static const char *const adapters[] = {"lora_rank",
                                        "adapter",
                                        NULL};
 
-/* Where one of these is off, the other flags of adapters are idle. */
+/* If one of these is off, the other flags of adapters have no effect. */
 static const char *const adapter_switches[] = {"use_lora",    "use_peft",      "lora",
                                                "lora_enable", "use_peft_lora", NULL};
 
@@ -366,7 +366,7 @@ static plait_status refuse_software(const other_software *of, const found_word *
                       job[1].width > 0 ? job[1].at : "");
 }
 
-/* What says nothing has no width, and no word of a job is longer than 40 bytes. */
+/* A word without meaning (false, none) gets no width; a word of a job is cut at 40 bytes. */
 static found_word word_at(const char *at, size_t width)
 {
     static const char *const nothing[] = {"false", "null", "none", NULL};
@@ -377,7 +377,7 @@ static found_word word_at(const char *at, size_t width)
     return (found_word){at, (int)(width < 40 ? width : 40)};
 }
 
-/* What stands behind KEY: at the head of a line, without quotes and comment. */
+/* Finds the value of "KEY:" at the head of a line, without quotes and comment. */
 static found_word key_value(const char *text, const char *key)
 {
     const size_t width = strlen(key);
@@ -417,7 +417,7 @@ static bool has_mark(const char *word, const char *mark)
                                       : text_equal(file_base_name(word), mark);
 }
 
-/* What words say of a job: KEY=VALUE, --KEY VALUE, or the word behind KEY. */
+/* Finds the value of a key among words: KEY=VALUE, --KEY VALUE, or the word after KEY. */
 static found_word word_value(const char *const *word, int count, const char *key)
 {
     const size_t width = strlen(key);
