@@ -154,6 +154,9 @@ static void test_conditions__let_through_what_they_say(void **state)
                         "x|1");
     assert_string_equal(words("[ -z \"$W\" ] && W=1\n(( W == 1 )) && V=5\nx $W $V"), "x|1|5");
     assert_string_equal(words("if ! [ a = b ]; then A=1; fi; x $A"), "x|1");
+    assert_string_equal(words("Z=$2\nif [ \"$Z\" == \"\" ]; then Z=3; fi\nx $Z"), "x|3");
+    assert_string_equal(words("Z=2\nif [ \"$Z\" == \"\" ]; then Z=3; fi\nx $Z"), "x|2");
+    assert_string_equal(words("Z=2\n[[ \"\" != $Z ]] && Z=3\nx $Z"), "x|3");
 }
 
 static void test_cases__take_the_first_pattern_that_matches(void **state)

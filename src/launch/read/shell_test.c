@@ -88,9 +88,16 @@ static bool is_integer(const test_reader *t, const char *word, int64_t *out)
 
 static shell_answer compared(test_reader *t, const char *left, const char *sign, const char *right)
 {
+    static const char *const equality[] = {"=", "==", "!=", NULL};
     static const char *const numeric[] = {"-eq", "-ne", "-lt", "-le", "-gt", "-ge", NULL};
     int64_t a, b;
 
+    // "$X" == "" is the same test as -z "$X"
+    if (text_index(sign, equality) >= 0 && (left[0] == '\0' || right[0] == '\0')) {
+        const shell_answer empty = is_empty(t, left[0] != '\0' ? left : right);
+
+        return sign[0] == '!' ? negated(empty) : empty;
+    }
     if (!is_known(t, left) || !is_known(t, right))
         return SHELL_OPEN;
     if (strcmp(sign, "=") == 0 || strcmp(sign, "==") == 0)
