@@ -176,6 +176,25 @@ static void take_job(plan_reader *in, const deepspeed_file *file)
         out->gbs = (int)(steps * file->micro * out->gpus);
 }
 
+/* --zero_stage $2: the value is an argument of the script, or set in its environment. */
+static void warn_of_open(plan_reader *in)
+{
+    bool any = false;
+
+    for (int i = 0; i < in->flags->count; i++) {
+        const launch_flag *const flag = &in->flags->flag[i];
+        const shell_origin *const origin =
+            flag->values > 0 ? shell_word_origin(&in->flags->script, flag->value[0]) : NULL;
+
+        if (origin == NULL || !is_known(flag->name) || flags_last(in->flags, flag->name) != flag)
+            continue;
+        if (!any)
+            import_warn(in, "set outside the file, and taken as not given: ");
+        text_append_printf(in->warnings, "%s--%s %s", any ? ", " : "", flag->name, origin->text);
+        any = true;
+    }
+}
+
 static void warn_of_rest(plan_reader *in)
 {
     bool any = false;
@@ -228,6 +247,7 @@ plait_status deepspeed_script_import(const char *text, size_t length, const char
     out->gpus = call != NULL ? call->gpus : 0;
     PLAIT_TRY(deepspeed_take_file(&file, name, &warnings, out, err));
     take_job(&in, &file);
+    warn_of_open(&in);
     warn_of_rest(&in);
     *warning = text_builder_finish(&warnings, NULL);
     return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
