@@ -389,6 +389,22 @@ static void test_scripts__say_what_the_json_would(void **state)
     assert_int_equal(entry.degrees.offload, PLAIT_OFFLOAD_PARAMS);
 }
 
+/* An argument that the script is not given is empty, so that its default counts; else it is warned of. */
+static void test_arguments_of_a_script__are_empty_or_warned_of(void **state)
+{
+    plans_entry out;
+    const char *warning;
+
+    (void)state;
+    import("STAGE=$2\nif [ \"$STAGE\" == \"\" ]; then STAGE=3; fi\n"
+           "deepspeed main.py --per_device_train_batch_size 4 --zero_stage $STAGE --deepspeed\n",
+           &out, &warning);
+    assert_int_equal(out.degrees.zero, 3);
+    import("deepspeed main.py --per_device_train_batch_size 4 --zero_stage $2 --deepspeed\n", &out,
+           &warning);
+    assert_non_null(strstr(warning, "taken as not given: --zero_stage $2"));
+}
+
 /* Names of configs, and processes that the environment of the command sets. */
 static void test_scripts_of_swift__name_the_stage(void **state)
 {
@@ -476,6 +492,8 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(test_nvme__is_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_scripts__say_what_the_json_would, begin, end),
+        cmocka_unit_test_setup_teardown(test_arguments_of_a_script__are_empty_or_warned_of, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(test_scripts_of_swift__name_the_stage, begin, end),
         cmocka_unit_test_setup_teardown(test_files_that_say_nothing__are_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_the_batch__is_exact, begin, end),
