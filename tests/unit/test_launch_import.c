@@ -167,8 +167,8 @@ static void test_layers_of_a_chunk__say_what_their_number_says(void **state)
 {
     static const char *const ends[] = {"", "--account-for-embedding-in-pipeline-split ",
                                        "--account-for-loss-in-pipeline-split ",
-                                       "--account-for-embedding-in-pipeline-split "
-                                       "--account-for-loss-in-pipeline-split "};
+                                       ("--account-for-embedding-in-pipeline-split "
+                                        "--account-for-loss-in-pipeline-split ")};
     static const int counted[] = {0, 1, 1, 2};
     char text[512];
 
