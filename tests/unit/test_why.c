@@ -276,6 +276,7 @@ static void test_relaxations__offload_to_the_host(void **state)
     (void)state;
     world_make(&w, "llama-3.1-70b", "megatron", "dgx-a100",
                (plait_job){.seq = 4096, .gbs = 64, .gpus = 8}, arena);
+    plait_search_options_init(&w.options);
     must(plait_relaxations(&w.problem, &w.options, arena, found, &count, &err), &err);
     assert_in_range(count, 1, PLAIT_MAX_RELAXATIONS);
     assert_string_equal(found[0].change, "search with --fix offload=optimizer");
