@@ -112,6 +112,7 @@ static void test_methods_that_are_off__pass(void **state)
         "modules:\n  pre_trainer:\n    framework: megatron\n    overrides:\n      bf16: true\n"
         "      stage: mlperf_pretrain\n",
         "torchrun run_recipe.py --bf16 --recipe llama3_8b_pretrain --task pretrain",
+        "torchrun run_recipe.py --bf16 --recipe exploration_8b --task explore",
     };
     plait_error err;
 

@@ -23,18 +23,13 @@ const char *megatron_args_name(size_t field)
     return megatron_argument(field)->name;
 }
 
-static bool is_off(const char *text)
-{
-    return strcmp(text, "false") == 0 || strcmp(text, "False") == 0 || strcmp(text, "0") == 0;
-}
-
 bool megatron_argument_set(const argument_row *row, const char *text, megatron_args *args)
 {
     void *const value = (char *)args + row->field;
 
     switch (row->kind) {
     case ARGUMENT_SWITCH:
-        *(bool *)value = !is_off(text);
+        *(bool *)value = !flags_value_is_off(text);
         break;
     case ARGUMENT_INT:
         return text_parse_int(text, row->least, row->most, value);

@@ -54,9 +54,9 @@ bool megatron_flag_is_understood(const char *name)
 
 bool megatron_flag_is_off(const launch_flags *flags, const launch_flag *flag)
 {
-    static const char *const words[] = {"false", "0", "", NULL};
+    const char *const value = flag->value[0];
 
-    return flags->script.commands == 0 && text_index(flag->value[0], words) >= 0;
+    return flags->script.commands == 0 && (value[0] == '\0' || flags_value_is_off(value));
 }
 
 static void warn_of_unknown(plan_reader *in)

@@ -81,20 +81,14 @@ bool megatron_flags_are_of_2021(const launch_flags *flags)
     return false;
 }
 
-static bool is_off(const char *value)
-{
-    static const char *const words[] = {"false", "False", "0", "None", NULL};
-
-    return text_index(value, words) >= 0;
-}
-
 /* A flag of the table that is there itself stands above what an older one means. */
 plait_status megatron_translate_flags(launch_flags *flags, plait_error *err)
 {
     for (const older_flag *row = older; row->name != NULL; row++) {
         const launch_flag *const flag = flags_last(flags, row->name);
 
-        if (flag == NULL || is_off(flag->value[0]) || flags_last(flags, row->meant) != NULL)
+        if (flag == NULL || flags_value_is_off(flag->value[0]) ||
+            flags_last(flags, row->meant) != NULL)
             continue;
         PLAIT_TRY(
             flags_add(flags, row->meant, row->value != NULL ? row->value : flag->value[0], err));

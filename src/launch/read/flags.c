@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "fail.h"
 #include "file.h"
@@ -301,6 +302,16 @@ const launch_flag *flags_last(const launch_flags *flags, const char *name)
         if (strcmp(flags->flag[i].name, name) == 0)
             return &flags->flag[i];
     return NULL;
+}
+
+bool flags_value_is_off(const char *value)
+{
+    static const char *const words[] = {"false", "no", "off", "none", "null", "0", NULL};
+
+    for (const char *const *word = words; *word != NULL; word++)
+        if (strcasecmp(value, *word) == 0)
+            return true;
+    return false;
 }
 
 const launch_flag *flags_find(const launch_flags *flags, const char *name)

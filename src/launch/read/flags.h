@@ -66,6 +66,9 @@ const launch_flag *flags_last(const launch_flags *flags, const char *name);
 /** The same where its value is known: that of a list but for words that are not. */
 const launch_flag *flags_find(const launch_flags *flags, const char *name);
 
+/** Is a value one that turns a switch off: false, no, off, none, null or 0, in any case? */
+bool flags_value_is_off(const char *value);
+
 /** Another flag, as if it stood at the end; its texts are kept, not copied. */
 PLAIT_MUST_CHECK plait_status flags_put(launch_flags *flags, launch_flag flag, plait_error *err);
 

@@ -6,6 +6,7 @@
  */
 #include "other_jobs.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -94,15 +95,12 @@ static const char *const others[] = {
 /* Recipes and tasks of NeMo and Megatron-Bridge whose names say the method: llama3_8b_lora_1node. */
 static const char *const recipes[] = {"recipe", "task", NULL};
 
+/* A switch that is off, or a rank or ratio of none. */
 static bool is_off(const char *value)
 {
-    static const char *const words[] = {"false", "none", "null", "no", "off", "0",
-                                        "0.0",   "0.",   "-1",   "",   NULL};
+    static const char *const numbers[] = {"0.0", "0.", "-1", "", NULL};
 
-    for (const char *const *word = words; *word != NULL; word++)
-        if (strcasecmp(value, *word) == 0)
-            return true;
-    return false;
+    return flags_value_is_off(value) || text_index(value, numbers) >= 0;
 }
 
 static const method_flag *kind_of(const char *name)
@@ -156,9 +154,17 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
+/* Is "lora", "qlora" or "peft" a part of the value, between other characters than letters? */
 static bool names_adapters(const char *value)
 {
-    return strstr(value, "lora") != NULL || strstr(value, "peft") != NULL;
+    static const char *const parts[] = {"lora", "qlora", "peft", NULL};
+
+    for (const char *const *part = parts; *part != NULL; part++)
+        for (const char *at = value; (at = strstr(at, *part)) != NULL; at++)
+            if ((at == value || !isalpha((unsigned char)at[-1])) &&
+                !isalpha((unsigned char)at[strlen(*part)]))
+                return true;
+    return false;
 }
 
 static bool is_method(const launch_flag *flag, bool full)

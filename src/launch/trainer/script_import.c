@@ -69,7 +69,7 @@ static bool is_on(const launch_flags *flags, const char *const *names)
 {
     const char *const value = value_of(flags, names);
 
-    return value != NULL && strcmp(value, "False") != 0 && strcmp(value, "false") != 0;
+    return value != NULL && !flags_value_is_off(value);
 }
 
 /* ---- the model ---- */
