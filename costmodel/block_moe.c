@@ -29,8 +29,8 @@ static double imbalance_of(const block_draft *draft, const plait_moe *moe)
 }
 
 /*
- * What the fullest rank keeps over the mean. Peaks of the runs that profiles were fitted to are
- * predicted without the profile's own imbalance; one that the job states counts.
+ * Activations that the fullest rank keeps, over the mean. An imbalance that the job states counts. The
+ * profile's own does not, since measured peaks agree with predictions without it.
  */
 static double uneven_memory(const block_draft *draft, const plait_moe *moe)
 {

@@ -333,8 +333,8 @@ static double least_optimizer_s(const step_parts *parts)
 }
 
 /*
- * What no recomputation undercuts, of a step without any. Where the pipeline's time is a bound, the slowest
- * stage may wait for another, so that what it recomputes may cost nothing either.
+ * Lower bound on the step with any recomputation, from the step without. If the pipeline's time is itself a
+ * bound, the slowest stage may wait for another, and its recomputation may cost nothing either.
  */
 static plait_price least_price_of(const step_parts *parts, double peak_bytes, stage_load *room)
 {

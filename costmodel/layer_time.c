@@ -133,8 +133,8 @@ static double carried_s(const plait_problem *problem, double away_bytes)
 }
 
 /*
- * What the link carries behind one pass: activations one way, or parameters up the other, which their
- * gather waits for. (C.167, C.381)
+ * Seconds of host-link traffic that overlap one pass: activations one way, or parameters the other way and
+ * then their gather, which follows. (C.167, C.381)
  */
 static double forward_carry_s(const layer_gather *gather, double acts_s)
 {

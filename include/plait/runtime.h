@@ -217,7 +217,7 @@ struct plait_runtime {
     size_t releases;
     const plait_release *release; /* [releases] that have names of their own */
     bool imbalance_stated; /* factor.ep_imbalance is what a job states, and counts in memory too */
-    bool natural_routing; /* a job says that nothing balances its experts: bands are wider (C.62) */
+    bool natural_routing;  /* nothing balances the job's experts: bands are wider (C.62) */
     const char *file; /* absolute, where plait_runtime_find was given a path; NULL: it has a name */
 };
 

@@ -249,7 +249,7 @@ PLAIT_MUST_CHECK plait_status plait_first_relaxation(const plait_problem *proble
                                                      bool *any, plait_error *err);
 
 /**
- * The same question for another runtime: does a plan fit?
+ * Searches another runtime for a plan that fits.
  *
  * @param other      the question with that runtime and its bands of evidence
  * @param offloaded  with the least state in host memory that makes a plan fit

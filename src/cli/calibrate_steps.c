@@ -140,7 +140,7 @@ static plait_status scale_to_log(const char *path, const char *plan, const char 
     return site_scale_steps(entry.cluster, &step, 1, watch, arena, out, err);
 }
 
-/* A training log says nothing of the plan that it is of. */
+/* A training log lacks its plan, so it needs --plan; only a table has the plan of each row. */
 static plait_status check_is_table(const char *path, plait_arena *arena, plait_error *err)
 {
     step_log log;

@@ -37,7 +37,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* Only the user can say it; the summary says so in its last line. */
+/* The next step needs the number of GPUs, and no file or default gives it. */
 static void warn_of_missing(const char *file, const plans_entry *entry)
 {
     if (entry->gpus == 0)
@@ -159,9 +159,8 @@ const command command_import = {
          .summary = "Read a launch config back into a plan that eval and explain take.",
          .about =
              "A script is read and never run. Its ARGUMENTs stand behind FILE; NAME=VALUE among\n"
-             "them sets a variable. What neither FILE nor an option says is null in the plan; "
-             "eval\n"
-             "then asks for it.",
+             "them sets a variable. A value that neither FILE nor an option gives is null in\n"
+             "the plan, and eval needs an option for it.",
          .max_operands = OPT_MAX_OPERANDS,
          .options = options},
     .values_size = sizeof(import_values),

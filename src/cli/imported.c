@@ -40,7 +40,7 @@ static plait_status find_model(const char *name, plait_arena *arena, const plait
     return plait_model_find(name, arena, model, NULL, err);
 }
 
-/* MODEL and CLUSTER of the command line stand above what the file says. */
+/* MODEL and CLUSTER of the command line override those of the file. */
 static plait_status take_names(const imported_flags *flags, const plait_model *model,
                                plait_arena *arena, plans_entry *entry, plait_error *err)
 {

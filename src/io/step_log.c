@@ -284,7 +284,7 @@ static bar_run training_run(log_text log)
     return best;
 }
 
-/* Clocks show whole seconds: of so many the error is 1 %, and 5 % of the fewest that count. */
+/* Progress bars show whole seconds: the error of a span is 1 % at span_s and 5 % at least_span_s. */
 static const double span_s = 100.0, least_span_s = 20.0;
 
 /* The bar after which the run has no more steps. */

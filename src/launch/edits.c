@@ -53,7 +53,7 @@ static bool starts(config_line line, const char *word)
     return line.length >= length && memcmp(line.text, word, length) == 0;
 }
 
-/* A line that says something: neither empty nor a comment. */
+/* Is the line neither empty nor a comment? */
 static bool is_said(config_line line)
 {
     return line.length > 0 && line.text[0] != '#';
@@ -221,7 +221,7 @@ static bool same_plan(const plans_entry *a, const plans_entry *b)
            (a->runtime == NULL || text_equal(a->runtime, b->runtime));
 }
 
-/* The plan that `text` says in place of the config's own. */
+/* Import `text` in place of the config's own text. */
 static plait_status read_plan(const launch_config *config, const char *text, plait_arena *arena,
                               plans_entry *out, bool *read, plait_error *err)
 {
@@ -278,7 +278,7 @@ static bool next_flag(const char *text, const char **at, config_line *flag, cons
     return true;
 }
 
-/* A flag that names a config says a whole plan: what changes is in that file. */
+/* A flag that names a config stands for a whole plan; changes belong into that file. */
 static bool names_file(const char *begin, const char *end)
 {
     return end - begin > 5 &&

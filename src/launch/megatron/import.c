@@ -148,7 +148,7 @@ static plait_status check_any(const launch_flags *flags, const plans_entry *out,
         "a JSON or a YAML of them, found none");
 }
 
-/* The caller's model counts before all that the file says of one. */
+/* The caller's model overrides the model of the file. */
 static plait_status take_model(const megatron_args *args, const char *name, const launch_call *call,
                                plan_reader *in, plait_error *err)
 {
