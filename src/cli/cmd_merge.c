@@ -40,9 +40,6 @@ typedef struct merging {
 
 static plait_status fail_part(const merging *m, int part, plait_error *err)
 {
-    if (errno == ESPIPE)
-        return plait_fail(err, PLAIT_ERROR_IO, m->parts->text[part],
-                          "expected a file, which is read twice, found a pipe");
     return file_fail_read(m->parts->text[part], errno, err);
 }
 

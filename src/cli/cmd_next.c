@@ -272,11 +272,9 @@ static plait_status take_table(const char *path, plait_arena *arena, next_answer
     return PLAIT_OK;
 }
 
-static bool ends_in_csv(const char *path)
+static bool is_table(const char *path)
 {
-    const size_t length = strlen(path);
-
-    return length > 4 && strcmp(path + length - 4, ".csv") == 0;
+    return text_equal(path, "-") || text_ends_with(path, ".csv");
 }
 
 /* ---- what is kept ---- */
@@ -346,7 +344,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(load_plans(operands->text[0], arena, &answer, err));
     PLAIT_TRY(believe(arena, &answer, err));
     for (int i = 1; i < operands->count; i++)
-        PLAIT_TRY(ends_in_csv(operands->text[i])
+        PLAIT_TRY(is_table(operands->text[i])
                       ? take_table(operands->text[i], arena, &answer, err)
                       : take_any_log(operands->text[i], arena, &answer, &lost, err));
     believe_measured(&answer);

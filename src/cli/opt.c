@@ -105,7 +105,23 @@ typedef struct opt_reader {
     plait_arena *arena;
     void *values;
     opt_operands *operands;
+    bool input_taken; /* standard input, by an operand or an option */
 } opt_reader;
+
+/* "-", or "-:2" of a file of plans. */
+static bool is_input(const char *word)
+{
+    return word[0] == '-' && (word[1] == '\0' || word[1] == ':');
+}
+
+static plait_status take_input(opt_reader *in, const char *word, plait_error *err)
+{
+    if (is_input(word) && in->input_taken)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, word,
+                          "expected standard input once, found it twice: give a file");
+    in->input_taken = in->input_taken || is_input(word);
+    return PLAIT_OK;
+}
 
 static plait_status store(const opt_reader *in, const opt *option, const char *text,
                           plait_error *err)
@@ -168,6 +184,8 @@ static plait_status read_option(opt_reader *in, const opt_usage *usage, plait_er
             return fail_option(option->name, err, expected, "nothing");
         text = *in->next++;
     }
+    if (option->value != NULL && option->letter != 'o') // -o - is standard output
+        PLAIT_TRY(take_input(in, text, err));
     return store(in, option, text, err);
 }
 
@@ -180,13 +198,13 @@ static plait_status read_operand(opt_reader *in, const opt_usage *usage, plait_e
                           "expected `plait %s %s`, found also \"%.60s\"", usage->command,
                           usage->synopsis, *in->next);
     operands->text[operands->count++] = *in->next++;
-    return PLAIT_OK;
+    return take_input(in, in->next[-1], err);
 }
 
 plait_status opt_parse(const opt_usage *called, int argc, const char **argv, plait_arena *arena,
                        void *values, opt_operands *operands, plait_error *err)
 {
-    opt_reader in = {argv + 1, argv + argc, arena, values, operands};
+    opt_reader in = {argv + 1, argv + argc, arena, values, operands, false};
     opt_usage usage = *called;
     bool options_end = false;
     opt_table options;
@@ -200,7 +218,7 @@ plait_status opt_parse(const opt_usage *called, int argc, const char **argv, pla
         if (!options_end && text_equal(word, "--")) {
             options_end = true;
             in.next++;
-        } else if (!options_end && word[0] == '-' && word[1] != '\0') {
+        } else if (!options_end && word[0] == '-' && !is_input(word)) {
             PLAIT_TRY(read_option(&in, &usage, err));
         } else {
             PLAIT_TRY(read_operand(&in, &usage, err));

@@ -100,7 +100,7 @@ static plait_status look_for_file(const char *path, bool *found, plait_error *er
 
 bool data_is_path(const char *name)
 {
-    return strchr(name, '/') != NULL || text_ends_with(name, ".json");
+    return strchr(name, '/') != NULL || text_ends_with(name, ".json") || text_equal(name, "-");
 }
 
 static plait_status check_kind(plait_data_kind kind, plait_error *err)

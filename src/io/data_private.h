@@ -7,7 +7,7 @@
 #include "plait/data.h"
 #include "plait/degrees.h"
 
-/** Is it a path rather than a name? */
+/** Is it a path, or "-" for standard input, rather than a name? */
 bool data_is_path(const char *name);
 
 /**

@@ -1,16 +1,23 @@
 /* file.c - whole files in and out */
+#define _GNU_SOURCE // memfd_create
+
 #include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "text.h"
+
+static bool write_bytes(int fd, const char *bytes, size_t length);
 
 /* An empty name is quoted, or nobody would see it. */
 static const char *shown(const char *path)
@@ -53,11 +60,72 @@ static plait_status fail_too_large(const char *path, size_t limit, plait_error *
 
 /* ---- reading ---- */
 
-/* Names of what is open already. */
-static bool is_own_descriptor(const char *path)
+static const char *system_path(const char *path)
 {
-    return text_equal(path, "/dev/stdin") || text_starts_with(path, "/dev/fd/") ||
-           text_starts_with(path, "/proc/self/fd/");
+    return text_equal(path, "-") ? "/dev/stdin" : path;
+}
+
+/* The number of the open descriptor that a path names, or -1. */
+static int own_descriptor(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    int fd;
+
+    if (text_equal(system_path(path), "/dev/stdin"))
+        return STDIN_FILENO;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (text_starts_with(path, folders[i]) &&
+            text_parse_int(path + strlen(folders[i]), 0, INT_MAX, &fd))
+            return fd;
+    return -1;
+}
+
+static plait_status copy_to_end(int from, int to, const char *path, plait_error *err)
+{
+    static const size_t limit = (size_t)256 << 20; // the largest file that any command takes
+    char chunk[64 * 1024];
+    size_t copied = 0;
+
+    for (;;) {
+        const ssize_t got = read(from, chunk, sizeof chunk);
+
+        if (got == 0)
+            return PLAIT_OK;
+        if (got < 0 && errno == EAGAIN) // the other end made it non-blocking
+            poll(&(struct pollfd){.fd = from, .events = POLLIN}, 1, -1);
+        else if (got < 0 && errno != EINTR)
+            return file_fail_read(path, errno, err);
+        if (got < 0)
+            continue;
+        copied += (size_t)got;
+        if (copied > limit)
+            return fail_too_large(path, limit, err);
+        if (!write_bytes(to, chunk, (size_t)got))
+            return file_fail_read(path, errno, err);
+    }
+}
+
+/*
+ * A pipe returns its bytes once, and a command may read a file twice. The bytes of a pipe, a socket or a
+ * terminal therefore go into a file without a name, which takes the place of the descriptor.
+ */
+static plait_status keep_bytes(int fd, const char *path, plait_error *err)
+{
+    struct stat info;
+    plait_status status;
+    int copy;
+
+    if (fstat(fd, &info) != 0 ||
+        (!S_ISFIFO(info.st_mode) && !S_ISSOCK(info.st_mode) && !isatty(fd)))
+        return PLAIT_OK;
+    copy = memfd_create("plait", MFD_CLOEXEC);
+    if (copy < 0)
+        return file_fail_read(path, errno, err);
+    status = copy_to_end(fd, copy, path, err);
+    if (status == PLAIT_OK && dup2(copy, fd) < 0)
+        status = file_fail_read(path, errno, err);
+    close(copy);
+    return status;
 }
 
 static const char *sort_of(mode_t mode)
@@ -75,19 +143,23 @@ static plait_status check_readable(int fd, const char *path, plait_error *err)
 
     if (fstat(fd, &info) != 0)
         return file_fail_read(path, errno, err);
-    if (!S_ISREG(info.st_mode) && (S_ISDIR(info.st_mode) || !is_own_descriptor(path)))
-        return plait_fail(err, PLAIT_ERROR_IO, path, "expected a file, found %s",
-                          sort_of(info.st_mode));
+    if (!S_ISREG(info.st_mode) && (S_ISDIR(info.st_mode) || own_descriptor(path) < 0))
+        return plait_fail(err, PLAIT_ERROR_IO, path, "expected a file, found %s%s",
+                          sort_of(info.st_mode),
+                          S_ISFIFO(info.st_mode) ? "; - reads one as standard input" : "");
     return fcntl(fd, F_SETFL, O_RDONLY) == 0 ? PLAIT_OK : file_fail_read(path, errno, err);
 }
 
 plait_status file_open(const char *path, int *fd, plait_error *err)
 {
-    int opened;
+    int opened, own;
 
     if (path == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "path", "expected a file, found NULL");
-    opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    own = own_descriptor(path);
+    if (own >= 0)
+        PLAIT_TRY(keep_bytes(own, path, err));
+    opened = open(system_path(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (opened < 0)
         return fail_system(path, "open", errno, err);
     const plait_status status = check_readable(opened, path, err);

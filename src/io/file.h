@@ -9,9 +9,11 @@
 #include "plait/error.h"
 
 /**
- * Opens a regular file for reading, or what this process has open already: /dev/stdin, /dev/fd/63 of
- * a shell's `<(...)`. Other pipes and devices are refused, without waiting for one: a name may come
- * out of a file, and a pipe that nobody writes to, or /dev/zero, has no end.
+ * Opens a regular file for reading, or what this process has open already: standard input ("-" or
+ * /dev/stdin), /dev/fd/63 of a shell's `<(...)`. Such a pipe is read to its end at once, up to 256 MiB,
+ * and its descriptor then gives the same bytes each time that it is opened. Other pipes and devices are
+ * refused, without waiting for one: a name may come out of a file, and a pipe that nobody writes to, or
+ * /dev/zero, has no end.
  *
  * @param fd  out: for the caller to close
  */

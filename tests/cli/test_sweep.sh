@@ -152,7 +152,7 @@ refused 'expected lines of this sweep' sweep s.json --shard 2/5 -o part1.jsonl
 refused 'expected sweep ' merge part1.jsonl <("$plait" sweep other.json --shard 1/20 2>/dev/null)
 refused 'expected a line of `plait sweep`' merge s.json
 refused 'cut off' merge <(head -c 500 part1.jsonl)
-refused 'read twice, found a pipe' merge part1.jsonl <(cat part1.jsonl)
+refused 'found another' merge part1.jsonl <(sed 's/"step_s": [0-9]/"step_s": 77/' part1.jsonl)
 sed 's/"step_s": [0-9]/"step_s": 77/' part1.jsonl >changed.jsonl
 refused 'found another' merge part1.jsonl changed.jsonl
 refused 'No such file' merge nowhere.jsonl

@@ -253,7 +253,8 @@ static void test_read__takes_regular_files_and_its_own_descriptors(void **state)
 
     assert_int_equal(mkfifo(folder.file, 0600), 0);
     assert_int_equal(file_read_all(folder.file, 100, *state, &text, NULL, &err), PLAIT_ERROR_IO);
-    assert_string_equal(err.message, "expected a file, found a pipe");
+    assert_string_equal(err.message,
+                        "expected a file, found a pipe; - reads one as standard input");
     assert_int_equal(file_read_all("/dev/zero", 100, *state, &text, NULL, &err), PLAIT_ERROR_IO);
     assert_string_equal(err.message, "expected a file, found a device");
     assert_int_equal(file_read_all("/tmp", 100, *state, &text, NULL, &err), PLAIT_ERROR_IO);
@@ -261,7 +262,8 @@ static void test_read__takes_regular_files_and_its_own_descriptors(void **state)
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], "piped", 5), 5);
     close(ends[1]);
-    assert_file(*state, plait_arena_printf(*state, "/dev/fd/%d", ends[0]), "piped");
+    for (int again = 0; again < 2; again++)
+        assert_file(*state, plait_arena_printf(*state, "/dev/fd/%d", ends[0]), "piped");
     close(ends[0]);
     folder_remove(&folder);
 }

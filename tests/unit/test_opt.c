@@ -290,6 +290,18 @@ static void test_one_hyphen__is_an_operand(void **state)
     assert_string_equal(w->operands.text[0], "-");
 }
 
+static void test_one_hyphen__is_read_once(void **state)
+{
+    world *w = *state;
+
+    assert_int_equal(PARSE(w, "-:2", "needles"), PLAIT_OK);
+    assert_string_equal(w->operands.text[0], "-:2");
+    assert_refused(w, PARSE(w, "-", "-:2"), PLAIT_ERROR_SCHEMA, "-:2",
+                   "expected standard input once, found it twice: give a file");
+    assert_refused(w, PARSE(w, "-", "--name", "-"), PLAIT_ERROR_SCHEMA, "-",
+                   "expected standard input once, found it twice: give a file");
+}
+
 static void test_too_many_operands__are_refused_with_the_usage(void **state)
 {
     world *w = *state;
@@ -338,6 +350,7 @@ int main(void)
         TEST(test_operands__stand_anywhere_in_order),
         TEST(test_two_hyphens__end_the_options),
         TEST(test_one_hyphen__is_an_operand),
+        TEST(test_one_hyphen__is_read_once),
         TEST(test_too_many_operands__are_refused_with_the_usage),
         TEST(test_out_of_memory__is_a_failure_at_every_allocation),
     };
