@@ -7,6 +7,9 @@
  * models, clusters, clusters/accelerators, clusters/families, clusters/runtimes, clusters/engines and
  * models/cases in each of them. A text with a '/' in it, or one that ends in ".json", is a path and is taken as it is.
  *
+ * A model also has its ids on the Hugging Face Hub, "Qwen/Qwen3-30B-A3B", unless there is such a file;
+ * hardware has short names, "h100". Letter case does not count where no file has the name as it is.
+ *
  * In order: plait_model_find, plait_cluster_find, plait_runtime_find for what a user typed;
  * plait_data_list for what there is.
  *
@@ -73,7 +76,8 @@ PLAIT_MUST_CHECK plait_status plait_model_find(const char *name, plait_arena *ar
 /**
  * Load a cluster from what a user typed: a name, a path, or a synthetic string such as
  * "h100-80gb-sxm:64x8". The bare name of an accelerator stands for the usual nodes that carry it,
- * as many as a job takes; where a cluster has the same name, the cluster is meant.
+ * as many as a job takes; where a cluster has the same name, the cluster is meant. "8xh100" takes 8
+ * GPUs, "2x8xh100" two nodes of 8.
  */
 PLAIT_MUST_CHECK plait_status plait_cluster_find(const char *text, plait_arena *arena,
                                                  plait_cluster *out, plait_error *err);

@@ -55,8 +55,15 @@ static plait_status model_of(const char *checkpoint, plait_arena *arena, const c
             return plait_fail_nomem(err);
         const plait_status status = plait_data_find(PLAIT_DATA_MODELS, model, arena, &path, &inner);
         PLAIT_TRY(faults_only(status, &inner, err));
-        if (status == PLAIT_OK)
-            *out = model;
+        if (status == PLAIT_OK) {
+            char *const file = plait_arena_text(arena, file_base_name(path));
+
+            if (file == NULL)
+                return plait_fail_nomem(err);
+            if (strcmp(path, model) != 0) // a name rather than a path
+                file[strlen(file) - strlen(".json")] = '\0';
+            *out = file;
+        }
     }
     return PLAIT_OK;
 }

@@ -57,7 +57,7 @@ typedef struct scenario {
 /* A path is relative to the file of scenarios. */
 static const char *place_operand(const sweep *of, const char *name, plait_arena *arena)
 {
-    return data_is_path(name) && name[0] != '/'
+    return data_is_path(name) && name[0] != '/' && !data_is_hub_id(name)
                ? plait_arena_printf(arena, "%s%s", of->folder, name)
                : name;
 }

@@ -298,10 +298,17 @@ plait_status plait_data_find(plait_data_kind kind, const char *name, plait_arena
     if (name == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, NULL, "expected %s, found NULL",
                           kinds[kind].what);
-    if (data_is_path(name)) {
+    const bool hub = kind == PLAIT_DATA_MODELS && data_is_hub_id(name);
+    if (data_is_path(name) && !hub) {
         *path = plait_arena_text(arena, name);
         return *path != NULL ? PLAIT_OK : plait_fail_nomem(err);
     }
-    PLAIT_TRY(data_look_up(kind, name, arena, path, err));
-    return *path != NULL ? PLAIT_OK : fail_unknown(kind, name, arena, err);
+    *path = NULL;
+    if (!hub)
+        PLAIT_TRY(data_look_up(kind, name, arena, path, err));
+    if (*path == NULL)
+        PLAIT_TRY(data_look_up_alias(kind, name, arena, path, err));
+    if (*path == NULL)
+        return hub ? data_fail_hub(name, arena, err) : fail_unknown(kind, name, arena, err);
+    return PLAIT_OK;
 }

@@ -33,4 +33,17 @@ const runtime_alias *runtime_alias_find(const char *name);
 plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *arena,
                           const char **path, plait_error *err) PLAIT_MUST_CHECK;
 
+/** Is it ORG/NAME as on the Hugging Face Hub, and no file? */
+bool data_is_hub_id(const char *name);
+
+/**
+ * The file of a name that others use, or NULL in *path: other letter case, a model's id on the Hub with or
+ * without its organisation, a short name of hardware such as h100.
+ */
+plait_status data_look_up_alias(plait_data_kind kind, const char *name, plait_arena *arena,
+                                const char **path, plait_error *err) PLAIT_MUST_CHECK;
+
+/** Fails (RANGE) on an unknown id, with the nearest models and where its config.json is. */
+plait_status data_fail_hub(const char *id, plait_arena *arena, plait_error *err) PLAIT_MUST_CHECK;
+
 #endif

@@ -353,6 +353,7 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
     static const char *const keys[] = {"name",
                                        "family",
                                        "source",
+                                       "hub",
                                        "hidden",
                                        "vocab",
                                        "max_seq",

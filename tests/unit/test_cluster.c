@@ -129,7 +129,7 @@ static void test_synthetic__rejects_what_it_does_not_understand(void **state)
         "h100-80gb-sxm:8x8,nic=inf",
         "h100-80gb-sxm:8x8,",
         "h100-80gb-sxm:8x8,rails=4",
-        "h100:8x8",
+        "h101:8x8",
         ":8x8",
         "h100-80gb-sxm: 8x8",
         "",

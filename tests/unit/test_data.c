@@ -283,6 +283,110 @@ static void test_data__every_block_says_where_it_comes_from(void **state)
         for_each_file(*state, (plait_data_kind)kind, check_blocks);
 }
 
+/* ---- names that others use ---- */
+
+static const char *found_as(plait_arena *arena, plait_data_kind kind, const char *name)
+{
+    const char *path;
+    plait_error err;
+
+    if (plait_data_find(kind, name, arena, &path, &err) != PLAIT_OK)
+        return NULL;
+    return strrchr(path, '/') + 1;
+}
+
+static void test_data_find__takes_the_id_of_the_hub(void **state)
+{
+    static const char *const named[][2] = {
+        {"Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b.json"},
+        {"qwen/qwen3-30b-a3b-base", "qwen3-30b-a3b.json"},
+        {"Llama-3.1-70B-Instruct", "llama-3.1-70b.json"},
+        {"meta-llama/Meta-Llama-3.1-70B", "llama-3.1-70b.json"},
+        {"deepseek-ai/DeepSeek-V3.2", "deepseek-v3.2.json"},
+        {"OpenAI/GPT-OSS-120B", "gpt-oss-120b.json"},
+        {"QWEN3-8B", "qwen3-8b.json"},
+    };
+    const char *path;
+    plait_error err;
+
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        assert_string_equal(found_as(*state, PLAIT_DATA_MODELS, named[i][0]), named[i][1]);
+    assert_null(found_as(*state, PLAIT_DATA_MODELS, "other/Qwen3-30B-A3B"));
+    assert_null(found_as(*state, PLAIT_DATA_MODELS, "Qwen3-30B"));
+    assert_int_equal(plait_data_find(PLAIT_DATA_MODELS, "Qwen/Qwen3-30B", *state, &path, &err),
+                     PLAIT_ERROR_RANGE);
+    assert_string_equal(err.message,
+                        "expected a file or a model that `plait models` lists; nearest: "
+                        "qwen3-30b-a3b, qwen3-32b, qwen3-14b; else give the path of "
+                        "https://huggingface.co/Qwen/Qwen3-30B/resolve/main/config.json");
+}
+
+/* ORG/NAME, and of no other model. */
+static void check_hub(const json_cursor *root, const char *name)
+{
+    plait_arena *arena = plait_arena_new();
+    json_cursor ids, id;
+    plait_error err;
+
+    assert_int_equal(json_array_optional(root, "hub", &ids, &err), PLAIT_OK);
+    for (bool more = json_first(&ids, &id); more; more = json_next(&id)) {
+        const char *text;
+
+        assert_int_equal(json_as_string(&id, arena, &text, &err), PLAIT_OK);
+        const char *const file = found_as(arena, PLAIT_DATA_MODELS, text);
+        if (strchr(text, '/') == NULL || file == NULL ||
+            strncmp(file, name, strlen(file) - strlen(".json")) != 0)
+            fail_msg("%s has the id %s, which is %s", name, text, file);
+    }
+    plait_arena_free(arena);
+}
+
+static void test_data__an_id_of_the_hub_is_of_one_model(void **state)
+{
+    for_each_file(*state, PLAIT_DATA_MODELS, check_hub);
+}
+
+static void assert_cluster(plait_arena *arena, const char *text, const char *name,
+                           const char *accelerator, int gpus)
+{
+    plait_cluster cluster;
+    plait_error err;
+
+    if (plait_cluster_find(text, arena, &cluster, &err) != PLAIT_OK)
+        fail_msg("%s: %s", text, err.message);
+    assert_string_equal(cluster.name, name);
+    assert_string_equal(cluster.group[0].accelerator->name, accelerator);
+    assert_int_equal(cluster.gpus, gpus);
+}
+
+static void assert_no_cluster(plait_arena *arena, const char *text, const char *message)
+{
+    plait_cluster cluster;
+    plait_error err;
+
+    assert_int_equal(plait_cluster_find(text, arena, &cluster, &err), PLAIT_ERROR_RANGE);
+    assert_string_equal(err.message, message);
+}
+
+static void test_cluster_find__takes_short_names_and_counts(void **state)
+{
+    assert_cluster(*state, "h100", "dgx-h100", "h100-80gb-sxm", 0);
+    assert_cluster(*state, "A100", "dgx-a100", "a100-80gb-sxm", 0);
+    assert_cluster(*state, "a100-40gb", "dgx-a100-40gb", "a100-40gb-sxm", 0);
+    assert_cluster(*state, "GB200", "gb200-nvl72", "gb200-nvl72", 0);
+    assert_cluster(*state, "B300", "B300", "b300-288gb-sxm", 0);
+    assert_cluster(*state, "8xH100", "dgx-h100", "h100-80gb-sxm", 8);
+    assert_cluster(*state, "64xh200", "dgx-h200", "h200-141gb-sxm", 64);
+    assert_cluster(*state, "2x8xH100", "dgx-h100", "h100-80gb-sxm", 16);
+    assert_cluster(*state, "H100:2x8", "H100:2x8", "h100-80gb-sxm", 16);
+    assert_no_cluster(
+        *state, "2x4xH100",
+        "expected nodes of 8 GPUs, as dgx-h100 has, found 4; h100-80gb-sxm:2x4 has them");
+    assert_no_cluster(*state, "12xH100",
+                      "expected whole nodes of 8 GPUs or part of one node, found 12");
+    assert_no_cluster(*state, "4000000x8xH100", "expected at most 4194304 GPUs, found 4000000x8");
+}
+
 static void check_numbers(const json_cursor *root, const char *name)
 {
     enum { MOST = 12 };
@@ -313,6 +417,9 @@ int main(void)
         TEST(test_cluster_find__prefers_a_cluster_to_an_accelerator_of_its_name),
         TEST(test_data__every_file_loads_and_has_its_name_inside),
         TEST(test_data__every_block_says_where_it_comes_from),
+        TEST(test_data_find__takes_the_id_of_the_hub),
+        TEST(test_data__an_id_of_the_hub_is_of_one_model),
+        TEST(test_cluster_find__takes_short_names_and_counts),
         TEST(test_data__an_engine_is_twelve_numbers_at_most),
     };
 

@@ -1,0 +1,167 @@
+/* alias.c - names that others use: ids on the Hugging Face Hub, short names of hardware */
+#include "plait/data.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "data_private.h"
+#include "faults.h"
+#include "json.h"
+#include "text.h"
+
+/*
+ * In small letters. A short name of a GPU stands for the nodes that carry most of them; of the two A100
+ * it is that of 80 GB. NULL: only the other kind has it.
+ */
+static const struct {
+    const char *name, *cluster, *accelerator;
+} short_names[] = {
+    {"v100", "dgx-2-v100", "v100-32gb-sxm"},
+    {"v100-16gb", NULL, "v100-16gb-sxm"},
+    {"v100-32gb", "dgx-2-v100", "v100-32gb-sxm"},
+    {"a100", "dgx-a100", "a100-80gb-sxm"},
+    {"a100-80gb", "dgx-a100", "a100-80gb-sxm"},
+    {"a100-40gb", "dgx-a100-40gb", "a100-40gb-sxm"},
+    {"a800", NULL, "a800-80gb-sxm"},
+    {"h100", "dgx-h100", "h100-80gb-sxm"},
+    {"h100-80gb", "dgx-h100", "h100-80gb-sxm"},
+    {"hgx-h100", "dgx-h100", NULL},
+    {"h200", "dgx-h200", "h200-141gb-sxm"},
+    {"hgx-h200", "dgx-h200", NULL},
+    {"h800", "h800", "h800-80gb-sxm"},
+    {"h20", "hgx-h20", "h20-96gb-sxm"},
+    {"b200", "dgx-b200", "b200-180gb-sxm"},
+    {"hgx-b200", "dgx-b200", NULL},
+    {"b300", NULL, "b300-288gb-sxm"},
+    {"gb200", "gb200-nvl72", "gb200-nvl72"},
+    {"gb300", "gb300-nvl72", "gb300-nvl72"},
+    {"l40s", NULL, "l40s-48gb"},
+    {"rtx-4090", "rtx-4090-pcie", "rtx-4090-24gb"},
+    {"4090", "rtx-4090-pcie", "rtx-4090-24gb"},
+    {"mi250x", NULL, "mi250x-128gb"},
+    {"mi300x", "mi300x", "mi300x-192gb"},
+    {"mi325x", NULL, "mi325x-256gb"},
+    {"mi350x", NULL, "mi350x-288gb"},
+    {"mi355x", NULL, "mi355x-288gb"},
+};
+
+static const char *short_name(plait_data_kind kind, const char *name)
+{
+    for (size_t i = 0; i < sizeof short_names / sizeof *short_names; i++)
+        if (text_equal(short_names[i].name, name))
+            return kind == PLAIT_DATA_CLUSTERS       ? short_names[i].cluster
+                   : kind == PLAIT_DATA_ACCELERATORS ? short_names[i].accelerator
+                                                     : NULL;
+    return NULL;
+}
+
+/* ---- the Hub ---- */
+
+bool data_is_hub_id(const char *name)
+{
+    const char *const slash = strchr(name, '/');
+
+    if (slash == NULL || slash == name || slash[1] == '\0' || name[0] == '.' ||
+        text_ends_with(name, ".json"))
+        return false;
+    for (const char *c = name; *c != '\0'; c++)
+        if (c != slash && !text_is_alphanumeric(*c) && strchr("._-", *c) == NULL)
+            return false;
+    return access(name, F_OK) != 0;
+}
+
+/* An id, or the part of it behind the organisation. */
+typedef struct hub_question {
+    const char *id;
+    bool found;
+} hub_question;
+
+static plait_status read_ids(const json_cursor *root, plait_arena *arena, void *out,
+                             plait_error *err)
+{
+    hub_question *const asked = out;
+    json_cursor ids, id;
+    const char *text;
+
+    PLAIT_TRY(json_as_object(root, err));
+    PLAIT_TRY(json_array_optional(root, "hub", &ids, err));
+    for (bool more = json_first(&ids, &id); more; more = json_next(&id)) {
+        PLAIT_TRY(json_as_string(&id, arena, &text, err));
+        const char *const slash = strchr(text, '/');
+        asked->found = asked->found || text_alike(asked->id, text) ||
+                       (slash != NULL && text_alike(asked->id, slash + 1));
+    }
+    return PLAIT_OK;
+}
+
+/* The model that lists the id under "hub". */
+static plait_status look_up_hub(const char *id, plait_arena *arena, const char **path,
+                                plait_error *err)
+{
+    hub_question asked = {.id = id};
+    const char *const *names, *file;
+    plait_error inner;
+    size_t count;
+
+    PLAIT_TRY(plait_data_list(PLAIT_DATA_MODELS, arena, &names, &count, err));
+    for (size_t i = 0; i < count && !asked.found; i++) {
+        PLAIT_TRY(data_look_up(PLAIT_DATA_MODELS, names[i], arena, &file, err));
+        if (file != NULL)
+            PLAIT_TRY(faults_only(json_load(file, read_ids, arena, &asked, &inner), &inner, err));
+        *path = asked.found ? file : NULL;
+    }
+    return PLAIT_OK;
+}
+
+plait_status data_look_up_alias(plait_data_kind kind, const char *name, plait_arena *arena,
+                                const char **path, plait_error *err)
+{
+    char *const lower = plait_arena_text(arena, name);
+    const char *whole;
+
+    *path = NULL;
+    if (lower == NULL)
+        return plait_fail_nomem(err);
+    if (kind > PLAIT_DATA_ACCELERATORS)
+        return PLAIT_OK;
+    for (char *c = lower; *c != '\0'; c++)
+        *c = text_lower(*c);
+    whole = short_name(kind, lower);
+    if (strchr(name, '/') == NULL)
+        PLAIT_TRY(data_look_up(kind, whole != NULL ? whole : lower, arena, path, err));
+    return *path == NULL && kind == PLAIT_DATA_MODELS ? look_up_hub(name, arena, path, err)
+                                                      : PLAIT_OK;
+}
+
+/* ---- refusing ---- */
+
+static size_t common_start(const char *a, const char *b)
+{
+    size_t length = 0;
+
+    while (a[length] != '\0' && text_lower(a[length]) == text_lower(b[length]))
+        length++;
+    return length;
+}
+
+plait_status data_fail_hub(const char *id, plait_arena *arena, plait_error *err)
+{
+    enum { NEAREST = 3, LEAST_START = 4 };
+    const char *const model = strchr(id, '/') + 1;
+    const char *const *names;
+    text_builder list;
+    size_t count, length = 128;
+
+    PLAIT_TRY(plait_data_list(PLAIT_DATA_MODELS, arena, &names, &count, err));
+    text_builder_init(&list, arena);
+    for (int found = 0; found < NEAREST && --length >= LEAST_START;)
+        for (size_t i = 0; i < count && found < NEAREST; i++)
+            if (common_start(model, names[i]) == length) {
+                text_append_printf(&list, "%s%s", found > 0 ? ", " : "; nearest: ", names[i]);
+                found++;
+            }
+    return plait_fail(err, PLAIT_ERROR_RANGE, id,
+                      "expected a file or a model that `plait models` lists%s; else give the path "
+                      "of https://huggingface.co/%s/resolve/main/config.json",
+                      text_builder_finish(&list, NULL), id);
+}
