@@ -31,6 +31,7 @@ static const opt options[] = {
     OPT_HEADING("the load"),
     SERVE_INPUT_OPTION(serve_values, asked),
     OPT_OF_TOKENS(serve_values, asked.output, "output", SERVE_OUTPUT_HELP),
+    SERVE_LENGTH_ALIASES(serve_values, asked),
     SERVE_RATE_OPTION(serve_values, asked),
     OPT_OF_INT(serve_values, asked.concurrency, "concurrency", "C", 1, 1 << 24,
                "requests in flight, always; without it or --rate, as many as the bounds let in and "

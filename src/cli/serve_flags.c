@@ -7,13 +7,23 @@
 #include "magnitude.h"
 #include "problem.h"
 #include "say.h"
+#include "text.h"
 
 /* ---- the load and its bounds ---- */
 
-static plait_status read_duration(const char *where, const char *text, double *out,
-                                  plait_error *err)
+/* A bare number is of milliseconds, as the benchmarks of the engines write it. */
+static plait_status read_latency(const char *where, const char *text, double *out, plait_error *err)
 {
-    return text == NULL ? PLAIT_OK : magnitude_duration(where, text, out, err);
+    char milliseconds[64];
+    double number;
+
+    if (text == NULL)
+        return PLAIT_OK;
+    if (text_parse_number(text, &number)) {
+        snprintf(milliseconds, sizeof milliseconds, "%.60sms", text);
+        text = milliseconds;
+    }
+    return magnitude_duration(where, text, out, err);
 }
 
 /* "mtp:2,accept=0.6"; how many layers a draft runs is the method's. */
@@ -62,8 +72,8 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
     if (flags->rate != NULL)
         PLAIT_TRY(
             magnitude_positive("--rate", flags->rate, "requests a second", &q->load.rate, err));
-    PLAIT_TRY(read_duration("--ttft", flags->ttft, &q->ttft_s, err));
-    PLAIT_TRY(read_duration("--tpot", flags->tpot, &q->tpot_s, err));
+    PLAIT_TRY(read_latency("--ttft", flags->ttft, &q->ttft_s, err));
+    PLAIT_TRY(read_latency("--tpot", flags->tpot, &q->tpot_s, err));
     return read_speculation(flags->speculate, model, &q->load, err);
 }
 

@@ -22,14 +22,18 @@ typedef struct serve_flags {
 #define SERVE_INPUT_OPTION(values, member)                                                         \
     OPT_OF_TOKENS(values, member.input, "input", "tokens of a prompt, the mean")
 #define SERVE_OUTPUT_HELP "tokens of an answer, the mean"
+/* Names that the benchmarks of engines have for --input and --output. */
+#define SERVE_LENGTH_ALIASES(values, member)                                                       \
+    OPT_OF_TOKENS(values, member.input, "isl", "as --input"),                                      \
+        OPT_OF_TOKENS(values, member.output, "osl", "as --output")
 #define SERVE_RATE_OPTION(values, member)                                                          \
     SERVE_TEXT(values, member, rate, "rate", "R", "requests a second, arriving at random")
 #define SERVE_BOUND_OPTIONS(values, member)                                                        \
     OPT_OF_TOKENS(values, member.cached, "prefix-cached", "of the prompt, tokens already cached"), \
         SERVE_TEXT(values, member, ttft, "ttft", "TIME",                                           \
-                   "bound on the mean time to the first token: 500ms"),                            \
+                   "bound on the mean time to the first token: 500ms, or 500"),                    \
         SERVE_TEXT(values, member, tpot, "tpot", "TIME",                                           \
-                   "bound on the mean time per further token: 50ms")
+                   "bound on the mean time per further token: 50ms, or 50")
 #define SERVE_USED_OPTIONS(values, member)                                                         \
     OPT_OF_WORD(values, member.engine, "engine", "NAME", OPT_WORDS(plait_engine_name),             \
                 "vllm, sglang or trtllm; all of them without it"),                                 \

@@ -37,6 +37,10 @@ same "eval $job --tp 2 --cp-comm a2a --cp 2" "eval $job --cp 2 --cp-comm=a2a --t
 same "eval $job --tp 2" "eval $job --tp 2 --fusion none"
 same "eval $job --tp 2 --dp 4" "eval $job --tp 2 --microbatches 4"
 
+load="qwen3-8b dgx-h100 --gpus 8 --rate 2 --engine vllm"
+same "serve $load --input 1k --output 200 --ttft 500ms --tpot 0.02s" "serve $load --isl 1k --osl 200 --ttft 500 --tpot 20"
+refused serve $load --input 1k --output 200 --ttft 0
+
 # No abbreviations: what is unique today would not be tomorrow.
 refused models --js
 refused eval $job --mb 1
