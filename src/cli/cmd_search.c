@@ -16,7 +16,7 @@
 typedef struct search_values {
     problem_flags problem;
     const char *plan;
-    const char *attention;
+    const char *key[PLAIT_KEYS];
     const char *fix;
     const char *limit;
     const char *strategy;
@@ -39,9 +39,6 @@ static const opt options[] = {
                 "the question of a file that `plait import` or `plait search -o` wrote: MODEL, "
                 "CLUSTER and the job default to the file's"),
     OPT_HEADING("the search"),
-    OPT_OF_WORD(search_values, attention, "attention", "KERNEL",
-                OPT_WORDS(plait_attention_kernel_name),
-                "only plans with this kernel of the core attention, as --fix attention=KERNEL"),
     OPT_OF_LIST(search_values, fix, "fix", "KEY=VALUE,...",
                 "only plans with these values: tp=8,recompute=full"),
     OPT_OF_LIST(search_values, limit, "limit", "KEY=LOW..HIGH,...",
@@ -66,6 +63,8 @@ static const opt options[] = {
     OPT_OF_INT(search_values, top, "top", "N", 1, 1000, "plans to list; 10, with --try 30"),
     OPT_OF_INT(search_values, threads, "threads", "N", 1, 1024,
                "threads; as many as the machine has. The answer does not depend on them"),
+    OPT_HEADING("only plans with these values: --tp 8 is --fix tp=8"),
+    OPT_OF_KEYS(search_values, key),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(search_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(search_values, output, "output", 'o', "FILE",
@@ -88,17 +87,60 @@ static plait_status add_limits(plait_search_options *search, const char *flag, c
     return plait_fail(err, inner.status, where, "%s", inner.message);
 }
 
-static plait_status limit_attention(const char *kernel, plait_search_options *search,
-                                    plait_error *err)
+/* --cp-comm a2a is --fix cp_comm=a2a. */
+static plait_status limit_keys(const search_values *flags, plait_arena *arena,
+                               plait_search_options *search, plait_error *err)
 {
-    char limit[64];
-    int index;
+    opt_table named;
+    plait_error inner;
+    char where[32];
 
-    if (kernel == NULL)
-        return PLAIT_OK;
-    PLAIT_TRY(problem_word("--attention", kernel, plait_attention_kernel_name, &index, err));
-    snprintf(limit, sizeof limit, "attention=%s", plait_attention_kernel_name[index]);
-    return plait_search_limit(search, limit, err);
+    opt_spell_out((const opt[]){OPT_OF_KEYS(search_values, key), OPT_END}, &named);
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const char *limit;
+
+        if (flags->key[k] == NULL)
+            continue;
+        limit = plait_arena_printf(arena, "%s=%s", plait_keys[k].name, flags->key[k]);
+        snprintf(where, sizeof where, "--%s", named.flag[k]);
+        if (limit == NULL)
+            return plait_fail_nomem(err);
+        if (plait_search_limit(search, limit, &inner) != PLAIT_OK)
+            return plait_fail(err, inner.status, where, "%s", inner.message);
+    }
+    return PLAIT_OK;
+}
+
+static const char *limit_text(const plait_limit *limit, char text[PLAIT_VALUE_SIZE])
+{
+    if (limit->value[0] != '\0')
+        return limit->value;
+    if (limit->low == limit->high)
+        snprintf(text, PLAIT_VALUE_SIZE, "%d", limit->low);
+    else if (limit->high == PLAIT_MAX_GPUS)
+        snprintf(text, PLAIT_VALUE_SIZE, "%d..", limit->low);
+    else
+        snprintf(text, PLAIT_VALUE_SIZE, "%d..%d", limit->low, limit->high);
+    return text;
+}
+
+/* No plan has two values of a key. */
+static plait_status check_limits(const plait_search_options *search, plait_error *err)
+{
+    char one[PLAIT_VALUE_SIZE], other[PLAIT_VALUE_SIZE];
+
+    for (int i = 0; i < search->limits; i++)
+        for (int j = 0; j < i; j++) {
+            const plait_limit *const a = &search->limit[j], *const b = &search->limit[i];
+
+            if (a->key != b->key ||
+                (text_equal(a->value, b->value) && a->low <= b->high && b->low <= a->high))
+                continue;
+            return plait_fail(err, PLAIT_ERROR_RANGE, "--fix",
+                              "expected one value of %s, found %.40s and %.40s",
+                              plait_keys[a->key].name, limit_text(a, one), limit_text(b, other));
+        }
+    return PLAIT_OK;
 }
 
 static plait_status choose_strategy(const char *name, plait_search_options *search,
@@ -168,12 +210,14 @@ static plait_status read_distinct(const search_values *flags, plait_key_set *out
 }
 
 static plait_status read_options(const search_values *flags, const plait_problem *problem,
-                                 progress *shown, plait_search_options *search, plait_error *err)
+                                 progress *shown, plait_arena *arena, plait_search_options *search,
+                                 plait_error *err)
 {
     plait_search_options_init(search);
-    PLAIT_TRY(limit_attention(flags->attention, search, err));
+    PLAIT_TRY(limit_keys(flags, arena, search, err));
     PLAIT_TRY(add_limits(search, "--fix", flags->fix, err));
     PLAIT_TRY(add_limits(search, "--limit", flags->limit, err));
+    PLAIT_TRY(check_limits(search, err));
     PLAIT_TRY(choose_strategy(flags->strategy, search, err));
     PLAIT_TRY(choose_objective(flags->objective, problem, search, err));
     PLAIT_TRY(read_distinct(flags, &search->distinct, err));
@@ -503,7 +547,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
     PLAIT_TRY(load_question(flags.plan, arena, &file, err));
     PLAIT_TRY(problem_resolve(&flags.problem, operands, file, arena, &problem, err));
-    PLAIT_TRY(read_options(&flags, &problem, &shown, &search, err));
+    PLAIT_TRY(read_options(&flags, &problem, &shown, arena, &search, err));
     warn_of_model(&problem);
     status = plait_search(&problem, &search, arena, &result, &refusal);
     progress_clear(&shown);

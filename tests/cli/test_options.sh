@@ -37,6 +37,24 @@ same "eval $job --tp 2 --cp-comm a2a --cp 2" "eval $job --cp 2 --cp-comm=a2a --t
 same "eval $job --tp 2" "eval $job --tp 2 --fusion none"
 same "eval $job --tp 2 --dp 4" "eval $job --tp 2 --microbatches 4"
 
+# A key of a plan as a flag of search is --fix of it.
+plans() { # plans FLAGS...: the ranking of a search
+    # shellcheck disable=SC2086
+    "$plait" search $job --strategy exhaustive --top 3 "$@" | sed -n '/^all plans:/,/^the first/p'
+}
+[ "$(plans | wc -l)" -gt 4 ] || { echo "search $job ranks nothing"; wrong=1; }
+for flags in "--tp 2|--fix tp=2" "--tp 2 --fix recompute=full|--fix tp=2,recompute=full" \
+    "--cp-comm a2a --cp 2|--fix cp_comm=a2a,cp=2" "--zero 1 --fix zero=1|--fix zero=1" "--tp 2..4|--limit tp=2..4"; do
+    # shellcheck disable=SC2086
+    cmp <(plans ${flags%|*}) <(plans ${flags#*|}) || { echo "search ${flags/|/ is not }"; wrong=1; }
+done
+[ "$(plans)" != "$(plans --tp 2)" ] || { echo "search ignores --tp"; wrong=1; }
+said=$("$plait" search $job --tp 2 --fix tp=4 2>&1)
+[ "$said" = "plait: --fix: expected one value of tp, found 2 and 4" ] || { echo "--tp 2 --fix tp=4: $said"; wrong=1; }
+refused search $job --limit tp=4.. --tp 2
+refused search $job --recompute some
+refused search $job --tp two
+
 load="qwen3-8b dgx-h100 --gpus 8 --rate 2 --engine vllm"
 same "serve $load --input 1k --output 200 --ttft 500ms --tpot 0.02s" "serve $load --isl 1k --osl 200 --ttft 500 --tpot 20"
 refused serve $load --input 1k --output 200 --ttft 0
