@@ -37,6 +37,14 @@ try() {
     read -ra words < <(pkg-config --cflags --libs "${static[@]}" plait)
     "$cc" "${flags[@]}" "$scratch/example.c" -o "$prefix/bin/example" "${words[@]}"
     "$prefix/bin/example" | grep -E "$expected"
+    # A program in another place finds the data by the shared library, else it is told where they were sought.
+    cp "$prefix/bin/example" "$scratch/elsewhere"
+    if [ -n "${static[*]}" ]; then
+        "$scratch/elsewhere" 2>&1 | grep -qF "set PLAIT_DATA to the folder that holds" ||
+            fail "a program without data: $("$scratch/elsewhere" 2>&1)"
+    else
+        "$scratch/elsewhere" | grep -qE "$expected" || fail "no data beside the library"
+    fi
 }
 
 mkdir "$prefix"
@@ -47,6 +55,15 @@ if [ -x "$prefix/bin/plait" ]; then
     cp "$models/llama-3.1-8b.json" "$models/added.json"
     "$prefix/bin/plait" models added >/dev/null
     ! "$prefix/bin/plait" models gpt2-xl >/dev/null 2>&1 || fail "data of another place are found"
+    ln -s "$prefix/bin/plait" "$scratch/link"
+    "$scratch/link" models added >/dev/null || fail "a link to the program finds no data"
+    cp "$prefix/bin/plait" "$scratch/alone"
+    for command in models "models gpt2" "models openai/gpt-oss-20b" clusters; do
+        # shellcheck disable=SC2086  # the command is several words
+        said=$("$scratch/alone" $command 2>&1) && fail "$command: found data of another place"
+        [[ $said == *"set PLAIT_DATA to the folder that holds"*"found none in $scratch"* && $(wc -l <<<"$said") == 1 ]] ||
+            fail "$command without data: $said"
+    done
 fi
 
 tests/extract_example.sh include/plait/plait.h >"$scratch/example.c"

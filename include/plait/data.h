@@ -3,7 +3,8 @@
  *
  * A name stands for NAME.json in the folder of its kind, looked for in this order: under
  * $PLAIT_DATA; in share/plait of the prefix that the running program lies in, or beside it (in a
- * build, links to the source tree); in share/plait of the prefix that was configured. The folders are
+ * build, links to the source tree); in share/plait of the prefix that the shared library lies in; in
+ * share/plait of the prefix that was configured. The folders are
  * models, clusters, clusters/accelerators, clusters/families, clusters/runtimes, clusters/engines and
  * models/cases in each of them. A text with a '/' in it, or one that ends in ".json", is a path and is taken as it is.
  *

@@ -3,6 +3,7 @@
 
 #include "cluster_write.h"
 #include "command.h"
+#include "data_private.h"
 #include "json_write.h"
 #include "plait/data.h"
 #include "report.h"
@@ -65,6 +66,8 @@ static plait_status load_clusters(plait_arena *arena, plait_cluster **out, size_
     const char *const *names;
 
     PLAIT_TRY(plait_data_list(PLAIT_DATA_CLUSTERS, arena, &names, count, err));
+    if (*count == 0)
+        return data_fail_nothing(PLAIT_DATA_CLUSTERS, "clusters", arena, err);
     *out = plait_arena_alloc(arena, *count, sizeof **out);
     if (*out == NULL)
         return plait_fail_nomem(err);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "data_private.h"
 #include "json_write.h"
 #include "model_write.h"
 #include "plait/block.h"
@@ -104,6 +105,8 @@ static plait_status list(const models_values *flags, plait_arena *arena, plait_e
     size_t count;
 
     PLAIT_TRY(plait_data_list(PLAIT_DATA_MODELS, arena, &names, &count, err));
+    if (count == 0)
+        return data_fail_nothing(PLAIT_DATA_MODELS, "models", arena, err);
     models = plait_arena_alloc(arena, count, sizeof *models);
     if (models == NULL)
         return plait_fail_nomem(err);

@@ -153,6 +153,8 @@ plait_status data_fail_hub(const char *id, plait_arena *arena, plait_error *err)
     size_t count, length = 128;
 
     PLAIT_TRY(plait_data_list(PLAIT_DATA_MODELS, arena, &names, &count, err));
+    if (count == 0)
+        return data_fail_nothing(PLAIT_DATA_MODELS, id, arena, err);
     text_builder_init(&list, arena);
     for (int found = 0; found < NEAREST && --length >= LEAST_START;)
         for (size_t i = 0; i < count && found < NEAREST; i++)

@@ -1,7 +1,10 @@
 /* data.c - which file a name stands for, and which names there are */
+#define _GNU_SOURCE // dladdr
+
 #include "plait/data.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,9 +17,12 @@
 #include "file.h"
 #include "text.h"
 
-/* Where an installation has its data, seen from its programs, and by the prefix as configured. */
+/* Where an installation has its data, seen from its programs and its library, and the prefix as configured. */
 #ifndef PLAIT_DATA_FROM_PROGRAM
 #define PLAIT_DATA_FROM_PROGRAM "../share/plait"
+#endif
+#ifndef PLAIT_DATA_FROM_LIBRARY
+#define PLAIT_DATA_FROM_LIBRARY "../share/plait"
 #endif
 #ifndef PLAIT_INSTALL_DATA_DIR
 #define PLAIT_INSTALL_DATA_DIR ""
@@ -38,9 +44,18 @@ static const struct data_kind {
     [PLAIT_DATA_ENGINES] = {"clusters/engines", "the name of an engine's profile", NULL},
 };
 
-enum { ROOTS = 4 };
+enum { ROOTS = 5 };
 
-/* Cuts the path of the program that runs down to its folder; false where the system does not tell. */
+static bool cut_to_folder(char path[PATH_MAX])
+{
+    char *const end = strrchr(path, '/');
+
+    if (end != NULL)
+        *end = '\0';
+    return end != NULL;
+}
+
+/* Finds the folder of the program that runs; false where the system does not tell. */
 static bool program_folder(char path[PATH_MAX])
 {
     const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -48,45 +63,52 @@ static bool program_folder(char path[PATH_MAX])
     if (length <= 0)
         return false;
     path[length] = '\0';
-    char *end = strrchr(path, '/');
-    if (end == NULL)
-        return false;
-    *end = '\0';
-    return true;
+    return cut_to_folder(path);
 }
 
-/* *root = the folder that `relative` is from `folder`, or "" where there is none. */
+/* Finds the folder of the library that this is a part of, or of the program. */
+static bool library_folder(char path[PATH_MAX])
+{
+    Dl_info here;
+
+    return dladdr(kinds, &here) != 0 && here.dli_fname != NULL &&
+           realpath(here.dli_fname, path) != NULL && cut_to_folder(path);
+}
+
+/* *root = the folder that `relative` is from `folder`, whether there is one or not. */
 static plait_status find_root(const char *folder, const char *relative, plait_arena *arena,
                               const char **root, plait_error *err)
 {
-    const char *path = plait_arena_printf(arena, "%s/%s", folder, relative);
+    const char *const path = plait_arena_printf(arena, "%s/%s", folder, relative);
     char real[PATH_MAX];
 
     if (path == NULL)
         return plait_fail_nomem(err);
-    if (realpath(path, real) == NULL)
-        return PLAIT_OK;
-    *root = plait_arena_text(arena, real);
+    *root = realpath(path, real) != NULL ? plait_arena_text(arena, real) : path;
     return *root != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
 /*
- * The folders that hold data, in the order they are looked at; an empty one is skipped. A prefix may
- * be moved, so its programs look from where they lie. So do those of a build, beside which there are
- * links to the tree that was built: no path of that tree is in any program.
+ * The folders that may hold data, in the order they are looked at; an empty one is skipped. A prefix may
+ * be moved, so its programs look from where they lie, and programs of others from where the library
+ * lies. So do those of a build, beside which there are links to the tree that was built: no path of
+ * that tree is in any program.
  */
 static plait_status data_roots(plait_arena *arena, const char *roots[ROOTS], plait_error *err)
 {
     const char *given = getenv("PLAIT_DATA");
-    char folder[PATH_MAX];
+    char program[PATH_MAX] = "", library[PATH_MAX];
 
     roots[0] = given != NULL ? given : "";
-    roots[1] = roots[2] = "";
-    roots[3] = PLAIT_INSTALL_DATA_DIR;
-    if (!program_folder(folder))
-        return PLAIT_OK;
-    PLAIT_TRY(find_root(folder, PLAIT_DATA_FROM_PROGRAM, arena, &roots[1], err));
-    return find_root(folder, "share/plait", arena, &roots[2], err);
+    roots[1] = roots[2] = roots[3] = "";
+    roots[4] = PLAIT_INSTALL_DATA_DIR;
+    if (program_folder(program)) {
+        PLAIT_TRY(find_root(program, PLAIT_DATA_FROM_PROGRAM, arena, &roots[1], err));
+        PLAIT_TRY(find_root(program, "share/plait", arena, &roots[2], err));
+    }
+    return library_folder(library) && !text_equal(library, program)
+               ? find_root(library, PLAIT_DATA_FROM_LIBRARY, arena, &roots[3], err)
+               : PLAIT_OK;
 }
 
 static plait_status look_for_file(const char *path, bool *found, plait_error *err)
@@ -231,6 +253,22 @@ plait_status plait_data_list(plait_data_kind kind, plait_arena *arena, const cha
 
 /* ---- finding one ---- */
 
+plait_status data_fail_nothing(plait_data_kind kind, const char *name, plait_arena *arena,
+                               plait_error *err)
+{
+    const char *roots[ROOTS];
+    text_builder tried;
+
+    PLAIT_TRY(data_roots(arena, roots, err));
+    text_builder_init(&tried, arena);
+    for (int i = 0; i < ROOTS; i++)
+        if (roots[i][0] != '\0')
+            text_append_printf(&tried, "%s%s", tried.length > 0 ? ", " : "", roots[i]);
+    return plait_fail(err, PLAIT_ERROR_RANGE, name,
+                      "expected data: set PLAIT_DATA to the folder that holds %s; found none in %s",
+                      kinds[kind].folder, text_builder_finish(&tried, NULL));
+}
+
 static plait_status fail_unknown(plait_data_kind kind, const char *name, plait_arena *arena,
                                  plait_error *err)
 {
@@ -240,10 +278,7 @@ static plait_status fail_unknown(plait_data_kind kind, const char *name, plait_a
 
     PLAIT_TRY(plait_data_list(kind, arena, &names, &count, err));
     if (count == 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, name,
-                          "expected %s, and found no data: set PLAIT_DATA to the folder that "
-                          "holds %s",
-                          kinds[kind].what, kinds[kind].folder);
+        return data_fail_nothing(kind, name, arena, err);
     nearest = text_nearest(name, names);
     if (kinds[kind].lists != NULL)
         return nearest != NULL

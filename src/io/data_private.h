@@ -33,6 +33,10 @@ const runtime_alias *runtime_alias_find(const char *name);
 plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *arena,
                           const char **path, plait_error *err) PLAIT_MUST_CHECK;
 
+/** Fails (RANGE) for want of any file of a kind, with the folders that were looked at. */
+plait_status data_fail_nothing(plait_data_kind kind, const char *name, plait_arena *arena,
+                               plait_error *err) PLAIT_MUST_CHECK;
+
 /** Is it ORG/NAME as on the Hugging Face Hub, and no file? */
 bool data_is_hub_id(const char *name);
 
