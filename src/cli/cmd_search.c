@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "asked.h"
+#include "batch_hint.h"
 #include "choices.h"
 #include "command.h"
 #include "json_plan.h"
@@ -552,6 +553,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     status = plait_search(&problem, &search, arena, &result, &refusal);
     progress_clear(&shown);
     *no = status != PLAIT_OK || result.plans == 0;
+    if (status == PLAIT_OK || text_equal(refusal.where, "search"))
+        batch_hint(&problem.job, *no ? 0 : result.plan[0].plan.degrees.dp);
     if (status == PLAIT_ERROR_RANGE && text_equal(refusal.where, "search"))
         return answer_refusal(&flags, operands, &problem, &search, &refusal, arena, err);
     if (status != PLAIT_OK)
