@@ -25,7 +25,7 @@ static const opt options[] = {
     OPT_OF_FLAG(next_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(next_values, output, "output", 'o', "CLUSTER.json",
                 "keep what was learnt of the site: its cluster, scaled to the measured steps, for "
-                "later questions"),
+                "later questions; - prints it alone"),
     OPT_END,
 };
 
@@ -279,7 +279,7 @@ static bool is_table(const char *path)
 
 /* ---- what is kept ---- */
 
-/* The cluster as `calibrate --log` would scale it to these plans. */
+/* The cluster as `calibrate --log` would scale it to these plans; path NULL: to standard output. */
 static plait_status keep_site(const next_answer *answer, const char *path, bool quiet,
                               plait_arena *arena, plait_error *err)
 {
@@ -304,7 +304,7 @@ static plait_status keep_site(const next_answer *answer, const char *path, bool 
     }
     PLAIT_TRY(site_scale_steps(answer->problem.cluster, step, steps, NULL, arena, &result, err));
     PLAIT_TRY(calibrate_write_site(&result, arena, &text, &length, err));
-    PLAIT_TRY(command_deliver(text, length, path, false, err));
+    PLAIT_TRY(command_deliver(text, length, path, path == NULL, err));
     if (quiet)
         return PLAIT_OK;
     say("\n%s, for later questions:\n", path);
@@ -333,13 +333,14 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_error lost = {PLAIT_OK, "", ""};
     const char *text;
     size_t length;
+    const bool alone = flags->output != NULL && text_equal(flags->output, "-");
 
     (void)no;
     if (operands->count < 2)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "PLANS.json LOG",
                           "expected a file of plans and what was measured, found %s",
                           operands->count == 0 ? "nothing" : "no measurement");
-    if (flags->output != NULL)
+    if (flags->output != NULL && !alone)
         PLAIT_TRY(file_check_writable(flags->output, err));
     PLAIT_TRY(load_plans(operands->text[0], arena, &answer, err));
     PLAIT_TRY(believe(arena, &answer, err));
@@ -359,6 +360,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         answer.plan[i].believed = plait_believed_of(&answer.belief, i);
     order(&answer, answer.order);
     PLAIT_TRY(plait_belief_tries(&answer.belief, 1, arena, &answer.tries, err));
+    if (alone) // standard output is the cluster's
+        return keep_site(&answer, NULL, true, arena, err);
     if (flags->json) {
         PLAIT_TRY(json_next_answer(&answer, arena, &text, &length, err));
         PLAIT_TRY(command_deliver(text, length, NULL, true, err));

@@ -55,6 +55,10 @@ takes scenarios.json '"index": 0' sweep @
 takes part.jsonl '"index": 0' merge @
 takes runs.csv 'rows' validate @
 
+"$plait" next plans.json steps.csv -o cluster.json >/dev/null || complain "next -o fails"
+"$plait" next plans.json steps.csv -o - | cmp - cluster.json || complain "next -o - prints more than the cluster"
+[ ! -e ./- ] || complain "a file is named -"
+
 refused() { # refused TEXT COMMAND...
     "$plait" "${@:2}" <plans.json >said 2>&1
     [ $? -eq 2 ] || complain "${*:2}: not refused: $(cat said)"
