@@ -566,10 +566,11 @@ const command command_search = {
     .usage = {.command = "search",
               .synopsis = "MODEL CLUSTER --seq S --gbs B [--gpus N] [options] | --plan FILE[:RANK]",
               .summary = "Find the best plans of a job, and prove that they are the best.",
-              .about = "MODEL is a name that `plait models` lists, a model file or a Hugging Face "
-                       "config.json.\nCLUSTER is a name that `plait clusters` lists, a file, or "
-                       "ACCELERATOR:NODESxGPUS\nsuch as h100-80gb-sxm:64x8. Exit status 1 when no "
-                       "plan fits.",
+              .about =
+                  "MODEL is a name that `plait models` lists, a model file or a Hugging Face "
+                  "config.json,\nor the model's id on the Hub. CLUSTER is a name that `plait "
+                  "clusters` lists, a file,\nACCELERATOR:NODESxGPUS such as h100-80gb-sxm:64x8, "
+                  "or a short name, h100 or 8xH100.\nExit status 1 when no plan fits.",
               .max_operands = 2,
               .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
               .options = options},
