@@ -84,13 +84,16 @@ static plait_status find(const char *name, plait_arena *arena, side *out, plait_
     plait_error inner;
 
     out->name = out->path = name;
-    for (size_t i = 0; !data_is_path(name) && i < sizeof where / sizeof *where; i++) {
+    const bool named = !data_is_path(name) || data_is_hub_id(name);
+    for (size_t i = 0; named && i < sizeof where / sizeof *where; i++) {
         const plait_status status = plait_data_find(where[i], name, arena, &path, &inner);
         if (status == PLAIT_OK) {
             out->path = path;
             return PLAIT_OK;
         }
         PLAIT_TRY(faults_only(status, &inner, err));
+        if (data_is_hub_id(name)) // a path to the other kinds
+            return plait_fail(err, inner.status, inner.where, "%s", inner.message);
     }
     return PLAIT_OK;
 }

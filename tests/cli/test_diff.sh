@@ -29,6 +29,9 @@ search --gpus 16 --gbs 64 --threads 1 -o again.json
 search --gpus 16 --gbs 128 -o b.json
 [ "$("$plait" diff a.json again.json)" == 'plans, from a.json to again.json: no difference' ] ||
     complain "two runs of a search differ: $("$plait" diff a.json again.json | head -5)"
+[ "$("$plait" diff meta-llama/Llama-3.1-8B llama-3.1-8b)" == 'model, from meta-llama/Llama-3.1-8B to llama-3.1-8b: no difference' ] ||
+    complain "the id on the Hub is another model: $("$plait" diff meta-llama/Llama-3.1-8B llama-3.1-8b 2>&1 | head -5)"
+refused 'resolve/main/config.json' meta-llama/Llama-3.1-9B llama-3.1-8b
 "$plait" diff a.json b.json >said || complain "diff fails"
 "$plait" diff a.json b.json --exit-code >again && complain "--exit-code says that they are the same"
 cmp said again || complain "--exit-code changes what is printed"
